@@ -38,7 +38,8 @@ class Runs {
     for (const uint32_t sign : {0u, kSign}) {
       Split({sign, CodeOf(sign)}, {sign + kInfinity, CodeOf(sign + kInfinity)});
       runs_.push_back({sign + kInfinity, sign + kInfinity, CodeOf(sign + kInfinity)});
-      runs_.push_back({sign + kInfinity + 1, sign + (kSign - 1), CodeOf(sign + kInfinity + 1)});  // NaN
+      runs_.push_back(
+          {sign + kInfinity + 1, sign + (kSign - 1), CodeOf(sign + kInfinity + 1)});  // NaN
     }
   }
   const std::vector<Run>& runs() const { return runs_; }
@@ -51,7 +52,8 @@ class Runs {
   // Adds the runs of [low, high).
   void Split(End low, End high) {
     if (low.code == high.code || high.bits - low.bits == 1) {
-      const bool goes_on = !runs_.empty() && runs_.back().code == low.code && runs_.back().last == low.bits - 1;
+      const bool goes_on =
+          !runs_.empty() && runs_.back().code == low.code && runs_.back().last == low.bits - 1;
       if (!goes_on) runs_.push_back({low.bits, 0, low.code});
       runs_.back().last = high.bits - 1;
       return;
@@ -76,12 +78,14 @@ int64_t Mismatches(const Format& format, const Run& run, size_t stride) {
     std::vector<float> values(static_cast<size_t>(length));
     std::vector<uint8_t> codes(static_cast<size_t>(length));
     for (int64_t i = 0; i < length; ++i) {
-      values[static_cast<size_t>(i)] = std::bit_cast<float>(static_cast<uint32_t>(run.first + first + i));
+      values[static_cast<size_t>(i)] =
+          std::bit_cast<float>(static_cast<uint32_t>(run.first + first + i));
     }
     EncodeValues(format, values.data(), length, codes.data());
     int64_t wrong = 0;
     for (const uint8_t code : codes) wrong += (code & CodeMask(format)) == run.code ? 0 : 1;
-    for (size_t k = 0; k < values.size(); k += stride) wrong += EncodeFloat(format, values[k]) == run.code ? 0 : 1;
+    for (size_t k = 0; k < values.size(); k += stride)
+      wrong += EncodeFloat(format, values[k]) == run.code ? 0 : 1;
     wrong += EncodeFloat(format, values.back()) == run.code ? 0 : 1;
     mismatches += wrong;
   });
@@ -106,7 +110,8 @@ int Main(int argc, char** argv) {
     }
   }
   int64_t all = 0;
-  fmt::print("{:<14} {:>6} {:>12} {:>11} {:>8}\n", "format", "runs", "numbers", "mismatches", "seconds");
+  fmt::print("{:<14} {:>6} {:>12} {:>11} {:>8}\n", "format", "runs", "numbers", "mismatches",
+             "seconds");
   for (const Format& format : formats) {
     const auto start = std::chrono::steady_clock::now();
     const Runs runs(format);
@@ -116,8 +121,8 @@ int Main(int argc, char** argv) {
       mismatches += Mismatches(format, run, quick ? 127 : 1);
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    fmt::print("{:<14} {:>6} {:>12} {:>11} {:>8.0f}\n", format.name, runs.runs().size(), numbers, mismatches,
-               seconds.count());
+    fmt::print("{:<14} {:>6} {:>12} {:>11} {:>8.0f}\n", format.name, runs.runs().size(), numbers,
+               mismatches, seconds.count());
     all += mismatches;
   }
   return all == 0 ? 0 : 1;

@@ -69,8 +69,9 @@ class OneDnnLayer {
       weights.insert(weights.begin(), l.groups);
     }
     const dnnl::convolution_forward::desc desc(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any({1, l.channels, l.size, l.size}),
-        any(weights), any({1, l.outputs, out, out}), {l.stride, l.stride}, {pad, pad}, {pad, pad});
+        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+        any({1, l.channels, l.size, l.size}), any(weights), any({1, l.outputs, out, out}),
+        {l.stride, l.stride}, {pad, pad}, {pad, pad});
     const dnnl::convolution_forward::primitive_desc pd(desc, engine_);
     primitive_ = dnnl::convolution_forward(pd);
     for (const auto& [argument, d] : {std::pair(DNNL_ARG_SRC, pd.src_desc()),
@@ -96,10 +97,12 @@ class OneDnnLayer {
 void Compare(const Layer& l, double seconds, double* log_sum) {
   Random random(1);
   Graph graph("layer");
-  const Shape shape = l.nhwc ? Shape{1, l.size, l.size, l.channels} : Shape{1, l.channels, l.size, l.size};
+  const Shape shape =
+      l.nhwc ? Shape{1, l.size, l.size, l.channels} : Shape{1, l.channels, l.size, l.size};
   Value* x = graph.AddInput("x", {ElementType::kFloat32, shape});
   Value* w = graph.AddConstant(
-      "w", RandomTensor(random, ElementType::kFloat32, {l.outputs, l.channels / l.groups, l.kernel, l.kernel}, -1, 1));
+      "w", RandomTensor(random, ElementType::kFloat32,
+                        {l.outputs, l.channels / l.groups, l.kernel, l.kernel}, -1, 1));
   Attributes attributes;
   attributes.Set("strides", std::vector<int64_t>{l.stride, l.stride});
   attributes.Set("pads", std::vector<int64_t>(4, l.kernel / 2));
@@ -119,7 +122,8 @@ void Compare(const Layer& l, double seconds, double* log_sum) {
   };
   ours();
   theirs.Run();
-  const int repeats = std::max(1, static_cast<int>(0.01 / std::max(CpuSeconds([&] { theirs.Run(); }), 1e-6)));
+  const int repeats =
+      std::max(1, static_cast<int>(0.01 / std::max(CpuSeconds([&] { theirs.Run(); }), 1e-6)));
   for (double spent = 0; spent < seconds;) {
     const double a = CpuSeconds([&] {
       for (int i = 0; i < repeats; ++i) ours();
@@ -133,8 +137,8 @@ void Compare(const Layer& l, double seconds, double* log_sum) {
   }
   const double macs = static_cast<double>(outputs * l.channels / l.groups * l.kernel * l.kernel);
   *log_sum += std::log(theirs_least / ours_least);
-  std::printf("  %-28s %9.1f %9.1f %8.2f\n", l.name, macs / ours_least * 1e-9, macs / theirs_least * 1e-9,
-              theirs_least / ours_least);
+  std::printf("  %-28s %9.1f %9.1f %8.2f\n", l.name, macs / ours_least * 1e-9,
+              macs / theirs_least * 1e-9, theirs_least / ours_least);
 }
 
 }  // namespace
@@ -144,9 +148,10 @@ int main(int argc, char** argv) {
   setenv("OMP_NUM_THREADS", "1", 1);
   kiln::SetThreadCount(1);
   const double seconds = argc > 1 ? std::atof(argv[1]) : 2;
-  std::printf("one thread, %s\n  %-28s %9s %9s %8s\n", std::string(NameOf(kiln::GetCpuLevel())).c_str(), "", "GMAC/s",
-              "oneDNN", "ratio");
+  std::printf("one thread, %s\n  %-28s %9s %9s %8s\n",
+              std::string(NameOf(kiln::GetCpuLevel())).c_str(), "", "GMAC/s", "oneDNN", "ratio");
   double log_sum = 0;
   for (const kiln::Layer& layer : kiln::kLayers) kiln::Compare(layer, seconds, &log_sum);
-  std::printf("  %-28s %9s %9s %8.2f\n", "geometric mean", "", "", std::exp(log_sum / std::size(kiln::kLayers)));
+  std::printf("  %-28s %9s %9s %8.2f\n", "geometric mean", "", "",
+              std::exp(log_sum / std::size(kiln::kLayers)));
 }

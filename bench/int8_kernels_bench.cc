@@ -36,10 +36,13 @@ void Convolution(benchmark::State& state, CpuLevel level, const Layer& layer) {
   const int64_t side = layer.size + layer.kernel - 1, row = side * layer.channels;
   std::vector<int8_t> image(static_cast<size_t>(side * row));
   for (int8_t& code : image) code = static_cast<int8_t>(random());
-  std::vector<int8_t> weights(static_cast<size_t>(layer.kernel * layer.kernel * layer.channels * layer.columns));
+  std::vector<int8_t> weights(
+      static_cast<size_t>(layer.kernel * layer.kernel * layer.channels * layer.columns));
   for (int8_t& code : weights) code = static_cast<int8_t>(random());
-  const kiln::PackedWeights packed(level, layer.kernel, layer.kernel * layer.channels, layer.columns, weights.data());
-  std::vector<uint8_t> stored(image.size() * static_cast<size_t>(BytesOf(packed.layout())) + kiln::kImageSlack);
+  const kiln::PackedWeights packed(level, layer.kernel, layer.kernel * layer.channels,
+                                   layer.columns, weights.data());
+  std::vector<uint8_t> stored(image.size() * static_cast<size_t>(BytesOf(packed.layout())) +
+                              kiln::kImageSlack);
   kiln::StoreCodes(packed.layout(), image.data(), std::ssize(image), stored.data());
   std::vector<int64_t> pixels, runs;
   for (int64_t y = 0; y < layer.size; ++y) {
@@ -50,29 +53,32 @@ void Convolution(benchmark::State& state, CpuLevel level, const Layer& layer) {
   std::vector<int32_t> out(static_cast<size_t>(kTile * packed.padded_columns()));
   for (auto _ : state) {
     for (int64_t p = 0; p < std::ssize(pixels); p += kTile) {
-      packed.Multiply(stored.data(), pixels.data() + p, std::min<int64_t>(kTile, std::ssize(pixels) - p), runs.data(),
-                      out.data(), packed.padded_columns());
+      packed.Multiply(stored.data(), pixels.data() + p,
+                      std::min<int64_t>(kTile, std::ssize(pixels) - p), runs.data(), out.data(),
+                      packed.padded_columns());
     }
     benchmark::DoNotOptimize(out.data());
   }
-  ReportMacs(state, static_cast<double>(layer.size * layer.size) * static_cast<double>(weights.size()));
+  ReportMacs(state,
+             static_cast<double>(layer.size * layer.size) * static_cast<double>(weights.size()));
 }
 
 #if defined(__x86_64__)
 // Twelve independent sums, in assembly so that no compiler sees that all products are one.
-#define KILN_PAIR(sum, product) \
-  "vpmaddwd %%ymm14, %%ymm15, %%ymm" #product "\n\tvpaddd %%ymm" #product ", %%ymm" #sum ", %%ymm" #sum "\n\t"
+#define KILN_PAIR(sum, product)                                                          \
+  "vpmaddwd %%ymm14, %%ymm15, %%ymm" #product "\n\tvpaddd %%ymm" #product ", %%ymm" #sum \
+  ", %%ymm" #sum "\n\t"
 __attribute__((target("avx2"))) void MultiplyAddPeak(benchmark::State& state) {
   constexpr int kRepeats = 1000;
   for (auto _ : state) {
     for (int repeat = 0; repeat < kRepeats; ++repeat) {
-      __asm__ volatile(KILN_PAIR(0, 12) KILN_PAIR(1, 13) KILN_PAIR(2, 12) KILN_PAIR(3, 13) KILN_PAIR(4, 12)
-                           KILN_PAIR(5, 13) KILN_PAIR(6, 12) KILN_PAIR(7, 13) KILN_PAIR(8, 12) KILN_PAIR(9, 13)
-                               KILN_PAIR(10, 12) KILN_PAIR(11, 13)
+      __asm__ volatile(KILN_PAIR(0, 12) KILN_PAIR(1, 13) KILN_PAIR(2, 12) KILN_PAIR(3, 13)
+                           KILN_PAIR(4, 12) KILN_PAIR(5, 13) KILN_PAIR(6, 12) KILN_PAIR(7, 13)
+                               KILN_PAIR(8, 12) KILN_PAIR(9, 13) KILN_PAIR(10, 12) KILN_PAIR(11, 13)
                        :
                        :
-                       : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-                         "xmm11", "xmm12", "xmm13");
+                       : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                         "xmm9", "xmm10", "xmm11", "xmm12", "xmm13");
     }
   }
   ReportMacs(state, 16.0 * 12 * kRepeats);
@@ -91,8 +97,9 @@ int main(int argc, char** argv) {
   for (CpuLevel level : kiln::kCpuLevels) {
     if (level > kiln::GetCpuLevel()) continue;
     for (const Layer& layer : kLayers) {
-      benchmark::RegisterBenchmark((std::string(NameOf(level)) + " " + layer.name).c_str(),
-                                   [level, &layer](benchmark::State& state) { Convolution(state, level, layer); });
+      benchmark::RegisterBenchmark(
+          (std::string(NameOf(level)) + " " + layer.name).c_str(),
+          [level, &layer](benchmark::State& state) { Convolution(state, level, layer); });
     }
   }
   benchmark::Initialize(&argc, argv);

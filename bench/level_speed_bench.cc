@@ -37,7 +37,8 @@ namespace kiln {
 namespace {
 
 struct Seconds {
-  double wall = 0, cpu = 0;  // cpu: of all threads together, which other programs on the machine disturb less
+  double wall = 0,
+         cpu = 0;  // cpu: of all threads together, which other programs on the machine disturb less
 };
 Seconds SecondsOf(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
@@ -67,15 +68,17 @@ struct Contender {
 };
 
 Contender Functional(const Graph& laid_out, const CalibrationData& data, const char* format) {
-  systolic::Config config = Must(systolic::ParseConfig(
-      "family: systolic\nname: systolic-e4m3-16x16\narray_rows: 16\narray_columns: 16\ninput_format: e4m3\n"
-      "weight_format: e4m3\npsum_format: bf16\naccumulation_format: bf16\n",
-      "built in"));
+  systolic::Config config = Must(
+      systolic::ParseConfig("family: systolic\nname: systolic-e4m3-16x16\narray_rows: "
+                            "16\narray_columns: 16\ninput_format: e4m3\n"
+                            "weight_format: e4m3\npsum_format: bf16\naccumulation_format: bf16\n",
+                            "built in"));
   const systolic::SystolicAccelerator base(std::move(config));
   const Recipe recipe = Must(RecipeByName(format));
   Contender contender{.name = format, .accelerator = {}, .program = {}};
   contender.accelerator = Must(base.WithFormats(recipe.activations.type, recipe.weights.type));
-  contender.program = Must(contender.accelerator->Compile(Must(Quantise(laid_out, recipe, data)), {}));
+  contender.program =
+      Must(contender.accelerator->Compile(Must(Quantise(laid_out, recipe, data)), {}));
   return contender;
 }
 
@@ -134,12 +137,14 @@ void Compare(const char* name, Graph graph, Shape image, int64_t images, double 
     }
   }
   const double count = static_cast<double>(images), peak = peak_run.Rate();
-  std::printf("%s, %d threads, %s; int16 multiply-add peak %.0f GMAC/s a thread\n", name, ThreadCount(),
-              std::string(NameOf(GetCpuLevel())).c_str(), peak * 1e-9);
-  std::printf("  %-10s %9s %7s %14s %12s %8s\n", "", "images/s", "ratio", "ratio (CPU s)", "of the peak", "host");
+  std::printf("%s, %d threads, %s; int16 multiply-add peak %.0f GMAC/s a thread\n", name,
+              ThreadCount(), std::string(NameOf(GetCpuLevel())).c_str(), peak * 1e-9);
+  std::printf("  %-10s %9s %7s %14s %12s %8s\n", "", "images/s", "ratio", "ratio (CPU s)",
+              "of the peak", "host");
   for (const Contender& c : contenders) {
-    std::printf("  %-10s %9.1f %7.2f %14.2f %11.1f%% %7.1f%%\n", c.name.c_str(), count / c.least.wall,
-                contenders[0].least.wall / c.least.wall, contenders[0].least.cpu / c.least.cpu,
+    std::printf("  %-10s %9.1f %7.2f %14.2f %11.1f%% %7.1f%%\n", c.name.c_str(),
+                count / c.least.wall, contenders[0].least.wall / c.least.wall,
+                contenders[0].least.cpu / c.least.cpu,
                 peak > 0 ? 100 * macs * count / c.least.cpu / peak : 0.0,
                 c.program != nullptr ? 100 * c.program->HostShare() : 0.0);
   }
@@ -151,11 +156,13 @@ void Compare(const char* name, Graph graph, Shape image, int64_t images, double 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
   const char* folder = std::getenv("KILN_SHARED");
-  const std::string path = std::string(folder != nullptr ? folder : "../shared") + "/models/resnet20_cifar10.onnx";
+  const std::string path =
+      std::string(folder != nullptr ? folder : "../shared") + "/models/resnet20_cifar10.onnx";
   if (std::filesystem::exists(path)) {
     kiln::Compare("ResNet-20", kiln::Must(kiln::ImportOnnx(path)), {1, 3, 32, 32}, 256, seconds);
   } else {
     std::printf("ResNet-20  skipped: %s is not there\n", path.c_str());
   }
-  kiln::Compare("ResNet-18", kiln::Must(kiln::bench::MakeNetwork("resnet18")), {1, 3, 224, 224}, 8, seconds);
+  kiln::Compare("ResNet-18", kiln::Must(kiln::bench::MakeNetwork("resnet18")), {1, 3, 224, 224}, 8,
+                seconds);
 }

@@ -47,7 +47,8 @@ double GmacsPerSecond(double macs, clockid_t clock, const std::function<void()>&
 struct Rates {
   double one = 0, all = 0;
 };
-Rates RatesOf(double macs_of_a_piece, int64_t pieces, const std::function<void(int64_t piece)>& work, int threads) {
+Rates RatesOf(double macs_of_a_piece, int64_t pieces,
+              const std::function<void(int64_t piece)>& work, int threads) {
   Rates rates;
   const double macs = macs_of_a_piece * static_cast<double>(pieces);
   SetThreadCount(1);
@@ -66,7 +67,9 @@ Rates RatesOf(double macs_of_a_piece, int64_t pieces, const std::function<void(i
 struct Layer {
   const char* name;
   int64_t size, channels, columns, kernel;  // square images, stride 1, same padding
-  double macs() const { return static_cast<double>(size * size * kernel * kernel * channels * columns); }
+  double macs() const {
+    return static_cast<double>(size * size * kernel * kernel * channels * columns);
+  }
 };
 constexpr Layer kLayers[] = {{"3x3 64->64 @56", 56, 64, 64, 3},
                              {"3x3 128->128 @28", 28, 128, 128, 3},
@@ -122,7 +125,8 @@ Rates MacRates(CpuLevel level, const Layer& layer, const Case& c, int threads) {
     EncodeValues(rule.input, values.data(), count, codes.data());
     return codes;
   };
-  std::vector<uint8_t> image(static_cast<size_t>(side * row * kernel->operand_bytes() + kMacImageSlack));
+  std::vector<uint8_t> image(
+      static_cast<size_t>(side * row * kernel->operand_bytes() + kMacImageSlack));
   kernel->StoreOperands(codes_of(side * row).data(), side * row, image.data());
   const std::vector<float> scales(static_cast<size_t>(side * side * blocks), 0.25f);
 
@@ -136,12 +140,15 @@ Rates MacRates(CpuLevel level, const Layer& layer, const Case& c, int threads) {
       if (c.scaled) order.scale_offsets.push_back(place * blocks + block);
     }
   }
-  const std::vector<float> weight_scales(order.tile_sizes.size() * static_cast<size_t>(layer.columns), 0.5f);
-  const auto weights = kernel->Pack(order, layer.columns, codes_of(std::ssize(order.offsets) * layer.columns).data(),
-                                    c.scaled ? weight_scales.data() : nullptr);
+  const std::vector<float> weight_scales(
+      order.tile_sizes.size() * static_cast<size_t>(layer.columns), 0.5f);
+  const auto weights =
+      kernel->Pack(order, layer.columns, codes_of(std::ssize(order.offsets) * layer.columns).data(),
+                   c.scaled ? weight_scales.data() : nullptr);
   const std::vector<int64_t> places = PlacesOf(layer, row, layer.channels),
                              scale_places = PlacesOf(layer, side * blocks, blocks);
-  const int64_t pixels = std::ssize(places), pieces = (pixels + kPixelsOfPiece - 1) / kPixelsOfPiece;
+  const int64_t pixels = std::ssize(places),
+                pieces = (pixels + kPixelsOfPiece - 1) / kPixelsOfPiece;
   std::vector<uint32_t> out(static_cast<size_t>(pixels * weights->padded_columns()));
   return RatesOf(
       layer.macs() / static_cast<double>(pieces), pieces,
@@ -149,7 +156,8 @@ Rates MacRates(CpuLevel level, const Layer& layer, const Case& c, int threads) {
         const int64_t begin = pixels * piece / pieces, end = pixels * (piece + 1) / pieces;
         weights->Multiply(image.data(), scales.data(),
                           {places.data() + begin, scale_places.data() + begin, end - begin},
-                          out.data() + begin * weights->padded_columns(), weights->padded_columns());
+                          out.data() + begin * weights->padded_columns(),
+                          weights->padded_columns());
       },
       threads);
 }
@@ -159,15 +167,19 @@ Rates Int8Rates(CpuLevel level, const Layer& layer, int threads) {
   Random random(1);
   std::vector<int8_t> image(static_cast<size_t>(side * row));
   for (int8_t& code : image) code = static_cast<int8_t>(random());
-  std::vector<int8_t> weights(static_cast<size_t>(layer.kernel * layer.kernel * layer.channels * layer.columns));
+  std::vector<int8_t> weights(
+      static_cast<size_t>(layer.kernel * layer.kernel * layer.channels * layer.columns));
   for (int8_t& code : weights) code = static_cast<int8_t>(random());
-  const PackedWeights packed(level, layer.kernel, layer.kernel * layer.channels, layer.columns, weights.data());
-  std::vector<uint8_t> stored(image.size() * static_cast<size_t>(BytesOf(packed.layout())) + kImageSlack);
+  const PackedWeights packed(level, layer.kernel, layer.kernel * layer.channels, layer.columns,
+                             weights.data());
+  std::vector<uint8_t> stored(image.size() * static_cast<size_t>(BytesOf(packed.layout())) +
+                              kImageSlack);
   StoreCodes(packed.layout(), image.data(), std::ssize(image), stored.data());
   const std::vector<int64_t> places = PlacesOf(layer, row, layer.channels);
   std::vector<int64_t> runs;
   for (int64_t ky = 0; ky < layer.kernel; ++ky) runs.push_back(ky * row);
-  const int64_t pixels = std::ssize(places), pieces = (pixels + kPixelsOfPiece - 1) / kPixelsOfPiece;
+  const int64_t pixels = std::ssize(places),
+                pieces = (pixels + kPixelsOfPiece - 1) / kPixelsOfPiece;
   std::vector<int32_t> out(static_cast<size_t>(pixels * packed.padded_columns()));
   return RatesOf(
       layer.macs() / static_cast<double>(pieces), pieces,
@@ -179,11 +191,13 @@ Rates Int8Rates(CpuLevel level, const Layer& layer, int threads) {
       threads);
 }
 
-void Print(const char* name, const char* layer, const Rates& rates, const Rates& int16_peak, const Rates& fp32_peak) {
+void Print(const char* name, const char* layer, const Rates& rates, const Rates& int16_peak,
+           const Rates& fp32_peak) {
   std::printf("%-28s %-18s %8.2f %8.2f", name, layer, rates.one, rates.all);
   if (int16_peak.one > 0) {
     std::printf("   %6.1f %% %6.1f %%   %6.1f %% %6.1f %%", 100 * rates.one / int16_peak.one,
-                100 * rates.all / int16_peak.all, 100 * rates.one / fp32_peak.one, 100 * rates.all / fp32_peak.all);
+                100 * rates.all / int16_peak.all, 100 * rates.one / fp32_peak.one,
+                100 * rates.all / fp32_peak.all);
   }
   std::printf("\n");
   std::fflush(stdout);
@@ -195,9 +209,11 @@ void Main() {
   SetThreadCount(0);
   const int threads = ThreadCount();
   const CpuLevel level = GetCpuLevel();
-  std::printf("processor level %s; GMAC/s on 1 and on %d threads, and as shares of the peaks on as many\n",
-              std::string(NameOf(level)).c_str(), threads);
-  std::printf("%-28s %-18s %8s %8s   %17s   %17s\n", "", "", "1", "all", "of int16 peak", "of fp32 peak");
+  std::printf(
+      "processor level %s; GMAC/s on 1 and on %d threads, and as shares of the peaks on as many\n",
+      std::string(NameOf(level)).c_str(), threads);
+  std::printf("%-28s %-18s %8s %8s   %17s   %17s\n", "", "", "1", "all", "of int16 peak",
+              "of fp32 peak");
   Rates int16_peak, fp32_peak;
   if (const bench::Peak peak = bench::Int16Peak(level); peak.run != nullptr) {
     int16_peak = RatesOf(peak.macs, threads, [&](int64_t) { peak.run(); }, threads);
@@ -209,7 +225,8 @@ void Main() {
   Print("fp32 multiply-add peak", "registers", fp32_peak, {}, {});
   for (const Layer& layer : kLayers) {
     Print("int8", layer.name, Int8Rates(level, layer, threads), int16_peak, fp32_peak);
-    for (const Case& c : kCases) Print(c.name, layer.name, MacRates(level, layer, c, threads), int16_peak, fp32_peak);
+    for (const Case& c : kCases)
+      Print(c.name, layer.name, MacRates(level, layer, c, threads), int16_peak, fp32_peak);
   }
 }
 

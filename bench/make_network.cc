@@ -7,7 +7,8 @@
 int main(int argc, char** argv) {
   if (argc != 3) {
     std::fprintf(stderr, "usage: make_network NAME FILE.onnx\nnames:");
-    for (const std::string& name : kiln::bench::NetworkNames()) std::fprintf(stderr, " %s", name.c_str());
+    for (const std::string& name : kiln::bench::NetworkNames())
+      std::fprintf(stderr, " %s", name.c_str());
     std::fprintf(stderr, "\n");
     return 2;
   }

@@ -16,18 +16,21 @@ class Builder {
  public:
   explicit Builder(std::string name) : graph_(std::move(name)) {}
 
-  Value* Image() { return graph_.AddInput("image", {ElementType::kFloat32, Shape{1, 3, 224, 224}}); }
+  Value* Image() {
+    return graph_.AddInput("image", {ElementType::kFloat32, Shape{1, 3, 224, 224}});
+  }
 
   Value* Add(Op op, std::vector<Value*> operands, Attributes attributes = {}) {
     const std::string name = std::string(InfoOf(op).text) + std::to_string(count_++);
-    Node* node = graph_.AddNode(op, name, std::move(operands), {name + "_y"}, std::move(attributes));
+    Node* node =
+        graph_.AddNode(op, name, std::move(operands), {name + "_y"}, std::move(attributes));
     KILN_CHECK(InferNode(graph_, *node).ok());
     return node->result();
   }
   Value* Relu(Value* x) { return Add(Op::kRelu, {x}); }
   Value* Relu6(Value* x) {
-    return Add(Op::kClip,
-               {x, graph_.AddConstant("", Tensor::Scalar(0.0f)), graph_.AddConstant("", Tensor::Scalar(6.0f))});
+    return Add(Op::kClip, {x, graph_.AddConstant("", Tensor::Scalar(0.0f)),
+                           graph_.AddConstant("", Tensor::Scalar(6.0f))});
   }
 
   Value* Convolve(Value* x, int64_t out, int64_t kernel, int64_t stride, int64_t groups = 1) {
@@ -35,7 +38,8 @@ class Builder {
     const double limit = std::sqrt(6.0 / static_cast<double>(in * kernel * kernel));
     Attributes attributes = Window(kernel, stride, kernel / 2);
     attributes.Set("group", groups);
-    return Add(Op::kConv, {x, Constant({out, in, kernel, kernel}, limit), Constant({out}, 0.1)}, std::move(attributes));
+    return Add(Op::kConv, {x, Constant({out, in, kernel, kernel}, limit), Constant({out}, 0.1)},
+               std::move(attributes));
   }
   Value* MaxPool(Value* x, int64_t kernel, int64_t stride) {
     return Add(Op::kMaxPool, {x}, Window(kernel, stride, kernel / 2));
@@ -48,7 +52,8 @@ class Builder {
     Attributes transposed;
     transposed.Set("transB", int64_t{1});
     x = Add(Op::kGemm,
-            {x, Constant({1000, channels}, 1 / std::sqrt(static_cast<double>(channels))), Constant({1000}, 0.1)},
+            {x, Constant({1000, channels}, 1 / std::sqrt(static_cast<double>(channels))),
+             Constant({1000}, 0.1)},
             std::move(transposed));
     graph_.MarkOutput(x);
     return std::move(graph_);
@@ -56,7 +61,8 @@ class Builder {
 
  private:
   Value* Constant(Shape shape, double limit) {
-    return graph_.AddConstant("", RandomTensor(random_, ElementType::kFloat32, shape, -limit, limit));
+    return graph_.AddConstant("",
+                              RandomTensor(random_, ElementType::kFloat32, shape, -limit, limit));
   }
   static Attributes Window(int64_t kernel, int64_t stride, int64_t pad) {
     Attributes attributes;
@@ -72,7 +78,8 @@ class Builder {
 };
 
 Value* BasicBlock(Builder& b, Value* x, int64_t channels, int64_t stride) {
-  Value* shortcut = stride == 1 && x->shape()[1] == channels ? x : b.Convolve(x, channels, 1, stride);
+  Value* shortcut =
+      stride == 1 && x->shape()[1] == channels ? x : b.Convolve(x, channels, 1, stride);
   Value* y = b.Relu(b.Convolve(x, channels, 3, stride));
   return b.Relu(b.Add(Op::kAdd, {b.Convolve(y, channels, 3, 1), shortcut}));
 }
@@ -91,7 +98,8 @@ Graph ResNet(const std::string& name, Block block, const std::vector<int>& block
   Builder b(name);
   Value* x = b.MaxPool(b.Relu(b.Convolve(b.Image(), 64, 7, 2)), 3, 2);
   for (size_t stage = 0; stage < blocks.size(); ++stage) {
-    for (int i = 0; i < blocks[stage]; ++i) x = block(b, x, int64_t{64} << stage, stage > 0 && i == 0 ? 2 : 1);
+    for (int i = 0; i < blocks[stage]; ++i)
+      x = block(b, x, int64_t{64} << stage, stage > 0 && i == 0 ? 2 : 1);
   }
   return b.Classify(x);
 }
@@ -109,7 +117,8 @@ Graph MobileNetV2() {
   Value* x = b.Relu6(b.Convolve(b.Image(), 32, 3, 2));
   for (const Row& row : kRows) {
     for (int64_t i = 0; i < row.repeats; ++i) {
-      const int64_t in = x->shape()[1], hidden = in * row.expansion, stride = i == 0 ? row.stride : 1;
+      const int64_t in = x->shape()[1], hidden = in * row.expansion,
+                    stride = i == 0 ? row.stride : 1;
       Value* y = row.expansion == 1 ? x : b.Relu6(b.Convolve(x, hidden, 1, 1));
       y = b.Relu6(b.Convolve(y, hidden, 3, stride, hidden));
       y = b.Convolve(y, row.channels, 1, 1);
@@ -123,7 +132,8 @@ struct Network {
   const char* name;
   Graph (*build)();
 };
-constexpr Network kNetworks[] = {{"resnet18", ResNet18}, {"resnet50", ResNet50}, {"mobilenet_v2", MobileNetV2}};
+constexpr Network kNetworks[] = {
+    {"resnet18", ResNet18}, {"resnet50", ResNet50}, {"mobilenet_v2", MobileNetV2}};
 
 }  // namespace
 

@@ -81,7 +81,8 @@ int main(int argc, char** argv) {
   using namespace kiln;
   const bool all = argc > 1 && std::string(argv[1]) == "--all";
   std::printf(
-      "// KILN_ERROR(function, vector format, absolute error, where, units of the last place, where): see "
+      "// KILN_ERROR(function, vector format, absolute error, where, units of the last place, "
+      "where): see "
       "nonlinear.h.\n"
       "// Written by bench/nonlinear_errors.\n");
   for (const char* name : {"fp32", "bf16", "fp16"}) {
@@ -89,8 +90,8 @@ int main(int argc, char** argv) {
     const int64_t step = format.bits == 32 && !all ? 61 : 1;
     for (int f = 0; f < kNonlinearFunctions; ++f) {
       const NonlinearError worst = Measure(static_cast<NonlinearFunction>(f), format, step);
-      std::printf("KILN_ERROR(%s, %s, %s, %a, %s, %a)\n", kIds[f], name, Up(worst.absolute).c_str(), worst.absolute_at,
-                  Up(worst.ulps).c_str(), worst.ulps_at);
+      std::printf("KILN_ERROR(%s, %s, %s, %a, %s, %a)\n", kIds[f], name, Up(worst.absolute).c_str(),
+                  worst.absolute_at, Up(worst.ulps).c_str(), worst.ulps_at);
       std::fflush(stdout);
     }
   }

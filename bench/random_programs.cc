@@ -41,18 +41,21 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int kStages = 4;              // of the vector unit: each makes models larger, none is unlike the others
+constexpr int kStages =
+    4;  // of the vector unit: each makes models larger, none is unlike the others
 constexpr int64_t kMemory = 1 << 20;    // bytes
 constexpr uint64_t kOthers = 0x57a6e5;  // of what has been added to design points since
 constexpr uint64_t kOfFormats = 0xf0a3a7;
-constexpr int kTries = 100;  // of the rest of a design point, before its weights take another format
+constexpr int kTries =
+    100;  // of the rest of a design point, before its weights take another format
 constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point's programs have
 
 void ShareBus(Random& random, Config* config) {
   config->shared_bus = true;
   const int width = kLeastPort << random.Below(4);
-  for (int* bytes : {&config->input_port_bytes, &config->weight_port_bytes, &config->operand_port_bytes,
-                     &config->output_port_bytes, &config->instruction_bytes_per_cycle}) {
+  for (int* bytes :
+       {&config->input_port_bytes, &config->weight_port_bytes, &config->operand_port_bytes,
+        &config->output_port_bytes, &config->instruction_bytes_per_cycle}) {
     *bytes = width;
   }
   while (config->depthwise_words_per_cycle > 1 &&
@@ -70,8 +73,10 @@ std::vector<Format> FormatsFor(Format Config::* place) {
     config.*place = format;
     SetDefaultSums(&config);
     config.*place = format;
-    if (place == &Config::psum_format && !format.is_integer()) config.accumulation_format = *FindFormat("fp32");
-    if (place == &Config::accumulation_format && !format.is_integer()) config.psum_format = *FindFormat("bf16");
+    if (place == &Config::psum_format && !format.is_integer())
+      config.accumulation_format = *FindFormat("fp32");
+    if (place == &Config::accumulation_format && !format.is_integer())
+      config.psum_format = *FindFormat("bf16");
     if (!FindFormatFault(config).has_value()) formats.push_back(format);
   }
   return formats;
@@ -98,9 +103,11 @@ OperandFormats OperandsInTurn(uint64_t seed) {
 
 // The formats of sums (integers or others, as they are) and of the vector unit, in turn.
 void TakeSumsInTurn(uint64_t seed, Config* config) {
-  for (Format Config::* place : {&Config::psum_format, &Config::accumulation_format, &Config::vector_format}) {
+  for (Format Config::* place :
+       {&Config::psum_format, &Config::accumulation_format, &Config::vector_format}) {
     std::vector<Format> formats = FormatsFor(place);
-    std::erase_if(formats, [&](const Format& f) { return f.is_integer() != (config->*place).is_integer(); });
+    std::erase_if(formats,
+                  [&](const Format& f) { return f.is_integer() != (config->*place).is_integer(); });
     config->*place = formats[seed / 2 % formats.size()];
   }
 }
@@ -124,7 +131,9 @@ Config DesignPoint(uint64_t seed, int largest_array, const std::optional<Format>
     // Another generator's, so that the rest of a design point is that of its seed.
     Random others(seed ^ kOthers);
     for (uint32_t* stages : {&config.vector_function_stages, &config.vector_divide_stages}) {
-      *stages = others.Uniform() < 0.5 ? kEveryStage : static_cast<uint32_t>(others.Below(uint64_t{1} << kStages));
+      *stages = others.Uniform() < 0.5
+                    ? kEveryStage
+                    : static_cast<uint32_t>(others.Below(uint64_t{1} << kStages));
     }
     if (config.block_size == 0 && others.Uniform() < 0.4) ShareBus(others, &config);
     if (others.Uniform() < 0.5) config.user_unit = FindUserUnit("maximum");
@@ -159,7 +168,8 @@ class FormatCounts {
  private:
   using Counts = std::map<std::string, int>;
 
-  static void PrintPlace(std::string_view place, const Counts& counts, const std::vector<Format>& all) {
+  static void PrintPlace(std::string_view place, const Counts& counts,
+                         const std::vector<Format>& all) {
     std::vector<std::string> occurred, missing;
     for (const auto& [name, count] : counts) occurred.push_back(fmt::format("{} {}", name, count));
     for (const Format& format : all) {
@@ -175,28 +185,32 @@ class FormatCounts {
 StatusOr<Format> FindVectorFormat(const std::string& name) {
   Config config;
   KILN_ASSIGN_OR_RETURN(config.vector_format, FindFormat(name));
-  if (const auto fault = FindFormatFault(config)) return UnsupportedAt("", fault->key, fault->fault, fault->remedy);
+  if (const auto fault = FindFormatFault(config))
+    return UnsupportedAt("", fault->key, fault->fault, fault->remedy);
   return config.vector_format;
 }
 
 RandomProgramCase ProgramOf(uint64_t seed, const Config& config) {
   Random random(seed);
   while (true) {
-    RandomProgramCase program = RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
+    RandomProgramCase program =
+        RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
     if (program.address + program.Encoded(config).size() <= kMemory) return program;
   }
 }
 
 // "byte 100: 00 01 02 03, 00 01 02 04" for the first place, to four bytes, where two memories differ.
 std::string FirstDifference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
-  const auto at = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
+  const auto at =
+      static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
   const size_t count = std::min<size_t>(4, a.size() - at);
   return fmt::format("byte {}: {:02x}, {:02x}", at, fmt::join(std::span(a).subspan(at, count), " "),
                      fmt::join(std::span(b).subspan(at, count), " "));
 }
 
 // What differs; nullopt where nothing does.
-std::optional<std::string> Difference(const Config& config, const Simulation& simulation, uint64_t seed, bool timed) {
+std::optional<std::string> Difference(const Config& config, const Simulation& simulation,
+                                      uint64_t seed, bool timed) {
   const RandomProgramCase program = ProgramOf(seed, config);
 
   std::vector<uint8_t> cycle = program.memory;
@@ -204,7 +218,8 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
   if (!trace.ok()) return "cycle level: " + std::string(trace.status().message());
 
   std::vector<uint8_t> functional = program.memory;
-  const auto machine = FunctionalMachine::Create(config, program.instructions, functional.size(), 0, {});
+  const auto machine =
+      FunctionalMachine::Create(config, program.instructions, functional.size(), 0, {});
   if (!machine.ok()) return "functional level: " + std::string(machine.status().message());
   (*machine)->Run(0, program.instructions.size(), false, functional);
   if (functional != cycle) {
@@ -212,33 +227,36 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
   }
 
   std::vector<uint8_t> rtl = program.memory;
-  const auto simulated = simulation.Run(fmt::format("program{}", seed), program.Encoded(config), program.address,
-                                        program.address, seed, rtl);
+  const auto simulated = simulation.Run(fmt::format("program{}", seed), program.Encoded(config),
+                                        program.address, program.address, seed, rtl);
   if (!simulated.ok()) return "rtl level: " + std::string(simulated.status().message());
   if (rtl != cycle) return "rtl and cycle level differ at " + FirstDifference(rtl, cycle);
   if (!timed) return std::nullopt;
   std::vector<int64_t> ends;
   for (const KernelTrace& kernel : trace->kernels) ends.push_back(kernel.end);
   if (ends != simulated->finished) {
-    return fmt::format("instructions end in cycles {} at the cycle level, {} in RTL", fmt::join(ends, " "),
-                       fmt::join(simulated->finished, " "));
+    return fmt::format("instructions end in cycles {} at the cycle level, {} in RTL",
+                       fmt::join(ends, " "), fmt::join(simulated->finished, " "));
   }
   return std::nullopt;
 }
 
 std::string FormatsOf(const Config& c) {
-  return fmt::format("{}x{} {}, psum {}{}, accumulation {}, vector {}{}", c.array_rows, c.array_columns,
-                     DescribePrecisions(c), c.quire ? "quire of " : "", c.psum_format.name, c.accumulation_format.name,
-                     c.vector_format.name,
-                     c.block_size > 0 ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name)
-                     : c.shared_bus   ? ", shared bus"
-                                      : "");
+  return fmt::format("{}x{} {}, psum {}{}, accumulation {}, vector {}{}", c.array_rows,
+                     c.array_columns, DescribePrecisions(c), c.quire ? "quire of " : "",
+                     c.psum_format.name, c.accumulation_format.name, c.vector_format.name,
+                     c.block_size > 0
+                         ? fmt::format(", blocks of {} {}", c.block_size, c.scale_format.name)
+                     : c.shared_bus ? ", shared bus"
+                                    : "");
 }
 
 // Returns whether all programs agree.
 bool RunDesignPoint(const Config& config, int programs, uint64_t first_seed) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
   auto folder = TemporaryFolder::Create("kiln-random");
   Status status = folder.ok() ? EmitMachine(config, folder->path()) : folder.status();
   if (!status.ok()) {
@@ -259,19 +277,19 @@ bool RunDesignPoint(const Config& config, int programs, uint64_t first_seed) {
   ParallelFor(programs, 1, [&](int64_t from, int64_t to) {
     for (int64_t i = from; i < to; ++i) {
       const bool timed = i % 3 != 2;
-      differences[static_cast<size_t>(i)] =
-          Difference(config, timed ? *ideal : *stalled, first_seed + static_cast<uint64_t>(i), timed);
+      differences[static_cast<size_t>(i)] = Difference(
+          config, timed ? *ideal : *stalled, first_seed + static_cast<uint64_t>(i), timed);
     }
   });
   for (size_t i = 0; i < differences.size(); ++i) {
     if (!differences[i].has_value()) continue;
     const uint64_t seed = first_seed + i;
-    fmt::print(stderr, "{}\nprogram of seed {} on\n{}\n{}", *differences[i], seed, PrintConfig(config),
-               ProgramOf(seed, config).Text(config));
+    fmt::print(stderr, "{}\nprogram of seed {} on\n{}\n{}", *differences[i], seed,
+               PrintConfig(config), ProgramOf(seed, config).Text(config));
     return false;
   }
-  fmt::print("{:<92} {:>6} programs agree   built in {:.0f} s, run in {:.0f} s\n", FormatsOf(config), programs, built,
-             seconds() - built);
+  fmt::print("{:<92} {:>6} programs agree   built in {:.0f} s, run in {:.0f} s\n",
+             FormatsOf(config), programs, built, seconds() - built);
   std::fflush(stdout);
   return true;
 }
@@ -284,13 +302,15 @@ int Main(int argc, char** argv) {
   app.add_option("--programs", programs, "Programs on each")->capture_default_str();
   app.add_option("--seed", seed, "Of the first design point")->capture_default_str();
   std::string vector_format_name;
-  app.add_option("--vector-format", vector_format_name, "Of all design points, in place of random ones");
+  app.add_option("--vector-format", vector_format_name,
+                 "Of all design points, in place of random ones");
   int largest_array = 8;
   app.add_option("--largest-array", largest_array, "Rows and columns at most")
       ->check(CLI::Range(2, 8))
       ->capture_default_str();
   uint64_t first_program = 0;
-  app.add_option("--first-program", first_program, "Of each design point: to see one again")->capture_default_str();
+  app.add_option("--first-program", first_program, "Of each design point: to see one again")
+      ->capture_default_str();
   std::string file;
   app.add_option("--on", file, "One design point from a YAML file in place of random ones");
   bool list = false;
@@ -309,7 +329,10 @@ int Main(int argc, char** argv) {
     const auto text = ReadFile(file);
     const auto config = text.ok() ? ParseConfig(*text, file) : StatusOr<Config>(text.status());
     if (!config.ok()) fmt::print(stderr, "{}\n", std::string(config.status().message()));
-    return config.ok() && RunDesignPoint(*config, programs, seed * kProgramsOfAPoint + first_program) ? 0 : 1;
+    return config.ok() &&
+                   RunDesignPoint(*config, programs, seed * kProgramsOfAPoint + first_program)
+               ? 0
+               : 1;
   }
   FormatCounts counts;
   for (int i = 0; i < points; ++i) {

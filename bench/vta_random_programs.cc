@@ -56,12 +56,14 @@ Case CaseOf(uint64_t seed, const Levels& levels) {
   return {config, MakeRandomProgram(random, config, operations)};
 }
 
-StatusOr<HardwareOutcome> LaunchRtl(RtlMachine& machine, DeviceMemory& memory, uint64_t address, size_t count) {
+StatusOr<HardwareOutcome> LaunchRtl(RtlMachine& machine, DeviceMemory& memory, uint64_t address,
+                                    size_t count) {
   KILN_ASSIGN_OR_RETURN(RtlMachine::Result result, machine.Launch(memory, address, count));
   return HardwareOutcome{std::move(result.fault), result.time};
 }
 
-std::optional<std::string> Compare(const Case& one, const Levels& levels, uint64_t seed, LaunchTotals* totals) {
+std::optional<std::string> Compare(const Case& one, const Levels& levels, uint64_t seed,
+                                   LaunchTotals* totals) {
   if (!levels.rtl) return FindDisagreement(one.config, one.program, totals);
   RtlOptions memory = levels.memory;
   memory.seed = seed;
@@ -88,7 +90,8 @@ int Main(int argc, char** argv) {
   app.add_option("--designs", levels.designs, "Design points that hardware is built for")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--stalls", levels.memory.stall_probability, "Of each AXI channel of the hardware's memory")
+  app.add_option("--stalls", levels.memory.stall_probability,
+                 "Of each AXI channel of the hardware's memory")
       ->check(CLI::Range(0.0, 0.95));
   app.add_option("--count", count, "Programs")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--seed", seed, "Of the first program")->capture_default_str();
@@ -119,10 +122,11 @@ int Main(int argc, char** argv) {
     return 1;
   }
   fmt::print(
-      "{} programs agree at the levels {}: {} launches, {} of them stopped alike; {} instructions, {} steps, {} "
+      "{} programs agree at the levels {}: {} launches, {} of them stopped alike; {} instructions, "
+      "{} steps, {} "
       "cycles\n",
-      count, levels.rtl ? "functional, cycle and rtl" : "functional and cycle", totals.launches, totals.faults,
-      totals.instructions, totals.steps, totals.cycles);
+      count, levels.rtl ? "functional, cycle and rtl" : "functional and cycle", totals.launches,
+      totals.faults, totals.instructions, totals.steps, totals.cycles);
   return 0;
 }
 

@@ -33,10 +33,11 @@ struct LayerRow {
 };
 
 // Moreau et al., arXiv 1807.04188, table 1.
-constexpr LayerRow kLayers[] = {{"C1", 224, 3, 64, 7, 2},    {"C2", 56, 64, 64, 3, 1},    {"C3", 56, 64, 64, 1, 1},
-                                {"C4", 56, 64, 128, 3, 2},   {"C5", 56, 64, 128, 1, 2},   {"C6", 28, 128, 128, 3, 1},
-                                {"C7", 28, 128, 256, 3, 2},  {"C8", 28, 128, 256, 1, 2},  {"C9", 14, 256, 256, 3, 1},
-                                {"C10", 14, 256, 512, 3, 2}, {"C11", 14, 256, 512, 1, 2}, {"C12", 7, 512, 512, 3, 1}};
+constexpr LayerRow kLayers[] = {
+    {"C1", 224, 3, 64, 7, 2},    {"C2", 56, 64, 64, 3, 1},    {"C3", 56, 64, 64, 1, 1},
+    {"C4", 56, 64, 128, 3, 2},   {"C5", 56, 64, 128, 1, 2},   {"C6", 28, 128, 128, 3, 1},
+    {"C7", 28, 128, 256, 3, 2},  {"C8", 28, 128, 256, 1, 2},  {"C9", 14, 256, 256, 3, 1},
+    {"C10", 14, 256, 512, 3, 2}, {"C11", 14, 256, 512, 1, 2}, {"C12", 7, 512, 512, 3, 1}};
 
 Tensor RandomConstant(Random& random, Shape shape, double bound) {
   Tensor t(ElementType::kFloat32, std::move(shape));
@@ -50,7 +51,8 @@ StatusOr<Graph> QuantisedLayer(const LayerRow& row, bool multiply, Batch* image)
   Graph graph(row.name);
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, row.size, row.size, row.in}});
   const double bound = std::sqrt(3.0 / static_cast<double>(row.in * row.kernel * row.kernel));
-  Value* w = graph.AddConstant("w", RandomConstant(random, {row.out, row.in, row.kernel, row.kernel}, bound));
+  Value* w = graph.AddConstant(
+      "w", RandomConstant(random, {row.out, row.in, row.kernel, row.kernel}, bound));
   Value* b = graph.AddConstant("b", RandomConstant(random, {row.out}, 0.5));
   const int64_t pad = row.kernel / 2;
   Attributes a;
@@ -105,7 +107,8 @@ Idle IdleOf(const VtaProgram& program) {
   return idle;
 }
 
-StatusOr<Measured> Measure(const VtaAccelerator& accelerator, const Graph& graph, const Batch& image, int threads) {
+StatusOr<Measured> Measure(const VtaAccelerator& accelerator, const Graph& graph,
+                           const Batch& image, int threads) {
   CompileOptions options;
   options.host_fallback = false;
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Program> program,
@@ -138,52 +141,65 @@ struct Point {
 
 // Logarithmic axes; the roof, and a mark for each layer: hollow with one virtual thread, blue with two, red with those
 // chosen.
-std::string RooflineSvg(const std::vector<Point>& points, double peak, double bandwidth, const std::string& title) {
+std::string RooflineSvg(const std::vector<Point>& points, double peak, double bandwidth,
+                        const std::string& title) {
   constexpr double kWidth = 760, kHeight = 460, kLeft = 64, kBottom = 48, kTop = 36, kRight = 20;
   const double x0 = 20, x1 = 1000, y0 = peak / 4, y1 = peak * 1.2;
-  const auto at_x = [&](double v) { return kLeft + std::log(v / x0) / std::log(x1 / x0) * (kWidth - kLeft - kRight); };
+  const auto at_x = [&](double v) {
+    return kLeft + std::log(v / x0) / std::log(x1 / x0) * (kWidth - kLeft - kRight);
+  };
   const auto at_y = [&](double v) {
     return kHeight - kBottom - std::log(v / y0) / std::log(y1 / y0) * (kHeight - kBottom - kTop);
   };
   std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" font-family=\"sans-serif\" font-size=\"12\">\n"
-      "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n<text x=\"{2}\" y=\"20\" font-size=\"14\">{3}</text>\n",
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n<text x=\"{2}\" y=\"20\" "
+      "font-size=\"14\">{3}</text>\n",
       kWidth, kHeight, kLeft, title);
   for (double v = x0; v <= x1; v *= v == 20 || v == 200 ? 2.5 : 2) {
     svg += fmt::format(
-        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#ddd\"/><text x=\"{0:.1f}\" y=\"{3}\" "
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#ddd\"/><text "
+        "x=\"{0:.1f}\" y=\"{3}\" "
         "text-anchor=\"middle\">{4:g}</text>\n",
         at_x(v), kTop, kHeight - kBottom, kHeight - kBottom + 16, v);
   }
   for (double v = 1; v <= y1; v *= 2) {
     if (v < y0) continue;
     svg += fmt::format(
-        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/><text x=\"{3}\" y=\"{4:.1f}\" "
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/><text "
+        "x=\"{3}\" y=\"{4:.1f}\" "
         "text-anchor=\"end\">{5:g}</text>\n",
         kLeft, kWidth - kRight, at_y(v), kLeft - 6, at_y(v) + 4, v);
   }
   const double ridge = peak / bandwidth;
   svg += fmt::format(
-      "<polyline fill=\"none\" stroke=\"black\" stroke-width=\"1.5\" points=\"{:.1f},{:.1f} {:.1f},{:.1f} "
+      "<polyline fill=\"none\" stroke=\"black\" stroke-width=\"1.5\" points=\"{:.1f},{:.1f} "
+      "{:.1f},{:.1f} "
       "{:.1f},{:.1f}\"/>\n",
-      at_x(std::max(x0, y0 / bandwidth)), at_y(std::max(y0, x0 * bandwidth)), at_x(ridge), at_y(peak), at_x(x1),
-      at_y(peak));
-  svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">operations a byte of the memory port</text>\n",
-                     (kLeft + kWidth) / 2, kHeight - 10);
-  svg +=
-      fmt::format("<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">GOPS</text>\n", kHeight / 2);
+      at_x(std::max(x0, y0 / bandwidth)), at_y(std::max(y0, x0 * bandwidth)), at_x(ridge),
+      at_y(peak), at_x(x1), at_y(peak));
+  svg += fmt::format(
+      "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">operations a byte of the memory "
+      "port</text>\n",
+      (kLeft + kWidth) / 2, kHeight - 10);
+  svg += fmt::format(
+      "<text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">GOPS</text>\n",
+      kHeight / 2);
   constexpr const char* kFills[] = {"white", "#06c", "#c20"};
   constexpr const char* kNames[] = {"one virtual thread", "two", "chosen by the compiler"};
   for (const Point& p : points) {
-    svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" stroke=\"#06c\"/>", at_x(p.intensity),
-                       at_y(p.gops), p.threads == 3 ? 2.5 : 4.5, kFills[p.threads - 1]);
+    svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\" stroke=\"#06c\"/>",
+                       at_x(p.intensity), at_y(p.gops), p.threads == 3 ? 2.5 : 4.5,
+                       kFills[p.threads - 1]);
     if (p.threads == 2) continue;
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"9\">{}</text>\n", at_x(p.intensity) + 6,
-                       at_y(p.gops) + (p.threads == 3 ? -4 : 11), p.name);
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"9\">{}</text>\n",
+                       at_x(p.intensity) + 6, at_y(p.gops) + (p.threads == 3 ? -4 : 11), p.name);
   }
   for (int t = 0; t < 3; ++t) {
     svg += fmt::format(
-        "<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"{}\" stroke=\"#06c\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
+        "<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"{}\" stroke=\"#06c\"/><text x=\"{}\" "
+        "y=\"{}\">{}</text>\n",
         kLeft + 20, kTop + 60 + 18 * t, kFills[t], kLeft + 30, kTop + 64 + 18 * t, kNames[t]);
   }
   svg += "</svg>\n";
@@ -194,10 +210,12 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
   KILN_ASSIGN_OR_RETURN(const Config config, LoadConfig(design_point));
   const VtaAccelerator accelerator(config);
   const double clock = config.clock_mhz * 1e6, peak_macs = accelerator.PeakMacsPerCycle();
-  const double peak = 2 * peak_macs * clock / 1e9, bandwidth = config.memory_port_bytes * clock / 1e9;
+  const double peak = 2 * peak_macs * clock / 1e9,
+               bandwidth = config.memory_port_bytes * clock / 1e9;
   fmt::print("{}: {:.1f} GOPS at most, {:.2f} GB/s each way\n\n", config.name, peak, bandwidth);
   fmt::print(
-      "| layer | | MMAC | bound, cycles | roof, GOPS | one thread: cycles | GOPS | % of peak | two: cycles | GOPS | "
+      "| layer | | MMAC | bound, cycles | roof, GOPS | one thread: cycles | GOPS | % of peak | "
+      "two: cycles | GOPS | "
       "% ");
   fmt::print(
       "of peak | chosen: cycles | GOPS | % of peak | cycles with a step, % | threads "
@@ -213,18 +231,20 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
       KILN_ASSIGN_OR_RETURN(m[t], Measure(accelerator, graph, image, (t + 1) % 3));
       cycles[t] += m[t].cycles;
       gops[t] = 2e-9 * static_cast<double>(m[t].macs) * clock / static_cast<double>(m[t].cycles);
-      const double intensity = 2.0 * static_cast<double>(m[t].macs) / static_cast<double>(m[t].bytes);
+      const double intensity =
+          2.0 * static_cast<double>(m[t].macs) / static_cast<double>(m[t].bytes);
       points.push_back({row.name, t + 1, intensity, gops[t]});
       roof = std::min(peak, intensity * bandwidth);
       if (!verbose) continue;
       const MatrixTiling& tiling = m[t].tiling;
-      fmt::print("{} threads {}: tile {} x {} x {}, chunk {}, {}{}\n", row.name, tiling.threads, tiling.blocks,
-                 tiling.rows, tiling.columns, tiling.chunk,
+      fmt::print("{} threads {}: tile {} x {} x {}, chunk {}, {}{}\n", row.name, tiling.threads,
+                 tiling.blocks, tiling.rows, tiling.columns, tiling.chunk,
                  tiling.blocks_outermost ? "blocks outermost" : "pixels outermost",
                  tiling.resident ? ", resident" : "");
       const Idle& idle = m[t].idle;
       fmt::print(
-          "  no step: {} cycles before the first, {} between, {} after the last; {} instructions, {} micro-ops\n",
+          "  no step: {} cycles before the first, {} between, {} after the last; {} instructions, "
+          "{} micro-ops\n",
           idle.before, idle.between, idle.after, idle.instructions, idle.uops);
       for (const UnitTrace& unit : m[t].trace.units) {
         fmt::print("  {} busy {}", unit.name, unit.busy_cycles);
@@ -233,10 +253,13 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
       }
     }
     macs += m[0].macs;
-    fmt::print("| {} | {}x{} {}->{} /{} | {:.1f} | {:.0f} | {:.1f} |", row.name, row.kernel, row.kernel, row.in,
-               row.out, row.stride, 1e-6 * static_cast<double>(m[0].macs), m[0].bound, roof);
-    for (int t = 0; t < 3; ++t) fmt::print(" {} | {:.1f} | {:.1f} |", m[t].cycles, gops[t], 100 * gops[t] / peak);
-    const double steps = 100 * static_cast<double>(m[2].trace.units[1].busy_cycles);  // of the GEMM unit
+    fmt::print("| {} | {}x{} {}->{} /{} | {:.1f} | {:.0f} | {:.1f} |", row.name, row.kernel,
+               row.kernel, row.in, row.out, row.stride, 1e-6 * static_cast<double>(m[0].macs),
+               m[0].bound, roof);
+    for (int t = 0; t < 3; ++t)
+      fmt::print(" {} | {:.1f} | {:.1f} |", m[t].cycles, gops[t], 100 * gops[t] / peak);
+    const double steps =
+        100 * static_cast<double>(m[2].trace.units[1].busy_cycles);  // of the GEMM unit
     fmt::print(" {:.1f} | {} |\n", steps / static_cast<double>(m[2].cycles), m[2].tiling.threads);
   }
   fmt::print("| all | | {:.1f} | | |", 1e-6 * static_cast<double>(macs));
@@ -246,7 +269,8 @@ Status Run(const std::string& design_point, const std::string& svg, bool multipl
   }
   fmt::print(" | |\n");
   if (svg.empty()) return OkStatus();
-  std::ofstream(svg) << RooflineSvg(points, peak, bandwidth, config.name + ": the convolutions of ResNet-18");
+  std::ofstream(svg) << RooflineSvg(points, peak, bandwidth,
+                                    config.name + ": the convolutions of ResNet-18");
   return OkStatus();
 }
 

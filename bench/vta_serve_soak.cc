@@ -46,14 +46,17 @@ class Server {
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     std::string name = program, file = token.string();
     std::string words[] = {"vta", "serve", "--token-file"};
-    char* arguments[] = {name.data(), words[0].data(), words[1].data(), words[2].data(), file.data(), nullptr};
-    if (posix_spawnp(&process_, program.c_str(), &actions, nullptr, arguments, environ) != 0) process_ = -1;
+    char* arguments[] = {name.data(),     words[0].data(), words[1].data(),
+                         words[2].data(), file.data(),     nullptr};
+    if (posix_spawnp(&process_, program.c_str(), &actions, nullptr, arguments, environ) != 0)
+      process_ = -1;
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     std::string line;  // "listening at 127.0.0.1:PORT"
     for (char c = 0; read(ends[0], &c, 1) == 1 && c != '\n';) line += c;
     close(ends[0]);
-    if (const auto place = Endpoint::Parse(line.substr(line.rfind(' ') + 1)); place.ok()) port_ = place->port;
+    if (const auto place = Endpoint::Parse(line.substr(line.rfind(' ') + 1)); place.ok())
+      port_ = place->port;
   }
   ~Server() {
     if (process_ < 0) return;
@@ -69,7 +72,8 @@ class Server {
   std::string Status(const std::string& key) const {
     std::ifstream lines(fmt::format("/proc/{}/status", process_));
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(key + ":")) return line.substr(line.find_first_not_of(" \t", key.size() + 1));
+      if (line.starts_with(key + ":"))
+        return line.substr(line.find_first_not_of(" \t", key.size() + 1));
     }
     return "?";
   }
@@ -90,7 +94,9 @@ int Main(int argc, char** argv) {
   SoakPlan plan{.connections = 100'000};
   int64_t minutes = 10;
   std::string program = "build/bin/kiln";
-  app.add_option("--connections", plan.connections)->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--connections", plan.connections)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--minutes", minutes)->check(CLI::Range(1, 24 * 60))->capture_default_str();
   app.add_option("--seed", plan.seed)->capture_default_str();
   app.add_option("--program", program)->capture_default_str();
@@ -101,31 +107,35 @@ int Main(int argc, char** argv) {
     return 1;
   }
   const int64_t files_before = server.OpenFiles();
-  fmt::print("{:<32}{}, {} threads, {} open files\n", "server before", server.Status("VmRSS"), server.Status("Threads"),
-             files_before);
+  fmt::print("{:<32}{}, {} threads, {} open files\n", "server before", server.Status("VmRSS"),
+             server.Status("Threads"), files_before);
   plan.most = std::chrono::minutes(minutes);
-  const SoakResults results = Soak(server.port(), kToken, *ParseOriginalConfig("{}", "default"), plan);
+  const SoakResults results =
+      Soak(server.port(), kToken, *ParseOriginalConfig("{}", "default"), plan);
   for (size_t kind = 0; kind < HostileClients::kKinds; ++kind) {
     fmt::print("{:<32}{}\n", HostileClients::kNames[kind], results.hostile[kind]);
   }
   const HonestResults& honest = results.honest;
   fmt::print("{:<32}{}\n", "not connected within 2 s", results.refused);
-  fmt::print("{:<32}{} programs, {} wrong{}\n", "honest client, one session", honest.programs, honest.wrong,
-             honest.lost.empty() ? "" : ", lost: " + honest.lost);
-  fmt::print("{:<32}{}, {} wrong, in {} attempts\n", "honest client, further sessions", honest.sessions,
-             honest.wrong_others, honest.attempts);
+  fmt::print("{:<32}{} programs, {} wrong{}\n", "honest client, one session", honest.programs,
+             honest.wrong, honest.lost.empty() ? "" : ", lost: " + honest.lost);
+  fmt::print("{:<32}{}, {} wrong, in {} attempts\n", "honest client, further sessions",
+             honest.sessions, honest.wrong_others, honest.attempts);
   // The last strangers and the honest client leave within the hello's limit.
   constexpr int kPatience = 200;
   const auto leaked = [&] { return server.OpenFiles() > files_before + kFilesOfNextConnection; };
-  for (int i = 0; i < kPatience && leaked(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  for (int i = 0; i < kPatience && leaked(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const bool runs = server.runs();
   fmt::print("{:<32}{}\n", "server", runs ? "runs" : "has ended");
   if (runs) {
-    fmt::print("{:<32}{}, peak {}, {} threads, {} open files\n", "server after", server.Status("VmRSS"),
-               server.Status("VmHWM"), server.Status("Threads"), server.OpenFiles());
+    fmt::print("{:<32}{}, peak {}, {} threads, {} open files\n", "server after",
+               server.Status("VmRSS"), server.Status("VmHWM"), server.Status("Threads"),
+               server.OpenFiles());
   }
   fmt::print("{:<32}{:.1f} s\n", "time", results.seconds);
-  const bool is_right = honest.lost.empty() && honest.wrong == 0 && honest.wrong_others == 0 && honest.sessions > 0;
+  const bool is_right =
+      honest.lost.empty() && honest.wrong == 0 && honest.wrong_others == 0 && honest.sessions > 0;
   return runs && is_right && results.refused == 0 && !leaked() ? 0 : 1;
 }
 

@@ -47,7 +47,8 @@ class Builder {
   // Micro-ops [first, first + count) of the buffer, loaded when the program begins.
   void AddUop(const Uop& uop) { uops_.push_back(encoding_.EncodeUop(uop)); }
   Instruction& Add(Instruction in) { return program_.emplace_back(in); }
-  Instruction& Load(Memory memory, uint32_t sram, uint32_t dram, uint32_t rows, uint32_t columns, uint32_t stride) {
+  Instruction& Load(Memory memory, uint32_t sram, uint32_t dram, uint32_t rows, uint32_t columns,
+                    uint32_t stride) {
     Instruction in;
     in.opcode = memory == Memory::kOutput ? Opcode::kStore : Opcode::kLoad;
     in.memory = memory;
@@ -63,7 +64,8 @@ class Builder {
   std::vector<uint8_t> Finish(std::vector<uint8_t> data, uint64_t* address) {
     Instruction load;
     load.opcode = Opcode::kLoad;
-    load.dram_base = static_cast<uint32_t>((DeviceMemory::kPageBytes + data.size()) / Config::kUopBytes);
+    load.dram_base =
+        static_cast<uint32_t>((DeviceMemory::kPageBytes + data.size()) / Config::kUopBytes);
     load.y_size = 1;
     load.x_size = load.x_stride = static_cast<uint32_t>(uops_.size());
     for (const uint32_t word : uops_) {
@@ -87,7 +89,8 @@ class Builder {
   std::vector<Instruction> program_;
 };
 
-Instruction Loops(Opcode opcode, uint32_t uop_begin, uint32_t uop_end, uint32_t outer, uint32_t inner) {
+Instruction Loops(Opcode opcode, uint32_t uop_begin, uint32_t uop_end, uint32_t outer,
+                  uint32_t inner) {
   Instruction in;
   in.opcode = opcode;
   in.uop_begin = uop_begin;
@@ -115,7 +118,8 @@ struct Program {
 
 constexpr uint32_t kBlocks = 16;  // of 16 rows or columns in 256
 constexpr uint32_t kRows = 128;   // of a part
-constexpr uint32_t kInputs = 4096 / 16, kWeights = (4096 + 65536) / 256, kOutputs = (4096 + 131072) / 16;  // addresses
+constexpr uint32_t kInputs = 4096 / 16, kWeights = (4096 + 65536) / 256,
+                   kOutputs = (4096 + 131072) / 16;  // addresses
 
 std::vector<uint8_t> RandomBytes(size_t count) {
   Random random(1);
@@ -131,8 +135,8 @@ Program MatrixMultiply(const Config& config) {
   }
   builder.Load(Memory::kWeight, 0, kWeights, 1, kBlocks * kBlocks, kBlocks * kBlocks);
   for (uint32_t part = 0; part < 2; ++part) {
-    Instruction& load =
-        builder.Load(Memory::kInput, 0, kInputs + part * kRows * kBlocks, 1, kRows * kBlocks, kRows * kBlocks);
+    Instruction& load = builder.Load(Memory::kInput, 0, kInputs + part * kRows * kBlocks, 1,
+                                     kRows * kBlocks, kRows * kBlocks);
     load.pop_next = part > 0;
     load.push_next = true;
     Instruction gemm = Loops(Opcode::kGemm, 0, kBlocks, kRows, 1);
@@ -152,8 +156,8 @@ Program MatrixMultiply(const Config& config) {
     shift.dst_inner = shift.src_inner = 1;
     shift.push_next = true;
     builder.Add(shift);
-    EndPart(builder,
-            builder.Load(Memory::kOutput, 0, kOutputs + part * kRows * kBlocks, 1, kRows * kBlocks, kRows * kBlocks));
+    EndPart(builder, builder.Load(Memory::kOutput, 0, kOutputs + part * kRows * kBlocks, 1,
+                                  kRows * kBlocks, kRows * kBlocks));
   }
   Instruction last;  // takes the token that compute gave behind the last part
   last.opcode = Opcode::kLoad;
@@ -171,27 +175,30 @@ Program MatrixMultiply(const Config& config) {
 }
 
 Program Convolution(const Config& config) {
-  constexpr uint32_t kSize = 56, kWidth = kSize + 2, kChannels = 4, kTile = 6;  // blocks of channels; output rows
+  constexpr uint32_t kSize = 56, kWidth = kSize + 2, kChannels = 4,
+                     kTile = 6;  // blocks of channels; output rows
   constexpr uint32_t kInputBytes = kSize * kSize * 64;
-  constexpr uint32_t kIn = 4096 / 16, kOut = kIn + kInputBytes / 16, kFilters = (4096 + 2 * kInputBytes) / 256;
+  constexpr uint32_t kIn = 4096 / 16, kOut = kIn + kInputBytes / 16,
+                     kFilters = (4096 + 2 * kInputBytes) / 256;
   Builder builder(config);
   for (uint32_t o = 0; o < kChannels; ++o) {
     for (uint32_t i = 0; i < kChannels; ++i) {
       for (uint32_t y = 0; y < 3; ++y) {
         for (uint32_t x = 0; x < 3; ++x) {
-          builder.AddUop(
-              {o * kTile * kSize, i * (kTile + 2) * kWidth + y * kWidth + x, ((o * kChannels + i) * 3 + y) * 3 + x});
+          builder.AddUop({o * kTile * kSize, i * (kTile + 2) * kWidth + y * kWidth + x,
+                          ((o * kChannels + i) * 3 + y) * 3 + x});
         }
       }
     }
   }
-  builder.Load(Memory::kWeight, 0, kFilters, 1, kChannels * kChannels * 9, kChannels * kChannels * 9);
+  builder.Load(Memory::kWeight, 0, kFilters, 1, kChannels * kChannels * 9,
+               kChannels * kChannels * 9);
   for (uint32_t first = 0; first < kSize; first += kTile) {
     const uint32_t rows = std::min(kTile, kSize - first);
     for (uint32_t i = 0; i < kChannels; ++i) {
       const uint32_t from = first == 0 ? 0 : first - 1, to = std::min(kSize, first + rows + 1);
-      Instruction& load = builder.Load(Memory::kInput, i * (kTile + 2) * kWidth, kIn + (i * kSize + from) * kSize,
-                                       to - from, kSize, kSize);
+      Instruction& load = builder.Load(Memory::kInput, i * (kTile + 2) * kWidth,
+                                       kIn + (i * kSize + from) * kSize, to - from, kSize, kSize);
       load.x_pad_before = load.x_pad_after = 1;
       load.y_pad_before = first == 0 ? 1 : 0;
       load.y_pad_after = first + rows == kSize ? 1 : 0;
@@ -208,7 +215,8 @@ Program Convolution(const Config& config) {
     gemm.src_inner = 1;
     gemm.pop_previous = gemm.push_next = true;
     builder.Add(gemm);
-    Instruction& store = builder.Load(Memory::kOutput, 0, kOut + first * kSize, 1, rows * kSize, rows * kSize);
+    Instruction& store =
+        builder.Load(Memory::kOutput, 0, kOut + first * kSize, 1, rows * kSize, rows * kSize);
     EndPart(builder, store);
   }
   Instruction last;
@@ -221,12 +229,14 @@ Program Convolution(const Config& config) {
   builder.Add(finish);
   Program program;
   program.macs = 56.0 * 56 * 64 * 64 * 9;
-  program.memory = builder.Finish(RandomBytes(2 * kInputBytes + kChannels * kChannels * 9 * 256), &program.address);
+  program.memory = builder.Finish(RandomBytes(2 * kInputBytes + kChannels * kChannels * 9 * 256),
+                                  &program.address);
   program.instructions = builder.count();
   return program;
 }
 
-void Print(const char* name, const Program& program, const Config& config, double seconds, double peak) {
+void Print(const char* name, const Program& program, const Config& config, double seconds,
+           double peak) {
   DeviceMemory memory(DeviceMemory::kPageBytes, program.memory);
   FunctionalMachine machine(config);
   const double rate = GigaPerSecond(program.macs, seconds, [&] {
@@ -246,10 +256,12 @@ void PrintCycles(const char* name, const Program& program, const Config& config,
     const auto result = machine.Launch(memory, program.address, program.instructions);
     KILN_CHECK(!result.fault.has_value());
   });
-  fmt::print("{:<34} {:>7.1f} million cycles/s ({} cycles, GEMM steps in {:.0f} %), {:.1f} GMAC/s\n", name, 1000 * rate,
-             time.cycles,
-             100 * static_cast<double>(time.counters[Counter::kGemmSteps]) / static_cast<double>(time.cycles),
-             rate * program.macs / static_cast<double>(time.cycles));
+  fmt::print(
+      "{:<34} {:>7.1f} million cycles/s ({} cycles, GEMM steps in {:.0f} %), {:.1f} GMAC/s\n", name,
+      1000 * rate, time.cycles,
+      100 * static_cast<double>(time.counters[Counter::kGemmSteps]) /
+          static_cast<double>(time.cycles),
+      rate * program.macs / static_cast<double>(time.cycles));
 }
 
 int Main(int argc, char** argv) {
@@ -257,7 +269,8 @@ int Main(int argc, char** argv) {
   const Config config = *ParseOriginalConfig("{}", "default");
   const bench::Peak peak = bench::Int16Peak(GetCpuLevel());
   const double most = peak.run == nullptr ? 0 : GigaPerSecond(peak.macs, seconds, peak.run);
-  fmt::print("one thread, {}; the processor's int16 multiply-adds: {:.1f} GMAC/s\n", NameOf(GetCpuLevel()), most);
+  fmt::print("one thread, {}; the processor's int16 multiply-adds: {:.1f} GMAC/s\n",
+             NameOf(GetCpuLevel()), most);
   const Program multiply = MatrixMultiply(config), convolution = Convolution(config);
   Print("matrix multiply 256x256x256", multiply, config, seconds, most);
   Print("convolution 3x3, 64 at 56x56", convolution, config, seconds, most);

@@ -8,7 +8,8 @@
 #include "kiln/targets/registry.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  const auto accelerator = kiln::ParseAccelerator({reinterpret_cast<const char*>(bytes), size}, "fuzz.yaml");
+  const auto accelerator =
+      kiln::ParseAccelerator({reinterpret_cast<const char*>(bytes), size}, "fuzz.yaml");
   if (!accelerator.ok()) {
     const std::string message = kiln::MessageOf(accelerator.status());
     KILN_CHECK(message.rfind("fuzz.yaml: ", 0) == 0 && message.find('\n') == std::string::npos);

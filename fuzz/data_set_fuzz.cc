@@ -31,7 +31,8 @@ class MemoryFile {
 
 void CheckMessage(const kiln::Status& status, const std::filesystem::path& path) {
   const std::string message = kiln::MessageOf(status);
-  KILN_CHECK(message.rfind(path.string() + ": ", 0) == 0 && message.find('\n') == std::string::npos);
+  KILN_CHECK(message.rfind(path.string() + ": ", 0) == 0 &&
+             message.find('\n') == std::string::npos);
 }
 
 void CheckImages(const kiln::DataSet& set) {
@@ -40,9 +41,11 @@ void CheckImages(const kiln::DataSet& set) {
     for (const std::byte b : set.Image(i)) sum += static_cast<unsigned>(b);
   }
   asm volatile("" : : "r"(sum));  // the bytes are read, whatever the optimiser thinks of the sum
-  KILN_CHECK(set.labels().empty() || static_cast<int64_t>(set.labels().size()) == set.size() * set.labels_per_image());
+  KILN_CHECK(set.labels().empty() ||
+             static_cast<int64_t>(set.labels().size()) == set.size() * set.labels_per_image());
   for (const int32_t label : set.labels()) KILN_CHECK(label >= 0);
-  if (const kiln::Status status = set.CheckLabels(10); !status.ok()) KILN_CHECK(!kiln::MessageOf(status).empty());
+  if (const kiln::Status status = set.CheckLabels(10); !status.ok())
+    KILN_CHECK(!kiln::MessageOf(status).empty());
 }
 
 }  // namespace
@@ -73,7 +76,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     } else {
       CheckMessage(set.status(), file.path());
     }
-    if (const auto named = arrays->ReadLabels(i); !named.ok()) CheckMessage(named.status(), file.path());
+    if (const auto named = arrays->ReadLabels(i); !named.ok())
+      CheckMessage(named.status(), file.path());
   }
   const auto labels = kiln::LoadLabels(file.path());
   if (!labels.ok()) CheckMessage(labels.status(), file.path());

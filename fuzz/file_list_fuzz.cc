@@ -11,7 +11,8 @@
 #include "kiln/support/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  const auto list = kiln::hardware::ParseFileList({reinterpret_cast<const char*>(bytes), size}, "filelist.f");
+  const auto list =
+      kiln::hardware::ParseFileList({reinterpret_cast<const char*>(bytes), size}, "filelist.f");
   if (!list.ok()) {
     const std::string message = kiln::MessageOf(list.status());
     KILN_CHECK(message.rfind("filelist.f: ", 0) == 0 && message.find('\n') == std::string::npos);
@@ -24,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     last = file.line;
     KILN_CHECK(kiln::hardware::IsPlainPath(file.path));
     // What the shell, Yosys and Tcl would read as more than a word.
-    KILN_CHECK(file.path.find_first_of(" \t;&|<>$`\"'\\*?[]{}()!#~\n\r") == std::string::npos && file.path[0] != '-');
+    KILN_CHECK(file.path.find_first_of(" \t;&|<>$`\"'\\*?[]{}()!#~\n\r") == std::string::npos &&
+               file.path[0] != '-');
     const std::filesystem::path path(file.path);
     KILN_CHECK(!path.is_absolute());
     for (const auto& part : path) KILN_CHECK(part != "..");

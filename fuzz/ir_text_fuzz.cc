@@ -9,8 +9,8 @@
 #include "kiln/support/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  const auto graph =
-      kiln::ParseGraph({reinterpret_cast<const char*>(bytes), size}, "fuzz.kir", {.elided_as_inputs = true});
+  const auto graph = kiln::ParseGraph({reinterpret_cast<const char*>(bytes), size}, "fuzz.kir",
+                                      {.elided_as_inputs = true});
   if (!graph.ok()) {
     const std::string message = kiln::MessageOf(graph.status());
     KILN_CHECK(message.rfind("fuzz.kir: ", 0) == 0 && message.find('\n') == std::string::npos);

@@ -10,7 +10,8 @@
 #include "kiln/support/check.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  const auto library = kiln::hardware::ParseLiberty({reinterpret_cast<const char*>(bytes), size}, "fuzz.lib");
+  const auto library =
+      kiln::hardware::ParseLiberty({reinterpret_cast<const char*>(bytes), size}, "fuzz.lib");
   if (!library.ok()) {
     const std::string message = kiln::MessageOf(library.status());
     KILN_CHECK(message.rfind("fuzz.lib: ", 0) == 0 && message.find('\n') == std::string::npos);

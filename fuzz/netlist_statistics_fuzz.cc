@@ -18,9 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   int sums = 0;
   for (const auto& [module, counts] : *statistics) {
     if (++sums > kSums) break;
-    const auto sum = SumUnits(*statistics, module, kDepth, [](const std::string&) -> kiln::StatusOr<Resources> {
-      return Resources{.area = 1, .cells = 1};
-    });
+    const auto sum =
+        SumUnits(*statistics, module, kDepth, [](const std::string&) -> kiln::StatusOr<Resources> {
+          return Resources{.area = 1, .cells = 1};
+        });
     KILN_CHECK(sum.ok() && sum->resources.cells >= 0);
     KILN_CHECK(sum->resources.area == static_cast<double>(sum->resources.cells));
   }

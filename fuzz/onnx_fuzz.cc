@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const kiln::Status status = kiln::RunPasses(*graph, kiln::StandardPipeline(), context);
   if (!status.ok()) {
     const std::string message = kiln::MessageOf(status);
-    KILN_CHECK(message.find("fuzz.onnx: ") != std::string::npos && message.find('\n') == std::string::npos);
+    KILN_CHECK(message.find("fuzz.onnx: ") != std::string::npos &&
+               message.find('\n') == std::string::npos);
     return 0;
   }
   KILN_CHECK(kiln::Verify(*graph).ok());

@@ -22,8 +22,9 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-constexpr int64_t kIntegers[] = {0,  1,  -1, 2,   3,   4,   5,    7,          8,          9,         13,       16,
-                                 21, 64, -2, 127, 128, 255, 4096, 2147483647, 2147483648, 1LL << 40, 1LL << 62};
+constexpr int64_t kIntegers[] = {0,   1,   -1,   2,          3,          4,         5,        7,
+                                 8,   9,   13,   16,         21,         64,        -2,       127,
+                                 128, 255, 4096, 2147483647, 2147483648, 1LL << 40, 1LL << 62};
 constexpr double kFloats[] = {0, -0.0, 1, -1, 0.5, 2, 255, 1e-45, 1e38, 1e300};
 constexpr const char* kNames[] = {"",
                                   "x",
@@ -92,7 +93,8 @@ class Mutator {
       const int count = field->is_repeated() ? r.FieldSize(*message, field) : 1;
       for (int i = 0; i < count; ++i) {
         if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-          Collect(field->is_repeated() ? r.MutableRepeatedMessage(message, field, i) : r.MutableMessage(message, field),
+          Collect(field->is_repeated() ? r.MutableRepeatedMessage(message, field, i)
+                                       : r.MutableMessage(message, field),
                   depth + 1);
         } else if (field->type() == FieldDescriptor::TYPE_STRING && strings_.size() < 1000) {
           strings_.push_back(field->is_repeated() ? r.GetRepeatedString(*message, field, i)
@@ -108,9 +110,10 @@ class Mutator {
     std::vector<const FieldDescriptor*> fields;
     r.ListFields(*message, &fields);
     const auto* descriptor = message->GetDescriptor();
-    const FieldDescriptor* field = fields.empty() || Chance(6)
-                                       ? descriptor->field(static_cast<int>(Below(descriptor->field_count())))
-                                       : fields[Below(fields.size())];
+    const FieldDescriptor* field =
+        fields.empty() || Chance(6)
+            ? descriptor->field(static_cast<int>(Below(descriptor->field_count())))
+            : fields[Below(fields.size())];
     if (!field->is_repeated()) {
       if (Chance(8)) return r.ClearField(message, field);
       if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return Set(message, field, -1);
@@ -142,7 +145,8 @@ class Mutator {
   const Message* Like(const FieldDescriptor* field) {
     std::vector<const Message*> like;
     for (const Message* message : messages_) {
-      if (message->GetDescriptor() == field->message_type() && message->ByteSizeLong() < 4096) like.push_back(message);
+      if (message->GetDescriptor() == field->message_type() && message->ByteSizeLong() < 4096)
+        like.push_back(message);
     }
     if (like.empty()) return nullptr;
     const Message* chosen = like[Below(like.size())];
@@ -191,7 +195,8 @@ class Mutator {
       case 1:
         return static_cast<int64_t>(static_cast<uint64_t>(old) - 1);
       case 2:
-        return Chance(8) ? std::numeric_limits<int64_t>::min() : kIntegers[Below(std::size(kIntegers))];
+        return Chance(8) ? std::numeric_limits<int64_t>::min()
+                         : kIntegers[Below(std::size(kIntegers))];
       default:
         return static_cast<int64_t>(random_.Below(6));
     }
@@ -218,19 +223,23 @@ class Mutator {
     const Reflection& r = *message->GetReflection();
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_INT64: {
-        const int64_t old = at < 0 ? r.GetInt64(*message, field) : r.GetRepeatedInt64(*message, field, at);
-        at < 0 ? r.SetInt64(message, field, Integer(old)) : r.SetRepeatedInt64(message, field, at, Integer(old));
+        const int64_t old =
+            at < 0 ? r.GetInt64(*message, field) : r.GetRepeatedInt64(*message, field, at);
+        at < 0 ? r.SetInt64(message, field, Integer(old))
+               : r.SetRepeatedInt64(message, field, at, Integer(old));
         return;
       }
       case FieldDescriptor::CPPTYPE_INT32: {
-        const int32_t old = at < 0 ? r.GetInt32(*message, field) : r.GetRepeatedInt32(*message, field, at);
+        const int32_t old =
+            at < 0 ? r.GetInt32(*message, field) : r.GetRepeatedInt32(*message, field, at);
         const auto value = static_cast<int32_t>(Integer(old));
         at < 0 ? r.SetInt32(message, field, value) : r.SetRepeatedInt32(message, field, at, value);
         return;
       }
       case FieldDescriptor::CPPTYPE_UINT64: {
         const auto value = static_cast<uint64_t>(Integer(0));
-        at < 0 ? r.SetUInt64(message, field, value) : r.SetRepeatedUInt64(message, field, at, value);
+        at < 0 ? r.SetUInt64(message, field, value)
+               : r.SetRepeatedUInt64(message, field, at, value);
         return;
       }
       case FieldDescriptor::CPPTYPE_FLOAT: {
@@ -239,16 +248,19 @@ class Mutator {
         return;
       }
       case FieldDescriptor::CPPTYPE_DOUBLE:
-        at < 0 ? r.SetDouble(message, field, Float()) : r.SetRepeatedDouble(message, field, at, Float());
+        at < 0 ? r.SetDouble(message, field, Float())
+               : r.SetRepeatedDouble(message, field, at, Float());
         return;
       case FieldDescriptor::CPPTYPE_ENUM: {
         const auto* values = field->enum_type();
-        const auto* value = values->value(static_cast<int>(Below(static_cast<size_t>(values->value_count()))));
+        const auto* value =
+            values->value(static_cast<int>(Below(static_cast<size_t>(values->value_count()))));
         at < 0 ? r.SetEnum(message, field, value) : r.SetRepeatedEnum(message, field, at, value);
         return;
       }
       case FieldDescriptor::CPPTYPE_STRING: {
-        const std::string old = at < 0 ? r.GetString(*message, field) : r.GetRepeatedString(*message, field, at);
+        const std::string old =
+            at < 0 ? r.GetString(*message, field) : r.GetRepeatedString(*message, field, at);
         at < 0 ? r.SetString(message, field, Text(field, old))
                : r.SetRepeatedString(message, field, at, Text(field, old));
         return;
@@ -275,7 +287,8 @@ size_t Store(const onnx::ModelProto& model, uint8_t* bytes, size_t max_size) {
 
 }  // namespace
 
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size, size_t max_size, unsigned seed) {
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size, size_t max_size,
+                                          unsigned seed) {
   onnx::ModelProto model;
   if (seed % 4 != 0 && model.ParsePartialFromArray(bytes, static_cast<int>(size))) {
     Mutator(&model, seed).Mutate();
@@ -285,8 +298,9 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size, size_t ma
 }
 
 // The first model with some of the second's nodes, constants and inputs.
-extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* bytes1, size_t size1, const uint8_t* bytes2, size_t size2,
-                                            uint8_t* out, size_t max_size, unsigned seed) {
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* bytes1, size_t size1,
+                                            const uint8_t* bytes2, size_t size2, uint8_t* out,
+                                            size_t max_size, unsigned seed) {
   onnx::ModelProto model, other;
   if (!model.ParsePartialFromArray(bytes1, static_cast<int>(size1)) ||
       !other.ParsePartialFromArray(bytes2, static_cast<int>(size2))) {

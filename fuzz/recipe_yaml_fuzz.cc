@@ -15,8 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   }
   KILN_CHECK(recipe->calibration_images >= 1);
   for (const kiln::TensorRecipe& tensor : {recipe->activations, recipe->weights}) {
-    KILN_CHECK((tensor.type.symmetric || tensor.type.format.is_whole()) && tensor.percentile >= 50 &&
-               tensor.percentile <= 100);
+    KILN_CHECK((tensor.type.symmetric || tensor.type.format.is_whole()) &&
+               tensor.percentile >= 50 && tensor.percentile <= 100);
   }
   for (const kiln::LayerRecipe& layer : recipe->layers) {
     KILN_CHECK(!layer.match.empty() || layer.op || layer.position);

@@ -103,7 +103,8 @@ std::string Gzip(const std::string& bytes) {
   return out;
 }
 
-std::string Npy(std::string_view descr, std::string_view shape, std::string_view order, const std::string& elements) {
+std::string Npy(std::string_view descr, std::string_view shape, std::string_view order,
+                const std::string& elements) {
   const std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}\n", descr, order, shape);
   std::string out("\x93NUMPY\x01\x00", 8);
@@ -178,13 +179,16 @@ class ConversationSeed {
     message.Number32(bytes);
     return Say(std::move(message));
   }
-  std::string_view bytes() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+  std::string_view bytes() const {
+    return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()};
+  }
 
  private:
   std::vector<uint8_t> bytes_;
 };
 
-vta::FrameWriter Hello(uint32_t magic, uint32_t version, std::string_view token, std::string_view sizes) {
+vta::FrameWriter Hello(uint32_t magic, uint32_t version, std::string_view token,
+                       std::string_view sizes) {
   vta::FrameWriter hello(static_cast<uint32_t>(vta::RequestKind::kHello));
   hello.Number32(magic);
   hello.Number32(version);
@@ -204,7 +208,8 @@ constexpr std::string_view kRemotePrograms[] = {
     "---N ALU shr imm=3 uop[0,1) loop 1x4 dst(0,1) src(0,1)\n"
     "p-P- STORE out sram=0 dram=1400 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
     "-n-- FINISH\n",
-    "p--- FINISH\n", "---- LOAD inp sram=0 dram=999999 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH\n",
+    "p--- FINISH\n",
+    "---- LOAD inp sram=0 dram=999999 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH\n",
     "---- GEMM uop[0,1) loop 999x999 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH\n"};
 
 void WriteConversations(const fs::path& folder) {
@@ -217,11 +222,14 @@ void WriteConversations(const fs::path& folder) {
   };
   // Hellos: the right one, and one thing wrong at a time.
   const uint32_t magic = vta::kRemoteMagic, version = vta::kRemoteVersion;
-  write(ConversationSeed(false).Say(Hello(magic, version, service.token, sizes)).ReadMemory(4096, 16));
+  write(ConversationSeed(false)
+            .Say(Hello(magic, version, service.token, sizes))
+            .ReadMemory(4096, 16));
   write(ConversationSeed(false).Say(Hello(magic + 1, version, service.token, sizes)));
   write(ConversationSeed(false).Say(Hello(magic, version + 1, service.token, sizes)));
   write(ConversationSeed(false).Say(Hello(magic, version, "fedcba9876543210", sizes)));
-  write(ConversationSeed(false).Say(Hello(magic, version, service.token, "1x16_i8w8a32_15_15_18_17")));
+  write(ConversationSeed(false).Say(
+      Hello(magic, version, service.token, "1x16_i8w8a32_15_15_18_17")));
   write(ConversationSeed(false).Ask(RequestKind::kAllocate, {4096}));
   write(ConversationSeed(true).Say(Hello(magic, version, service.token, sizes)));
   // Whole conversations. The first allocation is at 4096: the stream, and from 5120 on data.
@@ -244,7 +252,8 @@ void WriteConversations(const fs::path& folder) {
             .ReadMemory(1 << 20, 64)
             .Ask(RequestKind::kAllocate, {uint64_t{1} << 40})
             .Ask(RequestKind::kRun, {4096, 65, 0}));
-  write(ConversationSeed(true).Ask(RequestKind::kAllocate, {1}).ReadMemory(4096, vta::kMaxData + 1));
+  write(
+      ConversationSeed(true).Ask(RequestKind::kAllocate, {1}).ReadMemory(4096, vta::kMaxData + 1));
   write(ConversationSeed(true).Ask(RequestKind::kRun, {4096, 1}));
   write(ConversationSeed(true).Ask(static_cast<RequestKind>(7), {0}));
 }
@@ -260,7 +269,8 @@ constexpr std::string_view kGemmVector = R"({
 "acc_i": [{"idx": "0", "vec": ["5", "6"]}, {"idx": "1", "vec": ["7", "8"]}],
 "acc_o": [{"idx": "0", "vec": ["4", "5"]}, {"idx": "1", "vec": ["f", "1a"]}]
 })";
-constexpr std::string_view kRuntimeVector = R"({"format": "vta-rtapi-1", "name": "calls", "config": {"LOG_BLOCK": 4},
+constexpr std::string_view kRuntimeVector =
+    R"({"format": "vta-rtapi-1", "name": "calls", "config": {"LOG_BLOCK": 4},
 "calls": [["VTABufferAlloc", {"id": "C", "size": 64}], ["VTABufferCopyIn", {"id": "C", "hex": "0102"}],
  ["VTALoadBuffer2D", {"src": "C", "src_elem_offset": 0, "x_size": 1, "y_size": 1, "x_stride": 1, "x_pad_before": 0,
   "y_pad_before": 0, "x_pad_after": 0, "y_pad_after": 0, "dst_sram_index": 0, "dst_memory_type": 3}],
@@ -272,7 +282,8 @@ constexpr std::string_view kRuntimeVector = R"({"format": "vta-rtapi-1", "name":
 "buffers": {"C": {"size": 64, "phys": 67112960}},
 "launches": [{"insn_addr": 0, "insns": ["00"], "uop_loads": [{"dram_addr": 4096, "sram": 0, "words": [0]}]}],
 "final": {"C": "05"}})";
-constexpr std::string_view kProgramVector = R"({"format": "vta-vector-1", "name": "p", "config": {}, "dram_base": 4096,
+constexpr std::string_view kProgramVector =
+    R"({"format": "vta-vector-1", "name": "p", "config": {}, "dram_base": 4096,
 "dram_size": 4096, "dram_in": "in.bin", "dram_out": "out.bin", "sha256_in": "00", "expect": "error",
 "error_kind": "deadlock", "runs": [{"insn_addr": 4096, "insn_count": 1, "insns": ["00"]}],
 "counters": {"inp_load_nbytes": 0}})";

@@ -53,14 +53,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   vector.before.resize(kMemory);
   for (size_t i = 0; i < kMemory; ++i) vector.before[i] = static_cast<uint8_t>(i * 37 + i / 256);
   for (size_t i = 0; i < count; ++i) {
-    const std::span<const uint8_t, kInstructionBytes> word(data + i * kInstructionBytes, kInstructionBytes);
+    const std::span<const uint8_t, kInstructionBytes> word(data + i * kInstructionBytes,
+                                                           kInstructionBytes);
     const auto again = AssembleLine(Disassemble(word, encoding), encoding);
     KILN_CHECK(again.ok() && std::equal(word.begin(), word.end(), again->begin()));
     // Large counts of loops mostly end at the limit: every other word is brought within it.
     Instruction in = encoding.Decode(word);
     if (i % 2 == 0 && StepsOf(in) > kMostSteps / 64) in.outer = in.inner = 1;
     const Encoding::Bytes bytes = encoding.Encode(in);
-    std::copy(bytes.begin(), bytes.end(), vector.before.begin() + static_cast<std::ptrdiff_t>(i * kInstructionBytes));
+    std::copy(bytes.begin(), bytes.end(),
+              vector.before.begin() + static_cast<std::ptrdiff_t>(i * kInstructionBytes));
   }
   vector.launches.push_back({kBase, count});
   const auto fault_of = [&](uint64_t order) {
@@ -72,20 +74,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   };
   // Of programs with races even the micro-ops may depend on the order.
   const LintResult lint = Lint(vector, kMostSteps);
-  CheckLint(lint, LintInstructions({vector.before.data(), count * kInstructionBytes}, config, kMostSteps));
-  const bool races = std::any_of(lint.findings.begin(), lint.findings.end(),
-                                 [](const Finding& finding) { return finding.kind == FindingKind::kRace; });
+  CheckLint(lint, LintInstructions({vector.before.data(), count * kInstructionBytes}, config,
+                                   kMostSteps));
+  const bool races =
+      std::any_of(lint.findings.begin(), lint.findings.end(),
+                  [](const Finding& finding) { return finding.kind == FindingKind::kRace; });
   const int first = fault_of(0);
-  const bool order_free =
-      first < 0 || first == static_cast<int>(FaultKind::kNoFinish) || first == static_cast<int>(FaultKind::kDeadlock);
+  const bool order_free = first < 0 || first == static_cast<int>(FaultKind::kNoFinish) ||
+                          first == static_cast<int>(FaultKind::kDeadlock);
   if (races || !order_free) return 0;
   for (uint64_t order = 1; order < 8; ++order) KILN_CHECK(fault_of(order) == first);
   DeviceMemory memory(vector.base, vector.before);
   const auto fault = CycleMachine(config).Launch(memory, kBase, count).fault;
   const int timed = fault.has_value() ? static_cast<int>(fault->kind) : -1;
   // An instruction may have an index out of range and wait for ever: the machine sees the first before it waits.
-  const bool two_faults =
-      first == static_cast<int>(FaultKind::kDeadlock) && timed == static_cast<int>(FaultKind::kSramRange);
+  const bool two_faults = first == static_cast<int>(FaultKind::kDeadlock) &&
+                          timed == static_cast<int>(FaultKind::kSramRange);
   KILN_CHECK(timed == first || two_faults);
   return 0;
 }

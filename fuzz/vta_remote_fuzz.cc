@@ -27,7 +27,8 @@ class Conversation final : public ByteChannel {
   kiln::Status Send(std::span<const uint8_t> bytes, Duration /*most*/) override {
     KILN_CHECK(bytes.size() >= FrameHeader::kBytes);
     const FrameHeader header = FrameHeader::Parse(bytes.first<FrameHeader::kBytes>());
-    KILN_CHECK(header.payload == bytes.size() - FrameHeader::kBytes && header.payload <= kMaxPayload);
+    KILN_CHECK(header.payload == bytes.size() - FrameHeader::kBytes &&
+               header.payload <= kMaxPayload);
     return kiln::OkStatus();
   }
 

@@ -20,7 +20,8 @@ struct Family {
   std::string_view name;
   const std::vector<ModuleModel>& models;
 };
-const Family kFamilies[] = {{"systolic", systolic::ModuleModels()}, {"vta", vta::FamilyAreaModels().models}};
+const Family kFamilies[] = {{"systolic", systolic::ModuleModels()},
+                            {"vta", vta::FamilyAreaModels().models}};
 
 StatusOr<Family> FindFamily(const std::string& name) {
   for (const Family& family : kFamilies) {
@@ -41,13 +42,16 @@ Status Fit(const std::string& name, const std::string& file, bool errors) {
   for (const GridPoint& point : grid) {
     const ModuleModel* model = FindModuleModel(family.models, point.module, point.parameters);
     if (model == nullptr || FindFit(*model, fitted) == nullptr) continue;  // too few points
-    fmt::print("{:+6.1f} %  {:>12.0f} um2  {}{} {}\n", 100 * RelativeError(point, {family.models, fitted}), point.area,
-               point.module, point.check ? " (check)" : "", point.text);
+    fmt::print("{:+6.1f} %  {:>12.0f} um2  {}{} {}\n",
+               100 * RelativeError(point, {family.models, fitted}), point.area, point.module,
+               point.check ? " (check)" : "", point.text);
   }
   for (const FittedModel& model : fitted) {
-    fmt::print("{:<36} fit {:>3}: {:5.1f} % mean, {:5.1f} % worst;  check {:>3}: {:5.1f} % mean, {:5.1f} % worst\n",
-               model.name, model.fit.points, 100 * model.fit.mean, 100 * model.fit.worst, model.check.points,
-               100 * model.check.mean, 100 * model.check.worst);
+    fmt::print(
+        "{:<36} fit {:>3}: {:5.1f} % mean, {:5.1f} % worst;  check {:>3}: {:5.1f} % mean, {:5.1f} "
+        "% worst\n",
+        model.name, model.fit.points, 100 * model.fit.mean, 100 * model.fit.worst,
+        model.check.points, 100 * model.check.mean, 100 * model.check.worst);
   }
   return OkStatus();
 }
@@ -61,7 +65,8 @@ int main(int count, char** arguments) {
     std::fputs("fit_area [--errors] FAMILY GRID.csv\n", stderr);
     return 2;
   }
-  const kiln::Status status = kiln::hardware::Fit(arguments[count - 2], arguments[count - 1], errors);
+  const kiln::Status status =
+      kiln::hardware::Fit(arguments[count - 2], arguments[count - 1], errors);
   if (!status.ok()) fmt::print(stderr, "fit_area: {}\n", std::string(status.message()));
   return status.ok() ? 0 : 1;
 }

@@ -117,7 +117,9 @@ class StallStream {
 class AxiMemory {
  public:
   explicit AxiMemory(uint64_t bytes, const AxiTiming& timing = AxiTiming())
-      : timing_(timing), bytes_(bytes), open_row_(std::max<uint64_t>(timing.banks, 1), ~uint64_t{0}) {}
+      : timing_(timing),
+        bytes_(bytes),
+        open_row_(std::max<uint64_t>(timing.banks, 1), ~uint64_t{0}) {}
 
   std::vector<uint8_t>& bytes() { return bytes_; }
   const std::vector<uint8_t>& bytes() const { return bytes_; }
@@ -148,7 +150,8 @@ class AxiMemory {
       std::memcpy(data, bytes_.data() + address, size);
     }
   }
-  void Write(uint64_t address, const uint8_t* data, uint64_t strobes_lo, uint64_t strobes_hi, uint64_t size) {
+  void Write(uint64_t address, const uint8_t* data, uint64_t strobes_lo, uint64_t strobes_hi,
+             uint64_t size) {
     if (Response(address, size) != 0) {
       return;
     }
@@ -161,7 +164,8 @@ class AxiMemory {
 
   // Books a burst on the DRAM's bus that is asked for in cycle `now`; returns the cycle of its first beat and sets the
   // cycles from beat to beat. Ideal: now + latency, 1.
-  double Book(uint64_t now, uint64_t address, uint64_t beats, uint64_t beat_bytes, double* cycles_per_beat) {
+  double Book(uint64_t now, uint64_t address, uint64_t beats, uint64_t beat_bytes,
+              double* cycles_per_beat) {
     if (timing_.bytes_per_cycle <= 0) {
       *cycles_per_beat = 1;
       return static_cast<double>(now + timing_.latency);
@@ -290,8 +294,8 @@ class AxiWritePort {
   }
 
   // wdata and wstrb: data_bytes bytes and as many bits, least significant first.
-  void Sample(bool awvalid, uint64_t awaddr, unsigned awlen, unsigned awid, bool wvalid, const void* wdata,
-              const void* wstrb, bool wlast, bool bready) {
+  void Sample(bool awvalid, uint64_t awaddr, unsigned awlen, unsigned awid, bool wvalid,
+              const void* wdata, const void* wstrb, bool wlast, bool bready) {
     if (bvalid_ && bready) {
       responses_.pop_front();
       bvalid_ = false;
@@ -321,7 +325,9 @@ class AxiWritePort {
 
   uint64_t bursts_taken() const { return bursts_taken_; }
   uint64_t beats_taken() const { return beats_taken_; }
-  bool idle() const { return responses_.empty() && addresses_.empty() && data_.empty() && burst_.empty(); }
+  bool idle() const {
+    return responses_.empty() && addresses_.empty() && data_.empty() && burst_.empty();
+  }
 
  private:
   struct Address {
@@ -348,8 +354,9 @@ class AxiWritePort {
     const uint64_t beats = address.beats;
     const double first = memory_->Book(now_, address.address, beats, data_bytes_, &per_beat);
     // The ideal memory has taken the data as they came; a DRAM moves them over its bus now.
-    const double last =
-        memory_->timing().bytes_per_cycle > 0 ? first + per_beat * static_cast<double>(beats) - 1 : first;
+    const double last = memory_->timing().bytes_per_cycle > 0
+                            ? first + per_beat * static_cast<double>(beats) - 1
+                            : first;
     next_ = std::max(next_ + 1, static_cast<uint64_t>(last));
     responses_.push_back({next_, address.id, address.address, std::move(data_.front()), 0});
     addresses_.pop_front();
@@ -407,11 +414,13 @@ void AxiSetData(Port* port, const uint8_t* data, size_t bytes) {
     }                                                              \
   } while (false)
 
-#define KILN_AXI_SAMPLE_READ(top, name, port) \
-  (port).Sample((top).name##_arvalid, (top).name##_araddr, (top).name##_arlen, 0, (top).name##_rready)
+#define KILN_AXI_SAMPLE_READ(top, name, port)                                     \
+  (port).Sample((top).name##_arvalid, (top).name##_araddr, (top).name##_arlen, 0, \
+                (top).name##_rready)
 
-#define KILN_AXI_SAMPLE_READ_ID(top, name, port) \
-  (port).Sample((top).name##_arvalid, (top).name##_araddr, (top).name##_arlen, (top).name##_arid, (top).name##_rready)
+#define KILN_AXI_SAMPLE_READ_ID(top, name, port)                                                  \
+  (port).Sample((top).name##_arvalid, (top).name##_araddr, (top).name##_arlen, (top).name##_arid, \
+                (top).name##_rready)
 
 #define KILN_AXI_DRIVE_WRITE(top, name, port)                              \
   do {                                                                     \
@@ -432,12 +441,14 @@ void AxiSetData(Port* port, const uint8_t* data, size_t bytes) {
     }                                                              \
   } while (false)
 
-#define KILN_AXI_SAMPLE_WRITE(top, name, port)                                                         \
-  (port).Sample((top).name##_awvalid, (top).name##_awaddr, (top).name##_awlen, 0, (top).name##_wvalid, \
-                &(top).name##_wdata, &(top).name##_wstrb, (top).name##_wlast, (top).name##_bready)
+#define KILN_AXI_SAMPLE_WRITE(top, name, port)                                                     \
+  (port).Sample((top).name##_awvalid, (top).name##_awaddr, (top).name##_awlen, 0,                  \
+                (top).name##_wvalid, &(top).name##_wdata, &(top).name##_wstrb, (top).name##_wlast, \
+                (top).name##_bready)
 
-#define KILN_AXI_SAMPLE_WRITE_ID(top, name, port)                                                                      \
-  (port).Sample((top).name##_awvalid, (top).name##_awaddr, (top).name##_awlen, (top).name##_awid, (top).name##_wvalid, \
-                &(top).name##_wdata, &(top).name##_wstrb, (top).name##_wlast, (top).name##_bready)
+#define KILN_AXI_SAMPLE_WRITE_ID(top, name, port)                                                  \
+  (port).Sample((top).name##_awvalid, (top).name##_awaddr, (top).name##_awlen, (top).name##_awid,  \
+                (top).name##_wvalid, &(top).name##_wdata, &(top).name##_wstrb, (top).name##_wlast, \
+                (top).name##_bready)
 
 #endif  // KILN_TESTBENCH_AXI_MEMORY_H_

@@ -86,7 +86,8 @@ struct SimulateOptions {
 // a design that reads one before it has written it shows. Before the model is made; the same seed gives the same bits.
 inline void BeginAtRandom(VerilatedContext& context, uint64_t seed) {
   context.randReset(2);
-  context.randSeed(static_cast<int>(seed % 0x7fffffff) + 1);  // 0 would be a seed of Verilator's choice
+  context.randSeed(static_cast<int>(seed % 0x7fffffff) +
+                   1);  // 0 would be a seed of Verilator's choice
 }
 
 inline std::vector<uint8_t> ReadBytes(const std::string& path) {

@@ -27,14 +27,16 @@ struct SystolicPorts {
 template <typename Top, typename = void>
 struct HasScalePorts : std::false_type {};
 template <typename Top>
-struct HasScalePorts<Top, std::void_t<decltype(std::declval<Top&>().output_scale_awvalid)>> : std::true_type {};
+struct HasScalePorts<Top, std::void_t<decltype(std::declval<Top&>().output_scale_awvalid)>>
+    : std::true_type {};
 constexpr unsigned kScalePortBytes = 8;
 
 // Whether all of a design's ports share one bus (kiln_shared_bus).
 template <typename Top, typename = void>
 struct HasSharedBus : std::false_type {};
 template <typename Top>
-struct HasSharedBus<Top, std::void_t<decltype(std::declval<Top&>().memory_arvalid)>> : std::true_type {};
+struct HasSharedBus<Top, std::void_t<decltype(std::declval<Top&>().memory_arvalid)>>
+    : std::true_type {};
 
 template <typename Top>
 class SystolicBench {
@@ -42,8 +44,8 @@ class SystolicBench {
   // Called twice a cycle, behind the falling and the rising edge: for waveforms.
   using Dump = std::function<void(uint64_t cycle, int half)>;
 
-  SystolicBench(Top* top, const SystolicPorts& ports, uint64_t memory_bytes, const AxiTiming& timing, uint64_t seed,
-                Dump dump = {})
+  SystolicBench(Top* top, const SystolicPorts& ports, uint64_t memory_bytes,
+                const AxiTiming& timing, uint64_t seed, Dump dump = {})
       : top_(*top),
         dump_(std::move(dump)),
         memory_(memory_bytes, timing),

@@ -18,9 +18,12 @@ constexpr uint32_t kStatusBusy = 1, kStatusDone = 2, kStatusError = 4;
 // Units and what is counted of each: counter k of unit u stands at kCounters + 64 u + 8 k, low word first.
 constexpr const char* kUnits[] = {"input_fetch", "weight_fetch", "weight_load", "array",
                                   "depthwise",   "parameters",   "vector",      "command"};
-constexpr const char* kUnitCounters[] = {"busy", "stalled0", "stalled1", "stalled2", "bytes_read", "bytes_written"};
+constexpr const char* kUnitCounters[] = {"busy",     "stalled0",   "stalled1",
+                                         "stalled2", "bytes_read", "bytes_written"};
 
-constexpr uint32_t CounterAddress(uint32_t unit, uint32_t counter) { return kCounters + 64 * unit + 8 * counter; }
+constexpr uint32_t CounterAddress(uint32_t unit, uint32_t counter) {
+  return kCounters + 64 * unit + 8 * counter;
+}
 
 }  // namespace kiln::testbench::systolic
 

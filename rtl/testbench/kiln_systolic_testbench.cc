@@ -45,17 +45,21 @@ struct Arguments : SimulateOptions {
 
 const char* const kHelp =
     "simulate --memory FILE --program ADDRESS [options]\n"
-    "  --memory FILE      the memory at the start: bytes (.bin), or $readmemh text of 16-byte words (.hex)\n"
+    "  --memory FILE      the memory at the start: bytes (.bin), or $readmemh text of 16-byte "
+    "words (.hex)\n"
     "  --size BYTES       of the memory; default: the image's\n"
     "  --program ADDRESS  of the program's first word\n"
     "  --result FILE      the memory at the end, as bytes\n"
-    "  --latency CYCLES   of the memory, from an address to its first beat; default: the design point's\n"
-    "  --dram BYTES       a DRAM that moves so many bytes a cycle for all ports together, instead of an ideal memory\n"
+    "  --latency CYCLES   of the memory, from an address to its first beat; default: the design "
+    "point's\n"
+    "  --dram BYTES       a DRAM that moves so many bytes a cycle for all ports together, instead "
+    "of an ideal memory\n"
     "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
     "  --stalls P         each channel stalls with this probability\n"
     "  --seed N           of the stalls, and of what registers hold at power-up; default 1\n"
     "  --limit CYCLES     gives up then\n"
-    "  --wave FILE.fst    waveform (a simulation built with TRACE=1) [--wave-from CYCLE] [--wave-to CYCLE], cycles of "
+    "  --wave FILE.fst    waveform (a simulation built with TRACE=1) [--wave-from CYCLE] "
+    "[--wave-to CYCLE], cycles of "
     "the\n"
     "                     program; by default everything\n"
     "Example: simulate --memory memory.hex --program 4096 --result after.bin\n";
@@ -98,7 +102,8 @@ std::vector<uint8_t> ReadHex(const std::string& path) {
       if (token.size() != 32) Fail(path + ": '" + token + "' is no word of 32 digits");
       bytes.resize(std::max(bytes.size(), at + 16));
       for (size_t i = 0; i < 16; ++i) {
-        bytes[at + 15 - i] = static_cast<uint8_t>(std::strtoul(token.substr(2 * i, 2).c_str(), nullptr, 16));
+        bytes[at + 15 - i] =
+            static_cast<uint8_t>(std::strtoul(token.substr(2 * i, 2).c_str(), nullptr, 16));
       }
       at += 16;
     }
@@ -110,7 +115,8 @@ std::vector<uint8_t> ReadHex(const std::string& path) {
 
 int main(int count, char** values) {
   const Arguments arguments = Parse(count, values);
-  const bool hex = arguments.memory.size() > 4 && arguments.memory.substr(arguments.memory.size() - 4) == ".hex";
+  const bool hex =
+      arguments.memory.size() > 4 && arguments.memory.substr(arguments.memory.size() - 4) == ".hex";
   const std::vector<uint8_t> image = hex ? ReadHex(arguments.memory) : ReadBytes(arguments.memory);
 
   VerilatedContext context;
@@ -128,7 +134,8 @@ int main(int count, char** values) {
     top->trace(&wave, 99);
     wave.open(arguments.wave.c_str());
     dump = [&](uint64_t cycle, int half) {
-      const bool inside = bench != nullptr && bench->started() && bench->last_cycle() >= arguments.wave_from &&
+      const bool inside = bench != nullptr && bench->started() &&
+                          bench->last_cycle() >= arguments.wave_from &&
                           bench->last_cycle() <= arguments.wave_to;
       if (arguments.wave_whole || inside) wave.dump(2 * cycle + static_cast<uint64_t>(half));
     };
@@ -138,7 +145,8 @@ int main(int count, char** values) {
 #endif
   // A little room behind the program, which is fetched ahead.
   const uint64_t size = std::max<uint64_t>(arguments.size, image.size() + 4096);
-  bench = std::make_unique<Bench>(top.get(), kiln_design::kPorts, size, arguments.timing, arguments.seed, dump);
+  bench = std::make_unique<Bench>(top.get(), kiln_design::kPorts, size, arguments.timing,
+                                  arguments.seed, dump);
   std::copy(image.begin(), image.end(), bench->memory().bytes().begin());
   const bool ended = bench->Run(arguments.program, arguments.limit);
   std::printf("cycles %" PRIu64 "\nfinished", bench->cycles());
@@ -150,8 +158,8 @@ int main(int count, char** values) {
     std::printf("error %u\n", error);
     for (uint32_t unit = 0; unit < std::size(registers::kUnits); ++unit) {
       for (uint32_t counter = 0; counter < std::size(registers::kUnitCounters); ++counter) {
-        std::printf("counter %s.%s %" PRIu64 "\n", registers::kUnits[unit], registers::kUnitCounters[counter],
-                    bench->Counter(unit, counter));
+        std::printf("counter %s.%s %" PRIu64 "\n", registers::kUnits[unit],
+                    registers::kUnitCounters[counter], bench->Counter(unit, counter));
       }
     }
   }
@@ -160,7 +168,8 @@ int main(int count, char** values) {
   if (!arguments.wave.empty()) wave.close();
 #endif
   if (!ended) {
-    std::fprintf(stderr, "simulate: the program did not end in %" PRIu64 " cycles\n", arguments.limit);
+    std::fprintf(stderr, "simulate: the program did not end in %" PRIu64 " cycles\n",
+                 arguments.limit);
     return 3;
   }
   if (!arguments.result.empty()) {

@@ -46,7 +46,8 @@ class VtaBench {
   // Called twice a cycle, behind the falling and the rising edge: for waveforms.
   using Dump = std::function<void(uint64_t cycle, int half)>;
 
-  VtaBench(Top* top, unsigned port_bytes, uint64_t memory_bytes, const AxiTiming& timing, uint64_t seed, Dump dump = {})
+  VtaBench(Top* top, unsigned port_bytes, uint64_t memory_bytes, const AxiTiming& timing,
+           uint64_t seed, Dump dump = {})
       : top_(*top),
         dump_(std::move(dump)),
         memory_(memory_bytes, timing),
@@ -104,7 +105,8 @@ class VtaBench {
   bool running() const { return top_.running != 0; }
   std::vector<uint32_t> counters() {
     std::vector<uint32_t> values;
-    for (unsigned i = 0; i < vta::kCounterCount; ++i) values.push_back(ReadRegister(vta::kCounters + 4 * i));
+    for (unsigned i = 0; i < vta::kCounterCount; ++i)
+      values.push_back(ReadRegister(vta::kCounters + 4 * i));
     return values;
   }
 

@@ -66,7 +66,8 @@ const char* const kHelp =
     "  --base ADDRESS     of the first of them; default 0\n"
     "  --launch A:N       runs N instructions from byte address A on\n"
     "  --result FILE      the same bytes at the end\n"
-    "  --latency CYCLES   of the memory, from an address to its first beat; default: the design point's\n"
+    "  --latency CYCLES   of the memory, from an address to its first beat; default: the design "
+    "point's\n"
     "  --dram BYTES       a DRAM that moves so many bytes a cycle, instead of an ideal memory\n"
     "  --row-miss CYCLES  of the DRAM, more for a burst to another row\n"
     "  --stalls P         each channel stalls with this probability\n"
@@ -105,7 +106,8 @@ Arguments Parse(int count, char** values) {
       Fail(name + " " + option.value + " is no option; see --help");
     }
   }
-  if (!a.serve && (a.memory.empty() || a.launches.empty())) Fail("--memory or --launch is missing; see --help");
+  if (!a.serve && (a.memory.empty() || a.launches.empty()))
+    Fail("--memory or --launch is missing; see --help");
   return a;
 }
 
@@ -113,17 +115,20 @@ int RunImage(const Arguments& arguments, Bench& bench) {
   const std::vector<uint8_t> image = ReadBytes(arguments.memory);
   std::vector<uint8_t>& memory = bench.memory().bytes();
   memory.assign(arguments.base + image.size(), 0);
-  std::copy(image.begin(), image.end(), memory.begin() + static_cast<std::ptrdiff_t>(arguments.base));
+  std::copy(image.begin(), image.end(),
+            memory.begin() + static_cast<std::ptrdiff_t>(arguments.base));
   int code = 0;
   for (size_t i = 0; i < arguments.launches.size() && code == 0; ++i) {
     const auto [address, instructions] = arguments.launches[i];
     if (!bench.Launch(address, instructions, arguments.limit)) {
-      std::fprintf(stderr, "simulate: launch %zu did not end in %" PRIu64 " cycles\n", i, arguments.limit);
+      std::fprintf(stderr, "simulate: launch %zu did not end in %" PRIu64 " cycles\n", i,
+                   arguments.limit);
       return 3;
     }
     code = bench.fault() == 0 ? 0 : 1;
-    std::printf("launch %zu\ncycles %u\nfault %u %u\nwrites %u\ncounters", i, bench.cycles(), bench.fault(),
-                bench.fault_instruction(), bench.ReadRegister(vta::kAccumulatorWrites));
+    std::printf("launch %zu\ncycles %u\nfault %u %u\nwrites %u\ncounters", i, bench.cycles(),
+                bench.fault(), bench.fault_instruction(),
+                bench.ReadRegister(vta::kAccumulatorWrites));
     for (const uint32_t value : bench.counters()) std::printf(" %u", value);
     std::printf("\n");
   }
@@ -170,7 +175,8 @@ int Serve(Bench& bench, const std::function<void()>& launched) {
     const auto [address, instructions, limit, count] = request;
     std::vector<std::pair<uint64_t, uint64_t>> ranges(count);
     for (auto& [begin, end] : ranges) {
-      if (!connection.Receive(&begin, sizeof begin) || !connection.Receive(&end, sizeof end)) return 2;
+      if (!connection.Receive(&begin, sizeof begin) || !connection.Receive(&end, sizeof end))
+        return 2;
     }
     std::vector<uint8_t>& memory = bench.memory().bytes();
     memory.assign(ranges.empty() ? 0 : ranges.back().second, 0);
@@ -217,7 +223,8 @@ class Wave {
 
   // `bench` is null while there is none.
   void Dump(const Bench* bench, uint64_t time, int half) {
-    const bool inside = bench != nullptr && bench->running() && bench->launches() == arguments_.wave_launch + 1 &&
+    const bool inside = bench != nullptr && bench->running() &&
+                        bench->launches() == arguments_.wave_launch + 1 &&
                         bench->ran() >= arguments_.wave_from && bench->ran() <= arguments_.wave_to;
     if (arguments_.wave_whole || inside) file_.dump(2 * time + static_cast<uint64_t>(half));
   }
@@ -254,7 +261,8 @@ int main(int count, char** values) {
 #else
   if (!arguments.wave.empty()) Fail("--wave needs a simulation built with TRACE=1");
 #endif
-  bench = std::make_unique<Bench>(top.get(), kiln_design::kPortBytes, 0, arguments.timing, arguments.seed, dump);
+  bench = std::make_unique<Bench>(top.get(), kiln_design::kPortBytes, 0, arguments.timing,
+                                  arguments.seed, dump);
   const int code = arguments.serve ? Serve(*bench, launched) : RunImage(arguments, *bench);
   top->final();
   return code;

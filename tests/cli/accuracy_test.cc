@@ -38,7 +38,8 @@ TEST(Accuracy, MoreBitsAreMoreExact) {
   const auto decibels = [&](size_t i) { return table->rows[i].output_sqnr_db().value_or(0); };
   EXPECT_GT(decibels(1), decibels(2));
   EXPECT_GT(decibels(3), decibels(4));
-  EXPECT_GT(decibels(3), decibels(5)) << "six bits of fraction and a scale for each block, against three bits";
+  EXPECT_GT(decibels(3), decibels(5))
+      << "six bits of fraction and a scale for each block, against three bits";
   EXPECT_DOUBLE_EQ(table->rows[1].weight_bits, 8);
   EXPECT_LT(table->rows[2].picojoules, table->rows[1].picojoules);
 }
@@ -60,12 +61,15 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
       std::filesystem::temp_directory_path() / ("kiln_accuracy_test_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const std::filesystem::path file = folder / "powers.yaml";
-  ASSERT_TRUE(WriteFile(file,
-                        "name: powers\nbits: 4\n"
-                        "values: [-1, -0.5, -0.25, -0.125, -0.0625, -0.03125, 0, 0.03125, 0.0625, 0.125, 0.25, "
-                        "0.5, 0.75, 1]\n")
-                  .ok());
-  const auto table = MeasureAccuracy(DemoOn({"int8/" + file.string(), "bf16/" + file.string(), "nf4"}));
+  ASSERT_TRUE(
+      WriteFile(
+          file,
+          "name: powers\nbits: 4\n"
+          "values: [-1, -0.5, -0.25, -0.125, -0.0625, -0.03125, 0, 0.03125, 0.0625, 0.125, 0.25, "
+          "0.5, 0.75, 1]\n")
+          .ok());
+  const auto table =
+      MeasureAccuracy(DemoOn({"int8/" + file.string(), "bf16/" + file.string(), "nf4"}));
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(table.ok()) << table.status();
   for (size_t i = 1; i <= 3; ++i) {
@@ -75,7 +79,8 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
     // Only the products of two activations, in attention, have no operand in the array's weight format.
     EXPECT_LT(table->rows[i].host_share, 0.05) << table->rows[i].format;
     EXPECT_THAT(table->AllNotes(),
-                Contains(AllOf(StartsWith(table->rows[i].format + ": "), HasSubstr("of the operations on the host"),
+                Contains(AllOf(StartsWith(table->rows[i].format + ": "),
+                               HasSubstr("of the operations on the host"),
                                HasSubstr("because activations that stand as weights are "))));
   }
 }
@@ -108,11 +113,13 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
 TEST(Accuracy, SumsThatWrapAreTold) {
   const auto wrapped = MeasureAccuracy(DemoOn({"int8", "int16"}));
   ASSERT_TRUE(wrapped.ok()) << wrapped.status();
-  EXPECT_THAT(wrapped->notes, Contains(AllOf(StartsWith("int16: sums of int16 x int16 can wrap in accumulation_format "
-                                                        "int32 in "),
-                                             HasSubstr("longest in '"),
-                                             EndsWith("right would be psum_format: fp32, accumulation_format: fp32, "
-                                                      "activations without zero point"))));
+  EXPECT_THAT(
+      wrapped->notes,
+      Contains(AllOf(StartsWith("int16: sums of int16 x int16 can wrap in accumulation_format "
+                                "int32 in "),
+                     HasSubstr("longest in '"),
+                     EndsWith("right would be psum_format: fp32, accumulation_format: fp32, "
+                              "activations without zero point"))));
   EXPECT_THAT(wrapped->notes, Not(Contains(StartsWith("int8: "))));
 
   const std::filesystem::path folder =
@@ -135,7 +142,8 @@ TEST(Accuracy, SumsThatWrapAreTold) {
   ASSERT_TRUE(right.ok()) << right.status();
   EXPECT_THAT(right->notes, Not(Contains(HasSubstr("can wrap"))));
   EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0), 40);
-  EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0), wrapped->rows[2].output_sqnr_db().value_or(0) + 20);
+  EXPECT_GT(right->rows[1].output_sqnr_db().value_or(0),
+            wrapped->rows[2].output_sqnr_db().value_or(0) + 20);
 }
 
 }  // namespace

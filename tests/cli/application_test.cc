@@ -58,11 +58,13 @@ TEST(Application, EveryCommandHelpsWithAnExample) {
 TEST(Application, CommandsThatCompileShareTheirOptions) {
   for (const char* name : {"run", "compile", "verify", "accuracy"}) {
     const std::string help = Call({name, "--help"}).out;
-    for (const char* option : {"--on", "--no-host", "--data", "--labels", "--data-format", "--data-shape",
-                               "--preprocess", "--random", "--calibrate", "--calibration-images"}) {
+    for (const char* option :
+         {"--on", "--no-host", "--data", "--labels", "--data-format", "--data-shape",
+          "--preprocess", "--random", "--calibrate", "--calibration-images"}) {
       EXPECT_THAT(help, HasSubstr(std::string("  ") + option + " ")) << name;
     }
-    EXPECT_EQ(help.find("--quantise") != std::string::npos, std::string(name) != "accuracy") << name;
+    EXPECT_EQ(help.find("--quantise") != std::string::npos, std::string(name) != "accuracy")
+        << name;
   }
 }
 
@@ -89,8 +91,8 @@ TEST(Application, VersionAndBareCall) {
 }
 
 TEST(Application, ListsEverything) {
-  for (const char* what :
-       {"accelerators", "families", "recipes", "formats", "operators", "passes", "data-formats", "commands"}) {
+  for (const char* what : {"accelerators", "families", "recipes", "formats", "operators", "passes",
+                           "data-formats", "commands"}) {
     const Outcome list = Call({"list", what});
     EXPECT_EQ(list.code, kExitOk) << what;
     EXPECT_THAT(list.out, HasSubstr("\n")) << what;
@@ -107,7 +109,8 @@ TEST(Application, ListsEverything) {
   std::string help = Call({"--help"}).out;
   help.erase(0, help.find("Lists "));
   int count = 0;
-  for (std::string name; std::getline(names, name, ','); ++count) EXPECT_THAT(help, HasSubstr(name));
+  for (std::string name; std::getline(names, name, ','); ++count)
+    EXPECT_THAT(help, HasSubstr(name));
   EXPECT_GE(count, 9);
 }
 
@@ -133,7 +136,8 @@ TEST(Application, InspectsWhatItCannotImport) {
   ASSERT_EQ(table.code, kExitOk) << table.err;
   EXPECT_THAT(table.out, HasSubstr("takes x f32 1x2x4x4; gives y f32 of unknown shape"));
   EXPECT_THAT(table.out, HasSubstr("Pirouette"));
-  EXPECT_THAT(table.out, HasSubstr("summary: 1 of 1 operator not supported, in 1 of 1 node: Pirouette"));
+  EXPECT_THAT(table.out,
+              HasSubstr("summary: 1 of 1 operator not supported, in 1 of 1 node: Pirouette"));
   const Outcome json = Call({"inspect", model, "--json"});
   ASSERT_EQ(json.code, kExitOk) << json.err;
   const nlohmann::json parsed = nlohmann::json::parse(json.out);
@@ -145,14 +149,18 @@ TEST(Application, InspectsWhatItCannotImport) {
   EXPECT_THAT(type.out, HasSubstr("number 33"));
   EXPECT_THAT(type.out, HasSubstr("summary: every operator is supported"));
   // Numbers as everywhere; a node of field `graph` that names no operator has one all the same.
-  const auto file = std::filesystem::temp_directory_path() / ("kiln_unnamed" + std::to_string(::getpid()) + ".onnx");
-  std::string unnamed("\x08\x08\x42\x02\x10\x11\x3a\xa4\x13", 9);  // IR version 8, opset 17, a graph of 2468 bytes
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("kiln_unnamed" + std::to_string(::getpid()) + ".onnx");
+  std::string unnamed("\x08\x08\x42\x02\x10\x11\x3a\xa4\x13",
+                      9);  // IR version 8, opset 17, a graph of 2468 bytes
   for (int i = 0; i < 1234; ++i) unnamed += std::string_view("\x0a\x00", 2);
   ASSERT_TRUE(WriteFile(file, unnamed).ok());
   const Outcome many = Call({"inspect", file.string()});
   std::filesystem::remove(file);
   ASSERT_EQ(many.code, kExitOk) << many.err;
-  EXPECT_THAT(many.out, HasSubstr("summary: 1 of 1 operator not supported, in 1,234 of 1,234 nodes: (no name)\n"));
+  EXPECT_THAT(
+      many.out,
+      HasSubstr("summary: 1 of 1 operator not supported, in 1,234 of 1,234 nodes: (no name)\n"));
   EXPECT_THAT(many.out, HasSubstr("\n(no name) "));
   // A model that contradicts itself is an error as before.
   EXPECT_NE(Call({"inspect", "tests/errors/files/cyclic.onnx"}).code, kExitOk);
@@ -166,7 +174,8 @@ TEST(Application, InspectsIntoJson) {
   EXPECT_EQ(nlohmann::json::parse(bare.out)["model"], model);
   EXPECT_EQ(Call({"inspect", "--json", model}).out, bare.out);
   EXPECT_EQ(Call({"inspect", model, "--json", "-"}).out, bare.out);
-  const auto folder = std::filesystem::temp_directory_path() / ("kiln_inspect_test" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("kiln_inspect_test" + std::to_string(::getpid()));
   const std::string file = folder / "net.json";
   const Outcome both = Call({"inspect", model, "--json", file});
   EXPECT_EQ(both.out, Call({"inspect", model}).out);
@@ -175,20 +184,25 @@ TEST(Application, InspectsIntoJson) {
 }
 
 TEST(Application, ShowsPasses) {
-  const Outcome passes =
-      Call({"passes", "models/demo_fashion_mnist.onnx", "--passes", "fold-batch-norm,eliminate-dead-code"});
+  const Outcome passes = Call({"passes", "models/demo_fashion_mnist.onnx", "--passes",
+                               "fold-batch-norm,eliminate-dead-code"});
   ASSERT_EQ(passes.code, kExitOk) << passes.err;
   EXPECT_THAT(passes.out, HasSubstr("fold-batch-norm"));
-  const Outcome skipped = Call({"passes", "models/demo_fashion_mnist.onnx", "--skip-pass", "fold-batch-norm"});
+  const Outcome skipped =
+      Call({"passes", "models/demo_fashion_mnist.onnx", "--skip-pass", "fold-batch-norm"});
   EXPECT_THAT(skipped.out, HasSubstr("skipped"));
 }
 
 // The demo network on the first of its test images, by the same command as in the README but at the reference level.
 TEST(Application, RunsTheReference) {
   const std::string data = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << data << " is not there (package dataset-fashion-mnist)";
-  const std::vector<std::string> command = {
-      "run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--data", data, "--limit", "120", "--json", "-"};
+  if (!std::filesystem::exists(data))
+    GTEST_SKIP() << data << " is not there (package dataset-fashion-mnist)";
+  const std::vector<std::string> command = {"run",     "models/demo_fashion_mnist.onnx",
+                                            "--level", "reference",
+                                            "--data",  data,
+                                            "--limit", "120",
+                                            "--json",  "-"};
   const Outcome run = Call(command);
   ASSERT_EQ(run.code, kExitOk) << run.err;
   const nlohmann::json json = nlohmann::json::parse(run.out);
@@ -204,14 +218,17 @@ TEST(Application, RunsTheReference) {
   // Without the right preprocessing accuracy collapses: the option reaches the network.
   std::vector<std::string> wrong = command;
   wrong.insert(wrong.end(), {"--preprocess", "scale=100"});
-  EXPECT_LT(nlohmann::json::parse(Call(wrong).out)["accuracy"]["fp32"]["correct"], json["accuracy"]["fp32"]["correct"]);
+  EXPECT_LT(nlohmann::json::parse(Call(wrong).out)["accuracy"]["fp32"]["correct"],
+            json["accuracy"]["fp32"]["correct"]);
 }
 
 // The whole way, as `make demo` goes it, on few images.
 TEST(Application, RunsOnAnAccelerator) {
   const std::string data = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << data << " is not there (package dataset-fashion-mnist)";
-  const auto folder = std::filesystem::temp_directory_path() / ("kiln_run_test" + std::to_string(::getpid()));
+  if (!std::filesystem::exists(data))
+    GTEST_SKIP() << data << " is not there (package dataset-fashion-mnist)";
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("kiln_run_test" + std::to_string(::getpid()));
   const std::string trace = folder / "trace.json", html = folder / "run.html";
   std::vector<std::string> command = {"run",
                                       "models/demo_fashion_mnist.onnx",
@@ -237,7 +254,8 @@ TEST(Application, RunsOnAnAccelerator) {
   EXPECT_EQ(json["levels_compared"]["images"], 2);
   EXPECT_EQ(json["levels_compared"]["different"], 0);
   ASSERT_EQ(json["cycles_per_image"].size(), 2u);
-  EXPECT_EQ(json["cycles_per_image"][0], json["cycles_per_image"][1]);  // time does not depend on data
+  EXPECT_EQ(json["cycles_per_image"][0],
+            json["cycles_per_image"][1]);  // time does not depend on data
   const double utilisation = json["utilisation"];
   EXPECT_GT(utilisation, 0.05);
   EXPECT_LE(utilisation, 1.0);
@@ -264,7 +282,8 @@ TEST(Application, RunsOnAnAccelerator) {
 
 TEST(Application, CompilesForEveryDesignPoint) {
   for (const char* name : {"systolic-int8-8x8", "systolic-int8-16x16", "systolic-int8-32x32"}) {
-    const Outcome program = Call({"compile", "models/demo_fashion_mnist.onnx", "--on", name, "--print"});
+    const Outcome program =
+        Call({"compile", "models/demo_fashion_mnist.onnx", "--on", name, "--print"});
     ASSERT_EQ(program.code, kExitOk) << program.err;
     EXPECT_THAT(program.out, HasSubstr("softmax"));
     EXPECT_THAT(program.out, HasSubstr(std::string("program for ") + name));
@@ -273,7 +292,8 @@ TEST(Application, CompilesForEveryDesignPoint) {
 
 // For machines: what the text says of kernels, and nothing of a run that has not been.
 TEST(Application, CompilesIntoJson) {
-  const std::vector<std::string> command = {"compile", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8"};
+  const std::vector<std::string> command = {"compile", "models/demo_fashion_mnist.onnx", "--on",
+                                            "systolic-int8-8x8"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), command.begin(), command.end());
     return Call(more);
@@ -302,7 +322,8 @@ TEST(Application, CompilesIntoJson) {
 
 // What is exported reads back, and counts as much.
 TEST(Application, ExportsBothForms) {
-  const auto folder = std::filesystem::temp_directory_path() / ("kiln_export_test" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("kiln_export_test" + std::to_string(::getpid()));
   const auto counts = [](const std::string& model) {
     const Outcome json = Call({"inspect", model, "--json"});
     EXPECT_EQ(json.code, kExitOk) << json.err;
@@ -317,7 +338,8 @@ TEST(Application, ExportsBothForms) {
     EXPECT_EQ(out.out, "");
     EXPECT_EQ(counts(path), counts(model)) << name;
   }
-  const Outcome text = Call({"export", model, "-o", "-", "--passes", "layout", "--quantise", "int8", "--random", "1"});
+  const Outcome text = Call(
+      {"export", model, "-o", "-", "--passes", "layout", "--quantise", "int8", "--random", "1"});
   ASSERT_EQ(text.code, kExitOk) << text.err;
   EXPECT_THAT(text.out, HasSubstr("layout=\"nhwc\""));
   EXPECT_THAT(text.out, HasSubstr("quant int8"));
@@ -326,7 +348,9 @@ TEST(Application, ExportsBothForms) {
   EXPECT_THAT(folded.out, Not(HasSubstr("batch_norm")));
   // Annotated before them: they leave what is rounded as it is, in every pattern that they know.
   const std::string early = folder / "early.kir";
-  ASSERT_EQ(Call({"export", model, "-o", early, "--passes", "clean-up", "--quantise", "int8", "--random", "1"}).code,
+  ASSERT_EQ(Call({"export", model, "-o", early, "--passes", "clean-up", "--quantise", "int8",
+                  "--random", "1"})
+                .code,
             0);
   const Outcome passes = Call({"passes", early, "--layout"});
   EXPECT_EQ(passes.code, kExitOk) << passes.err;
@@ -334,10 +358,11 @@ TEST(Application, ExportsBothForms) {
 }
 
 TEST(Application, MakesFoldersAndWritesReports) {
-  const auto folder = std::filesystem::temp_directory_path() / ("kiln_application_test" + std::to_string(::getpid()));
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("kiln_application_test" + std::to_string(::getpid()));
   const std::string html = folder / "deep/run.html", json = folder / "run.json";
-  const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--random", "3",
-                            "--report", html, "--json", json});
+  const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference",
+                            "--random", "3", "--report", html, "--json", json});
   ASSERT_EQ(run.code, kExitOk) << run.err;
   EXPECT_THAT(run.out, HasSubstr(html));
   EXPECT_THAT(*ReadFile(html), HasSubstr("<!DOCTYPE html>"));
@@ -355,49 +380,54 @@ TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   ASSERT_TRUE(WriteFile(file, "somebody's").ok());
   for (const std::string& json : {output, other}) {
-    const Outcome run =
-        Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference", "--random", "1", "--json", json});
+    const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference",
+                              "--random", "1", "--json", json});
     ASSERT_EQ(run.code, kExitOk) << run.err;
     EXPECT_EQ(nlohmann::json::parse(*ReadFile(json))["data"]["source"], "random noise");
   }
   EXPECT_TRUE(std::filesystem::is_fifo(fifo));
   EXPECT_EQ(*ReadFile(file), "somebody's");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator()),
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
+                          std::filesystem::directory_iterator()),
             4);
 }
 
 // The command on labelled noise: what it writes is a recipe that reads back, and JSON with the curve.
 TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / ("kiln_mixed_precision_test_" + std::to_string(::getpid()));
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                       ("kiln_mixed_precision_test_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   std::string images(12 * 28 * 28, '\0');
   for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<char>(i * i % 251);
   const std::string header("\0\0\x08\x03\0\0\0\x0c\0\0\0\x1c\0\0\0\x1c", 16);
   ASSERT_TRUE(WriteFile(folder / "images", header + images).ok());
-  ASSERT_TRUE(WriteFile(folder / "labels",
-                        std::string("\0\0\x08\x01\0\0\0\x0c", 8) + std::string("\0\1\2\3\4\5\6\7\x08\x09\0\1", 12))
+  ASSERT_TRUE(WriteFile(folder / "labels", std::string("\0\0\x08\x01\0\0\0\x0c", 8) +
+                                               std::string("\0\1\2\3\4\5\6\7\x08\x09\0\1", 12))
                   .ok());
   const std::string data = (folder / "images").string(), labels = (folder / "labels").string();
   const std::string recipe = (folder / "mixed.yaml").string();
-  const Outcome found = Call({"mixed-precision", "models/demo_fashion_mnist.onnx", "--formats", "int8,int4", "--budget",
-                              "50", "--data", data, "--labels", labels, "--out", recipe, "--json", "-"});
+  const Outcome found =
+      Call({"mixed-precision", "models/demo_fashion_mnist.onnx", "--formats", "int8,int4",
+            "--budget", "50", "--data", data, "--labels", labels, "--out", recipe, "--json", "-"});
   ASSERT_EQ(found.code, kExitOk) << found.err;
   EXPECT_EQ(found.err, "");
   const auto json = nlohmann::json::parse(found.out);
   EXPECT_GE(json["curve"].size(), 2u);
   EXPECT_TRUE(json["within_budget"].get<bool>());
   EXPECT_LT(json["curve"][json["chosen"].get<size_t>()]["cost"], json["curve"][0]["cost"]);
-  const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8", "--quantise", recipe,
-                            "--data", data, "--labels", labels, "--no-host", "--cycle-limit", "0"});
+  const Outcome run =
+      Call({"run", "models/demo_fashion_mnist.onnx", "--on", "systolic-int8-8x8", "--quantise",
+            recipe, "--data", data, "--labels", labels, "--no-host", "--cycle-limit", "0"});
   EXPECT_EQ(run.code, kExitOk) << run.err;
   std::filesystem::remove_all(folder);
 }
 
 // The program beside this one, its standard output and error sent to files: its exit code.
 int RunProgram(const std::string& arguments, const std::string& out, const std::string& err) {
-  const auto kiln = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln";
-  const std::string command = fmt::format("'{}' {} > '{}' 2> '{}'", kiln.string(), arguments, out, err);
+  const auto kiln =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln";
+  const std::string command =
+      fmt::format("'{}' {} > '{}' 2> '{}'", kiln.string(), arguments, out, err);
   const int status = std::system(command.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -405,11 +435,12 @@ int RunProgram(const std::string& arguments, const std::string& out, const std::
 // What cannot be written is an error of the program, whatever the command.
 TEST(Program, FailsWhereStandardOutputCannotBeWritten) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "needs /dev/full";
-  const auto folder = std::filesystem::temp_directory_path() / ("kiln_output_" + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("kiln_output_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string err = (folder / "err").string(), out = (folder / "out").string();
-  for (const char* arguments :
-       {"--help", "--version", "list accelerators", "list formats", "inspect models/demo_fashion_mnist.onnx"}) {
+  for (const char* arguments : {"--help", "--version", "list accelerators", "list formats",
+                                "inspect models/demo_fashion_mnist.onnx"}) {
     SCOPED_TRACE(arguments);
     EXPECT_EQ(RunProgram(arguments, "/dev/full", err), kExitError);
     EXPECT_EQ(*ReadFile(err), "kiln: standard output could not be written\n");

@@ -34,7 +34,9 @@ Outcome Call(const std::vector<std::string>& arguments) {
 // Sets a variable of the environment while it lives.
 class Environment {
  public:
-  Environment(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  Environment(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
   ~Environment() { unsetenv(name_); }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
@@ -112,9 +114,10 @@ TEST_F(EmittedDesigns, CompileWritesAFolderThatStandsByItself) {
   const Outcome compiled = CallOnNet("compile", {"--emit", Path("design")});
   ASSERT_EQ(compiled.code, kExitOk) << compiled.err;
   EXPECT_THAT(compiled.out, HasSubstr("SystemVerilog in " + Path("design") + ": make -C "));
-  for (const char* file : {"Makefile", "design.mk", "filelist.f", "kiln_accelerator.sv", "rtl/kiln_systolic.sv",
-                           "testbench/kiln_systolic_testbench.cc", "memory.hex", "program.txt", "design.yaml",
-                           "kernels.txt", "waivers.vlt"}) {
+  for (const char* file :
+       {"Makefile", "design.mk", "filelist.f", "kiln_accelerator.sv", "rtl/kiln_systolic.sv",
+        "testbench/kiln_systolic_testbench.cc", "memory.hex", "program.txt", "design.yaml",
+        "kernels.txt", "waivers.vlt"}) {
     EXPECT_GT(ReadFile(fs::path(Path("design")) / file).value_or("").size(), 0u) << file;
   }
   EXPECT_THAT(*ReadFile(Path("design/kernels.txt")), ContainsRegex("conv_y .*matrix"));
@@ -127,9 +130,9 @@ TEST_F(EmittedDesigns, CompileWritesAFolderThatStandsByItself) {
   for (const char* command : {"compile", "verify"}) {
     const Outcome foreign = CallOnNet(command, {"--emit", folder_.path().string()});
     EXPECT_EQ(foreign.code, kExitError);
-    EXPECT_EQ(foreign.err,
-              "kiln: " + folder_.path().string() +
-                  ": holds files that are not of an earlier emission; name a new folder, or an empty one\n");
+    EXPECT_EQ(foreign.err, "kiln: " + folder_.path().string() +
+                               ": holds files that are not of an earlier emission; name a new "
+                               "folder, or an empty one\n");
   }
 }
 
@@ -138,7 +141,8 @@ TEST_F(EmittedDesigns, FoldersHaveNoBlanksInTheirPath) {
     const Outcome refused = CallOnNet(command, {"--emit", Path("a b")});
     EXPECT_EQ(refused.code, kExitError) << command;
     EXPECT_EQ(refused.err, "kiln: " + Path("a b") +
-                               ": make and Verilator take no blanks in paths; name a folder without any in its path\n");
+                               ": make and Verilator take no blanks in paths; name a folder "
+                               "without any in its path\n");
     EXPECT_FALSE(fs::exists(Path("a b")));
   }
 }
@@ -152,11 +156,14 @@ TEST_F(EmittedDesigns, VerifyShowsThatTheLevelsAgree) {
             "kiln: rtl level: building the simulation\nkiln: rtl level: running the simulation\n");
   // Kernels by name, with the same cycles at both levels.
   EXPECT_THAT(agreed.out, ContainsRegex("\nconv_y +conv 1x1 2->2 .*\npool +max pool 2x2 .*\n"));
-  EXPECT_THAT(agreed.out,
-              HasSubstr("\nbits         the same: functional, cycle and rtl level\ncycles       the same: "));
+  EXPECT_THAT(
+      agreed.out,
+      HasSubstr(
+          "\nbits         the same: functional, cycle and rtl level\ncycles       the same: "));
   EXPECT_THAT(agreed.out, HasSubstr("\ncounters     the same: "));
-  EXPECT_THAT(agreed.out, HasSubstr("\nverified     2 of 2 kernels, with 100.00 % of the operations\n"
-                                    "registers    random at power-up, seed 1 (--seed)\n"));
+  EXPECT_THAT(agreed.out,
+              HasSubstr("\nverified     2 of 2 kernels, with 100.00 % of the operations\n"
+                        "registers    random at power-up, seed 1 (--seed)\n"));
   const auto found = nlohmann::json::parse(*ReadFile(Path("found.json")));
   EXPECT_TRUE(found["agrees"]);
   EXPECT_EQ(found["rtl_cycles"].size(), 2u);
@@ -186,11 +193,13 @@ TEST_F(EmittedDesigns, VerifyDrawsASeedAndReportsIt) {
 // as if nothing were missing.
 TEST_F(EmittedDesigns, VerifyFindsAResetThatIsMissing) {
   CopyLibrary();
-  Spoil("memory/kiln_fifo.sv", "    if (reset) begin\n      count       <= '0;\n", "    if (reset) begin\n");
+  Spoil("memory/kiln_fifo.sv", "    if (reset) begin\n      count       <= '0;\n",
+        "    if (reset) begin\n");
   const Environment spoilt("KILN_RTL", Path("rtl"));
   const Outcome differs = VerifyNet({"--emit", Path("design")});
   EXPECT_EQ(differs.code, kExitError) << differs.out;
-  EXPECT_THAT(differs.out + differs.err, testing::ContainsRegex("seed 1 .--seed|.--seed 1.\n")) << "how to repeat it";
+  EXPECT_THAT(differs.out + differs.err, testing::ContainsRegex("seed 1 .--seed|.--seed 1.\n"))
+      << "how to repeat it";
   // Another power-up of the same hardware, which is as wrong.
   EXPECT_EQ(CallOnNet("verify", {"--emit", Path("design"), "--seed", "7"}).code, kExitError);
 }
@@ -205,19 +214,23 @@ TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
   const Environment spoilt("KILN_RTL", Path("rtl"));
   const Outcome differs = VerifyNet({"--wave", Path("difference.fst"), "--emit", Path("design")});
   EXPECT_EQ(differs.code, kExitError);
-  EXPECT_THAT(differs.err, testing::EndsWith("\nkiln: the levels differ; this is a fault of Kiln\n"));
+  EXPECT_THAT(differs.err,
+              testing::EndsWith("\nkiln: the levels differ; this is a fault of Kiln\n"));
   EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
   EXPECT_THAT(differs.out, HasSubstr("\ncycles       the same: "));
-  EXPECT_THAT(differs.out, ContainsRegex("difference.fst: image 0, cycles .*, first different kernel pool\n"));
+  EXPECT_THAT(differs.out,
+              ContainsRegex("difference.fst: image 0, cycles .*, first different kernel pool\n"));
   EXPECT_GT(fs::file_size(Path("difference.fst")), 1'000u);
 
   // Cycles are compared behind a latency that both levels follow, and recorded where they differ.
   Spoil("testbench/kiln_axi_memory.h", "static_cast<double>(now + timing_.latency)",
         "static_cast<double>(now + timing_.latency + 1)");
-  const Outcome late = VerifyNet({"--wave", Path("late.fst"), "--emit", Path("design"), "--memory-latency", "5"});
+  const Outcome late =
+      VerifyNet({"--wave", Path("late.fst"), "--emit", Path("design"), "--memory-latency", "5"});
   EXPECT_EQ(late.code, kExitError);
   EXPECT_THAT(late.out, HasSubstr("\ncycles       DIFFERENT: "));
-  EXPECT_THAT(late.out, ContainsRegex("late.fst: image 0, cycles .*, first different kernel conv_y\n"));
+  EXPECT_THAT(late.out,
+              ContainsRegex("late.fst: image 0, cycles .*, first different kernel conv_y\n"));
 }
 
 }  // namespace

@@ -83,14 +83,16 @@ TEST(Errors, AreAsTheGoldenFilesSay) {
     std::ostringstream out, err;
     EXPECT_EQ(Main(one.arguments, out, err, false), one.exit_code) << one.where;
     if (one.text.ends_with("...\n")) {
-      EXPECT_THAT(err.str(), testing::StartsWith(one.text.substr(0, one.text.size() - 4))) << one.where;
+      EXPECT_THAT(err.str(), testing::StartsWith(one.text.substr(0, one.text.size() - 4)))
+          << one.where;
       EXPECT_THAT(err.str(), testing::EndsWith("\n")) << one.where;
     } else {
       EXPECT_EQ(err.str(), one.text) << one.where;
     }
     EXPECT_EQ(out.str(), "") << one.where << ": results on standard output beside an error";
     const std::string text = err.str();
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << one.where << ": an error is one line";
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1)
+        << one.where << ": an error is one line";
     const std::set<std::string> now = FilesThere();
     EXPECT_EQ(now, there) << one.where << ": results beside an error";
     there = now;

@@ -54,8 +54,10 @@ class FakeAccelerator final : public Accelerator {
   StatusOr<std::unique_ptr<Program>> Compile(const Graph&, const CompileOptions&) const override {
     return std::make_unique<FakeProgram>();
   }
-  StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override {
-    if (options.level == Level::kCycle && !has_cycles) return UnsupportedAt("", "", "the fake has no cycle level", "");
+  StatusOr<RunResult> Run(const Program& program, const Batch& batch,
+                          const RunOptions& options) const override {
+    if (options.level == Level::kCycle && !has_cycles)
+      return UnsupportedAt("", "", "the fake has no cycle level", "");
     KILN_ASSIGN_OR_RETURN(auto reference, ReferenceExecutor::Create(network_));
     RunResult result;
     KILN_ASSIGN_OR_RETURN(result.outputs, reference->RunBatch(batch.inputs));
@@ -122,10 +124,12 @@ class EvaluateTest : public testing::Test {
     parts.element = ElementType::kFloat32;
     for (int64_t i = 0; i < kImages; ++i) {
       const auto row = (*scores)[0].data<float>().subspan(static_cast<size_t>(3 * i), 3);
-      const auto best = static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+      const auto best =
+          static_cast<int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
       parts.labels.push_back(i % 5 == 0 ? (best + 1) % 3 : best);
     }
-    const auto set = std::make_shared<const DataSet>("made.bin", DataFormat::kRaw, std::move(parts));
+    const auto set =
+        std::make_shared<const DataSet>("made.bin", DataFormat::kRaw, std::move(parts));
     auto reader = InputReader::OfImages(set, {}, *network_.inputs()[0], "net.onnx");
     EXPECT_TRUE(reader.ok()) << reader.status();
     Images images{set, {}, "none"};
@@ -175,16 +179,19 @@ TEST_F(EvaluateTest, TellsDisagreement) {
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->fp32->correct, 20);
   EXPECT_LT(report->quantised->correct, 20);
-  EXPECT_EQ(report->agreement->correct, 0);             // the greatest of three scores is the least once turned round
+  EXPECT_EQ(report->agreement->correct,
+            0);  // the greatest of three scores is the least once turned round
   EXPECT_NEAR(*report->output_sqnr_db(), -6.02, 0.01);  // the difference is twice the signal
 }
 
 // Every output is judged by its own name, and only a network in the form of a classifier has classes to agree on.
 TEST_F(EvaluateTest, JudgesEveryOutput) {
-  Node* twice = network_.AddNode(Op::kAdd, "twice", {network_.outputs()[0], network_.outputs()[0]}, {"doubled"});
+  Node* twice = network_.AddNode(Op::kAdd, "twice", {network_.outputs()[0], network_.outputs()[0]},
+                                 {"doubled"});
   Attributes along_classes;
   along_classes.Set("axis", int64_t{1});
-  Node* best = network_.AddNode(Op::kArgMax, "best", {network_.outputs()[0]}, {"class"}, along_classes);
+  Node* best =
+      network_.AddNode(Op::kArgMax, "best", {network_.outputs()[0]}, {"class"}, along_classes);
   ASSERT_TRUE(InferShapes(network_).ok());
   network_.MarkOutput(twice->result());
   network_.MarkOutput(best->result());
@@ -212,18 +219,20 @@ TEST_F(EvaluateTest, JudgesEveryOutput) {
 }
 
 TEST(IsClassifier, AsksForOneVectorOfScores) {
-  const auto classifies = [](const std::string& input, const std::string& operation, const std::string& output) {
-    const auto graph =
-        ParseGraph(fmt::format("graph \"g\" {{\n  input %x : f32[{}]\n  %y = {} : f32[{}]\n  output %y\n}}", input,
-                               operation, output),
-                   "g.kir");
+  const auto classifies = [](const std::string& input, const std::string& operation,
+                             const std::string& output) {
+    const auto graph = ParseGraph(
+        fmt::format("graph \"g\" {{\n  input %x : f32[{}]\n  %y = {} : f32[{}]\n  output %y\n}}",
+                    input, operation, output),
+        "g.kir");
     EXPECT_TRUE(graph.ok()) << graph.status();
     return graph.ok() && cli::IsClassifier(*graph);
   };
   EXPECT_TRUE(classifies("1x3x4", "global_average_pool %x \"m\"", "1x3x1"));
-  EXPECT_FALSE(classifies("1x1x3x4", "global_average_pool %x \"m\"", "1x1x1x1"));  // a single number
-  EXPECT_FALSE(classifies("1x3x4", "relu %x \"r\"", "1x3x4"));                     // per pixel
-  EXPECT_FALSE(classifies("1x12", "relu %x \"r\"", "1x12"));                       // an autoencoder
+  EXPECT_FALSE(
+      classifies("1x1x3x4", "global_average_pool %x \"m\"", "1x1x1x1"));  // a single number
+  EXPECT_FALSE(classifies("1x3x4", "relu %x \"r\"", "1x3x4"));            // per pixel
+  EXPECT_FALSE(classifies("1x12", "relu %x \"r\"", "1x12"));              // an autoencoder
 }
 
 TEST_F(EvaluateTest, ComparesLevels) {
@@ -255,7 +264,8 @@ TEST_F(EvaluateTest, MachinesThatWorkOnSeveralImagesAreFullUnlessToldOtherwise) 
     EvaluateOptions options;
     if (limit > 0) options.cycle_limit = limit;
     RunReport report;
-    ASSERT_EQ(Evaluate(network_, &accelerator, &program, MakeImages(), options, {}, &report), OkStatus());
+    ASSERT_EQ(Evaluate(network_, &accelerator, &program, MakeImages(), options, {}, &report),
+              OkStatus());
     EXPECT_EQ(report.compared_images, limit > 0 ? limit : 3);
     EXPECT_EQ(report.trace->images, limit > 0 ? limit : 3);
     EXPECT_EQ(report.notes.size(), limit > 0 ? 1u : 0u);
@@ -294,7 +304,8 @@ TEST_F(EvaluateTest, OpenImagesNamesWhatDoesNotFit) {
   EXPECT_TRUE(OpenImages(settings, network_).ok());  // made up for both
   settings.random = 0;
   EXPECT_THAT(MessageOf(OpenImages(settings, network_).status()),
-              HasSubstr("--data: no data is named; net.onnx takes x f32 1x4, second f32 1; give --data FILE.npz"));
+              HasSubstr("--data: no data is named; net.onnx takes x f32 1x4, second f32 1; give "
+                        "--data FILE.npz"));
 }
 
 TEST(FlowTest, SaysThatPixelsAreNotPreprocessed) {
@@ -321,7 +332,8 @@ TEST(FlowTest, SaysThatPixelsAreNotPreprocessed) {
 TEST(FlowTest, RawImagesHaveTheNetworksShape) {
   Graph network("net");
   network.AddInput("x", {ElementType::kFloat32, Shape{1, 2, 3}});
-  const auto path = std::filesystem::temp_directory_path() / ("kiln_raw_" + std::to_string(::getpid()) + ".bin");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("kiln_raw_" + std::to_string(::getpid()) + ".bin");
   ASSERT_TRUE(WriteFile(path, std::string(5 * 24, '\0')).ok());
   ImageSettings settings;
   settings.path = path;
@@ -355,7 +367,8 @@ TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
   const auto [text, notes] = with("layout=chw");
   EXPECT_EQ(text, "scale=1/255,mean=0.5,layout=chw");
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_THAT(notes[0], HasSubstr("is the model's own, scale=1/255,mean=0.5: images go in by " + text));
+  EXPECT_THAT(notes[0],
+              HasSubstr("is the model's own, scale=1/255,mean=0.5: images go in by " + text));
   for (const char* all : {"scale=2,mean=1", "none", "none,scale=2"}) {
     EXPECT_EQ(with(all).first, std::string(all).starts_with("none,") ? "scale=2" : all);
     EXPECT_TRUE(with(all).second.empty()) << all;
@@ -404,17 +417,20 @@ TEST(FlowTest, WeightsMayBeAbsent) {
   size_t taken = 0;
   for (Value* constant : graph->Constants()) {
     if (constant->element() != ElementType::kFloat32 || constant->shape().rank() == 0) continue;
-    const bool weights = std::all_of(constant->users().begin(), constant->users().end(), [](const Node* user) {
-      return user->op() == Op::kConv || user->op() == Op::kGemm || user->op() == Op::kMatMul ||
-             user->op() == Op::kBatchNormalization;
-    });
+    const bool weights =
+        std::all_of(constant->users().begin(), constant->users().end(), [](const Node* user) {
+          return user->op() == Op::kConv || user->op() == Op::kGemm || user->op() == Op::kMatMul ||
+                 user->op() == Op::kBatchNormalization;
+        });
     if (!weights) continue;
-    graph->ReplaceAllUses(constant, graph->AddInput(constant->name() + "_absent", constant->type()));
+    graph->ReplaceAllUses(constant,
+                          graph->AddInput(constant->name() + "_absent", constant->type()));
     ++taken;
   }
   graph->EraseUnusedConstants();
   ASSERT_GT(taken, 60u);
-  const auto path = std::filesystem::temp_directory_path() / ("kiln_absent_" + std::to_string(::getpid()) + ".kir");
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("kiln_absent_" + std::to_string(::getpid()) + ".kir");
   ASSERT_TRUE(WriteFile(path, PrintGraph(*graph)).ok());
   options.model = path;
   const auto without = RunFlow(options);
@@ -443,8 +459,10 @@ TEST(RunFlow, TheDefaultRecipeIsTheAcceleratorsOwn) {
     // Nothing is claimed that leaves a shared bus out.
     if (design_point.filename() == "systolic-int8-8x8-one-bus.yaml") {
       EXPECT_THAT(compiled->report.notes, testing::Contains(HasSubstr("the shared bus")));
-      for (const KernelInfo& kernel : compiled->report.kernels) EXPECT_FALSE(kernel.certificate.optimal) << kernel.name;
-      EXPECT_THAT(compiled->accelerator->EstimateCost(45)->missing, testing::Contains("kiln_bus_turns"));
+      for (const KernelInfo& kernel : compiled->report.kernels)
+        EXPECT_FALSE(kernel.certificate.optimal) << kernel.name;
+      EXPECT_THAT(compiled->accelerator->EstimateCost(45)->missing,
+                  testing::Contains("kiln_bus_turns"));
     }
     // Its name says all of it to --quantise.
     const NamedRecipe own = compiled->accelerator->OwnRecipe();
@@ -468,7 +486,9 @@ TEST(RunFlow, FiguresOfAPartOfTheNetworkAreMarked) {
   EXPECT_GT(HostShare(*partial), 0.5);
   EXPECT_THAT(ToText(*partial), ContainsRegex("time +[0-9,]+ cycles per image \\(PARTIAL: "));
   EXPECT_THAT(ToText(*partial), ContainsRegex("energy +.*PARTIAL"));
-  EXPECT_THAT(ToText(*partial), HasSubstr("the recipe of the accelerator's own formats is e4m3: leave out --quantise"));
+  EXPECT_THAT(
+      ToText(*partial),
+      HasSubstr("the recipe of the accelerator's own formats is e4m3: leave out --quantise"));
   EXPECT_TRUE(nlohmann::json::parse(ToJson(*partial))["partial"].get<bool>());
   EXPECT_THAT(ToHtml(*partial), HasSubstr("(PARTIAL: "));
 
@@ -498,7 +518,8 @@ constexpr char kQdqNetwork[] = R"(graph "qdq" {
 // Rows and cards say what was asked for: a microscaled type is not its element's format, and a file's types may be
 // many.
 TEST(RunFlow, AQuantisedNetworkIsCalledByItsRecipe) {
-  const auto path = std::filesystem::temp_directory_path() / ("kiln_recipe_" + std::to_string(::getpid()) + ".yaml");
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("kiln_recipe_" + std::to_string(::getpid()) + ".yaml");
   ASSERT_TRUE(WriteFile(path, "activations:\n  type: mxint8\nweights:\n  type: mxint8\n").ok());
   FlowOptions options;
   options.model = "models/demo_fashion_mnist.onnx";
@@ -519,7 +540,8 @@ TEST(RunFlow, AQuantisedNetworkIsCalledByItsRecipe) {
 
 // A network that brings its own quantisation runs with it, wholly on the accelerator; a recipe only adds to it.
 TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
-  const auto path = std::filesystem::temp_directory_path() / ("kiln_qdq_" + std::to_string(::getpid()) + ".kir");
+  const auto path =
+      std::filesystem::temp_directory_path() / ("kiln_qdq_" + std::to_string(::getpid()) + ".kir");
   ASSERT_TRUE(WriteFile(path, kQdqNetwork).ok());
   FlowOptions options;
   options.model = path;
@@ -537,18 +559,22 @@ TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
   EXPECT_EQ(own->quantisation->Describe(), "the network's own parameters");
   EXPECT_EQ(own->quantisation->format, "int8, uint8");
   EXPECT_EQ(own->reference, "reference");  // which rounds as the network says, and is no fp32
-  EXPECT_THAT(own->notes, ElementsAre(HasSubstr("brings its own quantisation, which is used as it is: 1 activation "
-                                                "and 1 constant in int8, uint8")));
+  EXPECT_THAT(own->notes, ElementsAre(HasSubstr(
+                              "brings its own quantisation, which is used as it is: 1 activation "
+                              "and 1 constant in int8, uint8")));
   EXPECT_FALSE(own->output_sqnr_db().has_value());  // no noise: the reference level's very values
   ASSERT_EQ(own->kernels.size(), 1u);
   EXPECT_EQ(own->kernels[0].unit, "matrix");
 
   ASSERT_TRUE(with_recipe.ok()) << with_recipe.status();
-  EXPECT_THAT(with_recipe->notes, ElementsAre(HasSubstr("keeps its parameters (1 activation and 1 constant)")));
-  EXPECT_THAT(with_recipe->quantisation->Describe(), HasSubstr("recipe int8, calibrated on the first 4 images"));
+  EXPECT_THAT(with_recipe->notes,
+              ElementsAre(HasSubstr("keeps its parameters (1 activation and 1 constant)")));
+  EXPECT_THAT(with_recipe->quantisation->Describe(),
+              HasSubstr("recipe int8, calibrated on the first 4 images"));
 
   EXPECT_THAT(MessageOf(calibrated.status()),
-              HasSubstr("--calibration-images: the network brings its own quantisation, which needs no calibration; "
+              HasSubstr("--calibration-images: the network brings its own quantisation, which "
+                        "needs no calibration; "
                         "leave it out, or name a recipe for the rest with --quantise"));
 }
 

@@ -26,7 +26,9 @@ using testing::Not;
 
 constexpr int64_t kWords = 6, kTokens = 8, kWidth = 4;
 
-float TableAt(int64_t word, int64_t i) { return 0.25f * static_cast<float>(word - 2) + 0.125f * static_cast<float>(i); }
+float TableAt(int64_t word, int64_t i) {
+  return 0.25f * static_cast<float>(word - 2) + 0.125f * static_cast<float>(i);
+}
 
 // Looks words up, multiplies them by twice the identity, and sets what is masked to 0.
 std::string Network() {
@@ -34,7 +36,8 @@ std::string Network() {
   for (int64_t word = 0; word < kWords; ++word) {
     for (int64_t i = 0; i < kWidth; ++i) table.push_back(TableAt(word, i));
   }
-  for (int64_t i = 0; i < kWidth * kWidth; ++i) weights.push_back(i % (kWidth + 1) == 0 ? 2.0f : 0.0f);
+  for (int64_t i = 0; i < kWidth * kWidth; ++i)
+    weights.push_back(i % (kWidth + 1) == 0 ? 2.0f : 0.0f);
   return fmt::format(R"(graph "tokens" {{
   input %words/ids : i64[1x8]
   input %mask : i64[1x8]
@@ -52,7 +55,9 @@ std::string Network() {
 }
 
 // What it gives for element i of token t.
-float Expected(int64_t word, int64_t mask, int64_t i) { return 2 * TableAt(word, i) * static_cast<float>(mask); }
+float Expected(int64_t word, int64_t mask, int64_t i) {
+  return 2 * TableAt(word, i) * static_cast<float>(mask);
+}
 
 class InputsTest : public testing::Test {
  protected:
@@ -94,7 +99,8 @@ class InputsTest : public testing::Test {
   std::string At(const std::string& name) const { return (folder_ / name).string(); }
 
   template <typename T>
-  std::vector<T> Read(const std::string& file, const std::string& array, Shape* shape = nullptr) const {
+  std::vector<T> Read(const std::string& file, const std::string& array,
+                      Shape* shape = nullptr) const {
     const auto arrays = NamedArrays::Open(folder_ / file);
     EXPECT_TRUE(arrays.ok()) << arrays.status();
     if (!arrays.ok()) return {};
@@ -133,7 +139,8 @@ TEST_F(InputsTest, TheReferenceLevelGivesTheValues) {
   const Outcome outcome = Run({"--level", "reference", "--outputs", At("out.npz"), "--batch", "2"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("out.npz: out%2Fscores f32 5x8x4\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("accuracy     none: " + At("data.npz") + " has no labels (--labels names them)"));
+  EXPECT_THAT(outcome.out, HasSubstr("accuracy     none: " + At("data.npz") +
+                                     " has no labels (--labels names them)"));
   Shape shape;
   EXPECT_EQ(Read<float>("out.npz", "out%2Fscores", &shape), AllExpected());
   EXPECT_EQ(shape, (Shape{kTokens, kWidth}));
@@ -150,8 +157,9 @@ TEST_F(InputsTest, FoldersServeToo) {
   write("words%2Fids.npy", ids_);
   const Outcome missing = Run({"--level", "reference"}, "arrays");
   EXPECT_EQ(missing.code, 1);
-  EXPECT_THAT(missing.err, HasSubstr("arrays: holds no array for mask i64 1x8, input of " + At("net.kir") +
-                                     "; name arrays as the inputs, first axis samples; there are words%2Fids"));
+  EXPECT_THAT(missing.err,
+              HasSubstr("arrays: holds no array for mask i64 1x8, input of " + At("net.kir") +
+                        "; name arrays as the inputs, first axis samples; there are words%2Fids"));
   write("mask.npy", mask_);
   const Outcome outcome = Run({"--level", "reference", "--outputs", At("out.npz")}, "arrays");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -164,24 +172,29 @@ TEST_F(InputsTest, FoldersServeToo) {
 // Look-ups run on the host, which the report says; codes mean the values; the cycle level writes the same file.
 TEST_F(InputsTest, BothFamiliesRunThem) {
   for (const std::string machine : {"systolic-int8-8x8", "vta-pynq"}) {
-    const Outcome outcome =
-        Run({"--on", machine, "--quantise", "int8", "--outputs", At("out.npz"), "--codes", "--json", At("run.json")});
+    const Outcome outcome = Run({"--on", machine, "--quantise", "int8", "--outputs", At("out.npz"),
+                                 "--codes", "--json", At("run.json")});
     ASSERT_EQ(outcome.code, 0) << machine << ": " << outcome.err;
     const auto json = nlohmann::json::parse(*ReadFile(folder_ / "run.json"));
     std::string reason;
     for (const auto& kernel : json["kernels"]) {
-      if (kernel["name"].get<std::string>().find("embed") != std::string::npos) reason = kernel["host_reason"];
+      if (kernel["name"].get<std::string>().find("embed") != std::string::npos)
+        reason = kernel["host_reason"];
     }
-    EXPECT_THAT(reason, HasSubstr("an embedding look-up: its indices 'words/ids' are known only at run time"))
+    EXPECT_THAT(
+        reason,
+        HasSubstr("an embedding look-up: its indices 'words/ids' are known only at run time"))
         << machine;
     const auto& array = json["outputs_file"]["arrays"][0];
     EXPECT_EQ(array["output"], "out/scores");
     EXPECT_EQ(array["array"], "out%2Fscores");
     EXPECT_EQ(array["shape"], nlohmann::json({5, 8, 4}));
 
-    const std::vector<float> values = Read<float>("out.npz", "out%2Fscores"), expected = AllExpected();
+    const std::vector<float> values = Read<float>("out.npz", "out%2Fscores"),
+                             expected = AllExpected();
     ASSERT_EQ(values.size(), expected.size());
-    for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], expected[i], 0.05) << machine << " " << i;
+    for (size_t i = 0; i < values.size(); ++i)
+      EXPECT_NEAR(values[i], expected[i], 0.05) << machine << " " << i;
     if (!array["codes"].is_null()) {
       const auto codes = Read<int8_t>("out.npz", "out%2Fscores.codes");
       const auto arrays = NamedArrays::Open(folder_ / "out.npz");
@@ -198,25 +211,27 @@ TEST_F(InputsTest, BothFamiliesRunThem) {
         }
       }
     }
-    const Outcome cycle =
-        Run({"--on", machine, "--quantise", "int8", "--level", "cycle", "--outputs", At("cycle.npz"), "--codes"});
+    const Outcome cycle = Run({"--on", machine, "--quantise", "int8", "--level", "cycle",
+                               "--outputs", At("cycle.npz"), "--codes"});
     ASSERT_EQ(cycle.code, 0) << machine << ": " << cycle.err;
     EXPECT_EQ(*ReadFile(folder_ / "cycle.npz"), *ReadFile(folder_ / "out.npz")) << machine;
   }
 }
 
 TEST_F(InputsTest, RandomSamplesAreValid) {
-  const Outcome outcome =
-      Call({"run", At("net.kir"), "--on", "systolic-int8-8x8", "--quantise", "int8", "--random", "20"});
+  const Outcome outcome = Call(
+      {"run", At("net.kir"), "--on", "systolic-int8-8x8", "--quantise", "int8", "--random", "20"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
 TEST_F(InputsTest, OneLineSaysWhatToGive) {
   const Outcome nothing = Call({"run", At("net.kir"), "--level", "reference"});
   EXPECT_EQ(nothing.code, 1);
-  EXPECT_EQ(nothing.err, "kiln: --data: no data is named; " + At("net.kir") +
-                             " takes words/ids i64 1x8, mask i64 1x8; give --data FILE.npz or a folder of .npy files, "
-                             "arrays named as the inputs, first axis samples, or --random N for made-up values\n");
+  EXPECT_EQ(
+      nothing.err,
+      "kiln: --data: no data is named; " + At("net.kir") +
+          " takes words/ids i64 1x8, mask i64 1x8; give --data FILE.npz or a folder of .npy files, "
+          "arrays named as the inputs, first axis samples, or --random N for made-up values\n");
   NpzWriter wrong(folder_ / "wrong.npz");
   ASSERT_TRUE(wrong.AddTensor("mask", Tensor(ElementType::kInt32, {5, 8})).ok());
   ASSERT_TRUE(wrong.AddTensor("words%2Fids", Tensor(ElementType::kInt64, {5, 8})).ok());
@@ -228,10 +243,12 @@ TEST_F(InputsTest, OneLineSaysWhatToGive) {
   ASSERT_TRUE(fewer.AddTensor("mask", Tensor(ElementType::kInt64, {4, 8})).ok());
   ASSERT_TRUE(fewer.AddTensor("words%2Fids", Tensor(ElementType::kInt64, {5, 8})).ok());
   ASSERT_TRUE(fewer.Finish().ok());
-  EXPECT_THAT(Run({"--level", "reference"}, "fewer.npz").err, HasSubstr("array 'mask': holds 4 samples where"));
+  EXPECT_THAT(Run({"--level", "reference"}, "fewer.npz").err,
+              HasSubstr("array 'mask': holds 4 samples where"));
   const std::string one = *NpyHeader(ElementType::kUint8, {1, 1}) + "a";
   ASSERT_TRUE(WriteFile(folder_ / "one.npy", one).ok());
-  EXPECT_THAT(Run({"--level", "reference"}, "one.npy").err, HasSubstr("one.npy: holds one array; "));
+  EXPECT_THAT(Run({"--level", "reference"}, "one.npy").err,
+              HasSubstr("one.npy: holds one array; "));
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.npz"));
 }
 
@@ -262,16 +279,20 @@ TEST_F(InputsTest, ArraysThatAreNoLabelsStopNothing) {
 
 // Two elements other than 0 in the first two images, four in the third: one array has no room for all.
 TEST_F(InputsTest, OutputsWhoseShapeDependsOnTheDataHaveAnArrayForEachImage) {
-  ASSERT_TRUE(WriteFile(folder_ / "nz.kir",
-                        "graph \"nz\" {\n  input %x : f32[1x4]\n  %y = non_zero %x \"nz\" : i64[2x?]\n"
-                        "  output %y\n}\n")
-                  .ok());
+  ASSERT_TRUE(
+      WriteFile(folder_ / "nz.kir",
+                "graph \"nz\" {\n  input %x : f32[1x4]\n  %y = non_zero %x \"nz\" : i64[2x?]\n"
+                "  output %y\n}\n")
+          .ok());
   NpzWriter writer(folder_ / "x.npz");
-  ASSERT_TRUE(writer.AddTensor("x", Tensor::Of<float>({3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1})).ok());
+  ASSERT_TRUE(
+      writer.AddTensor("x", Tensor::Of<float>({3, 4}, {1, 0, 1, 0, 0, 2, 0, 2, 1, 1, 1, 1})).ok());
   ASSERT_TRUE(writer.Finish().ok());
   for (const std::vector<std::string>& level :
-       {std::vector<std::string>{"--level", "reference"}, {"--on", "systolic-int8-8x8", "--cycle-limit", "3"}}) {
-    std::vector<std::string> command = {"run", At("nz.kir"), "--data", At("x.npz"), "--outputs", At("new/out.npz")};
+       {std::vector<std::string>{"--level", "reference"},
+        {"--on", "systolic-int8-8x8", "--cycle-limit", "3"}}) {
+    std::vector<std::string> command = {"run",       At("nz.kir"), "--data",
+                                        At("x.npz"), "--outputs",  At("new/out.npz")};
     command.insert(command.end(), level.begin(), level.end());
     const Outcome outcome = Call(command);
     ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -289,14 +310,16 @@ TEST_F(InputsTest, AccuracyByToken) {
   labels[0] = 255;
   labels[1] = 2;  // among the two highest
   int64_t right = 0;
-  for (size_t t = 2; t < labels.size(); ++t) right += mask_[t];  // a masked token's scores are equal: class 0
+  for (size_t t = 2; t < labels.size(); ++t)
+    right += mask_[t];  // a masked token's scores are equal: class 0
   NpzWriter writer(folder_ / "labelled.npz");
   const Shape shape{kSamples, kTokens};
   ASSERT_TRUE(writer.AddTensor("words%2Fids", Tensor::Of<int64_t>(shape, ids_)).ok());
   ASSERT_TRUE(writer.AddTensor("mask", Tensor::Of<int64_t>(shape, mask_)).ok());
   ASSERT_TRUE(writer.AddTensor("labels", Tensor::Of<int32_t>(shape, labels)).ok());
   ASSERT_TRUE(writer.Finish().ok());
-  const Outcome outcome = Run({"--level", "reference", "--top-k", "2", "--json", "-"}, "labelled.npz");
+  const Outcome outcome =
+      Run({"--level", "reference", "--top-k", "2", "--json", "-"}, "labelled.npz");
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   const auto& accuracy = json["accuracy"]["fp32"];
@@ -305,7 +328,8 @@ TEST_F(InputsTest, AccuracyByToken) {
   EXPECT_EQ(accuracy["top_k"]["k"], 2);
   EXPECT_EQ(accuracy["top_k"]["correct"], right + 1);
   EXPECT_TRUE(json["accuracy"]["none_because"].is_null());
-  EXPECT_THAT(Run({"--level", "reference", "--top-k", "9"}, "labelled.npz").err, HasSubstr("--top-k: 9 of 4 classes"));
+  EXPECT_THAT(Run({"--level", "reference", "--top-k", "9"}, "labelled.npz").err,
+              HasSubstr("--top-k: 9 of 4 classes"));
 }
 
 }  // namespace

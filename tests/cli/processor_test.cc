@@ -21,7 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string Program() { return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln").string(); }
+std::string Program() {
+  return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln").string();
+}
 
 // The files below a folder, by their paths inside it.
 std::map<std::string, std::string> FilesOf(const fs::path& folder) {
@@ -29,7 +31,8 @@ std::map<std::string, std::string> FilesOf(const fs::path& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     const auto text = ReadFile(entry.path());
-    files[fs::relative(entry.path(), folder).string()] = text.ok() ? *text : MessageOf(text.status());
+    files[fs::relative(entry.path(), folder).string()] =
+        text.ok() ? *text : MessageOf(text.status());
   }
   return files;
 }
@@ -62,7 +65,8 @@ class Processors : public testing::Test {
       command.push_back(Program());
       if (one_thread) command.insert(command.end(), {"--threads", "1"});
       for (std::string argument : arguments) {
-        if (const size_t at = argument.find("OUT"); at != std::string::npos) argument.replace(at, 3, out.string());
+        if (const size_t at = argument.find("OUT"); at != std::string::npos)
+          argument.replace(at, 3, out.string());
         command.push_back(argument);
       }
       const Status status = RunProgram(command, folder_.path() / "log");
@@ -75,7 +79,8 @@ class Processors : public testing::Test {
       }
       ASSERT_EQ(files.size(), first.size());
       for (const auto& [name, bytes] : files) {
-        EXPECT_TRUE(bytes == first[name]) << name << " differs with " << testing::PrintToString(processors[i]);
+        EXPECT_TRUE(bytes == first[name])
+            << name << " differs with " << testing::PrintToString(processors[i]);
       }
     }
   }
@@ -87,11 +92,13 @@ class Processors : public testing::Test {
 };
 
 TEST_F(Processors, ExportWritesTheSameFile) {
-  ExpectTheSameFiles({"export", kModel, "-o", "OUT/net.onnx", "--quantise", "int8-entropy", "--random", "16"});
+  ExpectTheSameFiles(
+      {"export", kModel, "-o", "OUT/net.onnx", "--quantise", "int8-entropy", "--random", "16"});
 }
 
 TEST_F(Processors, CompileEmitsTheSameFolder) {
-  ExpectTheSameFiles({"compile", kModel, "--on", "systolic-int8-8x8", "--random", "16", "--emit", "OUT/design"});
+  ExpectTheSameFiles(
+      {"compile", kModel, "--on", "systolic-int8-8x8", "--random", "16", "--emit", "OUT/design"});
 }
 
 // Elementary functions of the reference level: inside a recurrence, in soft-max, and alone. In f64, for rounding to f32
@@ -101,10 +108,12 @@ TEST_F(Processors, TheReferenceLevelWritesTheSameOutputs) {
   Random random(6);
   const auto numbers = [&](int count) {
     std::string text;
-    for (int i = 0; i < count; ++i) text += fmt::format("{}{:.4f}", i ? ", " : "", random.Uniform(-1, 1));
+    for (int i = 0; i < count; ++i)
+      text += fmt::format("{}{:.4f}", i ? ", " : "", random.Uniform(-1, 1));
     return text;
   };
-  ASSERT_TRUE(WriteFile(network, fmt::format(R"(graph "functions" {{
+  ASSERT_TRUE(
+      WriteFile(network, fmt::format(R"(graph "functions" {{
   input %x : f64[16x1x8]
   const %w : f64[1x64x8] = [{}]
   const %r : f64[1x64x16] = [{}]
@@ -124,9 +133,10 @@ TEST_F(Processors, TheReferenceLevelWritesTheSameOutputs) {
   output %s
 }}
 )",
-                                             numbers(512), numbers(1024), numbers(384), numbers(768)))
-                  .ok());
-  ExpectTheSameFiles({"run", network.string(), "--level", "reference", "--random", "8", "--outputs", "OUT/y.npz"});
+                                     numbers(512), numbers(1024), numbers(384), numbers(768)))
+          .ok());
+  ExpectTheSameFiles(
+      {"run", network.string(), "--level", "reference", "--random", "8", "--outputs", "OUT/y.npz"});
 }
 
 // Noise with labels: whether accuracy is good does not matter here.
@@ -139,17 +149,21 @@ TEST_F(Processors, MixedPrecisionWritesTheSameRecipe) {
   Random random(5);
   for (int i = 0; i < kImages * 28 * 28; ++i) images += static_cast<char>(random.Below(256));
   for (int i = 0; i < kImages; ++i) labels += static_cast<char>(random.Below(10));
-  const std::string data = (folder_.path() / "images.idx").string(), truth = (folder_.path() / "labels.idx").string();
+  const std::string data = (folder_.path() / "images.idx").string(),
+                    truth = (folder_.path() / "labels.idx").string();
   ASSERT_TRUE(WriteFile(data, images).ok() && WriteFile(truth, labels).ok());
-  ExpectTheSameFiles({"mixed-precision", kModel, "--formats", "int8,int4", "--budget", "5", "--data", data, "--labels",
-                      truth, "--out", "OUT/recipe.yaml", "--json", "OUT/curve.json"});
+  ExpectTheSameFiles({"mixed-precision", kModel, "--formats", "int8,int4", "--budget", "5",
+                      "--data", data, "--labels", truth, "--out", "OUT/recipe.yaml", "--json",
+                      "OUT/curve.json"});
 }
 
 TEST_F(Processors, UnknownLevelIsAnError) {
-  const Status status = RunProgram({"env", "KILN_CPU=avx1024", Program(), "list", "families"}, folder_.path() / "log");
+  const Status status = RunProgram({"env", "KILN_CPU=avx1024", Program(), "list", "families"},
+                                   folder_.path() / "log");
   ASSERT_FALSE(status.ok());
-  EXPECT_THAT(ReadFile(folder_.path() / "log").value(),
-              testing::HasSubstr("KILN_CPU: 'avx1024' is not a processor level; one of: portable, avx2, "));
+  EXPECT_THAT(
+      ReadFile(folder_.path() / "log").value(),
+      testing::HasSubstr("KILN_CPU: 'avx1024' is not a processor level; one of: portable, avx2, "));
 }
 
 }  // namespace

@@ -40,8 +40,10 @@ class SharedOutputs : public testing::Test {
   }
 
   // Runs `model` on `data`; the arrays of the outputs file are read by Read.
-  void Run(const std::string& model, const std::filesystem::path& data, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"run",       (shared_ / "models" / model).string(), "--data", data.string(),
+  void Run(const std::string& model, const std::filesystem::path& data,
+           const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"run",       (shared_ / "models" / model).string(),
+                                          "--data",    data.string(),
                                           "--outputs", (folder_ / "out.npz").string()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     std::ostringstream out, err;
@@ -54,14 +56,17 @@ class SharedOutputs : public testing::Test {
     EXPECT_TRUE(at.has_value()) << output;
     const auto set = arrays->Read(*at);
     EXPECT_TRUE(set.ok() && set->size() == 1 && set->element() == ElementType::kFloat32);
-    return Floats(std::string(reinterpret_cast<const char*>(set->Image(0).data()), set->Image(0).size()));
+    return Floats(
+        std::string(reinterpret_cast<const char*>(set->Image(0).data()), set->Image(0).size()));
   }
   static std::vector<float> Floats(const std::string& bytes) {
     std::vector<float> out(bytes.size() / sizeof(float));
     std::memcpy(out.data(), bytes.data(), out.size() * sizeof(float));
     return out;
   }
-  std::vector<float> ReadBin(const std::string& file) const { return Floats(*ReadFile(shared_ / "data" / file)); }
+  std::vector<float> ReadBin(const std::string& file) const {
+    return Floats(*ReadFile(shared_ / "data" / file));
+  }
 
   std::filesystem::path shared_, folder_;
 };
@@ -69,7 +74,8 @@ class SharedOutputs : public testing::Test {
 float MostDifference(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   float most = 0;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) most = std::max(most, std::fabs(a[i] - b[i]));
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    most = std::max(most, std::fabs(a[i] - b[i]));
   return most;
 }
 
@@ -92,12 +98,15 @@ std::vector<Face> FacesOf(const std::vector<float>& scores, const std::vector<fl
   std::vector<Face> all, kept;
   for (size_t i = 0; 2 * i + 1 < scores.size(); ++i) {
     if (scores[2 * i + 1] <= 0.7f) continue;
-    all.push_back({scores[2 * i + 1], {boxes[4 * i], boxes[4 * i + 1], boxes[4 * i + 2], boxes[4 * i + 3]}});
+    all.push_back(
+        {scores[2 * i + 1], {boxes[4 * i], boxes[4 * i + 1], boxes[4 * i + 2], boxes[4 * i + 3]}});
   }
-  std::sort(all.begin(), all.end(),
-            [](const Face& a, const Face& b) { return std::tie(b.score, b.box) < std::tie(a.score, a.box); });
+  std::sort(all.begin(), all.end(), [](const Face& a, const Face& b) {
+    return std::tie(b.score, b.box) < std::tie(a.score, a.box);
+  });
   for (const Face& face : all) {
-    if (std::none_of(kept.begin(), kept.end(), [&](const Face& k) { return Overlap(face, k) > 0.3f; })) {
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](const Face& k) { return Overlap(face, k) > 0.3f; })) {
       kept.push_back(face);
     }
   }
@@ -105,17 +114,20 @@ std::vector<Face> FacesOf(const std::vector<float>& scores, const std::vector<fl
 }
 
 TEST_F(SharedOutputs, TheDetectorFindsTheFaces) {
-  const std::vector<float> scores = ReadBin("ultraface/face0_scores.bin"), boxes = ReadBin("ultraface/face0_boxes.bin");
+  const std::vector<float> scores = ReadBin("ultraface/face0_scores.bin"),
+                           boxes = ReadBin("ultraface/face0_boxes.bin");
   const std::vector<Face> expected = FacesOf(scores, boxes);
   ASSERT_EQ(expected.size(), 5u);
   const auto picture = shared_ / "data/ultraface/face0_320x240.ppm";
-  Run("ultraface_rfb320.onnx", picture, {"--level", "reference", "--preprocess", "mean=127,std=128"});
+  Run("ultraface_rfb320.onnx", picture,
+      {"--level", "reference", "--preprocess", "mean=127,std=128"});
   if (HasFatalFailure()) return;
   EXPECT_LT(MostDifference(Read("scores"), scores), 2e-5f);
   EXPECT_LT(MostDifference(Read("boxes"), boxes), 2e-5f);
 
   Run("ultraface_rfb320.onnx", picture,
-      {"--on", "systolic-int8-16x16", "--preprocess", "mean=127,std=128", "--cycle-limit", "0", "--no-fp32"});
+      {"--on", "systolic-int8-16x16", "--preprocess", "mean=127,std=128", "--cycle-limit", "0",
+       "--no-fp32"});
   if (HasFatalFailure()) return;
   const std::vector<Face> found = FacesOf(Read("scores"), Read("boxes"));
   EXPECT_EQ(found.size(), expected.size());
@@ -128,8 +140,10 @@ TEST_F(SharedOutputs, TheDetectorFindsTheFaces) {
 
 TEST_F(SharedOutputs, SuperResolutionGivesThePicture) {
   // The tensors that come with the network; the input lacks the axes of batch and channel.
-  const auto input = ImportOnnxTensor(*ReadFile(shared_ / "data/super_resolution/test_data_set_0/input_0.pb"), "in");
-  const auto output = ImportOnnxTensor(*ReadFile(shared_ / "data/super_resolution/test_data_set_0/output_0.pb"), "out");
+  const auto input = ImportOnnxTensor(
+      *ReadFile(shared_ / "data/super_resolution/test_data_set_0/input_0.pb"), "in");
+  const auto output = ImportOnnxTensor(
+      *ReadFile(shared_ / "data/super_resolution/test_data_set_0/output_0.pb"), "out");
   ASSERT_TRUE(input.ok() && output.ok());
   NpzWriter writer(folder_ / "in.npz");
   ASSERT_TRUE(writer.AddTensor("input", input->Reshaped({1, 1, 224, 224})).ok());
@@ -149,18 +163,21 @@ TEST_F(SharedOutputs, SuperResolutionGivesThePicture) {
     for (int y = kBorder; y < kSide - kBorder; ++y) {
       for (int x = kBorder; x < kSide - kBorder; ++x, ++count) {
         const auto at = static_cast<size_t>(y * kSide + x);
-        const double difference = std::clamp(values[at], 0.0f, 1.0f) - static_cast<uint8_t>(pixels[at]) / 255.0;
+        const double difference =
+            std::clamp(values[at], 0.0f, 1.0f) - static_cast<uint8_t>(pixels[at]) / 255.0;
         error += difference * difference;
       }
     }
     return -10 * std::log10(error / static_cast<double>(count));
   };
   const auto picture = shared_ / "data/super_resolution/luma_224.pgm";
-  Run("super_resolution_espcn3x.onnx", picture, {"--level", "reference", "--preprocess", "scale=1/255"});
+  Run("super_resolution_espcn3x.onnx", picture,
+      {"--level", "reference", "--preprocess", "scale=1/255"});
   if (HasFatalFailure()) return;
   EXPECT_NEAR(psnr(), 30.80, 0.01);
   Run("super_resolution_espcn3x.onnx", picture,
-      {"--on", "systolic-int8-16x16", "--preprocess", "scale=1/255", "--cycle-limit", "0", "--no-fp32"});
+      {"--on", "systolic-int8-16x16", "--preprocess", "scale=1/255", "--cycle-limit", "0",
+       "--no-fp32"});
   if (HasFatalFailure()) return;
   // Uniform steps cost this network much (docs/accuracy.md): noise 25 dB below the picture beside the network's own
   // error.

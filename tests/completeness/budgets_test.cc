@@ -21,7 +21,8 @@ std::string Shown(const budgets::Budget& budget) {
   if (std::string_view(budget.unit).empty()) return fmt::format("{}", budget.limit);
   for (const auto& [bytes, unit] : kUnits) {
     if (budget.limit % bytes == 0) return fmt::format("{} {}", budget.limit / bytes, unit);
-    if ((budget.limit + 1) % bytes == 0) return fmt::format("{} {} less 1 byte", (budget.limit + 1) / bytes, unit);
+    if ((budget.limit + 1) % bytes == 0)
+      return fmt::format("{} {} less 1 byte", (budget.limit + 1) / bytes, unit);
   }
   return fmt::format("{} bytes", budget.limit);
 }
@@ -35,7 +36,8 @@ TEST(Budgets, AreListedInTheDocs) {
   }
   const auto page = ReadFile("docs/budgets.md");
   ASSERT_TRUE(page.ok()) << page.status();
-  EXPECT_NE(page->find(table), std::string::npos) << "docs/budgets.md must have this table:\n\n" << table;
+  EXPECT_NE(page->find(table), std::string::npos) << "docs/budgets.md must have this table:\n\n"
+                                                  << table;
 }
 
 // A row that nothing tests is a promise that nobody keeps.
@@ -46,10 +48,12 @@ TEST(Budgets, AreTestedByName) {
     const std::string extension = entry.path().extension().string();
     if (extension != ".cc" && extension != ".h") continue;
     const std::string text = *ReadFile(entry.path());
-    for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at) names.insert((*at)[1]);
+    for (std::sregex_iterator at(text.begin(), text.end(), name), end; at != end; ++at)
+      names.insert((*at)[1]);
   }
   for (const budgets::Budget& budget : budgets::kAll) {
-    EXPECT_TRUE(names.contains(budget.name)) << "no test names budgets::k" << budget.name << "; test it at its edge";
+    EXPECT_TRUE(names.contains(budget.name))
+        << "no test names budgets::k" << budget.name << "; test it at its edge";
   }
 }
 

@@ -66,9 +66,11 @@ TEST(OperatorColumns, EveryRowHasEveryColumnOrAListedGap) {
     for (const Column& column : kColumns) {
       const bool listed = gaps.count({info.op, column.name}) != 0;
       if (column.has(info.op)) {
-        EXPECT_FALSE(listed) << info.id << " has " << column.name << " now: take its row out of operator_gaps.def";
+        EXPECT_FALSE(listed) << info.id << " has " << column.name
+                             << " now: take its row out of operator_gaps.def";
       } else {
-        EXPECT_TRUE(listed) << info.id << " lacks " << column.name << ": add it, or a row to operator_gaps.def";
+        EXPECT_TRUE(listed) << info.id << " lacks " << column.name
+                            << ": add it, or a row to operator_gaps.def";
       }
     }
   }

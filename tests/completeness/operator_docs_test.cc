@@ -16,7 +16,8 @@ namespace kiln {
 namespace {
 
 constexpr std::string_view kPath = "docs/operators.md";
-constexpr std::string_view kHeader = "| Text | ONNX | Operands | Element types | Attributes | Notes |";
+constexpr std::string_view kHeader =
+    "| Text | ONNX | Operands | Element types | Attributes | Notes |";
 
 std::string RangeText(int least, int most) {
   if (most < 0) return fmt::format("{} or more", least);
@@ -39,8 +40,9 @@ std::string GeneratedCells(const OpInfo& info) {
   const Signature& signature = SignatureOf(info.op);
   std::string onnx = std::string(info.onnx_name);
   if (!info.onnx_domain.empty()) onnx += info.onnx_domain == "kiln" ? " (Kiln)" : " (QONNX)";
-  return fmt::format("| `{}` | {} | {} | `{}` | {} |", info.text, onnx, RangeText(info.min_operands, info.max_operands),
-                     signature.types, AttributesText(signature));
+  return fmt::format("| `{}` | {} | {} | `{}` | {} |", info.text, onnx,
+                     RangeText(info.min_operands, info.max_operands), signature.types,
+                     AttributesText(signature));
 }
 
 std::vector<std::string> LinesOf(const std::string& text) {
@@ -96,7 +98,8 @@ TEST(OperatorDocs, TableFollowsFromTheOperators) {
     ASSERT_TRUE(row != rows.end()) << info.text << " has no row in " << kPath;
     EXPECT_TRUE(row->second.starts_with(GeneratedCells(info)))
         << row->second << "\nshould begin\n"
-        << GeneratedCells(info) << "\nKILN_WRITE_DOCS=1 build/tests/completeness_test rewrites the table";
+        << GeneratedCells(info)
+        << "\nKILN_WRITE_DOCS=1 build/tests/completeness_test rewrites the table";
   }
   EXPECT_EQ(rows.size(), AllOps().size()) << "rows of operators that are no more";
 }

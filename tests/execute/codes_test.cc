@@ -41,9 +41,11 @@ TEST(Codes, EveryAxisAndFormatElementByElement) {
       ASSERT_EQ(codes.type(), CodeElementType(q.type.format));
       const std::vector<int64_t> strides = RowMajorStrides(shape);
       for (int64_t i = 0; i < values.size(); ++i) {
-        const auto c = static_cast<size_t>(axis < 0 ? 0 : i / strides[static_cast<size_t>(axis)] % shape[axis]);
-        const int64_t code = QuantiseToCode(values.data<float>()[static_cast<size_t>(i)], InverseScale(q.scales[c]),
-                                            q.zero_points[c], CodesOf(q.type.format, false));
+        const auto c = static_cast<size_t>(
+            axis < 0 ? 0 : i / strides[static_cast<size_t>(axis)] % shape[axis]);
+        const int64_t code =
+            QuantiseToCode(values.data<float>()[static_cast<size_t>(i)], InverseScale(q.scales[c]),
+                           q.zero_points[c], CodesOf(q.type.format, false));
         ASSERT_EQ(codes.IntAt(i), code) << name << " axis " << axis << " element " << i;
         ASSERT_EQ(back.ValueAt(i), DequantiseCode(code, q.scales[c], q.zero_points[c]));
       }
@@ -68,10 +70,13 @@ TEST(Codes, EveryNamedFormatByTheScalarDefinition) {
       const Tensor back = DequantiseTensor(codes, q);
       for (int64_t i = 0; i < values.size(); ++i) {
         const float x = values.data<float>()[static_cast<size_t>(i)];
-        const float scale = q.scales.empty() ? 1 : q.scales[q.scales.size() == 1 ? 0 : static_cast<size_t>(i / 40)];
+        const float scale =
+            q.scales.empty() ? 1 : q.scales[q.scales.size() == 1 ? 0 : static_cast<size_t>(i / 40)];
         const uint32_t code = EncodeFloat(format, scale == 1 ? x : x * InverseScale(scale));
-        ASSERT_EQ(static_cast<uint32_t>(codes.IntAt(i)) & CodeMask(format), code) << format.name << " " << x;
-        ASSERT_EQ(back.data<float>()[static_cast<size_t>(i)], DecodeFloat(format, code) * scale) << format.name;
+        ASSERT_EQ(static_cast<uint32_t>(codes.IntAt(i)) & CodeMask(format), code)
+            << format.name << " " << x;
+        ASSERT_EQ(back.data<float>()[static_cast<size_t>(i)], DecodeFloat(format, code) * scale)
+            << format.name;
       }
       ASSERT_EQ(RoundTensor(values, q), back);
     }
@@ -117,12 +122,14 @@ TEST(Codes, BlocksAlongEveryAxis) {
       for (int64_t i = 0; i < values.size(); ++i) {
         const int64_t stride = strides[static_cast<size_t>(axis)], along = i / stride % shape[axis];
         std::vector<float> block;
-        for (int64_t k = along / 3 * 3; k < std::min<int64_t>(along / 3 * 3 + 3, shape[axis]); ++k) {
+        for (int64_t k = along / 3 * 3; k < std::min<int64_t>(along / 3 * 3 + 3, shape[axis]);
+             ++k) {
           block.push_back(values.data<float>()[static_cast<size_t>(i + (k - along) * stride)]);
         }
         const float scale = codec.ScaleValue(codec.ScaleCode(block.data(), std::ssize(block)));
         const float x = values.data<float>()[static_cast<size_t>(i)];
-        ASSERT_EQ(rounded.data<float>()[static_cast<size_t>(i)], codec.Value(codec.ElementCode(x, scale), scale))
+        ASSERT_EQ(rounded.data<float>()[static_cast<size_t>(i)],
+                  codec.Value(codec.ElementCode(x, scale), scale))
             << name << " axis " << axis << " element " << i;
       }
     }
@@ -140,10 +147,12 @@ TEST(Codes, BlocksWithScalesOfTheirOwn) {
     q.axis = axis;
     Shape blocks = shape;
     blocks[axis] = (shape[axis] + 1) / 2;
-    for (int64_t i = 0; i < blocks.NumElements(); ++i) q.scales.push_back(0.01f * static_cast<float>(i + 1));
+    for (int64_t i = 0; i < blocks.NumElements(); ++i)
+      q.scales.push_back(0.01f * static_cast<float>(i + 1));
     q.zero_points.assign(q.scales.size(), 0);
     const Tensor rounded = RoundTensor(values, q);
-    const std::vector<int64_t> strides = RowMajorStrides(shape), block_strides = RowMajorStrides(blocks);
+    const std::vector<int64_t> strides = RowMajorStrides(shape),
+                               block_strides = RowMajorStrides(blocks);
     for (int64_t i = 0; i < values.size(); ++i) {
       int64_t block = 0;
       for (int d = 0; d < 3; ++d) {
@@ -151,9 +160,10 @@ TEST(Codes, BlocksWithScalesOfTheirOwn) {
         block += (d == axis ? at / 2 : at) * block_strides[static_cast<size_t>(d)];
       }
       const float scale = q.scales[static_cast<size_t>(block)];
-      const int64_t code =
-          QuantiseToCode(values.data<float>()[static_cast<size_t>(i)], InverseScale(scale), 0, {-127, 127});
-      ASSERT_EQ(rounded.data<float>()[static_cast<size_t>(i)], DequantiseCode(code, scale, 0)) << axis << " " << i;
+      const int64_t code = QuantiseToCode(values.data<float>()[static_cast<size_t>(i)],
+                                          InverseScale(scale), 0, {-127, 127});
+      ASSERT_EQ(rounded.data<float>()[static_cast<size_t>(i)], DequantiseCode(code, scale, 0))
+          << axis << " " << i;
     }
   }
 }
@@ -184,7 +194,8 @@ TEST(Codes, StochasticRoundingIsReproducibleAndUnbiased) {
 
 TEST(Codes, TheOperatorQuantiseRoundsAsItsTypeSays) {
   const auto graph = ParseGraph(
-      "graph \"\" { input %x : f32[2x40] %y = quantise %x {type=\"fixed8_6 per_block axis=1 block=32 "
+      "graph \"\" { input %x : f32[2x40] %y = quantise %x {type=\"fixed8_6 per_block axis=1 "
+      "block=32 "
       "scale_format=e8m0\"} "
       ": f32[2x40] output %y }",
       "t.kir");
@@ -194,9 +205,11 @@ TEST(Codes, TheOperatorQuantiseRoundsAsItsTypeSays) {
   const auto y = EvaluateNode(*graph->NodeList()[0], operands);
   ASSERT_TRUE(y.ok()) << y.status();
   EXPECT_EQ((*y)[0], RoundTensor(x, Quantisation{.type = *FindQuantType("mxint8"), .axis = 1}));
-  const auto bad =
-      ParseGraph("graph \"\" { input %x : f32[2] %y = quantise %x {type=\"int8 per_tensor\"} output %y }", "t.kir");
-  EXPECT_NE(MessageOf(bad.status()).find("has 0 scales under per_tensor"), std::string::npos) << bad.status();
+  const auto bad = ParseGraph(
+      "graph \"\" { input %x : f32[2] %y = quantise %x {type=\"int8 per_tensor\"} output %y }",
+      "t.kir");
+  EXPECT_NE(MessageOf(bad.status()).find("has 0 scales under per_tensor"), std::string::npos)
+      << bad.status();
 }
 
 TEST(Codes, EmptyTensor) {

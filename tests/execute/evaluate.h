@@ -16,10 +16,12 @@ using AttributeList = std::vector<std::pair<std::string, Attribute>>;
 
 // A graph of one node. Operand i is a graph input of the tensor's type and shape, or absent (nullopt).
 struct OneNode {
-  OneNode(Op op, const std::vector<std::optional<Tensor>>& operands, const AttributeList& attributes, int results = 1) {
+  OneNode(Op op, const std::vector<std::optional<Tensor>>& operands,
+          const AttributeList& attributes, int results = 1) {
     std::vector<Value*> values;
     for (const auto& operand : operands) {
-      values.push_back(operand.has_value() ? graph.AddInput("", {operand->type(), operand->shape()}) : nullptr);
+      values.push_back(operand.has_value() ? graph.AddInput("", {operand->type(), operand->shape()})
+                                           : nullptr);
     }
     Attributes map;
     for (const auto& [name, value] : attributes) map.Set(name, value);
@@ -31,11 +33,14 @@ struct OneNode {
   Node* node = nullptr;
 };
 
-inline StatusOr<std::vector<Tensor>> Evaluate(Op op, const std::vector<std::optional<Tensor>>& operands,
-                                              const AttributeList& attributes = {}, int results = 1) {
+inline StatusOr<std::vector<Tensor>> Evaluate(Op op,
+                                              const std::vector<std::optional<Tensor>>& operands,
+                                              const AttributeList& attributes = {},
+                                              int results = 1) {
   const OneNode one(op, operands, attributes, results);
   std::vector<const Tensor*> pointers;
-  for (const auto& operand : operands) pointers.push_back(operand.has_value() ? &*operand : nullptr);
+  for (const auto& operand : operands)
+    pointers.push_back(operand.has_value() ? &*operand : nullptr);
   return EvaluateNode(*one.node, pointers);
 }
 
@@ -44,12 +49,15 @@ using Ints = std::vector<int64_t>;
 inline Tensor Floats(Shape shape, const std::vector<float>& values) {
   return Tensor::Of<float>(std::move(shape), values);
 }
-inline Tensor IntList(const Ints& values) { return Tensor::Of<int64_t>({static_cast<int64_t>(values.size())}, values); }
+inline Tensor IntList(const Ints& values) {
+  return Tensor::Of<int64_t>({static_cast<int64_t>(values.size())}, values);
+}
 
 // 0, 1, 2, ... in the given shape.
 inline Tensor Iota(const Shape& shape) {
   Tensor t(ElementType::kFloat32, shape);
-  for (int64_t i = 0; i < t.size(); ++i) t.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+  for (int64_t i = 0; i < t.size(); ++i)
+    t.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
   return t;
 }
 

@@ -41,9 +41,10 @@ struct RuleText {
   }
 };
 std::ostream& operator<<(std::ostream& out, const RuleText& r) {
-  return out << r.input << " x " << r.weight << " psum " << r.psum << " accumulation " << r.accumulation
-             << (r.product_rounded ? " product rounded" : "") << (r.quire ? " quire" : "")
-             << (r.scaled ? " scaled" : "") << (r.parted ? " parted" : "");
+  return out << r.input << " x " << r.weight << " psum " << r.psum << " accumulation "
+             << r.accumulation << (r.product_rounded ? " product rounded" : "")
+             << (r.quire ? " quire" : "") << (r.scaled ? " scaled" : "")
+             << (r.parted ? " parted" : "");
 }
 
 // One product with everything the kernel and the definition need.
@@ -62,10 +63,14 @@ enum class Draw { kAny, kFinite, kFew, kSmall };
 uint32_t DrawCode(const Format& format, Draw draw, Random& random) {
   for (;;) {
     auto code = static_cast<uint32_t>(random()) & CodeMask(format);
-    if (draw == Draw::kFew && format.bits > 4) {  // few values: cancellations and exact ties come often
-      const uint32_t few[] = {
-          ZeroCode(format),           Encode(format, LeastPositive(format)), EncodeFloat(format, 1.0f),
-          EncodeFloat(format, -1.0f), EncodeFloat(format, 1.0625f),          code};
+    if (draw == Draw::kFew &&
+        format.bits > 4) {  // few values: cancellations and exact ties come often
+      const uint32_t few[] = {ZeroCode(format),
+                              Encode(format, LeastPositive(format)),
+                              EncodeFloat(format, 1.0f),
+                              EncodeFloat(format, -1.0f),
+                              EncodeFloat(format, 1.0625f),
+                              code};
       code = few[random.Below(6)];
     }
     if (draw == Draw::kSmall) code = EncodeFloat(format, static_cast<float>(random.Uniform(-2, 2)));
@@ -92,8 +97,8 @@ Problem RandomProblem(const MacRule& rule, Random& random, int64_t macs) {
     if (rule.scaled) problem.order.scale_offsets.push_back(random.Between(0, 9));
   }
   const int64_t elements = std::ssize(problem.order.offsets);
-  const int64_t pixels =
-      std::max<int64_t>(1, std::min<int64_t>(random.Between(1, 20), macs / (elements * problem.columns)));
+  const int64_t pixels = std::max<int64_t>(
+      1, std::min<int64_t>(random.Between(1, 20), macs / (elements * problem.columns)));
   int64_t most = 0;
   for (int64_t o : problem.order.offsets) most = std::max(most, o);
   problem.image.resize(static_cast<size_t>(most + 1 + 200));
@@ -120,8 +125,10 @@ Problem RandomProblem(const MacRule& rule, Random& random, int64_t macs) {
 uint32_t Defined(const Problem& problem, size_t pixel, int64_t column) {
   std::vector<uint32_t> inputs, weights;
   for (size_t r = 0; r < problem.order.offsets.size(); ++r) {
-    inputs.push_back(problem.image[static_cast<size_t>(problem.places[pixel] + problem.order.offsets[r])]);
-    weights.push_back(problem.weights[r * static_cast<size_t>(problem.columns) + static_cast<size_t>(column)]);
+    inputs.push_back(
+        problem.image[static_cast<size_t>(problem.places[pixel] + problem.order.offsets[r])]);
+    weights.push_back(
+        problem.weights[r * static_cast<size_t>(problem.columns) + static_cast<size_t>(column)]);
   }
   std::vector<MacTile> tiles;
   size_t first = 0;
@@ -131,10 +138,10 @@ uint32_t Defined(const Problem& problem, size_t pixel, int64_t column) {
     tile.inputs = {inputs.data() + first, size};
     tile.weights = {weights.data() + first, size};
     if (problem.rule.scaled) {
-      const float input =
-          problem.image_scales[static_cast<size_t>(problem.scale_places[pixel] + problem.order.scale_offsets[t])];
-      tile.scale =
-          input * problem.weight_scales[t * static_cast<size_t>(problem.columns) + static_cast<size_t>(column)];
+      const float input = problem.image_scales[static_cast<size_t>(problem.scale_places[pixel] +
+                                                                   problem.order.scale_offsets[t])];
+      tile.scale = input * problem.weight_scales[t * static_cast<size_t>(problem.columns) +
+                                                 static_cast<size_t>(column)];
     }
     tiles.push_back(tile);
     first += size;
@@ -144,7 +151,8 @@ uint32_t Defined(const Problem& problem, size_t pixel, int64_t column) {
 
 std::vector<uint8_t> InMemory(const Format& format, const std::vector<uint32_t>& codes) {
   std::vector<uint8_t> bytes(codes.size() * static_cast<size_t>(format.bytes()));
-  for (size_t i = 0; i < codes.size(); ++i) StoreCode(format, codes[i], static_cast<int64_t>(i), bytes.data());
+  for (size_t i = 0; i < codes.size(); ++i)
+    StoreCode(format, codes[i], static_cast<int64_t>(i), bytes.data());
   return bytes;
 }
 
@@ -155,26 +163,29 @@ struct Product {
 Product Multiply(const MacKernel& kernel, const Problem& problem) {
   const std::vector<uint8_t> codes = InMemory(problem.rule.input, problem.image);
   const int64_t slack = kMacImageSlack;
-  std::vector<uint8_t> operands(problem.image.size() * static_cast<size_t>(kernel.operand_bytes()) + slack, 0xa5);
+  std::vector<uint8_t> operands(
+      problem.image.size() * static_cast<size_t>(kernel.operand_bytes()) + slack, 0xa5);
   kernel.StoreOperands(codes.data(), std::ssize(problem.image), operands.data());
-  const auto weights =
-      kernel.Pack(problem.order, problem.columns, InMemory(problem.rule.weight, problem.weights).data(),
-                  problem.rule.scaled ? problem.weight_scales.data() : nullptr);
+  const auto weights = kernel.Pack(problem.order, problem.columns,
+                                   InMemory(problem.rule.weight, problem.weights).data(),
+                                   problem.rule.scaled ? problem.weight_scales.data() : nullptr);
   Product product;
   product.stride = weights->padded_columns() + 3;
   const auto pixels = std::ssize(problem.places);
   product.results.assign(static_cast<size_t>(pixels * product.stride), 0xdeadbeef);
   ParallelFor(pixels, 7, [&](int64_t begin, int64_t end) {
-    weights->Multiply(operands.data(), problem.rule.scaled ? problem.image_scales.data() : nullptr,
-                      {.places = problem.places.data() + begin,
-                       .scale_places = problem.rule.scaled ? problem.scale_places.data() + begin : nullptr,
-                       .count = end - begin},
-                      product.results.data() + begin * product.stride, product.stride);
+    weights->Multiply(
+        operands.data(), problem.rule.scaled ? problem.image_scales.data() : nullptr,
+        {.places = problem.places.data() + begin,
+         .scale_places = problem.rule.scaled ? problem.scale_places.data() + begin : nullptr,
+         .count = end - begin},
+        product.results.data() + begin * product.stride, product.stride);
   });
   return product;
 }
 
-void ExpectDefined(const Problem& problem, const std::string& kernel_name, const std::string& what) {
+void ExpectDefined(const Problem& problem, const std::string& kernel_name,
+                   const std::string& what) {
   const auto pixels = problem.places.size();
   std::vector<uint32_t> expected;
   for (size_t p = 0; p < pixels; ++p) {
@@ -190,10 +201,12 @@ void ExpectDefined(const Problem& problem, const std::string& kernel_name, const
     for (size_t p = 0; p < pixels; ++p) {
       for (int64_t n = 0; n < problem.columns; ++n) {
         const size_t i = p * static_cast<size_t>(problem.columns) + static_cast<size_t>(n);
-        const uint32_t result = product.results[p * static_cast<size_t>(product.stride) + static_cast<size_t>(n)];
-        ASSERT_EQ(result, expected[i]) << what << ", " << NameOf(level) << ", pixel " << p << " column " << n << " of "
-                                       << problem.columns << ", " << problem.order.offsets.size() << " elements in "
-                                       << problem.order.tile_sizes.size() << " tiles";
+        const uint32_t result =
+            product.results[p * static_cast<size_t>(product.stride) + static_cast<size_t>(n)];
+        ASSERT_EQ(result, expected[i])
+            << what << ", " << NameOf(level) << ", pixel " << p << " column " << n << " of "
+            << problem.columns << ", " << problem.order.offsets.size() << " elements in "
+            << problem.order.tile_sizes.size() << " tiles";
       }
       const uint32_t after = product.results[(p + 1) * static_cast<size_t>(product.stride) - 1];
       ASSERT_EQ(after, 0xdeadbeef) << "beyond the padded columns";
@@ -294,10 +307,12 @@ const Expectation kExpectations[] = {
 INSTANTIATE_TEST_SUITE_P(Rules, MacGemm, testing::ValuesIn(kExpectations));
 
 TEST(MacGemmRules, AnyTwoSmallFormats) {
-  const char* operands[] = {"e4m3",      "e5m2",      "e3m2",      "e2m3",     "e2m1", "posit8_1", "posit8_2",
-                            "posit6_1",  "nf4",       "int4",      "fixed8_4", "fp16", "bf16",     "e4m3_fnuz",
-                            "e5m2_fnuz", "e4m3_ieee", "posit16_1", "binary",   "tf32"};
-  const char* sums[] = {"bf16", "fp16", "fp32", "tf32", "e6m7", "e4m9", "e5m3.infinity", "posit16_2", "bf16.saturate"};
+  const char* operands[] = {"e4m3",      "e5m2",      "e3m2",     "e2m3",      "e2m1",
+                            "posit8_1",  "posit8_2",  "posit6_1", "nf4",       "int4",
+                            "fixed8_4",  "fp16",      "bf16",     "e4m3_fnuz", "e5m2_fnuz",
+                            "e4m3_ieee", "posit16_1", "binary",   "tf32"};
+  const char* sums[] = {"bf16", "fp16",          "fp32",      "tf32",         "e6m7",
+                        "e4m9", "e5m3.infinity", "posit16_2", "bf16.saturate"};
   Random random(22);
   for (int i = 0; i < 250; ++i) {
     RuleText text{operands[random.Below(std::size(operands))],
@@ -354,7 +369,8 @@ TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
         std::vector<uint32_t> expected;
         for (uint32_t x = 0; x < 256; ++x) {
           for (uint32_t w = 0; w < 256; ++w) {
-            expected.push_back(MacResult(rule, AccumulationStep(rule, 0, PsumStep(rule, psum, x, w), 1)));
+            expected.push_back(
+                MacResult(rule, AccumulationStep(rule, 0, PsumStep(rule, psum, x, w), 1)));
           }
         }
         for (CpuLevel level : kCpuLevels) {
@@ -362,8 +378,10 @@ TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
           const Product product = Multiply(*MacKernel::Create(level, rule), problem);
           for (size_t x = 0; x < 256; ++x) {
             for (size_t w = 0; w < 256; ++w) {
-              ASSERT_EQ(product.results[x * static_cast<size_t>(product.stride) + w], expected[256 * x + w])
-                  << text << " " << NameOf(level) << " codes " << x << " " << w << " onto " << start;
+              ASSERT_EQ(product.results[x * static_cast<size_t>(product.stride) + w],
+                        expected[256 * x + w])
+                  << text << " " << NameOf(level) << " codes " << x << " " << w << " onto "
+                  << start;
             }
           }
         }
@@ -377,9 +395,11 @@ TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
 TEST(MacGemmRules, OneInexactSumAmongExactOnes) {
   const RuleText text{"posit8_1", "posit8_1", "bf16", "bf16"};
   const MacRule rule = text.Rule();
-  const uint32_t one = EncodeFloat(rule.input, 1.0f), least = Encode(rule.input, LeastPositive(rule.input));
+  const uint32_t one = EncodeFloat(rule.input, 1.0f),
+                 least = Encode(rule.input, LeastPositive(rule.input));
   const uint32_t midpoint = EncodeFloat(rule.input, 1.0625f);  // its square has nine bits
-  for (const uint32_t grain : {least, EncodeFloat(rule.input, -ToFloat(LeastPositive(rule.input)))}) {
+  for (const uint32_t grain :
+       {least, EncodeFloat(rule.input, -ToFloat(LeastPositive(rule.input)))}) {
     for (const int64_t columns : {16, 40}) {
       for (const int64_t odd_pixel : {0, 12, 13, 40, 99}) {
         Problem problem;
@@ -406,9 +426,10 @@ TEST(MacGemmRules, OneInexactSumAmongExactOnes) {
 
 TEST(MacGemmRules, ThreadsDoNotMatter) {
   Random random(23);
-  for (const RuleText& text : {RuleText{"posit8_1", "posit8_1", "bf16", "bf16"},
-                               RuleText{"fixed8_6", "fixed8_6", "int32", "fp32", false, false, true},
-                               RuleText{"e4m3", "e4m3", "fp32", "fp32", false, true}}) {
+  for (const RuleText& text :
+       {RuleText{"posit8_1", "posit8_1", "bf16", "bf16"},
+        RuleText{"fixed8_6", "fixed8_6", "int32", "fp32", false, false, true},
+        RuleText{"e4m3", "e4m3", "fp32", "fp32", false, true}}) {
     const Problem problem = RandomProblem(text.Rule(), random, 1 << 20);
     const auto kernel = MacKernel::Create(GetCpuLevel(), problem.rule);
     SetThreadCount(1);

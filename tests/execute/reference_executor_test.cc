@@ -25,7 +25,8 @@ Tensor RandomTensor(const Shape& shape, uint64_t seed) {
 struct SmallNet {
   SmallNet() {
     Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 3, 12, 12}});
-    const auto add = [&](Op op, std::string name, std::vector<Value*> operands, AttributeList list = {}) {
+    const auto add = [&](Op op, std::string name, std::vector<Value*> operands,
+                         AttributeList list = {}) {
       Attributes a;
       for (auto& [key, value] : list) a.Set(key, value);
       return graph.AddNode(op, name, std::move(operands), {name}, a)->result();
@@ -33,17 +34,21 @@ struct SmallNet {
     const auto weights = [&](std::string name, Shape shape) {
       return graph.AddConstant(name, RandomTensor(shape, std::hash<std::string>()(name)));
     };
-    Value* c1 =
-        add(Op::kConv, "c1", {x, weights("w1", {16, 3, 3, 3}), weights("b1", {16})}, {{"pads", Ints{1, 1, 1, 1}}});
+    Value* c1 = add(Op::kConv, "c1", {x, weights("w1", {16, 3, 3, 3}), weights("b1", {16})},
+                    {{"pads", Ints{1, 1, 1, 1}}});
     Value* r1 = add(Op::kRelu, "r1", {c1});
-    Value* pool = add(Op::kMaxPool, "pool", {r1}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
-    Value* c2 = add(Op::kConv, "c2", {pool, weights("w2", {32, 16, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}});
-    Value* side = add(Op::kConv, "side", {r1, weights("w3", {32, 16, 1, 1})}, {{"strides", Ints{2, 2}}});
+    Value* pool =
+        add(Op::kMaxPool, "pool", {r1}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+    Value* c2 =
+        add(Op::kConv, "c2", {pool, weights("w2", {32, 16, 3, 3})}, {{"pads", Ints{1, 1, 1, 1}}});
+    Value* side =
+        add(Op::kConv, "side", {r1, weights("w3", {32, 16, 1, 1})}, {{"strides", Ints{2, 2}}});
     Value* sum = add(Op::kAdd, "sum", {c2, side});
     Value* r2 = add(Op::kRelu, "r2", {sum});
     Value* mean = add(Op::kGlobalAveragePool, "mean", {r2});
     Value* flat = add(Op::kFlatten, "flat", {mean});
-    Value* y = add(Op::kGemm, "y", {flat, weights("w4", {10, 32}), weights("b4", {10})}, {{"transB", int64_t{1}}});
+    Value* y = add(Op::kGemm, "y", {flat, weights("w4", {10, 32}), weights("b4", {10})},
+                   {{"transB", int64_t{1}}});
     graph.MarkOutput(y);
   }
   Graph graph{"small"};
@@ -90,15 +95,17 @@ TEST(ReferenceExecutor, ObserverSeesEveryValueOnceAndAsTheKernelsGiveIt) {
   std::vector<std::string> seen;
   const Tensor x = RandomTensor({1, 3, 12, 12}, 2);
   bool clipped = false;
-  const auto y = (*executor)->Run(std::vector<Tensor>{x}, [&](const Value& value, const Tensor& tensor) {
-    seen.push_back(value.name());
-    if (value.name() == "c1") {
-      // Before the activation there are negative numbers: nothing was fused away.
-      for (float v : tensor.data<float>()) clipped |= v < 0;
-    }
-  });
+  const auto y =
+      (*executor)->Run(std::vector<Tensor>{x}, [&](const Value& value, const Tensor& tensor) {
+        seen.push_back(value.name());
+        if (value.name() == "c1") {
+          // Before the activation there are negative numbers: nothing was fused away.
+          for (float v : tensor.data<float>()) clipped |= v < 0;
+        }
+      });
   ASSERT_TRUE(y.ok());
-  EXPECT_THAT(seen, ElementsAre("x", "c1", "r1", "pool", "c2", "side", "sum", "r2", "mean", "flat", "y"));
+  EXPECT_THAT(seen,
+              ElementsAre("x", "c1", "r1", "pool", "c2", "side", "sum", "r2", "mean", "flat", "y"));
   EXPECT_TRUE(clipped);
 }
 
@@ -123,7 +130,8 @@ TEST(ReferenceExecutor, BatchIsTheImagesOneByOneForAnyThreadCount) {
   EXPECT_EQ((*one)[0], (*four)[0]);
   for (int64_t i = 0; i < 9; ++i) {
     Tensor image(ElementType::kFloat32, {1, 3, 12, 12});
-    std::copy_n(x[0].data<float>().data() + i * image.size(), image.size(), image.data<float>().data());
+    std::copy_n(x[0].data<float>().data() + i * image.size(), image.size(),
+                image.data<float>().data());
     Tensor row(ElementType::kFloat32, {1, 10});
     std::copy_n((*one)[0].data<float>().data() + i * 10, 10, row.data<float>().data());
     ExpectClose(row, ByKernels(net.graph, image));
@@ -143,11 +151,12 @@ TEST(ReferenceExecutor, BatchesValuesWithoutABatchAxis) {
   ASSERT_TRUE(InferShapes(graph).ok());
   const auto executor = ReferenceExecutor::Create(graph);
   ASSERT_TRUE(executor.ok()) << executor.status();
-  const auto outputs = (*executor)->RunBatch(
-      std::vector<Tensor>{Tensor::Of<float>({3, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
-                          Tensor::Of<float>({3}, {1, 2, 3}), Tensor::Of<float>({3, 2}, {1, 1, 2, 2, 3, 3})});
+  const auto outputs = (*executor)->RunBatch(std::vector<Tensor>{
+      Tensor::Of<float>({3, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
+      Tensor::Of<float>({3}, {1, 2, 3}), Tensor::Of<float>({3, 2}, {1, 1, 2, 2, 3, 3})});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
-  EXPECT_EQ((*outputs)[0], Tensor::Of<float>({3, 2, 2}, {1, 2, 3, 4, 10, 12, 14, 16, 27, 30, 33, 36}));
+  EXPECT_EQ((*outputs)[0],
+            Tensor::Of<float>({3, 2, 2}, {1, 2, 3, 4, 10, 12, 14, 16, 27, 30, 33, 36}));
   EXPECT_EQ((*outputs)[1], Tensor::Of<float>({3}, {1, 4, 9}));
   EXPECT_EQ((*outputs)[2], Tensor::Of<float>({3, 2}, {1, 1, 4, 4, 9, 9}));
 }
@@ -161,11 +170,15 @@ TEST(ReferenceExecutor, ABatchRefusesResultsOfAnotherShape) {
   ASSERT_TRUE(InferShapes(graph).ok());
   const auto executor = ReferenceExecutor::Create(graph);
   ASSERT_TRUE(executor.ok()) << executor.status();
-  const auto same = (*executor)->RunBatch(std::vector<Tensor>{Tensor::Of<int64_t>({2, 2}, {2, 3, 2, 3})});
+  const auto same =
+      (*executor)->RunBatch(std::vector<Tensor>{Tensor::Of<int64_t>({2, 2}, {2, 3, 2, 3})});
   ASSERT_TRUE(same.ok()) << same.status();
   EXPECT_EQ((*same)[0].shape(), (Shape{2, 2, 3}));
-  EXPECT_THAT(MessageOf((*executor)->RunBatch(std::vector<Tensor>{Tensor::Of<int64_t>({2, 2}, {2, 3, 3, 2})}).status()),
-              HasSubstr("image 1: output 'y': is 3x2, another shape than for the first image"));
+  EXPECT_THAT(
+      MessageOf((*executor)
+                    ->RunBatch(std::vector<Tensor>{Tensor::Of<int64_t>({2, 2}, {2, 3, 3, 2})})
+                    .status()),
+      HasSubstr("image 1: output 'y': is 3x2, another shape than for the first image"));
 }
 
 TEST(ReferenceExecutor, WrongInputsAreErrorsThatNameThem) {
@@ -177,8 +190,10 @@ TEST(ReferenceExecutor, WrongInputsAreErrorsThatNameThem) {
     return result.ok() ? std::string("accepted") : MessageOf(result.status());
   };
   EXPECT_THAT(message({}, false), HasSubstr("0 inputs given; the network takes 1"));
-  EXPECT_THAT(message({Iota({1, 3, 12, 11})}, false), HasSubstr("input 'x': is 1x3x12x11; it takes 1x3x12x12"));
-  EXPECT_THAT(message({Tensor(ElementType::kInt8, {1, 3, 12, 12})}, false), HasSubstr("holds i8; it takes f32"));
+  EXPECT_THAT(message({Iota({1, 3, 12, 11})}, false),
+              HasSubstr("input 'x': is 1x3x12x11; it takes 1x3x12x12"));
+  EXPECT_THAT(message({Tensor(ElementType::kInt8, {1, 3, 12, 12})}, false),
+              HasSubstr("holds i8; it takes f32"));
   EXPECT_THAT(message({Iota({0, 3, 12, 12})}, true), HasSubstr("its first axis counts images"));
 }
 
@@ -191,7 +206,8 @@ TEST(ReferenceExecutor, ErrorsOfNodesNameTheNode) {
   ASSERT_TRUE(executor.ok());
   const auto result = (*executor)->Run(std::vector<Tensor>{Iota({1, 2, 8, 8})});
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(MessageOf(result.status()), HasSubstr("node 'first' (Conv): the input has 2 channels"));
+  EXPECT_THAT(MessageOf(result.status()),
+              HasSubstr("node 'first' (Conv): the input has 2 channels"));
 }
 
 }  // namespace

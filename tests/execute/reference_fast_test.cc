@@ -30,7 +30,8 @@ bool SameBits(const Tensor& a, const Tensor& b) {
 }
 
 // Runs the graph at every level that this processor has, which must not matter.
-StatusOr<std::vector<Tensor>> RunAtEveryLevel(const Graph& graph, const std::vector<Tensor>& inputs) {
+StatusOr<std::vector<Tensor>> RunAtEveryLevel(const Graph& graph,
+                                              const std::vector<Tensor>& inputs) {
   StatusOr<std::vector<Tensor>> expected;
   for (const CpuLevel level : kCpuLevels) {
     LimitCpuLevel(level);
@@ -42,7 +43,8 @@ StatusOr<std::vector<Tensor>> RunAtEveryLevel(const Graph& graph, const std::vec
       expected = std::move(results);
     else if (expected.ok() && results.ok()) {
       for (size_t i = 0; i < expected->size(); ++i) {
-        EXPECT_TRUE(SameBits((*expected)[i], (*results)[i])) << "portable and " << NameOf(level) << ", output " << i;
+        EXPECT_TRUE(SameBits((*expected)[i], (*results)[i]))
+            << "portable and " << NameOf(level) << ", output " << i;
       }
     } else {
       EXPECT_EQ(expected.status(), results.status());
@@ -53,7 +55,8 @@ StatusOr<std::vector<Tensor>> RunAtEveryLevel(const Graph& graph, const std::vec
 }
 
 // Runs the node through the executor and through its kernel. Also makes sure that the executor takes a fast kernel.
-void ExpectAgreement(Op op, const std::vector<std::optional<Tensor>>& operands, const AttributeList& attributes) {
+void ExpectAgreement(Op op, const std::vector<std::optional<Tensor>>& operands,
+                     const AttributeList& attributes) {
   const OneNode one(op, operands, attributes);
   std::vector<const Tensor*> pointers;
   std::vector<Tensor> inputs;
@@ -67,22 +70,26 @@ void ExpectAgreement(Op op, const std::vector<std::optional<Tensor>>& operands, 
   }
   const auto expected = EvaluateNode(*one.node, pointers);
   const auto actual = RunAtEveryLevel(one.graph, inputs);
-  ASSERT_EQ(expected.ok(), actual.ok()) << MessageOf(expected.status()) << " / " << MessageOf(actual.status());
+  ASSERT_EQ(expected.ok(), actual.ok())
+      << MessageOf(expected.status()) << " / " << MessageOf(actual.status());
   if (!expected.ok()) return;
   const Tensor &e = (*expected)[0], &a = (*actual)[0];
   ASSERT_EQ(e.shape(), a.shape());
   shapes.result = {e.type(), e.shape()};
   EXPECT_TRUE(reference::IsFast(*one.node, shapes));
-  for (int64_t i = 0; i < e.size(); ++i) ASSERT_NEAR(a.ValueAt(i), e.ValueAt(i), 2e-5 * (1 + std::abs(e.ValueAt(i))));
+  for (int64_t i = 0; i < e.size(); ++i)
+    ASSERT_NEAR(a.ValueAt(i), e.ValueAt(i), 2e-5 * (1 + std::abs(e.ValueAt(i))));
 }
 
 TEST(ReferenceFast, RandomConvolutions) {
   Random random(11);
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(round);
-    const int64_t axes = random.Between(1, 3), groups = random.Below(2) == 0 ? 1 : random.Between(1, 4);
+    const int64_t axes = random.Between(1, 3),
+                  groups = random.Below(2) == 0 ? 1 : random.Between(1, 4);
     const bool depthwise = random.Below(4) == 0;
-    const int64_t in = groups * (depthwise ? 1 : random.Between(1, 9)), out = groups * random.Between(1, 17);
+    const int64_t in = groups * (depthwise ? 1 : random.Between(1, 9)),
+                  out = groups * random.Between(1, 17);
     const bool nhwc = random.Below(3) == 0;
     std::vector<int64_t> x = {random.Between(1, 2)}, w = {out, in / groups};
     Ints strides, dilations, begins, ends;
@@ -101,7 +108,8 @@ TEST(ReferenceFast, RandomConvolutions) {
     begins.insert(begins.end(), ends.begin(), ends.end());
     std::optional<Tensor> bias;
     if (random.Below(2) == 0) bias = RandomTensor({out}, random);
-    ExpectAgreement(Op::kConv, {RandomTensor(Shape(x), random), RandomTensor(Shape(w), random), bias},
+    ExpectAgreement(Op::kConv,
+                    {RandomTensor(Shape(x), random), RandomTensor(Shape(w), random), bias},
                     {{"group", groups},
                      {"strides", strides},
                      {"dilations", dilations},
@@ -124,7 +132,9 @@ TEST_P(ReferenceFastEveryLevel, GivesTheBitsOfThePortableOne) {
   Random random(12);
   const Tensor x = RandomTensor({1, 5, 9, 9}, random), w = RandomTensor({21, 5, 3, 3}, random);
   const OneNode one(Op::kConv, {x, w}, {{"pads", Ints{1, 1, 1, 1}}});
-  const auto run = [&] { return (*ReferenceExecutor::Create(one.graph))->Run(std::vector<Tensor>{x, w}); };
+  const auto run = [&] {
+    return (*ReferenceExecutor::Create(one.graph))->Run(std::vector<Tensor>{x, w});
+  };
   const auto own = run();
   LimitCpuLevel(CpuLevel::kPortable);
   const auto portable = run();
@@ -144,10 +154,11 @@ TEST(ReferenceFast, RandomProducts) {
     const std::vector<Shape> biases = {Shape{n}, Shape{1, n}};
     std::optional<Tensor> bias;
     if (random.Below(2) == 0) bias = RandomTensor(biases[random.Below(2)], random);
-    ExpectAgreement(Op::kGemm,
-                    {RandomTensor(trans_a != 0 ? Shape{k, m} : Shape{m, k}, random),
-                     RandomTensor(trans_b != 0 ? Shape{n, k} : Shape{k, n}, random), bias},
-                    {{"transA", trans_a}, {"transB", trans_b}, {"alpha", bias.has_value() ? 1.0f : 0.5f}});
+    ExpectAgreement(
+        Op::kGemm,
+        {RandomTensor(trans_a != 0 ? Shape{k, m} : Shape{m, k}, random),
+         RandomTensor(trans_b != 0 ? Shape{n, k} : Shape{k, n}, random), bias},
+        {{"transA", trans_a}, {"transB", trans_b}, {"alpha", bias.has_value() ? 1.0f : 0.5f}});
     const int64_t batch = random.Between(1, 3);
     const std::vector<Shape> left = {Shape{m, k}, Shape{batch, m, k}, Shape{2, batch, m, k}};
     const auto right = [&](Shape lead) {
@@ -157,7 +168,8 @@ TEST(ReferenceFast, RandomProducts) {
     };
     const std::vector<Shape> leads = {Shape{}, Shape{1}, Shape{batch}, Shape{2, 1}};
     ExpectAgreement(Op::kMatMul,
-                    {RandomTensor(left[random.Below(3)], random), RandomTensor(right(leads[random.Below(4)]), random)},
+                    {RandomTensor(left[random.Below(3)], random),
+                     RandomTensor(right(leads[random.Below(4)]), random)},
                     {{"transpose_b", trans_b}, {"alpha", 0.25f}});
   }
 }
@@ -187,7 +199,12 @@ TEST(ReferenceFast, ConvolutionsThatWouldCopyTooMuchArePlain) {
        false,
        false},
       {{1, 1, 1, 1000}, {1, 1, 1, 1000}, {{"strides", Ints{1, most}}}, 1000, true, true},
-      {{1, 1, 1, 1}, {1, 1, 2, 1}, {{"dilations", Ints{most, 1}}, {"pads", Ints{most, 0, 0, 0}}}, 1, false, false},
+      {{1, 1, 1, 1},
+       {1, 1, 2, 1},
+       {{"dilations", Ints{most, 1}}, {"pads", Ints{most, 0, 0, 0}}},
+       1,
+       false,
+       false},
   };
   for (const Case& c : cases) {
     for (const bool nhwc : {false, true}) {
@@ -200,8 +217,9 @@ TEST(ReferenceFast, ConvolutionsThatWouldCopyTooMuchArePlain) {
       AttributeList attributes = c.attributes;
       attributes.emplace_back("layout", std::string(nhwc ? "nhwc" : "nchw"));
       const OneNode one(Op::kConv, {x, w}, attributes);
-      const reference::NodeShapes shapes{.operands = {TensorType{x.type(), x.shape()}, TensorType{w.type(), w.shape()}},
-                                         .result = {x.type(), Shape(std::vector<int64_t>(dims.size(), 1))}};
+      const reference::NodeShapes shapes{
+          .operands = {TensorType{x.type(), x.shape()}, TensorType{w.type(), w.shape()}},
+          .result = {x.type(), Shape(std::vector<int64_t>(dims.size(), 1))}};
       EXPECT_EQ(reference::IsFast(*one.node, shapes), nhwc ? c.nhwc_is_fast : c.nchw_is_fast);
       const auto y = RunAtEveryLevel(one.graph, {x, w});
       ASSERT_TRUE(y.ok()) << y.status();
@@ -217,7 +235,8 @@ TEST(ReferenceFast, ConvolutionsOfManySmallPlanesArePlain) {
     const Tensor x(ElementType::kFloat32, {1, channels, 1, 1});
     const OneNode one(Op::kConv, {x, x}, {});
     const TensorType type{x.type(), x.shape()};
-    const reference::NodeShapes shapes{.operands = {type, type}, .result = {x.type(), Shape{1, 1, 1, 1}}};
+    const reference::NodeShapes shapes{.operands = {type, type},
+                                       .result = {x.type(), Shape{1, 1, 1, 1}}};
     EXPECT_EQ(reference::IsFast(*one.node, shapes), channels == 1 << 10);
   }
 }
@@ -234,7 +253,8 @@ TEST(ReferenceFast, MoreMemoryThanThereIsIsAnError) {
 TEST(ReferenceFast, SumsAreChainsInAStatedOrder) {
   Random random(15);
   const int64_t channels = 37, outputs = 11, size = 9;
-  const Tensor x = RandomTensor({1, channels, size, size}, random), w = RandomTensor({outputs, channels, 3, 3}, random),
+  const Tensor x = RandomTensor({1, channels, size, size}, random),
+               w = RandomTensor({outputs, channels, 3, 3}, random),
                bias = RandomTensor({outputs}, random);
   Tensor x_nhwc(ElementType::kFloat32, {1, size, size, channels});
   for (int64_t c = 0; c < channels; ++c) {
@@ -244,8 +264,9 @@ TEST(ReferenceFast, SumsAreChainsInAStatedOrder) {
     }
   }
   for (const bool nhwc : {false, true}) {
-    const OneNode one(Op::kConv, {nhwc ? x_nhwc : x, w, bias},
-                      {{"pads", Ints{1, 1, 1, 1}}, {"layout", std::string(nhwc ? "nhwc" : "nchw")}});
+    const OneNode one(
+        Op::kConv, {nhwc ? x_nhwc : x, w, bias},
+        {{"pads", Ints{1, 1, 1, 1}}, {"layout", std::string(nhwc ? "nhwc" : "nchw")}});
     const auto result = RunAtEveryLevel(one.graph, {nhwc ? x_nhwc : x, w, bias});
     ASSERT_TRUE(result.ok());
     for (int64_t o = 0; o < outputs; ++o) {
@@ -255,12 +276,17 @@ TEST(ReferenceFast, SumsAreChainsInAStatedOrder) {
           for (int64_t k = 0; k < 9; ++k) {
             const int64_t row = p / size + k / 3 - 1, column = p % size + k % 3 - 1;
             const bool inside = row >= 0 && row < size && column >= 0 && column < size;
-            const float value = inside ? x.data<float>()[static_cast<size_t>((c * size + row) * size + column)] : 0;
-            sum = std::fma(w.data<float>()[static_cast<size_t>((o * channels + c) * 9 + k)], value, sum);
+            const float value =
+                inside ? x.data<float>()[static_cast<size_t>((c * size + row) * size + column)] : 0;
+            sum = std::fma(w.data<float>()[static_cast<size_t>((o * channels + c) * 9 + k)], value,
+                           sum);
           }
         }
         const float want = sum + bias.data<float>()[static_cast<size_t>(o)];
-        ASSERT_EQ((*result)[0].data<float>()[static_cast<size_t>(nhwc ? p * outputs + o : o * size * size + p)], want);
+        ASSERT_EQ(
+            (*result)[0]
+                .data<float>()[static_cast<size_t>(nhwc ? p * outputs + o : o * size * size + p)],
+            want);
       }
     }
   }
@@ -294,7 +320,8 @@ TEST(ReferenceFast, SpecialNumbersAreTheSameAtEveryLevel) {
           sum = std::fma(a.data<float>()[static_cast<size_t>(i * 47 + k)],
                          b.data<float>()[static_cast<size_t>(k * 41 + j)], sum);
         }
-        const auto got = std::bit_cast<uint32_t>((*result)[0].data<float>()[static_cast<size_t>(i * 41 + j)]);
+        const auto got =
+            std::bit_cast<uint32_t>((*result)[0].data<float>()[static_cast<size_t>(i * 41 + j)]);
         has_nan |= std::isnan(sum);
         ASSERT_EQ(got, std::isnan(sum) ? 0x7fc00000u : std::bit_cast<uint32_t>(sum));
       }
@@ -317,7 +344,9 @@ TEST(ReferenceFast, FusionAndThreadsDoNotChangeTheBits) {
     attributes.Set("layout", std::string(nhwc ? "nhwc" : "nchw"));
     Value* y = x;
     for (int i = 0; i < 2; ++i) {
-      Value* conv = graph.AddNode(Op::kConv, "", {y, w, bias}, {"c" + std::to_string(i)}, attributes)->result();
+      Value* conv =
+          graph.AddNode(Op::kConv, "", {y, w, bias}, {"c" + std::to_string(i)}, attributes)
+              ->result();
       Value* sum = graph.AddNode(Op::kAdd, "", {conv, y}, {"s" + std::to_string(i)})->result();
       y = graph.AddNode(Op::kRelu, "", {sum}, {"r" + std::to_string(i)})->result();
     }
@@ -330,11 +359,13 @@ TEST(ReferenceFast, FusionAndThreadsDoNotChangeTheBits) {
     const Tensor input = RandomTensor({5, shape[1], shape[2], shape[3]}, random);
     const auto executor = ReferenceExecutor::Create(graph);
     ASSERT_TRUE(executor.ok());
-    const auto watched = (*executor)->RunBatch(std::span(&input, 1), [](const Value&, const Tensor&) {});
+    const auto watched =
+        (*executor)->RunBatch(std::span(&input, 1), [](const Value&, const Tensor&) {});
     ASSERT_TRUE(watched.ok());
     for (const int threads : {1, 2, 5}) {
       SetThreadCount(threads);
-      const auto batch = (*executor)->RunBatch(std::span(&input, 1)), whole = (*executor)->Run(std::span(&input, 1));
+      const auto batch = (*executor)->RunBatch(std::span(&input, 1)),
+                 whole = (*executor)->Run(std::span(&input, 1));
       ASSERT_TRUE(batch.ok() && whole.ok());
       EXPECT_TRUE(SameBits((*watched)[0], (*batch)[0])) << threads;
       EXPECT_TRUE(SameBits((*watched)[0], (*whole)[0])) << threads;
@@ -351,7 +382,8 @@ TEST(ReferenceFast, TheFirstErrorIsThatOfTheLowestImage) {
   graph.MarkOutput(graph.AddNode(Op::kDiv, "quotient", {one, x}, {"y"})->result());
   ASSERT_TRUE(InferShapes(graph).ok());
   Tensor input(ElementType::kInt64, {4000, 1});
-  for (int64_t i = 0; i < 4000; ++i) input.data<int64_t>()[static_cast<size_t>(i)] = i < 2000 ? 1 : i % 2;
+  for (int64_t i = 0; i < 4000; ++i)
+    input.data<int64_t>()[static_cast<size_t>(i)] = i < 2000 ? 1 : i % 2;
   const auto executor = ReferenceExecutor::Create(graph);
   ASSERT_TRUE(executor.ok());
   for (const int threads : {1, 2, 3, 8}) {

@@ -16,22 +16,27 @@ Tensor First(StatusOr<std::vector<Tensor>> results) {
 
 TEST(ReferenceMove, SliceWalksBackwardsAndClampsItsEnds) {
   const Tensor x = Iota({5});
-  EXPECT_THAT(First(Evaluate(Op::kSlice, {x, IntList({-1}), IntList({-100}), IntList({0}), IntList({-2})})).ToFloats(),
-              ElementsAre(4, 2, 0));
-  EXPECT_THAT(First(Evaluate(Op::kSlice, {x, IntList({100}), IntList({0}), IntList({0}), IntList({-3})})).ToFloats(),
-              ElementsAre(4, 1));
+  EXPECT_THAT(
+      First(Evaluate(Op::kSlice, {x, IntList({-1}), IntList({-100}), IntList({0}), IntList({-2})}))
+          .ToFloats(),
+      ElementsAre(4, 2, 0));
+  EXPECT_THAT(
+      First(Evaluate(Op::kSlice, {x, IntList({100}), IntList({0}), IntList({0}), IntList({-3})}))
+          .ToFloats(),
+      ElementsAre(4, 1));
   EXPECT_EQ(First(Evaluate(Op::kSlice, {x, IntList({3}), IntList({1})})).shape(), (Shape{0}));
 }
 
 TEST(ReferenceMove, SliceOfAxesInAnyOrder) {
-  const Tensor y = First(Evaluate(Op::kSlice, {Iota({2, 3, 4}), IntList({1, 0}), IntList({3, 2}), IntList({-1, 1})}));
+  const Tensor y = First(
+      Evaluate(Op::kSlice, {Iota({2, 3, 4}), IntList({1, 0}), IntList({3, 2}), IntList({-1, 1})}));
   EXPECT_EQ(y.shape(), (Shape{2, 2, 2}));
   EXPECT_THAT(y.ToFloats(), ElementsAre(1, 2, 5, 6, 13, 14, 17, 18));
 }
 
 TEST(ReferenceMove, GatherCountsFromEitherEnd) {
-  const Tensor y =
-      First(Evaluate(Op::kGather, {Iota({2, 3}), Tensor::Of<int64_t>({2, 1}, {-1, 0})}, {{"axis", int64_t{1}}}));
+  const Tensor y = First(Evaluate(Op::kGather, {Iota({2, 3}), Tensor::Of<int64_t>({2, 1}, {-1, 0})},
+                                  {{"axis", int64_t{1}}}));
   EXPECT_EQ(y.shape(), (Shape{2, 2, 1}));
   EXPECT_THAT(y.ToFloats(), ElementsAre(2, 0, 5, 3));
 }
@@ -39,7 +44,8 @@ TEST(ReferenceMove, GatherCountsFromEitherEnd) {
 TEST(ReferenceMove, GatherOutsideIsAnError) {
   const auto result = Evaluate(Op::kGather, {Iota({2, 3}), IntList({3})}, {{"axis", int64_t{1}}});
   ASSERT_FALSE(result.ok());
-  EXPECT_THAT(MessageOf(result.status()), HasSubstr("node 'n' (Gather): index 3 is outside axis 1 of 2x3"));
+  EXPECT_THAT(MessageOf(result.status()),
+              HasSubstr("node 'n' (Gather): index 3 is outside axis 1 of 2x3"));
 }
 
 TEST(ReferenceMove, TransposeMatchesIndexArithmetic) {
@@ -97,7 +103,8 @@ TEST(ReferenceMove, DepthToSpaceUndoesSpaceToDepth) {
 
 TEST(ReferenceMove, HugeResultsAreRefused) {
   EXPECT_FALSE(Evaluate(Op::kExpand, {Iota({1}), IntList({int64_t{1} << 40})}).ok());
-  EXPECT_FALSE(Evaluate(Op::kTile, {Iota({2, 2}), IntList({int64_t{1} << 32, int64_t{1} << 32})}).ok());
+  EXPECT_FALSE(
+      Evaluate(Op::kTile, {Iota({2, 2}), IntList({int64_t{1} << 32, int64_t{1} << 32})}).ok());
   EXPECT_FALSE(Evaluate(Op::kConstantOfShape, {IntList({1 << 20, 1 << 20})}).ok());
   EXPECT_FALSE(Evaluate(Op::kPad, {Iota({1}), IntList({int64_t{1} << 40, 0})}).ok());
 }

@@ -15,8 +15,8 @@ struct Axis {
 
 // One window of one channel: the average in binary64 or the greatest element; `at` reads the input at (row, column).
 template <typename At>
-double PoolWindow(const Axis& rows, const Axis& columns, int64_t oh, int64_t ow, bool average, bool include_pad,
-                  const At& at) {
+double PoolWindow(const Axis& rows, const Axis& columns, int64_t oh, int64_t ow, bool average,
+                  bool include_pad, const At& at) {
   double sum = 0, greatest = -INFINITY;
   int64_t inside = 0, places = 0;
   for (int64_t kh = 0; kh < rows.kernel; ++kh) {
@@ -39,7 +39,8 @@ TEST(ReferencePool, RandomPoolsMatchTheirDefinition) {
   Random random(12);
   for (int round = 0; round < 200; ++round) {
     SCOPED_TRACE(round);
-    const bool average = random.Below(2) == 0, nhwc = random.Below(2) == 0, include_pad = random.Below(2) == 0;
+    const bool average = random.Below(2) == 0, nhwc = random.Below(2) == 0,
+               include_pad = random.Below(2) == 0;
     const bool ceil_mode = random.Below(3) == 0;
     const int64_t batch = random.Between(1, 2), channels = random.Between(1, 5);
     Axis axes[2];
@@ -53,11 +54,13 @@ TEST(ReferencePool, RandomPoolsMatchTheirDefinition) {
            0};
       a.begin = random.Between(0, a.kernel - 1);
       a.end = random.Between(0, a.kernel - 1);
-      const int64_t extent = a.dilation * (a.kernel - 1) + 1, room = a.input + a.begin + a.end - extent;
+      const int64_t extent = a.dilation * (a.kernel - 1) + 1,
+                    room = a.input + a.begin + a.end - extent;
       if (room < 0) a.dilation = 1, a.kernel = 1;
       const int64_t span = a.input + a.begin + a.end - (a.dilation * (a.kernel - 1) + 1);
       a.output = (ceil_mode ? (span + a.stride - 1) / a.stride : span / a.stride) + 1;
-      if (ceil_mode && (a.output - 1) * a.stride >= a.input + a.begin) --a.output;  // ONNX: starts in the end padding
+      if (ceil_mode && (a.output - 1) * a.stride >= a.input + a.begin)
+        --a.output;  // ONNX: starts in the end padding
     }
     const Axis &rows = axes[0], &columns = axes[1];
     const int64_t plane = rows.input * columns.input;
@@ -88,8 +91,8 @@ TEST(ReferencePool, RandomPoolsMatchTheirDefinition) {
                                                         : (n * channels + c) * plane + place)];
       };
       ASSERT_EQ(y.data<float>()[static_cast<size_t>(i)],
-                static_cast<float>(PoolWindow(rows, columns, pixel / columns.output, pixel % columns.output, average,
-                                              include_pad, at)))
+                static_cast<float>(PoolWindow(rows, columns, pixel / columns.output,
+                                              pixel % columns.output, average, include_pad, at)))
           << "element " << i;
     }
   }

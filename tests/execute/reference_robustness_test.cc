@@ -29,7 +29,8 @@ Tensor RandomOperand(Random& random) {
   const ElementType type = RandomType(random);
   Tensor t(type, Shape(dims));
   if (type == ElementType::kString) return t;
-  for (int64_t i = 0; i < t.num_bytes(); ++i) t.mutable_bytes()[i] = static_cast<std::byte>(random());
+  for (int64_t i = 0; i < t.num_bytes(); ++i)
+    t.mutable_bytes()[i] = static_cast<std::byte>(random());
   if (type == ElementType::kInt64) {
     for (int64_t& v : t.data<int64_t>()) {
       const uint64_t kind = random.Below(20);
@@ -43,7 +44,9 @@ Tensor RandomOperand(Random& random) {
 }
 
 Attribute RandomAttribute(Random& random) {
-  const auto number = [&] { return random.Below(15) == 0 ? INT64_MAX - random.Between(0, 1) : random.Between(-3, 4); };
+  const auto number = [&] {
+    return random.Below(15) == 0 ? INT64_MAX - random.Between(0, 1) : random.Between(-3, 4);
+  };
   switch (random.Below(6)) {
     case 0:
       return static_cast<float>(random.Uniform(-2, 2));
@@ -54,7 +57,8 @@ Attribute RandomAttribute(Random& random) {
       return list;
     }
     case 3: {
-      const char* names[] = {"linear", "cubic", "edge", "reflect", "CRD", "nhwc", "SAME_UPPER", "tf_crop_and_resize",
+      const char* names[] = {"linear", "cubic", "edge",       "reflect",
+                             "CRD",    "nhwc",  "SAME_UPPER", "tf_crop_and_resize",
                              "?"};
       return std::string(names[random.Below(9)]);
     }
@@ -86,7 +90,8 @@ TEST(ReferenceRobustness, EveryOperatorAnswersWhateverItsOperands) {
     for (int round = 0; round < 400; ++round) {
       std::vector<std::optional<Tensor>> operands;
       const int most = info.max_operands < 0 ? 4 : info.max_operands;
-      const int64_t count = random.Between(std::max(0, info.min_operands - 1), most + (random.Below(10) == 0 ? 1 : 0));
+      const int64_t count = random.Between(std::max(0, info.min_operands - 1),
+                                           most + (random.Below(10) == 0 ? 1 : 0));
       for (int64_t i = 0; i < count; ++i) {
         operands.emplace_back(RandomOperand(random));
         // Operands that agree in type and shape are what gets deep into a kernel.
@@ -97,11 +102,13 @@ TEST(ReferenceRobustness, EveryOperatorAnswersWhateverItsOperands) {
       for (uint64_t i = random.Below(5); i > 0; --i) {
         attributes.emplace_back(names[random.Below(std::size(names))], RandomAttribute(random));
       }
-      const int results = static_cast<int>(random.Between(1, info.max_results < 0 ? 3 : info.max_results));
+      const int results =
+          static_cast<int>(random.Between(1, info.max_results < 0 ? 3 : info.max_results));
       const auto result = Evaluate(info.op, operands, attributes, results);
       ++calls;
       if (!result.ok()) {
-        ASSERT_NE(MessageOf(result.status()).find("node 'n' (" + std::string(info.id) + ")"), std::string::npos)
+        ASSERT_NE(MessageOf(result.status()).find("node 'n' (" + std::string(info.id) + ")"),
+                  std::string::npos)
             << MessageOf(result.status());
         continue;
       }

@@ -27,17 +27,22 @@ Tensor Sum(const std::string& equation, const std::vector<std::optional<Tensor>>
 TEST(ReferenceEinsum, SmallEquationsByHand) {
   const Tensor a = Floats({2, 3}, {1, 2, 3, 4, 5, 6}), square = Floats({2, 2}, {1, 2, 3, 4});
   EXPECT_THAT(Sum("ij->ji", {a}).ToFloats(), ElementsAre(1, 4, 2, 5, 3, 6));
-  EXPECT_THAT(Sum("ji", {a}).ToFloats(), ElementsAre(1, 4, 2, 5, 3, 6));  // letters in alphabetical order
+  EXPECT_THAT(Sum("ji", {a}).ToFloats(),
+              ElementsAre(1, 4, 2, 5, 3, 6));  // letters in alphabetical order
   EXPECT_THAT(Sum("ij->", {a}).ToFloats(), ElementsAre(21));
   EXPECT_THAT(Sum(" i j -> i ", {a}).ToFloats(), ElementsAre(6, 15));
   EXPECT_THAT(Sum("ii->i", {square}).ToFloats(), ElementsAre(1, 4));
   EXPECT_THAT(Sum("ii", {square}).ToFloats(), ElementsAre(5));
-  EXPECT_THAT(Sum("i,j->ij", {Floats({2}, {1, 2}), Floats({2}, {3, 4})}).ToFloats(), ElementsAre(3, 4, 6, 8));
-  EXPECT_THAT(Sum("i,i", {Floats({3}, {1, 2, 3}), Floats({3}, {4, 5, 6})}).ToFloats(), ElementsAre(32));
-  EXPECT_THAT(Sum("ij,ij->i", {Floats({1, 2}, {1, 2}), square}).ToFloats(), ElementsAre(5, 11));  // 1 broadcasts
+  EXPECT_THAT(Sum("i,j->ij", {Floats({2}, {1, 2}), Floats({2}, {3, 4})}).ToFloats(),
+              ElementsAre(3, 4, 6, 8));
+  EXPECT_THAT(Sum("i,i", {Floats({3}, {1, 2, 3}), Floats({3}, {4, 5, 6})}).ToFloats(),
+              ElementsAre(32));
+  EXPECT_THAT(Sum("ij,ij->i", {Floats({1, 2}, {1, 2}), square}).ToFloats(),
+              ElementsAre(5, 11));  // 1 broadcasts
   EXPECT_THAT(Sum("...i->...", {a}).ToFloats(), ElementsAre(6, 15));
-  EXPECT_THAT(Sum("i,i->i", {Tensor::Of<int64_t>({2}, {3, -4}), Tensor::Of<int64_t>({2}, {5, 6})}).ToInts(),
-              ElementsAre(15, -24));
+  EXPECT_THAT(
+      Sum("i,i->i", {Tensor::Of<int64_t>({2}, {3, -4}), Tensor::Of<int64_t>({2}, {5, 6})}).ToInts(),
+      ElementsAre(15, -24));
 }
 
 TEST(ReferenceEinsum, BatchedProductsByLoops) {
@@ -66,7 +71,8 @@ TEST(ReferenceSelect, TopKKeepsTheOrderOfEqualsAndPutsNanFirst) {
   auto y = All(Evaluate(Op::kTopK, {x, IntList({3})}, {}, 2));
   EXPECT_THAT(y[0].ToFloats(), ElementsAre(3, 3, 2, 5, 5, 0));
   EXPECT_THAT(y[1].ToInts(), ElementsAre(1, 2, 3, 0, 2, 3));
-  y = All(Evaluate(Op::kTopK, {x, IntList({1})}, {{"largest", int64_t{0}}, {"axis", int64_t{0}}}, 2));
+  y = All(
+      Evaluate(Op::kTopK, {x, IntList({1})}, {{"largest", int64_t{0}}, {"axis", int64_t{0}}}, 2));
   EXPECT_THAT(y[0].ToFloats(), ElementsAre(1, -1, 3, 0));
   EXPECT_THAT(y[1].ToInts(), ElementsAre(0, 1, 0, 1));
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -79,36 +85,43 @@ TEST(ReferenceSelect, TopKKeepsTheOrderOfEqualsAndPutsNanFirst) {
 TEST(ReferenceSelect, ScatterAddsWhatMeetsInOnePlace) {
   const Tensor x = Floats({3}, {1, 2, 3}), updates = Floats({3}, {10, 20, 30});
   const Tensor where = Tensor::Of<int64_t>({3, 1}, {0, -1, 0});
-  EXPECT_THAT(All(Evaluate(Op::kScatterND, {x, where, updates}))[0].ToFloats(), ElementsAre(30, 2, 20));
+  EXPECT_THAT(All(Evaluate(Op::kScatterND, {x, where, updates}))[0].ToFloats(),
+              ElementsAre(30, 2, 20));
   const auto with = [&](const std::string& reduction) {
-    return All(Evaluate(Op::kScatterND, {x, where, updates}, {{"reduction", reduction}}))[0].ToFloats();
+    return All(Evaluate(Op::kScatterND, {x, where, updates}, {{"reduction", reduction}}))[0]
+        .ToFloats();
   };
   EXPECT_THAT(with("add"), ElementsAre(41, 2, 23));
   EXPECT_THAT(with("mul"), ElementsAre(300, 2, 60));
   EXPECT_THAT(with("max"), ElementsAre(30, 2, 20));
   EXPECT_THAT(with("min"), ElementsAre(1, 2, 3));
   EXPECT_THAT(x.ToFloats(), ElementsAre(1, 2, 3)) << "the operand is left as it was";
-  EXPECT_FALSE(Evaluate(Op::kScatterND, {x, Tensor::Of<int64_t>({1, 1}, {3}), Floats({1}, {0})}).ok());
-  EXPECT_THAT(All(Evaluate(Op::kScatterElements, {Floats({2, 2}, {1, 2, 3, 4}), Tensor::Of<int32_t>({1, 2}, {1, 0}),
-                                                  Floats({1, 2}, {9, 8})}))[0]
+  EXPECT_FALSE(
+      Evaluate(Op::kScatterND, {x, Tensor::Of<int64_t>({1, 1}, {3}), Floats({1}, {0})}).ok());
+  EXPECT_THAT(All(Evaluate(Op::kScatterElements,
+                           {Floats({2, 2}, {1, 2, 3, 4}), Tensor::Of<int32_t>({1, 2}, {1, 0}),
+                            Floats({1, 2}, {9, 8})}))[0]
                   .ToFloats(),
               ElementsAre(1, 8, 9, 4));
-  EXPECT_THAT(
-      All(Evaluate(Op::kScatterElements,
-                   {Tensor::Of<int8_t>({1}, {127}), Tensor::Of<int64_t>({1}, {0}), Tensor::Of<int8_t>({1}, {1})},
-                   {{"reduction", std::string("add")}}))[0]
-          .ToInts(),
-      ElementsAre(-128));
+  EXPECT_THAT(All(Evaluate(Op::kScatterElements,
+                           {Tensor::Of<int8_t>({1}, {127}), Tensor::Of<int64_t>({1}, {0}),
+                            Tensor::Of<int8_t>({1}, {1})},
+                           {{"reduction", std::string("add")}}))[0]
+                  .ToInts(),
+              ElementsAre(-128));
 }
 
 TEST(ReferenceSelect, GatherByIndexTuples) {
   const Tensor x = Iota({2, 3, 2});
-  EXPECT_THAT(All(Evaluate(Op::kGatherND, {x, Tensor::Of<int64_t>({2, 2}, {0, 1, -1, 2})}))[0].ToFloats(),
-              ElementsAre(2, 3, 10, 11));
-  EXPECT_THAT(All(Evaluate(Op::kGatherND, {x, Tensor::Of<int64_t>({2, 1}, {1, 0})}, {{"batch_dims", int64_t{1}}}))[0]
+  EXPECT_THAT(
+      All(Evaluate(Op::kGatherND, {x, Tensor::Of<int64_t>({2, 2}, {0, 1, -1, 2})}))[0].ToFloats(),
+      ElementsAre(2, 3, 10, 11));
+  EXPECT_THAT(All(Evaluate(Op::kGatherND, {x, Tensor::Of<int64_t>({2, 1}, {1, 0})},
+                           {{"batch_dims", int64_t{1}}}))[0]
                   .ToFloats(),
               ElementsAre(2, 3, 6, 7));
-  EXPECT_THAT(All(Evaluate(Op::kGatherElements, {Iota({2, 2}), Tensor::Of<int64_t>({2, 3}, {0, 1, -1, 1, 0, 0})},
+  EXPECT_THAT(All(Evaluate(Op::kGatherElements,
+                           {Iota({2, 2}), Tensor::Of<int64_t>({2, 3}, {0, 1, -1, 1, 0, 0})},
                            {{"axis", int64_t{1}}}))[0]
                   .ToFloats(),
               ElementsAre(0, 1, 1, 3, 2, 2));
@@ -117,7 +130,9 @@ TEST(ReferenceSelect, GatherByIndexTuples) {
 TEST(ReferenceSelect, CumulativeSumsFromEitherEnd) {
   const Tensor x = Floats({4}, {1, 2, 3, 4}), axis = IntList({0});
   const auto with = [&](int64_t exclusive, int64_t reverse) {
-    return All(Evaluate(Op::kCumSum, {x, axis}, {{"exclusive", exclusive}, {"reverse", reverse}}))[0].ToFloats();
+    return All(Evaluate(Op::kCumSum, {x, axis},
+                        {{"exclusive", exclusive}, {"reverse", reverse}}))[0]
+        .ToFloats();
   };
   EXPECT_THAT(with(0, 0), ElementsAre(1, 3, 6, 10));
   EXPECT_THAT(with(1, 0), ElementsAre(0, 1, 3, 6));
@@ -137,8 +152,8 @@ TEST(ReferenceSelect, NonMaxSuppressionGivesAsManyRowsAsItSelects) {
   const Tensor boxes = Floats({1, 3, 4}, {0, 0, 1, 1, 0, 0.25f, 1, 1.25f, 5, 5, 6, 6});
   const Tensor scores = Floats({1, 1, 3}, {0.5f, 0.9f, 0.7f});
   const auto run = [&](int64_t most, float overlap, float score) {
-    return All(Evaluate(Op::kNonMaxSuppression,
-                        {boxes, scores, IntList({most}), Floats({1}, {overlap}), Floats({1}, {score})}))[0];
+    return All(Evaluate(Op::kNonMaxSuppression, {boxes, scores, IntList({most}),
+                                                 Floats({1}, {overlap}), Floats({1}, {score})}))[0];
   };
   // 0.75 / 1.25 = 0.6 is the overlap of the first two.
   EXPECT_THAT(run(3, 0.5f, 0).ToInts(), ElementsAre(0, 0, 1, 0, 0, 2));
@@ -150,8 +165,8 @@ TEST(ReferenceSelect, NonMaxSuppressionGivesAsManyRowsAsItSelects) {
 
 TEST(ReferenceNormalise, RootMeanSquareByHand) {
   // mean(9 + 16) / 2 = 12.5; with epsilon 3.5 the root is 4.
-  const auto y =
-      All(Evaluate(Op::kRmsNormalization, {Floats({1, 2}, {3, 4}), Floats({2}, {4, -2})}, {{"epsilon", 3.5f}}));
+  const auto y = All(Evaluate(Op::kRmsNormalization, {Floats({1, 2}, {3, 4}), Floats({2}, {4, -2})},
+                              {{"epsilon", 3.5f}}));
   EXPECT_THAT(y[0].ToFloats(), Pointwise(FloatNear(1e-6f), {3.0f, -2.0f}));
 }
 

@@ -31,12 +31,14 @@ class DataBudget : public DataFilesTest {
 
 TEST_F(DataBudget, OfGzip) {
   EXPECT_EQ(static_cast<int64_t>(DataOptions().most_unpacked), budgets::kUnpackedBytes);
-  for (const uint32_t images : {10u, 4000u}) {  // 640 and 256,000 bytes: the reader begins with 65,536
+  for (const uint32_t images :
+       {10u, 4000u}) {  // 640 and 256,000 bytes: the reader begins with 65,536
     const std::string plain = Idx(8, {images, 8, 8}, std::string(images * 64, 'x'));
     const fs::path path = Write("images.gz", Gzip(plain));
     EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size()}), "no error");
     EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size() - 1}),
-              path.string() + ": unpacks to more than " + std::to_string(plain.size() - 1) + " bytes; split it");
+              path.string() + ": unpacks to more than " + std::to_string(plain.size() - 1) +
+                  " bytes; split it");
   }
 }
 
@@ -44,26 +46,30 @@ TEST_F(DataBudget, OfGzip) {
 TEST_F(DataBudget, OfAGzipBomb) {
   const fs::path path = Write("images.gz", Gzip(std::string(1 << 26, '\0')));
   ASSERT_LT(fs::file_size(path), 100'000u);
-  EXPECT_THAT(ErrorOf(path, {.most_unpacked = 1 << 20}), HasSubstr("unpacks to more than 1048576 bytes; split it"));
+  EXPECT_THAT(ErrorOf(path, {.most_unpacked = 1 << 20}),
+              HasSubstr("unpacks to more than 1048576 bytes; split it"));
 }
 
 TEST_F(DataBudget, OfNpz) {
-  const std::string array = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
+  const std::string array =
+      Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
   const fs::path path = WriteNpz("images.npz", {{"x.npy", array}});
   EXPECT_EQ(ErrorOf(path, {.most_unpacked = array.size()}), "no error");
   EXPECT_EQ(ErrorOf(path, {.most_unpacked = array.size() - 1}),
-            path.string() + ": array 'x': makes the archive unpack to more than " + std::to_string(array.size() - 1) +
-                " bytes; split it");
+            path.string() + ": array 'x': makes the archive unpack to more than " +
+                std::to_string(array.size() - 1) + " bytes; split it");
 }
 
 // The arrays that are read count together.
 TEST_F(DataBudget, OfAllArraysOfNpz) {
   EXPECT_EQ(NamedArrays::Limits().unpacked, budgets::kUnpackedBytes);
-  const std::string x = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
+  const std::string x =
+      Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
   const std::string y = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}", "abcd");
   const fs::path path = WriteNpz("images.npz", {{"x.npy", x}, {"y.npy", y}});
   EXPECT_EQ(ErrorOf(path, {.most_unpacked = x.size() + y.size()}), "no error");
-  const std::string refused = path.string() + ": array 'y': makes the archive unpack to more than " +
+  const std::string refused = path.string() +
+                              ": array 'y': makes the archive unpack to more than " +
                               std::to_string(x.size() + y.size() - 1) + " bytes; split it";
   EXPECT_EQ(ErrorOf(path, {.most_unpacked = x.size() + y.size() - 1}), refused);
   for (const int64_t less : {0, 1}) {
@@ -77,7 +83,8 @@ TEST_F(DataBudget, OfAllArraysOfNpz) {
 
 TEST_F(DataBudget, OfAllFilesOfAFolder) {
   EXPECT_EQ(NamedArrays::Limits().stored, budgets::kDataFileBytes);
-  const std::string x = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
+  const std::string x =
+      Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
   fs::create_directories(folder_ / "arrays");
   Write("arrays/a.npy", x);
   const fs::path second = Write("arrays/b.npy", x);
@@ -95,17 +102,19 @@ TEST_F(DataBudget, OfAllFilesOfAFolder) {
 
 TEST_F(DataBudget, OfTheFilesOfAFolder) {
   fs::create_directories(folder_ / "arrays");
-  for (int64_t i = 0; i < budgets::kDataFolderFiles; ++i) Write("arrays/" + std::to_string(i) + ".npy", "");
+  for (int64_t i = 0; i < budgets::kDataFolderFiles; ++i)
+    Write("arrays/" + std::to_string(i) + ".npy", "");
   Write("arrays/notes.txt", "");
   EXPECT_TRUE(NamedArrays::Open(folder_ / "arrays").ok());
   Write("arrays/more.npy", "");
-  EXPECT_EQ(
-      MessageOf(NamedArrays::Open(folder_ / "arrays").status()),
-      (folder_ / "arrays").string() + ": holds more than 65536 .npy files; keep one for each input of the network");
+  EXPECT_EQ(MessageOf(NamedArrays::Open(folder_ / "arrays").status()),
+            (folder_ / "arrays").string() +
+                ": holds more than 65536 .npy files; keep one for each input of the network");
 }
 
 TEST_F(DataBudget, OfEntries) {
-  const std::string array = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 1)}", "xxxx");
+  const std::string array =
+      Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 1)}", "xxxx");
   std::vector<std::pair<std::string, std::string>> entries = {{"x.npy", array}};
   while (std::ssize(entries) < budgets::kArchiveEntries) {
     entries.emplace_back("a" + std::to_string(entries.size()) + ".npy", array);
@@ -121,14 +130,17 @@ TEST_F(DataBudget, OfTheHeaderOfNpy) {
     std::string text = "{'descr': '|u1', 'fortran_order': False, 'shape': (4, 1)}";
     return text + std::string(static_cast<size_t>(bytes) - text.size(), ' ');
   };
-  EXPECT_EQ(ErrorOf(Write("full.npy", Npy(header(budgets::kNpyHeaderBytes), "xxxx", 2))), "no error");
+  EXPECT_EQ(ErrorOf(Write("full.npy", Npy(header(budgets::kNpyHeaderBytes), "xxxx", 2))),
+            "no error");
   const fs::path path = Write("more.npy", Npy(header(budgets::kNpyHeaderBytes + 1), "xxxx", 2));
-  EXPECT_EQ(ErrorOf(path), path.string() + ": a .npy header of 65537 bytes is too long; at most 65536");
+  EXPECT_EQ(ErrorOf(path),
+            path.string() + ": a .npy header of 65537 bytes is too long; at most 65536");
 }
 
 TEST_F(DataBudget, OfFiles) {
   const fs::path data = WriteHole("images.npy", budgets::kDataFileBytes + 1);
-  EXPECT_EQ(ErrorOf(data), data.string() + ": 17179869185 bytes are too many; at most 17179869184 bytes are read");
+  EXPECT_EQ(ErrorOf(data),
+            data.string() + ": 17179869185 bytes are too many; at most 17179869184 bytes are read");
   EXPECT_THAT(MessageOf(LoadLabels(data).status()), HasSubstr("17179869185 bytes are too many"));
   const fs::path graph = WriteHole("net.kir", budgets::kGraphTextBytes + 1);
   EXPECT_EQ(MessageOf(LoadModel(graph).status()),
@@ -148,7 +160,8 @@ TEST_F(DataBudget, FifosAreRefused) {
 TEST_F(DataBudget, OfPreprocess) {
   const auto text = [](int64_t bytes) {
     const std::string key = "scale=1/255";
-    return ParsePreprocess(key + std::string(static_cast<size_t>(bytes) - key.size(), ' '), "", "--preprocess");
+    return ParsePreprocess(key + std::string(static_cast<size_t>(bytes) - key.size(), ' '), "",
+                           "--preprocess");
   };
   EXPECT_TRUE(text(budgets::kPreprocessBytes).ok());
   EXPECT_EQ(MessageOf(text(budgets::kPreprocessBytes + 1).status()),

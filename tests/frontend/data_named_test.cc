@@ -69,7 +69,8 @@ TEST_F(NamedTest, ArchivesAndFoldersAreReadAlike) {
   }
   EXPECT_FALSE(NamedArrays::IsNamed(folder_ / "arrays/mask.npy"));
   std::filesystem::create_directories(folder_ / "empty");
-  EXPECT_THAT(Clean(NamedArrays::Open(folder_ / "empty").status()), HasSubstr("empty: holds no arrays; one .npy for"));
+  EXPECT_THAT(Clean(NamedArrays::Open(folder_ / "empty").status()),
+              HasSubstr("empty: holds no arrays; one .npy for"));
   WriteNpz("scalar.npz", {{"x.npy", Longs("()", {7})}});
   EXPECT_THAT(Clean(NamedArrays::Open(folder_ / "scalar.npz")->Read(0).status()),
               HasSubstr("scalar.npz: array 'x': an array of shape scalar holds no samples"));
@@ -82,9 +83,10 @@ TEST_F(NamedTest, InputsTakeTheirOwnTypeAndShape) {
   const Value& fixed = *network.AddInput("fixed", {ElementType::kInt64, Shape{3}});
   const Value& other = *network.AddInput("other", {ElementType::kInt64, Shape{1, 4}});
   const Value& flags = *network.AddInput("flags", {ElementType::kBool, Shape{1, 2}});
-  const auto arrays = NamedArrays::Open(
-      WriteNpz("a.npz", {{"bits.npy", Npy("{'descr': '|b1', 'fortran_order': False, 'shape': (1, 2)}", "\x02\x01")},
-                         {"ids.npy", Longs("(2, 3)", {1, 2, 3, 4, 5, 6})}}));
+  const auto arrays = NamedArrays::Open(WriteNpz(
+      "a.npz",
+      {{"bits.npy", Npy("{'descr': '|b1', 'fortran_order': False, 'shape': (1, 2)}", "\x02\x01")},
+       {"ids.npy", Longs("(2, 3)", {1, 2, 3, 4, 5, 6})}}));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
   const auto set = std::make_shared<const DataSet>(*arrays->Read(*arrays->Find("ids")));
   const auto reader = InputReader::OfValues(set, ids, "net.onnx");
@@ -95,9 +97,11 @@ TEST_F(NamedTest, InputsTakeTheirOwnTypeAndShape) {
   ASSERT_TRUE(without_batch.ok()) << without_batch.status();
   EXPECT_EQ(without_batch->MakeBatch(0, 2).shape(), (Shape{2, 3}));
   EXPECT_EQ(Clean(InputReader::OfValues(set, narrow, "net.onnx").status()),
-            "a.npz: array 'ids': holds i64; input 'narrow' of net.onnx takes i32; save it with .astype(numpy.int32)");
+            "a.npz: array 'ids': holds i64; input 'narrow' of net.onnx takes i32; save it with "
+            ".astype(numpy.int32)");
   EXPECT_EQ(Clean(InputReader::OfValues(set, other, "net.onnx").status()),
-            "a.npz: array 'ids': is 2x3: 2 samples of 3; input 'other' of net.onnx takes 1x4; for N samples Nx4");
+            "a.npz: array 'ids': is 2x3: 2 samples of 3; input 'other' of net.onnx takes 1x4; for "
+            "N samples Nx4");
   // A bool is 0 or 1, whatever byte the file has.
   const auto bits = std::make_shared<const DataSet>(*arrays->Read(*arrays->Find("bits")));
   const Tensor flag = InputReader::OfValues(bits, flags, "net.onnx")->MakeBatch(0, 1);
@@ -109,11 +113,12 @@ TEST_F(NamedTest, InputsTakeTheirOwnTypeAndShape) {
 TEST(NpyHeader, IsNumPys) {
   const auto header = NpyHeader(ElementType::kFloat32, {2, 3});
   ASSERT_TRUE(header.ok()) << header.status();
-  std::string expected =
-      std::string("\x93NUMPY\x01\x00\x76\x00", 10) + "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
+  std::string expected = std::string("\x93NUMPY\x01\x00\x76\x00", 10) +
+                         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
   expected.append(127 - expected.size(), ' ');
   EXPECT_EQ(*header, expected + '\n');
-  EXPECT_THAT(*NpyHeader(ElementType::kInt8, {5}), HasSubstr("'|i1', 'fortran_order': False, 'shape': (5,), }"));
+  EXPECT_THAT(*NpyHeader(ElementType::kInt8, {5}),
+              HasSubstr("'|i1', 'fortran_order': False, 'shape': (5,), }"));
   EXPECT_THAT(*NpyHeader(ElementType::kBool, Shape{}), HasSubstr("'shape': (), }"));
   EXPECT_FALSE(NpyHeader(ElementType::kBfloat16, {1}).ok());
 }
@@ -124,7 +129,8 @@ TEST_F(NamedTest, WritesWhatIsReadAgain) {
   for (const int64_t memory : {NpzWriter::kMemoryBytes, int64_t{1}}) {
     const auto path = folder_ / ("out" + std::to_string(memory) + ".npz");
     NpzWriter writer(path, memory);
-    const auto a = writer.Add("a", ElementType::kInt64, {3, 1}), b = writer.Add("b%2F", ElementType::kFloat32, {2});
+    const auto a = writer.Add("a", ElementType::kInt64, {3, 1}),
+               b = writer.Add("b%2F", ElementType::kFloat32, {2});
     ASSERT_TRUE(a.ok() && b.ok());
     EXPECT_FALSE(writer.Add("a", ElementType::kFloat32, {1}).ok());
     for (int64_t i = 0; i < 3; ++i) {
@@ -133,7 +139,8 @@ TEST_F(NamedTest, WritesWhatIsReadAgain) {
       if (i == 2) continue;
       ASSERT_TRUE(writer.Append(*b, std::as_bytes(std::span(&x, 1))).ok());
     }
-    EXPECT_TRUE(std::filesystem::is_empty(folder_) || memory == 1) << "nothing is there before Finish";
+    EXPECT_TRUE(std::filesystem::is_empty(folder_) || memory == 1)
+        << "nothing is there before Finish";
     ASSERT_TRUE(writer.Finish().ok());
     const auto arrays = NamedArrays::Open(path);
     ASSERT_TRUE(arrays.ok()) << arrays.status();
@@ -160,7 +167,8 @@ TEST_F(NamedTest, SpillsBeforeTheFolderIsThere) {
   const std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
   const auto x = writer.Add("x", ElementType::kFloat32, {8});
   ASSERT_TRUE(x.ok());
-  for (const float& value : values) ASSERT_TRUE(writer.Append(*x, std::as_bytes(std::span(&value, 1))).ok());
+  for (const float& value : values)
+    ASSERT_TRUE(writer.Append(*x, std::as_bytes(std::span(&value, 1))).ok());
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
   std::filesystem::create_directories(path.parent_path());
   ASSERT_TRUE(writer.Finish().ok());
@@ -185,21 +193,26 @@ TEST_F(NamedTest, AFailureLeavesTheOldFile) {
 }
 
 TEST_F(NamedTest, LabelsMayBelongToPlaces) {
-  const auto images = Write("i.npy", Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 4)}", "abcdefgh"));
-  const auto labels = Write(
-      "l.npy", Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 1, 2)}", std::string("\x01\x02\x03\xff", 4)));
+  const auto images =
+      Write("i.npy", Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 4)}", "abcdefgh"));
+  const auto labels =
+      Write("l.npy", Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 1, 2)}",
+                         std::string("\x01\x02\x03\xff", 4)));
   const StatusOr<DataSet> set = LoadDataSet(images, {.labels = labels});
   ASSERT_TRUE(set.ok()) << set.status();
   EXPECT_EQ(set->label_shape(), (Shape{1, 2}));
   EXPECT_EQ(set->labels_per_image(), 2);
   EXPECT_THAT(set->labels(), ElementsAre(1, 2, 3, 255));
   EXPECT_TRUE(set->CheckLabels(4, 255).ok());
-  EXPECT_THAT(Clean(set->CheckLabels(4)), HasSubstr("l.npy: image 1: label 255; the network tells 4 classes apart"));
+  EXPECT_THAT(Clean(set->CheckLabels(4)),
+              HasSubstr("l.npy: image 1: label 255; the network tells 4 classes apart"));
   const auto map = Write("m.pgm", std::string("P5 2 1 255\n\x05\x06"));
   EXPECT_THAT(LoadLabels(map)->values, ElementsAre(5, 6));
   EXPECT_EQ(LoadLabels(map)->shape, (Shape{1, 2}));
-  EXPECT_THAT(Clean(LoadDataSet(images, {.labels = map}).status()),
-              HasSubstr("m.pgm: labels for 1 image, 1x2 for each image, where i.npy holds 2 images; name the "));
+  EXPECT_THAT(
+      Clean(LoadDataSet(images, {.labels = map}).status()),
+      HasSubstr(
+          "m.pgm: labels for 1 image, 1x2 for each image, where i.npy holds 2 images; name the "));
 }
 
 }  // namespace

@@ -20,8 +20,9 @@ class DataFilesTest : public testing::Test {
  protected:
   DataFilesTest() {
     const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::temp_directory_path() /
-              (std::string("kiln_") + info->test_suite_name() + "_" + info->name() + std::to_string(::getpid()));
+    folder_ =
+        std::filesystem::temp_directory_path() / (std::string("kiln_") + info->test_suite_name() +
+                                                  "_" + info->name() + std::to_string(::getpid()));
     std::filesystem::create_directories(folder_);
   }
   ~DataFilesTest() override {
@@ -47,7 +48,8 @@ class DataFilesTest : public testing::Test {
     out += static_cast<char>(version);
     out += '\0';
     const size_t length = header.size();
-    for (int i = 0; i < (version == 1 ? 2 : 4); ++i) out += static_cast<char>(length >> (8 * i) & 255);
+    for (int i = 0; i < (version == 1 ? 2 : 4); ++i)
+      out += static_cast<char>(length >> (8 * i) & 255);
     return out + header + elements;
   }
 
@@ -70,8 +72,9 @@ class DataFilesTest : public testing::Test {
     return out;
   }
 
-  std::filesystem::path WriteNpz(const std::string& name,
-                                 const std::vector<std::pair<std::string, std::string>>& entries) const {
+  std::filesystem::path WriteNpz(
+      const std::string& name,
+      const std::vector<std::pair<std::string, std::string>>& entries) const {
     int fault = 0;
     zip_t* archive = zip_open((folder_ / name).c_str(), ZIP_CREATE | ZIP_TRUNCATE, &fault);
     for (const auto& [entry, bytes] : entries) {

@@ -73,16 +73,19 @@ class TrainedModels : public testing::Test {
   }
 
   // Within `tolerance` of the greatest magnitude in each row.
-  void ExpectRows(const std::vector<Tensor>& outputs, const Tensor& expected, double tolerance = 1e-3) {
+  void ExpectRows(const std::vector<Tensor>& outputs, const Tensor& expected,
+                  double tolerance = 1e-3) {
     ASSERT_FALSE(outputs.empty());
     const Tensor& value = outputs[0];
     ASSERT_EQ(value.size(), expected.size());
     const int64_t width = expected.shape()[1];
     for (int64_t row = 0; row < expected.shape()[0]; ++row) {
       double greatest = 0;
-      for (int64_t i = 0; i < width; ++i) greatest = std::max(greatest, std::abs(expected.ValueAt(row * width + i)));
+      for (int64_t i = 0; i < width; ++i)
+        greatest = std::max(greatest, std::abs(expected.ValueAt(row * width + i)));
       for (int64_t i = 0; i < width; ++i) {
-        ASSERT_NEAR(value.ValueAt(row * width + i), expected.ValueAt(row * width + i), tolerance * greatest)
+        ASSERT_NEAR(value.ValueAt(row * width + i), expected.ValueAt(row * width + i),
+                    tolerance * greatest)
             << "row " << row << ", column " << i;
       }
     }
@@ -95,7 +98,9 @@ class SharedModels : public TrainedModels {
     shared_ = SharedFolder();
     if (shared_.empty()) GTEST_SKIP() << "needs KILN_SHARED";
   }
-  fs::path Logits(const std::string& name) const { return shared_ / "data" / "reference_logits" / name; }
+  fs::path Logits(const std::string& name) const {
+    return shared_ / "data" / "reference_logits" / name;
+  }
 
   fs::path shared_;
 };
@@ -122,8 +127,12 @@ int CountKnownShapes(const fs::path& folder) {
   return models;
 }
 
-TEST_F(TrainedModels, LoadWithEveryShapeKnown) { EXPECT_EQ(CountKnownShapes(TestData("models")), 7); }
-TEST_F(SharedModels, LoadWithEveryShapeKnown) { EXPECT_GE(CountKnownShapes(shared_ / "models"), 9); }
+TEST_F(TrainedModels, LoadWithEveryShapeKnown) {
+  EXPECT_EQ(CountKnownShapes(TestData("models")), 7);
+}
+TEST_F(SharedModels, LoadWithEveryShapeKnown) {
+  EXPECT_GE(CountKnownShapes(shared_ / "models"), 9);
+}
 
 constexpr int64_t kImages = 200;
 
@@ -132,7 +141,9 @@ Tensor Digits(const std::function<float(uint8_t)>& value) {
   return ReadImages(TestData("mnist/t264-images-idx3-ubyte"), 16, 784, {kImages, 1, 28, 28},
                     [&](uint8_t pixel, int) { return value(pixel); });
 }
-Tensor DigitLogits(const std::string& name) { return ReadFloats(TestData("mnist") / name, {kImages, 10}); }
+Tensor DigitLogits(const std::string& name) {
+  return ReadFloats(TestData("mnist") / name, {kImages, 10});
+}
 
 TEST_F(TrainedModels, Mnist8) {
   const Tensor images = Digits([](uint8_t p) { return static_cast<float>(p); });
@@ -152,27 +163,30 @@ TEST_F(TrainedModels, Mnist8OnItsOwnTestData) {
 }
 
 TEST_F(TrainedModels, VitMnist) {
-  const Tensor images = Digits([](uint8_t p) { return (static_cast<float>(p) / 255.0f - 0.1307f) / 0.3081f; });
+  const Tensor images =
+      Digits([](uint8_t p) { return (static_cast<float>(p) / 255.0f - 0.1307f) / 0.3081f; });
   ExpectRows(RunModel("vit_mnist.onnx", images), DigitLogits("vit_first264x10.bin"));
 }
 
 TEST_F(TrainedModels, TfcQonnx) {
   const Tensor images = Digits([](uint8_t p) { return static_cast<float>(p) / 255.0f; });
-  ExpectRows(RunModel("tfc_2w2a_mnist_qonnx.onnx", images), DigitLogits("tfc_2w2a_first264x10.bin"));
+  ExpectRows(RunModel("tfc_2w2a_mnist_qonnx.onnx", images),
+             DigitLogits("tfc_2w2a_first264x10.bin"));
 }
 
 TEST_F(SharedModels, Resnet20) {
   const float mean[] = {0.485f, 0.456f, 0.406f}, deviation[] = {0.229f, 0.224f, 0.225f};
-  const Tensor images =
-      ReadImages(shared_ / "data" / "cifar10_test_lossless.bin", 1, 3073, {kImages, 3, 32, 32},
-                 [&](uint8_t p, int c) { return (static_cast<float>(p) / 255.0f - mean[c]) / deviation[c]; });
+  const Tensor images = ReadImages(
+      shared_ / "data" / "cifar10_test_lossless.bin", 1, 3073, {kImages, 3, 32, 32},
+      [&](uint8_t p, int c) { return (static_cast<float>(p) / 255.0f - mean[c]) / deviation[c]; });
   ExpectRows(RunModel("resnet20_cifar10.onnx", images),
              ReadFloats(Logits("resnet20_lossless_1017x10.bin"), {kImages, 10}));
 }
 
 TEST_F(SharedModels, Resnet8) {
-  const Tensor images = ReadImages(shared_ / "data" / "cifar10_test_lossless.bin", 1, 3073, {kImages, 3, 32, 32},
-                                   [](uint8_t p, int) { return static_cast<float>(p); });
+  const Tensor images =
+      ReadImages(shared_ / "data" / "cifar10_test_lossless.bin", 1, 3073, {kImages, 3, 32, 32},
+                 [](uint8_t p, int) { return static_cast<float>(p); });
   ExpectRows(RunModel("resnet8_cifar10_mlperftiny.onnx", images),
              ReadFloats(Logits("resnet8_prob_lossless_1017x10.bin"), {kImages, 10}));
 }
@@ -181,7 +195,8 @@ TEST_F(TrainedModels, KeywordSpotting) {
   for (const std::string word : {"yes", "no", "silence", "noise"}) {
     SCOPED_TRACE(word);
     const fs::path kws = TestData("kws");
-    ExpectRows(RunModel("dscnn_kws_mlperftiny.onnx", ReadFloats(kws / (word + "_mfcc_49x10.bin"), {1, 1, 49, 10})),
+    ExpectRows(RunModel("dscnn_kws_mlperftiny.onnx",
+                        ReadFloats(kws / (word + "_mfcc_49x10.bin"), {1, 1, 49, 10})),
                ReadFloats(kws / (word + "_dscnn_prob.bin"), {1, 12}));
   }
 }
@@ -215,7 +230,8 @@ TEST_F(SharedModels, Ultraface) {
 }
 
 TEST(LoadModel, ReadsKilnText) {
-  const fs::path path = fs::temp_directory_path() / ("kiln_model_" + std::to_string(::getpid()) + ".kir");
+  const fs::path path =
+      fs::temp_directory_path() / ("kiln_model_" + std::to_string(::getpid()) + ".kir");
   Graph graph("net");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2}});
   graph.MarkOutput(graph.AddNode(Op::kRelu, "relu", {x}, {"y"})->result());
@@ -230,8 +246,9 @@ TEST(LoadModel, ReadsKilnText) {
 TEST(LoadModel, RefusesOtherExtensions) {
   const auto graph = LoadModel("net.tflite");
   ASSERT_FALSE(graph.ok());
-  EXPECT_NE(MessageOf(graph.status()).find("net.tflite: is not a network by its extension '.tflite'"),
-            std::string::npos);
+  EXPECT_NE(
+      MessageOf(graph.status()).find("net.tflite: is not a network by its extension '.tflite'"),
+      std::string::npos);
 }
 
 }  // namespace

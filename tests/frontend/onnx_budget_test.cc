@@ -22,7 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-std::string ErrorOf(const StatusOr<Graph>& graph) { return graph.ok() ? "no error" : MessageOf(graph.status()); }
+std::string ErrorOf(const StatusOr<Graph>& graph) {
+  return graph.ok() ? "no error" : MessageOf(graph.status());
+}
 
 // A model y = relu(x), to which tests add.
 onnx::ModelProto SmallModel() {
@@ -42,16 +44,18 @@ TEST(OnnxStructure, IsWhatParsingTakes) {
     onnx::ModelProto parsed;
     ASSERT_TRUE(parsed.ParseFromString(bytes));
     const auto taken = static_cast<double>(parsed.SpaceUsedLong());
-    const double foreseen =
-        static_cast<double>(StructureBytes(bytes, *onnx::ModelProto::descriptor(), INT64_MAX) + std::ssize(bytes));
+    const double foreseen = static_cast<double>(
+        StructureBytes(bytes, *onnx::ModelProto::descriptor(), INT64_MAX) + std::ssize(bytes));
     EXPECT_GT(foreseen, taken * 0.67) << what;
     EXPECT_LT(foreseen, taken * 1.5) << what;
   };
-  onnx::ModelProto nodes = SmallModel(), names = SmallModel(), numbers = SmallModel(), raw = SmallModel();
+  onnx::ModelProto nodes = SmallModel(), names = SmallModel(), numbers = SmallModel(),
+                   raw = SmallModel();
   onnx::ModelProto floats = SmallModel(), attributes = SmallModel();
   for (int i = 0; i < 10000; ++i) nodes.mutable_graph()->add_node();
   for (int i = 0; i < 10000; ++i) names.mutable_graph()->mutable_node(0)->add_input("");
-  for (int i = 0; i < 16384; ++i) numbers.mutable_graph()->mutable_node(0)->add_attribute()->add_ints(1);
+  for (int i = 0; i < 16384; ++i)
+    numbers.mutable_graph()->mutable_node(0)->add_attribute()->add_ints(1);
   auto* list = attributes.mutable_graph()->mutable_node(0)->add_attribute();
   for (int i = 0; i < 16384; ++i) list->add_ints(1);
   raw.mutable_graph()->add_initializer()->set_raw_data(std::string(1 << 20, 'x'));
@@ -75,12 +79,13 @@ TEST(OnnxStructure, CountsFieldsOfAnotherWireType) {
       {"a group", std::string("\x0b\x0c", 2)},
       {"a field that is not there", std::string("\xf8\x07\x00", 3)},
   };
-  const auto compare = [](const google::protobuf::Message& empty, const std::string& bytes, const char* what) {
+  const auto compare = [](const google::protobuf::Message& empty, const std::string& bytes,
+                          const char* what) {
     const std::unique_ptr<google::protobuf::Message> parsed(empty.New());
     ASSERT_TRUE(parsed->ParseFromString(bytes)) << what;
     const auto taken = static_cast<double>(parsed->SpaceUsedLong());
-    const double foreseen =
-        static_cast<double>(StructureBytes(bytes, *empty.GetDescriptor(), INT64_MAX) + std::ssize(bytes));
+    const double foreseen = static_cast<double>(
+        StructureBytes(bytes, *empty.GetDescriptor(), INT64_MAX) + std::ssize(bytes));
     EXPECT_GT(foreseen, taken * 0.67) << what;
     EXPECT_LT(foreseen, taken * 3) << what;
   };
@@ -95,7 +100,8 @@ TEST(OnnxStructure, CountsFieldsOfAnotherWireType) {
   // 28 MB of ir_version as bytes are refused before they are parsed, by the outline as well.
   std::string bytes(28'000'000, '\0');
   for (size_t i = 0; i < bytes.size(); i += 2) bytes[i] = '\x0a';
-  EXPECT_THAT(MessageOf(CheckStructure(bytes, "net.onnx")), HasSubstr("holds too many nodes, attributes"));
+  EXPECT_THAT(MessageOf(CheckStructure(bytes, "net.onnx")),
+              HasSubstr("holds too many nodes, attributes"));
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-budget");
   const fs::path path = folder.path() / "net.onnx";
   std::ofstream(path, std::ios::binary) << bytes;
@@ -119,8 +125,10 @@ TEST(OnnxOutline, ShapesOfNegativeSizeCountNothing) {
 
 // 18 MB of empty nodes would take more than the budget of memory; they are refused before they are parsed.
 TEST(OnnxStructure, HoldsAtItsEdge) {
-  const int64_t each = StructureBytes(std::string("\x3a\x02\x0a\x00", 4), *onnx::ModelProto::descriptor(), INT64_MAX) -
-                       StructureBytes(std::string("\x3a\x00", 2), *onnx::ModelProto::descriptor(), INT64_MAX);
+  const int64_t each =
+      StructureBytes(std::string("\x3a\x02\x0a\x00", 4), *onnx::ModelProto::descriptor(),
+                     INT64_MAX) -
+      StructureBytes(std::string("\x3a\x00", 2), *onnx::ModelProto::descriptor(), INT64_MAX);
   ASSERT_GT(each, 100);
   const auto model = [&](int64_t nodes) {
     std::string graph, out = "\x3a";  // the field `graph`
@@ -145,7 +153,8 @@ TEST(OnnxStructure, HoldsAtItsEdge) {
 TEST(OnnxStructure, CountsWhatPackedNumbersGrowTo) {
   onnx::TensorProto tensor;
   for (int i = 0; i < 1000; ++i) tensor.add_int64_data(i % 100);
-  const int64_t found = StructureBytes(tensor.SerializeAsString(), *onnx::TensorProto::descriptor(), INT64_MAX);
+  const int64_t found =
+      StructureBytes(tensor.SerializeAsString(), *onnx::TensorProto::descriptor(), INT64_MAX);
   EXPECT_EQ(found, 7000);
 }
 
@@ -155,9 +164,11 @@ TEST(OnnxStructure, LeavesDamageToTheParser) {
     EXPECT_TRUE(CheckStructure(whole.substr(0, length), "cut.onnx").ok()) << length;
   }
   std::string deep;
-  for (int i = 0; i < 100'000; ++i) deep += "\x0b";  // groups inside groups, which onnx.proto does not have
+  for (int i = 0; i < 100'000; ++i)
+    deep += "\x0b";  // groups inside groups, which onnx.proto does not have
   EXPECT_TRUE(CheckStructure(deep, "deep.onnx").ok());
-  EXPECT_THAT(ErrorOf(ImportOnnxBytes(deep, "deep.onnx", "")), HasSubstr("is not an ONNX model, or is damaged"));
+  EXPECT_THAT(ErrorOf(ImportOnnxBytes(deep, "deep.onnx", "")),
+              HasSubstr("is not an ONNX model, or is damaged"));
 }
 
 // A model that calls a function of `nodes` constants and passes an attribute of that many bytes to each.
@@ -198,7 +209,10 @@ onnx::ModelProto Attributes(int nodes, int64_t bytes) {
 // 1.3 MB of file: an attribute of a megabyte that a function hands to thousands of nodes.
 TEST(OnnxInlining, ChargesAttributes) {
   const std::string whole = ErrorOf(ImportProto(Attributes(8000, 1 << 20)));
-  EXPECT_THAT(whole, HasSubstr("functions are too large, or called too often, to be inlined; at most 268435456 bytes"));
+  EXPECT_THAT(
+      whole,
+      HasSubstr(
+          "functions are too large, or called too often, to be inlined; at most 268435456 bytes"));
   // Copies: one of the call's attribute, one for each node, and the body.
   const int nodes = 63;
   const int64_t half = budgets::kOnnxInlinedBytes / (nodes + 1);
@@ -210,7 +224,8 @@ TEST(OnnxInlining, ChargesAttributes) {
 TEST(OnnxInlining, ChargesNames) {
   onnx::ModelProto model = Attributes(4000, 1);
   model.mutable_graph()->mutable_node(0)->set_name(std::string(1 << 16, 'n'));
-  EXPECT_THAT(ErrorOf(ImportProto(model)), HasSubstr("functions are too large, or called too often, to be inlined"));
+  EXPECT_THAT(ErrorOf(ImportProto(model)),
+              HasSubstr("functions are too large, or called too often, to be inlined"));
   model.mutable_graph()->mutable_node(0)->set_name(std::string(1 << 14, 'n'));
   EXPECT_EQ(ErrorOf(ImportProto(model)), "no error");
 }
@@ -222,14 +237,17 @@ TEST(OnnxInlining, DepthAtTheBudget) {
     for (int64_t i = 0; i < levels; ++i) {
       const bool last = i + 1 == levels;
       functions += fmt::format(
-          "functions {{ domain: 'local' name: 'F{}' input: 'a' output: 'b' opset_import {{ version: 17 }} "
-          "opset_import {{ domain: 'local' version: 1 }} node {{ op_type: '{}' domain: '{}' input: 'a' output: 'b' }} "
+          "functions {{ domain: 'local' name: 'F{}' input: 'a' output: 'b' opset_import {{ "
+          "version: 17 }} "
+          "opset_import {{ domain: 'local' version: 1 }} node {{ op_type: '{}' domain: '{}' input: "
+          "'a' output: 'b' }} "
           "}} ",
           i, last ? "Relu" : fmt::format("F{}", i + 1), last ? "" : "local");
     }
     return ErrorOf(Import(
         17,
-        InputText("x", {"1"}) + "node { op_type: 'F0' domain: 'local' input: 'x' output: 'y' } output { name: 'y' } ",
+        InputText("x", {"1"}) +
+            "node { op_type: 'F0' domain: 'local' input: 'x' output: 'y' } output { name: 'y' } ",
         functions + "opset_import { domain: 'local' version: 1 } "));
   };
   EXPECT_EQ(nested(budgets::kOnnxCallDepth), "no error");
@@ -249,17 +267,20 @@ TEST(OnnxNodes, AtTheBudget) {
   }
   EXPECT_THAT(ErrorOf(ImportProto(model)), testing::Not(HasSubstr("too many nodes")));
   model.mutable_graph()->add_node()->set_op_type("Relu");
-  EXPECT_THAT(ErrorOf(ImportProto(model)),
-              HasSubstr("test.onnx: the model has too many nodes; at most 1048576, functions inlined"));
+  EXPECT_THAT(
+      ErrorOf(ImportProto(model)),
+      HasSubstr("test.onnx: the model has too many nodes; at most 1048576, functions inlined"));
 }
 
 // The dense form of a sparse tensor of one entry.
 TEST(OnnxMadeElements, AtTheBudget) {
   const auto sparse = [](int64_t elements) {
-    return ErrorOf(Import(17, InputText("x", {"1"}) + NodeToY("Relu") +
-                                  fmt::format("sparse_initializer {{ dims: {} values {{ name: 's' data_type: 2 dims: 1 "
-                                              "int32_data: 1 }} indices {{ data_type: 7 dims: 1 int64_data: 0 }} }} ",
-                                              elements)));
+    return ErrorOf(Import(
+        17,
+        InputText("x", {"1"}) + NodeToY("Relu") +
+            fmt::format("sparse_initializer {{ dims: {} values {{ name: 's' data_type: 2 dims: 1 "
+                        "int32_data: 1 }} indices {{ data_type: 7 dims: 1 int64_data: 0 }} }} ",
+                        elements)));
   };
   EXPECT_EQ(sparse(budgets::kOnnxMadeElements), "no error");
   EXPECT_THAT(sparse(budgets::kOnnxMadeElements + 1),
@@ -274,7 +295,8 @@ class OnnxExternal : public testing::Test {
     proto.set_data_type(type);
     proto.add_dims(elements);
     proto.set_data_location(onnx::TensorProto::EXTERNAL);
-    const std::pair<const char*, std::string> entries[] = {{"location", "w"}, {"offset", std::to_string(offset)}};
+    const std::pair<const char*, std::string> entries[] = {{"location", "w"},
+                                                           {"offset", std::to_string(offset)}};
     for (const auto& [key, value] : entries) {
       auto* entry = proto.add_external_data();
       entry->set_key(key);
@@ -301,14 +323,16 @@ TEST_F(OnnxExternal, BytesAtTheBudget) {
     tensors.push_back(*std::move(tensor));
   }
   EXPECT_EQ(MessageOf(Take(files, 1, 0, onnx::TensorProto::INT64).status()),
-            "net.onnx: initialiser 'w': makes the model's external data too large; at most 274877906944 bytes in one "
+            "net.onnx: initialiser 'w': makes the model's external data too large; at most "
+            "274877906944 bytes in one "
             "model");
 }
 
 TEST_F(OnnxExternal, CopiesAtTheBudget) {
   MakeFile(1 << 20);
   const std::string refused =
-      "net.onnx: initialiser 'w': makes the external data that is small, narrow or not aligned, and so is copied, "
+      "net.onnx: initialiser 'w': makes the external data that is small, narrow or not aligned, "
+      "and so is copied, "
       "too large; at most 1000 bytes in one model";
   ExternalFiles small(folder_.path(), "net.onnx", {.bytes = 1 << 30, .copied = 1000});
   EXPECT_TRUE(Take(small, 600, 0, onnx::TensorProto::INT8).ok());
@@ -323,7 +347,8 @@ TEST_F(OnnxExternal, CopiesAtTheBudget) {
 // What is unpacked counts: a byte of the file holds two elements of INT4, or one of FP8 that becomes four bytes.
 TEST_F(OnnxExternal, NarrowElementsCountAsWhatTheyBecome) {
   MakeFile(1 << 20);
-  const std::pair<int, int64_t> types[] = {{22, 1 << 21}, {21, 1 << 21}, {17, 1 << 22}, {19, 1 << 22}};
+  const std::pair<int, int64_t> types[] = {
+      {22, 1 << 21}, {21, 1 << 21}, {17, 1 << 22}, {19, 1 << 22}};
   for (const auto& [type, unpacked] : types) {
     const int64_t elements = type >= 21 ? 1 << 21 : 1 << 20;
     const auto take = [&](int64_t copied) {
@@ -338,7 +363,8 @@ TEST_F(OnnxExternal, NarrowElementsCountAsWhatTheyBecome) {
       return TakeTensor(proto, "net.onnx", "initialiser 'w'", files).status();
     };
     EXPECT_TRUE(take(unpacked).ok()) << type;
-    EXPECT_THAT(MessageOf(take(unpacked - 1)), HasSubstr("small, narrow or not aligned, and so is copied, too large"))
+    EXPECT_THAT(MessageOf(take(unpacked - 1)),
+                HasSubstr("small, narrow or not aligned, and so is copied, too large"))
         << type;
   }
 }
@@ -367,13 +393,15 @@ TEST(OnnxFile, AtTheBudget) {
   const fs::path path = folder.path() / "net.onnx";
   std::ofstream(path).close();
   fs::resize_file(path, static_cast<uintmax_t>(budgets::kOnnxFileBytes));
-  EXPECT_EQ(ErrorOf(ImportOnnx(path)),
-            path.string() + ": is not an ONNX model, or is damaged; a protobuf ModelProto is expected");
+  EXPECT_EQ(
+      ErrorOf(ImportOnnx(path)),
+      path.string() + ": is not an ONNX model, or is damaged; a protobuf ModelProto is expected");
   fs::resize_file(path, static_cast<uintmax_t>(budgets::kOnnxFileBytes) + 1);
   EXPECT_EQ(MessageOf(OutlineOnnx(path).status()), ErrorOf(ImportOnnx(path)));
-  EXPECT_EQ(ErrorOf(ImportOnnx(path)), path.string() +
-                                           ": 2147483648 bytes are too many; at most 2147483647; larger models keep "
-                                           "their tensors in external files");
+  EXPECT_EQ(ErrorOf(ImportOnnx(path)),
+            path.string() +
+                ": 2147483648 bytes are too many; at most 2147483647; larger models keep "
+                "their tensors in external files");
 }
 
 }  // namespace

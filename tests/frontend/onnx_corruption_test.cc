@@ -12,20 +12,23 @@ namespace {
 std::string SmallModel() {
   const std::string function =
       "functions { domain: 'local' name: 'F' input: 'a' output: 'b' opset_import { version: 11 } "
-      "node { op_type: 'Clip' input: 'a' output: 't' } node { op_type: 'Softmax' input: 't' output: 'b' } } "
+      "node { op_type: 'Clip' input: 'a' output: 't' } node { op_type: 'Softmax' input: 't' "
+      "output: 'b' } } "
       "opset_import { domain: 'local' version: 1 }";
-  return ModelBytes(
-      11,
-      InputText("x", {"n", "1", "4", "4"}) + "initializer { name: 'w' data_type: 1 dims: [2, 1, 3, 3] raw_data: '" +
-          std::string(72, 'a') + "' } " + "initializer { name: 'i' data_type: 7 dims: 2 int64_data: [0, -1] } " +
-          "node { op_type: 'Conv' input: 'x' input: 'w' output: 'c' " + IntsAttribute("pads", {1, 1, 1, 1}) +
-          "attribute { name: 'auto_pad' type: STRING s: 'NOTSET' } } " +
-          "node { op_type: 'Upsample' input: 'c' output: 'u' "
-          "attribute { name: 'scales' type: FLOATS floats: [1, 1, 2, 2] } } "
-          "node { op_type: 'Reshape' input: 'u' input: 'i' output: 'r' } "
-          "node { op_type: 'F' domain: 'local' input: 'r' output: 'y' } " +
-          ValueText("output", "y", {"n", "128"}),
-      function);
+  return ModelBytes(11,
+                    InputText("x", {"n", "1", "4", "4"}) +
+                        "initializer { name: 'w' data_type: 1 dims: [2, 1, 3, 3] raw_data: '" +
+                        std::string(72, 'a') + "' } " +
+                        "initializer { name: 'i' data_type: 7 dims: 2 int64_data: [0, -1] } " +
+                        "node { op_type: 'Conv' input: 'x' input: 'w' output: 'c' " +
+                        IntsAttribute("pads", {1, 1, 1, 1}) +
+                        "attribute { name: 'auto_pad' type: STRING s: 'NOTSET' } } " +
+                        "node { op_type: 'Upsample' input: 'c' output: 'u' "
+                        "attribute { name: 'scales' type: FLOATS floats: [1, 1, 2, 2] } } "
+                        "node { op_type: 'Reshape' input: 'u' input: 'i' output: 'r' } "
+                        "node { op_type: 'F' domain: 'local' input: 'r' output: 'y' } " +
+                        ValueText("output", "y", {"n", "128"}),
+                    function);
 }
 
 void Check(const std::string& bytes) {

@@ -45,13 +45,15 @@ std::vector<std::string> OperatorsOf(const Graph& graph) {
 
 void ExpectClose(const Tensor& a, const Tensor& b, double tolerance = 1e-5) {
   ASSERT_EQ(a.shape(), b.shape());
-  for (int64_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a.ValueAt(i), b.ValueAt(i), tolerance) << "element " << i;
+  for (int64_t i = 0; i < a.size(); ++i)
+    ASSERT_NEAR(a.ValueAt(i), b.ValueAt(i), tolerance) << "element " << i;
 }
 
 // A convolution over [1, 3, 5, 5], in either layout.
 Graph ConvGraph(bool nhwc) {
   Graph graph("conv");
-  Value* x = graph.AddInput("x", {ElementType::kFloat32, nhwc ? Shape{1, 5, 5, 3} : Shape{1, 3, 5, 5}});
+  Value* x =
+      graph.AddInput("x", {ElementType::kFloat32, nhwc ? Shape{1, 5, 5, 3} : Shape{1, 3, 5, 5}});
   Value* w = graph.AddConstant("w", RandomTensor({4, 3, 3, 3}, 1));
   Value* b = graph.AddConstant("b", RandomTensor({4}, 2));
   Attributes attributes;
@@ -139,7 +141,8 @@ TEST(OnnxExport, SpellsOutTransposedAndScaledMatMul) {
 }
 
 Quantisation PerTensor(std::string_view format, float scale, int32_t zero_point, bool symmetric) {
-  return {QuantType{*FindFormat(format), Scheme::kPerTensor, symmetric, 0}, -1, {scale}, {zero_point}};
+  return {
+      QuantType{*FindFormat(format), Scheme::kPerTensor, symmetric, 0}, -1, {scale}, {zero_point}};
 }
 
 // What an annotated fp32 value is after quantisation.
@@ -157,8 +160,9 @@ TEST(OnnxExport, QuantisesAnnotatedValues) {
   x->set_quantisation(PerTensor("uint8", 0.015625f, 100, false));
   y->set_quantisation(PerTensor("int4", 0.125f, 0, true));
   const Graph again = RoundTrip(graph);
-  EXPECT_EQ(OperatorsOf(again), (std::vector<std::string>{"QuantizeLinear", "DequantizeLinear", "Relu", "Max", "Min",
-                                                          "Quantise", "Identity"}));
+  EXPECT_EQ(OperatorsOf(again),
+            (std::vector<std::string>{"QuantizeLinear", "DequantizeLinear", "Relu", "Max", "Min",
+                                      "Quantise", "Identity"}));
   EXPECT_EQ(again.inputs()[0]->name(), "x");
   EXPECT_EQ(again.outputs()[0]->name(), "y");
   const Tensor input = RandomTensor({1, 64}, 6, -3, 3);
@@ -173,7 +177,8 @@ TEST(OnnxExport, StoresAnnotatedConstantsAsCodes) {
   Graph graph = ConvGraph(false);
   Value* w = graph.FindValue("w");
   Quantisation q{QuantType{*FindFormat("int8"), Scheme::kPerChannel, true, 0}, 0, {}, {0, 0, 0, 0}};
-  for (int channel = 0; channel < 4; ++channel) q.scales.push_back(0.03125f * static_cast<float>(channel + 1));
+  for (int channel = 0; channel < 4; ++channel)
+    q.scales.push_back(0.03125f * static_cast<float>(channel + 1));
   w->set_quantisation(q);
   graph.FindValue("b")->set_quantisation(PerTensor("int32", 0x1p-20f, 0, true));
   const auto bytes = ExportOnnxBytes(graph);
@@ -192,7 +197,8 @@ TEST(OnnxExport, StoresAnnotatedConstantsAsCodes) {
   Graph rounded = ConvGraph(false);
   Tensor weights = rounded.FindValue("w")->constant().Clone();
   for (size_t i = 0; i < 108; ++i) {
-    weights.data<float>()[i] = static_cast<float>(Quantised(weights.data<float>()[i], q.scales[i / 27], 0, -127, 127));
+    weights.data<float>()[i] =
+        static_cast<float>(Quantised(weights.data<float>()[i], q.scales[i / 27], 0, -127, 127));
   }
   Value* exact = rounded.AddConstant("exact", weights);
   rounded.ReplaceAllUses(rounded.FindValue("w"), exact);
@@ -208,7 +214,8 @@ TEST(OnnxExport, RefusesWhatOnnxCannotSay) {
   auto bytes = ExportOnnxBytes(graph);
   ASSERT_FALSE(bytes.ok());
   EXPECT_EQ(bytes.status().code(), StatusCode::kUnimplemented);
-  EXPECT_NE(MessageOf(bytes.status()).find("value 'w': ONNX cannot say these scales per block"), std::string::npos);
+  EXPECT_NE(MessageOf(bytes.status()).find("value 'w': ONNX cannot say these scales per block"),
+            std::string::npos);
 
   graph.FindValue("w")->set_quantisation(std::nullopt);
   graph.FindValue("x")->set_quantisation(PerTensor("int32", 1, 0, true));
@@ -219,8 +226,8 @@ TEST(OnnxExport, RefusesWhatOnnxCannotSay) {
 
 // Whatever would be another network is an error, for activations as for constants; only fp32 itself rounds nothing.
 TEST(OnnxExport, LeavesNoRoundingOut) {
-  for (const char* format : {"e4m3.toward_zero", "e4m3_fnuz", "posit8_1", "bf16", "nf4", "fixed8_6", "int20",
-                             "int8.toward_zero", "int8.wrap"}) {
+  for (const char* format : {"e4m3.toward_zero", "e4m3_fnuz", "posit8_1", "bf16", "nf4", "fixed8_6",
+                             "int20", "int8.toward_zero", "int8.wrap"}) {
     for (const char* name : {"x", "w"}) {
       Graph graph = ConvGraph(false);
       const QuantType type = *FindQuantType(format);
@@ -230,14 +237,16 @@ TEST(OnnxExport, LeavesNoRoundingOut) {
       const auto bytes = ExportOnnxBytes(graph);
       ASSERT_FALSE(bytes.ok()) << format << " of " << name;
       EXPECT_EQ(bytes.status().code(), StatusCode::kUnimplemented);
-      EXPECT_NE(MessageOf(bytes.status()).find(std::string("value '") + name + "': ONNX cannot say format " + format),
+      EXPECT_NE(MessageOf(bytes.status())
+                    .find(std::string("value '") + name + "': ONNX cannot say format " + format),
                 std::string::npos)
           << MessageOf(bytes.status());
     }
   }
   Graph graph = ConvGraph(false);
   const std::string plain = *ExportOnnxBytes(graph);
-  for (const char* name : {"x", "w"}) graph.FindValue(name)->set_quantisation(Quantisation{*FindQuantType("fp32")});
+  for (const char* name : {"x", "w"})
+    graph.FindValue(name)->set_quantisation(Quantisation{*FindQuantType("fp32")});
   const auto bytes = ExportOnnxBytes(graph);
   ASSERT_TRUE(bytes.ok()) << MessageOf(bytes.status());
   EXPECT_EQ(*bytes, plain);

@@ -19,15 +19,17 @@ namespace fs = std::filesystem;
 class ExternalData : public testing::Test {
  protected:
   void SetUp() override {
-    root_ = fs::temp_directory_path() / ("kiln_external_" + std::to_string(::getpid()) + "_" +
-                                         testing::UnitTest::GetInstance()->current_test_info()->name());
+    root_ =
+        fs::temp_directory_path() / ("kiln_external_" + std::to_string(::getpid()) + "_" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::create_directories(root_ / "model" / "sub");
     const float values[] = {1, 2, 3, 4};
     bytes_.assign(reinterpret_cast<const char*>(values), sizeof(values));
   }
   void TearDown() override { fs::remove_all(root_); }
 
-  StatusOr<Graph> Load(const std::string& location, const std::string& offset = "", const std::string& length = "") {
+  StatusOr<Graph> Load(const std::string& location, const std::string& offset = "",
+                       const std::string& length = "") {
     onnx::ModelProto model;
     model.set_ir_version(8);
     model.add_opset_import()->set_version(17);
@@ -57,7 +59,8 @@ class ExternalData : public testing::Test {
 
   void ExpectRefused(const StatusOr<Graph>& graph, const std::string& why) {
     ASSERT_FALSE(graph.ok());
-    EXPECT_NE(MessageOf(graph.status()).find("initialiser 'w'"), std::string::npos) << MessageOf(graph.status());
+    EXPECT_NE(MessageOf(graph.status()).find("initialiser 'w'"), std::string::npos)
+        << MessageOf(graph.status());
     EXPECT_NE(MessageOf(graph.status()).find(why), std::string::npos) << MessageOf(graph.status());
   }
 

@@ -19,7 +19,8 @@ namespace kiln {
 inline std::string ModelBytes(int opset, const std::string& graph, const std::string& rest = "") {
   onnx::ModelProto model;
   const std::string text =
-      fmt::format("ir_version: 8 opset_import {{ version: {} }} graph {{ name: 'test' {} }} {}", opset, graph, rest);
+      fmt::format("ir_version: 8 opset_import {{ version: {} }} graph {{ name: 'test' {} }} {}",
+                  opset, graph, rest);
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &model)) << text;
   return model.SerializeAsString();
 }
@@ -30,25 +31,28 @@ inline StatusOr<Graph> Import(int opset, const std::string& graph, const std::st
 }
 
 // "input { name: 'x' type { tensor_type { elem_type: 1 shape { ... } } } }"; a dimension is a number or a symbol.
-inline std::string ValueText(const std::string& field, const std::string& name, const std::vector<std::string>& dims,
-                             int element = 1) {
+inline std::string ValueText(const std::string& field, const std::string& name,
+                             const std::vector<std::string>& dims, int element = 1) {
   std::string shape;
   for (const std::string& dim : dims) {
     const bool number = !dim.empty() && dim.find_first_not_of("0123456789") == std::string::npos;
-    shape += dim.empty()
-                 ? "dim { }"
-                 : fmt::format("dim {{ {}: {} }}", number ? "dim_value" : "dim_param", number ? dim : "'" + dim + "'");
+    shape += dim.empty() ? "dim { }"
+                         : fmt::format("dim {{ {}: {} }}", number ? "dim_value" : "dim_param",
+                                       number ? dim : "'" + dim + "'");
   }
-  return fmt::format("{} {{ name: '{}' type {{ tensor_type {{ elem_type: {} shape {{ {} }} }} }} }} ", field, name,
-                     element, shape);
+  return fmt::format(
+      "{} {{ name: '{}' type {{ tensor_type {{ elem_type: {} shape {{ {} }} }} }} }} ", field, name,
+      element, shape);
 }
-inline std::string InputText(const std::string& name, const std::vector<std::string>& dims, int element = 1) {
+inline std::string InputText(const std::string& name, const std::vector<std::string>& dims,
+                             int element = 1) {
   return ValueText("input", name, dims, element);
 }
 
 // The node `op_type` from x (and what `more` adds) to y, which is the output.
 inline std::string NodeToY(const std::string& op_type, const std::string& more = "") {
-  return fmt::format("node {{ op_type: '{}' input: 'x' {} output: 'y' }} output {{ name: 'y' }} ", op_type, more);
+  return fmt::format("node {{ op_type: '{}' input: 'x' {} output: 'y' }} output {{ name: 'y' }} ",
+                     op_type, more);
 }
 
 inline std::string IntAttribute(const std::string& name, int64_t value) {
@@ -58,7 +62,8 @@ inline std::string FloatAttribute(const std::string& name, double value) {
   return fmt::format("attribute {{ name: '{}' type: FLOAT f: {} }} ", name, value);
 }
 inline std::string IntsAttribute(const std::string& name, const std::vector<int64_t>& values) {
-  return fmt::format("attribute {{ name: '{}' type: INTS ints: [{}] }} ", name, fmt::join(values, ", "));
+  return fmt::format("attribute {{ name: '{}' type: INTS ints: [{}] }} ", name,
+                     fmt::join(values, ", "));
 }
 
 inline std::string FloatsText(const std::string& name, const std::vector<int64_t>& dims,

@@ -30,7 +30,8 @@ std::vector<std::string> AnnotationsOf(const Graph& graph) {
     const Quantisation& q = *value->quantisation();
     std::string line = fmt::format("{} {} {} axis {}", q.type.format.name, NameOf(q.type.scheme),
                                    q.type.symmetric ? "symmetric" : "", q.axis);
-    for (size_t i = 0; i < q.scales.size(); ++i) line += fmt::format(" {:a}/{}", q.scales[i], q.zero_points[i]);
+    for (size_t i = 0; i < q.scales.size(); ++i)
+      line += fmt::format(" {:a}/{}", q.scales[i], q.zero_points[i]);
     if (value->is_constant()) {
       for (const float x : value->constant().ToFloats()) line += fmt::format(" {:a}", x);
     }
@@ -50,18 +51,27 @@ void ExpectRoundTrip(QuantisedStyle style, Quantisers quantisers) {
     auto again = ImportOnnxBytes(*bytes, "again.onnx", "");
     ASSERT_TRUE(again.ok()) << MessageOf(again.status());
     Annotate(*again);
-    ASSERT_EQ(AnnotationsOf(*again), AnnotationsOf(graph)) << "seed " << seed << "\n"
-                                                           << PrintGraph(graph) << PrintGraph(*again);
+    ASSERT_EQ(AnnotationsOf(*again), AnnotationsOf(graph))
+        << "seed " << seed << "\n"
+        << PrintGraph(graph) << PrintGraph(*again);
     EXPECT_EQ(again->num_nodes(), graph.num_nodes()) << PrintGraph(*again);
     annotations += AnnotationsOf(graph).size();
   }
   EXPECT_GE(annotations, 200u);
 }
 
-TEST(OnnxRoundTrip, QdqKeepsByteFormats) { ExpectRoundTrip(QuantisedStyle::kQdq, Quantisers::kQdq); }
-TEST(OnnxRoundTrip, QdqKeepsWhatWasQOperator) { ExpectRoundTrip(QuantisedStyle::kQOperator, Quantisers::kQdq); }
-TEST(OnnxRoundTrip, QonnxKeepsEveryWidth) { ExpectRoundTrip(QuantisedStyle::kQonnx, Quantisers::kQonnx); }
-TEST(OnnxRoundTrip, QonnxKeepsWhatWasQdq) { ExpectRoundTrip(QuantisedStyle::kQdq, Quantisers::kQonnx); }
+TEST(OnnxRoundTrip, QdqKeepsByteFormats) {
+  ExpectRoundTrip(QuantisedStyle::kQdq, Quantisers::kQdq);
+}
+TEST(OnnxRoundTrip, QdqKeepsWhatWasQOperator) {
+  ExpectRoundTrip(QuantisedStyle::kQOperator, Quantisers::kQdq);
+}
+TEST(OnnxRoundTrip, QonnxKeepsEveryWidth) {
+  ExpectRoundTrip(QuantisedStyle::kQonnx, Quantisers::kQonnx);
+}
+TEST(OnnxRoundTrip, QonnxKeepsWhatWasQdq) {
+  ExpectRoundTrip(QuantisedStyle::kQdq, Quantisers::kQonnx);
+}
 
 }  // namespace
 }  // namespace kiln

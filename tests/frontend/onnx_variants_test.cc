@@ -14,7 +14,8 @@
 namespace kiln {
 namespace {
 
-constexpr int kFloatType = 1, kUint8Type = 2, kInt32Type = 6, kInt64Type = 7, kBoolType = 9, kDoubleType = 11;
+constexpr int kFloatType = 1, kUint8Type = 2, kInt32Type = 6, kInt64Type = 7, kBoolType = 9,
+              kDoubleType = 11;
 
 // One node of an operator at an opset. Its operand 0 is the graph's input 'x'.
 struct Case {
@@ -27,9 +28,13 @@ struct Case {
   std::vector<double> expected;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.op_type << " of opset " << c.opset << " " << c.more; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.op_type << " of opset " << c.opset << " " << c.more;
+}
 
-Tensor Floats(Shape shape, const std::vector<float>& values) { return Tensor::Of<float>(std::move(shape), values); }
+Tensor Floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::Of<float>(std::move(shape), values);
+}
 
 // start, start + step, ...
 Tensor Ramp(Shape shape, float step = 1, float start = 0) {
@@ -44,12 +49,14 @@ std::string TextAttribute(const std::string& name, const std::string& value) {
   return fmt::format("attribute {{ name: '{}' type: STRING s: '{}' }} ", name, value);
 }
 std::string FloatsAttribute(const std::string& name, const std::vector<float>& values) {
-  return fmt::format("attribute {{ name: '{}' type: FLOATS floats: [{}] }} ", name, fmt::join(values, ", "));
-}
-std::string IntsText(const std::string& name, const std::vector<int64_t>& values, int type = kInt64Type) {
-  const char* field = type == kInt64Type ? "int64_data" : "int32_data";
-  return fmt::format("initializer {{ name: '{}' data_type: {} dims: {} {}: [{}] }} ", name, type, values.size(), field,
+  return fmt::format("attribute {{ name: '{}' type: FLOATS floats: [{}] }} ", name,
                      fmt::join(values, ", "));
+}
+std::string IntsText(const std::string& name, const std::vector<int64_t>& values,
+                     int type = kInt64Type) {
+  const char* field = type == kInt64Type ? "int64_data" : "int32_data";
+  return fmt::format("initializer {{ name: '{}' data_type: {} dims: {} {}: [{}] }} ", name, type,
+                     values.size(), field, fmt::join(values, ", "));
 }
 std::string Operands(const std::vector<std::string>& names) {
   std::string text;
@@ -91,10 +98,12 @@ Tensor ResultOf(const Case& c) {
 
 // Elementwise operators of one operand, whose form before opset 6 had the attribute consumed_inputs.
 std::vector<Case> UnaryCases() {
-  const Tensor any = Floats({5}, {-2, -0.75f, 0.25f, 1, 3}), positive = Floats({4}, {0.25f, 1, 2, 7});
+  const Tensor any = Floats({5}, {-2, -0.75f, 0.25f, 1, 3}),
+               positive = Floats({4}, {0.25f, 1, 2, 7});
   const auto make = [](std::string op_type, const Tensor& x, const std::string& more,
                        const std::function<double(double)>& f) {
-    Case c{std::move(op_type), 5, "", more + IntsAttribute("consumed_inputs", {0}), x, x.shape(), {}};
+    Case c{std::move(op_type), 5, "", more + IntsAttribute("consumed_inputs", {0}), x,
+           x.shape(),          {}};
     for (int64_t i = 0; i < x.size(); ++i) c.expected.push_back(f(x.ValueAt(i)));
     return c;
   };
@@ -112,12 +121,14 @@ std::vector<Case> UnaryCases() {
       make("Sigmoid", any, "", [](double v) { return 1 / (1 + std::exp(-v)); }),
       // Defaults: alpha 1; alpha 0.2 and beta 0.5; alpha 0.01.
       make("Elu", any, "", [](double v) { return v < 0 ? std::expm1(v) : v; }),
-      make("Elu", any, FloatAttribute("alpha", 3), [](double v) { return v < 0 ? 3 * std::expm1(v) : v; }),
+      make("Elu", any, FloatAttribute("alpha", 3),
+           [](double v) { return v < 0 ? 3 * std::expm1(v) : v; }),
       make("HardSigmoid", any, "", [](double v) { return std::clamp(0.2 * v + 0.5, 0.0, 1.0); }),
       make("HardSigmoid", any, FloatAttribute("alpha", 0.5) + FloatAttribute("beta", 0.25),
            [](double v) { return std::clamp(0.5 * v + 0.25, 0.0, 1.0); }),
       make("LeakyRelu", any, "", [](double v) { return v < 0 ? 0.01 * v : v; }),
-      make("LeakyRelu", any, FloatAttribute("alpha", 0.5), [](double v) { return v < 0 ? 0.5 * v : v; }),
+      make("LeakyRelu", any, FloatAttribute("alpha", 0.5),
+           [](double v) { return v < 0 ? 0.5 * v : v; }),
       // Selu's defaults had four digits before opset 6.
       make("Selu", any, "", [](double v) { return 1.0507 * (v > 0 ? v : 1.6732 * std::expm1(v)); }),
       make("Clip", any, FloatAttribute("min", -1) + FloatAttribute("max", 2),
@@ -142,7 +153,8 @@ std::vector<Case> BroadcastCases() {
   std::vector<Case> cases;
   const std::string attributes = IntAttribute("broadcast", 1) + IntAttribute("axis", 1);
   const auto add = [&](const std::string& op_type, const Tensor& x, const std::string& text,
-                       const std::vector<double>& c, const std::function<double(double, double)>& f) {
+                       const std::vector<double>& c,
+                       const std::function<double(double, double)>& f) {
     Case one{op_type, 6, text, "input: 'c' " + attributes, x, x.shape(), {}};
     for (int64_t i = 0; i < x.size(); ++i) {
       one.expected.push_back(f(x.ValueAt(i), c[static_cast<size_t>(i / 2 % 2)]));  // x is 2 x 2 x 2
@@ -159,12 +171,15 @@ std::vector<Case> BroadcastCases() {
   add("Greater", floats, two_three, {2, 3}, [](double a, double b) { return a > b ? 1 : 0; });
   add("Less", floats, two_three, {2, 3}, [](double a, double b) { return a < b ? 1 : 0; });
   const Tensor integers = Tensor::Of<int32_t>({2, 2, 2}, {1, 2, 3, 4, 2, 0, 3, 3});
-  add("Equal", integers, IntsText("c", {2, 3}, kInt32Type), {2, 3}, [](double a, double b) { return a == b ? 1 : 0; });
+  add("Equal", integers, IntsText("c", {2, 3}, kInt32Type), {2, 3},
+      [](double a, double b) { return a == b ? 1 : 0; });
   Tensor truths(ElementType::kBool, {2, 2, 2});
   for (const int i : {0, 3, 5, 6}) truths.mutable_bytes()[i] = std::byte{1};
   const std::string false_true = IntsText("c", {0, 1}, kBoolType);
-  add("And", truths, false_true, {0, 1}, [](double a, double b) { return a != 0 && b != 0 ? 1 : 0; });
-  add("Or", truths, false_true, {0, 1}, [](double a, double b) { return a != 0 || b != 0 ? 1 : 0; });
+  add("And", truths, false_true, {0, 1},
+      [](double a, double b) { return a != 0 && b != 0 ? 1 : 0; });
+  add("Or", truths, false_true, {0, 1},
+      [](double a, double b) { return a != 0 || b != 0 ? 1 : 0; });
   add("Xor", truths, false_true, {0, 1}, [](double a, double b) { return a != b ? 1 : 0; });
   // A negative axis counts from the end; without `axis` the last axes are matched.
   cases.push_back({"Add",
@@ -174,8 +189,13 @@ std::vector<Case> BroadcastCases() {
                    Ramp({2, 1, 2}),
                    {2, 1, 2},
                    {2, 3, 5, 6}});
-  cases.push_back(
-      {"Sub", 6, two_three, "input: 'c' " + IntAttribute("broadcast", 1), Ramp({2, 2}), {2, 2}, {-2, -2, 0, 0}});
+  cases.push_back({"Sub",
+                   6,
+                   two_three,
+                   "input: 'c' " + IntAttribute("broadcast", 1),
+                   Ramp({2, 2}),
+                   {2, 2},
+                   {-2, -2, 0, 0}});
   return cases;
 }
 
@@ -184,16 +204,17 @@ std::vector<Case> SlopeCases() {
   const Tensor x = Floats({1, 2, 2}, {-1, 2, -3, -4});
   const std::string slopes = FloatsText("c", {2}, {0.5, 0.25});
   const std::string consumed = IntsAttribute("consumed_inputs", {0, 0});
-  return {{"PRelu", 5, slopes, "input: 'c' " + consumed, x, {1, 2, 2}, {-0.5, 2, -0.75, -1}},
-          {"PRelu", 6, slopes, "input: 'c' ", x, {1, 2, 2}, {-0.5, 2, -0.75, -1}},
-          {"PRelu", 6, FloatsText("c", {1}, {0.5}), "input: 'c' ", x, {1, 2, 2}, {-0.5, 2, -1.5, -2}},
-          {"PRelu", 7, slopes, "input: 'c' ", x, {1, 2, 2}, {-0.5, 2, -1.5, -1}}};
+  return {
+      {"PRelu", 5, slopes, "input: 'c' " + consumed, x, {1, 2, 2}, {-0.5, 2, -0.75, -1}},
+      {"PRelu", 6, slopes, "input: 'c' ", x, {1, 2, 2}, {-0.5, 2, -0.75, -1}},
+      {"PRelu", 6, FloatsText("c", {1}, {0.5}), "input: 'c' ", x, {1, 2, 2}, {-0.5, 2, -1.5, -2}},
+      {"PRelu", 7, slopes, "input: 'c' ", x, {1, 2, 2}, {-0.5, 2, -1.5, -1}}};
 }
 
 std::vector<Case> NormalisationCases() {
   const Tensor x = Floats({1, 2, 2}, {1, 3, 2, 6});
-  const std::string text = FloatsText("s", {2}, {2, 1}) + FloatsText("b", {2}, {1, -1}) + FloatsText("m", {2}, {1, 4}) +
-                           FloatsText("v", {2}, {4, 1});
+  const std::string text = FloatsText("s", {2}, {2, 1}) + FloatsText("b", {2}, {1, -1}) +
+                           FloatsText("m", {2}, {1, 4}) + FloatsText("v", {2}, {4, 1});
   const std::string operands = Operands({"s", "b", "m", "v"}) + FloatAttribute("epsilon", 0);
   // scale * (x - mean) / sqrt(variance) + bias
   const std::vector<double> batch = {1, 3, -3, 1};
@@ -201,7 +222,13 @@ std::vector<Case> NormalisationCases() {
   const std::vector<double> instance = {-1, 3, -2, 0};
   const std::string consumed = IntsAttribute("consumed_inputs", {0, 0, 0, 1, 1});
   return {
-      {"BatchNormalization", 5, text, operands + IntAttribute("is_test", 1) + consumed, x, {1, 2, 2}, batch},
+      {"BatchNormalization",
+       5,
+       text,
+       operands + IntAttribute("is_test", 1) + consumed,
+       x,
+       {1, 2, 2},
+       batch},
       {"BatchNormalization", 6, text, operands + IntAttribute("is_test", 1), x, {1, 2, 2}, batch},
       {"BatchNormalization", 8, text, operands + IntAttribute("spatial", 1), x, {1, 2, 2}, batch},
       {"BatchNormalization", 15, text, operands, x, {1, 2, 2}, batch},
@@ -212,7 +239,13 @@ std::vector<Case> NormalisationCases() {
        x,
        {1, 2, 2},
        instance},
-      {"InstanceNormalization", 6, text, Operands({"s", "b"}) + FloatAttribute("epsilon", 0), x, {1, 2, 2}, instance},
+      {"InstanceNormalization",
+       6,
+       text,
+       Operands({"s", "b"}) + FloatAttribute("epsilon", 0),
+       x,
+       {1, 2, 2},
+       instance},
       // Two groups of one channel each, first with a scale a group, then with one a channel.
       {"GroupNormalization",
        18,
@@ -233,7 +266,8 @@ std::vector<Case> NormalisationCases() {
 
 std::vector<Case> MovingCases() {
   const Tensor matrix = Ramp({2, 3});
-  const auto reduce = [&](const std::string& op_type, int opset, bool as_operand, std::vector<double> expected) {
+  const auto reduce = [&](const std::string& op_type, int opset, bool as_operand,
+                          std::vector<double> expected) {
     const std::string axes = as_operand ? Operands({"axes"}) : IntsAttribute("axes", {1});
     return Case{op_type,
                 opset,
@@ -246,10 +280,22 @@ std::vector<Case> MovingCases() {
   std::vector<Case> cases = {
       // The numbers of the types of TensorProto.DataType, and their names before opset 6.
       {"Cast", 5, "", TextAttribute("to", "INT32"), Floats({2}, {1.75f, -2.5f}), {2}, {1, -2}},
-      {"Cast", 5, "", TextAttribute("to", "double"), Floats({2}, {1.75f, -2.5f}), {2}, {1.75, -2.5}},
+      {"Cast",
+       5,
+       "",
+       TextAttribute("to", "double"),
+       Floats({2}, {1.75f, -2.5f}),
+       {2},
+       {1.75, -2.5}},
       {"Cast", 6, "", IntAttribute("to", 6), Floats({2}, {1.75f, -2.5f}), {2}, {1, -2}},
       // Axis 1 where none is named.
-      {"Concat", 3, FloatsText("c", {2, 1}, {7, 8}), "input: 'c' ", Ramp({2, 1}), {2, 2}, {0, 7, 1, 8}},
+      {"Concat",
+       3,
+       FloatsText("c", {2, 1}, {7, 8}),
+       "input: 'c' ",
+       Ramp({2, 1}),
+       {2, 2},
+       {0, 7, 1, 8}},
       {"Concat",
        4,
        FloatsText("c", {2, 1}, {7, 8}),
@@ -271,10 +317,22 @@ std::vector<Case> MovingCases() {
        matrix,
        {2, 1},
        {24, 33}},
-      {"Dropout", 6, "", IntAttribute("is_test", 1) + FloatAttribute("ratio", 0.5), matrix, {2, 3}, {0, 1, 2, 3, 4, 5}},
+      {"Dropout",
+       6,
+       "",
+       IntAttribute("is_test", 1) + FloatAttribute("ratio", 0.5),
+       matrix,
+       {2, 3},
+       {0, 1, 2, 3, 4, 5}},
       {"Dropout", 7, "", FloatAttribute("ratio", 0.5), matrix, {2, 3}, {0, 1, 2, 3, 4, 5}},
       {"Dropout", 11, "", FloatAttribute("ratio", 0.5), matrix, {2, 3}, {0, 1, 2, 3, 4, 5}},
-      {"Dropout", 12, FloatsText("ratio", {}, {0.5}), "input: 'ratio' ", matrix, {2, 3}, {0, 1, 2, 3, 4, 5}},
+      {"Dropout",
+       12,
+       FloatsText("ratio", {}, {0.5}),
+       "input: 'ratio' ",
+       matrix,
+       {2, 3},
+       {0, 1, 2, 3, 4, 5}},
       // Pads: all begins, then all ends.
       {"Pad",
        1,
@@ -312,7 +370,13 @@ std::vector<Case> MovingCases() {
        {1, 3},
        {9, 0, 1}},
       {"Reshape", 4, "", IntsAttribute("shape", {3, -1}), matrix, {3, 2}, {0, 1, 2, 3, 4, 5}},
-      {"Reshape", 5, IntsText("shape", {0, -1, 1}), Operands({"shape"}), matrix, {2, 3, 1}, {0, 1, 2, 3, 4, 5}},
+      {"Reshape",
+       5,
+       IntsText("shape", {0, -1, 1}),
+       Operands({"shape"}),
+       matrix,
+       {2, 3, 1},
+       {0, 1, 2, 3, 4, 5}},
       {"Tile",
        5,
        FloatsText("tiles", {1}, {2}) + FloatsText("axis", {1}, {1}),
@@ -320,10 +384,28 @@ std::vector<Case> MovingCases() {
        Ramp({2, 2}),
        {2, 4},
        {0, 1, 0, 1, 2, 3, 2, 3}},
-      {"Tile", 6, IntsText("repeats", {2, 1}), Operands({"repeats"}), Ramp({2, 2}), {4, 2}, {0, 1, 2, 3, 0, 1, 2, 3}},
+      {"Tile",
+       6,
+       IntsText("repeats", {2, 1}),
+       Operands({"repeats"}),
+       Ramp({2, 2}),
+       {4, 2},
+       {0, 1, 2, 3, 0, 1, 2, 3}},
       {"Clip", 10, "", FloatAttribute("max", 2), matrix, {2, 3}, {0, 1, 2, 2, 2, 2}},
-      {"Clip", 11, FloatsText("low", {}, {3}), Operands({"low"}), matrix, {2, 3}, {3, 3, 3, 3, 4, 5}},
-      {"Slice", 9, "", IntsAttribute("starts", {1, 0}) + IntsAttribute("ends", {2, -1}), matrix, {1, 2}, {3, 4}},
+      {"Clip",
+       11,
+       FloatsText("low", {}, {3}),
+       Operands({"low"}),
+       matrix,
+       {2, 3},
+       {3, 3, 3, 3, 4, 5}},
+      {"Slice",
+       9,
+       "",
+       IntsAttribute("starts", {1, 0}) + IntsAttribute("ends", {2, -1}),
+       matrix,
+       {1, 2},
+       {3, 4}},
       {"Slice",
        9,
        "",
@@ -375,19 +457,31 @@ std::vector<Case> SoftmaxCases() {
     double sum = 0;
     std::vector<double> shares;
     for (int64_t i = 0; i < count; ++i) sum += std::exp(0.25 * static_cast<double>(i));
-    for (int64_t i = 0; i < count; ++i) shares.push_back(std::exp(0.25 * static_cast<double>(i)) / sum);
+    for (int64_t i = 0; i < count; ++i)
+      shares.push_back(std::exp(0.25 * static_cast<double>(i)) / sum);
     return shares;
   };
-  cases.push_back({"Softmax", 12, "", IntAttribute("axis", 0), Ramp({2, 1, 3}, 0.25f), {2, 1, 3}, shared(6)});
-  cases.push_back({"Softmax", 12, "", IntAttribute("axis", 1), Ramp({1, 4, 1}, 0.25f), {1, 4, 1}, shared(4)});
-  cases.push_back({"Softmax", 12, "", IntAttribute("axis", 1), Ramp({1, 2, 1, 3}, 0.25f), {1, 2, 1, 3}, shared(6)});
+  cases.push_back(
+      {"Softmax", 12, "", IntAttribute("axis", 0), Ramp({2, 1, 3}, 0.25f), {2, 1, 3}, shared(6)});
+  cases.push_back(
+      {"Softmax", 12, "", IntAttribute("axis", 1), Ramp({1, 4, 1}, 0.25f), {1, 4, 1}, shared(4)});
+  cases.push_back({"Softmax",
+                   12,
+                   "",
+                   IntAttribute("axis", 1),
+                   Ramp({1, 2, 1, 3}, 0.25f),
+                   {1, 2, 1, 3},
+                   shared(6)});
   for (const bool logarithm : {false, true}) {
     const std::string op_type = logarithm ? "LogSoftmax" : "Softmax";
     cases.push_back({op_type, 12, "", "", x, {2, 2, 3}, over(6, 1, logarithm)});  // axis 1
-    cases.push_back({op_type, 1, "", IntAttribute("axis", 0), x, {2, 2, 3}, over(12, 1, logarithm)});
-    cases.push_back({op_type, 11, "", IntAttribute("axis", 2), x, {2, 2, 3}, over(3, 1, logarithm)});
+    cases.push_back(
+        {op_type, 1, "", IntAttribute("axis", 0), x, {2, 2, 3}, over(12, 1, logarithm)});
+    cases.push_back(
+        {op_type, 11, "", IntAttribute("axis", 2), x, {2, 2, 3}, over(3, 1, logarithm)});
     cases.push_back({op_type, 13, "", "", x, {2, 2, 3}, over(3, 1, logarithm)});  // the last axis
-    cases.push_back({op_type, 13, "", IntAttribute("axis", 1), x, {2, 2, 3}, over(2, 3, logarithm)});
+    cases.push_back(
+        {op_type, 13, "", IntAttribute("axis", 1), x, {2, 2, 3}, over(2, 3, logarithm)});
   }
   return cases;
 }
@@ -396,9 +490,13 @@ std::vector<Case> SoftmaxCases() {
 // - 1/2 ("half_pixel", the default from opset 11 on), and others.
 std::vector<Case> ResizeCases() {
   const auto scales = [](float scale) { return FloatsText("scales", {2}, {1, scale}); };
-  const std::string of_10 = Operands({"scales"}), of_11 = Operands({"", "scales"}), sizes = Operands({"", "", "sizes"});
-  const std::string linear = TextAttribute("mode", "linear"), cubic = TextAttribute("mode", "cubic");
-  const auto mapped = [](const char* mode) { return TextAttribute("coordinate_transformation_mode", mode); };
+  const std::string of_10 = Operands({"scales"}), of_11 = Operands({"", "scales"}),
+                    sizes = Operands({"", "", "sizes"});
+  const std::string linear = TextAttribute("mode", "linear"),
+                    cubic = TextAttribute("mode", "cubic");
+  const auto mapped = [](const char* mode) {
+    return TextAttribute("coordinate_transformation_mode", mode);
+  };
   const auto nearest = [](const char* mode) { return TextAttribute("nearest_mode", mode); };
   const Tensor two = Floats({1, 2}, {0, 10}), four = Floats({1, 4}, {0, 10, 20, 30});
   const Tensor eight = Ramp({1, 8});
@@ -417,12 +515,30 @@ std::vector<Case> ResizeCases() {
       {"Resize", 11, scales(0.375f), of_11, eight, {1, 3}, {1, 3, 6}},
       {"Resize", 11, scales(2), of_11 + linear, two, {1, 4}, {0, 2.5, 7.5, 10}},
       {"Resize", 11, scales(0.5f), of_11 + linear, four, {1, 2}, {5, 25}},
-      {"Resize", 11, scales(0.375f), of_11 + nearest("round_prefer_ceil"), eight, {1, 3}, {1, 4, 6}},
+      {"Resize",
+       11,
+       scales(0.375f),
+       of_11 + nearest("round_prefer_ceil"),
+       eight,
+       {1, 3},
+       {1, 4, 6}},
       {"Resize", 11, scales(0.375f), of_11 + nearest("floor"), eight, {1, 3}, {0, 3, 6}},
       {"Resize", 11, scales(0.375f), of_11 + nearest("ceil"), eight, {1, 3}, {1, 4, 7}},
-      {"Resize", 11, scales(0.375f), of_11 + mapped("asymmetric") + nearest("floor"), eight, {1, 3}, {0, 2, 5}},
+      {"Resize",
+       11,
+       scales(0.375f),
+       of_11 + mapped("asymmetric") + nearest("floor"),
+       eight,
+       {1, 3},
+       {0, 2, 5}},
       {"Resize", 13, scales(2), of_11 + linear + mapped("asymmetric"), two, {1, 4}, {0, 5, 10, 10}},
-      {"Resize", 13, scales(2), of_11 + linear + mapped("align_corners"), two, {1, 4}, {0, 10.0 / 3, 20.0 / 3, 10}},
+      {"Resize",
+       13,
+       scales(2),
+       of_11 + linear + mapped("align_corners"),
+       two,
+       {1, 4},
+       {0, 10.0 / 3, 20.0 / 3, 10}},
       {"Resize",
        13,
        IntsText("sizes", {1, 4}),
@@ -432,7 +548,13 @@ std::vector<Case> ResizeCases() {
        {0, 10.0 / 3, 20.0 / 3, 10}},
       // pytorch_half_pixel is half_pixel but where one element is left: then position 0.
       {"Resize", 13, scales(0.25f), of_11 + linear, four, {1, 1}, {15}},
-      {"Resize", 13, scales(0.25f), of_11 + linear + mapped("pytorch_half_pixel"), four, {1, 1}, {0}},
+      {"Resize",
+       13,
+       scales(0.25f),
+       of_11 + linear + mapped("pytorch_half_pixel"),
+       four,
+       {1, 1},
+       {0}},
       // Opset 18: axes; opset 19: half_pixel_symmetric (length 3.2 of which 3 are left: 0.2 / 2 / 0.8 further).
       {"Resize",
        18,
@@ -441,7 +563,13 @@ std::vector<Case> ResizeCases() {
        two,
        {1, 4},
        {0, 2.5, 7.5, 10}},
-      {"Resize", 19, scales(0.8f), of_11 + linear + mapped("half_pixel_symmetric"), four, {1, 3}, {2.5, 15, 27.5}},
+      {"Resize",
+       19,
+       scales(0.8f),
+       of_11 + linear + mapped("half_pixel_symmetric"),
+       four,
+       {1, 3},
+       {2.5, 15, 27.5}},
       // Keys' cubic with a = -3/4 at 1/4 and 3/4 between the second and third of four points 0, 10, 20, 30.
       {"Resize", 13, scales(2), of_11 + cubic, four, {1, 8}, {}},
   };
@@ -463,7 +591,8 @@ std::vector<Case> ResizeCases() {
 
 std::vector<Case> UpsampleCases() {
   const Tensor image = Ramp({1, 1, 1, 2}, 10);
-  const std::string scales = FloatsAttribute("scales", {1, 1, 1, 2}), linear = TextAttribute("mode", "linear");
+  const std::string scales = FloatsAttribute("scales", {1, 1, 1, 2}),
+                    linear = TextAttribute("mode", "linear");
   return {
       {"Upsample",
        1,
@@ -475,7 +604,8 @@ std::vector<Case> UpsampleCases() {
       {"Upsample",
        1,
        "",
-       FloatAttribute("height_scale", 2) + FloatAttribute("width_scale", 1) + TextAttribute("mode", "bilinear"),
+       FloatAttribute("height_scale", 2) + FloatAttribute("width_scale", 1) +
+           TextAttribute("mode", "bilinear"),
        image,
        {1, 1, 2, 2},
        {0, 10, 0, 10}},
@@ -502,14 +632,19 @@ std::vector<Case> ComposedCases() {
     cases.push_back(c);
   };
   unary("Celu", 12, "", [](double v) { return v > 0 ? v : std::expm1(v); }, any);
-  unary("Celu", 12, FloatAttribute("alpha", 2), [](double v) { return v > 0 ? v : 2 * std::expm1(v / 2); }, any);
+  unary(
+      "Celu", 12, FloatAttribute("alpha", 2),
+      [](double v) { return v > 0 ? v : 2 * std::expm1(v / 2); }, any);
   unary("Cosh", 9, "", [](double v) { return std::cosh(v); }, any);
   unary("Sinh", 9, "", [](double v) { return std::sinh(v); }, any);
   unary("Tan", 7, "", [](double v) { return std::tan(v); }, any);
   unary("Mish", 18, "", [](double v) { return v * std::tanh(std::log1p(std::exp(v))); }, any);
   unary("Softsign", 1, "", [](double v) { return v / (1 + std::abs(v)); }, any);
   unary(
-      "Selu", 6, "", [](double v) { return 1.0507009873554805 * (v > 0 ? v : 1.6732632423543772 * std::expm1(v)); },
+      "Selu", 6, "",
+      [](double v) {
+        return 1.0507009873554805 * (v > 0 ? v : 1.6732632423543772 * std::expm1(v));
+      },
       any);
   unary(
       "Selu", 6, FloatAttribute("alpha", 3) + FloatAttribute("gamma", 2),
@@ -518,7 +653,8 @@ std::vector<Case> ComposedCases() {
     return [=](double v) { return v < -lambda ? v + bias : v > lambda ? v - bias : 0; };
   };
   unary("Shrink", 9, "", shrink(0.5, 0), any);
-  unary("Shrink", 9, FloatAttribute("lambd", 0.25) + FloatAttribute("bias", 0.125), shrink(0.25, 0.125), any);
+  unary("Shrink", 9, FloatAttribute("lambd", 0.25) + FloatAttribute("bias", 0.125),
+        shrink(0.25, 0.125), any);
   unary("Shrink", 9, "", shrink(0.5, 0), Floats({2}, {-0.75f, 0.75f}));
   // At the threshold itself nothing is left: x > alpha, |x| > lambd.
   const Tensor edge = Floats({3}, {-1, 0.5f, 1});
@@ -527,37 +663,42 @@ std::vector<Case> ComposedCases() {
   unary(
       "ThresholdedRelu", 10, FloatAttribute("alpha", 0.4), [](double v) { return v > 0.5 ? v : 0; },
       Floats({3}, {-1, 0.25f, 3}));
-  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor special = Floats({4}, {-inf, 1, inf, nan});
-  const auto one = [&](const std::string& op_type, int opset, const std::string& text, const std::string& more,
-                       const Tensor& x, Shape shape, std::vector<double> expected) {
+  const auto one = [&](const std::string& op_type, int opset, const std::string& text,
+                       const std::string& more, const Tensor& x, Shape shape,
+                       std::vector<double> expected) {
     cases.push_back({op_type, opset, text, more, x, std::move(shape), std::move(expected)});
   };
   one("IsInf", 10, "", "", special, {4}, {1, 0, 1, 0});
   one("IsInf", 10, "", IntAttribute("detect_negative", 0), special, {4}, {0, 0, 1, 0});
   one("IsInf", 20, "", IntAttribute("detect_positive", 0), special, {4}, {1, 0, 0, 0});
-  one("IsInf", 20, "", IntAttribute("detect_positive", 0) + IntAttribute("detect_negative", 0), special, {4},
-      {0, 0, 0, 0});
+  one("IsInf", 20, "", IntAttribute("detect_positive", 0) + IntAttribute("detect_negative", 0),
+      special, {4}, {0, 0, 0, 0});
   one("IsNaN", 9, "", "", special, {4}, {0, 0, 0, 1});
 
   const Tensor rows = Floats({2, 3}, {3, -1, -1, 0, 4, 4});
   one("ArgMin", 11, "", IntAttribute("axis", 1) + IntAttribute("keepdims", 0), rows, {2}, {1, 0});
   one("ArgMin", 1, "", "", rows, {1, 3}, {1, 0, 0});
-  one("ArgMin", 12, "", IntAttribute("axis", 1) + IntAttribute("select_last_index", 1), rows, {2, 1}, {2, 0});
+  one("ArgMin", 12, "", IntAttribute("axis", 1) + IntAttribute("select_last_index", 1), rows,
+      {2, 1}, {2, 0});
   one("Hardmax", 13, "", "", rows, {2, 3}, {1, 0, 0, 0, 1, 0});
   one("Hardmax", 13, "", IntAttribute("axis", 0), rows, {2, 3}, {1, 0, 0, 0, 1, 1});
   one("Hardmax", 11, "", "", rows, {2, 3}, {1, 0, 0, 0, 1, 0});
-  one("CastLike", 15, IntsText("like", {0}, kInt32Type), Operands({"like"}), Floats({2}, {1.75f, -1.75f}), {2},
-      {1, -1});
+  one("CastLike", 15, IntsText("like", {0}, kInt32Type), Operands({"like"}),
+      Floats({2}, {1.75f, -1.75f}), {2}, {1, -1});
   one("EyeLike", 9, "", "", rows, {2, 3}, {1, 0, 0, 0, 1, 0});
-  one("EyeLike", 9, "", IntAttribute("k", 1) + IntAttribute("dtype", kInt64Type), rows, {2, 3}, {0, 1, 0, 0, 0, 1});
+  one("EyeLike", 9, "", IntAttribute("k", 1) + IntAttribute("dtype", kInt64Type), rows, {2, 3},
+      {0, 1, 0, 0, 0, 1});
   one("EyeLike", 9, "", IntAttribute("k", -1), rows, {2, 3}, {0, 0, 0, 1, 0, 0});
   const Tensor square = Ramp({3, 3}, 1, 1);
   one("Trilu", 14, "", "", square, {3, 3}, {1, 2, 3, 0, 5, 6, 0, 0, 9});
   one("Trilu", 14, "", IntAttribute("upper", 0), square, {3, 3}, {1, 0, 0, 4, 5, 0, 7, 8, 9});
   const std::string by_one = "initializer { name: 'k' data_type: 7 int64_data: 1 } ";
   one("Trilu", 14, by_one, Operands({"k"}), square, {3, 3}, {0, 2, 3, 0, 0, 6, 0, 0, 0});
-  one("Trilu", 14, by_one, Operands({"k"}) + IntAttribute("upper", 0), square, {3, 3}, {1, 2, 0, 4, 5, 6, 7, 8, 9});
+  one("Trilu", 14, by_one, Operands({"k"}) + IntAttribute("upper", 0), square, {3, 3},
+      {1, 2, 0, 4, 5, 6, 7, 8, 9});
 
   // x / (1 + 1e-4 / 3 * sum)^0.75, and with every attribute; squares of channels 1, 4, 9.
   const Tensor channels = Floats({1, 3, 1}, {1, 2, 3});
@@ -568,18 +709,21 @@ std::vector<Case> ComposedCases() {
       {lrn(1, 5, 0.9, 0.75, 1, 3), lrn(2, 14, 0.9, 0.75, 1, 3), lrn(3, 13, 0.9, 0.75, 1, 3)});
   // Of an even size the greater half lies behind.
   one("LRN", 13, "",
-      IntAttribute("size", 2) + FloatAttribute("alpha", 0.5) + FloatAttribute("beta", 0.5) + FloatAttribute("bias", 2),
-      channels, {1, 3, 1}, {lrn(1, 5, 0.5, 0.5, 2, 2), lrn(2, 13, 0.5, 0.5, 2, 2), lrn(3, 9, 0.5, 0.5, 2, 2)});
+      IntAttribute("size", 2) + FloatAttribute("alpha", 0.5) + FloatAttribute("beta", 0.5) +
+          FloatAttribute("bias", 2),
+      channels, {1, 3, 1},
+      {lrn(1, 5, 0.5, 0.5, 2, 2), lrn(2, 13, 0.5, 0.5, 2, 2), lrn(3, 9, 0.5, 0.5, 2, 2)});
   // Mean and deviation over batch and places: of 1, 3, 5, 7 they are 4 and sqrt(5).
   const double deviation = std::sqrt(5.0);
   one("MeanVarianceNormalization", 13, "", "", Floats({2, 1, 1, 2}, {1, 3, 5, 7}), {2, 1, 1, 2},
       {-3 / deviation, -1 / deviation, 1 / deviation, 3 / deviation});
-  one("MeanVarianceNormalization", 9, "", IntsAttribute("axes", {3}), Floats({2, 1, 1, 2}, {1, 3, 5, 9}), {2, 1, 1, 2},
-      {-1, 1, -1, 1});
+  one("MeanVarianceNormalization", 9, "", IntsAttribute("axes", {3}),
+      Floats({2, 1, 1, 2}, {1, 3, 5, 9}), {2, 1, 1, 2}, {-1, 1, -1, 1});
 
   // Reductions of rows 3, -1, -1 and 0, 4, 4.
   const std::string axis_1 = IntsAttribute("axes", {1}) + IntAttribute("keepdims", 0);
-  const std::string axes_text = IntsText("axes", {1}), axes_1 = Operands({"axes"}) + IntAttribute("keepdims", 0);
+  const std::string axes_text = IntsText("axes", {1}),
+                    axes_1 = Operands({"axes"}) + IntAttribute("keepdims", 0);
   struct Reduction {
     const char* op_type;
     Tensor x;
@@ -594,7 +738,10 @@ std::vector<Case> ComposedCases() {
         Reduction{"ReduceL2", rows, {std::sqrt(11.0), std::sqrt(32.0)}, std::sqrt(43.0)},
         Reduction{"ReduceSumSquare", rows, {11, 32}, 43},
         Reduction{"ReduceLogSum", some, {std::log(6.0), std::log(15.0)}, std::log(21.0)},
-        Reduction{"ReduceLogSumExp", some, {std::log(row_0), std::log(row_1)}, std::log(row_0 + row_1)}}) {
+        Reduction{"ReduceLogSumExp",
+                  some,
+                  {std::log(row_0), std::log(row_1)},
+                  std::log(row_0 + row_1)}}) {
     one(r.op_type, 1, "", axis_1, r.x, {2}, r.by_row);
     one(r.op_type, 17, "", IntsAttribute("axes", {-1}), r.x, {2, 1}, r.by_row);
     one(r.op_type, 18, axes_text, axes_1, r.x, {2}, r.by_row);
@@ -616,15 +763,17 @@ std::vector<Case> CurrentCases() {
   unary("HardSwish", 14, "", [](double v) { return v * std::clamp(v / 6 + 0.5, 0.0, 1.0); });
   unary("Erf", 13, "", [](double v) { return std::erf(v); });
   unary("Gelu", 20, "", [](double v) { return v / 2 * (1 + std::erf(v / std::sqrt(2.0))); });
-  unary("Gelu", 20, TextAttribute("approximate", "tanh"),
-        [](double v) { return v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))); });
+  unary("Gelu", 20, TextAttribute("approximate", "tanh"), [](double v) {
+    return v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)));
+  });
   unary("Softplus", 1, "", [](double v) { return std::log1p(std::exp(v)); });
   unary("Sin", 7, "", [](double v) { return std::sin(v); });
   unary("Cos", 7, "", [](double v) { return std::cos(v); });
   unary("Sign", 13, "", [](double v) { return v > 0 ? 1 : v < 0 ? -1 : 0; });
   unary("Identity", 13, "", [](double v) { return v; });
-  const auto one = [&](const std::string& op_type, int opset, const std::string& text, const std::string& more,
-                       const Tensor& x, Shape shape, std::vector<double> expected) {
+  const auto one = [&](const std::string& op_type, int opset, const std::string& text,
+                       const std::string& more, const Tensor& x, Shape shape,
+                       std::vector<double> expected) {
     cases.push_back({op_type, opset, text, more, x, std::move(shape), std::move(expected)});
   };
   const std::string bounds = FloatsText("b", {3}, {1, 2, 3});
@@ -637,39 +786,47 @@ std::vector<Case> CurrentCases() {
   one("Flatten", 13, "", IntAttribute("axis", 0), Ramp({2, 2}), {1, 4}, {0, 1, 2, 3});
   one("Flatten", 11, "", IntAttribute("axis", -1), Ramp({2, 1, 2}), {2, 2}, {0, 1, 2, 3});
   one("Shape", 13, "", "", Ramp({2, 3}), {2}, {2, 3});
-  one("Shape", 15, "", IntAttribute("start", 1) + IntAttribute("end", -1), Ramp({2, 3, 4}), {1}, {3});
+  one("Shape", 15, "", IntAttribute("start", 1) + IntAttribute("end", -1), Ramp({2, 3, 4}), {1},
+      {3});
   // Depth is block rows, block columns, channels (DCR), or channels first (CRD, from opset 11 on).
   const Tensor depth = Ramp({1, 8, 1, 1});
-  one("DepthToSpace", 1, "", IntAttribute("blocksize", 2), depth, {1, 2, 2, 2}, {0, 2, 4, 6, 1, 3, 5, 7});
-  one("DepthToSpace", 11, "", IntAttribute("blocksize", 2) + TextAttribute("mode", "CRD"), depth, {1, 2, 2, 2},
-      {0, 1, 2, 3, 4, 5, 6, 7});
+  one("DepthToSpace", 1, "", IntAttribute("blocksize", 2), depth, {1, 2, 2, 2},
+      {0, 2, 4, 6, 1, 3, 5, 7});
+  one("DepthToSpace", 11, "", IntAttribute("blocksize", 2) + TextAttribute("mode", "CRD"), depth,
+      {1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7});
   // Full result 1, 10, 102, 20, 203, 30, 300, less one place at its begin, or at its end.
-  const std::string taps = FloatsText("w", {1, 1, 3}, {1, 10, 100}), by_two = IntsAttribute("strides", {2});
+  const std::string taps = FloatsText("w", {1, 1, 3}, {1, 10, 100}),
+                    by_two = IntsAttribute("strides", {2});
   const Tensor three = Floats({1, 1, 3}, {1, 2, 3});
-  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + IntsAttribute("pads", {1, 0}), three, {1, 1, 6},
-      {10, 102, 20, 203, 30, 300});
-  one("ConvTranspose", 1, taps, "input: 'w' " + by_two + IntsAttribute("pads", {0, 1}), three, {1, 1, 6},
-      {1, 10, 102, 20, 203, 30});
-  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + IntsAttribute("output_padding", {1}), three, {1, 1, 8},
-      {1, 10, 102, 20, 203, 30, 300, 0});
-  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + TextAttribute("auto_pad", "SAME_UPPER"), three, {1, 1, 6},
-      {1, 10, 102, 20, 203, 30});
-  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + TextAttribute("auto_pad", "SAME_LOWER"), three, {1, 1, 6},
-      {10, 102, 20, 203, 30, 300});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + IntsAttribute("pads", {1, 0}), three,
+      {1, 1, 6}, {10, 102, 20, 203, 30, 300});
+  one("ConvTranspose", 1, taps, "input: 'w' " + by_two + IntsAttribute("pads", {0, 1}), three,
+      {1, 1, 6}, {1, 10, 102, 20, 203, 30});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + IntsAttribute("output_padding", {1}),
+      three, {1, 1, 8}, {1, 10, 102, 20, 203, 30, 300, 0});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + TextAttribute("auto_pad", "SAME_UPPER"),
+      three, {1, 1, 6}, {1, 10, 102, 20, 203, 30});
+  one("ConvTranspose", 11, taps, "input: 'w' " + by_two + TextAttribute("auto_pad", "SAME_LOWER"),
+      three, {1, 1, 6}, {10, 102, 20, 203, 30, 300});
   // Steps of 2 from -1 on, and a window of 3 over 4 places: what is left over, and with ceil_mode one window more.
   const Tensor row = Floats({1, 1, 5}, {1, 2, 3, 4, 5});
   const std::string window = IntsAttribute("kernel_shape", {3}) + IntsAttribute("strides", {2});
   one("AveragePool", 7, "", window + IntsAttribute("pads", {1, 1}), row, {1, 1, 3}, {1.5, 3, 4.5});
-  one("AveragePool", 7, "", window + IntsAttribute("pads", {1, 1}) + IntAttribute("count_include_pad", 1), row,
-      {1, 1, 3}, {1, 3, 3});
-  one("MaxPool", 12, "", IntsAttribute("kernel_shape", {2}) + IntsAttribute("strides", {2}), row, {1, 1, 2}, {2, 4});
+  one("AveragePool", 7, "",
+      window + IntsAttribute("pads", {1, 1}) + IntAttribute("count_include_pad", 1), row, {1, 1, 3},
+      {1, 3, 3});
+  one("MaxPool", 12, "", IntsAttribute("kernel_shape", {2}) + IntsAttribute("strides", {2}), row,
+      {1, 1, 2}, {2, 4});
   one("MaxPool", 10, "",
-      IntsAttribute("kernel_shape", {2}) + IntsAttribute("strides", {2}) + IntAttribute("ceil_mode", 1), row, {1, 1, 3},
-      {2, 4, 5});
-  one("MaxPool", 10, "", IntsAttribute("kernel_shape", {2}) + IntsAttribute("dilations", {3}), row, {1, 1, 2}, {4, 5});
+      IntsAttribute("kernel_shape", {2}) + IntsAttribute("strides", {2}) +
+          IntAttribute("ceil_mode", 1),
+      row, {1, 1, 3}, {2, 4, 5});
+  one("MaxPool", 10, "", IntsAttribute("kernel_shape", {2}) + IntsAttribute("dilations", {3}), row,
+      {1, 1, 2}, {4, 5});
   // Codes of u8 less the zero points 1 and 2; weights 1 and 3.
   const Tensor codes = Tensor::Of<uint8_t>({1, 1, 3}, {2, 4, 6});
-  const std::string weights = "initializer { name: 'w' data_type: 2 dims: [1, 1, 2] int32_data: [3, 5] } ";
+  const std::string weights =
+      "initializer { name: 'w' data_type: 2 dims: [1, 1, 2] int32_data: [3, 5] } ";
   const std::string zeros =
       "initializer { name: 'xz' data_type: 2 int32_data: 1 } "
       "initializer { name: 'wz' data_type: 2 int32_data: 2 } ";
@@ -677,9 +834,10 @@ std::vector<Case> CurrentCases() {
       {1 * 1 + 3 * 3, 3 * 1 + 5 * 3});
   // The same with scales 1/2 and 1/4 of operands and 1/8 of the result, whose zero point is 7: 10 and 18 codes.
   const std::string scales = FloatsText("xs", {}, {0.5}) + FloatsText("ws", {}, {0.25}) +
-                             FloatsText("ys", {}, {0.125}) + "initializer { name: 'yz' data_type: 2 int32_data: 7 } ";
-  one("QLinearConv", 10, weights + zeros + scales, Operands({"xs", "xz", "w", "ws", "wz", "ys", "yz"}), codes,
-      {1, 1, 2}, {7 + 10, 7 + 18});
+                             FloatsText("ys", {}, {0.125}) +
+                             "initializer { name: 'yz' data_type: 2 int32_data: 7 } ";
+  one("QLinearConv", 10, weights + zeros + scales,
+      Operands({"xs", "xz", "w", "ws", "wz", "ys", "yz"}), codes, {1, 1, 2}, {7 + 10, 7 + 18});
   // Range -1 to 2 in 255 steps: zero is code 85, 1 is 85 more.
   one("DynamicQuantizeLinear", 11, "", "", Floats({4}, {-1, 0, 1, 2}), {4}, {0, 85, 170, 255});
   return cases;
@@ -692,8 +850,9 @@ double Logistic(double v) { return 1 / (1 + std::exp(-v)); }
 std::vector<Case> RecurrentCases() {
   const std::vector<float> steps = {0.5, -1};
   std::vector<Case> cases;
-  const auto add = [&](const std::string& op_type, int opset, const std::vector<float>& w, const std::vector<float>& r,
-                       const std::string& text, const std::string& more, const std::vector<double>& expected) {
+  const auto add = [&](const std::string& op_type, int opset, const std::vector<float>& w,
+                       const std::vector<float>& r, const std::string& text,
+                       const std::string& more, const std::vector<double>& expected) {
     const auto gates = static_cast<int64_t>(w.size());
     cases.push_back({op_type,
                      opset,
@@ -724,7 +883,8 @@ std::vector<Case> RecurrentCases() {
   states.clear();
   state = 0;
   for (const float x : steps) {
-    const double i = Logistic(x + 2 * state), o = Logistic(-x + 3 * state), f = Logistic(3 * x + state);
+    const double i = Logistic(x + 2 * state), o = Logistic(-x + 3 * state),
+                 f = Logistic(3 * x + state);
     cell = f * cell + i * std::tanh(2 * x - state);
     states.push_back(state = o * std::tanh(cell));
   }
@@ -735,7 +895,13 @@ std::vector<Case> RecurrentCases() {
 // Operators that took another form, or another name.
 std::vector<Case> IndexCases() {
   return {{"TopK", 1, "", IntAttribute("k", 2), Floats({1, 4}, {3, 7, 1, 5}), {1, 2}, {7, 5}},
-          {"TopK", 9, "", IntAttribute("k", 1) + IntAttribute("axis", 0), Floats({2, 2}, {3, 7, 4, 5}), {1, 2}, {4, 7}},
+          {"TopK",
+           9,
+           "",
+           IntAttribute("k", 1) + IntAttribute("axis", 0),
+           Floats({2, 2}, {3, 7, 4, 5}),
+           {1, 2},
+           {4, 7}},
           {"Scatter",
            9,
            IntsText("at", {2, 0}) + FloatsText("updates", {2}, {20, 10}),
@@ -747,9 +913,10 @@ std::vector<Case> IndexCases() {
 
 std::vector<Case> AllCases() {
   std::vector<Case> all;
-  for (const auto& cases : {UnaryCases(), VariadicCases(), BroadcastCases(), SlopeCases(), NormalisationCases(),
-                            MovingCases(), SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases(),
-                            CurrentCases(), RecurrentCases(), IndexCases()}) {
+  for (const auto& cases :
+       {UnaryCases(), VariadicCases(), BroadcastCases(), SlopeCases(), NormalisationCases(),
+        MovingCases(), SoftmaxCases(), ResizeCases(), UpsampleCases(), ComposedCases(),
+        CurrentCases(), RecurrentCases(), IndexCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
@@ -763,7 +930,8 @@ TEST_P(OnnxVariant, GivesTheValuesOfTheStandard) {
   EXPECT_EQ(y.shape(), c.shape) << y.shape().ToString();
   ASSERT_EQ(y.size(), static_cast<int64_t>(c.expected.size()));
   for (size_t i = 0; i < c.expected.size(); ++i) {
-    EXPECT_NEAR(y.ValueAt(static_cast<int64_t>(i)), c.expected[i], 1e-5 * std::max(1.0, std::abs(c.expected[i])))
+    EXPECT_NEAR(y.ValueAt(static_cast<int64_t>(i)), c.expected[i],
+                1e-5 * std::max(1.0, std::abs(c.expected[i])))
         << "element " << i;
   }
 }
@@ -775,9 +943,10 @@ INSTANTIATE_TEST_SUITE_P(Rows, OnnxVariant, testing::ValuesIn(AllCases()), [](co
 // Split has several results: sizes as an attribute, as an operand, by the number of results, by an attribute.
 TEST(OnnxVariants, SplitOfEveryOpset) {
   const auto run = [](int opset, const std::string& text, const std::string& more) {
-    return OutputOf(Import(opset, InputText("x", {"5"}) + text + "node { op_type: 'Split' input: 'x' " + more +
-                                      "output: 'a' output: 'y' } output { name: 'y' }"),
-                    {Ramp({5})});
+    return OutputOf(
+        Import(opset, InputText("x", {"5"}) + text + "node { op_type: 'Split' input: 'x' " + more +
+                          "output: 'a' output: 'y' } output { name: 'y' }"),
+        {Ramp({5})});
   };
   EXPECT_EQ(run(2, "", IntsAttribute("split", {1, 4})), Floats({4}, {1, 2, 3, 4}));
   EXPECT_EQ(run(12, "", IntsAttribute("split", {3, 2})), Floats({2}, {3, 4}));
@@ -793,11 +962,13 @@ TEST(OnnxVariants, SplitOfEveryOpset) {
 
 // Every row has a case at an opset that it covers.
 TEST(OnnxVariants, EveryRowHasACase) {
-  std::set<std::pair<std::string, int>> covered = {{"Split", 2}, {"Split", 12}, {"Split", 13}, {"Split", 17}};
+  std::set<std::pair<std::string, int>> covered = {
+      {"Split", 2}, {"Split", 12}, {"Split", 13}, {"Split", 17}};
   for (const Case& c : AllCases()) covered.emplace(c.op_type, c.opset);
   const auto has = [&](const std::string& op_type, int first, int last) {
-    return std::any_of(covered.begin(), covered.end(),
-                       [&](const auto& at) { return at.first == op_type && at.second >= first && at.second <= last; });
+    return std::any_of(covered.begin(), covered.end(), [&](const auto& at) {
+      return at.first == op_type && at.second >= first && at.second <= last;
+    });
   };
 #define KILN_ONNX_UPGRADE(name, first, last, function) \
   EXPECT_TRUE(has(#name, first, last)) << #name << " of opset " << (first) << " to " << (last);

@@ -13,7 +13,9 @@ namespace {
 
 using testing::HasSubstr;
 
-StatusOr<Graph> Parse(const std::string& body) { return ParseGraph("graph \"net\" {\n" + body + "\n}", "net.kir"); }
+StatusOr<Graph> Parse(const std::string& body) {
+  return ParseGraph("graph \"net\" {\n" + body + "\n}", "net.kir");
+}
 
 template <typename T>
 std::vector<T> ValuesOf(const DataSet& set) {
@@ -129,8 +131,9 @@ TEST(RandomSamples, BytesAtTheBudget) {
   output %z)");
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_TRUE(RandomSamples(*graph, 12, 192).ok());
-  EXPECT_THAT(MessageOf(RandomSamples(*graph, 12, 191).status()),
-              HasSubstr("--random: 12 samples of z i64 1 are too large; at most 191 bytes are made"));
+  EXPECT_THAT(
+      MessageOf(RandomSamples(*graph, 12, 191).status()),
+      HasSubstr("--random: 12 samples of z i64 1 are too large; at most 191 bytes are made"));
   EXPECT_THAT(MessageOf(RandomSamples(*graph, budgets::kRandomBytes / 8 + 1).status()),
               HasSubstr("at most 4294967296 bytes are made"));
 }

@@ -7,7 +7,9 @@
 namespace kiln::hardware {
 namespace {
 
-double Energy(std::string_view a, std::string_view b) { return MultiplyEnergy(*FindFormat(a), *FindFormat(b)); }
+double Energy(std::string_view a, std::string_view b) {
+  return MultiplyEnergy(*FindFormat(a), *FindFormat(b));
+}
 
 TEST(Energy, MeetsTheFiguresItIsFrom) {
   EXPECT_NEAR(Energy("int8", "int8"), 0.2, 0.01);
@@ -69,7 +71,8 @@ TEST(Energy, MultiplicationsByHand) {
   EXPECT_DOUBLE_EQ(Energy("int8", "bf16"), 0.0031 * 8 * 8 + 0.05 * 16);
   EXPECT_DOUBLE_EQ(Energy("fp32", "fp32"), 0.0031 * 24 * 24 + 0.05 * 32);
   EXPECT_DOUBLE_EQ(Energy("posit8_1", "posit8_1"), 0.0031 * 5 * 5 + 0.05 * 8);
-  EXPECT_DOUBLE_EQ(Energy("nf4", "int8"), 0.0031 * 11 * 8);  // a codebook of up to 11 bits, without exponents
+  EXPECT_DOUBLE_EQ(Energy("nf4", "int8"),
+                   0.0031 * 11 * 8);  // a codebook of up to 11 bits, without exponents
 }
 
 // The straight lines through 8 and 32 bits (integers), 16 and 32 bits (floats); floats below 8 bits as of 8.
@@ -89,7 +92,8 @@ TEST(Energy, MemoriesByHand) {
   constexpr int64_t kKibibyte = 1024 * 8;
   EXPECT_NEAR(64 * MemoryEnergyPerBit(2 * kKibibyte), 5, 1e-9);
   EXPECT_NEAR(64 * MemoryEnergyPerBit(32 * kKibibyte + 1), 20, 1e-3);
-  EXPECT_NEAR(64 * MemoryEnergyPerBit(32768 * kKibibyte), 500, 1e-6);  // 32 times the size, 5 times the energy
+  EXPECT_NEAR(64 * MemoryEnergyPerBit(32768 * kKibibyte), 500,
+              1e-6);  // 32 times the size, 5 times the energy
   EXPECT_EQ(kOuterMemoryEnergyPerByte, 162.5);
 }
 

@@ -22,7 +22,8 @@ Process Produce(Simulator& sim, Queue<int>& out, std::vector<int64_t> busy, int6
   }
 }
 
-Process Consume(Simulator& sim, Queue<int>& in, std::vector<int64_t> busy, std::vector<int64_t>& popped) {
+Process Consume(Simulator& sim, Queue<int>& in, std::vector<int64_t> busy,
+                std::vector<int64_t>& popped) {
   for (size_t i = 0; i < busy.size(); ++i) {
     const int item = co_await in.Pop();
     EXPECT_EQ(item, static_cast<int>(i));
@@ -170,7 +171,8 @@ TEST(EventKernel, TheEndOfACycleComesBehindAllOfIt) {
   sim.Spawn("a", LogAt(sim, 1, log));
   sim.Spawn("b", LogAt(sim, 3, log));
   EXPECT_FALSE(sim.Run(8));
-  EXPECT_EQ(log, (std::vector<std::string>{"end of 0", "in 1", "end of 2", "in 3", "in 3", "end of 3", "in 5"}));
+  EXPECT_EQ(log, (std::vector<std::string>{"end of 0", "in 1", "end of 2", "in 3", "in 3",
+                                           "end of 3", "in 5"}));
   EXPECT_EQ(sim.now(), 5);
   EXPECT_TRUE(sim.Run(9));
   EXPECT_EQ(log.back(), "end of 9");

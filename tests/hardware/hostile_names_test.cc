@@ -69,19 +69,21 @@ TEST(ToolNames, PlainPaths) {
 
 TEST(ToolNames, Identifiers) {
   for (const char* name : {"a", "_", "kiln_fifo", "A9"}) EXPECT_TRUE(IsIdentifier(name)) << name;
-  for (const char* name : {"", "9a", "a-b", "a b", "a;b", "\\a", "a$b", "ä"}) EXPECT_FALSE(IsIdentifier(name)) << name;
+  for (const char* name : {"", "9a", "a-b", "a b", "a;b", "\\a", "a$b", "ä"})
+    EXPECT_FALSE(IsIdentifier(name)) << name;
   EXPECT_EQ(PlainName("a;b !touch"), "a_b__touch");
   EXPECT_EQ(PlainName(std::string(1000, 'x')).size(), 64u);
 }
 
 TEST(ToolNames, PathsOfWorkFolders) {
   EXPECT_TRUE(CheckToolPath("/tmp/kiln-synth.a1B2/x_y=1,2+3@4~5/\xc3\xa4", "").ok());
-  for (const char* path :
-       {"/a b", "/a;b", "/a&b", "/$(b)", "/`b`", "/a\nb", "/a\"b", "/a'b", "/[b]", "/{b}", "/#", "/a*"}) {
+  for (const char* path : {"/a b", "/a;b", "/a&b", "/$(b)", "/`b`", "/a\nb", "/a\"b", "/a'b",
+                           "/[b]", "/{b}", "/#", "/a*"}) {
     EXPECT_FALSE(CheckToolPath(path, "").ok()) << path;
   }
   EXPECT_EQ(MessageOf(CheckToolPath("/a b", "TMPDIR")),
-            "/a b: TMPDIR: the tools take no path with a blank in it; name a folder whose path has letters, digits and "
+            "/a b: TMPDIR: the tools take no path with a blank in it; name a folder whose path has "
+            "letters, digits and "
             "any of / _ - . + , = @ ~ only");
 }
 
@@ -102,11 +104,13 @@ TEST(FileList, HasLimits) {
   };
   EXPECT_EQ(std::ssize(*list(budgets::kListedFiles - 1)), budgets::kListedFiles - 1);
   EXPECT_EQ(std::ssize(*list(budgets::kListedFiles)), budgets::kListedFiles);
-  EXPECT_THAT(MessageOf(list(budgets::kListedFiles + 1).status()), HasSubstr("line 10001: names too many files"));
+  EXPECT_THAT(MessageOf(list(budgets::kListedFiles + 1).status()),
+              HasSubstr("line 10001: names too many files"));
   std::string comment = "a\n#" + std::string(budgets::kFileListBytes - 3, 'x');
   EXPECT_TRUE(ParseFileList(comment, "filelist.f").ok());
   comment += 'x';
-  EXPECT_THAT(MessageOf(ParseFileList(comment, "filelist.f").status()), HasSubstr("has 1048577 bytes"));
+  EXPECT_THAT(MessageOf(ParseFileList(comment, "filelist.f").status()),
+              HasSubstr("has 1048577 bytes"));
   const auto last = ParseFileList("a.sv\n\nb.sv", "filelist.f");
   ASSERT_TRUE(last.ok());
   EXPECT_EQ((*last)[1].path, "b.sv");
@@ -153,17 +157,21 @@ TEST_F(HostileFolder, ListsNameNoFilesBehindLinks) {
     Write("design/filelist.f", line + "\n");
     return SourcesOfFolder(Folder("design"), "top").status();
   };
-  EXPECT_THAT(MessageOf(sources("file.sv")), HasSubstr("filelist.f: line 1: 'file.sv' is a link that leads out of"));
-  EXPECT_THAT(MessageOf(sources("up/outside.sv")), HasSubstr("is a link that leads out of the folder"));
+  EXPECT_THAT(MessageOf(sources("file.sv")),
+              HasSubstr("filelist.f: line 1: 'file.sv' is a link that leads out of"));
+  EXPECT_THAT(MessageOf(sources("up/outside.sv")),
+              HasSubstr("is a link that leads out of the folder"));
   EXPECT_THAT(MessageOf(sources("broken.sv")), HasSubstr("is not there"));
   EXPECT_TRUE(sources("same/inside.sv").ok());
 }
 
 // A folder of any name, with a module of any name, is synthesised; what they say is not done.
 TEST_F(HostileFolder, SynthesisTakesAnyFolderAndModule) {
-  if (!RunProgram({"which", "yosys"}, Folder("which.log")).ok()) GTEST_SKIP() << "yosys is not installed";
+  if (!RunProgram({"which", "yosys"}, Folder("which.log")).ok())
+    GTEST_SKIP() << "yosys is not installed";
   if (!fs::exists(DefaultLiberty())) GTEST_SKIP() << DefaultLiberty() << " is not installed";
-  const fs::path design = Folder("R&D (1);touch marker $(touch marker2) `touch marker3` \"q\" 'r'\n!touch marker4");
+  const fs::path design =
+      Folder("R&D (1);touch marker $(touch marker2) `touch marker3` \"q\" 'r'\n!touch marker4");
   fs::create_directories(design);
   ASSERT_TRUE(WriteFile(design / "filelist.f", "top.sv\n").ok());
   ASSERT_TRUE(WriteFile(design / "top.sv",
@@ -199,8 +207,10 @@ TEST_F(HostileFolder, LibrariesHaveNoTclInTheirNames) {
         "library (l) {\n  cell (\"x[exec touch marker]\") {\n    area : 1;\n"
         "    pin (A) { direction : input; capacitance : 1; }\n"
         "    pin (Y) { direction : output; function : \"!A\"; }\n  }\n"
-        "  cell (DFF) {\n    area : 1;\n    ff (IQ, IQN) { clocked_on : \"C\"; next_state : \"D\"; }\n"
-        "    pin (C) { direction : input; capacitance : 1; }\n    pin (D) { direction : input; capacitance : 1; }\n"
+        "  cell (DFF) {\n    area : 1;\n    ff (IQ, IQN) { clocked_on : \"C\"; next_state : \"D\"; "
+        "}\n"
+        "    pin (C) { direction : input; capacitance : 1; }\n    pin (D) { direction : input; "
+        "capacitance : 1; }\n"
         "    pin (Q) { direction : output; function : \"IQ\"; }\n  }\n}\n");
   Write("filelist.f", "top.sv\n");
   Write("top.sv", "module top (input logic a, output logic b);\n  assign b = a;\nendmodule\n");
@@ -216,22 +226,25 @@ TEST_F(HostileFolder, LibrariesHaveNoTclInTheirNames) {
 
 // Functions of C that a source imports would run in Yosys.
 TEST(SynthesisFlow, SourcesCallNoFunctionsOfC) {
-  EXPECT_EQ(ReadCommands({"a.sv", "b.sv"}), "read_verilog -nodpi -sv a.sv\nread_verilog -nodpi -sv b.sv\n");
+  EXPECT_EQ(ReadCommands({"a.sv", "b.sv"}),
+            "read_verilog -nodpi -sv a.sv\nread_verilog -nodpi -sv b.sv\n");
 }
 
 // `kiln synth` and `make synth` come from one place; neither shares resources by SAT.
 TEST(SynthesisFlow, EmittedScriptsRunTheSamePasses) {
   const auto passes = [](const std::string& commands) {  // from operators to gates
-    const size_t begin = commands.find("opt_expr\nopt_clean\nwreduce"), end = commands.find("-noshare");
+    const size_t begin = commands.find("opt_expr\nopt_clean\nwreduce"),
+                 end = commands.find("-noshare");
     EXPECT_NE(begin, std::string::npos);
     EXPECT_NE(end, std::string::npos);
     return commands.substr(begin, commands.find("synth", begin) - begin);
   };
   const std::string emitted = ProjectScript({"rtl/kiln_ram_1w.sv", "top.sv"}, "top");
   EXPECT_EQ(passes(emitted), passes(CellCommands({"cells.lib", "ports.constr", 10}, false)));
-  EXPECT_THAT(emitted,
-              HasSubstr(ElaborateCommands(
-                  {.files = {"rtl/kiln_ram_1w.sv", "top.sv"}, .folders = {}, .parameters = {}, .top = "top"})));
+  EXPECT_THAT(emitted, HasSubstr(ElaborateCommands({.files = {"rtl/kiln_ram_1w.sv", "top.sv"},
+                                                    .folders = {},
+                                                    .parameters = {},
+                                                    .top = "top"})));
   EXPECT_THAT(emitted, HasSubstr("\nblackbox *kiln_ram_1w*\n"));
   EXPECT_THAT(ProjectScript({"top.sv"}, "top"), Not(HasSubstr("blackbox")));
 }
@@ -240,12 +253,15 @@ RtlProject Fifo() {
   RtlProject project;
   project.top = "top";
   project.top_text =
-      "module top (input logic clock, reset, push, pop, input logic [3:0] a, output logic [3:0] b,\n"
+      "module top (input logic clock, reset, push, pop, input logic [3:0] a, output logic [3:0] "
+      "b,\n"
       "            output logic empty, full);\n"
       "  logic [3:0] words[4];\n  logic [1:0] head, tail;\n"
       "  always_ff @(posedge clock) begin\n    if (push) words[tail] <= a;\n"
-      "    head <= reset ? 2'd0 : head + {1'b0, pop};\n    tail <= reset ? 2'd0 : tail + {1'b0, push};\n  end\n"
-      "  assign b = words[head];\n  assign empty = head == tail;\n  assign full = tail + 2'd1 == head;\nendmodule\n";
+      "    head <= reset ? 2'd0 : head + {1'b0, pop};\n    tail <= reset ? 2'd0 : tail + {1'b0, "
+      "push};\n  end\n"
+      "  assign b = words[head];\n  assign empty = head == tail;\n  assign full = tail + 2'd1 == "
+      "head;\nendmodule\n";
   project.testbench = {"kiln_axi_lite.h"};
   project.others = {{"memory.hex", "of top"}};
   return project;
@@ -253,12 +269,15 @@ RtlProject Fifo() {
 
 // No blanks, which make takes for the end of a name; everything else.
 TEST_F(HostileFolder, EmittedDesignsAreSynthesisedInAnyFolder) {
-  if (!RunProgram({"which", "yosys"}, Folder("which.log")).ok()) GTEST_SKIP() << "yosys is not installed";
-  const fs::path design = Folder("R&D;touch${IFS}marker;$(touch${IFS}marker2)`touch${IFS}marker3`'\"#(x)");
+  if (!RunProgram({"which", "yosys"}, Folder("which.log")).ok())
+    GTEST_SKIP() << "yosys is not installed";
+  const fs::path design =
+      Folder("R&D;touch${IFS}marker;$(touch${IFS}marker2)`touch${IFS}marker3`'\"#(x)");
   const Status written = WriteRtlProject(Fifo(), design);
   ASSERT_TRUE(written.ok()) << written;
   const auto synthesise = [&](const fs::path& folder) {
-    const Status made = RunProgram({"make", "-s", "-C", folder.string(), "synth"}, Folder("make.log"));
+    const Status made =
+        RunProgram({"make", "-s", "-C", folder.string(), "synth"}, Folder("make.log"));
     EXPECT_TRUE(made.ok()) << made;
     return ReadFile(folder / "build" / "synth.txt").value_or("");
   };
@@ -293,7 +312,8 @@ TEST_F(HostileFolder, EmissionsLeaveWhatIsBehindLinks) {
   const fs::path design = Folder("design");
   const auto outside = [this] {
     return *ReadFile(Folder("outside/kept.sv")) + *ReadFile(Folder("outside/file")) +
-           std::to_string(std::distance(fs::directory_iterator(Folder("outside")), fs::directory_iterator()));
+           std::to_string(
+               std::distance(fs::directory_iterator(Folder("outside")), fs::directory_iterator()));
   };
   const std::string before = outside();
   // emitted.txt says that files behind a linked folder are Kiln's.
@@ -307,9 +327,10 @@ TEST_F(HostileFolder, EmissionsLeaveWhatIsBehindLinks) {
     fs::remove_all(design / name);
     fs::create_directory_symlink(Folder("outside"), design / name);
     const Status status = WriteRtlProject(Fifo(), design);
-    EXPECT_EQ(MessageOf(status), (design / name).string() +
-                                     ": is a link, and nothing is written through links; remove it or name a new "
-                                     "folder");
+    EXPECT_EQ(MessageOf(status),
+              (design / name).string() +
+                  ": is a link, and nothing is written through links; remove it or name a new "
+                  "folder");
     EXPECT_EQ(outside(), before) << name;
     fs::remove(design / name);
   }
@@ -328,13 +349,15 @@ TEST_F(HostileFolder, EmissionsLeaveWhatIsBehindLinks) {
   fs::create_symlink(Folder("outside/file"), design / "kernels.txt");
   EXPECT_FALSE(AddToRtlProject(design, "kernels.txt", "x").ok());
   // Verilator and make write below build/.
-  for (const char* name : {"build/build.log", "build/simulate", "build/model", "build/model_trace", "build/more/x"}) {
+  for (const char* name :
+       {"build/build.log", "build/simulate", "build/model", "build/model_trace", "build/more/x"}) {
     fs::create_directories((design / name).parent_path());
     for (const char* target : {"outside/new", "outside"}) {
       fs::create_symlink(Folder(target), design / name);
-      EXPECT_EQ(MessageOf(BuildSimulation(design).status()),
-                (design / name).string() +
-                    ": is a link, and nothing is written through links; remove it or name a new folder");
+      EXPECT_EQ(
+          MessageOf(BuildSimulation(design).status()),
+          (design / name).string() +
+              ": is a link, and nothing is written through links; remove it or name a new folder");
       EXPECT_EQ(outside(), before) << name;
       fs::remove(design / name);
     }
@@ -348,7 +371,8 @@ TEST_F(HostileFolder, EmissionsLeaveWhatIsBehindLinks) {
 // Opening a FIFO to write would wait for a reader.
 TEST_F(HostileFolder, EmissionsWriteToFilesAlone) {
   const fs::path design = Folder("design");
-  for (const char* name : {"Makefile", "memory.hex", "emitted.txt", "synth.ys", "rtl/kiln_fifo.sv"}) {
+  for (const char* name :
+       {"Makefile", "memory.hex", "emitted.txt", "synth.ys", "rtl/kiln_fifo.sv"}) {
     fs::remove_all(design);
     RtlProject project = Fifo();
     project.top_text += "// kiln_fifo\nmodule used;\n  kiln_fifo unit ();\nendmodule\n";
@@ -361,10 +385,12 @@ TEST_F(HostileFolder, EmissionsWriteToFilesAlone) {
   fs::remove_all(design);
   ASSERT_TRUE(WriteRtlProject(Fifo(), design).ok());
   ASSERT_EQ(::mkfifo((design / "kernels.txt").c_str(), 0600), 0);
-  EXPECT_THAT(MessageOf(AddToRtlProject(design, "kernels.txt", "x")), HasSubstr("is not a regular file"));
+  EXPECT_THAT(MessageOf(AddToRtlProject(design, "kernels.txt", "x")),
+              HasSubstr("is not a regular file"));
   fs::create_directories(design / "build");
   ASSERT_EQ(::mkfifo((design / "build/build.log").c_str(), 0600), 0);
-  EXPECT_THAT(MessageOf(BuildSimulation(design).status()), HasSubstr("build.log: is not a regular file"));
+  EXPECT_THAT(MessageOf(BuildSimulation(design).status()),
+              HasSubstr("build.log: is not a regular file"));
 }
 
 // A folder as an earlier synthesis leaves it, but for one thing in it that tools would write through or wait for.
@@ -380,12 +406,13 @@ TEST_F(HostileFolder, SynthesisWorksInItsFolderAlone) {
   Write("top.sv", "module top (input logic a, output logic b);\n  assign b = a;\nendmodule\n");
   const auto sources = SourcesOfFolder(folder_.path(), "top");
   ASSERT_TRUE(sources.ok()) << sources.status();
-  for (const char* name :
-       {"cells.lib", "netlist.v", "elaborated.il", "elaborate.ys", "parts/top.il", "parts/top.log", "parts/sources"}) {
+  for (const char* name : {"cells.lib", "netlist.v", "elaborated.il", "elaborate.ys",
+                           "parts/top.il", "parts/top.log", "parts/sources"}) {
     for (const char* target : {"outside", "absent"}) {
       fs::create_symlink(Folder(target), work / name);
       const std::string refusal =
-          (work / name).string() + ": is a link, and nothing is written through links; remove it or name a new folder";
+          (work / name).string() +
+          ": is a link, and nothing is written through links; remove it or name a new folder";
       EXPECT_EQ(MessageOf(CheckSynthesisFolder(work)), refusal);
       EXPECT_EQ(MessageOf(Synthesise(*sources, {}, work).status()), refusal);
       fs::remove(work / name);

@@ -62,12 +62,17 @@ TEST(Liberty, CellsHaveAreaKindAndLoad) {
 }
 
 TEST(Liberty, FaultsNameFileAndLine) {
-  const auto fault = [](const std::string& text) { return MessageOf(ParseLiberty(text, "x.lib").status()); };
+  const auto fault = [](const std::string& text) {
+    return MessageOf(ParseLiberty(text, "x.lib").status());
+  };
   EXPECT_THAT(fault(""), HasSubstr("x.lib: line 1: is no Liberty file"));
   EXPECT_THAT(fault("module a; endmodule"), HasSubstr("is no Liberty file"));
-  EXPECT_THAT(fault("library (a) {\n cell (b) {\n area : 1;\n"), HasSubstr("line 4: ends inside a group"));
-  EXPECT_THAT(fault("library (a) {\n area 7 }"), HasSubstr("line 2: ':' or '(' expected after a name"));
-  EXPECT_THAT(fault("library (a) { cell (b) { area : 1; } }"), HasSubstr("no cell that is a flip-flop"));
+  EXPECT_THAT(fault("library (a) {\n cell (b) {\n area : 1;\n"),
+              HasSubstr("line 4: ends inside a group"));
+  EXPECT_THAT(fault("library (a) {\n area 7 }"),
+              HasSubstr("line 2: ':' or '(' expected after a name"));
+  EXPECT_THAT(fault("library (a) { cell (b) { area : 1; } }"),
+              HasSubstr("no cell that is a flip-flop"));
 }
 
 // Whatever a file is cut down to, there is an answer.
@@ -95,16 +100,20 @@ TEST(Liberty, DepthAtTheBudget) {
     return library.ok() ? "no error" : MessageOf(library.status());
   };
   EXPECT_EQ(nested(budgets::kLibertyDepth), "no error");
-  EXPECT_THAT(nested(budgets::kLibertyDepth + 1), HasSubstr(": groups are nested too deeply; at most 64 levels"));
+  EXPECT_THAT(nested(budgets::kLibertyDepth + 1),
+              HasSubstr(": groups are nested too deeply; at most 64 levels"));
 }
 
 // Inverters are sorted by area, which NaN does not bear.
 TEST(Liberty, NumbersAreFinite) {
   for (const char* area : {"nan", "inf", "-1", "many", "\"\"", "1x"}) {
-    const std::string text = "library (a) {\n cell (b) {\n area : " + std::string(area) + ";\n ff (Q, N) {} } }";
-    EXPECT_THAT(MessageOf(ParseLiberty(text, "x.lib").status()), HasSubstr("x.lib: line 3: area '")) << area;
+    const std::string text =
+        "library (a) {\n cell (b) {\n area : " + std::string(area) + ";\n ff (Q, N) {} } }";
+    EXPECT_THAT(MessageOf(ParseLiberty(text, "x.lib").status()), HasSubstr("x.lib: line 3: area '"))
+        << area;
   }
-  const std::string pin = "library (a) {\n cell (b) {\n pin (c) { capacitance : nan; } ff (Q, N) {} } }";
+  const std::string pin =
+      "library (a) {\n cell (b) {\n pin (c) { capacitance : nan; } ff (Q, N) {} } }";
   EXPECT_THAT(MessageOf(ParseLiberty(pin, "x.lib").status()),
               HasSubstr("x.lib: line 3: capacitance 'nan' is not a number of 0 or more"));
 }

@@ -96,7 +96,8 @@ TEST(NetlistStatistics, ReadsModulesRoundTheTree) {
 }
 
 TEST(NetlistStatistics, OtherTextIsAnError) {
-  for (const char* text : {"", "{}", "ERROR: no such file", "{\"modules\": 3}", "{\"modules\": {\"a\": 1}}"}) {
+  for (const char* text :
+       {"", "{}", "ERROR: no such file", "{\"modules\": 3}", "{\"modules\": {\"a\": 1}}"}) {
     EXPECT_FALSE(ParseStatistics(text).ok()) << text;
   }
 }
@@ -110,10 +111,10 @@ TEST(NetlistStatistics, NamesOfTheSource) {
 }
 
 TEST(NetlistStatistics, ModulesThatKeepState) {
-  EXPECT_THAT(
-      SequentialModules(Statistics()),
-      ElementsAre("$paramod$1a0ce33222496f0c1b911406370ee1598d475037\\kiln_element",
-                  "$paramod\\kiln_element\\ROWS=s32'00000000000000000000000000000010", "array", "kiln_memory", "top"));
+  EXPECT_THAT(SequentialModules(Statistics()),
+              ElementsAre("$paramod$1a0ce33222496f0c1b911406370ee1598d475037\\kiln_element",
+                          "$paramod\\kiln_element\\ROWS=s32'00000000000000000000000000000010",
+                          "array", "kiln_memory", "top"));
 }
 
 // The wrapper is passed over; modules of one name are one unit.
@@ -152,8 +153,10 @@ TEST(NetlistStatistics, AnUnknownCellIsAnError) {
 }
 
 // Sums over the hierarchy recurse and multiply: what they cannot take is refused where it is read.
-std::string ModuleText(const std::string& name, const std::string& cells, const std::string& bits = "0") {
-  return "\"" + name + "\": {\n\"num_memory_bits\": " + bits + ",\n\"num_cells_by_type\": {\n" + cells + "\n}\n}";
+std::string ModuleText(const std::string& name, const std::string& cells,
+                       const std::string& bits = "0") {
+  return "\"" + name + "\": {\n\"num_memory_bits\": " + bits + ",\n\"num_cells_by_type\": {\n" +
+         cells + "\n}\n}";
 }
 std::string ErrorOf(const std::string& modules) {
   const auto statistics = ParseStatistics("{\n\"modules\": {\n" + modules + "\n}\n}");
@@ -164,14 +167,16 @@ TEST(NetlistStatistics, CountsAreWholeNumbers) {
   for (const char* count : {"-1", "1.5", "\"3\"", "9007199254740992", "1e30"}) {
     EXPECT_EQ(ErrorOf(ModuleText("a", "\"NAND\": " + std::string(count))),
               "Yosys' statistics have a 'NAND' that is not a count");
-    EXPECT_EQ(ErrorOf(ModuleText("a", "", count)), "Yosys' statistics have a 'num_memory_bits' that is not a count");
+    EXPECT_EQ(ErrorOf(ModuleText("a", "", count)),
+              "Yosys' statistics have a 'num_memory_bits' that is not a count");
   }
   EXPECT_EQ(ErrorOf("\"a\": {\n\"num_cells_by_type\": \"x\"\n}"),
             "Yosys' statistics of the module a have cells that are not an object");
 }
 
 TEST(NetlistStatistics, AModuleInsideItselfIsAnError) {
-  EXPECT_EQ(ErrorOf(ModuleText("a", "\"a\": 1")), "Yosys' statistics have the module a inside itself");
+  EXPECT_EQ(ErrorOf(ModuleText("a", "\"a\": 1")),
+            "Yosys' statistics have the module a inside itself");
   EXPECT_EQ(ErrorOf(ModuleText("a", "\"b\": 1") + ",\n" + ModuleText("b", "\"a\": 1")),
             "Yosys' statistics have the module a inside itself");
 }
@@ -181,9 +186,12 @@ TEST(NetlistStatistics, DepthAtTheBudget) {
     const auto chain = [&](int64_t levels) {
       std::string modules;
       for (int64_t i = 0; i < levels; ++i) {
-        const auto name = [&](int64_t level) { return fmt::format("m{:05}", leaves_first ? levels - level : level); };
+        const auto name = [&](int64_t level) {
+          return fmt::format("m{:05}", leaves_first ? levels - level : level);
+        };
         modules += (i > 0 ? ",\n" : "") +
-                   ModuleText(name(i), i + 1 < levels ? fmt::format("\"{}\": 1", name(i + 1)) : "\"NAND\": 1");
+                   ModuleText(name(i), i + 1 < levels ? fmt::format("\"{}\": 1", name(i + 1))
+                                                      : "\"NAND\": 1");
       }
       return ErrorOf(modules);
     };

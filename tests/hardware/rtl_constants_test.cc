@@ -28,7 +28,8 @@ uint64_t Field(const std::string& descriptor, int high, int low) {
   uint64_t value = 0;
   for (int bit = high - 3; bit >= low; bit -= 4) {
     const auto place = static_cast<size_t>(bit / 4);
-    const std::string digit = place < digits.size() ? digits.substr(digits.size() - 1 - place, 1) : "0";
+    const std::string digit =
+        place < digits.size() ? digits.substr(digits.size() - 1 - place, 1) : "0";
     value = (value << 4) | std::stoul(digit, nullptr, 16);
   }
   return value;
@@ -54,7 +55,9 @@ TEST(RtlSpline, PackageOfTablesIsUpToDate) {
 TEST(RtlSpline, TablesStandWhereThePackageSays) {
   const SplineTables& tables = DefaultSplineTables();
   const std::string literal = SplineParameters(tables);
-  const auto word = [&](int bit) { return std::bit_cast<float>(static_cast<uint32_t>(Field(literal, bit + 31, bit))); };
+  const auto word = [&](int bit) {
+    return std::bit_cast<float>(static_cast<uint32_t>(Field(literal, bit + 31, bit)));
+  };
   const Spline& erf = tables[SplineId::kErf];
   constexpr int kRow = (5 * 8 + 3) * 128;  // segment 3 of spline 5
   EXPECT_EQ(word(kRow), erf.c0[3]);

@@ -50,8 +50,9 @@ TEST_F(RtlProjectFolder, KeepsNothingOfAnEarlierDesign) {
   Write(ProjectOf("second_top", "kiln_pulse_delay", "memory.bin"));
   for (const char* file : {"first_top.sv", "rtl/kiln_fifo.sv", "memory.hex", "kernels.txt"})
     EXPECT_FALSE(Has(file)) << file;
-  for (const char* file : {"second_top.sv", "rtl/kiln_pulse_delay.sv", "memory.bin", "testbench/kiln_axi_lite.h",
-                           "Makefile", "notes.txt", "build/simulate"}) {
+  for (const char* file :
+       {"second_top.sv", "rtl/kiln_pulse_delay.sv", "memory.bin", "testbench/kiln_axi_lite.h",
+        "Makefile", "notes.txt", "build/simulate"}) {
     EXPECT_TRUE(Has(file)) << file;
   }
 }
@@ -62,9 +63,9 @@ TEST_F(RtlProjectFolder, RemovesNothingElse) {
   const fs::path victim = folder_.path() / "victim";
   ASSERT_TRUE(WriteFile(victim, "somebody's").ok());
   fs::create_directories(Design() / "pictures");
-  ASSERT_TRUE(
-      WriteFile(Design() / "emitted.txt", "../victim\nrtl/../../victim\n" + victim.string() + "\npictures\nabsent\n\n")
-          .ok());
+  ASSERT_TRUE(WriteFile(Design() / "emitted.txt", "../victim\nrtl/../../victim\n" +
+                                                      victim.string() + "\npictures\nabsent\n\n")
+                  .ok());
   Write(ProjectOf("second_top", "kiln_pulse_delay", "memory.bin"));
   EXPECT_TRUE(fs::exists(victim));
   EXPECT_TRUE(Has("pictures"));
@@ -98,14 +99,17 @@ TEST_F(RtlProjectFolder, ThePackagesOfTheLibraryAreAListOfFiles) {
   for (const char* name : {"kiln_a_pkg", "kiln_b_pkg", "kiln_c"}) {
     ASSERT_TRUE(WriteFile(folder_.path() / "parts" / (std::string(name) + ".sv"), "").ok());
   }
-  const auto ordered =
-      needed("# packages\n\nparts/kiln_b_pkg.sv\nparts/kiln_none_pkg.sv\n// more\nparts/kiln_a_pkg.sv\r\n");
+  const auto ordered = needed(
+      "# packages\n\nparts/kiln_b_pkg.sv\nparts/kiln_none_pkg.sv\n// "
+      "more\nparts/kiln_a_pkg.sv\r\n");
   ASSERT_TRUE(ordered.ok()) << ordered.status();
-  EXPECT_THAT(*ordered, testing::ElementsAre("parts/kiln_b_pkg.sv", "parts/kiln_a_pkg.sv", "parts/kiln_c.sv"));
+  EXPECT_THAT(*ordered, testing::ElementsAre("parts/kiln_b_pkg.sv", "parts/kiln_a_pkg.sv",
+                                             "parts/kiln_c.sv"));
   EXPECT_THAT(MessageOf(needed("../kiln_a_pkg.sv\n").status()), HasSubstr("packages.f: line 1: "));
   const std::string comment = "a\n#" + std::string(budgets::kFileListBytes - 3, 'x');
   EXPECT_TRUE(needed(comment).ok());
-  EXPECT_THAT(MessageOf(needed(comment + 'x').status()), HasSubstr("packages.f: 1048577 bytes are too many"));
+  EXPECT_THAT(MessageOf(needed(comment + 'x').status()),
+              HasSubstr("packages.f: 1048577 bytes are too many"));
 }
 
 // Builds with a Verilator that only counts how often it runs and leaves a program that says what it was made of.
@@ -153,13 +157,15 @@ TEST_F(SimulationFolder, RunsNothingThatAnotherLeftThere) {
   const auto plant = [&](const fs::path& name, const std::string& text) {
     ASSERT_TRUE(WriteFile(Design() / name, text).ok());
     fs::permissions(Design() / name, fs::perms::owner_all);
-    fs::last_write_time(Design() / name, fs::file_time_type::clock::now() + std::chrono::hours(1000));
+    fs::last_write_time(Design() / name,
+                        fs::file_time_type::clock::now() + std::chrono::hours(1000));
   };
   const std::string hostile = "#!/bin/sh\ntouch " + marker + "\necho hostile\n";
-  for (const char* program : {"build/simulate", "build/simulate_trace", "build/model/Vtop"}) plant(program, hostile);
+  for (const char* program : {"build/simulate", "build/simulate_trace", "build/model/Vtop"})
+    plant(program, hostile);
   for (const char* makefile : {"GNUmakefile", "makefile", "build/model/Vtop.mk"}) {
-    plant(makefile,
-          "all build/simulate build/simulate_trace Vtop:\n\ttouch " + marker + "\n$(shell touch " + marker + ")\n");
+    plant(makefile, "all build/simulate build/simulate_trace Vtop:\n\ttouch " + marker +
+                        "\n$(shell touch " + marker + ")\n");
   }
   // make takes what follows a semicolon in the names of a wildcard for a command.
   plant("x;touch ${KILN_TEST_MARKER};.h", "");
@@ -174,7 +180,8 @@ TEST_F(SimulationFolder, RunsNothingThatAnotherLeftThere) {
   const std::string files = ReadFile(Design() / "build/model/files").value_or("");
   EXPECT_THAT(files, testing::AllOf(HasSubstr("./memory.h\n"), HasSubstr("./rtl/kiln_fifo.sv\n"),
                                     HasSubstr("./testbench/kiln_axi_lite.h\n")));
-  EXPECT_THAT(files, testing::Not(testing::AnyOf(HasSubstr("vector"), HasSubstr("verilated"), HasSubstr("make\n"))));
+  EXPECT_THAT(files, testing::Not(testing::AnyOf(HasSubstr("vector"), HasSubstr("verilated"),
+                                                 HasSubstr("make\n"))));
   // Everything else in the folder is as it was.
   EXPECT_TRUE(Has("GNUmakefile"));
 }
@@ -195,7 +202,9 @@ TEST_F(SimulationFolder, IsBuiltAnewWhereItIsNotOfTheseFiles) {
   EXPECT_EQ(Prints(), "genuine\n");
   EXPECT_EQ(NumberOfRuns(), 3);
   // make in the folder finds it up to date.
-  ASSERT_TRUE(RunProgram({"make", "-C", Design().string(), "build/simulate"}, folder_.path() / "make.log").ok());
+  ASSERT_TRUE(
+      RunProgram({"make", "-C", Design().string(), "build/simulate"}, folder_.path() / "make.log")
+          .ok());
   EXPECT_EQ(NumberOfRuns(), 3);
 }
 
@@ -206,12 +215,14 @@ TEST_F(RtlProjectFolder, IsADesignsOrOneOfDesigns) {
   EXPECT_TRUE(CheckRtlFolders(folder_.path()).ok());  // holds `design` alone
   EXPECT_FALSE(CheckRtlFolder(folder_.path()).ok());
   ASSERT_TRUE(WriteFile(folder_.path() / "letter.txt", "somebody's").ok());
-  EXPECT_THAT(MessageOf(CheckRtlFolders(folder_.path())), HasSubstr("holds files that are not of an earlier emission"));
+  EXPECT_THAT(MessageOf(CheckRtlFolders(folder_.path())),
+              HasSubstr("holds files that are not of an earlier emission"));
 }
 
 TEST(VerilogText, FindsModulesByName) {
   const std::string text = WithoutComments(
-      "// module none;\n/* module no; */ module one #(parameter int A = 1) ();\n  two #(.B(A)) x ();\nendmodule\n"
+      "// module none;\n/* module no; */ module one #(parameter int A = 1) ();\n  two #(.B(A)) x "
+      "();\nendmodule\n"
       "module two #(parameter B = 2);\nendmodule");
   EXPECT_EQ(ModuleIn(text, "none"), std::nullopt);
   EXPECT_EQ(ModuleIn(text, "no"), std::nullopt);

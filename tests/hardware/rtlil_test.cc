@@ -69,25 +69,30 @@ TEST(Rtlil, SaysNothingOfTheSource) {
   const auto same = [](const std::string& module) { return module; };
   const std::string half = ToRtlil(design->at(kHalf), "other", same);
   EXPECT_EQ(half, ToRtlil(other->at(kHalf), "other", same));
-  EXPECT_EQ(half,
-            "attribute \\keep 1\nmodule \\other\n  wire $1\n  wire input 1 \\a\n  wire output 2 \\y\n  wire \\input\n"
-            "  cell $not $2\n    parameter \\A_SIGNED 0\n    connect \\A \\a\n    connect \\Y $1\n  end\n"
-            "  connect \\y $1\nend\n");
+  EXPECT_EQ(
+      half,
+      "attribute \\keep 1\nmodule \\other\n  wire $1\n  wire input 1 \\a\n  wire output 2 \\y\n  "
+      "wire \\input\n"
+      "  cell $not $2\n    parameter \\A_SIGNED 0\n    connect \\A \\a\n    connect \\Y $1\n  end\n"
+      "  connect \\y $1\nend\n");
 }
 
 TEST(Rtlil, InstancesAreRenamed) {
   const auto design = ParseRtlil(Text("7"));
   ASSERT_TRUE(design.ok());
-  const std::string whole = ToRtlil(design->at("whole"), "whole", [](const std::string&) { return "a_half"; });
+  const std::string whole =
+      ToRtlil(design->at("whole"), "whole", [](const std::string&) { return "a_half"; });
   EXPECT_THAT(whole, HasSubstr("  cell \\a_half \\left\n    connect \\a \\clock [0]\n"));
-  EXPECT_THAT(whole, HasSubstr("  cell \\absent $1\n    parameter \\TEXT \"a $blank in \\\" it\"\n"));
+  EXPECT_THAT(whole,
+              HasSubstr("  cell \\absent $1\n    parameter \\TEXT \"a $blank in \\\" it\"\n"));
   EXPECT_THAT(whole, HasSubstr("  cell \\a_half \\right\n    connect \\a { \\clock [1] }\n"));
   EXPECT_THAT(whole, Not(HasSubstr("top")));
 }
 
 TEST(Rtlil, MemoriesAreNamedInStrings) {
   const auto design = ParseRtlil(
-      "module \\x\n  memory width 8 size 2 $auto$rom.cc:1:Make\\y$7\n  memory width 8 size 2 \\words\n"
+      "module \\x\n  memory width 8 size 2 $auto$rom.cc:1:Make\\y$7\n  memory width 8 size 2 "
+      "\\words\n"
       "  cell $memrd $auto$8\n    parameter \\MEMID \"$auto$rom.cc:1:Make\\\\y$7\"\n  end\n"
       "  cell $memrd $auto$9\n    parameter \\MEMID \"\\\\words\"\n  end\nend\n");
   ASSERT_TRUE(design.ok()) << design.status();
@@ -100,7 +105,8 @@ TEST(Rtlil, MemoriesAreNamedInStrings) {
 // What no memory's name is made of stays as it is, however often it is written and read.
 TEST(Rtlil, StringsThatNameNoMemoryStay) {
   for (const std::string string : {R"("$a b")", R"("$a\\b)", R"("$a" "$b")", R"("$)"}) {
-    const std::string text = "module \\m\n  cell $memrd \\c\n    parameter \\MEMID " + string + "\n  end\nend\n";
+    const std::string text =
+        "module \\m\n  cell $memrd \\c\n    parameter \\MEMID " + string + "\n  end\nend\n";
     const auto design = ParseRtlil(text);
     ASSERT_TRUE(design.ok()) << design.status();
     EXPECT_EQ(ToRtlil(design->at("m"), "m", [](const std::string& name) { return name; }), text);
@@ -110,14 +116,15 @@ TEST(Rtlil, StringsThatNameNoMemoryStay) {
 TEST(Rtlil, ABlackBoxHasPortsAlone) {
   const auto design = ParseRtlil(Text("7"));
   ASSERT_TRUE(design.ok());
-  EXPECT_EQ(BlackBox(design->at(kHalf), "half$1", "a"),
-            "attribute \\blackbox 1\nattribute \\keep 1\nmodule \\half$1\n  attribute \\clkbuf_sink 1\n"
-            "  wire input 1 \\a\n  wire output 2 \\y\nend\n");
+  EXPECT_EQ(
+      BlackBox(design->at(kHalf), "half$1", "a"),
+      "attribute \\blackbox 1\nattribute \\keep 1\nmodule \\half$1\n  attribute \\clkbuf_sink 1\n"
+      "  wire input 1 \\a\n  wire output 2 \\y\nend\n");
 }
 
 TEST(Rtlil, WhatIsNone) {
-  for (const char* text :
-       {"", "# nothing\n", "wire \\x\n", "module \\x\n  wire \\a\n", "module \\x\n  process $1\n  end\nend\n"}) {
+  for (const char* text : {"", "# nothing\n", "wire \\x\n", "module \\x\n  wire \\a\n",
+                           "module \\x\n  process $1\n  end\nend\n"}) {
     EXPECT_FALSE(ParseRtlil(text).ok()) << text;
   }
 }
@@ -129,17 +136,19 @@ TEST(Rtlil, NamesAreHeldTo) {
   EXPECT_FALSE(ParseRtlil("module \\a\n  cell b \\c\n  end\nend\n").ok());
   EXPECT_FALSE(ParseRtlil("module \\a\nend\nmodule \\a\nend\n").ok());
   // Escaped names of the source are other names than those that Yosys makes up.
-  const auto design = ParseRtlil("module \\$a\nend\nmodule $a\n  cell \\$a \\x\n  end\n  cell $a \\y\n  end\nend\n");
+  const auto design = ParseRtlil(
+      "module \\$a\nend\nmodule $a\n  cell \\$a \\x\n  end\n  cell $a \\y\n  end\nend\n");
   ASSERT_TRUE(design.ok()) << design.status();
   ASSERT_EQ(design->size(), 2u);
-  const std::string text = ToRtlil(design->at("$a"), "$a", [](const std::string& name) { return name; });
+  const std::string text =
+      ToRtlil(design->at("$a"), "$a", [](const std::string& name) { return name; });
   EXPECT_EQ(text, "module $a\n  cell \\$a \\x\n  end\n  cell $a \\y\n  end\nend\n");
 }
 
 // Words without what should follow them.
 TEST(Rtlil, LinesThatEndTooSoonDoNotCrash) {
-  for (const char* word :
-       {"attribute", "cell", "wire", "memory", "connect", "parameter", "parameter \\MEMID \"", "end"}) {
+  for (const char* word : {"attribute", "cell", "wire", "memory", "connect", "parameter",
+                           "parameter \\MEMID \"", "end"}) {
     for (const std::string indent : {"", "  ", "    "}) {
       (void)ParseRtlil("module \\a\n" + indent + word + "\nend\n");
       (void)ParseRtlil(indent + word);

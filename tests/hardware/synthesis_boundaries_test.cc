@@ -12,7 +12,9 @@ using testing::UnorderedElementsAre;
 
 // A combinational module of so many gates, in words of 1 bit.
 ModuleStatistics Logic(int64_t gates) { return {.memory_bits = 0, .cells = {{"$and_1", gates}}}; }
-ModuleStatistics Holding(std::map<std::string, int64_t> parts) { return {.memory_bits = 0, .cells = std::move(parts)}; }
+ModuleStatistics Holding(std::map<std::string, int64_t> parts) {
+  return {.memory_bits = 0, .cells = std::move(parts)};
+}
 
 TEST(GateEstimate, GrowsWithTheOperatorAndItsWidth) {
   EXPECT_EQ(GateEstimate("$and_8"), 8);
@@ -29,10 +31,11 @@ TEST(GateEstimate, GrowsWithTheOperatorAndItsWidth) {
 }
 
 TEST(Boundaries, LargeCopiesAreMappedOnce) {
-  const NetlistStatistics statistics = {{"top", Holding({{"$dff_8", 1}, {"often", 3}, {"once", 1}, {"small", 3}})},
-                                        {"often", Logic(kCopiedGates)},
-                                        {"once", Logic(kCopiedGates)},
-                                        {"small", Logic(kCopiedGates / 2)}};
+  const NetlistStatistics statistics = {
+      {"top", Holding({{"$dff_8", 1}, {"often", 3}, {"once", 1}, {"small", 3}})},
+      {"often", Logic(kCopiedGates)},
+      {"once", Logic(kCopiedGates)},
+      {"small", Logic(kCopiedGates / 2)}};
   const Boundaries found = FindBoundaries(statistics, "top");
   EXPECT_THAT(found.kept, UnorderedElementsAre("top", "often"));
   EXPECT_THAT(found.large, IsEmpty());
@@ -57,7 +60,8 @@ TEST(Boundaries, LargeIsArithmeticThatBecomesPartIncluded) {
   NetlistStatistics statistics = {
       {"top", Holding({{"half", 1}, {"$and_1", kLargeGates}, {"kept", 1}})},
       {"half", Holding({{"$add_1", adders}})},
-      {"kept", Holding({{"$dff_1", 1}, {"$mux_1", 100 * kLargeGates}})}};  // large, but no arithmetic
+      {"kept",
+       Holding({{"$dff_1", 1}, {"$mux_1", 100 * kLargeGates}})}};  // large, but no arithmetic
   const Boundaries found = FindBoundaries(statistics, "top");
   EXPECT_THAT(found.kept, UnorderedElementsAre("top", "kept"));
   EXPECT_THAT(found.large, ElementsAre("top"));
@@ -70,10 +74,11 @@ TEST(Boundaries, LargeIsArithmeticThatBecomesPartIncluded) {
 }
 
 TEST(Boundaries, TablesRememberNothing) {
-  const NetlistStatistics statistics = {{"top", Holding({{"table", 1}, {"memory", 1}, {"often", 3}})},
-                                        {"table", {.memory_bits = 64, .cells = {{"$memrd", 1}, {"$meminit_v2", 1}}}},
-                                        {"memory", {.memory_bits = 64, .cells = {{"$memrd", 1}, {"$memwr_v2", 1}}}},
-                                        {"often", Logic(2 * kDoubtfulGates)}};
+  const NetlistStatistics statistics = {
+      {"top", Holding({{"table", 1}, {"memory", 1}, {"often", 3}})},
+      {"table", {.memory_bits = 64, .cells = {{"$memrd", 1}, {"$meminit_v2", 1}}}},
+      {"memory", {.memory_bits = 64, .cells = {{"$memrd", 1}, {"$memwr_v2", 1}}}},
+      {"often", Logic(2 * kDoubtfulGates)}};
   const Boundaries found = FindBoundaries(statistics, "top");
   EXPECT_THAT(found.kept, UnorderedElementsAre("top", "table", "memory", "often"));
   EXPECT_THAT(found.stateless, UnorderedElementsAre("table", "often"));

@@ -45,7 +45,8 @@ TEST(SynthesisInstances, HaveTheBitsOfTheirInputs) {
 }
 
 TEST(SynthesisInstances, FewConstantsAreNotMany) {
-  MappedInstance instance{.name = "i", .module = "m", .inputs = {{"a", std::string(30, 'x')}, {"b", "0"}}};
+  MappedInstance instance{
+      .name = "i", .module = "m", .inputs = {{"a", std::string(30, 'x')}, {"b", "0"}}};
   EXPECT_FALSE(HasManyConstants(instance));
   instance.inputs["b"] = "01";
   EXPECT_TRUE(HasManyConstants(instance));
@@ -54,8 +55,9 @@ TEST(SynthesisInstances, FewConstantsAreNotMany) {
 }
 
 TEST(SynthesisInstances, WhatYosysDoesNotWriteIsAnError) {
-  for (const char* text : {"", "[]", "{}", R"({"modules": 1})", R"({"modules": {"m": {"cells": {"i": {}}}}})",
-                           R"({"modules": {"m": {"cells": {"i": {"type": "t", "connections": {"a": 1}}}}}})"}) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"modules": 1})", R"({"modules": {"m": {"cells": {"i": {}}}}})",
+        R"({"modules": {"m": {"cells": {"i": {"type": "t", "connections": {"a": 1}}}}}})"}) {
     EXPECT_FALSE(ParseInstances(text).ok()) << text;
   }
 }
@@ -69,7 +71,8 @@ constexpr const char* kNetlist =
 
 TEST(SynthesisInstances, StandInNetlists) {
   std::vector<std::string> names;
-  for (const NetlistPlace& place : PlacesOf(kNetlist, "lane$1f")) names.emplace_back(place.instance);
+  for (const NetlistPlace& place : PlacesOf(kNetlist, "lane$1f"))
+    names.emplace_back(place.instance);
   EXPECT_THAT(names, ElementsAre("g_lane[0].compute", "instance0_"));
 }
 

@@ -14,7 +14,8 @@ using testing::StartsWith;
 
 // A module of a register of `bits` and instances of others.
 std::string Module(const std::string& name, int bits, const std::vector<std::string>& instances) {
-  std::string text = fmt::format("module {}\n  wire width {} input 1 \\d\n  wire input 2 \\clock\n", name, bits);
+  std::string text =
+      fmt::format("module {}\n  wire width {} input 1 \\d\n  wire input 2 \\clock\n", name, bits);
   for (const std::string& instance : instances) {
     text += fmt::format("  cell {} $auto${}\n    connect \\d \\d\n  end\n", instance, text.size());
   }
@@ -23,11 +24,12 @@ std::string Module(const std::string& name, int bits, const std::vector<std::str
 
 // Two specialisations with one content, one with another; each has a gate that becomes part of it, and a memory.
 RtlilDesign Design() {
-  const auto design = ParseRtlil(Module("\\memory", 8, {}) + Module("\\gate", 1, {}) +
-                                 Module("$paramod$1\\word", 4, {"\\gate", "\\memory", "\\gate"}) +
-                                 Module("$paramod$2\\word", 4, {"\\gate", "\\memory", "\\gate"}) +
-                                 Module("$paramod$3\\word", 5, {"\\gate", "\\memory", "\\gate"}) +
-                                 Module("\\top", 6, {"$paramod$1\\word", "$paramod$2\\word", "$paramod$3\\word"}));
+  const auto design =
+      ParseRtlil(Module("\\memory", 8, {}) + Module("\\gate", 1, {}) +
+                 Module("$paramod$1\\word", 4, {"\\gate", "\\memory", "\\gate"}) +
+                 Module("$paramod$2\\word", 4, {"\\gate", "\\memory", "\\gate"}) +
+                 Module("$paramod$3\\word", 5, {"\\gate", "\\memory", "\\gate"}) +
+                 Module("\\top", 6, {"$paramod$1\\word", "$paramod$2\\word", "$paramod$3\\word"}));
   return *design;
 }
 Boundaries Kept() {
@@ -80,20 +82,26 @@ TEST(SynthesisParts, NamesFollowFromContents) {
 }
 
 TEST(SynthesisParts, BoundariesOfAnotherDesign) {
-  EXPECT_FALSE(CutIntoParts(Design(), {.kept = {"none", "top"}, .large = {}}, {}, "top", "clock").ok());
+  EXPECT_FALSE(
+      CutIntoParts(Design(), {.kept = {"none", "top"}, .large = {}}, {}, "top", "clock").ok());
 }
 
 TEST(SynthesisParts, ConstantsStandAroundThePart) {
   MappingPart part;
   part.name = "word$0011223344556677";
-  part.design = "module \\part\n  wire width 4 input 1 \\d\nend\nattribute \\blackbox 1\nmodule \\memory\nend\n";
-  part.ports = {"wire width 8 input 1 \\d", "wire input 2 \\e", "wire input 3 \\f", "wire width 2 output 4 \\q"};
+  part.design =
+      "module \\part\n  wire width 4 input 1 \\d\nend\nattribute \\blackbox 1\nmodule "
+      "\\memory\nend\n";
+  part.ports = {"wire width 8 input 1 \\d", "wire input 2 \\e", "wire input 3 \\f",
+                "wire width 2 output 4 \\q"};
   part.large = true;
   const MappingPart with = WithConstants(part, {{"d", "x01xx1xx"}, {"e", "1"}, {"f", "x"}});
   EXPECT_EQ(with.design,
-            "module \\whole\n  wire width 4 input 1 \\d\nend\nattribute \\blackbox 1\nmodule \\memory\nend\n"
+            "module \\whole\n  wire width 4 input 1 \\d\nend\nattribute \\blackbox 1\nmodule "
+            "\\memory\nend\n"
             "module \\part\n"
-            "  wire width 8 input 1 \\d\n  wire input 2 \\e\n  wire input 3 \\f\n  wire width 2 output 4 \\q\n"
+            "  wire width 8 input 1 \\d\n  wire input 2 \\e\n  wire input 3 \\f\n  wire width 2 "
+            "output 4 \\q\n"
             "  cell \\whole \\whole\n"
             "    connect \\d { \\d [7:7] 2'01 \\d [4:3] 1'1 \\d [1:0] }\n"
             "    connect \\e 1'1\n    connect \\f \\f\n    connect \\q \\q\n  end\nend\n");

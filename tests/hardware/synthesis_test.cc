@@ -26,8 +26,10 @@ using testing::HasSubstr;
 
 TEST(SynthesisOutput, TimingHasSlackAndEnds) {
   const auto timing = ParseTiming(
-      "Warning: time.tcl, 7 set_input_delay relative to a clock defined on the same port/pin not allowed.\n"
-      "kiln_slack -2.149417e+00\nkiln_startpoint a/_12_/Q\nkiln_net_startpoint a/valid\nkiln_endpoint sum[3]\n",
+      "Warning: time.tcl, 7 set_input_delay relative to a clock defined on the same port/pin not "
+      "allowed.\n"
+      "kiln_slack -2.149417e+00\nkiln_startpoint a/_12_/Q\nkiln_net_startpoint "
+      "a/valid\nkiln_endpoint sum[3]\n",
       10);
   ASSERT_TRUE(timing.ok()) << timing.status();
   EXPECT_DOUBLE_EQ(timing->slack_ns, -2.149417);
@@ -46,8 +48,9 @@ TEST(SynthesisOutput, TimingWithoutAPath) {
 }
 
 TEST(SynthesisOutput, TimingErrors) {
-  EXPECT_THAT(MessageOf(ParseTiming("Error: netlist.v, line 3 syntax error\nkiln_slack 1\n", 10).status()),
-              HasSubstr("sta: netlist.v, line 3 syntax error"));
+  EXPECT_THAT(
+      MessageOf(ParseTiming("Error: netlist.v, line 3 syntax error\nkiln_slack 1\n", 10).status()),
+      HasSubstr("sta: netlist.v, line 3 syntax error"));
   EXPECT_FALSE(ParseTiming("", 10).ok());
 }
 
@@ -86,9 +89,10 @@ TEST(SynthesisSources, Parameters) {
 }
 
 TEST(SynthesisSources, ParametersThatAreNone) {
-  for (const char* text : {"ROWS", "=4", "RO WS=4", "ROWS=", "ROWS=four", "ROWS=8'h2g", "ROWS=4;exec", "A=1,,B=2",
-                           "ROWS=99999999999999999999", "ROWS='h1", "ROWS=8'h", "P=quire(e4m3)", "P=quire(e4m3*)",
-                           "P=quire(e4m3*none)", "P=quire(posit16_4*fp32)"}) {
+  for (const char* text :
+       {"ROWS", "=4", "RO WS=4", "ROWS=", "ROWS=four", "ROWS=8'h2g", "ROWS=4;exec", "A=1,,B=2",
+        "ROWS=99999999999999999999", "ROWS='h1", "ROWS=8'h", "P=quire(e4m3)", "P=quire(e4m3*)",
+        "P=quire(e4m3*none)", "P=quire(posit16_4*fp32)"}) {
     EXPECT_FALSE(ParseParameters(text).ok()) << text;
   }
 }
@@ -96,8 +100,12 @@ TEST(SynthesisSources, ParametersThatAreNone) {
 class SynthesisSourcesOfFolder : public testing::Test {
  protected:
   SynthesisSourcesOfFolder() : folder_(*TemporaryFolder::Create("kiln-synthesis-test")) {}
-  void Write(const char* name, const char* text) const { ASSERT_TRUE(WriteFile(folder_.path() / name, text).ok()); }
-  StatusOr<DesignSources> Sources(const std::string& top = "") const { return SourcesOfFolder(folder_.path(), top); }
+  void Write(const char* name, const char* text) const {
+    ASSERT_TRUE(WriteFile(folder_.path() / name, text).ok());
+  }
+  StatusOr<DesignSources> Sources(const std::string& top = "") const {
+    return SourcesOfFolder(folder_.path(), top);
+  }
   TemporaryFolder folder_;
 };
 
@@ -151,7 +159,8 @@ TEST_F(SynthesisSourcesOfFolder, ResultsOfToolsHaveALimit) {
 }
 
 TEST_F(SynthesisSourcesOfFolder, LibrariesHaveALimit) {
-  if (!RunProgram({"which", "yosys"}, folder_.path() / "which.log").ok()) GTEST_SKIP() << "yosys is not installed";
+  if (!RunProgram({"which", "yosys"}, folder_.path() / "which.log").ok())
+    GTEST_SKIP() << "yosys is not installed";
   Write("filelist.f", "top.sv\n");
   Write("top.sv", "module top; endmodule\n");
   Write("cells.lib", "");
@@ -163,7 +172,8 @@ TEST_F(SynthesisSourcesOfFolder, LibrariesHaveALimit) {
     return MessageOf(Synthesise(*Sources("top"), options, folder_.path() / "work").status());
   };
   EXPECT_THAT(error(budgets::kLibertyBytes), testing::Not(HasSubstr("too many")));
-  EXPECT_THAT(error(budgets::kLibertyBytes + 1), HasSubstr("cells.lib: 536870913 bytes are too many"));
+  EXPECT_THAT(error(budgets::kLibertyBytes + 1),
+              HasSubstr("cells.lib: 536870913 bytes are too many"));
 }
 
 TEST(SynthesisSources, OfAModule) {
@@ -180,7 +190,8 @@ class Tools : public testing::Test {
   Tools() : work_(*TemporaryFolder::Create("kiln-synthesis-test")) {}
   void SetUp() override {
     for (const char* tool : {"yosys", "sta"}) {
-      if (!RunProgram({"which", tool}, work_.path() / "which.log").ok()) GTEST_SKIP() << tool << " is not installed";
+      if (!RunProgram({"which", tool}, work_.path() / "which.log").ok())
+        GTEST_SKIP() << tool << " is not installed";
     }
     if (!fs::exists(DefaultLiberty())) GTEST_SKIP() << DefaultLiberty() << " is not installed";
   }
@@ -257,9 +268,9 @@ TEST_F(Tools, MemoriesCanBeRegisters) {
 }
 
 TEST_F(Tools, CombinationalDesignsAreTimedFromPortToPort) {
-  const auto result =
-      Synthesise(Design("module top (input logic [7:0] a, b, output logic [7:0] c);\n  assign c = a + b;\nendmodule\n"),
-                 {}, work_.path());
+  const auto result = Synthesise(Design("module top (input logic [7:0] a, b, output logic [7:0] "
+                                        "c);\n  assign c = a + b;\nendmodule\n"),
+                                 {}, work_.path());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->design.resources.flip_flops, 0);
   EXPECT_THAT(result->timing->to, HasSubstr("c["));
@@ -299,7 +310,8 @@ endmodule
   alone.top = "product";
   const auto one = Synthesise(alone, options, work_.path());
   ASSERT_TRUE(one.ok()) << one.status();
-  EXPECT_NEAR(products.resources.area / 3, one->design.resources.area, 0.08 * one->design.resources.area);
+  EXPECT_NEAR(products.resources.area / 3, one->design.resources.area,
+              0.08 * one->design.resources.area);
 }
 
 // Multipliers of which most bits of a factor are 0, as a decoder with a boundary of its own hands them over: they keep
@@ -323,7 +335,8 @@ endmodule
   const auto synthesise = [&](const char* third) {
     SynthesisOptions options;
     const auto result =
-        Synthesise(Design(std::regex_replace(source, std::regex("PLACE"), third).c_str()), options, work_.path());
+        Synthesise(Design(std::regex_replace(source, std::regex("PLACE"), third).c_str()), options,
+                   work_.path());
     EXPECT_TRUE(result.ok()) << result.status();
     return *result;
   };
@@ -361,7 +374,8 @@ endmodule
 )";
 
 // Cells of the whole design by type, modules multiplied out.
-std::map<std::string, int64_t> CellsBelow(const NetlistStatistics& statistics, const std::string& module) {
+std::map<std::string, int64_t> CellsBelow(const NetlistStatistics& statistics,
+                                          const std::string& module) {
   std::map<std::string, int64_t> sum;
   for (const auto& [cell, count] : statistics.at(module).cells) {
     if (!statistics.contains(cell)) {
@@ -390,20 +404,24 @@ NetlistStatistics StatisticsOf(const fs::path& parts) {
 class Whole : public Tools {
  protected:
   // `kept`: modules that keep their boundary, as Yosys' patterns. `commands`: for kPartModule, in the work folder.
-  void ExpectTheSame(const char* source, const SynthesisOptions& options, const std::string& kept, size_t parts,
-                     const std::string& commands) {
+  void ExpectTheSame(const char* source, const SynthesisOptions& options, const std::string& kept,
+                     size_t parts, const std::string& commands) {
     const auto result = Synthesise(Design(source), options, work_.path());
     ASSERT_TRUE(result.ok()) << result.status();
     const NetlistStatistics of_parts = StatisticsOf(work_.path() / "parts");
     EXPECT_EQ(of_parts.size(), parts);
 
     const fs::path counts = work_.path() / "whole.json", script = work_.path() / "whole.ys";
-    ASSERT_TRUE(WriteFile(script, fmt::format("read_rtlil {}\nrename top {}\nsetattr -mod -set keep_hierarchy 1 {}\n{}"
-                                              "clean -purge\ntee -q -o {} stat -json\n",
-                                              (work_.path() / "elaborated.il").string(), kPartModule, kept, commands,
-                                              counts.string()))
-                    .ok());
-    const Status whole = RunProgram({"yosys", "-q", "-s", script.string()}, work_.path() / "whole.log");
+    ASSERT_TRUE(
+        WriteFile(
+            script,
+            fmt::format("read_rtlil {}\nrename top {}\nsetattr -mod -set keep_hierarchy 1 {}\n{}"
+                        "clean -purge\ntee -q -o {} stat -json\n",
+                        (work_.path() / "elaborated.il").string(), kPartModule, kept, commands,
+                        counts.string()))
+            .ok());
+    const Status whole =
+        RunProgram({"yosys", "-q", "-s", script.string()}, work_.path() / "whole.log");
     ASSERT_TRUE(whole.ok()) << whole;
     const auto statistics = ParseStatistics(*ReadFile(counts));
     ASSERT_TRUE(statistics.ok());
@@ -425,7 +443,8 @@ TEST_F(Whole, StandardCells) {
   ASSERT_TRUE(library.ok());
   const auto area = [&library](const std::map<std::string, int64_t>& cells) {
     double sum = 0;
-    for (const auto& [cell, count] : cells) sum += library->cells.at(cell).area * static_cast<double>(count);
+    for (const auto& [cell, count] : cells)
+      sum += library->cells.at(cell).area * static_cast<double>(count);
     return sum;
   };
   EXPECT_NEAR(area(of_parts_), area(of_whole_), 0.08 * area(of_whole_));
@@ -450,12 +469,14 @@ endmodule
 // OpenSTA's reader of Verilog takes no concatenations on the left of an assignment.
 TEST_F(Tools, NetlistsAssignSingleNets) {
   SynthesisOptions options;
-  const auto result = Synthesise(
-      Design("module top (input logic clock, input logic [3:0] a, output logic [3:0] b, output logic [7:0] c);\n"
-             "  logic [7:0] d;\n  assign {d[7:6], d[4:1]} = {a[1:0], 4'd0};\n"
-             "  always_ff @(posedge clock) b <= a;\n  always_ff @(posedge clock) {d[5], d[0]} <= a[3:2];\n"
-             "  assign c = d;\nendmodule\n"),
-      options, work_.path());
+  const auto result =
+      Synthesise(Design("module top (input logic clock, input logic [3:0] a, output logic [3:0] b, "
+                        "output logic [7:0] c);\n"
+                        "  logic [7:0] d;\n  assign {d[7:6], d[4:1]} = {a[1:0], 4'd0};\n"
+                        "  always_ff @(posedge clock) b <= a;\n  always_ff @(posedge clock) {d[5], "
+                        "d[0]} <= a[3:2];\n"
+                        "  assign c = d;\nendmodule\n"),
+                 options, work_.path());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_THAT(*ReadFile(work_.path() / "netlist.v"), testing::Not(HasSubstr("assign {")));
 }
@@ -470,12 +491,15 @@ TEST_F(Tools, ProductsAreNotExtendedToTheWidthOfSums) {
     return result.ok() ? result->design.resources.area : 0;
   };
   const double product = cells(
-      "module top (input logic signed [7:0] a, b, output logic signed [15:0] c);\n  assign c = a * b;\nendmodule\n");
+      "module top (input logic signed [7:0] a, b, output logic signed [15:0] c);\n  assign c = a * "
+      "b;\nendmodule\n");
   const double sum = cells(
-      "module top (input logic signed [15:0] a, input logic signed [31:0] b, output logic signed [31:0] c);\n"
+      "module top (input logic signed [15:0] a, input logic signed [31:0] b, output logic signed "
+      "[31:0] c);\n"
       "  assign c = a + b;\nendmodule\n");
   const double both = cells(
-      "module top (input logic signed [7:0] a, b, input logic signed [31:0] c, output logic signed [31:0] d);\n"
+      "module top (input logic signed [7:0] a, b, input logic signed [31:0] c, output logic signed "
+      "[31:0] d);\n"
       "  assign d = c + 32'(a * b);\nendmodule\n");
   EXPECT_LT(both, 1.1 * (product + sum));
 }
@@ -504,9 +528,10 @@ TEST_F(Tools, JobsDoNotMatter) {
 TEST_F(Tools, AModuleThatCannotBeMapped) {
   SynthesisOptions options;
   options.jobs = 4;
-  const auto result = Synthesise(Design("module top (input logic [3:0] a, b, output logic [3:0] c);\n"
-                                        "  assign c = a ** b;\nendmodule\n"),
-                                 options, work_.path());
+  const auto result =
+      Synthesise(Design("module top (input logic [3:0] a, b, output logic [3:0] c);\n"
+                        "  assign c = a ** b;\nendmodule\n"),
+                 options, work_.path());
   EXPECT_FALSE(result.ok());
 }
 
@@ -522,8 +547,9 @@ class Again : public Tools {
   void Spoil() {
     for (const auto& entry : fs::directory_iterator(work_.path() / "parts")) {
       if (entry.path().extension() != ".json") continue;
-      ASSERT_TRUE(WriteFile(entry.path(), std::regex_replace(*ReadFile(entry.path()), std::regex("\"DFFPOSX1\": *"),
-                                                             "\"DFFPOSX1\": 1000"))
+      ASSERT_TRUE(WriteFile(entry.path(),
+                            std::regex_replace(*ReadFile(entry.path()),
+                                               std::regex("\"DFFPOSX1\": *"), "\"DFFPOSX1\": 1000"))
                       .ok());
     }
   }
@@ -554,18 +580,18 @@ TEST_F(Again, WhatIsThereIsNotMappedAgain) {
 TEST_F(Tools, FpgasCountTheirOwnCells) {
   SynthesisOptions options;
   options.fpga = "xc7";
-  const auto result =
-      Synthesise(Design("module top (input logic clock, input logic signed [7:0] a, b, output logic signed [15:0] c);\n"
-                        "  always_ff @(posedge clock) c <= a * b;\nendmodule\n"),
-                 options, work_.path());
+  const auto result = Synthesise(Design("module top (input logic clock, input logic signed [7:0] "
+                                        "a, b, output logic signed [15:0] c);\n"
+                                        "  always_ff @(posedge clock) c <= a * b;\nendmodule\n"),
+                                 options, work_.path());
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->design.resources.dsps, 1);
   EXPECT_EQ(result->library, "");
 }
 
 TEST_F(Tools, FaultsOfTheSourceComeInYosysWords) {
-  const auto result =
-      Synthesise(Design("module top (input logic a);\n  absent x (.a);\nendmodule\n"), {}, work_.path());
+  const auto result = Synthesise(
+      Design("module top (input logic a);\n  absent x (.a);\nendmodule\n"), {}, work_.path());
   EXPECT_THAT(MessageOf(result.status()), HasSubstr("absent"));
   EXPECT_THAT(MessageOf(result.status()), HasSubstr("yosys"));
 }
@@ -574,9 +600,9 @@ TEST_F(Tools, FaultsOfTheSourceComeInYosysWords) {
 TEST_F(Tools, ALibraryWithoutACellThatIsNeeded) {
   SynthesisOptions options;
   options.timing = false;
-  const auto result =
-      Synthesise(Design("module top (input logic e, d, output logic q);\n  always_latch if (e) q = d;\nendmodule\n"),
-                 options, work_.path());
+  const auto result = Synthesise(Design("module top (input logic e, d, output logic q);\n  "
+                                        "always_latch if (e) q = d;\nendmodule\n"),
+                                 options, work_.path());
   EXPECT_THAT(MessageOf(result.status()), HasSubstr("has no cell for the design's $_DLATCH_P_"));
 }
 

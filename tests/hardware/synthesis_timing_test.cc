@@ -18,18 +18,20 @@ ModuleStatistics Cells(int64_t gates, std::map<std::string, int64_t> modules = {
 }
 
 TEST(SynthesisTiming, SmallDesignsAreTimedWhole) {
-  const NetlistStatistics design = {{"top", Cells(0, {{"stage", 12}})}, {"stage", Cells(kTimedCells / 12)}};
+  const NetlistStatistics design = {{"top", Cells(0, {{"stage", 12}})},
+                                    {"stage", Cells(kTimedCells / 12)}};
   EXPECT_THAT(ModulesLeftOut(design, "top"), IsEmpty());
 }
 
 TEST(SynthesisTiming, OfLargeDesignsLargeModulesThatStandOften) {
-  const NetlistStatistics design = {{"top", Cells(0, {{"stage", 12}, {"three", 3}, {"small", 100}})},
-                                    {"stage", Cells(100, {{"lane", 4}})},
-                                    {"lane", Cells(kTimedCells / 12)},
-                                    {"three", Cells(kTimedCells / 3, {{"lane", 3}})},
-                                    {"small", Cells(kLeftOutCells)}};
-  EXPECT_THAT(ModulesLeftOut(design, "top"),
-              UnorderedElementsAre(std::make_pair("top", "stage"), std::make_pair("stage", "lane")));
+  const NetlistStatistics design = {
+      {"top", Cells(0, {{"stage", 12}, {"three", 3}, {"small", 100}})},
+      {"stage", Cells(100, {{"lane", 4}})},
+      {"lane", Cells(kTimedCells / 12)},
+      {"three", Cells(kTimedCells / 3, {{"lane", 3}})},
+      {"small", Cells(kLeftOutCells)}};
+  EXPECT_THAT(ModulesLeftOut(design, "top"), UnorderedElementsAre(std::make_pair("top", "stage"),
+                                                                  std::make_pair("stage", "lane")));
 }
 
 std::string Instance(const std::string& module, const std::string& name) {
@@ -38,7 +40,8 @@ std::string Instance(const std::string& module, const std::string& name) {
 
 TEST(SynthesisTiming, TheFirstTwoAndTheLastStay) {
   std::string netlist = "module top(clock);\n  input clock;\n";
-  for (const int i : {10, 2, 9, 1, 0}) netlist += Instance("\\stage$0a ", fmt::format("\\stage[{}].unit ", i));
+  for (const int i : {10, 2, 9, 1, 0})
+    netlist += Instance("\\stage$0a ", fmt::format("\\stage[{}].unit ", i));
   netlist += Instance("\\stage$0ab ", "\\other[5] ") + Instance("INVX1", "_1_") + "endmodule\n";
   int64_t count = 1;
   const std::string timed = LeaveInstancesOut(netlist, {"stage$0a"}, &count);
@@ -47,7 +50,8 @@ TEST(SynthesisTiming, TheFirstTwoAndTheLastStay) {
     EXPECT_THAT(timed, HasSubstr(fmt::format("  \\stage$0a   \\stage[{}].unit ", i)));
   }
   for (const int i : {2, 9}) {
-    EXPECT_THAT(timed, HasSubstr(fmt::format("  \\kiln_not_timed$stage$0a   \\stage[{}].unit  (\n", i)));
+    EXPECT_THAT(timed,
+                HasSubstr(fmt::format("  \\kiln_not_timed$stage$0a   \\stage[{}].unit  (\n", i)));
   }
   EXPECT_THAT(timed, HasSubstr("\n  \\stage$0ab   \\other[5]  ("));
   EXPECT_EQ(LeaveInstancesOut(netlist, {"stage"}, &count), netlist);

@@ -23,7 +23,8 @@ TEST(OperatorTable, NamesAreUniqueAndFound) {
     EXPECT_EQ(FindOpByText(info.text), info.op);
     EXPECT_EQ(FindOpByOnnxName(info.onnx_domain, info.onnx_name), info.op);
     EXPECT_EQ(&InfoOf(info.op), &info);
-    EXPECT_EQ(info.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos) << info.text;
+    EXPECT_EQ(info.text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos)
+        << info.text;
   }
   EXPECT_EQ(FindOpByText("no such operator"), std::nullopt);
   EXPECT_EQ(FindOpByOnnxName("ai.onnx", "Relu"), Op::kRelu);
@@ -65,24 +66,29 @@ TEST(OperatorTable, FallbacksAreOfTheirKind) {
     for (const AttributeSpec& spec : SignatureOf(info.op).attributes) {
       const std::string& text = spec.fallback;
       if (text.empty()) continue;
-      EXPECT_FALSE(spec.required) << info.id << " " << spec.name << " is required and has a fallback";
+      EXPECT_FALSE(spec.required) << info.id << " " << spec.name
+                                  << " is required and has a fallback";
       float number = 0;
       int64_t integer = 0;
       const char* end = text.data() + text.size();
       switch (spec.kind) {
         case AttributeKind::kFloat:
-          EXPECT_EQ(std::from_chars(text.data(), end, number).ptr, end) << info.id << " " << spec.name;
+          EXPECT_EQ(std::from_chars(text.data(), end, number).ptr, end)
+              << info.id << " " << spec.name;
           break;
         case AttributeKind::kInt:
         case AttributeKind::kInts:
-          EXPECT_EQ(std::from_chars(text.data(), end, integer).ptr, end) << info.id << " " << spec.name;
+          EXPECT_EQ(std::from_chars(text.data(), end, integer).ptr, end)
+              << info.id << " " << spec.name;
           break;
         case AttributeKind::kString:
-          EXPECT_TRUE(spec.allowed.empty() || std::count(spec.allowed.begin(), spec.allowed.end(), text) == 1)
+          EXPECT_TRUE(spec.allowed.empty() ||
+                      std::count(spec.allowed.begin(), spec.allowed.end(), text) == 1)
               << info.id << " " << spec.name;
           break;
         default:
-          ADD_FAILURE() << info.id << " " << spec.name << " has a fallback of kind " << NameOf(spec.kind);
+          ADD_FAILURE() << info.id << " " << spec.name << " has a fallback of kind "
+                        << NameOf(spec.kind);
       }
     }
   }
@@ -92,8 +98,11 @@ TEST(OperatorTable, LayoutStandsWhereTheTraitDoes) {
   for (const OpInfo& info : AllOps()) {
     // Recurrent operators have ONNX's own `layout`, a number.
     const AttributeSpec* layout = SignatureOf(info.op).FindAttribute("layout");
-    EXPECT_EQ(layout != nullptr && layout->kind == AttributeKind::kString, info.Has(kHasLayout)) << info.id;
-    EXPECT_EQ(SignatureOf(info.op).FindAttribute("noop_with_empty_axes") != nullptr, info.Has(kReduces)) << info.id;
+    EXPECT_EQ(layout != nullptr && layout->kind == AttributeKind::kString, info.Has(kHasLayout))
+        << info.id;
+    EXPECT_EQ(SignatureOf(info.op).FindAttribute("noop_with_empty_axes") != nullptr,
+              info.Has(kReduces))
+        << info.id;
     EXPECT_TRUE(info.Has(kElementwise) || !info.Has(kBroadcasts)) << info.id;
   }
 }
@@ -119,7 +128,8 @@ TEST(OperatorTable, EveryOperatorRoundTripsAsText) {
       attributes.Set(spec.name, kExamples[static_cast<size_t>(spec.kind)]);
     }
     const size_t results = info.max_results < 0 ? 3 : static_cast<size_t>(info.max_results);
-    Node* node = graph.AddNode(info.op, "name", operands, std::vector<std::string>(results), attributes);
+    Node* node =
+        graph.AddNode(info.op, "name", operands, std::vector<std::string>(results), attributes);
     graph.MarkOutput(node->result());
     const std::string text = PrintGraph(graph);
     const auto parsed = ParseGraph(text, "one.kir", {.verify = false});

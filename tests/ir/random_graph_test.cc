@@ -23,7 +23,8 @@ TEST(RandomGraph, ShapesAreKnownAndSmall) {
     const Graph graph = RandomGraph(seed, {.max_elements = 1000});
     EXPECT_FALSE(graph.outputs().empty());
     for (const Value* value : graph.Values()) {
-      ASSERT_TRUE(value->has_shape() && value->shape().IsKnown()) << "seed " << seed << ", " << value->name();
+      ASSERT_TRUE(value->has_shape() && value->shape().IsKnown())
+          << "seed " << seed << ", " << value->name();
       EXPECT_LE(value->shape().NumElements(), 4000) << "seed " << seed;
     }
   }
@@ -48,7 +49,8 @@ TEST(RandomGraph, KeepsToTheStepsAskedFor) {
     const Graph graph = RandomGraph(seed, options);
     EXPECT_EQ(graph.inputs().size(), 1u);
     for (const auto& node : graph.nodes()) {
-      EXPECT_TRUE(node->op() == Op::kConv || node->op() == Op::kRelu || node->op() == Op::kAdd) << node->Describe();
+      EXPECT_TRUE(node->op() == Op::kConv || node->op() == Op::kRelu || node->op() == Op::kAdd)
+          << node->Describe();
     }
   }
 }
@@ -57,7 +59,8 @@ TEST(RandomGraph, MakesNhwcWhereAllowed) {
   int nhwc = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const Graph graph = RandomGraph(seed, {.allow_nhwc = true});
-    for (const auto& node : graph.nodes()) nhwc += node->attributes().String("layout", "") == "nhwc" ? 1 : 0;
+    for (const auto& node : graph.nodes())
+      nhwc += node->attributes().String("layout", "") == "nhwc" ? 1 : 0;
   }
   EXPECT_GT(nhwc, 10);
 }

@@ -28,7 +28,8 @@ void ExpectRoundTrip(const Graph& graph, const ParseOptions& options = {}) {
   EXPECT_EQ(PrintGraph(*parsed), text);
   ASSERT_EQ(parsed->Constants().size(), graph.Constants().size());
   for (size_t i = 0; i < graph.Constants().size(); ++i) {
-    EXPECT_EQ(parsed->Constants()[i]->constant(), graph.Constants()[i]->constant()) << graph.Constants()[i]->name();
+    EXPECT_EQ(parsed->Constants()[i]->constant(), graph.Constants()[i]->constant())
+        << graph.Constants()[i]->name();
   }
   ASSERT_EQ(parsed->num_nodes(), graph.num_nodes());
   for (size_t i = 0; i < graph.NodeList().size(); ++i) {
@@ -74,7 +75,8 @@ TEST(Text, GoldenTextParsesAndPrintsTheSame) {
   EXPECT_FALSE(graph->inputs()[0]->quantisation()->type.symmetric);
   EXPECT_EQ(graph->metadata().at("kiln.mean"), "0.5\n");
   EXPECT_EQ(PrintNode(*conv),
-            "%1 = conv %image, %w, _ {kernel_shape=[1, 1], layout=\"nchw\"} \"first\" region \"stem\" : f32[?x4x8x8]");
+            "%1 = conv %image, %w, _ {kernel_shape=[1, 1], layout=\"nchw\"} \"first\" region "
+            "\"stem\" : f32[?x4x8x8]");
 }
 
 TEST(Text, AnnotationsRoundTrip) {
@@ -104,9 +106,11 @@ TEST(Text, AnnotationsRoundTrip) {
 TEST(Text, AnnotationErrors) {
   EXPECT_EQ(MessageOf(ParseQuantisation("int8 per_tensor scale=[1] more", "x").status()),
             "x: line 1, column 27: found 'more'; expected the end of the annotation");
-  EXPECT_THAT(MessageOf(ParseQuantisation("int99 none", "x").status()), HasSubstr("x: line 1, column 1: "));
+  EXPECT_THAT(MessageOf(ParseQuantisation("int99 none", "x").status()),
+              HasSubstr("x: line 1, column 1: "));
   EXPECT_THAT(MessageOf(ParseQuantisation("int8 per_row", "x").status()), HasSubstr("per_row"));
-  EXPECT_THAT(MessageOf(ParseQuantisation("e2m1 per_block scale_format=x9", "x").status()), HasSubstr("x9"));
+  EXPECT_THAT(MessageOf(ParseQuantisation("e2m1 per_block scale_format=x9", "x").status()),
+              HasSubstr("x9"));
 }
 
 TEST(Text, ACodebookIsItsPath) {
@@ -124,7 +128,8 @@ TEST(Text, ACodebookIsItsPath) {
 }
 
 TEST(Text, TypesLeftOutAreInferred) {
-  const auto graph = ParseGraph(R"(graph "" { input %x : f32[2x3]  %y = transpose %x  %z = shape %y output %z })", "");
+  const auto graph = ParseGraph(
+      R"(graph "" { input %x : f32[2x3]  %y = transpose %x  %z = shape %y output %z })", "");
   ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
   EXPECT_EQ(graph->FindValue("y")->shape(), Shape({3, 2}));
   EXPECT_EQ(graph->FindValue("z")->element(), ElementType::kInt64);
@@ -136,8 +141,8 @@ TEST(Text, EveryElementTypeRoundTrips) {
     const auto type = static_cast<ElementType>(t);
     for (const Shape& shape : {Shape{}, Shape{0}, Shape{2, 0, 3}, Shape{5}, Shape{7, 9}}) {
       Graph graph("types");
-      graph.AddConstant(
-          "c", RandomTensor(random, type, shape, IsFloat(type) ? -3 : 0, type == ElementType::kBool ? 2 : 100));
+      graph.AddConstant("c", RandomTensor(random, type, shape, IsFloat(type) ? -3 : 0,
+                                          type == ElementType::kBool ? 2 : 100));
       ExpectRoundTrip(graph);
     }
   }
@@ -174,7 +179,8 @@ TEST(Text, FloatBitsRoundTrip) {
     Graph halves("halves");
     for (int begin = 0; begin < 65536; begin += 16) {
       Tensor tensor(type, Shape{16});
-      for (int i = 0; i < 16; ++i) tensor.data<uint16_t>()[static_cast<size_t>(i)] = static_cast<uint16_t>(begin + i);
+      for (int i = 0; i < 16; ++i)
+        tensor.data<uint16_t>()[static_cast<size_t>(i)] = static_cast<uint16_t>(begin + i);
       halves.AddConstant("", tensor);
     }
     ExpectRoundTrip(halves);
@@ -218,9 +224,11 @@ TEST(Text, ElidedConstants) {
   ASSERT_TRUE(InferNode(graph, *node).ok());
   graph.MarkOutput(node->result());
   const std::string text = PrintGraph(graph, {.elide_constants = true});
-  EXPECT_THAT(text, HasSubstr("const %w : f32[8x4] = elided\n  const %b : f32[4] = [0, 0, 0, 0]\n"));
-  EXPECT_EQ(MessageOf(ParseGraph(text, "net.kir").status()),
-            "net.kir: line 3, column 25: the elements of %w were elided; a text printed without elision");
+  EXPECT_THAT(text,
+              HasSubstr("const %w : f32[8x4] = elided\n  const %b : f32[4] = [0, 0, 0, 0]\n"));
+  EXPECT_EQ(
+      MessageOf(ParseGraph(text, "net.kir").status()),
+      "net.kir: line 3, column 25: the elements of %w were elided; a text printed without elision");
   const auto shapes = ParseGraph(text, "net.kir", {.elided_as_inputs = true});
   ASSERT_TRUE(shapes.ok());
   ASSERT_EQ(shapes->inputs().size(), 2u);
@@ -276,7 +284,8 @@ TEST(Text, ErrorsNameLineAndColumn) {
       {in_graph("input %\"\\q\" : f32[1]"), "unknown escape \\q"},
       {in_graph("input %\"\\x1\" : f32[1]"), "an escape \\x without two hexadecimal digits"},
       {in_graph("\x01"), "line 2, column 1: found the byte 0x01"},
-      {in_graph("input %x : f32[2]\n%y = add %x, %x : f32[3]\noutput %y"), "node '' (Add): result 'y' has type f32[3]"},
+      {in_graph("input %x : f32[2]\n%y = add %x, %x : f32[3]\noutput %y"),
+       "node '' (Add): result 'y' has type f32[3]"},
       {in_graph("input %x : f32[2]\n%y = matmul %x"), "has 1 operands"},
   };
   for (const Bad& c : cases) {
@@ -292,7 +301,8 @@ TEST(Text, DamagedTextsNeverCrash) {
   int parsed = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     Random random(seed);
-    std::string text = seed % 3 == 0 ? std::string(kGolden) : PrintGraph(RandomGraph(seed % 20, {.max_steps = 5}));
+    std::string text =
+        seed % 3 == 0 ? std::string(kGolden) : PrintGraph(RandomGraph(seed % 20, {.max_steps = 5}));
     for (int64_t i = random.Between(1, 4); i > 0; --i) {
       const size_t at = random.Below(text.size());
       switch (random.Below(4)) {
@@ -323,7 +333,9 @@ TEST(Text, DamagedTextsNeverCrash) {
 }
 
 TEST(Base64, KnownTextsAndFaults) {
-  const auto encode = [](std::string_view s) { return EncodeBase64(std::as_bytes(std::span(s.data(), s.size()))); };
+  const auto encode = [](std::string_view s) {
+    return EncodeBase64(std::as_bytes(std::span(s.data(), s.size())));
+  };
   // The test vectors of RFC 4648, section 10.
   EXPECT_EQ(encode(""), "");
   EXPECT_EQ(encode("f"), "Zg==");
@@ -335,7 +347,8 @@ TEST(Base64, KnownTextsAndFaults) {
     ASSERT_TRUE(bytes.has_value());
     EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()), text);
   }
-  for (std::string_view bad : {"Z", "Zg", "Zg=", "Z===", "Zg==Zg==", "Zh==", "Zm9=", "Zm9v Zg=", "Zg=a", "===="}) {
+  for (std::string_view bad :
+       {"Z", "Zg", "Zg=", "Z===", "Zg==Zg==", "Zh==", "Zm9=", "Zm9v Zg=", "Zg=a", "===="}) {
     EXPECT_FALSE(DecodeBase64(bad).has_value()) << bad;
   }
 }

@@ -52,7 +52,9 @@ struct Breakage {
 };
 
 Quantisation PerTensor(float scale, int32_t zero) {
-  return {.type = {.format = *FindFormat("int8"), .symmetric = false}, .scales = {scale}, .zero_points = {zero}};
+  return {.type = {.format = *FindFormat("int8"), .symmetric = false},
+          .scales = {scale},
+          .zero_points = {zero}};
 }
 
 Quantisation MxInt8(int axis) {
@@ -70,15 +72,21 @@ TEST(Verifier, NamesWhatIsBroken) {
        "node 'sum' (Add): operand 0 is absent"},
       {"unknown attribute", [](Small& s) { s.relu->attributes().Set("alpha", 1.0f); },
        "node 'act' (Relu): has the unknown attribute 'alpha'; it takes none"},
-      {"shape", [](Small& s) { s.graph.SetType(s.relu->result(), {ElementType::kFloat32, Shape{1, 5}}); },
+      {"shape",
+       [](Small& s) { s.graph.SetType(s.relu->result(), {ElementType::kFloat32, Shape{1, 5}}); },
        "node 'act' (Relu): result 'r' has type f32[1x5], where f32[1x4] follows"},
-      {"element type", [](Small& s) { s.graph.SetType(s.relu->result(), {ElementType::kInt8, Shape{1, 4}}); },
+      {"element type",
+       [](Small& s) { s.graph.SetType(s.relu->result(), {ElementType::kInt8, Shape{1, 4}}); },
        "result 'r' has type i8[1x4]"},
       {"broadcast",
-       [](Small& s) { s.graph.SetOperand(s.add, 1, s.graph.AddConstant("c", Tensor(ElementType::kFloat32, {3}))); },
+       [](Small& s) {
+         s.graph.SetOperand(s.add, 1, s.graph.AddConstant("c", Tensor(ElementType::kFloat32, {3})));
+       },
        "node 'sum' (Add): operands of shape 1x4 and 3 do not broadcast"},
       {"mixed types",
-       [](Small& s) { s.graph.SetOperand(s.add, 1, s.graph.AddConstant("c", Tensor(ElementType::kInt32, {4}))); },
+       [](Small& s) {
+         s.graph.SetOperand(s.add, 1, s.graph.AddConstant("c", Tensor(ElementType::kInt32, {4})));
+       },
        "operands 'r' of f32 and 'c' of i32 differ in element type"},
       {"order",
        [](Small& s) {
@@ -89,15 +97,21 @@ TEST(Verifier, NamesWhatIsBroken) {
        "node 'sum' (Add): operand 'l' is computed later"},
       {"erased input", [](Small& s) { s.graph.EraseInput(s.input); },
        "node 'act' (Relu): operand 'x' is no input, constant or result of the graph"},
-      {"huge input", [](Small& s) { s.graph.SetType(s.input, {ElementType::kFloat32, Shape{1 << 30, 1 << 30}}); },
+      {"huge input",
+       [](Small& s) { s.graph.SetType(s.input, {ElementType::kFloat32, Shape{1 << 30, 1 << 30}}); },
        "value 'x': has shape 1073741824x1073741824"},
-      {"absurd dimension", [](Small& s) { s.graph.SetType(s.input, {ElementType::kFloat32, Shape{-7}}); },
+      {"absurd dimension",
+       [](Small& s) { s.graph.SetType(s.input, {ElementType::kFloat32, Shape{-7}}); },
        "value 'x': has shape ?"},
-      {"constant type", [](Small& s) { s.graph.SetType(s.bias, {ElementType::kFloat32, Shape{2, 2}}); },
+      {"constant type",
+       [](Small& s) { s.graph.SetType(s.bias, {ElementType::kFloat32, Shape{2, 2}}); },
        "value 'b': has type f32[2x2], its constant f32[4]"},
-      {"scale 0", [](Small& s) { s.input->set_quantisation(PerTensor(0, 0)); }, "value 'x': has the scale 0"},
-      {"scale NaN", [](Small& s) { s.input->set_quantisation(PerTensor(NAN, 0)); }, "value 'x': has the scale nan"},
-      {"scale infinite", [](Small& s) { s.input->set_quantisation(PerTensor(INFINITY, 0)); }, "has the scale inf"},
+      {"scale 0", [](Small& s) { s.input->set_quantisation(PerTensor(0, 0)); },
+       "value 'x': has the scale 0"},
+      {"scale NaN", [](Small& s) { s.input->set_quantisation(PerTensor(NAN, 0)); },
+       "value 'x': has the scale nan"},
+      {"scale infinite", [](Small& s) { s.input->set_quantisation(PerTensor(INFINITY, 0)); },
+       "has the scale inf"},
       {"zero point", [](Small& s) { s.input->set_quantisation(PerTensor(1, 128)); },
        "value 'x': has the zero point 128; -128 to 127 in int8"},
       {"symmetric",
@@ -204,7 +218,8 @@ TEST(Verifier, NamesWhatIsBroken) {
          node->attributes().Set("axis", 1.0f);
        },
        "node 'soft' (Softmax): attribute 'axis' is of kind float; Softmax takes int"},
-      {"attribute missing", [](Small& s) { s.graph.AddNode(Op::kConcat, "join", {s.input}, {"p"}); },
+      {"attribute missing",
+       [](Small& s) { s.graph.AddNode(Op::kConcat, "join", {s.input}, {"p"}); },
        "node 'join' (Concat): lacks the attribute 'axis'"},
       {"attribute value",
        [](Small& s) {
@@ -230,7 +245,9 @@ TEST(Verifier, AcceptsGoodAnnotations) {
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{kUnknownDim, 3, 70}});
   x->set_quantisation(PerTensor(0.5f, -128));
   Value* w = graph.AddConstant("w", Tensor(ElementType::kFloat32, Shape{3, 70}));
-  Quantisation q{.type = {.format = *FindFormat("int4"), .scheme = Scheme::kPerBlock, .block_size = 32}, .axis = 1};
+  Quantisation q{
+      .type = {.format = *FindFormat("int4"), .scheme = Scheme::kPerBlock, .block_size = 32},
+      .axis = 1};
   q.scales.assign(9, 0.25f);  // 3 rows of ceil(70 / 32) = 3 blocks
   q.zero_points.assign(9, 0);
   w->set_quantisation(q);
@@ -239,7 +256,8 @@ TEST(Verifier, AcceptsGoodAnnotations) {
   none.type = *FindQuantType("bf16");
   f->set_quantisation(none);
   // The rule finds the scales of blocks, known shape or not.
-  graph.AddInput("blocked", {ElementType::kFloat32, Shape{kUnknownDim, 3, 70}})->set_quantisation(MxInt8(2));
+  graph.AddInput("blocked", {ElementType::kFloat32, Shape{kUnknownDim, 3, 70}})
+      ->set_quantisation(MxInt8(2));
   graph.AddInput("shapeless", {ElementType::kFloat32, std::nullopt})->set_quantisation(MxInt8(1));
 }
 

@@ -10,7 +10,9 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-Value* Input(Graph& graph, Shape shape) { return graph.AddInput("", {ElementType::kFloat32, std::move(shape)}); }
+Value* Input(Graph& graph, Shape shape) {
+  return graph.AddInput("", {ElementType::kFloat32, std::move(shape)});
+}
 
 Node* Make(Graph& graph, Op op, std::vector<Value*> operands,
            std::vector<std::pair<std::string, Attribute>> list = {}) {
@@ -30,13 +32,17 @@ TEST(Work, Convolutions) {
             2 * 32 * 32 * 16 * 27);
   // Depthwise: one input channel an output channel.
   Value* d = Input(g, {1, 8, 10, 10});
-  EXPECT_EQ(MacsOf(*Make(g, Op::kConv, {d, Input(g, {8, 1, 3, 3})}, {{"group", int64_t{8}}})), 8 * 8 * 8 * 9);
+  EXPECT_EQ(MacsOf(*Make(g, Op::kConv, {d, Input(g, {8, 1, 3, 3})}, {{"group", int64_t{8}}})),
+            8 * 8 * 8 * 9);
   // Transposed: every input position meets every weight of its channel.
-  EXPECT_EQ(MacsOf(*Make(g, Op::kConvTranspose, {d, Input(g, {8, 4, 2, 2})}, {{"strides", Ints{2, 2}}})),
-            10 * 10 * 8 * 4 * 4);
+  EXPECT_EQ(
+      MacsOf(*Make(g, Op::kConvTranspose, {d, Input(g, {8, 4, 2, 2})}, {{"strides", Ints{2, 2}}})),
+      10 * 10 * 8 * 4 * 4);
   // An unknown batch counts as one image.
-  EXPECT_EQ(MacsOf(*Make(g, Op::kConv, {Input(g, {kUnknownDim, 1, 3, 3}), Input(g, {1, 1, 3, 3})})), 9);
-  EXPECT_EQ(MacsOf(*Make(g, Op::kConv, {Input(g, {1, 1, kUnknownDim, 3}), Input(g, {1, 1, 3, 3})})), 0);
+  EXPECT_EQ(MacsOf(*Make(g, Op::kConv, {Input(g, {kUnknownDim, 1, 3, 3}), Input(g, {1, 1, 3, 3})})),
+            9);
+  EXPECT_EQ(MacsOf(*Make(g, Op::kConv, {Input(g, {1, 1, kUnknownDim, 3}), Input(g, {1, 1, 3, 3})})),
+            0);
 }
 
 TEST(Work, Products) {
@@ -44,7 +50,8 @@ TEST(Work, Products) {
   EXPECT_EQ(MacsOf(*Make(g, Op::kGemm, {Input(g, {64, 5}), Input(g, {10, 64})},
                          {{"transA", int64_t{1}}, {"transB", int64_t{1}}})),
             5 * 64 * 10);
-  EXPECT_EQ(MacsOf(*Make(g, Op::kMatMul, {Input(g, {2, 6, 7, 8}), Input(g, {6, 8, 3})})), 2 * 6 * 7 * 8 * 3);
+  EXPECT_EQ(MacsOf(*Make(g, Op::kMatMul, {Input(g, {2, 6, 7, 8}), Input(g, {6, 8, 3})})),
+            2 * 6 * 7 * 8 * 3);
   EXPECT_EQ(MacsOf(*Make(g, Op::kMatMul, {Input(g, {8}), Input(g, {8})})), 8);
 }
 
@@ -53,7 +60,8 @@ TEST(Work, OtherOperators) {
   Value* x = Input(g, {1, 4, 6, 6});
   EXPECT_EQ(OperationsOf(*Make(g, Op::kRelu, {x})), 144);
   EXPECT_EQ(OperationsOf(*Make(g, Op::kAdd, {x, Input(g, {2, 1, 1, 1, 1})})), 288);
-  EXPECT_EQ(OperationsOf(*Make(g, Op::kMaxPool, {x}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}})),
+  EXPECT_EQ(OperationsOf(*Make(g, Op::kMaxPool, {x},
+                               {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}})),
             4 * 9 * 4);
   EXPECT_EQ(OperationsOf(*Make(g, Op::kGlobalAveragePool, {x})), 144);
   EXPECT_EQ(OperationsOf(*Make(g, Op::kReduceMean, {x})), 144);

@@ -17,14 +17,15 @@ namespace {
 
 // A folder of this process's own, whose name has only characters that a format's name may have.
 std::string TemporaryFile(const std::string& name, std::string_view text) {
-  const std::string path = testing::TempDir() + "kiln_codebook_" + std::to_string(::getpid()) + "_" + name;
+  const std::string path =
+      testing::TempDir() + "kiln_codebook_" + std::to_string(::getpid()) + "_" + name;
   EXPECT_TRUE(WriteFile(path, text).ok());
   return path;
 }
 
 TEST(CodebookFile, IsAFormatByItsPath) {
-  const std::string path =
-      TemporaryFile("powers.yaml", "name: powers\nbits: 3\nvalues: [-4, -2, -1, 0, 1, 2, 4, 0.1]\n");
+  const std::string path = TemporaryFile(
+      "powers.yaml", "name: powers\nbits: 3\nvalues: [-4, -2, -1, 0, 1, 2, 4, 0.1]\n");
   const StatusOr<Format> format = FindFormat(path);
   ASSERT_TRUE(format.ok()) << format.status();
   EXPECT_EQ(format->name, path);
@@ -43,13 +44,15 @@ TEST(CodebookFile, IsAFormatByItsPath) {
 }
 
 TEST(CodebookFile, VectorCodeGivesTheSameCodes) {
-  const std::string path = TemporaryFile("thirds.yaml", "name: thirds\nbits: 2\nvalues: [0.33, -1, 1, -0.33]\n");
+  const std::string path =
+      TemporaryFile("thirds.yaml", "name: thirds\nbits: 2\nvalues: [0.33, -1, 1, -0.33]\n");
   const Format format = *FindFormat(path);
   std::vector<float> values;
   for (int i = -300; i <= 300; ++i) values.push_back(static_cast<float>(i) / 200);
   std::vector<uint8_t> codes(values.size());
   EncodeValues(format, values.data(), static_cast<int64_t>(values.size()), codes.data());
-  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(codes[i], EncodeFloat(format, values[i])) << values[i];
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_EQ(codes[i], EncodeFloat(format, values[i])) << values[i];
   std::filesystem::remove(path);
 }
 
@@ -73,15 +76,19 @@ INSTANTIATE_TEST_SUITE_P(
                   "c.yaml: line 1, key 'name': 'a b' is no name; letters, digits and _"},
         ErrorCase{"name: a\nbits: 1\nvalues: [0, 1, 2]\n",
                   "c.yaml: line 3, key 'values': 3 values under 1 bits; from 2 to 2 values"},
-        ErrorCase{"name: a\nbits: 2\nvalues: [0, 1, 1.00000001]\n",
-                  "c.yaml: line 3, key 'values': the value 1 is there twice (in fp32); each value once"},
-        ErrorCase{"name: a\nbits: 2\nvalues: [0, -0.0]\n",
-                  "c.yaml: line 3, key 'values': the value 0 is there twice (in fp32); each value once"},
-        ErrorCase{"name: a\nbits: 2\nvalues: [0, nan]\n",
-                  "c.yaml: line 3, key 'values': item 1 is not one it can hold; a list of numbers from "
-                  "-3.4028234663852886e+38 to 3.4028234663852886e+38"},
+        ErrorCase{
+            "name: a\nbits: 2\nvalues: [0, 1, 1.00000001]\n",
+            "c.yaml: line 3, key 'values': the value 1 is there twice (in fp32); each value once"},
+        ErrorCase{
+            "name: a\nbits: 2\nvalues: [0, -0.0]\n",
+            "c.yaml: line 3, key 'values': the value 0 is there twice (in fp32); each value once"},
+        ErrorCase{
+            "name: a\nbits: 2\nvalues: [0, nan]\n",
+            "c.yaml: line 3, key 'values': item 1 is not one it can hold; a list of numbers from "
+            "-3.4028234663852886e+38 to 3.4028234663852886e+38"},
         ErrorCase{"name: a\nbits: 2\nvalues: 7\n",
-                  "c.yaml: line 3, key 'values': is not a list; a list of numbers from -3.4028234663852886e+38 to "
+                  "c.yaml: line 3, key 'values': is not a list; a list of numbers from "
+                  "-3.4028234663852886e+38 to "
                   "3.4028234663852886e+38"}));
 
 }  // namespace

@@ -92,7 +92,8 @@ std::vector<std::string> NamesOf(int least_bits, int most_bits) {
   return names;
 }
 
-constexpr const char* kRoundingNames[] = {"nearest_even", "nearest_away", "toward_zero", "down", "stochastic"};
+constexpr const char* kRoundingNames[] = {"nearest_even", "nearest_away", "toward_zero", "down",
+                                          "stochastic"};
 
 mpq_class Scaled(uint64_t significand, int64_t power) {
   mpq_class value(static_cast<unsigned long>(significand));
@@ -105,7 +106,8 @@ mpq_class Scaled(uint64_t significand, int64_t power) {
 }
 
 bool Same(const Exact& x, const Number& expected) {
-  if (x.is_nan() || expected.what == Number::kNan) return x.is_nan() && expected.what == Number::kNan;
+  if (x.is_nan() || expected.what == Number::kNan)
+    return x.is_nan() && expected.what == Number::kNan;
   if (x.negative != expected.minus) return false;
   if (x.is_infinite() || expected.what == Number::kInfinite) {
     return x.is_infinite() && expected.what == Number::kInfinite;
@@ -135,7 +137,8 @@ TEST_P(Codes, StandForTheirValues) {
   const uint64_t stride = format.bits <= 16 ? 1 : count / 20011;
   for (uint64_t code = 0; code < count; code += stride) {
     for (const uint64_t c : {code, count - 1 - code}) {
-      ASSERT_TRUE(Same(Decode(format, static_cast<uint32_t>(c)), oracle.Value(c))) << format.name << " code " << c;
+      ASSERT_TRUE(Same(Decode(format, static_cast<uint32_t>(c)), oracle.Value(c)))
+          << format.name << " code " << c;
     }
   }
 }
@@ -147,7 +150,8 @@ TEST_P(Codes, ComeBackFromTheirValues) {
   const uint64_t stride = format.bits <= 8 ? 1 : count / 251;
   for (uint64_t code = 0; code < count; code += stride) {
     const auto c = static_cast<uint32_t>(code);
-    ASSERT_EQ(Encode(format, Decode(format, c)), oracle.Code(oracle.Value(c))) << format.name << " code " << c;
+    ASSERT_EQ(Encode(format, Decode(format, c)), oracle.Code(oracle.Value(c)))
+        << format.name << " code " << c;
   }
 }
 
@@ -205,7 +209,8 @@ TEST_P(SmallFormat, RoundsEveryWay) {
     for (int i = 0; i < 1500; ++i) {
       const auto a = static_cast<uint32_t>(random() & CodeMask(format));
       const auto b = static_cast<uint32_t>(random() & CodeMask(format));
-      const auto c = static_cast<uint32_t>(random() & CodeMask(format)), draw = static_cast<uint32_t>(random());
+      const auto c = static_cast<uint32_t>(random() & CodeMask(format)),
+                 draw = static_cast<uint32_t>(random());
       const Number x = oracle.Value(a), y = oracle.Value(b);
       ASSERT_EQ(MultiplyCodes(format, a, format, b, format, draw), oracle.Code(Product(x, y), draw))
           << format.name << ' ' << a << " * " << b;
@@ -237,11 +242,13 @@ std::vector<uint32_t> TellingCodes(const Format& format, int count, Random* rand
   std::vector<uint32_t> codes;
   for (int bit = 0; bit < format.bits; ++bit) {
     const uint32_t one = 1u << bit;
-    for (const uint32_t code : {one, one - 1, one + 1, ~one, 0u - one, one | (one >> 1), ~(one - 1) >> 1}) {
+    for (const uint32_t code :
+         {one, one - 1, one + 1, ~one, 0u - one, one | (one >> 1), ~(one - 1) >> 1}) {
       codes.push_back(code & CodeMask(format));
     }
   }
-  for (int i = 0; i < count; ++i) codes.push_back(static_cast<uint32_t>((*random)()) & CodeMask(format));
+  for (int i = 0; i < count; ++i)
+    codes.push_back(static_cast<uint32_t>((*random)()) & CodeMask(format));
   return codes;
 }
 
@@ -261,7 +268,8 @@ TEST_P(WideFormat, MultipliesAddsAndFuses) {
           << format.name << ' ' << a << " * " << b;
       ASSERT_EQ(AddCodes(format, a, format, b, format, draw), oracle.Code(Sum(x, y), draw))
           << format.name << ' ' << a << " + " << b;
-      ASSERT_EQ(MultiplyAdd(format, a, format, b, format, c, draw), oracle.Code(Sum(product, oracle.Value(c)), draw))
+      ASSERT_EQ(MultiplyAdd(format, a, format, b, format, c, draw),
+                oracle.Code(Sum(product, oracle.Value(c)), draw))
           << format.name << ' ' << a << " * " << b << " + " << c;
     }
   }
@@ -276,7 +284,8 @@ TEST_P(WideFormat, ConvertsToEveryFormat) {
       const Format to = Named(name + "." + rounding);
       const Oracle oracle(to);
       for (const uint32_t code : TellingCodes(from, 10, &random)) {
-        ASSERT_EQ(Convert(from, code, to), oracle.Code(source.Value(code))) << code << " to " << to.name;
+        ASSERT_EQ(Convert(from, code, to), oracle.Code(source.Value(code)))
+            << code << " to " << to.name;
       }
     }
   }
@@ -300,8 +309,10 @@ TEST_P(WideFormat, RoundsNearMidpoints) {
       const Exact aside = Exact::Of(middle.negative, 1, middle.exponent - 62);
       const mpq_class shift = (middle.negative ? -1 : 1) * Scaled(1, middle.exponent - 62);
       const auto draw = static_cast<uint32_t>(random());
-      ASSERT_EQ(Encode(format, middle, draw), oracle.Code(expected, draw)) << format.name << " after " << code;
-      ASSERT_EQ(Encode(format, Add(middle, aside), draw), oracle.Code(oracle::Real(expected.value + shift), draw))
+      ASSERT_EQ(Encode(format, middle, draw), oracle.Code(expected, draw))
+          << format.name << " after " << code;
+      ASSERT_EQ(Encode(format, Add(middle, aside), draw),
+                oracle.Code(oracle::Real(expected.value + shift), draw))
           << format.name << " outward of the middle after " << code;
       ASSERT_EQ(Encode(format, Add(middle, Negate(aside)), draw),
                 oracle.Code(oracle::Real(expected.value - shift), draw))
@@ -314,14 +325,16 @@ INSTANTIATE_TEST_SUITE_P(Formats, WideFormat, testing::ValuesIn(NamesOf(9, 32)),
 
 // Over an even grid of draws the number that goes up is the fraction cut off, exactly: unbiased to 2^-16.
 TEST(Stochastic, GoesUpAsOftenAsTheFractionSays) {
-  for (const char* name :
-       {"int8", "fixed8_4", "e4m3", "e5m2", "bf16", "fp16", "e8m0", "posit8_1", "posit16_1", "nf4"}) {
+  for (const char* name : {"int8", "fixed8_4", "e4m3", "e5m2", "bf16", "fp16", "e8m0", "posit8_1",
+                           "posit16_1", "nf4"}) {
     const Format format = Named(std::string(name) + ".stochastic");
     for (const double x : {1.1, 0.7, 2.84765625, -0.3, 5.0625}) {
       const Exact value = Exact::FromDouble(x);
-      const uint32_t never = Encode(format, value, ~0u);  // the lower neighbour in magnitude (codebooks: in value)
+      const uint32_t never =
+          Encode(format, value, ~0u);  // the lower neighbour in magnitude (codebooks: in value)
       int64_t ups = 0;
-      for (uint32_t draw = 0; draw < 65536; ++draw) ups += Encode(format, value, draw << 16) != never ? 1 : 0;
+      for (uint32_t draw = 0; draw < 65536; ++draw)
+        ups += Encode(format, value, draw << 16) != never ? 1 : 0;
       const uint32_t always = Encode(format, value, 0);
       if (always == never) {
         EXPECT_EQ(ups, 0) << name;
@@ -329,7 +342,8 @@ TEST(Stochastic, GoesUpAsOftenAsTheFractionSays) {
       }
       // Posits cut bit strings: within a step of one exponent that is the fraction of the distance, too.
       const double low = ToDouble(Decode(format, never)), high = ToDouble(Decode(format, always));
-      EXPECT_NEAR(static_cast<double>(ups) / 65536, (x - low) / (high - low), 1.0 / 65536) << name << " of " << x;
+      EXPECT_NEAR(static_cast<double>(ups) / 65536, (x - low) / (high - low), 1.0 / 65536)
+          << name << " of " << x;
     }
   }
 }

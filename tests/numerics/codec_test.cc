@@ -18,7 +18,9 @@ TEST(Codec, EveryCodeComesBack) {
     for (uint32_t code = 0; code <= CodeMask(format); ++code) {
       const Exact value = Decode(format, code);
       // Saturating formats have no way back to their infinities, and narrow ones none to the unused code.
-      if (!value.is_finite() || (format.is_integer() && SignedCode(format, code) < format.min_code())) continue;
+      if (!value.is_finite() ||
+          (format.is_integer() && SignedCode(format, code) < format.min_code()))
+        continue;
       ASSERT_EQ(Encode(format, value), code) << format.name;
     }
   }
@@ -34,7 +36,8 @@ TEST(Codec, IeeeFormatsAreTheProcessorsOwn) {
     ASSERT_EQ(std::bit_cast<float>(EncodeFloat(fp32, x)), x);
     const float product = x * y, sum = x + y;
     if (!std::isnan(product)) {
-      ASSERT_EQ(MultiplyCodes(fp32, a, fp32, b, fp32), std::bit_cast<uint32_t>(product)) << x << " * " << y;
+      ASSERT_EQ(MultiplyCodes(fp32, a, fp32, b, fp32), std::bit_cast<uint32_t>(product))
+          << x << " * " << y;
     }
     if (!std::isnan(sum)) {
       ASSERT_EQ(AddCodes(fp32, a, fp32, b, fp32), std::bit_cast<uint32_t>(sum)) << x << " + " << y;
@@ -98,9 +101,11 @@ TEST(Codec, StochasticRoundingKeepsTheMean) {
   for (float x : {0.25f, 3.9f, -1.5f}) {
     double sum = 0;
     for (int i = 0; i < kDraws; ++i) {
-      sum += static_cast<double>(DecodeFloat(format, EncodeFloat(format, x, static_cast<uint32_t>(random() >> 32))));
+      sum += static_cast<double>(
+          DecodeFloat(format, EncodeFloat(format, x, static_cast<uint32_t>(random() >> 32))));
     }
-    EXPECT_NEAR(sum / kDraws, static_cast<double>(x), 0.02);  // five standard deviations of 20,000 draws
+    EXPECT_NEAR(sum / kDraws, static_cast<double>(x),
+                0.02);  // five standard deviations of 20,000 draws
   }
 }
 

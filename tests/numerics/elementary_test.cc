@@ -21,9 +21,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 double UlpsBetween(double got, long double exact) {
-  if (std::isinf(got) || got == 0) return static_cast<double>(got) == static_cast<double>(exact) ? 0 : 1e9;
+  if (std::isinf(got) || got == 0)
+    return static_cast<double>(got) == static_cast<double>(exact) ? 0 : 1e9;
   const int exponent = std::max(std::ilogb(exact), -1022);
-  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact) / std::ldexp(1.0L, exponent - 52));
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact) /
+                             std::ldexp(1.0L, exponent - 52));
 }
 
 struct Function {
@@ -98,7 +100,8 @@ TEST(Elementary, Powers) {
   for (int i = 0; i < 20000; ++i) {
     const double base = random.Uniform(0, 20), exponent = random.Uniform(-100, 100);
     const long double exact = powl(base, exponent);
-    EXPECT_LE(std::fabs(static_cast<long double>(elementary::Pow(base, exponent)) - exact), 1e-13L * exact)
+    EXPECT_LE(std::fabs(static_cast<long double>(elementary::Pow(base, exponent)) - exact),
+              1e-13L * exact)
         << base << " ^ " << exponent;
   }
   EXPECT_EQ(elementary::Pow(3, 4), 81);
@@ -119,7 +122,8 @@ TEST(Elementary, SpecialValuesAreThoseOfTheCLibrary) {
       EXPECT_EQ(std::signbit(got), std::signbit(want)) << name << "(" << x << ")";
     }
   };
-  const double special[] = {0.0, -0.0, 1, -1, kInfinity, -kInfinity, kNan, 2, -2, 0.5, -0.5, 3, -3, 1e300, -1e300};
+  const double special[] = {0.0, -0.0, 1,    -1, kInfinity, -kInfinity, kNan,  2,
+                            -2,  0.5,  -0.5, 3,  -3,        1e300,      -1e300};
   const struct {
     const char* name;
     double (*ours)(double);
@@ -131,7 +135,8 @@ TEST(Elementary, SpecialValuesAreThoseOfTheCLibrary) {
                {"tanh", elementary::Tanh, std::tanh},    {"erf", elementary::Erf, std::erf},
                {"erfc", elementary::Erfc, std::erfc}};
   for (const auto& f : kSame) {
-    for (const double x : {0.0, -0.0, kInfinity, -kInfinity, kNan}) expect_same(f.ours(x), f.library(x), f.name, x);
+    for (const double x : {0.0, -0.0, kInfinity, -kInfinity, kNan})
+      expect_same(f.ours(x), f.library(x), f.name, x);
   }
   for (const double base : special) {
     for (const double exponent : special) {

@@ -40,7 +40,8 @@ void ExpectNearestEven(const Exact& x, Float rounded) {
   ASSERT_EQ(std::signbit(rounded), x.negative);
   const mpq_class value = abs(Rational(x));
   const mpq_class greatest = Magnitude(Limits::max());
-  const mpq_class beyond = greatest + PowerOfTwo(Limits::max_exponent - Limits::digits - 1);  // half an ulp more
+  const mpq_class beyond =
+      greatest + PowerOfTwo(Limits::max_exponent - Limits::digits - 1);  // half an ulp more
   if (std::isinf(rounded)) {
     EXPECT_GE(value, beyond);
     return;
@@ -99,10 +100,12 @@ TEST(Exact, RoundsAtTheEndOfTheRange) {
   const float greatest = std::numeric_limits<float>::max();  // 2^128 - 2^104
   const uint64_t last = (uint64_t{1} << 24) - 1;
   EXPECT_EQ(ToFloat(Exact::Of(false, last, 104)), greatest);
-  EXPECT_EQ(ToFloat(Exact::Of(false, (last << 2) + 1, 102)), greatest);   // a quarter beyond
-  EXPECT_EQ(ToFloat(Exact::Of(false, (last << 1) + 1, 103)), HUGE_VALF);  // half: to even, which is infinity
+  EXPECT_EQ(ToFloat(Exact::Of(false, (last << 2) + 1, 102)), greatest);  // a quarter beyond
+  EXPECT_EQ(ToFloat(Exact::Of(false, (last << 1) + 1, 103)),
+            HUGE_VALF);  // half: to even, which is infinity
   EXPECT_EQ(ToFloat(Exact::Of(true, 1, 128)), -HUGE_VALF);
-  EXPECT_EQ(ToFloat(Exact::Of(true, (((last << 1) + 1) << 30) - 1, 73)), -greatest);  // just below half
+  EXPECT_EQ(ToFloat(Exact::Of(true, (((last << 1) + 1) << 30) - 1, 73)),
+            -greatest);  // just below half
 }
 
 TEST(Exact, RoundsToTheNearestNumber) {
@@ -112,13 +115,15 @@ TEST(Exact, RoundsToTheNearestNumber) {
     uint64_t magnitude = random() >> random.Below(64);
     if (i % 4 == 1) magnitude = (magnitude | uint64_t{1} << 63) >> (38 + random.Below(3));
     if (i % 4 == 2) magnitude = (magnitude | uint64_t{1} << 63) >> (9 + random.Below(3));
-    if (i % 4 == 3) magnitude = (magnitude | uint64_t{1} << 63) & ~((uint64_t{1} << (38 + random.Below(3))) - 1);
+    if (i % 4 == 3)
+      magnitude = (magnitude | uint64_t{1} << 63) & ~((uint64_t{1} << (38 + random.Below(3))) - 1);
     if (magnitude == 0) continue;
     const int64_t power = i % 8 < 4 ? random.Between(-230, 70) : random.Between(-180, -120);
     const Exact x = Exact::Of(random.Below(2) == 0, magnitude, power);
     SCOPED_TRACE(testing::Message() << magnitude << " * 2^" << power);
     ExpectNearestEven(x, ToFloat(x));
-    const Exact far = Exact::Of(x.negative, magnitude, i % 8 < 4 ? random.Between(-1100, 970) : power - 920);
+    const Exact far =
+        Exact::Of(x.negative, magnitude, i % 8 < 4 ? random.Between(-1100, 970) : power - 920);
     ExpectNearestEven(far, ToDouble(far));
   }
 }

@@ -61,18 +61,22 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"posit1_0", "unknown format 'posit1_0'; a name that 'kiln list formats' prints"},
         ErrorCase{"", "unknown format ''; a name that 'kiln list formats' prints"},
         ErrorCase{"int8.",
-                  "unknown modifier '' of a format; nearest_even, nearest_away, toward_zero, down, stochastic, "
+                  "unknown modifier '' of a format; nearest_even, nearest_away, toward_zero, down, "
+                  "stochastic, "
                   "saturate, wrap, infinity, flush, finite, nan_only, fnuz"},
         ErrorCase{"int8.wrap.saturate", "'saturate' says a second time what was said; each once"},
         ErrorCase{"e4m3.wrap", "'wrap' has no meaning for 'e4m3'; only integers wrap"},
         ErrorCase{"e2m1.infinity",
-                  "'infinity' has no meaning for 'e2m1'; only floats with infinity or NaN overflow to it"},
+                  "'infinity' has no meaning for 'e2m1'; only floats with infinity or NaN overflow "
+                  "to it"},
         ErrorCase{"e5m2.infinity.finite", "'e5m2' has no infinity to overflow to; saturate"},
-        ErrorCase{"posit8_1.fnuz", "'fnuz' has no meaning for 'posit8_1'; only floats have specials"},
+        ErrorCase{"posit8_1.fnuz",
+                  "'fnuz' has no meaning for 'posit8_1'; only floats have specials"},
         ErrorCase{"e8m0.flush", "'flush' has no meaning for 'e8m0'; only floats have subnormals"},
         ErrorCase{"none.yaml", "none.yaml: no such file; check the path"},
         ErrorCase{"a b.yaml",
-                  "a b.yaml: has characters that a format's name cannot have; letters, digits and _ . / -"}));
+                  "a b.yaml: has characters that a format's name cannot have; letters, digits and "
+                  "_ . / -"}));
 
 }  // namespace
 }  // namespace kiln

@@ -29,7 +29,8 @@ MacRule Rule(const char* operands, const char* psum, const char* accumulation) {
 }
 
 // Row tiles of codes of values; all weights are codes of `weight`.
-float Sum(const MacRule& rule, const std::vector<std::vector<float>>& tiles, float weight, float scale = 1) {
+float Sum(const MacRule& rule, const std::vector<std::vector<float>>& tiles, float weight,
+          float scale = 1) {
   std::vector<std::vector<uint32_t>> inputs, weights;
   for (const auto& tile : tiles) {
     inputs.emplace_back();
@@ -54,7 +55,7 @@ TEST(Mac, OrderAndRoundingShow) {
 
 TEST(Mac, ProductsRoundOnlyWhenTheyAreToRound) {
   MacRule rule = Rule("bf16", "bf16", "fp32");
-  const float x = 1.0f + 0x1p-7f;                          // its square, 1 + 2^-6 + 2^-14, rounds down to 1 + 2^-6
+  const float x = 1.0f + 0x1p-7f;  // its square, 1 + 2^-6 + 2^-14, rounds down to 1 + 2^-6
   EXPECT_EQ(Sum(rule, {{x - 0x1p-6f, x}}, x), 2.015625f);  // (1 - 2^-14) + (1 + 2^-6 + 2^-14)
   rule.product_rounded = true;
   EXPECT_EQ(Sum(rule, {{x}}, x), 1.015625f);
@@ -63,7 +64,8 @@ TEST(Mac, ProductsRoundOnlyWhenTheyAreToRound) {
   const float midpoint = 1.0625f * 1.0625f;  // 1.00100001b: nine significant bits
   const auto two = [&](float first, float second) {
     const uint32_t inputs[] = {EncodeFloat(posit.input, first), EncodeFloat(posit.input, second)};
-    const uint32_t weights[] = {EncodeFloat(posit.weight, 0x1p-12f), EncodeFloat(posit.weight, 1.0625f)};
+    const uint32_t weights[] = {EncodeFloat(posit.weight, 0x1p-12f),
+                                EncodeFloat(posit.weight, 1.0625f)};
     const MacTile tile{inputs, weights, 1};
     return std::bit_cast<float>(MultiplyAccumulate(posit, {&tile, 1}));
   };
@@ -122,13 +124,17 @@ TEST(Mac, RulesThatMakeNoSense) {
     const auto fault = FindMacFault(rule);
     return fault ? fault->key + ": " + fault->fault : "";
   };
-  EXPECT_THAT(message(Rule("e4m3", "int32", "int32")), testing::HasSubstr("int32 cannot hold products of e4m3"));
-  EXPECT_THAT(message(Rule("e4m3", "bf16", "int32")), testing::HasSubstr("int32 cannot take psums in bf16"));
-  EXPECT_THAT(message(Rule("e4m3", "bf16.stochastic", "bf16")), testing::HasSubstr("rounds stochastically"));
+  EXPECT_THAT(message(Rule("e4m3", "int32", "int32")),
+              testing::HasSubstr("int32 cannot hold products of e4m3"));
+  EXPECT_THAT(message(Rule("e4m3", "bf16", "int32")),
+              testing::HasSubstr("int32 cannot take psums in bf16"));
+  EXPECT_THAT(message(Rule("e4m3", "bf16.stochastic", "bf16")),
+              testing::HasSubstr("rounds stochastically"));
   EXPECT_THAT(message(Rule("e4m3", "ue5m3", "bf16")), testing::HasSubstr("cannot hold sums"));
   EXPECT_THAT(message(Rule("e4m3", "e8m0", "bf16")), testing::HasSubstr("cannot hold sums"));
-  EXPECT_THAT(message(Rule("int8", "int32", "int32"), false, true),
-              testing::HasSubstr("accumulation_format: int32 cannot take psums under block scales"));
+  EXPECT_THAT(
+      message(Rule("int8", "int32", "int32"), false, true),
+      testing::HasSubstr("accumulation_format: int32 cannot take psums under block scales"));
   EXPECT_THAT(message(Rule("int8", "int32", "int32"), true),
               testing::HasSubstr("quire: int32 sums are exact without one"));
   EXPECT_THAT(message(Rule("posit32_8", "fp32", "fp32"), true), testing::HasSubstr("reach beyond"));

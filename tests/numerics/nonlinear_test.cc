@@ -21,7 +21,9 @@ using F = NonlinearFunction;
 constexpr std::string_view kVectorFormats[] = {"fp32", "bf16", "fp16"};
 
 Format FormatOf(std::string_view name) { return *FindFormat(name); }
-const SplineTables& TablesOf(std::string_view format) { return **SplineTablesFor(FormatOf(format)); }
+const SplineTables& TablesOf(std::string_view format) {
+  return **SplineTablesFor(FormatOf(format));
+}
 // As a vector unit of the format delivers it.
 float RoundTo(const Format& format, float x) { return DecodeFloat(format, EncodeFloat(format, x)); }
 
@@ -58,7 +60,8 @@ TEST(Nonlinear, KnotsAndCoefficientsAreNumbersOfTheFormat) {
             EXPECT_EQ(RoundTo(format, x), x) << name << " " << spline.name;
           }
         }
-        for (int k = 0; k < segments; ++k) EXPECT_LE(spline.knots[k], spline.knots[k + 1]) << spline.name;
+        for (int k = 0; k < segments; ++k)
+          EXPECT_LE(spline.knots[k], spline.knots[k + 1]) << spline.name;
       }
     }
   }
@@ -66,14 +69,16 @@ TEST(Nonlinear, KnotsAndCoefficientsAreNumbersOfTheFormat) {
 
 TEST(Nonlinear, MoreSegmentsLeaveLessError) {
   const Format fp32 = FormatOf("fp32");
-  for (NonlinearFunction function : {F::kExp, F::kSigmoid, F::kTanh, F::kGelu, F::kErf, F::kSoftplus, F::kSilu}) {
+  for (NonlinearFunction function :
+       {F::kExp, F::kSigmoid, F::kTanh, F::kGelu, F::kErf, F::kSoftplus, F::kSilu}) {
     double previous = std::numeric_limits<double>::infinity();
     for (int segments = 1; segments <= kMostSplineSegments; ++segments) {
       const SplineTables& tables = **SplineTablesFor(fp32, segments);
       double worst = 0;
       for (float x = -12; x < 12; x += 0x1p-7f) {
         const double exact = NonlinearTarget(function, static_cast<double>(x));
-        const double error = std::fabs(static_cast<double>(Approximate(tables, function, x)) - exact);
+        const double error =
+            std::fabs(static_cast<double>(Approximate(tables, function, x)) - exact);
         worst = std::max(worst, function == F::kExp ? error / exact : error);
       }
       EXPECT_LT(worst, previous) << NameOf(function) << " with " << segments;
@@ -125,8 +130,10 @@ TEST(Nonlinear, StatedErrorsOf16BitFormatsAreTheLargest) {
       });
       const NonlinearError* stated = StatedError(function, name);
       ASSERT_NE(stated, nullptr) << NameOf(function);
-      EXPECT_LE(worst.absolute, stated->absolute) << NameOf(function) << " " << name << " at " << worst.absolute_at;
-      EXPECT_LE(worst.ulps, stated->ulps) << NameOf(function) << " " << name << " at " << worst.ulps_at;
+      EXPECT_LE(worst.absolute, stated->absolute)
+          << NameOf(function) << " " << name << " at " << worst.absolute_at;
+      EXPECT_LE(worst.ulps, stated->ulps)
+          << NameOf(function) << " " << name << " at " << worst.ulps_at;
       EXPECT_GE(worst.absolute, 0.99 * stated->absolute) << NameOf(function) << " " << name;
       EXPECT_GE(worst.ulps, 0.99 * stated->ulps) << NameOf(function) << " " << name;
     }
@@ -161,7 +168,8 @@ TEST(Nonlinear, SpecialValues) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (int i = 0; i < kNonlinearFunctions; ++i) {
     for (float x : {nan, -nan, std::numeric_limits<float>::signaling_NaN()}) {
-      EXPECT_EQ(std::bit_cast<uint32_t>(Approximate(DefaultSplineTables(), static_cast<F>(i), x)), 0x7fc00000u)
+      EXPECT_EQ(std::bit_cast<uint32_t>(Approximate(DefaultSplineTables(), static_cast<F>(i), x)),
+                0x7fc00000u)
           << NameOf(static_cast<F>(i));
     }
   }
@@ -214,9 +222,11 @@ TEST(Nonlinear, SpecialValues) {
         << NameOf(row.function) << " of " << row.x;
   }
   for (F function : {F::kLog, F::kSqrt, F::kReciprocalSquareRoot}) {
-    EXPECT_EQ(std::bit_cast<uint32_t>(Approximate(DefaultSplineTables(), function, -1.0f)), 0x7fc00000u)
+    EXPECT_EQ(std::bit_cast<uint32_t>(Approximate(DefaultSplineTables(), function, -1.0f)),
+              0x7fc00000u)
         << NameOf(function);
-    EXPECT_EQ(std::bit_cast<uint32_t>(Approximate(DefaultSplineTables(), function, -inf)), 0x7fc00000u)
+    EXPECT_EQ(std::bit_cast<uint32_t>(Approximate(DefaultSplineTables(), function, -inf)),
+              0x7fc00000u)
         << NameOf(function);
   }
 }

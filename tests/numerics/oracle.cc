@@ -94,10 +94,11 @@ std::map<std::string, Spec> MakeSpecs() {
   specs["ternary"] = Spec{.kind = Spec::kFixed, .bits = 2, .narrow = true, .list = {}};
   specs["binary"] = ListSpec(1, {mpq_class(-1), mpq_class(1)});
   std::vector<mpq_class> quantiles;
-  for (const char* q : {"-1.0", "-0.6961928009986877", "-0.5250730514526367", "-0.39491748809814453",
-                        "-0.28444138169288635", "-0.18477343022823334", "-0.09105003625154495", "0.0",
-                        "0.07958029955625534", "0.16093020141124725", "0.24611230194568634", "0.33791524171829224",
-                        "0.44070982933044434", "0.5626170039176941", "0.7229568362236023", "1.0"}) {
+  for (const char* q :
+       {"-1.0", "-0.6961928009986877", "-0.5250730514526367", "-0.39491748809814453",
+        "-0.28444138169288635", "-0.18477343022823334", "-0.09105003625154495", "0.0",
+        "0.07958029955625534", "0.16093020141124725", "0.24611230194568634", "0.33791524171829224",
+        "0.44070982933044434", "0.5626170039176941", "0.7229568362236023", "1.0"}) {
     quantiles.push_back(Decimal(q));
   }
   specs["nf4"] = ListSpec(4, quantiles);
@@ -110,7 +111,8 @@ bool MakeByPattern(const std::string& name, Spec* spec) {
   std::smatch part;
   const auto number = [&](size_t i) { return std::stoi(part[i]); };
   if (std::regex_match(name, part, std::regex("(u?)(?:int|fixed)([0-9]+)(?:_([0-9]+))?"))) {
-    *spec = Spec{.kind = Spec::kFixed, .bits = number(2), .has_sign = part[1].length() == 0, .list = {}};
+    *spec = Spec{
+        .kind = Spec::kFixed, .bits = number(2), .has_sign = part[1].length() == 0, .list = {}};
     spec->fraction = part[3].matched ? number(3) : 0;
     return true;
   }
@@ -120,9 +122,11 @@ bool MakeByPattern(const std::string& name, Spec* spec) {
   }
   if (std::regex_match(name, part, std::regex("(u?)e([0-9]+)m([0-9]+)"))) {
     const int exponent = number(2), fraction = number(3);
-    const int bias = static_cast<int>(Floor(PowerOfTwo(exponent - 1)).get_si()) - 1;  // 754, table 3.5
+    const int bias =
+        static_cast<int>(Floor(PowerOfTwo(exponent - 1)).get_si()) - 1;  // 754, table 3.5
     const bool finite = exponent == 1 || fraction == 0;
-    *spec = FloatSpec(exponent, fraction, bias, finite ? Spec::kAllFinite : Spec::kIeeeCodes, part[1].length() == 0);
+    *spec = FloatSpec(exponent, fraction, bias, finite ? Spec::kAllFinite : Spec::kIeeeCodes,
+                      part[1].length() == 0);
     return true;
   }
   return false;
@@ -151,9 +155,11 @@ Number FloatValue(const Spec& s, uint64_t code) {
   const bool ones = field == Bits(~uint64_t{0}, 0, s.exponent);
   Number x{.minus = minus, .value = {}};
   const bool all_ones = ones && fraction == Bits(~uint64_t{0}, 0, s.fraction);
-  if (s.codes == Spec::kIeeeCodes && ones) x.what = fraction == 0 ? Number::kInfinite : Number::kNan;
+  if (s.codes == Spec::kIeeeCodes && ones)
+    x.what = fraction == 0 ? Number::kInfinite : Number::kNan;
   if (s.codes == Spec::kOneNan && all_ones) x.what = Number::kNan;
-  if (s.codes == Spec::kMinusZeroIsNan && minus && field == 0 && fraction == 0) x.what = Number::kNan;
+  if (s.codes == Spec::kMinusZeroIsNan && minus && field == 0 && fraction == 0)
+    x.what = Number::kNan;
   if (x.what != Number::kReal) return x;
   const mpq_class part = mpq_class(static_cast<unsigned long>(fraction)) / PowerOfTwo(s.fraction);
   const auto power = static_cast<int64_t>(field) - s.bias;
@@ -181,7 +187,8 @@ Number PositValue(const Spec& s, uint64_t code) {
   --at;
   int64_t e = 0;
   for (int i = 0; i < s.exponent; ++i, --at) e = 2 * e + static_cast<int64_t>(bit(at));
-  const mpq_class f = at < 0 ? mpq_class(0) : mpq_class(Bits(code, 0, at + 1)) * PowerOfTwo(-at - 1);
+  const mpq_class f =
+      at < 0 ? mpq_class(0) : mpq_class(Bits(code, 0, at + 1)) * PowerOfTwo(-at - 1);
   const int64_t power = (regime << s.exponent) + e + sign;
   return Real((1 - 3 * sign + f) * PowerOfTwo((1 - 2 * sign) * power));
 }
@@ -193,8 +200,10 @@ Number Real(const mpq_class& value) { return {.minus = value < 0, .value = value
 Number Product(const Number& a, const Number& b) {
   const bool minus = a.minus != b.minus;
   if (a.what == Number::kNan || b.what == Number::kNan) return {.what = Number::kNan, .value = {}};
-  if (a.what == Number::kReal && b.what == Number::kReal) return {.minus = minus, .value = a.value * b.value};
-  const bool has_zero = (a.what == Number::kReal && a.value == 0) || (b.what == Number::kReal && b.value == 0);
+  if (a.what == Number::kReal && b.what == Number::kReal)
+    return {.minus = minus, .value = a.value * b.value};
+  const bool has_zero =
+      (a.what == Number::kReal && a.value == 0) || (b.what == Number::kReal && b.value == 0);
   if (has_zero) return {.what = Number::kNan, .value = {}};
   return {.what = Number::kInfinite, .minus = minus, .value = {}};
 }
@@ -250,9 +259,11 @@ Oracle::Oracle(const Format& format) : rounding_(format.rounding), overflow_(for
     if (spec_.narrow && code == 1u << (spec_.bits - 1)) continue;
     // A minus zero is no value of its own, nor are the codes whose subnormal value is flushed.
     const bool flushed = !spec_.subnormals && x.value == 0 && code != 0;
-    if (x.what == Number::kReal && !flushed && !(x.value == 0 && x.minus)) table_.push_back({x.value, code});
+    if (x.what == Number::kReal && !flushed && !(x.value == 0 && x.minus))
+      table_.push_back({x.value, code});
   }
-  std::sort(table_.begin(), table_.end(), [](const Entry& a, const Entry& b) { return a.value < b.value; });
+  std::sort(table_.begin(), table_.end(),
+            [](const Entry& a, const Entry& b) { return a.value < b.value; });
 }
 
 int64_t Oracle::Count() const {
@@ -281,11 +292,13 @@ Oracle::Entry Oracle::At(int64_t rank) const {
 
 int64_t Oracle::RankBelow(const mpq_class& x) const {
   if (!table_.empty()) {
-    const auto above = std::upper_bound(table_.begin(), table_.end(), x,
-                                        [](const mpq_class& value, const Entry& entry) { return value < entry.value; });
+    const auto above = std::upper_bound(
+        table_.begin(), table_.end(), x,
+        [](const mpq_class& value, const Entry& entry) { return value < entry.value; });
     return above - table_.begin() - 1;
   }
-  int64_t low = -1, high = Count();  // values of ranks up to low are not above x, from high on they are
+  int64_t low = -1,
+          high = Count();  // values of ranks up to low are not above x, from high on they are
   while (high - low > 1) {
     const int64_t middle = (low + high) / 2;
     (At(middle).value <= x ? low : high) = middle;
@@ -297,8 +310,10 @@ uint32_t Oracle::NanCode() const {
   if (spec_.kind == Spec::kPosit) return 1u << (spec_.bits - 1);
   if (spec_.kind != Spec::kFloat || spec_.codes == Spec::kAllFinite) return ZeroCode(false);
   if (spec_.codes == Spec::kMinusZeroIsNan) return 1u << (spec_.bits - 1);
-  const auto exponent = static_cast<uint32_t>(Bits(~uint64_t{0}, 0, spec_.exponent)) << spec_.fraction;
-  if (spec_.codes == Spec::kOneNan) return exponent + static_cast<uint32_t>(Bits(~uint64_t{0}, 0, spec_.fraction));
+  const auto exponent = static_cast<uint32_t>(Bits(~uint64_t{0}, 0, spec_.exponent))
+                        << spec_.fraction;
+  if (spec_.codes == Spec::kOneNan)
+    return exponent + static_cast<uint32_t>(Bits(~uint64_t{0}, 0, spec_.fraction));
   return exponent + (1u << (spec_.fraction - 1));  // quiet: 754, section 6.2.1
 }
 
@@ -309,7 +324,8 @@ uint32_t Oracle::ZeroCode(bool minus) const {
     };
     return std::min_element(table_.begin(), table_.end(), before)->code;
   }
-  const bool has_minus_zero = spec_.kind == Spec::kFloat && spec_.has_sign && spec_.codes != Spec::kMinusZeroIsNan;
+  const bool has_minus_zero =
+      spec_.kind == Spec::kFloat && spec_.has_sign && spec_.codes != Spec::kMinusZeroIsNan;
   return minus && has_minus_zero ? 1u << (spec_.bits - 1) : 0;
 }
 
@@ -317,11 +333,13 @@ uint32_t Oracle::Overflowed(bool minus, bool was_infinite) const {
   const uint32_t greatest = At(minus ? 0 : Count() - 1).code;
   if (overflow_ != Overflow::kInfinity) return greatest;
   // 754, section 7.4.
-  const bool inward = rounding_ == Rounding::kTowardZero || (rounding_ == Rounding::kDown && !minus);
+  const bool inward =
+      rounding_ == Rounding::kTowardZero || (rounding_ == Rounding::kDown && !minus);
   if (inward && !was_infinite) return greatest;
   if (spec_.codes == Spec::kAllFinite) return greatest;
   if (spec_.codes != Spec::kIeeeCodes) return NanCode();
-  const auto exponent = static_cast<uint32_t>(Bits(~uint64_t{0}, 0, spec_.exponent)) << spec_.fraction;
+  const auto exponent = static_cast<uint32_t>(Bits(~uint64_t{0}, 0, spec_.exponent))
+                        << spec_.fraction;
   return exponent + (minus ? 1u << (spec_.bits - 1) : 0);
 }
 
@@ -369,7 +387,8 @@ uint32_t Oracle::FloatCode(const Number& x, uint32_t random) const {
     while (PowerOfTwo(power) > greatest) --power;
     const mpq_class step = PowerOfTwo(power - spec_.fraction);
     const bool even = At(Count() - 1).code % 2 == 0;
-    const bool out = magnitude >= greatest + step || GoesOut((magnitude - greatest) / step, x.minus, even, random);
+    const bool out = magnitude >= greatest + step ||
+                     GoesOut((magnitude - greatest) / step, x.minus, even, random);
     return out ? Overflowed(x.minus, false) : At(x.minus ? 0 : Count() - 1).code;
   }
   const int64_t rank = RankBelow(magnitude);
@@ -377,7 +396,9 @@ uint32_t Oracle::FloatCode(const Number& x, uint32_t random) const {
   Entry near = At(rank);
   if (near.value != magnitude) {
     const Entry far = At(rank + 1);
-    if (GoesOut((magnitude - near.value) / (far.value - near.value), x.minus, near.code % 2 == 0, random)) near = far;
+    if (GoesOut((magnitude - near.value) / (far.value - near.value), x.minus, near.code % 2 == 0,
+                random))
+      near = far;
   }
   if (near.value == 0) return ZeroCode(x.minus);
   return near.code + (x.minus ? 1u << (spec_.bits - 1) : 0);
@@ -387,7 +408,8 @@ uint32_t Oracle::FloatCode(const Number& x, uint32_t random) const {
 uint32_t Oracle::PositCode(const Number& x, uint32_t random) const {
   const mpq_class magnitude = abs(x.value);
   const auto with_sign = [&](uint32_t code) {
-    return x.minus ? static_cast<uint32_t>(Bits((uint64_t{1} << spec_.bits) - code, 0, spec_.bits)) : code;
+    return x.minus ? static_cast<uint32_t>(Bits((uint64_t{1} << spec_.bits) - code, 0, spec_.bits))
+                   : code;
   };
   const int64_t rank = RankBelow(magnitude);
   Entry near = At(rank);
@@ -448,7 +470,8 @@ uint32_t Oracle::Code(const Number& x, uint32_t random) const {
     if (!spec_.has_sign && x.minus) return 0;
     return Overflowed(x.minus, true);
   }
-  if (x.value == 0 && spec_.zero && spec_.kind != Spec::kList) return ZeroCode(x.minus && spec_.has_sign);
+  if (x.value == 0 && spec_.zero && spec_.kind != Spec::kList)
+    return ZeroCode(x.minus && spec_.has_sign);
   switch (spec_.kind) {
     case Spec::kFixed:
       return FixedCode(x, random);

@@ -53,7 +53,8 @@ const Spec* FindSpec(const std::string& name);
 
 class Oracle {
  public:
-  explicit Oracle(const Format& format);  // takes name, rounding and overflow from it, and whether it flushes
+  explicit Oracle(
+      const Format& format);  // takes name, rounding and overflow from it, and whether it flushes
 
   Number Value(uint64_t code) const { return ValueIn(spec_, code); }
   uint32_t Code(const Number& x, uint32_t random = 0) const;
@@ -68,7 +69,8 @@ class Oracle {
   // The finite values in ascending order, each once.
   int64_t Count() const;
   Entry At(int64_t rank) const;
-  int64_t RankBelow(const mpq_class& x) const;  // the greatest rank whose value is not above x; -1 when there is none
+  int64_t RankBelow(const mpq_class& x)
+      const;  // the greatest rank whose value is not above x; -1 when there is none
 
   uint32_t NanCode() const;
   uint32_t ZeroCode(bool minus) const;

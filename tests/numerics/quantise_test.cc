@@ -45,7 +45,8 @@ TEST_P(NarrowIntegerFormat, EveryCodeComesBackFromItsValue) {
     const CodeRange codes = CodesOf(format, symmetric);
     for (float scale : {1.0f, 0.5f, 0.1f, 3.7e-5f, 1e-37f, 12345.678f}) {
       const float inverse = InverseScale(scale);
-      for (int32_t zero_point : {int32_t{0}, static_cast<int32_t>(codes.low), static_cast<int32_t>(codes.high)}) {
+      for (int32_t zero_point :
+           {int32_t{0}, static_cast<int32_t>(codes.low), static_cast<int32_t>(codes.high)}) {
         for (int64_t code = codes.low; code <= codes.high; ++code) {
           const float value = DequantiseCode(code, scale, zero_point);
           ASSERT_EQ(QuantiseToCode(value, inverse, zero_point, codes), code)
@@ -72,8 +73,11 @@ TEST(QuantiseToCode, RoundsToNearestEven) {
   for (int code = -128; code < 127; ++code) {
     const int even = code % 2 == 0 ? code : code + 1;
     EXPECT_EQ(QuantiseToCode(static_cast<float>(code) + 0.5f, 1, 0, codes), even);
-    EXPECT_EQ(QuantiseToCode(std::nextafter(static_cast<float>(code) + 0.5f, 1000.0f), 1, 0, codes), code + 1);
-    EXPECT_EQ(QuantiseToCode(std::nextafter(static_cast<float>(code) + 0.5f, -1000.0f), 1, 0, codes), code);
+    EXPECT_EQ(QuantiseToCode(std::nextafter(static_cast<float>(code) + 0.5f, 1000.0f), 1, 0, codes),
+              code + 1);
+    EXPECT_EQ(
+        QuantiseToCode(std::nextafter(static_cast<float>(code) + 0.5f, -1000.0f), 1, 0, codes),
+        code);
   }
   // The zero point comes after rounding: 0.5 + 1 is 1, not 2.
   EXPECT_EQ(QuantiseToCode(0.5f, 1, 1, codes), 1);
@@ -84,7 +88,8 @@ TEST_P(EveryIntegerFormat, ErrorIsAtMostHalfAStepInRange) {
   Random random(7);
   for (int trial = 0; trial < 300; ++trial) {
     const double magnitude = std::exp2(random.Uniform(-30, 30));
-    double low = random.Uniform(-magnitude, magnitude), high = random.Uniform(-magnitude, magnitude);
+    double low = random.Uniform(-magnitude, magnitude),
+           high = random.Uniform(-magnitude, magnitude);
     if (low > high) std::swap(low, high);
     for (bool symmetric : {false, true}) {
       if (symmetric && !format.is_signed) low = std::max(low, 0.0), high = std::max(high, low);
@@ -92,10 +97,13 @@ TEST_P(EveryIntegerFormat, ErrorIsAtMostHalfAStepInRange) {
       const CodeRange codes = CodesOf(format, symmetric);
       const float inverse = InverseScale(q.scale);
       ASSERT_GT(q.scale, 0);
-      ASSERT_EQ(DequantiseCode(QuantiseToCode(0, inverse, q.zero_point, codes), q.scale, q.zero_point), 0);
+      ASSERT_EQ(
+          DequantiseCode(QuantiseToCode(0, inverse, q.zero_point, codes), q.scale, q.zero_point),
+          0);
       for (int i = 0; i < 20; ++i) {
         const auto x = static_cast<float>(random.Uniform(low, high));
-        const float back = DequantiseCode(QuantiseToCode(x, inverse, q.zero_point, codes), q.scale, q.zero_point);
+        const float back =
+            DequantiseCode(QuantiseToCode(x, inverse, q.zero_point, codes), q.scale, q.zero_point);
         // Half a step, plus a step's share where the rounded zero point moves the end of the range, plus fp32 rounding.
         const double at_end = symmetric ? 0.0 : 0.5;
         const bool inner = x > DequantiseCode(codes.low, q.scale, q.zero_point) &&

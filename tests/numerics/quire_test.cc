@@ -26,15 +26,16 @@ TEST(Quire, FitsAllNamedFormats) {
 
 // 16 n bits for n-bit posits of es 2, as the Posit Standard (2022) has it.
 TEST(Quire, SumsOfStandardPositsTakeTheStandardsBits) {
-  for (const auto& [name, bits] : {std::pair{"posit8_2", 128}, {"posit16_2", 256}, {"posit32_2", 512}}) {
+  for (const auto& [name, bits] :
+       {std::pair{"posit8_2", 128}, {"posit16_2", 256}, {"posit32_2", 512}}) {
     const Format format = *FindFormat(name);
     EXPECT_EQ(ExactProductsOf(format, format).sum_bits(), bits) << name;
   }
 }
 
 TEST(Quire, ProductsLieWithinTheirBounds) {
-  for (const char* a_name :
-       {"posit8_1", "e4m3", "e4m3.flush", "e5m2", "e8m0", "int8", "uint6", "fixed8_6", "nf4", "lns8_3"}) {
+  for (const char* a_name : {"posit8_1", "e4m3", "e4m3.flush", "e5m2", "e8m0", "int8", "uint6",
+                             "fixed8_6", "nf4", "lns8_3"}) {
     for (const char* b_name : {"posit6_1", "e3m2", "ue5m3", "int5", "binary"}) {
       const Format a = *FindFormat(a_name), b = *FindFormat(b_name);
       const ExactProducts bounds = ExactProductsOf(a, b);
@@ -45,7 +46,8 @@ TEST(Quire, ProductsLieWithinTheirBounds) {
           if (!product.is_finite() || product.is_zero()) continue;
           const bool power_of_two = std::has_single_bit(product.significand);
           highest = std::max(highest, product.exponent + (power_of_two ? 0 : 1));
-          ASSERT_GE(product.exponent - 63 + std::countr_zero(product.significand), bounds.lowest) << a_name << b_name;
+          ASSERT_GE(product.exponent - 63 + std::countr_zero(product.significand), bounds.lowest)
+              << a_name << b_name;
         }
       }
       EXPECT_EQ(highest, bounds.highest) << a_name << " " << b_name;
@@ -56,8 +58,8 @@ TEST(Quire, ProductsLieWithinTheirBounds) {
 // Sums of random products, a third of them taken away again so that carries and borrows run far, against rationals.
 TEST(Quire, GivesTheRoundedExactSum) {
   Random random(7);
-  for (const char* name :
-       {"fp32", "fp16", "e5m2", "e8m0", "posit8_1", "posit16_1", "posit32_2", "int8", "nf4", "fixed16_8"}) {
+  for (const char* name : {"fp32", "fp16", "e5m2", "e8m0", "posit8_1", "posit16_1", "posit32_2",
+                           "int8", "nf4", "fixed16_8"}) {
     const Format format = *FindFormat(name);
     const Oracle oracle(format);
     for (int round = 0; round < 20; ++round) {

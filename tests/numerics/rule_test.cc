@@ -72,8 +72,11 @@ TEST(FormatByRule, BadRulesAreRefused) {
             "format rule 'triangular6': has a name that is taken; another name");
   EXPECT_EQ(message({.name = "int8", .bits = 6, .value = Triangular}),
             "format rule 'int8': has a name that is taken; another name");
-  EXPECT_EQ(message({.name = "wide", .bits = 9, .value = Triangular}), "format rule 'wide': has 9 bits; 1 to 8");
-  EXPECT_EQ(message({.name = "same", .bits = 2, .value = [](uint32_t code) { return code < 2 ? 0.0f : 1.0f; }}),
+  EXPECT_EQ(message({.name = "wide", .bits = 9, .value = Triangular}),
+            "format rule 'wide': has 9 bits; 1 to 8");
+  EXPECT_EQ(message({.name = "same",
+                     .bits = 2,
+                     .value = [](uint32_t code) { return code < 2 ? 0.0f : 1.0f; }}),
             "format rule 'same': has the value 0 twice; a value of its own for each code");
   EXPECT_EQ(message({.name = "nan", .bits = 2, .value = [](uint32_t) { return NAN; }}),
             "format rule 'nan': has values that are infinite or NaN; finite ones");

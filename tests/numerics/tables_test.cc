@@ -57,7 +57,8 @@ std::vector<std::string> Names() {
 // Values at which something may go wrong: all codes' values with their neighbours and the midpoints between them, every
 // binade's first numbers, specials.
 std::vector<float> Directed(const Format& format, Random& random) {
-  std::vector<float> values = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, -NAN, 0x1p-149f, -0x1p-149f, 0x1.fffffep127f};
+  std::vector<float> values = {0.0f, -0.0f,     INFINITY,   -INFINITY,      NAN,
+                               -NAN, 0x1p-149f, -0x1p-149f, 0x1.fffffep127f};
   const auto around = [&](float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);
     for (uint32_t d : {0u, 1u, ~0u}) values.push_back(std::bit_cast<float>(bits + d));
@@ -67,12 +68,15 @@ std::vector<float> Directed(const Format& format, Random& random) {
   }
   const int64_t codes = format.bits <= 12 ? int64_t{1} << format.bits : 4096;
   for (int64_t i = 0; i < codes; ++i) {
-    const auto code = static_cast<uint32_t>(format.bits <= 12 ? static_cast<uint64_t>(i) : random());
-    const float value = DecodeFloat(format, code), next = DecodeFloat(format, (code & CodeMask(format)) + 1);
+    const auto code =
+        static_cast<uint32_t>(format.bits <= 12 ? static_cast<uint64_t>(i) : random());
+    const float value = DecodeFloat(format, code),
+                next = DecodeFloat(format, (code & CodeMask(format)) + 1);
     around(value);
     around(static_cast<float>((double{value} + next) / 2));
   }
-  for (int i = 0; i < 20000; ++i) values.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
+  for (int i = 0; i < 20000; ++i)
+    values.push_back(std::bit_cast<float>(static_cast<uint32_t>(random())));
   return values;
 }
 
@@ -89,10 +93,12 @@ TEST_P(Tables, EncodeIsTheScalarDefinition) {
     const auto draw = static_cast<uint32_t>(MixBits(77 + i) >> 32);
     const uint32_t expected = EncodeFloat(format, values[i], draw);
     ASSERT_EQ(table->Encode(values[i], draw), expected) << values[i] << " in " << format.name;
-    ASSERT_EQ(LoadCode(format, codes.data(), static_cast<int64_t>(i)), expected) << values[i] << " in " << format.name;
+    ASSERT_EQ(LoadCode(format, codes.data(), static_cast<int64_t>(i)), expected)
+        << values[i] << " in " << format.name;
     if (format.is_integer()) {  // sign-extended in memory
       int32_t stored = 0;
-      std::memcpy(&stored, codes.data() + i * static_cast<size_t>(format.bytes()), static_cast<size_t>(format.bytes()));
+      std::memcpy(&stored, codes.data() + i * static_cast<size_t>(format.bytes()),
+                  static_cast<size_t>(format.bytes()));
       const int above = 32 - 8 * format.bytes();
       if (format.is_signed) {
         ASSERT_EQ(stored << above >> above, SignedCode(format, expected));
@@ -108,7 +114,9 @@ TEST_P(Tables, DecodeAndRoundAreTheScalarDefinition) {
   const int64_t count = format.bits <= 16 ? int64_t{1} << format.bits : 20000;
   std::vector<uint8_t> codes(static_cast<size_t>(count * format.bytes()));
   for (int64_t i = 0; i < count; ++i) {
-    StoreCode(format, static_cast<uint32_t>(format.bits <= 16 ? static_cast<uint64_t>(i) : random()), i, codes.data());
+    StoreCode(format,
+              static_cast<uint32_t>(format.bits <= 16 ? static_cast<uint64_t>(i) : random()), i,
+              codes.data());
   }
   std::vector<float> values(static_cast<size_t>(count));
   DecodeCodes(format, codes.data(), count, values.data());
@@ -122,8 +130,8 @@ TEST_P(Tables, DecodeAndRoundAreTheScalarDefinition) {
   const std::vector<float> before = rounded;
   table->RoundValues(rounded.data(), std::ssize(rounded), 9);
   for (size_t i = 0; i < rounded.size(); ++i) {
-    const float expected =
-        DecodeFloat(format, EncodeFloat(format, before[i], static_cast<uint32_t>(MixBits(9 + i) >> 32)));
+    const float expected = DecodeFloat(
+        format, EncodeFloat(format, before[i], static_cast<uint32_t>(MixBits(9 + i) >> 32)));
     const uint32_t bits = std::isnan(expected) ? kQuietNan : std::bit_cast<uint32_t>(expected);
     ASSERT_EQ(std::bit_cast<uint32_t>(rounded[i]), bits) << before[i] << " in " << format.name;
   }

@@ -73,7 +73,8 @@ std::string Compare(const Tensor& value, const Tensor& expected) {
     return fmt::format("is {} instead of {}", NameOf(value.type()), NameOf(expected.type()));
   }
   if (!(value.shape() == expected.shape())) {
-    return fmt::format("has shape {} instead of {}", value.shape().ToString(), expected.shape().ToString());
+    return fmt::format("has shape {} instead of {}", value.shape().ToString(),
+                       expected.shape().ToString());
   }
   if (!IsFloat(value.type())) return value == expected ? "" : "has other values";
   // The data of bfloat16 results was truncated, where ONNX today and Kiln round to nearest: one unit in the last place.
@@ -82,7 +83,9 @@ std::string Compare(const Tensor& value, const Tensor& expected) {
   std::string first;
   for (int64_t i = 0; i < value.size(); ++i) {
     if (Close(value.ValueAt(i), expected.ValueAt(i), relative)) continue;
-    if (wrong++ == 0) first = fmt::format("element {} is {} instead of {}", i, value.ValueAt(i), expected.ValueAt(i));
+    if (wrong++ == 0)
+      first =
+          fmt::format("element {} is {} instead of {}", i, value.ValueAt(i), expected.ValueAt(i));
   }
   return wrong == 0 ? "" : fmt::format("{} of {} elements differ, {}", wrong, value.size(), first);
 }
@@ -144,7 +147,8 @@ Status RunDataSet(const Graph& graph, const ReferenceExecutor& executor, const f
   auto expected = ReadTensors(folder, "output");
   if (!expected.ok()) return expected.status();
   if (inputs->size() != graph.inputs().size()) {
-    return absl::InternalError(fmt::format("{} inputs given, the graph has {}", inputs->size(), graph.inputs().size()));
+    return absl::InternalError(
+        fmt::format("{} inputs given, the graph has {}", inputs->size(), graph.inputs().size()));
   }
   for (size_t i = 0; i < inputs->size(); ++i) {
     (*inputs)[i] = AsDeclared((*inputs)[i], graph.inputs()[i]->element());
@@ -152,7 +156,8 @@ Status RunDataSet(const Graph& graph, const ReferenceExecutor& executor, const f
   auto outputs = executor.Run(*inputs);
   if (!outputs.ok()) return outputs.status();
   if (outputs->size() != expected->size()) {
-    return absl::InternalError(fmt::format("{} outputs instead of {}", outputs->size(), expected->size()));
+    return absl::InternalError(
+        fmt::format("{} outputs instead of {}", outputs->size(), expected->size()));
   }
   for (size_t i = 0; i < outputs->size(); ++i) {
     const Tensor reference = AsDeclared((*expected)[i], graph.outputs()[i]->element());
@@ -169,7 +174,8 @@ Status RunTest(const fs::path& folder, Mode mode) {
   if (!executor.ok()) return executor.status();
   int data_sets = 0;
   for (; fs::is_directory(folder / fmt::format("test_data_set_{}", data_sets)); ++data_sets) {
-    const Status status = RunDataSet(*graph, **executor, folder / fmt::format("test_data_set_{}", data_sets));
+    const Status status =
+        RunDataSet(*graph, **executor, folder / fmt::format("test_data_set_{}", data_sets));
     if (!status.ok()) return status;
   }
   return data_sets > 0 ? OkStatus() : absl::InternalError("has no data set");
@@ -216,7 +222,9 @@ std::optional<Settings> ParseSettings(int argc, char** argv) {
       settings.expected = value;
     } else if (flag == "--mode") {
       if (value != "direct" && value != "clean-up" && value != "round-trip") return std::nullopt;
-      settings.mode = value == "direct" ? Mode::kDirect : value == "clean-up" ? Mode::kCleanUp : Mode::kRoundTrip;
+      settings.mode = value == "direct"     ? Mode::kDirect
+                      : value == "clean-up" ? Mode::kCleanUp
+                                            : Mode::kRoundTrip;
     } else {
       return std::nullopt;
     }
@@ -229,10 +237,11 @@ std::string PerOperator(const std::vector<Result>& results) {
   for (const Result& result : results) {
     for (const std::string& name : result.operators) ++operators[name][result.outcome];
   }
-  std::string text = fmt::format("{:<44}{:>8}{:>8}{:>13}\n", "operator", "passed", "failed", "unsupported");
+  std::string text =
+      fmt::format("{:<44}{:>8}{:>8}{:>13}\n", "operator", "passed", "failed", "unsupported");
   for (auto& [name, counts] : operators) {
-    text += fmt::format("{:<44}{:>8}{:>8}{:>13}\n", name, counts[Outcome::kPassed], counts[Outcome::kFailed],
-                        counts[Outcome::kUnsupported]);
+    text += fmt::format("{:<44}{:>8}{:>8}{:>13}\n", name, counts[Outcome::kPassed],
+                        counts[Outcome::kFailed], counts[Outcome::kUnsupported]);
   }
   return text;
 }
@@ -256,14 +265,15 @@ StatusOr<std::map<std::string, std::string>> ReadExpected(const fs::path& file, 
       return ErrorAt(file.string(), fmt::format("line {}", number), "is not an outcome and a test",
                      "passes node/test_abs");
     }
-    expected[line.substr(blank + 1)] = words.size() == 1 ? words[0] : words[static_cast<size_t>(mode)];
+    expected[line.substr(blank + 1)] =
+        words.size() == 1 ? words[0] : words[static_cast<size_t>(mode)];
   }
   return expected;
 }
 
 // What differs from the list, a line each.
-std::string Differences(const std::vector<Result>& results, std::map<std::string, std::string> expected,
-                        const std::string& filter) {
+std::string Differences(const std::vector<Result>& results,
+                        std::map<std::string, std::string> expected, const std::string& filter) {
   std::string text;
   for (const Result& result : results) {
     const std::string is = kOutcomeWords[static_cast<int>(result.outcome)];
@@ -286,12 +296,14 @@ int Main(int argc, char** argv) {
   const std::optional<Settings> settings = ParseSettings(argc, argv);
   if (!settings) {
     fmt::print(stderr,
-               "usage: onnx_backend_test DATA_FOLDER [--report FOLDER] [--mode direct|clean-up|round-trip] "
+               "usage: onnx_backend_test DATA_FOLDER [--report FOLDER] [--mode "
+               "direct|clean-up|round-trip] "
                "[--filter TEXT] [--expected FILE]\n");
     return 2;
   }
   if (!fs::is_directory(settings->data)) {
-    fmt::print("{} is not there (Debian package libonnx-testdata): skipped\n", settings->data.string());
+    fmt::print("{} is not there (Debian package libonnx-testdata): skipped\n",
+               settings->data.string());
     return kSkipped;
   }
   std::vector<Result> results;
@@ -327,12 +339,13 @@ int Main(int argc, char** argv) {
   }
   const std::string operators = PerOperator(results);
   const std::string summary =
-      fmt::format("{} tests: {} passed, {} failed, {} unsupported\n", results.size(), total[Outcome::kPassed],
-                  total[Outcome::kFailed], total[Outcome::kUnsupported]);
+      fmt::format("{} tests: {} passed, {} failed, {} unsupported\n", results.size(),
+                  total[Outcome::kPassed], total[Outcome::kFailed], total[Outcome::kUnsupported]);
   if (!settings->report.empty()) {
     fs::create_directories(settings->report);
     for (int i = 0; i < 3; ++i) {
-      const Status status = WriteFile(settings->report / fmt::format("{}.txt", kOutcomeNames[i]), lists[i]);
+      const Status status =
+          WriteFile(settings->report / fmt::format("{}.txt", kOutcomeNames[i]), lists[i]);
       if (!status.ok()) fmt::print(stderr, "{}\n", MessageOf(status));
     }
     const Status status = WriteFile(settings->report / "operators.txt", operators + "\n" + summary);
@@ -347,8 +360,8 @@ int Main(int argc, char** argv) {
   }
   const std::string differences = Differences(results, *expected, settings->filter);
   if (differences.empty()) return 0;
-  fmt::print("\nOther than {} states (tests/onnx/write_expected writes it anew):\n{}", settings->expected.string(),
-             differences);
+  fmt::print("\nOther than {} states (tests/onnx/write_expected writes it anew):\n{}",
+             settings->expected.string(), differences);
   return 1;
 }
 

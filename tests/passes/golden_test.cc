@@ -28,7 +28,9 @@ struct Case {
 };
 
 std::filesystem::path SourceFile(const std::filesystem::path& path) {
-  return std::filesystem::exists(path) ? path : ".." / path;  // tests run in the source folder or the build folder
+  return std::filesystem::exists(path)
+             ? path
+             : ".." / path;  // tests run in the source folder or the build folder
 }
 
 std::filesystem::path GoldenFile(std::string_view pass) {
@@ -85,7 +87,8 @@ TEST_P(Golden, BeforeAndAfter) {
     ASSERT_TRUE(WriteFile(file, WriteCases(cases)).ok());
     GTEST_SKIP() << "written: " << file;
   }
-  EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [](const Case& c) { return c.after != "unchanged\n"; }));
+  EXPECT_TRUE(std::any_of(cases.begin(), cases.end(),
+                          [](const Case& c) { return c.after != "unchanged\n"; }));
 }
 
 // Each pass has a section of its name in docs/passes.md, with its summary and its first golden case in it.

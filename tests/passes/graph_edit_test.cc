@@ -69,7 +69,8 @@ TEST(EliminateIdentities, MergesTransposesAwayAndKeepsTheOutputName) {
   forth.Set("perm", std::vector<int64_t>{1, 2, 0});
   back.Set("perm", std::vector<int64_t>{2, 0, 1});
   Value* t = InsertNode(graph, nullptr, Op::kTranspose, "t", {r}, forth, F32({3, 4, 2}))->result();
-  Value* u = InsertNode(graph, nullptr, Op::kTranspose, "u", {t}, back, F32({2, 3, 4}), "out")->result();
+  Value* u =
+      InsertNode(graph, nullptr, Op::kTranspose, "u", {t}, back, F32({2, 3, 4}), "out")->result();
   graph.MarkOutput(u);
   EXPECT_EQ(RunOne(graph, "eliminate-identities"), Changed::kYes);
   ASSERT_EQ(graph.num_nodes(), 1);
@@ -97,8 +98,8 @@ TEST(FoldBatchNorm, ScalesWeightsAndMakesABias) {
   Value* variance = graph.AddConstant("variance", Tensor::Of<float>({2}, {4, 9}));
   Attributes attributes;
   attributes.Set("epsilon", 0.0f);
-  Value* z = InsertNode(graph, nullptr, Op::kBatchNormalization, "bn", {y, gamma, beta, mean, variance}, attributes,
-                        y->type(), "z")
+  Value* z = InsertNode(graph, nullptr, Op::kBatchNormalization, "bn",
+                        {y, gamma, beta, mean, variance}, attributes, y->type(), "z")
                  ->result();
   graph.MarkOutput(z);
   EXPECT_EQ(RunOne(graph, "fold-batch-norm"), Changed::kYes);
@@ -106,8 +107,9 @@ TEST(FoldBatchNorm, ScalesWeightsAndMakesABias) {
   const Node& conv = *graph.nodes().front();
   EXPECT_EQ(conv.name(), "conv+bn");
   EXPECT_EQ(graph.outputs()[0]->name(), "z");
-  EXPECT_EQ(conv.operand(1)->constant().ToFloats(), (std::vector<float>{4, 6}));   // s = 4/2, 6/3
-  EXPECT_EQ(conv.operand(2)->constant().ToFloats(), (std::vector<float>{8, 22}));  // 10 - 2*1, 20 + 2*1
+  EXPECT_EQ(conv.operand(1)->constant().ToFloats(), (std::vector<float>{4, 6}));  // s = 4/2, 6/3
+  EXPECT_EQ(conv.operand(2)->constant().ToFloats(),
+            (std::vector<float>{8, 22}));  // 10 - 2*1, 20 + 2*1
   EXPECT_EQ(graph.Constants().size(), 2u);
   EXPECT_EQ(RunOne(graph, "fold-batch-norm"), Changed::kNo);
 }
@@ -118,8 +120,9 @@ TEST(RunPasses, RefusesUnknownNamesAndSkipsOnRequest) {
   Unary(graph, Op::kRelu, "dead", x);
   graph.MarkOutput(Unary(graph, Op::kExp, "y", x)->result());
   PassContext context;
-  EXPECT_THAT(MessageOf(RunPasses(graph, std::array<std::string_view, 1>{"fold-everything"}, context)),
-              testing::HasSubstr("there is no pass 'fold-everything'"));
+  EXPECT_THAT(
+      MessageOf(RunPasses(graph, std::array<std::string_view, 1>{"fold-everything"}, context)),
+      testing::HasSubstr("there is no pass 'fold-everything'"));
   context.skip = {"eliminate-dead-code"};
   EXPECT_TRUE(RunPasses(graph, CleanUpPipeline(), context).ok());
   EXPECT_EQ(graph.num_nodes(), 2);
@@ -140,7 +143,8 @@ TEST(RunPasses, DumpsEachStepThatChangedTheGraph) {
   context.on_step = DumpStepsTo(folder);
   ASSERT_TRUE(RunPasses(graph, CleanUpPipeline(), context).ok());
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    files.push_back(entry.path().filename());
   EXPECT_EQ(files, std::vector<std::string>{"00-eliminate-dead-code.kir"});
   const auto text = ReadFile(folder / files.at(0));
   ASSERT_TRUE(text.ok());

@@ -36,7 +36,8 @@ Tensor ReducedByDefinition(const Tensor& x, int mask, Op op, bool keep) {
         for (at[3] = 0; at[3] < kDims[3]; ++at[3], ++index) {
           size_t to = 0;
           for (int axis = 0; axis < 4; ++axis) {
-            if ((mask >> axis & 1) == 0) to = to * static_cast<size_t>(kDims[axis]) + static_cast<size_t>(at[axis]);
+            if ((mask >> axis & 1) == 0)
+              to = to * static_cast<size_t>(kDims[axis]) + static_cast<size_t>(at[axis]);
           }
           const double value = x.ValueAt(index);
           sums[to] = op == Op::kReduceMax ? std::max(sums[to], value) : sums[to] + value;
@@ -54,9 +55,12 @@ Tensor ReducedByDefinition(const Tensor& x, int mask, Op op, bool keep) {
 // x in NHWC, transposed to NCHW, reduced.
 Graph ReductionBehindTranspose(int mask, Op op, bool keep, bool negative) {
   Graph graph("reduction");
-  Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{kDims[0], kDims[2], kDims[3], kDims[1]}});
-  const auto add = [&](Op operation, const char* name, std::vector<Value*> operands, Attributes attributes) {
-    Node* node = graph.AddNode(operation, name, std::move(operands), {std::string(name) + "_result"}, attributes);
+  Value* x =
+      graph.AddInput("x", {ElementType::kFloat32, Shape{kDims[0], kDims[2], kDims[3], kDims[1]}});
+  const auto add = [&](Op operation, const char* name, std::vector<Value*> operands,
+                       Attributes attributes) {
+    Node* node = graph.AddNode(operation, name, std::move(operands),
+                               {std::string(name) + "_result"}, attributes);
     EXPECT_TRUE(InferNode(graph, *node).ok());
     return node->result();
   };
@@ -68,7 +72,8 @@ Graph ReductionBehindTranspose(int mask, Op op, bool keep, bool negative) {
     if ((mask >> axis & 1) != 0) axes.push_back(negative ? axis - 4 : axis);
   }
   attributes.Set("keepdims", int64_t{keep ? 1 : 0});
-  Value* list = graph.AddConstant("axes", Tensor::Of<int64_t>({static_cast<int64_t>(axes.size())}, axes));
+  Value* list =
+      graph.AddConstant("axes", Tensor::Of<int64_t>({static_cast<int64_t>(axes.size())}, axes));
   graph.MarkOutput(add(op, "reduce", {image, list}, attributes));
   return graph;
 }
@@ -80,13 +85,15 @@ TEST(LayoutSink, ReductionsOverEverySetOfAxes) {
   Tensor nhwc(ElementType::kFloat32, Shape{kDims[0], kDims[2], kDims[3], kDims[1]});
   for (int64_t i = 0; i < nchw.size(); ++i) {
     const int64_t x = i % 5, y = i / 5 % 4, c = i / 20 % 3, n = i / 60;
-    nhwc.data<float>()[static_cast<size_t>(((n * 4 + y) * 5 + x) * 3 + c)] = nchw.data<float>()[static_cast<size_t>(i)];
+    nhwc.data<float>()[static_cast<size_t>(((n * 4 + y) * 5 + x) * 3 + c)] =
+        nchw.data<float>()[static_cast<size_t>(i)];
   }
   int sunk = 0;
   for (int mask = 1; mask < 16; ++mask) {
     for (const Op op : {Op::kReduceMean, Op::kReduceSum, Op::kReduceMax}) {
       for (const bool keep : {false, true}) {
-        SCOPED_TRACE(fmt::format("axes {:04b}, operator {}, keep {}", mask, static_cast<int>(op), keep));
+        SCOPED_TRACE(
+            fmt::format("axes {:04b}, operator {}, keep {}", mask, static_cast<int>(op), keep));
         Graph graph = ReductionBehindTranspose(mask, op, keep, mask % 2 == 0);
         PassContext context;
         ASSERT_TRUE(RunPasses(graph, LayoutPipeline(), context).ok());

@@ -15,8 +15,8 @@ namespace kiln {
 namespace {
 
 int Count(const Graph& graph, Op op) {
-  return static_cast<int>(
-      std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const auto& node) { return node->op() == op; }));
+  return static_cast<int>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
+                                        [&](const auto& node) { return node->op() == op; }));
 }
 
 struct Case {
@@ -53,17 +53,18 @@ TEST_P(Models, GoThroughThePipelines) {
   for (const PassRun& run : again.log) EXPECT_EQ(run.changed, Changed::kNo) << run.pass;
 }
 
-INSTANTIATE_TEST_SUITE_P(Trained, Models,
-                         testing::Values(Case{"resnet20_cifar10", 58, 1}, Case{"resnet8_cifar10_mlperftiny", 25, 1},
-                                         Case{"dscnn_kws_mlperftiny", 24, 0}, Case{"mnist-8", 10, 0},
-                                         Case{"vit_mnist", 30, 1}, Case{"tfc_2w2a_mnist_qonnx", 25, 0},
-                                         Case{"super_resolution_espcn3x", 12, 2}, Case{"ultraface_rfb320", 118, 1},
-                                         Case{"ultraface_rfb320_simplified", 103, 1}),
-                         [](const auto& info) {
-                           std::string name(info.param.model);
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Trained, Models,
+    testing::Values(Case{"resnet20_cifar10", 58, 1}, Case{"resnet8_cifar10_mlperftiny", 25, 1},
+                    Case{"dscnn_kws_mlperftiny", 24, 0}, Case{"mnist-8", 10, 0},
+                    Case{"vit_mnist", 30, 1}, Case{"tfc_2w2a_mnist_qonnx", 25, 0},
+                    Case{"super_resolution_espcn3x", 12, 2}, Case{"ultraface_rfb320", 118, 1},
+                    Case{"ultraface_rfb320_simplified", 103, 1}),
+    [](const auto& info) {
+      std::string name(info.param.model);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace kiln

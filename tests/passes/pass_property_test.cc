@@ -70,16 +70,22 @@ TEST(Pipelines, KeepOutputsOnRandomGraphs) {
     PassContext context;
     for (const auto& names : {StandardPipeline(), AnnotationPipeline(), LayoutPipeline()}) {
       const Status status = RunPasses(graph, names, context);
-      ASSERT_TRUE(status.ok()) << MessageOf(status) << "\nseed " << seed << " before:\n" << Describe(original);
+      ASSERT_TRUE(status.ok()) << MessageOf(status) << "\nseed " << seed << " before:\n"
+                               << Describe(original);
     }
     ExpectSameOutputs(original, graph, seed);
-    if (HasFailure()) FAIL() << "seed " << seed << " before:\n" << Describe(original) << "after:\n" << Describe(graph);
+    if (HasFailure())
+      FAIL() << "seed " << seed << " before:\n"
+             << Describe(original) << "after:\n"
+             << Describe(graph);
   }
 }
 
 // Whether a node that only moves elements makes or reads the value: moves are merged, and two of one grid are one.
 bool IsMoved(const Value& value) {
-  const auto moves = [](const Node* node) { return node->info().Has(kMovesData) || node->op() == Op::kFlatten; };
+  const auto moves = [](const Node* node) {
+    return node->info().Has(kMovesData) || node->op() == Op::kFlatten;
+  };
   return moves(value.producer()) || std::any_of(value.users().begin(), value.users().end(), moves);
 }
 
@@ -88,7 +94,9 @@ std::set<std::string> AnnotateSome(Graph& graph, uint64_t seed) {
   Random random(seed);
   std::set<std::string> names;
   for (Value* value : graph.Values()) {
-    if (value->producer() == nullptr || value->element() != ElementType::kFloat32 || IsMoved(*value)) continue;
+    if (value->producer() == nullptr || value->element() != ElementType::kFloat32 ||
+        IsMoved(*value))
+      continue;
     if (random.Uniform(0, 1) < 0.6) continue;
     Quantisation quantisation;
     quantisation.type = *FindQuantType("int8");
@@ -111,12 +119,16 @@ TEST(Pipelines, KeepAnnotatedValues) {
     const std::set<std::string> expected = AnnotateSome(graph, seed);
     const Graph original = graph.Clone();
     const Status status = RunPasses(graph, StandardPipeline(), context);
-    ASSERT_TRUE(status.ok()) << MessageOf(status) << "\nseed " << seed << " before:\n" << Describe(original);
+    ASSERT_TRUE(status.ok()) << MessageOf(status) << "\nseed " << seed << " before:\n"
+                             << Describe(original);
     std::set<std::string> kept;
     for (const Value* value : graph.Values()) {
-      if (value->producer() != nullptr && value->quantisation().has_value()) kept.insert(value->name());
+      if (value->producer() != nullptr && value->quantisation().has_value())
+        kept.insert(value->name());
     }
-    ASSERT_EQ(kept, expected) << "seed " << seed << " before:\n" << Describe(original) << "after:\n" << Describe(graph);
+    ASSERT_EQ(kept, expected) << "seed " << seed << " before:\n"
+                              << Describe(original) << "after:\n"
+                              << Describe(graph);
     annotated += static_cast<int>(expected.size());
   }
   EXPECT_GT(annotated, 200);

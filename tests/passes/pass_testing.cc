@@ -25,7 +25,8 @@ std::string DescribeAttribute(const Attribute& attribute) {
         std::string text;
         if constexpr (std::is_same_v<T, Tensor>) {
           return value.shape().ToString();
-        } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, float> || std::is_same_v<T, std::string>) {
+        } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, float> ||
+                             std::is_same_v<T, std::string>) {
           return fmt::format("{}", value);
         } else {
           for (const auto& item : value) text += fmt::format("{},", item);
@@ -50,7 +51,8 @@ std::string DescribeValue(const Value* value) {
 // Small graphs run on plain loops: thousands of tiny graphs are no work for a thread pool.
 bool IsSmall(const Graph& graph) {
   for (const Value* value : graph.Values()) {
-    if (value->has_shape() && value->shape().IsKnown() && value->shape().NumElements() > 4096) return false;
+    if (value->has_shape() && value->shape().IsKnown() && value->shape().NumElements() > 4096)
+      return false;
   }
   return true;
 }
@@ -69,7 +71,8 @@ StatusOr<std::vector<Tensor>> RunGraph(const Graph& graph, const std::vector<Ten
       operands.push_back(operand == nullptr ? nullptr : &values.at(operand));
     KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, EvaluateNode(*node, operands));
     for (int i = 0; i < node->num_results(); ++i) {
-      if (node->result(i) != nullptr) values[node->result(i)] = std::move(results[static_cast<size_t>(i)]);
+      if (node->result(i) != nullptr)
+        values[node->result(i)] = std::move(results[static_cast<size_t>(i)]);
     }
   }
   std::vector<Tensor> outputs;
@@ -93,8 +96,10 @@ std::string Describe(const Graph& graph) {
   for (const Value* input : graph.inputs()) text += fmt::format("input {}\n", DescribeValue(input));
   for (const Value* constant : graph.Constants()) {
     const Tensor& t = constant->constant();
-    const std::string_view bytes(reinterpret_cast<const char*>(t.bytes()), static_cast<size_t>(t.num_bytes()));
-    text += fmt::format("constant {} #{:x}", DescribeValue(constant), std::hash<std::string_view>{}(bytes));
+    const std::string_view bytes(reinterpret_cast<const char*>(t.bytes()),
+                                 static_cast<size_t>(t.num_bytes()));
+    text += fmt::format("constant {} #{:x}", DescribeValue(constant),
+                        std::hash<std::string_view>{}(bytes));
     if (t.size() <= 8 && t.type() != ElementType::kString) {
       for (int64_t i = 0; i < t.size(); ++i) text += fmt::format(" {}", t.ValueAt(i));
     }
@@ -104,10 +109,12 @@ std::string Describe(const Graph& graph) {
     for (const Value* result : node->results()) text += DescribeValue(result) + " ";
     text += fmt::format("= {}", node->info().text);
     for (const Value* operand : node->operands()) text += " " + DescribeValue(operand);
-    for (const auto& [name, value] : node->attributes()) text += fmt::format(" {}={}", name, DescribeAttribute(value));
+    for (const auto& [name, value] : node->attributes())
+      text += fmt::format(" {}={}", name, DescribeAttribute(value));
     text += fmt::format(" '{}' '{}'\n", node->name(), node->region());
   }
-  for (const Value* output : graph.outputs()) text += fmt::format("output {}\n", DescribeValue(output));
+  for (const Value* output : graph.outputs())
+    text += fmt::format("output {}\n", DescribeValue(output));
   return text;
 }
 
@@ -153,7 +160,9 @@ Changed CheckPass(Graph& graph, std::string_view pass, uint64_t seed) {
   EXPECT_TRUE(first.ok()) << MessageOf(first.status());
   if (!first.ok()) return Changed::kNo;
   const std::string after = Describe(graph);
-  EXPECT_EQ(*first == Changed::kYes, after != before) << pass << " does not tell the truth; after:\n" << after;
+  EXPECT_EQ(*first == Changed::kYes, after != before)
+      << pass << " does not tell the truth; after:\n"
+      << after;
 
   const Status verified = Verify(graph);
   EXPECT_TRUE(verified.ok()) << MessageOf(verified) << "; after:\n" << after;
@@ -165,7 +174,8 @@ Changed CheckPass(Graph& graph, std::string_view pass, uint64_t seed) {
   EXPECT_TRUE(second.ok()) << MessageOf(second.status());
   const std::string again = Describe(graph);
   EXPECT_EQ(again, after) << "a second run of " << pass << " changes the graph";
-  EXPECT_TRUE(!second.ok() || *second == Changed::kNo) << "a second run of " << pass << " claims a change";
+  EXPECT_TRUE(!second.ok() || *second == Changed::kNo)
+      << "a second run of " << pass << " claims a change";
   return *first;
 }
 

@@ -16,7 +16,8 @@ class Builder {
   explicit Builder(uint64_t seed) : random_(seed), graph_("patterns") {}
 
   Graph Build() {
-    Value* x = graph_.AddInput("x", {ElementType::kFloat32, Shape{1, Pick(1, 3), Pick(4, 7), Pick(4, 7)}});
+    Value* x =
+        graph_.AddInput("x", {ElementType::kFloat32, Shape{1, Pick(1, 3), Pick(4, 7), Pick(4, 7)}});
     const int stages = static_cast<int>(Pick(2, 5));
     for (int i = 0; i < stages; ++i) x = ImageStage(x);
     if (Coin()) {
@@ -51,7 +52,8 @@ class Builder {
     return graph_.AddConstant("s", Coin() ? Tensor::Scalar(f) : Tensor::Of<float>(Shape{1}, {f}));
   }
   Value* Ints(const std::vector<int64_t>& values) {
-    return graph_.AddConstant("i", Tensor::Of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
+    return graph_.AddConstant(
+        "i", Tensor::Of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
   }
   Value* Add(Op op, std::vector<Value*> operands, Attributes attributes = {}) {
     const std::string name = "n" + std::to_string(count_++);
@@ -121,8 +123,8 @@ class Builder {
 
   Value* BatchNorm(Value* x) {
     const Shape c{x->shape()[1]};
-    return Add(Op::kBatchNormalization,
-               {x, Constant(c, 0.5, 1.5), Constant(c, -1, 1), Constant(c, -1, 1), Constant(c, 0.25, 2)});
+    return Add(Op::kBatchNormalization, {x, Constant(c, 0.5, 1.5), Constant(c, -1, 1),
+                                         Constant(c, -1, 1), Constant(c, 0.25, 2)});
   }
 
   // A per-channel Mul, Div, Add or Sub, or two; `axis` counts from the end.
@@ -159,11 +161,13 @@ class Builder {
     if (Coin()) {
       curve = Add(Op::kErf, {Times(x, std::numbers::sqrt2 / 2)});
     } else {
-      Value* cube = Coin() ? Add(Op::kPow, {x, Scalar(3)}) : Either(Op::kMul, x, Add(Op::kMul, {x, x}));
+      Value* cube =
+          Coin() ? Add(Op::kPow, {x, Scalar(3)}) : Either(Op::kMul, x, Add(Op::kMul, {x, x}));
       Value* sum = Either(Op::kAdd, x, Times(cube, 0.044715));
       curve = Add(Op::kTanh, {Times(sum, std::sqrt(2 / std::numbers::pi))});
     }
-    return Product({x, Scalar(random_.Below(8) == 0 ? 0.25 : 0.5), Either(Op::kAdd, curve, Scalar(1))});
+    return Product(
+        {x, Scalar(random_.Below(8) == 0 ? 0.25 : 0.5), Either(Op::kAdd, curve, Scalar(1))});
   }
 
   Value* HardSwish(Value* x) {
@@ -174,7 +178,8 @@ class Builder {
     }
     Value* low = graph_.AddConstant("low", Tensor::Scalar(0.0f));
     Value* high = graph_.AddConstant("high", Tensor::Scalar(6.0f));
-    return Times(Either(Op::kMul, x, Add(Op::kClip, {Either(Op::kAdd, x, Scalar(3)), low, high})), 1.0 / 6);
+    return Times(Either(Op::kMul, x, Add(Op::kClip, {Either(Op::kAdd, x, Scalar(3)), low, high})),
+                 1.0 / 6);
   }
 
   // A convolution along one axis.
@@ -212,8 +217,13 @@ class Builder {
       if (transposed) attributes.Set("transB", int64_t{1});
       if (Coin()) attributes.Set("alpha", 0.5f);
       if (Coin()) attributes.Set("beta", 2.0f);
-      std::vector<Value*> operands = {x, Constant(transposed ? Shape{out, in} : Shape{in, out}, -bound, bound)};
-      if (Coin()) operands.push_back(Constant(Coin() ? Shape{out} : Coin() ? Shape{1, out} : Shape{1}, -1, 1));
+      std::vector<Value*> operands = {
+          x, Constant(transposed ? Shape{out, in} : Shape{in, out}, -bound, bound)};
+      if (Coin())
+        operands.push_back(Constant(Coin()   ? Shape{out}
+                                    : Coin() ? Shape{1, out}
+                                             : Shape{1},
+                                    -1, 1));
       x = Add(Op::kGemm, operands, attributes);
     } else {
       x = Add(Op::kMatMul, {x, Constant(Shape{in, out}, -bound, bound)});
@@ -329,13 +339,15 @@ class Builder {
       case 1:
         return apply("...tc,ts->...sc", {x, Constant(Shape{tokens, tokens}, -0.3, 0.3)});
       case 2:  // no sum at all
-        return apply("btc,c,t->btc", {x, Constant(Shape{4}, -1, 1), Constant(Shape{tokens}, -1, 1)});
+        return apply("btc,c,t->btc",
+                     {x, Constant(Shape{4}, -1, 1), Constant(Shape{tokens}, -1, 1)});
       case 3: {  // attention's scores and their product
         Value* scores = apply("bic,bjc->bij", {x, x});
         return apply("bij,bjc->bic", {Add(Op::kTanh, {scores}), x});
       }
       case 4:  // a label twice in an operand: the kernel's alone
-        return apply("btc,dd,c->btc", {x, Constant(Shape{2, 2}, -0.5, 0.5), Constant(Shape{4}, -1, 1)});
+        return apply("btc,dd,c->btc",
+                     {x, Constant(Shape{2, 2}, -0.5, 0.5), Constant(Shape{4}, -1, 1)});
       default:
         return apply("btc->btc", {x});
     }

@@ -8,7 +8,8 @@ namespace kiln {
 namespace {
 
 TEST(TopK, CountsAndBreaksTiesByIndex) {
-  const Tensor scores = Tensor::Of<float>({4, 3}, {0, 1, 2, /**/ 5, 5, 1, /**/ 5, 5, 1, /**/ 3, 2, 1});
+  const Tensor scores =
+      Tensor::Of<float>({4, 3}, {0, 1, 2, /**/ 5, 5, 1, /**/ 5, 5, 1, /**/ 3, 2, 1});
   const std::vector<int32_t> labels = {2, 0, 1, 2};
   EXPECT_EQ(TopK(scores, labels)->correct, 2);
   EXPECT_EQ(TopK(scores, labels, 2)->correct, 3);

@@ -26,22 +26,26 @@ Graph SmallNet() {
   Graph graph("small");
   graph.set_source("small.onnx");
   const TensorType f32;
-  const auto add = [&](Op op, std::string_view name, std::vector<Value*> operands, Attributes attributes = {}) {
-    Value* result = graph.AddNode(op, name, std::move(operands), {std::string(name)}, std::move(attributes))->result();
+  const auto add = [&](Op op, std::string_view name, std::vector<Value*> operands,
+                       Attributes attributes = {}) {
+    Value* result =
+        graph.AddNode(op, name, std::move(operands), {std::string(name)}, std::move(attributes))
+            ->result();
     graph.SetType(result, f32);
     return result;
   };
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2, 6, 6}});
-  Value* conv =
-      add(Op::kConv, "conv",
-          {x, graph.AddConstant("w", RandomTensor({3, 2, 3, 3}, 1)), graph.AddConstant("b", RandomTensor({3}, 2))});
+  Value* conv = add(Op::kConv, "conv",
+                    {x, graph.AddConstant("w", RandomTensor({3, 2, 3, 3}, 1)),
+                     graph.AddConstant("b", RandomTensor({3}, 2))});
   Attributes window;
   window.Set("kernel_shape", std::vector<int64_t>{2, 2});
   window.Set("strides", std::vector<int64_t>{2, 2});
   Value* pool = add(Op::kMaxPool, "pool", {add(Op::kRelu, "relu", {conv})}, window);
-  Value* y = add(Op::kGemm, "y",
-                 {add(Op::kFlatten, "flat", {pool}), graph.AddConstant("wg", RandomTensor({12, 4}, 3)),
-                  graph.AddConstant("bg", RandomTensor({4}, 4))});
+  Value* y =
+      add(Op::kGemm, "y",
+          {add(Op::kFlatten, "flat", {pool}), graph.AddConstant("wg", RandomTensor({12, 4}, 3)),
+           graph.AddConstant("bg", RandomTensor({4}, 4))});
   graph.MarkOutput(y);
   return graph;
 }
@@ -52,7 +56,8 @@ TEST(Calibrate, MasksInFrontOfASoftmaxTakeNoCodes) {
     Graph graph("attention");
     const TensorType type{ElementType::kFloat32, Shape{1, 2, 3}};
     Value* scores = graph.AddInput("scores", type);
-    Value* mask = graph.AddConstant("mask", Tensor::Of<float>({1, 2, 3}, {0, 0, -10000, 0, -10000, -10000}));
+    Value* mask =
+        graph.AddConstant("mask", Tensor::Of<float>({1, 2, 3}, {0, 0, -10000, 0, -10000, -10000}));
     const auto add = [&](Op op, std::string_view name, std::vector<Value*> operands) {
       Value* result = graph.AddNode(op, name, std::move(operands), {std::string(name)})->result();
       graph.SetType(result, type);
@@ -88,7 +93,8 @@ TEST(Calibrate, EqualsOneImageAfterTheOther) {
   ASSERT_TRUE((*executor)->RunBatch(std::span(&images, 1), observe).ok());
   expected.set_images(21);
   EXPECT_EQ(*data, expected);
-  for (const char* name : {"x", "conv", "relu", "pool", "flat", "y"}) EXPECT_NE(data->Find(name), nullptr) << name;
+  for (const char* name : {"x", "conv", "relu", "pool", "flat", "y"})
+    EXPECT_NE(data->Find(name), nullptr) << name;
   EXPECT_EQ(data->Find("w"), nullptr);
   EXPECT_EQ(data->Find("x")->count(), 21 * 72);
 }
@@ -116,12 +122,14 @@ TEST(Calibrate, UsesTheFirstImagesOnly) {
 
 TEST(Calibrate, Errors) {
   const Graph graph = SmallNet();
-  EXPECT_EQ(MessageOf(Calibrate(graph, {}, 1).status()),
-            "small.onnx: calibration: there are no images; at least one image for each graph input");
+  EXPECT_EQ(
+      MessageOf(Calibrate(graph, {}, 1).status()),
+      "small.onnx: calibration: there are no images; at least one image for each graph input");
   Tensor images = RandomTensor({3, 2, 6, 6}, 7);
   images.data<float>()[100] = std::nanf("");
   EXPECT_EQ(MessageOf(Calibrate(graph, std::span(&images, 1), 3).status()),
-            "small.onnx: value 'x': 1 of its elements are NaN or infinite on the calibration images; check the "
+            "small.onnx: value 'x': 1 of its elements are NaN or infinite on the calibration "
+            "images; check the "
             "preprocessing of the images and the network's weights");
 }
 
@@ -170,8 +178,11 @@ TEST(SimulateQuantisation, RoundsOnceAGroup) {
   ASSERT_TRUE(simulated.ok()) << simulated.status();
   // x and relu; conv is inside a kernel with relu, pool and flat are on relu's grid.
   const auto nodes = simulated->NodeList();
-  EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(), [](const Node* node) { return node->op() == Op::kQuantise; }), 2);
-  for (const Value* value : simulated->Values()) EXPECT_FALSE(value->quantisation().has_value()) << value->name();
+  EXPECT_EQ(std::count_if(nodes.begin(), nodes.end(),
+                          [](const Node* node) { return node->op() == Op::kQuantise; }),
+            2);
+  for (const Value* value : simulated->Values())
+    EXPECT_FALSE(value->quantisation().has_value()) << value->name();
 }
 
 }  // namespace

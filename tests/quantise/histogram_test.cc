@@ -33,10 +33,10 @@ TEST(Histogram, CountsAgainstBruteForce) {
   const double width = h.bin_width();
   for (int bin = 0; bin < Histogram::kBins; ++bin) {
     const double low = bin * width, high = (bin + 1) * width;
-    const auto positive =
-        std::count_if(values.begin(), values.end(), [&](float x) { return x > 0 && x >= low && x < high; });
-    const auto negative =
-        std::count_if(values.begin(), values.end(), [&](float x) { return x < 0 && -x >= low && -x < high; });
+    const auto positive = std::count_if(values.begin(), values.end(),
+                                        [&](float x) { return x > 0 && x >= low && x < high; });
+    const auto negative = std::count_if(values.begin(), values.end(),
+                                        [&](float x) { return x < 0 && -x >= low && -x < high; });
     ASSERT_EQ(h.positive()[static_cast<size_t>(bin)], positive) << bin;
     ASSERT_EQ(h.negative()[static_cast<size_t>(bin)], negative) << bin;
   }

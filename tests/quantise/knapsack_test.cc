@@ -16,7 +16,8 @@ using Groups = std::vector<std::vector<Choice>>;
 // Every pick there is.
 double LeastCostByTrying(const Groups& groups, double budget) {
   double best = std::numeric_limits<double>::infinity();
-  const std::function<void(size_t, double, double)> walk = [&](size_t g, double cost, double damage) {
+  const std::function<void(size_t, double, double)> walk = [&](size_t g, double cost,
+                                                               double damage) {
     if (damage > budget) return;
     if (g == groups.size()) {
       best = std::min(best, cost);
@@ -33,7 +34,8 @@ Groups RandomGroups(Random& random) {
   Groups groups(static_cast<size_t>(random.Between(1, 7)));
   for (auto& group : groups) {
     for (int64_t i = random.Between(1, 4); i > 0; --i) {
-      group.push_back({static_cast<double>(random.Between(0, 40)), static_cast<double>(random.Between(0, 40))});
+      group.push_back(
+          {static_cast<double>(random.Between(0, 40)), static_cast<double>(random.Between(0, 40))});
     }
   }
   return groups;

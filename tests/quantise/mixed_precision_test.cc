@@ -28,14 +28,14 @@ class MixedPrecisionSearch : public testing::Test {
   Tensor exact_ = OutputOf(graph_, evaluation_);
 
   StatusOr<MixedPrecision> Run(const MixedPrecisionOptions& options) {
-    return SearchMixedPrecision(graph_, std::span(&calibration_, 1), std::span(&evaluation_, 1), Decibels(exact_),
-                                options);
+    return SearchMixedPrecision(graph_, std::span(&calibration_, 1), std::span(&evaluation_, 1),
+                                Decibels(exact_), options);
   }
 };
 
 TEST_F(MixedPrecisionSearch, FindsTheCheapestOnTheCurveWithinTheBudget) {
-  const auto found =
-      Run({.candidates = {"int8", "int6", "int4"}, .budget = 70});  // 100 dB are exact: 30 dB are asked for
+  const auto found = Run({.candidates = {"int8", "int6", "int4"},
+                          .budget = 70});  // 100 dB are exact: 30 dB are asked for
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_EQ(found->units.size(), 4u);
   EXPECT_EQ(found->units[0].layers, std::vector<std::string>{"a_node"});
@@ -60,11 +60,13 @@ TEST_F(MixedPrecisionSearch, FindsTheCheapestOnTheCurveWithinTheBudget) {
 }
 
 TEST_F(MixedPrecisionSearch, TheRecipeSaysWhatWasMeasured) {
-  const auto found = Run({.candidates = {"mxint8", "int4"}, .budget = 75, .cost = PrecisionCost::kEnergy});
+  const auto found =
+      Run({.candidates = {"mxint8", "int4"}, .budget = 75, .cost = PrecisionCost::kEnergy});
   ASSERT_TRUE(found.ok()) << found.status();
   const auto read = ParseRecipe(PrintRecipe(found->recipe), "found.yaml");
   ASSERT_TRUE(read.ok()) << read.status();
-  const auto quantised = QuantiseOnImages(graph_, *read, std::span(&calibration_, 1), read->calibration_images);
+  const auto quantised =
+      QuantiseOnImages(graph_, *read, std::span(&calibration_, 1), read->calibration_images);
   ASSERT_TRUE(quantised.ok()) << quantised.status();
   const auto merit = Decibels(exact_)(OutputOf(*SimulateQuantisation(*quantised), evaluation_));
   EXPECT_EQ(*merit, found->choice().merit);
@@ -98,18 +100,20 @@ TEST_F(MixedPrecisionSearch, TellsHowFarItIs) {
     step.done = done;
     ++step.calls;
   };
-  const auto found =
-      SearchMixedPrecision(graph_, std::span(&calibration_, 1), std::span(&evaluation_, 1), Decibels(exact_),
-                           {.candidates = {"int8", "int6", "int4"}, .budget = 70}, progress);
+  const auto found = SearchMixedPrecision(
+      graph_, std::span(&calibration_, 1), std::span(&evaluation_, 1), Decibels(exact_),
+      {.candidates = {"int8", "int6", "int4"}, .budget = 70}, progress);
   ASSERT_TRUE(found.ok()) << found.status();
   std::vector<std::string> names;
   for (const Step& step : steps) {
     names.push_back(step.name);
     EXPECT_EQ(step.done, step.total) << step.name;
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"calibration", "fp32", "sensitivity", "ladder", "refinement"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"calibration", "fp32", "sensitivity", "ladder",
+                                             "refinement"}));
   EXPECT_EQ(steps[1].total, 24);
-  EXPECT_EQ(steps[2].total, 24 * (1 + 4 * 2)) << "all units in the first candidate, each alone in two others";
+  EXPECT_EQ(steps[2].total, 24 * (1 + 4 * 2))
+      << "all units in the first candidate, each alone in two others";
   EXPECT_GT(steps[2].calls, 24 * 9) << "image by image";
 }
 

@@ -35,7 +35,8 @@ std::vector<Tensor> Execute(const Graph& graph, const std::vector<Tensor>& input
 
 void ExpectClose(const Tensor& a, const Tensor& b, double tolerance = 1e-5) {
   ASSERT_EQ(a.shape(), b.shape());
-  for (int64_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a.ValueAt(i), b.ValueAt(i), tolerance) << "element " << i;
+  for (int64_t i = 0; i < a.size(); ++i)
+    ASSERT_NEAR(a.ValueAt(i), b.ValueAt(i), tolerance) << "element " << i;
 }
 
 Graph ConvGraph() {
@@ -60,12 +61,15 @@ TEST(NarrowExport, NarrowTypesAreTheirOwn) {
     SCOPED_TRACE(c.type);
     Graph graph = ConvGraph();
     Value* w = graph.FindValue("w");
-    Quantisation weights{.type = *FindQuantType(c.type), .axis = 0, .scales = {}, .zero_points = {0, 0, 0, 0}};
+    Quantisation weights{
+        .type = *FindQuantType(c.type), .axis = 0, .scales = {}, .zero_points = {0, 0, 0, 0}};
     weights.type.scheme = Scheme::kPerChannel;
     weights.type.symmetric = true;
-    for (int channel = 0; channel < 4; ++channel) weights.scales.push_back(0.125f * static_cast<float>(channel + 1));
+    for (int channel = 0; channel < 4; ++channel)
+      weights.scales.push_back(0.125f * static_cast<float>(channel + 1));
     w->set_quantisation(weights);
-    Quantisation image{.type = *FindQuantType(c.type), .axis = -1, .scales = {0.25f}, .zero_points = {0}};
+    Quantisation image{
+        .type = *FindQuantType(c.type), .axis = -1, .scales = {0.25f}, .zero_points = {0}};
     image.type.scheme = Scheme::kPerTensor;
     image.type.symmetric = image.type.format.name != "int4";
     graph.FindValue("x")->set_quantisation(image);
@@ -98,7 +102,8 @@ TEST(NarrowExport, NarrowTypesAreTheirOwn) {
     for (const Value* value : again->Values()) {
       if (!value->quantisation().has_value()) continue;
       ++annotated;
-      EXPECT_EQ(value->quantisation()->scales, value->is_constant() ? weights.scales : image.scales);
+      EXPECT_EQ(value->quantisation()->scales,
+                value->is_constant() ? weights.scales : image.scales);
     }
     EXPECT_EQ(annotated, 2) << PrintGraph(*again);
   }
@@ -119,7 +124,8 @@ TEST(NarrowExport, ConstantsMayHaveScalesPerBlock) {
     ASSERT_TRUE(model.ParseFromString(*bytes));
     for (const auto& tensor : model.graph().initializer()) {
       if (tensor.name() != "w/scale") continue;
-      EXPECT_EQ((std::vector<int64_t>{tensor.dims().begin(), tensor.dims().end()}), (std::vector<int64_t>{4, 2, 3, 3}));
+      EXPECT_EQ((std::vector<int64_t>{tensor.dims().begin(), tensor.dims().end()}),
+                (std::vector<int64_t>{4, 2, 3, 3}));
     }
     const auto again = ImportOnnxBytes(*bytes, "again.onnx", "");
     ASSERT_TRUE(again.ok()) << again.status();
@@ -133,7 +139,8 @@ TEST(NarrowExport, ConstantsMayHaveScalesPerBlock) {
 // What ONNX forbids or Kiln does not read is refused by node.
 TEST(NarrowExport, AnotherUseOfNarrowValuesIsRefused) {
   Graph graph = ConvGraph();
-  Quantisation image{.type = *FindQuantType("e4m3"), .axis = -1, .scales = {0.25f}, .zero_points = {0}};
+  Quantisation image{
+      .type = *FindQuantType("e4m3"), .axis = -1, .scales = {0.25f}, .zero_points = {0}};
   image.type.scheme = Scheme::kPerTensor;
   graph.FindValue("x")->set_quantisation(image);
   onnx::ModelProto model;
@@ -148,7 +155,9 @@ TEST(NarrowExport, AnotherUseOfNarrowValuesIsRefused) {
   EXPECT_NE(message_with([](auto&, auto& node) {
               node.set_op_type("Relu");
               node.mutable_input()->DeleteSubrange(1, 2);
-            }).find("reads 'x/codes', which is e4m3; values of this type are read by DequantizeLinear alone"),
+            })
+                .find("reads 'x/codes', which is e4m3; values of this type are read by "
+                      "DequantizeLinear alone"),
             std::string::npos);
   EXPECT_NE(message_with([](auto& changed, auto& node) {
               auto* scale = changed.mutable_graph()->add_initializer();

@@ -23,7 +23,8 @@ struct NetworkCase {
   std::string_view preprocess;
   int64_t calibration_images;
   int64_t test_images;
-  int64_t least_fp32;    // images that fp32 gets right, at least: what the reference outputs of the models say
+  int64_t
+      least_fp32;  // images that fp32 gets right, at least: what the reference outputs of the models say
   int64_t allowed_loss;  // images
   bool shared = false;   // whether the images are those of the shared folder
 };
@@ -48,7 +49,8 @@ TEST_P(Networks, Int8KeepsTheAccuracy) {
   const auto preprocess = ParsePreprocess(c.preprocess, "", "");
   ASSERT_TRUE(preprocess.ok()) << preprocess.status();
   const auto images_of = [&](const DataSet& set, int64_t first, int64_t count) {
-    const auto converter = ImageConverter::Create(&set, *preprocess, *graph->inputs()[0], graph->source());
+    const auto converter =
+        ImageConverter::Create(&set, *preprocess, *graph->inputs()[0], graph->source());
     KILN_CHECK(converter.ok());
     return converter->MakeBatch(first, count);
   };
@@ -58,8 +60,8 @@ TEST_P(Networks, Int8KeepsTheAccuracy) {
   const auto test_set = LoadDataSet(folder / c.test);
   ASSERT_TRUE(calibration_set.ok() && test_set.ok());
   // The last images of the calibration file, which are not among those tested where both are the same file.
-  const Tensor calibration =
-      images_of(*calibration_set, calibration_set->size() - c.calibration_images, c.calibration_images);
+  const Tensor calibration = images_of(
+      *calibration_set, calibration_set->size() - c.calibration_images, c.calibration_images);
   const Tensor images = images_of(*test_set, 0, c.test_images);
 
   const auto data = Calibrate(*graph, std::span(&calibration, 1), c.calibration_images);
@@ -80,12 +82,14 @@ TEST_P(Networks, Int8KeepsTheAccuracy) {
 INSTANTIATE_TEST_SUITE_P(
     Trained, Networks,
     testing::Values(NetworkCase{"resnet20", "resnet20_cifar10.onnx", "cifar10_train_calib.bin",
-                                "cifar10_test_lossless.bin", "scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225",
-                                64, 200, 180, 2, true},
-                    NetworkCase{"mnist8", "mnist-8.onnx", "t264-images-idx3-ubyte", "t264-images-idx3-ubyte", "none",
-                                64, 200, 199, 2},
-                    NetworkCase{"vit", "vit_mnist.onnx", "t264-images-idx3-ubyte", "t264-images-idx3-ubyte",
-                                "scale=1/255,mean=0.1307,std=0.3081", 64, 200, 168, 3}),
+                                "cifar10_test_lossless.bin",
+                                "scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225", 64, 200,
+                                180, 2, true},
+                    NetworkCase{"mnist8", "mnist-8.onnx", "t264-images-idx3-ubyte",
+                                "t264-images-idx3-ubyte", "none", 64, 200, 199, 2},
+                    NetworkCase{"vit", "vit_mnist.onnx", "t264-images-idx3-ubyte",
+                                "t264-images-idx3-ubyte", "scale=1/255,mean=0.1307,std=0.3081", 64,
+                                200, 168, 3}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

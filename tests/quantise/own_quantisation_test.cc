@@ -59,7 +59,8 @@ Graph Simulated(const Graph& annotated) {
 template <typename Code>
 void ExpectCodesBack(ElementType element, int64_t first) {
   std::vector<Code> codes(size_t{1} << (8 * sizeof(Code)));
-  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<Code>(first + static_cast<int64_t>(i));
+  for (size_t i = 0; i < codes.size(); ++i)
+    codes[i] = static_cast<Code>(first + static_cast<int64_t>(i));
   const Shape shape{static_cast<int64_t>(codes.size())};
   Random random(7);
   for (int round = 0; round < 60; ++round) {
@@ -69,9 +70,10 @@ void ExpectCodesBack(ElementType element, int64_t first) {
     const Code zero = round % 3 == 0 ? Code{0} : codes[random.Below(codes.size())];
     Graph graph("codes");
     Value* w = graph.AddConstant("w", Tensor::Of<Code>(shape, codes));
-    Node* dequantise = graph.AddNode(
-        Op::kDequantizeLinear, "dq",
-        {w, graph.AddConstant("s", Tensor::Scalar(scale)), graph.AddConstant("z", Tensor::Scalar(zero))}, {"y"});
+    Node* dequantise = graph.AddNode(Op::kDequantizeLinear, "dq",
+                                     {w, graph.AddConstant("s", Tensor::Scalar(scale)),
+                                      graph.AddConstant("z", Tensor::Scalar(zero))},
+                                     {"y"});
     graph.SetType(dequantise->result(), {ElementType::kFloat32, shape});
     Value* x = graph.AddInput("x", {ElementType::kFloat32, shape});
     Node* add = graph.AddNode(Op::kAdd, "add", {x, dequantise->result()}, {"sum"});
@@ -80,12 +82,15 @@ void ExpectCodesBack(ElementType element, int64_t first) {
     PassContext context;
     ASSERT_TRUE(RunPasses(graph, AnnotationPipeline(), context).ok());
     const Value* constant = graph.FindValue("y");
-    ASSERT_TRUE(constant != nullptr && constant->is_constant() && constant->quantisation().has_value()) << scale;
+    ASSERT_TRUE(constant != nullptr && constant->is_constant() &&
+                constant->quantisation().has_value())
+        << scale;
     EXPECT_EQ(constant->quantisation()->scales, std::vector<float>{scale});
     EXPECT_EQ(constant->quantisation()->zero_points, std::vector<int32_t>{zero});
     const Tensor back = QuantiseTensor(constant->constant(), *constant->quantisation());
     ASSERT_EQ(back.type(), element);
-    ASSERT_TRUE(back == Tensor::Of<Code>(shape, codes)) << "scale " << scale << ", zero point " << int{zero};
+    ASSERT_TRUE(back == Tensor::Of<Code>(shape, codes))
+        << "scale " << scale << ", zero point " << int{zero};
   }
 }
 
@@ -139,7 +144,8 @@ TEST_P(OwnQuantisation, NoQuantiserStays) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Styles, OwnQuantisation,
-                         testing::Values(QuantisedStyle::kQdq, QuantisedStyle::kQOperator, QuantisedStyle::kQonnx),
+                         testing::Values(QuantisedStyle::kQdq, QuantisedStyle::kQOperator,
+                                         QuantisedStyle::kQonnx),
                          [](const auto& info) {
                            return info.param == QuantisedStyle::kQdq         ? "qdq"
                                   : info.param == QuantisedStyle::kQOperator ? "qoperator"

@@ -30,13 +30,14 @@ class Net {
   }
   Value* Weights(std::string_view name, const Shape& shape) {
     Tensor t(ElementType::kFloat32, shape);
-    for (size_t i = 0; i < static_cast<size_t>(t.size()); ++i) t.data<float>()[i] = static_cast<float>(i + 1);
+    for (size_t i = 0; i < static_cast<size_t>(t.size()); ++i)
+      t.data<float>()[i] = static_cast<float>(i + 1);
     return graph_.AddConstant(name, t);
   }
   Value* Add(Op op, std::string_view name, std::vector<Value*> operands, float low, float high,
              Attributes attributes = {}) {
-    Node* node = graph_.AddNode(op, fmt::format("{}_node", name), std::move(operands), {std::string(name)},
-                                std::move(attributes));
+    Node* node = graph_.AddNode(op, fmt::format("{}_node", name), std::move(operands),
+                                {std::string(name)}, std::move(attributes));
     graph_.SetType(node->result(), {});
     See(node->result(), low, high);
     return node->result();
@@ -82,7 +83,8 @@ Recipe MinMax() {
 }
 
 Recipe With(std::string_view layers) {
-  auto recipe = ParseRecipe(fmt::format("activations: {{calibration: min_max}}\nlayers:\n{}", layers), "r.yaml");
+  auto recipe = ParseRecipe(
+      fmt::format("activations: {{calibration: min_max}}\nlayers:\n{}", layers), "r.yaml");
   KILN_CHECK(recipe.ok());
   return *std::move(recipe);
 }
@@ -90,7 +92,8 @@ Recipe With(std::string_view layers) {
 TEST(Quantise, ConvReluPoolShareTheClampedRange) {
   Net net;
   Value* x = net.Input("x", -1, 1.55f);
-  Value* conv = net.Add(Op::kConv, "conv", {x, net.Weights("w", {2, 1, 1, 1}), net.Weights("b", {2})}, -30, 51);
+  Value* conv = net.Add(Op::kConv, "conv",
+                        {x, net.Weights("w", {2, 1, 1, 1}), net.Weights("b", {2})}, -30, 51);
   Value* relu = net.Add(Op::kRelu, "relu", {conv}, 0, 51);
   Value* pool = net.Add(Op::kMaxPool, "pool", {relu}, 2, 51);
   Value* flat = net.Add(Op::kFlatten, "flat", {pool}, 2, 51);
@@ -165,7 +168,8 @@ TEST(Quantise, WeightAxes) {
   const std::vector<Value*> outputs = {
       net.Add(Op::kGemm, "gemm_t", {x, net.Weights("gemm_b", {2, 3})}, 0, 1, transposed),
       net.Add(Op::kMatMul, "matmul", {x, net.Weights("matmul_b", {1, 3, 2})}, 0, 1),
-      net.Add(Op::kMatMul, "matmul_t", {x, net.Weights("matmul_bt", {2, 3})}, 0, 1, matmul_transposed),
+      net.Add(Op::kMatMul, "matmul_t", {x, net.Weights("matmul_bt", {2, 3})}, 0, 1,
+              matmul_transposed),
       net.Add(Op::kMatMul, "vector", {x, net.Weights("vector_b", {3})}, 0, 1),
       net.Add(Op::kMatMul, "left", {net.Weights("left_a", {2, 3}), x}, 0, 1),
       net.Add(Op::kConvTranspose, "deconv", {x, net.Weights("deconv_w", {1, 2, 1, 1})}, 0, 1)};
@@ -222,10 +226,11 @@ TEST(Quantise, ConcatSharesCloseRangesOnly) {
     Value* b = net.Input("b", 0, close ? 127.5f : 51);
     Value* both = net.Add(Op::kConcat, "both", {a, b}, 0, 255);
     net.graph().MarkOutput(net.Add(Op::kSigmoid, "y", {both}, 0, 1));
-    EXPECT_EQ(net.Annotated(MinMax()), close ? "a: int8 asymmetric 1@-128\nb: int8 asymmetric 1@-128\n"
-                                               "both: int8 asymmetric 1@-128\ny: fp32\n"
-                                             : "a: int8 asymmetric 1@-128\nb: int8 asymmetric 0.2@-128\n"
-                                               "both: int8 asymmetric 1@-128\ny: fp32\n");
+    EXPECT_EQ(net.Annotated(MinMax()),
+              close ? "a: int8 asymmetric 1@-128\nb: int8 asymmetric 1@-128\n"
+                      "both: int8 asymmetric 1@-128\ny: fp32\n"
+                    : "a: int8 asymmetric 1@-128\nb: int8 asymmetric 0.2@-128\n"
+                      "both: int8 asymmetric 1@-128\ny: fp32\n");
   }
 }
 
@@ -235,10 +240,12 @@ TEST(Quantise, PadSharesWhereItFillsWithZero) {
     Value* x = net.Input("x", 0, 255);
     Value* pads = net.graph().AddConstant("pads", Tensor::Of<int64_t>({2}, {1, 1}));
     Value* padded =
-        net.Add(Op::kPad, "padded", {x, pads, net.graph().AddConstant("fill", Tensor::Scalar(fill))}, fill, 250);
+        net.Add(Op::kPad, "padded",
+                {x, pads, net.graph().AddConstant("fill", Tensor::Scalar(fill))}, fill, 250);
     net.graph().MarkOutput(net.Add(Op::kSigmoid, "y", {padded}, 0, 1));
     const std::string text = net.Annotated(MinMax());
-    EXPECT_EQ(text.find("padded: int8 asymmetric 1@-128\ny") != std::string::npos, fill == 0) << text;
+    EXPECT_EQ(text.find("padded: int8 asymmetric 1@-128\ny") != std::string::npos, fill == 0)
+        << text;
   }
 }
 
@@ -247,7 +254,8 @@ TEST(Quantise, DegenerateRangesAndIntegerValues) {
   Value* zero = net.Input("zero", 0, 0);
   Value* shape = net.graph().AddNode(Op::kShape, "shape_node", {zero}, {"shape"})->result();
   net.graph().SetType(shape, {ElementType::kInt64, std::nullopt});
-  net.graph().MarkOutput(net.Add(Op::kReshape, "y", {net.Add(Op::kNeg, "neg", {zero}, -3, -3), shape}, 0, 0));
+  net.graph().MarkOutput(
+      net.Add(Op::kReshape, "y", {net.Add(Op::kNeg, "neg", {zero}, -3, -3), shape}, 0, 0));
   EXPECT_EQ(net.Annotated(MinMax()), "zero: int8 asymmetric 1\nshape: fp32\nneg: fp32\ny: fp32\n");
 }
 
@@ -258,21 +266,23 @@ TEST(Quantise, LayersKeepFloatOrTakeOtherSettings) {
   Value* b = net.Add(Op::kMatMul, "b", {a, net.Weights("wb", {1, 1})}, 0, 255);
   Value* c = net.Add(Op::kMatMul, "c", {b, net.Weights("wc", {1, 1})}, 0, 255);
   net.graph().MarkOutput(net.Add(Op::kSigmoid, "y", {c}, 0, 1));
-  EXPECT_EQ(net.Annotated(With("  - {position: first, keep: float}\n"
-                               "  - {match: b*, weights: {format: int4}}\n"
-                               "  - {operator: MatMul, position: last, activations: {format: uint8}}\n")),
-            "x: int8 asymmetric 1@-128\n"
-            "wa: fp32\n"
-            "wb: int4 axis 1 0.1429\n"
-            "wc: int8 axis 1 0.007874\n"
-            "a: fp32\n"
-            "b: int8 asymmetric 1@-128\n"
-            "c: uint8 asymmetric 1\n"
-            "y: fp32\n");
+  EXPECT_EQ(
+      net.Annotated(With("  - {position: first, keep: float}\n"
+                         "  - {match: b*, weights: {format: int4}}\n"
+                         "  - {operator: MatMul, position: last, activations: {format: uint8}}\n")),
+      "x: int8 asymmetric 1@-128\n"
+      "wa: fp32\n"
+      "wb: int4 axis 1 0.1429\n"
+      "wc: int8 axis 1 0.007874\n"
+      "a: fp32\n"
+      "b: int8 asymmetric 1@-128\n"
+      "c: uint8 asymmetric 1\n"
+      "y: fp32\n");
 }
 
 // A convolution over `channels` of an NCHW image, its result 40 channels.
-Value* AddConv(Net& net, std::string_view name, Value* x, int64_t channels, int64_t groups = 1, int64_t out = 40) {
+Value* AddConv(Net& net, std::string_view name, Value* x, int64_t channels, int64_t groups = 1,
+               int64_t out = 40) {
   Attributes attributes;
   attributes.Set("group", groups);
   Value* w = net.Weights(fmt::format("{}_w", name), {out, channels / groups, 1, 1});
@@ -300,11 +310,13 @@ StatusOr<Graph> QuantisedAs(Net& net, std::string_view name) {
 
 TEST(QuantiseBlocks, GoToWhatLayersSumOver) {
   Net net;
-  Value* a = AddConv(net, "a", Image(net, 3), 3);  // the sum over three colours is not worth a scale
+  Value* a =
+      AddConv(net, "a", Image(net, 3), 3);  // the sum over three colours is not worth a scale
   Value* relu = net.Add(Op::kRelu, "relu", {a}, 0, 1);
   net.graph().SetType(relu, a->type());
   Value* b = AddConv(net, "b", relu, 40);
-  Value* sum = net.Add(Op::kAdd, "sum", {b, relu}, -1, 1);  // element-wise readers take what there is
+  Value* sum =
+      net.Add(Op::kAdd, "sum", {b, relu}, -1, 1);  // element-wise readers take what there is
   net.graph().SetType(sum, b->type());
   net.graph().MarkOutput(AddConv(net, "c", sum, 40));
   const auto q = QuantisedAs(net, "mxint8");
@@ -357,7 +369,8 @@ TEST(QuantiseBlocks, ReadersThatSumOverDifferentAxesEndThem) {
     Attributes attributes;
     attributes.Set("transA", int64_t{disagree});
     net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, net.Weights("w", {64, 2})}, -1, 1));
-    net.graph().MarkOutput(net.Add(Op::kGemm, "z", {x, net.Weights("v", {64, 2})}, -1, 1, attributes));
+    net.graph().MarkOutput(
+        net.Add(Op::kGemm, "z", {x, net.Weights("v", {64, 2})}, -1, 1, attributes));
     const auto q = QuantisedAs(net, "mxint8");
     ASSERT_TRUE(q.ok()) << q.status();
     EXPECT_EQ(Held(*q, "x"), disagree ? "int8 per_tensor -1" : "fixed8_6 per_block 1");
@@ -396,7 +409,8 @@ TEST(QuantiseBlocks, ProductsOfTwoActivationsSumAlongRowsOrNotAtAll) {
     const auto q = QuantisedAs(net, "mxint8");
     ASSERT_TRUE(q.ok()) << q.status();
     for (std::string_view name : {"a", "b"}) {
-      EXPECT_EQ(Held(*q, name), transposed != 0 ? "fixed8_6 per_block 1" : "int8 per_tensor -1") << name;
+      EXPECT_EQ(Held(*q, name), transposed != 0 ? "fixed8_6 per_block 1" : "int8 per_tensor -1")
+          << name;
     }
   }
 }
@@ -404,7 +418,8 @@ TEST(QuantiseBlocks, ProductsOfTwoActivationsSumAlongRowsOrNotAtAll) {
 TEST(QuantiseBlocks, WeightsAloneCanBeBlocked) {
   Net net;
   net.graph().MarkOutput(AddConv(net, "y", Image(net, 40), 40));
-  const auto recipe = ParseRecipe("weights: {format: nf4, scheme: per_block, block_size: 8}\n", "r.yaml");
+  const auto recipe =
+      ParseRecipe("weights: {format: nf4, scheme: per_block, block_size: 8}\n", "r.yaml");
   ASSERT_TRUE(recipe.ok()) << recipe.status();
   const auto q = Quantise(net.graph(), *recipe, net.data());
   ASSERT_TRUE(q.ok()) << q.status();
@@ -417,9 +432,11 @@ TEST(Quantise, InputsOfALayerWinOverActivationsOfItsProducer) {
   Value* x = net.Input("x", 0, 255);
   Value* a = net.Add(Op::kMatMul, "a", {x, net.Weights("wa", {1, 1})}, 0, 255);
   net.graph().MarkOutput(net.Add(Op::kMatMul, "b", {a, net.Weights("wb", {1, 1})}, 0, 255));
-  EXPECT_EQ(net.Annotated(With("  - {match: a*, inputs: {format: uint8}, activations: {format: int4}}\n"
-                               "  - {match: b*, inputs: {type: bf16}}\n")),
-            "x: uint8 asymmetric 1\nwa: int8 axis 1 0.007874\nwb: int8 axis 1 0.007874\na: bf16\nb: fp32\n");
+  EXPECT_EQ(
+      net.Annotated(With("  - {match: a*, inputs: {format: uint8}, activations: {format: int4}}\n"
+                         "  - {match: b*, inputs: {type: bf16}}\n")),
+      "x: uint8 asymmetric 1\nwa: int8 axis 1 0.007874\nwb: int8 axis 1 0.007874\na: bf16\nb: "
+      "fp32\n");
 }
 
 TEST(Quantise, EveryFormatMeetsTheRange) {
@@ -434,12 +451,14 @@ TEST(Quantise, EveryFormatMeetsTheRange) {
                                                         {"fixed8_4", 14.0 * 16 / 127}};
   for (const auto& [format, scale] : kCases) {
     const auto recipe = ParseRecipe(
-        fmt::format("activations: {{format: {}, calibration: min_max}}\nweights: {{format: {}}}\n", format, format),
+        fmt::format("activations: {{format: {}, calibration: min_max}}\nweights: {{format: {}}}\n",
+                    format, format),
         "r.yaml");
     ASSERT_TRUE(recipe.ok()) << recipe.status();
     const auto q = Quantise(net.graph(), *recipe, net.data());
     ASSERT_TRUE(q.ok()) << q.status();
-    EXPECT_FLOAT_EQ(q->FindValue("x")->quantisation()->scales[0], static_cast<float>(scale)) << format;
+    EXPECT_FLOAT_EQ(q->FindValue("x")->quantisation()->scales[0], static_cast<float>(scale))
+        << format;
   }
 }
 
@@ -448,10 +467,11 @@ TEST(Quantise, ScalesTakeTheirFormatAndStillCoverTheRange) {
   Value* x = net.Input("x", -100, 155);
   net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, net.Weights("w", {2, 2})}, 0, 1));
   for (std::string_view scale_format : {"power_of_two", "e5m2", "ue5m3"}) {
-    const auto recipe = ParseRecipe(fmt::format("activations: {{calibration: min_max, scale_format: {}}}\n"
-                                                "weights: {{scale_format: {}}}\n",
-                                                scale_format, scale_format),
-                                    "r.yaml");
+    const auto recipe =
+        ParseRecipe(fmt::format("activations: {{calibration: min_max, scale_format: {}}}\n"
+                                "weights: {{scale_format: {}}}\n",
+                                scale_format, scale_format),
+                    "r.yaml");
     ASSERT_TRUE(recipe.ok()) << recipe.status();
     const auto q = Quantise(net.graph(), *recipe, net.data());
     ASSERT_TRUE(q.ok()) << q.status();
@@ -463,7 +483,8 @@ TEST(Quantise, ScalesTakeTheirFormatAndStillCoverTheRange) {
     EXPECT_GE(scale * 255, 255);
     EXPECT_LE(scale, 2);  // the next value of the format above 1, at most
     EXPECT_TRUE(VerifyQuantisation(annotation, x->type(), "", "").ok());
-    for (float s : q->FindValue("w")->quantisation()->scales) EXPECT_EQ(DecodeFloat(format, EncodeFloat(format, s)), s);
+    for (float s : q->FindValue("w")->quantisation()->scales)
+      EXPECT_EQ(DecodeFloat(format, EncodeFloat(format, s)), s);
   }
 }
 
@@ -483,7 +504,8 @@ TEST(Quantise, BinaryWeightsTakeTheMeanMagnitude) {
   for (int row = 0; row < 2; ++row) {
     double sum = 0;
     for (int i = 0; i < 300; ++i) sum += std::abs(w->constant().ValueAt(row * 300 + i));
-    EXPECT_NEAR(q->FindValue("w")->quantisation()->scales[static_cast<size_t>(row)], sum / 300, sum / 300 * 1e-3);
+    EXPECT_NEAR(q->FindValue("w")->quantisation()->scales[static_cast<size_t>(row)], sum / 300,
+                sum / 300 * 1e-3);
   }
 }
 
@@ -494,8 +516,9 @@ TEST(Quantise, BiasesTakeTheirFormat) {
   Value* b = net.graph().AddConstant("b", Tensor::Of<float>(Shape{2}, {0.3f, -1.003f}));
   net.graph().MarkOutput(net.Add(Op::kConv, "y", {x, w, b}, 0, 1));
   const auto bias = [&](std::string_view format) {
-    const auto recipe =
-        ParseRecipe(fmt::format("activations: {{calibration: min_max, symmetric: true}}\nbiases: {}\n", format), "r");
+    const auto recipe = ParseRecipe(
+        fmt::format("activations: {{calibration: min_max, symmetric: true}}\nbiases: {}\n", format),
+        "r");
     KILN_CHECK(recipe.ok());
     const auto q = Quantise(net.graph(), *recipe, net.data());
     KILN_CHECK(q.ok());
@@ -514,23 +537,26 @@ TEST(Quantise, Errors) {
   Value* x = net.Input("x", 0, 255);
   Value* w = net.Weights("w", {1, 2});
   net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, w}, 0, 1));
-  EXPECT_EQ(
-      net.Annotated(With("  - {match: nothing*, keep: float}\n")),
-      "r.yaml: line 3, layers[0] (match 'nothing*'): matches no node of 'net'; `kiln inspect` lists the nodes; 1 of "
-      "them multiply and accumulate");
-  EXPECT_EQ(net.Annotated(With("  - {position: 1, keep: float}\n")).find("r.yaml: line 3, layers[0] (position 1): "),
+  EXPECT_EQ(net.Annotated(With("  - {match: nothing*, keep: float}\n")),
+            "r.yaml: line 3, layers[0] (match 'nothing*'): matches no node of 'net'; `kiln "
+            "inspect` lists the nodes; 1 of "
+            "them multiply and accumulate");
+  EXPECT_EQ(net.Annotated(With("  - {position: 1, keep: float}\n"))
+                .find("r.yaml: line 3, layers[0] (position 1): "),
             0u);
   // An operator that this network lacks is no error.
   EXPECT_EQ(net.Annotated(With("  - {operator: Conv, keep: float}\n")).find("x: int8"), 0u);
 
   Tensor bad = Tensor::Of<float>({1, 2}, {1, std::nanf("")});
   net.graph().SetOperand(net.graph().NodeList()[0], 1, net.graph().AddConstant("bad", bad));
-  EXPECT_EQ(net.Annotated(MinMax()), "net.onnx: value 'bad': weight 1 is NaN; quantisation needs finite weights");
+  EXPECT_EQ(net.Annotated(MinMax()),
+            "net.onnx: value 'bad': weight 1 is NaN; quantisation needs finite weights");
 
   Net other;
   other.graph().MarkOutput(other.Add(Op::kNeg, "y", {other.graph().AddInput("x", {})}, 0, 1));
-  EXPECT_EQ(other.Annotated(MinMax()),
-            "net.onnx: value 'x': has no calibration data; calibrate the same graph that is quantised");
+  EXPECT_EQ(
+      other.Annotated(MinMax()),
+      "net.onnx: value 'x': has no calibration data; calibrate the same graph that is quantised");
 }
 
 TEST(Quantise, AssumedDataServeAnyGraph) {
@@ -558,11 +584,14 @@ TEST(Quantise, TheNetworksOwnParametersStandUnlessTheRecipeReplacesThem) {
   Value* product = net.Add(Op::kMatMul, "product", {x, w}, 0, 255);
   net.graph().MarkOutput(net.Add(Op::kNeg, "y", {product}, 0, 1));
   EXPECT_EQ(net.Annotated(MinMax()),
-            "x: uint4 asymmetric 0.5@3\nw: uint4 asymmetric 0.5@3\nproduct: int8 asymmetric 1@-128\ny: fp32\n");
-  auto recipe = ParseRecipe("own_parameters: replace\nactivations: {calibration: min_max}\n", "recipe.yaml");
+            "x: uint4 asymmetric 0.5@3\nw: uint4 asymmetric 0.5@3\nproduct: int8 asymmetric "
+            "1@-128\ny: fp32\n");
+  auto recipe =
+      ParseRecipe("own_parameters: replace\nactivations: {calibration: min_max}\n", "recipe.yaml");
   ASSERT_TRUE(recipe.ok()) << recipe.status();
   EXPECT_EQ(net.Annotated(*recipe),
-            "x: int8 asymmetric 1@-128\nw: int8 axis 1 0.02362 0.0315\nproduct: int8 asymmetric 1@-128\ny: fp32\n");
+            "x: int8 asymmetric 1@-128\nw: int8 axis 1 0.02362 0.0315\nproduct: int8 asymmetric "
+            "1@-128\ny: fp32\n");
 }
 
 TEST(Quantise, WeightsAreWithinHalfAStepForAnyThreadCount) {
@@ -580,7 +609,8 @@ TEST(Quantise, WeightsAreWithinHalfAStepForAnyThreadCount) {
     EXPECT_EQ(q.scales, first);
     const Tensor back = DequantiseTensor(QuantiseTensor(w->constant(), q), q);
     for (int64_t i = 0; i < back.size(); ++i) {
-      ASSERT_LE(std::abs(back.ValueAt(i) - w->constant().ValueAt(i)), q.scales[static_cast<size_t>(i / 45)] * 0.50001);
+      ASSERT_LE(std::abs(back.ValueAt(i) - w->constant().ValueAt(i)),
+                q.scales[static_cast<size_t>(i / 45)] * 0.50001);
     }
   }
   SetThreadCount(0);

@@ -12,7 +12,8 @@ namespace kiln {
 namespace {
 
 TensorRecipe RecipeOf(Calibration calibration, bool symmetric, std::string_view format = "int8") {
-  return {.type = {.format = *FindFormat(format), .symmetric = symmetric}, .calibration = calibration};
+  return {.type = {.format = *FindFormat(format), .symmetric = symmetric},
+          .calibration = calibration};
 }
 
 // Sums of uniform draws: bell-shaped, with a few far outliers.
@@ -39,8 +40,8 @@ double TrueError(const std::vector<float>& values, const ValueRange& range, cons
   const CodeRange codes = CodesOf(type.format, type.symmetric);
   double error = 0;
   for (float x : values) {
-    const float back =
-        DequantiseCode(QuantiseToCode(x, InverseScale(q.scale), q.zero_point, codes), q.scale, q.zero_point);
+    const float back = DequantiseCode(QuantiseToCode(x, InverseScale(q.scale), q.zero_point, codes),
+                                      q.scale, q.zero_point);
     error += (x - back) * static_cast<double>(x - back);
   }
   return error / static_cast<double>(values.size());
@@ -49,15 +50,19 @@ double TrueError(const std::vector<float>& values, const ValueRange& range, cons
 TEST(ChooseRange, MinMaxIsExactAndHoldsZero) {
   EXPECT_EQ(ChooseRange(HistogramOf({-1.25f, 7.5f, 3}), RecipeOf(Calibration::kMinMax, false)),
             (ValueRange{-1.25, 7.5}));
-  EXPECT_EQ(ChooseRange(HistogramOf({2, 3}), RecipeOf(Calibration::kMinMax, false)), (ValueRange{0, 3}));
-  EXPECT_EQ(ChooseRange(HistogramOf({-2, -3}), RecipeOf(Calibration::kMinMax, true)), (ValueRange{-3, 0}));
+  EXPECT_EQ(ChooseRange(HistogramOf({2, 3}), RecipeOf(Calibration::kMinMax, false)),
+            (ValueRange{0, 3}));
+  EXPECT_EQ(ChooseRange(HistogramOf({-2, -3}), RecipeOf(Calibration::kMinMax, true)),
+            (ValueRange{-3, 0}));
 }
 
 TEST(ChooseRange, EmptyAndZeroDataGiveAnEmptyRange) {
-  for (Calibration c : {Calibration::kMinMax, Calibration::kPercentile, Calibration::kMse, Calibration::kEntropy}) {
+  for (Calibration c :
+       {Calibration::kMinMax, Calibration::kPercentile, Calibration::kMse, Calibration::kEntropy}) {
     for (bool symmetric : {false, true}) {
       EXPECT_EQ(ChooseRange(Histogram(), RecipeOf(c, symmetric)), ValueRange()) << NameOf(c);
-      EXPECT_EQ(ChooseRange(HistogramOf({0, 0}), RecipeOf(c, symmetric)), ValueRange()) << NameOf(c);
+      EXPECT_EQ(ChooseRange(HistogramOf({0, 0}), RecipeOf(c, symmetric)), ValueRange())
+          << NameOf(c);
       const ValueRange constant = ChooseRange(HistogramOf({2.5, 2.5}), RecipeOf(c, symmetric));
       EXPECT_EQ(constant, (ValueRange{0, 2.5})) << NameOf(c);
     }
@@ -134,7 +139,9 @@ TEST(ChooseRange, MseFindsNoWorseThanBruteForceOverClips) {
         const double full = best;
         for (int i = 1; i <= 40; ++i) {
           for (int j = 1; j <= 40; ++j) {
-            best = std::min(best, TrueError(values, {std::min(low, 0.0f) * i / 40.0, high * j / 40.0}, recipe.type));
+            best = std::min(
+                best,
+                TrueError(values, {std::min(low, 0.0f) * i / 40.0, high * j / 40.0}, recipe.type));
           }
         }
         EXPECT_LE(found, 1.05 * best) << format << ' ' << positive_only << ' ' << symmetric;
@@ -145,7 +152,8 @@ TEST(ChooseRange, MseFindsNoWorseThanBruteForceOverClips) {
 }
 
 // Kullback-Leibler divergence straight from the definition, over every clip, on the same bins.
-double BruteForceEntropyClip(const std::vector<float>& values, double width, size_t num_bins, size_t levels) {
+double BruteForceEntropyClip(const std::vector<float>& values, double width, size_t num_bins,
+                             size_t levels) {
   std::vector<double> bins(num_bins, 0);
   for (float x : values) {
     if (x != 0) bins[static_cast<size_t>(std::abs(x) / width)] += 1;
@@ -170,7 +178,8 @@ double BruteForceEntropyClip(const std::vector<float>& values, double width, siz
     for (size_t i = 0; i < kept; ++i) {
       if (reference[i] == 0) continue;
       const double count = drawn[i] == 0 ? 1 : drawn[i];
-      divergence += reference[i] / reference_sum * std::log(reference[i] / reference_sum / (count / drawn_sum));
+      divergence += reference[i] / reference_sum *
+                    std::log(reference[i] / reference_sum / (count / drawn_sum));
     }
     if (divergence < least - 1e-12) {
       least = divergence;
@@ -187,7 +196,8 @@ TEST(ChooseRange, EntropyAgainstTheDefinition) {
       const Histogram h = HistogramOf(values);
       for (bool symmetric : {false, true}) {
         const size_t levels = positive_only && !symmetric ? 256 : 127;
-        const double clip = BruteForceEntropyClip(values, 2 * h.bin_width(), Histogram::kBins / 2, levels);
+        const double clip =
+            BruteForceEntropyClip(values, 2 * h.bin_width(), Histogram::kBins / 2, levels);
         const ValueRange range = ChooseRange(h, RecipeOf(Calibration::kEntropy, symmetric));
         EXPECT_DOUBLE_EQ(range.high, std::min<double>(clip, h.max()));
         EXPECT_DOUBLE_EQ(range.low, std::max<double>(-clip, std::min(0.0f, h.min())));
@@ -217,7 +227,8 @@ TEST(ChooseRange, PercentilePerChannelKeepsLargeChannels) {
     channels.emplace_back(9).Add(values);
     all.Add(values);
   }
-  TensorRecipe recipe = TensorRecipe{.type = *FindQuantType("int8"), .calibration = Calibration::kPercentilePerChannel};
+  TensorRecipe recipe = TensorRecipe{.type = *FindQuantType("int8"),
+                                     .calibration = Calibration::kPercentilePerChannel};
   recipe.percentile = 93;
   const ValueRange covered = ChooseRange(all, recipe, channels);
   EXPECT_NEAR(covered.high, 93, 4);  // bins of 2
@@ -225,18 +236,23 @@ TEST(ChooseRange, PercentilePerChannelKeepsLargeChannels) {
   EXPECT_LT(ChooseRange(all, recipe).high, 20);
   // Without counts by channel it is the percentile.
   recipe.calibration = Calibration::kPercentilePerChannel;
-  EXPECT_EQ(ChooseRange(all, recipe).high,
-            ChooseRange(all, {.type = recipe.type, .calibration = Calibration::kPercentile, .percentile = 93}).high);
+  EXPECT_EQ(
+      ChooseRange(all, recipe).high,
+      ChooseRange(all,
+                  {.type = recipe.type, .calibration = Calibration::kPercentile, .percentile = 93})
+          .high);
 }
 
 // Rounding on the format's own grid: no scale of a fine search does much better than the one found.
 TEST(ChooseRange, LeastSquaresHoldForEveryFormat) {
   Random random(5);
   std::vector<float> values;
-  for (int i = 0; i < 4000; ++i) values.push_back(static_cast<float>(std::pow(random.Uniform(-1, 1), 5)));
+  for (int i = 0; i < 4000; ++i)
+    values.push_back(static_cast<float>(std::pow(random.Uniform(-1, 1), 5)));
   Histogram h;
   h.Add(values);
-  for (std::string_view name : {"e4m3", "e2m1", "posit8_1", "posit6_1", "nf4", "binary", "fixed8_4"}) {
+  for (std::string_view name :
+       {"e4m3", "e2m1", "posit8_1", "posit6_1", "nf4", "binary", "fixed8_4"}) {
     TensorRecipe recipe;
     recipe.type = *FindQuantType(name);
     recipe.type.scheme = Scheme::kPerTensor;
@@ -244,7 +260,8 @@ TEST(ChooseRange, LeastSquaresHoldForEveryFormat) {
     const ValueRange found = ChooseRange(h, recipe);
     const double error = MeanSquaredError(h, found, recipe.type);
     for (double factor = 1.0 / 64; factor < 8192; factor *= 1.05) {
-      EXPECT_LT(error, 1.1 * MeanSquaredError(h, {-factor, factor}, recipe.type)) << name << " " << factor;
+      EXPECT_LT(error, 1.1 * MeanSquaredError(h, {-factor, factor}, recipe.type))
+          << name << " " << factor;
     }
   }
 }

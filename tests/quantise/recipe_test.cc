@@ -49,7 +49,8 @@ TEST(Recipe, ATypeSetsAllThatKeysCanRefine) {
       "equalise_weights: true\n"
       "correct_biases: true\n"
       "layers:\n"
-      "  - {match: a, activations: {type: bf16}, inputs: {format: e4m3}, weights: {format: int4, scheme: "
+      "  - {match: a, activations: {type: bf16}, inputs: {format: e4m3}, weights: {format: int4, "
+      "scheme: "
       "per_channel}}\n"
       "  - {match: b, activations: {scheme: per_tensor, format: int6, symmetric: false}}\n",
       "r.yaml");
@@ -71,12 +72,14 @@ TEST(Recipe, ATypeSetsAllThatKeysCanRefine) {
 
 // Asymmetric settings below end where the format takes no zero point.
 TEST(Recipe, AFormatWithoutZeroPointsIsSymmetric) {
-  EXPECT_TRUE(ParseRecipe("activations: {format: posit8_1}\n", "r.yaml")->activations.type.symmetric);
+  EXPECT_TRUE(
+      ParseRecipe("activations: {format: posit8_1}\n", "r.yaml")->activations.type.symmetric);
 }
 
 TEST(Recipe, NamesGiveTheRecipesOfTheFiles) {
-  for (std::string_view name : {"int8", "int6", "int4", "mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2",
-                                "mxfp6_e2m3", "mxfp4", "e4m3", "e5m2", "posit8_1", "posit6_1", "nf4", "binary"}) {
+  for (std::string_view name :
+       {"int8", "int6", "int4", "mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3",
+        "mxfp4", "e4m3", "e5m2", "posit8_1", "posit6_1", "nf4", "binary"}) {
     const auto named = RecipeByName(name);
     ASSERT_TRUE(named.ok()) << named.status();
     const auto file = LoadRecipe(fmt::format("recipes/{}.yaml", name));
@@ -93,7 +96,8 @@ TEST(Recipe, NamesOfTypes) {
   EXPECT_EQ(RecipeByName("ternary")->activations.type.format.name, "int8");
   EXPECT_EQ(RecipeByName("mxint8/nf4")->activations.type, *FindQuantType("mxint8"));
   EXPECT_FALSE(RecipeByName("int8/binary")->activations.type.symmetric);
-  EXPECT_TRUE(RecipeByName("int8/nf4")->activations.type.symmetric) << "no exact correction for a zero point";
+  EXPECT_TRUE(RecipeByName("int8/nf4")->activations.type.symmetric)
+      << "no exact correction for a zero point";
   EXPECT_FALSE(RecipeByName("int99").ok());
   EXPECT_FALSE(RecipeByName("int8/").ok());
 }
@@ -109,7 +113,8 @@ TEST(Recipe, PrintedRecipesReadBack) {
   const auto layered = ParseRecipe(
       "activations: {type: mxint8}\nlayers:\n"
       "  - {match: \"a\\\"b\", operator: Conv, position: last, keep: float}\n"
-      "  - {position: 2, inputs: {type: bf16}, weights: {format: int4, scheme: per_tensor, calibration: percentile, "
+      "  - {position: 2, inputs: {type: bf16}, weights: {format: int4, scheme: per_tensor, "
+      "calibration: percentile, "
       "percentile: 99}}\n",
       "r.yaml");
   ASSERT_TRUE(layered.ok()) << layered.status();
@@ -123,7 +128,8 @@ TEST(Recipe, PrintedRecipesReadBack) {
 
 TEST(Recipe, ReadsEveryKey) {
   const auto recipe = ParseRecipe(
-      "activations: {format: uint8, scheme: per_tensor, symmetric: false, calibration: percentile, percentile: 99.9}\n"
+      "activations: {format: uint8, scheme: per_tensor, symmetric: false, calibration: percentile, "
+      "percentile: 99.9}\n"
       "weights: {format: int4, scheme: per_tensor, symmetric: true, calibration: entropy}\n"
       "outputs: quantised\n"
       "calibration: {images: 12}\n"
@@ -174,71 +180,87 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         ErrorCase{"activation: {format: int8}\n",
                   "r.yaml: line 1, key 'activation': unknown key; did you mean 'activations'?"},
+        ErrorCase{"weights: {format: int99}\n",
+                  "r.yaml: line 1, key 'weights.format': unknown format 'int99'; a name that 'kiln "
+                  "list formats' prints"},
+        ErrorCase{"weights: {format: mxint8}\n",
+                  "r.yaml: line 1, key 'weights.format': 'mxint8' is a type with blocks, not a "
+                  "number format; type: mxint8"},
         ErrorCase{
-            "weights: {format: int99}\n",
-            "r.yaml: line 1, key 'weights.format': unknown format 'int99'; a name that 'kiln list formats' prints"},
-        ErrorCase{
-            "weights: {format: mxint8}\n",
-            "r.yaml: line 1, key 'weights.format': 'mxint8' is a type with blocks, not a number format; type: mxint8"},
-        ErrorCase{"weights: {scheme: per_block}\n",
-                  "r.yaml: line 1, key 'weights.scheme': blocks without a size; block_size: 32, say"},
-        ErrorCase{
-            "weights: {block_size: 32}\n",
-            "r.yaml: line 1, key 'weights.block_size': has no meaning with scheme 'per_channel'; leave it out, or "
-            "write scheme: per_block"},
+            "weights: {scheme: per_block}\n",
+            "r.yaml: line 1, key 'weights.scheme': blocks without a size; block_size: 32, say"},
+        ErrorCase{"weights: {block_size: 32}\n",
+                  "r.yaml: line 1, key 'weights.block_size': has no meaning with scheme "
+                  "'per_channel'; leave it out, or "
+                  "write scheme: per_block"},
         ErrorCase{"activations: {scheme: none, scale_format: fp32}\n",
-                  "r.yaml: line 1, key 'activations.scale_format': has no meaning with scheme 'none'; leave it out, or "
+                  "r.yaml: line 1, key 'activations.scale_format': has no meaning with scheme "
+                  "'none'; leave it out, or "
                   "choose another scheme"},
-        ErrorCase{
-            "activations: {scale_format: int8}\n",
-            "r.yaml: line 1, key 'activations.scale_format': scales cannot be int8; fp32, power_of_two, or a float "
-            "format"},
+        ErrorCase{"activations: {scale_format: int8}\n",
+                  "r.yaml: line 1, key 'activations.scale_format': scales cannot be int8; fp32, "
+                  "power_of_two, or a float "
+                  "format"},
         ErrorCase{"activations: {type: mxint8, calibration: mse}\n",
-                  "r.yaml: line 1, key 'activations.calibration': there is nothing to choose under scheme 'per_block'; "
+                  "r.yaml: line 1, key 'activations.calibration': there is nothing to choose under "
+                  "scheme 'per_block'; "
                   "leave it out"},
         ErrorCase{"activations: {format: e4m3, symmetric: false}\n",
-                  "r.yaml: line 1, key 'activations.symmetric': e4m3 takes no zero point; symmetric: true, or a whole "
+                  "r.yaml: line 1, key 'activations.symmetric': e4m3 takes no zero point; "
+                  "symmetric: true, or a whole "
                   "integer format such as int8"},
-        ErrorCase{
-            "activations: {type: mxint8, symmetric: false}\n",
-            "r.yaml: line 1, key 'activations.symmetric': fixed8_6 takes no zero point; symmetric: true, or a whole "
-            "integer format such as int8"},
+        ErrorCase{"activations: {type: mxint8, symmetric: false}\n",
+                  "r.yaml: line 1, key 'activations.symmetric': fixed8_6 takes no zero point; "
+                  "symmetric: true, or a whole "
+                  "integer format such as int8"},
         ErrorCase{"activations: {format: int8, scheme: none, symmetric: false}\n",
-                  "r.yaml: line 1, key 'activations.symmetric': scheme 'none' takes no zero point; symmetric: true"},
+                  "r.yaml: line 1, key 'activations.symmetric': scheme 'none' takes no zero point; "
+                  "symmetric: true"},
         ErrorCase{"weights: {calibration: percentile_per_channel}\n",
-                  "r.yaml: line 1, key 'weights.calibration': percentile_per_channel is for activations; scheme: "
+                  "r.yaml: line 1, key 'weights.calibration': percentile_per_channel is for "
+                  "activations; scheme: "
                   "per_channel, calibration: percentile"},
         ErrorCase{"activations: {scheme: per_channel}\n",
-                  "r.yaml: line 1, key 'activations.scheme': unknown value 'per_channel'; one of: none, per_tensor, "
+                  "r.yaml: line 1, key 'activations.scheme': unknown value 'per_channel'; one of: "
+                  "none, per_tensor, "
                   "per_block"},
         ErrorCase{"activations:\n  calibration: best\n",
-                  "r.yaml: line 2, key 'activations.calibration': unknown calibration 'best'; one of: min_max, "
+                  "r.yaml: line 2, key 'activations.calibration': unknown calibration 'best'; one "
+                  "of: min_max, "
                   "percentile, percentile_per_channel, mse, entropy"},
         ErrorCase{"activations: {calibration: percentile, percentile: 0.9}\n",
-                  "r.yaml: line 1, key 'activations.percentile': 0.9 is out of range; a number from 50 to 100"},
-        ErrorCase{
-            "activations: {calibration: mse, percentile: 99}\n",
-            "r.yaml: line 1, key 'activations.percentile': has no meaning with calibration 'mse'; leave it out, or "
-            "write calibration: percentile"},
+                  "r.yaml: line 1, key 'activations.percentile': 0.9 is out of range; a number "
+                  "from 50 to 100"},
+        ErrorCase{"activations: {calibration: mse, percentile: 99}\n",
+                  "r.yaml: line 1, key 'activations.percentile': has no meaning with calibration "
+                  "'mse'; leave it out, or "
+                  "write calibration: percentile"},
         ErrorCase{"weights:\n  symmetric: false\n",
-                  "r.yaml: line 2, key 'weights.symmetric': weights with a zero point are not supported; symmetric: "
+                  "r.yaml: line 2, key 'weights.symmetric': weights with a zero point are not "
+                  "supported; symmetric: "
                   "true"},
-        ErrorCase{"outputs: int8\n", "r.yaml: line 1, key 'outputs': unknown value 'int8'; one of: fp32, quantised"},
+        ErrorCase{"outputs: int8\n",
+                  "r.yaml: line 1, key 'outputs': unknown value 'int8'; one of: fp32, quantised"},
         ErrorCase{"calibration: {images: 0}\n",
-                  "r.yaml: line 1, key 'calibration.images': 0 is out of range; a whole number from 1 to 1000000"},
-        ErrorCase{"layers:\n  - keep: float\n",
-                  "r.yaml: line 2, key 'layers[0]': names no nodes; give match, operator or position"},
-        ErrorCase{"layers:\n  - match: a\n",
-                  "r.yaml: line 2, key 'layers[0]': changes nothing; give keep, activations, inputs or weights"},
-        ErrorCase{"layers:\n  - {match: a, keep: float, weights: {format: int4}}\n",
-                  "r.yaml: line 2, key 'layers[0].keep': a layer that stays float has no other settings; leave out "
-                  "activations, inputs and weights"},
+                  "r.yaml: line 1, key 'calibration.images': 0 is out of range; a whole number "
+                  "from 1 to 1000000"},
         ErrorCase{
-            "layers:\n  - {operator: Convolution, keep: float}\n",
-            "r.yaml: line 2, key 'layers[0].operator': unknown operator 'Convolution'; an ONNX operator name, such "
-            "as Conv or MatMul"},
+            "layers:\n  - keep: float\n",
+            "r.yaml: line 2, key 'layers[0]': names no nodes; give match, operator or position"},
+        ErrorCase{"layers:\n  - match: a\n",
+                  "r.yaml: line 2, key 'layers[0]': changes nothing; give keep, activations, "
+                  "inputs or weights"},
+        ErrorCase{"layers:\n  - {match: a, keep: float, weights: {format: int4}}\n",
+                  "r.yaml: line 2, key 'layers[0].keep': a layer that stays float has no other "
+                  "settings; leave out "
+                  "activations, inputs and weights"},
+        ErrorCase{"layers:\n  - {operator: Convolution, keep: float}\n",
+                  "r.yaml: line 2, key 'layers[0].operator': unknown operator 'Convolution'; an "
+                  "ONNX operator name, such "
+                  "as Conv or MatMul"},
         ErrorCase{"layers:\n  - {position: -1, keep: float}\n",
-                  "r.yaml: line 2, key 'layers[0].position': unknown position '-1'; first, last, or a number from 0"}));
+                  "r.yaml: line 2, key 'layers[0].position': unknown position '-1'; first, last, "
+                  "or a number from 0"}));
 
 TEST(Recipe, MissingFile) {
   const auto recipe = LoadRecipe("no/such/recipe.yaml");

@@ -38,7 +38,8 @@ TEST(Scores, AreFoundByTheLabelsShape) {
   EXPECT_EQ(FindScores(WithOutputs({{ElementType::kInt64, Shape{1, 4, 6}}}), {4, 6})->classes, 0);
   EXPECT_EQ(MessageOf(FindScores(pixels, {}).status()),
             "no output of the network is a vector of class scores (1xC): 'y' is f32 1x21x4x6");
-  EXPECT_THAT(MessageOf(FindScores(pixels, {5}).status()), HasSubstr("class scores for labels of 5 (1xCx5)"));
+  EXPECT_THAT(MessageOf(FindScores(pixels, {5}).status()),
+              HasSubstr("class scores for labels of 5 (1xCx5)"));
 }
 
 // Two samples of [3 classes, 2 places], written place by place here.
@@ -58,7 +59,8 @@ TEST(Scores, AreCountedByPlace) {
   const std::vector<int32_t> labels = {1, 0, 2, 1};
   const ScoreLayout channels_first{.places = 2, .classes = 3, .class_stride = 2, .place_stride = 1};
   const ScoreLayout channels_last{.places = 2, .classes = 3, .class_stride = 1, .place_stride = 3};
-  for (const auto& [scores, layout] : {std::pair(first, channels_first), std::pair(last, channels_last)}) {
+  for (const auto& [scores, layout] :
+       {std::pair(first, channels_first), std::pair(last, channels_last)}) {
     const auto count = CountScores(scores, labels, layout, 2);
     ASSERT_TRUE(count.ok()) << count.status();
     EXPECT_EQ(count->samples, 2);

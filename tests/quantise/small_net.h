@@ -34,9 +34,10 @@ inline Graph SmallNet(double spread = 1) {
     b1.data<float>()[static_cast<size_t>(c)] *= factor;
     for (float& w : w2.data<float>().subspan(static_cast<size_t>(c * 9), 9)) w /= factor;
   }
-  const auto add = [&](Op op, std::string_view name, std::vector<Value*> operands, Attributes attributes = {}) {
-    Node* node =
-        net.AddNode(op, std::string(name) + "_node", std::move(operands), {std::string(name)}, std::move(attributes));
+  const auto add = [&](Op op, std::string_view name, std::vector<Value*> operands,
+                       Attributes attributes = {}) {
+    Node* node = net.AddNode(op, std::string(name) + "_node", std::move(operands),
+                             {std::string(name)}, std::move(attributes));
     const Status status = InferNode(net, *node);
     KILN_CHECK(status.ok());
     return node->result();
@@ -49,11 +50,13 @@ inline Graph SmallNet(double spread = 1) {
   Value* relu_a = add(Op::kRelu, "relu_a", {a});
   Value* b = add(Op::kConv, "b", {relu_a, net.AddConstant("w2", w2)}, depthwise);
   Value* relu_b = add(Op::kRelu, "relu_b", {b});
-  Value* c = add(Op::kConv, "c", {relu_b, net.AddConstant("w3", UniformTensor({12, 16, 1, 1}, 4, -0.5, 0.5))});
+  Value* c = add(Op::kConv, "c",
+                 {relu_b, net.AddConstant("w3", UniformTensor({12, 16, 1, 1}, 4, -0.5, 0.5))});
   Value* relu_c = add(Op::kRelu, "relu_c", {c});
   Value* pool = add(Op::kGlobalAveragePool, "pool", {relu_c});
   Value* flat = add(Op::kFlatten, "flat", {pool});
-  Value* product = add(Op::kMatMul, "product", {flat, net.AddConstant("w4", UniformTensor({12, 5}, 5))});
+  Value* product =
+      add(Op::kMatMul, "product", {flat, net.AddConstant("w4", UniformTensor({12, 5}, 5))});
   net.MarkOutput(add(Op::kAdd, "y", {product, net.AddConstant("b4", UniformTensor({5}, 6))}));
   return net;
 }

@@ -24,7 +24,8 @@ double SpreadOf(const Graph& graph, const Node& node) {
   double least = 1e30, most = 0;
   for (int64_t c = 0; c < channels; ++c) {
     double greatest = 0;
-    for (int64_t i = 0; i < each; ++i) greatest = std::max(greatest, std::abs(weights.ValueAt(c * each + i)));
+    for (int64_t i = 0; i < each; ++i)
+      greatest = std::max(greatest, std::abs(weights.ValueAt(c * each + i)));
     least = std::min(least, greatest);
     most = std::max(most, greatest);
   }
@@ -45,7 +46,8 @@ TEST(EqualiseWeights, KeepsTheBitsAndEvensOutChannels) {
   const Tensor images = UniformTensor({6, 4, 8, 8}, 7);
   const Tensor before = OutputOf(graph, images);
   EXPECT_GT(SpreadOf(graph, NodeNamed(graph, "a_node")), 1000);
-  EXPECT_EQ(EqualiseWeights(graph), 2);  // a -> b, b -> c; the average pool and Flatten stand between c and the product
+  EXPECT_EQ(EqualiseWeights(graph),
+            2);  // a -> b, b -> c; the average pool and Flatten stand between c and the product
   EXPECT_LT(SpreadOf(graph, NodeNamed(graph, "a_node")), 8);
   EXPECT_LT(SpreadOf(graph, NodeNamed(graph, "b_node")), 8);
   EXPECT_EQ(OutputOf(graph, images), before);
@@ -93,10 +95,12 @@ TEST(CorrectBiases, BringsChannelMeansBackAndHelps) {
 
   const auto quantised = QuantiseOnImages(graph, *recipe, std::span(&images, 1), 48);
   ASSERT_TRUE(quantised.ok()) << quantised.status();
-  const Tensor rounded = OutputOf(*SimulateQuantisation(*quantised), images), exact = OutputOf(graph, images);
+  const Tensor rounded = OutputOf(*SimulateQuantisation(*quantised), images),
+               exact = OutputOf(graph, images);
   for (int64_t channel = 0; channel < 5; ++channel) {
     double difference = 0;
-    for (int64_t i = 0; i < 48; ++i) difference += rounded.ValueAt(i * 5 + channel) - exact.ValueAt(i * 5 + channel);
+    for (int64_t i = 0; i < 48; ++i)
+      difference += rounded.ValueAt(i * 5 + channel) - exact.ValueAt(i * 5 + channel);
     EXPECT_NEAR(difference / 48, 0, 1e-5) << channel;
   }
   // Convolutions without a bias got one; the graph itself has none still.
@@ -107,7 +111,8 @@ TEST(CorrectBiases, BringsChannelMeansBackAndHelps) {
 TEST(CorrectBiases, BiasesStayInTheirFormat) {
   const Graph graph = SmallNet();
   const Tensor images = UniformTensor({8, 4, 8, 8}, 10);
-  const auto recipe = ParseRecipe("weights: {format: int3}\nbiases: bf16\ncorrect_biases: true\n", "r.yaml");
+  const auto recipe =
+      ParseRecipe("weights: {format: int3}\nbiases: bf16\ncorrect_biases: true\n", "r.yaml");
   ASSERT_TRUE(recipe.ok()) << recipe.status();
   const auto quantised = QuantiseOnImages(graph, *recipe, std::span(&images, 1), 8);
   ASSERT_TRUE(quantised.ok()) << quantised.status();
@@ -127,11 +132,12 @@ TEST(CorrectBiases, FindsTheChannelsOfEveryLayer) {
     int channel_axis;
   };
   // As many places as channels, and others, so that a wrong axis is either a wrong size or a wrong mean.
-  for (const Layer& layer : {Layer{"conv", Op::kConv, {1, 3, 6, 6}, {6, 3, 1, 1}, false, 1},
-                             Layer{"conv nhwc", Op::kConv, {1, 6, 6, 3}, {6, 3, 1, 1}, true, 3},
-                             Layer{"transposed", Op::kConvTranspose, {1, 3, 6, 6}, {3, 6, 1, 1}, false, 1},
-                             Layer{"transposed, wide", Op::kConvTranspose, {1, 3, 5, 4}, {3, 6, 1, 1}, false, 1},
-                             Layer{"product", Op::kMatMul, {1, 5, 3}, {3, 6}, false, 2}}) {
+  for (const Layer& layer :
+       {Layer{"conv", Op::kConv, {1, 3, 6, 6}, {6, 3, 1, 1}, false, 1},
+        Layer{"conv nhwc", Op::kConv, {1, 6, 6, 3}, {6, 3, 1, 1}, true, 3},
+        Layer{"transposed", Op::kConvTranspose, {1, 3, 6, 6}, {3, 6, 1, 1}, false, 1},
+        Layer{"transposed, wide", Op::kConvTranspose, {1, 3, 5, 4}, {3, 6, 1, 1}, false, 1},
+        Layer{"product", Op::kMatMul, {1, 5, 3}, {3, 6}, false, 2}}) {
     SCOPED_TRACE(layer.name);
     Graph graph("layer");
     Value* x = graph.AddInput("x", {ElementType::kFloat32, layer.input});
@@ -142,7 +148,8 @@ TEST(CorrectBiases, FindsTheChannelsOfEveryLayer) {
     ASSERT_TRUE(InferNode(graph, *node).ok());
     Value* y = node->result();
     if (layer.op == Op::kMatMul) {
-      Node* add = graph.AddNode(Op::kAdd, "add", {y, graph.AddConstant("b", UniformTensor({6}, 22))}, {"y"});
+      Node* add = graph.AddNode(Op::kAdd, "add",
+                                {y, graph.AddConstant("b", UniformTensor({6}, 22))}, {"y"});
       ASSERT_TRUE(InferNode(graph, *add).ok());
       y = add->result();
     }
@@ -154,9 +161,11 @@ TEST(CorrectBiases, FindsTheChannelsOfEveryLayer) {
     ASSERT_TRUE(recipe.ok()) << recipe.status();
     const auto quantised = QuantiseOnImages(graph, *recipe, std::span(&images, 1), 16);
     ASSERT_TRUE(quantised.ok()) << quantised.status();
-    const Tensor rounded = OutputOf(*SimulateQuantisation(*quantised), images), exact = OutputOf(graph, images);
+    const Tensor rounded = OutputOf(*SimulateQuantisation(*quantised), images),
+                 exact = OutputOf(graph, images);
     int64_t inner = 1;
-    for (int axis = layer.channel_axis + 1; axis < exact.shape().rank(); ++axis) inner *= exact.shape()[axis];
+    for (int axis = layer.channel_axis + 1; axis < exact.shape().rank(); ++axis)
+      inner *= exact.shape()[axis];
     double moved = 0;
     for (int64_t channel = 0; channel < 6; ++channel) {
       double difference = 0;

@@ -16,7 +16,8 @@ AccuracyTable Example() {
   table.accelerator = "machine";
   table.calibration = "others.bin";
   table.images = 1000;
-  const auto row = [&](std::string format, int64_t correct, double activation_bits, double weight_bits) {
+  const auto row = [&](std::string format, int64_t correct, double activation_bits,
+                       double weight_bits) {
     AccuracyTable::Row r;
     r.format = std::move(format);
     r.accuracy = AccuracyReport{.images = 1000, .correct = correct};
@@ -39,7 +40,9 @@ AccuracyTable Example() {
 TEST(AccuracyTable, TextHasALineForEachFormat) {
   const std::string text = ToText(Example());
   EXPECT_NE(text.find("int8     89.70 %  897/1,000  0.30"), std::string::npos) << text;
-  EXPECT_NE(text.find("mxfp4    85.00 %  850/1,000  5.00             4.25         4.25"), std::string::npos) << text;
+  EXPECT_NE(text.find("mxfp4    85.00 %  850/1,000  5.00             4.25         4.25"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("int64: not run: no such thing"), std::string::npos) << text;
 }
 
@@ -50,8 +53,9 @@ TEST(AccuracyTable, NotesSayWhyTheHostHasAShare) {
   table.rows[1].host_reason = HostReason{"x < y", 0.04};
   table.rows[2].host_share = 0.5;
   table.rows[2].host_reason = HostReason{"of blocks", 0.3};
-  const std::vector<std::string> notes = {"first", "int8: 4.00 % of the operations on the host, because x < y",
-                                          "mxfp4: 50.00 % of the operations on the host, 30.00 % because of blocks"};
+  const std::vector<std::string> notes = {
+      "first", "int8: 4.00 % of the operations on the host, because x < y",
+      "mxfp4: 50.00 % of the operations on the host, 30.00 % because of blocks"};
   EXPECT_EQ(table.AllNotes(), notes);
   EXPECT_NE(ToText(table).find("note: " + notes[2] + "\n"), std::string::npos) << ToText(table);
   EXPECT_NE(ToHtml(table).find("because x &lt; y</p>"), std::string::npos);
@@ -75,7 +79,8 @@ TEST(AccuracyTable, PageIsWellFormedWithAPointForEachMeasuredFormat) {
   const std::string page = ToHtml(Example());
   EXPECT_EQ(WellFormedFault(page), "");
   size_t points = 0;
-  for (size_t at = page.find("<circle"); at != std::string::npos; at = page.find("<circle", at + 1)) ++points;
+  for (size_t at = page.find("<circle"); at != std::string::npos; at = page.find("<circle", at + 1))
+    ++points;
   EXPECT_EQ(points, 3u);
   EXPECT_EQ(page.find("net <1>"), std::string::npos) << "not escaped";
 }

@@ -41,7 +41,8 @@ TEST(CostReport, SaysWhatItIsBasedOn) {
   const std::string table = CostTable(report.machine->cost, report.energy);
   EXPECT_THAT(table, HasSubstr("based on: a library & a table"));
   EXPECT_THAT(table, HasSubstr("note: without wires"));
-  EXPECT_THAT(AreaLine(report.machine->cost), HasSubstr("logic off by 3.0 % on average (worst unit 12.0 %)"));
+  EXPECT_THAT(AreaLine(report.machine->cost),
+              HasSubstr("logic off by 3.0 % on average (worst unit 12.0 %)"));
 }
 
 // An error is of what was checked, and how much that is stands beside it.
@@ -49,7 +50,9 @@ TEST(CostReport, SaysHowMuchIsChecked) {
   RunReport report = ExampleReport();
   Cost& cost = report.machine->cost;
   cost.area_checked_share = 0.382;
-  EXPECT_THAT(AreaLine(cost), HasSubstr("; checked 38.2 % of the logic off by 3.0 % on average (worst unit 12.0 %)"));
+  EXPECT_THAT(
+      AreaLine(cost),
+      HasSubstr("; checked 38.2 % of the logic off by 3.0 % on average (worst unit 12.0 %)"));
   cost.area_checked_share = 0;
   EXPECT_THAT(AreaLine(cost), HasSubstr("; logic by models that were never checked"));
   EXPECT_THAT(AreaLine(cost), Not(HasSubstr("off by")));

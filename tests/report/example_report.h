@@ -40,8 +40,8 @@ inline RunReport ExampleReport() {
                                    {"outer memory", "bytes", 64, 162.5}},
                          .source = "a table"};
   report.data = {.source = "t.idx", .kind = "idx", .preprocess = "scale=1/255", .images = 100};
-  report.quantisation =
-      RunReport::Quantisation{.recipe = "int8", .calibration = "the first 10 images of t.idx", .format = "int8"};
+  report.quantisation = RunReport::Quantisation{
+      .recipe = "int8", .calibration = "the first 10 images of t.idx", .format = "int8"};
   report.fp32 = AccuracyReport{.images = 100, .correct = 93};
   report.quantised = AccuracyReport{.images = 100, .correct = 92};
   report.agreement = AccuracyReport{.images = 100, .correct = 98};
@@ -70,8 +70,11 @@ inline RunReport ExampleReport() {
   pool.operation = "max pool 2x2";
   pool.macs = 0;
   pool.operations = 64;
-  pool.certificate = {
-      .cost = 400, .lower_bound = 400, .optimal = true, .unit = "cycles", .bound_from = "exhaustive search"};
+  pool.certificate = {.cost = 400,
+                      .lower_bound = 400,
+                      .optimal = true,
+                      .unit = "cycles",
+                      .bound_from = "exhaustive search"};
   KernelInfo host = conv;
   host.name =
       "odd\xff"
@@ -100,7 +103,11 @@ inline RunReport ExampleReport() {
                   .stall_cycles = {{"input bank empty", 700}, {"output port", 100}},
                   .bytes_read = 0,
                   .bytes_written = 0},
-                 {.name = "store", .busy_cycles = 300, .stall_cycles = {}, .bytes_read = 0, .bytes_written = 640}};
+                 {.name = "store",
+                  .busy_cycles = 300,
+                  .stall_cycles = {},
+                  .bytes_read = 0,
+                  .bytes_written = 640}};
   // pool begins while conv1 still runs; it is charged what it adds.
   trace.kernels = {{.kernel = 0, .begin = 0, .end = 2500, .macs = 20000},
                    {.kernel = 1, .begin = 2000, .end = 3000, .macs = 0},

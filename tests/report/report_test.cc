@@ -35,7 +35,8 @@ TEST(RunReport, TextIsStable) { ExpectGolden("run.txt", ToText(ExampleReport()))
 TEST(RunReport, JsonIsStable) { ExpectGolden("run.json", ToJson(ExampleReport())); }
 TEST(RunReport, ChromeTraceIsStable) {
   const RunReport report = ExampleReport();
-  ExpectGolden("trace.json", nlohmann::json::parse(ToChromeTrace(*report.trace, report.kernels)).dump(1) + "\n");
+  ExpectGolden("trace.json",
+               nlohmann::json::parse(ToChromeTrace(*report.trace, report.kernels)).dump(1) + "\n");
 }
 
 TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
@@ -66,7 +67,8 @@ TEST(RunReport, ShowsTheFastestAndTheSlowestImage) {
 TEST(RunReport, ReasonOfTheHostsLargestShare) {
   RunReport report = ExampleReport();
   EXPECT_EQ(LargestHostReason(report)->reason, "no unit computes erf");
-  EXPECT_EQ(Because(LargestHostReason(report), HostShare(report)), ", because no unit computes erf");
+  EXPECT_EQ(Because(LargestHostReason(report), HostShare(report)),
+            ", because no unit computes erf");
   // 100 + 100 operations for one reason are more than 160 for the other.
   for (int i = 0; i < 2; ++i) {
     KernelInfo kernel = report.kernels[0];
@@ -90,7 +92,8 @@ TEST(RunReport, ReasonOfTheHostsLargestShare) {
 TEST(RunReport, SharesSumToTheWhole) {
   RunReport report = ExampleReport();
   std::vector<KernelTrace>& kernels = report.trace->kernels;
-  std::sort(kernels.begin(), kernels.end(), [](const KernelTrace& a, const KernelTrace& b) { return a.end < b.end; });
+  std::sort(kernels.begin(), kernels.end(),
+            [](const KernelTrace& a, const KernelTrace& b) { return a.end < b.end; });
   do {
     int64_t sum = 0;
     for (const KernelRow& row : KernelRows(report)) {
@@ -98,8 +101,9 @@ TEST(RunReport, SharesSumToTheWhole) {
       sum += row.cycles;
     }
     EXPECT_EQ(sum, 4000);
-  } while (std::next_permutation(kernels.begin(), kernels.end(),
-                                 [](const KernelTrace& a, const KernelTrace& b) { return a.end < b.end; }));
+  } while (std::next_permutation(
+      kernels.begin(), kernels.end(),
+      [](const KernelTrace& a, const KernelTrace& b) { return a.end < b.end; }));
 }
 
 TEST(RunReport, TraceWithForeignKernelsIsSurvived) {
@@ -114,13 +118,14 @@ TEST(Html, IsWellFormedAndComplete) {
   const RunReport report = ExampleReport();
   const std::string html = ToHtml(report);
   EXPECT_EQ(WellFormedFault(html), "");
-  for (const char* name :
-       {"conv1+relu1", "pool&lt;1&gt;", "odd\xef\xbf\xbdop", "fc", "no unit computes erf", "93.00 %", "92.00 %",
-        "-1.00 points", "4,000", "input bank empty", "tiny &lt;net&gt; &amp; &quot;co&quot;"}) {
+  for (const char* name : {"conv1+relu1", "pool&lt;1&gt;", "odd\xef\xbf\xbdop", "fc",
+                           "no unit computes erf", "93.00 %", "92.00 %", "-1.00 points", "4,000",
+                           "input bank empty", "tiny &lt;net&gt; &amp; &quot;co&quot;"}) {
     EXPECT_THAT(html, HasSubstr(name));
   }
   EXPECT_THAT(html, Not(HasSubstr("<net>")));
-  for (const char* fetched : {"<script", "http", "src=", "@import", "url("}) EXPECT_THAT(html, Not(HasSubstr(fetched)));
+  for (const char* fetched : {"<script", "http", "src=", "@import", "url("})
+    EXPECT_THAT(html, Not(HasSubstr(fetched)));
 }
 
 TEST(Html, TellsALessFortunateRun) {
@@ -140,11 +145,14 @@ TEST(Html, SaysWhyThereIsNoAccuracyAndWhatWasWritten) {
   EXPECT_THAT(ToHtml(report), Not(HasSubstr("<dt>written</dt>")));
   report.no_accuracy = "t.idx has no <labels>";
   report.outputs_file = "new/out.npz";
-  report.written = {{"logits", "logits", "f32", {100, 10}, "int8 per_tensor"}, {"b", "b", "i64", {100}, ""}};
+  report.written = {{"logits", "logits", "f32", {100, 10}, "int8 per_tensor"},
+                    {"b", "b", "i64", {100}, ""}};
   const std::string html = ToHtml(report);
   EXPECT_EQ(WellFormedFault(html), "");
   EXPECT_THAT(html, HasSubstr("<dt>accuracy</dt><dd>none: t.idx has no &lt;labels&gt;</dd>"));
-  EXPECT_THAT(html, HasSubstr("<dt>written</dt><dd>new/out.npz: logits f32 100x10 with codes, b i64 100</dd>"));
+  EXPECT_THAT(
+      html,
+      HasSubstr("<dt>written</dt><dd>new/out.npz: logits f32 100x10 with codes, b i64 100</dd>"));
 }
 
 TEST(Html, LongTracesStaySmall) {
@@ -159,8 +167,8 @@ TEST(Html, LongTracesStaySmall) {
 
 TEST(WellFormed, FindsFaults) {  // the checker itself can fail
   EXPECT_EQ(WellFormedFault("<!DOCTYPE html>\n<a b=\"1\"><c/>x &amp; y</a>"), "");
-  for (const char* bad : {"<a>", "<a></b>", "<a b=1></a>", "<a>&</a>", "<a>&nosuch;</a>", "<a></a><b></b>", "<a",
-                          "<a>\xff</a>", "<a b=\"<\"></a>"}) {
+  for (const char* bad : {"<a>", "<a></b>", "<a b=1></a>", "<a>&</a>", "<a>&nosuch;</a>",
+                          "<a></a><b></b>", "<a", "<a>\xff</a>", "<a b=\"<\"></a>"}) {
     EXPECT_NE(WellFormedFault(bad), "") << bad;
   }
 }

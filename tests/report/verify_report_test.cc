@@ -27,9 +27,16 @@ RunResult ExampleRun() {
   RunResult result;
   result.trace.cycles = 100;
   result.trace.kernels = {{.kernel = 0, .begin = 0, .end = 100, .macs = 0}};
-  result.trace.units = {
-      {.name = "array", .busy_cycles = 60, .stall_cycles = {{"weights", 7}}, .bytes_read = 0, .bytes_written = 0},
-      {.name = "vector", .busy_cycles = 20, .stall_cycles = {}, .bytes_read = 48, .bytes_written = 16}};
+  result.trace.units = {{.name = "array",
+                         .busy_cycles = 60,
+                         .stall_cycles = {{"weights", 7}},
+                         .bytes_read = 0,
+                         .bytes_written = 0},
+                        {.name = "vector",
+                         .busy_cycles = 20,
+                         .stall_cycles = {},
+                         .bytes_read = 48,
+                         .bytes_written = 16}};
   result.cycles_per_image = {100};
   return result;
 }
@@ -70,10 +77,13 @@ TEST(VerifyReport, TellsWhatWasComparedAndWhatTheHostRan) {
   report.images = 1;
   report.seed = 9;
   CompareLevels(WithHostKernel(), ExampleRun(), ExampleRun(), ExampleRun(), &report);
-  EXPECT_THAT(ToText(report), HasSubstr("\nverified     1 of 2 kernels, with 75.00 % of the operations; the host runs "
-                                        "the other, with 25.00 %, the same at every level\n"));
+  EXPECT_THAT(
+      ToText(report),
+      HasSubstr("\nverified     1 of 2 kernels, with 75.00 % of the operations; the host runs "
+                "the other, with 25.00 %, the same at every level\n"));
   EXPECT_THAT(ToText(report), HasSubstr("random at power-up, seed 9"));
-  EXPECT_THAT(ToText(report), testing::ContainsRegex("softmax +softmax 10 +100 +the machine has no such function"));
+  EXPECT_THAT(ToText(report),
+              testing::ContainsRegex("softmax +softmax 10 +100 +the machine has no such function"));
   const auto json = nlohmann::json::parse(ToJson(report));
   EXPECT_EQ(json["verified_share"], 0.75);
   EXPECT_EQ(json["host_share"], 0.25);
@@ -85,16 +95,17 @@ TEST(VerifyReport, TellsWhatWasComparedAndWhatTheHostRan) {
   EXPECT_EQ(json["host_kernels"][0]["because"], "the machine has no such function");
 
   // Without a host kernel nothing is said of the host.
-  EXPECT_THAT(ToText(Compared(ExampleRun(), ExampleRun())),
-              testing::AllOf(HasSubstr("verified     1 of 1 kernel, with 100.00 % of the operations\n"),
-                             Not(HasSubstr("host"))));
+  EXPECT_THAT(
+      ToText(Compared(ExampleRun(), ExampleRun())),
+      testing::AllOf(HasSubstr("verified     1 of 1 kernel, with 100.00 % of the operations\n"),
+                     Not(HasSubstr("host"))));
 }
 
 TEST(VerifyReport, ACounterThatDiffersIsAFault) {
-  for (const auto change :
-       {+[](UnitTrace& unit) { unit.busy_cycles += 1; }, +[](UnitTrace& unit) { unit.stall_cycles.clear(); },
-        +[](UnitTrace& unit) { unit.stall_cycles["input bank empty"] = 1; },
-        +[](UnitTrace& unit) { unit.bytes_written = 4; }}) {
+  for (const auto change : {+[](UnitTrace& unit) { unit.busy_cycles += 1; },
+                            +[](UnitTrace& unit) { unit.stall_cycles.clear(); },
+                            +[](UnitTrace& unit) { unit.stall_cycles["input bank empty"] = 1; },
+                            +[](UnitTrace& unit) { unit.bytes_written = 4; }}) {
     RunResult rtl = ExampleRun();
     change(rtl.trace.units[0]);
     const VerifyReport report = Compared(ExampleRun(), rtl);
@@ -142,7 +153,8 @@ TEST(VerifyReport, SaysWhatWasRecorded) {
                      .kernel = "conv",
                      .image = 3,
                      .window = {.recorded = true, .kernel = 0, .begin = 1000, .end = 2345}};
-  EXPECT_THAT(ToText(report), HasSubstr("a.fst: image 3, cycles 1,000 to 2,345, first different kernel conv"));
+  EXPECT_THAT(ToText(report),
+              HasSubstr("a.fst: image 3, cycles 1,000 to 2,345, first different kernel conv"));
   EXPECT_EQ(nlohmann::json::parse(ToJson(report))["waveform"]["end"], 2345);
 }
 

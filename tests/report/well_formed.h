@@ -15,12 +15,14 @@ namespace kiln {
 inline std::string WellFormedFault(const std::string& text) {
   std::vector<std::string> open;
   bool had_root = false;
-  const std::regex tag(R"(<(/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z_:][-A-Za-z0-9_:]*="[^"<]*")*)\s*(/?)>)");
+  const std::regex tag(
+      R"(<(/?)([A-Za-z][A-Za-z0-9]*)((?:\s+[A-Za-z_:][-A-Za-z0-9_:]*="[^"<]*")*)\s*(/?)>)");
   for (size_t at = 0; at < text.size();) {
     if (text[at] == '&') {
       std::smatch match;
       const std::string rest = text.substr(at, 12);
-      if (!std::regex_search(rest, match, std::regex("^&(amp|lt|gt|quot|#[0-9]+);"))) return "stray & before " + rest;
+      if (!std::regex_search(rest, match, std::regex("^&(amp|lt|gt|quot|#[0-9]+);")))
+        return "stray & before " + rest;
       at += static_cast<size_t>(match.length());
     } else if (text.compare(at, 9, "<!DOCTYPE") == 0) {
       at = text.find('>', at) + 1;

@@ -50,7 +50,8 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
   ~Simulation() {
-    EXPECT_FALSE(context_->gotError()) << "an assertion of the RTL failed; its message is in the output";
+    EXPECT_FALSE(context_->gotError())
+        << "an assertion of the RTL failed; its message is in the output";
     model_->final();
   }
 
@@ -117,7 +118,8 @@ class Simulation {
     waveform_ = std::make_unique<VerilatedFstC>();
     context_->traceEverOn(true);
     model_->trace(waveform_.get(), 99);
-    const std::string name = std::string(test->test_suite_name()) + "." + test->name() + "." + std::to_string(number++);
+    const std::string name =
+        std::string(test->test_suite_name()) + "." + test->name() + "." + std::to_string(number++);
     waveform_->open((std::string(folder) + "/" + name + ".fst").c_str());
   }
   void Record() {
@@ -142,7 +144,8 @@ std::vector<uint8_t> GetBytes(const Port& port, size_t bytes) {
   static_assert(std::is_trivially_copyable_v<Port>);
   EXPECT_LE(bytes, sizeof port);
   std::vector<uint8_t> result(bytes);
-  std::copy_n(reinterpret_cast<const uint8_t*>(&port), std::min(bytes, sizeof port), result.begin());
+  std::copy_n(reinterpret_cast<const uint8_t*>(&port), std::min(bytes, sizeof port),
+              result.begin());
   return result;
 }
 
@@ -152,7 +155,8 @@ void SetBytes(Port& port, const std::vector<uint8_t>& bytes) {
   static_assert(std::is_trivially_copyable_v<Port>);
   EXPECT_LE(bytes.size(), sizeof port);
   std::memset(static_cast<void*>(&port), 0, sizeof port);
-  std::copy_n(bytes.begin(), std::min(bytes.size(), sizeof port), reinterpret_cast<uint8_t*>(&port));
+  std::copy_n(bytes.begin(), std::min(bytes.size(), sizeof port),
+              reinterpret_cast<uint8_t*>(&port));
 }
 
 // When one side of a handshake holds back: in each cycle with the given probability, or (kBursts) in stretches of

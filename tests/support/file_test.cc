@@ -43,7 +43,8 @@ TEST_F(Files, BudgetHoldsAtItsEdge) {
   const auto full = ReadFile(Path("full"), 100);
   ASSERT_TRUE(full.ok()) << full.status();
   EXPECT_EQ(*full, std::string(100, 'x'));
-  EXPECT_EQ(ErrorOf(Path("more")), Path("more") + ": 101 bytes are too many; at most 100 bytes are read");
+  EXPECT_EQ(ErrorOf(Path("more")),
+            Path("more") + ": 101 bytes are too many; at most 100 bytes are read");
 }
 
 // A file with a hole, which takes no room.
@@ -96,15 +97,18 @@ TEST_F(Files, OpenDescriptorsAreRead) {
   ASSERT_EQ(::pipe(ends), 0);
   ASSERT_EQ(::write(ends[1], "abcd", 4), 4);
   ::close(ends[1]);
-  EXPECT_THAT(ErrorOf("/dev/fd/" + std::to_string(ends[0]), 3), HasSubstr("is too large; at most 3 bytes are read"));
+  EXPECT_THAT(ErrorOf("/dev/fd/" + std::to_string(ends[0]), 3),
+              HasSubstr("is too large; at most 3 bytes are read"));
   ::close(ends[0]);
 }
 
 // A path that only begins like a descriptor's leads anywhere.
 TEST_F(Files, PathsBehindDescriptorsAreOrdinaryOnes) {
-  for (const std::string path :
-       {"/dev/fd/../root/dev/zero", "/proc/self/fd/../root/dev/zero", "/dev/fd/0/../../root/dev/zero"}) {
-    EXPECT_THAT(ErrorOf(path), testing::AnyOf(HasSubstr("is not a regular file"), HasSubstr("no such file"))) << path;
+  for (const std::string path : {"/dev/fd/../root/dev/zero", "/proc/self/fd/../root/dev/zero",
+                                 "/dev/fd/0/../../root/dev/zero"}) {
+    EXPECT_THAT(ErrorOf(path),
+                testing::AnyOf(HasSubstr("is not a regular file"), HasSubstr("no such file")))
+        << path;
   }
   EXPECT_THAT(ErrorOf("/dev/fd/"), HasSubstr("is a directory"));
 }
@@ -131,7 +135,8 @@ TEST_F(Files, MayBeReadAsTheUmaskSays) {
 TEST_F(Files, ThreadsWriteOneFile) {
   constexpr size_t kBytes = 1 << 20;
   const auto write = [this](char letter) {
-    for (int i = 0; i < 100; ++i) EXPECT_EQ(WriteFile(Path("out"), std::string(kBytes, letter)), OkStatus());
+    for (int i = 0; i < 100; ++i)
+      EXPECT_EQ(WriteFile(Path("out"), std::string(kBytes, letter)), OkStatus());
   };
   {
     const std::jthread one(write, 'a'), other(write, 'b');
@@ -144,7 +149,8 @@ TEST_F(Files, ThreadsWriteOneFile) {
 TEST_F(Files, NothingIsLeftOfWhatCannotBeWritten) {
   fs::create_directories(Path("folder/below"));
   EXPECT_THAT(MessageOf(WriteFile(Path("folder"), "text")), HasSubstr("cannot be replaced"));
-  EXPECT_THAT(MessageOf(WriteFile(Path("none/out"), "text")), HasSubstr("choose a folder that exists"));
+  EXPECT_THAT(MessageOf(WriteFile(Path("none/out"), "text")),
+              HasSubstr("choose a folder that exists"));
   EXPECT_EQ(std::distance(fs::directory_iterator(Path(".")), fs::directory_iterator()), 1);
 }
 

@@ -9,7 +9,8 @@ namespace {
 TEST(Installation, BuildTreesHaveTheSourceFolder) {
   const auto folder = DataFolder();
   ASSERT_TRUE(folder.has_value());
-  EXPECT_TRUE(std::filesystem::equivalent(*folder, std::filesystem::current_path()));  // where tests run
+  EXPECT_TRUE(
+      std::filesystem::equivalent(*folder, std::filesystem::current_path()));  // where tests run
   EXPECT_FALSE(std::filesystem::is_symlink(*folder));
 }
 

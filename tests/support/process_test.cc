@@ -29,7 +29,8 @@ TEST(Process, SaysHowAProgramFailed) {
   const auto log = folder->path() / "log";
   const Status code = RunProgram({"sh", "-c", "echo no luck; exit 3"}, log);
   EXPECT_THAT(MessageOf(code), HasSubstr("sh: ended with code 3: ... no luck"));
-  EXPECT_THAT(MessageOf(RunProgram({"sh", "-c", "kill -9 $$"}, log)), HasSubstr("killed by signal 9"));
+  EXPECT_THAT(MessageOf(RunProgram({"sh", "-c", "kill -9 $$"}, log)),
+              HasSubstr("killed by signal 9"));
   EXPECT_THAT(MessageOf(RunProgram({"kiln-no-such-program"}, log)), HasSubstr("cannot be started"));
 }
 
@@ -47,7 +48,8 @@ TEST(Process, ChildrenAnswerUntilTheyEnd) {
   EXPECT_THAT(MessageOf(child->Receive(received)), HasSubstr("why"));
   // One that does not listen is no reason to wait at the end.
   EXPECT_TRUE(ChildProcess::Start({"sleep", "1000"}, log).ok());
-  EXPECT_THAT(MessageOf(ChildProcess::Start({"kiln-no-such-program"}, log).status()), HasSubstr("cannot be started"));
+  EXPECT_THAT(MessageOf(ChildProcess::Start({"kiln-no-such-program"}, log).status()),
+              HasSubstr("cannot be started"));
 }
 
 TEST(Process, TemporaryFoldersGoWithTheirContents) {
@@ -80,8 +82,9 @@ TEST(Process, WhatAProgramLeavesBehindGoesWithIt) {
   auto folder = TemporaryFolder::Create("kiln-test");
   ASSERT_TRUE(folder.ok());
   const std::string left = folder->path() / "left", file = folder->path() / "file";
-  ASSERT_TRUE(
-      RunProgram({"sh", "-c", "mktemp > " + file + "; sleep 1000 & echo $! > " + left}, folder->path() / "log").ok());
+  ASSERT_TRUE(RunProgram({"sh", "-c", "mktemp > " + file + "; sleep 1000 & echo $! > " + left},
+                         folder->path() / "log")
+                  .ok());
   const std::string name = *ReadFile(file);
   EXPECT_THAT(name, HasSubstr("kiln-run."));
   EXPECT_FALSE(std::filesystem::exists(name.substr(0, name.find('\n'))));
@@ -101,9 +104,10 @@ TEST(ProcessDeathTest, SignalsLeaveNothingBehind) {
       auto inner = TemporaryFolder::Create("kiln-test-inner");
       (void)WriteFile(names, inner->path().string());
       // The signal comes while a program runs, which says who it is.
-      const std::string script = "echo $$ > " + child + "; (trap '' TERM; exec sleep 1000) & echo $! > " + grandchild +
-                                 "; kill -" + std::to_string(signal) + " " + std::to_string(::getpid()) +
-                                 "; exec sleep 1000";
+      const std::string script = "echo $$ > " + child +
+                                 "; (trap '' TERM; exec sleep 1000) & echo $! > " + grandchild +
+                                 "; kill -" + std::to_string(signal) + " " +
+                                 std::to_string(::getpid()) + "; exec sleep 1000";
       const Status status = RunProgram({"sh", "-c", script}, inner->path() / "log");
       std::fprintf(stderr, "came back: %s\n", MessageOf(status).c_str());
       std::exit(0);
@@ -124,8 +128,8 @@ TEST(ProcessDeathTest, NobodyWaitsForAnIdleProgramThatHasEnded) {
   const std::string counted = folder->path() / "counted";
   const auto run = [&] {
     CleanUpOnSignals();
-    const std::string script = "(trap 'for i in $(seq 100); do sleep 0.01; done; echo > " + counted +
-                               "' TERM; echo ready; while :; do sleep 0.01; done) & cat";
+    const std::string script = "(trap 'for i in $(seq 100); do sleep 0.01; done; echo > " +
+                               counted + "' TERM; echo ready; while :; do sleep 0.01; done) & cat";
     auto idle = ChildProcess::Start({"sh", "-c", script}, folder->path() / "log");
     std::vector<uint8_t> ready(5);
     if (!idle.ok() || !idle->Receive(ready).ok()) std::exit(1);

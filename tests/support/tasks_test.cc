@@ -135,7 +135,8 @@ TEST(Tasks, WhatATaskThrowsIsItsError) {
                                           {count, {1}, in_lane}},
                         threads);
       };
-      EXPECT_EQ(run([]() -> Status { throw std::bad_alloc(); }), absl::ResourceExhaustedError("out of memory"));
+      EXPECT_EQ(run([]() -> Status { throw std::bad_alloc(); }),
+                absl::ResourceExhaustedError("out of memory"));
       EXPECT_EQ(run([]() -> Status { throw std::runtime_error("lost"); }),
                 absl::InternalError("a fault of Kiln: lost"));
       EXPECT_EQ(behind, 0);

@@ -59,8 +59,10 @@ std::string ErrorOf(std::string_view text) {
 
 TEST(Yaml, ReadsEveryKind) {
   const auto s = Read(
-      "name: little  # comment\nrows: 32\nclock: 1.5e3\nfast: true\ncolour: green\nsizes: [1, 2, 3]\n"
-      "words:\n  - a\n  - \"b c\"\nparsed: one\ninner: {depth: 3}\nitems:\n  - value: 7\n  - {value: 9}\n");
+      "name: little  # comment\nrows: 32\nclock: 1.5e3\nfast: true\ncolour: green\nsizes: [1, 2, "
+      "3]\n"
+      "words:\n  - a\n  - \"b c\"\nparsed: one\ninner: {depth: 3}\nitems:\n  - value: 7\n  - "
+      "{value: 9}\n");
   ASSERT_TRUE(s.ok()) << s.status();
   EXPECT_EQ(s->name, "little");
   EXPECT_EQ(s->rows, 32);
@@ -88,57 +90,79 @@ struct ErrorCase {
 
 class YamlErrors : public testing::TestWithParam<ErrorCase> {};
 
-TEST_P(YamlErrors, OneLineThatNamesFileLineKeyAndRemedy) { EXPECT_EQ(ErrorOf(GetParam().text), GetParam().message); }
+TEST_P(YamlErrors, OneLineThatNamesFileLineKeyAndRemedy) {
+  EXPECT_EQ(ErrorOf(GetParam().text), GetParam().message);
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Golden, YamlErrors,
     testing::Values(
         ErrorCase{"rows: 3\n", "a.yaml: line 1: key 'name' is missing; add it, it has no default"},
-        ErrorCase{"rows: 3\nnmae: a\n", "a.yaml: line 2, key 'nmae': unknown key; did you mean 'name'?"},
-        ErrorCase{"name: x\nrows: many\n",
-                  "a.yaml: line 2, key 'rows': 'many' is not an integer; a whole number from 1 to 256"},
-        ErrorCase{"name: x\nrows: \"3\"\n",
-                  "a.yaml: line 2, key 'rows': '3' is not an integer; a whole number from 1 to 256"},
-        ErrorCase{"name: x\nrows: 3.0\n",
-                  "a.yaml: line 2, key 'rows': '3.0' is not an integer; a whole number from 1 to 256"},
+        ErrorCase{"rows: 3\nnmae: a\n",
+                  "a.yaml: line 2, key 'nmae': unknown key; did you mean 'name'?"},
+        ErrorCase{
+            "name: x\nrows: many\n",
+            "a.yaml: line 2, key 'rows': 'many' is not an integer; a whole number from 1 to 256"},
+        ErrorCase{
+            "name: x\nrows: \"3\"\n",
+            "a.yaml: line 2, key 'rows': '3' is not an integer; a whole number from 1 to 256"},
+        ErrorCase{
+            "name: x\nrows: 3.0\n",
+            "a.yaml: line 2, key 'rows': '3.0' is not an integer; a whole number from 1 to 256"},
         ErrorCase{"name: x\nrows: 99999999999999999999\n",
-                  "a.yaml: line 2, key 'rows': '99999999999999999999' is not an integer; a whole number from 1 to 256"},
-        ErrorCase{"name: x\nrows: 0\n", "a.yaml: line 2, key 'rows': 0 is out of range; a whole number from 1 to 256"},
+                  "a.yaml: line 2, key 'rows': '99999999999999999999' is not an integer; a whole "
+                  "number from 1 to 256"},
+        ErrorCase{"name: x\nrows: 0\n",
+                  "a.yaml: line 2, key 'rows': 0 is out of range; a whole number from 1 to 256"},
         ErrorCase{"name: x\nclock: .nan\n",
                   "a.yaml: line 2, key 'clock': '.nan' is not a number; a number from 0.5 to 4000"},
         ErrorCase{"name: x\nclock: inf\n",
                   "a.yaml: line 2, key 'clock': 'inf' is not a number; a number from 0.5 to 4000"},
-        ErrorCase{"name: x\nfast: yes\n", "a.yaml: line 2, key 'fast': 'yes' is not a boolean; true or false"},
-        ErrorCase{"name: x\ncolour: blue\n", "a.yaml: line 2, key 'colour': unknown value 'blue'; one of: red, green"},
-        ErrorCase{"name: x\nparsed: two\n", "a.yaml: line 2, key 'parsed': unknown numeral 'two'; one of: one"},
+        ErrorCase{"name: x\nfast: yes\n",
+                  "a.yaml: line 2, key 'fast': 'yes' is not a boolean; true or false"},
+        ErrorCase{"name: x\ncolour: blue\n",
+                  "a.yaml: line 2, key 'colour': unknown value 'blue'; one of: red, green"},
+        ErrorCase{"name: x\nparsed: two\n",
+                  "a.yaml: line 2, key 'parsed': unknown numeral 'two'; one of: one"},
         ErrorCase{"name:\n", "a.yaml: line 1, key 'name': is empty; a single value"},
         ErrorCase{"name: ''\n", "a.yaml: line 1, key 'name': is empty; a single value"},
         ErrorCase{"name: [x]\n", "a.yaml: line 1, key 'name': is a list; a single value"},
-        ErrorCase{"name: x\nsizes: 3\n",
-                  "a.yaml: line 2, key 'sizes': is not a list; a list of whole numbers from 0 to 9"},
+        ErrorCase{
+            "name: x\nsizes: 3\n",
+            "a.yaml: line 2, key 'sizes': is not a list; a list of whole numbers from 0 to 9"},
         ErrorCase{"name: x\nsizes: [1, 12]\n",
-                  "a.yaml: line 2, key 'sizes': item 1 is not one it can hold; a list of whole numbers from 0 to 9"},
-        ErrorCase{"name: x\ninner: 3\n", "a.yaml: line 2, key 'inner': is a single value; a mapping of keys to values"},
-        ErrorCase{"name: x\ninner:\n  depth: 9\n",
-                  "a.yaml: line 3, key 'inner.depth': 9 is out of range; a whole number from 0 to 4"},
+                  "a.yaml: line 2, key 'sizes': item 1 is not one it can hold; a list of whole "
+                  "numbers from 0 to 9"},
+        ErrorCase{"name: x\ninner: 3\n",
+                  "a.yaml: line 2, key 'inner': is a single value; a mapping of keys to values"},
+        ErrorCase{
+            "name: x\ninner:\n  depth: 9\n",
+            "a.yaml: line 3, key 'inner.depth': 9 is out of range; a whole number from 0 to 4"},
         ErrorCase{"name: x\nitems:\n  - value: 1\n  - valeu: 2\n",
                   "a.yaml: line 4, key 'items[1].valeu': unknown key; did you mean 'value'?"},
         ErrorCase{"name: x\nitems: [3]\n",
                   "a.yaml: line 2, key 'items[0]': is a single value; a mapping of keys to values"},
-        ErrorCase{"name: x\ncolor: red\n", "a.yaml: line 2, key 'color': unknown key; did you mean 'colour'?"},
-        ErrorCase{
-            "name: x\nelephants: 1\n",
-            "a.yaml: line 2, key 'elephants': unknown key; one of: name, rows, clock, fast, colour, sizes, words, "
-            "parsed, inner, items"},
-        ErrorCase{"name: x\nname: y\n", "a.yaml: line 2: key 'name' stands twice, first in line 1; keep one"},
-        ErrorCase{"name: &a x\n", "a.yaml: line 1: anchors and aliases are not supported; write the value out"},
-        ErrorCase{"name: !!str x\n", "a.yaml: line 1: tag 'tag:yaml.org,2002:str' is not supported; leave it out"},
-        ErrorCase{"? [a, b]\n: 1\n", "a.yaml: line 1: a key is not a single name; one name before the colon"},
+        ErrorCase{"name: x\ncolor: red\n",
+                  "a.yaml: line 2, key 'color': unknown key; did you mean 'colour'?"},
+        ErrorCase{"name: x\nelephants: 1\n",
+                  "a.yaml: line 2, key 'elephants': unknown key; one of: name, rows, clock, fast, "
+                  "colour, sizes, words, "
+                  "parsed, inner, items"},
+        ErrorCase{"name: x\nname: y\n",
+                  "a.yaml: line 2: key 'name' stands twice, first in line 1; keep one"},
+        ErrorCase{"name: &a x\n",
+                  "a.yaml: line 1: anchors and aliases are not supported; write the value out"},
+        ErrorCase{"name: !!str x\n",
+                  "a.yaml: line 1: tag 'tag:yaml.org,2002:str' is not supported; leave it out"},
+        ErrorCase{"? [a, b]\n: 1\n",
+                  "a.yaml: line 1: a key is not a single name; one name before the colon"},
         ErrorCase{"", "a.yaml: is empty; a mapping of keys to values"},
         ErrorCase{"- 1\n", "a.yaml: line 1: the document is a list; a mapping of keys to values"},
-        ErrorCase{"name: x\n---\nname: y\n", "a.yaml: holds more than one YAML document; one document a file"},
+        ErrorCase{"name: x\n---\nname: y\n",
+                  "a.yaml: holds more than one YAML document; one document a file"},
         // The error that stands first in the file wins, whatever the order of reading.
-        ErrorCase{"fast: 2\nrows: 0\nname: x\n", "a.yaml: line 1, key 'fast': '2' is not a boolean; true or false"}));
+        ErrorCase{"fast: 2\nrows: 0\nname: x\n",
+                  "a.yaml: line 1, key 'fast': '2' is not a boolean; true or false"}));
 
 TEST(Yaml, TextThatIsNoYamlNamesItsLine) {
   EXPECT_EQ(ErrorOf("name: x\nrows: [1, 2\n").rfind("a.yaml: line ", 0), 0u);
@@ -163,19 +187,24 @@ TEST(Yaml, ListsHoldUpTo4096Items) {
       const auto settings = Read(text + "]\n");
       EXPECT_EQ(settings.ok(), fits) << key << " of " << count << ": " << settings.status();
       if (settings.ok()) {
-        EXPECT_EQ(std::max({settings->sizes.size(), settings->words.size(), settings->items.size()}),
-                  static_cast<size_t>(count));
+        EXPECT_EQ(
+            std::max({settings->sizes.size(), settings->words.size(), settings->items.size()}),
+            static_cast<size_t>(count));
       }
     }
   }
 }
 
 TEST(Yaml, NumbersHoldTheirEnds) {
-  for (const auto& [rows, fits] : {std::pair(0, false), {1, true}, {2, true}, {255, true}, {256, true}, {257, false}}) {
+  for (const auto& [rows, fits] :
+       {std::pair(0, false), {1, true}, {2, true}, {255, true}, {256, true}, {257, false}}) {
     EXPECT_EQ(Read("name: x\nrows: " + std::to_string(rows) + "\n").ok(), fits) << rows;
   }
-  for (const auto& [clock, fits] :
-       {std::pair("0.4999", false), {"0.5", true}, {"0.50001", true}, {"4000", true}, {"4000.001", false}}) {
+  for (const auto& [clock, fits] : {std::pair("0.4999", false),
+                                    {"0.5", true},
+                                    {"0.50001", true},
+                                    {"4000", true},
+                                    {"4000.001", false}}) {
     EXPECT_EQ(Read(std::string("name: x\nclock: ") + clock + "\n").ok(), fits) << clock;
   }
   for (const auto& [size, fits] : {std::pair(-1, false), {0, true}, {9, true}, {10, false}}) {
@@ -190,13 +219,15 @@ TEST(Yaml, DepthAtTheBudget) {
     return ErrorOf(text + "1" + end + "\n");
   };
   EXPECT_THAT(nested(budgets::kYamlDepth), testing::HasSubstr("line 2, key 'extra': unknown key"));
-  EXPECT_EQ(nested(budgets::kYamlDepth + 1), "a.yaml: line 2: nested too deeply; at most 32 levels");
+  EXPECT_EQ(nested(budgets::kYamlDepth + 1),
+            "a.yaml: line 2: nested too deeply; at most 32 levels");
 }
 
 TEST(Yaml, BytesAtTheBudget) {
   const std::string text = "name: x\n";
   for (const int64_t bytes : {budgets::kYamlBytes - 1, budgets::kYamlBytes}) {
-    EXPECT_EQ(ErrorOf(text + std::string(static_cast<size_t>(bytes) - text.size(), '\n')), "no error");
+    EXPECT_EQ(ErrorOf(text + std::string(static_cast<size_t>(bytes) - text.size(), '\n')),
+              "no error");
   }
   EXPECT_EQ(ErrorOf(std::string(budgets::kYamlBytes + 1, ' ')),
             "a.yaml: 1048577 bytes are too many for settings; at most 1048576");
@@ -210,20 +241,25 @@ TEST(Yaml, ValuesAtTheBudget) {
     return ErrorOf(text);
   };
   EXPECT_EQ(keys(budgets::kYamlValues).rfind("a.yaml: line 2, key 'k1': unknown key", 0), 0u);
-  EXPECT_EQ(keys(budgets::kYamlValues + 1), "a.yaml: line 65537: too many keys and list items; at most 65536");
+  EXPECT_EQ(keys(budgets::kYamlValues + 1),
+            "a.yaml: line 65537: too many keys and list items; at most 65536");
   const auto items = [](int64_t count) {
     std::string text = "name: x\nextra:\n";
     for (int64_t i = 2; i < count; ++i) text += "- 1\n";
     return ErrorOf(text);
   };
   EXPECT_EQ(items(budgets::kYamlValues).rfind("a.yaml: line 2, key 'extra': unknown key", 0), 0u);
-  EXPECT_EQ(items(budgets::kYamlValues + 1), "a.yaml: line 65537: too many keys and list items; at most 65536");
+  EXPECT_EQ(items(budgets::kYamlValues + 1),
+            "a.yaml: line 65537: too many keys and list items; at most 65536");
 }
 
 TEST(Yaml, KeyAtTheBudget) {
-  const auto key = [](int64_t bytes) { return ErrorOf("name: x\n? " + std::string(bytes, 'k') + "\n: 1\n"); };
+  const auto key = [](int64_t bytes) {
+    return ErrorOf("name: x\n? " + std::string(bytes, 'k') + "\n: 1\n");
+  };
   EXPECT_EQ(key(budgets::kYamlKeyBytes).rfind("a.yaml: line 2, key 'kkkk", 0), 0u);
-  EXPECT_EQ(key(budgets::kYamlKeyBytes + 1), "a.yaml: line 2: a key of 4097 bytes is too long; at most 4096");
+  EXPECT_EQ(key(budgets::kYamlKeyBytes + 1),
+            "a.yaml: line 2: a key of 4097 bytes is too long; at most 4096");
 }
 
 TEST(Yaml, ListItemsAtTheBudget) {
@@ -233,7 +269,8 @@ TEST(Yaml, ListItemsAtTheBudget) {
     return ErrorOf(text);
   };
   EXPECT_EQ(list(budgets::kYamlListItems), "no error");
-  EXPECT_EQ(list(budgets::kYamlListItems + 1), "a.yaml: line 2, key 'sizes': has 4097 items; at most 4096");
+  EXPECT_EQ(list(budgets::kYamlListItems + 1),
+            "a.yaml: line 2, key 'sizes': has 4097 items; at most 4096");
 }
 
 }  // namespace

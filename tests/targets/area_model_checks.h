@@ -30,7 +30,8 @@ inline const ModuleModel* ModelOf(const AreaModels& models, const GridPoint& poi
 }
 
 // The committed coefficients are those of the committed grid.
-inline void ExpectFittingAgainGivesTheSame(const AreaModels& models, const std::vector<GridPoint>& grid) {
+inline void ExpectFittingAgainGivesTheSame(const AreaModels& models,
+                                           const std::vector<GridPoint>& grid) {
   const std::vector<FittedModel> fitted = FitModels(models.models, grid);
   ASSERT_EQ(fitted.size(), models.fitted.size());
   for (size_t i = 0; i < fitted.size(); ++i) {
@@ -38,14 +39,16 @@ inline void ExpectFittingAgainGivesTheSame(const AreaModels& models, const std::
     ASSERT_EQ(again.name, committed.name);
     ASSERT_EQ(again.coefficients.size(), committed.coefficients.size()) << again.name;
     for (size_t k = 0; k < again.coefficients.size(); ++k) {
-      EXPECT_NEAR(again.coefficients[k], committed.coefficients[k], 1e-3 + 1e-6 * committed.coefficients[k])
+      EXPECT_NEAR(again.coefficients[k], committed.coefficients[k],
+                  1e-3 + 1e-6 * committed.coefficients[k])
           << again.name;
     }
   }
 }
 
 // The errors that reports state are those of the models on the grid.
-inline void ExpectStatedErrorsAreThoseOnTheGrid(const AreaModels& models, const std::vector<GridPoint>& grid) {
+inline void ExpectStatedErrorsAreThoseOnTheGrid(const AreaModels& models,
+                                                const std::vector<GridPoint>& grid) {
   for (const FittedModel& fitted : models.fitted) {
     FitError fit, check;
     for (const GridPoint& point : grid) {
@@ -56,7 +59,8 @@ inline void ExpectStatedErrorsAreThoseOnTheGrid(const AreaModels& models, const 
       sum.mean += error;
       sum.worst = std::max(sum.worst, error);
     }
-    for (const auto& [found, stated] : {std::pair{fit, fitted.fit}, std::pair{check, fitted.check}}) {
+    for (const auto& [found, stated] :
+         {std::pair{fit, fitted.fit}, std::pair{check, fitted.check}}) {
       EXPECT_EQ(found.points, stated.points) << fitted.name;
       EXPECT_NEAR(found.mean / std::max(found.points, 1), stated.mean, 1e-4) << fitted.name;
       EXPECT_NEAR(found.worst, stated.worst, 1e-4) << fitted.name;
@@ -64,7 +68,8 @@ inline void ExpectStatedErrorsAreThoseOnTheGrid(const AreaModels& models, const 
   }
 }
 
-inline void ExpectEveryPointHasAModel(const AreaModels& models, const std::vector<GridPoint>& grid) {
+inline void ExpectEveryPointHasAModel(const AreaModels& models,
+                                      const std::vector<GridPoint>& grid) {
   for (const GridPoint& point : grid) {
     const ModuleModel* model = ModelOf(models, point);
     ASSERT_NE(model, nullptr) << point.module;

@@ -13,8 +13,8 @@
 namespace kiln {
 
 // The result of a new node, which has the node's name, with its shape.
-inline Value* AddInferred(Graph& graph, Op op, const std::string& name, std::vector<Value*> operands,
-                          Attributes attributes = {}) {
+inline Value* AddInferred(Graph& graph, Op op, const std::string& name,
+                          std::vector<Value*> operands, Attributes attributes = {}) {
   Node* node = graph.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
   KILN_CHECK(InferNode(graph, *node).ok());
   return node->result();

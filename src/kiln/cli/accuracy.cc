@@ -22,7 +22,8 @@ StatusOr<std::vector<NamedRecipe>> FindRecipes(const std::vector<std::string>& n
     if (!recipe.ok()) return WithContext("--formats", recipe.status());
     recipes.push_back({name, *std::move(recipe)});
   }
-  if (recipes.empty()) return ErrorAt("", "--formats", "no format is named", "such as int8,mxint8,e4m3,posit8_1");
+  if (recipes.empty())
+    return ErrorAt("", "--formats", "no format is named", "such as int8,mxint8,e4m3,posit8_1");
   return recipes;
 }
 
@@ -53,7 +54,8 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench, std::string* n
   EvaluateOptions evaluate = OptionsOf(bench);
   evaluate.level = Level::kReference;
   RunReport report;
-  KILN_RETURN_IF_ERROR(Evaluate(bench.network, nullptr, nullptr, bench.images, evaluate, bench.progress, &report));
+  KILN_RETURN_IF_ERROR(
+      Evaluate(bench.network, nullptr, nullptr, bench.images, evaluate, bench.progress, &report));
   AccuracyTable::Row row;
   row.format = ReferenceName(bench.network);
   row.accuracy = report.fp32;
@@ -64,21 +66,25 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench, std::string* n
 }
 
 // `notes` take what the program has to say.
-StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& named, std::vector<std::string>* notes) {
+StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& named,
+                                     std::vector<std::string>* notes) {
   const Recipe& recipe = named.recipe;
-  KILN_ASSIGN_OR_RETURN(const auto machine,
-                        bench.accelerator.WithFormats(recipe.activations.type, recipe.weights.type));
-  const int64_t images = CalibrationImages(recipe, bench.calibration, bench.options.flow.calibration_images);
+  KILN_ASSIGN_OR_RETURN(const auto machine, bench.accelerator.WithFormats(recipe.activations.type,
+                                                                          recipe.weights.type));
+  const int64_t images =
+      CalibrationImages(recipe, bench.calibration, bench.options.flow.calibration_images);
   KILN_ASSIGN_OR_RETURN(const Graph quantised, bench.post_training.Quantise(recipe, images));
-  KILN_ASSIGN_OR_RETURN(const auto program, machine->Compile(quantised, bench.options.flow.compile));
-  for (const std::string& note : program->notes()) notes->push_back(fmt::format("{}: {}", named.name, note));
+  KILN_ASSIGN_OR_RETURN(const auto program,
+                        machine->Compile(quantised, bench.options.flow.compile));
+  for (const std::string& note : program->notes())
+    notes->push_back(fmt::format("{}: {}", named.name, note));
   RunReport report;
   DescribeProgram(*machine, bench.options.flow.accelerator, *program, &report);
   const FlowProgress named_progress = [&](const std::string& step, int64_t done, int64_t total) {
     if (bench.progress) bench.progress(fmt::format("{} {}", named.name, step), done, total);
   };
-  KILN_RETURN_IF_ERROR(
-      Evaluate(bench.network, machine.get(), program.get(), bench.images, OptionsOf(bench), named_progress, &report));
+  KILN_RETURN_IF_ERROR(Evaluate(bench.network, machine.get(), program.get(), bench.images,
+                                OptionsOf(bench), named_progress, &report));
   const MultiplyCost cost = MultiplyCostOf(quantised);
   AccuracyTable::Row row;
   row.format = named.name;
@@ -97,25 +103,31 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
 
 }  // namespace
 
-StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const FlowProgress& progress) {
+StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
+                                        const FlowProgress& progress) {
   KILN_ASSIGN_OR_RETURN(const std::vector<NamedRecipe> recipes, FindRecipes(options.formats));
-  KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", options.flow.accelerator.string()));
-  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
+  KILN_ASSIGN_OR_RETURN(const auto design_point,
+                        FindResource("accelerators", options.flow.accelerator.string()));
+  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> accelerator,
+                        LoadAccelerator(design_point));
   AccuracyTable table;
-  KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.flow.model, options.flow.shapes, &table.notes));
+  KILN_ASSIGN_OR_RETURN(const Graph network,
+                        LoadNetworkToRun(options.flow.model, options.flow.shapes, &table.notes));
   KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.flow.images, network));
   NotePreprocess(options.flow.images, network, images, &table.notes);
   std::optional<Images> calibration;
   if (options.flow.calibration.given()) {
     KILN_ASSIGN_OR_RETURN(calibration, OpenImages(options.flow.calibration, network));
   } else if (images.set->has_labels()) {
-    table.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
+    table.notes.push_back(
+        "calibrated on images that the accuracy is measured on; --calibrate names others");
   }
   KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
   const Images& calibrated_on = calibration ? *calibration : images;
   int64_t most = 0;
   for (const NamedRecipe& named : recipes) {
-    most = std::max(most, CalibrationImages(named.recipe, calibrated_on, options.flow.calibration_images));
+    most = std::max(
+        most, CalibrationImages(named.recipe, calibrated_on, options.flow.calibration_images));
   }
   const std::vector<Tensor> inputs = calibrated_on.MakeBatch(0, most);
   PostTraining post_training(laid_out, inputs);
@@ -125,7 +137,9 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const Fl
   table.data = images.source;
   table.accelerator = accelerator->name();
   table.calibration = bench.calibration.source;
-  table.images = options.flow.evaluate.limit > 0 ? std::min(options.flow.evaluate.limit, images.size()) : images.size();
+  table.images = options.flow.evaluate.limit > 0
+                     ? std::min(options.flow.evaluate.limit, images.size())
+                     : images.size();
   KILN_ASSIGN_OR_RETURN(AccuracyTable::Row reference, MeasureReference(bench, &table.no_accuracy));
   table.rows.push_back(std::move(reference));
   bool any = false;

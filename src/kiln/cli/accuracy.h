@@ -19,7 +19,8 @@ struct AccuracyOptions {
 // A row for fp32 at the reference level and one for each format, bit by bit as the variant of the accelerator for that
 // format computes it (Accelerator::WithFormats). A format that cannot be run has its reason in its row.
 //   errors  model, data, accelerator; a format that does not exist; no format that runs
-StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options, const FlowProgress& progress = {});
+StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
+                                        const FlowProgress& progress = {});
 
 }  // namespace kiln
 

@@ -20,23 +20,30 @@ class AccuracyCommand final : public Command {
     wording.has_recipe = false;  // --formats names the recipes
     flow_.Declare(app, wording);
     app.add_option("--formats", formats_,
-                   "Types of activations and weights (kiln list formats; mxint8, mxfp8_e4m3, ...; A/W for two), or "
+                   "Types of activations and weights (kiln list formats; mxint8, mxfp8_e4m3, ...; "
+                   "A/W for two), or "
                    "recipes")
         ->required()
         ->delimiter(',')
         ->type_name("F,F,...");
-    app.add_option("--limit", limit_, "Run the first N images only; 0: all")->type_name("N")->check(IsCount());
+    app.add_option("--limit", limit_, "Run the first N images only; 0: all")
+        ->type_name("N")
+        ->check(IsCount());
     app.add_option("--batch", chunk_, "Images held in memory at a time; does not change results")
         ->type_name("N")
         ->check(InRange(1, 1 << 24))
         ->capture_default_str();
     DeclareTopK(app, &top_k_);
     const auto output = app.add_option_group("Output");
-    output->add_option("--json", json_, "The table as JSON; - is standard output")->type_name("FILE");
-    output->add_option("--report", html_, "The table and a picture of accuracy against bits, as one HTML page")
+    output->add_option("--json", json_, "The table as JSON; - is standard output")
+        ->type_name("FILE");
+    output
+        ->add_option("--report", html_,
+                     "The table and a picture of accuracy against bits, as one HTML page")
         ->type_name("FILE.html");
     app.footer(
-        "Example:\n  kiln accuracy models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --limit 1000 \\\n"
+        "Example:\n  kiln accuracy models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --limit "
+        "1000 \\\n"
         "    --formats int8,mxint8,e4m3,posit8_1 --report accuracy.html \\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
   }

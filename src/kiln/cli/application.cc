@@ -42,7 +42,8 @@ std::string List(const std::vector<std::string>& names) {
 }
 
 int UsageError(const std::string& command, const std::string& message, std::ostream& err) {
-  err << "kiln: " << OneLine(message) << "; see kiln " << command << (command.empty() ? "" : " ") << "--help\n";
+  err << "kiln: " << OneLine(message) << "; see kiln " << command << (command.empty() ? "" : " ")
+      << "--help\n";
   return kExitUsage;
 }
 
@@ -60,7 +61,9 @@ std::string MissingCommand(const CLI::App& app) {
   // What the parser had no use for; options of `kiln` are gone by now.
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   if (words.empty() || words[0].starts_with('-')) {
-    return chosen.empty() ? "" : command.get_name() + " needs a command of its own; one of: " + List(names);
+    return chosen.empty()
+               ? ""
+               : command.get_name() + " needs a command of its own; one of: " + List(names);
   }
   const std::string nearest = NearestName(words[0], names);
   return (chosen.empty() ? "" : command.get_name() + ": ") + "there is no '" + words[0] + "'" +
@@ -72,7 +75,8 @@ void AddOptions(const CLI::App& command, std::vector<std::string>* names) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names->push_back("--" + name);
   }
-  for (const CLI::App* group : command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
+  for (const CLI::App* group :
+       command.get_subcommands([](const CLI::App* one) { return one->get_name().empty(); })) {
     AddOptions(*group, names);
   }
 }
@@ -81,7 +85,8 @@ void AddOptions(const CLI::App& command, std::vector<std::string>* names) {
 // it.
 std::string NearestOption(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
-  const auto word = std::ranges::find_if(words, [](const std::string& one) { return one.starts_with("--"); });
+  const auto word =
+      std::ranges::find_if(words, [](const std::string& one) { return one.starts_with("--"); });
   if (word == words.end()) return "";
   std::vector<std::string> names;
   for (const CLI::App* at = &app; at != nullptr;) {
@@ -94,7 +99,8 @@ std::string NearestOption(const CLI::App& app) {
 
 }  // namespace
 
-int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err, bool err_is_terminal) {
+int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
+         bool err_is_terminal) {
   CLI::App app("From a trained network to a verified hardware accelerator.", "kiln");
   app.set_version_flag("--version", "kiln " KILN_VERSION);
   app.require_subcommand(0, 1);
@@ -103,7 +109,8 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
   int threads = 0;
   // Subcommands fall through to these, so that they may stand before or after the command's name.
   app.add_flag("-q,--quiet", quiet, "No progress bar, and no lines about steps in its place");
-  app.add_option("--threads", threads, "Threads to use; 0: one for each hardware thread. Results do not depend on it")
+  app.add_option("--threads", threads,
+                 "Threads to use; 0: one for each hardware thread. Results do not depend on it")
       ->check(InRange(0, 1024))
       ->type_name("N");
   std::vector<std::unique_ptr<Command>> commands;
@@ -142,7 +149,8 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     return kExitOk;
   } catch (const CLI::ParseError& error) {
     const std::string missing = MissingCommand(app);
-    return UsageError(chosen_name(), missing.empty() ? error.what() + NearestOption(app) : missing, err);
+    return UsageError(chosen_name(), missing.empty() ? error.what() + NearestOption(app) : missing,
+                      err);
   }
   if (chosen() == commands.size()) {
     if (!arguments.empty()) return UsageError("", "no command given", err);

@@ -19,11 +19,14 @@ namespace kiln::cli {
 
 namespace fs = std::filesystem;
 
-bool IsGiven(const CLI::App& app, const std::string& option) { return app.get_option(option)->count() > 0; }
+bool IsGiven(const CLI::App& app, const std::string& option) {
+  return app.get_option(option)->count() > 0;
+}
 
 void ShapeArguments::Declare(CLI::App& app) {
   app.add_option("--shape", texts_,
-                 "The size of a symbolic dimension, or an input's whole shape as in INPUT=1x128; once for each")
+                 "The size of a symbolic dimension, or an input's whole shape as in INPUT=1x128; "
+                 "once for each")
       ->type_name("NAME=SIZE")
       ->allow_extra_args(false);
 }
@@ -33,7 +36,8 @@ StatusOr<Shapes> ShapeArguments::Get() const {
   for (const std::string& text : texts_) {
     const size_t at = text.rfind('=');
     if (at == std::string::npos || at == 0) {
-      return ErrorAt("", "--shape", fmt::format("'{}' names no size", text), "write NAME=128 or INPUT=1x128");
+      return ErrorAt("", "--shape", fmt::format("'{}' names no size", text),
+                     "write NAME=128 or INPUT=1x128");
     }
     auto shape = ParseShape(text.substr(at + 1), "--shape");
     if (!shape.ok()) {
@@ -57,47 +61,57 @@ Status NoDataFor(const std::filesystem::path& model, const Shapes& shapes, bool 
 void DataArguments::Declare(CLI::App& app) {
   const auto group = app.add_option_group("Data");
   group
-      ->add_option("--data", path_,
-                   "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip. Other or several "
-                   "inputs: .npz or a folder of .npy, arrays named as the inputs, first axis samples")
+      ->add_option(
+          "--data", path_,
+          "Images: IDX, CIFAR binary, .npy, .npz, PGM, PPM or raw float32, plain or gzip. Other or "
+          "several "
+          "inputs: .npz or a folder of .npy, arrays named as the inputs, first axis samples")
       ->type_name("FILE");
   group
       ->add_option("--labels", labels_,
-                   "Labels: IDX, .npy, PGM or text with one a line; one for each image, or for each pixel or token; "
+                   "Labels: IDX, .npy, PGM or text with one a line; one for each image, or for "
+                   "each pixel or token; "
                    "default: those beside the data")
       ->type_name("FILE");
   group->add_option("--data-format", format_, "What kind of file it is (kiln list data-formats)")
       ->type_name("NAME")
       ->capture_default_str();
-  group->add_option("--data-shape", shape_, "Shape of one image in raw data; default: the network's input")
+  group
+      ->add_option("--data-shape", shape_,
+                   "Shape of one image in raw data; default: the network's input")
       ->type_name("CxHxW");
   group
-      ->add_option(
-          "--preprocess", preprocess_,
-          "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc,channels=bgr, or a YAML file with these keys "
-          "(numbers may be expressions, as in mean=127.5/128); "
-          "keys not named: what the model's metadata say, or nothing after none, as in none,scale=1/255")
+      ->add_option("--preprocess", preprocess_,
+                   "As in scale=1/255,mean=0.5:0.4:0.4,std=0.2:0.2:0.2,layout=hwc,channels=bgr, or "
+                   "a YAML file with these keys "
+                   "(numbers may be expressions, as in mean=127.5/128); "
+                   "keys not named: what the model's metadata say, or nothing after none, as in "
+                   "none,scale=1/255")
       ->type_name("TEXT");
   group
-      ->add_option("--random", random_,
-                   "No data: so many made-up samples, for timing: noise, valid indices of tables, masks")
+      ->add_option(
+          "--random", random_,
+          "No data: so many made-up samples, for timing: noise, valid indices of tables, masks")
       ->type_name("N")
       ->check(InRange(0, 1000000));
 }
 
 Status DataArguments::CheckFileToRead() const {
   if (!path_.empty()) return OkStatus();
-  const std::pair<const char*, bool> options[] = {
-      {"--data-format", format_ != "auto"}, {"--data-shape", !shape_.empty()}, {"--preprocess", !preprocess_.empty()}};
+  const std::pair<const char*, bool> options[] = {{"--data-format", format_ != "auto"},
+                                                  {"--data-shape", !shape_.empty()},
+                                                  {"--preprocess", !preprocess_.empty()}};
   for (const auto& [option, given] : options) {
-    if (given) return ErrorAt("", option, "there is no file of images to read", "name it with --data");
+    if (given)
+      return ErrorAt("", option, "there is no file of images to read", "name it with --data");
   }
   return OkStatus();
 }
 
 StatusOr<ImageSettings> DataArguments::Settings() const {
   ImageSettings settings;
-  if (random_ > 0 && !path_.empty()) return ErrorAt("", "--random", "stands beside --data", "give one of them");
+  if (random_ > 0 && !path_.empty())
+    return ErrorAt("", "--random", "stands beside --data", "give one of them");
   if (path_.empty() && !labels_.empty()) {
     return ErrorAt("", "--labels", "there are no images to label", "name them with --data");
   }
@@ -115,7 +129,8 @@ StatusOr<ImageSettings> DataArguments::Settings() const {
 }
 
 void CalibrationArguments::Declare(CLI::App& app) {
-  app.add_option("--calibrate", calibrate_, "Images to calibrate on; default: the first of --data")->type_name("FILE");
+  app.add_option("--calibrate", calibrate_, "Images to calibrate on; default: the first of --data")
+      ->type_name("FILE");
   app.add_option("--calibration-images", images_, "How many of them; default: what the recipe says")
       ->type_name("N")
       ->check(IsCount());
@@ -134,7 +149,8 @@ void QuantiseArguments::Declare(CLI::App& app, const std::string& default_meanin
   const auto group = app.add_option_group("Quantisation");
   option_ = group
                 ->add_option("--quantise,--quantize", recipe_,
-                             "A recipe by name (kiln list recipes), a type for everything (mxint8, posit8_1, bf16/nf4) "
+                             "A recipe by name (kiln list recipes), a type for everything (mxint8, "
+                             "posit8_1, bf16/nf4) "
                              "or a YAML file. Default: " +
                                  default_meaning)
                 ->type_name("RECIPE");
@@ -152,7 +168,9 @@ void FlowArguments::Declare(CLI::App& app, const Wording& wording) {
   shapes_.Declare(app);
   data_.Declare(app);
   if (wording.has_recipe) {
-    quantise_.Declare(app, "the accelerator's own formats; in a network that brings its own quantisation, that alone");
+    quantise_.Declare(
+        app,
+        "the accelerator's own formats; in a network that brings its own quantisation, that alone");
   } else {
     quantise_.Declare(app);
   }
@@ -250,17 +268,22 @@ Status CheckOutput(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) return ErrorAt(path, "", "is a directory", "name a file");
-  if (fs::exists(status) && !fs::is_regular_file(status)) {  // a device or a pipe, which is written to
-    return ::access(path.c_str(), W_OK) == 0 ? OkStatus() : ErrorAt(path, "", "cannot be written to", "name a file");
+  if (fs::exists(status) &&
+      !fs::is_regular_file(status)) {  // a device or a pipe, which is written to
+    return ::access(path.c_str(), W_OK) == 0
+               ? OkStatus()
+               : ErrorAt(path, "", "cannot be written to", "name a file");
   }
   const fs::path place = PlaceOf(path);
   std::vector<fs::path> made;
   error = MakeFolders(place.parent_path(), &made);
   if (!error) error = TryFile(place);
   std::error_code error_of_removal;  // what somebody else has used meanwhile stays
-  for (auto folder = made.rbegin(); folder != made.rend(); ++folder) fs::remove(*folder, error_of_removal);
+  for (auto folder = made.rbegin(); folder != made.rend(); ++folder)
+    fs::remove(*folder, error_of_removal);
   if (!error) return OkStatus();
-  return ErrorAt(path, "", "its folder cannot be made or written to: " + error.message(), "name a file elsewhere");
+  return ErrorAt(path, "", "its folder cannot be made or written to: " + error.message(),
+                 "name a file elsewhere");
 }
 
 Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs::path> inputs) {
@@ -276,19 +299,23 @@ Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs
     if (!taken.insert(place).second) {
       return ErrorAt(path, "", "two outputs go to one file", "name another for one of them");
     }
-    if (read.contains(place)) return ErrorAt(path, "", "is read as well as written", "name another file to write");
+    if (read.contains(place))
+      return ErrorAt(path, "", "is read as well as written", "name another file to write");
   }
   return OkStatus();
 }
 
 Status CheckIsFile(std::string_view option, const std::string& path) {
-  return path == "-" ? ErrorAt("", option, "goes to a file, not to standard output", "name a file") : OkStatus();
+  return path == "-" ? ErrorAt("", option, "goes to a file, not to standard output", "name a file")
+                     : OkStatus();
 }
 
 Status CheckOutputFolder(const std::string& folder) {
   if (folder.empty()) return OkStatus();
   const Status status = CheckOutput((fs::path(folder) / "file").string());
-  return status.ok() ? status : ErrorAt(folder, "", "cannot be made or written to", "name a folder elsewhere");
+  return status.ok()
+             ? status
+             : ErrorAt(folder, "", "cannot be made or written to", "name a folder elsewhere");
 }
 
 Status MakeFolderOf(const std::string& path) {
@@ -297,7 +324,8 @@ Status MakeFolderOf(const std::string& path) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (!error) return OkStatus();
-  return ErrorAt(path, "", "its folder cannot be made: " + error.message(), "name a file elsewhere");
+  return ErrorAt(path, "", "its folder cannot be made: " + error.message(),
+                 "name a file elsewhere");
 }
 
 Status WriteOutput(const std::string& path, std::string_view bytes) {
@@ -305,7 +333,8 @@ Status WriteOutput(const std::string& path, std::string_view bytes) {
   return WriteFile(path, bytes);
 }
 
-Status WriteResults(std::ostream& out, const std::string& path, std::string_view text, std::string_view json) {
+Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
+                    std::string_view json) {
   out << (path == "-" ? json : text);
   return path.empty() || path == "-" ? OkStatus() : WriteOutput(path, json);
 }

@@ -82,7 +82,8 @@ class FlowArguments {
   struct Wording {
     std::string accelerator = "The accelerator: a YAML file or a name (kiln list accelerators)";
     bool accelerator_required = true;
-    bool has_recipe = true;  // false: the command has no --quantise, only the options of calibration
+    bool has_recipe =
+        true;  // false: the command has no --quantise, only the options of calibration
   };
   void Declare(CLI::App& app, const Wording& wording);
   bool images_given() const { return data_.given(); }
@@ -114,7 +115,8 @@ StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
 // what was not there. Called before long work, so that it is not in vain.
 Status CheckOutput(const std::string& path);
 // Of each; and that no two are one file, and none is one of the `inputs`. Empty ones are not given.
-Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const std::filesystem::path> inputs = {});
+Status CheckOutputs(std::initializer_list<std::string> paths,
+                    std::span<const std::filesystem::path> inputs = {});
 // Error where standard output, "-", is named for what only goes to files.
 Status CheckIsFile(std::string_view option, const std::string& path);
 // Whether files can be written in the folder, which may have to be made; "": it is not given.
@@ -127,7 +129,8 @@ Status MakeFolderOf(const std::string& path);
 Status WriteOutput(const std::string& path, std::string_view bytes);
 // A command's results: `json` where --json says (`path`; "-": standard output, "": nowhere), and `text` on standard
 // output where that is not taken.
-Status WriteResults(std::ostream& out, const std::string& path, std::string_view text, std::string_view json);
+Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
+                    std::string_view json);
 
 }  // namespace kiln::cli
 

@@ -11,8 +11,9 @@ namespace {
 // A whole number that no type of the machine holds is out of range, too.
 bool IsWhole(const std::string& text) {
   const size_t begin = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
-  return text.size() > begin && std::all_of(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
-                                            [](char c) { return c >= '0' && c <= '9'; });
+  return text.size() > begin &&
+         std::all_of(text.begin() + static_cast<std::ptrdiff_t>(begin), text.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
 }
 
 template <typename T>

@@ -18,41 +18,51 @@ namespace {
 
 std::string KernelTable(const Program& program) {
   Table table;
-  table.Right("#").Column("kernel").Column("operation").Column("unit").Right("MACs").Right("estimate").Right("bound");
+  table.Right("#")
+      .Column("kernel")
+      .Column("operation")
+      .Column("unit")
+      .Right("MACs")
+      .Right("estimate")
+      .Right("bound");
   table.Right("gap").Column("schedule").Column("bound from");
   for (size_t k = 0; k < program.kernels().size(); ++k) {
     const KernelInfo& kernel = program.kernels()[k];
     const Certificate& proof = kernel.certificate;
     const bool proved = proof.lower_bound > 0;
-    table.Row({fmt::format("{}", k), Shorten(kernel.name, 40), Shorten(kernel.operation, 48), kernel.unit,
-               kernel.macs > 0 ? Thousands(kernel.macs) : "-",
+    table.Row({fmt::format("{}", k), Shorten(kernel.name, 40), Shorten(kernel.operation, 48),
+               kernel.unit, kernel.macs > 0 ? Thousands(kernel.macs) : "-",
                proof.cost > 0 ? Thousands(static_cast<int64_t>(proof.cost)) : "-",
-               proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-", proved ? Percent(proof.gap()) : "-",
-               ScheduleText(kernel), kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
+               proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
+               proved ? Percent(proof.gap()) : "-", ScheduleText(kernel),
+               kernel.on_host() ? "host: " + kernel.host_reason : proof.bound_from});
   }
   return table.ToString();
 }
 
 std::string SumsOf(const Program& program) {
-  return fmt::format("\n{}, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
-                     Counted(std::ssize(program.kernels()), "kernel"),
-                     Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
-                     Bytes(program.constant_bytes()), Bytes(program.activation_bytes()),
-                     Percent(program.HostShare(), 2));
+  return fmt::format(
+      "\n{}, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
+      Counted(std::ssize(program.kernels()), "kernel"),
+      Metric(static_cast<double>(program.MacsTotal()), "multiply-accumulates"),
+      Bytes(program.constant_bytes()), Bytes(program.activation_bytes()),
+      Percent(program.HostShare(), 2));
 }
 
 std::string CostsOf(const RunReport& report) {
   const Cost& cost = report.machine->cost;
   std::string text;
   if (const std::string area = AreaLine(cost); !area.empty()) text += "area " + area + "\n";
-  if (report.energy.has_value()) text += "energy " + EnergyLine(*report.energy) + PartialMark(report) + "\n";
+  if (report.energy.has_value())
+    text += "energy " + EnergyLine(*report.energy) + PartialMark(report) + "\n";
   const std::string table = CostTable(cost, report.energy);
   return table.empty() ? text : text + '\n' + table;
 }
 
 // A path as one word of a shell, for commands that a user may copy.
 std::string ShellWord(const std::string& path) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,=@:%";
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,=@:%";
   if (path.find_first_not_of(kPlain) == std::string::npos) return path;
   std::string word = "'";
   for (const char c : path) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -65,13 +75,16 @@ class CompileCommand final : public Command {
     flow_.Declare(app, {});
     app.add_flag("--print", print_, "Print the instructions, too");
     app.add_option("--emit", folder_,
-                   "Write the hardware as SystemVerilog here, with program, memory image, testbench and Makefile")
+                   "Write the hardware as SystemVerilog here, with program, memory image, "
+                   "testbench and Makefile")
         ->type_name("FOLDER");
     DeclareNode(app, &node_nm_);
-    app.add_option("--json", json_, "Everything that is known of the program, as JSON; - is standard output")
+    app.add_option("--json", json_,
+                   "Everything that is known of the program, as JSON; - is standard output")
         ->type_name("FILE");
     app.footer(
-        "Without --data and --calibrate, ranges come from noise: right for time and size, not for results.\n"
+        "Without --data and --calibrate, ranges come from noise: right for time and size, not for "
+        "results.\n"
         "Example:\n  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --print");
   }
 
@@ -96,7 +109,8 @@ class CompileCommand final : public Command {
       const std::filesystem::path folder(folder_);
       KILN_RETURN_IF_ERROR(compiled.accelerator->EmitRtl(program, folder));
       KILN_RETURN_IF_ERROR(hardware::AddToRtlProject(folder, "kernels.txt", kernels));
-      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_, ShellWord(folder_));
+      text += fmt::format("\nSystemVerilog in {}: make -C {} lint, sim, synth\n", folder_,
+                          ShellWord(folder_));
     }
     return WriteResults(context.out, json_, text, ToJson(compiled.report));
   }

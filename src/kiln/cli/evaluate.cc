@@ -18,7 +18,9 @@ namespace {
 
 class Stopwatch {
  public:
-  double Seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -35,13 +37,15 @@ Status Count(const Tensor& scores, std::span<const int32_t> labels, AccuracyRepo
 class LabelCounter {
  public:
   // Says in `report` why there is no accuracy, where there is none.
-  static StatusOr<LabelCounter> Create(const Graph& network, const Images& images, int top_k, RunReport* report) {
+  static StatusOr<LabelCounter> Create(const Graph& network, const Images& images, int top_k,
+                                       RunReport* report) {
     LabelCounter counter;
     counter.set_ = images.set.get();
     if (!images.set->has_labels()) {
-      report->no_accuracy = images.set->no_labels().empty()
-                                ? fmt::format("{} has no labels (--labels names them)", images.source)
-                                : images.set->no_labels();
+      report->no_accuracy =
+          images.set->no_labels().empty()
+              ? fmt::format("{} has no labels (--labels names them)", images.source)
+              : images.set->no_labels();
       return counter;
     }
     auto layout = FindScores(network, images.set->label_shape());
@@ -50,31 +54,36 @@ class LabelCounter {
       return counter;
     }
     if (layout->classes > 0) {
-      KILN_RETURN_IF_ERROR(images.set->CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1));
+      KILN_RETURN_IF_ERROR(
+          images.set->CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1));
     }
     const bool fewer = layout->classes > 0 && top_k > layout->classes;
     if (fewer || (layout->classes == 0 && top_k > 1)) {
-      return ErrorAt("", "--top-k",
-                     fmt::format("{} of {}", top_k,
-                                 layout->classes == 0 ? std::string("an output that holds classes, not scores")
-                                                      : fmt::format("{} classes", layout->classes)),
-                     "leave it out, or name a smaller number");
+      return ErrorAt(
+          "", "--top-k",
+          fmt::format("{} of {}", top_k,
+                      layout->classes == 0 ? std::string("an output that holds classes, not scores")
+                                           : fmt::format("{} classes", layout->classes)),
+          "leave it out, or name a smaller number");
     }
     counter.layout_ = *layout;
     counter.top_k_ = top_k;
     if (layout->output > 0) {
-      report->notes.push_back(fmt::format("accuracy is that of output '{}'",
-                                          network.outputs()[static_cast<size_t>(layout->output)]->name()));
+      report->notes.push_back(
+          fmt::format("accuracy is that of output '{}'",
+                      network.outputs()[static_cast<size_t>(layout->output)]->name()));
     }
     return counter;
   }
   bool counts() const { return layout_.has_value(); }
-  Status Add(const std::vector<Tensor>& outputs, int64_t first, int64_t images, ScoreCount* count) const {
-    const auto labels =
-        std::span(set_->labels())
-            .subspan(static_cast<size_t>(first * layout_->places), static_cast<size_t>(images * layout_->places));
-    KILN_ASSIGN_OR_RETURN(const ScoreCount here,
-                          CountScores(outputs[static_cast<size_t>(layout_->output)], labels, *layout_, top_k_));
+  Status Add(const std::vector<Tensor>& outputs, int64_t first, int64_t images,
+             ScoreCount* count) const {
+    const auto labels = std::span(set_->labels())
+                            .subspan(static_cast<size_t>(first * layout_->places),
+                                     static_cast<size_t>(images * layout_->places));
+    KILN_ASSIGN_OR_RETURN(
+        const ScoreCount here,
+        CountScores(outputs[static_cast<size_t>(layout_->output)], labels, *layout_, top_k_));
     count->Add(here);
     return OkStatus();
   }
@@ -93,7 +102,8 @@ class LabelCounter {
 };
 
 // Images whose bytes differ between the first images of `a` and all of `b`, in any of the tensors.
-int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>& b, int64_t images) {
+int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
+                        int64_t images) {
   int64_t different = 0;
   for (int64_t i = 0; i < images; ++i) {
     bool same = a.size() == b.size();
@@ -101,7 +111,8 @@ int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>&
       same = a[t].type() == b[t].type() && b[t].shape()[0] >= images && a[t].shape()[0] >= images;
       const int64_t bytes = same ? b[t].num_bytes() / b[t].shape()[0] : 0;
       same = same && a[t].num_bytes() / a[t].shape()[0] == bytes &&
-             std::memcmp(a[t].bytes() + i * bytes, b[t].bytes() + i * bytes, static_cast<size_t>(bytes)) == 0;
+             std::memcmp(a[t].bytes() + i * bytes, b[t].bytes() + i * bytes,
+                         static_cast<size_t>(bytes)) == 0;
     }
     different += same ? 0 : 1;
   }
@@ -109,9 +120,9 @@ int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>&
 }
 
 // Runs the first images at the cycle level, too: time, trace, and bits against `functional`.
-Status RunCycles(const Accelerator& accelerator, const Program& program, const Images& images, int64_t count,
-                 const RunResult& functional, const EvaluateOptions& options, const FlowProgress& progress,
-                 RunReport* report) {
+Status RunCycles(const Accelerator& accelerator, const Program& program, const Images& images,
+                 int64_t count, const RunResult& functional, const EvaluateOptions& options,
+                 const FlowProgress& progress, RunReport* report) {
   RunOptions run;
   run.level = Level::kCycle;
   run.on_progress = [&](int64_t done) {
@@ -121,7 +132,8 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
   batch.inputs = images.MakeBatch(0, count);
   auto result = accelerator.Run(program, batch, run);
   if (!result.ok()) {
-    if (options.cycle_limit.has_value() || result.status().code() != StatusCode::kUnimplemented) return result.status();
+    if (options.cycle_limit.has_value() || result.status().code() != StatusCode::kUnimplemented)
+      return result.status();
     report->notes.push_back("no cycles: " + MessageOf(result.status()));
     return OkStatus();
   }
@@ -135,14 +147,17 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
 
 }  // namespace
 
-Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program, const Images& images,
-                const EvaluateOptions& options, const FlowProgress& progress, RunReport* report) {
+Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program,
+                const Images& images, const EvaluateOptions& options, const FlowProgress& progress,
+                RunReport* report) {
   const bool reference_only = options.level == Level::kReference;
   KILN_CHECK(reference_only || (accelerator != nullptr && program != nullptr));
   const int64_t count = options.limit > 0 ? std::min(options.limit, images.size()) : images.size();
   const Value& scores = *network.outputs()[0];
-  KILN_ASSIGN_OR_RETURN(const LabelCounter labels, LabelCounter::Create(network, images, options.top_k, report));
-  const bool classifies = (labels.counts() && cli::HasFormOfScores(scores)) || cli::IsClassifier(network);
+  KILN_ASSIGN_OR_RETURN(const LabelCounter labels,
+                        LabelCounter::Create(network, images, options.top_k, report));
+  const bool classifies =
+      (labels.counts() && cli::HasFormOfScores(scores)) || cli::IsClassifier(network);
   const bool run_fp32 = options.run_fp32 || reference_only;
   std::unique_ptr<ReferenceExecutor> reference;
   if (run_fp32) {
@@ -172,9 +187,10 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
     std::vector<Tensor> expected;
     if (run_fp32) {
       const Stopwatch watch;
-      KILN_ASSIGN_OR_RETURN(expected, reference->RunBatch(batch.inputs, {}, [&](int64_t done, int64_t) {
-        if (progress) progress("fp32", first + done, count);
-      }));
+      KILN_ASSIGN_OR_RETURN(expected,
+                            reference->RunBatch(batch.inputs, {}, [&](int64_t done, int64_t) {
+                              if (progress) progress("fp32", first + done, count);
+                            }));
       if (reference_only) seconds += watch.Seconds();
       if (reference_only && options.outputs != nullptr) {
         KILN_RETURN_IF_ERROR(options.outputs->Add(expected, {}, count));
@@ -195,11 +211,13 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
         KILN_RETURN_IF_ERROR(options.outputs->Add(result.outputs, result.codes, count));
       }
       if (first == 0 && options.level == Level::kFunctional && timed > 0) {
-        KILN_RETURN_IF_ERROR(RunCycles(*accelerator, *program, images, timed, result, options, progress, report));
+        KILN_RETURN_IF_ERROR(
+            RunCycles(*accelerator, *program, images, timed, result, options, progress, report));
       }
       if (!result.cycles_per_image.empty()) {
         if (first == 0) report->trace = std::move(result.trace);
-        report->cycles_per_image.insert(report->cycles_per_image.end(), result.cycles_per_image.begin(),
+        report->cycles_per_image.insert(report->cycles_per_image.end(),
+                                        result.cycles_per_image.begin(),
                                         result.cycles_per_image.end());
       }
     }
@@ -209,19 +227,22 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
       if (!reference_only) KILN_RETURN_IF_ERROR(labels.Add(outputs, first, here, &quantised));
     }
     if (!classifies) continue;
-    if (run_fp32 && !reference_only) KILN_RETURN_IF_ERROR(Count(outputs[0], cli::ClassesOf(expected[0]), &agreement));
+    if (run_fp32 && !reference_only)
+      KILN_RETURN_IF_ERROR(Count(outputs[0], cli::ClassesOf(expected[0]), &agreement));
   }
   report->run_seconds = seconds;
   if (report->trace.has_value() && report->trace->images < at_once) {
-    report->notes.push_back(fmt::format(
-        "cycles and utilisation are of {}, where the machine works on {} images at once in the same time; energy is "
-        "that of an image of {}",
-        Counted(report->trace->images, "image"), at_once, at_once));
+    report->notes.push_back(
+        fmt::format("cycles and utilisation are of {}, where the machine works on {} images at "
+                    "once in the same time; energy is "
+                    "that of an image of {}",
+                    Counted(report->trace->images, "image"), at_once, at_once));
   }
   const ScoreCount& counted = run_fp32 ? fp32 : quantised;
   if (labels.counts() && counted.ignored > 0) {
-    report->notes.push_back(fmt::format("{} ({}) say that there is no class, and are left out of the accuracy",
-                                        Counted(counted.ignored, "label"), kVoidLabel));
+    report->notes.push_back(
+        fmt::format("{} ({}) say that there is no class, and are left out of the accuracy",
+                    Counted(counted.ignored, "label"), kVoidLabel));
   }
   if (labels.counts() && run_fp32) report->fp32 = labels.ReportOf(fp32);
   if (labels.counts() && !reference_only) report->quantised = labels.ReportOf(quantised);

@@ -16,17 +16,20 @@ class ExportCommand final : public Command {
   void Declare(CLI::App& app) override {
     app_ = &app;
     app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-    app.add_option("-o,--output", output_, "Where to: .onnx, or .kir for IR text; - prints the text without weights")
+    app.add_option("-o,--output", output_,
+                   "Where to: .onnx, or .kir for IR text; - prints the text without weights")
         ->required()
         ->type_name("FILE");
-    app.add_option(
-           "--passes", passes_,
-           "none, clean-up, standard, annotated (standard and then quantisers to annotations), or layout (then to "
-           "NHWC); default: clean-up, with --quantise standard")
-        ->check(CLI::IsMember({"none", "clean-up", "standard", "annotated", "layout"}).description(""))
+    app.add_option("--passes", passes_,
+                   "none, clean-up, standard, annotated (standard and then quantisers to "
+                   "annotations), or layout (then to "
+                   "NHWC); default: clean-up, with --quantise standard")
+        ->check(
+            CLI::IsMember({"none", "clean-up", "standard", "annotated", "layout"}).description(""))
         ->type_name("WHICH");
     app.add_option("--quantisers", quantisers_,
-                   "How annotations are written to ONNX: qdq (QuantizeLinear, DequantizeLinear) or qonnx (Quant, which "
+                   "How annotations are written to ONNX: qdq (QuantizeLinear, DequantizeLinear) or "
+                   "qonnx (Quant, which "
                    "says every bit width)")
         ->check(CLI::IsMember({"qdq", "qonnx"}).description(""))
         ->capture_default_str()
@@ -34,7 +37,8 @@ class ExportCommand final : public Command {
     shapes_.Declare(app);
     data_.Declare(app);
     quantise_.Declare(app, "nothing is quantised");
-    app.footer("Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard");
+    app.footer(
+        "Example:\n  kiln export models/demo_fashion_mnist.onnx -o demo.kir --passes standard");
   }
 
   Status Run(Context& context) override {
@@ -62,7 +66,8 @@ class ExportCommand final : public Command {
     if (extension == ".onnx") {
       KILN_ASSIGN_OR_RETURN(
           const std::string bytes,
-          ExportOnnxBytes(graph, {.quantisers = quantisers_ == "qonnx" ? Quantisers::kQonnx : Quantisers::kQdq}));
+          ExportOnnxBytes(graph, {.quantisers = quantisers_ == "qonnx" ? Quantisers::kQonnx
+                                                                       : Quantisers::kQdq}));
       return WriteOutput(output_, bytes);
     }
     if (output_ != "-") return WriteOutput(output_, PrintGraph(graph));
@@ -74,13 +79,15 @@ class ExportCommand final : public Command {
   // Options that this export would pass over.
   Status CheckHeeded(const std::string& extension) const {
     if (extension != ".onnx" && IsGiven(*app_, "--quantisers")) {
-      return ErrorAt("", "--quantisers", "IR text holds annotations as they are", "leave it out, or write .onnx");
+      return ErrorAt("", "--quantisers", "IR text holds annotations as they are",
+                     "leave it out, or write .onnx");
     }
     if (!quantise_.recipe().empty()) return OkStatus();
-    for (const char* option : {"--data", "--labels", "--data-format", "--data-shape", "--preprocess", "--random",
-                               "--calibrate", "--calibration-images"}) {
+    for (const char* option : {"--data", "--labels", "--data-format", "--data-shape",
+                               "--preprocess", "--random", "--calibrate", "--calibration-images"}) {
       if (!IsGiven(*app_, option)) continue;
-      return ErrorAt("", option, "without a recipe nothing is quantised", "name one with --quantise");
+      return ErrorAt("", option, "without a recipe nothing is quantised",
+                     "name one with --quantise");
     }
     return OkStatus();
   }

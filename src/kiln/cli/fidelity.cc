@@ -11,7 +11,8 @@ namespace {
 
 int64_t ElementsPerImage(const Value& value) {
   if (!value.has_shape() || value.shape().rank() < 2) return -1;
-  const Shape rest(std::vector<int64_t>(value.shape().dims().begin() + 1, value.shape().dims().end()));
+  const Shape rest(
+      std::vector<int64_t>(value.shape().dims().begin() + 1, value.shape().dims().end()));
   return CheckedNumElements(rest).value_or(-1);
 }
 

@@ -35,7 +35,7 @@ class Fidelity {
  private:
   struct Sums {
     std::string name;
-    double signal = 0, noise = 0;     // fp32: sums of squares of the reference, and of the difference
+    double signal = 0, noise = 0;  // fp32: sums of squares of the reference, and of the difference
     int64_t elements = 0, equal = 0;  // of all types
     bool is_float = true;
   };

@@ -28,7 +28,8 @@ Status RunStandardPasses(Graph& graph) {
 
 }  // namespace
 
-StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& shapes, bool known_inputs) {
+StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& shapes,
+                            bool known_inputs) {
   LoadOptions load;
   load.import.shapes = shapes;
   load.import.known_inputs = known_inputs;
@@ -46,8 +47,10 @@ StatusOr<Graph> LoadNetworkToRun(const std::filesystem::path& model, const Shape
   const std::vector<std::string> absent = BindAbsentWeights(graph);
   if (!absent.empty()) {
     notes->push_back(fmt::format(
-        "{} absent ('{}' first): made-up values stand for them, so that cycles hold and results mean nothing",
-        absent.size() == 1 ? "1 weight is" : Counted(std::ssize(absent), "weight") + " are", absent[0]));
+        "{} absent ('{}' first): made-up values stand for them, so that cycles hold and results "
+        "mean nothing",
+        absent.size() == 1 ? "1 weight is" : Counted(std::ssize(absent), "weight") + " are",
+        absent[0]));
   }
   KILN_RETURN_IF_ERROR(RunStandardPasses(graph));
   return graph;
@@ -77,7 +80,8 @@ std::vector<std::filesystem::path> FilesOf(const FlowOptions& options) {
   const auto add = [&files](const std::vector<std::filesystem::path>& more) {
     files.insert(files.end(), more.begin(), more.end());
   };
-  if (const auto path = FindResource("accelerators", options.accelerator.string()); path.ok()) files.push_back(*path);
+  if (const auto path = FindResource("accelerators", options.accelerator.string()); path.ok())
+    files.push_back(*path);
   add(FilesOf(options.images));
   add(FilesOf(options.calibration));
   if (!options.recipe.empty()) add(FilesOfRecipe(options.recipe));
@@ -95,16 +99,18 @@ StatusOr<Recipe> FindRecipe(const std::string& name) {
   }
   auto named = RecipeByName(name);
   if (named.ok()) return named;
-  return NotFoundAt(
-      name, "", fmt::format("no recipe ('kiln list recipes' prints them), and no type: {}", MessageOf(named.status())),
-      "");
+  return NotFoundAt(name, "",
+                    fmt::format("no recipe ('kiln list recipes' prints them), and no type: {}",
+                                MessageOf(named.status())),
+                    "");
 }
 
 int64_t CalibrationImages(const Recipe& recipe, const Images& images, int64_t wanted) {
   return std::min(wanted > 0 ? wanted : recipe.calibration_images, images.size());
 }
 
-StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration, int64_t images) {
+StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe,
+                                const Images& calibration, int64_t images) {
   const int64_t count = CalibrationImages(recipe, calibration, images);
   const std::vector<Tensor> inputs = calibration.MakeBatch(0, count);
   return QuantiseOnImages(network, recipe, inputs, count);
@@ -134,11 +140,14 @@ void DescribeImages(const Images& images, RunReport* report) {
   for (const DataFormatInfo& row : AllDataFormats()) {
     if (row.format == format) kind = row.name;
   }
-  report->data = {.source = images.source, .kind = kind, .preprocess = images.preprocess, .images = images.size()};
+  report->data = {.source = images.source,
+                  .kind = kind,
+                  .preprocess = images.preprocess,
+                  .images = images.size()};
 }
 
-void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source, const Program& program,
-                     RunReport* report, int node_nm) {
+void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source,
+                     const Program& program, RunReport* report, int node_nm) {
   RunReport::Machine machine{.name = accelerator.name(),
                              .family = std::string(accelerator.family()),
                              .source = source.string(),
@@ -146,7 +155,8 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
                              .peak_macs_per_cycle = accelerator.PeakMacsPerCycle(),
                              .cost = {}};
   if (auto cost = accelerator.EstimateCost(node_nm); cost.ok()) machine.cost = *std::move(cost);
-  if (auto energy = accelerator.EstimateEnergy(program, node_nm); energy.ok()) report->energy = *std::move(energy);
+  if (auto energy = accelerator.EstimateEnergy(program, node_nm); energy.ok())
+    report->energy = *std::move(energy);
   report->machine = std::move(machine);
   report->kernels = program.kernels();
   report->constant_bytes = program.constant_bytes();
@@ -173,14 +183,15 @@ std::string RecipeLabel(const std::string& recipe) {
 
 // The network as the accelerator takes it, annotated: by its own quantisers, and where it has none or --quantise asks,
 // by the recipe. Fills in what the report says about it.
-StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& options, const NamedRecipe& named,
-                                      const Images& calibration, RunReport* report) {
+StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& options,
+                                      const NamedRecipe& named, const Images& calibration,
+                                      RunReport* report) {
   const Recipe& recipe = named.recipe;
   KILN_ASSIGN_OR_RETURN(Graph laid_out, LayOut(network));
   const QuantisedCount own = CountQuantised(laid_out);
   const bool has_own = own.activations + own.weights > 0;
-  const std::string counted =
-      fmt::format("{} and {}", Counted(own.activations, "activation"), Counted(own.weights, "constant"));
+  const std::string counted = fmt::format("{} and {}", Counted(own.activations, "activation"),
+                                          Counted(own.weights, "constant"));
   if (has_own && !options.recipe_given) {
     const bool images = options.calibration.given();
     if (images || options.calibration_images > 0) {
@@ -188,11 +199,13 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
                      "the network brings its own quantisation, which needs no calibration",
                      "leave it out, or name a recipe for the rest with --quantise");
     }
-    report->quantisation = RunReport::Quantisation{.recipe = "", .calibration = "", .format = FormatsOf(laid_out)};
-    report->notes.push_back(fmt::format(
-        "the network brings its own quantisation, which is used as it is: {} in {}; --quantise adds a recipe for the "
-        "rest",
-        counted, report->quantisation->format));
+    report->quantisation =
+        RunReport::Quantisation{.recipe = "", .calibration = "", .format = FormatsOf(laid_out)};
+    report->notes.push_back(
+        fmt::format("the network brings its own quantisation, which is used as it is: {} in {}; "
+                    "--quantise adds a recipe for the "
+                    "rest",
+                    counted, report->quantisation->format));
     return laid_out;
   }
   const int64_t used = CalibrationImages(recipe, calibration, options.calibration_images);
@@ -204,8 +217,10 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
   if (has_own) {
     report->notes.push_back(
         recipe.replace_own
-            ? fmt::format("the recipe replaces the quantisation that the network brings: {}", counted)
-            : fmt::format("what the network quantises itself keeps its parameters ({}); the recipe says the rest, or "
+            ? fmt::format("the recipe replaces the quantisation that the network brings: {}",
+                          counted)
+            : fmt::format("what the network quantises itself keeps its parameters ({}); the recipe "
+                          "says the rest, or "
                           "all with own_parameters: replace",
                           counted));
   }
@@ -216,7 +231,8 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 
 StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
   // What costs no time to check comes before what does.
-  KILN_ASSIGN_OR_RETURN(const auto design_point, FindResource("accelerators", options.accelerator.string()));
+  KILN_ASSIGN_OR_RETURN(const auto design_point,
+                        FindResource("accelerators", options.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
   const NamedRecipe own = accelerator->OwnRecipe();
   NamedRecipe recipe = own;
@@ -225,7 +241,8 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
     KILN_ASSIGN_OR_RETURN(recipe.recipe, FindRecipe(options.recipe));
   }
   RunReport report;
-  KILN_ASSIGN_OR_RETURN(Graph network, LoadNetworkToRun(options.model, options.shapes, &report.notes));
+  KILN_ASSIGN_OR_RETURN(Graph network,
+                        LoadNetworkToRun(options.model, options.shapes, &report.notes));
   DescribeModel(network, &report);
   const ImageSettings& to_run = options.images.given() ? options.images : options.calibration;
   KILN_ASSIGN_OR_RETURN(Images images, OpenImages(to_run, network));
@@ -238,45 +255,54 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   const Images& calibrated_on = calibration.has_value() ? *calibration : images;
 
   if (progress) progress("calibrate", 0, 1);
-  KILN_ASSIGN_OR_RETURN(Graph quantised, PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
+  KILN_ASSIGN_OR_RETURN(Graph quantised,
+                        PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
   if (progress) progress("compile", 0, 1);
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program, accelerator->Compile(quantised, options.compile));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program,
+                        accelerator->Compile(quantised, options.compile));
   DescribeProgram(*accelerator, design_point, *program, &report, options.node_nm);
   const std::string& recipe_used = report.quantisation->recipe;
   if (IsPartial(report) && recipe_used != own.name) {
     report.notes.push_back(fmt::format(
-        "{} of the operations run on the host, so cycles and energy are partial; the recipe of the accelerator's own "
+        "{} of the operations run on the host, so cycles and energy are partial; the recipe of the "
+        "accelerator's own "
         "formats is {}: {}",
         Percent(HostShare(report), 2), own.name,
         recipe_used.empty() ? "--quantise names it for what the network does not quantise itself"
                             : "leave out --quantise to use it"));
   }
-  return CompiledNetwork{std::move(network),     std::move(quantised), std::move(images), design_point,
-                         std::move(accelerator), std::move(program),   std::move(report)};
+  return CompiledNetwork{std::move(network), std::move(quantised),   std::move(images),
+                         design_point,       std::move(accelerator), std::move(program),
+                         std::move(report)};
 }
 
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress) {
   if (options.evaluate.level == Level::kReference) {
     RunReport report;
-    KILN_ASSIGN_OR_RETURN(const Graph network, LoadNetworkToRun(options.model, options.shapes, &report.notes));
+    KILN_ASSIGN_OR_RETURN(const Graph network,
+                          LoadNetworkToRun(options.model, options.shapes, &report.notes));
     DescribeModel(network, &report);
     KILN_ASSIGN_OR_RETURN(const Images images, OpenImages(options.images, network));
     DescribeImages(images, &report);
     NotePreprocess(options.images, network, images, &report.notes);
-    if (options.evaluate.outputs != nullptr) KILN_RETURN_IF_ERROR(options.evaluate.outputs->Describe(network, nullptr));
-    KILN_RETURN_IF_ERROR(Evaluate(network, nullptr, nullptr, images, options.evaluate, progress, &report));
+    if (options.evaluate.outputs != nullptr)
+      KILN_RETURN_IF_ERROR(options.evaluate.outputs->Describe(network, nullptr));
+    KILN_RETURN_IF_ERROR(
+        Evaluate(network, nullptr, nullptr, images, options.evaluate, progress, &report));
     return report;
   }
   KILN_ASSIGN_OR_RETURN(CompiledNetwork compiled, CompileFlow(options, progress));
   if (!options.calibration.given() && compiled.images.set->has_labels() &&
       !compiled.report.quantisation->calibration.empty()) {
-    compiled.report.notes.push_back("calibrated on images that the accuracy is measured on; --calibrate names others");
+    compiled.report.notes.push_back(
+        "calibrated on images that the accuracy is measured on; --calibrate names others");
   }
   if (options.evaluate.outputs != nullptr) {
     KILN_RETURN_IF_ERROR(options.evaluate.outputs->Describe(compiled.network, &compiled.quantised));
   }
-  KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(), compiled.program.get(), compiled.images,
-                                options.evaluate, progress, &compiled.report));
+  KILN_RETURN_IF_ERROR(Evaluate(compiled.network, compiled.accelerator.get(),
+                                compiled.program.get(), compiled.images, options.evaluate, progress,
+                                &compiled.report));
   return std::move(compiled.report);
 }
 

@@ -30,7 +30,8 @@ using Shapes = std::map<std::string, Shape>;
 
 // Reads a model with batch dimension 1 and runs the standard passes over it. With `known_inputs` it is an error that an
 // input's shape is not known; the message lists the symbols without a size.
-StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& shapes = {}, bool known_inputs = false);
+StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& shapes = {},
+                            bool known_inputs = false);
 
 // The same for running and timing, with known inputs: weights that are inputs without a value get made-up ones
 // (passes/absent_weights.h), and a line about it goes to `notes`.
@@ -53,7 +54,8 @@ StatusOr<Recipe> FindRecipe(const std::string& name);
 int64_t CalibrationImages(const Recipe& recipe, const Images& images, int64_t wanted);
 
 // A copy of the network, quantised by the recipe on the first CalibrationImages images.
-StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe, const Images& calibration, int64_t images);
+StatusOr<Graph> QuantiseNetwork(const Graph& network, const Recipe& recipe,
+                                const Images& calibration, int64_t images);
 
 struct EvaluateOptions {
   Level level = Level::kFunctional;
@@ -70,8 +72,9 @@ struct EvaluateOptions {
 
 // Fills in what runs tell: accuracy, speed, cycles, trace, comparison of levels. `program` and `accelerator` are null
 // at the reference level.
-Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program, const Images& images,
-                const EvaluateOptions& options, const FlowProgress& progress, RunReport* report);
+Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program,
+                const Images& images, const EvaluateOptions& options, const FlowProgress& progress,
+                RunReport* report);
 
 // What reports call the network's run at the reference level: "fp32", or "reference" where it has quantised operators
 // of its own, which run there, too.
@@ -81,17 +84,17 @@ std::string ReferenceName(const Graph& network);
 void DescribeModel(const Graph& network, RunReport* report);
 void DescribeImages(const Images& images, RunReport* report);
 // Area and energy are those of `node_nm`; what the family has no model of stays absent.
-void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source, const Program& program,
-                     RunReport* report, int node_nm = kDefaultNode);
+void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path& source,
+                     const Program& program, RunReport* report, int node_nm = kDefaultNode);
 
 struct FlowOptions {
   std::filesystem::path model;
   Shapes shapes;
   std::filesystem::path accelerator;  // empty only at the reference level
   ImageSettings images;
-  std::string recipe;              // a name or a YAML file; empty: Accelerator::OwnRecipe
-  bool recipe_given = false;       // use the recipe also where the network brings its own quantisation
-  ImageSettings calibration;       // none given: the first of `images`
+  std::string recipe;         // a name or a YAML file; empty: Accelerator::OwnRecipe
+  bool recipe_given = false;  // use the recipe also where the network brings its own quantisation
+  ImageSettings calibration;  // none given: the first of `images`
   int64_t calibration_images = 0;  // 0: the recipe's number
   CompileOptions compile;
   EvaluateOptions evaluate;
@@ -112,7 +115,8 @@ struct CompiledNetwork {
 };
 
 // Model, passes, calibration, quantisation, program.
-StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress = {});
+StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options,
+                                      const FlowProgress& progress = {});
 
 // All of the above in order, down to the run.
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress = {});

@@ -22,7 +22,8 @@ constexpr char kNoise[] = "random noise";
 StatusOr<Preprocess> PreprocessOf(const Graph& network) {
   const auto found = network.metadata().find(std::string(kPreprocessMetadataKey));
   if (found == network.metadata().end()) return Preprocess{};
-  return ParsePreprocess(found->second, network.source(), fmt::format("metadata '{}'", kPreprocessMetadataKey));
+  return ParsePreprocess(found->second, network.source(),
+                         fmt::format("metadata '{}'", kPreprocessMetadataKey));
 }
 
 // `text` as --preprocess has it, text or file. What it does not name is `own`.
@@ -38,7 +39,8 @@ struct ChosenPreprocess {
 
 StatusOr<ChosenPreprocess> ChoosePreprocess(const std::string& text, const Graph& network) {
   ChosenPreprocess chosen;
-  if (text == "none" || text.starts_with("none,")) {  // whatever the metadata say, and were it nonsense
+  if (text == "none" ||
+      text.starts_with("none,")) {  // whatever the metadata say, and were it nonsense
     KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, {}));
     return chosen;
   }
@@ -60,7 +62,8 @@ bool TakesImages(const Graph& network) {
 
 std::string DescribeInputs(const Graph& network) {
   std::string out;
-  for (const Value* input : network.inputs()) out += (out.empty() ? "" : ", ") + DescribeInput(*input);
+  for (const Value* input : network.inputs())
+    out += (out.empty() ? "" : ", ") + DescribeInput(*input);
   return out;
 }
 
@@ -69,18 +72,21 @@ StatusOr<Images> OpenRandom(const Graph& network, int64_t count) {
   Images images;
   for (size_t i = 0; i < sets.size(); ++i) {
     auto set = std::make_shared<const DataSet>(std::move(sets[i]));
-    KILN_ASSIGN_OR_RETURN(InputReader reader, InputReader::OfValues(set, *network.inputs()[i], network.source()));
+    KILN_ASSIGN_OR_RETURN(InputReader reader,
+                          InputReader::OfValues(set, *network.inputs()[i], network.source()));
     if (i == 0) images.set = set;
     images.readers.push_back(std::move(reader));
   }
-  if (images.set == nullptr) return UnsupportedAt(network.source(), "", "the network has no inputs", "");
+  if (images.set == nullptr)
+    return UnsupportedAt(network.source(), "", "the network has no inputs", "");
   images.preprocess = "none";
   images.source = kNoise;
   return images;
 }
 
 // Arrays in the order of the network's inputs; one line for all that are missing.
-StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::path& path, const Graph& network) {
+StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::path& path,
+                                         const Graph& network) {
   std::vector<size_t> found;
   std::string missing;
   for (const Value* input : network.inputs()) {
@@ -93,9 +99,12 @@ StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::pa
   if (missing.empty()) return found;
   std::string there;
   constexpr size_t kNamed = 12;  // the rest is counted
-  for (size_t i = 0; i < std::min(kNamed, arrays.names().size()); ++i) there += (i ? ", " : "") + arrays.names()[i];
-  if (arrays.names().size() > kNamed) there += fmt::format(" and {} more", arrays.names().size() - kNamed);
-  return ErrorAt(path.string(), "", fmt::format("holds no array for {}, input of {}", missing, network.source()),
+  for (size_t i = 0; i < std::min(kNamed, arrays.names().size()); ++i)
+    there += (i ? ", " : "") + arrays.names()[i];
+  if (arrays.names().size() > kNamed)
+    there += fmt::format(" and {} more", arrays.names().size() - kNamed);
+  return ErrorAt(path.string(), "",
+                 fmt::format("holds no array for {}, input of {}", missing, network.source()),
                  fmt::format("name arrays as the inputs, first axis samples; there are {}", there));
 }
 
@@ -103,7 +112,8 @@ StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::pa
 std::optional<size_t> FindLabels(const NamedArrays& arrays, const std::vector<size_t>& inputs) {
   for (const char* name : {"labels", "y"}) {
     const std::optional<size_t> found = arrays.Find(name);
-    if (found.has_value() && std::find(inputs.begin(), inputs.end(), *found) == inputs.end()) return found;
+    if (found.has_value() && std::find(inputs.begin(), inputs.end(), *found) == inputs.end())
+      return found;
   }
   return std::nullopt;
 }
@@ -112,16 +122,18 @@ Status CheckNamedOptions(const ImageSettings& settings, bool is_folder) {
   const DataFormat wanted = is_folder ? DataFormat::kNpy : DataFormat::kNpz;
   if (settings.options.format != DataFormat::kAuto && settings.options.format != wanted) {
     return ErrorAt(settings.path.string(), "--data-format",
-                   is_folder ? "the folder is read as .npy files" : "the file is an .npz archive", "leave it out");
+                   is_folder ? "the folder is read as .npy files" : "the file is an .npz archive",
+                   "leave it out");
   }
   if (settings.options.shape.has_value()) {
-    return ErrorAt(settings.path.string(), "--data-shape", "arrays say their shapes themselves", "leave it out");
+    return ErrorAt(settings.path.string(), "--data-shape", "arrays say their shapes themselves",
+                   "leave it out");
   }
   return OkStatus();
 }
 
-StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arrays, const Graph& network,
-                           const Preprocess& preprocess) {
+StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arrays,
+                           const Graph& network, const Preprocess& preprocess) {
   KILN_RETURN_IF_ERROR(CheckNamedOptions(settings, arrays.is_folder()));
   KILN_ASSIGN_OR_RETURN(const std::vector<size_t> at, FindArrays(arrays, settings.path, network));
   Images images;
@@ -133,8 +145,8 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
     KILN_ASSIGN_OR_RETURN(DataSet loaded, arrays.Read(at[i]));
     if (i > 0 && loaded.size() != images.set->size()) {
       return ErrorAt(loaded.source(), "",
-                     fmt::format("holds {} where {} holds {}", Counted(loaded.size(), "sample"), images.set->source(),
-                                 images.set->size()),
+                     fmt::format("holds {} where {} holds {}", Counted(loaded.size(), "sample"),
+                                 images.set->source(), images.set->size()),
                      "as many samples of each input");
     }
     if (i == 0) {
@@ -151,7 +163,8 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
       }
     }
     auto set = std::make_shared<const DataSet>(std::move(loaded));
-    const bool is_pixels = input.element() == ElementType::kFloat32 && set->element() == ElementType::kUint8;
+    const bool is_pixels =
+        input.element() == ElementType::kFloat32 && set->element() == ElementType::kUint8;
     const bool is_image = TakesImages(network) || is_pixels;
     any_image |= is_image;
     images.pixels |= is_pixels;
@@ -163,7 +176,8 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
   }
   if (!any_image && !settings.preprocess.empty() && !preprocess.IsIdentity()) {
     return ErrorAt(settings.path.string(), "--preprocess",
-                   fmt::format("none of the arrays for {} holds pixels (u8 for an f32 input)", network.source()),
+                   fmt::format("none of the arrays for {} holds pixels (u8 for an f32 input)",
+                               network.source()),
                    "leave it out, or store images as uint8");
   }
   std::string unread;
@@ -173,29 +187,34 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
     unread += (unread.empty() ? "" : ", ") + name;
   }
   if (!unread.empty()) {
-    images.notes.push_back(fmt::format("arrays of {} that are no inputs of the network: {}", images.source, unread));
+    images.notes.push_back(
+        fmt::format("arrays of {} that are no inputs of the network: {}", images.source, unread));
   }
   images.preprocess = any_image ? preprocess.ToString() : "none";
   return images;
 }
 
-StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network, Preprocess preprocess) {
+StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network,
+                          Preprocess preprocess) {
   if (network.inputs().size() != 1) {
-    return ErrorAt(settings.path.string(), "",
-                   fmt::format("holds one array; {} takes {}", network.source(), DescribeInputs(network)),
-                   "name an .npz archive or a folder of .npy files, arrays named as the inputs");
+    return ErrorAt(
+        settings.path.string(), "",
+        fmt::format("holds one array; {} takes {}", network.source(), DescribeInputs(network)),
+        "name an .npz archive or a folder of .npy files, arrays named as the inputs");
   }
   const Value& input = *network.inputs()[0];
   DataOptions options = settings.options;
   if (input.has_shape() && input.shape().rank() >= 2) {
-    options.default_shape = Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
+    options.default_shape =
+        Shape(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
   }
   KILN_ASSIGN_OR_RETURN(DataSet loaded, LoadDataSet(settings.path, options));
   if (settings.options.shape.has_value() && loaded.format() != DataFormat::kRaw &&
       settings.options.shape->NumElements() != loaded.image_shape().NumElements()) {
-    return ErrorAt(settings.path.string(), "--data-shape",
-                   fmt::format("the file itself says that its images are {}", loaded.image_shape().ToString()),
-                   "it is for data without header (--data-format raw)");
+    return ErrorAt(
+        settings.path.string(), "--data-shape",
+        fmt::format("the file itself says that its images are {}", loaded.image_shape().ToString()),
+        "it is for data without header (--data-format raw)");
   }
   auto set = std::make_shared<const DataSet>(std::move(loaded));
   Images images;
@@ -204,13 +223,14 @@ StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network, P
   if (TakesImages(network)) {
     images.pixels = set->element() == ElementType::kUint8;
     images.preprocess = preprocess.ToString();
-    KILN_ASSIGN_OR_RETURN(InputReader reader,
-                          InputReader::OfImages(set, std::move(preprocess), input, network.source()));
+    KILN_ASSIGN_OR_RETURN(InputReader reader, InputReader::OfImages(set, std::move(preprocess),
+                                                                    input, network.source()));
     images.readers.push_back(std::move(reader));
     return images;
   }
   if (!settings.preprocess.empty() && !preprocess.IsIdentity()) {
-    return ErrorAt("", "--preprocess", fmt::format("{} takes {}, not images", network.source(), DescribeInput(input)),
+    return ErrorAt("", "--preprocess",
+                   fmt::format("{} takes {}, not images", network.source(), DescribeInput(input)),
                    "leave it out");
   }
   images.preprocess = "none";
@@ -225,7 +245,8 @@ std::vector<fs::path> FilesOf(const ImageSettings& settings) {
   std::vector<fs::path> files = {settings.path, settings.options.labels, settings.preprocess};
   std::error_code error;
   if (settings.path.empty() || !fs::is_directory(settings.path, error)) return files;
-  for (fs::directory_iterator at(settings.path, error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(settings.path, error), end; !error && at != end;
+       at.increment(error)) {
     if (at->path().extension() == ".npy") files.push_back(at->path());
   }
   return files;
@@ -239,21 +260,25 @@ std::vector<Tensor> Images::MakeBatch(int64_t first, int64_t count) const {
 }
 
 Status NoData(const Graph& network, bool labels) {
-  const std::string fault = fmt::format("no data is named; {} takes {}", network.source(), DescribeInputs(network));
+  const std::string fault =
+      fmt::format("no data is named; {} takes {}", network.source(), DescribeInputs(network));
   if (TakesImages(network)) {
-    return ErrorAt("", "--data", fault,
-                   labels ? "give --data FILE, with labels" : "give --data FILE, or --random N for noise");
+    return ErrorAt(
+        "", "--data", fault,
+        labels ? "give --data FILE, with labels" : "give --data FILE, or --random N for noise");
   }
   const bool one = network.inputs().size() == 1;
-  return ErrorAt("", "--data", fault,
-                 fmt::format("give --data FILE.npz or a folder of .npy files, {}, first axis samples{}",
-                             one ? "an array named as the input" : "arrays named as the inputs",
-                             labels ? ", with labels" : ", or --random N for made-up values"));
+  return ErrorAt(
+      "", "--data", fault,
+      fmt::format("give --data FILE.npz or a folder of .npy files, {}, first axis samples{}",
+                  one ? "an array named as the input" : "arrays named as the inputs",
+                  labels ? ", with labels" : ", or --random N for made-up values"));
 }
 
 StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network) {
   if (!settings.given()) return NoData(network);
-  if (network.inputs().empty()) return UnsupportedAt(network.source(), "", "the network has no inputs", "");
+  if (network.inputs().empty())
+    return UnsupportedAt(network.source(), "", "the network has no inputs", "");
   if (settings.path.empty()) return OpenRandom(network, settings.random);
   KILN_ASSIGN_OR_RETURN(ChosenPreprocess chosen, ChoosePreprocess(settings.preprocess, network));
   std::optional<NamedArrays> arrays;
@@ -261,7 +286,8 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
     KILN_ASSIGN_OR_RETURN(NamedArrays opened, NamedArrays::Open(settings.path));
     arrays.emplace(std::move(opened));
     // An archive of images: arrays by the names of data_formats.def.
-    const bool named = arrays->is_folder() || network.inputs().size() > 1 || !TakesImages(network) ||
+    const bool named = arrays->is_folder() || network.inputs().size() > 1 ||
+                       !TakesImages(network) ||
                        arrays->Find(network.inputs()[0]->name()).has_value();
     if (!named) arrays.reset();
   }
@@ -275,14 +301,16 @@ void NotePreprocess(const ImageSettings& settings, const Graph& network, const I
                     std::vector<std::string>* notes) {
   notes->insert(notes->end(), images.notes.begin(), images.notes.end());
   if (!images.own_preprocess.empty()) {
-    notes->push_back(fmt::format(
-        "what --preprocess does not name is the model's own, {}: images go in by {}; 'none,' before it leaves that out",
-        images.own_preprocess, images.preprocess));
+    notes->push_back(
+        fmt::format("what --preprocess does not name is the model's own, {}: images go in by {}; "
+                    "'none,' before it leaves that out",
+                    images.own_preprocess, images.preprocess));
   }
   if (settings.path.empty() || !settings.preprocess.empty() || !images.pixels) return;
   if (network.metadata().contains(std::string(kPreprocessMetadataKey))) return;
   notes->push_back(
-      "pixels go in as they are stored, 0 to 255: the model's metadata name no preprocessing; --preprocess names it, "
+      "pixels go in as they are stored, 0 to 255: the model's metadata name no preprocessing; "
+      "--preprocess names it, "
       "or none");
 }
 

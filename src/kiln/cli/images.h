@@ -23,7 +23,8 @@ struct ImageSettings {
   // Text or YAML file (data_preprocess.h). Keys that it does not name, all where it is empty, are those of the model's
   // metadata, and without any the identity's; "none" or "none,..." does without the metadata.
   std::string preprocess;
-  int64_t random = 0;  // this many made-up samples (frontend/random_samples.h), for timing without data
+  int64_t random =
+      0;  // this many made-up samples (frontend/random_samples.h), for timing without data
   bool given() const { return !path.empty() || random > 0; }
 };
 
@@ -36,9 +37,9 @@ struct Images {
   std::vector<InputReader> readers;    // one for each input, in the network's order
   std::string preprocess;
   std::string own_preprocess =
-      {};                   // the model's, where a part of it stands beside what ImageSettings::preprocess names
-  std::string source = {};  // the file or folder, or "random noise"
-  bool pixels = false;      // whether an fp32 input takes what is stored as uint8
+      {};  // the model's, where a part of it stands beside what ImageSettings::preprocess names
+  std::string source = {};              // the file or folder, or "random noise"
+  bool pixels = false;                  // whether an fp32 input takes what is stored as uint8
   std::vector<std::string> notes = {};  // what the user should know of the data
   int64_t size() const { return set->size(); }
   // Images [first, first + count): one tensor for each input, joined by BatchShape.

@@ -25,22 +25,28 @@ std::string OperatorTable(const NetworkSummary& summary) {
   Table table;
   table.Column("operator").Right("nodes").Right("multiply-accumulates").Right("share");
   for (const auto& [name, row] : summary.operators) {
-    const double share = summary.macs > 0 ? static_cast<double>(row.macs) / static_cast<double>(summary.macs) : 0;
-    table.Row(
-        {name, Thousands(row.nodes), row.macs > 0 ? Thousands(row.macs) : "-", row.macs > 0 ? Percent(share) : "-"});
+    const double share =
+        summary.macs > 0 ? static_cast<double>(row.macs) / static_cast<double>(summary.macs) : 0;
+    table.Row({name, Thousands(row.nodes), row.macs > 0 ? Thousands(row.macs) : "-",
+               row.macs > 0 ? Percent(share) : "-"});
   }
   return table.ToString();
 }
 
 std::string NodeTable(const Graph& graph) {
   Table table;
-  table.Column("node").Column("operator").Column("takes").Column("gives").Right("multiply-accumulates");
+  table.Column("node")
+      .Column("operator")
+      .Column("takes")
+      .Column("gives")
+      .Right("multiply-accumulates");
   for (const auto& node : graph.nodes()) {
     std::string takes;
-    for (const Value* operand : node->operands()) takes += (takes.empty() ? "" : ", ") + ShapeText(operand);
+    for (const Value* operand : node->operands())
+      takes += (takes.empty() ? "" : ", ") + ShapeText(operand);
     const int64_t macs = MacsOf(*node);
-    table.Row({Shorten(node->name(), 48), std::string(node->info().onnx_name), takes, ShapeText(node->result()),
-               macs > 0 ? Thousands(macs) : "-"});
+    table.Row({Shorten(node->name(), 48), std::string(node->info().onnx_name), takes,
+               ShapeText(node->result()), macs > 0 ? Thousands(macs) : "-"});
   }
   return table.ToString();
 }
@@ -59,7 +65,8 @@ std::string Json(const Graph& graph, const NetworkSummary& summary) {
     for (const Value* value : list) {
       out.push_back({{"name", value->name()},
                      {"type", NameOf(value->element())},
-                     {"shape", value->has_shape() ? ordered_json(value->shape().dims()) : ordered_json(nullptr)}});
+                     {"shape", value->has_shape() ? ordered_json(value->shape().dims())
+                                                  : ordered_json(nullptr)}});
     }
     return out;
   };
@@ -76,7 +83,8 @@ std::string Json(const Graph& graph, const NetworkSummary& summary) {
 std::string NameOrNone(const std::string& name) { return name.empty() ? "(no name)" : name; }
 
 // A file that is an ONNX model and yet cannot be imported, for `reason`.
-std::string OutlineText(const std::string& source, const OnnxOutline& outline, const std::string& reason) {
+std::string OutlineText(const std::string& source, const OnnxOutline& outline,
+                        const std::string& reason) {
   std::string text = fmt::format("{}: {}, {}\n", CleanUtf8(source), Counted(outline.nodes, "node"),
                                  Counted(outline.parameters, "parameter"));
   text += CleanUtf8(fmt::format("takes {}; gives {}", outline.inputs, outline.outputs)) + '\n';
@@ -86,7 +94,8 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline, c
   std::string missing;
   int64_t kinds = 0, nodes = 0;
   for (const OnnxOutline::Operator& row : outline.operators) {
-    table.Row({CleanUtf8(Shorten(NameOrNone(row.name), 60)), Thousands(row.nodes), row.supported ? "yes" : "NO",
+    table.Row({CleanUtf8(Shorten(NameOrNone(row.name), 60)), Thousands(row.nodes),
+               row.supported ? "yes" : "NO",
                row.supported ? "" : CleanUtf8(Shorten(row.first_node, 48))});
     if (row.supported) continue;
     missing += (missing.empty() ? "" : ", ") + NameOrNone(row.name);
@@ -94,7 +103,8 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline, c
     nodes += row.nodes;
   }
   text += table.ToString();
-  if (kinds == 0) return text + "\nsummary: every operator is supported; what keeps the file out stands above\n";
+  if (kinds == 0)
+    return text + "\nsummary: every operator is supported; what keeps the file out stands above\n";
   return text + '\n' +
          CleanUtf8(fmt::format("summary: {} of {} not supported, in {} of {}: {}", Thousands(kinds),
                                Counted(std::ssize(outline.operators), "operator"), Thousands(nodes),
@@ -102,20 +112,23 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline, c
          '\n';
 }
 
-std::string OutlineJson(const std::string& source, const OnnxOutline& outline, const std::string& reason) {
+std::string OutlineJson(const std::string& source, const OnnxOutline& outline,
+                        const std::string& reason) {
   using nlohmann::ordered_json;
   ordered_json json;
   json["model"] = source;
   json["import_error"] = reason;
   json["ir_version"] = outline.ir_version;
   json["opsets"] = ordered_json::object();
-  for (const auto& [domain, version] : outline.opsets) json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
+  for (const auto& [domain, version] : outline.opsets)
+    json["opsets"][domain.empty() ? "ai.onnx" : domain] = version;
   json["nodes"] = outline.nodes;
   json["parameters"] = outline.parameters;
   json["operators"] = ordered_json::object();
   json["unsupported"] = ordered_json::array();
   for (const OnnxOutline::Operator& row : outline.operators) {
-    json["operators"][row.name] = {{"nodes", row.nodes}, {"supported", row.supported}, {"first_node", row.first_node}};
+    json["operators"][row.name] = {
+        {"nodes", row.nodes}, {"supported", row.supported}, {"first_node", row.first_node}};
     if (!row.supported) json["unsupported"].push_back(row.name);
   }
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
@@ -131,7 +144,8 @@ class InspectCommand final : public Command {
         ->default_str("-")
         ->type_name("FILE");
     app.add_flag("--shapes", shapes_, "Every node with its shapes");
-    app.add_flag("--raw", raw_, "As the file has it; default: after clean-up, without arithmetic on shapes")
+    app.add_flag("--raw", raw_,
+                 "As the file has it; default: after clean-up, without arithmetic on shapes")
         ->excludes(app.add_flag("--optimised", optimised_, "After the standard passes"));
     app.footer("Example:\n  kiln inspect models/demo_fashion_mnist.onnx --shapes");
   }
@@ -152,8 +166,9 @@ class InspectCommand final : public Command {
       if (extension != ".onnx" && extension != ".ONNX") return loaded.status();
       const StatusOr<OnnxOutline> outline = OutlineOnnx(model_);
       if (!outline.ok()) return loaded.status();
-      const bool supported = std::all_of(outline->operators.begin(), outline->operators.end(),
-                                         [](const OnnxOutline::Operator& row) { return row.supported; });
+      const bool supported =
+          std::all_of(outline->operators.begin(), outline->operators.end(),
+                      [](const OnnxOutline::Operator& row) { return row.supported; });
       if (supported && loaded.status().code() != StatusCode::kUnimplemented) return loaded.status();
       const std::string reason = MessageOf(loaded.status());
       return WriteResults(context.out, json_, OutlineText(model_, *outline, reason),
@@ -166,21 +181,25 @@ class InspectCommand final : public Command {
     }
     const NetworkSummary summary = Summarise(graph);
     std::string text = TextOf(graph, summary);
-    const auto open = [](const Value* input) { return !input->has_shape() || !input->shape().IsKnown(); };
+    const auto open = [](const Value* input) {
+      return !input->has_shape() || !input->shape().IsKnown();
+    };
     if (std::any_of(graph.inputs().begin(), graph.inputs().end(), open)) {
       load.import.known_inputs = true;
       load.clean_up = false;
-      if (const auto known = LoadModel(model_, load); !known.ok()) text += "note: " + MessageOf(known.status()) + '\n';
+      if (const auto known = LoadModel(model_, load); !known.ok())
+        text += "note: " + MessageOf(known.status()) + '\n';
     }
     return WriteResults(context.out, json_, text, Json(graph, summary));
   }
 
  private:
   std::string TextOf(const Graph& graph, const NetworkSummary& summary) const {
-    std::string text = fmt::format("{}: {}, {} ({}), {}{}\n", CleanUtf8(graph.source()), Counted(summary.nodes, "node"),
-                                   Counted(summary.parameters, "parameter"), Bytes(summary.parameter_bytes),
-                                   Metric(static_cast<double>(summary.macs), "multiply-accumulates"),
-                                   summary.macs_known ? "" : " and more where shapes are unknown");
+    std::string text = fmt::format(
+        "{}: {}, {} ({}), {}{}\n", CleanUtf8(graph.source()), Counted(summary.nodes, "node"),
+        Counted(summary.parameters, "parameter"), Bytes(summary.parameter_bytes),
+        Metric(static_cast<double>(summary.macs), "multiply-accumulates"),
+        summary.macs_known ? "" : " and more where shapes are unknown");
     text += fmt::format("takes {}; gives {}\n", CleanUtf8(DescribeValues(graph.inputs())),
                         CleanUtf8(DescribeValues(graph.outputs())));
     for (const auto& [key, value] : graph.metadata()) text += CleanUtf8(key + ": " + value) + '\n';

@@ -38,7 +38,8 @@ std::string Accelerators() {
 std::string Recipes() {
   Table table;
   table.Column("recipe").Column("file");
-  for (const std::filesystem::path& path : ListResources("recipes")) table.Row({path.stem().string(), path.string()});
+  for (const std::filesystem::path& path : ListResources("recipes"))
+    table.Row({path.stem().string(), path.string()});
   return table.ToString();
 }
 
@@ -51,12 +52,14 @@ std::string Families() {
 std::string KindOf(const Format& format) {
   switch (format.kind) {
     case FormatKind::kInteger:
-      return fmt::format(
-          "{} {}", format.is_signed ? "signed" : "unsigned",
-          format.is_whole() ? "integer" : fmt::format("fixed point, {} binary places", format.fraction_bits));
+      return fmt::format("{} {}", format.is_signed ? "signed" : "unsigned",
+                         format.is_whole()
+                             ? "integer"
+                             : fmt::format("fixed point, {} binary places", format.fraction_bits));
     case FormatKind::kFloat:
-      return fmt::format("{}float, {} exponent and {} fraction bits", format.is_signed ? "" : "unsigned ",
-                         format.exponent_bits, format.fraction_bits);
+      return fmt::format("{}float, {} exponent and {} fraction bits",
+                         format.is_signed ? "" : "unsigned ", format.exponent_bits,
+                         format.fraction_bits);
     case FormatKind::kPosit:
       return fmt::format("posit, {} exponent bits", format.exponent_bits);
     case FormatKind::kCodebook:
@@ -88,16 +91,23 @@ std::string Formats() {
                fmt::format("{:.3g}", ToDouble(LeastPositive(format))), SpecialsOf(format)});
   }
   return table.ToString() +
-         "\nand int<N>, uint<N> up to 32 bits, fixed<N>_<F>, ufixed<N>_<F>, posit<N>_<es>, e<E>m<M>, a codebook's "
+         "\nand int<N>, uint<N> up to 32 bits, fixed<N>_<F>, ufixed<N>_<F>, posit<N>_<es>, "
+         "e<E>m<M>, a codebook's "
          ".yaml;\n"
-         "after a dot: nearest_even, nearest_away, toward_zero, down, stochastic; saturate, wrap, infinity; "
+         "after a dot: nearest_even, nearest_away, toward_zero, down, stochastic; saturate, wrap, "
+         "infinity; "
          "finite, nan_only, fnuz; flush\n";
 }
 
 // The vector unit's approximate functions and how far they are off at most.
 std::string Functions() {
   Table table;
-  table.Column("function").Column("vector format").Right("largest error").Right("at").Right("in ulps").Right("at");
+  table.Column("function")
+      .Column("vector format")
+      .Right("largest error")
+      .Right("at")
+      .Right("in ulps")
+      .Right("at");
   for (int i = 0; i < kNonlinearFunctions; ++i) {
     const auto function = static_cast<NonlinearFunction>(i);
     for (const char* format : {"fp32", "bf16", "fp16"}) {
@@ -132,14 +142,16 @@ std::string Operators() {
 std::string Passes() {
   Table table;
   table.Column("pass").Column("what it does");
-  for (const PassInfo& pass : AllPasses()) table.Row({std::string(pass.name), std::string(pass.summary)});
+  for (const PassInfo& pass : AllPasses())
+    table.Row({std::string(pass.name), std::string(pass.summary)});
   return table.ToString();
 }
 
 std::string DataFormats() {
   Table table;
   table.Column("data format").Column("what");
-  for (const DataFormatInfo& row : AllDataFormats()) table.Row({std::string(row.name), std::string(row.what)});
+  for (const DataFormatInfo& row : AllDataFormats())
+    table.Row({std::string(row.name), std::string(row.what)});
   return table.ToString();
 }
 
@@ -156,17 +168,25 @@ struct Row {
   const char* name;
   std::string (*print)();
 };
-constexpr Row kRows[] = {
-    {"accelerators", Accelerators}, {"families", Families},   {"recipes", Recipes}, {"formats", Formats},
-    {"functions", Functions},       {"operators", Operators}, {"passes", Passes},   {"data-formats", DataFormats},
-    {"commands", Commands}};
+constexpr Row kRows[] = {{"accelerators", Accelerators},
+                         {"families", Families},
+                         {"recipes", Recipes},
+                         {"formats", Formats},
+                         {"functions", Functions},
+                         {"operators", Operators},
+                         {"passes", Passes},
+                         {"data-formats", DataFormats},
+                         {"commands", Commands}};
 
 class ListCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     std::vector<std::string> names;
     for (const Row& row : kRows) names.emplace_back(row.name);
-    app.add_option("what", what_, "What to list")->required()->check(CLI::IsMember(names))->type_name(" ");
+    app.add_option("what", what_, "What to list")
+        ->required()
+        ->check(CLI::IsMember(names))
+        ->type_name(" ");
     app.footer("Example:\n  kiln list accelerators");
   }
 

@@ -29,7 +29,8 @@ std::string ToJson(const MixedPrecision& found, const MixedPrecisionOptions& opt
   Json curve = Json::array();
   for (const TradeOffPoint& point : found.curve) {
     Json picks = Json::array();
-    for (const int pick : point.picks) picks.push_back(options.candidates[static_cast<size_t>(pick)]);
+    for (const int pick : point.picks)
+      picks.push_back(options.candidates[static_cast<size_t>(pick)]);
     curve.push_back({{"cost", point.cost},
                      {"lower_bound", point.lower_bound},
                      {"damage", point.damage},
@@ -61,7 +62,8 @@ class MixedPrecisionCommand final : public Command {
         ->type_name("POINTS")
         ->check(RealInRange(0.0, 100.0))
         ->capture_default_str();
-    app.add_option("--cost", cost_, "What shall be least: bits (read by layers) or energy (of multiplications)")
+    app.add_option("--cost", cost_,
+                   "What shall be least: bits (read by layers) or energy (of multiplications)")
         ->type_name("COST")
         ->capture_default_str();
     app.add_option("--limit", limit_, "Measure on the first N images only; 0: all")
@@ -73,10 +75,13 @@ class MixedPrecisionCommand final : public Command {
     data_.Declare(app);
     calibration_.Declare(app);
     const auto output = app.add_option_group("Output");
-    output->add_option("--out", recipe_, "The recipe of the choice, for --quantise")->type_name("FILE.yaml");
-    output->add_option("--json", json_, "The trade-off curve as JSON; - is standard output")->type_name("FILE");
+    output->add_option("--out", recipe_, "The recipe of the choice, for --quantise")
+        ->type_name("FILE.yaml");
+    output->add_option("--json", json_, "The trade-off curve as JSON; - is standard output")
+        ->type_name("FILE");
     app.footer(
-        "Example:\n  kiln mixed-precision models/demo_fashion_mnist.onnx --formats int8,int6,int4 --out mixed.yaml \\\n"
+        "Example:\n  kiln mixed-precision models/demo_fashion_mnist.onnx --formats int8,int6,int4 "
+        "--out mixed.yaml \\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
   }
 
@@ -86,11 +91,13 @@ class MixedPrecisionCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(const ImageSettings settings, data_.Settings());
     KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
     if (settings.random > 0) {
-      return ErrorAt("", "--random", "accuracy needs data with labels", "give --data FILE, with labels");
+      return ErrorAt("", "--random", "accuracy needs data with labels",
+                     "give --data FILE, with labels");
     }
     if (settings.path.empty()) return NoDataFor(model_, shapes, /*labels=*/true);
     std::vector<std::filesystem::path> inputs = FilesOf(settings);
-    for (const std::filesystem::path& file : FilesOf(calibration_.Settings(settings))) inputs.push_back(file);
+    for (const std::filesystem::path& file : FilesOf(calibration_.Settings(settings)))
+      inputs.push_back(file);
     inputs.emplace_back(model_);
     KILN_RETURN_IF_ERROR(CheckIsFile("--out", recipe_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, recipe_}, inputs));
@@ -99,7 +106,8 @@ class MixedPrecisionCommand final : public Command {
     if (!images.set->has_labels()) {
       const std::string& why = images.set->no_labels();
       return why.empty()
-                 ? ErrorAt(images.source, "", "has no labels, so that no accuracy can be measured", "name --labels")
+                 ? ErrorAt(images.source, "", "has no labels, so that no accuracy can be measured",
+                           "name --labels")
                  : ErrorAt("", "", "no accuracy can be measured: " + why, "name --labels");
     }
     const int64_t count = limit_ > 0 ? std::min(limit_, images.size()) : images.size();
@@ -109,15 +117,18 @@ class MixedPrecisionCommand final : public Command {
       KILN_ASSIGN_OR_RETURN(others, OpenImages(own, network));
     }
     const Images& calibrated_on = others.has_value() ? *others : images;
-    const int64_t wanted = calibration_.images() > 0 ? calibration_.images() : Recipe().calibration_images;
-    const std::vector<Tensor> calibration = calibrated_on.MakeBatch(0, std::min(wanted, calibrated_on.size()));
+    const int64_t wanted =
+        calibration_.images() > 0 ? calibration_.images() : Recipe().calibration_images;
+    const std::vector<Tensor> calibration =
+        calibrated_on.MakeBatch(0, std::min(wanted, calibrated_on.size()));
     const std::vector<Tensor> evaluation = images.MakeBatch(0, count);
     KILN_ASSIGN_OR_RETURN(const Merit merit, MeritOf(network, *images.set, count));
     KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
     StatusOr<MixedPrecision> search;
     {
       ProgressBars bars(context.err, context.show_progress);
-      search = SearchMixedPrecision(laid_out, calibration, evaluation, merit, options_, bars.Callback());
+      search =
+          SearchMixedPrecision(laid_out, calibration, evaluation, merit, options_, bars.Callback());
     }
     KILN_ASSIGN_OR_RETURN(const MixedPrecision found, std::move(search));
     std::string text = TextOf(found, count);
@@ -126,9 +137,9 @@ class MixedPrecisionCommand final : public Command {
     for (const std::string& note : notes) text += "note: " + note + '\n';
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text, ToJson(found, options_)));
     if (!recipe_.empty()) {
-      const std::string comment =
-          fmt::format("Found by kiln mixed-precision for {}: {:.2f} % of {}, fp32 {:.2f} %.", network.source(),
-                      found.choice().merit, Counted(count, "image"), found.fp32_merit);
+      const std::string comment = fmt::format(
+          "Found by kiln mixed-precision for {}: {:.2f} % of {}, fp32 {:.2f} %.", network.source(),
+          found.choice().merit, Counted(count, "image"), found.fp32_merit);
       KILN_RETURN_IF_ERROR(WriteOutput(recipe_, PrintRecipe(found.recipe, comment)));
       if (json_ != "-") context.out << "\nrecipe  " << recipe_ << '\n';
     }
@@ -138,16 +149,19 @@ class MixedPrecisionCommand final : public Command {
  private:
   StatusOr<Merit> MeritOf(const Graph& network, const DataSet& set, int64_t images) const {
     auto layout = FindScores(network, set.label_shape());
-    if (!layout.ok()) return ErrorAt(network.source(), "", MessageOf(layout.status()), "name labels that fit");
+    if (!layout.ok())
+      return ErrorAt(network.source(), "", MessageOf(layout.status()), "name labels that fit");
     if (layout->output != 0) {
-      return UnsupportedAt(network.source(), "", "the labels belong to another output than the first",
+      return UnsupportedAt(network.source(), "",
+                           "the labels belong to another output than the first",
                            "the search measures the first");
     }
     if (layout->classes > 0) {
       KILN_RETURN_IF_ERROR(set.CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1));
     }
     if (top_k_ > std::max<int64_t>(layout->classes, 1)) {
-      return ErrorAt("", "--top-k", fmt::format("{} of {} classes", top_k_, layout->classes), "name a smaller number");
+      return ErrorAt("", "--top-k", fmt::format("{} of {} classes", top_k_, layout->classes),
+                     "name a smaller number");
     }
     const auto labels = std::span(set.labels()).first(static_cast<size_t>(images * layout->places));
     return TopScores(std::vector<int32_t>(labels.begin(), labels.end()), *layout, top_k_);
@@ -162,19 +176,23 @@ class MixedPrecisionCommand final : public Command {
       const double bits = BitsOf(recipe->activations.type) + BitsOf(recipe->weights.type);
       if (widest == 0) widest = bits;
       if (bits > widest) {
-        return ErrorAt("", "--formats", fmt::format("'{}' is wider than the first, '{}'", name, options_.candidates[0]),
-                       "the widest first");
+        return ErrorAt(
+            "", "--formats",
+            fmt::format("'{}' is wider than the first, '{}'", name, options_.candidates[0]),
+            "the widest first");
       }
     }
     return OkStatus();
   }
 
   std::string TextOf(const MixedPrecision& found, int64_t count) const {
-    std::string text = fmt::format("{}, simulated; cost: {} an image; merit: per cent of images classified rightly\n",
-                                   Counted(count, "image"),
-                                   cost_ == "bits" ? "bits that layers read" : "picojoules of multiplications");
+    std::string text = fmt::format(
+        "{}, simulated; cost: {} an image; merit: per cent of images classified rightly\n",
+        Counted(count, "image"),
+        cost_ == "bits" ? "bits that layers read" : "picojoules of multiplications");
     for (size_t i = 0; i < options_.candidates.size(); ++i) {
-      text += fmt::format("  {}: {}\n", static_cast<char>('a' + std::min<size_t>(i, 25)), options_.candidates[i]);
+      text += fmt::format("  {}: {}\n", static_cast<char>('a' + std::min<size_t>(i, 25)),
+                          options_.candidates[i]);
     }
     return text + '\n' + found.Report(cost_ == "bits" ? "bit" : "pJ", "%");
   }
@@ -191,6 +209,8 @@ class MixedPrecisionCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> MakeMixedPrecisionCommand() { return std::make_unique<MixedPrecisionCommand>(); }
+std::unique_ptr<Command> MakeMixedPrecisionCommand() {
+  return std::make_unique<MixedPrecisionCommand>();
+}
 
 }  // namespace kiln::cli

@@ -17,7 +17,8 @@ NetworkSummary Summarise(const Graph& graph) {
     if (macs == 0 && !node->info().Has(kMacs)) continue;
     row.macs += macs;
     summary.macs += macs;
-    if (!HasKnownShape(node->result()) || !HasKnownShape(node->operand(0))) summary.macs_known = false;
+    if (!HasKnownShape(node->result()) || !HasKnownShape(node->operand(0)))
+      summary.macs_known = false;
   }
   summary.parameters = ParametersOf(graph);
   summary.parameter_bytes = ParameterBytesOf(graph);

@@ -20,7 +20,7 @@ struct NetworkSummary {
       0;  // elements of floating-point constants, and of weights in the integer types of a quantised net
   int64_t parameter_bytes = 0;
   int64_t macs = 0;
-  bool macs_known = true;                       // false: some shape is unknown, and `macs` counts the others
+  bool macs_known = true;  // false: some shape is unknown, and `macs` counts the others
   std::map<std::string, OfOperator> operators;  // by ONNX name
 };
 NetworkSummary Summarise(const Graph& graph);

@@ -33,7 +33,9 @@ std::span<const std::byte> BytesOf(const Tensor& tensor) {
 }
 
 // One for the tensor is a scalar array; several are a list.
-Shape ParameterShape(size_t count) { return count == 1 ? Shape{} : Shape{static_cast<int64_t>(count)}; }
+Shape ParameterShape(size_t count) {
+  return count == 1 ? Shape{} : Shape{static_cast<int64_t>(count)};
+}
 
 }  // namespace
 
@@ -49,50 +51,58 @@ Status OutputsFile::Describe(const Graph& network, const Graph* quantised) {
     output.name = value.name();
     output.array = ArrayNameOf(value.name());
     if (!HasKnownShape(&value) && value.has_shape()) output.rank = value.shape().rank();
-    if (codes_ && quantised != nullptr) output.quantisation = quantised->outputs()[i]->quantisation();
+    if (codes_ && quantised != nullptr)
+      output.quantisation = quantised->outputs()[i]->quantisation();
     // A value that the network gives twice is written once.
-    const bool again =
-        std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.array == output.array; });
+    const bool again = std::any_of(outputs_.begin(), outputs_.end(),
+                                   [&](const Output& o) { return o.array == output.array; });
     if (again) output.array.clear();
     outputs_.push_back(std::move(output));
   }
   return OkStatus();
 }
 
-Status OutputsFile::Begin(Output& output, const Tensor& values, const Tensor* codes, int64_t total) {
+Status OutputsFile::Begin(Output& output, const Tensor& values, const Tensor* codes,
+                          int64_t total) {
   const Shape shape = WithImages(values.shape(), total);
   output.first = values.shape();
   KILN_ASSIGN_OR_RETURN(output.values, writer_.Add(output.array, values.type(), shape));
-  output.described = {output.name, output.array, std::string(NameOf(values.type())), shape.dims(), ""};
-  if (codes == nullptr || !output.quantisation.has_value() || codes->type() == ElementType::kFloat32) return OkStatus();
+  output.described = {output.name, output.array, std::string(NameOf(values.type())), shape.dims(),
+                      ""};
+  if (codes == nullptr || !output.quantisation.has_value() ||
+      codes->type() == ElementType::kFloat32)
+    return OkStatus();
   const Quantisation& q = *output.quantisation;
   output.described.quantisation = PrintQuantisation(q);
   output.first_codes = codes->shape();
-  KILN_ASSIGN_OR_RETURN(output.codes,
-                        writer_.Add(output.array + ".codes", codes->type(), WithImages(codes->shape(), total)));
+  KILN_ASSIGN_OR_RETURN(output.codes, writer_.Add(output.array + ".codes", codes->type(),
+                                                  WithImages(codes->shape(), total)));
   return AddScales(output);
 }
 
 Status OutputsFile::AddScales(const Output& output) {
   const Quantisation& q = *output.quantisation;
   if (!q.scales.empty()) {
-    KILN_RETURN_IF_ERROR(
-        writer_.AddTensor(output.array + ".scale", Tensor::Of<float>(ParameterShape(q.scales.size()), q.scales)));
+    KILN_RETURN_IF_ERROR(writer_.AddTensor(
+        output.array + ".scale", Tensor::Of<float>(ParameterShape(q.scales.size()), q.scales)));
   }
   if (q.zero_points.empty()) return OkStatus();
-  return writer_.AddTensor(output.array + ".zero_point",
-                           Tensor::Of<int32_t>(ParameterShape(q.zero_points.size()), q.zero_points));
+  return writer_.AddTensor(
+      output.array + ".zero_point",
+      Tensor::Of<int32_t>(ParameterShape(q.zero_points.size()), q.zero_points));
 }
 
 Status OutputsFile::AddImage(Output& output, const Tensor& values, const Tensor* codes) {
   // Without the axis of images, where joining has added one.
   const auto of_image = [&](const Tensor& tensor) {
     if (tensor.shape().rank() <= output.rank) return tensor;
-    return tensor.Reshaped(Shape(std::vector<int64_t>(tensor.shape().dims().begin() + 1, tensor.shape().dims().end())));
+    return tensor.Reshaped(Shape(
+        std::vector<int64_t>(tensor.shape().dims().begin() + 1, tensor.shape().dims().end())));
   };
   const std::string array = fmt::format("{}.{}", output.array, output.images);
   KILN_RETURN_IF_ERROR(writer_.AddTensor(array, of_image(values)));
-  const bool coded = codes != nullptr && output.quantisation.has_value() && codes->type() != ElementType::kFloat32;
+  const bool coded =
+      codes != nullptr && output.quantisation.has_value() && codes->type() != ElementType::kFloat32;
   if (coded) KILN_RETURN_IF_ERROR(writer_.AddTensor(array + ".codes", of_image(*codes)));
   if (output.images++ > 0) return OkStatus();
   output.described = {output.name, output.array + ".IMAGE", std::string(NameOf(values.type())),
@@ -102,7 +112,8 @@ Status OutputsFile::AddImage(Output& output, const Tensor& values, const Tensor*
   return AddScales(output);
 }
 
-Status OutputsFile::Add(std::span<const Tensor> outputs, std::span<const Tensor> codes, int64_t total) {
+Status OutputsFile::Add(std::span<const Tensor> outputs, std::span<const Tensor> codes,
+                        int64_t total) {
   KILN_CHECK(outputs.size() == outputs_.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& output = outputs_[i];
@@ -114,17 +125,21 @@ Status OutputsFile::Add(std::span<const Tensor> outputs, std::span<const Tensor>
       continue;
     }
     if (!output.values.has_value()) KILN_RETURN_IF_ERROR(Begin(output, values, own_codes, total));
-    const bool alike = IsAlike(output.first, values.shape()) &&
-                       (!output.codes.has_value() || IsAlike(output.first_codes, own_codes->shape()));
+    const bool alike =
+        IsAlike(output.first, values.shape()) &&
+        (!output.codes.has_value() || IsAlike(output.first_codes, own_codes->shape()));
     if (!alike) {
-      return ErrorAt(path_.string(), fmt::format("output '{}'", output.name),
-                     fmt::format("from image {} on is {}, another shape than {} of the images before", output.images,
-                                 WithImages(values.shape(), 1).ToString(), WithImages(output.first, 1).ToString()),
-                     "an array has one shape: run these images by themselves, or without --outputs");
+      return ErrorAt(
+          path_.string(), fmt::format("output '{}'", output.name),
+          fmt::format("from image {} on is {}, another shape than {} of the images before",
+                      output.images, WithImages(values.shape(), 1).ToString(),
+                      WithImages(output.first, 1).ToString()),
+          "an array has one shape: run these images by themselves, or without --outputs");
     }
     output.images += values.shape()[0];
     KILN_RETURN_IF_ERROR(writer_.Append(*output.values, BytesOf(values)));
-    if (output.codes.has_value()) KILN_RETURN_IF_ERROR(writer_.Append(*output.codes, BytesOf(*own_codes)));
+    if (output.codes.has_value())
+      KILN_RETURN_IF_ERROR(writer_.Append(*output.codes, BytesOf(*own_codes)));
   }
   return OkStatus();
 }

@@ -30,7 +30,8 @@ namespace kiln {
 
 class OutputsFile {
  public:
-  OutputsFile(std::filesystem::path path, bool codes) : path_(path), codes_(codes), writer_(std::move(path)) {}
+  OutputsFile(std::filesystem::path path, bool codes)
+      : path_(path), codes_(codes), writer_(std::move(path)) {}
 
   // Names the outputs. `quantised`: the network as the accelerator takes it, whose outputs are the network's in order;
   // null at the reference level. Error: an output of strings.

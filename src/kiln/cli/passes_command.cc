@@ -15,7 +15,8 @@ class PassesCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     app.add_option("model", model_, "The network: ONNX or IR text")->required()->type_name("MODEL");
-    app.add_option("--passes", passes_, "Passes to run, in order (kiln list passes); default: the standard ones")
+    app.add_option("--passes", passes_,
+                   "Passes to run, in order (kiln list passes); default: the standard ones")
         ->type_name("NAME")
         ->delimiter(',');
     app.add_flag("--layout", layout_, "The layout passes of accelerators after them");
@@ -23,7 +24,8 @@ class PassesCommand final : public Command {
     app.add_option("--stop-after", stop_after_, "Stop after so many passes, to bisect a fault")
         ->type_name("N")
         ->check(InRange(0, 100000));
-    app.footer("Example:\n  kiln passes models/demo_fashion_mnist.onnx --skip-pass fold-batch-norm");
+    app.footer(
+        "Example:\n  kiln passes models/demo_fashion_mnist.onnx --skip-pass fold-batch-norm");
   }
 
   Status Run(Context& context) override {
@@ -38,14 +40,20 @@ class PassesCommand final : public Command {
     passes.max_steps = stop_after_;
     KILN_RETURN_IF_ERROR(RunPasses(graph, names, passes));
     Table table;
-    table.Right("#").Column("pass").Column("result").Right("nodes before").Right("after").Right("ms");
+    table.Right("#")
+        .Column("pass")
+        .Column("result")
+        .Right("nodes before")
+        .Right("after")
+        .Right("ms");
     for (size_t i = 0; i < passes.log.size(); ++i) {
       const PassRun& run = passes.log[i];
       table.Row({fmt::format("{}", i), run.pass,
                  run.skipped                    ? "skipped"
                  : run.changed == Changed::kYes ? "changed"
                                                 : "nothing to do",
-                 Thousands(run.nodes_before), Thousands(run.nodes_after), fmt::format("{:.1f}", run.milliseconds)});
+                 Thousands(run.nodes_before), Thousands(run.nodes_after),
+                 fmt::format("{:.1f}", run.milliseconds)});
     }
     context.out << table.ToString();
     return OkStatus();

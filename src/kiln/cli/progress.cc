@@ -36,10 +36,12 @@ void Progress::Update(int64_t done, const std::string& what) {
 }
 
 std::function<void(const std::string&, int64_t, int64_t)> ProgressBars::Callback() {
-  return [this](const std::string& step, int64_t done, int64_t total) { Show(step, done, total, ""); };
+  return
+      [this](const std::string& step, int64_t done, int64_t total) { Show(step, done, total, ""); };
 }
 
-void ProgressBars::Show(const std::string& step, int64_t done, int64_t total, const std::string& what) {
+void ProgressBars::Show(const std::string& step, int64_t done, int64_t total,
+                        const std::string& what) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (step != step_) {
     bar_.reset();

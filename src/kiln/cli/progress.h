@@ -40,7 +40,8 @@ class Progress {
 // its own when it begins.
 class ProgressBars {
  public:
-  ProgressBars(std::ostream& err, bool show, bool lines = false) : err_(err), show_(show), lines_(lines && !show) {}
+  ProgressBars(std::ostream& err, bool show, bool lines = false)
+      : err_(err), show_(show), lines_(lines && !show) {}
   // Of step name, done, total; valid as long as the bars are.
   std::function<void(const std::string&, int64_t, int64_t)> Callback();
   // What is begun: `what`, as in Progress. From any thread.

@@ -24,7 +24,8 @@ struct Unheeded {
   const char* remedy;
 };
 
-constexpr char kInFp32[] = "the reference level computes in fp32, without accelerator and quantisation";
+constexpr char kInFp32[] =
+    "the reference level computes in fp32, without accelerator and quantisation";
 constexpr char kWithoutCycles[] = "the reference level has no cycles";
 constexpr char kOtherLevel[] = "leave it out, or choose another --level";
 constexpr char kAllInCycles[] = "at this level all images run in cycles";
@@ -53,12 +54,16 @@ class RunCommand final : public Command {
     FlowArguments::Wording wording;
     wording.accelerator_required = false;  // at the reference level
     flow_.Declare(app, wording);
-    app.add_option("--level", level_, "reference (fp32), functional (bits), cycle (bits and time) or rtl")
+    app.add_option("--level", level_,
+                   "reference (fp32), functional (bits), cycle (bits and time) or rtl")
         ->capture_default_str()
         ->type_name("LEVEL");
-    app.add_option("--limit", limit_, "Run the first N images only; 0: all")->type_name("N")->check(IsCount());
+    app.add_option("--limit", limit_, "Run the first N images only; 0: all")
+        ->type_name("N")
+        ->check(IsCount());
     app.add_option("--cycle-limit", cycle_limit_,
-                   "After a functional run, run the first N images at the cycle level and compare the bits; default: "
+                   "After a functional run, run the first N images at the cycle level and compare "
+                   "the bits; default: "
                    "as many as the "
                    "machine works on at once, 1 as a rule")
         ->type_name("N")
@@ -72,21 +77,27 @@ class RunCommand final : public Command {
     DeclareTopK(app, &top_k_);
     const auto output = app.add_option_group("Output");
     output
-        ->add_option("--outputs", outputs_,
-                     "What the network computed at --level, as .npz: each output by name, first axis images")
+        ->add_option(
+            "--outputs", outputs_,
+            "What the network computed at --level, as .npz: each output by name, first axis images")
         ->type_name("FILE.npz");
-    output->add_flag("--codes", codes_, "In --outputs also the codes of quantised outputs, with scale and zero point");
-    output->add_option("--json", json_, "Everything that the run told, as JSON; - is standard output")
+    output->add_flag("--codes", codes_,
+                     "In --outputs also the codes of quantised outputs, with scale and zero point");
+    output
+        ->add_option("--json", json_, "Everything that the run told, as JSON; - is standard output")
         ->type_name("FILE");
     output->add_option("--report", html_, "The same as one HTML page")->type_name("FILE.html");
-    output->add_option("--trace", trace_, "What each unit did when, for chrome://tracing and Perfetto")
+    output
+        ->add_option("--trace", trace_,
+                     "What each unit did when, for chrome://tracing and Perfetto")
         ->type_name("FILE");
     output->add_option("--top", top_, "Kernels in the printed table")
         ->type_name("N")
         ->check(InRange(0, 100000))
         ->capture_default_str();
     app.footer(
-        "Example:\n  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --report run.html \\\n"
+        "Example:\n  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --report "
+        "run.html \\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
   }
 
@@ -96,7 +107,8 @@ class RunCommand final : public Command {
     KILN_RETURN_IF_ERROR(CheckHeeded(*level));
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     if (options.accelerator.empty() && *level != Level::kReference) {
-      return ErrorAt("", "--on", "no accelerator is named", "name one (kiln list accelerators), or --level reference");
+      return ErrorAt("", "--on", "no accelerator is named",
+                     "name one (kiln list accelerators), or --level reference");
     }
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
     options.evaluate.level = *level;
@@ -120,7 +132,8 @@ class RunCommand final : public Command {
       KILN_ASSIGN_OR_RETURN(report, RunFlow(options, bars.Callback()));
     }
     if (!trace_.empty() && !report->trace.has_value()) {
-      return ErrorAt("", "--trace", "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
+      return ErrorAt("", "--trace", "this run has no cycles",
+                     "run with --cycle-limit 1 or --level cycle");
     }
     if (outputs.has_value()) {
       KILN_RETURN_IF_ERROR(MakeFolderOf(outputs_));
@@ -136,7 +149,8 @@ class RunCommand final : public Command {
       KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(*report->trace, report->kernels)));
     }
     if (report->different_images > 0) {
-      return absl::InternalError("the cycle level and the functional level differ; this is a fault of Kiln");
+      return absl::InternalError(
+          "the cycle level and the functional level differ; this is a fault of Kiln");
     }
     return OkStatus();
   }
@@ -145,15 +159,18 @@ class RunCommand final : public Command {
   // Options that this run would pass over.
   Status CheckHeeded(Level level) const {
     for (const Unheeded& row : kUnheeded) {
-      if (row.level == level && IsGiven(*app_, row.option)) return ErrorAt("", row.option, row.fault, row.remedy);
+      if (row.level == level && IsGiven(*app_, row.option))
+        return ErrorAt("", row.option, row.fault, row.remedy);
     }
     for (const char* option : {"--trace", "--top"}) {
       if (level == Level::kFunctional && cycle_limit_ == 0 && IsGiven(*app_, option)) {
-        return ErrorAt("", option, "this run has no cycles", "run with --cycle-limit 1 or --level cycle");
+        return ErrorAt("", option, "this run has no cycles",
+                       "run with --cycle-limit 1 or --level cycle");
       }
     }
     if (codes_ && outputs_.empty()) {
-      return ErrorAt("", "--codes", "there is no file to write them to", "name it with --outputs FILE.npz");
+      return ErrorAt("", "--codes", "there is no file to write them to",
+                     "name it with --outputs FILE.npz");
     }
     if (json_ == "-" && IsGiven(*app_, "--top")) {
       return ErrorAt("", "--top", "with --json - no table is printed", "leave one of them out");

@@ -17,41 +17,54 @@ namespace {
 class SynthCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    auto* folder = app.add_option("folder", folder_, "A design: what `kiln compile --emit` wrote")->type_name("FOLDER");
-    app.add_option("--top", top_, "Of the design: another module than its top")->type_name("MODULE");
-    app.add_option("--module", module_, "A module of Kiln's SystemVerilog library in place of a design")
+    auto* folder = app.add_option("folder", folder_, "A design: what `kiln compile --emit` wrote")
+                       ->type_name("FOLDER");
+    app.add_option("--top", top_, "Of the design: another module than its top")
+        ->type_name("MODULE");
+    app.add_option("--module", module_,
+                   "A module of Kiln's SystemVerilog library in place of a design")
         ->type_name("MODULE")
         ->excludes(folder);
     app.add_option("--parameters", parameters_,
-                   "Of the top: A=1,B=8'hff; formats by name: INPUT_FORMAT=e4m3,PSUM_FORMAT=quire(e4m3*e4m3)")
+                   "Of the top: A=1,B=8'hff; formats by name: "
+                   "INPUT_FORMAT=e4m3,PSUM_FORMAT=quire(e4m3*e4m3)")
         ->type_name("LIST");
-    app.add_option("--fpga", options_.fpga, "For an FPGA of Xilinx in place of standard cells: xc7 or xcup")
+    app.add_option("--fpga", options_.fpga,
+                   "For an FPGA of Xilinx in place of standard cells: xc7 or xcup")
         ->check(CLI::IsMember({"xc7", "xcup"}).description(""))
         ->type_name("FAMILY");
     app.add_option("--depth", options_.depth, "Levels of units in the table")
         ->check(InRange(0, 16))
         ->capture_default_str();
     cells_ = app.add_option_group("Standard cells");
-    cells_->add_option("--liberty", liberty_, "Their library; without: OSU 0.18 um, Debian's qflow-tech-osu018")
+    cells_
+        ->add_option("--liberty", liberty_,
+                     "Their library; without: OSU 0.18 um, Debian's qflow-tech-osu018")
         ->type_name("FILE");
-    cells_->add_option("--clock-mhz", options_.clock_mhz, "Clock to map for, and to measure slack at")
+    cells_
+        ->add_option("--clock-mhz", options_.clock_mhz, "Clock to map for, and to measure slack at")
         ->check(RealInRange(0.001, 100000.0).description(""))
         ->type_name("MHZ")
         ->capture_default_str();
-    cells_->add_option("--memories", memories_, "count: their bits; registers: as flip-flops, only for small ones")
+    cells_
+        ->add_option("--memories", memories_,
+                     "count: their bits; registers: as flip-flops, only for small ones")
         ->check(CLI::IsMember({"count", "registers"}).description(""))
         ->type_name("HOW")
         ->capture_default_str();
     cells_->add_flag("--no-timing", no_timing_, "Areas alone, without OpenSTA");
     app.add_option("--keep", keep_,
-                   "Keep scripts, logs and the netlist in this folder; another run there maps only what is new")
+                   "Keep scripts, logs and the netlist in this folder; another run there maps only "
+                   "what is new")
         ->type_name("FOLDER");
     app.add_option("--jobs", options_.jobs, "Modules to map at once; results are the same")
         ->check(InRange(1, 256))
         ->capture_default_str();
-    app.add_option("--json", json_, "What was found, as JSON; - is standard output")->type_name("FILE");
+    app.add_option("--json", json_, "What was found, as JSON; - is standard output")
+        ->type_name("FILE");
     app.footer(
-        "Needs yosys and opensta. Areas and slack are those of cells alone, without wires and layout.\n"
+        "Needs yosys and opensta. Areas and slack are those of cells alone, without wires and "
+        "layout.\n"
         "Example:\n  kiln synth --module kiln_systolic_array --parameters "
         "ARRAY_ROWS=4,ARRAY_COLUMNS=4,INPUT_FORMAT=e4m3,WEIGHT_FORMAT=e4m3,PSUM_FORMAT=bf16\n"
         "  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --emit design\n"
@@ -69,7 +82,8 @@ class SynthCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(options_.parameters, hardware::ParseParameters(parameters_));
     if (!liberty_.empty()) options_.liberty = liberty_;
     options_.timing = !no_timing_;
-    options_.memories = memories_ == "count" ? hardware::Memories::kCount : hardware::Memories::kRegisters;
+    options_.memories =
+        memories_ == "count" ? hardware::Memories::kCount : hardware::Memories::kRegisters;
 
     std::optional<TemporaryFolder> temporary;
     std::filesystem::path work = keep_;
@@ -80,17 +94,22 @@ class SynthCommand final : public Command {
     }
     std::error_code error;
     std::filesystem::create_directories(work, error);
-    if (error) return ErrorAt(keep_, "", "cannot be made: " + error.message(), "name a folder to write to");
+    if (error)
+      return ErrorAt(keep_, "", "cannot be made: " + error.message(), "name a folder to write to");
     ProgressBars bars(context.err, context.show_progress);
-    options_.progress = [&bars](const hardware::SynthesisProgress& p) { bars.Show(p.step, p.done, p.total, p.module); };
-    KILN_ASSIGN_OR_RETURN(const hardware::SynthesisResult result, Synthesise(sources, options_, work));
+    options_.progress = [&bars](const hardware::SynthesisProgress& p) {
+      bars.Show(p.step, p.done, p.total, p.module);
+    };
+    KILN_ASSIGN_OR_RETURN(const hardware::SynthesisResult result,
+                          Synthesise(sources, options_, work));
     return WriteResults(context.out, json_, ToText(result, options_), ToJson(result, options_));
   }
 
  private:
   StatusOr<hardware::DesignSources> Sources() const {
     if (!folder_.empty()) return hardware::SourcesOfFolder(folder_, top_);
-    if (module_.empty()) return ErrorAt("", "synth", "there is nothing to synthesise", "give a folder or --module");
+    if (module_.empty())
+      return ErrorAt("", "synth", "there is nothing to synthesise", "give a folder or --module");
     if (!top_.empty()) return ErrorAt("", "--top", "is of a folder", "give the top as --module");
     return hardware::SourcesOfModule(module_);
   }

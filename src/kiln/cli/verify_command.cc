@@ -25,32 +25,45 @@ class VerifyCommand final : public Command {
         ->type_name("N")
         ->check(InRange(1, 1 << 20))
         ->capture_default_str();
-    app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")->type_name("FOLDER");
-    const auto memory = app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
-    memory->add_option("--stalls", rtl_.stall_probability, "Each AXI channel stalls at random with this probability")
+    app.add_option("--emit", rtl_.folder, "Keep the design and its simulation in this folder")
+        ->type_name("FOLDER");
+    const auto memory =
+        app.add_option_group("Memory", "Other than ideal: bits are compared, cycles are not");
+    memory
+        ->add_option("--stalls", rtl_.stall_probability,
+                     "Each AXI channel stalls at random with this probability")
         ->type_name("P")
         ->check(RealInRange(0.0, 0.95));
-    auto* dram =
-        memory->add_option("--dram", rtl_.dram_bytes_per_cycle, "A DRAM of this bandwidth behind all ports together")
-            ->type_name("BYTES")
-            ->check(RealInRange(0.01, 4096.0));
-    memory->add_option("--row-miss", rtl_.dram_row_miss, "Cycles more that a burst to another row of the DRAM takes")
+    auto* dram = memory
+                     ->add_option("--dram", rtl_.dram_bytes_per_cycle,
+                                  "A DRAM of this bandwidth behind all ports together")
+                     ->type_name("BYTES")
+                     ->check(RealInRange(0.01, 4096.0));
+    memory
+        ->add_option("--row-miss", rtl_.dram_row_miss,
+                     "Cycles more that a burst to another row of the DRAM takes")
         ->needs(dram)
         ->type_name("CYCLES");
-    memory->add_option("--memory-latency", rtl_.memory_latency, "Cycles from an address to its first beat")
+    memory
+        ->add_option("--memory-latency", rtl_.memory_latency,
+                     "Cycles from an address to its first beat")
         ->type_name("CYCLES")
         ->check(InRange(1, 1 << 16));
     seed_ = app.add_option("--seed", rtl_.seed,
-                           "Of what the hardware's registers hold at power-up, and of the stalls; without, another one "
+                           "Of what the hardware's registers hold at power-up, and of the stalls; "
+                           "without, another one "
                            "in every run, which is reported: with that number the run is repeated")
                 ->type_name("N");
-    app.add_option("--wave", wave_,
-                   "Where bits or cycles differ: the signals around the first difference, to this file")
+    app.add_option(
+           "--wave", wave_,
+           "Where bits or cycles differ: the signals around the first difference, to this file")
         ->type_name("FILE.fst");
-    app.add_option("--json", json_, "What was found, as JSON; - is standard output")->type_name("FILE");
+    app.add_option("--json", json_, "What was found, as JSON; - is standard output")
+        ->type_name("FILE");
     app.footer(
         "Needs verilator, make and clang++-19. Without --data, images are noise.\n"
-        "Example:\n  kiln verify models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --limit 2 \\\n"
+        "Example:\n  kiln verify models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --limit 2 "
+        "\\\n"
         "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
   }
 
@@ -83,21 +96,25 @@ class VerifyCommand final : public Command {
   // Error: the host runs everything, and the levels would differ in nothing.
   static Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::string& model) {
     const std::vector<KernelInfo>& kernels = compiled.program->kernels();
-    const bool any = std::any_of(kernels.begin(), kernels.end(), [](const KernelInfo& k) { return !k.on_host(); });
+    const bool any = std::any_of(kernels.begin(), kernels.end(),
+                                 [](const KernelInfo& k) { return !k.on_host(); });
     if (any) return OkStatus();
-    const auto largest = std::max_element(kernels.begin(), kernels.end(), [](const KernelInfo& a, const KernelInfo& b) {
-      return a.operations < b.operations;
-    });
+    const auto largest = std::max_element(
+        kernels.begin(), kernels.end(),
+        [](const KernelInfo& a, const KernelInfo& b) { return a.operations < b.operations; });
     std::string fault = "has no kernel for the accelerator, so there is nothing to verify";
     if (largest != kernels.end()) {
-      fault += fmt::format("; the host runs {}, the largest, '{}', because {}", Counted(std::ssize(kernels), "kernel"),
-                           largest->name, largest->host_reason);
+      fault +=
+          fmt::format("; the host runs {}, the largest, '{}', because {}",
+                      Counted(std::ssize(kernels), "kernel"), largest->name, largest->host_reason);
     }
     return ErrorAt(model, fmt::format("on '{}'", compiled.accelerator->name()), fault,
-                   "a design point, or a recipe (--quantise), with which the accelerator runs some of the network");
+                   "a design point, or a recipe (--quantise), with which the accelerator runs some "
+                   "of the network");
   }
 
-  Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress, VerifyReport* report) const {
+  Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress,
+                VerifyReport* report) const {
     const int64_t images = std::min(limit_, compiled.images.size());
     Batch batch;
     batch.inputs = compiled.images.MakeBatch(0, images);
@@ -126,11 +143,13 @@ class VerifyCommand final : public Command {
     report->timed = report->untimed_reason.empty();
     KILN_ASSIGN_OR_RETURN(const RunResult functional,
                           run(Level::kFunctional, "functional", &report->functional_seconds));
-    KILN_ASSIGN_OR_RETURN(const RunResult cycle, run(Level::kCycle, "cycle", &report->cycle_seconds));
+    KILN_ASSIGN_OR_RETURN(const RunResult cycle,
+                          run(Level::kCycle, "cycle", &report->cycle_seconds));
     // Hardware that is wrong may never end. Behind another memory than the cycle level's nothing is known of its time.
     const auto& cycles = cycle.cycles_per_image;
     if (report->timed && !cycles.empty()) {
-      rtl_options.most_cycles = 2 * static_cast<uint64_t>(*std::max_element(cycles.begin(), cycles.end())) + 100'000;
+      rtl_options.most_cycles =
+          2 * static_cast<uint64_t>(*std::max_element(cycles.begin(), cycles.end())) + 100'000;
     }
     const auto rtl = run(Level::kRtl, "rtl", &report->rtl_seconds);
     if (rtl.status().code() == StatusCode::kInternal) {
@@ -143,17 +162,20 @@ class VerifyCommand final : public Command {
   }
 
   // Runs the first image that differs once more, with its signals.
-  Status Record(const CompiledNetwork& compiled, const FlowProgress& progress, VerifyReport* report) const {
-    VerifiedWaveform wave{.file = wave_, .kernel = "", .image = report->first_different_image, .window = {}};
+  Status Record(const CompiledNetwork& compiled, const FlowProgress& progress,
+                VerifyReport* report) const {
+    VerifiedWaveform wave{
+        .file = wave_, .kernel = "", .image = report->first_different_image, .window = {}};
     if (wave.image >= 0) {
       progress("waveform: building a simulation that records", 0, 1);
       Batch image;
       image.inputs = compiled.images.MakeBatch(wave.image, 1);
       RtlOptions options = rtl_;
       options.seed += static_cast<uint64_t>(wave.image);
-      KILN_ASSIGN_OR_RETURN(wave.window,
-                            compiled.accelerator->RecordDifference(*compiled.program, image, options, wave_));
-      if (wave.window.recorded) wave.kernel = compiled.program->kernels()[static_cast<size_t>(wave.window.kernel)].name;
+      KILN_ASSIGN_OR_RETURN(wave.window, compiled.accelerator->RecordDifference(
+                                             *compiled.program, image, options, wave_));
+      if (wave.window.recorded)
+        wave.kernel = compiled.program->kernels()[static_cast<size_t>(wave.window.kernel)].name;
     }
     report->waveform = std::move(wave);
     return OkStatus();

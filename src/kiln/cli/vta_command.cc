@@ -31,7 +31,8 @@ std::string Dump(const nlohmann::ordered_json& json) {
 // The instructions of a file of 16 bytes each.
 StatusOr<std::vector<uint8_t>> InstructionsOf(const std::string& file, std::string_view content) {
   if (content.size() % vta::kInstructionBytes != 0) {
-    return ErrorAt(file, "", fmt::format("has {} bytes", content.size()), "16 bytes an instruction");
+    return ErrorAt(file, "", fmt::format("has {} bytes", content.size()),
+                   "16 bytes an instruction");
   }
   return std::vector<uint8_t>(content.begin(), content.end());
 }
@@ -40,20 +41,25 @@ class LintCommand {
  public:
   void Declare(CLI::App& app) {
     app_ = &app;
-    app.add_option(
-           "program", file_,
-           "A program vector (NAME.json): a program with its memory; or a program alone, as text or as 16 bytes "
-           "an instruction")
+    app.add_option("program", file_,
+                   "A program vector (NAME.json): a program with its memory; or a program alone, "
+                   "as text or as 16 bytes "
+                   "an instruction")
         ->required()
         ->type_name("FILE");
     DeclareVtaConfig(app, &config_, "; a vector names its own");
-    app.add_option("--json", json_, "What was found as JSON; - is standard output")->type_name("FILE");
+    app.add_option("--json", json_, "What was found as JSON; - is standard output")
+        ->type_name("FILE");
     DeclareVtaSteps(app, &most_steps_);
     app.footer(
-        "Races are accesses of two stages that no chain of tokens orders. Portable: the original's hardware does what\n"
-        "its functional simulator does. Of a program without its memory, the last line says what is not checked.\n"
-        "Exit code: 0 nothing was found, 1 something was, or the file cannot be read, 2 a wrong call.\n"
-        "Examples:\n  kiln vta lint vectors/s09_fuzz.json\n  kiln vta lint program.txt --on vta-pynq");
+        "Races are accesses of two stages that no chain of tokens orders. Portable: the original's "
+        "hardware does what\n"
+        "its functional simulator does. Of a program without its memory, the last line says what "
+        "is not checked.\n"
+        "Exit code: 0 nothing was found, 1 something was, or the file cannot be read, 2 a wrong "
+        "call.\n"
+        "Examples:\n  kiln vta lint vectors/s09_fuzz.json\n  kiln vta lint program.txt --on "
+        "vta-pynq");
   }
 
   Status Run(Context& context) const {
@@ -75,9 +81,11 @@ class LintCommand {
   StatusOr<Linted> Lint() const {
     KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kVtaProgramBytes));
     // Every program has a FINISH, whose bytes no text has.
-    const bool binary = std::ranges::any_of(content, [](char c) { return c >= 0 && c < ' ' && !std::isspace(c); });
+    const bool binary =
+        std::ranges::any_of(content, [](char c) { return c >= 0 && c < ' ' && !std::isspace(c); });
     const size_t begin = content.find_first_not_of(" \t\r\n");
-    if (!binary && (file_.ends_with(".json") || (begin != std::string::npos && content[begin] == '{'))) {
+    if (!binary &&
+        (file_.ends_with(".json") || (begin != std::string::npos && content[begin] == '{'))) {
       if (IsGiven(*app_, "--on")) {
         return ErrorAt("", "--on", "a program vector says what machine it is for", "leave it out");
       }
@@ -88,7 +96,8 @@ class LintCommand {
     Linted linted;
     KILN_ASSIGN_OR_RETURN(
         const std::vector<uint8_t> program,
-        binary ? InstructionsOf(file_, content) : vta::Assemble(content, file_, vta::Encoding(config), &linted.lines));
+        binary ? InstructionsOf(file_, content)
+               : vta::Assemble(content, file_, vta::Encoding(config), &linted.lines));
     linted.result = vta::LintInstructions(program, config, most_steps_);
     return linted;
   }
@@ -124,10 +133,11 @@ class LintCommand {
     Table table;
     table.Right(has_lines ? "line" : "launch").Right("instruction").Column("what").Column("found");
     for (const vta::Finding& finding : result.findings) {
-      const size_t place =
-          finding.instruction < linted.lines.size() ? linted.lines[finding.instruction] : finding.launch;
-      table.Row({fmt::format("{}", place), fmt::format("{}", finding.instruction), std::string(NameOf(finding.kind)),
-                 finding.message});
+      const size_t place = finding.instruction < linted.lines.size()
+                               ? linted.lines[finding.instruction]
+                               : finding.launch;
+      table.Row({fmt::format("{}", place), fmt::format("{}", finding.instruction),
+                 std::string(NameOf(finding.kind)), finding.message});
     }
     std::string text = result.findings.empty() ? std::string("nothing found\n") : table.ToString();
     text += "\n" + Portability(result);
@@ -136,7 +146,8 @@ class LintCommand {
   }
 
   static std::string Portability(const vta::LintResult& result) {
-    if (!result.judged) return "portability and hazards cannot be judged: the program does not come to its end\n";
+    if (!result.judged)
+      return "portability and hazards cannot be judged: the program does not come to its end\n";
     const auto reasons = [&](const std::set<std::string>& found) -> std::string {
       if (!found.empty()) return fmt::format("no: {}", fmt::join(found, ", "));
       return result.micro_ops_unknown ? "depends on micro-ops" : "yes";
@@ -144,8 +155,8 @@ class LintCommand {
     const char* const hazards = !result.hazard_free        ? "an accumulator is used again too soon"
                                 : result.micro_ops_unknown ? "depend on micro-ops"
                                                            : "none";
-    return fmt::format("portable to HLS     {}\nportable to Chisel  {}\nhazards             {}\n", reasons(result.hls),
-                       reasons(result.chisel), hazards);
+    return fmt::format("portable to HLS     {}\nportable to Chisel  {}\nhazards             {}\n",
+                       reasons(result.hls), reasons(result.chisel), hazards);
   }
 
   const CLI::App* app_ = nullptr;
@@ -159,13 +170,14 @@ class TextCommand {
   explicit TextCommand(bool assembles) : assembles_(assembles) {}
 
   void Declare(CLI::App& app) {
-    app.add_option("file", file_, assembles_ ? "A program as text" : "A program: 16 bytes an instruction")
+    app.add_option("file", file_,
+                   assembles_ ? "A program as text" : "A program: 16 bytes an instruction")
         ->required()
         ->type_name("FILE");
     DeclareVtaConfig(app, &config_);
-    app.add_option(
-           "-o,--output", output_,
-           assembles_ ? "Where the program goes; - is standard output" : "Where the text goes; - is standard output")
+    app.add_option("-o,--output", output_,
+                   assembles_ ? "Where the program goes; - is standard output"
+                              : "Where the text goes; - is standard output")
         ->required(assembles_)
         ->type_name("FILE");
     app.footer(assembles_ ? "Example:\n  kiln vta assemble program.txt -o program.bin"
@@ -179,7 +191,8 @@ class TextCommand {
     const vta::Encoding encoding(config);
     KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kVtaProgramBytes));
     if (assembles_) {
-      KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> program, vta::Assemble(content, file_, encoding));
+      KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> program,
+                            vta::Assemble(content, file_, encoding));
       const std::string bytes(program.begin(), program.end());
       if (output_ != "-") return WriteOutput(output_, bytes);
       context.out << bytes;
@@ -188,10 +201,10 @@ class TextCommand {
     KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, InstructionsOf(file_, content));
     std::string text;
     for (size_t at = 0; at < bytes.size(); at += vta::kInstructionBytes) {
-      text +=
-          vta::Disassemble(std::span<const uint8_t, vta::kInstructionBytes>(bytes.data() + at, vta::kInstructionBytes),
-                           encoding) +
-          '\n';
+      text += vta::Disassemble(std::span<const uint8_t, vta::kInstructionBytes>(
+                                   bytes.data() + at, vta::kInstructionBytes),
+                               encoding) +
+              '\n';
     }
     if (!output_.empty() && output_ != "-") return WriteOutput(output_, text);
     context.out << text;
@@ -215,7 +228,8 @@ class VtaCommand final : public Command {
     };
     exec_app_ = add("exec", "Runs program vectors and compares memory and counters");
     exec_.Declare(*exec_app_);
-    replay_app_ = add("replay", "Makes the runtime's calls of vectors, and compares streams and memory");
+    replay_app_ =
+        add("replay", "Makes the runtime's calls of vectors, and compares streams and memory");
     replay_.Declare(*replay_app_);
     lint_app_ = add("lint", "Looks for races, reads of nothing, and what hardware does otherwise");
     lint_.Declare(*lint_app_);
@@ -243,8 +257,8 @@ class VtaCommand final : public Command {
   LintCommand lint_;
   TextCommand assemble_{true}, disassemble_{false};
   ServeCommand serve_;
-  CLI::App *exec_app_ = nullptr, *replay_app_ = nullptr, *lint_app_ = nullptr, *assemble_app_ = nullptr,
-           *disassemble_app_ = nullptr, *serve_app_ = nullptr;
+  CLI::App *exec_app_ = nullptr, *replay_app_ = nullptr, *lint_app_ = nullptr,
+           *assemble_app_ = nullptr, *disassemble_app_ = nullptr, *serve_app_ = nullptr;
 };
 
 }  // namespace

@@ -6,7 +6,8 @@ namespace kiln::cli {
 
 void DeclareVtaConfig(CLI::App& app, std::string* name, const std::string& remark) {
   app.add_option("--on,--config", *name,
-                 "The machine: a name (kiln list accelerators), a YAML file or the original's configuration (JSON); "
+                 "The machine: a name (kiln list accelerators), a YAML file or the original's "
+                 "configuration (JSON); "
                  "default: the original's default" +
                      remark)
       ->type_name("ACCELERATOR");

@@ -25,14 +25,15 @@ constexpr rlim_t kFilesOfConnection = 5, kOtherFiles = 256;
 
 // Makes sure that this program may have as many open files as its connections take.
 Status AllowOpenFiles(int machines) {
-  const rlim_t needed = kFilesOfConnection * (static_cast<rlim_t>(machines) + vta::kMostStrangers) + kOtherFiles;
+  const rlim_t needed =
+      kFilesOfConnection * (static_cast<rlim_t>(machines) + vta::kMostStrangers) + kOtherFiles;
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) return OkStatus();
   limit.rlim_cur = std::min(needed, limit.rlim_max);
   if (limit.rlim_cur >= needed && setrlimit(RLIMIT_NOFILE, &limit) == 0) return OkStatus();
   return ErrorAt("", "--machines",
-                 fmt::format("{} machines need up to {} open files, and {} are allowed", machines, needed,
-                             static_cast<uint64_t>(limit.rlim_max)),
+                 fmt::format("{} machines need up to {} open files, and {} are allowed", machines,
+                             needed, static_cast<uint64_t>(limit.rlim_max)),
                  "raise the limit (ulimit -Hn) or give fewer");
 }
 
@@ -48,11 +49,13 @@ void ServeCommand::Declare(CLI::App& app) {
       ->check(InRange(0, 65535))
       ->type_name("P")
       ->capture_default_str();
-  app.add_option("--bind", address_, "Address to listen at; what goes over the network is not encrypted")
+  app.add_option("--bind", address_,
+                 "Address to listen at; what goes over the network is not encrypted")
       ->type_name("ADDRESS")
       ->capture_default_str();
-  app.add_option("--token-file", token_file_,
-                 "File whose one line clients have to show; without: KILN_VTA_TOKEN of the environment")
+  app.add_option(
+         "--token-file", token_file_,
+         "File whose one line clients have to show; without: KILN_VTA_TOKEN of the environment")
       ->type_name("FILE");
   app.add_option("--machines", machines_, "Clients at once, each with a machine of its own")
       ->check(InRange(1, 1024))
@@ -62,14 +65,16 @@ void ServeCommand::Declare(CLI::App& app) {
       ->check(InRange(1, kMostMiB))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--idle", idle_minutes_, "Minutes between two requests after which a client loses its machine")
+  app.add_option("--idle", idle_minutes_,
+                 "Minutes between two requests after which a client loses its machine")
       ->check(InRange(1, kMostIdleMinutes))
       ->type_name("N")
       ->capture_default_str();
   DeclareVtaSteps(app, &most_steps_);
   app.footer(
       "Clients name it remote:HOST:PORT and have the token in KILN_VTA_TOKEN, or a file with it in "
-      "KILN_VTA_TOKEN_FILE.\nExample:\n  kiln vta serve --on vta_config.json --port 9091 --token-file token");
+      "KILN_VTA_TOKEN_FILE.\nExample:\n  kiln vta serve --on vta_config.json --port 9091 "
+      "--token-file token");
 }
 
 Status ServeCommand::Run(Context& context) const {
@@ -79,8 +84,9 @@ Status ServeCommand::Run(Context& context) const {
     return ErrorAt("", "--token-file", "clients have to show a token, and there is none to show",
                    "name a file with one, or set KILN_VTA_TOKEN, or KILN_VTA_TOKEN_FILE to a file");
   }
-  KILN_ASSIGN_OR_RETURN(settings.service.token,
-                        token_file_.empty() ? vta::TokenOfEnvironment() : vta::TokenOfFile(token_file_));
+  KILN_ASSIGN_OR_RETURN(settings.service.token, token_file_.empty()
+                                                    ? vta::TokenOfEnvironment()
+                                                    : vta::TokenOfFile(token_file_));
   settings.service.device = device_;
   settings.service.limits = {
       .memory_bytes = memory_mib_ * kMiB, .instructions = kMostInstructions, .steps = most_steps_};
@@ -89,9 +95,11 @@ Status ServeCommand::Run(Context& context) const {
   settings.machines = machines_;
   settings.times.between = std::chrono::minutes(idle_minutes_);
   KILN_RETURN_IF_ERROR(AllowOpenFiles(machines_));
-  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<vta::RemoteServer> server, vta::RemoteServer::Start(settings));
+  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<vta::RemoteServer> server,
+                        vta::RemoteServer::Start(settings));
   if (!server->is_loopback()) {
-    context.err << "kiln: note: token and data go over the network as they are; beyond a network of your own, use a "
+    context.err << "kiln: note: token and data go over the network as they are; beyond a network "
+                   "of your own, use a "
                    "tunnel to a loopback address\n";
   }
   context.out << fmt::format("listening at {}\n", server->local().ToString()) << std::flush;

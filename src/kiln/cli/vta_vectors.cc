@@ -33,10 +33,14 @@ struct Heeded {
   const char* fault;
 };
 const Heeded kHeeded[] = {
-    {"--orders", {"functional"}, "stages have an order at the functional level only; elsewhere they have time"},
+    {"--orders",
+     {"functional"},
+     "stages have an order at the functional level only; elsewhere they have time"},
     {"--trace", {"cycle"}, "what units do when is told by the cycle level only"},
     {"--designs", {"rtl"}, "designs are emitted and built at the rtl level only"},
-    {"--on", {"cycle", "rtl"}, "a design point says more than the vector's sizes only where there is time"},
+    {"--on",
+     {"cycle", "rtl"},
+     "a design point says more than the vector's sizes only where there is time"},
 };
 
 // The JSON files that the arguments name: files themselves, and whatever stands in folders, however deep; each once.
@@ -48,7 +52,8 @@ StatusOr<std::vector<fs::path>> JsonFiles(const std::vector<std::string>& argume
       files.insert(argument);
       continue;
     }
-    for (fs::recursive_directory_iterator at(argument, error), end; !error && at != end; at.increment(error)) {
+    for (fs::recursive_directory_iterator at(argument, error), end; !error && at != end;
+         at.increment(error)) {
       if (at->path().extension() == ".json") files.insert(at->path());
     }
     if (error) return ErrorAt(argument, "", "cannot be read: " + error.message(), "");
@@ -72,8 +77,8 @@ std::vector<KernelInfo> TextsOf(const vta::Timeline& timeline, const vta::Config
   std::span<const uint8_t> words = timeline.program();
   for (; !words.empty(); words = words.subspan(vta::kInstructionBytes)) {
     KernelInfo& info = texts.emplace_back();
-    info.name =
-        fmt::format("{}: {}", texts.size() - 1, vta::Disassemble(words.first<vta::kInstructionBytes>(), encoding));
+    info.name = fmt::format("{}: {}", texts.size() - 1,
+                            vta::Disassemble(words.first<vta::kInstructionBytes>(), encoding));
   }
   return texts;
 }
@@ -81,10 +86,10 @@ std::vector<KernelInfo> TextsOf(const vta::Timeline& timeline, const vta::Config
 }  // namespace
 
 void DeclareVtaSteps(CLI::App& app, uint64_t* steps) {
-  app.add_option(
-         "--max-steps", *steps,
-         "The most steps (micro-op executions, elements moved; at the cycle level, cycles) of a launch before it is "
-         "stopped")
+  app.add_option("--max-steps", *steps,
+                 "The most steps (micro-op executions, elements moved; at the cycle level, cycles) "
+                 "of a launch before it is "
+                 "stopped")
       ->check(InRange(1, kMostSteps))
       ->type_name("N")
       ->capture_default_str();
@@ -104,8 +109,8 @@ bool VectorsCommand::IsOneFile() const {
   return arguments_.size() == 1 && !fs::is_directory(arguments_[0], error);
 }
 
-Status VectorsCommand::RunEach(Context& context, const Kind& kind, const RunOne& run, const std::string& how,
-                               const std::string& output) const {
+Status VectorsCommand::RunEach(Context& context, const Kind& kind, const RunOne& run,
+                               const std::string& how, const std::string& output) const {
   KILN_ASSIGN_OR_RETURN(const std::vector<fs::path> files, JsonFiles(arguments_));
   KILN_RETURN_IF_ERROR(CheckOutputs({json_, output}, files));
   std::vector<Row> rows;
@@ -129,10 +134,12 @@ Status VectorsCommand::RunEach(Context& context, const Kind& kind, const RunOne&
   return Report(context, rows, how);
 }
 
-Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, const std::string& how) const {
+Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows,
+                              const std::string& how) const {
   int64_t failed = 0;
   nlohmann::ordered_json vectors = nlohmann::json::array();
-  const bool timed = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.outcome.time.has_value(); });
+  const bool timed = std::any_of(rows.begin(), rows.end(),
+                                 [](const Row& row) { return row.outcome.time.has_value(); });
   Table table;
   table.Column("vector").Column("configuration");
   if (timed) table.Right("cycles");
@@ -140,7 +147,8 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
   for (const auto& [file, one] : rows) {
     if (one.difference.has_value()) ++failed;
     const bool same_name = one.name == fs::path(file).stem();
-    std::vector<std::string> cells = {same_name ? file : fmt::format("{} ({})", file, one.name), one.configuration};
+    std::vector<std::string> cells = {same_name ? file : fmt::format("{} ({})", file, one.name),
+                                      one.configuration};
     if (timed) cells.push_back(one.time.has_value() ? fmt::format("{}", one.time->cycles) : "");
     cells.push_back(one.difference ? "FAIL: " + *one.difference : "pass" + one.what);
     table.Row(cells);
@@ -154,39 +162,46 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows, co
   }
   const nlohmann::ordered_json json = {{"failed", failed}, {"vectors", std::move(vectors)}};
   const std::string text =
-      table.ToString() + fmt::format("\n{} of {} pass{}\n", std::ssize(rows) - failed, rows.size(), how);
-  KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text,
-                                    json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+      table.ToString() +
+      fmt::format("\n{} of {} pass{}\n", std::ssize(rows) - failed, rows.size(), how);
+  KILN_RETURN_IF_ERROR(
+      WriteResults(context.out, json_, text,
+                   json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   if (failed == 0) return OkStatus();
   return absl::DataLossError(fmt::format("{} of {} vectors fail", failed, rows.size()));
 }
 
 void ExecCommand::Declare(CLI::App& app) {
   DeclareFiles(app,
-               "Program vectors (NAME.json) or test vectors of the original's GEMM unit (JSON), or folders of them");
+               "Program vectors (NAME.json) or test vectors of the original's GEMM unit (JSON), or "
+               "folders of them");
   app_ = &app;
-  app.add_option(
-         "--level", level_,
-         "What runs them: functional; cycle, which tells cycles and counters, too; rtl, the hardware simulated by "
-         "Verilator, whose cycles and counters are compared with those of the cycle level")
+  app.add_option("--level", level_,
+                 "What runs them: functional; cycle, which tells cycles and counters, too; rtl, "
+                 "the hardware simulated by "
+                 "Verilator, whose cycles and counters are compared with those of the cycle level")
       ->check(CLI::IsMember({"functional", "cycle", "rtl"}))
       ->type_name("LEVEL")
       ->capture_default_str();
-  app.add_option(
-         "--orders", orders_,
-         "In how many orders of the stages each runs at the functional level: the 6 fixed ones, then random ones")
+  app.add_option("--orders", orders_,
+                 "In how many orders of the stages each runs at the functional level: the 6 fixed "
+                 "ones, then random ones")
       ->check(InRange(1, 100000))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--trace", trace_,
-                 "Where it goes what each unit did when, with --level cycle and one file: JSON for ui.perfetto.dev")
+                 "Where it goes what each unit did when, with --level cycle and one file: JSON for "
+                 "ui.perfetto.dev")
       ->type_name("FILE");
-  app.add_option("--designs", designs_,
-                 "With --level rtl, where designs and their simulations go; default: a temporary folder")
+  app.add_option(
+         "--designs", designs_,
+         "With --level rtl, where designs and their simulations go; default: a temporary folder")
       ->type_name("DIR");
   app.add_option("--on", machine_,
-                 "With --level cycle or rtl, the machine whose time counts: a name (kiln list accelerators), a YAML "
-                 "file or the original's configuration (JSON), of the vectors' sizes; default: those sizes, and what "
+                 "With --level cycle or rtl, the machine whose time counts: a name (kiln list "
+                 "accelerators), a YAML "
+                 "file or the original's configuration (JSON), of the vectors' sizes; default: "
+                 "those sizes, and what "
                  "else a design point has by default")
       ->type_name("ACCELERATOR");
   DeclareVtaSteps(app, &most_steps_);
@@ -198,7 +213,8 @@ void ExecCommand::Declare(CLI::App& app) {
 Status ExecCommand::CheckHeeded() const {
   for (const Heeded& row : kHeeded) {
     if (IsGiven(*app_, row.option) && !row.levels.contains(level_)) {
-      return ErrorAt("", row.option, row.fault, fmt::format("leave it out, or choose --level {}", *row.levels.begin()));
+      return ErrorAt("", row.option, row.fault,
+                     fmt::format("leave it out, or choose --level {}", *row.levels.begin()));
     }
   }
   return OkStatus();
@@ -220,7 +236,8 @@ StatusOr<vta::ProgramVector> ExecCommand::Read(const vta::Json& json, const fs::
 Status ExecCommand::Run(Context& context) const {
   const bool cycles = level_ == "cycle", hardware = level_ == "rtl";
   KILN_RETURN_IF_ERROR(CheckHeeded());
-  if (!trace_.empty() && !IsOneFile()) return ErrorAt("", "--trace", "is of one program", "name one file");
+  if (!trace_.empty() && !IsOneFile())
+    return ErrorAt("", "--trace", "is of one program", "name one file");
   KILN_RETURN_IF_ERROR(CheckOutputFolder(designs_));
   std::optional<vta::Config> machine;
   if (!machine_.empty()) {
@@ -237,7 +254,8 @@ Status ExecCommand::Run(Context& context) const {
     return one;
   };
   const Kind kind = {vta::IsProgramVector,
-                     fmt::format("files of format {}, or of the original's GEMM tests", vta::kProgramVectorFormat)};
+                     fmt::format("files of format {}, or of the original's GEMM tests",
+                                 vta::kProgramVectorFormat)};
   return RunEach(context, kind, run,
                  cycles     ? " at the cycle level"
                  : hardware ? " on the hardware, in the cycle level's cycles"
@@ -253,28 +271,34 @@ std::optional<std::string> ExecCommand::RunOrders(const vta::ProgramVector& vect
   return std::nullopt;
 }
 
-StatusOr<VectorsCommand::Outcome> ExecCommand::RunCycles(const vta::ProgramVector& vector, Outcome one) const {
+StatusOr<VectorsCommand::Outcome> ExecCommand::RunCycles(const vta::ProgramVector& vector,
+                                                         Outcome one) const {
   vta::RunTime time;
   vta::Timeline timeline;
-  one.difference = vta::FindCycleDifference(vector, most_steps_, &time, trace_.empty() ? nullptr : &timeline);
+  one.difference =
+      vta::FindCycleDifference(vector, most_steps_, &time, trace_.empty() ? nullptr : &timeline);
   if (time.cycles > 0) one.time = time;
   if (!trace_.empty()) {
-    KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(timeline.ToTrace(), TextsOf(timeline, vector.config))));
+    KILN_RETURN_IF_ERROR(
+        WriteOutput(trace_, ToChromeTrace(timeline.ToTrace(), TextsOf(timeline, vector.config))));
   }
   return one;
 }
 
-StatusOr<VectorsCommand::Outcome> ExecCommand::RunHardware(const vta::ProgramVector& vector, vta::RtlDesigns& designs,
+StatusOr<VectorsCommand::Outcome> ExecCommand::RunHardware(const vta::ProgramVector& vector,
+                                                           vta::RtlDesigns& designs,
                                                            Outcome one) const {
   vta::RunTime time;
-  KILN_ASSIGN_OR_RETURN(one.difference, vta::FindRtlDifference(vector, designs, most_steps_, &time));
+  KILN_ASSIGN_OR_RETURN(one.difference,
+                        vta::FindRtlDifference(vector, designs, most_steps_, &time));
   if (time.cycles > 0) one.time = time;
   return one;
 }
 
 void ReplayCommand::Declare(CLI::App& app) {
   DeclareFiles(app, "Runtime vectors (NAME.json), or folders of them");
-  app.add_option("--device", device_, "What runs the programs: functional, cycle, rtl or remote:HOST:PORT")
+  app.add_option("--device", device_,
+                 "What runs the programs: functional, cycle, rtl or remote:HOST:PORT")
       ->type_name("NAME")
       ->capture_default_str();
   app.footer("Example:\n  kiln vta replay vectors/runtime_api");
@@ -287,8 +311,9 @@ Status ReplayCommand::Run(Context& context) const {
     KILN_ASSIGN_OR_RETURN(one.difference, vta::Replay(vector, device_));
     return one;
   };
-  const Kind kind = {[](const vta::Json& json) { return vta::HasFormat(json, vta::kRuntimeVectorFormat); },
-                     fmt::format("files of format {}", vta::kRuntimeVectorFormat)};
+  const Kind kind = {
+      [](const vta::Json& json) { return vta::HasFormat(json, vta::kRuntimeVectorFormat); },
+      fmt::format("files of format {}", vta::kRuntimeVectorFormat)};
   return RunEach(context, kind, run, "");
 }
 

@@ -30,13 +30,14 @@ class VectorsCommand {
     std::string name, configuration;
     std::string what;                       // behind "pass"
     std::optional<std::string> difference;  // nullopt: it passes
-    std::optional<vta::RunTime> time;       // where it was counted, of a program that came to its end
+    std::optional<vta::RunTime> time;  // where it was counted, of a program that came to its end
   };
   struct Kind {
     std::function<bool(const vta::Json& json)> is_one;
     std::string what;  // "files of format vta-vector-1"
   };
-  using RunOne = std::function<StatusOr<Outcome>(const vta::Json& json, const std::filesystem::path& file)>;
+  using RunOne =
+      std::function<StatusOr<Outcome>(const vta::Json& json, const std::filesystem::path& file)>;
 
   void DeclareFiles(CLI::App& app, const char* what);
   // Whether one file is named and nothing else.
@@ -68,7 +69,8 @@ class ExecCommand : public VectorsCommand {
  private:
   std::optional<std::string> RunOrders(const vta::ProgramVector& vector) const;
   StatusOr<Outcome> RunCycles(const vta::ProgramVector& vector, Outcome one) const;
-  StatusOr<Outcome> RunHardware(const vta::ProgramVector& vector, vta::RtlDesigns& designs, Outcome one) const;
+  StatusOr<Outcome> RunHardware(const vta::ProgramVector& vector, vta::RtlDesigns& designs,
+                                Outcome one) const;
 
   // Options that this level passes over.
   Status CheckHeeded() const;

@@ -32,7 +32,8 @@ void ForEachRun(const Shape& shape, const Quantisation& q, const Visit& visit) {
   if (q.type.scheme == Scheme::kNone) return visit(Run{0, size, 1, 0});
   KILN_CHECK(!q.scales.empty() && q.scales.size() == q.zero_points.size());
   const auto run = [&](int64_t begin, int64_t end, int64_t scale) {
-    visit(Run{begin, end, q.scales[static_cast<size_t>(scale)], q.zero_points[static_cast<size_t>(scale)]});
+    visit(Run{begin, end, q.scales[static_cast<size_t>(scale)],
+              q.zero_points[static_cast<size_t>(scale)]});
   };
   if (q.axis < 0) {
     KILN_CHECK(q.scales.size() == 1);
@@ -43,7 +44,8 @@ void ForEachRun(const Shape& shape, const Quantisation& q, const Visit& visit) {
   if (size == 0) return;
   if (q.type.scheme == Scheme::kPerChannel) {
     KILN_CHECK(length == std::ssize(q.scales));
-    for (int64_t begin = 0; begin < size; begin += inner) run(begin, begin + inner, begin / inner % length);
+    for (int64_t begin = 0; begin < size; begin += inner)
+      run(begin, begin + inner, begin / inner % length);
     return;
   }
   const int64_t block = q.type.block_size, blocks = (length + block - 1) / block;
@@ -84,25 +86,29 @@ void VisitCodes(CodeTensor& codes, const Visit& visit) {
 
 // Whole integers that numerics/quantise.h defines.
 bool IsPlainInteger(const Format& format) {
-  return format.is_whole() && format.rounding == Rounding::kNearestEven && format.overflow == Overflow::kSaturate;
+  return format.is_whole() && format.rounding == Rounding::kNearestEven &&
+         format.overflow == Overflow::kSaturate;
 }
 
 // A whole integer format's code moved by a zero point, under its overflow.
 int64_t MoveByZeroPoint(const Format& format, int64_t code, int32_t zero_point) {
   const int64_t moved = code + zero_point;
-  if (format.overflow != Overflow::kWrap) return std::clamp(moved, format.min_code(), format.max_code());
+  if (format.overflow != Overflow::kWrap)
+    return std::clamp(moved, format.min_code(), format.max_code());
   return SignedCode(format, static_cast<uint32_t>(moved) & CodeMask(format));
 }
 
 void EncodeRun(const Run& run, const Format& format, std::span<const float> values, Tensor& codes) {
-  const auto first = static_cast<size_t>(run.begin), count = static_cast<size_t>(run.end - run.begin);
+  const auto first = static_cast<size_t>(run.begin),
+             count = static_cast<size_t>(run.end - run.begin);
   std::vector<float> scaled(values.begin() + run.begin, values.begin() + run.end);
   if (run.scale != 1) {
     const float inverse = InverseScale(run.scale);
     for (float& x : scaled) x *= inverse;
   }
   std::byte* to = codes.mutable_bytes() + run.begin * format.bytes();
-  EncodeValues(format, scaled.data(), static_cast<int64_t>(count), to, static_cast<uint64_t>(run.begin));
+  EncodeValues(format, scaled.data(), static_cast<int64_t>(count), to,
+               static_cast<uint64_t>(run.begin));
   if (run.zero_point == 0) return;
   VisitCodes(codes, [&](auto all) {
     using Code = typename decltype(all)::element_type;
@@ -130,15 +136,18 @@ class Lines {
   bool stand_apart() const { return inner_ > 1; }
 
   // Moves items of `width` bytes; `length` items a line, which need not be that of the shape.
-  void Gather(const std::byte* from, int64_t count, int64_t length, int width, std::byte* to) const {
+  void Gather(const std::byte* from, int64_t count, int64_t length, int width,
+              std::byte* to) const {
     Move(from, count, length, width, to, true);
   }
-  void Scatter(const std::byte* from, int64_t count, int64_t length, int width, std::byte* to) const {
+  void Scatter(const std::byte* from, int64_t count, int64_t length, int width,
+               std::byte* to) const {
     Move(from, count, length, width, to, false);
   }
 
  private:
-  void Move(const std::byte* from, int64_t count, int64_t length, int width, std::byte* to, bool gather) const {
+  void Move(const std::byte* from, int64_t count, int64_t length, int width, std::byte* to,
+            bool gather) const {
     if (count == 0) return;
     for (int64_t outer = 0; outer < count / length / inner_; ++outer) {
       for (int64_t along = 0; along < length; ++along) {
@@ -159,7 +168,9 @@ Shape ScaleShape(const Shape& shape, const Quantisation& q) {
   return scales;
 }
 
-bool IsBlockedByRule(const Quantisation& q) { return q.type.scheme == Scheme::kPerBlock && q.scales.empty(); }
+bool IsBlockedByRule(const Quantisation& q) {
+  return q.type.scheme == Scheme::kPerBlock && q.scales.empty();
+}
 
 }  // namespace
 
@@ -210,7 +221,8 @@ Tensor DequantiseTensor(const Tensor& codes, const Quantisation& q) {
   DecodeCodes(format, codes.bytes(), codes.size(), to.data());
   if (q.type.scheme == Scheme::kNone) return values;
   ForEachRun(codes.shape(), q, [&](const Run& run) {
-    for (auto i = static_cast<size_t>(run.begin); i < static_cast<size_t>(run.end); ++i) to[i] *= run.scale;
+    for (auto i = static_cast<size_t>(run.begin); i < static_cast<size_t>(run.end); ++i)
+      to[i] *= run.scale;
   });
   return values;
 }
@@ -236,7 +248,8 @@ BlockCodes QuantiseBlocks(const Tensor& values, const Quantisation& q) {
                reinterpret_cast<std::byte*>(gathered.data()));
   codec.Encode(gathered.data(), rows, lines.length(), line_codes.data(), line_scales.data());
   lines.Scatter(line_codes.data(), values.size(), lines.length(), format.bytes(), codes);
-  lines.Scatter(line_scales.data(), blocks.scales.size(), codec.BlocksOf(lines.length()), scale_format.bytes(), scales);
+  lines.Scatter(line_scales.data(), blocks.scales.size(), codec.BlocksOf(lines.length()),
+                scale_format.bytes(), scales);
   return blocks;
 }
 
@@ -248,18 +261,20 @@ Tensor DequantiseBlocks(const BlockCodes& blocks, const Quantisation& q) {
   const Lines lines(shape, q.axis);
   const int64_t rows = values.size() / lines.length();
   if (!lines.stand_apart()) {
-    codec.Decode(blocks.codes.bytes(), blocks.scales.bytes(), rows, lines.length(), values.data<float>().data());
+    codec.Decode(blocks.codes.bytes(), blocks.scales.bytes(), rows, lines.length(),
+                 values.data<float>().data());
     return values;
   }
   std::vector<std::byte> codes(static_cast<size_t>(blocks.codes.num_bytes()));
   std::vector<std::byte> scales(static_cast<size_t>(blocks.scales.num_bytes()));
   std::vector<float> gathered(static_cast<size_t>(values.size()));
-  lines.Gather(blocks.codes.bytes(), values.size(), lines.length(), q.type.format.bytes(), codes.data());
-  lines.Gather(blocks.scales.bytes(), blocks.scales.size(), codec.BlocksOf(lines.length()), q.type.scale_format.bytes(),
-               scales.data());
+  lines.Gather(blocks.codes.bytes(), values.size(), lines.length(), q.type.format.bytes(),
+               codes.data());
+  lines.Gather(blocks.scales.bytes(), blocks.scales.size(), codec.BlocksOf(lines.length()),
+               q.type.scale_format.bytes(), scales.data());
   codec.Decode(codes.data(), scales.data(), rows, lines.length(), gathered.data());
-  lines.Scatter(reinterpret_cast<const std::byte*>(gathered.data()), values.size(), lines.length(), sizeof(float),
-                values.mutable_bytes());
+  lines.Scatter(reinterpret_cast<const std::byte*>(gathered.data()), values.size(), lines.length(),
+                sizeof(float), values.mutable_bytes());
   return values;
 }
 

@@ -29,8 +29,9 @@ Tensor DequantiseTensor(const Tensor& codes, const Quantisation& q);
 
 // Blocks whose scales follow from their elements.
 struct BlockCodes {
-  Tensor codes;   // of the values' shape, in CodeElementType(type.format)
-  Tensor scales;  // codes of type.scale_format; the number of blocks in place of the blocked axis's length
+  Tensor codes;  // of the values' shape, in CodeElementType(type.format)
+  Tensor
+      scales;  // codes of type.scale_format; the number of blocks in place of the blocked axis's length
 };
 BlockCodes QuantiseBlocks(const Tensor& values, const Quantisation& q);
 Tensor DequantiseBlocks(const BlockCodes& blocks, const Quantisation& q);

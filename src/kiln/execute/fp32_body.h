@@ -43,7 +43,8 @@ void SumTile(const Fp32Tile& t, int64_t stride) {
 template <class V, int kRows, int kVectors>
 void TileOfVectors(const Fp32Tile& t, int64_t stride) {
   const auto run = [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
-    static_cast<void>(((t.rows == kIndex + 1 && (SumTile<V, kIndex + 1, kVectors>(t, stride), true)) || ...));
+    static_cast<void>(
+        ((t.rows == kIndex + 1 && (SumTile<V, kIndex + 1, kVectors>(t, stride), true)) || ...));
   };
   run(std::make_integer_sequence<int, kRows>());
 }
@@ -53,8 +54,9 @@ template <class V, int kRows, int kVectors>
 void TileOf(const Fp32Tile& t) {
   constexpr int64_t kColumns = int64_t{kVectors} * V::kLanes;
   const auto run = [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
-    static_cast<void>(
-        ((t.columns <= (kIndex + 1) * V::kLanes && (TileOfVectors<V, kRows, kIndex + 1>(t, kColumns), true)) || ...));
+    static_cast<void>(((t.columns <= (kIndex + 1) * V::kLanes &&
+                        (TileOfVectors<V, kRows, kIndex + 1>(t, kColumns), true)) ||
+                       ...));
   };
   run(std::make_integer_sequence<int, kVectors>());
 }
@@ -78,8 +80,10 @@ void DepthwiseColumns(const Fp32Depthwise& job, int64_t channel) {
 template <class V, class One>
 void DepthwiseOf(const Fp32Depthwise& job) {
   int64_t channel = 0;
-  for (; channel + 4 * V::kLanes <= job.channels; channel += 4 * V::kLanes) DepthwiseColumns<V, 4>(job, channel);
-  for (; channel + V::kLanes <= job.channels; channel += V::kLanes) DepthwiseColumns<V, 1>(job, channel);
+  for (; channel + 4 * V::kLanes <= job.channels; channel += 4 * V::kLanes)
+    DepthwiseColumns<V, 4>(job, channel);
+  for (; channel + V::kLanes <= job.channels; channel += V::kLanes)
+    DepthwiseColumns<V, 1>(job, channel);
   for (; channel < job.channels; channel += One::kLanes) DepthwiseColumns<One, 1>(job, channel);
 }
 

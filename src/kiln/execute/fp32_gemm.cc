@@ -63,7 +63,8 @@ struct PortableOne {
 }  // namespace
 
 const Fp32Kernels kPortableFp32Kernels = {4, 2 * PortableLanes::kLanes, TileOf<PortableLanes, 4, 2>,
-                                          DepthwiseOf<PortableLanes, PortableOne>, FinishOf<simd::Scalar>};
+                                          DepthwiseOf<PortableLanes, PortableOne>,
+                                          FinishOf<simd::Scalar>};
 
 }  // namespace internal
 
@@ -82,10 +83,12 @@ const internal::Fp32Kernels& Fp32KernelsOfProcessor() {
   return internal::kPortableFp32Kernels;
 }
 
-int64_t PackedSize(int64_t depth, int64_t columns, int64_t width) { return CeilDivide(columns, width) * depth * width; }
+int64_t PackedSize(int64_t depth, int64_t columns, int64_t width) {
+  return CeilDivide(columns, width) * depth * width;
+}
 
-void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_stride, int64_t column_stride,
-                 int64_t width, float* to) {
+void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_stride,
+                 int64_t column_stride, int64_t width, float* to) {
   for (int64_t first = 0; first < columns; first += width, to += depth * width) {
     const int64_t here = std::min(width, columns - first);
     const float* panel = from + first * column_stride;

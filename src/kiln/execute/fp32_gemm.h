@@ -34,26 +34,29 @@ struct Fp32Product {
 // Calls store(row, first column, columns, sums) for each row and panel; calls may come from several threads at once
 // where `parallel` is set, and never twice for one sum.
 template <typename Store>
-void MultiplyFp32(const internal::Fp32Kernels& kernels, const Fp32Product& p, bool parallel, const Store& store);
+void MultiplyFp32(const internal::Fp32Kernels& kernels, const Fp32Product& p, bool parallel,
+                  const Store& store);
 
 // A matrix of `depth` x `columns`, element (k, j) at from[k * row_stride + j * column_stride], as panels of `width`
 // columns: [panel][depth][width], columns beyond the last zero. `to` holds PackedSize elements.
 int64_t PackedSize(int64_t depth, int64_t columns, int64_t width);
-void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_stride, int64_t column_stride,
-                 int64_t width, float* to);
+void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_stride,
+                 int64_t column_stride, int64_t width, float* to);
 
 // ---------------------------------------------------------------------------------------------------------------------
 
 namespace internal {
 
-inline constexpr int64_t kFp32RowBlock = 256;    // rows whose sums are kept at a time
-inline constexpr int64_t kFp32DepthBlock = 256;  // steps of the reduction before the next tile's turn
+inline constexpr int64_t kFp32RowBlock = 256;  // rows whose sums are kept at a time
+inline constexpr int64_t kFp32DepthBlock =
+    256;  // steps of the reduction before the next tile's turn
 
 // One block of rows of one panel.
 template <typename Store>
-void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t first_row, int64_t panel, float* sums,
-                       const Store& store) {
-  const int64_t rows = std::min(kFp32RowBlock, p.rows - first_row), first_column = panel * kernels.columns;
+void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t first_row,
+                       int64_t panel, float* sums, const Store& store) {
+  const int64_t rows = std::min(kFp32RowBlock, p.rows - first_row),
+                first_column = panel * kernels.columns;
   const int64_t columns = std::min(kernels.columns, p.columns - first_column);
   const auto depth = static_cast<int64_t>(p.a_depth.size());
   Fp32Tile tile;
@@ -73,26 +76,32 @@ void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t
     }
   }
   for (int64_t row = 0; row < rows; ++row) {
-    store(first_row + row, first_column, columns, static_cast<const float*>(sums + row * kernels.columns));
+    store(first_row + row, first_column, columns,
+          static_cast<const float*>(sums + row * kernels.columns));
   }
 }
 
 }  // namespace internal
 
 template <typename Store>
-void MultiplyFp32(const internal::Fp32Kernels& kernels, const Fp32Product& p, bool parallel, const Store& store) {
-  const int64_t blocks = CeilDivide(p.rows, internal::kFp32RowBlock), panels = CeilDivide(p.columns, kernels.columns);
+void MultiplyFp32(const internal::Fp32Kernels& kernels, const Fp32Product& p, bool parallel,
+                  const Store& store) {
+  const int64_t blocks = CeilDivide(p.rows, internal::kFp32RowBlock),
+                panels = CeilDivide(p.columns, kernels.columns);
   const auto run = [&](int64_t begin, int64_t end) {
-    std::vector<float> sums(static_cast<size_t>(std::min(internal::kFp32RowBlock, p.rows) * kernels.columns));
+    std::vector<float> sums(
+        static_cast<size_t>(std::min(internal::kFp32RowBlock, p.rows) * kernels.columns));
     for (int64_t job = begin; job < end; ++job) {
-      internal::MultiplyFp32Block(kernels, p, job / panels * internal::kFp32RowBlock, job % panels, sums.data(), store);
+      internal::MultiplyFp32Block(kernels, p, job / panels * internal::kFp32RowBlock, job % panels,
+                                  sums.data(), store);
     }
   };
   const int64_t jobs = blocks * panels;
   if (jobs == 0) return;
   // Pieces of about a million multiply-adds.
-  const int64_t work = std::max<int64_t>(
-      1, std::min(internal::kFp32RowBlock, p.rows) * kernels.columns * static_cast<int64_t>(p.a_depth.size()));
+  const int64_t work =
+      std::max<int64_t>(1, std::min(internal::kFp32RowBlock, p.rows) * kernels.columns *
+                               static_cast<int64_t>(p.a_depth.size()));
   if (parallel) {
     ParallelFor(jobs, std::max<int64_t>(1, (int64_t{1} << 20) / work), run);
   } else {

@@ -5,7 +5,8 @@
 
 namespace kiln::internal {
 
-const Fp32Kernels kAvx512Fp32Kernels = {8, 48, TileOf<simd::Avx512, 8, 3>, DepthwiseOf<simd::Avx512, simd::Scalar>,
+const Fp32Kernels kAvx512Fp32Kernels = {8, 48, TileOf<simd::Avx512, 8, 3>,
+                                        DepthwiseOf<simd::Avx512, simd::Scalar>,
                                         FinishOf<simd::Avx512>};
 
 }  // namespace kiln::internal

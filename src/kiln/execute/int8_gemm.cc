@@ -27,18 +27,22 @@ void PortableBlock(const BlockArguments& args) {
     const Segment& segment = args.segments[s];
     for (int64_t i = 0; i < 2 * segment.steps; i += 2, weights += 2 * kColumns) {
       for (int p = 0; p < kPixels; ++p) {
-        const int16_t* codes = static_cast<const int16_t*>(args.image) + args.pixels[p] + segment.offset + i;
+        const int16_t* codes =
+            static_cast<const int16_t*>(args.image) + args.pixels[p] + segment.offset + i;
         for (int n = 0; n < kColumns; ++n) {
-          sums[p][n] += static_cast<uint32_t>(codes[0] * weights[2 * n] + codes[1] * weights[2 * n + 1]);
+          sums[p][n] +=
+              static_cast<uint32_t>(codes[0] * weights[2 * n] + codes[1] * weights[2 * n + 1]);
         }
       }
     }
   }
-  for (int p = 0; p < kPixels; ++p) std::memcpy(args.out + p * args.out_stride, sums[p], sizeof sums[p]);
+  for (int p = 0; p < kPixels; ++p)
+    std::memcpy(args.out + p * args.out_stride, sums[p], sizeof sums[p]);
 }
 
-void PortableDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
-                       int64_t taps, const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
+void PortableDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count,
+                       const int64_t* tap_offsets, int64_t taps, const int32_t* weights,
+                       int64_t channels, int32_t* out, int64_t out_stride) {
   for (int64_t p = 0; p < pixel_count; ++p) {
     int32_t* sums = out + p * out_stride;
     std::fill(sums, sums + channels, 0);
@@ -46,7 +50,8 @@ void PortableDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel
       const int8_t* codes = image + pixels[p] + tap_offsets[t];
       for (int64_t c = 0; c < channels; ++c) {
         const int32_t product = codes[c] * static_cast<int16_t>(weights[t * channels + c]);
-        sums[c] = static_cast<int32_t>(static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(product));
+        sums[c] =
+            static_cast<int32_t>(static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(product));
       }
     }
   }
@@ -84,7 +89,9 @@ constexpr int64_t kResidentWeightBytes = 24 * 1024;
 
 }  // namespace
 
-CodeLayout LayoutOf(CpuLevel level) { return level >= CpuLevel::kAvx512Vnni ? CodeLayout::kBiased : CodeLayout::kWide; }
+CodeLayout LayoutOf(CpuLevel level) {
+  return level >= CpuLevel::kAvx512Vnni ? CodeLayout::kBiased : CodeLayout::kWide;
+}
 
 int BytesOf(CodeLayout layout) { return layout == CodeLayout::kWide ? 2 : 1; }
 
@@ -95,7 +102,8 @@ void StoreCodes(CodeLayout layout, const int8_t* from, int64_t count, void* to) 
       break;
     case CodeLayout::kBiased: {
       uint8_t* bytes = static_cast<uint8_t*>(to);
-      for (int64_t i = 0; i < count; ++i) bytes[i] = static_cast<uint8_t>(static_cast<uint8_t>(from[i]) ^ 0x80);
+      for (int64_t i = 0; i < count; ++i)
+        bytes[i] = static_cast<uint8_t>(static_cast<uint8_t>(from[i]) ^ 0x80);
       break;
     }
     case CodeLayout::kWide: {
@@ -120,7 +128,8 @@ void FillCodes(CodeLayout layout, int8_t code, int64_t count, void* to) {
   }
 }
 
-PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, int64_t columns, const int8_t* weights)
+PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, int64_t columns,
+                             const int8_t* weights)
     : level_(level), runs_(runs), columns_(columns) {
   KILN_CHECK(runs >= 1 && run_length >= 1 && columns >= 1);
   const KernelSet& kernels = KernelsOf(level);
@@ -134,7 +143,8 @@ PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, i
   if (!wide) {
     for (int64_t k = 0; k < runs * run_length; ++k) {
       for (int64_t n = 0; n < columns; ++n) {
-        starting_[static_cast<size_t>(n)] -= 128u * static_cast<uint32_t>(int32_t{weights[k * columns + n]});
+        starting_[static_cast<size_t>(n)] -=
+            128u * static_cast<uint32_t>(int32_t{weights[k * columns + n]});
       }
     }
   }
@@ -162,8 +172,8 @@ PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, i
   }
 }
 
-void PackedWeights::Multiply(const void* image, const int64_t* pixels, int64_t pixel_count, const int64_t* run_offsets,
-                             int32_t* out, int64_t out_stride) const {
+void PackedWeights::Multiply(const void* image, const int64_t* pixels, int64_t pixel_count,
+                             const int64_t* run_offsets, int32_t* out, int64_t out_stride) const {
   const KernelSet& kernels = KernelsOf(level_);
   const int64_t step = kernels.codes_per_step;
   const int64_t code_bytes = BytesOf(layout());
@@ -197,7 +207,8 @@ void PackedWeights::Multiply(const void* image, const int64_t* pixels, int64_t p
         }
       }
       for (int64_t group = 0; group < groups; ++group) {
-        const int64_t begin = group * pixel_count / groups, end = (group + 1) * pixel_count / groups;
+        const int64_t begin = group * pixel_count / groups,
+                      end = (group + 1) * pixel_count / groups;
         const BlockArguments arguments{image,
                                        pixels + begin,
                                        segments,
@@ -220,11 +231,13 @@ std::vector<int32_t> PackDepthwiseWeights(int64_t taps, int64_t channels, const 
   return packed;
 }
 
-void MultiplyDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
-                       int64_t taps, const std::vector<int32_t>& weights, int64_t channels, int32_t* out,
+void MultiplyDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count,
+                       const int64_t* tap_offsets, int64_t taps,
+                       const std::vector<int32_t>& weights, int64_t channels, int32_t* out,
                        int64_t out_stride) {
   KernelsOf(GetCpuLevel())
-      .depthwise(image, pixels, pixel_count, tap_offsets, taps, weights.data(), channels, out, out_stride);
+      .depthwise(image, pixels, pixel_count, tap_offsets, taps, weights.data(), channels, out,
+                 out_stride);
 }
 
 }  // namespace kiln

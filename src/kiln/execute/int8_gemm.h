@@ -35,33 +35,38 @@ void FillCodes(CodeLayout layout, int8_t code, int64_t count, void* to);
 class PackedWeights {
  public:
   // weights: [runs * run_length][columns], row-major. All counts at least 1.
-  PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, int64_t columns, const int8_t* weights);
+  PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, int64_t columns,
+                const int8_t* weights);
 
   CodeLayout layout() const { return LayoutOf(level_); }
   int64_t columns() const { return columns_; }
-  int64_t padded_columns() const { return padded_columns_; }  // rows of results are this long at least
+  int64_t padded_columns() const {
+    return padded_columns_;
+  }  // rows of results are this long at least
   int64_t runs() const { return runs_; }
 
   // out[p * out_stride + n] = sum over runs r and i < run_length of
   //   code(image, pixels[p] + run_offsets[r] + i) * weight(r * run_length + i, n)
   // for p < pixel_count and n < columns(); entries up to padded_columns() are written as 0. Offsets count codes from
   // the image's first one; out_stride >= padded_columns().
-  void Multiply(const void* image, const int64_t* pixels, int64_t pixel_count, const int64_t* run_offsets, int32_t* out,
-                int64_t out_stride) const;
+  void Multiply(const void* image, const int64_t* pixels, int64_t pixel_count,
+                const int64_t* run_offsets, int32_t* out, int64_t out_stride) const;
 
  private:
   CpuLevel level_;
   int64_t runs_, columns_, padded_columns_;
   int64_t steps_per_run_;
-  std::vector<int16_t> codes_;      // [column block][run][step][column][codes of a step], int8 or int16
+  std::vector<int16_t> codes_;  // [column block][run][step][column][codes of a step], int8 or int16
   std::vector<uint32_t> starting_;  // [padded_columns]: what sums start from
 };
 
 // Depthwise: out[p * out_stride + c] = sum over taps t of image[pixels[p] + tap_offsets[t] + c] * weights[t][c] for
 // c < channels, image in layout kRaw. `weights` come from PackDepthwiseWeights.
-std::vector<int32_t> PackDepthwiseWeights(int64_t taps, int64_t channels, const int8_t* weights);  // [taps][channels]
-void MultiplyDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
-                       int64_t taps, const std::vector<int32_t>& weights, int64_t channels, int32_t* out,
+std::vector<int32_t> PackDepthwiseWeights(int64_t taps, int64_t channels,
+                                          const int8_t* weights);  // [taps][channels]
+void MultiplyDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count,
+                       const int64_t* tap_offsets, int64_t taps,
+                       const std::vector<int32_t>& weights, int64_t channels, int32_t* out,
                        int64_t out_stride);
 
 }  // namespace kiln

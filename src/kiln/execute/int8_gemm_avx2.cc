@@ -35,20 +35,23 @@ void Block(const BlockArguments& args) {
         int32_t two;
         std::memcpy(&two, codes[p] + i, sizeof two);
         const __m256i a = _mm256_set1_epi32(two);
-        for (int v = 0; v < kVectors; ++v) sums[p][v] = _mm256_add_epi32(sums[p][v], _mm256_madd_epi16(a, w[v]));
+        for (int v = 0; v < kVectors; ++v)
+          sums[p][v] = _mm256_add_epi32(sums[p][v], _mm256_madd_epi16(a, w[v]));
       }
     }
   }
   for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) StoreVector(args.out + p * args.out_stride + 8 * v, sums[p][v]);
+    for (int v = 0; v < kVectors; ++v)
+      StoreVector(args.out + p * args.out_stride + 8 * v, sums[p][v]);
   }
 }
 
 // As the AVX-512 kernel: (code, sign) times (weight, 0).
 struct DepthwiseBlock {
   template <int kPixels>
-  static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets, int64_t taps,
-                  const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
+  static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets,
+                  int64_t taps, const int32_t* weights, int64_t channels, int32_t* out,
+                  int64_t out_stride) {
     int64_t c = 0;
     for (; c + 8 <= channels; c += 8) {
       __m256i sums[kPixels];
@@ -79,16 +82,17 @@ struct DepthwiseBlock {
 }  // namespace
 
 // 12 sums, 2 vectors of weights, one of codes and one product fill the 16 registers.
-const KernelSet kAvx2Kernels = {
-    2,
-    8,
-    2,
-    {8, 6, 0, 0},
-    {{Block<1, 1>, Block<2, 1>, Block<3, 1>, Block<4, 1>, Block<5, 1>, Block<6, 1>, Block<7, 1>, Block<8, 1>},
-     {Block<1, 2>, Block<2, 2>, Block<3, 2>, Block<4, 2>, Block<5, 2>, Block<6, 2>, nullptr, nullptr},
-     {},
-     {}},
-    DepthwiseInBlocks<DepthwiseBlock>};
+const KernelSet kAvx2Kernels = {2,
+                                8,
+                                2,
+                                {8, 6, 0, 0},
+                                {{Block<1, 1>, Block<2, 1>, Block<3, 1>, Block<4, 1>, Block<5, 1>,
+                                  Block<6, 1>, Block<7, 1>, Block<8, 1>},
+                                 {Block<1, 2>, Block<2, 2>, Block<3, 2>, Block<4, 2>, Block<5, 2>,
+                                  Block<6, 2>, nullptr, nullptr},
+                                 {},
+                                 {}},
+                                DepthwiseInBlocks<DepthwiseBlock>};
 
 }  // namespace kiln::internal
 #endif

@@ -13,8 +13,9 @@ void Block(const BlockArguments& args) {
   __m512i sums[kPixels][kVectors];
   for (int p = 0; p < kPixels; ++p) {
     for (int v = 0; v < kVectors; ++v) {
-      sums[p][v] = args.starting != nullptr ? _mm512_loadu_si512(args.starting + 16 * v)
-                                            : _mm512_loadu_si512(args.out + p * args.out_stride + 16 * v);
+      sums[p][v] = args.starting != nullptr
+                       ? _mm512_loadu_si512(args.starting + 16 * v)
+                       : _mm512_loadu_si512(args.out + p * args.out_stride + 16 * v);
     }
   }
   const int8_t* weights = static_cast<const int8_t*>(args.weights);
@@ -37,7 +38,8 @@ void Block(const BlockArguments& args) {
     }
   }
   for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) _mm512_storeu_si512(args.out + p * args.out_stride + 16 * v, sums[p][v]);
+    for (int v = 0; v < kVectors; ++v)
+      _mm512_storeu_si512(args.out + p * args.out_stride + 16 * v, sums[p][v]);
   }
 }
 
@@ -45,8 +47,9 @@ void Block(const BlockArguments& args) {
 // gives the exact product.
 struct DepthwiseBlock {
   template <int kPixels>
-  static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets, int64_t taps,
-                  const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
+  static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets,
+                  int64_t taps, const int32_t* weights, int64_t channels, int32_t* out,
+                  int64_t out_stride) {
     for (int64_t c = 0; c < channels; c += 16) {
       const int64_t left = channels - c;
       const __mmask16 mask = left >= 16 ? 0xffff : static_cast<__mmask16>((1u << left) - 1);
@@ -56,10 +59,12 @@ struct DepthwiseBlock {
         const __m512i w = _mm512_maskz_loadu_epi32(mask, weights + t * channels + c);
         for (int p = 0; p < kPixels; ++p) {
           const __m128i a = _mm_maskz_loadu_epi8(mask, image + pixels[p] + tap_offsets[t] + c);
-          sums[p] = _mm512_add_epi32(sums[p], _mm512_madd_epi16(_mm512_maskz_cvtepi8_epi32(0xffff, a), w));
+          sums[p] = _mm512_add_epi32(sums[p],
+                                     _mm512_madd_epi16(_mm512_maskz_cvtepi8_epi32(0xffff, a), w));
         }
       }
-      for (int p = 0; p < kPixels; ++p) _mm512_mask_storeu_epi32(out + p * out_stride + c, mask, sums[p]);
+      for (int p = 0; p < kPixels; ++p)
+        _mm512_mask_storeu_epi32(out + p * out_stride + c, mask, sums[p]);
     }
   }
 };
@@ -67,16 +72,19 @@ struct DepthwiseBlock {
 }  // namespace
 
 // 24 sums, 4 vectors of weights and one of codes fit the 32 registers.
-const KernelSet kAvx512VnniKernels = {
-    4,
-    16,
-    4,
-    {8, 8, 8, 6},
-    {{Block<1, 1>, Block<2, 1>, Block<3, 1>, Block<4, 1>, Block<5, 1>, Block<6, 1>, Block<7, 1>, Block<8, 1>},
-     {Block<1, 2>, Block<2, 2>, Block<3, 2>, Block<4, 2>, Block<5, 2>, Block<6, 2>, Block<7, 2>, Block<8, 2>},
-     {Block<1, 3>, Block<2, 3>, Block<3, 3>, Block<4, 3>, Block<5, 3>, Block<6, 3>, Block<7, 3>, Block<8, 3>},
-     {Block<1, 4>, Block<2, 4>, Block<3, 4>, Block<4, 4>, Block<5, 4>, Block<6, 4>, nullptr, nullptr}},
-    DepthwiseInBlocks<DepthwiseBlock>};
+const KernelSet kAvx512VnniKernels = {4,
+                                      16,
+                                      4,
+                                      {8, 8, 8, 6},
+                                      {{Block<1, 1>, Block<2, 1>, Block<3, 1>, Block<4, 1>,
+                                        Block<5, 1>, Block<6, 1>, Block<7, 1>, Block<8, 1>},
+                                       {Block<1, 2>, Block<2, 2>, Block<3, 2>, Block<4, 2>,
+                                        Block<5, 2>, Block<6, 2>, Block<7, 2>, Block<8, 2>},
+                                       {Block<1, 3>, Block<2, 3>, Block<3, 3>, Block<4, 3>,
+                                        Block<5, 3>, Block<6, 3>, Block<7, 3>, Block<8, 3>},
+                                       {Block<1, 4>, Block<2, 4>, Block<3, 4>, Block<4, 4>,
+                                        Block<5, 4>, Block<6, 4>, nullptr, nullptr}},
+                                      DepthwiseInBlocks<DepthwiseBlock>};
 
 }  // namespace kiln::internal
 #endif

@@ -27,19 +27,22 @@ using BlockFunction = void (*)(const BlockArguments& arguments);
 
 // The arguments of MultiplyDepthwise, the weights by their address.
 using DepthwiseFunction = void (*)(const int8_t* image, const int64_t* pixels, int64_t pixel_count,
-                                   const int64_t* tap_offsets, int64_t taps, const int32_t* weights, int64_t channels,
-                                   int32_t* out, int64_t out_stride);
+                                   const int64_t* tap_offsets, int64_t taps, const int32_t* weights,
+                                   int64_t channels, int32_t* out, int64_t out_stride);
 
 // A level's depthwise kernel from its blocks: Block::Run<kPixels> takes that many pixels, and so no pixel count.
 template <typename Block>
-void DepthwiseInBlocks(const int8_t* image, const int64_t* pixels, int64_t pixel_count, const int64_t* tap_offsets,
-                       int64_t taps, const int32_t* weights, int64_t channels, int32_t* out, int64_t out_stride) {
+void DepthwiseInBlocks(const int8_t* image, const int64_t* pixels, int64_t pixel_count,
+                       const int64_t* tap_offsets, int64_t taps, const int32_t* weights,
+                       int64_t channels, int32_t* out, int64_t out_stride) {
   int64_t p = 0;
   for (; p + 4 <= pixel_count; p += 4) {
-    Block::template Run<4>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
+    Block::template Run<4>(image, pixels + p, tap_offsets, taps, weights, channels,
+                           out + p * out_stride, out_stride);
   }
   for (; p < pixel_count; ++p) {
-    Block::template Run<1>(image, pixels + p, tap_offsets, taps, weights, channels, out + p * out_stride, out_stride);
+    Block::template Run<1>(image, pixels + p, tap_offsets, taps, weights, channels,
+                           out + p * out_stride, out_stride);
   }
 }
 

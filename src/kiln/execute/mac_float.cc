@@ -41,7 +41,8 @@ float FmaOddFp32(float a, float b, float c) {
   const double part = sum - product;
   const double error = (product - (sum - part)) + (term - part);
   if (error != 0 && (std::bit_cast<uint64_t>(sum) & 1) == 0) {
-    sum = std::bit_cast<double>(std::bit_cast<uint64_t>(sum) + ((error > 0) == (sum > 0) ? 1u : ~uint64_t{0}));
+    sum = std::bit_cast<double>(std::bit_cast<uint64_t>(sum) +
+                                ((error > 0) == (sum > 0) ? 1u : ~uint64_t{0}));
   }
   auto rounded = static_cast<float>(sum);
   if (std::isinf(rounded)) return std::copysign(std::numeric_limits<float>::max(), rounded);
@@ -89,7 +90,8 @@ void TableTile(const TileArguments& args) {
       const float x = operands[args.offsets[s]];
       for (int n = 0; n < kColumns; ++n) {
         if constexpr (kProductRounded) {
-          sums[n] = table.Round(FmaOddFp32(table.Round(FmaOddFp32(x, weights[n], -0.0f)), 1.0f, sums[n]));
+          sums[n] =
+              table.Round(FmaOddFp32(table.Round(FmaOddFp32(x, weights[n], -0.0f)), 1.0f, sums[n]));
         } else {
           sums[n] = table.Round(FmaOddFp32(x, weights[n], sums[n]));
         }
@@ -106,7 +108,8 @@ void TableAccumulate(const AccumulationArguments& args) {
     const float* psums = static_cast<const float*>(args.psums) + p * args.columns;
     float* results = static_cast<float*>(args.results) + p * args.stride;
     for (int64_t n = 0; n < args.columns; ++n) {
-      results[n] = args.accumulation->table->Round(FmaOddFp32(psums[n], scales.of[p * args.columns + n], results[n]));
+      results[n] = args.accumulation->table->Round(
+          FmaOddFp32(psums[n], scales.of[p * args.columns + n], results[n]));
     }
   }
 }
@@ -123,9 +126,11 @@ const FloatKernelSet& KernelsOf(CpuLevel level) {
 
 FloatPsum FloatPsumOf(const MacRule& rule, SumRounding rounding) {
   const OperandExtent input = ExtentOf(rule.input), weight = ExtentOf(rule.weight);
-  const int64_t lowest = input.lowest + weight.lowest;  // sums are multiples of this power of two, rounded or not
+  const int64_t lowest =
+      input.lowest + weight.lowest;  // sums are multiples of this power of two, rounded or not
   const int significant = rule.psum.fraction_bits + 1;
-  const bool products_are_psums = significant <= 11 && input.significant + weight.significant <= significant &&
+  const bool products_are_psums = significant <= 11 &&
+                                  input.significant + weight.significant <= significant &&
                                   lowest >= 1 - rule.psum.bias - rule.psum.fraction_bits;
   return {.rounding = rounding,
           .odd = rounding != SumRounding::kFp32 && !products_are_psums,  // the claim above
@@ -158,7 +163,8 @@ class FloatKernel final : public MacKernel {
 
 }  // namespace
 
-const FloatKernelSet kPortableFloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>, nullptr};
+const FloatKernelSet kPortableFloatKernels = {ChooseTile<Level>, ChooseAccumulation<Level>,
+                                              nullptr};
 
 OperandExtent ExtentOf(const Format& format) {
   if (format.bits > 16) return {24, -149, 127, true};
@@ -177,20 +183,23 @@ OperandExtent ExtentOf(const Format& format) {
 
 SumRounding SumRoundingOf(const Format& format) {
   const int significant = format.fraction_bits + 1;
-  const bool ieee = format.kind == FormatKind::kFloat && format.is_signed && format.specials == Specials::kIeee &&
-                    format.low_exponent == LowExponent::kSubnormal && format.rounding == Rounding::kNearestEven &&
-                    format.overflow == Overflow::kInfinity;
+  const bool ieee =
+      format.kind == FormatKind::kFloat && format.is_signed && format.specials == Specials::kIeee &&
+      format.low_exponent == LowExponent::kSubnormal && format.rounding == Rounding::kNearestEven &&
+      format.overflow == Overflow::kInfinity;
   if (ieee && format.exponent_bits == 8 && format.bias == 127) {
     if (significant == 24) return SumRounding::kFp32;
     if (significant == 8) return SumRounding::kBf16;
     if (significant == 11) return SumRounding::kTf32;
   }
-  if (ieee && significant >= 2 && significant <= 22 && format.exponent_bits >= 2 && format.exponent_bits <= 7 &&
-      format.bias == (1 << (format.exponent_bits - 1)) - 1) {
+  if (ieee && significant >= 2 && significant <= 22 && format.exponent_bits >= 2 &&
+      format.exponent_bits <= 7 && format.bias == (1 << (format.exponent_bits - 1)) - 1) {
     return SumRounding::kNarrow;
   }
-  if (format.bits <= 16 && (format.kind == FormatKind::kFloat || format.kind == FormatKind::kPosit) &&
-      format.rounding != Rounding::kStochastic && format.overflow != Overflow::kWrap && FitsFp32(format)) {
+  if (format.bits <= 16 &&
+      (format.kind == FormatKind::kFloat || format.kind == FormatKind::kPosit) &&
+      format.rounding != Rounding::kStochastic && format.overflow != Overflow::kWrap &&
+      FitsFp32(format)) {
     return SumRounding::kTable;
   }
   return SumRounding::kOther;
@@ -222,7 +231,8 @@ AccumulationFunction FloatAccumulation(CpuLevel level, SumRounding rounding) {
 }
 
 std::unique_ptr<const MacKernel> MakeFloatKernel(CpuLevel level, const MacRule& rule) {
-  if (rule.integer_psum() || rule.quire || !FitsFp32(rule.input) || !FitsFp32(rule.weight)) return nullptr;
+  if (rule.integer_psum() || rule.quire || !FitsFp32(rule.input) || !FitsFp32(rule.weight))
+    return nullptr;
   TilePlan plan;
   plan.psum = SumFormatOf(rule.psum);
   plan.accumulation = SumFormatOf(rule.accumulation);
@@ -237,7 +247,8 @@ std::unique_ptr<const MacKernel> MakeFloatKernel(CpuLevel level, const MacRule& 
     const FloatKernelSet& kernels = KernelsOf(level);
     const FloatPsum psum = FloatPsumOf(rule, plan.psum.rounding);
     plan.tile = kernels.tile(psum);
-    if (!rule.scaled && kernels.chunk != nullptr) plan.chunk = kernels.chunk(psum, plan.accumulation.rounding);
+    if (!rule.scaled && kernels.chunk != nullptr)
+      plan.chunk = kernels.chunk(psum, plan.accumulation.rounding);
   }
   if (plan.tile.function[0] == nullptr || plan.accumulate == nullptr) return nullptr;
   return std::make_unique<FloatKernel>(rule, std::move(plan), by_table ? "table" : "float");

@@ -16,7 +16,9 @@ struct Width : simd::Avx2 {
     const Float odd = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(down), 31));
     return _mm256_blendv_ps(up, down, odd);
   }
-  static Float RoundIntegral(Float a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  static Float RoundIntegral(Float a) {
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
 };
 
 // Arithmetic rounds toward minus infinity while one lives. What is to round so stands in a function that is not
@@ -43,7 +45,8 @@ void OddTile(const TileArguments& args) {
   OddTileBody<kRounding, kProductRounded, kPixels, kVectors>(args);
 }
 template <SumRounding kRounding>
-__attribute__((noinline)) void AddTileBody(const AccumulationArguments& args, const TileScales& scales) {
+__attribute__((noinline)) void AddTileBody(const AccumulationArguments& args,
+                                           const TileScales& scales) {
   AddTile<Width, kRounding>(args, scales);
 }
 __attribute__((noinline)) void Prepare(const AccumulationArguments& args, TileScales& scales) {

@@ -29,7 +29,9 @@ constexpr int kLanes = 16;
 constexpr int kPixels = 13;
 
 // 32 bf16 numbers, those of `low` first.
-inline __m512i ToBf16(__m512 low, __m512 high) { return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)); }
+inline __m512i ToBf16(__m512 low, __m512 high) {
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+}
 
 // Word n of the lower or upper half becomes the upper half of lane n: the fp32 value of the bf16 number.
 class Widener {
@@ -42,8 +44,9 @@ class Widener {
   static __m512 Widen(__m512i from, __m512i words) {
     return _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(kUpperWords, from, words));
   }
-  __m512i low_ = _mm512_mullo_epi32(_mm512_set1_epi32(1 << 16),
-                                    _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+  __m512i low_ =
+      _mm512_mullo_epi32(_mm512_set1_epi32(1 << 16),
+                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
   __m512i high_ = _mm512_add_epi32(low_, _mm512_set1_epi32(16 << 16));
 };
 
@@ -94,9 +97,9 @@ inline void SumTile(const float* const* operands, const TileWalk& tile, const Wi
 #pragma GCC unroll 32
     for (int i = 0; i < kSums<kVectors>; i += 2) {
       const int j = std::min(i + 1, kSums<kVectors> - 1);
-      const __m512i rounded =
-          Rounding::Round({_mm512_set1_ps(operands[i / kVectors][offset]), w[i % kVectors], sums[i]},
-                          {_mm512_set1_ps(operands[j / kVectors][offset]), w[j % kVectors], sums[j]});
+      const __m512i rounded = Rounding::Round(
+          {_mm512_set1_ps(operands[i / kVectors][offset]), w[i % kVectors], sums[i]},
+          {_mm512_set1_ps(operands[j / kVectors][offset]), w[j % kVectors], sums[j]});
       sums[i] = widener.Low(rounded);
       if (j != i) sums[j] = widener.High(rounded);
     }
@@ -112,10 +115,12 @@ void Tile(const TileArguments& args) {
   const float* operands[kPixels];
   FindOperands(args.image, args.places, operands);
   __m512 sums[kSums<kVectors>];
-  SumTile<Rounding, kVectors>(operands, {args.offsets, args.steps, static_cast<const float*>(args.weights)}, Widener(),
-                              sums);
+  SumTile<Rounding, kVectors>(operands,
+                              {args.offsets, args.steps, static_cast<const float*>(args.weights)},
+                              Widener(), sums);
 #pragma GCC unroll 32
-  for (int i = 0; i < kSums<kVectors>; ++i) _mm512_storeu_ps(static_cast<float*>(args.psums) + i * kLanes, sums[i]);
+  for (int i = 0; i < kSums<kVectors>; ++i)
+    _mm512_storeu_ps(static_cast<float*>(args.psums) + i * kLanes, sums[i]);
 }
 
 // Raises no flag.
@@ -126,11 +131,13 @@ inline __m512 AddQuietly(__m512 a, __m512 b) {
 // accumulation + psum, in bf16 or fp32. Both are bf16 numbers in the first case, which may be rounded twice by the
 // claim of mac_float.cc.
 template <bool kBf16, int kVectors>
-inline void Accumulate(const __m512 (&sums)[kSums<kVectors>], const Widener& widener, __m512* accumulations) {
+inline void Accumulate(const __m512 (&sums)[kSums<kVectors>], const Widener& widener,
+                       __m512* accumulations) {
 #pragma GCC unroll 32
   for (int i = 0; i < kSums<kVectors>; i += 2) {
     const int j = std::min(i + 1, kSums<kVectors> - 1);
-    const __m512 a = AddQuietly(accumulations[i], sums[i]), b = AddQuietly(accumulations[j], sums[j]);
+    const __m512 a = AddQuietly(accumulations[i], sums[i]),
+                 b = AddQuietly(accumulations[j], sums[j]);
     if constexpr (kBf16) {
       const __m512i rounded = ToBf16(a, b);
       accumulations[i] = widener.Low(rounded);
@@ -149,14 +156,16 @@ __attribute__((noinline)) void SumChunk(const ChunkArguments& args, __m512* accu
   const float* operands[kPixels];
   FindOperands(args.image, args.places, operands);
   for (int i = 0; i < kSums<kVectors>; ++i) {
-    accumulations[i] =
-        args.begun ? _mm512_loadu_ps(args.results[i / kVectors] + i % kVectors * kLanes) : _mm512_setzero_ps();
+    accumulations[i] = args.begun
+                           ? _mm512_loadu_ps(args.results[i / kVectors] + i % kVectors * kLanes)
+                           : _mm512_setzero_ps();
   }
   const auto* weights = static_cast<const float*>(args.weights);
   for (int64_t t = 0; t < args.tile_count; ++t) {
     const TileSteps& tile = args.tiles[t];
     __m512 sums[kSums<kVectors>];
-    SumTile<Rounding, kVectors>(operands, {args.step_offsets + tile.first_step, tile.steps, weights}, widener, sums);
+    SumTile<Rounding, kVectors>(
+        operands, {args.step_offsets + tile.first_step, tile.steps, weights}, widener, sums);
     weights += tile.steps * kVectors * kLanes;
     Accumulate<kBf16, kVectors>(sums, widener, accumulations);
   }
@@ -206,7 +215,10 @@ bool Serves(const FloatPsum& psum) {
 
 template <typename Rounding>
 TileKernel TileOf() {
-  return {.lanes = kLanes, .max_vectors = 2, .pixels = kPixels, .function = {Tile<Rounding, 1>, Tile<Rounding, 2>}};
+  return {.lanes = kLanes,
+          .max_vectors = 2,
+          .pixels = kPixels,
+          .function = {Tile<Rounding, 1>, Tile<Rounding, 2>}};
 }
 TileKernel ChooseTile(const FloatPsum& psum) {
   if (!Serves(psum)) return kAvx512FloatKernels.tile(psum);
@@ -219,7 +231,9 @@ AccumulationFunction ChooseAccumulation(SumRounding accumulation) {
 
 template <bool kBf16>
 ChunkKernel ChunkOf(bool odd) {
-  if (!odd) return {.tile = TileOf<Nearest>(), .function = {Chunk<Nearest, kBf16, 1>, Chunk<Nearest, kBf16, 2>}};
+  if (!odd)
+    return {.tile = TileOf<Nearest>(),
+            .function = {Chunk<Nearest, kBf16, 1>, Chunk<Nearest, kBf16, 2>}};
   return {.tile = TileOf<BothSides>(),
           .function = {ChunkAtAVenture<kBf16, 1>, ChunkAtAVenture<kBf16, 2>},
           .fallback = {Chunk<BothSides, kBf16, 1>, Chunk<BothSides, kBf16, 2>}};

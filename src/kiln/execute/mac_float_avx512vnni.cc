@@ -19,9 +19,10 @@ struct Width : simd::Avx512 {
   // As SumRounder::Top, but that a product of words takes the bit in the upper word down to the lower one and adds it.
   static Float RoundToBf16(Float sum) {
     const __m512i bits = _mm512_castps_si512(sum), last = _mm512_set1_epi32(0x10000);
-    const __m512i carried =
-        _mm512_dpwssd_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), _mm512_and_si512(bits, last), last);
-    return _mm512_castsi512_ps(_mm512_and_si512(carried, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+    const __m512i carried = _mm512_dpwssd_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)),
+                                                _mm512_and_si512(bits, last), last);
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(carried, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
   static Float RoundIntegral(Float a) {
     return _mm512_maskz_roundscale_ps(0xffff, a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);

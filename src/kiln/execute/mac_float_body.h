@@ -70,13 +70,15 @@ class SumRounder {
   Float normal_{}, unit_{}, inverse_unit_{}, greatest_{};
 };
 
-template <typename S, SumRounding kRounding, bool kOdd, bool kProductRounded, int kPixels, int kVectors>
+template <typename S, SumRounding kRounding, bool kOdd, bool kProductRounded, int kPixels,
+          int kVectors>
 void FloatTile(const TileArguments& args) {
   using Float = typename S::Float;
   const SumRounder<S, kRounding> round(*args.psum);
   const auto step = [&](Float sum, Float x, Float w) {
     if constexpr (kProductRounded) {
-      if constexpr (kOdd) return round(S::FmaOdd(round(S::FmaOdd(x, w, S::Set(-0.0f))), S::Set(1.0f), sum));
+      if constexpr (kOdd)
+        return round(S::FmaOdd(round(S::FmaOdd(x, w, S::Set(-0.0f))), S::Set(1.0f), sum));
       return round(S::Add(round(S::Multiply(x, w)), sum));
     }
     if constexpr (kOdd) return round(S::FmaOdd(x, w, sum));
@@ -135,10 +137,12 @@ void AddConvertedTile(const AccumulationArguments& args) {
     const float* psums = static_cast<const float*>(args.psums) + p * args.columns;
     float* results = static_cast<float*>(args.results) + p * args.stride;
     for (int64_t n = 0; n < args.columns; n += S::kLanes) {
-      const auto scale = args.input_scales == nullptr
-                             ? S::Set(1.0f)
-                             : S::Multiply(S::Set(args.input_scales[p]), S::Load(args.weight_scales + n));
-      S::Store(results + n, S::Fma(S::ToFloat(S::LoadInt32(psums + n)), scale, S::Load(results + n)));
+      const auto scale =
+          args.input_scales == nullptr
+              ? S::Set(1.0f)
+              : S::Multiply(S::Set(args.input_scales[p]), S::Load(args.weight_scales + n));
+      S::Store(results + n,
+               S::Fma(S::ToFloat(S::LoadInt32(psums + n)), scale, S::Load(results + n)));
     }
   }
 }

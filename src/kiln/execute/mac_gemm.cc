@@ -11,8 +11,10 @@ namespace kiln {
 
 namespace internal {
 
-void CheckPacking(const MacRule& rule, const MacOrder& order, int64_t columns, const float* scales) {
-  const int64_t elements = std::accumulate(order.tile_sizes.begin(), order.tile_sizes.end(), int64_t{0});
+void CheckPacking(const MacRule& rule, const MacOrder& order, int64_t columns,
+                  const float* scales) {
+  const int64_t elements =
+      std::accumulate(order.tile_sizes.begin(), order.tile_sizes.end(), int64_t{0});
   KILN_CHECK(columns >= 1 && elements >= 1 && elements <= int64_t{1} << 28);
   KILN_CHECK(elements == std::ssize(order.offsets));
   for (int64_t size : order.tile_sizes) KILN_CHECK(size >= 1);
@@ -36,7 +38,8 @@ void MacKernel::FillOperands(uint32_t code, int64_t count, void* operands) const
   StoreCode(rule_.input, code, 0, in_memory);
   StoreOperands(in_memory, 1, one);
   const auto bytes = static_cast<size_t>(operand_bytes());
-  for (int64_t i = 0; i < count; ++i) std::memcpy(static_cast<uint8_t*>(operands) + i * operand_bytes(), one, bytes);
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(static_cast<uint8_t*>(operands) + i * operand_bytes(), one, bytes);
 }
 
 }  // namespace kiln

@@ -25,8 +25,9 @@ namespace kiln {
 
 // The reduction as the machine walks it.
 struct MacOrder {
-  std::vector<int64_t> offsets;     // of element r, from the pixel's own place, in operands
-  std::vector<int64_t> tile_sizes;  // elements of each row tile, at least 1 each; they add up to offsets.size()
+  std::vector<int64_t> offsets;  // of element r, from the pixel's own place, in operands
+  std::vector<int64_t>
+      tile_sizes;  // elements of each row tile, at least 1 each; they add up to offsets.size()
   std::vector<int64_t>
       scale_offsets;  // of each row tile's scale, from the pixel's scale place; empty unless rule.scaled
 };
@@ -36,7 +37,9 @@ class MacWeights {
  public:
   virtual ~MacWeights() = default;
   int64_t columns() const { return columns_; }
-  int64_t padded_columns() const { return padded_columns_; }  // rows of results are at least this long
+  int64_t padded_columns() const {
+    return padded_columns_;
+  }  // rows of results are at least this long
 
   // Results p < pixel_count, n < columns() at out[p * out_stride + n], 4 bytes each: int32 when rule.integer_result(),
   // else fp32, NaN as 0x7fc00000. Entries up to padded_columns() may be overwritten; out_stride >= padded_columns().
@@ -53,7 +56,8 @@ class MacWeights {
                         int64_t out_stride) const = 0;
 
  protected:
-  MacWeights(int64_t columns, int64_t padded_columns) : columns_(columns), padded_columns_(padded_columns) {}
+  MacWeights(int64_t columns, int64_t padded_columns)
+      : columns_(columns), padded_columns_(padded_columns) {}
 
  private:
   int64_t columns_, padded_columns_;
@@ -79,8 +83,8 @@ class MacKernel {
   // A reduction has at most 2^28 elements.
   //   codes   [order.offsets.size()][columns] in memory, of the weight format
   //   scales  [order.tile_sizes.size()][columns]; null unless rule.scaled
-  virtual std::unique_ptr<const MacWeights> Pack(const MacOrder& order, int64_t columns, const void* codes,
-                                                 const float* scales) const = 0;
+  virtual std::unique_ptr<const MacWeights> Pack(const MacOrder& order, int64_t columns,
+                                                 const void* codes, const float* scales) const = 0;
 
  protected:
   explicit MacKernel(const MacRule& rule) : rule_(rule) {}

@@ -23,13 +23,16 @@ void WordTile(const TileArguments& args) {
     const int16_t* two = operands + args.offsets[s];
     for (int n = 0; n < kColumns; ++n) {
       // Each product fits int32, -2^15 * -2^15 twice does not.
-      sums[n] += static_cast<uint32_t>(two[0] * weights[2 * n]) + static_cast<uint32_t>(two[1] * weights[2 * n + 1]);
+      sums[n] += static_cast<uint32_t>(two[0] * weights[2 * n]) +
+                 static_cast<uint32_t>(two[1] * weights[2 * n + 1]);
     }
   }
   std::memcpy(args.psums, sums, sizeof sums);
 }
 
-int32_t Wrapped(uint32_t value, int bits) { return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits); }
+int32_t Wrapped(uint32_t value, int bits) {
+  return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits);
+}
 
 void AddIntegers(const AccumulationArguments& args) {
   for (int64_t p = 0; p < args.pixels; ++p) {
@@ -72,7 +75,8 @@ class IntegerKernel final : public MacKernel {
  public:
   IntegerKernel(const MacRule& rule, const TilePlan& plan, bool one_tile)
       : MacKernel(rule), plan_(plan), one_tile_(one_tile) {
-    for (uint32_t code = 0; code < 256; ++code) {  // formats of more bits are integers that stand for themselves
+    for (uint32_t code = 0; code < 256;
+         ++code) {  // formats of more bits are integers that stand for themselves
       const int64_t value = IntegerOperand(rule.input, code);
       operand_of_byte_[code] = plan.tile.starting ? value + 128 : value;
     }
@@ -96,8 +100,8 @@ class IntegerKernel final : public MacKernel {
     const size_t count = order.offsets.size() * static_cast<size_t>(columns);
     std::vector<uint8_t> weights(count * static_cast<size_t>(plan_.tile.weight_bytes));
     for (size_t i = 0; i < count; ++i) {
-      const auto value =
-          static_cast<int16_t>(IntegerOperand(rule().weight, LoadCode(rule().weight, codes, static_cast<int64_t>(i))));
+      const auto value = static_cast<int16_t>(
+          IntegerOperand(rule().weight, LoadCode(rule().weight, codes, static_cast<int64_t>(i))));
       if (plan_.tile.weight_bytes == 1) {
         weights[i] = static_cast<uint8_t>(value);
       } else {
@@ -113,7 +117,8 @@ class IntegerKernel final : public MacKernel {
     if (rule().input.is_integer()) {  // extended in memory
       const int bias = plan_.tile.starting ? 128 : 0;
       if (rule().input.is_signed) {
-        for (int64_t i = 0; i < count; ++i) operands[i] = static_cast<Operand>(static_cast<int8_t>(codes[i]) + bias);
+        for (int64_t i = 0; i < count; ++i)
+          operands[i] = static_cast<Operand>(static_cast<int8_t>(codes[i]) + bias);
       } else {
         for (int64_t i = 0; i < count; ++i) operands[i] = static_cast<Operand>(codes[i] + bias);
       }
@@ -148,7 +153,8 @@ std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule
   const Range input = RangeOf(rule.input), weight = RangeOf(rule.weight);
   const IntegerKernelSet& kernels = KernelsOf(level);
   TilePlan plan;
-  const bool bytes = input.Within(-128, 127) && weight.Within(-128, 127) && kernels.bytes.function[0] != nullptr;
+  const bool bytes =
+      input.Within(-128, 127) && weight.Within(-128, 127) && kernels.bytes.function[0] != nullptr;
   if (!bytes && !(input.Within(-32768, 32767) && weight.Within(-32768, 32767))) return nullptr;
   plan.tile = bytes ? kernels.bytes : kernels.words;
   plan.psum_bits = rule.psum.bits;
@@ -156,11 +162,13 @@ std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule
   bool one_tile = false;
   if (rule.integer_result()) {
     plan.accumulate = kernels.to_integer;
-    one_tile = rule.accumulation.bits <= rule.psum.bits;  // then cutting the psum first changes nothing
+    one_tile =
+        rule.accumulation.bits <= rule.psum.bits;  // then cutting the psum first changes nothing
   } else {
     plan.accumulation = SumFormatOf(rule.accumulation);
     const bool plain = plan.accumulation.rounding == SumRounding::kFp32 && rule.psum.bits == 32;
-    plan.accumulate = plain ? kernels.to_fp32 : FloatAccumulation(level, plan.accumulation.rounding);
+    plan.accumulate =
+        plain ? kernels.to_fp32 : FloatAccumulation(level, plan.accumulation.rounding);
     if (plain && bytes && rule.scaled && kernels.scaled.function[0] != nullptr) {
       plan.chunk = kernels.scaled;
       plan.tile = kernels.scaled.tile;

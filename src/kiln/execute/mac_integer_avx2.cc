@@ -27,7 +27,8 @@ void WordTile(const TileArguments& args) {
       std::memcpy(&two, operands[p] + offset, sizeof two);
       const __m256i x = _mm256_set1_epi32(two);
       for (int v = 0; v < kVectors; ++v) {
-        sums[p][v] = _mm256_add_epi32(sums[p][v], _mm256_madd_epi16(x, _mm256_loadu_si256(weights + v)));
+        sums[p][v] =
+            _mm256_add_epi32(sums[p][v], _mm256_madd_epi16(x, _mm256_loadu_si256(weights + v)));
       }
     }
   }

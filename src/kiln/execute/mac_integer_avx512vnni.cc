@@ -34,7 +34,8 @@ void Tile(const TileArguments& args) {
       std::memcpy(&four, operands[p] + offset, sizeof four);
       const __m512i x = _mm512_set1_epi32(four);
       for (int v = 0; v < kVectors; ++v) {
-        sums[p][v] = kBytes ? _mm512_dpbusd_epi32(sums[p][v], x, w[v]) : _mm512_dpwssd_epi32(sums[p][v], x, w[v]);
+        sums[p][v] = kBytes ? _mm512_dpbusd_epi32(sums[p][v], x, w[v])
+                            : _mm512_dpwssd_epi32(sums[p][v], x, w[v]);
       }
     }
   }
@@ -54,7 +55,8 @@ bool ScaledTiles(const ChunkArguments& args) {
   for (int p = 0; p < kPixels; ++p) {
     operands[p] = static_cast<const uint8_t*>(args.image) + args.places[p];
     for (int v = 0; v < kVectors; ++v) {
-      accumulations[p][v] = args.begun ? _mm512_loadu_ps(args.results[p] + 16 * v) : _mm512_setzero_ps();
+      accumulations[p][v] =
+          args.begun ? _mm512_loadu_ps(args.results[p] + 16 * v) : _mm512_setzero_ps();
     }
   }
   for (int64_t t = 0; t < args.tile_count; ++t) {
@@ -85,7 +87,8 @@ bool ScaledTiles(const ChunkArguments& args) {
     }
   }
   for (int p = 0; p < kPixels; ++p) {
-    for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(args.results[p] + 16 * v, accumulations[p][v]);
+    for (int v = 0; v < kVectors; ++v)
+      _mm512_storeu_ps(args.results[p] + 16 * v, accumulations[p][v]);
   }
   return true;
 }
@@ -101,7 +104,8 @@ void AddIntegers(const AccumulationArguments& args) {
     int32_t* results = static_cast<int32_t*>(args.results) + p * args.stride;
     for (int64_t n = 0; n < args.columns; n += 16) {
       const __m512i psum = wrap(_mm512_loadu_si512(psums + n), psum_above);
-      _mm512_storeu_si512(results + n, wrap(_mm512_add_epi32(psum, _mm512_loadu_si512(results + n)), above));
+      _mm512_storeu_si512(results + n,
+                          wrap(_mm512_add_epi32(psum, _mm512_loadu_si512(results + n)), above));
     }
   }
 }

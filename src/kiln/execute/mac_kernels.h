@@ -77,7 +77,7 @@ struct TileKernel {
   int pixels = 0;
   int operands_per_step = 1;  // consecutive operands that one step takes
   int weight_bytes = 4;       // of one weight
-  bool starting = false;      // a tile's weights begin with what its psums start from, 4 bytes a column
+  bool starting = false;  // a tile's weights begin with what its psums start from, 4 bytes a column
   TileFunction function[kMaxTileVectors] = {};  // by vectors - 1
 };
 
@@ -92,9 +92,10 @@ struct ChunkArguments {
   int64_t tile_count;
   const int64_t* step_offsets;
   const void* weights;
-  const float* const* input_scales;  // of each pixel; only where there are scales, as the next three
-  const int64_t* scale_offsets;      // of each tile
-  const float* weight_scales;        // [tile][weight_scale_stride]
+  const float* const*
+      input_scales;              // of each pixel; only where there are scales, as the next three
+  const int64_t* scale_offsets;  // of each tile
+  const float* weight_scales;    // [tile][weight_scale_stride]
   int64_t weight_scale_stride;
   float* const* results;  // of each pixel; two may be the same
   bool begun;             // results hold what earlier chunks gave; else they start at zero
@@ -110,7 +111,8 @@ struct ChunkKernel {
 // What a float psum asks of a kernel.
 struct FloatPsum {
   SumRounding rounding;
-  bool odd;  // rounding sums to fp32 first could change the result, unless to odd (mac_float.cc says when it cannot)
+  bool
+      odd;  // rounding sums to fp32 first could change the result, unless to odd (mac_float.cc says when it cannot)
   bool product_rounded;
   bool normal;  // every sum is zero, infinite, NaN or at least 2^-126 in magnitude
 };
@@ -118,7 +120,8 @@ struct FloatKernelSet {
   // Null functions where the level has no kernel for the format.
   TileKernel (*tile)(const FloatPsum& psum);
   AccumulationFunction (*accumulation)(SumRounding accumulation);
-  ChunkKernel (*chunk)(const FloatPsum& psum, SumRounding accumulation);  // without scales; null: the level has none
+  ChunkKernel (*chunk)(const FloatPsum& psum,
+                       SumRounding accumulation);  // without scales; null: the level has none
 };
 extern const FloatKernelSet kPortableFloatKernels;    // mac_float.cc
 extern const FloatKernelSet kAvx2FloatKernels;        // mac_float_avx2.cc
@@ -130,11 +133,11 @@ AccumulationFunction FloatAccumulation(CpuLevel level, SumRounding rounding);
 
 // Integer psums, wrapping at 32 bits.
 struct IntegerKernelSet {
-  TileKernel bytes;                 // int8 weights, operands int8 + 128; no functions where the level has none
-  TileKernel words;                 // int16 pairs
+  TileKernel bytes;  // int8 weights, operands int8 + 128; no functions where the level has none
+  TileKernel words;  // int16 pairs
   AccumulationFunction to_integer;  // psum and sum wrap at their bits
   AccumulationFunction to_fp32;     // fp32(psum) * s, fp32 accumulation; 32-bit psums
-  ChunkKernel scaled;               // of bytes, to_fp32 in one; no functions where the level has none
+  ChunkKernel scaled;  // of bytes, to_fp32 in one; no functions where the level has none
 };
 extern const IntegerKernelSet kPortableIntegerKernels;  // mac_integer.cc
 extern const IntegerKernelSet kAvx2IntegerKernels;      // mac_integer_avx2.cc
@@ -158,8 +161,9 @@ struct TilePlan {
   float unit = 1;
 };
 //   weights  [order.offsets.size()][columns], plan.tile.weight_bytes each
-std::unique_ptr<const MacWeights> PackTiles(const TilePlan& plan, const MacOrder& order, int64_t columns,
-                                            const void* weights, const float* scales);
+std::unique_ptr<const MacWeights> PackTiles(const TilePlan& plan, const MacOrder& order,
+                                            int64_t columns, const void* weights,
+                                            const float* scales);
 // The same reduction as a single tile, for sums that no tile boundary changes.
 MacOrder OneTile(const MacOrder& order);
 

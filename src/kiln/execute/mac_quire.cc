@@ -33,7 +33,8 @@ void ExactTile(const TileArguments& args) {
   }
   using Signed = std::conditional_t<sizeof(Sum) == 8, int64_t, __int128>;
   for (int n = 0; n < kColumns; ++n) {
-    static_cast<float*>(args.psums)[n] = static_cast<float>(static_cast<Signed>(sums[n])) * args.unit;
+    static_cast<float*>(args.psums)[n] =
+        static_cast<float>(static_cast<Signed>(sums[n])) * args.unit;
   }
 }
 
@@ -64,7 +65,8 @@ class FixedPoint {
  public:
   explicit FixedPoint(const Format& format) : format_(format), extent_(ExtentOf(format)) {
     values_.reserve(size_t{1} << format.bits);
-    for (uint32_t code = 0; code <= CodeMask(format); ++code) values_.push_back(ValueOf(Decode(format, code)));
+    for (uint32_t code = 0; code <= CodeMask(format); ++code)
+      values_.push_back(ValueOf(Decode(format, code)));
   }
   int64_t lowest() const { return extent_.lowest; }
   bool specials() const { return extent_.specials; }
@@ -75,7 +77,8 @@ class FixedPoint {
   Exact ExactOf(Operand operand) const {
     if (operand == kNan) return Exact::Nan();
     if (IsSpecial(operand)) return Exact::Infinity(operand == kInfinity[1]);
-    return Exact::Of(operand < 0, static_cast<uint64_t>(operand < 0 ? -operand : operand), extent_.lowest);
+    return Exact::Of(operand < 0, static_cast<uint64_t>(operand < 0 ? -operand : operand),
+                     extent_.lowest);
   }
 
  private:
@@ -86,7 +89,8 @@ class FixedPoint {
     if (value.is_nan()) return kNan;
     if (value.is_infinite()) return kInfinity[value.negative ? 1 : 0];
     if (value.is_zero()) return 0;
-    const auto magnitude = static_cast<Operand>(value.significand >> (63 - (value.exponent - extent_.lowest)));
+    const auto magnitude =
+        static_cast<Operand>(value.significand >> (63 - (value.exponent - extent_.lowest)));
     return value.negative ? static_cast<Operand>(-magnitude) : magnitude;
   }
 
@@ -99,22 +103,25 @@ class FixedPoint {
 template <typename Operand>
 class QuireWeights final : public MacWeights {
  public:
-  QuireWeights(const MacRule& rule, std::shared_ptr<const FixedPoint<Operand>> input, const FixedPoint<Operand>& weight,
-               std::unique_ptr<const MacWeights> plain, const MacOrder& order, const std::vector<Operand>& weights,
-               const float* scales)
+  QuireWeights(const MacRule& rule, std::shared_ptr<const FixedPoint<Operand>> input,
+               const FixedPoint<Operand>& weight, std::unique_ptr<const MacWeights> plain,
+               const MacOrder& order, const std::vector<Operand>& weights, const float* scales)
       : MacWeights(plain->columns(), plain->padded_columns()),
         rule_(rule),
         input_(std::move(input)),
         plain_(std::move(plain)),
         order_(order) {
-    if (scales != nullptr) scales_.assign(scales, scales + std::ssize(order.tile_sizes) * columns());
+    if (scales != nullptr)
+      scales_.assign(scales, scales + std::ssize(order.tile_sizes) * columns());
     if (!input_->specials() && !weight.specials()) return;
     for (const Operand operand : weights) weights_.push_back(weight.ExactOf(operand));
     special_column_.resize(static_cast<size_t>(columns()), false);
     for (size_t i = 0; i < weights.size(); ++i) {
-      if (FixedPoint<Operand>::IsSpecial(weights[i])) special_column_[i % special_column_.size()] = true;
+      if (FixedPoint<Operand>::IsSpecial(weights[i]))
+        special_column_[i % special_column_.size()] = true;
     }
-    any_special_column_ = std::find(special_column_.begin(), special_column_.end(), true) != special_column_.end();
+    any_special_column_ =
+        std::find(special_column_.begin(), special_column_.end(), true) != special_column_.end();
     const auto [low, high] = std::minmax_element(order.offsets.begin(), order.offsets.end());
     lowest_offset_ = *low;
     highest_offset_ = *high;
@@ -126,14 +133,16 @@ class QuireWeights final : public MacWeights {
     if (weights_.empty() || pixels.count == 0) return;
     const auto* operands = static_cast<const Operand*>(image);
     const auto [low, high] = std::minmax_element(pixels.places, pixels.places + pixels.count);
-    const bool any = std::any_of(operands + *low + lowest_offset_, operands + *high + highest_offset_ + 1,
-                                 FixedPoint<Operand>::IsSpecial);
+    const bool any =
+        std::any_of(operands + *low + lowest_offset_, operands + *high + highest_offset_ + 1,
+                    FixedPoint<Operand>::IsSpecial);
     if (!any && !any_special_column_) return;
     for (int64_t p = 0; p < pixels.count; ++p) {
       const Operand* of_pixel = operands + pixels.places[p];
-      const bool special = any && std::any_of(order_.offsets.begin(), order_.offsets.end(), [&](int64_t offset) {
-                             return FixedPoint<Operand>::IsSpecial(of_pixel[offset]);
-                           });
+      const bool special =
+          any && std::any_of(order_.offsets.begin(), order_.offsets.end(), [&](int64_t offset) {
+            return FixedPoint<Operand>::IsSpecial(of_pixel[offset]);
+          });
       for (int64_t n = 0; n < columns(); ++n) {
         if (!special && !special_column_[static_cast<size_t>(n)]) continue;
         const float* of_block = rule_.scaled ? scales + pixels.scale_places[p] : nullptr;
@@ -150,13 +159,16 @@ class QuireWeights final : public MacWeights {
     for (size_t t = 0; t < order_.tile_sizes.size(); ++t) {
       const size_t end = element + static_cast<size_t>(order_.tile_sizes[t]);
       for (; element < end; ++element) {
-        sum.AddProduct(input_->ExactOf(operands[order_.offsets[element]]),
-                       weights_[element * static_cast<size_t>(columns()) + static_cast<size_t>(column)]);
+        sum.AddProduct(
+            input_->ExactOf(operands[order_.offsets[element]]),
+            weights_[element * static_cast<size_t>(columns()) + static_cast<size_t>(column)]);
       }
       if (!rule_.rounds_tiles()) continue;
       const size_t weight_scale = t * static_cast<size_t>(columns()) + static_cast<size_t>(column);
-      const float scale = rule_.scaled ? scales[order_.scale_offsets[t]] * scales_[weight_scale] : 1.0f;
-      accumulation = AccumulationStep(rule_, accumulation, Exact::FromFloat(ToFloat(sum.Value())), scale);
+      const float scale =
+          rule_.scaled ? scales[order_.scale_offsets[t]] * scales_[weight_scale] : 1.0f;
+      accumulation =
+          AccumulationStep(rule_, accumulation, Exact::FromFloat(ToFloat(sum.Value())), scale);
       sum = {};
     }
     if (rule_.rounds_tiles()) return MacResult(rule_, accumulation);
@@ -196,8 +208,10 @@ class QuireKernel final : public MacKernel {
     weight_.Store(codes, std::ssize(weights), weights.data());
     TilePlan plan = plan_;
     plan.tile = TileFor(std::ssize(order.offsets));
-    auto plain = PackTiles(plan, rule().rounds_tiles() ? order : OneTile(order), columns, weights.data(), scales);
-    return std::make_unique<QuireWeights<Operand>>(rule(), input_, weight_, std::move(plain), order, weights, scales);
+    auto plain = PackTiles(plan, rule().rounds_tiles() ? order : OneTile(order), columns,
+                           weights.data(), scales);
+    return std::make_unique<QuireWeights<Operand>>(rule(), input_, weight_, std::move(plain), order,
+                                                   weights, scales);
   }
 
  private:
@@ -205,8 +219,9 @@ class QuireKernel final : public MacKernel {
   TileKernel TileFor(int64_t count) const {
     if constexpr (sizeof(Operand) == 4) {
       const OperandExtent input = ExtentOf(rule().input), weight = ExtentOf(rule().weight);
-      const double greatest = std::ldexp(GreatestMagnitude(rule().input) * GreatestMagnitude(rule().weight),
-                                         static_cast<int>(-input.lowest - weight.lowest));
+      const double greatest =
+          std::ldexp(GreatestMagnitude(rule().input) * GreatestMagnitude(rule().weight),
+                     static_cast<int>(-input.lowest - weight.lowest));
       if (greatest * static_cast<double>(count) < 0x1p62) return Kernel64(level_);
     }
     return ExactKernel<Operand, Wide>();
@@ -243,7 +258,8 @@ std::unique_ptr<const MacKernel> MakeQuireKernel(CpuLevel level, const MacRule& 
   TilePlan plan;
   plan.unit = std::ldexp(1.0f, static_cast<int>(input.lowest + weight.lowest));
   plan.accumulation = SumFormatOf(rule.accumulation);
-  plan.accumulate = rule.rounds_tiles() ? FloatAccumulation(level, plan.accumulation.rounding) : CopyPsums;
+  plan.accumulate =
+      rule.rounds_tiles() ? FloatAccumulation(level, plan.accumulation.rounding) : CopyPsums;
   if (plan.accumulate == nullptr) return nullptr;
   if (bits <= 30) return std::make_unique<QuireKernel<int32_t>>(rule, level, std::move(plan));
   return std::make_unique<QuireKernel<int64_t>>(rule, level, std::move(plan));

@@ -31,7 +31,8 @@ void Tile(const TileArguments& args) {
   }
   for (int p = 0; p < kPixels; ++p) {
     alignas(32) int64_t exact[4][4];
-    for (int i = 0; i < 4; ++i) _mm256_store_si256(reinterpret_cast<__m256i*>(exact[i]), sums[p][i]);
+    for (int i = 0; i < 4; ++i)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(exact[i]), sums[p][i]);
     float* psums = static_cast<float*>(args.psums) + p * kLanes;
     for (int n = 0; n < kLanes; ++n) {
       const int sum = n / 8 * 2 + n % 2, lane = n % 8 / 2;

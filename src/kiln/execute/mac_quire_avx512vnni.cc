@@ -26,12 +26,15 @@ void Tile(const TileArguments& args) {
       odd_sums[p] = _mm512_add_epi64(odd_sums[p], _mm512_maskz_mul_epi32(0xff, x, odd));
     }
   }
-  const __m512i interleave = _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+  const __m512i interleave =
+      _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
   for (int p = 0; p < kPixels; ++p) {
-    const __m256 even = _mm512_maskz_cvtepi64_ps(0xff, even_sums[p]), odd = _mm512_maskz_cvtepi64_ps(0xff, odd_sums[p]);
+    const __m256 even = _mm512_maskz_cvtepi64_ps(0xff, even_sums[p]),
+                 odd = _mm512_maskz_cvtepi64_ps(0xff, odd_sums[p]);
     const __m512 both = _mm512_maskz_insertf32x8(0xffff, _mm512_castps256_ps512(even), odd, 1);
     const __m512 psums = _mm512_maskz_permutexvar_ps(0xffff, interleave, both);
-    _mm512_storeu_ps(static_cast<float*>(args.psums) + 16 * p, _mm512_mul_ps(psums, _mm512_set1_ps(args.unit)));
+    _mm512_storeu_ps(static_cast<float*>(args.psums) + 16 * p,
+                     _mm512_mul_ps(psums, _mm512_set1_ps(args.unit)));
   }
 }
 

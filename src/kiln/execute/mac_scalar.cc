@@ -7,13 +7,15 @@ namespace {
 
 class ScalarWeights final : public MacWeights {
  public:
-  ScalarWeights(const MacRule& rule, const MacOrder& order, int64_t columns, const void* codes, const float* scales)
+  ScalarWeights(const MacRule& rule, const MacOrder& order, int64_t columns, const void* codes,
+                const float* scales)
       : MacWeights(columns, columns), rule_(rule), order_(order) {
     const int64_t elements = std::ssize(order.offsets);
     codes_.resize(static_cast<size_t>(elements * columns));
     for (int64_t r = 0; r < elements; ++r) {
       for (int64_t n = 0; n < columns; ++n) {
-        codes_[static_cast<size_t>(n * elements + r)] = LoadCode(rule.weight, codes, r * columns + n);
+        codes_[static_cast<size_t>(n * elements + r)] =
+            LoadCode(rule.weight, codes, r * columns + n);
       }
     }
     if (scales != nullptr) scales_.assign(scales, scales + std::ssize(order.tile_sizes) * columns);
@@ -26,7 +28,8 @@ class ScalarWeights final : public MacWeights {
     std::vector<uint32_t> inputs(elements);
     std::vector<MacTile> tiles(tile_count);
     for (int64_t p = 0; p < pixels.count; ++p) {
-      for (size_t r = 0; r < elements; ++r) inputs[r] = operands[pixels.places[p] + order_.offsets[r]];
+      for (size_t r = 0; r < elements; ++r)
+        inputs[r] = operands[pixels.places[p] + order_.offsets[r]];
       for (int64_t n = 0; n < columns(); ++n) {
         size_t first = 0;
         for (size_t t = 0; t < tile_count; ++t) {
@@ -57,7 +60,8 @@ class ScalarKernel final : public MacKernel {
   std::string_view name() const override { return "scalar"; }
   int operand_bytes() const override { return 4; }
   void StoreOperands(const void* codes, int64_t count, void* operands) const override {
-    for (int64_t i = 0; i < count; ++i) static_cast<uint32_t*>(operands)[i] = LoadCode(rule().input, codes, i);
+    for (int64_t i = 0; i < count; ++i)
+      static_cast<uint32_t*>(operands)[i] = LoadCode(rule().input, codes, i);
   }
   std::unique_ptr<const MacWeights> Pack(const MacOrder& order, int64_t columns, const void* codes,
                                          const float* scales) const override {
@@ -68,6 +72,8 @@ class ScalarKernel final : public MacKernel {
 
 }  // namespace
 
-std::unique_ptr<const MacKernel> MakeScalarKernel(const MacRule& rule) { return std::make_unique<ScalarKernel>(rule); }
+std::unique_ptr<const MacKernel> MakeScalarKernel(const MacRule& rule) {
+  return std::make_unique<ScalarKernel>(rule);
+}
 
 }  // namespace kiln::internal

@@ -26,8 +26,11 @@ void MakeNansQuiet(int64_t pixels, int64_t columns, float* results, int64_t stri
 
 class TiledWeights final : public MacWeights {
  public:
-  TiledWeights(const TilePlan& plan, const MacOrder& order, int64_t columns, const void* weights, const float* scales)
-      : MacWeights(columns, RoundUp(columns, plan.tile.lanes)), plan_(plan), scale_offsets_(order.scale_offsets) {
+  TiledWeights(const TilePlan& plan, const MacOrder& order, int64_t columns, const void* weights,
+               const float* scales)
+      : MacWeights(columns, RoundUp(columns, plan.tile.lanes)),
+        plan_(plan),
+        scale_offsets_(order.scale_offsets) {
     FindSteps(order);
     PackWeights(static_cast<const uint8_t*>(weights));
     if (scales != nullptr) {
@@ -54,9 +57,11 @@ class TiledWeights final : public MacWeights {
         } while (tile < tiles_.size() &&
                  weights - chunk + TileBytes(tiles_[tile], columns.width) <= kResidentWeightBytes);
         if (plan_.chunk.function[0] != nullptr) {
-          MultiplyChunk(begin, tile, columns, chunk, image, scales, pixels, static_cast<float*>(out), out_stride);
+          MultiplyChunk(begin, tile, columns, chunk, image, scales, pixels,
+                        static_cast<float*>(out), out_stride);
         } else {
-          MultiplyTiles(begin, tile, columns, chunk, image, scales, pixels, static_cast<uint32_t*>(out), out_stride);
+          MultiplyTiles(begin, tile, columns, chunk, image, scales, pixels,
+                        static_cast<uint32_t*>(out), out_stride);
         }
       }
     }
@@ -72,8 +77,8 @@ class TiledWeights final : public MacWeights {
   };
 
   int64_t TileBytes(const Tile& tile, int64_t width) const {
-    return width *
-           (tile.steps * plan_.tile.operands_per_step * plan_.tile.weight_bytes + (plan_.tile.starting ? 4 : 0));
+    return width * (tile.steps * plan_.tile.operands_per_step * plan_.tile.weight_bytes +
+                    (plan_.tile.starting ? 4 : 0));
   }
 
   // A step takes operands that stand side by side; the places that are left over weigh nothing.
@@ -105,15 +110,18 @@ class TiledWeights final : public MacWeights {
     weights_.resize(static_cast<size_t>(total), 0);
     uint8_t* at = weights_.data();
     for (int64_t first = 0; first < padded_columns(); first += block) {
-      const int64_t width = std::min(block, padded_columns() - first), used = std::min(width, columns() - first);
+      const int64_t width = std::min(block, padded_columns() - first),
+                    used = std::min(width, columns() - first);
       for (const Tile& tile : tiles_) {
         uint8_t* starting = at;
         if (plan_.tile.starting) at += 4 * width;
-        for (int64_t s = tile.first_step; s < tile.first_step + tile.steps; ++s, at += width * per_step * bytes) {
+        for (int64_t s = tile.first_step; s < tile.first_step + tile.steps;
+             ++s, at += width * per_step * bytes) {
           const auto step = static_cast<size_t>(s);
           for (int64_t i = 0; i < step_counts_[step]; ++i) {
             for (int64_t n = 0; n < used; ++n) {
-              const uint8_t* from = weights + ((step_elements_[step] + i) * columns() + first + n) * bytes;
+              const uint8_t* from =
+                  weights + ((step_elements_[step] + i) * columns() + first + n) * bytes;
               std::memcpy(at + (n * per_step + i) * bytes, from, static_cast<size_t>(bytes));
               if (plan_.tile.starting) TakeOff(static_cast<int8_t>(*from), starting + 4 * n);
             }
@@ -131,8 +139,9 @@ class TiledWeights final : public MacWeights {
   }
 
   // As MultiplyTiles, by a kernel that takes all tiles at once.
-  void MultiplyChunk(size_t begin, size_t end, const Block& columns, const uint8_t* weights, const void* image,
-                     const float* scales, const Pixels& pixels, float* out, int64_t out_stride) const {
+  void MultiplyChunk(size_t begin, size_t end, const Block& columns, const uint8_t* weights,
+                     const void* image, const float* scales, const Pixels& pixels, float* out,
+                     int64_t out_stride) const {
     const int64_t vectors = columns.width / plan_.tile.lanes;
     ChunkFunction multiply = plan_.chunk.function[vectors - 1];
     const ChunkFunction fallback = plan_.chunk.fallback[vectors - 1];
@@ -149,49 +158,57 @@ class TiledWeights final : public MacWeights {
         input_scales[i] = scaled ? scales + pixels.scale_places[pixel] : nullptr;
         results[i] = out + pixel * out_stride + columns.first;
       }
-      const ChunkArguments arguments{image,
-                                     places,
-                                     tiles_.data() + first,
-                                     static_cast<int64_t>(end - begin),
-                                     step_offsets_.data(),
-                                     weights,
-                                     scaled ? input_scales : nullptr,
-                                     scaled ? scale_offsets_.data() + first : nullptr,
-                                     scaled ? scales_.data() + first * padded_columns() + columns.first : nullptr,
-                                     padded_columns(),
-                                     results,
-                                     begin != 0};
+      const ChunkArguments arguments{
+          image,
+          places,
+          tiles_.data() + first,
+          static_cast<int64_t>(end - begin),
+          step_offsets_.data(),
+          weights,
+          scaled ? input_scales : nullptr,
+          scaled ? scale_offsets_.data() + first : nullptr,
+          scaled ? scales_.data() + first * padded_columns() + columns.first : nullptr,
+          padded_columns(),
+          results,
+          begin != 0};
       if (multiply(arguments)) continue;
       fallback(arguments);
-      if (++in_vain >= 2 && 2 * in_vain > p / plan_.tile.pixels) multiply = fallback;  // and likely to go on so
+      if (++in_vain >= 2 && 2 * in_vain > p / plan_.tile.pixels)
+        multiply = fallback;  // and likely to go on so
     }
   }
 
-  void MultiplyTiles(size_t begin, size_t end, const Block& columns, const uint8_t* weights, const void* image,
-                     const float* scales, const Pixels& pixels, uint32_t* out, int64_t out_stride) const {
+  void MultiplyTiles(size_t begin, size_t end, const Block& columns, const uint8_t* weights,
+                     const void* image, const float* scales, const Pixels& pixels, uint32_t* out,
+                     int64_t out_stride) const {
     const TileFunction multiply = plan_.tile.function[columns.width / plan_.tile.lanes - 1];
     alignas(64) uint32_t psums[kMaxPixels * kMaxColumns];
     for (int64_t p = 0; p < pixels.count; p += plan_.tile.pixels) {
       const int64_t count = std::min<int64_t>(plan_.tile.pixels, pixels.count - p);
       int64_t places[kMaxPixels];  // the last group repeats its last pixel
-      for (int64_t i = 0; i < plan_.tile.pixels; ++i) places[i] = pixels.places[p + std::min(i, count - 1)];
+      for (int64_t i = 0; i < plan_.tile.pixels; ++i)
+        places[i] = pixels.places[p + std::min(i, count - 1)];
       uint32_t* results = out + p * out_stride + columns.first;
       if (begin == 0) {
-        for (int64_t i = 0; i < count; ++i) std::fill_n(results + i * out_stride, columns.width, 0u);
+        for (int64_t i = 0; i < count; ++i)
+          std::fill_n(results + i * out_stride, columns.width, 0u);
       }
       const uint8_t* at = weights;
       for (size_t t = begin; t < end; ++t) {
         const Tile& tile = tiles_[t];
-        multiply(
-            {image, places, step_offsets_.data() + tile.first_step, tile.steps, at, psums, &plan_.psum, plan_.unit});
+        multiply({image, places, step_offsets_.data() + tile.first_step, tile.steps, at, psums,
+                  &plan_.psum, plan_.unit});
         at += TileBytes(tile, columns.width);
         float input_scales[kMaxPixels];
         if (!scales_.empty()) {
-          for (int64_t i = 0; i < count; ++i) input_scales[i] = scales[pixels.scale_places[p + i] + scale_offsets_[t]];
+          for (int64_t i = 0; i < count; ++i)
+            input_scales[i] = scales[pixels.scale_places[p + i] + scale_offsets_[t]];
         }
         plan_.accumulate(
             {psums, count, columns.width, scales_.empty() ? nullptr : input_scales,
-             scales_.empty() ? nullptr : scales_.data() + static_cast<int64_t>(t) * padded_columns() + columns.first,
+             scales_.empty()
+                 ? nullptr
+                 : scales_.data() + static_cast<int64_t>(t) * padded_columns() + columns.first,
              results, out_stride, &plan_.accumulation, plan_.psum_bits, plan_.accumulation_bits});
       }
     }
@@ -203,8 +220,9 @@ class TiledWeights final : public MacWeights {
   std::vector<int64_t> step_offsets_;   // in the image
   std::vector<int64_t> step_elements_;  // of the reduction: the first that a step takes
   std::vector<int> step_counts_;        // how many it takes
-  std::vector<uint8_t> weights_;        // [column block][tile][starting, then steps][column][operands of a step]
-  std::vector<float> scales_;           // [tile][padded column]
+  std::vector<uint8_t>
+      weights_;  // [column block][tile][starting, then steps][column][operands of a step]
+  std::vector<float> scales_;  // [tile][padded column]
 };
 
 }  // namespace
@@ -212,7 +230,8 @@ class TiledWeights final : public MacWeights {
 void CopyPsums(const AccumulationArguments& args) {
   for (int64_t p = 0; p < args.pixels; ++p) {
     std::memcpy(static_cast<uint32_t*>(args.results) + p * args.stride,
-                static_cast<const uint32_t*>(args.psums) + p * args.columns, static_cast<size_t>(args.columns) * 4);
+                static_cast<const uint32_t*>(args.psums) + p * args.columns,
+                static_cast<size_t>(args.columns) * 4);
   }
 }
 
@@ -220,9 +239,11 @@ MacOrder OneTile(const MacOrder& order) {
   return {.offsets = order.offsets, .tile_sizes = {std::ssize(order.offsets)}, .scale_offsets = {}};
 }
 
-std::unique_ptr<const MacWeights> PackTiles(const TilePlan& plan, const MacOrder& order, int64_t columns,
-                                            const void* weights, const float* scales) {
-  KILN_CHECK(plan.tile.pixels <= kMaxPixels && plan.tile.lanes * plan.tile.max_vectors <= kMaxColumns);
+std::unique_ptr<const MacWeights> PackTiles(const TilePlan& plan, const MacOrder& order,
+                                            int64_t columns, const void* weights,
+                                            const float* scales) {
+  KILN_CHECK(plan.tile.pixels <= kMaxPixels &&
+             plan.tile.lanes * plan.tile.max_vectors <= kMaxColumns);
   return std::make_unique<TiledWeights>(plan, order, columns, weights, scales);
 }
 

@@ -14,12 +14,15 @@ constexpr int64_t kMaxResultBytes = int64_t{1} << 32;
 constexpr int64_t kMaxListLength = 1 << 16;
 
 constexpr Kernel kKernels[] = {
-#define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) KernelOf<Op::k##id>::kFunction,
+#define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) \
+  KernelOf<Op::k##id>::kFunction,
 #include "kiln/ir/operators.def"
 #undef KILN_OPERATOR
 };
 
-bool IsHalf(ElementType type) { return type == ElementType::kFloat16 || type == ElementType::kBfloat16; }
+bool IsHalf(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
+}
 
 // The operand whose element type the first result has.
 int TypeGivingOperand(Op op) {
@@ -61,7 +64,8 @@ class StringTable {
 };
 
 bool MovesStrings(Op op) {
-  return InfoOf(op).Has(kMovesData) || op == Op::kWhere || op == Op::kScatterElements || op == Op::kScatterND;
+  return InfoOf(op).Has(kMovesData) || op == Op::kWhere || op == Op::kScatterElements ||
+         op == Op::kScatterND;
 }
 
 // Whether operand i is of the type the operator works on, rather than a shape, an axis or a condition.
@@ -89,7 +93,8 @@ KernelResult EvaluateOnStrings(const KernelCall& call, Kernel kernel) {
   std::vector<const Tensor*> operands(call.operands.begin(), call.operands.end());
   for (int i = 0; i < call.num_operands(); ++i) {
     if (!call.Has(i)) continue;
-    if ((call.operand(i).type() == ElementType::kString) != HoldsData(op, i)) return call.UnsupportedType(i);
+    if ((call.operand(i).type() == ElementType::kString) != HoldsData(op, i))
+      return call.UnsupportedType(i);
     if (!HoldsData(op, i)) continue;
     encoded[static_cast<size_t>(i)] = table.Encode(call.operand(i));
     operands[static_cast<size_t>(i)] = &encoded[static_cast<size_t>(i)];
@@ -116,7 +121,8 @@ KernelResult EvaluateOnHalves(const KernelCall& call, Kernel kernel) {
   const Op op = call.node.op();
   const bool all = op == Op::kRNN || op == Op::kGRU || op == Op::kLSTM;
   for (size_t i = 0; i < (all ? results.size() : 1); ++i) {
-    if (results[i].type() == ElementType::kFloat32) results[i] = CastTensor(results[i], call.operand(giving).type());
+    if (results[i].type() == ElementType::kFloat32)
+      results[i] = CastTensor(results[i], call.operand(giving).type());
   }
   return results;
 }
@@ -130,7 +136,8 @@ KernelResult Dispatch(const KernelCall& call, Kernel kernel) {
   }
   // These look at no element, or convert themselves.
   const Op op = call.node.op();
-  if (op == Op::kCast || op == Op::kShape || op == Op::kSize || op == Op::kIdentity) return kernel(call);
+  if (op == Op::kCast || op == Op::kShape || op == Op::kSize || op == Op::kIdentity)
+    return kernel(call);
   if (has_string) return EvaluateOnStrings(call, kernel);
   // Kernels that only move bytes need not widen, unless types are mixed.
   if (has_half && !call.node.info().Has(kMovesData)) return EvaluateOnHalves(call, kernel);
@@ -157,8 +164,9 @@ Status KernelCall::CheckSize(ElementType type, const Shape& shape) const {
   const std::optional<int64_t> count = CheckedNumElements(shape);
   const int64_t element_bytes = type == ElementType::kString ? 32 : SizeOf(type);
   if (!count.has_value() || *count > kMaxResultBytes / element_bytes) {
-    return Error(fmt::format("the result would be {} elements of {}", shape.ToString(), NameOf(type)),
-                 "results of at most 4 GiB are evaluated");
+    return Error(
+        fmt::format("the result would be {} elements of {}", shape.ToString(), NameOf(type)),
+        "results of at most 4 GiB are evaluated");
   }
   return OkStatus();
 }
@@ -199,7 +207,8 @@ StatusOr<std::vector<int>> KernelCall::Axes(const std::vector<int64_t>& axes, in
   std::vector<bool> chosen(static_cast<size_t>(rank), false);
   for (int64_t a : axes) {
     KILN_ASSIGN_OR_RETURN(const int axis, Axis(a, rank));
-    if (chosen[static_cast<size_t>(axis)]) return Error(fmt::format("axis {} is named twice", axis), "name it once");
+    if (chosen[static_cast<size_t>(axis)])
+      return Error(fmt::format("axis {} is named twice", axis), "name it once");
     chosen[static_cast<size_t>(axis)] = true;
   }
   std::vector<int> sorted;
@@ -211,8 +220,8 @@ StatusOr<std::vector<int>> KernelCall::Axes(const std::vector<int64_t>& axes, in
 
 Status KernelCall::RequireSameType(int i, int j) const {
   if (operand(i).type() == operand(j).type()) return OkStatus();
-  return Error(fmt::format("operands {} and {} have element types {} and {}", i, j, NameOf(operand(i).type()),
-                           NameOf(operand(j).type())),
+  return Error(fmt::format("operands {} and {} have element types {} and {}", i, j,
+                           NameOf(operand(i).type()), NameOf(operand(j).type())),
                "they must have the same type");
 }
 
@@ -220,16 +229,18 @@ Status KernelCall::RequireSameType(int i, int j) const {
 
 bool HasReferenceKernel(Op op) { return reference::kKernels[static_cast<size_t>(op)] != nullptr; }
 
-StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, std::span<const Tensor* const> operands) {
+StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
+                                           std::span<const Tensor* const> operands) {
   const reference::KernelCall call{node, operands};
   const OpInfo& info = node.info();
   const int count = call.num_operands();
   if (count < info.min_operands || (info.max_operands >= 0 && count > info.max_operands)) {
     return call.Error(fmt::format("{} operands", count),
                       fmt::format("{} takes {}{}", info.id, info.min_operands,
-                                  info.max_operands < 0                    ? " or more"
-                                  : info.max_operands == info.min_operands ? ""
-                                                                           : fmt::format(" to {}", info.max_operands)));
+                                  info.max_operands < 0 ? " or more"
+                                  : info.max_operands == info.min_operands
+                                      ? ""
+                                      : fmt::format(" to {}", info.max_operands)));
   }
   for (int i = 0; i < info.min_operands; ++i) {
     if (!call.Has(i)) return call.Error(fmt::format("operand {} is absent", i), "it is required");

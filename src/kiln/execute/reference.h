@@ -28,7 +28,8 @@ namespace kiln {
 //   semantics  ONNX Operators.md at opset 21, with the additions noted in operators.def; QONNX for its operators
 //   errors     name the node: shapes, types or attributes that do not fit, results above 4 GiB, integer division by
 //              zero; Unimplemented for types and modes that have no kernel
-StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node, std::span<const Tensor* const> operands);
+StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
+                                           std::span<const Tensor* const> operands);
 
 // False for a row of operators.def that still lacks a kernel; EvaluateNode answers Unimplemented for it.
 bool HasReferenceKernel(Op op);
@@ -53,7 +54,8 @@ class ReferenceExecutor {
   // An observer sees the inputs and every result in topological order; operators are then run one by one, without
   // fusion.
   //   errors  number or element type of inputs; whatever EvaluateNode reports
-  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs, const ValueObserver& observer = {}) const;
+  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
+                                    const ValueObserver& observer = {}) const;
 
   // Runs the graph once for each image: each input is [images, ...], of which every run sees a slice [1, ...], or a
   // slice without the axis of images where the tensor has one axis more than the graph's input. Results are joined by
@@ -61,7 +63,8 @@ class ReferenceExecutor {
   // parallel (support/parallel.h); with an observer they run one after the other, in order.
   //   errors  as Run; inputs that differ in the number of images; outputs of strings, or whose shape differs between
   //   images
-  StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer = {},
+  StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs,
+                                         const ValueObserver& observer = {},
                                          const BatchProgress& progress = {}) const;
   // As RunBatch with an observer, for what it sees alone: results are not joined, so their shapes may differ.
   Status ObserveBatch(std::span<const Tensor> inputs, const ValueObserver& observer) const;

@@ -24,8 +24,9 @@ KernelResult PReluKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& slope = call.operand(1);
   if (BroadcastShapes(x.shape(), slope.shape()) != x.shape()) {
-    return call.Error("slope " + slope.shape().ToString() + " does not broadcast to " + x.shape().ToString(),
-                      "its axes are 1 or those of the input, aligned at the right");
+    return call.Error(
+        "slope " + slope.shape().ToString() + " does not broadcast to " + x.shape().ToString(),
+        "its axes are 1 or those of the input, aligned at the right");
   }
   return VisitNumber(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
@@ -41,7 +42,9 @@ KernelResult PReluKernel(const KernelCall& call) {
         if constexpr (std::is_floating_point_v<T>) {
           out[i] = a[i] < 0 ? a[i] * factor : a[i];
         } else {
-          out[i] = a[i] < T{0} ? static_cast<T>(static_cast<uint64_t>(a[i]) * static_cast<uint64_t>(factor)) : a[i];
+          out[i] = a[i] < T{0}
+                       ? static_cast<T>(static_cast<uint64_t>(a[i]) * static_cast<uint64_t>(factor))
+                       : a[i];
         }
       }
     });
@@ -51,7 +54,9 @@ KernelResult PReluKernel(const KernelCall& call) {
 
 KernelResult EluKernel(const KernelCall& call) {
   const float alpha = call.attributes().Float("alpha", 1.0f);
-  return MapReals(call, [=](double x) { return x < 0 ? static_cast<double>(alpha) * elementary::Expm1(x) : x; });
+  return MapReals(call, [=](double x) {
+    return x < 0 ? static_cast<double>(alpha) * elementary::Expm1(x) : x;
+  });
 }
 
 KernelResult ClipKernel(const KernelCall& call) {
@@ -103,17 +108,23 @@ KernelResult ErfKernel(const KernelCall& call) { return MapReals(call, elementar
 KernelResult GeluKernel(const KernelCall& call) {
   const std::string approximate = call.attributes().String("approximate", "none");
   if (approximate == "none") {
-    return MapReals(call, [](double x) { return 0.5 * x * (1 + elementary::Erf(x * (std::numbers::sqrt2 / 2))); });
+    return MapReals(call, [](double x) {
+      return 0.5 * x * (1 + elementary::Erf(x * (std::numbers::sqrt2 / 2)));
+    });
   }
-  if (approximate != "tanh") return call.Error("approximate is '" + approximate + "'", "use 'none' or 'tanh'");
+  if (approximate != "tanh")
+    return call.Error("approximate is '" + approximate + "'", "use 'none' or 'tanh'");
   const double root = std::sqrt(2 * std::numbers::inv_pi);
-  return MapReals(call,
-                  [root](double x) { return 0.5 * x * (1 + elementary::Tanh(root * (x + 0.044715 * x * x * x))); });
+  return MapReals(call, [root](double x) {
+    return 0.5 * x * (1 + elementary::Tanh(root * (x + 0.044715 * x * x * x)));
+  });
 }
 
 // ln(1 + e^x), written so that neither end overflows nor cancels.
 KernelResult SoftplusKernel(const KernelCall& call) {
-  return MapReals(call, [](double x) { return (x > 0 ? x : 0) + elementary::Log1p(elementary::Exp(-std::abs(x))); });
+  return MapReals(call, [](double x) {
+    return (x > 0 ? x : 0) + elementary::Log1p(elementary::Exp(-std::abs(x)));
+  });
 }
 
 }  // namespace kiln::reference

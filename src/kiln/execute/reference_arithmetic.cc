@@ -11,8 +11,9 @@ namespace kiln::reference {
 StatusOr<Shape> BroadcastOf(const KernelCall& call, const Tensor& a, const Tensor& b) {
   const std::optional<Shape> shape = BroadcastShapes(a.shape(), b.shape());
   if (!shape.has_value()) {
-    return call.Error("operands " + a.shape().ToString() + " and " + b.shape().ToString() + " do not broadcast",
-                      "aligned at the right, dimensions must be equal or 1");
+    return call.Error(
+        "operands " + a.shape().ToString() + " and " + b.shape().ToString() + " do not broadcast",
+        "aligned at the right, dimensions must be equal or 1");
   }
   return *shape;
 }
@@ -114,7 +115,8 @@ Status CheckDivisors(const KernelCall& call) {
   const Tensor& b = call.operand(1);
   if (!IsInteger(b.type())) return OkStatus();
   for (int64_t i = 0; i < b.size(); ++i) {
-    if (b.IntAt(i) == 0) return call.Error(fmt::format("element {} of the divisor is 0", i), "integers need another");
+    if (b.IntAt(i) == 0)
+      return call.Error(fmt::format("element {} of the divisor is 0", i), "integers need another");
   }
   return OkStatus();
 }
@@ -127,7 +129,8 @@ StatusOr<Tensor> Fold(const KernelCall& call, F f) {
     KILN_RETURN_IF_ERROR(call.RequireSameType(0, i));
     KernelResult step = VisitNumber(call, 0, [&](auto zero) -> KernelResult {
       using T = decltype(zero);
-      KILN_ASSIGN_OR_RETURN(Tensor out, (BinaryMap<T, T, T>(call, sum, call.operand(i), sum.type(), f)));
+      KILN_ASSIGN_OR_RETURN(Tensor out,
+                            (BinaryMap<T, T, T>(call, sum, call.operand(i), sum.type(), f)));
       return One(std::move(out));
     });
     KILN_RETURN_IF_ERROR(step.status());
@@ -145,7 +148,8 @@ KernelResult FoldKernel(const KernelCall& call, F f) {
 template <typename T>
 T IntegerPower(T base, uint64_t exponent) {
   uint64_t result = 1;
-  for (uint64_t square = static_cast<uint64_t>(base); exponent != 0; exponent >>= 1, square *= square) {
+  for (uint64_t square = static_cast<uint64_t>(base); exponent != 0;
+       exponent >>= 1, square *= square) {
     if ((exponent & 1) != 0) result *= square;
   }
   return static_cast<T>(result);
@@ -155,7 +159,8 @@ template <typename T, typename E>
 T Power(T base, E exponent) {
   if constexpr (std::is_floating_point_v<T>) {
     if (exponent == E{2}) return base * base;
-    return static_cast<T>(elementary::Pow(static_cast<double>(base), static_cast<double>(exponent)));
+    return static_cast<T>(
+        elementary::Pow(static_cast<double>(base), static_cast<double>(exponent)));
   } else if constexpr (std::is_integral_v<E>) {
     if (exponent >= E{0}) return IntegerPower(base, static_cast<uint64_t>(exponent));
     return TruncateTo<T>(elementary::Pow(static_cast<double>(base), static_cast<double>(exponent)));
@@ -183,7 +188,8 @@ KernelResult ModKernel(const KernelCall& call) {
   return VisitInteger(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
     const Tensor& a = call.operand(0);
-    KILN_ASSIGN_OR_RETURN(Tensor out, (BinaryMap<T, T, T>(call, a, call.operand(1), a.type(), ModOp())));
+    KILN_ASSIGN_OR_RETURN(Tensor out,
+                          (BinaryMap<T, T, T>(call, a, call.operand(1), a.type(), ModOp())));
     return One(std::move(out));
   });
 }
@@ -193,7 +199,8 @@ KernelResult ModKernel(const KernelCall& call) {
 KernelResult PowKernel(const KernelCall& call) {
   const Tensor& base = call.operand(0);
   Tensor exponent = call.operand(1);
-  if (exponent.type() == ElementType::kString || exponent.type() == ElementType::kBool) return call.UnsupportedType(1);
+  if (exponent.type() == ElementType::kString || exponent.type() == ElementType::kBool)
+    return call.UnsupportedType(1);
   const bool is_integer = IsInteger(exponent.type());
   if (is_integer) {
     exponent = CastTensor(exponent, ElementType::kInt64);
@@ -204,8 +211,8 @@ KernelResult PowKernel(const KernelCall& call) {
     using T = decltype(zero);
     const auto map = [&](auto e) -> KernelResult {
       using E = decltype(e);
-      KILN_ASSIGN_OR_RETURN(
-          Tensor out, (BinaryMap<T, T, E>(call, base, exponent, base.type(), [](T b, E x) { return Power(b, x); })));
+      KILN_ASSIGN_OR_RETURN(Tensor out, (BinaryMap<T, T, E>(call, base, exponent, base.type(),
+                                                            [](T b, E x) { return Power(b, x); })));
       return One(std::move(out));
     };
     if (is_integer) return map(int64_t{});

@@ -11,7 +11,8 @@ namespace kiln::reference {
 
 // One row, with loops of its own for the operand that stands still so that compilers see plain vectors.
 template <typename R, typename A, typename B, typename F>
-void BinaryRow(R* out, const A* a, int64_t a_stride, const B* b, int64_t b_stride, int64_t length, F f) {
+void BinaryRow(R* out, const A* a, int64_t a_stride, const B* b, int64_t b_stride, int64_t length,
+               F f) {
   if (a_stride == 1 && b_stride == 1) {
     for (int64_t i = 0; i < length; ++i) out[i] = f(a[i], b[i]);
   } else if (b_stride == 0) {
@@ -28,14 +29,15 @@ StatusOr<Shape> BroadcastOf(const KernelCall& call, const Tensor& a, const Tenso
 
 // f over elements of two broadcast tensors; the result has element type `type`, held as R.
 template <typename R, typename A, typename B, typename F>
-StatusOr<Tensor> BinaryMap(const KernelCall& call, const Tensor& a, const Tensor& b, ElementType type, F f) {
+StatusOr<Tensor> BinaryMap(const KernelCall& call, const Tensor& a, const Tensor& b,
+                           ElementType type, F f) {
   KILN_ASSIGN_OR_RETURN(const Shape shape, BroadcastOf(call, a, b));
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(type, shape));
   const Shape shapes[] = {a.shape(), b.shape()};
   const RowWalk walk(shape, shapes);
   walk.ForEachRow([&](int64_t first, const int64_t* offsets) {
-    BinaryRow(Elements<R>(out) + first, Elements<A>(a) + offsets[0], walk.row_stride(0), Elements<B>(b) + offsets[1],
-              walk.row_stride(1), walk.row_length(), f);
+    BinaryRow(Elements<R>(out) + first, Elements<A>(a) + offsets[0], walk.row_stride(0),
+              Elements<B>(b) + offsets[1], walk.row_stride(1), walk.row_length(), f);
   });
   return out;
 }

@@ -6,8 +6,10 @@
 
 namespace kiln::reference {
 
-RowWalk::RowWalk(const Shape& shape, std::span<const Shape> operands) : num_operands_(operands.size()) {
-  std::vector<std::vector<int64_t>> strides(static_cast<size_t>(shape.rank()), std::vector<int64_t>(num_operands_, 0));
+RowWalk::RowWalk(const Shape& shape, std::span<const Shape> operands)
+    : num_operands_(operands.size()) {
+  std::vector<std::vector<int64_t>> strides(static_cast<size_t>(shape.rank()),
+                                            std::vector<int64_t>(num_operands_, 0));
   for (size_t i = 0; i < num_operands_; ++i) {
     int64_t stride = 1;
     for (int d = operands[i].rank() - 1; d >= 0; --d) {
@@ -24,7 +26,8 @@ RowWalk::RowWalk(const Shape& shape, std::span<const Shape> operands) : num_oper
     if (shape[axis] == 1) continue;
     const std::vector<int64_t>& here = strides[static_cast<size_t>(axis)];
     bool joins = !dims.empty();
-    for (size_t i = 0; joins && i < num_operands_; ++i) joins = here[i] == joined.back()[i] * dims.back();
+    for (size_t i = 0; joins && i < num_operands_; ++i)
+      joins = here[i] == joined.back()[i] * dims.back();
     if (joins) {
       dims.back() *= shape[axis];
     } else {

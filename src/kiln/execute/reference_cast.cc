@@ -83,8 +83,9 @@ std::string TextOf(const Tensor& t, int64_t i) {
   const double value = t.ValueAt(i);
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value < 0 ? "-INF" : "INF";
-  const std::string text =
-      t.type() == ElementType::kFloat64 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+  const std::string text = t.type() == ElementType::kFloat64
+                               ? fmt::format("{}", value)
+                               : fmt::format("{}", static_cast<float>(value));
   return text;
 }
 
@@ -136,7 +137,8 @@ KernelResult CastKernel(const KernelCall& call) {
   const int64_t number = call.attributes().Int("to", 0);
   const std::optional<ElementType> to = FindElementTypeByOnnxCode(number);
   if (!to.has_value()) {
-    return call.Unsupported(fmt::format("attribute 'to' is {}", number), "use a TensorProto.DataType up to BFLOAT16");
+    return call.Unsupported(fmt::format("attribute 'to' is {}", number),
+                            "use a TensorProto.DataType up to BFLOAT16");
   }
   if (x.type() == *to) return One(x);
   if (x.type() == ElementType::kString) return FromStrings(call, *to);

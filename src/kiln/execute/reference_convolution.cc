@@ -64,14 +64,17 @@ struct Walk {
 // Adds to `sums` ([output positions], row-major) what input channels first_in .. first_in + depth - 1 of one image give
 // to one output channel. weights(channel, kernel position) is read through w + channel * w_channel + position.
 template <typename T, typename A>
-void Accumulate(const Walk& walk, const T* x, const T* w, int64_t w_channel, int64_t depth, A* sums) {
+void Accumulate(const Walk& walk, const T* x, const T* w, int64_t w_channel, int64_t depth,
+                A* sums) {
   const ConvGeometry& g = walk.g;
   const size_t outer = g.axes.size() - 1;
   const WindowAxis& last = g.axes[outer];
   const std::vector<int64_t>& walked = g.transposed ? walk.inputs : walk.outputs;
   const std::vector<int64_t>& other = g.transposed ? walk.outputs : walk.inputs;
-  const std::vector<int64_t> walked_outer(walked.begin(), walked.begin() + static_cast<int64_t>(outer));
-  const std::vector<int64_t> kernel_outer(walk.kernel.begin(), walk.kernel.begin() + static_cast<int64_t>(outer));
+  const std::vector<int64_t> walked_outer(walked.begin(),
+                                          walked.begin() + static_cast<int64_t>(outer));
+  const std::vector<int64_t> kernel_outer(walk.kernel.begin(),
+                                          walk.kernel.begin() + static_cast<int64_t>(outer));
   const std::vector<int64_t> sum_strides = StridesOf(false, 1, walk.outputs).axes;
   const int64_t x_step = walk.x.axes[outer] * (g.transposed ? 1 : last.stride);
   const int64_t sum_step = g.transposed ? last.stride : 1;
@@ -96,10 +99,13 @@ void Accumulate(const Walk& walk, const T* x, const T* w, int64_t w_channel, int
           // Walked positions whose partner at InputPosition(position, kw) lies on the other side.
           const int64_t shift = last.InputPosition(0, kw);
           const int64_t begin = std::max<int64_t>(0, CeilDiv(-shift, last.stride));
-          const int64_t end = std::min(walked[outer], FloorDiv(other[outer] - 1 - shift, last.stride) + 1);
-          const T* from = x + c * walk.x.channel + x_base + (g.transposed ? 0 : shift * walk.x.axes[outer]);
+          const int64_t end =
+              std::min(walked[outer], FloorDiv(other[outer] - 1 - shift, last.stride) + 1);
+          const T* from =
+              x + c * walk.x.channel + x_base + (g.transposed ? 0 : shift * walk.x.axes[outer]);
           A* to = sums + sum_base + (g.transposed ? shift : 0);
-          for (int64_t i = begin; i < end; ++i) to[i * sum_step] += weight * static_cast<A>(from[i * x_step]);
+          for (int64_t i = begin; i < end; ++i)
+            to[i * sum_step] += weight * static_cast<A>(from[i * x_step]);
         }
       }
     } while (Next(k, kernel_outer));
@@ -118,23 +124,25 @@ void Convolve(const ConvGeometry& g, const T* x, const T* w, Store store) {
       const int64_t n = job / g.out_channels, oc = job % g.out_channels, group = oc / out_group;
       std::fill(sums.begin(), sums.end(), A{0});
       // Weights are [out, in / groups, kernel], transposed [in, out / groups, kernel].
-      const T* weights =
-          g.transposed ? w + (group * in_group * out_group + oc % out_group) * kernel : w + oc * in_group * kernel;
+      const T* weights = g.transposed ? w + (group * in_group * out_group + oc % out_group) * kernel
+                                      : w + oc * in_group * kernel;
       Accumulate(walk, x + n * walk.x.image + group * in_group * walk.x.channel, weights,
                  g.transposed ? out_group * kernel : kernel, in_group, sums.data());
       const int64_t base = n * walk.y.image + oc * walk.y.channel;
       const int64_t step = g.nhwc ? g.out_channels : 1;
-      for (int64_t i = 0; i < walk.plane; ++i) store(base + i * step, oc, sums[static_cast<size_t>(i)]);
+      for (int64_t i = 0; i < walk.plane; ++i)
+        store(base + i * step, oc, sums[static_cast<size_t>(i)]);
     }
   });
 }
 
 Status CheckBias(const KernelCall& call, int i, int64_t channels, ElementType type) {
   if (!call.Has(i)) return OkStatus();
-  if (call.operand(i).shape() == Shape{channels} && call.operand(i).type() == type) return OkStatus();
-  return call.Error(
-      fmt::format("the bias is {} {}", NameOf(call.operand(i).type()), call.operand(i).shape().ToString()),
-      fmt::format("it holds {} numbers of {}", channels, NameOf(type)));
+  if (call.operand(i).shape() == Shape{channels} && call.operand(i).type() == type)
+    return OkStatus();
+  return call.Error(fmt::format("the bias is {} {}", NameOf(call.operand(i).type()),
+                                call.operand(i).shape().ToString()),
+                    fmt::format("it holds {} numbers of {}", channels, NameOf(type)));
 }
 
 KernelResult FloatConvolution(const KernelCall& call) {
@@ -149,9 +157,11 @@ KernelResult FloatConvolution(const KernelCall& call) {
     const T* bias = call.Has(2) ? Elements<T>(call.operand(2)) : nullptr;
     T* to = Elements<T>(y);
     if (y.size() > 0) {
-      Convolve<T, double>(g, Elements<T>(x), Elements<T>(w), [&](int64_t at, int64_t channel, double sum) {
-        to[at] = static_cast<T>(bias != nullptr ? sum + static_cast<double>(bias[channel]) : sum);
-      });
+      Convolve<T, double>(
+          g, Elements<T>(x), Elements<T>(w), [&](int64_t at, int64_t channel, double sum) {
+            to[at] =
+                static_cast<T>(bias != nullptr ? sum + static_cast<double>(bias[channel]) : sum);
+          });
     }
     return One(std::move(y));
   });
@@ -163,21 +173,24 @@ KernelResult ConvKernel(const KernelCall& call) { return FloatConvolution(call);
 KernelResult ConvTransposeKernel(const KernelCall& call) { return FloatConvolution(call); }
 
 KernelResult ConvIntegerKernel(const KernelCall& call) {
-  KILN_ASSIGN_OR_RETURN(const ConvGeometry g, ResolveConv(call.node, call.operand(0).shape(), call.operand(1).shape()));
+  KILN_ASSIGN_OR_RETURN(const ConvGeometry g,
+                        ResolveConv(call.node, call.operand(0).shape(), call.operand(1).shape()));
   KILN_ASSIGN_OR_RETURN(const Tensor x, CodesLessZeroPoint(call, 0, 2, -1));
   KILN_ASSIGN_OR_RETURN(const Tensor w, CodesLessZeroPoint(call, 1, 3, 0));
   KILN_ASSIGN_OR_RETURN(Tensor y, call.NewTensor(ElementType::kInt32, g.OutputShape()));
   int32_t* to = Elements<int32_t>(y);
   if (y.size() > 0) {
-    Convolve<int32_t, int64_t>(g, Elements<int32_t>(x), Elements<int32_t>(w),
-                               [&](int64_t at, int64_t, int64_t sum) { to[at] = static_cast<int32_t>(sum); });
+    Convolve<int32_t, int64_t>(
+        g, Elements<int32_t>(x), Elements<int32_t>(w),
+        [&](int64_t at, int64_t, int64_t sum) { to[at] = static_cast<int32_t>(sum); });
   }
   return One(std::move(y));
 }
 
 // Operands: x, its scale and zero point, w, its scale and zero point, the result's scale and zero point, bias.
 KernelResult QLinearConvKernel(const KernelCall& call) {
-  KILN_ASSIGN_OR_RETURN(const ConvGeometry g, ResolveConv(call.node, call.operand(0).shape(), call.operand(3).shape()));
+  KILN_ASSIGN_OR_RETURN(const ConvGeometry g,
+                        ResolveConv(call.node, call.operand(0).shape(), call.operand(3).shape()));
   KILN_ASSIGN_OR_RETURN(const Tensor x, CodesLessZeroPoint(call, 0, 2, -1));
   KILN_ASSIGN_OR_RETURN(const Tensor w, CodesLessZeroPoint(call, 3, 5, 0));
   KILN_RETURN_IF_ERROR(CheckBias(call, 8, g.out_channels, ElementType::kInt32));
@@ -188,9 +201,11 @@ KernelResult QLinearConvKernel(const KernelCall& call) {
   const int32_t* bias = call.Has(8) ? Elements<int32_t>(call.operand(8)) : nullptr;
   if (y.size() > 0) {
     Convolve<int32_t, int64_t>(
-        g, Elements<int32_t>(x), Elements<int32_t>(w), [&](int64_t at, int64_t channel, int64_t sum) {
+        g, Elements<int32_t>(x), Elements<int32_t>(w),
+        [&](int64_t at, int64_t channel, int64_t sum) {
           if (bias != nullptr) sum += bias[channel];
-          requantise.Store(y, at, static_cast<double>(sum) * x_scale[0] * w_scale[static_cast<size_t>(channel)]);
+          requantise.Store(
+              y, at, static_cast<double>(sum) * x_scale[0] * w_scale[static_cast<size_t>(channel)]);
         });
   }
   return One(std::move(y));

@@ -38,7 +38,8 @@ LabelWalk WalkOf(const EinsumEquation& e, const std::vector<Shape>& shapes) {
     for (size_t axis = 0; axis < own.size(); ++axis) {
       if (shapes[i][static_cast<int>(axis)] == 1) continue;  // broadcasts
       for (size_t l = 0; l < walk.labels.size(); ++l) {
-        if (walk.labels[l] == e.operands[i][axis]) strides[l] += own[axis];  // a label twice: the diagonal
+        if (walk.labels[l] == e.operands[i][axis])
+          strides[l] += own[axis];  // a label twice: the diagonal
       }
     }
     walk.strides.push_back(std::move(strides));
@@ -54,8 +55,10 @@ KernelResult EinsumKernel(const KernelCall& call) {
     KILN_RETURN_IF_ERROR(call.RequireSameType(0, i));
     shapes.push_back(call.operand(i).shape());
   }
-  const StatusOr<EinsumEquation> equation = ParseEinsum(call.attributes().String("equation", ""), shapes);
-  if (!equation.ok()) return call.Error(MessageOf(equation.status()), "an equation that fits the operands");
+  const StatusOr<EinsumEquation> equation =
+      ParseEinsum(call.attributes().String("equation", ""), shapes);
+  if (!equation.ok())
+    return call.Error(MessageOf(equation.status()), "an equation that fits the operands");
   std::vector<int64_t> dims;
   for (int label : equation->result) dims.push_back(equation->sizes[static_cast<size_t>(label)]);
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(call.operand(0).type(), Shape(dims)));
@@ -67,7 +70,8 @@ KernelResult EinsumKernel(const KernelCall& call) {
     products = SaturatingMul(products, lengths.back());
   }
   if (products > kMostProducts) {
-    return call.Error("the sum has too many terms to be evaluated as it is", "run the standard passes first");
+    return call.Error("the sum has too many terms to be evaluated as it is",
+                      "run the standard passes first");
   }
   return VisitNumber(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);

@@ -54,7 +54,8 @@ Tensor ImageOf(const Tensor& batch, const Value& input, int64_t i) {
   }
   Shape shape(std::move(dims));
   const int64_t bytes = batch.num_bytes() / batch.shape()[0];
-  return Tensor::View(batch.type(), std::move(shape), std::make_shared<Tensor>(batch), batch.bytes() + i * bytes);
+  return Tensor::View(batch.type(), std::move(shape), std::make_shared<Tensor>(batch),
+                      batch.bytes() + i * bytes);
 }
 
 }  // namespace
@@ -69,7 +70,8 @@ struct ReferenceExecutor::State {
   // Runs on a plan for these input shapes, made when first asked for.
   StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> tensors, bool parallel,
                                     const ValueObserver& observer) const;
-  StatusOr<std::shared_ptr<const reference::Plan>> PlanFor(std::vector<Shape> shapes, bool observable) const;
+  StatusOr<std::shared_ptr<const reference::Plan>> PlanFor(std::vector<Shape> shapes,
+                                                           bool observable) const;
 
   struct CachedPlan {
     std::vector<Shape> shapes;
@@ -81,8 +83,8 @@ struct ReferenceExecutor::State {
   mutable reference::WeightCache weights;
 };
 
-StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanFor(std::vector<Shape> shapes,
-                                                                                   bool observable) const {
+StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanFor(
+    std::vector<Shape> shapes, bool observable) const {
   std::lock_guard lock(mutex);
   for (const CachedPlan& cached : plans) {
     if (cached.observable == observable && cached.shapes == shapes) return cached.plan;
@@ -94,14 +96,17 @@ StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanF
   return plans.back().plan;
 }
 
-StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tensor> tensors, bool parallel,
+StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tensor> tensors,
+                                                            bool parallel,
                                                             const ValueObserver& observer) const {
   std::vector<Shape> shapes;
   for (const Tensor& t : tensors) shapes.push_back(t.shape());
   const bool observable = static_cast<bool>(observer);
-  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan, PlanFor(std::move(shapes), observable));
+  KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan,
+                        PlanFor(std::move(shapes), observable));
   StatusOr<std::vector<Tensor>> results = plan->Run(tensors, parallel, observer);
-  if (!results.ok() && !graph->source().empty()) return WithContext(graph->source(), results.status());
+  if (!results.ok() && !graph->source().empty())
+    return WithContext(graph->source(), results.status());
   return results;
 }
 
@@ -124,7 +129,8 @@ Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bo
       bool fits = t.shape().rank() == value.shape().rank() + extra;
       for (int d = 1 - extra; fits && d < value.shape().rank(); ++d)
         fits = value.shape()[d] < 0 || value.shape()[d] == t.shape()[d + extra];
-      if (!fits) return Error(place, "is " + t.shape().ToString(), "it takes " + value.shape().ToString());
+      if (!fits)
+        return Error(place, "is " + t.shape().ToString(), "it takes " + value.shape().ToString());
     }
     if (!batch) continue;
     if (t.shape().rank() == 0 || t.shape()[0] == 0 || t.type() == ElementType::kString) {
@@ -136,7 +142,8 @@ Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bo
                    fmt::format("the first input holds {}", tensors[0].shape()[0]));
     }
     if (value.has_shape() && !HasExtraAxis(t, value) && value.shape()[0] > 1) {
-      return Error(place, fmt::format("has a fixed batch of {}", value.shape()[0]), "export the network with batch 1");
+      return Error(place, fmt::format("has a fixed batch of {}", value.shape()[0]),
+                   "export the network with batch 1");
     }
   }
   return OkStatus();
@@ -150,7 +157,8 @@ StatusOr<std::unique_ptr<ReferenceExecutor>> ReferenceExecutor::Create(const Gra
   state->graph = &graph;
   for (const auto& node : graph.nodes()) {
     if (!HasReferenceKernel(node->op())) {
-      return UnsupportedAt(graph.source(), node->Describe(), "the reference level has no kernel for it", "");
+      return UnsupportedAt(graph.source(), node->Describe(),
+                           "the reference level has no kernel for it", "");
     }
   }
   return std::unique_ptr<ReferenceExecutor>(new ReferenceExecutor(std::move(state)));
@@ -162,7 +170,8 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::Run(std::span<const Tensor> inp
   return state_->Run(inputs, true, observer);
 }
 
-StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor> inputs, const ValueObserver& observer,
+StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor> inputs,
+                                                          const ValueObserver& observer,
                                                           const BatchProgress& progress) const {
   KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, true));
   if (inputs.empty()) return state_->Error("", "the network has no inputs", "a batch needs one");
@@ -176,7 +185,8 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
     for (size_t i = 0; i < inputs.size(); ++i) {
       slices.push_back(ImageOf(inputs[i], *state_->graph->inputs()[i], image));
     }
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, state_->Run(slices, images == 1, observer));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
+                          state_->Run(slices, images == 1, observer));
     for (size_t i = 0; i < results.size(); ++i) {
       const Tensor& result = results[i];
       const std::string place = "output '" + state_->graph->outputs()[i]->name() + "'";
@@ -185,15 +195,17 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
           return state_->Error(place, "holds strings", "results of a batch are numbers");
         }
         if (result.num_bytes() > (int64_t{1} << 36) / images) {
-          return state_->Error(place, fmt::format("of {} images would exceed 64 GiB", images), "run smaller batches");
+          return state_->Error(place, fmt::format("of {} images would exceed 64 GiB", images),
+                               "run smaller batches");
         }
         outputs.emplace_back(result.type(), BatchShape(result.shape(), images));
         shapes.push_back(result.shape());
       }
       Tensor& whole = outputs[i];
       if (result.type() != whole.type() || result.shape() != shapes[i]) {
-        return state_->Error(place, "is " + result.shape().ToString() + ", another shape than for the first image",
-                             "a batch needs results of one shape");
+        return state_->Error(
+            place, "is " + result.shape().ToString() + ", another shape than for the first image",
+            "a batch needs results of one shape");
       }
       if (result.num_bytes() == 0) continue;
       std::memcpy(whole.mutable_bytes() + image * result.num_bytes(), result.bytes(),
@@ -221,7 +233,8 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor
   return outputs;
 }
 
-Status ReferenceExecutor::ObserveBatch(std::span<const Tensor> inputs, const ValueObserver& observer) const {
+Status ReferenceExecutor::ObserveBatch(std::span<const Tensor> inputs,
+                                       const ValueObserver& observer) const {
   KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, true));
   const int64_t images = inputs.empty() ? 0 : inputs[0].shape()[0];
   for (int64_t image = 0; image < images; ++image) {

@@ -14,15 +14,17 @@ namespace kiln::reference {
 namespace {
 
 bool HasElements(const Shape& shape) {
-  return shape.IsKnown() && std::find(shape.dims().begin(), shape.dims().end(), 0) == shape.dims().end();
+  return shape.IsKnown() &&
+         std::find(shape.dims().begin(), shape.dims().end(), 0) == shape.dims().end();
 }
 
 bool AreDense(const NodeShapes& shapes) {
   const auto fits = [](const TensorType& t) {
     return t.element == ElementType::kFloat32 && t.shape.has_value() && HasElements(*t.shape);
   };
-  return fits(shapes.result) && std::all_of(shapes.operands.begin(), shapes.operands.end(),
-                                            [&](const auto& t) { return !t.has_value() || fits(*t); });
+  return fits(shapes.result) &&
+         std::all_of(shapes.operands.begin(), shapes.operands.end(),
+                     [&](const auto& t) { return !t.has_value() || fits(*t); });
 }
 
 const Shape& OperandShape(const NodeShapes& shapes, size_t i) { return *shapes.operands[i]->shape; }
@@ -31,9 +33,12 @@ bool Present(const NodeShapes& shapes, size_t i) {
 }
 
 std::optional<ConvGeometry> FindConvolution(const Node& node, const NodeShapes& shapes) {
-  StatusOr<ConvGeometry> geometry = ResolveConv(node, OperandShape(shapes, 0), OperandShape(shapes, 1));
-  if (!geometry.ok() || geometry->rank() > 3 || geometry->OutputShape() != *shapes.result.shape) return std::nullopt;
-  if (Present(shapes, 2) && OperandShape(shapes, 2) != Shape{geometry->out_channels}) return std::nullopt;
+  StatusOr<ConvGeometry> geometry =
+      ResolveConv(node, OperandShape(shapes, 0), OperandShape(shapes, 1));
+  if (!geometry.ok() || geometry->rank() > 3 || geometry->OutputShape() != *shapes.result.shape)
+    return std::nullopt;
+  if (Present(shapes, 2) && OperandShape(shapes, 2) != Shape{geometry->out_channels})
+    return std::nullopt;
   if (!IsWithinBudget(*geometry)) return std::nullopt;
   return *std::move(geometry);
 }
@@ -47,7 +52,8 @@ std::optional<FastProduct> FindGemm(const Node& node, const NodeShapes& shapes) 
   p.rows = y[0];
   p.columns = y[1];
   p.depth = a[transpose_a ? 0 : 1];
-  if (a.NumElements() != p.rows * p.depth || b.NumElements() != p.depth * p.columns) return std::nullopt;
+  if (a.NumElements() != p.rows * p.depth || b.NumElements() != p.depth * p.columns)
+    return std::nullopt;
   p.a_row = transpose_a ? 1 : p.depth;
   p.a_depth = transpose_a ? p.rows : 1;
   p.b_depth = transpose_b ? 1 : p.columns;
@@ -56,7 +62,8 @@ std::optional<FastProduct> FindGemm(const Node& node, const NodeShapes& shapes) 
   p.matrices = {{0, 0}};
   if (Present(shapes, 2)) {
     const Shape& c = OperandShape(shapes, 2);
-    if (c.rank() == 0 || c.NumElements() != p.columns || c[c.rank() - 1] != p.columns) return std::nullopt;
+    if (c.rank() == 0 || c.NumElements() != p.columns || c[c.rank() - 1] != p.columns)
+      return std::nullopt;
     if (p.alpha != 1 || node.attributes().Float("beta", 1.0f) != 1) return std::nullopt;
     p.has_bias = true;
   }
@@ -64,7 +71,8 @@ std::optional<FastProduct> FindGemm(const Node& node, const NodeShapes& shapes) 
 }
 
 // First elements of the matrices that meet in a product with broadcast leading axes, `y`'s.
-std::vector<std::pair<int64_t, int64_t>> MatricesOf(const Shape& a, const Shape& b, const Shape& y) {
+std::vector<std::pair<int64_t, int64_t>> MatricesOf(const Shape& a, const Shape& b,
+                                                    const Shape& y) {
   const int leading = y.rank() - 2;
   int64_t count = 1;
   for (int d = 0; d < leading; ++d) count *= y[d];
@@ -100,7 +108,8 @@ std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes
   p.rows = a[a.rank() - 2];
   p.depth = a[a.rank() - 1];
   p.columns = y[y.rank() - 1];
-  if (b[b.rank() - (transpose_b ? 1 : 2)] != p.depth || b[b.rank() - (transpose_b ? 2 : 1)] != p.columns) {
+  if (b[b.rank() - (transpose_b ? 1 : 2)] != p.depth ||
+      b[b.rank() - (transpose_b ? 2 : 1)] != p.columns) {
     return std::nullopt;
   }
   p.a_row = p.depth;
@@ -115,10 +124,12 @@ std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes
 }  // namespace
 
 StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes) {
-  constexpr size_t kMost = size_t{1} << 46;  // no machine has as much, and what is rounded up to must not wrap
+  constexpr size_t kMost =
+      size_t{1} << 46;  // no machine has as much, and what is rounded up to must not wrap
   void* storage = bytes > kMost ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
   if (storage == nullptr) {
-    return absl::ResourceExhaustedError(fmt::format("out of memory: {} bytes are needed at once", bytes));
+    return absl::ResourceExhaustedError(
+        fmt::format("out of memory: {} bytes are needed at once", bytes));
   }
   return std::shared_ptr<void>(storage, std::free);
 }
@@ -154,7 +165,8 @@ std::optional<PostOperations> FindActivation(const Node& node) {
   }
 }
 
-std::shared_ptr<const float> WeightCache::Get(const Value& constant, const std::vector<int64_t>& use, size_t elements,
+std::shared_ptr<const float> WeightCache::Get(const Value& constant,
+                                              const std::vector<int64_t>& use, size_t elements,
                                               const std::function<void(float* to)>& pack) {
   auto& entries = entries_[&constant];
   for (const auto& [known, panels] : entries) {
@@ -191,11 +203,13 @@ bool IsFast(const Node& node, const NodeShapes& shapes) {
   }
 }
 
-std::unique_ptr<FastNode> MakeFast(const Node& node, const NodeShapes& shapes, const PostOperations& post,
-                                   WeightCache& weights) {
-  if (node.op() == Op::kConv) return MakeFastConvolution(node, *FindConvolution(node, shapes), post, weights);
-  return MakeFastProduct(node, *(node.op() == Op::kGemm ? FindGemm(node, shapes) : FindMatMul(node, shapes)), post,
-                         weights);
+std::unique_ptr<FastNode> MakeFast(const Node& node, const NodeShapes& shapes,
+                                   const PostOperations& post, WeightCache& weights) {
+  if (node.op() == Op::kConv)
+    return MakeFastConvolution(node, *FindConvolution(node, shapes), post, weights);
+  return MakeFastProduct(
+      node, *(node.op() == Op::kGemm ? FindGemm(node, shapes) : FindMatMul(node, shapes)), post,
+      weights);
 }
 
 }  // namespace kiln::reference

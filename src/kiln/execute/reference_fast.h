@@ -38,11 +38,13 @@ class WeightCache {
   // The panels of a constant; `pack` makes them when they are asked for first. Null where memory does not suffice for
   // them: then they are packed for each run. A constant is packed in more than one
   // way only if nodes use it differently: `use` tells these apart.
-  std::shared_ptr<const float> Get(const Value& constant, const std::vector<int64_t>& use, size_t elements,
-                                   const std::function<void(float* to)>& pack);
+  std::shared_ptr<const float> Get(const Value& constant, const std::vector<int64_t>& use,
+                                   size_t elements, const std::function<void(float* to)>& pack);
 
  private:
-  std::unordered_map<const Value*, std::vector<std::pair<std::vector<int64_t>, std::shared_ptr<const float>>>> entries_;
+  std::unordered_map<const Value*,
+                     std::vector<std::pair<std::vector<int64_t>, std::shared_ptr<const float>>>>
+      entries_;
 };
 
 // A node that is ready to run.
@@ -64,8 +66,8 @@ struct NodeShapes {
 // Whether Conv, Gemm or MatMul of these types, shapes and attributes can be a FastNode.
 bool IsFast(const Node& node, const NodeShapes& shapes);
 // Requires IsFast. Constant operands are read through the node, and must outlive the result.
-std::unique_ptr<FastNode> MakeFast(const Node& node, const NodeShapes& shapes, const PostOperations& post,
-                                   WeightCache& weights);
+std::unique_ptr<FastNode> MakeFast(const Node& node, const NodeShapes& shapes,
+                                   const PostOperations& post, WeightCache& weights);
 
 }  // namespace kiln::reference
 

@@ -21,7 +21,9 @@ namespace {
 using Extents = std::array<int64_t, 3>;
 
 int64_t Volume(const Extents& e) { return e[0] * e[1] * e[2]; }
-int64_t IndexIn(const Extents& extents, const Extents& at) { return (at[0] * extents[1] + at[1]) * extents[2] + at[2]; }
+int64_t IndexIn(const Extents& extents, const Extents& at) {
+  return (at[0] * extents[1] + at[1]) * extents[2] + at[2];
+}
 
 // Calls body(position) for every position inside the extents, row-major.
 template <typename Body>
@@ -91,12 +93,14 @@ class NchwConvolution : public FastNode {
       pitch_[d] = CeilDivide(c_.padded[d], c_.axes[d].stride);
     }
     phase_plane_ = Volume(pitch_);
-    plane_ = phase_plane_ * static_cast<int64_t>(phases_[0].size() * phases_[1].size() * phases_[2].size());
+    plane_ = phase_plane_ *
+             static_cast<int64_t>(phases_[0].size() * phases_[1].size() * phases_[2].size());
     // An odd number of cache lines, so that equal places of the channels fall into different sets of a cache.
     plane_ = RoundUp(plane_, 16);
     if (plane_ / 16 % 2 == 0) plane_ += 16;
     for (int64_t channel = 0; channel < c_.in_group; ++channel) {
-      ForEachPosition(c_.kernel, [&](const Extents& k) { b_depth_.push_back(channel * plane_ + OffsetOf(k)); });
+      ForEachPosition(
+          c_.kernel, [&](const Extents& k) { b_depth_.push_back(channel * plane_ + OffsetOf(k)); });
     }
     for (int64_t k = 0; k < c_.depth; ++k) a_depth_.push_back(k);
     for (int64_t r = 0; r < c_.out_group; ++r) rows_.push_back(r * c_.depth);
@@ -114,7 +118,8 @@ class NchwConvolution : public FastNode {
              bool parallel) const override {
     const int64_t slack = kernels_.columns;  // the last panel is read in full
     const auto elements = static_cast<size_t>(c_.g.in_channels * plane_ + slack);
-    KILN_ASSIGN_OR_RETURN(const std::shared_ptr<void> bytes, AllocateBuffer(elements * sizeof(float)));
+    KILN_ASSIGN_OR_RETURN(const std::shared_ptr<void> bytes,
+                          AllocateBuffer(elements * sizeof(float)));
     auto* planes = static_cast<float*>(bytes.get());
     std::fill_n(planes + c_.g.in_channels * plane_, slack, 0.0f);
     const float* bias = operands.size() > 2 ? operands[2] : nullptr;
@@ -129,8 +134,9 @@ class NchwConvolution : public FastNode {
       const int64_t base = image * c_.g.out_channels * outputs;
       RunOver(c_.g.groups, parallel && c_.g.groups > 1, [&](int64_t begin, int64_t end) {
         for (int64_t group = begin; group < end; ++group) {
-          MultiplyGroup(group, operands[1], planes, bias, residual != nullptr ? residual + base : nullptr,
-                        result + base, parallel && c_.g.groups == 1);
+          MultiplyGroup(group, operands[1], planes, bias,
+                        residual != nullptr ? residual + base : nullptr, result + base,
+                        parallel && c_.g.groups == 1);
         }
       });
     }
@@ -164,11 +170,13 @@ class NchwConvolution : public FastNode {
       for (const int64_t p1 : phases_[1]) {
         for (const int64_t p2 : phases_[2]) {
           ForEachPosition({pitch_[0], pitch_[1], 1}, [&](const Extents& at) {
-            const int64_t i0 = c_.axes[0].InputPosition(at[0], 0) + p0, i1 = c_.axes[1].InputPosition(at[1], 0) + p1;
+            const int64_t i0 = c_.axes[0].InputPosition(at[0], 0) + p0,
+                          i1 = c_.axes[1].InputPosition(at[1], 0) + p1;
             if (i0 < 0 || i0 >= c_.input[0] || i1 < 0 || i1 >= c_.input[1]) {
               std::fill_n(to, pitch_[2], 0.0f);
             } else {
-              CopyRow(x + (i0 * c_.input[1] + i1) * c_.input[2], c_.axes[2].InputPosition(0, 0) + p2, to);
+              CopyRow(x + (i0 * c_.input[1] + i1) * c_.input[2],
+                      c_.axes[2].InputPosition(0, 0) + p2, to);
             }
             to += pitch_[2];
           });
@@ -180,9 +188,10 @@ class NchwConvolution : public FastNode {
   // Every stride-th input from position `first` on, zeros outside.
   void CopyRow(const float* x, int64_t first, float* to) const {
     const int64_t stride = c_.axes[2].stride, length = pitch_[2];
-    const int64_t begin = std::clamp<int64_t>(CeilDivide(std::max<int64_t>(-first, 0), stride), 0, length);
-    const int64_t end =
-        std::clamp<int64_t>(CeilDivide(std::max<int64_t>(c_.input[2] - first, 0), stride), begin, length);
+    const int64_t begin =
+        std::clamp<int64_t>(CeilDivide(std::max<int64_t>(-first, 0), stride), 0, length);
+    const int64_t end = std::clamp<int64_t>(
+        CeilDivide(std::max<int64_t>(c_.input[2] - first, 0), stride), begin, length);
     std::fill_n(to, begin, 0.0f);
     if (stride == 1) {
       std::copy_n(x + first + begin, end - begin, to + begin);
@@ -192,8 +201,8 @@ class NchwConvolution : public FastNode {
     std::fill_n(to + end, length - end, 0.0f);
   }
 
-  void MultiplyGroup(int64_t group, const float* weights, const float* planes, const float* bias, const float* residual,
-                     float* result, bool parallel) const {
+  void MultiplyGroup(int64_t group, const float* weights, const float* planes, const float* bias,
+                     const float* residual, float* result, bool parallel) const {
     Fp32Product product;
     product.rows = c_.out_group;
     product.columns = runs_.back().sum + runs_.back().length;
@@ -204,37 +213,42 @@ class NchwConvolution : public FastNode {
     product.b_depth = b_depth_;
     product.panel_stride = kernels_.columns;
     const int64_t outputs = Volume(c_.output);
-    MultiplyFp32(kernels_, product, parallel, [&](int64_t row, int64_t column, int64_t count, const float* sums) {
-      const int64_t channel = group * c_.out_group + row;
-      internal::Fp32Finish finish = FinishOf(post_, 1);
-      finish.row_bias = bias != nullptr ? bias + channel : nullptr;
-      auto run = std::upper_bound(runs_.begin(), runs_.end(), column,
-                                  [](int64_t at, const Row& r) { return at < r.sum + r.length; });
-      for (; run != runs_.end() && run->sum < column + count; ++run) {
-        const int64_t begin = std::max(run->sum, column), end = std::min(run->sum + run->length, column + count);
-        const int64_t at = channel * outputs + run->out + begin - run->sum;
-        finish.count = end - begin;
-        finish.sums = sums + begin - column;
-        finish.residual = residual != nullptr ? residual + at : nullptr;
-        finish.out = result + at;
-        kernels_.finish(finish);
-      }
-    });
+    MultiplyFp32(kernels_, product, parallel,
+                 [&](int64_t row, int64_t column, int64_t count, const float* sums) {
+                   const int64_t channel = group * c_.out_group + row;
+                   internal::Fp32Finish finish = FinishOf(post_, 1);
+                   finish.row_bias = bias != nullptr ? bias + channel : nullptr;
+                   auto run = std::upper_bound(
+                       runs_.begin(), runs_.end(), column,
+                       [](int64_t at, const Row& r) { return at < r.sum + r.length; });
+                   for (; run != runs_.end() && run->sum < column + count; ++run) {
+                     const int64_t begin = std::max(run->sum, column),
+                                   end = std::min(run->sum + run->length, column + count);
+                     const int64_t at = channel * outputs + run->out + begin - run->sum;
+                     finish.count = end - begin;
+                     finish.sums = sums + begin - column;
+                     finish.residual = residual != nullptr ? residual + at : nullptr;
+                     finish.out = result + at;
+                     kernels_.finish(finish);
+                   }
+                 });
   }
 
   const Convolution c_;
   const PostOperations post_;
   const internal::Fp32Kernels& kernels_;
   std::array<std::vector<int64_t>, 3> phases_;
-  Extents pitch_{};                      // of one phase
-  int64_t phase_plane_ = 0, plane_ = 0;  // elements of a phase, and of a channel with all its phases
+  Extents pitch_{};  // of one phase
+  int64_t phase_plane_ = 0,
+          plane_ = 0;  // elements of a phase, and of a channel with all its phases
   std::vector<int64_t> rows_, a_depth_, b_depth_;
   std::vector<Row> runs_;
 };
 
 class NhwcConvolution : public FastNode {
  public:
-  NhwcConvolution(const Convolution& c, const PostOperations& post, const Value* weights, WeightCache& cache)
+  NhwcConvolution(const Convolution& c, const PostOperations& post, const Value* weights,
+                  WeightCache& cache)
       : c_(c), post_(post), kernels_(Fp32KernelsOfProcessor()) {
     is_depthwise_ = c_.g.groups > 1 && c_.in_group == 1 && c_.out_group == 1;
     const Extents& held = c_.has_padding ? c_.padded : c_.input;
@@ -246,7 +260,8 @@ class NhwcConvolution : public FastNode {
       });
     }
     ForEachPosition(c_.output, [&](const Extents& at) {
-      const Extents from{at[0] * c_.axes[0].stride, at[1] * c_.axes[1].stride, at[2] * c_.axes[2].stride};
+      const Extents from{at[0] * c_.axes[0].stride, at[1] * c_.axes[1].stride,
+                         at[2] * c_.axes[2].stride};
       rows_.push_back(IndexIn(held, from) * channels);
     });
     group_panels_ = PackedSize(c_.depth, c_.out_group, kernels_.columns);
@@ -276,12 +291,13 @@ class NhwcConvolution : public FastNode {
         x = static_cast<const float*>(bytes.get());
       }
       const int64_t base = image * pixels * channels;
-      const Output output{operands.size() > 2 ? operands[2] : nullptr, residual != nullptr ? residual + base : nullptr,
-                          result + base};
+      const Output output{operands.size() > 2 ? operands[2] : nullptr,
+                          residual != nullptr ? residual + base : nullptr, result + base};
       if (is_depthwise_) {
         RunDepthwise(x, panels, output, parallel);
       } else {
-        for (int64_t group = 0; group < c_.g.groups; ++group) MultiplyGroup(group, x, panels, output, parallel);
+        for (int64_t group = 0; group < c_.g.groups; ++group)
+          MultiplyGroup(group, x, panels, output, parallel);
       }
     }
     return OkStatus();
@@ -296,18 +312,20 @@ class NhwcConvolution : public FastNode {
   };
 
   size_t PackedElements() const {
-    return static_cast<size_t>(is_depthwise_ ? c_.depth * c_.g.out_channels : c_.g.groups * group_panels_);
+    return static_cast<size_t>(is_depthwise_ ? c_.depth * c_.g.out_channels
+                                             : c_.g.groups * group_panels_);
   }
   void Pack(const float* weights, float* to) const {
     if (is_depthwise_) {  // [kernel position][channel]
       for (int64_t channel = 0; channel < c_.g.out_channels; ++channel) {
-        for (int64_t k = 0; k < c_.depth; ++k) to[k * c_.g.out_channels + channel] = weights[channel * c_.depth + k];
+        for (int64_t k = 0; k < c_.depth; ++k)
+          to[k * c_.g.out_channels + channel] = weights[channel * c_.depth + k];
       }
       return;
     }
     for (int64_t group = 0; group < c_.g.groups; ++group) {
-      PackColumns(weights + group * c_.out_group * c_.depth, c_.depth, c_.out_group, 1, c_.depth, kernels_.columns,
-                  to + group * group_panels_);
+      PackColumns(weights + group * c_.out_group * c_.depth, c_.depth, c_.out_group, 1, c_.depth,
+                  kernels_.columns, to + group * group_panels_);
     }
   }
 
@@ -321,14 +339,16 @@ class NhwcConvolution : public FastNode {
         std::fill_n(to, row, 0.0f);
       } else {
         std::fill_n(to, left * channels, 0.0f);
-        std::copy_n(x + (i0 * c_.input[1] + i1) * c_.input[2] * channels, inside * channels, to + left * channels);
+        std::copy_n(x + (i0 * c_.input[1] + i1) * c_.input[2] * channels, inside * channels,
+                    to + left * channels);
         std::fill_n(to + (left + inside) * channels, row - (left + inside) * channels, 0.0f);
       }
       to += row;
     });
   }
 
-  void Finish(const float* sums, int64_t pixel, int64_t channel, int64_t count, const Output& output) const {
+  void Finish(const float* sums, int64_t pixel, int64_t channel, int64_t count,
+              const Output& output) const {
     const int64_t at = pixel * c_.g.out_channels + channel;
     internal::Fp32Finish finish = FinishOf(post_, 1);
     finish.count = count;
@@ -339,7 +359,8 @@ class NhwcConvolution : public FastNode {
     kernels_.finish(finish);
   }
 
-  void MultiplyGroup(int64_t group, const float* x, const float* panels, const Output& output, bool parallel) const {
+  void MultiplyGroup(int64_t group, const float* x, const float* panels, const Output& output,
+                     bool parallel) const {
     Fp32Product product;
     product.rows = Volume(c_.output);
     product.columns = c_.out_group;
@@ -349,12 +370,14 @@ class NhwcConvolution : public FastNode {
     product.b = panels + group * group_panels_;
     product.b_depth = b_depth_;
     product.panel_stride = c_.depth * kernels_.columns;
-    MultiplyFp32(kernels_, product, parallel, [&](int64_t pixel, int64_t column, int64_t count, const float* sums) {
-      Finish(sums, pixel, group * c_.out_group + column, count, output);
-    });
+    MultiplyFp32(kernels_, product, parallel,
+                 [&](int64_t pixel, int64_t column, int64_t count, const float* sums) {
+                   Finish(sums, pixel, group * c_.out_group + column, count, output);
+                 });
   }
 
-  void RunDepthwise(const float* x, const float* weights, const Output& output, bool parallel) const {
+  void RunDepthwise(const float* x, const float* weights, const Output& output,
+                    bool parallel) const {
     const auto run = [&](int64_t begin, int64_t end) {
       std::vector<float> sums(static_cast<size_t>(c_.g.out_channels));
       internal::Fp32Depthwise job;
@@ -402,7 +425,8 @@ bool IsWithinBudget(const ConvGeometry& g) {
     const int64_t pitch = g.nhwc ? padded : CeilDiv(padded, axis.stride);
     plane = SaturatingMul(plane, SaturatingMul(phases, pitch));
   }
-  const int64_t held = SaturatingMul(g.in_channels, g.nhwc ? plane : SaturatingAdd(plane, kMostSlack));
+  const int64_t held =
+      SaturatingMul(g.in_channels, g.nhwc ? plane : SaturatingAdd(plane, kMostSlack));
   return held <= std::max(kAlwaysAllowed, SaturatingMul(8, SaturatingAdd(input, output)));
 }
 

@@ -21,14 +21,15 @@ std::unique_ptr<FastNode> MakeFastConvolution(const Node& node, const ConvGeomet
 // A product of matrices, one or many.
 struct FastProduct {
   int64_t rows = 0, depth = 0, columns = 0;
-  int64_t a_row = 0, a_depth = 0;                     // strides of the left matrix, in elements
-  int64_t b_depth = 0, b_column = 0;                  // of the right one
-  std::vector<std::pair<int64_t, int64_t>> matrices;  // first elements of the left and right matrix of each product
+  int64_t a_row = 0, a_depth = 0;     // strides of the left matrix, in elements
+  int64_t b_depth = 0, b_column = 0;  // of the right one
+  std::vector<std::pair<int64_t, int64_t>>
+      matrices;  // first elements of the left and right matrix of each product
   float alpha = 1;
   bool has_bias = false;  // operand 2, one for each column
 };
-std::unique_ptr<FastNode> MakeFastProduct(const Node& node, FastProduct product, const PostOperations& post,
-                                          WeightCache& weights);
+std::unique_ptr<FastNode> MakeFastProduct(const Node& node, FastProduct product,
+                                          const PostOperations& post, WeightCache& weights);
 
 }  // namespace kiln::reference
 

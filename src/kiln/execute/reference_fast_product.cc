@@ -9,7 +9,8 @@ namespace {
 
 class ProductNode : public FastNode {
  public:
-  ProductNode(FastProduct product, const PostOperations& post, const Value* right, WeightCache& weights)
+  ProductNode(FastProduct product, const PostOperations& post, const Value* right,
+              WeightCache& weights)
       : p_(std::move(product)), post_(post), kernels_(Fp32KernelsOfProcessor()) {
     for (int64_t i = 0; i < p_.rows; ++i) rows_.push_back(i * p_.a_row);
     for (int64_t k = 0; k < p_.depth; ++k) {
@@ -17,8 +18,9 @@ class ProductNode : public FastNode {
       b_depth_.push_back(k * kernels_.columns);
     }
     if (right != nullptr && right->is_constant() && p_.matrices.size() == 1) {
-      packed_ = weights.Get(*right, {p_.depth, p_.columns, p_.b_depth, p_.b_column}, PanelElements(),
-                            [&](float* to) { Pack(right->constant().data<float>().data(), to); });
+      packed_ =
+          weights.Get(*right, {p_.depth, p_.columns, p_.b_depth, p_.b_column}, PanelElements(),
+                      [&](float* to) { Pack(right->constant().data<float>().data(), to); });
     }
   }
 
@@ -47,22 +49,25 @@ class ProductNode : public FastNode {
       product.b_depth = b_depth_;
       product.panel_stride = p_.depth * kernels_.columns;
       const int64_t base = static_cast<int64_t>(i) * p_.rows * p_.columns;
-      MultiplyFp32(kernels_, product, parallel, [&](int64_t row, int64_t column, int64_t count, const float* sums) {
-        const int64_t at = base + row * p_.columns + column;
-        internal::Fp32Finish finish = FinishOf(post_, p_.alpha);
-        finish.count = count;
-        finish.sums = sums;
-        finish.column_bias = bias != nullptr ? bias + column : nullptr;
-        finish.residual = residual != nullptr ? residual + at : nullptr;
-        finish.out = result + at;
-        kernels_.finish(finish);
-      });
+      MultiplyFp32(kernels_, product, parallel,
+                   [&](int64_t row, int64_t column, int64_t count, const float* sums) {
+                     const int64_t at = base + row * p_.columns + column;
+                     internal::Fp32Finish finish = FinishOf(post_, p_.alpha);
+                     finish.count = count;
+                     finish.sums = sums;
+                     finish.column_bias = bias != nullptr ? bias + column : nullptr;
+                     finish.residual = residual != nullptr ? residual + at : nullptr;
+                     finish.out = result + at;
+                     kernels_.finish(finish);
+                   });
     }
     return OkStatus();
   }
 
  private:
-  size_t PanelElements() const { return static_cast<size_t>(PackedSize(p_.depth, p_.columns, kernels_.columns)); }
+  size_t PanelElements() const {
+    return static_cast<size_t>(PackedSize(p_.depth, p_.columns, kernels_.columns));
+  }
   void Pack(const float* from, float* to) const {
     PackColumns(from, p_.depth, p_.columns, p_.b_depth, p_.b_column, kernels_.columns, to);
   }
@@ -76,8 +81,8 @@ class ProductNode : public FastNode {
 
 }  // namespace
 
-std::unique_ptr<FastNode> MakeFastProduct(const Node& node, FastProduct product, const PostOperations& post,
-                                          WeightCache& weights) {
+std::unique_ptr<FastNode> MakeFastProduct(const Node& node, FastProduct product,
+                                          const PostOperations& post, WeightCache& weights) {
   return std::make_unique<ProductNode>(std::move(product), post, node.operand(1), weights);
 }
 

@@ -24,12 +24,14 @@ StatusOr<int64_t> Resolve(const KernelCall& call, int64_t index, int64_t length)
 
 Status RequireIndices(const KernelCall& call, int i) {
   const ElementType type = call.operand(i).type();
-  return type == ElementType::kInt32 || type == ElementType::kInt64 ? OkStatus() : call.UnsupportedType(i);
+  return type == ElementType::kInt32 || type == ElementType::kInt64 ? OkStatus()
+                                                                    : call.UnsupportedType(i);
 }
 
 // Calls visit(position in `indices`, element of `x`) for the walk that GatherElements and ScatterElements share.
 template <typename Visit>
-Status VisitElements(const KernelCall& call, const Tensor& x, const Tensor& indices, Visit&& visit) {
+Status VisitElements(const KernelCall& call, const Tensor& x, const Tensor& indices,
+                     Visit&& visit) {
   const int rank = x.shape().rank();
   KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.attributes().Int("axis", 0), rank));
   KILN_RETURN_IF_ERROR(RequireIndices(call, 1));
@@ -37,8 +39,9 @@ Status VisitElements(const KernelCall& call, const Tensor& x, const Tensor& indi
   bool fits = shape.rank() == rank;
   for (int i = 0; fits && i < rank; ++i) fits = i == axis || shape[i] <= x.shape()[i];
   if (!fits) {
-    return call.Error(fmt::format("indices {} for a tensor {}", shape.ToString(), x.shape().ToString()),
-                      fmt::format("as many axes, none longer but axis {}", axis));
+    return call.Error(
+        fmt::format("indices {} for a tensor {}", shape.ToString(), x.shape().ToString()),
+        fmt::format("as many axes, none longer but axis {}", axis));
   }
   const std::vector<int64_t> strides = RowMajorStrides(x.shape());
   std::vector<int64_t> at(static_cast<size_t>(rank), 0);
@@ -103,8 +106,9 @@ KernelResult GatherElementsKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(x.type(), indices.shape()));
   return VisitBytes(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
-    KILN_RETURN_IF_ERROR(VisitElements(
-        call, x, indices, [&](int64_t n, int64_t element) { Elements<T>(out)[n] = Elements<T>(x)[element]; }));
+    KILN_RETURN_IF_ERROR(VisitElements(call, x, indices, [&](int64_t n, int64_t element) {
+      Elements<T>(out)[n] = Elements<T>(x)[element];
+    }));
     return One(std::move(out));
   });
 }
@@ -115,8 +119,9 @@ KernelResult ScatterElementsKernel(const KernelCall& call) {
   const Tensor& updates = call.operand(2);
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 2));
   if (updates.shape() != indices.shape()) {
-    return call.Error("indices " + indices.shape().ToString() + " and updates " + updates.shape().ToString(),
-                      "the same shape");
+    return call.Error(
+        "indices " + indices.shape().ToString() + " and updates " + updates.shape().ToString(),
+        "the same shape");
   }
   return VisitScattered(call, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
@@ -137,15 +142,17 @@ KernelResult GatherNDKernel(const KernelCall& call) {
   KILN_RETURN_IF_ERROR(RequireIndices(call, 1));
   const int64_t batch = call.attributes().Int("batch_dims", 0);
   if (batch < 0 || batch >= std::min(shape.rank(), wanted.rank())) {
-    return call.Error(fmt::format("batch_dims is {}", batch), "below the ranks of data and indices");
+    return call.Error(fmt::format("batch_dims is {}", batch),
+                      "below the ranks of data and indices");
   }
   const int b = static_cast<int>(batch);
   const int64_t depth = wanted[wanted.rank() - 1];
   bool fits = depth >= 1 && depth <= shape.rank() - b;
   for (int i = 0; fits && i < b; ++i) fits = shape[i] == wanted[i];
   if (!fits) {
-    return call.Error(fmt::format("data {} and indices {}", shape.ToString(), wanted.ToString()),
-                      "the same batch dimensions, then indices of at most as many numbers as axes are left");
+    return call.Error(
+        fmt::format("data {} and indices {}", shape.ToString(), wanted.ToString()),
+        "the same batch dimensions, then indices of at most as many numbers as axes are left");
   }
   const int end = b + static_cast<int>(depth);
   std::vector<int64_t> dims(wanted.dims().begin(), wanted.dims().end() - 1);
@@ -159,11 +166,13 @@ KernelResult GatherNDKernel(const KernelCall& call) {
     int64_t row = 0;
     for (int64_t i = 0; i < depth; ++i) {
       const int64_t length = shape[b + static_cast<int>(i)];
-      KILN_ASSIGN_OR_RETURN(const int64_t chosen, Resolve(call, indices.IntAt(n * depth + i), length));
+      KILN_ASSIGN_OR_RETURN(const int64_t chosen,
+                            Resolve(call, indices.IntAt(n * depth + i), length));
       row = row * length + chosen;
     }
     if (bytes == 0) continue;
-    std::memcpy(to + n * bytes, x.bytes() + (n / each * rows + row) * bytes, static_cast<size_t>(bytes));
+    std::memcpy(to + n * bytes, x.bytes() + (n / each * rows + row) * bytes,
+                static_cast<size_t>(bytes));
   }
   return One(std::move(out));
 }
@@ -198,7 +207,8 @@ KernelResult ScatterNDKernel(const KernelCall& call) {
       int64_t row = 0;
       for (int64_t i = 0; i < depth; ++i) {
         const int64_t length = shape[static_cast<int>(i)];
-        KILN_ASSIGN_OR_RETURN(const int64_t chosen, Resolve(call, indices.IntAt(n * depth + i), length));
+        KILN_ASSIGN_OR_RETURN(const int64_t chosen,
+                              Resolve(call, indices.IntAt(n * depth + i), length));
         row = row * length + chosen;
       }
       for (int64_t i = 0; i < inner; ++i) {

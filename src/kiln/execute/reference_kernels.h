@@ -24,7 +24,9 @@ struct KernelCall {
   std::span<const Tensor* const> operands;
 
   int num_operands() const { return static_cast<int>(operands.size()); }
-  bool Has(int i) const { return i < num_operands() && operands[static_cast<size_t>(i)] != nullptr; }
+  bool Has(int i) const {
+    return i < num_operands() && operands[static_cast<size_t>(i)] != nullptr;
+  }
   const Tensor& operand(int i) const {
     KILN_CHECK(Has(i));
     return *operands[static_cast<size_t>(i)];
@@ -131,7 +133,8 @@ KernelResult VisitBytes(const KernelCall& call, int i, Body&& body) {
 template <typename T>
 T TruncateTo(double value) {
   constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
-  constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());  // 2^63, 2^64 for the widest types
+  constexpr double kHigh =
+      static_cast<double>(std::numeric_limits<T>::max());  // 2^63, 2^64 for the widest types
   if (value != value) return 0;
   if (value <= kLow) return std::numeric_limits<T>::min();
   if (value >= kHigh) return std::numeric_limits<T>::max();

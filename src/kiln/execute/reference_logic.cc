@@ -11,9 +11,10 @@ KernelResult Compare(const KernelCall& call, F f) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
   return VisitNumber(call, 0, [&](auto zero) -> KernelResult {
     using T = decltype(zero);
-    KILN_ASSIGN_OR_RETURN(Tensor out,
-                          (BinaryMap<uint8_t, T, T>(call, call.operand(0), call.operand(1), ElementType::kBool,
-                                                    [f](T a, T b) { return static_cast<uint8_t>(f(a, b)); })));
+    KILN_ASSIGN_OR_RETURN(
+        Tensor out,
+        (BinaryMap<uint8_t, T, T>(call, call.operand(0), call.operand(1), ElementType::kBool,
+                                  [f](T a, T b) { return static_cast<uint8_t>(f(a, b)); })));
     return One(std::move(out));
   });
 }
@@ -22,10 +23,11 @@ template <typename F>
 KernelResult Combine(const KernelCall& call, F f) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
   if (call.operand(0).type() != ElementType::kBool) return call.UnsupportedType(0);
-  KILN_ASSIGN_OR_RETURN(Tensor out,
-                        (BinaryMap<uint8_t, uint8_t, uint8_t>(
-                            call, call.operand(0), call.operand(1), ElementType::kBool,
-                            [f](uint8_t a, uint8_t b) { return static_cast<uint8_t>(f(a != 0, b != 0)); })));
+  KILN_ASSIGN_OR_RETURN(
+      Tensor out,
+      (BinaryMap<uint8_t, uint8_t, uint8_t>(
+          call, call.operand(0), call.operand(1), ElementType::kBool,
+          [f](uint8_t a, uint8_t b) { return static_cast<uint8_t>(f(a != 0, b != 0)); })));
   return One(std::move(out));
 }
 
@@ -36,9 +38,13 @@ KernelResult EqualKernel(const KernelCall& call) {
   return Compare(call, std::equal_to<>());
 }
 KernelResult GreaterKernel(const KernelCall& call) { return Compare(call, std::greater<>()); }
-KernelResult GreaterOrEqualKernel(const KernelCall& call) { return Compare(call, std::greater_equal<>()); }
+KernelResult GreaterOrEqualKernel(const KernelCall& call) {
+  return Compare(call, std::greater_equal<>());
+}
 KernelResult LessKernel(const KernelCall& call) { return Compare(call, std::less<>()); }
-KernelResult LessOrEqualKernel(const KernelCall& call) { return Compare(call, std::less_equal<>()); }
+KernelResult LessOrEqualKernel(const KernelCall& call) {
+  return Compare(call, std::less_equal<>());
+}
 KernelResult AndKernel(const KernelCall& call) { return Combine(call, std::logical_and<>()); }
 KernelResult OrKernel(const KernelCall& call) { return Combine(call, std::logical_or<>()); }
 KernelResult XorKernel(const KernelCall& call) { return Combine(call, std::not_equal_to<>()); }
@@ -52,7 +58,8 @@ KernelResult WhereKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Shape choices, BroadcastOf(call, x, y));
   const std::optional<Shape> shape = BroadcastShapes(condition.shape(), choices);
   if (!shape.has_value()) {
-    return call.Error("condition " + condition.shape().ToString() + " does not broadcast to " + choices.ToString(),
+    return call.Error("condition " + condition.shape().ToString() + " does not broadcast to " +
+                          choices.ToString(),
                       "aligned at the right, dimensions must be equal or 1");
   }
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(x.type(), *shape));
@@ -66,7 +73,8 @@ KernelResult WhereKernel(const KernelCall& call) {
       const T* b = Elements<T>(y) + offsets[2];
       T* to = Elements<T>(out) + first;
       for (int64_t i = 0; i < walk.row_length(); ++i) {
-        to[i] = c[i * walk.row_stride(0)] != 0 ? a[i * walk.row_stride(1)] : b[i * walk.row_stride(2)];
+        to[i] =
+            c[i * walk.row_stride(0)] != 0 ? a[i * walk.row_stride(1)] : b[i * walk.row_stride(2)];
       }
     });
     return One(std::move(out));

@@ -24,7 +24,8 @@ void CopyBytes(std::byte* to, const std::byte* from, int64_t bytes) {
 }  // namespace
 
 // Writes every element of `out` (row-major) from base + sum(index * strides), both in elements.
-void GatherStrided(const Tensor& from, int64_t base, std::span<const int64_t> strides, Tensor& out) {
+void GatherStrided(const Tensor& from, int64_t base, std::span<const int64_t> strides,
+                   Tensor& out) {
   if (out.size() == 0) return;
   const int rank = out.shape().rank();
   const auto copy = [&](auto zero) {
@@ -66,7 +67,8 @@ void GatherStrided(const Tensor& from, int64_t base, std::span<const int64_t> st
 KernelResult ConcatKernel(const KernelCall& call) {
   const Tensor& first = call.operand(0);
   const int rank = first.shape().rank();
-  if (!call.attributes().Has("axis")) return call.Error("attribute 'axis' is absent", "Concat requires it");
+  if (!call.attributes().Has("axis"))
+    return call.Error("attribute 'axis' is absent", "Concat requires it");
   KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.attributes().Int("axis", 0), rank));
   Shape shape = first.shape();
   for (int i = 1; i < call.num_operands(); ++i) {
@@ -75,8 +77,9 @@ KernelResult ConcatKernel(const KernelCall& call) {
     bool fits = other.rank() == rank;
     for (int d = 0; fits && d < rank; ++d) fits = d == axis || other[d] == shape[d];
     if (!fits) {
-      return call.Error("operands " + first.shape().ToString() + " and " + other.ToString() + " do not join",
-                        fmt::format("they may differ along axis {} only", axis));
+      return call.Error(
+          "operands " + first.shape().ToString() + " and " + other.ToString() + " do not join",
+          fmt::format("they may differ along axis {} only", axis));
     }
     shape[axis] += other[axis];
   }
@@ -89,7 +92,8 @@ KernelResult ConcatKernel(const KernelCall& call) {
     const Tensor& part = call.operand(i);
     const int64_t bytes = part.shape()[axis] * inner;
     for (int64_t o = 0; o < outer; ++o) {
-      CopyBytes(out.mutable_bytes() + o * shape[axis] * inner + at, part.bytes() + o * bytes, bytes);
+      CopyBytes(out.mutable_bytes() + o * shape[axis] * inner + at, part.bytes() + o * bytes,
+                bytes);
     }
     at += bytes;
   }
@@ -98,7 +102,8 @@ KernelResult ConcatKernel(const KernelCall& call) {
 
 KernelResult SplitKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
-  KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.attributes().Int("axis", 0), x.shape().rank()));
+  KILN_ASSIGN_OR_RETURN(const int axis,
+                        call.Axis(call.attributes().Int("axis", 0), x.shape().rank()));
   const int64_t length = x.shape()[axis];
   std::vector<int64_t> sizes;
   if (call.Has(1)) {
@@ -110,7 +115,8 @@ KernelResult SplitKernel(const KernelCall& call) {
       sum += s;
     }
     if (sum != length) {
-      return call.Error(fmt::format("the parts add up to {}, axis {} has {}", sum, axis, length), "make them equal");
+      return call.Error(fmt::format("the parts add up to {}, axis {} has {}", sum, axis, length),
+                        "make them equal");
     }
   } else {
     // Equal parts; the last is smaller where they do not divide the axis.
@@ -120,7 +126,8 @@ KernelResult SplitKernel(const KernelCall& call) {
                         "as many parts as results, none empty");
     }
     const int64_t part = (length + count - 1) / count;
-    for (int64_t i = 0; i < count; ++i) sizes.push_back(std::clamp<int64_t>(length - i * part, 0, part));
+    for (int64_t i = 0; i < count; ++i)
+      sizes.push_back(std::clamp<int64_t>(length - i * part, 0, part));
   }
   const int64_t inner = ProductOf(x.shape(), axis + 1, x.shape().rank()) * SizeOf(x.type());
   const int64_t outer = ProductOf(x.shape(), 0, axis);
@@ -131,7 +138,8 @@ KernelResult SplitKernel(const KernelCall& call) {
     shape[axis] = size;
     Tensor part(x.type(), shape);
     for (int64_t o = 0; o < outer; ++o) {
-      CopyBytes(part.mutable_bytes() + o * size * inner, x.bytes() + (o * length + at) * inner, size * inner);
+      CopyBytes(part.mutable_bytes() + o * size * inner, x.bytes() + (o * length + at) * inner,
+                size * inner);
     }
     at += size;
     parts.push_back(std::move(part));
@@ -152,8 +160,10 @@ KernelResult SliceKernel(const KernelCall& call) {
   if (call.Has(4)) {
     KILN_ASSIGN_OR_RETURN(steps, call.Ints(4));
   }
-  if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
-    return call.Error("starts, ends, axes and steps differ in length", "give one of each for every axis cut");
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
+    return call.Error("starts, ends, axes and steps differ in length",
+                      "give one of each for every axis cut");
   }
   KILN_RETURN_IF_ERROR(call.Axes(axes, rank).status());
   Shape shape = x.shape();
@@ -169,8 +179,8 @@ KernelResult SliceKernel(const KernelCall& call) {
     const auto clamp = [&](int64_t position, int64_t low, int64_t high) {
       return std::clamp(position < 0 ? position + length : position, low, high);
     };
-    const int64_t begin =
-        step > 0 ? clamp(starts[i], 0, length) : clamp(starts[i], std::min<int64_t>(0, length - 1), length - 1);
+    const int64_t begin = step > 0 ? clamp(starts[i], 0, length)
+                                   : clamp(starts[i], std::min<int64_t>(0, length - 1), length - 1);
     const int64_t end = step > 0 ? clamp(ends[i], 0, length) : clamp(ends[i], -1, length - 1);
     const int64_t span = step > 0 ? end - begin : begin - end;
     const int64_t stride = step > 0 ? step : -step;
@@ -189,13 +199,15 @@ KernelResult GatherKernel(const KernelCall& call) {
   const Tensor& indices = call.operand(1);
   const int rank = x.shape().rank();
   KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.attributes().Int("axis", 0), rank));
-  if (indices.type() != ElementType::kInt32 && indices.type() != ElementType::kInt64) return call.UnsupportedType(1);
+  if (indices.type() != ElementType::kInt32 && indices.type() != ElementType::kInt64)
+    return call.UnsupportedType(1);
   const int64_t length = x.shape()[axis];
   std::vector<int64_t> where = indices.ToInts();
   for (int64_t& index : where) {
     if (index < -length || index >= length) {
-      return call.Error(fmt::format("index {} is outside axis {} of {}", index, axis, x.shape().ToString()),
-                        fmt::format("indices run from {} to {}", -length, length - 1));
+      return call.Error(
+          fmt::format("index {} is outside axis {} of {}", index, axis, x.shape().ToString()),
+          fmt::format("indices run from {} to {}", -length, length - 1));
     }
     if (index < 0) index += length;
   }
@@ -267,7 +279,8 @@ KernelResult TileKernel(const KernelCall& call) {
   const int rank = x.shape().rank();
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, call.Ints(1));
   if (static_cast<int>(repeats.size()) != rank) {
-    return call.Error(fmt::format("{} repeats for a tensor of rank {}", repeats.size(), rank), "one for each axis");
+    return call.Error(fmt::format("{} repeats for a tensor of rank {}", repeats.size(), rank),
+                      "one for each axis");
   }
   // Seen as [r0, d0, r1, d1, ...], where the axes of repeats stand still.
   std::vector<int64_t> wide, strides;
@@ -275,7 +288,8 @@ KernelResult TileKernel(const KernelCall& call) {
   const std::vector<int64_t> from = RowMajorStrides(x.shape());
   for (int d = 0; d < rank; ++d) {
     const int64_t r = repeats[static_cast<size_t>(d)];
-    if (r < 0 || r > kMaxElements) return call.Error(fmt::format("axis {} is repeated {} times", d, r), "0 or more");
+    if (r < 0 || r > kMaxElements)
+      return call.Error(fmt::format("axis {} is repeated {} times", d, r), "0 or more");
     wide.insert(wide.end(), {r, x.shape()[d]});
     strides.insert(strides.end(), {0, from[static_cast<size_t>(d)]});
   }
@@ -289,7 +303,8 @@ KernelResult TileKernel(const KernelCall& call) {
 namespace {
 
 // DepthToSpace and SpaceToDepth are transpositions of a tensor seen with six axes.
-KernelResult Permuted(const KernelCall& call, const Shape& seen, const std::vector<int>& perm, const Shape& shape) {
+KernelResult Permuted(const KernelCall& call, const Shape& seen, const std::vector<int>& perm,
+                      const Shape& shape) {
   const Tensor& x = call.operand(0);
   const std::vector<int64_t> from = RowMajorStrides(seen);
   Shape wide = seen;
@@ -305,7 +320,8 @@ KernelResult Permuted(const KernelCall& call, const Shape& seen, const std::vect
 
 StatusOr<int64_t> BlockSize(const KernelCall& call) {
   const int64_t block = call.attributes().Int("blocksize", 0);
-  if (block < 1 || block > 1 << 15) return call.Error(fmt::format("blocksize is {}", block), "it is 1 or more");
+  if (block < 1 || block > 1 << 15)
+    return call.Error(fmt::format("blocksize is {}", block), "it is 1 or more");
   if (call.operand(0).shape().rank() != 4) {
     return call.Error("the input is " + call.operand(0).shape().ToString(), "it has the axes NCHW");
   }
@@ -318,9 +334,11 @@ KernelResult DepthToSpaceKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const int64_t b, BlockSize(call));
   const Shape& s = call.operand(0).shape();
   const std::string mode = call.attributes().String("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") return call.Error("mode is '" + mode + "'", "use 'DCR' or 'CRD'");
+  if (mode != "DCR" && mode != "CRD")
+    return call.Error("mode is '" + mode + "'", "use 'DCR' or 'CRD'");
   if (s[1] % (b * b) != 0) {
-    return call.Error(fmt::format("{} channels do not divide by blocksize squared {}", s[1], b * b), "make them");
+    return call.Error(fmt::format("{} channels do not divide by blocksize squared {}", s[1], b * b),
+                      "make them");
   }
   const int64_t c = s[1] / (b * b);
   const Shape shape{s[0], c, s[2] * b, s[3] * b};
@@ -332,7 +350,8 @@ KernelResult SpaceToDepthKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const int64_t b, BlockSize(call));
   const Shape& s = call.operand(0).shape();
   if (s[2] % b != 0 || s[3] % b != 0) {
-    return call.Error(fmt::format("{}x{} does not divide by blocksize {}", s[2], s[3], b), "make it");
+    return call.Error(fmt::format("{}x{} does not divide by blocksize {}", s[2], s[3], b),
+                      "make it");
   }
   return Permuted(call, {s[0], s[1], s[2] / b, b, s[3] / b, b}, {0, 3, 5, 1, 2, 4},
                   {s[0], s[1] * b * b, s[2] / b, s[3] / b});

@@ -38,7 +38,8 @@ Status RequireChannels(const KernelCall& call, int i, int64_t channels) {
 
 Status RequireRank(const KernelCall& call, int rank) {
   if (call.operand(0).shape().rank() >= rank) return OkStatus();
-  return call.Error("the input is " + call.operand(0).shape().ToString(), fmt::format("it has rank {} or more", rank));
+  return call.Error("the input is " + call.operand(0).shape().ToString(),
+                    fmt::format("it has rank {} or more", rank));
 }
 
 }  // namespace
@@ -60,7 +61,8 @@ KernelResult BatchNormalizationKernel(const KernelCall& call) {
     for (int64_t p = 0; p < x.shape()[0] * channels; ++p) {
       const int64_t c = p % channels;
       const auto at = [&](int i) { return Elements<T>(call.operand(i))[c]; };
-      const T factor = static_cast<T>(static_cast<double>(at(1)) / std::sqrt(static_cast<double>(at(4)) + epsilon));
+      const T factor = static_cast<T>(static_cast<double>(at(1)) /
+                                      std::sqrt(static_cast<double>(at(4)) + epsilon));
       const T shift = at(2), mean = at(3);
       const T* from = Elements<T>(x) + p * plane;
       T* to = Elements<T>(y) + p * plane;
@@ -90,7 +92,8 @@ KernelResult RmsNormalizationKernel(const KernelCall& call) {
     for (int64_t first = 0; length > 0 && first < x.size(); first += length) {
       const T* from = Elements<T>(x) + first;
       double squares = 0;
-      for (int64_t i = 0; i < length; ++i) squares += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+      for (int64_t i = 0; i < length; ++i)
+        squares += static_cast<double>(from[i]) * static_cast<double>(from[i]);
       const double inverse = 1 / std::sqrt(squares / static_cast<double>(length) + epsilon);
       for (int64_t i = 0; i < length; ++i) {
         Elements<T>(y)[first + i] = static_cast<T>(static_cast<double>(from[i]) * inverse);
@@ -100,7 +103,8 @@ KernelResult RmsNormalizationKernel(const KernelCall& call) {
     const RowWalk walk(x.shape(), shapes);
     walk.ForEachRow([&](int64_t first, const int64_t* offsets) {
       const T* s = Elements<T>(scale) + offsets[0];
-      for (int64_t i = 0; i < walk.row_length(); ++i) Elements<T>(y)[first + i] *= s[i * walk.row_stride(0)];
+      for (int64_t i = 0; i < walk.row_length(); ++i)
+        Elements<T>(y)[first + i] *= s[i * walk.row_stride(0)];
     });
     return One(std::move(y));
   });
@@ -115,8 +119,9 @@ KernelResult LayerNormalizationKernel(const KernelCall& call) {
     if (!call.Has(i)) continue;
     KILN_RETURN_IF_ERROR(call.RequireSameType(0, i));
     if (BroadcastShapes(x.shape(), call.operand(i).shape()) != x.shape()) {
-      return call.Error("operand " + std::to_string(i) + " is " + call.operand(i).shape().ToString(),
-                        "it broadcasts to the input, " + x.shape().ToString());
+      return call.Error(
+          "operand " + std::to_string(i) + " is " + call.operand(i).shape().ToString(),
+          "it broadcasts to the input, " + x.shape().ToString());
     }
   }
   std::vector<int64_t> outer_dims = x.shape().dims();
@@ -135,7 +140,8 @@ KernelResult LayerNormalizationKernel(const KernelCall& call) {
       Elements<float>(mean)[o] = static_cast<float>(m.mean);
       Elements<float>(deviation)[o] = static_cast<float>(m.inverse_deviation);
       for (int64_t i = 0; i < length; ++i) {
-        Elements<T>(y)[o * length + i] = static_cast<T>((static_cast<double>(from[i]) - m.mean) * m.inverse_deviation);
+        Elements<T>(y)[o * length + i] =
+            static_cast<T>((static_cast<double>(from[i]) - m.mean) * m.inverse_deviation);
       }
     }
     const Tensor& scale = call.operand(1);
@@ -172,10 +178,12 @@ KernelResult InstanceNormalizationKernel(const KernelCall& call) {
     for (int64_t p = 0; p < planes; ++p) {
       const T* from = Elements<T>(x) + p * plane;
       const Moments m = MomentsOf(from, plane, epsilon);
-      const double scale = static_cast<double>(Elements<T>(call.operand(1))[p % channels]) * m.inverse_deviation;
+      const double scale =
+          static_cast<double>(Elements<T>(call.operand(1))[p % channels]) * m.inverse_deviation;
       const double bias = static_cast<double>(Elements<T>(call.operand(2))[p % channels]);
       for (int64_t i = 0; i < plane; ++i) {
-        Elements<T>(y)[p * plane + i] = static_cast<T>((static_cast<double>(from[i]) - m.mean) * scale + bias);
+        Elements<T>(y)[p * plane + i] =
+            static_cast<T>((static_cast<double>(from[i]) - m.mean) * scale + bias);
       }
     }
     return One(std::move(y));
@@ -188,7 +196,8 @@ KernelResult GroupNormalizationKernel(const KernelCall& call) {
   const int64_t channels = x.shape()[1];
   const int64_t groups = call.attributes().Int("num_groups", 0);
   if (groups < 1 || channels % groups != 0) {
-    return call.Error(fmt::format("num_groups is {} for {} channels", groups, channels), "it divides the channels");
+    return call.Error(fmt::format("num_groups is {} for {} channels", groups, channels),
+                      "it divides the channels");
   }
   for (int i = 1; i <= 2; ++i) KILN_RETURN_IF_ERROR(RequireChannels(call, i, channels));
   const double epsilon = call.attributes().Float("epsilon", 1e-5f);
@@ -203,7 +212,8 @@ KernelResult GroupNormalizationKernel(const KernelCall& call) {
         const int64_t c = i / plane % channels;
         const double scale = static_cast<double>(Elements<T>(call.operand(1))[c]);
         const double bias = static_cast<double>(Elements<T>(call.operand(2))[c]);
-        const double normal = (static_cast<double>(Elements<T>(x)[i]) - m.mean) * m.inverse_deviation;
+        const double normal =
+            (static_cast<double>(Elements<T>(x)[i]) - m.mean) * m.inverse_deviation;
         Elements<T>(y)[i] = static_cast<T>(normal * scale + bias);
       }
     }
@@ -216,12 +226,13 @@ namespace {
 // Softmax or its logarithm along one axis. Columns beside each other are taken together, so that memory is read along
 // rows whatever the axis.
 template <typename T>
-void Normalise(const T* x, T* y, int64_t length, int64_t inner, bool logarithm, std::vector<T>& greatest,
-               std::vector<double>& sum) {
+void Normalise(const T* x, T* y, int64_t length, int64_t inner, bool logarithm,
+               std::vector<T>& greatest, std::vector<double>& sum) {
   std::copy(x, x + inner, greatest.begin());
   for (int64_t k = 1; k < length; ++k) {
     for (int64_t i = 0; i < inner; ++i)
-      greatest[static_cast<size_t>(i)] = std::max(greatest[static_cast<size_t>(i)], x[k * inner + i]);
+      greatest[static_cast<size_t>(i)] =
+          std::max(greatest[static_cast<size_t>(i)], x[k * inner + i]);
   }
   std::fill(sum.begin(), sum.end(), 0.0);
   for (int64_t k = 0; k < length; ++k) {

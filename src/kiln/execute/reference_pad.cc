@@ -67,19 +67,22 @@ KernelResult PadKernel(const KernelCall& call) {
     const int64_t begin = pads[i], end = pads[i + axes.size()];
     const auto in_range = [](int64_t pad) { return pad >= -kMaxElements && pad <= kMaxElements; };
     if (!in_range(begin) || !in_range(end) || shape[axis] + begin + end < 0) {
-      return call.Error(fmt::format("pads {} and {} on axis {} of {}", begin, end, axis, x.shape().ToString()),
-                        "what remains must be 0 elements or more");
+      return call.Error(
+          fmt::format("pads {} and {} on axis {} of {}", begin, end, axis, x.shape().ToString()),
+          "what remains must be 0 elements or more");
     }
     shape[axis] += begin + end;
     begins[static_cast<size_t>(axis)] = begin;
     if (mode != PadMode::kConstant && x.shape()[axis] == 0 && shape[axis] > 0) {
-      return call.Error(fmt::format("axis {} is empty", axis), "only mode constant pads an empty axis");
+      return call.Error(fmt::format("axis {} is empty", axis),
+                        "only mode constant pads an empty axis");
     }
   }
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(x.type(), shape));
   if (call.Has(2)) {
     KILN_RETURN_IF_ERROR(call.RequireSameType(0, 2));
-    if (call.operand(2).size() != 1) return call.Error("constant_value is not a single value", "make it a scalar");
+    if (call.operand(2).size() != 1)
+      return call.Error("constant_value is not a single value", "make it a scalar");
   }
   if (out.size() == 0) return One(std::move(out));
   return VisitBytes(call, 0, [&](auto zero) -> KernelResult {
@@ -106,7 +109,8 @@ KernelResult PadKernel(const KernelCall& call) {
     for (int64_t done = 0; done < out.size(); done += inner, to += inner) {
       int64_t base = 0;
       for (int d = 0; d + 1 < rank && base >= 0; ++d) {
-        const int64_t part = source[static_cast<size_t>(d)][static_cast<size_t>(index[static_cast<size_t>(d)])];
+        const int64_t part =
+            source[static_cast<size_t>(d)][static_cast<size_t>(index[static_cast<size_t>(d)])];
         base = part < 0 ? -1 : base + part;
       }
       for (int64_t i = 0; i < inner; ++i) {

@@ -27,7 +27,8 @@ class PlanBuilder {
         Append(*node);
         plan_->steps_.back().is_observed = observable_;
       } else if (fused->second->last == node.get()) {
-        AppendFast(*fused->second->heavy, fused->second->last->result(), fused->second->post, fused->second->residual);
+        AppendFast(*fused->second->heavy, fused->second->last->result(), fused->second->post,
+                   fused->second->residual);
       }
     }
     for (const Value* output : graph_.outputs()) plan_->outputs_.push_back(SlotOf(output));
@@ -78,7 +79,8 @@ class PlanBuilder {
     NodeShapes shapes;
     for (const Value* operand : node.operands()) {
       if (operand != nullptr && !IsKnown(operand)) return std::nullopt;
-      shapes.operands.push_back(operand == nullptr ? std::nullopt : std::optional(types_.at(operand)));
+      shapes.operands.push_back(operand == nullptr ? std::nullopt
+                                                   : std::optional(types_.at(operand)));
     }
     if (result == nullptr || !IsKnown(result)) return std::nullopt;
     shapes.result = types_.at(result);
@@ -86,7 +88,8 @@ class PlanBuilder {
   }
 
   bool IsOutput(const Value* value) const {
-    return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) != graph_.outputs().end();
+    return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) !=
+           graph_.outputs().end();
   }
   // The only user of a value that nobody else can see.
   const Node* OnlyUser(const Value* value) const {
@@ -96,7 +99,8 @@ class PlanBuilder {
   void FindFusions() {
     for (const auto& node : graph_.nodes()) {
       const Op op = node->op();
-      if ((op != Op::kConv && op != Op::kGemm && op != Op::kMatMul) || node->result() == nullptr) continue;
+      if ((op != Op::kConv && op != Op::kGemm && op != Op::kMatMul) || node->result() == nullptr)
+        continue;
       const auto shapes = ShapesOf(*node, node->result());
       if (!shapes.has_value() || !IsFast(*node, *shapes)) continue;
       auto fusion = std::make_shared<Fusion>();
@@ -105,8 +109,8 @@ class PlanBuilder {
       if (op == Op::kConv && user != nullptr && user->op() == Op::kAdd && fused_.count(user) == 0) {
         const Value* other = user->operand(user->operand(0) == node->result() ? 1 : 0);
         const Value* sum = user->result();
-        if (other != node->result() && IsKnown(other) && IsKnown(sum) && types_.at(other) == types_.at(sum) &&
-            types_.at(node->result()) == types_.at(sum)) {
+        if (other != node->result() && IsKnown(other) && IsKnown(sum) &&
+            types_.at(other) == types_.at(sum) && types_.at(node->result()) == types_.at(sum)) {
           fusion->add = fusion->last = user;
           fusion->residual = other;
           fusion->post.adds_residual = true;
@@ -146,7 +150,8 @@ class PlanBuilder {
     return slots;
   }
 
-  void AppendFast(const Node& node, const Value* result, const PostOperations& post, const Value* residual) {
+  void AppendFast(const Node& node, const Value* result, const PostOperations& post,
+                  const Value* residual) {
     Step step;
     step.node = &node;
     step.fast = MakeFast(node, *ShapesOf(node, result), post, weights_);
@@ -185,7 +190,8 @@ class PlanBuilder {
     }
     for (int slot : plan_->outputs_) last[static_cast<size_t>(slot)] = -1;
     for (size_t slot = 0; slot < last.size(); ++slot) {
-      if (last[slot] >= 0) plan_->steps_[static_cast<size_t>(last[slot])].done.push_back(static_cast<int>(slot));
+      if (last[slot] >= 0)
+        plan_->steps_[static_cast<size_t>(last[slot])].done.push_back(static_cast<int>(slot));
     }
   }
 
@@ -198,8 +204,8 @@ class PlanBuilder {
   std::unordered_map<const Node*, std::shared_ptr<Fusion>> fused_;
 };
 
-StatusOr<std::unique_ptr<Plan>> Plan::Build(const Graph& graph, std::span<const Shape> inputs, bool observable,
-                                            WeightCache& weights) {
+StatusOr<std::unique_ptr<Plan>> Plan::Build(const Graph& graph, std::span<const Shape> inputs,
+                                            bool observable, WeightCache& weights) {
   return PlanBuilder(graph, observable, weights).Build(inputs);
 }
 
@@ -219,9 +225,12 @@ Status Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) 
     residual = TensorOf(step.residual, cells).data<float>().data();
     // The result takes the place of a residual that nobody else needs.
     Cell& cell = cells[static_cast<size_t>(step.residual)];
-    const bool is_last = std::find(step.done.begin(), step.done.end(), step.residual) != step.done.end();
-    const bool is_read = std::find(step.operands.begin(), step.operands.end(), step.residual) != step.operands.end();
-    if (is_last && !is_read && cell.is_ours && !slots_[static_cast<size_t>(step.residual)].may_be_shared) {
+    const bool is_last =
+        std::find(step.done.begin(), step.done.end(), step.residual) != step.done.end();
+    const bool is_read =
+        std::find(step.operands.begin(), step.operands.end(), step.residual) != step.operands.end();
+    if (is_last && !is_read && cell.is_ours &&
+        !slots_[static_cast<size_t>(step.residual)].may_be_shared) {
       result = std::move(cell);
     }
   }
@@ -256,10 +265,12 @@ StatusOr<std::vector<Tensor>> Plan::Run(std::span<const Tensor> inputs, bool par
       }
     } else {
       operands.clear();
-      for (int slot : step.operands) operands.push_back(slot < 0 ? nullptr : &TensorOf(slot, cells));
+      for (int slot : step.operands)
+        operands.push_back(slot < 0 ? nullptr : &TensorOf(slot, cells));
       KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, EvaluateNode(*step.node, operands));
       for (size_t i = 0; i < step.results.size(); ++i) {
-        if (step.results[i] >= 0) cells[static_cast<size_t>(step.results[i])] = {std::move(results[i]), false};
+        if (step.results[i] >= 0)
+          cells[static_cast<size_t>(step.results[i])] = {std::move(results[i]), false};
       }
     }
     if (observer && step.is_observed) {

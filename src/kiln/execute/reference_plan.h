@@ -20,12 +20,13 @@ class Plan {
   // The graph and the cache must outlive the plan.
   //   errors  what shape inference finds wrong with these input shapes
   // An observable plan fuses nothing, so that every value of the graph comes about; the bits are the same.
-  static StatusOr<std::unique_ptr<Plan>> Build(const Graph& graph, std::span<const Shape> inputs, bool observable,
-                                               WeightCache& weights);
+  static StatusOr<std::unique_ptr<Plan>> Build(const Graph& graph, std::span<const Shape> inputs,
+                                               bool observable, WeightCache& weights);
 
   // The graph's outputs. Inputs have the shapes that the plan was built for; an observer takes an observable plan. Fast
   // kernels use several threads where `parallel` is set.
-  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs, bool parallel, const ValueObserver& observer) const;
+  StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs, bool parallel,
+                                    const ValueObserver& observer) const;
 
  private:
   friend class PlanBuilder;

@@ -11,7 +11,8 @@
 namespace kiln::reference {
 namespace {
 
-bool Next(std::vector<int64_t>& index, const std::vector<int64_t>& begin, const std::vector<int64_t>& end) {
+bool Next(std::vector<int64_t>& index, const std::vector<int64_t>& begin,
+          const std::vector<int64_t>& end) {
   for (size_t d = index.size(); d-- > 0;) {
     if (++index[d] < end[d]) return true;
     index[d] = begin[d];
@@ -56,7 +57,9 @@ void ForEachWindow(const PoolGeometry& g, const Body& prototype) {
           // First and end of the kernel positions that fall on [low, high).
           const auto clip = [&](int64_t low, int64_t high, int64_t* begin, int64_t* end) {
             *begin = start >= low ? 0 : (low - start + axis.dilation - 1) / axis.dilation;
-            *end = start >= high ? 0 : std::min(axis.kernel, (high - start + axis.dilation - 1) / axis.dilation);
+            *end = start >= high
+                       ? 0
+                       : std::min(axis.kernel, (high - start + axis.dilation - 1) / axis.dilation);
             *end = std::max(*begin, *end);
           };
           int64_t padded_begin = 0, padded_end = 0;
@@ -71,7 +74,8 @@ void ForEachWindow(const PoolGeometry& g, const Body& prototype) {
           k = k_begin;
           do {
             int64_t x_at = x_base;
-            for (size_t d = 0; d < rank; ++d) x_at += g.axes[d].InputPosition(o[d], k[d]) * x_strides[d];
+            for (size_t d = 0; d < rank; ++d)
+              x_at += g.axes[d].InputPosition(o[d], k[d]) * x_strides[d];
             body.Element(x_at);
           } while (Next(k, k_begin, k_end));
         }
@@ -106,7 +110,8 @@ struct Span {
 Span SpanOf(const WindowAxis& axis, int64_t k, int64_t low, int64_t high) {
   const int64_t shift = axis.InputPosition(0, k);
   const int64_t begin = std::max<int64_t>(0, CeilDiv(low - shift, axis.stride));
-  return {begin, std::clamp(FloorDiv(high - 1 - shift, axis.stride) + 1, begin, std::max(begin, axis.output))};
+  return {begin, std::clamp(FloorDiv(high - 1 - shift, axis.stride) + 1, begin,
+                            std::max(begin, axis.output))};
 }
 
 // Combines the elements of each window in row-major order of the kernel, a whole row of outputs at a time, which
@@ -114,7 +119,8 @@ Span SpanOf(const WindowAxis& axis, int64_t k, int64_t low, int64_t high) {
 // outputs along the last axis (NCHW), or channels (NHWC). Body::Finish turns what was combined into a result, given the
 // number of elements that met and of places in the padded input.
 template <typename Body>
-void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Body::Input* y, const Body& body) {
+void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Body::Input* y,
+              const Body& body) {
   using T = typename Body::Input;
   using A = typename Body::Combined;
   const size_t rank = g.axes.size(), outer = rank - 1;
@@ -131,68 +137,76 @@ void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Bod
   }
   // Lanes of one output position: neighbours in memory.
   const int64_t lanes = g.nhwc ? g.channels : 1, planes = g.nhwc ? g.batch : g.batch * g.channels;
-  ParallelFor(planes * y_rows, std::max<int64_t>(1, 4096 / (last.output * lanes)), [&](int64_t first, int64_t end) {
-    std::vector<A> row(static_cast<size_t>(last.output * lanes));
-    std::vector<int64_t> met(static_cast<size_t>(last.output)), places(static_cast<size_t>(last.output));
-    std::vector<int64_t> o(outer), k(outer), kernel(outer);
-    for (size_t d = 0; d < outer; ++d) kernel[d] = g.axes[d].kernel;
-    const std::vector<int64_t> zero(outer, 0);
-    for (int64_t job = first; job < end; ++job) {
-      const int64_t plane = job / y_rows;
-      int64_t rest = job % y_rows;
-      for (size_t d = outer; d-- > 0;) {
-        o[d] = rest % g.axes[d].output;
-        rest /= g.axes[d].output;
-      }
-      std::fill(met.begin(), met.end(), 0);
-      std::fill(places.begin(), places.end(), 0);
-      std::fill(k.begin(), k.end(), 0);
-      do {
-        bool inside = true, padded = true;
-        int64_t x_row = 0;
-        for (size_t d = 0; d < outer; ++d) {
-          const WindowAxis& axis = g.axes[d];
-          const int64_t at = axis.InputPosition(o[d], k[d]);
-          inside = inside && at >= 0 && at < axis.input;
-          padded = padded && at >= -axis.pad_begin && at < axis.input + axis.pad_end;
-          x_row = x_row * axis.input + at;
-        }
-        if (!padded) continue;
-        for (int64_t kw = 0; kw < last.kernel; ++kw) {
-          const Span places_here = places_of[static_cast<size_t>(kw)];
-          for (int64_t i = places_here.begin; i < places_here.end; ++i) ++places[static_cast<size_t>(i)];
-          if (!inside) continue;
-          const Span here = inside_of[static_cast<size_t>(kw)];
-          const T* from = x + ((plane * x_plane / last.input + x_row) * last.input + last.InputPosition(0, kw)) * lanes;
-          // Windows that meet their first element come before those that have met one: the latter met kw - 1, too.
-          int64_t i = here.begin;
-          const auto step = [&](int64_t until, auto combine) {
-            const int64_t from_step = last.stride * lanes;
-            if (lanes == 1) {
-              for (; i < until; ++i) combine(row[static_cast<size_t>(i)], from[i * from_step]);
-              return;
-            }
-            for (; i < until; ++i) {
-              A* to = row.data() + i * lanes;
-              for (int64_t c = 0; c < lanes; ++c) combine(to[c], from[i * from_step + c]);
-            }
-          };
-          int64_t fresh = here.begin;
-          while (fresh < here.end && met[static_cast<size_t>(fresh)] == 0) ++fresh;
-          step(fresh, [&](A& to, T value) { to = body.First(value); });
-          step(here.end, [&](A& to, T value) { to = body.Next(to, value); });
-          for (int64_t j = here.begin; j < here.end; ++j) ++met[static_cast<size_t>(j)];
-        }
-      } while (Next(k, zero, kernel));
-      T* to = y + job * last.output * lanes;
-      for (int64_t i = 0; i < last.output; ++i) {
-        for (int64_t c = 0; c < lanes; ++c) {
-          const auto at = static_cast<size_t>(i * lanes + c);
-          to[at] = body.Finish(row[at], met[static_cast<size_t>(i)], places[static_cast<size_t>(i)]);
-        }
-      }
-    }
-  });
+  ParallelFor(planes * y_rows, std::max<int64_t>(1, 4096 / (last.output * lanes)),
+              [&](int64_t first, int64_t end) {
+                std::vector<A> row(static_cast<size_t>(last.output * lanes));
+                std::vector<int64_t> met(static_cast<size_t>(last.output)),
+                    places(static_cast<size_t>(last.output));
+                std::vector<int64_t> o(outer), k(outer), kernel(outer);
+                for (size_t d = 0; d < outer; ++d) kernel[d] = g.axes[d].kernel;
+                const std::vector<int64_t> zero(outer, 0);
+                for (int64_t job = first; job < end; ++job) {
+                  const int64_t plane = job / y_rows;
+                  int64_t rest = job % y_rows;
+                  for (size_t d = outer; d-- > 0;) {
+                    o[d] = rest % g.axes[d].output;
+                    rest /= g.axes[d].output;
+                  }
+                  std::fill(met.begin(), met.end(), 0);
+                  std::fill(places.begin(), places.end(), 0);
+                  std::fill(k.begin(), k.end(), 0);
+                  do {
+                    bool inside = true, padded = true;
+                    int64_t x_row = 0;
+                    for (size_t d = 0; d < outer; ++d) {
+                      const WindowAxis& axis = g.axes[d];
+                      const int64_t at = axis.InputPosition(o[d], k[d]);
+                      inside = inside && at >= 0 && at < axis.input;
+                      padded = padded && at >= -axis.pad_begin && at < axis.input + axis.pad_end;
+                      x_row = x_row * axis.input + at;
+                    }
+                    if (!padded) continue;
+                    for (int64_t kw = 0; kw < last.kernel; ++kw) {
+                      const Span places_here = places_of[static_cast<size_t>(kw)];
+                      for (int64_t i = places_here.begin; i < places_here.end; ++i)
+                        ++places[static_cast<size_t>(i)];
+                      if (!inside) continue;
+                      const Span here = inside_of[static_cast<size_t>(kw)];
+                      const T* from = x + ((plane * x_plane / last.input + x_row) * last.input +
+                                           last.InputPosition(0, kw)) *
+                                              lanes;
+                      // Windows that meet their first element come before those that have met one: the latter met kw - 1, too.
+                      int64_t i = here.begin;
+                      const auto step = [&](int64_t until, auto combine) {
+                        const int64_t from_step = last.stride * lanes;
+                        if (lanes == 1) {
+                          for (; i < until; ++i)
+                            combine(row[static_cast<size_t>(i)], from[i * from_step]);
+                          return;
+                        }
+                        for (; i < until; ++i) {
+                          A* to = row.data() + i * lanes;
+                          for (int64_t c = 0; c < lanes; ++c)
+                            combine(to[c], from[i * from_step + c]);
+                        }
+                      };
+                      int64_t fresh = here.begin;
+                      while (fresh < here.end && met[static_cast<size_t>(fresh)] == 0) ++fresh;
+                      step(fresh, [&](A& to, T value) { to = body.First(value); });
+                      step(here.end, [&](A& to, T value) { to = body.Next(to, value); });
+                      for (int64_t j = here.begin; j < here.end; ++j) ++met[static_cast<size_t>(j)];
+                    }
+                  } while (Next(k, zero, kernel));
+                  T* to = y + job * last.output * lanes;
+                  for (int64_t i = 0; i < last.output; ++i) {
+                    for (int64_t c = 0; c < lanes; ++c) {
+                      const auto at = static_cast<size_t>(i * lanes + c);
+                      to[at] = body.Finish(row[at], met[static_cast<size_t>(i)],
+                                           places[static_cast<size_t>(i)]);
+                    }
+                  }
+                }
+              });
 }
 
 template <typename T>
@@ -216,7 +230,8 @@ struct Maximum {
   T Next(T greatest, T x) const { return x > greatest ? x : greatest; }
   T Finish(T greatest, int64_t met, int64_t) const {
     if (met > 0) return greatest;
-    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+    return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                       : std::numeric_limits<T>::lowest();
   }
 };
 

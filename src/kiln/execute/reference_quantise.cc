@@ -24,8 +24,8 @@ class ScaleMap {
     const Tensor& scale = call.operand(1);
     ScaleMap map;
     if (call.Has(2) && call.operand(2).size() != scale.size()) {
-      return call.Error("scale " + scale.shape().ToString() + " and zero point " + call.operand(2).shape().ToString() +
-                            " differ in shape",
+      return call.Error("scale " + scale.shape().ToString() + " and zero point " +
+                            call.operand(2).shape().ToString() + " differ in shape",
                         "one zero point for each scale");
     }
     const int64_t block_size = call.attributes().Int("block_size", 0);
@@ -38,11 +38,13 @@ class ScaleMap {
         map.kind_ = kAxis;
         return map;
       }
-      return call.Error("scale is " + scale.shape().ToString(),
-                        fmt::format("it is a scalar or holds {} numbers for axis {}", map.length_, axis));
+      return call.Error(
+          "scale is " + scale.shape().ToString(),
+          fmt::format("it is a scalar or holds {} numbers for axis {}", map.length_, axis));
     }
     if (block_size < 0 || block_size > std::max<int64_t>(map.length_, 1)) {
-      return call.Error(fmt::format("block_size is {} on an axis of {}", block_size, map.length_), "1 up to the axis");
+      return call.Error(fmt::format("block_size is {} on an axis of {}", block_size, map.length_),
+                        "1 up to the axis");
     }
     map.kind_ = kBlock;
     map.block_size_ = block_size;
@@ -50,7 +52,8 @@ class ScaleMap {
     Shape expected = x;
     expected[axis] = map.blocks_;
     if (scale.shape() == expected) return map;
-    return call.Error("scale is " + scale.shape().ToString(), "for these blocks it is " + expected.ToString());
+    return call.Error("scale is " + scale.shape().ToString(),
+                      "for these blocks it is " + expected.ToString());
   }
 
   int64_t operator()(int64_t element) const {
@@ -60,7 +63,8 @@ class ScaleMap {
       case kAxis:
         return element / inner_ % length_;
       case kBlock:
-        return (element / inner_ / length_ * blocks_ + element / inner_ % length_ / block_size_) * inner_ +
+        return (element / inner_ / length_ * blocks_ + element / inner_ % length_ / block_size_) *
+                   inner_ +
                element % inner_;
     }
     return 0;
@@ -79,7 +83,8 @@ StatusOr<ElementType> CodeType(const KernelCall& call) {
   if (code == 0) return ElementType::kUint8;
   const std::optional<ElementType> type = FindElementTypeByOnnxCode(code);
   if (!type || !IsInteger(*type) || SizeOf(*type) > 2) {
-    return call.Unsupported(fmt::format("output_dtype is {}", code), "use int8, uint8, int16 or uint16");
+    return call.Unsupported(fmt::format("output_dtype is {}", code),
+                            "use int8, uint8, int16 or uint16");
   }
   return *type;
 }
@@ -87,21 +92,25 @@ StatusOr<ElementType> CodeType(const KernelCall& call) {
 // How QONNX operators round, by the attribute rounding_mode; null for an unknown name.
 using Rounding = double (*)(double);
 Rounding FindRounding(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
   if (name == "ROUND" || name == "HALF_EVEN") return [](double v) { return std::nearbyint(v); };
   if (name == "CEIL") return [](double v) { return std::ceil(v); };
   if (name == "FLOOR") return [](double v) { return std::floor(v); };
   if (name == "UP") return [](double v) { return std::copysign(std::ceil(std::abs(v)), v); };
   if (name == "DOWN" || name == "ROUND_TO_ZERO") return [](double v) { return std::trunc(v); };
-  if (name == "HALF_UP") return [](double v) { return std::copysign(std::floor(std::abs(v) + 0.5), v); };
-  if (name == "HALF_DOWN") return [](double v) { return std::copysign(std::ceil(std::abs(v) - 0.5), v); };
+  if (name == "HALF_UP")
+    return [](double v) { return std::copysign(std::floor(std::abs(v) + 0.5), v); };
+  if (name == "HALF_DOWN")
+    return [](double v) { return std::copysign(std::ceil(std::abs(v) - 0.5), v); };
   return nullptr;
 }
 
 StatusOr<Rounding> RoundingOf(const KernelCall& call, const std::string& fallback) {
   const std::string name = call.attributes().String("rounding_mode", fallback);
   if (const Rounding rounding = FindRounding(name)) return rounding;
-  return call.Error("rounding_mode is '" + name + "'", "use ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP or HALF_DOWN");
+  return call.Error("rounding_mode is '" + name + "'",
+                    "use ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP or HALF_DOWN");
 }
 
 // f(x, others[0], others[1], ...) over operand 0 and the operands after it, which broadcast to it and may be of any
@@ -114,8 +123,9 @@ KernelResult MapWithParameters(const KernelCall& call, int count, F f) {
   for (int i = 1; i < count; ++i) {
     const Tensor& p = call.operand(i);
     if (p.type() == ElementType::kString || BroadcastShapes(x.shape(), p.shape()) != x.shape()) {
-      return call.Error(fmt::format("operand {} is {} {}", i, NameOf(p.type()), p.shape().ToString()),
-                        "numbers that broadcast to the input, " + x.shape().ToString());
+      return call.Error(
+          fmt::format("operand {} is {} {}", i, NameOf(p.type()), p.shape().ToString()),
+          "numbers that broadcast to the input, " + x.shape().ToString());
     }
     parameters.push_back(CastTensor(p, ElementType::kFloat64));
     shapes.push_back(p.shape());
@@ -128,7 +138,8 @@ KernelResult MapWithParameters(const KernelCall& call, int count, F f) {
     walk.ForEachRow([&](int64_t first, const int64_t* offsets) {
       for (int64_t i = 0; i < walk.row_length(); ++i) {
         for (size_t k = 0; k < p.size(); ++k) {
-          p[k] = Elements<double>(parameters[k])[offsets[k + 1] + i * walk.row_stride(static_cast<int>(k) + 1)];
+          p[k] = Elements<double>(
+              parameters[k])[offsets[k + 1] + i * walk.row_stride(static_cast<int>(k) + 1)];
         }
         const double value = static_cast<double>(Elements<T>(x)[first + i]);
         Elements<T>(y)[first + i] = static_cast<T>(f(value, p.data()));
@@ -157,9 +168,9 @@ KernelResult QuantizeLinearKernel(const KernelCall& call) {
     const int64_t s = map(i);
     const double zero = call.Has(2) ? call.operand(2).ValueAt(s) : 0;
     // fp32 operands divide in fp32: a tie there is a tie for everyone who computes as ONNX says.
-    const double ratio =
-        wide ? x.ValueAt(i) / scale.ValueAt(s)
-             : static_cast<double>(static_cast<float>(x.ValueAt(i)) / static_cast<float>(scale.ValueAt(s)));
+    const double ratio = wide ? x.ValueAt(i) / scale.ValueAt(s)
+                              : static_cast<double>(static_cast<float>(x.ValueAt(i)) /
+                                                    static_cast<float>(scale.ValueAt(s)));
     const double code = std::nearbyint(ratio) + zero;
     StoreCode(y, i, std::isnan(code) ? zero : std::clamp(code, range.low, range.high));
   }
@@ -198,7 +209,8 @@ KernelResult DynamicQuantizeLinearKernel(const KernelCall& call) {
   const float zero = std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f);
   Tensor y(ElementType::kUint8, x.shape());
   for (int64_t i = 0; i < x.size(); ++i) {
-    const float code = std::clamp(std::nearbyint(Elements<float>(x)[i] / scale) + zero, 0.0f, 255.0f);
+    const float code =
+        std::clamp(std::nearbyint(Elements<float>(x)[i] / scale) + zero, 0.0f, 255.0f);
     Elements<uint8_t>(y)[i] = static_cast<uint8_t>(std::isnan(code) ? zero : code);
   }
   std::vector<Tensor> results = One(std::move(y));
@@ -210,12 +222,14 @@ KernelResult DynamicQuantizeLinearKernel(const KernelCall& call) {
 // Operands: x, scale, zero point, bit width. Rounds to the integers of that width and back.
 //   source  github.com/fastmachinelearning/qonnx, docs/qonnx-custom-ops/quant_op.md
 KernelResult QuantKernel(const KernelCall& call) {
-  const bool is_signed = call.attributes().Int("signed", 1) != 0, narrow = call.attributes().Int("narrow", 0) != 0;
+  const bool is_signed = call.attributes().Int("signed", 1) != 0,
+             narrow = call.attributes().Int("narrow", 0) != 0;
   KILN_ASSIGN_OR_RETURN(const Rounding round, RoundingOf(call, "ROUND"));
   return MapWithParameters(call, 4, [=](double x, const double* p) {
     const double scale = p[0], zero = p[1], bits = p[2];
     const double low = is_signed ? -elementary::Exp2(bits - 1) + (narrow ? 1 : 0) : 0;
-    const double high = is_signed ? elementary::Exp2(bits - 1) - 1 : elementary::Exp2(bits) - (narrow ? 2 : 1);
+    const double high =
+        is_signed ? elementary::Exp2(bits - 1) - 1 : elementary::Exp2(bits) - (narrow ? 2 : 1);
     // The order keeps a low above high (no such code) from being undefined, as std::clamp would be.
     const double code = round(std::max(std::min(x / scale + zero, high), low));
     return (code - zero) * scale;
@@ -234,7 +248,8 @@ KernelResult QuantiseKernel(const KernelCall& call) {
 
 // scale where x / scale >= 0, -scale elsewhere.
 KernelResult BipolarQuantKernel(const KernelCall& call) {
-  return MapWithParameters(call, 2, [](double x, const double* p) { return x / p[0] >= 0 ? p[0] : -p[0]; });
+  return MapWithParameters(call, 2,
+                           [](double x, const double* p) { return x / p[0] >= 0 ? p[0] : -p[0]; });
 }
 
 // Operands: x, scale, zero point, input bit width, output bit width. Drops the low bits of the code.

@@ -26,17 +26,25 @@ struct FunctionInfo {
 constexpr FunctionInfo kFunctions[] = {
     {"relu", false, false, 0, 0, [](double x, double, double) { return x < 0 ? 0 : x; }},
     {"tanh", false, false, 0, 0, [](double x, double, double) { return elementary::Tanh(x); }},
-    {"sigmoid", false, false, 0, 0, [](double x, double, double) { return 1 / (1 + elementary::Exp(-x)); }},
+    {"sigmoid", false, false, 0, 0,
+     [](double x, double, double) { return 1 / (1 + elementary::Exp(-x)); }},
     {"affine", true, true, 1, 0, [](double x, double a, double b) { return a * x + b; }},
-    {"leakyrelu", true, false, 0.01, 0, [](double x, double a, double) { return x < 0 ? a * x : x; }},
-    {"thresholdedrelu", true, false, 1, 0, [](double x, double a, double) { return x >= a ? x : 0; }},
-    {"scaledtanh", true, true, 1, 1, [](double x, double a, double b) { return a * elementary::Tanh(b * x); }},
+    {"leakyrelu", true, false, 0.01, 0,
+     [](double x, double a, double) { return x < 0 ? a * x : x; }},
+    {"thresholdedrelu", true, false, 1, 0,
+     [](double x, double a, double) { return x >= a ? x : 0; }},
+    {"scaledtanh", true, true, 1, 1,
+     [](double x, double a, double b) { return a * elementary::Tanh(b * x); }},
     {"hardsigmoid", true, true, 0.2, 0.5,
      [](double x, double a, double b) { return std::min(std::max(a * x + b, 0.0), 1.0); }},
-    {"elu", true, false, 1, 0, [](double x, double a, double) { return x < 0 ? a * elementary::Expm1(x) : x; }},
-    {"softsign", false, false, 0, 0, [](double x, double, double) { return x / (1 + std::abs(x)); }},
+    {"elu", true, false, 1, 0,
+     [](double x, double a, double) { return x < 0 ? a * elementary::Expm1(x) : x; }},
+    {"softsign", false, false, 0, 0,
+     [](double x, double, double) { return x / (1 + std::abs(x)); }},
     {"softplus", false, false, 0, 0,
-     [](double x, double, double) { return std::max(x, 0.0) + elementary::Log1p(elementary::Exp(-std::abs(x))); }},
+     [](double x, double, double) {
+       return std::max(x, 0.0) + elementary::Log1p(elementary::Exp(-std::abs(x)));
+     }},
 };
 
 template <typename T>
@@ -50,36 +58,43 @@ std::vector<T> ListAttribute(const KernelCall& call, std::string_view name) {
 
 // The activation functions of all directions, in the attribute's order. The numbers of activation_alpha and
 // activation_beta go to the functions that take them, in that order.
-StatusOr<std::vector<Function>> ActivationsOf(const KernelCall& call, const std::vector<std::string>& defaults,
+StatusOr<std::vector<Function>> ActivationsOf(const KernelCall& call,
+                                              const std::vector<std::string>& defaults,
                                               int directions) {
   std::vector<std::string> names = ListAttribute<std::string>(call, "activations");
   const size_t wanted = defaults.size() * static_cast<size_t>(directions);
   if (names.empty()) {
-    for (int d = 0; d < directions; ++d) names.insert(names.end(), defaults.begin(), defaults.end());
+    for (int d = 0; d < directions; ++d)
+      names.insert(names.end(), defaults.begin(), defaults.end());
   }
   if (names.size() != wanted) {
-    return call.Error(fmt::format("{} activations", names.size()), fmt::format("{}, for each direction", wanted));
+    return call.Error(fmt::format("{} activations", names.size()),
+                      fmt::format("{}, for each direction", wanted));
   }
   const std::vector<float> alphas = ListAttribute<float>(call, "activation_alpha");
   const std::vector<float> betas = ListAttribute<float>(call, "activation_beta");
   size_t next_alpha = 0, next_beta = 0;
   std::vector<Function> out;
   const double clip = call.attributes().Float("clip", 0);
-  if (call.attributes().Has("clip") && !(clip >= 0)) return call.Error(fmt::format("clip is {}", clip), "0 or more");
+  if (call.attributes().Has("clip") && !(clip >= 0))
+    return call.Error(fmt::format("clip is {}", clip), "0 or more");
   for (const std::string& name : names) {
     std::string lower = name;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
     const auto* info = std::find_if(std::begin(kFunctions), std::end(kFunctions),
                                     [&](const FunctionInfo& f) { return f.name == lower; });
     if (info == std::end(kFunctions)) {
-      return call.Unsupported(fmt::format("activation '{}'", name), "one of ONNX's activation functions");
+      return call.Unsupported(fmt::format("activation '{}'", name),
+                              "one of ONNX's activation functions");
     }
     double alpha = info->alpha, beta = info->beta;
     if (info->takes_alpha && next_alpha < alphas.size()) alpha = alphas[next_alpha++];
     if (info->takes_beta && next_beta < betas.size()) beta = betas[next_beta++];
     const bool clips = call.attributes().Has("clip") && clip > 0;
-    out.emplace_back(
-        [=](double x) { return info->apply(clips ? std::min(std::max(x, -clip), clip) : x, alpha, beta); });
+    out.emplace_back([=](double x) {
+      return info->apply(clips ? std::min(std::max(x, -clip), clip) : x, alpha, beta);
+    });
   }
   return out;
 }
@@ -88,21 +103,30 @@ StatusOr<std::vector<Function>> ActivationsOf(const KernelCall& call, const std:
 struct Geometry {
   int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1, gates = 1;
   bool batch_first = false;
-  int64_t XRow(int64_t t, int64_t b) const { return (batch_first ? b * steps + t : t * batch + b) * input; }
+  int64_t XRow(int64_t t, int64_t b) const {
+    return (batch_first ? b * steps + t : t * batch + b) * input;
+  }
   int64_t YRow(int64_t t, int64_t d, int64_t b) const {
-    return (batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b) * hidden;
+    return (batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b) *
+           hidden;
   }
-  int64_t StateRow(int64_t d, int64_t b) const { return (batch_first ? b * directions + d : d * batch + b) * hidden; }
+  int64_t StateRow(int64_t d, int64_t b) const {
+    return (batch_first ? b * directions + d : d * batch + b) * hidden;
+  }
   Shape YShape() const {
-    return batch_first ? Shape{batch, steps, directions, hidden} : Shape{steps, directions, batch, hidden};
+    return batch_first ? Shape{batch, steps, directions, hidden}
+                       : Shape{steps, directions, batch, hidden};
   }
-  Shape StateShape() const { return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden}; }
+  Shape StateShape() const {
+    return batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
+  }
 };
 
 Status RequireShape(const KernelCall& call, int i, const Shape& shape) {
   if (!call.Has(i)) return OkStatus();
   if (call.operand(i).shape() == shape) return OkStatus();
-  return call.Error(fmt::format("operand {} is {}", i, call.operand(i).shape().ToString()), shape.ToString());
+  return call.Error(fmt::format("operand {} is {}", i, call.operand(i).shape().ToString()),
+                    shape.ToString());
 }
 
 StatusOr<Geometry> GeometryOf(const KernelCall& call, int64_t gates) {
@@ -119,14 +143,16 @@ StatusOr<Geometry> GeometryOf(const KernelCall& call, int64_t gates) {
   const Shape& x = call.operand(0).shape();
   const Shape& r = call.operand(2).shape();
   if (x.rank() != 3 || r.rank() != 3) {
-    return call.Error(fmt::format("X is {} and R is {}", x.ToString(), r.ToString()), "three axes each");
+    return call.Error(fmt::format("X is {} and R is {}", x.ToString(), r.ToString()),
+                      "three axes each");
   }
   g.steps = x[g.batch_first ? 1 : 0];
   g.batch = x[g.batch_first ? 0 : 1];
   g.input = x[2];
   g.hidden = r[2];
   if (call.attributes().Has("hidden_size") && call.attributes().Int("hidden_size", 0) != g.hidden) {
-    return call.Error(fmt::format("hidden_size is {}, R has {}", call.attributes().Int("hidden_size", 0), g.hidden),
+    return call.Error(fmt::format("hidden_size is {}, R has {}",
+                                  call.attributes().Int("hidden_size", 0), g.hidden),
                       "the same");
   }
   for (int i = 1; i < call.num_operands(); ++i) {
@@ -149,7 +175,8 @@ StatusOr<std::vector<int64_t>> LengthsOf(const KernelCall& call, const Geometry&
   lengths = call.operand(4).ToInts();
   for (int64_t length : lengths) {
     if (length < 0 || length > g.steps) {
-      return call.Error(fmt::format("sequence_lens holds {}", length), fmt::format("0 to {}", g.steps));
+      return call.Error(fmt::format("sequence_lens holds {}", length),
+                        fmt::format("0 to {}", g.steps));
     }
   }
   return lengths;
@@ -168,22 +195,27 @@ struct Step {
   bool linear_before_reset, input_forget;
 
   double Bias(int64_t gate, int64_t j, bool recurrent) const {
-    return b == nullptr ? 0 : static_cast<double>(b[((recurrent ? g.gates : 0) + gate) * g.hidden + j]);
+    return b == nullptr ? 0
+                        : static_cast<double>(b[((recurrent ? g.gates : 0) + gate) * g.hidden + j]);
   }
   double FromInput(int64_t gate, int64_t j) const {
     const T* row = w + (gate * g.hidden + j) * g.input;
     double sum = Bias(gate, j, false);
-    for (int64_t i = 0; i < g.input; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(row[i]);
+    for (int64_t i = 0; i < g.input; ++i)
+      sum += static_cast<double>(x[i]) * static_cast<double>(row[i]);
     return sum;
   }
   // Rows of R times `state`, which is the state unless GRU resets it first.
   double FromState(int64_t gate, int64_t j, const std::vector<double>& state) const {
     const T* row = r + (gate * g.hidden + j) * g.hidden;
     double sum = Bias(gate, j, true);
-    for (int64_t i = 0; i < g.hidden; ++i) sum += state[static_cast<size_t>(i)] * static_cast<double>(row[i]);
+    for (int64_t i = 0; i < g.hidden; ++i)
+      sum += state[static_cast<size_t>(i)] * static_cast<double>(row[i]);
     return sum;
   }
-  double Peephole(int64_t i, int64_t j) const { return p == nullptr ? 0 : static_cast<double>(p[i * g.hidden + j]); }
+  double Peephole(int64_t i, int64_t j) const {
+    return p == nullptr ? 0 : static_cast<double>(p[i * g.hidden + j]);
+  }
   double Apply(size_t function, double value) const {
     const size_t each = functions.size() / static_cast<size_t>(g.directions);
     return functions[static_cast<size_t>(direction) * each + function](value);
@@ -211,7 +243,8 @@ void StepGru(Step<T>& s) {
   }
   for (size_t j = 0; j < n; ++j) {
     const auto i = static_cast<int64_t>(j);
-    const double from_state = s.linear_before_reset ? reset[j] * s.FromState(2, i, s.h) : s.FromState(2, i, state);
+    const double from_state =
+        s.linear_before_reset ? reset[j] * s.FromState(2, i, s.h) : s.FromState(2, i, state);
     const double candidate = s.Apply(1, s.FromInput(2, i) + from_state);
     (*s.h_after)[j] = (1 - z[j]) * candidate + z[j] * s.h[j];
   }
@@ -223,12 +256,16 @@ void StepLstm(Step<T>& s) {
   for (int64_t i = 0; i < s.g.hidden; ++i) {
     const auto j = static_cast<size_t>(i);
     const double before = s.c[j];
-    const double in = s.Apply(0, s.FromInput(0, i) + s.FromState(0, i, s.h) + s.Peephole(0, i) * before);
+    const double in =
+        s.Apply(0, s.FromInput(0, i) + s.FromState(0, i, s.h) + s.Peephole(0, i) * before);
     const double forget =
-        s.input_forget ? 1 - in : s.Apply(0, s.FromInput(2, i) + s.FromState(2, i, s.h) + s.Peephole(2, i) * before);
+        s.input_forget
+            ? 1 - in
+            : s.Apply(0, s.FromInput(2, i) + s.FromState(2, i, s.h) + s.Peephole(2, i) * before);
     const double cell = s.Apply(1, s.FromInput(3, i) + s.FromState(3, i, s.h));
     s.c[j] = forget * before + in * cell;
-    const double out = s.Apply(0, s.FromInput(1, i) + s.FromState(1, i, s.h) + s.Peephole(1, i) * s.c[j]);
+    const double out =
+        s.Apply(0, s.FromInput(1, i) + s.FromState(1, i, s.h) + s.Peephole(1, i) * s.c[j]);
     (*s.h_after)[j] = out * s.Apply(2, s.c[j]);
   }
 }
@@ -236,8 +273,8 @@ void StepLstm(Step<T>& s) {
 // All sequences in all directions. Results: Y, Y_h and, of LSTM, Y_c. Rows beyond a sequence's end are 0 in Y; the
 // states are those after its last step, which in reverse is its first element.
 template <typename T, typename StepFunction>
-KernelResult Recur(const KernelCall& call, const Geometry& g, const std::vector<Function>& functions,
-                   StepFunction step) {
+KernelResult Recur(const KernelCall& call, const Geometry& g,
+                   const std::vector<Function>& functions, StepFunction step) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, LengthsOf(call, g));
   KILN_ASSIGN_OR_RETURN(Tensor y, call.NewTensor(call.operand(0).type(), g.YShape()));
   Tensor y_h(y.type(), g.StateShape()), y_c(y.type(), g.StateShape());
@@ -299,7 +336,8 @@ KernelResult Recur(const KernelCall& call, const Geometry& g, const std::vector<
 
 KernelResult RNNKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(call, 1));
-  KILN_ASSIGN_OR_RETURN(const auto functions, ActivationsOf(call, {"Tanh"}, static_cast<int>(g.directions)));
+  KILN_ASSIGN_OR_RETURN(const auto functions,
+                        ActivationsOf(call, {"Tanh"}, static_cast<int>(g.directions)));
   return VisitFloat(call, 0, [&](auto zero) {
     using T = decltype(zero);
     return Recur<T>(call, g, functions, StepRnn<T>);
@@ -308,7 +346,8 @@ KernelResult RNNKernel(const KernelCall& call) {
 
 KernelResult GRUKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(call, 3));
-  KILN_ASSIGN_OR_RETURN(const auto functions, ActivationsOf(call, {"Sigmoid", "Tanh"}, static_cast<int>(g.directions)));
+  KILN_ASSIGN_OR_RETURN(const auto functions,
+                        ActivationsOf(call, {"Sigmoid", "Tanh"}, static_cast<int>(g.directions)));
   return VisitFloat(call, 0, [&](auto zero) {
     using T = decltype(zero);
     return Recur<T>(call, g, functions, StepGru<T>);
@@ -317,8 +356,8 @@ KernelResult GRUKernel(const KernelCall& call) {
 
 KernelResult LSTMKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(call, 4));
-  KILN_ASSIGN_OR_RETURN(const auto functions,
-                        ActivationsOf(call, {"Sigmoid", "Tanh", "Tanh"}, static_cast<int>(g.directions)));
+  KILN_ASSIGN_OR_RETURN(const auto functions, ActivationsOf(call, {"Sigmoid", "Tanh", "Tanh"},
+                                                            static_cast<int>(g.directions)));
   return VisitFloat(call, 0, [&](auto zero) {
     using T = decltype(zero);
     return Recur<T>(call, g, functions, StepLstm<T>);

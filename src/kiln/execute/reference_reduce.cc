@@ -63,7 +63,8 @@ KernelResult Reduce(const KernelCall& call, A initial, Step step, Finish finish)
       for (int64_t i = 0; i < walk.row_length(); ++i) into[i] = step(into[i], row[i]);
     }
   });
-  for (int64_t i = 0; i < out.size(); ++i) Elements<T>(out)[i] = finish(accumulators[static_cast<size_t>(i)], r.count);
+  for (int64_t i = 0; i < out.size(); ++i)
+    Elements<T>(out)[i] = finish(accumulators[static_cast<size_t>(i)], r.count);
   return One(std::move(out));
 }
 
@@ -74,16 +75,19 @@ using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 template <typename T, typename Better>
 KernelResult Extreme(const KernelCall& call, T initial, Better better) {
   return Reduce<T, T>(
-      call, initial, [better](T a, T x) { return better(x, a) || x != x ? x : a; }, [](T a, int64_t) { return a; });
+      call, initial, [better](T a, T x) { return better(x, a) || x != x ? x : a; },
+      [](T a, int64_t) { return a; });
 }
 
 template <typename T>
 T LeastOf() {
-  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
+                                     : std::numeric_limits<T>::lowest();
 }
 template <typename T>
 T GreatestOf() {
-  return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+  return std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity()
+                                     : std::numeric_limits<T>::max();
 }
 
 }  // namespace
@@ -93,7 +97,8 @@ KernelResult ReduceSumKernel(const KernelCall& call) {
     using T = decltype(zero);
     using A = SumOf<T>;
     return Reduce<T, A>(
-        call, A{0}, [](A a, T x) { return a + static_cast<A>(x); }, [](A a, int64_t) { return static_cast<T>(a); });
+        call, A{0}, [](A a, T x) { return a + static_cast<A>(x); },
+        [](A a, int64_t) { return static_cast<T>(a); });
   });
 }
 
@@ -115,7 +120,8 @@ KernelResult ReduceProdKernel(const KernelCall& call) {
     using T = decltype(zero);
     using A = SumOf<T>;
     return Reduce<T, A>(
-        call, A{1}, [](A a, T x) { return a * static_cast<A>(x); }, [](A a, int64_t) { return static_cast<T>(a); });
+        call, A{1}, [](A a, T x) { return a * static_cast<A>(x); },
+        [](A a, int64_t) { return static_cast<T>(a); });
   });
 }
 

@@ -5,9 +5,11 @@
 
 namespace kiln::reference {
 
-StatusOr<Tensor> CodesLessZeroPoint(const KernelCall& call, int codes, int zero_point, int channel_axis) {
+StatusOr<Tensor> CodesLessZeroPoint(const KernelCall& call, int codes, int zero_point,
+                                    int channel_axis) {
   const Tensor& x = call.operand(codes);
-  if (x.type() != ElementType::kInt8 && x.type() != ElementType::kUint8) return call.UnsupportedType(codes);
+  if (x.type() != ElementType::kInt8 && x.type() != ElementType::kUint8)
+    return call.UnsupportedType(codes);
   KILN_RETURN_IF_ERROR(call.CheckSize(ElementType::kInt32, x.shape()));
   Tensor out = CastTensor(x, ElementType::kInt32);
   if (!call.Has(zero_point)) return out;
@@ -16,12 +18,15 @@ StatusOr<Tensor> CodesLessZeroPoint(const KernelCall& call, int codes, int zero_
   const int64_t channels = channel_axis >= 0 ? x.shape()[channel_axis] : 1;
   if (zero.size() != 1 && (channel_axis < 0 || zero.size() != channels)) {
     return call.Error(fmt::format("zero point {} is {}", zero_point, zero.shape().ToString()),
-                      channel_axis < 0 ? "it is a single number" : fmt::format("it holds 1 or {} numbers", channels));
+                      channel_axis < 0 ? "it is a single number"
+                                       : fmt::format("it holds 1 or {} numbers", channels));
   }
   int64_t inner = 1;
-  for (int d = channel_axis + 1; channel_axis >= 0 && d < x.shape().rank(); ++d) inner *= x.shape()[d];
+  for (int d = channel_axis + 1; channel_axis >= 0 && d < x.shape().rank(); ++d)
+    inner *= x.shape()[d];
   for (int64_t i = 0; i < out.size(); ++i) {
-    Elements<int32_t>(out)[i] -= static_cast<int32_t>(zero.IntAt(zero.size() == 1 ? 0 : i / inner % channels));
+    Elements<int32_t>(out)[i] -=
+        static_cast<int32_t>(zero.IntAt(zero.size() == 1 ? 0 : i / inner % channels));
   }
   return out;
 }
@@ -29,11 +34,13 @@ StatusOr<Tensor> CodesLessZeroPoint(const KernelCall& call, int codes, int zero_
 StatusOr<std::vector<double>> ScalesOf(const KernelCall& call, int i, int64_t count) {
   const Tensor& t = call.operand(i);
   if (!IsFloat(t.type()) || (t.size() != 1 && t.size() != count)) {
-    return call.Error(fmt::format("scale {} is {} {}", i, NameOf(t.type()), t.shape().ToString()),
-                      count == 1 ? "it is a single float" : fmt::format("it holds 1 or {} floats", count));
+    return call.Error(
+        fmt::format("scale {} is {} {}", i, NameOf(t.type()), t.shape().ToString()),
+        count == 1 ? "it is a single float" : fmt::format("it holds 1 or {} floats", count));
   }
   std::vector<double> scales(static_cast<size_t>(count));
-  for (int64_t k = 0; k < count; ++k) scales[static_cast<size_t>(k)] = t.ValueAt(t.size() == 1 ? 0 : k);
+  for (int64_t k = 0; k < count; ++k)
+    scales[static_cast<size_t>(k)] = t.ValueAt(t.size() == 1 ? 0 : k);
   return scales;
 }
 

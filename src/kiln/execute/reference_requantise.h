@@ -11,7 +11,8 @@ namespace kiln::reference {
 
 // Operand `codes` (int8 or uint8) minus its zero point as int32. The zero point, of the same type and 0 when absent, is
 // one number or, with channel_axis >= 0, one for each index of that axis.
-StatusOr<Tensor> CodesLessZeroPoint(const KernelCall& call, int codes, int zero_point, int channel_axis);
+StatusOr<Tensor> CodesLessZeroPoint(const KernelCall& call, int codes, int zero_point,
+                                    int channel_axis);
 
 // Operand i as `count` scales; a single one stands for all.
 StatusOr<std::vector<double>> ScalesOf(const KernelCall& call, int i, int64_t count);

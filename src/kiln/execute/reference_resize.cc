@@ -31,9 +31,10 @@ struct ResizeOptions {
 };
 
 // The input position, as a real number, that output position `o` shows.
-double InputCoordinate(const ResizeOptions& options, int64_t o, int64_t in, int64_t out, double scale, double roi_begin,
-                       double roi_end) {
-  const double x = static_cast<double>(o), in_size = static_cast<double>(in), out_size = static_cast<double>(out);
+double InputCoordinate(const ResizeOptions& options, int64_t o, int64_t in, int64_t out,
+                       double scale, double roi_begin, double roi_end) {
+  const double x = static_cast<double>(o), in_size = static_cast<double>(in),
+               out_size = static_cast<double>(out);
   const std::string_view mode = options.coordinates;
   if (mode == "asymmetric") return x / scale;
   // The resized length is taken before it is rounded down to whole elements, as ONNX's reference does.
@@ -108,7 +109,8 @@ Tensor ResizeAxis(const Tensor& x, int axis, const AxisPlan& plan, const Mix& mi
   for (int64_t r = 0; r < outer; ++r) {
     const T* from = Elements<T>(x) + r * plan.input * inner;
     T* to = Elements<T>(y) + r * plan.output * inner;
-    for (int64_t o = 0; o < plan.output; ++o) mix(plan.taps[static_cast<size_t>(o)], from, to + o * inner, inner);
+    for (int64_t o = 0; o < plan.output; ++o)
+      mix(plan.taps[static_cast<size_t>(o)], from, to + o * inner, inner);
   }
   return y;
 }
@@ -122,14 +124,16 @@ Tensor NearestAxis(const Tensor& x, int axis, const AxisPlan& plan, T extrapolat
 }
 
 Tensor MixedAxis(const Tensor& x, int axis, const AxisPlan& plan, double extrapolation) {
-  return ResizeAxis<double>(x, axis, plan, [&](const Taps& taps, const double* from, double* to, int64_t inner) {
-    std::fill(to, to + inner, taps.outside ? extrapolation : 0.0);
-    if (taps.outside) return;
-    for (size_t k = 0; k < taps.weights.size(); ++k) {
-      const int64_t position = std::clamp<int64_t>(taps.first + static_cast<int64_t>(k), 0, plan.input - 1);
-      for (int64_t i = 0; i < inner; ++i) to[i] += taps.weights[k] * from[position * inner + i];
-    }
-  });
+  return ResizeAxis<double>(
+      x, axis, plan, [&](const Taps& taps, const double* from, double* to, int64_t inner) {
+        std::fill(to, to + inner, taps.outside ? extrapolation : 0.0);
+        if (taps.outside) return;
+        for (size_t k = 0; k < taps.weights.size(); ++k) {
+          const int64_t position =
+              std::clamp<int64_t>(taps.first + static_cast<int64_t>(k), 0, plan.input - 1);
+          for (int64_t i = 0; i < inner; ++i) to[i] += taps.weights[k] * from[position * inner + i];
+        }
+      });
 }
 
 StatusOr<ResizeOptions> ReadOptions(const KernelCall& call) {
@@ -147,9 +151,11 @@ StatusOr<ResizeOptions> ReadOptions(const KernelCall& call) {
   if (!one_of(o.mode, {"nearest", "linear", "cubic"})) {
     return call.Error("mode is '" + o.mode + "'", "use nearest, linear or cubic");
   }
-  if (!one_of(o.coordinates, {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-                              "tf_half_pixel_for_nn", "tf_crop_and_resize"})) {
-    return call.Error("coordinate_transformation_mode is '" + o.coordinates + "'", "use one of ONNX's modes");
+  if (!one_of(o.coordinates,
+              {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+               "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"})) {
+    return call.Error("coordinate_transformation_mode is '" + o.coordinates + "'",
+                      "use one of ONNX's modes");
   }
   if (!one_of(o.nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) {
     return call.Error("nearest_mode is '" + o.nearest + "'",
@@ -186,11 +192,13 @@ StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
   KILN_RETURN_IF_ERROR(call.Axes(axes, x.rank()).status());
   for (int64_t& axis : axes) axis = axis < 0 ? axis + x.rank() : axis;
 
-  Target t{x.dims(), std::vector<double>(rank, 1), std::vector<double>(rank, 0), std::vector<double>(rank, 1)};
+  Target t{x.dims(), std::vector<double>(rank, 1), std::vector<double>(rank, 0),
+           std::vector<double>(rank, 1)};
   KILN_ASSIGN_OR_RETURN(const std::vector<double> roi, Floats(call, 1));
   if (!roi.empty()) {
     if (roi.size() != 2 * axes.size()) {
-      return call.Error(fmt::format("roi has {} numbers for {} axes", roi.size(), axes.size()), "two for each axis");
+      return call.Error(fmt::format("roi has {} numbers for {} axes", roi.size(), axes.size()),
+                        "two for each axis");
     }
     for (size_t i = 0; i < axes.size(); ++i) {
       t.roi_begin[static_cast<size_t>(axes[i])] = roi[i];
@@ -202,21 +210,25 @@ StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
   if (call.Has(3)) {
     KILN_ASSIGN_OR_RETURN(sizes, call.Ints(3));
   }
-  if (scales.empty() == sizes.empty()) return call.Error("scales and sizes are both given or both absent", "give one");
+  if (scales.empty() == sizes.empty())
+    return call.Error("scales and sizes are both given or both absent", "give one");
   if (scales.size() + sizes.size() != axes.size()) {
-    return call.Error(fmt::format("{} scales or sizes for {} axes", scales.size() + sizes.size(), axes.size()),
-                      "one for each axis");
+    return call.Error(
+        fmt::format("{} scales or sizes for {} axes", scales.size() + sizes.size(), axes.size()),
+        "one for each axis");
   }
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = static_cast<size_t>(axes[i]);
     const double in = static_cast<double>(x.dims()[axis]);
     if (!scales.empty()) {
       const double size = std::floor((t.roi_end[axis] - t.roi_begin[axis]) * in * scales[i]);
-      const bool crops = call.attributes().String("coordinate_transformation_mode", "") == "tf_crop_and_resize";
+      const bool crops =
+          call.attributes().String("coordinate_transformation_mode", "") == "tf_crop_and_resize";
       const double plain = std::floor(in * scales[i]);
       const double chosen = crops ? size : plain;
       if (!(scales[i] > 0) || !(chosen >= 0) || chosen > static_cast<double>(kMaxElements)) {
-        return call.Error(fmt::format("scale {} on axis {} of {}", scales[i], axis, x.ToString()), "a positive number");
+        return call.Error(fmt::format("scale {} on axis {} of {}", scales[i], axis, x.ToString()),
+                          "a positive number");
       }
       t.scales[axis] = scales[i];
       t.sizes[axis] = static_cast<int64_t>(chosen);
@@ -231,7 +243,8 @@ StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
   const std::string policy = call.attributes().String("keep_aspect_ratio_policy", "stretch");
   if (!sizes.empty() && policy != "stretch") {
     if (policy != "not_larger" && policy != "not_smaller") {
-      return call.Error("keep_aspect_ratio_policy is '" + policy + "'", "use stretch, not_larger or not_smaller");
+      return call.Error("keep_aspect_ratio_policy is '" + policy + "'",
+                        "use stretch, not_larger or not_smaller");
     }
     double scale = t.scales[static_cast<size_t>(axes[0])];
     for (int64_t axis : axes) {
@@ -241,8 +254,8 @@ StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
     for (int64_t axis : axes) {
       t.scales[static_cast<size_t>(axis)] = scale;
       // Rounded half up, as ONNX's round_int.
-      t.sizes[static_cast<size_t>(axis)] =
-          static_cast<int64_t>(std::floor(scale * static_cast<double>(x.dims()[static_cast<size_t>(axis)]) + 0.5));
+      t.sizes[static_cast<size_t>(axis)] = static_cast<int64_t>(
+          std::floor(scale * static_cast<double>(x.dims()[static_cast<size_t>(axis)]) + 0.5));
     }
   }
   return t;
@@ -266,13 +279,14 @@ KernelResult ResizeKernel(const KernelCall& call) {
     plan.input = x.shape().dims()[d];
     plan.output = target.sizes[d];
     largest[static_cast<int>(d)] = std::max(plan.input, plan.output);
-    const bool crops =
-        options.coordinates == "tf_crop_and_resize" && (target.roi_begin[d] != 0 || target.roi_end[d] != 1);
+    const bool crops = options.coordinates == "tf_crop_and_resize" &&
+                       (target.roi_begin[d] != 0 || target.roi_end[d] != 1);
     if (plan.input == plan.output && target.scales[d] == 1 && !crops) continue;
-    if (plan.input == 0 && plan.output > 0) return call.Error(fmt::format("axis {} is empty", d), "it has elements");
+    if (plan.input == 0 && plan.output > 0)
+      return call.Error(fmt::format("axis {} is empty", d), "it has elements");
     for (int64_t o = 0; o < plan.output; ++o) {
-      const double at = InputCoordinate(options, o, plan.input, plan.output, target.scales[d], target.roi_begin[d],
-                                        target.roi_end[d]);
+      const double at = InputCoordinate(options, o, plan.input, plan.output, target.scales[d],
+                                        target.roi_begin[d], target.roi_end[d]);
       plan.taps.push_back(TapsAt(options, at, plan.input));
     }
   }

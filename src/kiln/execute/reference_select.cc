@@ -27,7 +27,8 @@ KernelResult TopKKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> ks, call.Ints(1));
   const int64_t length = x.shape()[axis];
   if (ks.size() != 1 || ks[0] < 0 || ks[0] > length) {
-    return call.Error(fmt::format("k is [{}] along axis {} of {}", fmt::join(ks, ","), axis, x.shape().ToString()),
+    return call.Error(fmt::format("k is [{}] along axis {} of {}", fmt::join(ks, ","), axis,
+                                  x.shape().ToString()),
                       "one number, at most the length of the axis");
   }
   const int64_t k = ks[0];
@@ -159,7 +160,8 @@ KernelResult NonMaxSuppressionKernel(const KernelCall& call) {
   };
   KILN_ASSIGN_OR_RETURN(const double most, number(2, 0));
   KILN_ASSIGN_OR_RETURN(const double most_overlap, number(3, 0));
-  KILN_ASSIGN_OR_RETURN(const double least_score, number(4, -std::numeric_limits<double>::infinity()));
+  KILN_ASSIGN_OR_RETURN(const double least_score,
+                        number(4, -std::numeric_limits<double>::infinity()));
   if (!(most_overlap >= 0 && most_overlap <= 1)) {
     return call.Error(fmt::format("iou_threshold is {}", most_overlap), "0 to 1");
   }

@@ -36,8 +36,9 @@ KernelResult ReshapeKernel(const KernelCall& call) {
     int64_t& dim = dims[static_cast<size_t>(i)];
     if (dim == 0 && !allow_zero) {
       if (i >= x.shape().rank()) {
-        return call.Error(fmt::format("dimension {} is 0 (copy), but the input has rank {}", i, x.shape().rank()),
-                          "name the dimension");
+        return call.Error(
+            fmt::format("dimension {} is 0 (copy), but the input has rank {}", i, x.shape().rank()),
+            "name the dimension");
       }
       dim = x.shape()[i];
     }
@@ -62,7 +63,8 @@ KernelResult ReshapeKernel(const KernelCall& call) {
 
 KernelResult FlattenKernel(const KernelCall& call) {
   const Shape& shape = call.operand(0).shape();
-  KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.attributes().Int("axis", 1), shape.rank(), true));
+  KILN_ASSIGN_OR_RETURN(const int axis,
+                        call.Axis(call.attributes().Int("axis", 1), shape.rank(), true));
   return Renamed(call, {ProductOf(shape, 0, axis), ProductOf(shape, axis, shape.rank())});
 }
 
@@ -74,12 +76,14 @@ KernelResult SqueezeKernel(const KernelCall& call) {
     KILN_ASSIGN_OR_RETURN(const std::vector<int> axes, call.Axes(list, shape.rank()));
     for (int axis : axes) {
       if (shape[axis] != 1) {
-        return call.Error(fmt::format("axis {} of {} is not 1", axis, shape.ToString()), "only axes of length 1 go");
+        return call.Error(fmt::format("axis {} of {} is not 1", axis, shape.ToString()),
+                          "only axes of length 1 go");
       }
       drop[static_cast<size_t>(axis)] = true;
     }
   } else {
-    for (int axis = 0; axis < shape.rank(); ++axis) drop[static_cast<size_t>(axis)] = shape[axis] == 1;
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      drop[static_cast<size_t>(axis)] = shape[axis] == 1;
   }
   std::vector<int64_t> dims;
   for (int axis = 0; axis < shape.rank(); ++axis) {
@@ -94,7 +98,8 @@ KernelResult UnsqueezeKernel(const KernelCall& call) {
   const int rank = shape.rank() + static_cast<int>(list.size());
   KILN_ASSIGN_OR_RETURN(const std::vector<int> axes, call.Axes(list, rank));
   std::vector<int64_t> dims = shape.dims();
-  for (int axis : axes) dims.insert(dims.begin() + axis, 1);  // sorted, so that each lands at its final place
+  for (int axis : axes)
+    dims.insert(dims.begin() + axis, 1);  // sorted, so that each lands at its final place
   return Renamed(call, std::move(dims));
 }
 
@@ -124,14 +129,18 @@ KernelResult DropoutKernel(const KernelCall& call) {
 KernelResult ShapeKernel(const KernelCall& call) {
   const Shape& shape = call.operand(0).shape();
   const int64_t rank = shape.rank();
-  const auto clamp = [&](int64_t axis) { return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
+  const auto clamp = [&](int64_t axis) {
+    return std::clamp<int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+  };
   const int64_t start = clamp(call.attributes().Int("start", 0));
   const int64_t end = std::max(start, clamp(call.attributes().Int("end", rank)));
   const std::vector<int64_t> dims(shape.dims().begin() + start, shape.dims().begin() + end);
   return One(Tensor::Of<int64_t>({end - start}, dims));
 }
 
-KernelResult SizeKernel(const KernelCall& call) { return One(Tensor::Scalar<int64_t>(call.operand(0).size())); }
+KernelResult SizeKernel(const KernelCall& call) {
+  return One(Tensor::Scalar<int64_t>(call.operand(0).size()));
+}
 
 KernelResult ConstantOfShapeKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, call.Ints(0));
@@ -139,7 +148,8 @@ KernelResult ConstantOfShapeKernel(const KernelCall& call) {
   const Tensor* value = call.attributes().FindTensor("value");
   if (value == nullptr) value = &zero;
   if (value->size() != 1 || value->type() == ElementType::kString) {
-    return call.Error("attribute 'value' is " + value->shape().ToString(), "it holds a single number");
+    return call.Error("attribute 'value' is " + value->shape().ToString(),
+                      "it holds a single number");
   }
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(value->type(), Shape(dims)));
   const size_t bytes = static_cast<size_t>(SizeOf(value->type()));
@@ -159,17 +169,19 @@ KernelResult RangeKernel(const KernelCall& call) {
     const T limit = *Elements<T>(call.operand(1));
     const T delta = *Elements<T>(call.operand(2));
     if (!(delta != T{0})) return call.Error("delta is 0", "the range would not end");
-    const double steps =
-        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) / static_cast<double>(delta));
-    if (!(steps < static_cast<double>(kMaxElements))) return call.Error("the range is too long", "shorten it");
-    KILN_ASSIGN_OR_RETURN(
-        Tensor out, call.NewTensor(call.operand(0).type(), Shape{std::max<int64_t>(0, TruncateTo<int64_t>(steps))}));
+    const double steps = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
+                                   static_cast<double>(delta));
+    if (!(steps < static_cast<double>(kMaxElements)))
+      return call.Error("the range is too long", "shorten it");
+    KILN_ASSIGN_OR_RETURN(Tensor out,
+                          call.NewTensor(call.operand(0).type(),
+                                         Shape{std::max<int64_t>(0, TruncateTo<int64_t>(steps))}));
     for (int64_t i = 0; i < out.size(); ++i) {
       if constexpr (std::is_floating_point_v<T>) {
         Elements<T>(out)[i] = start + static_cast<T>(i) * delta;
       } else {
-        Elements<T>(out)[i] =
-            static_cast<T>(static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
+        Elements<T>(out)[i] = static_cast<T>(
+            static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(delta));
       }
     }
     return One(std::move(out));

@@ -27,7 +27,8 @@ KernelResult MapFloats(const KernelCall& call, F f) {
 // every processor, which the C library's functions do not.
 template <typename F>
 KernelResult MapReals(const KernelCall& call, F f) {
-  return MapFloats(call, [f](auto x) { return static_cast<decltype(x)>(f(static_cast<double>(x))); });
+  return MapFloats(call,
+                   [f](auto x) { return static_cast<decltype(x)>(f(static_cast<double>(x))); });
 }
 
 template <typename F>

@@ -6,8 +6,8 @@ std::string ArrayNameOf(std::string_view name) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   for (const char c : name) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '-';
     if (plain) {
       out += c;
       continue;

@@ -8,15 +8,16 @@ namespace {
 constexpr int64_t kPixels = 3 * 32 * 32;
 
 // `label_limits`: one exclusive bound per label byte; the last label byte is the class.
-StatusOr<DataSet::Parts> ReadRecords(const Source& source, std::string_view name, std::vector<int> label_limits) {
+StatusOr<DataSet::Parts> ReadRecords(const Source& source, std::string_view name,
+                                     std::vector<int> label_limits) {
   const std::string_view bytes = source.view();
   const auto labels = static_cast<int64_t>(label_limits.size());
   const int64_t record = labels + kPixels;
   const auto size = static_cast<int64_t>(bytes.size());
   if (size == 0 || size % record != 0) {
     return ErrorAt(source.name, "",
-                   std::to_string(size) + " bytes are no whole number of " + std::string(name) + " records of " +
-                       std::to_string(record) + " bytes",
+                   std::to_string(size) + " bytes are no whole number of " + std::string(name) +
+                       " records of " + std::to_string(record) + " bytes",
                    "is it truncated, or of another format (--data-format)?");
   }
   DataSet::Parts parts;
@@ -32,9 +33,10 @@ StatusOr<DataSet::Parts> ReadRecords(const Source& source, std::string_view name
       label = static_cast<uint8_t>(bytes[static_cast<size_t>(i * record + k)]);
       const int limit = label_limits[static_cast<size_t>(k)];
       if (label >= limit) {
-        return ErrorAt(source.name, "image " + std::to_string(i),
-                       "label " + std::to_string(label) + " is out of range for " + std::string(name),
-                       "0 to " + std::to_string(limit - 1) + "; or is it of another format (--data-format)?");
+        return ErrorAt(
+            source.name, "image " + std::to_string(i),
+            "label " + std::to_string(label) + " is out of range for " + std::string(name),
+            "0 to " + std::to_string(limit - 1) + "; or is it of another format (--data-format)?");
       }
     }
     parts.labels.push_back(label);

@@ -68,19 +68,21 @@ void WithReader(ElementType type, const std::byte* bytes, F&& f) {
 
 }  // namespace
 
-StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess preprocess, const Value& input,
-                                                std::string_view model_source) {
+StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess preprocess,
+                                                const Value& input, std::string_view model_source) {
   const std::string place = "input '" + input.name() + "'";
   if (input.element() != ElementType::kFloat32) {
     return UnsupportedAt(model_source, place, "is of type " + std::string(NameOf(input.element())),
                          "images are turned into f32 inputs only");
   }
   if (!input.has_shape() || input.shape().rank() < 2) {
-    return UnsupportedAt(model_source, place,
-                         "has shape " + (input.has_shape() ? input.shape().ToString() : std::string("unknown")),
-                         "an image input has a batch dimension and at least one more");
+    return UnsupportedAt(
+        model_source, place,
+        "has shape " + (input.has_shape() ? input.shape().ToString() : std::string("unknown")),
+        "an image input has a batch dimension and at least one more");
   }
-  const Shape wanted(std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
+  const Shape wanted(
+      std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
   if (!wanted.IsKnown()) {
     return UnsupportedAt(model_source, place, "has shape " + input.shape().ToString(),
                          "all dimensions but the batch must be known");
@@ -91,9 +93,11 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
     const ImageLayout other = layout == ImageLayout::kChw ? ImageLayout::kHwc : ImageLayout::kChw;
     const bool other_fits = Fits(ChannelsFirst(set->image_shape(), other), wanted);
     return ErrorAt(set->source(), "",
-                   fmt::format("images of {} ({}) do not fit {} of {}, which takes {}", set->image_shape().ToString(),
-                               NameOf(layout), place, model_source, wanted.ToString()),
-                   other_fits ? fmt::format("if that is their order, say layout={} in --preprocess", NameOf(other))
+                   fmt::format("images of {} ({}) do not fit {} of {}, which takes {}",
+                               set->image_shape().ToString(), NameOf(layout), place, model_source,
+                               wanted.ToString()),
+                   other_fits ? fmt::format("if that is their order, say layout={} in --preprocess",
+                                            NameOf(other))
                               : "choose data of that shape");
   }
   ImageConverter converter;
@@ -103,21 +107,26 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
   converter.channels_ = stored.rank() >= 3 ? stored[0] : 1;
   converter.pixels_ = elements / converter.channels_;
   converter.channels_last_ = layout == ImageLayout::kHwc && stored.rank() == 3;
-  const auto per_channel = [&](std::vector<float> values, float absent) -> StatusOr<std::vector<float>> {
+  const auto per_channel = [&](std::vector<float> values,
+                               float absent) -> StatusOr<std::vector<float>> {
     const auto channels = static_cast<size_t>(converter.channels_);
     if (values.size() > 1 && values.size() != channels) {
       return ErrorAt(set->source(), "",
-                     fmt::format("images of {} channels, but {} values of mean or std", channels, values.size()),
+                     fmt::format("images of {} channels, but {} values of mean or std", channels,
+                                 values.size()),
                      "give one, or one per channel, with --preprocess");
     }
-    if (values.size() != channels) values.assign(channels, values.empty() ? absent : values.front());
+    if (values.size() != channels)
+      values.assign(channels, values.empty() ? absent : values.front());
     return values;
   };
   KILN_ASSIGN_OR_RETURN(converter.mean_, per_channel(preprocess.mean, 0.0f));
   KILN_ASSIGN_OR_RETURN(converter.std_, per_channel(preprocess.std, 1.0f));
   if (preprocess.reverse_channels && converter.channels_ != 3) {
-    return ErrorAt(set->source(), "", fmt::format("channels=bgr, but images of {} channels", converter.channels_),
-                   "only images of 3 channels have an order of colours; leave channels out of --preprocess");
+    return ErrorAt(
+        set->source(), "",
+        fmt::format("channels=bgr, but images of {} channels", converter.channels_),
+        "only images of 3 channels have an order of colours; leave channels out of --preprocess");
   }
   converter.preprocess_ = std::move(preprocess);
   if (set->element() == ElementType::kUint8) {
@@ -143,14 +152,16 @@ void ImageConverter::Convert(int64_t i, std::span<float> out) const {
     if (!table_of_bytes_.empty()) {
       const float* table = table_of_bytes_.data() + c * 256;
       const std::byte* from = image.data() + stored * channel_stride;
-      for (int64_t p = 0; p < pixels_; ++p) to[p] = table[std::to_integer<uint8_t>(from[p * pixel_stride])];
+      for (int64_t p = 0; p < pixels_; ++p)
+        to[p] = table[std::to_integer<uint8_t>(from[p * pixel_stride])];
       continue;
     }
     const float multiply = preprocess_.multiply, divide = preprocess_.divide;
     const float mean = mean_[static_cast<size_t>(c)], deviation = std_[static_cast<size_t>(c)];
     WithReader(set_->element(), image.data(), [&](auto&& at) {
       for (int64_t p = 0; p < pixels_; ++p) {
-        to[p] = (at(stored * channel_stride + p * pixel_stride) * multiply / divide - mean) / deviation;
+        to[p] =
+            (at(stored * channel_stride + p * pixel_stride) * multiply / divide - mean) / deviation;
       }
     });
   }

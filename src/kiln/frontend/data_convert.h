@@ -20,8 +20,8 @@ class ImageConverter {
   // dimensions (channels first) equal the input's behind the batch, up to dimensions of 1, or when the input takes a
   // flat vector of as many elements. Errors name the model and the data with both shapes; or the mean, std that do
   // not match the channels.
-  static StatusOr<ImageConverter> Create(const DataSet* set, Preprocess preprocess, const Value& input,
-                                         std::string_view model_source);
+  static StatusOr<ImageConverter> Create(const DataSet* set, Preprocess preprocess,
+                                         const Value& input, std::string_view model_source);
 
   const DataSet& set() const { return *set_; }
   const Preprocess& preprocess() const { return preprocess_; }
@@ -38,10 +38,11 @@ class ImageConverter {
   Preprocess preprocess_;
   Shape batch_shape_;
   int64_t channels_ = 1;
-  int64_t pixels_ = 0;                 // per channel
-  bool channels_last_ = false;         // in the stored image
-  std::vector<float> mean_, std_;      // one per channel
-  std::vector<float> table_of_bytes_;  // uint8 images: value of byte b in channel c at [c * 256 + b]
+  int64_t pixels_ = 0;             // per channel
+  bool channels_last_ = false;     // in the stored image
+  std::vector<float> mean_, std_;  // one per channel
+  std::vector<float>
+      table_of_bytes_;  // uint8 images: value of byte b in channel c at [c * 256 + b]
 };
 
 }  // namespace kiln

@@ -34,12 +34,14 @@ StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, ui
   while (true) {
     if (filled == out.size()) {
       if (filled > max_bytes) {
-        return ErrorAt(source, "", "unpacks to more than " + std::to_string(max_bytes) + " bytes", "split it");
+        return ErrorAt(source, "", "unpacks to more than " + std::to_string(max_bytes) + " bytes",
+                       "split it");
       }
       // One byte more than allowed, so that the stream shows whether it goes on.
       out.resize(std::min<size_t>(std::max<size_t>(filled * 2, 1 << 16), max_bytes + 1));
     }
-    const size_t in_now = std::min(bytes.size() - in, kPiece), out_now = std::min(out.size() - filled, kPiece);
+    const size_t in_now = std::min(bytes.size() - in, kPiece),
+                 out_now = std::min(out.size() - filled, kPiece);
     inflater.stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + in));
     inflater.stream.avail_in = static_cast<uInt>(in_now);
     inflater.stream.next_out = reinterpret_cast<Bytef*>(out.data() + filled);
@@ -49,16 +51,20 @@ StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, ui
     filled += out_now - inflater.stream.avail_out;
     if (code == Z_STREAM_END) {
       if (!IsGzip(bytes.substr(in))) break;  // padding after the last member is nobody's business
-      if (inflateReset(&inflater.stream) != Z_OK) return ErrorAt(source, "", "damaged gzip data", "fetch it again");
-    } else if (code == Z_BUF_ERROR || (code == Z_OK && in == bytes.size() && inflater.stream.avail_out > 0)) {
-      return ErrorAt(source, "", "gzip data is cut off after " + std::to_string(bytes.size()) + " bytes",
+      if (inflateReset(&inflater.stream) != Z_OK)
+        return ErrorAt(source, "", "damaged gzip data", "fetch it again");
+    } else if (code == Z_BUF_ERROR ||
+               (code == Z_OK && in == bytes.size() && inflater.stream.avail_out > 0)) {
+      return ErrorAt(source, "",
+                     "gzip data is cut off after " + std::to_string(bytes.size()) + " bytes",
                      "fetch it again");
     } else if (code != Z_OK) {
       return ErrorAt(source, "byte " + std::to_string(in), "damaged gzip data", "fetch it again");
     }
   }
   if (filled > max_bytes) {
-    return ErrorAt(source, "", "unpacks to more than " + std::to_string(max_bytes) + " bytes", "split it");
+    return ErrorAt(source, "", "unpacks to more than " + std::to_string(max_bytes) + " bytes",
+                   "split it");
   }
   out.resize(filled);
   out.shrink_to_fit();

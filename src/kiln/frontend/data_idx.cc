@@ -9,8 +9,9 @@ struct Type {
   uint8_t code;
   ElementType element;
 };
-constexpr Type kTypes[] = {{0x08, ElementType::kUint8}, {0x09, ElementType::kInt8},    {0x0b, ElementType::kInt16},
-                           {0x0c, ElementType::kInt32}, {0x0d, ElementType::kFloat32}, {0x0e, ElementType::kFloat64}};
+constexpr Type kTypes[] = {{0x08, ElementType::kUint8},   {0x09, ElementType::kInt8},
+                           {0x0b, ElementType::kInt16},   {0x0c, ElementType::kInt32},
+                           {0x0d, ElementType::kFloat32}, {0x0e, ElementType::kFloat64}};
 
 uint32_t BigEndian(std::string_view bytes, size_t at) {
   uint32_t value = 0;
@@ -23,23 +24,27 @@ uint32_t BigEndian(std::string_view bytes, size_t at) {
 StatusOr<Array> ReadIdxArray(const Source& source) {
   const std::string_view bytes = source.view();
   if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) {
-    return ErrorAt(source.name, "", "not an IDX file", "it begins with two zero bytes, a type and a rank");
+    return ErrorAt(source.name, "", "not an IDX file",
+                   "it begins with two zero bytes, a type and a rank");
   }
   const Type* type = nullptr;
   for (const Type& row : kTypes) {
     if (row.code == static_cast<uint8_t>(bytes[2])) type = &row;
   }
   if (type == nullptr) {
-    return ErrorAt(source.name, "byte 2", "unknown IDX type code " + std::to_string(static_cast<uint8_t>(bytes[2])),
+    return ErrorAt(source.name, "byte 2",
+                   "unknown IDX type code " + std::to_string(static_cast<uint8_t>(bytes[2])),
                    "one of 8, 9, 11, 12, 13, 14");
   }
   const size_t rank = static_cast<uint8_t>(bytes[3]);
   if (rank < 1 || rank > 8) {
-    return ErrorAt(source.name, "byte 3", "IDX rank " + std::to_string(rank), "1 to 8 dimensions are read");
+    return ErrorAt(source.name, "byte 3", "IDX rank " + std::to_string(rank),
+                   "1 to 8 dimensions are read");
   }
   const size_t header = 4 + 4 * rank;
   if (bytes.size() < header) {
-    return ErrorAt(source.name, "", "cut off within the IDX header (" + std::to_string(bytes.size()) + " bytes)",
+    return ErrorAt(source.name, "",
+                   "cut off within the IDX header (" + std::to_string(bytes.size()) + " bytes)",
                    "fetch it again");
   }
   std::vector<int64_t> dims;
@@ -49,14 +54,16 @@ StatusOr<Array> ReadIdxArray(const Source& source) {
   array.shape = Shape(std::move(dims));
   const std::optional<int64_t> count = CheckedNumElements(array.shape);
   if (!count.has_value()) {
-    return ErrorAt(source.name, "", "IDX sizes " + array.shape.ToString() + " are too large", "is the header damaged?");
+    return ErrorAt(source.name, "", "IDX sizes " + array.shape.ToString() + " are too large",
+                   "is the header damaged?");
   }
-  const uint64_t needed = header + static_cast<uint64_t>(*count) * static_cast<uint64_t>(SizeOf(type->element));
+  const uint64_t needed =
+      header + static_cast<uint64_t>(*count) * static_cast<uint64_t>(SizeOf(type->element));
   if (bytes.size() != needed) {
     return ErrorAt(source.name, "",
                    std::string(bytes.size() < needed ? "truncated" : "too long") + ": IDX sizes " +
-                       array.shape.ToString() + " need " + std::to_string(needed) + " bytes, the file has " +
-                       std::to_string(bytes.size()),
+                       array.shape.ToString() + " need " + std::to_string(needed) +
+                       " bytes, the file has " + std::to_string(bytes.size()),
                    "fetch it again");
   }
   array.bytes = source.bytes;
@@ -73,7 +80,8 @@ StatusOr<Array> ReadIdxArray(const Source& source) {
 StatusOr<DataSet::Parts> ReadIdx(const Source& source, const DataOptions&) {
   KILN_ASSIGN_OR_RETURN(Array array, ReadIdxArray(source));
   if (array.shape.rank() == 1) {
-    return ErrorAt(source.name, "", "holds " + array.shape.ToString() + " single values, as a file of labels does",
+    return ErrorAt(source.name, "",
+                   "holds " + array.shape.ToString() + " single values, as a file of labels does",
                    "name the images here and this file with --labels");
   }
   return PartsOf(source, std::move(array));

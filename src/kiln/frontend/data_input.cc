@@ -60,10 +60,12 @@ std::string DescribeInput(const Value& input) {
                      input.has_shape() ? input.shape().ToString() : "of unknown shape");
 }
 
-StatusOr<InputReader> InputReader::OfImages(std::shared_ptr<const DataSet> set, Preprocess preprocess,
-                                            const Value& input, std::string_view model_source) {
+StatusOr<InputReader> InputReader::OfImages(std::shared_ptr<const DataSet> set,
+                                            Preprocess preprocess, const Value& input,
+                                            std::string_view model_source) {
   InputReader reader;
-  KILN_ASSIGN_OR_RETURN(reader.images_, ImageConverter::Create(set.get(), std::move(preprocess), input, model_source));
+  KILN_ASSIGN_OR_RETURN(reader.images_, ImageConverter::Create(set.get(), std::move(preprocess),
+                                                               input, model_source));
   reader.set_ = std::move(set);
   return reader;
 }
@@ -72,14 +74,16 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
                                             std::string_view model_source) {
   const std::string place = fmt::format("input '{}' of {}", input.name(), model_source);
   if (!input.has_shape() || !SampleShape(input).IsKnown()) {
-    return UnsupportedAt(model_source, fmt::format("input '{}'", input.name()),
-                         fmt::format("has shape {}", input.has_shape() ? input.shape().ToString() : "unknown"),
-                         fmt::format("its dimensions must be known; --shape {}=... sets them", input.name()));
+    return UnsupportedAt(
+        model_source, fmt::format("input '{}'", input.name()),
+        fmt::format("has shape {}", input.has_shape() ? input.shape().ToString() : "unknown"),
+        fmt::format("its dimensions must be known; --shape {}=... sets them", input.name()));
   }
   if (set->element() != input.element()) {
     const std::string_view name = NumPyName(input.element());
     return ErrorAt(set->source(), "",
-                   fmt::format("holds {}; {} takes {}", NameOf(set->element()), place, NameOf(input.element())),
+                   fmt::format("holds {}; {} takes {}", NameOf(set->element()), place,
+                               NameOf(input.element())),
                    name.empty() ? std::string("NumPy has no such type: cast it in the network")
                                 : fmt::format("save it with .astype(numpy.{})", name));
   }
@@ -88,15 +92,16 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
   if (WithoutOnes(set->image_shape().dims()) != WithoutOnes(reader.sample_.dims())) {
     std::vector<int64_t> all = set->image_shape().dims();
     all.insert(all.begin(), set->size());
-    return ErrorAt(set->source(), "",
-                   fmt::format("is {}: {} samples of {}; {} takes {}", Shape(all).ToString(), set->size(),
-                               set->image_shape().ToString(), place, reader.sample_.ToString()),
-                   fmt::format("for N samples {}", [&] {
-                     const Shape batch = BatchShape(reader.sample_, 1);
-                     std::string text = "N";
-                     for (int i = 1; i < batch.rank(); ++i) text += "x" + std::to_string(batch[i]);
-                     return text;
-                   }()));
+    return ErrorAt(
+        set->source(), "",
+        fmt::format("is {}: {} samples of {}; {} takes {}", Shape(all).ToString(), set->size(),
+                    set->image_shape().ToString(), place, reader.sample_.ToString()),
+        fmt::format("for N samples {}", [&] {
+          const Shape batch = BatchShape(reader.sample_, 1);
+          std::string text = "N";
+          for (int i = 1; i < batch.rank(); ++i) text += "x" + std::to_string(batch[i]);
+          return text;
+        }()));
   }
   reader.set_ = std::move(set);
   return reader;

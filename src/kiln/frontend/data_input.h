@@ -23,8 +23,8 @@ std::string DescribeInput(const Value& input);
 class InputReader {
  public:
   // Images for an fp32 input: any numeric type, preprocessed (ImageConverter).
-  static StatusOr<InputReader> OfImages(std::shared_ptr<const DataSet> set, Preprocess preprocess, const Value& input,
-                                        std::string_view model_source);
+  static StatusOr<InputReader> OfImages(std::shared_ptr<const DataSet> set, Preprocess preprocess,
+                                        const Value& input, std::string_view model_source);
   // Values as they are stored: the type must be the input's, the samples' shape the input's up to dimensions of 1.
   // Errors name the data and the model with both types or shapes.
   static StatusOr<InputReader> OfValues(std::shared_ptr<const DataSet> set, const Value& input,

@@ -21,8 +21,9 @@ struct NamedArrays::Source {
   fs::path path;
   std::shared_ptr<const std::string> bytes;  // of an archive
   std::optional<data::NpzArchive> archive;
-  std::vector<size_t> entries;        // index in the archive of each of names()
-  int64_t most_stored = 0, left = 0;  // bytes of a folder's files: in all, and those that may still be read
+  std::vector<size_t> entries;  // index in the archive of each of names()
+  int64_t most_stored = 0,
+          left = 0;  // bytes of a folder's files: in all, and those that may still be read
 
   StatusOr<data::Array> Read(const std::string& name, size_t index) {
     if (archive.has_value()) return archive->Read(entries[index]);
@@ -30,12 +31,14 @@ struct NamedArrays::Source {
     std::error_code error;
     const uintmax_t size = fs::file_size(file, error);
     if (!error && left < most_stored && size > static_cast<uintmax_t>(left)) {
-      return ErrorAt(file.string(), "", fmt::format("makes the arrays that are read more than {} bytes", most_stored),
+      return ErrorAt(file.string(), "",
+                     fmt::format("makes the arrays that are read more than {} bytes", most_stored),
                      "split them");
     }
     KILN_ASSIGN_OR_RETURN(std::string content, ReadFile(file, left));
     left -= std::ssize(content);
-    return data::ReadNpyArray({file.string(), std::make_shared<const std::string>(std::move(content))});
+    return data::ReadNpyArray(
+        {file.string(), std::make_shared<const std::string>(std::move(content))});
   }
 };
 
@@ -68,27 +71,34 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path, const Limits& limi
       if (at->path().extension() != ".npy") continue;
       found.emplace_back(at->path().stem().string(), found.size());
       if (std::ssize(found) > budgets::kDataFolderFiles) {
-        return ErrorAt(path.string(), "",
-                       "holds more than " + std::to_string(budgets::kDataFolderFiles) + " .npy files",
-                       "keep one for each input of the network");
+        return ErrorAt(
+            path.string(), "",
+            "holds more than " + std::to_string(budgets::kDataFolderFiles) + " .npy files",
+            "keep one for each input of the network");
       }
     }
-    if (error) return ErrorAt(path.string(), "", "cannot be read: " + error.message(), "check its permissions");
+    if (error)
+      return ErrorAt(path.string(), "", "cannot be read: " + error.message(),
+                     "check its permissions");
   } else {
     KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
     out.source_->bytes = std::make_shared<const std::string>(std::move(bytes));
-    KILN_ASSIGN_OR_RETURN(data::NpzArchive archive, data::NpzArchive::Open({path.string(), out.source_->bytes},
-                                                                           static_cast<uint64_t>(limits.unpacked)));
+    KILN_ASSIGN_OR_RETURN(data::NpzArchive archive,
+                          data::NpzArchive::Open({path.string(), out.source_->bytes},
+                                                 static_cast<uint64_t>(limits.unpacked)));
     out.source_->archive.emplace(std::move(archive));
-    for (const std::string& name : out.source_->archive->names()) found.emplace_back(name, found.size());
+    for (const std::string& name : out.source_->archive->names())
+      found.emplace_back(name, found.size());
   }
   if (found.empty()) {
-    return ErrorAt(path.string(), "", "holds no arrays", "one .npy for each input of the network, named as the input");
+    return ErrorAt(path.string(), "", "holds no arrays",
+                   "one .npy for each input of the network, named as the input");
   }
   std::sort(found.begin(), found.end());
   for (size_t i = 0; i < found.size(); ++i) {
     if (i > 0 && found[i].first == found[i - 1].first) {
-      return ErrorAt(path.string(), "", "holds two arrays named '" + found[i].first + "'", "keep one of them");
+      return ErrorAt(path.string(), "", "holds two arrays named '" + found[i].first + "'",
+                     "keep one of them");
     }
     out.names_.push_back(found[i].first);
     out.source_->entries.push_back(found[i].second);

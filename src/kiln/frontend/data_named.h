@@ -28,7 +28,9 @@ class NamedArrays {
   // Reads the names; an archive is read as a whole, files of a folder when they are asked for.
   //   errors  not there, not readable, an archive that is damaged, no arrays, two arrays of one name
   static StatusOr<NamedArrays> Open(const std::filesystem::path& path, const Limits& limits);
-  static StatusOr<NamedArrays> Open(const std::filesystem::path& path) { return Open(path, Limits()); }
+  static StatusOr<NamedArrays> Open(const std::filesystem::path& path) {
+    return Open(path, Limits());
+  }
   NamedArrays(NamedArrays&&) noexcept;
   NamedArrays& operator=(NamedArrays&&) noexcept;
   ~NamedArrays();

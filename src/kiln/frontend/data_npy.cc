@@ -104,10 +104,11 @@ std::optional<ElementType> FindDescr(std::string_view kind) {
     std::string_view kind;
     ElementType element;
   };
-  constexpr Row kRows[] = {{"b1", ElementType::kBool},    {"i1", ElementType::kInt8},    {"u1", ElementType::kUint8},
-                           {"i2", ElementType::kInt16},   {"u2", ElementType::kUint16},  {"i4", ElementType::kInt32},
-                           {"u4", ElementType::kUint32},  {"i8", ElementType::kInt64},   {"u8", ElementType::kUint64},
-                           {"f2", ElementType::kFloat16}, {"f4", ElementType::kFloat32}, {"f8", ElementType::kFloat64}};
+  constexpr Row kRows[] = {
+      {"b1", ElementType::kBool},    {"i1", ElementType::kInt8},    {"u1", ElementType::kUint8},
+      {"i2", ElementType::kInt16},   {"u2", ElementType::kUint16},  {"i4", ElementType::kInt32},
+      {"u4", ElementType::kUint32},  {"i8", ElementType::kInt64},   {"u8", ElementType::kUint64},
+      {"f2", ElementType::kFloat16}, {"f4", ElementType::kFloat32}, {"f8", ElementType::kFloat64}};
   for (const Row& row : kRows) {
     if (row.kind == kind) return row.element;
   }
@@ -143,7 +144,8 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
   }
   const int version = static_cast<uint8_t>(bytes[6]);
   if (version < 1 || version > 3) {
-    return UnsupportedAt(source.name, "", ".npy version " + std::to_string(version), "versions 1 to 3 are read");
+    return UnsupportedAt(source.name, "", ".npy version " + std::to_string(version),
+                         "versions 1 to 3 are read");
   }
   const size_t length_bytes = version == 1 ? 2 : 4;
   size_t header_length = 0;
@@ -151,21 +153,26 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
     header_length |= static_cast<size_t>(static_cast<uint8_t>(bytes[8 + i])) << (8 * i);
   }
   if (header_length > static_cast<size_t>(budgets::kNpyHeaderBytes)) {
-    return ErrorAt(source.name, "", "a .npy header of " + std::to_string(header_length) + " bytes is too long",
+    return ErrorAt(source.name, "",
+                   "a .npy header of " + std::to_string(header_length) + " bytes is too long",
                    "at most " + std::to_string(budgets::kNpyHeaderBytes));
   }
   const size_t start = 8 + length_bytes + header_length;
-  if (bytes.size() < start) return ErrorAt(source.name, "", "cut off within the .npy header", "fetch it again");
+  if (bytes.size() < start)
+    return ErrorAt(source.name, "", "cut off within the .npy header", "fetch it again");
   Header header;
-  const std::string expected = HeaderParser(bytes.substr(8 + length_bytes, header_length)).Parse(&header);
+  const std::string expected =
+      HeaderParser(bytes.substr(8 + length_bytes, header_length)).Parse(&header);
   if (!expected.empty()) {
-    return ErrorAt(source.name, "", "the .npy header is not what NumPy writes", "expected " + expected);
+    return ErrorAt(source.name, "", "the .npy header is not what NumPy writes",
+                   "expected " + expected);
   }
   Array array;
   array.shape = Shape(std::move(header.shape));
-  const std::optional<ElementType> element = header.descr.size() == 3 && std::strchr("<>|=", header.descr[0]) != nullptr
-                                                 ? FindDescr(std::string_view(header.descr).substr(1))
-                                                 : std::nullopt;
+  const std::optional<ElementType> element =
+      header.descr.size() == 3 && std::strchr("<>|=", header.descr[0]) != nullptr
+          ? FindDescr(std::string_view(header.descr).substr(1))
+          : std::nullopt;
   if (!element.has_value()) {
     return UnsupportedAt(source.name, "", "elements of dtype '" + header.descr + "'",
                          "booleans, integers of 8 to 64 bits and floats of 16 to 64 bits are read");
@@ -174,23 +181,25 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
   const int element_bytes = SizeOf(*element);
   const std::optional<int64_t> count = CheckedNumElements(array.shape);
   if (!count.has_value()) {
-    return ErrorAt(source.name, "", "shape " + array.shape.ToString() + " is too large", "is the header damaged?");
+    return ErrorAt(source.name, "", "shape " + array.shape.ToString() + " is too large",
+                   "is the header damaged?");
   }
   const uint64_t needed = static_cast<uint64_t>(*count) * static_cast<uint64_t>(element_bytes);
   if (bytes.size() - start != needed) {
     return ErrorAt(source.name, "",
-                   std::string(bytes.size() - start < needed ? "truncated" : "too long") + ": shape " +
-                       array.shape.ToString() + " of '" + header.descr + "' needs " + std::to_string(needed) +
-                       " bytes after the header, the file has " + std::to_string(bytes.size() - start),
+                   std::string(bytes.size() - start < needed ? "truncated" : "too long") +
+                       ": shape " + array.shape.ToString() + " of '" + header.descr + "' needs " +
+                       std::to_string(needed) + " bytes after the header, the file has " +
+                       std::to_string(bytes.size() - start),
                    "save it again");
   }
   array.bytes = source.bytes;
   array.offset = static_cast<int64_t>(start);
   const bool swap = header.descr[0] == '>' && element_bytes > 1;
   if (swap || (header.fortran_order && array.shape.rank() > 1)) {
-    auto own =
-        std::make_shared<std::string>(header.fortran_order ? RowMajor(bytes.data() + start, array.shape, element_bytes)
-                                                           : std::string(bytes.substr(start)));
+    auto own = std::make_shared<std::string>(
+        header.fortran_order ? RowMajor(bytes.data() + start, array.shape, element_bytes)
+                             : std::string(bytes.substr(start)));
     if (swap) SwapBytes(own->data(), *count, element_bytes);
     array.bytes = std::move(own);
     array.offset = 0;

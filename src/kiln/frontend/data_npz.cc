@@ -15,27 +15,32 @@ struct Closer {
 };
 
 // Error: more than `left` of the `most` bytes that the archive may unpack to.
-StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name, uint64_t left,
-                                uint64_t most) {
+StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name,
+                                uint64_t left, uint64_t most) {
   zip_stat_t stat;
   zip_stat_init(&stat);
   // NumPy knows no other methods, and those that zip has besides blow up small files without bound.
   if (zip_stat_index(archive, index, 0, &stat) == 0 && (stat.valid & ZIP_STAT_COMP_METHOD) != 0 &&
       stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
-    return UnsupportedAt(name, "", "is compressed by method " + std::to_string(stat.comp_method) + " of zip",
+    return UnsupportedAt(name, "",
+                         "is compressed by method " + std::to_string(stat.comp_method) + " of zip",
                          "save it again with numpy.savez or savez_compressed");
   }
   const std::unique_ptr<zip_file_t, Closer> file(zip_fopen_index(archive, index, 0));
-  if (file == nullptr) return ErrorAt(name, "", "cannot be unpacked", zip_error_strerror(zip_get_error(archive)));
+  if (file == nullptr)
+    return ErrorAt(name, "", "cannot be unpacked", zip_error_strerror(zip_get_error(archive)));
   std::string out;
   std::vector<char> piece(1 << 20);
   while (true) {  // grows with what is there, whatever size the archive states
     const zip_int64_t got = zip_fread(file.get(), piece.data(), piece.size());
-    if (got < 0) return ErrorAt(name, "", "damaged", zip_error_strerror(zip_file_get_error(file.get())));
+    if (got < 0)
+      return ErrorAt(name, "", "damaged", zip_error_strerror(zip_file_get_error(file.get())));
     if (got == 0) return out;
     out.append(piece.data(), static_cast<size_t>(got));
     if (out.size() > left) {
-      return ErrorAt(name, "", "makes the archive unpack to more than " + std::to_string(most) + " bytes", "split it");
+      return ErrorAt(name, "",
+                     "makes the archive unpack to more than " + std::to_string(most) + " bytes",
+                     "split it");
     }
   }
 }
@@ -53,8 +58,10 @@ NpzArchive::~NpzArchive() = default;
 StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpacked) {
   zip_error_t error;
   zip_error_init(&error);
-  zip_source_t* bytes = zip_source_buffer_create(source.view().data(), source.view().size(), 0, &error);
-  std::unique_ptr<zip_t, Closer> archive(bytes == nullptr ? nullptr : zip_open_from_source(bytes, ZIP_RDONLY, &error));
+  zip_source_t* bytes =
+      zip_source_buffer_create(source.view().data(), source.view().size(), 0, &error);
+  std::unique_ptr<zip_t, Closer> archive(
+      bytes == nullptr ? nullptr : zip_open_from_source(bytes, ZIP_RDONLY, &error));
   if (archive == nullptr) {
     const std::string why = zip_error_strerror(&error);
     if (bytes != nullptr) zip_source_free(bytes);
@@ -80,11 +87,14 @@ StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpack
   return out;
 }
 
-std::string NpzArchive::Describe(size_t index) const { return source_ + ": array '" + names_[index] + "'"; }
+std::string NpzArchive::Describe(size_t index) const {
+  return source_ + ": array '" + names_[index] + "'";
+}
 
 StatusOr<Array> NpzArchive::Read(size_t index) {
   const std::string name = Describe(index);
-  KILN_ASSIGN_OR_RETURN(std::string entry, ReadEntry(handle_->archive.get(), index, name, left_, most_unpacked_));
+  KILN_ASSIGN_OR_RETURN(std::string entry,
+                        ReadEntry(handle_->archive.get(), index, name, left_, most_unpacked_));
   left_ -= entry.size();
   return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
 }
@@ -109,7 +119,8 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& option
   KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, PartsOf(source, std::move(images)));
   if (label_index >= 0) {
     KILN_ASSIGN_OR_RETURN(const Array array, archive.Read(static_cast<size_t>(label_index)));
-    StatusOr<Labels> labels = LabelsOf(Source{archive.Describe(static_cast<size_t>(label_index)), array.bytes}, array);
+    StatusOr<Labels> labels =
+        LabelsOf(Source{archive.Describe(static_cast<size_t>(label_index)), array.bytes}, array);
     if (labels.ok()) {
       parts.labels = std::move(labels->values);
       parts.label_shape = std::move(labels->shape);

@@ -35,19 +35,23 @@ StatusOr<DataSet::Parts> ReadPnm(const Source& source, const DataOptions&) {
   }
   const int64_t channels = bytes[1] == '6' ? 3 : 1;
   size_t at = 2;
-  const int64_t width = HeaderNumber(bytes, &at), height = HeaderNumber(bytes, &at), maximum = HeaderNumber(bytes, &at);
+  const int64_t width = HeaderNumber(bytes, &at), height = HeaderNumber(bytes, &at),
+                maximum = HeaderNumber(bytes, &at);
   if (width < 1 || height < 1 || maximum < 1 || maximum > 65535 || at >= bytes.size()) {
-    return ErrorAt(source.name, "", "the header is damaged", "width, height and a maximum of 1 to 65535 stand there");
+    return ErrorAt(source.name, "", "the header is damaged",
+                   "width, height and a maximum of 1 to 65535 stand there");
   }
   ++at;  // exactly one blank ends the header
   const int64_t sample_bytes = maximum > 255 ? 2 : 1;
   const Shape shape = channels == 3 ? Shape{height, width, 3} : Shape{height, width};
   const std::optional<int64_t> samples = CheckedNumElements(shape);
-  const uint64_t needed = samples.has_value() ? static_cast<uint64_t>(*samples * sample_bytes) : UINT64_MAX;
+  const uint64_t needed =
+      samples.has_value() ? static_cast<uint64_t>(*samples * sample_bytes) : UINT64_MAX;
   if (bytes.size() - at < needed) {
     return ErrorAt(source.name, "",
-                   "truncated: an image of " + shape.ToString() + " needs " + std::to_string(needed) +
-                       " bytes after the header, the file has " + std::to_string(bytes.size() - at),
+                   "truncated: an image of " + shape.ToString() + " needs " +
+                       std::to_string(needed) + " bytes after the header, the file has " +
+                       std::to_string(bytes.size() - at),
                    "fetch it again");
   }
   DataSet::Parts parts;

@@ -12,7 +12,8 @@
 namespace kiln {
 namespace {
 
-constexpr std::string_view kRemedy = "write it as scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,layout=chw";
+constexpr std::string_view kRemedy =
+    "write it as scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,layout=chw";
 
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -24,7 +25,8 @@ std::optional<float> ParseNumber(std::string_view text) {
   text = Trim(text);
   float value = 0;
   const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc() || stop != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (fault != std::errc() || stop != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 
@@ -81,7 +83,8 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
   const auto bad = [&](std::string_view value, std::string_view why) {
     return ErrorAt(source, place, fmt::format("{} '{}' {}", key, value, why), kRemedy);
   };
-  const std::string_view first = values.empty() ? std::string_view() : std::string_view(values.front());
+  const std::string_view first =
+      values.empty() ? std::string_view() : std::string_view(values.front());
   if (key != "mean" && key != "std" && values.size() != 1) return bad(first, "takes one value");
   if (key == "scale") {
     const size_t slash = first.find('/');
@@ -91,7 +94,8 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
       multiply = ParseExpression(first);
       divide = 1.0f;
     }
-    if (!multiply || *divide == 0) return bad(first, "is not a number, a fraction or an expression of numbers");
+    if (!multiply || *divide == 0)
+      return bad(first, "is not a number, a fraction or an expression of numbers");
     out->multiply = *multiply;
     out->divide = *divide;
   } else if (key == "mean" || key == "std") {
@@ -111,7 +115,8 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
     if (first != "rgb" && first != "bgr") return bad(first, "is none of rgb, bgr");
     out->reverse_channels = first == "bgr";
   } else {
-    return ErrorAt(source, place, fmt::format("unknown key '{}'", key), "one of: scale, mean, std, layout, channels");
+    return ErrorAt(source, place, fmt::format("unknown key '{}'", key),
+                   "one of: scale, mean, std, layout, channels");
   }
   return OkStatus();
 }
@@ -124,7 +129,8 @@ std::string Preprocess::ToString() const {
     out += fmt::format("{}{}={}", out.empty() ? "" : ",", key, value);
   };
   if (multiply != 1 || divide != 1) {
-    add("scale", divide == 1 ? fmt::format("{}", multiply) : fmt::format("{}/{}", multiply, divide));
+    add("scale",
+        divide == 1 ? fmt::format("{}", multiply) : fmt::format("{}/{}", multiply, divide));
   }
   if (!mean.empty()) add("mean", fmt::format("{}", fmt::join(mean, ":")));
   if (!std.empty()) add("std", fmt::format("{}", fmt::join(std, ":")));
@@ -133,8 +139,8 @@ std::string Preprocess::ToString() const {
   return out.empty() ? "none" : out;
 }
 
-StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source, std::string_view place,
-                                     const Preprocess& base) {
+StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source,
+                                     std::string_view place, const Preprocess& base) {
   if (std::ssize(text) > budgets::kPreprocessBytes) {
     return ErrorAt(source, place, fmt::format("{} bytes are too many", text.size()),
                    fmt::format("at most {}", budgets::kPreprocessBytes));
@@ -154,7 +160,8 @@ StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view sou
       return ErrorAt(source, place, "key '" + key + "' stands twice", "keep one");
     }
     seen.push_back(key);
-    KILN_RETURN_IF_ERROR(SetKey(key, Split(std::string_view(pair).substr(equals + 1), ':'), source, place, &out));
+    KILN_RETURN_IF_ERROR(
+        SetKey(key, Split(std::string_view(pair).substr(equals + 1), ':'), source, place, &out));
   }
   return out;
 }
@@ -167,13 +174,15 @@ StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path, const Pre
     std::string value;
     root.String(key, &value);
     if (value.empty()) continue;
-    if (const Status status = SetKey(key, {value}, "", "", &out); !status.ok()) root.Fail(key, MessageOf(status), "");
+    if (const Status status = SetKey(key, {value}, "", "", &out); !status.ok())
+      root.Fail(key, MessageOf(status), "");
   }
   for (std::string_view key : {"mean", "std"}) {
     std::vector<std::string> values;
     root.Strings(key, &values);
     if (values.empty()) continue;
-    if (const Status status = SetKey(key, values, "", "", &out); !status.ok()) root.Fail(key, MessageOf(status), "");
+    if (const Status status = SetKey(key, values, "", "", &out); !status.ok())
+      root.Fail(key, MessageOf(status), "");
   }
   KILN_RETURN_IF_ERROR(file.Finish());
   return out;

@@ -37,8 +37,8 @@ struct Preprocess {
 // From text as above. Keys that it does not name are those of `base`, and after a leading "none" (alone, or as in
 // "none,scale=1/255") those of the identity. `source` and `place` name its origin in messages: ("net.onnx", "metadata
 // 'kiln.preprocess'"). Errors: an unknown key, no number, a std of 0.
-StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source, std::string_view place,
-                                     const Preprocess& base = {});
+StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view source,
+                                     std::string_view place, const Preprocess& base = {});
 
 // From a YAML file with the same keys; mean and std are lists.
 StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path, const Preprocess& base = {});

@@ -9,7 +9,8 @@ static_assert(std::endian::native == std::endian::little, "raw data is read as i
 
 StatusOr<DataSet::Parts> ReadRaw(const Source& source, const DataOptions& options) {
   if (!options.shape.has_value() || !options.shape->IsKnown()) {
-    return ErrorAt(source.name, "", "raw data has no header", "give the shape of one image with --data-shape CxHxW");
+    return ErrorAt(source.name, "", "raw data has no header",
+                   "give the shape of one image with --data-shape CxHxW");
   }
   const std::optional<int64_t> elements = CheckedNumElements(*options.shape);
   if (!elements.has_value() || *elements == 0) {

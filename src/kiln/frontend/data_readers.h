@@ -18,7 +18,8 @@ struct Source {
   std::string_view view() const { return *bytes; }
 };
 
-#define KILN_DATA_FORMAT(id, name, what) StatusOr<DataSet::Parts> Read##id(const Source& source, const DataOptions&);
+#define KILN_DATA_FORMAT(id, name, what) \
+  StatusOr<DataSet::Parts> Read##id(const Source& source, const DataOptions&);
 #include "kiln/frontend/data_formats.def"
 #undef KILN_DATA_FORMAT
 
@@ -46,7 +47,9 @@ class NpzArchive {
   static StatusOr<NpzArchive> Open(const Source& source, uint64_t most_unpacked);
   NpzArchive(NpzArchive&&) noexcept;
   ~NpzArchive();
-  const std::vector<std::string>& names() const { return names_; }  // in the archive's order, without ".npy"
+  const std::vector<std::string>& names() const {
+    return names_;
+  }  // in the archive's order, without ".npy"
   // How messages call an array: "data.npz: array 'x'".
   std::string Describe(size_t index) const;
   StatusOr<Array> Read(size_t index);

@@ -32,7 +32,8 @@ constexpr Reader kReaders[] = {
 
 std::string FormatNames() {
   std::string names;
-  for (const DataFormatInfo& row : kFormats) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  for (const DataFormatInfo& row : kFormats)
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
   return names;
 }
 
@@ -43,8 +44,8 @@ std::string FileNameOf(const fs::path& path) {
 }
 
 bool LooksLikeIdx(std::string_view bytes) {
-  return bytes.size() >= 8 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14 && bytes[3] >= 1 &&
-         bytes[3] <= 8;
+  return bytes.size() >= 8 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14 &&
+         bytes[3] >= 1 && bytes[3] <= 8;
 }
 
 // kAuto where nothing fits. Unmistakable contents come first; then the name; records without a header (CIFAR-10) last.
@@ -58,11 +59,13 @@ DataFormat Detect(const fs::path& path, std::string_view bytes, bool shape_given
   }
   if (name.ends_with(".npy")) return DataFormat::kNpy;
   if (name.ends_with(".npz")) return DataFormat::kNpz;
-  if (name.ends_with(".bin")) return shape_given || bytes.size() % 3073 != 0 ? DataFormat::kRaw : DataFormat::kCifar10;
+  if (name.ends_with(".bin"))
+    return shape_given || bytes.size() % 3073 != 0 ? DataFormat::kRaw : DataFormat::kCifar10;
   return LooksLikeIdx(bytes) ? DataFormat::kIdx : DataFormat::kAuto;
 }
 
-StatusOr<data::Source> ReadSource(const fs::path& path, uint64_t most_unpacked = budgets::kUnpackedBytes) {
+StatusOr<data::Source> ReadSource(const fs::path& path,
+                                  uint64_t most_unpacked = budgets::kUnpackedBytes) {
   KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
   if (data::IsGzip(bytes)) {
     KILN_ASSIGN_OR_RETURN(bytes, data::Gunzip(bytes, path.string(), most_unpacked));
@@ -85,7 +88,8 @@ StatusOr<Labels> ParseTextLabels(const data::Source& source) {
     const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (fault != std::errc() || stop != text.data() + text.size() || value < 0) {
       return ErrorAt(source.name, "line " + std::to_string(line),
-                     "'" + std::string(text.substr(0, 40)) + "' is no label", "one integer of 0 or more a line");
+                     "'" + std::string(text.substr(0, 40)) + "' is no label",
+                     "one integer of 0 or more a line");
     }
     labels.push_back(value);
   }
@@ -101,7 +105,8 @@ fs::path LabelsBeside(const fs::path& images) {
   const std::string bare = name.ends_with(".gz") ? name.substr(0, name.size() - 3) : name;
   for (const std::string& candidate : {name, bare, bare + ".gz"}) {
     std::error_code error;
-    if (fs::exists(images.parent_path() / candidate, error)) return images.parent_path() / candidate;
+    if (fs::exists(images.parent_path() / candidate, error))
+      return images.parent_path() / candidate;
   }
   return {};
 }
@@ -115,7 +120,8 @@ StatusOr<DataFormat> FindDataFormat(std::string_view name) {
   for (const DataFormatInfo& row : kFormats) {
     if (row.name == name) return row.format;
   }
-  return ErrorAt("", "", "unknown data format '" + std::string(name) + "'", "one of: auto, " + FormatNames());
+  return ErrorAt("", "", "unknown data format '" + std::string(name) + "'",
+                 "one of: auto, " + FormatNames());
 }
 
 std::string_view NameOf(ImageLayout layout) { return layout == ImageLayout::kChw ? "chw" : "hwc"; }
@@ -135,7 +141,8 @@ DataSet::DataSet(std::string source, DataFormat format, Parts parts)
       label_shape_(std::move(parts.label_shape)),
       no_labels_(std::move(parts.no_labels)) {
   KILN_CHECK(count_ > 0 && offset_ >= 0 && stride_ >= image_bytes_);
-  KILN_CHECK(offset_ + (count_ - 1) * stride_ + image_bytes_ <= static_cast<int64_t>(bytes_->size()));
+  KILN_CHECK(offset_ + (count_ - 1) * stride_ + image_bytes_ <=
+             static_cast<int64_t>(bytes_->size()));
 }
 
 std::span<const std::byte> DataSet::Image(int64_t i) const {
@@ -148,9 +155,10 @@ Status DataSet::CheckLabels(int64_t classes, int32_t ignored) const {
   for (size_t i = 0; i < labels_.size(); ++i) {
     if (labels_[i] >= classes && labels_[i] != ignored) {
       const auto image = static_cast<int64_t>(i) / labels_per_image();
-      return ErrorAt(
-          label_source_, "image " + std::to_string(image), "label " + std::to_string(labels_[i]),
-          "the network tells " + std::to_string(classes) + " classes apart, 0 to " + std::to_string(classes - 1));
+      return ErrorAt(label_source_, "image " + std::to_string(image),
+                     "label " + std::to_string(labels_[i]),
+                     "the network tells " + std::to_string(classes) + " classes apart, 0 to " +
+                         std::to_string(classes - 1));
     }
   }
   return OkStatus();
@@ -159,13 +167,17 @@ Status DataSet::CheckLabels(int64_t classes, int32_t ignored) const {
 Status DataSet::SetLabels(Labels labels, std::string source) {
   const auto count = static_cast<int64_t>(labels.values.size());
   if (labels.each() == 0 || count != count_ * labels.each()) {
-    const auto counted = [](int64_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); };
+    const auto counted = [](int64_t n, const char* noun) {
+      return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+    };
     const int64_t images = labels.each() == 0 ? 0 : count / labels.each();
     return ErrorAt(source, "",
                    labels.shape.rank() == 0
-                       ? fmt::format("{} for the {} of {}", counted(images, "label"), counted(count_, "image"), source_)
-                       : fmt::format("labels for {}, {} for each image, where {} holds {}", counted(images, "image"),
-                                     labels.shape.ToString(), source_, counted(count_, "image")),
+                       ? fmt::format("{} for the {} of {}", counted(images, "label"),
+                                     counted(count_, "image"), source_)
+                       : fmt::format("labels for {}, {} for each image, where {} holds {}",
+                                     counted(images, "image"), labels.shape.ToString(), source_,
+                                     counted(count_, "image")),
                    "name the labels that belong to them");
   }
   labels_ = std::move(labels.values);
@@ -188,7 +200,8 @@ StatusOr<Labels> LoadLabels(const fs::path& path) {
     KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, data::ReadPnm(source, {}));
     std::vector<int64_t> dims = parts.image_shape.dims();
     dims.insert(dims.begin(), 1);
-    return data::LabelsOf(source, {parts.element, Shape(std::move(dims)), std::move(parts.bytes), parts.offset});
+    return data::LabelsOf(
+        source, {parts.element, Shape(std::move(dims)), std::move(parts.bytes), parts.offset});
   }
   return ParseTextLabels(source);
 }
@@ -203,10 +216,12 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
   }
   DataOptions known = options;
   if (!known.shape.has_value()) known.shape = options.default_shape;
-  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, kReaders[static_cast<size_t>(format) - 1](source, known));
+  KILN_ASSIGN_OR_RETURN(DataSet::Parts parts,
+                        kReaders[static_cast<size_t>(format) - 1](source, known));
   DataSet set(path.string(), format, std::move(parts));
   set.label_source_ = set.source_;
-  const fs::path labels = options.labels.empty() && !set.has_labels() ? LabelsBeside(path) : options.labels;
+  const fs::path labels =
+      options.labels.empty() && !set.has_labels() ? LabelsBeside(path) : options.labels;
   if (!labels.empty()) {
     KILN_ASSIGN_OR_RETURN(Labels own, LoadLabels(labels));
     KILN_RETURN_IF_ERROR(set.SetLabels(std::move(own), labels.string()));
@@ -224,12 +239,14 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
 namespace data {
 
 void SwapBytes(char* bytes, int64_t count, int element_bytes) {
-  for (int64_t i = 0; i < count; ++i) std::reverse(bytes + i * element_bytes, bytes + (i + 1) * element_bytes);
+  for (int64_t i = 0; i < count; ++i)
+    std::reverse(bytes + i * element_bytes, bytes + (i + 1) * element_bytes);
 }
 
 StatusOr<DataSet::Parts> PartsOf(const Source& source, Array array) {
   if (array.shape.rank() < 2 || CheckedNumElements(array.shape).value_or(0) == 0) {
-    return ErrorAt(source.name, "", "an array of shape " + array.shape.ToString() + " holds no images",
+    return ErrorAt(source.name, "",
+                   "an array of shape " + array.shape.ToString() + " holds no images",
                    "its first axis counts the images");
   }
   return SamplesOf(source, std::move(array));
@@ -237,12 +254,14 @@ StatusOr<DataSet::Parts> PartsOf(const Source& source, Array array) {
 
 StatusOr<DataSet::Parts> SamplesOf(const Source& source, Array array) {
   if (array.shape.rank() < 1 || CheckedNumElements(array.shape).value_or(0) == 0) {
-    return ErrorAt(source.name, "", "an array of shape " + array.shape.ToString() + " holds no samples",
+    return ErrorAt(source.name, "",
+                   "an array of shape " + array.shape.ToString() + " holds no samples",
                    "its first axis counts the samples");
   }
   DataSet::Parts parts;
   parts.count = array.shape[0];
-  parts.image_shape = Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
+  parts.image_shape =
+      Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
   parts.element = array.element;
   parts.stride = parts.image_shape.NumElements() * SizeOf(array.element);
   parts.bytes = std::move(array.bytes);
@@ -251,23 +270,27 @@ StatusOr<DataSet::Parts> SamplesOf(const Source& source, Array array) {
 }
 
 StatusOr<Labels> LabelsOf(const Source& source, const Array& array) {
-  if (array.shape.rank() < 1 || CheckedNumElements(array.shape).value_or(0) == 0 || !IsInteger(array.element)) {
+  if (array.shape.rank() < 1 || CheckedNumElements(array.shape).value_or(0) == 0 ||
+      !IsInteger(array.element)) {
     return ErrorAt(source.name, "",
-                   "labels of shape " + array.shape.ToString() + " and type " + std::string(NameOf(array.element)),
+                   "labels of shape " + array.shape.ToString() + " and type " +
+                       std::string(NameOf(array.element)),
                    "labels are integers: one per image, or one per place of an image");
   }
   // A view wants aligned elements; what lies behind a header need not be.
   Tensor tensor(array.element, array.shape);
-  std::memcpy(tensor.mutable_bytes(), array.bytes->data() + array.offset, static_cast<size_t>(tensor.num_bytes()));
+  std::memcpy(tensor.mutable_bytes(), array.bytes->data() + array.offset,
+              static_cast<size_t>(tensor.num_bytes()));
   Labels labels;
-  labels.shape = Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
+  labels.shape =
+      Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
   if (labels.each() == 1) labels.shape = Shape{};  // a column, as Keras stores CIFAR's
   labels.values.reserve(static_cast<size_t>(tensor.size()));
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const int64_t label = tensor.IntAt(i);
     if (label < 0 || label > INT32_MAX) {
-      return ErrorAt(source.name, "image " + std::to_string(i / labels.each()), "label " + std::to_string(label),
-                     "labels are 0 or more");
+      return ErrorAt(source.name, "image " + std::to_string(i / labels.each()),
+                     "label " + std::to_string(label), "labels are 0 or more");
     }
     labels.values.push_back(static_cast<int32_t>(label));
   }

@@ -32,7 +32,8 @@ struct DataFormatInfo {
   std::string_view what;
 };
 std::span<const DataFormatInfo> AllDataFormats();
-StatusOr<DataFormat> FindDataFormat(std::string_view name);  // a name of data_formats.def, or "auto"
+StatusOr<DataFormat> FindDataFormat(
+    std::string_view name);  // a name of data_formats.def, or "auto"
 
 // Order of a stored image's dimensions; a 2-D image is one channel in either.
 enum class ImageLayout { kChw, kHwc };
@@ -62,7 +63,9 @@ class DataSet {
   int64_t size() const { return count_; }
   const std::string& source() const { return source_; }
   DataFormat format() const { return format_; }
-  const Shape& image_shape() const { return image_shape_; }  // of one image, as stored, without the count
+  const Shape& image_shape() const {
+    return image_shape_;
+  }  // of one image, as stored, without the count
   ImageLayout layout() const { return layout_; }
   ElementType element() const { return element_; }  // in this machine's byte order
 

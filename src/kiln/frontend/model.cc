@@ -21,7 +21,8 @@ StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& 
   if (extension == ".onnx") return ImportOnnx(path, options.import);
   if (extension == ".kir") {
     if (!options.import.shapes.empty()) {
-      return ErrorAt(path.string(), "--shape", "sets dimensions of ONNX models only", "IR text says its shapes itself");
+      return ErrorAt(path.string(), "--shape", "sets dimensions of ONNX models only",
+                     "IR text says its shapes itself");
     }
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kGraphTextBytes));
     return ParseGraph(text, path.string());

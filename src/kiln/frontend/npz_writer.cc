@@ -89,20 +89,23 @@ struct NpzWriter::Array {
   }
 };
 
-NpzWriter::NpzWriter(fs::path path, int64_t memory_bytes) : path_(std::move(path)), memory_bytes_(memory_bytes) {}
+NpzWriter::NpzWriter(fs::path path, int64_t memory_bytes)
+    : path_(std::move(path)), memory_bytes_(memory_bytes) {}
 NpzWriter::~NpzWriter() = default;
 
 StatusOr<std::string> NpyHeader(ElementType type, const Shape& shape) {
   const std::string_view descr = DescrOf(type);
   if (descr.empty()) {
-    return UnsupportedAt("", "", "NumPy has no elements of type " + std::string(NameOf(type)), "write them as f32");
+    return UnsupportedAt("", "", "NumPy has no elements of type " + std::string(NameOf(type)),
+                         "write them as f32");
   }
   std::string dims;
   for (int i = 0; i < shape.rank(); ++i) {
     dims += std::to_string(shape[i]) + (i + 1 < shape.rank() || shape.rank() == 1 ? "," : "");
     if (i + 1 < shape.rank()) dims += ' ';
   }
-  std::string text = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
+  std::string text =
+      "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
   constexpr size_t kPrefix = 10, kAlign = 64;
   text.append((kAlign - (kPrefix + text.size() + 1) % kAlign) % kAlign, ' ');
   text += '\n';
@@ -114,11 +117,13 @@ StatusOr<std::string> NpyHeader(ElementType type, const Shape& shape) {
 
 StatusOr<size_t> NpzWriter::Add(const std::string& name, ElementType type, const Shape& shape) {
   if (name.empty() || name.size() > kMaxName) {
-    return ErrorAt(path_.string(), "", "the name of an array has " + std::to_string(name.size()) + " bytes",
+    return ErrorAt(path_.string(), "",
+                   "the name of an array has " + std::to_string(name.size()) + " bytes",
                    "1 to " + std::to_string(kMaxName));
   }
   for (const auto& array : arrays_) {
-    if (array->name == name) return ErrorAt(path_.string(), "", "two arrays are named '" + name + "'", "");
+    if (array->name == name)
+      return ErrorAt(path_.string(), "", "two arrays are named '" + name + "'", "");
   }
   auto header = NpyHeader(type, shape);
   if (!header.ok()) return WithContext(path_.string() + ": array '" + name + "'", header.status());
@@ -157,7 +162,8 @@ Status NpzWriter::Spill() {
       if (array->file == nullptr) {
         const std::string why = std::strerror(errno);
         if (descriptor >= 0) ::close(descriptor);
-        return ErrorAt(path_.string(), "", "cannot be written: " + why, "choose a folder that exists and is writable");
+        return ErrorAt(path_.string(), "", "cannot be written: " + why,
+                       "choose a folder that exists and is writable");
       }
     }
     if (std::fwrite(array->held.data(), 1, array->held.size(), array->file) != array->held.size() ||
@@ -173,7 +179,8 @@ Status NpzWriter::Spill() {
 
 Status NpzWriter::WriteArchive(const fs::path& part) {
   const auto fault = [&](zip_error_t* error) {
-    return ErrorAt(path_.string(), "", std::string("could not be written: ") + zip_error_strerror(error),
+    return ErrorAt(path_.string(), "",
+                   std::string("could not be written: ") + zip_error_strerror(error),
                    "check the folder and the free space");
   };
   int code = 0;
@@ -195,7 +202,8 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
       source = zip_source_buffer(archive.get(), array->held.data(), array->held.size(), 0);
     }
     if (source == nullptr) return fault(zip_get_error(archive.get()));
-    const zip_int64_t index = zip_file_add(archive.get(), (array->name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
+    const zip_int64_t index =
+        zip_file_add(archive.get(), (array->name + ".npy").c_str(), source, ZIP_FL_ENC_UTF_8);
     if (index < 0) {
       zip_source_free(source);
       return fault(zip_get_error(archive.get()));
@@ -204,7 +212,8 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
     // Set, for libzip takes them from the file where there is one.
     constexpr zip_uint32_t kAttributes = zip_uint32_t{0100644} << 16;
     if (zip_set_file_compression(archive.get(), entry, ZIP_CM_STORE, 0) != 0 ||
-        zip_file_set_external_attributes(archive.get(), entry, 0, ZIP_OPSYS_UNIX, kAttributes) != 0 ||
+        zip_file_set_external_attributes(archive.get(), entry, 0, ZIP_OPSYS_UNIX, kAttributes) !=
+            0 ||
         zip_file_set_dostime(archive.get(), entry, kDosTime, kDosDate, 0) != 0) {
       return fault(zip_get_error(archive.get()));
     }
@@ -215,7 +224,8 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
 }
 
 Status NpzWriter::Finish() {
-  const bool spilled = std::any_of(arrays_.begin(), arrays_.end(), [](const auto& a) { return a->file != nullptr; });
+  const bool spilled =
+      std::any_of(arrays_.begin(), arrays_.end(), [](const auto& a) { return a->file != nullptr; });
   if (spilled) KILN_RETURN_IF_ERROR(Spill());
   for (const auto& array : arrays_) KILN_CHECK(array->missing == 0);
   const fs::path target = TargetOf(path_);

@@ -49,7 +49,8 @@ StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOption
 
 // The same from memory. `source` names the model in messages; external tensors are looked for in `folder`, and refused
 // when it is empty.
-StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
+StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source,
+                                const std::filesystem::path& folder,
                                 const ImportOptions& options = {});
 
 // How annotations are written.
@@ -75,7 +76,8 @@ struct ExportOptions {
 //   errors  an annotation that ONNX cannot express (formats that are no integers, other roundings than to nearest even,
 //           overflow that does not saturate, scales per block, activations of 32 bits, activations with fewer codes
 //           than 8 or 16 bits and a scale a channel); a MatMul of unknown rank with transpose_b
-Status ExportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options = {});
+Status ExportOnnx(const Graph& graph, const std::filesystem::path& path,
+                  const ExportOptions& options = {});
 StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& options = {});
 
 // A single tensor in ONNX's TensorProto encoding, as the .pb files of model test data hold.

@@ -23,7 +23,8 @@ constexpr int64_t kPointerBytes = 8;     // of an entry in a repeated field
 constexpr int64_t kStringBytes = 48;     // std::string and the header of its allocation
 constexpr int64_t kUnknownBytes = 32;    // an entry of UnknownFieldSet
 constexpr int64_t kAllocationBytes = 8;  // the header of a message's allocation
-constexpr int64_t kGroupBytes = 64;      // an UnknownFieldSet of its own, with its first room for entries
+constexpr int64_t kGroupBytes =
+    64;  // an UnknownFieldSet of its own, with its first room for entries
 
 // Bytes of an element in memory; 0 for strings and messages.
 int64_t ScalarBytes(const FieldDescriptor& field) {
@@ -48,14 +49,16 @@ int64_t ScalarBytes(const FieldDescriptor& field) {
 
 // Whether protobuf reads a field from this wire type. What comes in another one it keeps as an unknown field.
 bool Takes(const FieldDescriptor& field, WireFormat::WireType type) {
-  if (type == WireFormat::WireTypeForFieldType(static_cast<WireFormat::FieldType>(field.type()))) return true;
+  if (type == WireFormat::WireTypeForFieldType(static_cast<WireFormat::FieldType>(field.type())))
+    return true;
   return field.is_packable() && type == WireFormat::WIRETYPE_LENGTH_DELIMITED;
 }
 
 class Walk {
  public:
   Walk(std::string_view bytes, int64_t most)
-      : most_(most), in_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
+      : most_(most),
+        in_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
 
   int64_t found() const { return found_; }
 
@@ -69,7 +72,8 @@ class Walk {
       const int number = WireFormat::GetTagFieldNumber(tag);
       const auto type = WireFormat::GetTagWireType(tag);
       if (type == WireFormat::WIRETYPE_END_GROUP) return number == group;
-      const FieldDescriptor* field = message == nullptr ? nullptr : message->FindFieldByNumber(number);
+      const FieldDescriptor* field =
+          message == nullptr ? nullptr : message->FindFieldByNumber(number);
       if (field != nullptr && !Takes(*field, type)) field = nullptr;
       if (!Field(field, type, number, depth)) return false;
     }
@@ -79,14 +83,17 @@ class Walk {
  private:
   bool Field(const FieldDescriptor* field, WireFormat::WireType type, int number, int depth) {
     // A list that grows by single elements has room for up to twice as many.
-    const int64_t element = field == nullptr ? kUnknownBytes : field->is_repeated() ? 2 * ScalarBytes(*field) : 0;
+    const int64_t element = field == nullptr       ? kUnknownBytes
+                            : field->is_repeated() ? 2 * ScalarBytes(*field)
+                                                   : 0;
     switch (type) {
       case WireFormat::WIRETYPE_VARINT: {
         uint64_t value = 0;
         if (!in_.ReadVarint64(&value)) return false;
         // A number that its enumeration lacks becomes an unknown field, too.
-        const bool is_odd = field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM &&
-                            field->enum_type()->FindValueByNumber(static_cast<int>(value)) == nullptr;
+        const bool is_odd =
+            field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM &&
+            field->enum_type()->FindValueByNumber(static_cast<int>(value)) == nullptr;
         found_ += is_odd ? kUnknownBytes : element;
         return true;
       }
@@ -130,7 +137,8 @@ class Walk {
 
   // Numbers side by side: those of fixed size are as large in memory, varints may grow.
   bool Packed(const FieldDescriptor& field, int bytes) {
-    if (field.type() == FieldDescriptor::TYPE_FLOAT || field.type() == FieldDescriptor::TYPE_DOUBLE) {
+    if (field.type() == FieldDescriptor::TYPE_FLOAT ||
+        field.type() == FieldDescriptor::TYPE_DOUBLE) {
       return in_.Skip(bytes);
     }
     int64_t count = 0;
@@ -140,7 +148,8 @@ class Walk {
       if (!in_.GetDirectBufferPointer(&data, &here)) return false;
       here = std::min(here, left);
       const auto* const at = static_cast<const uint8_t*>(data);
-      count += std::count_if(at, at + here, [](uint8_t byte) { return byte < 0x80; });  // the last byte of each
+      count += std::count_if(at, at + here,
+                             [](uint8_t byte) { return byte < 0x80; });  // the last byte of each
       in_.Skip(here);
       left -= here;
     }
@@ -149,7 +158,8 @@ class Walk {
   }
 
   static int64_t SizeOf(const Descriptor& message) {
-    const auto* const empty = google::protobuf::MessageFactory::generated_factory()->GetPrototype(&message);
+    const auto* const empty =
+        google::protobuf::MessageFactory::generated_factory()->GetPrototype(&message);
     return static_cast<int64_t>(empty->SpaceUsedLong()) + kPointerBytes + kAllocationBytes;
   }
 
@@ -172,7 +182,8 @@ Status CheckStructure(std::string_view bytes, const std::string& source) {
     return OkStatus();
   }
   return ErrorAt(source, "", "holds too many nodes, attributes, names and numbers",
-                 fmt::format("at most {} bytes of memory beyond the size of the file", budgets::kOnnxStructureBytes));
+                 fmt::format("at most {} bytes of memory beyond the size of the file",
+                             budgets::kOnnxStructureBytes));
 }
 
 }  // namespace kiln

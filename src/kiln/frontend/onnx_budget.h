@@ -14,7 +14,8 @@ namespace kiln {
 // Returns about how many bytes of memory protobuf takes for the message `message` encoded in `bytes` beyond the size of
 // the encoding: an empty node takes 2 bytes of a file and more than 100 of memory. The bytes of tensors, which are most
 // of a model, are skipped. Stops at the first damage, which parsing reports, and when the result exceeds `most`.
-int64_t StructureBytes(std::string_view bytes, const google::protobuf::Descriptor& message, int64_t most);
+int64_t StructureBytes(std::string_view bytes, const google::protobuf::Descriptor& message,
+                       int64_t most);
 
 // Error: a model that takes more than budgets::kOnnxStructureBytes.
 Status CheckStructure(std::string_view bytes, const std::string& source);

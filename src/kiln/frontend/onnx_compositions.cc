@@ -13,7 +13,8 @@ namespace {
 
 Status RequireFloat(const NodeImport& node) {
   if (IsFloat(node.operand(0)->element())) return OkStatus();
-  return node.Refuse(fmt::format("operand of type {}", NameOf(node.operand(0)->element())), "cast it to a float type");
+  return node.Refuse(fmt::format("operand of type {}", NameOf(node.operand(0)->element())),
+                     "cast it to a float type");
 }
 
 double GreatestOf(ElementType type) {
@@ -35,7 +36,8 @@ StatusOr<Attributes> PrepareReduction(NodeImport& node) {
   if (node.attributes.Int("noop_with_empty_axes", 0) != 0) {
     const Shape* axes = node.ShapeOf(1);
     if (axes == nullptr || axes->rank() != 1 || (*axes)[0] < 1) {
-      return node.Refuse("noop_with_empty_axes without axes", "name the axes, or leave the node out");
+      return node.Refuse("noop_with_empty_axes without axes",
+                         "name the axes, or leave the node out");
     }
   }
   return Attrs({{"keepdims", node.attributes.Int("keepdims", 1)}});
@@ -51,9 +53,11 @@ Status ComposeArgMin(NodeImport& node) {
   if (IsFloat(x->element())) {
     KILN_ASSIGN_OR_RETURN(reversed, node.Emit("negated", Op::kNeg, {x}));
   } else if (IsInteger(x->element())) {
-    KILN_ASSIGN_OR_RETURN(reversed, node.Emit("complement", Op::kSub, {node.ScalarLike("ones", -1, x), x}));
+    KILN_ASSIGN_OR_RETURN(reversed,
+                          node.Emit("complement", Op::kSub, {node.ScalarLike("ones", -1, x), x}));
   } else {
-    return node.Invalid(fmt::format("operand of type {}", NameOf(x->element())), "it must be a number");
+    return node.Invalid(fmt::format("operand of type {}", NameOf(x->element())),
+                        "it must be a number");
   }
   return node.EmitResult(Op::kArgMax, {reversed}, node.attributes);
 }
@@ -61,7 +65,8 @@ Status ComposeArgMin(NodeImport& node) {
 Status ComposeCastLike(NodeImport& node) {
   if (node.operand(1) == nullptr) return node.Invalid("lacks the operand whose type to take");
   Attributes attributes = Attrs({{"to", OnnxCodeOf(node.operand(1)->element())}});
-  if (node.attributes.Has("saturate")) attributes.Set("saturate", node.attributes.Int("saturate", 1));
+  if (node.attributes.Has("saturate"))
+    attributes.Set("saturate", node.attributes.Int("saturate", 1));
   return node.EmitResult(Op::kCast, {node.operand(0)}, attributes);
 }
 
@@ -120,7 +125,8 @@ Status ComposeEyeLike(NodeImport& node) {
   Tensor ones(ElementType::kFloat32, *shape);
   for (int64_t row = 0; row < (*shape)[0]; ++row) {
     for (int64_t column = 0; column < (*shape)[1]; ++column) {
-      if (column - row == k) ones.data<float>()[static_cast<size_t>(row * (*shape)[1] + column)] = 1;
+      if (column - row == k)
+        ones.data<float>()[static_cast<size_t>(row * (*shape)[1] + column)] = 1;
     }
   }
   return node.EmitResult(Op::kCast, {node.Constant("eye", std::move(ones))}, Attrs({{"to", type}}));
@@ -130,22 +136,28 @@ Status ComposeEyeLike(NodeImport& node) {
 Status ComposeHardmax(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   const Shape* shape = node.ShapeOf(0);
-  if (shape == nullptr) return node.Refuse("operand of unknown shape", "give the shape of the network's input");
-  KILN_ASSIGN_OR_RETURN(const int axis,
-                        node.NormaliseAxis(node.attributes.Int("axis", node.opset() < 13 ? 1 : -1), shape->rank()));
+  if (shape == nullptr)
+    return node.Refuse("operand of unknown shape", "give the shape of the network's input");
+  KILN_ASSIGN_OR_RETURN(
+      const int axis,
+      node.NormaliseAxis(node.attributes.Int("axis", node.opset() < 13 ? 1 : -1), shape->rank()));
   if (node.opset() < 13 && axis != shape->rank() - 1) {
-    return node.Refuse(fmt::format("axis {} of opset 12 that is not the last", axis), "convert the model to opset 13");
+    return node.Refuse(fmt::format("axis {} of opset 12 that is not the last", axis),
+                       "convert the model to opset 13");
   }
   const int64_t length = (*shape)[axis];
-  if (length < 0) return node.Refuse("axis of unknown size", "give the shape of the network's input");
+  if (length < 0)
+    return node.Refuse("axis of unknown size", "give the shape of the network's input");
   KILN_RETURN_IF_ERROR(node.ClaimElements(length));
-  std::vector<int64_t> positions(static_cast<size_t>(length)), dims(static_cast<size_t>(shape->rank()), 1);
+  std::vector<int64_t> positions(static_cast<size_t>(length)),
+      dims(static_cast<size_t>(shape->rank()), 1);
   std::iota(positions.begin(), positions.end(), int64_t{0});
   dims[static_cast<size_t>(axis)] = length;
   Value* range = node.Constant("positions", Tensor::Of<int64_t>(Shape(dims), positions));
   const int64_t type = OnnxCodeOf(node.operand(0)->element());
-  KILN_ASSIGN_OR_RETURN(Value * greatest, node.Emit("greatest", Op::kArgMax, {node.operand(0)},
-                                                    Attrs({{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}})));
+  KILN_ASSIGN_OR_RETURN(Value * greatest,
+                        node.Emit("greatest", Op::kArgMax, {node.operand(0)},
+                                  Attrs({{"axis", int64_t{axis}}, {"keepdims", int64_t{1}}})));
   KILN_ASSIGN_OR_RETURN(Value * mask, node.Emit("mask", Op::kEqual, {range, greatest}));
   return node.EmitResult(Op::kCast, {mask}, Attrs({{"to", type}}));
 }
@@ -161,7 +173,8 @@ Status ComposeIsInf(NodeImport& node) {
     return node.EmitResult(Op::kEqual, {magnitude, node.ScalarLike("infinity", infinity, x)});
   }
   if (negative || positive) {
-    return node.EmitResult(Op::kEqual, {x, node.ScalarLike("infinity", negative ? -infinity : infinity, x)});
+    return node.EmitResult(Op::kEqual,
+                           {x, node.ScalarLike("infinity", negative ? -infinity : infinity, x)});
   }
   // Nothing to detect: x > infinity is false everywhere.
   return node.EmitResult(Op::kGreater, {x, node.ScalarLike("infinity", infinity, x)});
@@ -196,12 +209,15 @@ Status ComposeLrn(NodeImport& node) {
     spatial *= (*shape)[axis];
   }
   KILN_ASSIGN_OR_RETURN(Value * square, node.Emit("square", Op::kMul, {x, x}));
+  KILN_ASSIGN_OR_RETURN(Value * plane,
+                        node.Emit("plane", Op::kReshape,
+                                  {square, node.Ints("plane_shape", {-1, 1, channels, spatial})}));
   KILN_ASSIGN_OR_RETURN(
-      Value * plane, node.Emit("plane", Op::kReshape, {square, node.Ints("plane_shape", {-1, 1, channels, spatial})}));
-  KILN_ASSIGN_OR_RETURN(Value * pooled, node.Emit("mean", Op::kAveragePool, {plane},
-                                                  Attrs({{"kernel_shape", std::vector<int64_t>{size, 1}},
-                                                         {"pads", std::vector<int64_t>{(size - 1) / 2, 0, size / 2, 0}},
-                                                         {"count_include_pad", int64_t{1}}})));
+      Value * pooled,
+      node.Emit("mean", Op::kAveragePool, {plane},
+                Attrs({{"kernel_shape", std::vector<int64_t>{size, 1}},
+                       {"pads", std::vector<int64_t>{(size - 1) / 2, 0, size / 2, 0}},
+                       {"count_include_pad", int64_t{1}}})));
   KILN_ASSIGN_OR_RETURN(Value * x_shape, node.Emit("shape", Op::kShape, {x}));
   KILN_ASSIGN_OR_RETURN(Value * mean, node.Emit("mean_square", Op::kReshape, {pooled, x_shape}));
   Value* alpha = node.ScalarLike("alpha", node.attributes.Float("alpha", 1e-4f), x);
@@ -223,8 +239,9 @@ Status ComposeMeanVarianceNormalization(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(Value * square, node.Emit("square", Op::kMul, {centred, centred}));
   KILN_ASSIGN_OR_RETURN(Value * variance, node.Emit("variance", Op::kReduceMean, {square, axes}));
   KILN_ASSIGN_OR_RETURN(Value * deviation, node.Emit("deviation", Op::kSqrt, {variance}));
-  KILN_ASSIGN_OR_RETURN(Value * guarded,
-                        node.Emit("guarded", Op::kAdd, {deviation, node.ScalarLike("epsilon", 1e-9, x)}));
+  KILN_ASSIGN_OR_RETURN(
+      Value * guarded,
+      node.Emit("guarded", Op::kAdd, {deviation, node.ScalarLike("epsilon", 1e-9, x)}));
   return node.EmitResult(Op::kDiv, {centred, guarded});
 }
 
@@ -245,15 +262,18 @@ Status ComposeReduceL1(NodeImport& node) {
 Status ComposeReduceL2(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
-  KILN_ASSIGN_OR_RETURN(Value * square, node.Emit("square", Op::kMul, {node.operand(0), node.operand(0)}));
-  KILN_ASSIGN_OR_RETURN(Value * sum, node.Emit("sum", Op::kReduceSum, {square, node.operand(1)}, reduction));
+  KILN_ASSIGN_OR_RETURN(Value * square,
+                        node.Emit("square", Op::kMul, {node.operand(0), node.operand(0)}));
+  KILN_ASSIGN_OR_RETURN(Value * sum,
+                        node.Emit("sum", Op::kReduceSum, {square, node.operand(1)}, reduction));
   return node.EmitResult(Op::kSqrt, {sum});
 }
 
 Status ComposeReduceLogSum(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
-  KILN_ASSIGN_OR_RETURN(Value * sum, node.Emit("sum", Op::kReduceSum, {node.operand(0), node.operand(1)}, reduction));
+  KILN_ASSIGN_OR_RETURN(
+      Value * sum, node.Emit("sum", Op::kReduceSum, {node.operand(0), node.operand(1)}, reduction));
   return node.EmitResult(Op::kLog, {sum});
 }
 
@@ -280,13 +300,15 @@ Status ComposeReduceLogSumExp(NodeImport& node) {
 
 Status ComposeReduceSumSquare(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
-  KILN_ASSIGN_OR_RETURN(Value * square, node.Emit("square", Op::kMul, {node.operand(0), node.operand(0)}));
+  KILN_ASSIGN_OR_RETURN(Value * square,
+                        node.Emit("square", Op::kMul, {node.operand(0), node.operand(0)}));
   return node.EmitResult(Op::kReduceSum, {square, node.operand(1)}, reduction);
 }
 
 // The name of ScatterElements before opset 11.
 Status ComposeScatter(NodeImport& node) {
-  return node.EmitResult(Op::kScatterElements, {node.operand(0), node.operand(1), node.operand(2)}, node.attributes);
+  return node.EmitResult(Op::kScatterElements, {node.operand(0), node.operand(1), node.operand(2)},
+                         node.attributes);
 }
 
 // gamma * elu(x, alpha)
@@ -295,7 +317,8 @@ Status ComposeSelu(NodeImport& node) {
   const bool legacy = node.opset() < 6;
   const float alpha = node.attributes.Float("alpha", legacy ? 1.6732f : 1.67326319217681884765625f);
   const float gamma = node.attributes.Float("gamma", legacy ? 1.0507f : 1.05070102214813232421875f);
-  KILN_ASSIGN_OR_RETURN(Value * elu, node.Emit("elu", Op::kElu, {node.operand(0)}, Attrs({{"alpha", alpha}})));
+  KILN_ASSIGN_OR_RETURN(Value * elu,
+                        node.Emit("elu", Op::kElu, {node.operand(0)}, Attrs({{"alpha", alpha}})));
   return node.EmitResult(Op::kMul, {elu, node.ScalarLike("gamma", gamma, node.operand(0))});
 }
 
@@ -305,12 +328,15 @@ Status ComposeShrink(NodeImport& node) {
   Value* x = node.operand(0);
   const float lambd = node.attributes.Float("lambd", 0.5f);
   Value* bias = node.ScalarLike("bias", node.attributes.Float("bias", 0.0f), x);
-  KILN_ASSIGN_OR_RETURN(Value * below, node.Emit("below", Op::kLess, {x, node.ScalarLike("lower", -lambd, x)}));
-  KILN_ASSIGN_OR_RETURN(Value * above, node.Emit("above", Op::kGreater, {x, node.ScalarLike("upper", lambd, x)}));
+  KILN_ASSIGN_OR_RETURN(Value * below,
+                        node.Emit("below", Op::kLess, {x, node.ScalarLike("lower", -lambd, x)}));
+  KILN_ASSIGN_OR_RETURN(Value * above,
+                        node.Emit("above", Op::kGreater, {x, node.ScalarLike("upper", lambd, x)}));
   KILN_ASSIGN_OR_RETURN(Value * raised, node.Emit("raised", Op::kAdd, {x, bias}));
   KILN_ASSIGN_OR_RETURN(Value * lowered, node.Emit("lowered", Op::kSub, {x, bias}));
-  KILN_ASSIGN_OR_RETURN(Value * upper_part,
-                        node.Emit("upper_part", Op::kWhere, {above, lowered, node.ScalarLike("zero", 0, x)}));
+  KILN_ASSIGN_OR_RETURN(
+      Value * upper_part,
+      node.Emit("upper_part", Op::kWhere, {above, lowered, node.ScalarLike("zero", 0, x)}));
   return node.EmitResult(Op::kWhere, {below, raised, upper_part});
 }
 
@@ -319,7 +345,8 @@ Status ComposeSoftsign(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
   KILN_ASSIGN_OR_RETURN(Value * magnitude, node.Emit("magnitude", Op::kAbs, {x}));
-  KILN_ASSIGN_OR_RETURN(Value * divisor, node.Emit("divisor", Op::kAdd, {magnitude, node.ScalarLike("one", 1, x)}));
+  KILN_ASSIGN_OR_RETURN(Value * divisor,
+                        node.Emit("divisor", Op::kAdd, {magnitude, node.ScalarLike("one", 1, x)}));
   return node.EmitResult(Op::kDiv, {x, divisor});
 }
 
@@ -336,7 +363,8 @@ Status ComposeThresholdedRelu(NodeImport& node) {
 Status ComposeTrilu(NodeImport& node) {
   Value* x = node.operand(0);
   const Shape* shape = node.ShapeOf(0);
-  if (x->element() == ElementType::kString) return node.Invalid("operand of strings", "it must be a number");
+  if (x->element() == ElementType::kString)
+    return node.Invalid("operand of strings", "it must be a number");
   if (shape == nullptr || shape->rank() < 2) {
     return node.Refuse("operand of unknown shape", "give the shape of the network's input");
   }
@@ -352,7 +380,8 @@ Status ComposeTrilu(NodeImport& node) {
   for (int64_t row = 0; row < matrix[0] && *count > 0; ++row) {
     for (int64_t column = 0; column < matrix[1]; ++column) diagonals.push_back(column - row);
   }
-  Value* k = node.operand(1) != nullptr ? node.operand(1) : node.Constant("k", Tensor::Scalar<int64_t>(0));
+  Value* k =
+      node.operand(1) != nullptr ? node.operand(1) : node.Constant("k", Tensor::Scalar<int64_t>(0));
   Value* diagonal = node.Constant("diagonal", Tensor::Of<int64_t>(matrix, diagonals));
   const Op compare = node.attributes.Int("upper", 1) != 0 ? Op::kGreaterOrEqual : Op::kLessOrEqual;
   KILN_ASSIGN_OR_RETURN(Value * mask, node.Emit("mask", compare, {diagonal, k}));
@@ -368,7 +397,8 @@ Status ComposeUpsample(NodeImport& node) {
       if (name == "scales") values = std::get_if<std::vector<float>>(&attribute);
     }
     if (values == nullptr) return node.Invalid("scales must be floats");
-    scales = node.Constant("scales", Tensor::Of<float>(Shape{static_cast<int64_t>(values->size())}, *values));
+    scales = node.Constant("scales",
+                           Tensor::Of<float>(Shape{static_cast<int64_t>(values->size())}, *values));
   } else if (node.attributes.Has("height_scale") && node.attributes.Has("width_scale")) {
     const std::vector<float> values = {1.0f, 1.0f, node.attributes.Float("height_scale", 1.0f),
                                        node.attributes.Float("width_scale", 1.0f)};

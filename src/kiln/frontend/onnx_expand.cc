@@ -33,7 +33,8 @@ Status ExpandRmsNorm(Graph& graph, Node& node) {
   int64_t axis = node.attributes().Int("axis", -1);
   if (axis >= 0) {
     if (!x->has_shape()) {
-      return ErrorAt(graph.source(), node.Describe(), "normalises a tensor of unknown rank from a leading axis on",
+      return ErrorAt(graph.source(), node.Describe(),
+                     "normalises a tensor of unknown rank from a leading axis on",
                      "infer shapes first");
     }
     axis -= x->shape().rank();
@@ -41,15 +42,17 @@ Status ExpandRmsNorm(Graph& graph, Node& node) {
   std::vector<int64_t> axes;
   for (int64_t i = axis; i < 0; ++i) axes.push_back(i);
   const std::string name = node.name();
-  const auto emit = [&](Op op, std::string_view suffix, std::vector<Value*> operands) -> StatusOr<Value*> {
+  const auto emit = [&](Op op, std::string_view suffix,
+                        std::vector<Value*> operands) -> StatusOr<Value*> {
     const std::string full = name + "/" + std::string(suffix);
     Node* added = graph.AddNode(op, full, std::move(operands), {full}, {}, &node);
     KILN_RETURN_IF_ERROR(InferNode(graph, *added));
     return added->result();
   };
-  Value* list = graph.AddConstant(name + "/axes", Tensor::Of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes));
-  Value* epsilon =
-      graph.AddConstant(name + "/epsilon", ScalarOf(x->element(), node.attributes().Float("epsilon", 1e-5f)));
+  Value* list = graph.AddConstant(
+      name + "/axes", Tensor::Of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes));
+  Value* epsilon = graph.AddConstant(
+      name + "/epsilon", ScalarOf(x->element(), node.attributes().Float("epsilon", 1e-5f)));
   KILN_ASSIGN_OR_RETURN(Value * squares, emit(Op::kMul, "squares", {x, x}));
   KILN_ASSIGN_OR_RETURN(Value * mean, emit(Op::kReduceMean, "mean", {squares, list}));
   KILN_ASSIGN_OR_RETURN(Value * shifted, emit(Op::kAdd, "shifted", {mean, epsilon}));
@@ -62,7 +65,8 @@ Status ExpandRmsNorm(Graph& graph, Node& node) {
 }  // namespace
 
 bool NeedsExpansion(const Graph& graph) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) { return IsRmsNorm(*node); });
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const auto& node) { return IsRmsNorm(*node); });
 }
 
 Status ExpandForOnnx(Graph& graph) {

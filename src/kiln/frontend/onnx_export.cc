@@ -28,21 +28,23 @@ bool IsRounded(const Value& value) {
 // How ONNX stores the codes of a format.
 struct Storage {
   ElementType element = ElementType::kInt8;  // of whole bytes
-  std::string narrow;                        // or a type that Kiln's graphs do not have (onnx_narrow.h), by its format
-  CodeRange range;                           // of integers
+  std::string narrow;  // or a type that Kiln's graphs do not have (onnx_narrow.h), by its format
+  CodeRange range;     // of integers
   bool is_float() const { return narrow == "e4m3" || narrow == "e5m2"; }
 };
 
 // nullopt where ONNX's quantisers have no type for a format.
 std::optional<Storage> StorageOf(const Format& format) {
-  if (format.name == "e4m3" || format.name == "e5m2") return Storage{ElementType::kFloat32, format.name, {}};
+  if (format.name == "e4m3" || format.name == "e5m2")
+    return Storage{ElementType::kFloat32, format.name, {}};
   if (!format.is_whole()) return std::nullopt;
   const auto integers = [&](int bits) {
     const int64_t codes = int64_t{1} << bits;
     return format.is_signed ? CodeRange{-codes / 2, codes / 2 - 1} : CodeRange{0, codes - 1};
   };
   if (format.bits == 4) return Storage{ElementType::kInt8, format.name, integers(4)};
-  if (format.bits <= 8) return Storage{format.is_signed ? ElementType::kInt8 : ElementType::kUint8, "", integers(8)};
+  if (format.bits <= 8)
+    return Storage{format.is_signed ? ElementType::kInt8 : ElementType::kUint8, "", integers(8)};
   if (format.bits <= 16) {
     return Storage{format.is_signed ? ElementType::kInt16 : ElementType::kUint16, "", integers(16)};
   }
@@ -55,7 +57,8 @@ Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& 
   Tensor tensor(storage, std::move(shape));
   const auto fill = [&](auto zero) {
     using T = decltype(zero);
-    std::transform(codes.begin(), codes.end(), tensor.data<T>().begin(), [](int64_t c) { return static_cast<T>(c); });
+    std::transform(codes.begin(), codes.end(), tensor.data<T>().begin(),
+                   [](int64_t c) { return static_cast<T>(c); });
   };
   switch (storage) {
     case ElementType::kInt8:
@@ -101,9 +104,11 @@ bool NeedsOpset21(const Node& node) {
   if (node.op() == Op::kGroupNormalization || node.attributes().Has("block_size")) return true;
   if (node.op() != Op::kQuantizeLinear && node.op() != Op::kDequantizeLinear) return false;
   const auto has_16_bits = [](const Value* value) {
-    return value != nullptr && (value->element() == ElementType::kInt16 || value->element() == ElementType::kUint16);
+    return value != nullptr &&
+           (value->element() == ElementType::kInt16 || value->element() == ElementType::kUint16);
   };
-  return has_16_bits(node.result()) || std::any_of(node.operands().begin(), node.operands().end(), has_16_bits);
+  return has_16_bits(node.result()) ||
+         std::any_of(node.operands().begin(), node.operands().end(), has_16_bits);
 }
 
 // Names that differ from each other. Each wish remembers how far its suffixes went: passes may give any number of nodes
@@ -155,11 +160,13 @@ class Exporter {
   // its name to all of them; ONNX Runtime refuses files with equal names.
   std::string FreshNodeName(const std::string& wish);
 
-  onnx::NodeProto* Emit(std::string_view op_type, const std::string& name, const std::vector<std::string>& operands,
+  onnx::NodeProto* Emit(std::string_view op_type, const std::string& name,
+                        const std::vector<std::string>& operands,
                         const std::vector<std::string>& results);
   void Initialiser(const std::string& name, const Tensor& tensor);
   // Adds a Transpose and returns the name of its result.
-  void EmitTranspose(const std::string& from, const std::string& to, const std::vector<int64_t>& permutation);
+  void EmitTranspose(const std::string& from, const std::string& to,
+                     const std::vector<int64_t>& permutation);
   static void SetAttribute(onnx::NodeProto* node, const std::string& name, const Attribute& value);
   static void SetType(const TensorType& type, onnx::TypeProto* proto);
   // Scale and zero point of a quantisation as initialisers; their names.
@@ -208,14 +215,17 @@ StatusOr<std::string> Exporter::Run() {
   }
   std::string bytes;
   if (!model_.SerializeToString(&bytes)) {
-    return ErrorAt(graph_.source(), "", "the network is too large for one ONNX file", "at most 2 GiB");
+    return ErrorAt(graph_.source(), "", "the network is too large for one ONNX file",
+                   "at most 2 GiB");
   }
   return bytes;
 }
 
 std::string Exporter::FreshName(const std::string& wish) { return names_.Give(wish); }
 
-std::string Exporter::FreshNodeName(const std::string& wish) { return wish.empty() ? wish : node_names_.Give(wish); }
+std::string Exporter::FreshNodeName(const std::string& wish) {
+  return wish.empty() ? wish : node_names_.Give(wish);
+}
 
 const std::string& Exporter::ReadName(const Value& value) const {
   const auto it = read_names_.find(&value);
@@ -229,7 +239,8 @@ std::string Exporter::WrittenName(const Value& value) {
 }
 
 onnx::NodeProto* Exporter::Emit(std::string_view op_type, const std::string& name,
-                                const std::vector<std::string>& operands, const std::vector<std::string>& results) {
+                                const std::vector<std::string>& operands,
+                                const std::vector<std::string>& results) {
   onnx::NodeProto* node = proto_.add_node();
   node->set_op_type(std::string(op_type));
   node->set_name(FreshNodeName(name));
@@ -242,11 +253,13 @@ void Exporter::Initialiser(const std::string& name, const Tensor& tensor) {
   WriteTensor(tensor, name, proto_.add_initializer());
 }
 
-void Exporter::EmitTranspose(const std::string& from, const std::string& to, const std::vector<int64_t>& permutation) {
+void Exporter::EmitTranspose(const std::string& from, const std::string& to,
+                             const std::vector<int64_t>& permutation) {
   SetAttribute(Emit("Transpose", to, {from}, {to}), "perm", permutation);
 }
 
-void Exporter::SetAttribute(onnx::NodeProto* node, const std::string& name, const Attribute& value) {
+void Exporter::SetAttribute(onnx::NodeProto* node, const std::string& name,
+                            const Attribute& value) {
   onnx::AttributeProto* proto = node->add_attribute();
   proto->set_name(name);
   if (const auto* i = std::get_if<int64_t>(&value)) {
@@ -343,8 +356,10 @@ std::vector<int64_t> LayoutPermutation(int rank, bool to_nchw) {
 Status Exporter::AddNode(const Node& node) {
   if (NeedsOpset21(node)) opset_ = kOnnxOpset;
   std::vector<std::string> operands, results;
-  for (const Value* operand : node.operands()) operands.push_back(operand == nullptr ? "" : ReadName(*operand));
-  for (const Value* result : node.results()) results.push_back(result == nullptr ? "" : WrittenName(*result));
+  for (const Value* operand : node.operands())
+    operands.push_back(operand == nullptr ? "" : ReadName(*operand));
+  for (const Value* result : node.results())
+    results.push_back(result == nullptr ? "" : WrittenName(*result));
   Attributes attributes = node.attributes();
 
   const bool nhwc = attributes.String("layout", "nchw") == "nhwc";
@@ -372,8 +387,8 @@ Status Exporter::AddNode(const Node& node) {
     if (attributes.Int("transpose_b", 0) != 0) {
       const Value& b = *node.operand(1);
       if (!b.has_shape() || b.shape().rank() < 2) {
-        return ErrorAt(graph_.source(), node.Describe(), "transpose_b on an operand of unknown shape",
-                       "infer shapes first");
+        return ErrorAt(graph_.source(), node.Describe(),
+                       "transpose_b on an operand of unknown shape", "infer shapes first");
       }
       std::vector<int64_t> permutation(static_cast<size_t>(b.shape().rank()));
       for (size_t i = 0; i < permutation.size(); ++i) permutation[i] = static_cast<int64_t>(i);
@@ -419,7 +434,8 @@ Status Exporter::AddNode(const Node& node) {
         scalar.data<uint16_t>()[0] = FloatToBfloat16(alpha);
         break;
       default:
-        return ErrorAt(graph_.source(), node.Describe(), "alpha on integers has no form in ONNX", "");
+        return ErrorAt(graph_.source(), node.Describe(), "alpha on integers has no form in ONNX",
+                       "");
     }
     Initialiser(factor, scalar);
     Emit("Mul", scaled_result, {results[0], factor}, {scaled_result});
@@ -428,16 +444,20 @@ Status Exporter::AddNode(const Node& node) {
   for (size_t i = 0; i < node.results().size(); ++i) {
     const Value* result = node.results()[i];
     if (result == nullptr) continue;
-    const std::string& written = !scaled_result.empty() ? scaled_result : nhwc ? nhwc_results[i] : results[i];
+    const std::string& written = !scaled_result.empty() ? scaled_result
+                                 : nhwc                 ? nhwc_results[i]
+                                                        : results[i];
     if (written != result->name()) read_names_[result] = written;
   }
   return OkStatus();
 }
 
 Status Exporter::CannotExpress(const Value& value, std::string_view why) const {
-  return UnsupportedAt(graph_.source(), "value '" + value.name() + "'", fmt::format("ONNX cannot say {}", why),
-                       "its quantisers know integers of up to 16 bits, e4m3 and e5m2, per tensor or per channel, and "
-                       "constants of up to 8 bits per block; IR text (.kir) holds every annotation");
+  return UnsupportedAt(
+      graph_.source(), "value '" + value.name() + "'", fmt::format("ONNX cannot say {}", why),
+      "its quantisers know integers of up to 16 bits, e4m3 and e5m2, per tensor or per channel, "
+      "and "
+      "constants of up to 8 bits per block; IR text (.kir) holds every annotation");
 }
 
 void Exporter::CodeInitialiser(const std::string& name, const Shape& shape, const Storage& storage,
@@ -451,7 +471,8 @@ void Exporter::CodeInitialiser(const std::string& name, const Shape& shape, cons
   }
 }
 
-std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& value, const Quantisation& q,
+std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& value,
+                                                                const Quantisation& q,
                                                                 const Storage& storage) {
   std::vector<float> scales = q.scales;
   std::vector<int64_t> zero_points(q.zero_points.begin(), q.zero_points.end());
@@ -471,34 +492,39 @@ Status Exporter::AddQuantisation(const Value& value) {
   const Quantisation& q = *value.quantisation();
   const Format& format = q.type.format;
   if (q.type.scheme == Scheme::kPerBlock) {
-    if (!value.is_constant()) return CannotExpress(value, "scales per block that are found while the network runs");
+    if (!value.is_constant())
+      return CannotExpress(value, "scales per block that are found while the network runs");
     return QuantiseBlocks(value, q);
   }
   const std::optional<Storage> storage = StorageOf(format);
   if (!storage) return CannotExpress(value, "format " + format.name);
   if (format.rounding != Rounding::kNearestEven || format.overflow != Overflow::kSaturate) {
-    return CannotExpress(value, "format " + format.name + ": it rounds to nearest even and saturates");
+    return CannotExpress(value,
+                         "format " + format.name + ": it rounds to nearest even and saturates");
   }
   if (value.element() != ElementType::kFloat32)
     return CannotExpress(value, "an annotation on a value that is not fp32");
   const bool per_channel = q.axis >= 0;
   const bool values_are_codes = q.type.scheme == Scheme::kNone && storage->is_float();
   const bool fits =
-      values_are_codes || (!q.scales.empty() && q.scales.size() == q.zero_points.size() &&
-                           (per_channel ? value.has_shape() && q.axis < value.shape().rank() &&
-                                              value.shape()[q.axis] == static_cast<int64_t>(q.scales.size())
-                                        : q.scales.size() == 1));
+      values_are_codes ||
+      (!q.scales.empty() && q.scales.size() == q.zero_points.size() &&
+       (per_channel ? value.has_shape() && q.axis < value.shape().rank() &&
+                          value.shape()[q.axis] == static_cast<int64_t>(q.scales.size())
+                    : q.scales.size() == 1));
   if (!fits) {
     return ErrorAt(graph_.source(), "value '" + value.name() + "'",
-                   fmt::format("annotation has {} scales and {} zero points on axis {}", q.scales.size(),
-                               q.zero_points.size(), q.axis),
+                   fmt::format("annotation has {} scales and {} zero points on axis {}",
+                               q.scales.size(), q.zero_points.size(), q.axis),
                    "one of each, or one of each per index of the axis");
   }
-  if (options_.quantisers == Quantisers::kQonnx && format.is_integer() && format.bits <= kMostQuantBits) {
+  if (options_.quantisers == Quantisers::kQonnx && format.is_integer() &&
+      format.bits <= kMostQuantBits) {
     QuantiseInQonnx(value, q);
     return OkStatus();
   }
-  return value.is_constant() ? QuantiseConstant(value, q, *storage) : QuantiseActivation(value, q, *storage);
+  return value.is_constant() ? QuantiseConstant(value, q, *storage)
+                             : QuantiseActivation(value, q, *storage);
 }
 
 void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
@@ -509,7 +535,8 @@ void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
     const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
     ForEachChannel(values.shape(), q, [&](int64_t element, size_t channel) {
       float& x = values.data<float>()[static_cast<size_t>(element)];
-      const int64_t code = QuantiseToCode(x, InverseScale(q.scales[channel]), q.zero_points[channel], range);
+      const int64_t code =
+          QuantiseToCode(x, InverseScale(q.scales[channel]), q.zero_points[channel], range);
       x = DequantiseCode(code, q.scales[channel], q.zero_points[channel]);
     });
     real = FreshName(value.name() + "/real");
@@ -520,12 +547,15 @@ void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
     dims.assign(static_cast<size_t>(value.shape().rank()), 1);
     dims[static_cast<size_t>(q.axis)] = static_cast<int64_t>(q.scales.size());
   }
-  const std::string scale = FreshName(value.name() + "/scale"), zero = FreshName(value.name() + "/zero_point"),
+  const std::string scale = FreshName(value.name() + "/scale"),
+                    zero = FreshName(value.name() + "/zero_point"),
                     bits = FreshName(value.name() + "/bits");
   Initialiser(scale, Tensor::Of<float>(Shape(dims), q.scales));
-  Initialiser(zero, Tensor::Of<float>(Shape(dims), std::vector<float>(q.zero_points.begin(), q.zero_points.end())));
+  Initialiser(zero, Tensor::Of<float>(Shape(dims), std::vector<float>(q.zero_points.begin(),
+                                                                      q.zero_points.end())));
   Initialiser(bits, Tensor::Scalar(static_cast<float>(q.type.format.bits)));
-  const std::string result = value.is_input() ? FreshName(value.name() + "/quantised") : value.name();
+  const std::string result =
+      value.is_input() ? FreshName(value.name() + "/quantised") : value.name();
   onnx::NodeProto* node = Emit("Quant", result, {real, scale, zero, bits}, {result});
   node->set_domain(std::string(InfoOf(Op::kQuant).onnx_domain));
   SetAttribute(node, "signed", int64_t{q.type.format.is_signed});
@@ -535,8 +565,10 @@ void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
   read_names_[&value] = result;
 }
 
-Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q, const Storage& storage) {
-  const CodeRange range = storage.is_float() ? CodeRange{} : CodesOf(q.type.format, q.type.symmetric);
+Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q,
+                                  const Storage& storage) {
+  const CodeRange range =
+      storage.is_float() ? CodeRange{} : CodesOf(q.type.format, q.type.symmetric);
   const Tensor& tensor = value.constant();
   const auto values = tensor.data<float>();
   std::vector<int64_t> codes(static_cast<size_t>(tensor.size()));
@@ -544,16 +576,18 @@ Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q, con
     for (size_t i = 0; i < codes.size(); ++i) codes[i] = EncodeFloat(q.type.format, values[i]);
   } else {
     ForEachChannel(tensor.shape(), q, [&](int64_t element, size_t channel) {
-      const float x = values[static_cast<size_t>(element)], inverse = InverseScale(q.scales[channel]);
-      codes[static_cast<size_t>(element)] = storage.is_float()
-                                                ? int64_t{EncodeFloat(q.type.format, x * inverse)}
-                                                : QuantiseToCode(x, inverse, q.zero_points[channel], range);
+      const float x = values[static_cast<size_t>(element)],
+                  inverse = InverseScale(q.scales[channel]);
+      codes[static_cast<size_t>(element)] =
+          storage.is_float() ? int64_t{EncodeFloat(q.type.format, x * inverse)}
+                             : QuantiseToCode(x, inverse, q.zero_points[channel], range);
     });
   }
   const std::string code_name = FreshName(value.name() + "/codes");
   CodeInitialiser(code_name, tensor.shape(), storage, codes);
   const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
-  onnx::NodeProto* node = Emit("DequantizeLinear", value.name(), {code_name, scale, zero_point}, {value.name()});
+  onnx::NodeProto* node =
+      Emit("DequantizeLinear", value.name(), {code_name, scale, zero_point}, {value.name()});
   if (q.axis >= 0) SetAttribute(node, "axis", int64_t{q.axis});
   return OkStatus();
 }
@@ -562,11 +596,14 @@ Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
   const Format& element = q.type.format;
   const Tensor& tensor = value.constant();
   const Shape& shape = tensor.shape();
-  Storage storage{ElementType::kInt8, "", {}};  // of fixed point, whose binary places go to the scale
+  Storage storage{
+      ElementType::kInt8, "", {}};  // of fixed point, whose binary places go to the scale
   if (element.name == "e4m3" || element.name == "e5m2") storage = *StorageOf(element);
-  const bool sayable = storage.is_float() || (element.is_integer() && element.is_signed && element.bits <= 8);
+  const bool sayable =
+      storage.is_float() || (element.is_integer() && element.is_signed && element.bits <= 8);
   if (!sayable) return CannotExpress(value, "format " + element.name + " in blocks");
-  if (value.element() != ElementType::kFloat32 || q.axis < 0 || q.axis >= shape.rank() || !q.scales.empty()) {
+  if (value.element() != ElementType::kFloat32 || q.axis < 0 || q.axis >= shape.rank() ||
+      !q.scales.empty()) {
     return CannotExpress(value, "these scales per block");
   }
   if (element.bits == 4 && element.is_integer()) storage.narrow = "int4";
@@ -582,7 +619,9 @@ Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
   for (int64_t o = 0; o < outer; ++o) {
     for (int64_t i = 0; i < inner; ++i) {
       for (int64_t b = 0; b < blocks; ++b) {
-        const auto at = [&](int64_t k) { return static_cast<size_t>((o * length + b * block + k) * inner + i); };
+        const auto at = [&](int64_t k) {
+          return static_cast<size_t>((o * length + b * block + k) * inner + i);
+        };
         const int64_t count = std::min(block, length - b * block);
         row.clear();
         for (int64_t k = 0; k < count; ++k) row.push_back(tensor.data<float>()[at(k)]);
@@ -597,22 +636,28 @@ Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
   }
   std::vector<int64_t> scale_dims = shape.dims();
   scale_dims[static_cast<size_t>(q.axis)] = blocks;
-  const std::string code_name = FreshName(value.name() + "/codes"), scale_name = FreshName(value.name() + "/scale");
+  const std::string code_name = FreshName(value.name() + "/codes"),
+                    scale_name = FreshName(value.name() + "/scale");
   CodeInitialiser(code_name, shape, storage, codes);
   Initialiser(scale_name, Tensor::Of<float>(Shape(scale_dims), scales));
-  onnx::NodeProto* node = Emit("DequantizeLinear", value.name(), {code_name, scale_name}, {value.name()});
+  onnx::NodeProto* node =
+      Emit("DequantizeLinear", value.name(), {code_name, scale_name}, {value.name()});
   SetAttribute(node, "axis", int64_t{q.axis});
   SetAttribute(node, "block_size", block);
   opset_ = kOnnxOpset;
   return OkStatus();
 }
 
-Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, const Storage& storage) {
-  if (storage.element == ElementType::kInt32) return CannotExpress(value, "32-bit codes of an activation");
+Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q,
+                                    const Storage& storage) {
+  if (storage.element == ElementType::kInt32)
+    return CannotExpress(value, "32-bit codes of an activation");
   std::string real = ReadName(value);
-  const CodeRange used = storage.is_float() ? storage.range : CodesOf(q.type.format, q.type.symmetric);
+  const CodeRange used =
+      storage.is_float() ? storage.range : CodesOf(q.type.format, q.type.symmetric);
   if (!(used == storage.range)) {
-    if (q.axis >= 0) return CannotExpress(value, "fewer codes than the type has, with a scale per channel");
+    if (q.axis >= 0)
+      return CannotExpress(value, "fewer codes than the type has, with a scale per channel");
     const std::string least = FreshName(value.name() + "/least");
     const std::string greatest = FreshName(value.name() + "/greatest");
     Initialiser(least, Tensor::Scalar(DequantiseCode(used.low, q.scales[0], q.zero_points[0])));
@@ -630,9 +675,11 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q, c
   const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
   const std::string codes = FreshName(value.name() + "/codes");
   // An input's own name is taken; its quantised form gets another.
-  const std::string result = value.is_input() ? FreshName(value.name() + "/quantised") : value.name();
+  const std::string result =
+      value.is_input() ? FreshName(value.name() + "/quantised") : value.name();
   onnx::NodeProto* quantise = Emit("QuantizeLinear", codes, {real, scale, zero_point}, {codes});
-  onnx::NodeProto* dequantise = Emit("DequantizeLinear", result, {codes, scale, zero_point}, {result});
+  onnx::NodeProto* dequantise =
+      Emit("DequantizeLinear", result, {codes, scale, zero_point}, {result});
   if (q.axis >= 0) {
     SetAttribute(quantise, "axis", int64_t{q.axis});
     SetAttribute(dequantise, "axis", int64_t{q.axis});
@@ -650,7 +697,8 @@ StatusOr<std::string> ExportOnnxBytes(const Graph& graph, const ExportOptions& o
   return Exporter(expanded, options).Run();
 }
 
-Status ExportOnnx(const Graph& graph, const std::filesystem::path& path, const ExportOptions& options) {
+Status ExportOnnx(const Graph& graph, const std::filesystem::path& path,
+                  const ExportOptions& options) {
   KILN_ASSIGN_OR_RETURN(const std::string bytes, ExportOnnxBytes(graph, options));
   return WriteFile(path, bytes);
 }

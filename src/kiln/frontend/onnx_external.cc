@@ -25,13 +25,16 @@ StatusOr<MappedFile> MapFile(const fs::path& path) {
   // Zero pages first, then the file over their beginning: the last page stays zero.
   void* base = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) {
-    return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno), "free some memory");
+    return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno),
+                   "free some memory");
   }
-  mapped.owner = std::shared_ptr<const void>(base, [length](const void* p) { ::munmap(const_cast<void*>(p), length); });
+  mapped.owner = std::shared_ptr<const void>(
+      base, [length](const void* p) { ::munmap(const_cast<void*>(p), length); });
   mapped.bytes = static_cast<const std::byte*>(base);
-  if (mapped.size > 0 &&
-      ::mmap(base, mapped.size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.descriptor(), 0) == MAP_FAILED) {
-    return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno), "free some memory");
+  if (mapped.size > 0 && ::mmap(base, mapped.size, PROT_READ, MAP_PRIVATE | MAP_FIXED,
+                                file.descriptor(), 0) == MAP_FAILED) {
+    return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno),
+                   "free some memory");
   }
   return mapped;
 }
@@ -41,12 +44,14 @@ Status ExternalFiles::Charge(int64_t bytes, bool copied, const std::string& plac
     return ErrorAt(source_, place, fault, fmt::format("at most {} bytes in one model", most));
   };
   bytes_ += bytes;
-  if (bytes_ > limits_.bytes) return refuse("makes the model's external data too large", limits_.bytes);
+  if (bytes_ > limits_.bytes)
+    return refuse("makes the model's external data too large", limits_.bytes);
   if (!copied) return OkStatus();
   copied_ += bytes;
   if (copied_ <= limits_.copied) return OkStatus();
-  return refuse("makes the external data that is small, narrow or not aligned, and so is copied, too large",
-                limits_.copied);
+  return refuse(
+      "makes the external data that is small, narrow or not aligned, and so is copied, too large",
+      limits_.copied);
 }
 
 StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std::string& place) {
@@ -56,17 +61,21 @@ StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std:
                    "external files must lie in the folder of the model");
   };
   if (folder_.empty()) return refuse("cannot be followed: the model does not come from a file");
-  if (location.empty() || location.find('\0') != std::string::npos) return refuse("is not a file name");
+  if (location.empty() || location.find('\0') != std::string::npos)
+    return refuse("is not a file name");
   const fs::path relative(location);
   if (relative.is_absolute() || relative.has_root_path()) return refuse("is an absolute path");
-  if (std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end()) return refuse("leaves the folder");
+  if (std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end())
+    return refuse("leaves the folder");
   std::error_code error;
   const fs::path root = fs::weakly_canonical(folder_, error);
   if (error) return refuse("cannot be resolved: " + error.message());
   const fs::path resolved = fs::weakly_canonical(folder_ / relative, error);
   if (error) return refuse("cannot be resolved: " + error.message());
-  const auto [root_end, resolved_at] = std::mismatch(root.begin(), root.end(), resolved.begin(), resolved.end());
-  if (root_end != root.end() || resolved_at == resolved.end()) return refuse("leaves the folder through a link");
+  const auto [root_end, resolved_at] =
+      std::mismatch(root.begin(), root.end(), resolved.begin(), resolved.end());
+  if (root_end != root.end() || resolved_at == resolved.end())
+    return refuse("leaves the folder through a link");
   auto mapped = MapFile(resolved);
   if (absl::IsNotFound(mapped.status())) {
     return NotFoundAt(source_, place, "external data '" + location + "' is not there",

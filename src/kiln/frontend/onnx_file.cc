@@ -15,7 +15,8 @@ namespace kiln {
 namespace {
 
 Status NotAModel(const std::string& source) {
-  return ErrorAt(source, "", "is not an ONNX model, or is damaged", "a protobuf ModelProto is expected");
+  return ErrorAt(source, "", "is not an ONNX model, or is damaged",
+                 "a protobuf ModelProto is expected");
 }
 
 }  // namespace
@@ -25,25 +26,28 @@ Status ParseOnnxFile(const std::filesystem::path& path, onnx::ModelProto* model)
   {
     KILN_ASSIGN_OR_RETURN(const MappedFile mapped, MapFile(path));
     if (mapped.size > static_cast<uint64_t>(budgets::kOnnxFileBytes)) {
-      return ErrorAt(
-          source, "", fmt::format("{} bytes are too many", mapped.size),
-          fmt::format("at most {}; larger models keep their tensors in external files", budgets::kOnnxFileBytes));
+      return ErrorAt(source, "", fmt::format("{} bytes are too many", mapped.size),
+                     fmt::format("at most {}; larger models keep their tensors in external files",
+                                 budgets::kOnnxFileBytes));
     }
-    KILN_RETURN_IF_ERROR(CheckStructure({reinterpret_cast<const char*>(mapped.bytes), mapped.size}, source));
+    KILN_RETURN_IF_ERROR(
+        CheckStructure({reinterpret_cast<const char*>(mapped.bytes), mapped.size}, source));
   }
   // Parsed from a stream, so that the file's bytes and the parsed tensors are never in memory both.
   KILN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   google::protobuf::io::FileInputStream stream(file.descriptor());
   google::protobuf::io::CodedInputStream coded(&stream);
   coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
-  if (!model->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) return NotAModel(source);
+  if (!model->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
+    return NotAModel(source);
   return OkStatus();
 }
 
 Status ParseOnnxBytes(std::string_view bytes, const std::string& source, onnx::ModelProto* model) {
   if (bytes.size() > static_cast<size_t>(budgets::kOnnxFileBytes)) return NotAModel(source);
   KILN_RETURN_IF_ERROR(CheckStructure(bytes, source));
-  return model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ? OkStatus() : NotAModel(source);
+  return model->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) ? OkStatus()
+                                                                             : NotAModel(source);
 }
 
 }  // namespace kiln

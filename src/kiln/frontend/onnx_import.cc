@@ -26,14 +26,17 @@ namespace {
 constexpr std::string_view kKilnDomain = "kiln";
 constexpr std::string_view kMetadataPrefix = "kiln.";
 
-int64_t MemoryOf(const google::protobuf::Message& message) { return static_cast<int64_t>(message.SpaceUsedLong()); }
+int64_t MemoryOf(const google::protobuf::Message& message) {
+  return static_cast<int64_t>(message.SpaceUsedLong());
+}
 
 using AttributeProtos = std::unordered_map<std::string, onnx::AttributeProto>;
 using Opsets = std::unordered_map<std::string, int64_t>;
 
 // Names and versions that hold within one list of nodes: the model's graph, or the body of one function call.
 struct Scope {
-  std::unordered_map<std::string, Value*> values;        // by name within the scope; null: an absent operand
+  std::unordered_map<std::string, Value*>
+      values;  // by name within the scope; null: an absent operand
   std::unordered_map<std::string, std::string> renamed;  // results that have a name of the caller's
   std::unordered_map<std::string, int> uses;             // how often a name is read
   std::unordered_set<std::string> outputs;
@@ -62,18 +65,23 @@ class Importer {
   Status ReadDeclaredTypes();
   Status AddNodes(NodeProtos& nodes, Scope& scope);
   Status AddNode(onnx::NodeProto& proto, int index, Scope& scope);
-  Status AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset, Scope& scope);
+  Status AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset,
+                     Scope& scope);
   Status AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope);
   Status ChargeCopy(int64_t bytes, const std::string& place);
-  Status InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function, Scope& scope);
+  Status InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function,
+                    Scope& scope);
   Status MarkOutputs();
 
   Status ReadAttribute(onnx::AttributeProto& proto, const std::string& place, Attributes& out);
-  StatusOr<TensorType> ReadType(const onnx::TypeProto& type, const std::string& place, bool is_input);
+  StatusOr<TensorType> ReadType(const onnx::TypeProto& type, const std::string& place,
+                                bool is_input);
   Status ApplyDeclaredType(const std::string& name, Value* value, const std::string& place);
-  StatusOr<int> OpsetOf(const Opsets& opsets, const std::string& domain, const std::string& place) const;
+  StatusOr<int> OpsetOf(const Opsets& opsets, const std::string& domain,
+                        const std::string& place) const;
   std::string ResultName(const Scope& scope, const std::string& name) const;
-  const onnx::FunctionProto* FindFunction(const std::string& domain, const std::string& op_type) const;
+  const onnx::FunctionProto* FindFunction(const std::string& domain,
+                                          const std::string& op_type) const;
   void CountUses(const NodeProtos& nodes, Scope& scope) const;
 
   onnx::ModelProto& model_;
@@ -99,12 +107,14 @@ class Importer {
 
 StatusOr<Graph> Importer::Run() {
   if (!model_.has_graph()) {
-    return ErrorAt(source_, "", "is not an ONNX model: it holds no graph", "the file may be damaged or cut short");
+    return ErrorAt(source_, "", "is not an ONNX model: it holds no graph",
+                   "the file may be damaged or cut short");
   }
   graph_.set_name(model_.graph().name());
   graph_.set_source(source_);
   for (const auto& property : model_.metadata_props()) {
-    if (property.key().rfind(kMetadataPrefix, 0) == 0) graph_.metadata()[property.key()] = property.value();
+    if (property.key().rfind(kMetadataPrefix, 0) == 0)
+      graph_.metadata()[property.key()] = property.value();
   }
   KILN_RETURN_IF_ERROR(ReadOpsets());
   KILN_RETURN_IF_ERROR(ReadFunctions());
@@ -123,11 +133,14 @@ StatusOr<Graph> Importer::Run() {
 }
 
 Status Importer::ReadOpsets() {
-  for (const auto& opset : model_.opset_import()) opsets_[CanonicalDomain(opset.domain())] = opset.version();
+  for (const auto& opset : model_.opset_import())
+    opsets_[CanonicalDomain(opset.domain())] = opset.version();
   // Before IR version 3 models did not say; opset 1 was all there was.
   if (opsets_.empty() && model_.ir_version() < 3) opsets_[""] = 1;
-  if (const auto it = opsets_.find(""); it != opsets_.end() && (it->second < 1 || it->second > kOnnxOpset)) {
-    return UnsupportedAt(source_, "", fmt::format("opset {} of ai.onnx is not supported", it->second),
+  if (const auto it = opsets_.find("");
+      it != opsets_.end() && (it->second < 1 || it->second > kOnnxOpset)) {
+    return UnsupportedAt(source_, "",
+                         fmt::format("opset {} of ai.onnx is not supported", it->second),
                          fmt::format("convert the model to opset 1 to {}", kOnnxOpset));
   }
   return OkStatus();
@@ -139,12 +152,14 @@ Status Importer::ReadFunctions() {
     functions_[key] = &function;
     Opsets& opsets = function_opsets_[key];
     opsets = opsets_;
-    for (const auto& opset : function.opset_import()) opsets[CanonicalDomain(opset.domain())] = opset.version();
+    for (const auto& opset : function.opset_import())
+      opsets[CanonicalDomain(opset.domain())] = opset.version();
   }
   return OkStatus();
 }
 
-const onnx::FunctionProto* Importer::FindFunction(const std::string& domain, const std::string& op_type) const {
+const onnx::FunctionProto* Importer::FindFunction(const std::string& domain,
+                                                  const std::string& op_type) const {
   const auto it = functions_.find(DescribeOperator(domain, op_type));
   return it == functions_.end() ? nullptr : it->second;
 }
@@ -159,15 +174,17 @@ Status Importer::CheckOperators() const {
       const std::string& op_type = nodes[i].op_type();
       if (FindFunction(domain, op_type) != nullptr || IsSupported(domain, op_type)) continue;
       const std::string name = DescribeOperator(domain, op_type);
-      if (seen.insert(name).second) unsupported.push_back(fmt::format("{} (node '{}')", name, NameOfNode(nodes[i], i)));
+      if (seen.insert(name).second)
+        unsupported.push_back(fmt::format("{} (node '{}')", name, NameOfNode(nodes[i], i)));
     }
   };
   check(model_.graph().node());
   for (const auto& function : model_.functions()) check(function.node());
   if (unsupported.empty()) return OkStatus();
-  return UnsupportedAt(source_, "",
-                       "operators that are not supported: " + fmt::format("{}", fmt::join(unsupported, ", ")),
-                       "docs/operators.md lists what is");
+  return UnsupportedAt(
+      source_, "",
+      "operators that are not supported: " + fmt::format("{}", fmt::join(unsupported, ", ")),
+      "docs/operators.md lists what is");
 }
 
 Status Importer::AddInitialisers() {
@@ -175,7 +192,8 @@ Status Importer::AddInitialisers() {
     if (!tensor.ok()) return tensor.status();
     if (name.empty()) return ErrorAt(source_, "", "an initialiser has no name", "");
     if (main_.values.count(name) != 0) {
-      return ErrorAt(source_, "initialiser '" + name + "'", "is defined twice", "every value has one definition");
+      return ErrorAt(source_, "initialiser '" + name + "'", "is defined twice",
+                     "every value has one definition");
     }
     main_.values[name] = graph_.AddConstant(name, *std::move(tensor));
     return OkStatus();
@@ -183,24 +201,30 @@ Status Importer::AddInitialisers() {
   for (auto& proto : *model_.mutable_graph()->mutable_initializer()) {
     const std::string name = proto.name();
     const std::string_view narrow = NarrowFormatOf(proto.data_type());
-    KILN_RETURN_IF_ERROR(add(name, TakeTensor(proto, source_, "initialiser '" + name + "'", files_)));
+    KILN_RETURN_IF_ERROR(
+        add(name, TakeTensor(proto, source_, "initialiser '" + name + "'", files_)));
     if (!narrow.empty()) narrow_.NoteConstant(main_.values[name], narrow);
   }
   for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
     const std::string name = proto.values().name();
-    KILN_RETURN_IF_ERROR(add(name, TakeSparseTensor(proto, source_, "initialiser '" + name + "'", files_, budget_)));
+    KILN_RETURN_IF_ERROR(
+        add(name, TakeSparseTensor(proto, source_, "initialiser '" + name + "'", files_, budget_)));
   }
   return OkStatus();
 }
 
-StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::string& place, bool is_input) {
+StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::string& place,
+                                        bool is_input) {
   if (!type.has_tensor_type()) {
-    return UnsupportedAt(source_, place, "is not a tensor", "sequences, maps and optionals are not supported");
+    return UnsupportedAt(source_, place, "is not a tensor",
+                         "sequences, maps and optionals are not supported");
   }
   const auto& tensor = type.tensor_type();
   const std::optional<ElementType> element = FindElementTypeByOnnxCode(tensor.elem_type());
   if (!element) {
-    return UnsupportedAt(source_, place, "element type " + OnnxTypeName(tensor.elem_type()) + " is not supported", "");
+    return UnsupportedAt(source_, place,
+                         "element type " + OnnxTypeName(tensor.elem_type()) + " is not supported",
+                         "");
   }
   TensorType out{*element, std::nullopt};
   if (!tensor.has_shape()) return out;
@@ -232,7 +256,9 @@ std::string DeclaredShape(const onnx::ValueInfoProto& input) {
   std::vector<std::string> dims;
   for (const auto& dim : input.type().tensor_type().shape().dim()) {
     const bool sized = dim.has_dim_value() && dim.dim_value() >= 0;
-    dims.push_back(sized ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
+    dims.push_back(sized                     ? std::to_string(dim.dim_value())
+                   : dim.dim_param().empty() ? "?"
+                                             : dim.dim_param());
   }
   return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, " x "));
 }
@@ -255,13 +281,15 @@ Status Importer::ApplyShapes() {
       input_shapes_[name] = shape;
     } else {
       const bool symbol = symbols.contains(name);
-      return ErrorAt(source_, "--shape " + name,
-                     symbol ? fmt::format("{} is no size of one dimension", shape.ToString())
-                            : "names no symbolic dimension and no input of the model",
-                     symbol ? "give it a number, as in " + name + "=128"
-                            : fmt::format("symbols: {}; inputs: {}",
-                                          symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")),
-                                          fmt::join(inputs, ", ")));
+      return ErrorAt(
+          source_, "--shape " + name,
+          symbol ? fmt::format("{} is no size of one dimension", shape.ToString())
+                 : "names no symbolic dimension and no input of the model",
+          symbol
+              ? "give it a number, as in " + name + "=128"
+              : fmt::format("symbols: {}; inputs: {}",
+                            symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")),
+                            fmt::join(inputs, ", ")));
     }
   }
   return OkStatus();
@@ -272,34 +300,40 @@ Status Importer::CheckInputsKnown() const {
   std::string unnamed;  // an input with a dimension that has no name
   for (const auto& input : model_.graph().input()) {
     const Value* value = graph_.FindValue(input.name());
-    if (value == nullptr || !value->is_input() || (value->has_shape() && value->shape().IsKnown())) continue;
+    if (value == nullptr || !value->is_input() || (value->has_shape() && value->shape().IsKnown()))
+      continue;
     where.push_back(fmt::format("{} {}", input.name(), DeclaredShape(input)));
     bool named = false;
     for (const auto& dim : input.type().tensor_type().shape().dim()) {
       const std::string& symbol = dim.dim_param();
       if (symbol.empty() || symbols_.contains(symbol)) continue;
       named = true;
-      if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) symbols.push_back(symbol);
+      if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
+        symbols.push_back(symbol);
     }
     if (!named && unnamed.empty()) unnamed = input.name();
   }
   if (where.empty()) return OkStatus();
   const std::string example = symbols.empty() ? unnamed + "=1x128" : symbols[0] + "=128";
   return ErrorAt(source_, "",
-                 symbols.empty() ? fmt::format("inputs of unknown shape: {}", fmt::join(where, ", "))
-                                 : fmt::format("symbolic dimensions without a size: {} (inputs {})",
-                                               fmt::join(symbols, ", "), fmt::join(where, ", ")),
+                 symbols.empty()
+                     ? fmt::format("inputs of unknown shape: {}", fmt::join(where, ", "))
+                     : fmt::format("symbolic dimensions without a size: {} (inputs {})",
+                                   fmt::join(symbols, ", "), fmt::join(where, ", ")),
                  "set each with --shape, as in --shape " + example);
 }
 
 Status Importer::AddInputs() {
   for (const auto& [name, shape] : input_shapes_) {
     const auto& inputs = model_.graph().input();
-    const bool found = std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name() == name; });
+    const bool found =
+        std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name() == name; });
     if (!found || main_.values.count(name) != 0) {
-      return ErrorAt(source_, "input '" + name + "'", "is not an input of the model", "a shape was given for it");
+      return ErrorAt(source_, "input '" + name + "'", "is not an input of the model",
+                     "a shape was given for it");
     }
-    if (!IsAcceptable(shape)) return ErrorAt(source_, "input '" + name + "'", "shape is too large", "");
+    if (!IsAcceptable(shape))
+      return ErrorAt(source_, "input '" + name + "'", "shape is too large", "");
   }
   for (const auto& input : model_.graph().input()) {
     const std::string place = "input '" + input.name() + "'";
@@ -322,8 +356,10 @@ Status Importer::AddInputs() {
 Status Importer::ReadDeclaredTypes() {
   if (!trust_declared_) return OkStatus();
   const auto read = [&](const onnx::ValueInfoProto& info) -> Status {
-    if (!info.type().has_tensor_type() || info.type().tensor_type().elem_type() == 0) return OkStatus();
-    KILN_ASSIGN_OR_RETURN(TensorType type, ReadType(info.type(), "value '" + info.name() + "'", /*is_input=*/false));
+    if (!info.type().has_tensor_type() || info.type().tensor_type().elem_type() == 0)
+      return OkStatus();
+    KILN_ASSIGN_OR_RETURN(TensorType type,
+                          ReadType(info.type(), "value '" + info.name() + "'", /*is_input=*/false));
     declared_[info.name()] = std::move(type);
     return OkStatus();
   };
@@ -336,16 +372,18 @@ Status Importer::ReadDeclaredTypes() {
   return OkStatus();
 }
 
-Status Importer::ApplyDeclaredType(const std::string& name, Value* value, const std::string& place) {
+Status Importer::ApplyDeclaredType(const std::string& name, Value* value,
+                                   const std::string& place) {
   const auto it = declared_.find(name);
   if (it == declared_.end()) return OkStatus();
   const auto describe = [](const TensorType& type) {
-    return fmt::format("{} {}", NameOf(type.element), type.shape ? type.shape->ToString() : "of unknown shape");
+    return fmt::format("{} {}", NameOf(type.element),
+                       type.shape ? type.shape->ToString() : "of unknown shape");
   };
   if (!Compatible(value->type(), it->second)) {
     return ErrorAt(source_, place,
-                   fmt::format("value '{}' is declared {} and comes out as {}", name, describe(it->second),
-                               describe(value->type())),
+                   fmt::format("value '{}' is declared {} and comes out as {}", name,
+                               describe(it->second), describe(value->type())),
                    "the model contradicts itself");
   }
   graph_.SetType(value, MergeTypes(value->type(), it->second));
@@ -368,20 +406,24 @@ Status Importer::AddNodes(NodeProtos& nodes, Scope& scope) {
   CountUses(nodes, scope);
   KILN_ASSIGN_OR_RETURN(
       const std::vector<int> order,
-      ScheduleNodes(nodes, [&](const std::string& name) { return scope.values.count(name) != 0; }, source_));
+      ScheduleNodes(
+          nodes, [&](const std::string& name) { return scope.values.count(name) != 0; }, source_));
   for (int index : order) KILN_RETURN_IF_ERROR(AddNode(nodes[index], index, scope));
   return OkStatus();
 }
 
-StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain, const std::string& place) const {
+StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain,
+                                const std::string& place) const {
   // The operators of QONNX and Kiln's own have one version.
   if (domain == kQonnxDomain || domain == kKilnDomain) return 1;
   const auto it = opsets.find(domain);
   if (it == opsets.end()) {
-    return ErrorAt(source_, place, "the model names no opset for ai.onnx", "the file may be damaged or cut short");
+    return ErrorAt(source_, place, "the model names no opset for ai.onnx",
+                   "the file may be damaged or cut short");
   }
   if (it->second < 1 || it->second > kOnnxOpset) {
-    return UnsupportedAt(source_, place, fmt::format("opset {} of ai.onnx is not supported", it->second),
+    return UnsupportedAt(source_, place,
+                         fmt::format("opset {} of ai.onnx is not supported", it->second),
                          fmt::format("convert the model to opset 1 to {}", kOnnxOpset));
   }
   return static_cast<int>(it->second);
@@ -389,7 +431,8 @@ StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain,
 
 Status Importer::AddNode(onnx::NodeProto& proto, int index, Scope& scope) {
   const std::string domain = CanonicalDomain(proto.domain());
-  if (const onnx::FunctionProto* function = FindFunction(domain, proto.op_type()); function != nullptr) {
+  if (const onnx::FunctionProto* function = FindFunction(domain, proto.op_type());
+      function != nullptr) {
     return InlineCall(proto, index, *function, scope);
   }
   KILN_ASSIGN_OR_RETURN(const int opset, OpsetOf(*scope.opsets, domain, PlaceOfNode(proto, index)));
@@ -403,7 +446,8 @@ std::string Importer::ResultName(const Scope& scope, const std::string& name) co
   return scope.prefix + name;
 }
 
-Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& place, Attributes& out) {
+Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& place,
+                               Attributes& out) {
   const std::string name = proto.name();
   auto type = proto.type();
   // Files of IR version 1 do not say which field holds the value.
@@ -437,19 +481,22 @@ Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& p
       out.Set(name, std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
       return OkStatus();
     case onnx::AttributeProto::TENSOR: {
-      KILN_ASSIGN_OR_RETURN(Tensor tensor,
-                            TakeTensor(*proto.mutable_t(), source_, place + ": attribute '" + name + "'", files_));
+      KILN_ASSIGN_OR_RETURN(
+          Tensor tensor,
+          TakeTensor(*proto.mutable_t(), source_, place + ": attribute '" + name + "'", files_));
       out.Set(name, std::move(tensor));
       return OkStatus();
     }
     case onnx::AttributeProto::SPARSE_TENSOR: {
-      KILN_ASSIGN_OR_RETURN(Tensor tensor, TakeSparseTensor(*proto.mutable_sparse_tensor(), source_,
-                                                            place + ": attribute '" + name + "'", files_, budget_));
+      KILN_ASSIGN_OR_RETURN(
+          Tensor tensor, TakeSparseTensor(*proto.mutable_sparse_tensor(), source_,
+                                          place + ": attribute '" + name + "'", files_, budget_));
       out.Set(name, std::move(tensor));
       return OkStatus();
     }
     default:
-      return UnsupportedAt(source_, place, "attribute '" + name + "' holds a graph, a type or nothing",
+      return UnsupportedAt(source_, place,
+                           "attribute '" + name + "' holds a graph, a type or nothing",
                            "numbers, strings and tensors are supported");
   }
 }
@@ -464,13 +511,15 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
   onnx::AttributeProto referred;
   if (!attribute->ref_attr_name().empty()) {
     const auto it = scope.call_attributes.find(attribute->ref_attr_name());
-    if (it == scope.call_attributes.end()) return ErrorAt(source_, place, "takes an attribute that its call lacks", "");
+    if (it == scope.call_attributes.end())
+      return ErrorAt(source_, place, "takes an attribute that its call lacks", "");
     KILN_RETURN_IF_ERROR(ChargeCopy(MemoryOf(it->second), place));
     referred = it->second;
     referred.set_name(attribute->name());
     attribute = &referred;
   }
-  const std::string_view narrow = attribute->has_t() ? NarrowFormatOf(attribute->t().data_type()) : "";
+  const std::string_view narrow =
+      attribute->has_t() ? NarrowFormatOf(attribute->t().data_type()) : "";
   KILN_RETURN_IF_ERROR(ReadAttribute(*attribute, place, attributes));
   const Attribute& value = attributes.begin()->second;
   const auto length = [](const auto& list) { return Shape{static_cast<int64_t>(list.size())}; };
@@ -479,8 +528,10 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
   if (const auto* i = std::get_if<int64_t>(&value)) tensor = Tensor::Scalar(*i);
   if (const auto* f = std::get_if<float>(&value)) tensor = Tensor::Scalar(*f);
   if (const auto* s = std::get_if<std::string>(&value)) tensor = Tensor::OfStrings(Shape{}, {*s});
-  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) tensor = Tensor::Of(length(*list), *list);
-  if (const auto* list = std::get_if<std::vector<float>>(&value)) tensor = Tensor::Of(length(*list), *list);
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value))
+    tensor = Tensor::Of(length(*list), *list);
+  if (const auto* list = std::get_if<std::vector<float>>(&value))
+    tensor = Tensor::Of(length(*list), *list);
   if (const auto* list = std::get_if<std::vector<std::string>>(&value))
     tensor = Tensor::OfStrings(length(*list), *list);
   const std::string& name = proto.output(0);
@@ -489,7 +540,8 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
   return OkStatus();
 }
 
-Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset, Scope& scope) {
+Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::string& domain,
+                             int opset, Scope& scope) {
   NodeImport node(graph_, opset, budget_, known_);
   node.domain = domain;
   node.op_type = proto.op_type();
@@ -523,7 +575,8 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
   // Kiln's own additions to ONNX's operators have no meaning in an ONNX file.
   if (op == Op::kMatMul || (op && InfoOf(*op).Has(kHasLayout))) {
     for (const std::string_view own : {"layout", "transpose_b", "alpha"}) {
-      if (node.attributes.Has(own)) return node.Invalid(fmt::format("has no attribute '{}' in ONNX", own));
+      if (node.attributes.Has(own))
+        return node.Invalid(fmt::format("has no attribute '{}' in ONNX", own));
     }
   }
 
@@ -544,17 +597,20 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
     KILN_CHECK(op.has_value());
     const int most = InfoOf(*op).max_results;
     if (most >= 0 && node.num_results() > most) {
-      return node.Invalid(fmt::format("has {} results", node.num_results()), fmt::format("at most {}", most));
+      return node.Invalid(fmt::format("has {} results", node.num_results()),
+                          fmt::format("at most {}", most));
     }
     KILN_RETURN_IF_ERROR(node.EmitResult(*op, node.operands, node.attributes));
   }
   const Node& last = *graph_.nodes().back();
   if (last.num_results() < num_results) {
     for (int i = last.num_results(); i < num_results; ++i) {
-      if (node.result_used[static_cast<size_t>(i)]) return node.Refuse(fmt::format("result {} is read", i), "");
+      if (node.result_used[static_cast<size_t>(i)])
+        return node.Refuse(fmt::format("result {} is read", i), "");
     }
   }
-  for (int i = 0; i < std::min(num_results, last.num_results()); ++i) KILN_RETURN_IF_ERROR(bind(last.result(i), i));
+  for (int i = 0; i < std::min(num_results, last.num_results()); ++i)
+    KILN_RETURN_IF_ERROR(bind(last.result(i), i));
   return OkStatus();
 }
 
@@ -562,12 +618,13 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
 Status Importer::ChargeCopy(int64_t bytes, const std::string& place) {
   inlined_bytes_ += bytes;
   if (inlined_bytes_ <= budgets::kOnnxInlinedBytes) return OkStatus();
-  return UnsupportedAt(source_, place, "functions are too large, or called too often, to be inlined",
-                       fmt::format("at most {} bytes of bodies and attributes", budgets::kOnnxInlinedBytes));
+  return UnsupportedAt(
+      source_, place, "functions are too large, or called too often, to be inlined",
+      fmt::format("at most {} bytes of bodies and attributes", budgets::kOnnxInlinedBytes));
 }
 
-Status Importer::InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function,
-                            Scope& scope) {
+Status Importer::InlineCall(const onnx::NodeProto& proto, int index,
+                            const onnx::FunctionProto& function, Scope& scope) {
   const std::string place = PlaceOfNode(proto, index);
   if (scope.depth >= budgets::kOnnxCallDepth) {
     return UnsupportedAt(source_, place, "functions call each other too deeply to be inlined",
@@ -581,7 +638,8 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index, const onnx:
   const auto& unknown = function.GetReflection()->GetUnknownFields(function);
   for (int i = 0; i < unknown.field_count(); ++i) {
     if (unknown.field(i).number() == 11) {
-      return UnsupportedAt(source_, place, "calls a function whose attributes have defaults", "inline the function");
+      return UnsupportedAt(source_, place, "calls a function whose attributes have defaults",
+                           "inline the function");
     }
   }
   if (proto.input_size() > function.input_size() || proto.output_size() > function.output_size()) {
@@ -590,7 +648,8 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index, const onnx:
   Scope inner;
   inner.depth = scope.depth + 1;
   inner.prefix = prefix;
-  inner.opsets = &function_opsets_[DescribeOperator(CanonicalDomain(function.domain()), function.name())];
+  inner.opsets =
+      &function_opsets_[DescribeOperator(CanonicalDomain(function.domain()), function.name())];
   for (const auto& attribute : proto.attribute()) {
     const onnx::AttributeProto* given = &attribute;
     if (!attribute.ref_attr_name().empty()) {
@@ -619,16 +678,19 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index, const onnx:
     if (proto.output(i).empty()) continue;
     const auto it = inner.values.find(function.output(i));
     if (it == inner.values.end() || it->second == nullptr) {
-      return ErrorAt(source_, place, "the function does not define its result '" + function.output(i) + "'", "");
+      return ErrorAt(source_, place,
+                     "the function does not define its result '" + function.output(i) + "'", "");
     }
     scope.values[proto.output(i)] = it->second;
-    if (scope.depth == 0) KILN_RETURN_IF_ERROR(ApplyDeclaredType(proto.output(i), it->second, place));
+    if (scope.depth == 0)
+      KILN_RETURN_IF_ERROR(ApplyDeclaredType(proto.output(i), it->second, place));
   }
   return OkStatus();
 }
 
 Status Importer::MarkOutputs() {
-  if (model_.graph().output_size() == 0) return ErrorAt(source_, "", "the model has no outputs", "");
+  if (model_.graph().output_size() == 0)
+    return ErrorAt(source_, "", "the model has no outputs", "");
   for (const auto& output : model_.graph().output()) {
     const auto it = main_.values.find(output.name());
     if (it == main_.values.end() || it->second == nullptr) {
@@ -643,8 +705,8 @@ Status Importer::MarkOutputs() {
   return OkStatus();
 }
 
-StatusOr<Graph> ImportModel(onnx::ModelProto& model, const std::string& source, const std::filesystem::path& folder,
-                            const ImportOptions& options) {
+StatusOr<Graph> ImportModel(onnx::ModelProto& model, const std::string& source,
+                            const std::filesystem::path& folder, const ImportOptions& options) {
   return Importer(model, source, folder, options).Run();
 }
 
@@ -653,12 +715,13 @@ StatusOr<Graph> ImportModel(onnx::ModelProto& model, const std::string& source, 
 StatusOr<Graph> ImportOnnx(const std::filesystem::path& path, const ImportOptions& options) {
   onnx::ModelProto model;
   KILN_RETURN_IF_ERROR(ParseOnnxFile(path, &model));
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path folder =
+      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   return ImportModel(model, path.string(), folder, options);
 }
 
-StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source, const std::filesystem::path& folder,
-                                const ImportOptions& options) {
+StatusOr<Graph> ImportOnnxBytes(std::string_view bytes, const std::string& source,
+                                const std::filesystem::path& folder, const ImportOptions& options) {
   onnx::ModelProto model;
   KILN_RETURN_IF_ERROR(ParseOnnxBytes(bytes, source, &model));
   return ImportModel(model, source, folder, options);
@@ -670,13 +733,16 @@ StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& sou
       StructureBytes(bytes, *onnx::TensorProto::descriptor(), budgets::kOnnxStructureBytes) >
           budgets::kOnnxStructureBytes ||
       !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return ErrorAt(source, "", "is not an ONNX tensor, or is damaged", "a protobuf TensorProto is expected");
+    return ErrorAt(source, "", "is not an ONNX tensor, or is damaged",
+                   "a protobuf TensorProto is expected");
   }
   ExternalFiles none({}, source);
   return TakeTensor(proto, source, "tensor", none);
 }
 
 // Import converts every row of operators.def by its ONNX name.
-bool HasImporter(Op op) { return FindOpByOnnxName(InfoOf(op).onnx_domain, InfoOf(op).onnx_name) == op; }
+bool HasImporter(Op op) {
+  return FindOpByOnnxName(InfoOf(op).onnx_domain, InfoOf(op).onnx_name) == op;
+}
 
 }  // namespace kiln

@@ -25,12 +25,14 @@ bool IsNibble(std::string_view format) { return format == "int4" || format == "u
 StatusOr<Quantisation> ReadParameters(const NodeImport& node, std::string_view format, int rank) {
   const Tensor* scale = node.ConstantOf(1);
   if (scale == nullptr || scale->type() != ElementType::kFloat32) {
-    return node.Refuse(fmt::format("quantises to {} with a scale that is not a constant of fp32", format),
-                       "export the model with constant scales");
+    return node.Refuse(
+        fmt::format("quantises to {} with a scale that is not a constant of fp32", format),
+        "export the model with constant scales");
   }
   if (node.attributes.Int("block_size", 0) != 0) {
-    return node.Refuse(fmt::format("quantises to {} with scales per block", format),
-                       "one scale, or one for each index of an axis; weights may have scales per block");
+    return node.Refuse(
+        fmt::format("quantises to {} with scales per block", format),
+        "one scale, or one for each index of an axis; weights may have scales per block");
   }
   Quantisation q;
   q.type.format = *FindFormat(format);
@@ -43,7 +45,8 @@ StatusOr<Quantisation> ReadParameters(const NodeImport& node, std::string_view f
   }
   const Tensor* zero = node.ConstantOf(2);
   if (node.operand(2) != nullptr && zero == nullptr) {
-    return node.Refuse("has a zero point that is not constant", "export the model with constant zero points");
+    return node.Refuse("has a zero point that is not constant",
+                       "export the model with constant zero points");
   }
   if (zero != nullptr && zero->size() != scale->size()) {
     return node.Invalid("has another number of zero points than of scales");
@@ -51,7 +54,8 @@ StatusOr<Quantisation> ReadParameters(const NodeImport& node, std::string_view f
   for (int64_t i = 0; i < scale->size(); ++i) {
     q.scales.push_back(scale->data<float>()[static_cast<size_t>(i)]);
     const double zero_point = zero == nullptr ? 0 : zero->ValueAt(i);
-    if (q.type.symmetric && zero_point != 0) return node.Invalid("has a zero point other than 0 for a float type");
+    if (q.type.symmetric && zero_point != 0)
+      return node.Invalid("has a zero point other than 0 for a float type");
     q.zero_points.push_back(static_cast<int32_t>(zero_point));
   }
   return q;
@@ -79,8 +83,8 @@ int NarrowOnnxCode(std::string_view format) {
   return 0;
 }
 
-StatusOr<Tensor> TakeNarrowTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
-                                  ExternalFiles& files) {
+StatusOr<Tensor> TakeNarrowTensor(onnx::TensorProto& proto, const std::string& source,
+                                  const std::string& place, ExternalFiles& files) {
   const std::string_view name = NarrowFormatOf(proto.data_type());
   const Shape shape(std::vector<int64_t>(proto.dims().begin(), proto.dims().end()));
   const std::optional<int64_t> count = CheckedNumElements(shape);
@@ -102,20 +106,24 @@ StatusOr<Tensor> TakeNarrowTensor(onnx::TensorProto& proto, const std::string& s
   if (IsFloatFormat(name)) {
     const Format format = *FindFormat(name);
     Tensor values(ElementType::kFloat32, shape);
-    for (int64_t i = 0; i < *count; ++i) values.data<float>()[static_cast<size_t>(i)] = DecodeFloat(format, byte_at(i));
+    for (int64_t i = 0; i < *count; ++i)
+      values.data<float>()[static_cast<size_t>(i)] = DecodeFloat(format, byte_at(i));
     return values;
   }
   Tensor codes(name == "int4" ? ElementType::kInt8 : ElementType::kUint8, shape);
   for (int64_t i = 0; i < *count; ++i) {
-    const uint32_t nibble = byte_at(i / 2) >> (i % 2 * 4) & 15;  // the first element is in the low half
-    const int value = name == "int4" && nibble >= 8 ? static_cast<int>(nibble) - 16 : static_cast<int>(nibble);
+    const uint32_t nibble =
+        byte_at(i / 2) >> (i % 2 * 4) & 15;  // the first element is in the low half
+    const int value =
+        name == "int4" && nibble >= 8 ? static_cast<int>(nibble) - 16 : static_cast<int>(nibble);
     codes.mutable_bytes()[i] = static_cast<std::byte>(value & 255);
   }
   return codes;
 }
 
-void WriteNarrowTensor(std::string_view format, const Shape& shape, const std::vector<int64_t>& codes,
-                       const std::string& name, onnx::TensorProto* proto) {
+void WriteNarrowTensor(std::string_view format, const Shape& shape,
+                       const std::vector<int64_t>& codes, const std::string& name,
+                       onnx::TensorProto* proto) {
   proto->set_name(name);
   proto->set_data_type(NarrowOnnxCode(format));
   for (int64_t dim : shape.dims()) proto->add_dims(dim);
@@ -157,7 +165,8 @@ Status NarrowValues::Import(NodeImport& node) {
 
 Status NarrowValues::Quantise(NodeImport& node, std::string_view format) {
   if (node.operand(0) == nullptr || node.operand(0)->element() != ElementType::kFloat32) {
-    return node.Refuse(fmt::format("quantises a value that is not fp32 to {}", format), "cast it to float before");
+    return node.Refuse(fmt::format("quantises a value that is not fp32 to {}", format),
+                       "cast it to float before");
   }
   if (node.attributes.Int("saturate", 1) == 0) {
     return node.Refuse(fmt::format("quantises to {} without saturation", format), "saturate=1");
@@ -176,14 +185,17 @@ Status NarrowValues::Dequantise(NodeImport& node) {
   Value* x = node.operand(0);
   if (const auto it = quantised_.find(x); it != quantised_.end()) {
     const Shape* shape = node.ShapeOf(0);
-    KILN_ASSIGN_OR_RETURN(const Quantisation q, ReadParameters(node, it->second, shape == nullptr ? 0 : shape->rank()));
+    KILN_ASSIGN_OR_RETURN(const Quantisation q,
+                          ReadParameters(node, it->second, shape == nullptr ? 0 : shape->rank()));
     if (PrintQuantisation(q) != annotations_.at(x)) {
-      return node.Refuse("has another scale or zero point than the QuantizeLinear before it", "the same parameters");
+      return node.Refuse("has another scale or zero point than the QuantizeLinear before it",
+                         "the same parameters");
     }
     return node.EmitResult(Op::kIdentity, {x});
   }
   const std::string_view format = FormatOfConstant(x);
-  return IsFloatFormat(format) ? DequantiseFloats(node, format) : OkStatus();  // INT4 is read as int8
+  return IsFloatFormat(format) ? DequantiseFloats(node, format)
+                               : OkStatus();  // INT4 is read as int8
 }
 
 // Codes of 8-bit floats are constants that hold their values: times their scales, they are the weights.
@@ -191,8 +203,9 @@ Status NarrowValues::DequantiseFloats(NodeImport& node, std::string_view format)
   const Tensor& codes = *node.ConstantOf(0);
   const Tensor* scale = node.ConstantOf(1);
   if (scale == nullptr || scale->type() != ElementType::kFloat32) {
-    return node.Refuse(fmt::format("dequantises {} with a scale that is not a constant of fp32", format),
-                       "export the model with constant scales");
+    return node.Refuse(
+        fmt::format("dequantises {} with a scale that is not a constant of fp32", format),
+        "export the model with constant scales");
   }
   const int64_t block = node.attributes.Int("block_size", 0);
   const Shape& shape = codes.shape();
@@ -207,14 +220,15 @@ Status NarrowValues::DequantiseFloats(NodeImport& node, std::string_view format)
   const int64_t outer = length * inner == 0 ? 0 : codes.size() / (length * inner);
   const int64_t wanted = block > 0 ? outer * blocks * inner : scale->size() == 1 ? 1 : length;
   if (scale->size() != wanted) {
-    return node.Invalid(fmt::format("has {} scales for a tensor of {}", scale->size(), shape.ToString()),
-                        fmt::format("{} of them", wanted));
+    return node.Invalid(
+        fmt::format("has {} scales for a tensor of {}", scale->size(), shape.ToString()),
+        fmt::format("{} of them", wanted));
   }
   KILN_RETURN_IF_ERROR(node.ClaimElements(codes.size()));
   Tensor values(ElementType::kFloat32, shape);
   for (int64_t i = 0; i < codes.size(); ++i) {
     const int64_t at = i / inner % length;
-    const int64_t s = block > 0            ? (i / (inner * length) * blocks + at / block) * inner + i % inner
+    const int64_t s = block > 0 ? (i / (inner * length) * blocks + at / block) * inner + i % inner
                       : scale->size() == 1 ? 0
                                            : at;
     values.data<float>()[static_cast<size_t>(i)] =

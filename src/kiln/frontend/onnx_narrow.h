@@ -24,11 +24,12 @@ std::string_view NarrowFormatOf(int64_t onnx_code);
 int NarrowOnnxCode(std::string_view format);
 
 // Converts a tensor of a narrow type: INT4 to int8, UINT4 to uint8, 8-bit floats to f32. Errors: as TakeTensor.
-StatusOr<Tensor> TakeNarrowTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
-                                  ExternalFiles& files);
+StatusOr<Tensor> TakeNarrowTensor(onnx::TensorProto& proto, const std::string& source,
+                                  const std::string& place, ExternalFiles& files);
 // Writes codes (one per element, row-major) as a tensor of a narrow type, packed as ONNX packs it.
-void WriteNarrowTensor(std::string_view format, const Shape& shape, const std::vector<int64_t>& codes,
-                       const std::string& name, onnx::TensorProto* proto);
+void WriteNarrowTensor(std::string_view format, const Shape& shape,
+                       const std::vector<int64_t>& codes, const std::string& name,
+                       onnx::TensorProto* proto);
 
 // What an import knows of values of narrow types.
 class NarrowValues {

@@ -19,12 +19,15 @@ std::string Describe(const onnx::ValueInfoProto& info) {
   const auto& tensor = info.type().tensor_type();
   const auto element = FindElementTypeByOnnxCode(tensor.elem_type());
   std::string text =
-      info.name() + " " + (element.has_value() ? std::string(NameOf(*element)) : OnnxTypeName(tensor.elem_type()));
+      info.name() + " " +
+      (element.has_value() ? std::string(NameOf(*element)) : OnnxTypeName(tensor.elem_type()));
   if (!tensor.has_shape()) return text + " of unknown shape";
   std::string shape;
   for (const auto& dim : tensor.shape().dim()) {
     shape += shape.empty() ? "" : "x";
-    shape += dim.has_dim_value() ? fmt::format("{}", dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param();
+    shape += dim.has_dim_value()       ? fmt::format("{}", dim.dim_value())
+             : dim.dim_param().empty() ? "?"
+                                       : dim.dim_param();
   }
   return text + " " + (shape.empty() ? "scalar" : shape);
 }
@@ -35,7 +38,8 @@ class Outliner {
 
   OnnxOutline Run() {
     out_.ir_version = model_.ir_version();
-    for (const auto& opset : model_.opset_import()) out_.opsets[CanonicalDomain(opset.domain())] = opset.version();
+    for (const auto& opset : model_.opset_import())
+      out_.opsets[CanonicalDomain(opset.domain())] = opset.version();
     for (const auto& function : model_.functions()) {
       functions_.insert(DescribeOperator(CanonicalDomain(function.domain()), function.name()));
     }
@@ -67,7 +71,8 @@ class Outliner {
     for (int i = 0; i < nodes.size(); ++i) {
       const onnx::NodeProto& node = nodes[i];
       ++out_.nodes;
-      const std::string domain = CanonicalDomain(node.domain()), name = DescribeOperator(domain, node.op_type());
+      const std::string domain = CanonicalDomain(node.domain()),
+                        name = DescribeOperator(domain, node.op_type());
       OnnxOutline::Operator& row = rows_[name];
       if (row.nodes++ == 0) {
         row.name = name;
@@ -94,7 +99,8 @@ StatusOr<OnnxOutline> OutlineOnnx(const std::filesystem::path& path) {
   onnx::ModelProto model;
   KILN_RETURN_IF_ERROR(ParseOnnxFile(path, &model));
   if (!model.has_graph()) {
-    return ErrorAt(path.string(), "", "is not an ONNX model: it holds no graph", "a protobuf ModelProto is expected");
+    return ErrorAt(path.string(), "", "is not an ONNX model: it holds no graph",
+                   "a protobuf ModelProto is expected");
   }
   return Outliner(model).Run();
 }

@@ -17,15 +17,16 @@ struct OnnxOutline {
   struct Operator {
     std::string name;  // with its domain, where that is not ai.onnx: "com.acme.Scale"
     int64_t nodes = 0;
-    bool supported = false;  // by import; a node may still be refused for an attribute, a type or its opset
+    bool supported =
+        false;  // by import; a node may still be refused for an attribute, a type or its opset
     std::string first_node;
   };
   int64_t ir_version = 0;
   std::map<std::string, int64_t> opsets;  // by domain; "" is ai.onnx
-  std::string inputs, outputs;            // "image f32 1x3x?x?", several joined by ", "; without initialisers
-  int64_t nodes = 0;                      // those of functions and of the graphs in If, Loop and Scan as well
-  int64_t parameters = 0;                 // elements of floating-point initialisers
-  std::vector<Operator> operators;        // by name
+  std::string inputs, outputs;  // "image f32 1x3x?x?", several joined by ", "; without initialisers
+  int64_t nodes = 0;            // those of functions and of the graphs in If, Loop and Scan as well
+  int64_t parameters = 0;       // elements of floating-point initialisers
+  std::vector<Operator> operators;  // by name
 };
 
 // Reads the file's structure.

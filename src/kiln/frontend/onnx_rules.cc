@@ -76,7 +76,8 @@ void EvaluateIfKnown(const Node& node, KnownTensors& known) {
   auto results = EvaluateNode(node, operands);
   if (!results.ok()) return;  // reported when the network runs, if it ever gets there
   for (int i = 0; i < node.num_results(); ++i) {
-    if (node.result(i) != nullptr) known[node.result(i)] = std::move((*results)[static_cast<size_t>(i)]);
+    if (node.result(i) != nullptr)
+      known[node.result(i)] = std::move((*results)[static_cast<size_t>(i)]);
   }
 }
 
@@ -106,7 +107,8 @@ StatusOr<int> NodeImport::NormaliseAxis(int64_t axis, int rank) const {
 
 Status NodeImport::ClaimElements(int64_t count) {
   if (budget_.Take(count)) return OkStatus();
-  return Refuse(fmt::format("needs a constant of {} elements", count), "the model's tensors are too large for this");
+  return Refuse(fmt::format("needs a constant of {} elements", count),
+                "the model's tensors are too large for this");
 }
 
 Value* NodeImport::Constant(std::string_view suffix, Tensor tensor) {
@@ -150,17 +152,21 @@ StatusOr<Value*> NodeImport::Emit(std::string_view suffix, Op op, std::vector<Va
   return (*node)->result();
 }
 
-Status NodeImport::EmitResult(Op op, std::vector<Value*> emit_operands, Attributes emit_attributes) {
+Status NodeImport::EmitResult(Op op, std::vector<Value*> emit_operands,
+                              Attributes emit_attributes) {
   KILN_CHECK(!emitted_ && !results.empty());
   emitted_ = true;
   auto node = Add(op, name, std::move(emit_operands), results, std::move(emit_attributes));
   return node.status();
 }
 
-StatusOr<Node*> NodeImport::Add(Op op, std::string_view node_name, std::vector<Value*> node_operands,
-                                const std::vector<std::string>& result_names, Attributes node_attributes) {
+StatusOr<Node*> NodeImport::Add(Op op, std::string_view node_name,
+                                std::vector<Value*> node_operands,
+                                const std::vector<std::string>& result_names,
+                                Attributes node_attributes) {
   while (!node_operands.empty() && node_operands.back() == nullptr) node_operands.pop_back();
-  Node* node = graph_.AddNode(op, node_name, std::move(node_operands), result_names, std::move(node_attributes));
+  Node* node = graph_.AddNode(op, node_name, std::move(node_operands), result_names,
+                              std::move(node_attributes));
   KILN_RETURN_IF_ERROR(InferNode(graph_, *node, known_));
   EvaluateIfKnown(*node, known_);
   return node;
@@ -178,7 +184,9 @@ Status ApplyRules(NodeImport& node) {
   if (!node.domain.empty()) return OkStatus();
   for (const Upgrade& rule : kUpgrades) {
     if (node.emitted()) return OkStatus();
-    if (rule.op_type != node.op_type || node.opset() < rule.first_opset || node.opset() > rule.last_opset) continue;
+    if (rule.op_type != node.op_type || node.opset() < rule.first_opset ||
+        node.opset() > rule.last_opset)
+      continue;
     KILN_RETURN_IF_ERROR(rule.apply(node));
   }
   for (const Composition& rule : kCompositions) {
@@ -191,7 +199,8 @@ Status ApplyRules(NodeImport& node) {
 
 std::string CanonicalDomain(const std::string& domain) {
   if (domain == "ai.onnx") return "";
-  if (domain == "onnx.brevitas" || domain == "finn.custom_op.general") return std::string(kQonnxDomain);
+  if (domain == "onnx.brevitas" || domain == "finn.custom_op.general")
+    return std::string(kQonnxDomain);
   return domain;
 }
 

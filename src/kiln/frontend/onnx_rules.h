@@ -54,14 +54,17 @@ class NodeImport {
 
   // Adds a helper node "<name>/<suffix>" with one result and infers its type. Where the operands are small and known,
   // so is the result, and it goes to the known values: old exporters compute shapes by nodes, and rules ask for shapes.
-  StatusOr<Value*> Emit(std::string_view suffix, Op op, std::vector<Value*> operands, Attributes attributes = {});
+  StatusOr<Value*> Emit(std::string_view suffix, Op op, std::vector<Value*> operands,
+                        Attributes attributes = {});
   // Adds the node that carries this node's name and results; no further rule applies and no other node is added.
   Status EmitResult(Op op, std::vector<Value*> operands, Attributes attributes = {});
   bool emitted() const { return emitted_; }
 
   std::string Place() const { return "node '" + name + "' (" + op_type + ")"; }
-  Status Refuse(std::string_view fault, std::string_view remedy) const;        // a feature that Kiln does not support
-  Status Invalid(std::string_view fault, std::string_view remedy = "") const;  // a mistake of the model
+  Status Refuse(std::string_view fault,
+                std::string_view remedy) const;  // a feature that Kiln does not support
+  Status Invalid(std::string_view fault,
+                 std::string_view remedy = "") const;  // a mistake of the model
 
  private:
   StatusOr<Node*> Add(Op op, std::string_view node_name, std::vector<Value*> node_operands,

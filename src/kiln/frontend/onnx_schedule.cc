@@ -15,14 +15,16 @@ std::string PlaceOfNode(const onnx::NodeProto& node, int index) {
   return fmt::format("node '{}' ({})", NameOfNode(node, index), node.op_type());
 }
 
-StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes, const std::function<bool(const std::string&)>& known,
+StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
+                                         const std::function<bool(const std::string&)>& known,
                                          const std::string& source) {
   std::unordered_map<std::string, int> producer;
   for (int i = 0; i < nodes.size(); ++i) {
     for (const std::string& result : nodes[i].output()) {
       if (result.empty()) continue;
       if (known(result) || !producer.emplace(result, i).second) {
-        return ErrorAt(source, PlaceOfNode(nodes[i], i), "defines value '" + result + "' a second time",
+        return ErrorAt(source, PlaceOfNode(nodes[i], i),
+                       "defines value '" + result + "' a second time",
                        "every value has one definition");
       }
     }
@@ -35,7 +37,8 @@ StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes, const std::fun
       if (operand.empty() || known(operand)) continue;
       const auto it = producer.find(operand);
       if (it == producer.end()) {
-        return ErrorAt(source, PlaceOfNode(nodes[i], i), "reads value '" + operand + "', which nothing defines",
+        return ErrorAt(source, PlaceOfNode(nodes[i], i),
+                       "reads value '" + operand + "', which nothing defines",
                        "a value is an input, an initialiser or a result of a node");
       }
       users[static_cast<size_t>(it->second)].push_back(i);
@@ -54,7 +57,8 @@ StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes, const std::fun
   }
   for (int i = 0; i < nodes.size(); ++i) {
     if (waiting[static_cast<size_t>(i)] > 0) {
-      return ErrorAt(source, PlaceOfNode(nodes[i], i), "stands in or behind a cycle of nodes", "a graph has no cycles");
+      return ErrorAt(source, PlaceOfNode(nodes[i], i), "stands in or behind a cycle of nodes",
+                     "a graph has no cycles");
     }
   }
   return order;

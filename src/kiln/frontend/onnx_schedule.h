@@ -21,7 +21,8 @@ std::string PlaceOfNode(const onnx::NodeProto& node, int index);
 // Indices of the nodes, operands before users, otherwise in file order.
 //   known    whether a value is there before the first node (inputs, initialisers)
 //   errors   a value defined twice, an operand that nothing defines, a cycle
-StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes, const std::function<bool(const std::string&)>& known,
+StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
+                                         const std::function<bool(const std::string&)>& known,
                                          const std::string& source);
 
 }  // namespace kiln

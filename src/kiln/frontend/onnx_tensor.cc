@@ -14,9 +14,10 @@ namespace {
 
 // By the numbers of TensorProto.DataType in onnx.proto; the last ones are newer than the installed header may be.
 constexpr std::string_view kTypeNames[] = {
-    "undefined", "float",        "uint8",          "int8",       "uint16",         "int16",  "int32",     "int64",
-    "string",    "bool",         "float16",        "double",     "uint32",         "uint64", "complex64", "complex128",
-    "bfloat16",  "float8e4m3fn", "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",  "int4",      "float4e2m1"};
+    "undefined",      "float",      "uint8",          "int8",       "uint16",   "int16",
+    "int32",          "int64",      "string",         "bool",       "float16",  "double",
+    "uint32",         "uint64",     "complex64",      "complex128", "bfloat16", "float8e4m3fn",
+    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",     "float4e2m1"};
 
 // Below this many bytes a tensor gets storage of its own (aligned, with slack); above it is a view where alignment
 // allows.
@@ -28,10 +29,12 @@ struct Header {
   int64_t count = 0;
 };
 
-StatusOr<Header> ReadHeader(const onnx::TensorProto& proto, const std::string& source, const std::string& place) {
+StatusOr<Header> ReadHeader(const onnx::TensorProto& proto, const std::string& source,
+                            const std::string& place) {
   const std::optional<ElementType> element = FindElementTypeByOnnxCode(proto.data_type());
   if (!element) {
-    return UnsupportedAt(source, place, "element type " + OnnxTypeName(proto.data_type()) + " is not supported",
+    return UnsupportedAt(source, place,
+                         "element type " + OnnxTypeName(proto.data_type()) + " is not supported",
                          "convert the tensor to a float or integer type of 8 bits or more");
   }
   if (proto.has_segment()) {
@@ -47,24 +50,27 @@ StatusOr<Header> ReadHeader(const onnx::TensorProto& proto, const std::string& s
   return header;
 }
 
-Status WrongSize(const std::string& source, const std::string& place, const Header& header, uint64_t found,
-                 std::string_view unit) {
+Status WrongSize(const std::string& source, const std::string& place, const Header& header,
+                 uint64_t found, std::string_view unit) {
   return ErrorAt(
       source, place,
       fmt::format("holds {} {} where shape {} of {} needs {}", found, unit, header.shape.ToString(),
-                  NameOf(header.element), unit == "bytes" ? header.count * SizeOf(header.element) : header.count),
+                  NameOf(header.element),
+                  unit == "bytes" ? header.count * SizeOf(header.element) : header.count),
       "the file is damaged or was cut short");
 }
 
 // Whether a tensor of these bytes is copied: when it is small or not aligned for its type.
 bool IsCopied(const Header& header, const std::byte* bytes) {
   const int size = SizeOf(header.element);
-  return header.count * size < kSmallTensorBytes || reinterpret_cast<uintptr_t>(bytes) % static_cast<uintptr_t>(size);
+  return header.count * size < kSmallTensorBytes ||
+         reinterpret_cast<uintptr_t>(bytes) % static_cast<uintptr_t>(size);
 }
 
 // A tensor over bytes that `owner` keeps alive, or a copy of them.
 Tensor ViewOrCopy(const Header& header, std::shared_ptr<const void> owner, const std::byte* bytes) {
-  if (!IsCopied(header, bytes)) return Tensor::View(header.element, header.shape, std::move(owner), bytes);
+  if (!IsCopied(header, bytes))
+    return Tensor::View(header.element, header.shape, std::move(owner), bytes);
   const int64_t num_bytes = header.count * SizeOf(header.element);
   Tensor tensor(header.element, header.shape);
   if (num_bytes > 0) std::memcpy(tensor.mutable_bytes(), bytes, static_cast<size_t>(num_bytes));
@@ -75,7 +81,8 @@ Tensor ViewOrCopy(const Header& header, std::shared_ptr<const void> owner, const
 Tensor NormaliseBool(Tensor tensor) {
   if (tensor.type() != ElementType::kBool) return tensor;
   bool clean = true;
-  for (int64_t i = 0; i < tensor.size(); ++i) clean = clean && static_cast<uint8_t>(tensor.bytes()[i]) <= 1;
+  for (int64_t i = 0; i < tensor.size(); ++i)
+    clean = clean && static_cast<uint8_t>(tensor.bytes()[i]) <= 1;
   if (clean) return tensor;
   Tensor copy = tensor.Clone();
   for (int64_t i = 0; i < copy.size(); ++i) {
@@ -84,18 +91,20 @@ Tensor NormaliseBool(Tensor tensor) {
   return copy;
 }
 
-StatusOr<uint64_t> ParseNumber(const std::string& text, const std::string& source, const std::string& place,
-                               const std::string& key) {
+StatusOr<uint64_t> ParseNumber(const std::string& text, const std::string& source,
+                               const std::string& place, const std::string& key) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return ErrorAt(source, place, "external data has " + key + " '" + text + "'", "it must be a number of bytes");
+    return ErrorAt(source, place, "external data has " + key + " '" + text + "'",
+                   "it must be a number of bytes");
   }
   return value;
 }
 
-StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& header, const std::string& source,
-                              const std::string& place, ExternalFiles& files) {
+StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& header,
+                              const std::string& source, const std::string& place,
+                              ExternalFiles& files) {
   if (header.element == ElementType::kString) {
     return ErrorAt(source, place, "strings cannot be stored as external data", "");
   }
@@ -115,10 +124,10 @@ StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& head
   const uint64_t needed = static_cast<uint64_t>(header.count * SizeOf(header.element));
   if (length && *length != needed) return WrongSize(source, place, header, *length, "bytes");
   if (offset > file.size || needed > file.size - offset) {
-    return ErrorAt(
-        source, place,
-        fmt::format("needs {} bytes at offset {} of '{}', which has {}", needed, offset, location, file.size),
-        "the external file is damaged or was cut short");
+    return ErrorAt(source, place,
+                   fmt::format("needs {} bytes at offset {} of '{}', which has {}", needed, offset,
+                               location, file.size),
+                   "the external file is damaged or was cut short");
   }
   // Booleans other than 0 and 1 are copied, too.
   const bool copied = header.element == ElementType::kBool || IsCopied(header, file.bytes + offset);
@@ -128,11 +137,14 @@ StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& head
 
 StatusOr<Tensor> TakeRaw(onnx::TensorProto& proto, const Header& header, const std::string& source,
                          const std::string& place) {
-  if (header.element == ElementType::kString) return ErrorAt(source, place, "strings cannot be stored as raw data", "");
+  if (header.element == ElementType::kString)
+    return ErrorAt(source, place, "strings cannot be stored as raw data", "");
   const uint64_t needed = static_cast<uint64_t>(header.count * SizeOf(header.element));
-  if (proto.raw_data().size() != needed) return WrongSize(source, place, header, proto.raw_data().size(), "bytes");
+  if (proto.raw_data().size() != needed)
+    return WrongSize(source, place, header, proto.raw_data().size(), "bytes");
   const std::shared_ptr<const std::string> bytes(proto.release_raw_data());
-  return NormaliseBool(ViewOrCopy(header, bytes, reinterpret_cast<const std::byte*>(bytes->data())));
+  return NormaliseBool(
+      ViewOrCopy(header, bytes, reinterpret_cast<const std::byte*>(bytes->data())));
 }
 
 // Copies a typed field of the proto, narrowing each entry to the element type's own width.
@@ -144,12 +156,13 @@ StatusOr<Tensor> CopyField(const Field& field, const Header& header, const std::
   }
   Tensor tensor(header.element, header.shape);
   T* out = reinterpret_cast<T*>(tensor.mutable_bytes());
-  for (int64_t i = 0; i < header.count; ++i) out[i] = static_cast<T>(field.Get(static_cast<int>(i)));
+  for (int64_t i = 0; i < header.count; ++i)
+    out[i] = static_cast<T>(field.Get(static_cast<int>(i)));
   return tensor;
 }
 
-StatusOr<Tensor> CopyTyped(const onnx::TensorProto& proto, const Header& header, const std::string& source,
-                           const std::string& place) {
+StatusOr<Tensor> CopyTyped(const onnx::TensorProto& proto, const Header& header,
+                           const std::string& source, const std::string& place) {
   switch (header.element) {
     case ElementType::kFloat32:
       return CopyField<float>(proto.float_data(), header, source, place);
@@ -174,14 +187,17 @@ StatusOr<Tensor> CopyTyped(const onnx::TensorProto& proto, const Header& header,
     case ElementType::kUint8:
       return CopyField<uint8_t>(proto.int32_data(), header, source, place);
     case ElementType::kBool: {
-      KILN_ASSIGN_OR_RETURN(Tensor tensor, CopyField<uint8_t>(proto.int32_data(), header, source, place));
+      KILN_ASSIGN_OR_RETURN(Tensor tensor,
+                            CopyField<uint8_t>(proto.int32_data(), header, source, place));
       return NormaliseBool(std::move(tensor));
     }
     case ElementType::kString: {
       if (proto.string_data_size() != header.count) {
-        return WrongSize(source, place, header, static_cast<uint64_t>(proto.string_data_size()), "elements");
+        return WrongSize(source, place, header, static_cast<uint64_t>(proto.string_data_size()),
+                         "elements");
       }
-      return Tensor::OfStrings(header.shape, {proto.string_data().begin(), proto.string_data().end()});
+      return Tensor::OfStrings(header.shape,
+                               {proto.string_data().begin(), proto.string_data().end()});
     }
   }
   return ErrorAt(source, place, "has no element type", "");
@@ -202,9 +218,10 @@ std::string OnnxTypeName(int64_t data_type) {
   return std::string(kTypeNames[data_type]);
 }
 
-StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
-                            ExternalFiles& files) {
-  if (!NarrowFormatOf(proto.data_type()).empty()) return TakeNarrowTensor(proto, source, place, files);
+StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source,
+                            const std::string& place, ExternalFiles& files) {
+  if (!NarrowFormatOf(proto.data_type()).empty())
+    return TakeNarrowTensor(proto, source, place, files);
   KILN_ASSIGN_OR_RETURN(const Header header, ReadHeader(proto, source, place));
   StatusOr<Tensor> tensor = Tensor();
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
@@ -218,25 +235,30 @@ StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source,
   return tensor;
 }
 
-StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source, const std::string& place,
-                                  ExternalFiles& files, ElementBudget& budget) {
+StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source,
+                                  const std::string& place, ExternalFiles& files,
+                                  ElementBudget& budget) {
   const Shape shape(std::vector<int64_t>(proto.dims().begin(), proto.dims().end()));
   const std::optional<int64_t> count = CheckedNumElements(shape);
   if (!count || *count == 0 || !budget.Take(*count)) {
-    return ErrorAt(source, place, "sparse tensor of shape " + shape.ToString() + " is empty or too large",
+    return ErrorAt(source, place,
+                   "sparse tensor of shape " + shape.ToString() + " is empty or too large",
                    "store it as a dense tensor");
   }
-  KILN_ASSIGN_OR_RETURN(const Tensor values, TakeTensor(*proto.mutable_values(), source, place, files));
-  KILN_ASSIGN_OR_RETURN(const Tensor indices, TakeTensor(*proto.mutable_indices(), source, place, files));
+  KILN_ASSIGN_OR_RETURN(const Tensor values,
+                        TakeTensor(*proto.mutable_values(), source, place, files));
+  KILN_ASSIGN_OR_RETURN(const Tensor indices,
+                        TakeTensor(*proto.mutable_indices(), source, place, files));
   if (values.type() == ElementType::kString || indices.type() != ElementType::kInt64) {
     return ErrorAt(source, place, "sparse tensor needs numbers as values and i64 indices", "");
   }
   const int64_t entries = values.size();
   const bool linear = indices.shape().rank() == 1 && indices.size() == entries;
-  const bool tuples =
-      indices.shape().rank() == 2 && indices.shape()[0] == entries && indices.shape()[1] == shape.rank();
+  const bool tuples = indices.shape().rank() == 2 && indices.shape()[0] == entries &&
+                      indices.shape()[1] == shape.rank();
   if (!linear && !tuples) {
-    return ErrorAt(source, place, "sparse tensor has indices of shape " + indices.shape().ToString(),
+    return ErrorAt(source, place,
+                   "sparse tensor has indices of shape " + indices.shape().ToString(),
                    fmt::format("{} or {}x{}", entries, entries, shape.rank()));
   }
   const std::vector<int64_t> strides = RowMajorStrides(shape);
@@ -258,7 +280,8 @@ StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::str
         position += index * strides[static_cast<size_t>(axis)];
       }
     }
-    if (!inside) return ErrorAt(source, place, fmt::format("sparse index {} lies outside the tensor", i), "");
+    if (!inside)
+      return ErrorAt(source, place, fmt::format("sparse index {} lies outside the tensor", i), "");
     std::memcpy(dense.mutable_bytes() + position * static_cast<int64_t>(size),
                 values.bytes() + i * static_cast<int64_t>(size), size);
   }

@@ -21,8 +21,8 @@ std::string OnnxTypeName(int64_t data_type);
 // Converts a tensor and frees the data of `proto` as it goes: large raw data is handed over without a copy.
 //   place   what the tensor is, for messages: "initialiser 'conv1.weight'"
 //   errors  an unsupported element type, dimensions and data that do not fit each other, bad external data
-StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source, const std::string& place,
-                            ExternalFiles& files);
+StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source,
+                            const std::string& place, ExternalFiles& files);
 
 // How many elements of constants may come into being that the file itself does not hold (dense forms of sparse tensors,
 // masks): a few bytes of file must not make gigabytes of memory.
@@ -39,8 +39,9 @@ class ElementBudget {
 };
 
 // The dense form of a sparse tensor.
-StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source, const std::string& place,
-                                  ExternalFiles& files, ElementBudget& budget);
+StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source,
+                                  const std::string& place, ExternalFiles& files,
+                                  ElementBudget& budget);
 
 // Writes the tensor as raw data (strings as string_data).
 void WriteTensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* proto);

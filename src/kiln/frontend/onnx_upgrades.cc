@@ -24,13 +24,14 @@ Status AddTrailingAxes(NodeImport& node, int operand, int first, int rank) {
   const Shape& shape = *node.ShapeOf(operand);
   const int trailing = rank - first - shape.rank();
   if (trailing < 0) {
-    return node.Invalid(fmt::format("axis {} leaves no room for an operand of shape {}", first, shape.ToString()));
+    return node.Invalid(
+        fmt::format("axis {} leaves no room for an operand of shape {}", first, shape.ToString()));
   }
   if (trailing == 0) return OkStatus();
   std::vector<int64_t> axes;
   for (int i = 0; i < trailing; ++i) axes.push_back(shape.rank() + i);
-  auto aligned =
-      node.Emit(fmt::format("aligned_{}", operand), Op::kUnsqueeze, {node.operand(operand), node.Ints("axes", axes)});
+  auto aligned = node.Emit(fmt::format("aligned_{}", operand), Op::kUnsqueeze,
+                           {node.operand(operand), node.Ints("axes", axes)});
   if (!aligned.ok()) return aligned.status();
   node.SetOperand(operand, *aligned);
   return OkStatus();
@@ -65,7 +66,8 @@ Status AlignLegacyBroadcast(NodeImport& node) {
   const Shape* a = node.ShapeOf(0);
   const Shape* b = node.ShapeOf(1);
   if (a == nullptr || b == nullptr) {
-    return node.Refuse("attribute broadcast of opset 6 on operands of unknown shape", "convert the model to opset 7");
+    return node.Refuse("attribute broadcast of opset 6 on operands of unknown shape",
+                       "convert the model to opset 7");
   }
   KILN_ASSIGN_OR_RETURN(const int first, node.NormaliseAxis(axis, a->rank()));
   return AddTrailingAxes(node, 1, first, a->rank());
@@ -75,7 +77,8 @@ Status AlignLegacySlope(NodeImport& node) {
   const Shape* x = node.ShapeOf(0);
   const Shape* slope = node.ShapeOf(1);
   if (x == nullptr || slope == nullptr) {
-    return node.Refuse("slope of opset 6 on operands of unknown shape", "convert the model to opset 7");
+    return node.Refuse("slope of opset 6 on operands of unknown shape",
+                       "convert the model to opset 7");
   }
   if (slope->rank() != 1 || (*slope)[0] == 1 || x->rank() < 2) return OkStatus();
   return AddTrailingAxes(node, 1, 1, x->rank());
@@ -84,13 +87,15 @@ Status AlignLegacySlope(NodeImport& node) {
 Status CastTypeFromText(NodeImport& node) {
   if (node.attributes.Int("to", -1) >= 0) return OkStatus();
   std::string text = node.attributes.String("to", "");
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   for (int type = 1; type <= 16; ++type) {
     if (OnnxTypeName(type) != text) continue;
     node.attributes.Set("to", int64_t{type});
     return OkStatus();
   }
-  return node.Invalid("casts to unknown type '" + text + "'", "name a type of TensorProto.DataType");
+  return node.Invalid("casts to unknown type '" + text + "'",
+                      "name a type of TensorProto.DataType");
 }
 
 Status ConcatDefaultAxis(NodeImport& node) {
@@ -104,7 +109,8 @@ Status DropGemmBroadcast(NodeImport& node) {
 }
 
 Status RenamePaddings(NodeImport& node) {
-  if (node.attributes.Has("paddings")) node.attributes.Set("pads", node.attributes.Ints("paddings"));
+  if (node.attributes.Has("paddings"))
+    node.attributes.Set("pads", node.attributes.Ints("paddings"));
   node.attributes.Remove("paddings");
   return OkStatus();
 }
@@ -121,8 +127,9 @@ Status LegacyTileToRepeats(NodeImport& node) {
   const Shape* x = node.ShapeOf(0);
   const Tensor* tiles = node.ConstantOf(1);
   const Tensor* axis = node.ConstantOf(2);
-  if (x == nullptr || tiles == nullptr || axis == nullptr || tiles->size() != 1 || axis->size() != 1 ||
-      tiles->type() == ElementType::kString || axis->type() == ElementType::kString) {
+  if (x == nullptr || tiles == nullptr || axis == nullptr || tiles->size() != 1 ||
+      axis->size() != 1 || tiles->type() == ElementType::kString ||
+      axis->type() == ElementType::kString) {
     return node.Refuse("form of opset 1 with tiles or axis that are not constant numbers",
                        "convert the model to opset 6");
   }
@@ -160,8 +167,8 @@ Status ClipBoundsToOperands(NodeImport& node) {
     if (node.attributes.Has(bound) && node.operand(0) != nullptr) {
       const float value = node.attributes.Float(bound, 0);
       // The defaults of the old attributes: no bound at all.
-      const bool open =
-          value == (operand == 1 ? std::numeric_limits<float>::lowest() : std::numeric_limits<float>::max());
+      const bool open = value == (operand == 1 ? std::numeric_limits<float>::lowest()
+                                               : std::numeric_limits<float>::max());
       if (!open) node.SetOperand(operand, node.ScalarLike(bound, value, node.operand(0)));
     }
     node.attributes.Remove(bound);
@@ -172,10 +179,12 @@ Status ClipBoundsToOperands(NodeImport& node) {
 
 Status DropoutRatioToOperand(NodeImport& node) {
   if (node.opset() < 10 && node.num_results() > 1 && node.result_used[1]) {
-    return node.Refuse("its mask is read, in the float form of opset 9", "export the model for inference");
+    return node.Refuse("its mask is read, in the float form of opset 9",
+                       "export the model for inference");
   }
   if (node.attributes.Has("ratio")) {
-    node.SetOperand(1, node.Constant("ratio", Tensor::Scalar(node.attributes.Float("ratio", 0.5f))));
+    node.SetOperand(1,
+                    node.Constant("ratio", Tensor::Scalar(node.attributes.Float("ratio", 0.5f))));
     node.attributes.Remove("ratio");
   }
   return OkStatus();
@@ -185,11 +194,13 @@ Status CheckDropout(NodeImport& node) {
   const Tensor* training = node.ConstantOf(2);
   const Tensor* ratio = node.ConstantOf(1);
   const auto nonzero = [](const Tensor* t, bool fallback) {
-    return t == nullptr ? fallback : t->type() != ElementType::kString && t->size() == 1 && t->ValueAt(0) != 0;
+    return t == nullptr ? fallback
+                        : t->type() != ElementType::kString && t->size() == 1 && t->ValueAt(0) != 0;
   };
   // A ratio of zero keeps everything, whatever the mode.
   if (nonzero(training, false) && (node.operand(1) == nullptr || nonzero(ratio, true))) {
-    return node.Refuse("is in training mode, which draws random numbers", "export the model for inference");
+    return node.Refuse("is in training mode, which draws random numbers",
+                       "export the model for inference");
   }
   return OkStatus();
 }
@@ -198,7 +209,8 @@ Status PadsToOperands(NodeImport& node) {
   if (!node.attributes.Has("pads")) return node.Invalid("lacks the attribute pads");
   IntsToOperand(node, "pads", 1);
   if (node.attributes.Has("value") && node.operand(0) != nullptr) {
-    node.SetOperand(2, node.ScalarLike("value", node.attributes.Float("value", 0), node.operand(0)));
+    node.SetOperand(2,
+                    node.ScalarLike("value", node.attributes.Float("value", 0), node.operand(0)));
     node.attributes.Remove("value");
   }
   return OkStatus();
@@ -244,7 +256,8 @@ Status GroupScalesToChannels(NodeImport& node) {
   const Shape* x = node.ShapeOf(0);
   const int64_t groups = node.attributes.Int("num_groups", 0);
   if (x == nullptr || x->rank() < 2 || (*x)[1] < 0) {
-    return node.Refuse("form of opset 18 on an operand with unknown channels", "give the shape of the network's input");
+    return node.Refuse("form of opset 18 on an operand with unknown channels",
+                       "give the shape of the network's input");
   }
   const int64_t channels = (*x)[1];
   if (groups < 1 || channels % groups != 0) {
@@ -254,10 +267,13 @@ Status GroupScalesToChannels(NodeImport& node) {
     if (node.operand(i) == nullptr) return node.Invalid("lacks scale or bias");
     const std::string of = i == 1 ? "scale" : "bias";
     KILN_ASSIGN_OR_RETURN(Value * column,
-                          node.Emit(of + "_column", Op::kReshape, {node.operand(i), node.Ints("column", {groups, 1})}));
-    KILN_ASSIGN_OR_RETURN(Value * matrix, node.Emit(of + "_matrix", Op::kExpand,
-                                                    {column, node.Ints("matrix", {groups, channels / groups})}));
-    KILN_ASSIGN_OR_RETURN(Value * row, node.Emit(of, Op::kReshape, {matrix, node.Ints("row", {channels})}));
+                          node.Emit(of + "_column", Op::kReshape,
+                                    {node.operand(i), node.Ints("column", {groups, 1})}));
+    KILN_ASSIGN_OR_RETURN(Value * matrix,
+                          node.Emit(of + "_matrix", Op::kExpand,
+                                    {column, node.Ints("matrix", {groups, channels / groups})}));
+    KILN_ASSIGN_OR_RETURN(Value * row,
+                          node.Emit(of, Op::kReshape, {matrix, node.Ints("row", {channels})}));
     node.SetOperand(i, row);
   }
   return OkStatus();
@@ -283,9 +299,10 @@ Status CoerceSoftmaxToMatrix(NodeImport& node) {
   }
   Value* operand = node.operand(0);
   const Op op = node.op_type == "Softmax" ? Op::kSoftmax : Op::kLogSoftmax;
-  KILN_ASSIGN_OR_RETURN(Value * matrix,
-                        node.Emit("matrix", Op::kFlatten, {operand}, Attrs({{"axis", int64_t{first}}})));
-  KILN_ASSIGN_OR_RETURN(Value * result, node.Emit("rows", op, {matrix}, Attrs({{"axis", int64_t{-1}}})));
+  KILN_ASSIGN_OR_RETURN(Value * matrix, node.Emit("matrix", Op::kFlatten, {operand},
+                                                  Attrs({{"axis", int64_t{first}}})));
+  KILN_ASSIGN_OR_RETURN(Value * result,
+                        node.Emit("rows", op, {matrix}, Attrs({{"axis", int64_t{-1}}})));
   KILN_ASSIGN_OR_RETURN(Value * shape, node.Emit("shape", Op::kShape, {operand}));
   return node.EmitResult(Op::kReshape, {result, shape});
 }
@@ -303,8 +320,9 @@ Status DropEmptyResizeOperands(NodeImport& node) {
   if (node.attributes.String("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
     // Of opset 11: half_pixel without the half pixel taken off again. Rounded down that is half_pixel rounded.
     if (node.attributes.String("nearest_mode", "round_prefer_floor") != "floor") {
-      return node.Refuse("coordinate_transformation_mode tf_half_pixel_for_nn without nearest_mode floor",
-                         "use half_pixel");
+      return node.Refuse(
+          "coordinate_transformation_mode tf_half_pixel_for_nn without nearest_mode floor",
+          "use half_pixel");
     }
     node.attributes.Set("coordinate_transformation_mode", std::string("half_pixel"));
     node.attributes.Set("nearest_mode", std::string("round_prefer_ceil"));

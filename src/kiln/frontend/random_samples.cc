@@ -40,7 +40,8 @@ class IndexWalk {
   }
 
  private:
-  using Place = std::tuple<const Value*, int64_t, int64_t>;  // a value, with the least and the greatest sum
+  using Place =
+      std::tuple<const Value*, int64_t, int64_t>;  // a value, with the least and the greatest sum
 
   void Reach(const Value& value, int64_t least, int64_t most) {
     if (seen_.emplace(&value, least, most).second) open_.emplace_back(&value, least, most);
@@ -91,12 +92,14 @@ class IndexWalk {
     const bool adds = node.op() == Op::kAdd, subtracts = node.op() == Op::kSub && i == 0;
     if (!adds && !subtracts) return;
     const Value* other = node.operand(1 - i);
-    if (other == nullptr || !other->is_constant() || !IsInteger(other->element()) || other->constant().size() == 0) {
+    if (other == nullptr || !other->is_constant() || !IsInteger(other->element()) ||
+        other->constant().size() == 0) {
       return;
     }
     const auto [low, high] = RangeOf(*other);
     const int64_t lowest = subtracts ? -high : low, highest = subtracts ? -low : high;
-    Reach(*node.result(), std::clamp(least + lowest, -kMost, kMost), std::clamp(most + highest, -kMost, kMost));
+    Reach(*node.result(), std::clamp(least + lowest, -kMost, kMost),
+          std::clamp(most + highest, -kMost, kMost));
   }
 
   // The least and the greatest element of a constant, within kMost.
@@ -111,7 +114,8 @@ class IndexWalk {
     return at->second;
   }
 
-  static constexpr int64_t kMost = int64_t{1} << 40;  // sums stay far from where they would overflow
+  static constexpr int64_t kMost = int64_t{1}
+                                   << 40;  // sums stay far from where they would overflow
   std::vector<Place> open_;
   std::set<Place> seen_;
   std::unordered_map<const Value*, std::pair<int64_t, int64_t>> ranges_;
@@ -123,18 +127,22 @@ class IndexWalk {
 // The greatest value of an integer type, or of int64 where that is less.
 int64_t MostOf(ElementType type) {
   const int bits = 8 * SizeOf(type);
-  const bool is_signed = type == ElementType::kInt8 || type == ElementType::kInt16 || type == ElementType::kInt32 ||
-                         type == ElementType::kInt64;
-  return bits == 64 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
+  const bool is_signed = type == ElementType::kInt8 || type == ElementType::kInt16 ||
+                         type == ElementType::kInt32 || type == ElementType::kInt64;
+  return bits == 64 ? std::numeric_limits<int64_t>::max()
+                    : (int64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
 }
 
 void AppendInteger(int64_t value, ElementType type, std::string* bytes) {
-  for (int i = 0; i < SizeOf(type); ++i) *bytes += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 255);
+  for (int i = 0; i < SizeOf(type); ++i)
+    *bytes += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 255);
 }
 
 void AppendFloat(double value, ElementType type, std::string* bytes) {
   const auto single = static_cast<float>(value);
-  const auto append = [bytes](const auto& bits) { bytes->append(reinterpret_cast<const char*>(&bits), sizeof(bits)); };
+  const auto append = [bytes](const auto& bits) {
+    bytes->append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+  };
   switch (type) {
     case ElementType::kFloat64:
       return append(value);
@@ -180,7 +188,8 @@ std::optional<IndexRange> IndexRangeOf(const Value& value) {
   return walk.range();
 }
 
-StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count, int64_t most_bytes) {
+StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count,
+                                             int64_t most_bytes) {
   std::vector<DataSet> sets;
   int64_t left = most_bytes;  // a model can name any shape
   for (const Value* input : network.inputs()) {
@@ -191,29 +200,31 @@ StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count
     const Shape sample = input->has_shape() ? SampleShape(*input) : Shape{kUnknownDim};
     const std::optional<int64_t> elements = CheckedNumElements(sample);
     if (!elements.has_value() || *elements == 0) {
-      return ErrorAt("", "--random", fmt::format("there are no samples of {}", DescribeInput(*input)),
+      return ErrorAt("", "--random",
+                     fmt::format("there are no samples of {}", DescribeInput(*input)),
                      "the network's inputs must have known dimensions above 0");
     }
     const int64_t size = *elements * SizeOf(input->element());
     if (count > left / size) {
       return ErrorAt("", "--random",
-                     fmt::format("{} sample{} of {} {} too large", count, count == 1 ? "" : "s", DescribeInput(*input),
-                                 count == 1 ? "is" : "are"),
+                     fmt::format("{} sample{} of {} {} too large", count, count == 1 ? "" : "s",
+                                 DescribeInput(*input), count == 1 ? "is" : "are"),
                      fmt::format("at most {} bytes are made", most_bytes));
     }
     left -= count * size;
     auto bytes = std::make_shared<const std::string>(Draw(*input, sample, count, 1 + sets.size()));
     const auto first = sample.dims().begin() + (HasBatchAxis(sample) ? 1 : 0);
-    sets.emplace_back("random noise", DataFormat::kRaw,
-                      DataSet::Parts{.bytes = std::move(bytes),
-                                     .offset = 0,
-                                     .stride = size,
-                                     .count = count,
-                                     .image_shape = Shape(std::vector<int64_t>(first, sample.dims().end())),
-                                     .layout = ImageLayout::kChw,
-                                     .element = input->element(),
-                                     .labels = {},
-                                     .label_shape = {}});
+    sets.emplace_back(
+        "random noise", DataFormat::kRaw,
+        DataSet::Parts{.bytes = std::move(bytes),
+                       .offset = 0,
+                       .stride = size,
+                       .count = count,
+                       .image_shape = Shape(std::vector<int64_t>(first, sample.dims().end())),
+                       .layout = ImageLayout::kChw,
+                       .element = input->element(),
+                       .labels = {},
+                       .label_shape = {}});
   }
   return sets;
 }

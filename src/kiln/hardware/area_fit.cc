@@ -53,7 +53,10 @@ std::vector<double> Solve(std::vector<std::vector<double>> m, std::vector<double
 class Normal {
  public:
   Normal(const std::vector<std::vector<double>>& rows, const std::vector<double>& b)
-      : size_(rows.empty() ? 0 : rows.front().size()), lengths_(size_), product_(size_), right_(size_) {
+      : size_(rows.empty() ? 0 : rows.front().size()),
+        lengths_(size_),
+        product_(size_),
+        right_(size_) {
     for (size_t i = 0; i < size_; ++i) {
       for (const auto& row : rows) lengths_[i] += row[i] * row[i];
       lengths_[i] = lengths_[i] > 0 ? std::sqrt(lengths_[i]) : 1;
@@ -62,7 +65,8 @@ class Normal {
       product_[i].resize(size_);
       for (size_t r = 0; r < rows.size(); ++r) {
         right_[i] += rows[r][i] / lengths_[i] * b[r];
-        for (size_t j = 0; j < size_; ++j) product_[i][j] += rows[r][i] / lengths_[i] * rows[r][j] / lengths_[j];
+        for (size_t j = 0; j < size_; ++j)
+          product_[i][j] += rows[r][i] / lengths_[i] * rows[r][j] / lengths_[j];
       }
     }
   }
@@ -105,8 +109,12 @@ class Normal {
 
 StatusOr<GridPoint> ParsePoint(const std::vector<std::string>& cells, const std::string& place) {
   constexpr size_t kModule = 0, kWithout = 1, kParameters = 2, kUse = 3, kArea = 4, kColumns = 8;
-  if (cells.size() != kColumns) return ErrorAt(place, "", "has another number of cells than the file's head", "");
-  GridPoint point{.module = cells[kModule], .without = cells[kWithout], .parameters = {}, .text = cells[kParameters]};
+  if (cells.size() != kColumns)
+    return ErrorAt(place, "", "has another number of cells than the file's head", "");
+  GridPoint point{.module = cells[kModule],
+                  .without = cells[kWithout],
+                  .parameters = {},
+                  .text = cells[kParameters]};
   KILN_ASSIGN_OR_RETURN(point.parameters, ModuleParameters::Parse(cells[kParameters]));
   point.check = cells[kUse] == "check";
   const std::string& area = cells[kArea];
@@ -132,13 +140,15 @@ StatusOr<std::vector<GridPoint>> ParseGrid(const std::string& text, const std::s
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].empty() || lines[i].starts_with('#')) continue;
     if (std::exchange(head, false)) continue;
-    KILN_ASSIGN_OR_RETURN(GridPoint point, ParsePoint(Split(lines[i], ','), fmt::format("{}:{}", file, i + 1)));
+    KILN_ASSIGN_OR_RETURN(GridPoint point,
+                          ParsePoint(Split(lines[i], ','), fmt::format("{}:{}", file, i + 1)));
     grid.push_back(std::move(point));
   }
   return grid;
 }
 
-std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& rows, const std::vector<double>& b) {
+std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& rows,
+                                     const std::vector<double>& b) {
   constexpr double kFlat = 1e-7;  // less of a descent is none
   const Normal normal(rows, b);
   std::vector<bool> free(normal.size());
@@ -179,7 +189,8 @@ std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& row
   return x;
 }
 
-std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models, const std::vector<GridPoint>& grid) {
+std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models,
+                                   const std::vector<GridPoint>& grid) {
   std::vector<FittedModel> fitted;
   for (const ModuleModel& model : models) {
     std::vector<std::vector<double>> rows;
@@ -188,7 +199,8 @@ std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models, const
       if (FindModuleModel(models, point.module, point.parameters) != &model) continue;
       if (point.check) continue;
       std::vector<double> row;
-      for (const Feature& feature : model.features(point.parameters, fitted)) row.push_back(feature.count / point.area);
+      for (const Feature& feature : model.features(point.parameters, fitted))
+        row.push_back(feature.count / point.area);
       features = row.size();
       rows.push_back(std::move(row));
     }
@@ -218,12 +230,15 @@ double RelativeError(const GridPoint& point, const AreaModels& models) {
 std::string PrintCoefficients(const AreaModels& models, const std::string& file) {
   std::string text = fmt::format(
       "// Written by fit_area from {}: um2 for one of each feature, at {} nm; how many\n"
-      "// points each model was fitted to, with the mean and the worst of the relative errors there; the same on "
+      "// points each model was fitted to, with the mean and the worst of the relative errors "
+      "there; the same on "
       "points "
       "that\n"
       "// were kept out of the fit.\n",
       file, kAreaNode);
-  const auto error = [](const FitError& e) { return fmt::format("{{{}, {:.4f}, {:.4f}}}", e.points, e.mean, e.worst); };
+  const auto error = [](const FitError& e) {
+    return fmt::format("{{{}, {:.4f}, {:.4f}}}", e.points, e.mean, e.worst);
+  };
   for (const FittedModel& model : models.fitted) {
     const auto found = std::find_if(models.models.begin(), models.models.end(),
                                     [&](const ModuleModel& m) { return m.name == model.name; });

@@ -24,7 +24,8 @@ StatusOr<std::vector<GridPoint>> ParseGrid(const std::string& text, const std::s
 
 // The coefficients of every model of a family: none is less than 0, and the squares of the relative errors on the
 // points that are not for checking have the least sum. Models without a point to fit are left out.
-std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models, const std::vector<GridPoint>& grid);
+std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models,
+                                   const std::vector<GridPoint>& grid);
 
 // How far the models are from a point, as a share of its area; positive: the model's area is larger.
 double RelativeError(const GridPoint& point, const AreaModels& models);
@@ -34,7 +35,8 @@ std::string PrintCoefficients(const AreaModels& models, const std::string& file)
 
 // The x that makes |A x - b| least under x >= 0: the active-set method of Lawson and Hanson, "Solving Least Squares
 // Problems", 1974, chapter 23. `rows` are A's.
-std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& rows, const std::vector<double>& b);
+std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& rows,
+                                     const std::vector<double>& b);
 
 }  // namespace kiln::hardware
 

@@ -14,7 +14,8 @@ StatusOr<ModuleParameters> ModuleParameters::Parse(std::string_view text) {
     const std::string_view one = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     const size_t equals = one.find('=');
-    if (equals == std::string_view::npos) return ErrorAt("", std::string(one), "is no parameter", "NAME=VALUE");
+    if (equals == std::string_view::npos)
+      return ErrorAt("", std::string(one), "is no parameter", "NAME=VALUE");
     const std::string name(one.substr(0, equals));
     const std::string_view value = one.substr(equals + 1);
     int64_t number = 0;
@@ -44,7 +45,8 @@ int64_t ModuleParameters::Number(const std::string& name, int64_t otherwise) con
   return found == numbers_.end() ? otherwise : found->second;
 }
 
-const Format& ModuleParameters::FormatOf(const std::string& name, std::string_view otherwise) const {
+const Format& ModuleParameters::FormatOf(const std::string& name,
+                                         std::string_view otherwise) const {
   const auto found = formats_.find(name);
   if (found != formats_.end()) return found->second;
   for (const Format& format : AllFormats()) {
@@ -63,12 +65,13 @@ const ModuleModel* FindModuleModel(const std::vector<ModuleModel>& models, std::
 }
 
 const FittedModel* FindFit(const ModuleModel& model, const std::vector<FittedModel>& fitted) {
-  const auto found =
-      std::find_if(fitted.begin(), fitted.end(), [&model](const FittedModel& f) { return f.name == model.name; });
+  const auto found = std::find_if(fitted.begin(), fitted.end(),
+                                  [&model](const FittedModel& f) { return f.name == model.name; });
   return found == fitted.end() ? nullptr : &*found;
 }
 
-double ModuleArea(const AreaModels& models, std::string_view module, const ModuleParameters& parameters) {
+double ModuleArea(const AreaModels& models, std::string_view module,
+                  const ModuleParameters& parameters) {
   const ModuleModel* model = FindModuleModel(models.models, module, parameters);
   KILN_CHECK(model != nullptr);
   const FittedModel* fit = FindFit(*model, models.fitted);

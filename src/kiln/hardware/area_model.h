@@ -19,7 +19,8 @@ namespace kiln::hardware {
 
 inline constexpr int kAreaNode = 180;    // nm, of the library that areas were fitted with
 inline constexpr double kGateArea = 24;  // um2 of its NAND gate with two inputs, NAND2X1
-inline constexpr const char* kAreaSource = "areas fitted to Yosys with OSU 0.18 um cells, without wires";
+inline constexpr const char* kAreaSource =
+    "areas fitted to Yosys with OSU 0.18 um cells, without wires";
 
 // Parameters of a module of rtl/, by their names there.
 class ModuleParameters {
@@ -46,12 +47,14 @@ struct Feature {
 struct FittedModel;
 
 struct ModuleModel {
-  const char* name;     // "processing element, integer sums"
-  const char* module;   // of rtl/
-  const char* without;  // modules inside it that have models of their own and do not count, with blanks between them
+  const char* name;    // "processing element, integer sums"
+  const char* module;  // of rtl/
+  const char*
+      without;  // modules inside it that have models of their own and do not count, with blanks between them
   bool (*applies)(const ModuleParameters& parameters);
   // `fitted` holds the models before this one.
-  std::vector<Feature> (*features)(const ModuleParameters& parameters, const std::vector<FittedModel>& fitted);
+  std::vector<Feature> (*features)(const ModuleParameters& parameters,
+                                   const std::vector<FittedModel>& fitted);
 };
 // How far a model is from what synthesis found, as a share of it.
 struct FitError {
@@ -82,7 +85,8 @@ const FittedModel* FindFit(const ModuleModel& model, const std::vector<FittedMod
 
 // Area of the module's cells in um2 at kAreaNode, memories and ModuleModel::without left out. There must be a model and
 // a fit.
-double ModuleArea(const AreaModels& models, std::string_view module, const ModuleParameters& parameters);
+double ModuleArea(const AreaModels& models, std::string_view module,
+                  const ModuleParameters& parameters);
 
 }  // namespace kiln::hardware
 

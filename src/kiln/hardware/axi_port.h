@@ -28,7 +28,9 @@ inline int64_t BeatsOf(uint64_t address, int64_t bytes, int64_t port_bytes) {
 }
 
 // The least that so many bytes can take: those of an aligned address.
-inline int64_t LeastBeats(int64_t bytes, int64_t port_bytes) { return (bytes + port_bytes - 1) / port_bytes; }
+inline int64_t LeastBeats(int64_t bytes, int64_t port_bytes) {
+  return (bytes + port_bytes - 1) / port_bytes;
+}
 
 // After how many steps of `stride` bytes addresses lie in their beats as before.
 inline int64_t BeatPeriod(int64_t stride, int64_t port_bytes) {
@@ -37,13 +39,15 @@ inline int64_t BeatPeriod(int64_t stride, int64_t port_bytes) {
 }
 
 // The sum of BeatsOf(address + i * stride, bytes, port_bytes) over 0 <= i < count.
-inline int64_t BeatsOfRun(uint64_t address, int64_t stride, int64_t count, int64_t bytes, int64_t port_bytes) {
+inline int64_t BeatsOfRun(uint64_t address, int64_t stride, int64_t count, int64_t bytes,
+                          int64_t port_bytes) {
   if (count <= 0) return 0;
   const int64_t period = std::min(count, BeatPeriod(stride, port_bytes));
   const int64_t rounds = count / period, rest = count % period;
   int64_t beats = 0;
   for (int64_t i = 0; i < period; ++i) {
-    beats += BeatsOf(address + static_cast<uint64_t>(i * stride), bytes, port_bytes) * (rounds + (i < rest ? 1 : 0));
+    beats += BeatsOf(address + static_cast<uint64_t>(i * stride), bytes, port_bytes) *
+             (rounds + (i < rest ? 1 : 0));
   }
   return beats;
 }

@@ -5,7 +5,9 @@
 namespace kiln::hardware {
 namespace {
 
-std::string RangeOf(const Signal& signal) { return signal.bits == 1 ? "" : fmt::format(" [{}:0]", signal.bits - 1); }
+std::string RangeOf(const Signal& signal) {
+  return signal.bits == 1 ? "" : fmt::format(" [{}:0]", signal.bits - 1);
+}
 
 }  // namespace
 
@@ -35,7 +37,8 @@ std::vector<Signal> AxiLiteSignals() {
 std::string PortsOf(const std::string& bus, const std::vector<Signal>& signals) {
   std::string out;
   for (const Signal& s : signals) {
-    out += fmt::format(",\n    {} logic{} {}_{}", s.output ? "output" : "input ", RangeOf(s), bus, s.name);
+    out += fmt::format(",\n    {} logic{} {}_{}", s.output ? "output" : "input ", RangeOf(s), bus,
+                       s.name);
   }
   return out;
 }

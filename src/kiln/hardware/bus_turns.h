@@ -18,7 +18,8 @@ class BusTurns final : private EndOfCycle {
  public:
   static constexpr int64_t kWithdrawn = -1;
 
-  BusTurns(Simulator& simulator, int masters) : simulator_(simulator), waiting_(static_cast<size_t>(masters)) {}
+  BusTurns(Simulator& simulator, int masters)
+      : simulator_(simulator), waiting_(static_cast<size_t>(masters)) {}
 
   // co_await turns.Turn(master, beats): asks from the present cycle on; goes on in the cycle after the one in which the
   // request had its turn, and gives that one, or kWithdrawn. A master asks for one request at a time.

@@ -31,10 +31,12 @@ int MultiplierBits(const Format& format) {
     case FormatKind::kFloat:
       return format.fraction_bits + 1;
     case FormatKind::kPosit:
-      return std::max(format.bits - format.exponent_bits - 2, 1);  // sign, two bits of regime, exponent; hidden one
+      return std::max(format.bits - format.exponent_bits - 2,
+                      1);  // sign, two bits of regime, exponent; hidden one
     case FormatKind::kCodebook: {
       int bits = 1;
-      for (const float value : format.codebook->values) bits = std::max(bits, SignificandBits(value));
+      for (const float value : format.codebook->values)
+        bits = std::max(bits, SignificandBits(value));
       return bits;
     }
   }
@@ -46,7 +48,9 @@ bool HasExponent(const Format& format) {
 }
 
 // The straight line through two points.
-double Line(double x, double x0, double y0, double x1, double y1) { return y0 + (x - x0) * (y1 - y0) / (x1 - x0); }
+double Line(double x, double x0, double y0, double x1, double y1) {
+  return y0 + (x - x0) * (y1 - y0) / (x1 - x0);
+}
 
 constexpr double kKibibyte = 1024 * 8;  // bits
 

@@ -35,7 +35,9 @@ class Simulator;
 class Process {
  public:
   struct promise_type {
-    Process get_return_object() { return Process(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    Process get_return_object() {
+      return Process(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
     std::suspend_always initial_suspend() noexcept { return {}; }
     std::suspend_always final_suspend() noexcept { return {}; }
     void return_void() {}
@@ -61,7 +63,9 @@ class Process {
 class Part {
  public:
   struct promise_type {
-    Part get_return_object() { return Part(std::coroutine_handle<promise_type>::from_promise(*this)); }
+    Part get_return_object() {
+      return Part(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
     std::suspend_always initial_suspend() noexcept { return {}; }
     auto final_suspend() noexcept {
       struct Awaiter {
@@ -188,7 +192,9 @@ class Simulator {
     int64_t at;
     uint64_t sequence;
     EndOfCycle* what;
-    bool operator<(const End& other) const { return at != other.at ? at > other.at : sequence > other.sequence; }
+    bool operator<(const End& other) const {
+      return at != other.at ? at > other.at : sequence > other.sequence;
+    }
   };
   struct Named {
     std::string name;
@@ -317,7 +323,9 @@ class Counter {
       Counter& counter;
       int64_t n;
       bool await_ready() const { return counter.value_ >= n; }
-      void await_suspend(std::coroutine_handle<> handle) { counter.waiting_.emplace_back(n, handle); }
+      void await_suspend(std::coroutine_handle<> handle) {
+        counter.waiting_.emplace_back(n, handle);
+      }
       void await_resume() const {}
     };
     return Awaiter{*this, n};

@@ -37,11 +37,13 @@ StatusOr<std::vector<ListedFile>> ParseFileList(std::string_view text, const std
     if (line.empty() || line[0] == '#' || line.starts_with("//")) continue;
     const std::string place = fmt::format("line {}", number);
     if (!IsPlainPath(line)) {
-      return ErrorAt(file, place, fmt::format("'{}' is no path that the tools can be given", Shown(line)),
+      return ErrorAt(file, place,
+                     fmt::format("'{}' is no path that the tools can be given", Shown(line)),
                      std::string(kPlainPath));
     }
     if (std::ssize(files) == budgets::kListedFiles) {
-      return ErrorAt(file, place, "names too many files", fmt::format("at most {}", budgets::kListedFiles));
+      return ErrorAt(file, place, "names too many files",
+                     fmt::format("at most {}", budgets::kListedFiles));
     }
     files.push_back({.path = std::string(line), .line = number});
   }
@@ -53,13 +55,16 @@ Status CheckListedFile(const fs::path& folder, const ListedFile& file, const std
   const std::string place = fmt::format("line {}", file.line);
   std::error_code error;
   if (!fs::is_regular_file(folder / file.path, error)) {
-    return NotFoundAt(list, place, fmt::format("'{}' is not there", Shown(file.path)), "write the design anew");
+    return NotFoundAt(list, place, fmt::format("'{}' is not there", Shown(file.path)),
+                      "write the design anew");
   }
   const fs::path inside = fs::canonical(folder, error);
   const fs::path target = error ? fs::path() : fs::canonical(folder / file.path, error);
-  const auto [end, rest] = std::mismatch(inside.begin(), inside.end(), target.begin(), target.end());
+  const auto [end, rest] =
+      std::mismatch(inside.begin(), inside.end(), target.begin(), target.end());
   if (!error && end == inside.end()) return OkStatus();
-  return ErrorAt(list, place, fmt::format("'{}' is a link that leads out of the folder", Shown(file.path)),
+  return ErrorAt(list, place,
+                 fmt::format("'{}' is a link that leads out of the folder", Shown(file.path)),
                  "copy the file into the folder");
 }
 

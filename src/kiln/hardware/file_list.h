@@ -23,7 +23,8 @@ struct ListedFile {
 StatusOr<std::vector<ListedFile>> ParseFileList(std::string_view text, const std::string& file);
 
 // Checks that a listed file is a file and, behind all links, inside of `folder`. Errors name `list` and the line.
-Status CheckListedFile(const std::filesystem::path& folder, const ListedFile& file, const std::string& list);
+Status CheckListedFile(const std::filesystem::path& folder, const ListedFile& file,
+                       const std::string& list);
 
 }  // namespace kiln::hardware
 

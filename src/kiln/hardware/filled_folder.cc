@@ -17,7 +17,9 @@ constexpr char kRemedy[] = "remove it or name a new folder";
 Status IsALink(const fs::path& link) {
   return ErrorAt(link.string(), "", "is a link, and nothing is written through links", kRemedy);
 }
-Status IsNoFile(const fs::path& file) { return ErrorAt(file.string(), "", "is not a regular file", kRemedy); }
+Status IsNoFile(const fs::path& file) {
+  return ErrorAt(file.string(), "", "is not a regular file", kRemedy);
+}
 
 }  // namespace
 
@@ -45,9 +47,11 @@ Status CheckOnlyFiles(const fs::path& folder, std::string_view link) {
     std::error_code gone;  // a file that another program takes away meanwhile
     const fs::file_status status = at->symlink_status(gone);
     if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) continue;
-    if (at.depth() > 0 || !fs::is_symlink(status) || at->path().filename() != link) wrong.push_back(at->path());
+    if (at.depth() > 0 || !fs::is_symlink(status) || at->path().filename() != link)
+      wrong.push_back(at->path());
   }
-  if (error) return ErrorAt(folder.string(), "", "cannot be read: " + error.message(), "name a new folder");
+  if (error)
+    return ErrorAt(folder.string(), "", "cannot be read: " + error.message(), "name a new folder");
   if (wrong.empty()) return OkStatus();
   const fs::path& first = *std::ranges::min_element(wrong);
   return fs::is_symlink(fs::symlink_status(first, error)) ? IsALink(first) : IsNoFile(first);

@@ -24,7 +24,8 @@ Status CheckOnlyFiles(const std::filesystem::path& folder, std::string_view link
 
 // Writes `file` below `folder`. A file that has this text keeps its time, so that make builds anew only what differs.
 // Errors: CheckNoLink's; something stands there that is not a regular file.
-Status WriteBelow(const std::filesystem::path& folder, const std::filesystem::path& file, const std::string& text);
+Status WriteBelow(const std::filesystem::path& folder, const std::filesystem::path& file,
+                  const std::string& text);
 
 }  // namespace kiln::hardware
 

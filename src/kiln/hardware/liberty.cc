@@ -33,7 +33,8 @@ class Scanner {
       return {'n', text_.substr(begin + 1, end - begin - 1)};
     }
     constexpr std::string_view kPunctuation = "{}():;,";
-    if (kPunctuation.find(text_[at_]) != std::string_view::npos) return {text_[at_++], text_.substr(begin, 1)};
+    if (kPunctuation.find(text_[at_]) != std::string_view::npos)
+      return {text_[at_++], text_.substr(begin, 1)};
     at_ = std::min(text_.find_first_of("{}():;,\" \t\r\n\\", at_ + 1), text_.size());
     return {'n', text_.substr(begin, at_ - begin)};
   }
@@ -77,7 +78,8 @@ std::optional<double> NumberOf(std::string_view text) {
   const std::string number(text);
   char* end = nullptr;
   const double value = std::strtod(number.c_str(), &end);
-  if (number.empty() || end != number.c_str() + number.size() || !std::isfinite(value) || value < 0) {
+  if (number.empty() || end != number.c_str() + number.size() || !std::isfinite(value) ||
+      value < 0) {
     return std::nullopt;
   }
   return value;
@@ -94,13 +96,15 @@ class Parser {
   Parser(std::string_view text, const std::string& file) : scanner_(text), file_(file) {}
 
   StatusOr<LibertyLibrary> Parse() {
-    if (scanner_.Next().text != "library") return Fault("is no Liberty file: it does not begin with 'library'");
+    if (scanner_.Next().text != "library")
+      return Fault("is no Liberty file: it does not begin with 'library'");
     KILN_ASSIGN_OR_RETURN(library_.name, Arguments());
     if (scanner_.Next().kind != '{') return Fault("'{' expected after library (...)");
     KILN_RETURN_IF_ERROR(Group({"library", library_.name}));
     const auto has_flip_flop = [](const auto& cell) { return cell.second.is_flip_flop; };
     if (std::none_of(library_.cells.begin(), library_.cells.end(), has_flip_flop)) {
-      return ErrorAt(file_, "", "has no cell that is a flip-flop", "give a library of standard cells");
+      return ErrorAt(file_, "", "has no cell that is a flip-flop",
+                     "give a library of standard cells");
     }
     return std::move(library_);
   }
@@ -137,7 +141,8 @@ class Parser {
       const Scanner::Token name = scanner_.Next();
       if (name.kind == '}') break;
       if (name.kind == ';') continue;
-      if (name.kind != 'n') return Fault(name.kind == 0 ? "ends inside a group" : "a name expected");
+      if (name.kind != 'n')
+        return Fault(name.kind == 0 ? "ends inside a group" : "a name expected");
       KILN_RETURN_IF_ERROR(Member(place, name.text));
     }
     --depth_;
@@ -201,9 +206,10 @@ class Parser {
       if (pin.direction == "input") inputs.push_back(&pin);
       if (pin.direction == "output") outputs.push_back(&pin);
     }
-    for (const Pin* pin : inputs) cell_.input_capacitance = std::max(cell_.input_capacitance, pin->capacitance);
-    cell_.is_inverter =
-        inputs.size() == 1 && outputs.size() == 1 && IsComplement(outputs[0]->function, inputs[0]->name);
+    for (const Pin* pin : inputs)
+      cell_.input_capacitance = std::max(cell_.input_capacitance, pin->capacitance);
+    cell_.is_inverter = inputs.size() == 1 && outputs.size() == 1 &&
+                        IsComplement(outputs[0]->function, inputs[0]->name);
     library_.cells[name] = cell_;
   }
 
@@ -231,6 +237,8 @@ StatusOr<LibertyLibrary> ParseLiberty(std::string_view text, const std::string& 
   return Parser(text, file).Parse();
 }
 
-std::filesystem::path DefaultLiberty() { return "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"; }
+std::filesystem::path DefaultLiberty() {
+  return "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
+}
 
 }  // namespace kiln::hardware

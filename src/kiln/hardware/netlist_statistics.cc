@@ -13,7 +13,9 @@ namespace {
 using Json = nlohmann::json;
 
 // Names of cell types and of modules alike.
-std::string Plain(const std::string& name) { return name.starts_with('\\') ? name.substr(1) : name; }
+std::string Plain(const std::string& name) {
+  return name.starts_with('\\') ? name.substr(1) : name;
+}
 
 // The lines of `text` that can be of JSON as Yosys prints it.
 std::string JsonLines(const std::string& text) {
@@ -62,9 +64,10 @@ class Summation {
     const auto size = [](const SynthesisedUnit& u) {
       return std::make_pair(u.resources.area, u.resources.luts + u.resources.cells);
     };
-    std::sort(unit.parts.begin(), unit.parts.end(), [&](const SynthesisedUnit& x, const SynthesisedUnit& y) {
-      return size(x) != size(y) ? size(x) > size(y) : x.name < y.name;
-    });
+    std::sort(unit.parts.begin(), unit.parts.end(),
+              [&](const SynthesisedUnit& x, const SynthesisedUnit& y) {
+                return size(x) != size(y) ? size(x) > size(y) : x.name < y.name;
+              });
     return unit;
   }
 
@@ -102,7 +105,9 @@ namespace {
 // The number of cells and of bits that a design may come to, all instances counted: sums stay exact in binary64.
 constexpr int64_t kMostCells = int64_t{1} << 52;
 
-Status Faulty(const std::string& fault) { return ErrorAt("", "", "Yosys' statistics " + fault, ""); }
+Status Faulty(const std::string& fault) {
+  return ErrorAt("", "", "Yosys' statistics " + fault, "");
+}
 
 // A count of 0 or more, or an error that names its key.
 StatusOr<int64_t> CountOf(const Json& value, const std::string& key) {
@@ -118,7 +123,8 @@ class HierarchyCheck {
   explicit HierarchyCheck(const NetlistStatistics& statistics) : statistics_(statistics) {}
 
   Status Run() {
-    for (const auto& [module, counts] : statistics_) KILN_RETURN_IF_ERROR(Measure(module, 1).status());
+    for (const auto& [module, counts] : statistics_)
+      KILN_RETURN_IF_ERROR(Measure(module, 1).status());
     return OkStatus();
   }
 
@@ -157,7 +163,8 @@ class HierarchyCheck {
   }
 
   static Status TooDeep() {
-    return Faulty(fmt::format("have modules inside modules too deeply: at most {} levels", budgets::kNetlistDepth));
+    return Faulty(fmt::format("have modules inside modules too deeply: at most {} levels",
+                              budgets::kNetlistDepth));
   }
 
   const NetlistStatistics& statistics_;
@@ -180,7 +187,8 @@ StatusOr<NetlistStatistics> ParseStatistics(const std::string& text) {
     }
     const auto cells = counts.find("num_cells_by_type");
     if (cells == counts.end()) continue;
-    if (!cells->is_object()) return Faulty("of the module " + name + " have cells that are not an object");
+    if (!cells->is_object())
+      return Faulty("of the module " + name + " have cells that are not an object");
     for (const auto& [type, count] : cells->items()) {
       KILN_ASSIGN_OR_RETURN(module.cells[Plain(type)], CountOf(count, type));
     }
@@ -214,7 +222,8 @@ std::vector<std::string> ModulesWith(const NetlistStatistics& statistics,
     if (const auto at = known.find(module); at != known.end()) return at->second;
     const ModuleStatistics& counts = statistics.at(module);
     bool has = own(counts);
-    for (const auto& [cell, count] : counts.cells) has = has || (statistics.contains(cell) && has_it(cell));
+    for (const auto& [cell, count] : counts.cells)
+      has = has || (statistics.contains(cell) && has_it(cell));
     return known[module] = has;
   };
   std::vector<std::string> modules;
@@ -225,40 +234,49 @@ std::vector<std::string> ModulesWith(const NetlistStatistics& statistics,
 }
 
 // What reads a memory and what says how it begins: all that there is of a table.
-bool IsOfATable(const std::string& cell) { return cell.starts_with("$memrd") || cell.starts_with("$meminit"); }
+bool IsOfATable(const std::string& cell) {
+  return cell.starts_with("$memrd") || cell.starts_with("$meminit");
+}
 
 }  // namespace
 
 std::vector<std::string> SequentialModules(const NetlistStatistics& statistics) {
   return ModulesWith(statistics, [](const ModuleStatistics& counts) {
-    return counts.memory_bits > 0 || std::any_of(counts.cells.begin(), counts.cells.end(),
-                                                 [](const auto& cell) { return KeepsState(cell.first); });
+    return counts.memory_bits > 0 ||
+           std::any_of(counts.cells.begin(), counts.cells.end(),
+                       [](const auto& cell) { return KeepsState(cell.first); });
   });
 }
 
 std::vector<std::string> StatefulModules(const NetlistStatistics& statistics) {
   return ModulesWith(statistics, [](const ModuleStatistics& counts) {
-    return std::any_of(counts.cells.begin(), counts.cells.end(),
-                       [](const auto& cell) { return KeepsState(cell.first) && !IsOfATable(cell.first); });
+    return std::any_of(counts.cells.begin(), counts.cells.end(), [](const auto& cell) {
+      return KeepsState(cell.first) && !IsOfATable(cell.first);
+    });
   });
 }
 
 void Resources::Add(const Resources& other, int64_t times) {
   area += other.area * static_cast<double>(times);
   block_rams += other.block_rams * static_cast<double>(times);
-  for (const auto member : {&Resources::cells, &Resources::flip_flops, &Resources::memory_bits, &Resources::luts,
-                            &Resources::lut_memories, &Resources::carries, &Resources::dsps, &Resources::ultra_rams}) {
+  for (const auto member :
+       {&Resources::cells, &Resources::flip_flops, &Resources::memory_bits, &Resources::luts,
+        &Resources::lut_memories, &Resources::carries, &Resources::dsps, &Resources::ultra_rams}) {
     this->*member += other.*member * times;
   }
 }
 
-StatusOr<SynthesisedUnit> SumUnits(const NetlistStatistics& statistics, const std::string& top, int depth,
-                                   const std::function<StatusOr<Resources>(const std::string& cell)>& resources_of) {
-  if (!statistics.contains(top)) return absl::InternalError("Yosys' statistics have no module " + top);
+StatusOr<SynthesisedUnit> SumUnits(
+    const NetlistStatistics& statistics, const std::string& top, int depth,
+    const std::function<StatusOr<Resources>(const std::string& cell)>& resources_of) {
+  if (!statistics.contains(top))
+    return absl::InternalError("Yosys' statistics have no module " + top);
   std::string unit = top;
   for (;;) {
     const auto& cells = statistics.at(unit).cells;
-    if (cells.size() != 1 || cells.begin()->second != 1 || !statistics.contains(cells.begin()->first)) break;
+    if (cells.size() != 1 || cells.begin()->second != 1 ||
+        !statistics.contains(cells.begin()->first))
+      break;
     unit = cells.begin()->first;
   }
   return Summation(statistics, resources_of).Unit(SourceName(unit), {{unit, 1}}, depth);

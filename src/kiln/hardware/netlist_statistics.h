@@ -40,8 +40,9 @@ std::vector<std::string> StatefulModules(const NetlistStatistics& statistics);
 struct Resources {
   double area = 0;  // standard cells, in the library's units
   int64_t cells = 0, flip_flops = 0, memory_bits = 0;
-  int64_t luts = 0, lut_memories = 0, carries = 0, dsps = 0, ultra_rams = 0;  // FPGA; lut_memories: LUTs as memory
-  double block_rams = 0;                                                      // FPGA, of 36 Kib
+  int64_t luts = 0, lut_memories = 0, carries = 0, dsps = 0,
+          ultra_rams = 0;  // FPGA; lut_memories: LUTs as memory
+  double block_rams = 0;   // FPGA, of 36 Kib
 
   void Add(const Resources& other, int64_t times);
 };
@@ -49,16 +50,18 @@ struct Resources {
 struct SynthesisedUnit {
   std::string name;  // of its module, in the source
   int64_t instances = 1;
-  Resources resources;                 // of all instances, with all that is below
-  std::vector<SynthesisedUnit> parts;  // modules inside, those of one name together; the largest first
-  Resources own;                       // what no part has
+  Resources resources;  // of all instances, with all that is below
+  std::vector<SynthesisedUnit>
+      parts;      // modules inside, those of one name together; the largest first
+  Resources own;  // what no part has
 };
 
 // Sums up a design from its top. `resources_of` gives what a cell that is no module counts for; its error ends the sum.
 //   depth   levels of parts that are kept
 // A module that does nothing but wrap another one is passed over.
-StatusOr<SynthesisedUnit> SumUnits(const NetlistStatistics& statistics, const std::string& top, int depth,
-                                   const std::function<StatusOr<Resources>(const std::string& cell)>& resources_of);
+StatusOr<SynthesisedUnit> SumUnits(
+    const NetlistStatistics& statistics, const std::string& top, int depth,
+    const std::function<StatusOr<Resources>(const std::string& cell)>& resources_of);
 
 }  // namespace kiln::hardware
 

@@ -37,10 +37,11 @@ std::string RtlConstant::Expression(int width) const {
   if (text.size() <= kDigitsOfLine) return Literal(width);
   // The first piece takes the rest of the width.
   const size_t first = (text.size() - 1) % kDigitsOfLine + 1;
-  std::string expression =
-      fmt::format("{{\n    {}'h{}", width - 4 * static_cast<int>(text.size() - first), text.substr(0, first));
+  std::string expression = fmt::format(
+      "{{\n    {}'h{}", width - 4 * static_cast<int>(text.size() - first), text.substr(0, first));
   for (size_t begin = first; begin < text.size(); begin += kDigitsOfLine) {
-    expression += fmt::format(",\n    {}'h{}", 4 * kDigitsOfLine, text.substr(begin, kDigitsOfLine));
+    expression +=
+        fmt::format(",\n    {}'h{}", 4 * kDigitsOfLine, text.substr(begin, kDigitsOfLine));
   }
   return expression + "}";
 }

@@ -29,7 +29,8 @@ enum Kind : uint8_t { kInteger = 0, kFloat = 1, kPosit = 2, kTable = 3, kQuire =
 // What the values of a format need when they stand as a significand and an exponent.
 struct Span {
   int significand_bits = 1;
-  int64_t least_exponent = 0, greatest_exponent = 0;  // of the leading bits of values that are not zero
+  int64_t least_exponent = 0,
+          greatest_exponent = 0;  // of the leading bits of values that are not zero
 
   void Add(const Exact& x) {
     if (!x.is_finite() || x.is_zero()) return;
@@ -45,7 +46,8 @@ Span SpanOf(const Format& format) {
     for (uint32_t code = 0; code <= CodeMask(format); ++code) span.Add(Decode(format, code));
     return span;
   }
-  for (const Exact& end : {LeastPositive(format), GreatestValue(format), LeastValue(format)}) span.Add(end);
+  for (const Exact& end : {LeastPositive(format), GreatestValue(format), LeastValue(format)})
+    span.Add(end);
   switch (format.kind) {
     case FormatKind::kInteger:
       span.significand_bits = format.is_signed ? format.bits - 1 : format.bits;
@@ -73,7 +75,8 @@ int IntegerBits(const Format& format, bool table) {
   int64_t greatest = 0;
   for (uint32_t code = 0; code <= CodeMask(format); ++code) {
     const float value = DecodeFloat(format, code);
-    if (!(std::fabs(value) <= 32767) || value != std::nearbyint(value)) return 0;  // as IsIntegerOperand has it
+    if (!(std::fabs(value) <= 32767) || value != std::nearbyint(value))
+      return 0;  // as IsIntegerOperand has it
     greatest = std::max<int64_t>(greatest, static_cast<int64_t>(std::fabs(value)));
   }
   return SignedBits(-greatest, greatest);
@@ -105,7 +108,8 @@ void AppendHeader(const Format& format, Kind kind, size_t steps, RtlConstant* co
   constant->Append(fields ? static_cast<uint64_t>(format.rounding) : 0, 4);
   constant->Append(fields ? static_cast<uint64_t>(format.overflow) : 0, 4);
   constant->Append(static_cast<uint64_t>(span.significand_bits), 8);
-  constant->Append(static_cast<uint64_t>(SignedBits(span.least_exponent, span.greatest_exponent)), 8);
+  constant->Append(static_cast<uint64_t>(SignedBits(span.least_exponent, span.greatest_exponent)),
+                   8);
   constant->Append(static_cast<uint64_t>(IntegerBits(format, kind == kTable)), 8);
   constant->Append(steps, 12);
   constant->Append(0, kHeaderBits - constant->bits());
@@ -137,7 +141,8 @@ RtlConstant ConstantOf(const Format& format, DescriptorStyle style) {
   const std::vector<FormatTable::Step> steps = table.Steps();
   KILN_CHECK(!steps.empty() && steps.size() <= kMostSteps);
   AppendHeader(format, kind, steps.size(), &constant);
-  for (const float value : table.values()) constant.Append(std::bit_cast<uint32_t>(value), kValueBits);
+  for (const float value : table.values())
+    constant.Append(std::bit_cast<uint32_t>(value), kValueBits);
   for (const FormatTable::Step& step : steps) {
     constant.Append(step.key, 32);
     constant.Append(step.code, kStepBits - 32);
@@ -149,7 +154,8 @@ RtlConstant QuireOf(const Format& input, const Format& weight) {
   constexpr int kFlags = 3;
   constexpr int kSignificandBits = 34;  // what rounds to fp32 and its sticky bit, and some to spare
   const ExactProducts products = ExactProductsOf(input, weight);
-  const auto bits = static_cast<uint64_t>(std::max<int64_t>(products.sum_bits(), kSignificandBits + 1) + kFlags);
+  const auto bits =
+      static_cast<uint64_t>(std::max<int64_t>(products.sum_bits(), kSignificandBits + 1) + kFlags);
   RtlConstant constant;
   constant.Append(kQuire, 4);
   constant.Append(bits, 8);
@@ -158,14 +164,17 @@ RtlConstant QuireOf(const Format& input, const Format& weight) {
   constant.Append(static_cast<uint64_t>(products.lowest), 16);
   constant.Append(0, 20);
   constant.Append(kSignificandBits, 8);
-  constant.Append(static_cast<uint64_t>(SignedBits(products.lowest, products.lowest + products.sum_bits())) + 1, 8);
+  constant.Append(
+      static_cast<uint64_t>(SignedBits(products.lowest, products.lowest + products.sum_bits())) + 1,
+      8);
   constant.Append(0, 20);
   constant.Append(bits >> 8, 4);
   return constant;
 }
 
 RtlConstant ConstantOf(const FormatConstant& constant) {
-  return constant.weight ? QuireOf(constant.format, *constant.weight) : ConstantOf(constant.format, constant.style);
+  return constant.weight ? QuireOf(constant.format, *constant.weight)
+                         : ConstantOf(constant.format, constant.style);
 }
 
 }  // namespace
@@ -193,13 +202,15 @@ std::string FormatDescriptor(const Format& format, DescriptorStyle style) {
 std::string FormatsDescriptor(std::span<const Format> formats) {
   KILN_CHECK(std::ssize(formats) <= kMostListedFormats);
   RtlConstant list;
-  for (const Format& format : formats) list.Append(ConstantOf(format, DescriptorStyle::kFields), kFormatBits);
+  for (const Format& format : formats)
+    list.Append(ConstantOf(format, DescriptorStyle::kFields), kFormatBits);
   return list.Literal(kMostListedFormats * kFormatBits);
 }
 
 std::string FormatConstantName(const Format& format) {
   std::string name = format.name;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::toupper(c)) : '_';
+  for (char& c : name)
+    c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? static_cast<char>(std::toupper(c)) : '_';
   return name;
 }
 
@@ -207,12 +218,13 @@ std::string FormatsPackage(const std::string& package, const std::string& commen
                            const std::vector<FormatConstant>& constants) {
   std::string text = fmt::format(
       "{}package {};\n\n"
-      "  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside a package.\n"
+      "  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside "
+      "a package.\n"
       "  typedef logic [{}:0] format_t;\n\n",
       comment, package, kFormatBits - 1);
   for (const FormatConstant& constant : constants) {
-    text +=
-        fmt::format("  localparam format_t {} = {};\n", constant.name, ConstantOf(constant).Expression(kFormatBits));
+    text += fmt::format("  localparam format_t {} = {};\n", constant.name,
+                        ConstantOf(constant).Expression(kFormatBits));
   }
   text += fmt::format(
       "\n  // By index, in the order above.\n"
@@ -233,12 +245,14 @@ std::string FormatsPackage(const std::string& package, const std::string& commen
 
 std::string NamedFormatsPackage() {
   std::vector<FormatConstant> constants;
-  for (const Format& format : AllFormats()) constants.push_back({.name = FormatConstantName(format), .format = format});
-  return FormatsPackage("kiln_named_formats_pkg",
-                        "// The named number formats. Written by kiln::hardware::NamedFormatsPackage "
-                        "(src/kiln/hardware/rtl_format.h) from\n"
-                        "// src/kiln/numerics/formats.def; a test compares.\n",
-                        constants);
+  for (const Format& format : AllFormats())
+    constants.push_back({.name = FormatConstantName(format), .format = format});
+  return FormatsPackage(
+      "kiln_named_formats_pkg",
+      "// The named number formats. Written by kiln::hardware::NamedFormatsPackage "
+      "(src/kiln/hardware/rtl_format.h) from\n"
+      "// src/kiln/numerics/formats.def; a test compares.\n",
+      constants);
 }
 
 }  // namespace kiln::hardware

@@ -14,11 +14,12 @@ namespace kiln::hardware {
 
 enum class DescriptorStyle {
   kFields,  // by its fields, where the kind has any: integers, floats, posits
-  kTable,   // by the list of its values, whatever the kind; at most 8 bits, monotone (no wrapping, nothing stochastic)
+  kTable,  // by the list of its values, whatever the kind; at most 8 bits, monotone (no wrapping, nothing stochastic)
 };
 
 // The literal of a format. Codebooks are tables in either style.
-std::string FormatDescriptor(const Format& format, DescriptorStyle style = DescriptorStyle::kFields);
+std::string FormatDescriptor(const Format& format,
+                             DescriptorStyle style = DescriptorStyle::kFields);
 // The literal of a list of formats (kiln_format_pkg::formats_t), the first one lowest; at most kMostListedFormats.
 inline constexpr int kMostListedFormats = 3;
 std::string FormatsDescriptor(std::span<const Format> formats);
@@ -42,7 +43,8 @@ struct FormatConstant {
   std::string name;
   Format format;
   DescriptorStyle style = DescriptorStyle::kFields;
-  std::optional<Format> weight = std::nullopt;  // with one, the constant is the quire of `format` and this one
+  std::optional<Format> weight =
+      std::nullopt;  // with one, the constant is the quire of `format` and this one
 };
 //   comment    lines of the file's head, each with its "// "
 std::string FormatsPackage(const std::string& package, const std::string& comment,

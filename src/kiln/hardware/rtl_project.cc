@@ -64,7 +64,8 @@ std::set<std::string> EmittedFiles(const fs::path& folder) {
   if (!list.ok()) return files;
   const auto listed = ParseFileList(*list, kEmitted);
   if (!listed.ok()) return files;
-  for (const ListedFile& file : *listed) files.insert(fs::path(file.path).lexically_normal().generic_string());
+  for (const ListedFile& file : *listed)
+    files.insert(fs::path(file.path).lexically_normal().generic_string());
   return files;
 }
 
@@ -131,9 +132,11 @@ Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) 
   for (const std::string& file : EmittedFiles(folder)) {
     if (files.contains(file) || !LinkIn(folder, file).empty()) continue;
     std::error_code error;
-    if (fs::is_regular_file(fs::symlink_status(folder / file, error))) fs::remove(folder / file, error);
+    if (fs::is_regular_file(fs::symlink_status(folder / file, error)))
+      fs::remove(folder / file, error);
     if (error && error != std::errc::no_such_file_or_directory) {
-      return ErrorAt((folder / file).string(), "", "of an earlier emission, cannot be removed: " + error.message(),
+      return ErrorAt((folder / file).string(), "",
+                     "of an earlier emission, cannot be removed: " + error.message(),
                      "name a new folder");
     }
   }
@@ -148,9 +151,11 @@ StatusOr<fs::path> RtlLibrary() {
   fs::path library = named != nullptr ? fs::path(named) : data.value_or("share/kiln") / "rtl";
   std::error_code error;
   if (fs::exists(library / "packages.f", error)) return library;
-  return NotFoundAt(library.string(), "", "the SystemVerilog library is not there",
-                    named != nullptr ? "KILN_RTL has to name the folder that holds packages.f"
-                                     : "`cmake --install` puts it beside the program; KILN_RTL names another folder");
+  return NotFoundAt(
+      library.string(), "", "the SystemVerilog library is not there",
+      named != nullptr
+          ? "KILN_RTL has to name the folder that holds packages.f"
+          : "`cmake --install` puts it beside the program; KILN_RTL names another folder");
 }
 
 StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const std::string& text) {
@@ -169,7 +174,8 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
   }
   const fs::path packages = library / "packages.f";
   KILN_ASSIGN_OR_RETURN(const std::string list, ReadFile(packages, budgets::kFileListBytes));
-  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed, ParseFileList(list, packages.string()));
+  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed,
+                        ParseFileList(list, packages.string()));
   std::vector<std::string> ordered;
   for (const ListedFile& package : listed) {
     if (needed.erase(fs::path(package.path).stem().string()) > 0) ordered.push_back(package.path);
@@ -187,7 +193,8 @@ Status CheckRtlPath(const fs::path& folder) {
   });
   if (wrong == path.end()) return OkStatus();
   if (*wrong != ' ' && *wrong != '\t' && *wrong != '\n') {
-    return ErrorAt(folder.string(), "", "its path has a control character", "name a folder without any in its path");
+    return ErrorAt(folder.string(), "", "its path has a control character",
+                   "name a folder without any in its path");
   }
   const std::string whole = path == folder.string() ? "" : ", and this is " + path;
   return ErrorAt(folder.string(), "", "make and Verilator take no blanks in paths" + whole,
@@ -198,7 +205,8 @@ Status CheckRtlFolder(const fs::path& folder) {
   KILN_RETURN_IF_ERROR(CheckRtlPath(folder));
   std::error_code error;
   if (!fs::exists(folder, error)) return OkStatus();
-  if (!fs::is_directory(folder, error)) return ErrorAt(folder.string(), "", "is a file", "name a folder");
+  if (!fs::is_directory(folder, error))
+    return ErrorAt(folder.string(), "", "is a file", "name a folder");
   if (fs::is_empty(folder, error) && !error) return OkStatus();
   const auto settings = ReadFile(folder / "design.mk", budgets::kFileListBytes);
   if (settings.ok() && settings->starts_with("TOP := ")) return OkStatus();
@@ -219,7 +227,8 @@ Status CheckRtlFolders(const fs::path& folder) {
 Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
-  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> files, NeededFiles(library, project.top_text));
+  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+                        NeededFiles(library, project.top_text));
   // Everything is read before anything is written.
   std::vector<std::pair<fs::path, std::string>> texts;
   std::vector<std::string> sources;
@@ -246,11 +255,14 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   texts.emplace_back(kScript, ProjectScript(sources, project.top));
 
   for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
-  for (const char* other : {kEmitted, "rtl", "testbench"}) KILN_RETURN_IF_ERROR(CheckNoLink(folder, other));
+  for (const char* other : {kEmitted, "rtl", "testbench"})
+    KILN_RETURN_IF_ERROR(CheckNoLink(folder, other));
   std::error_code error;
   for (const char* part : {"rtl", "testbench"}) {
     fs::create_directories(folder / part, error);
-    if (error) return ErrorAt(folder.string(), "", "cannot be made: " + error.message(), "name a folder to write to");
+    if (error)
+      return ErrorAt(folder.string(), "", "cannot be made: " + error.message(),
+                     "name a folder to write to");
   }
   std::set<std::string> names;
   for (const auto& [name, text] : texts) names.insert(name.generic_string());
@@ -270,7 +282,8 @@ Status AddToRtlProject(const fs::path& folder, const std::string& name, const st
 }
 
 StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {
-  const std::string name = trace ? "simulate_trace" : "simulate", model = trace ? "model_trace" : "model";
+  const std::string name = trace ? "simulate_trace" : "simulate",
+                    model = trace ? "model_trace" : "model";
   const fs::path build = folder / kBuild;
   fs::path program = build / name;
   KILN_RETURN_IF_ERROR(CheckNoLink(folder, kBuild));
@@ -287,15 +300,19 @@ StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {
   }
   fs::create_directories(build, error);
   for (const std::string& old : {model, name}) fs::remove_all(build / old, error);
-  if (error) return ErrorAt(folder.string(), "", "cannot be written: " + error.message(), "name a new folder");
+  if (error)
+    return ErrorAt(folder.string(), "", "cannot be written: " + error.message(),
+                   "name a new folder");
   const std::string target = std::string(kBuild) + '/' + name;
-  std::vector<std::string> arguments = {"make", "-s", "-C", apart.path().string(), "-f", "Makefile", target};
+  std::vector<std::string> arguments = {"make", "-s",       "-C",  apart.path().string(),
+                                        "-f",   "Makefile", target};
   if (trace) arguments.push_back("TRACE=1");
   KILN_RETURN_IF_ERROR(RunProgram(arguments, build / "build.log"));
   // The program last, so that make takes it for newer than what it is linked of.
   for (const std::string& made : {model, name}) {
     fs::copy(apart.path() / kBuild / made, build / made, fs::copy_options::recursive, error);
-    if (error) return ErrorAt((build / made).string(), "", "cannot be written: " + error.message(), "");
+    if (error)
+      return ErrorAt((build / made).string(), "", "cannot be written: " + error.message(), "");
   }
   KILN_RETURN_IF_ERROR(Builds::OfThisProcess().Add(program, sources));
   return program;

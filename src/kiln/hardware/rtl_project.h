@@ -44,18 +44,21 @@ Status CheckRtlFolders(const std::filesystem::path& folder);
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
 
 // Writes a further file to a project's folder: `name` below it. It is the project's, and goes with it.
-Status AddToRtlProject(const std::filesystem::path& folder, const std::string& name, const std::string& text);
+Status AddToRtlProject(const std::filesystem::path& folder, const std::string& name,
+                       const std::string& text);
 
 // Builds the simulation of a project that this process has written (make build/simulate) and returns its program's
 // path; the log stands in build/build.log. With `trace` it is one that can record waveforms. What else is in the folder
 // takes no part in it: the project's files are built in a temporary folder, the results replace those in build/, and
 // a program that stands there already is run only if this process built it of the same files. Errors: something below
 // build/ is neither a regular file nor a folder; make's.
-StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder, bool trace = false);
+StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder,
+                                                bool trace = false);
 
 // Modules and packages of the library that `text` needs, directly or through others, as paths relative to it: packages
 // first, in the order of packages.f, then modules by name.
-StatusOr<std::vector<std::string>> NeededFiles(const std::filesystem::path& library, const std::string& text);
+StatusOr<std::vector<std::string>> NeededFiles(const std::filesystem::path& library,
+                                               const std::string& text);
 
 }  // namespace kiln::hardware
 

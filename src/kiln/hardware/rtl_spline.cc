@@ -15,7 +15,9 @@ namespace {
 // kiln_spline_pkg::TABLE_BITS: rows, ends, number of segments.
 constexpr int kTableBits = kSplines * kMostSplineSegments * 128 + kSplines * 32 + 32;
 
-void AppendFloat(float value, RtlConstant* constant) { constant->Append(std::bit_cast<uint32_t>(value), 32); }
+void AppendFloat(float value, RtlConstant* constant) {
+  constant->Append(std::bit_cast<uint32_t>(value), 32);
+}
 
 RtlConstant ConstantOf(const SplineTables& tables) {
   RtlConstant constant;
@@ -34,7 +36,9 @@ RtlConstant ConstantOf(const SplineTables& tables) {
 
 }  // namespace
 
-std::string SplineParameters(const SplineTables& tables) { return ConstantOf(tables).Literal(kTableBits); }
+std::string SplineParameters(const SplineTables& tables) {
+  return ConstantOf(tables).Literal(kTableBits);
+}
 
 std::string SplineTablesPackage() {
   std::string text = fmt::format(
@@ -42,7 +46,8 @@ std::string SplineTablesPackage() {
       "(src/kiln/hardware/rtl_spline.h)\n"
       "// from src/kiln/numerics/nonlinear_tables.inc; a test compares.\n"
       "package kiln_spline_tables_pkg;\n\n"
-      "  // kiln_spline_pkg::tables_t, written out: Yosys knows no types of other packages inside a package.\n"
+      "  // kiln_spline_pkg::tables_t, written out: Yosys knows no types of other packages inside "
+      "a package.\n"
       "  typedef logic [{}:0] tables_t;\n\n",
       kTableBits - 1);
   for (const char* name : {"fp32", "bf16", "fp16"}) {
@@ -53,8 +58,8 @@ std::string SplineTablesPackage() {
     for (char& c : constant) {
       if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
     }
-    text += fmt::format("  // Of {}, {} segments.\n  localparam tables_t {} = {};\n", name, (*tables)->segments,
-                        constant, ConstantOf(**tables).Expression(kTableBits));
+    text += fmt::format("  // Of {}, {} segments.\n  localparam tables_t {} = {};\n", name,
+                        (*tables)->segments, constant, ConstantOf(**tables).Expression(kTableBits));
   }
   return text + "\nendpackage\n";
 }

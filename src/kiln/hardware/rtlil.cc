@@ -24,7 +24,9 @@ std::string_view Trimmed(std::string_view line) {
   const size_t first = line.find_first_not_of(' ');
   return first == std::string_view::npos ? std::string_view() : line.substr(first);
 }
-std::string_view FirstWord(std::string_view trimmed) { return trimmed.substr(0, trimmed.find(' ')); }
+std::string_view FirstWord(std::string_view trimmed) {
+  return trimmed.substr(0, trimmed.find(' '));
+}
 // What follows the first word, which is `word`, and a blank.
 std::string_view After(std::string_view word, std::string_view trimmed) {
   return trimmed.substr(std::min(word.size() + 1, trimmed.size()));
@@ -34,8 +36,9 @@ std::string_view LastWord(std::string_view line) { return line.substr(line.rfind
 // Attributes of modules, wires and cells that do not bear on what they become. With `keep_hierarchy` a module that
 // becomes part of others would stay a module of its own, and its name would not be known.
 bool IsOfTheSource(std::string_view attribute) {
-  for (const std::string_view name : {"src", "hdlname", "top", "initial_top", "dynports", "cells_not_processed",
-                                      "module_not_derived", "keep_hierarchy"}) {
+  for (const std::string_view name :
+       {"src", "hdlname", "top", "initial_top", "dynports", "cells_not_processed",
+        "module_not_derived", "keep_hierarchy"}) {
     if (attribute == name) return true;
   }
   return false;
@@ -60,7 +63,8 @@ class Parser {
     if (module_ != nullptr) return absl::InternalError("RTLIL: a module does not end");
     if (design_.empty()) return absl::InternalError("RTLIL: there is no module");
     for (auto& [name, module] : design_) {
-      std::erase_if(module.instances, [this](const auto& instance) { return !design_.contains(instance.module); });
+      std::erase_if(module.instances,
+                    [this](const auto& instance) { return !design_.contains(instance.module); });
     }
     return std::move(design_);
   }
@@ -84,11 +88,13 @@ class Parser {
 
   Status Outside(std::string_view line, std::string_view word) {
     if (word == "autoidx") return OkStatus();
-    if (word != "module") return absl::InternalError(fmt::format("RTLIL: '{}' outside of modules", line));
+    if (word != "module")
+      return absl::InternalError(fmt::format("RTLIL: '{}' outside of modules", line));
     const std::string_view name = After(word, line);
     if (!IsName(name)) return absl::InternalError(fmt::format("RTLIL: '{}' names no module", line));
     const auto [at, is_new] = design_.try_emplace(Plain(name));
-    if (!is_new) return absl::InternalError(fmt::format("RTLIL: the module '{}' stands twice", at->first));
+    if (!is_new)
+      return absl::InternalError(fmt::format("RTLIL: the module '{}' stands twice", at->first));
     module_ = &at->second;
     module_->attributes = std::exchange(attributes_, "");
     numbers_.clear();
@@ -156,7 +162,8 @@ class Parser {
       }
       const std::string_view token = line.substr(at, end - at);
       if (token.starts_with('$')) {
-        out += fmt::format("${}", numbers_.try_emplace(std::string(token), numbers_.size() + 1).first->second);
+        out += fmt::format(
+            "${}", numbers_.try_emplace(std::string(token), numbers_.size() + 1).first->second);
       } else {
         out += token;
       }
@@ -189,7 +196,8 @@ std::string ToRtlil(const RtlilModule& module, const std::string& name,
 }
 
 std::string BlackBox(const RtlilModule& module, const std::string& name, const std::string& clock) {
-  std::string out = fmt::format("attribute \\blackbox 1\n{}module {}\n", module.attributes, Written(name));
+  std::string out =
+      fmt::format("attribute \\blackbox 1\n{}module {}\n", module.attributes, Written(name));
   for (const std::string& port : module.ports) {
     if (Plain(LastWord(port)) == clock) out += "  attribute \\clkbuf_sink 1\n";
     out += fmt::format("  {}\n", port);

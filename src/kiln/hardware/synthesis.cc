@@ -36,7 +36,8 @@ class Run {
   StatusOr<SynthesisResult> Do() {
     const auto start = std::chrono::steady_clock::now();
     KILN_RETURN_IF_ERROR(CheckToolPath(work_, ""));
-    KILN_RETURN_IF_ERROR(CheckOnlyFiles(work_, kSourcesLink));  // tools write to names that are there already
+    KILN_RETURN_IF_ERROR(
+        CheckOnlyFiles(work_, kSourcesLink));  // tools write to names that are there already
     std::error_code error;
     KILN_RETURN_IF_ERROR(CheckToolPath(fs::temp_directory_path(error), "TMPDIR"));
     KILN_RETURN_IF_ERROR(CheckNames());
@@ -49,14 +50,16 @@ class Run {
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
-    KILN_ASSIGN_OR_RETURN(result.design, SumUnits(mapped_.statistics, sources_.top, options_.depth, resources_of));
+    KILN_ASSIGN_OR_RETURN(result.design,
+                          SumUnits(mapped_.statistics, sources_.top, options_.depth, resources_of));
     if (for_cells()) {
       result.library = library_.name;
       if (options_.timing) {
         KILN_ASSIGN_OR_RETURN(result.timing, Time());
       }
     }
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;
   }
 
@@ -78,21 +81,25 @@ class Run {
       return NotFoundAt(options_.liberty.string(), "", "there is no such Liberty file",
                         "install qflow-tech-osu018, or give another library with --liberty");
     }
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_.liberty, budgets::kLibertyBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(options_.liberty, budgets::kLibertyBytes));
     KILN_ASSIGN_OR_RETURN(library_, ParseLiberty(text, options_.liberty.string()));
     KILN_RETURN_IF_ERROR(WriteFile(work_ / "cells.lib", text));
     tools_ += fmt::format("# cells {:016x}\n", StableHash(text));
     inverter_ = library_.MiddleInverter();
     if (inverter_.empty()) {
-      return ErrorAt(options_.liberty.string(), "", "has no inverter", "give a library of standard cells");
+      return ErrorAt(options_.liberty.string(), "", "has no inverter",
+                     "give a library of standard cells");
     }
     // Its name goes into scripts of OpenSTA and ABC.
     if (!IsIdentifier(inverter_)) {
-      return ErrorAt(options_.liberty.string(), "", fmt::format("its inverter is named '{}'", inverter_),
+      return ErrorAt(options_.liberty.string(), "",
+                     fmt::format("its inverter is named '{}'", inverter_),
                      "give a library whose cells have names of letters, digits and _");
     }
-    return WriteFile(work_ / "ports.constr",
-                     fmt::format("set_driving_cell {}\nset_load {} [all_outputs]\n", inverter_, OutputLoad()));
+    return WriteFile(
+        work_ / "ports.constr",
+        fmt::format("set_driving_cell {}\nset_load {} [all_outputs]\n", inverter_, OutputLoad()));
   }
   // A fan-out of four.
   double OutputLoad() const { return 4 * library_.cells.at(inverter_).input_capacitance; }
@@ -108,12 +115,14 @@ class Run {
       const std::set<std::string> names = NamesIn(*module);
       for (const auto& [name, value] : options_.parameters) {
         if (names.contains(name)) continue;
-        return ErrorAt("", "--parameters", fmt::format("module '{}' has no parameter '{}'", sources_.top, name),
+        return ErrorAt("", "--parameters",
+                       fmt::format("module '{}' has no parameter '{}'", sources_.top, name),
                        file.string() + " has its parameters");
       }
       return OkStatus();
     }
-    return NotFoundAt("", "--top", fmt::format("there is no module '{}' in the design", sources_.top),
+    return NotFoundAt("", "--top",
+                      fmt::format("there is no module '{}' in the design", sources_.top),
                       "give a module of one of the files that its filelist.f names");
   }
   // Scripts name the sources through a link, whatever their folder is called.
@@ -130,7 +139,8 @@ class Run {
   // What is of this run's design alone; the rest serves others, too.
   void RemoveResults() const {
     std::error_code error;
-    for (const char* file : {"netlist.v", "timed.v", "time.tcl", "time.log"}) fs::remove(work_ / file, error);
+    for (const char* file : {"netlist.v", "timed.v", "time.tcl", "time.log"})
+      fs::remove(work_ / file, error);
   }
 
   // What results depend on beside sources and commands, as a comment of their scripts: versions of tools and cells.
@@ -146,7 +156,8 @@ class Run {
     std::error_code error;
     for (const std::string& folder : sources_.folders) {
       for (const auto& entry : fs::directory_iterator(sources_.folder / folder, error)) {
-        if (entry.path().extension() == ".sv") files.push_back(folder + '/' + entry.path().filename().string());
+        if (entry.path().extension() == ".sv")
+          files.push_back(folder + '/' + entry.path().filename().string());
       }
     }
     std::sort(files.begin(), files.end());
@@ -168,7 +179,8 @@ class Run {
                      .sources = sources_.folder});
   }
   void Progress(const char* step, const std::string& module, int64_t done, int64_t total) const {
-    if (options_.progress) options_.progress({.step = step, .module = module, .done = done, .total = total});
+    if (options_.progress)
+      options_.progress({.step = step, .module = module, .done = done, .total = total});
   }
 
   // From sources to registers and operators; which modules are there.
@@ -183,12 +195,14 @@ class Run {
                                             .parameters = options_.parameters,
                                             .top = sources_.top});
     // What is counted is what constants leave: a decoder of one format is a hundredth of the text that takes them all.
-    script += fmt::format("write_rtlil {}\nopt_expr\nopt_muxtree\nopt_clean\ntee -q -o {} stat -width -json\n", kDesign,
-                          kCounts);
+    script += fmt::format(
+        "write_rtlil {}\nopt_expr\nopt_muxtree\nopt_clean\ntee -q -o {} stat -width -json\n",
+        kDesign, kCounts);
     KILN_ASSIGN_OR_RETURN(const std::string sources, HashOfSources());
     Progress("elaborate", sources_.top, 0, 1);
     KILN_RETURN_IF_ERROR(Yosys("elaborate", script, sources, {kCounts, kDesign}));
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.json"), budgets::kNetlistBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(Path("elaborated.json"), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(elaborated_, ParseStatistics(text));
     if (!for_cells() || options_.memories == Memories::kRegisters) return OkStatus();
     for (const auto& [module, counts] : elaborated_) {
@@ -200,7 +214,8 @@ class Run {
   // Every module that keeps its boundary on its own, to the cells' netlist.
   Status Map() {
     constexpr const char* fpga_cells = "fpga_cells.il";
-    if (!for_cells()) KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(fpga_cells), "", {fpga_cells}));
+    if (!for_cells())
+      KILN_RETURN_IF_ERROR(Yosys("fpga_cells", FpgaCells(fpga_cells), "", {fpga_cells}));
     PartsMapping mapping;
     mapping.work = work_;
     mapping.tools = tools_;
@@ -208,7 +223,8 @@ class Run {
     mapping.jobs = options_.jobs;
     std::error_code error;
     fs::create_directories(work_ / kPartsFolder, error);
-    if (error) return ErrorAt((work_ / kPartsFolder).string(), "", "cannot be made: " + error.message(), "");
+    if (error)
+      return ErrorAt((work_ / kPartsFolder).string(), "", "cannot be made: " + error.message(), "");
     mapping.commands = [&](const MappingPart& part) {
       if (!for_cells()) {
         return FpgaCommands({options_.fpga, fpga_cells}, part.large, part.name == sources_.top);
@@ -224,7 +240,8 @@ class Run {
   }
   // Modules whose estimates are in doubt are mapped to see what they come to.
   StatusOr<std::vector<MappingPart>> Parts(const PartsMapping& mapping) const {
-    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string text,
+                          ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const RtlilDesign design, ParseRtlil(text));
     const auto cut = [&](const Boundaries& boundaries) {
       return CutIntoParts(design, boundaries, memories_, sources_.top, options_.clock);
@@ -233,12 +250,14 @@ class Run {
     KILN_ASSIGN_OR_RETURN(std::vector<MappingPart> parts, cut(estimated));
     if (estimated.doubtful.empty()) return parts;
     const std::set<std::string> doubtful(estimated.doubtful.begin(), estimated.doubtful.end());
-    std::erase_if(parts, [&](const MappingPart& part) { return !doubtful.contains(part.modules.front()); });
+    std::erase_if(
+        parts, [&](const MappingPart& part) { return !doubtful.contains(part.modules.front()); });
     KILN_ASSIGN_OR_RETURN(const NetlistStatistics counted, MapWhole(parts, mapping));
     std::map<std::string, int64_t> measured;
     for (const MappingPart& part : parts) {
       KILN_ASSIGN_OR_RETURN(const SynthesisedUnit unit,
-                            SumUnits(counted, part.name, 0, [](const std::string&) { return Resources{.cells = 1}; }));
+                            SumUnits(counted, part.name, 0,
+                                     [](const std::string&) { return Resources{.cells = 1}; }));
       for (const std::string& module : part.modules) measured[module] = unit.resources.cells;
     }
     return cut(FindBoundaries(elaborated_, sources_.top, measured));
@@ -261,7 +280,8 @@ class Run {
     if (!for_cells()) return XilinxResources(type);
     const auto cell = library_.cells.find(type);
     if (cell == library_.cells.end()) {
-      return UnsupportedAt(options_.liberty.string(), "", fmt::format("has no cell for the design's {}", type),
+      return UnsupportedAt(options_.liberty.string(), "",
+                           fmt::format("has no cell for the design's {}", type),
                            "give another library with --liberty");
     }
     Resources resources;
@@ -315,7 +335,8 @@ class Run {
 Status CheckSynthesisFolder(const fs::path& work) {
   std::error_code error;
   if (!fs::exists(work, error)) return OkStatus();
-  if (!fs::is_directory(work, error)) return ErrorAt(work.string(), "", "is a file", "name a folder");
+  if (!fs::is_directory(work, error))
+    return ErrorAt(work.string(), "", "is a file", "name a folder");
   if (fs::is_empty(work, error) && !error) return OkStatus();
   const auto version = ReadFile(work / kVersionLog, 1 << 16);
   if (version.ok() && version->starts_with("Yosys ")) return CheckOnlyFiles(work, kSourcesLink);

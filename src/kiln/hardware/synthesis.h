@@ -26,7 +26,8 @@ struct DesignSources {
 
 // Of a folder that `kiln compile --emit` wrote, or any with a filelist.f (hardware/file_list.h). `top` "": the TOP of
 // its design.mk. Errors name the folder: no filelist.f, a file in it that is not there or not in the folder, no top.
-StatusOr<DesignSources> SourcesOfFolder(const std::filesystem::path& folder, const std::string& top);
+StatusOr<DesignSources> SourcesOfFolder(const std::filesystem::path& folder,
+                                        const std::string& top);
 // One module of the SystemVerilog library with all that it needs. The library is in $KILN_RTL, else in the source
 // folder that this program was built from.
 StatusOr<DesignSources> SourcesOfModule(const std::string& module);
@@ -52,20 +53,24 @@ struct SynthesisOptions {
   std::string fpga;            // a family of synth_xilinx, "xc7" or "xcup"; "" for standard cells
   std::filesystem::path liberty = DefaultLiberty();
   double clock_mhz = 100;
-  std::string clock = "clock";  // port of the top; without one of that name, paths from inputs to outputs are timed
-  bool timing = true;           // standard cells only
+  std::string clock =
+      "clock";  // port of the top; without one of that name, paths from inputs to outputs are timed
+  bool timing = true;                    // standard cells only
   Memories memories = Memories::kCount;  // standard cells only; FPGAs have memories of their own
   int depth = 1;                         // levels of units below the top
-  int jobs = 1;                          // modules that are mapped at once; results do not depend on it
-  std::function<void(const SynthesisProgress&)> progress;  // told what begins, from any thread; may be empty
+  int jobs = 1;  // modules that are mapped at once; results do not depend on it
+  std::function<void(const SynthesisProgress&)>
+      progress;  // told what begins, from any thread; may be empty
 };
 
 struct Timing {
-  double slack_ns = 0;             // the worst; less than 0: the clock is too fast
-  double fastest_mhz = 0;          // the clock at which it would be 0; 0: nothing depends on the clock
-  std::string from, to;            // the path's ends as OpenSTA names them: cells and ports
-  std::string from_net, to_net;    // the registers by the names of what they hold; of memories and ports empty
-  int64_t instances_left_out = 0;  // of modules that stand often in a large design (synthesis_timing.h)
+  double slack_ns = 0;     // the worst; less than 0: the clock is too fast
+  double fastest_mhz = 0;  // the clock at which it would be 0; 0: nothing depends on the clock
+  std::string from, to;    // the path's ends as OpenSTA names them: cells and ports
+  std::string from_net,
+      to_net;  // the registers by the names of what they hold; of memories and ports empty
+  int64_t instances_left_out =
+      0;  // of modules that stand often in a large design (synthesis_timing.h)
 };
 
 struct SynthesisResult {

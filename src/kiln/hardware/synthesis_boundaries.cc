@@ -30,9 +30,11 @@ class BoundarySearch {
   Boundaries Find() {
     // From the top down, so that it is known where a module's copies would go.
     for (auto module = order_.rbegin(); module != order_.rend(); ++module) {
-      if (!kept_.contains(*module) && GatesOf(*module).all * (copies_[*module] - 1) > kCopiedGates) {
+      if (!kept_.contains(*module) &&
+          GatesOf(*module).all * (copies_[*module] - 1) > kCopiedGates) {
         kept_.insert(*module);
-        if (GatesOf(*module).all <= kDoubtfulGates && !measured_.contains(*module)) doubtful_.insert(*module);
+        if (GatesOf(*module).all <= kDoubtfulGates && !measured_.contains(*module))
+          doubtful_.insert(*module);
       }
       // What is in a small module has been measured with it.
       if (!kept_.contains(*module) && measured_.contains(*module)) continue;
@@ -47,12 +49,14 @@ class BoundarySearch {
     for (const std::string& module : order_) {
       if (!kept_.contains(module)) continue;
       boundaries.kept.push_back(module);
-      if (module != order_.back() && std::find(stateful.begin(), stateful.end(), module) == stateful.end()) {
+      if (module != order_.back() &&
+          std::find(stateful.begin(), stateful.end(), module) == stateful.end()) {
         boundaries.stateless.push_back(module);
         if (doubtful_.contains(module)) boundaries.doubtful.push_back(module);
       }
       const Gates gates = GatesOf(module);
-      if (gates.all > kLargeGates && gates.arithmetic > kArithmeticGates) boundaries.large.push_back(module);
+      if (gates.all > kLargeGates && gates.arithmetic > kArithmeticGates)
+        boundaries.large.push_back(module);
     }
     return boundaries;
   }

@@ -27,7 +27,8 @@ struct Boundaries {
   std::vector<std::string> doubtful = {};
 };
 // In gates as GateEstimate() counts them.
-inline constexpr int64_t kCopiedGates = 2500, kLargeGates = 16'000, kArithmeticGates = 2000, kDoubtfulGates = 5000;
+inline constexpr int64_t kCopiedGates = 2500, kLargeGates = 16'000, kArithmeticGates = 2000,
+                         kDoubtfulGates = 5000;
 //   measured   gates of modules that are known, all that is below included
 Boundaries FindBoundaries(const NetlistStatistics& statistics, const std::string& top,
                           const std::map<std::string, int64_t>& measured = {});

@@ -35,7 +35,8 @@ std::string GateCommands(std::string_view top, bool flatten) {
 
 std::string ReadCommands(const std::vector<std::string>& files) {
   std::string commands;
-  for (const std::string& file : files) commands += fmt::format("read_verilog -nodpi -sv {}\n", file);
+  for (const std::string& file : files)
+    commands += fmt::format("read_verilog -nodpi -sv {}\n", file);
   return commands;
 }
 
@@ -43,17 +44,20 @@ std::string ElaborateCommands(const Elaboration& elaboration) {
   std::string commands = ReadCommands(elaboration.files);
   if (!elaboration.parameters.empty()) {
     commands += "chparam";
-    for (const auto& [name, value] : elaboration.parameters) commands += fmt::format(" -set {} {}", name, value);
+    for (const auto& [name, value] : elaboration.parameters)
+      commands += fmt::format(" -set {} {}", name, value);
     commands += fmt::format(" {}\n", elaboration.top);
   }
   commands += "hierarchy -check";
-  for (const std::string& folder : elaboration.folders) commands += fmt::format(" -libdir {}", folder);
+  for (const std::string& folder : elaboration.folders)
+    commands += fmt::format(" -libdir {}", folder);
   return commands + fmt::format(" -top {0}\nrename -top {0}\nproc\nopt_clean\n", elaboration.top);
 }
 
 std::string CellCommands(const CellMapping& mapping, bool large) {
-  const std::string abc = fmt::format("abc -liberty {} -constr {} -D {}", mapping.liberty, mapping.constraints,
-                                      static_cast<int64_t>(mapping.period_ns * 1e3));
+  const std::string abc =
+      fmt::format("abc -liberty {} -constr {} -D {}", mapping.liberty, mapping.constraints,
+                  static_cast<int64_t>(mapping.period_ns * 1e3));
   return fmt::format("hierarchy -check -top {}\n{}dfflibmap -liberty {}\n", kPartModule,
                      GateCommands(kPartModule, /*flatten=*/true), mapping.liberty) +
          Abc(abc, "strash;dc2;&get,-n;&nf,{D};&put;buffer;upsize,{D};dnsize,{D}", large);
@@ -61,17 +65,21 @@ std::string CellCommands(const CellMapping& mapping, bool large) {
 
 std::string FpgaCells(const std::string& file) {
   return fmt::format(
-      "read_verilog -lib -specify +/xilinx/cells_sim.v\nread_verilog -lib +/xilinx/cells_xtra.v\nwrite_rtlil {}\n",
+      "read_verilog -lib -specify +/xilinx/cells_sim.v\nread_verilog -lib "
+      "+/xilinx/cells_xtra.v\nwrite_rtlil {}\n",
       file);
 }
 
 // What synth_xilinx does, but for `share`, and with ABC as above.
 std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
-  const std::string synthesis = fmt::format("synth_xilinx -family {} -flatten {}-top {} -run ", mapping.family,
-                                            is_top ? "" : "-noiopad -noclkbuf ", kPartModule);
-  return fmt::format("read_rtlil {}\nhierarchy -check -top {}\n", mapping.cells, kPartModule) + synthesis +
+  const std::string synthesis =
+      fmt::format("synth_xilinx -family {} -flatten {}-top {} -run ", mapping.family,
+                  is_top ? "" : "-noiopad -noclkbuf ", kPartModule);
+  return fmt::format("read_rtlil {}\nhierarchy -check -top {}\n", mapping.cells, kPartModule) +
+         synthesis +
          "prepare:coarse\n"
-         "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory -nomap\nopt_clean\n" +
+         "techmap -map +/cmp2lut.v -map +/cmp2lcu.v -D LUT_WIDTH=6\nalumacc\nopt\nmemory "
+         "-nomap\nopt_clean\n" +
          synthesis + "map_memory:map_luts\nopt_expr -mux_undef -noclkinv\n" +
          Abc("abc -luts 2:2,3,6:5,10,20", "strash;dc2;strash;if", large) +
          "clean\ntechmap -map +/xilinx/ff_map.v\nxilinx_srl -fixed -minlen 3\n"
@@ -82,13 +90,17 @@ std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
 
 std::string ProjectScript(const std::vector<std::string>& files, const std::string& top) {
   std::string script =
-      "# Generic gates of this design, module by module: its structure. `kiln synth` runs the same passes with a cell\n"
-      "# library or for an FPGA, and times the result. Run in this folder; Kiln wrote it with the design.\n";
+      "# Generic gates of this design, module by module: its structure. `kiln synth` runs the same "
+      "passes with a cell\n"
+      "# library or for an FPGA, and times the result. Run in this folder; Kiln wrote it with the "
+      "design.\n";
   script += ElaborateCommands({.files = files, .folders = {}, .parameters = {}, .top = top});
-  const bool has_memories = std::ranges::any_of(
-      files, [](const std::string& file) { return std::filesystem::path(file).stem() == kMemoryModule; });
+  const bool has_memories = std::ranges::any_of(files, [](const std::string& file) {
+    return std::filesystem::path(file).stem() == kMemoryModule;
+  });
   if (has_memories) {
-    script += fmt::format("tee -q -o build/memories.txt stat *{0}*\nblackbox *{0}*\n", kMemoryModule);
+    script +=
+        fmt::format("tee -q -o build/memories.txt stat *{0}*\nblackbox *{0}*\n", kMemoryModule);
   }
   return script + GateCommands(top, /*flatten=*/false) + "tee -q -o build/synth.txt stat\n";
 }

@@ -19,8 +19,8 @@ std::string ReadCommands(const std::vector<std::string>& files);
 
 // From sources to registers and operators of `top`.
 struct Elaboration {
-  std::vector<std::string> files;                               // packages first
-  std::vector<std::string> folders;                             // where other modules are, <module>.sv
+  std::vector<std::string> files;    // packages first
+  std::vector<std::string> folders;  // where other modules are, <module>.sv
   std::vector<std::pair<std::string, std::string>> parameters;  // of the top
   std::string top;
 };

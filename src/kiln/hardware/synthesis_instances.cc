@@ -37,13 +37,17 @@ std::string NameInstances(const std::set<std::string>& modules) {
 
 std::string WriteInstances(const std::set<std::string>& modules, const std::string& file) {
   if (modules.empty()) return "";
-  return fmt::format("select -set instances{}\ndelete c:* @instances %d\nwrite_json {}\n", Selection(modules), file);
+  return fmt::format("select -set instances{}\ndelete c:* @instances %d\nwrite_json {}\n",
+                     Selection(modules), file);
 }
 
 StatusOr<std::vector<MappedInstance>> ParseInstances(const std::string& text) {
   const Json json = Json::parse(text, nullptr, false);
-  const auto fault = [] { return absl::InternalError("Yosys' instances are not what `write_json` writes"); };
-  if (!json.is_object() || !json.contains("modules") || !json["modules"].is_object()) return fault();
+  const auto fault = [] {
+    return absl::InternalError("Yosys' instances are not what `write_json` writes");
+  };
+  if (!json.is_object() || !json.contains("modules") || !json["modules"].is_object())
+    return fault();
   std::vector<MappedInstance> instances;
   for (const auto& [module, contents] : json["modules"].items()) {
     // Cells of an FPGA come with their timing, which stands in cells of their own.
@@ -71,7 +75,8 @@ bool HasManyConstants(const MappedInstance& instance) {
   int64_t bits = 0, constants = 0;
   for (const auto& [port, values] : instance.inputs) {
     bits += static_cast<int64_t>(values.size());
-    constants += std::count_if(values.begin(), values.end(), [](char value) { return value != 'x'; });
+    constants +=
+        std::count_if(values.begin(), values.end(), [](char value) { return value != 'x'; });
   }
   return constants > 0 && constants * kShare >= bits;
 }
@@ -79,7 +84,8 @@ bool HasManyConstants(const MappedInstance& instance) {
 std::vector<NetlistPlace> PlacesOf(std::string_view netlist, const std::string& module) {
   std::vector<NetlistPlace> places;
   const std::string begin = fmt::format("\n  \\{} ", module);
-  for (size_t at = netlist.find(begin); at != std::string_view::npos; at = netlist.find(begin, at + 1)) {
+  for (size_t at = netlist.find(begin); at != std::string_view::npos;
+       at = netlist.find(begin, at + 1)) {
     size_t name = netlist.find_first_not_of(' ', at + begin.size());
     const size_t end = std::min(netlist.find(' ', name), netlist.size());
     if (netlist[name] == '\\') ++name;
@@ -88,21 +94,26 @@ std::vector<NetlistPlace> PlacesOf(std::string_view netlist, const std::string& 
   return places;
 }
 
-std::string ReplaceInstances(const std::string& netlist, const std::vector<ReplacedInstance>& replaced) {
+std::string ReplaceInstances(const std::string& netlist,
+                             const std::vector<ReplacedInstance>& replaced) {
   struct Change {
     size_t begin, end;
     const std::string* part;
   };
-  std::map<std::string, std::map<std::string_view, const std::string*>> parts;  // by module and instance
-  for (const ReplacedInstance& instance : replaced) parts[instance.module][instance.name] = &instance.part;
+  std::map<std::string, std::map<std::string_view, const std::string*>>
+      parts;  // by module and instance
+  for (const ReplacedInstance& instance : replaced)
+    parts[instance.module][instance.name] = &instance.part;
   std::vector<Change> changes;
   for (const auto& [module, instances] : parts) {
     for (const NetlistPlace& place : PlacesOf(netlist, module)) {
       const auto part = instances.find(place.instance);
-      if (part != instances.end()) changes.push_back({place.at + 1, place.at + 1 + module.size(), part->second});
+      if (part != instances.end())
+        changes.push_back({place.at + 1, place.at + 1 + module.size(), part->second});
     }
   }
-  std::sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) { return x.begin < y.begin; });
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& x, const Change& y) { return x.begin < y.begin; });
   std::string text;
   size_t at = 0;
   for (const Change& change : changes) {

@@ -14,7 +14,8 @@ namespace kiln::hardware {
 
 struct MappedInstance {
   std::string name, module;
-  std::map<std::string, std::string> inputs;  // bits of ports, the highest first: 0, 1, or x for what is no constant
+  std::map<std::string, std::string>
+      inputs;  // bits of ports, the highest first: 0, 1, or x for what is no constant
 };
 
 // Commands of Yosys that write the instances of these modules to a file and leave nothing else of the design; before,
@@ -35,9 +36,11 @@ struct NetlistPlace {
 std::vector<NetlistPlace> PlacesOf(std::string_view netlist, const std::string& module);
 
 struct ReplacedInstance {
-  std::string name, module, part;  // it is of `part` where the netlist says `module`; both names have a '$' in them
+  std::string name, module,
+      part;  // it is of `part` where the netlist says `module`; both names have a '$' in them
 };
-std::string ReplaceInstances(const std::string& netlist, const std::vector<ReplacedInstance>& replaced);
+std::string ReplaceInstances(const std::string& netlist,
+                             const std::vector<ReplacedInstance>& replaced);
 
 }  // namespace kiln::hardware
 

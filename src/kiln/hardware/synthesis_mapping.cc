@@ -54,16 +54,19 @@ StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& 
   if (!listed.empty()) run.outputs.push_back(instances);
   run.design = mapping.top;
   run.script = fmt::format(
-      "read_rtlil {}\n{}clean -purge\nrename {} {}\n{}tee -q -o {} stat -json\nwrite_verilog -noattr -simple-lhs "
+      "read_rtlil {}\n{}clean -purge\nrename {} {}\n{}tee -q -o {} stat -json\nwrite_verilog "
+      "-noattr -simple-lhs "
       "{}\n{}",
       input, mapping.commands(part), kPartModule, part.name, NameInstances(listed), counts, netlist,
       WriteInstances(listed, instances));
   KILN_RETURN_IF_ERROR(WriteFile(mapping.work / input, part.design));
   KILN_RETURN_IF_ERROR(RunYosys(run));
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(mapping.work / counts, budgets::kNetlistBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text,
+                        ReadFile(mapping.work / counts, budgets::kNetlistBytes));
   KILN_ASSIGN_OR_RETURN(NetlistStatistics statistics, ParseStatistics(text));
   const auto found = statistics.find(part.name);
-  if (found == statistics.end()) return absl::InternalError("Yosys' statistics have no module " + part.name);
+  if (found == statistics.end())
+    return absl::InternalError("Yosys' statistics have no module " + part.name);
   return std::move(found->second);
 }
 
@@ -71,7 +74,8 @@ StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& 
 std::string WithSources(std::string fault, const fs::path& sources) {
   const std::string link = std::string(kSourcesLink) + '/', folder = (sources / "").string();
   for (size_t at = fault.find(link); at != std::string::npos; at = fault.find(link, at)) {
-    const bool begins_a_word = at == 0 || fault[at - 1] == ' ' || fault[at - 1] == '`' || fault[at - 1] == '\'';
+    const bool begins_a_word =
+        at == 0 || fault[at - 1] == ' ' || fault[at - 1] == '`' || fault[at - 1] == '\'';
     if (begins_a_word) fault.replace(at, link.size(), folder);
     at += begins_a_word ? folder.size() : link.size();
   }
@@ -91,7 +95,9 @@ Status RunYosys(const YosysRun& run) {
   if (status.ok()) return WriteFile(file(".done"), recipe);
   const auto text = ReadFile(file(".log"));
   const std::string fault = text.ok() ? YosysError(*text) : "";
-  return fault.empty() ? status : ErrorAt("yosys", "module " + run.design, WithSources(fault, run.sources), "");
+  return fault.empty()
+             ? status
+             : ErrorAt("yosys", "module " + run.design, WithSources(fault, run.sources), "");
 }
 
 namespace {
@@ -103,9 +109,9 @@ struct Count {
   int64_t done = 0, waiting = 0;  // before, and after them
 };
 
-StatusOr<std::vector<ModuleStatistics>> MapAll(const std::vector<MappingPart>& parts, const PartsMapping& mapping,
-                                               const std::function<Modules(const MappingPart&)>& listed,
-                                               const Count& count) {
+StatusOr<std::vector<ModuleStatistics>> MapAll(
+    const std::vector<MappingPart>& parts, const PartsMapping& mapping,
+    const std::function<Modules(const MappingPart&)>& listed, const Count& count) {
   const int64_t total = count.done + static_cast<int64_t>(parts.size()) + count.waiting;
   std::vector<StatusOr<ModuleStatistics>> found(parts.size(), ModuleStatistics());
   std::atomic<size_t> next = 0;
@@ -138,7 +144,8 @@ StatusOr<std::vector<ModuleStatistics>> MapAll(const std::vector<MappingPart>& p
 // Maps parts from the top down where what a part is to be depends on those above it.
 class PartsMapper {
  public:
-  PartsMapper(const std::vector<MappingPart>& parts, const PartsMapping& mapping) : parts_(parts), mapping_(mapping) {
+  PartsMapper(const std::vector<MappingPart>& parts, const PartsMapping& mapping)
+      : parts_(parts), mapping_(mapping) {
     for (const MappingPart& part : parts) {
       if (part.stateless) stateless_.insert(part.name);
     }
@@ -176,15 +183,16 @@ class PartsMapper {
  private:
   std::set<std::string> Listed(const MappingPart& part) const {
     std::set<std::string> listed;
-    std::set_intersection(part.below.begin(), part.below.end(), stateless_.begin(), stateless_.end(),
-                          std::inserter(listed, listed.end()));
+    std::set_intersection(part.below.begin(), part.below.end(), stateless_.begin(),
+                          stateless_.end(), std::inserter(listed, listed.end()));
     return listed;
   }
 
   Status MapNext(const std::vector<MappingPart>& parts, int64_t waiting) {
     const Count count{.done = static_cast<int64_t>(mapped_.names.size()), .waiting = waiting};
     const auto listed = [this](const MappingPart& part) { return Listed(part); };
-    KILN_ASSIGN_OR_RETURN(std::vector<ModuleStatistics> found, MapAll(parts, mapping_, listed, count));
+    KILN_ASSIGN_OR_RETURN(std::vector<ModuleStatistics> found,
+                          MapAll(parts, mapping_, listed, count));
     for (size_t i = 0; i < parts.size(); ++i) {
       mapped_.names.push_back(parts[i].name);
       mapped_.statistics[parts[i].name] = std::move(found[i]);
@@ -195,14 +203,17 @@ class PartsMapper {
 
   // What the instances in a mapped part are to be of.
   Status ChooseBelow(const MappingPart& part) {
-    KILN_ASSIGN_OR_RETURN(const std::string text,
-                          ReadFile(mapping_.work / FileOf(part.name, kInstances), budgets::kNetlistBytes));
+    KILN_ASSIGN_OR_RETURN(
+        const std::string text,
+        ReadFile(mapping_.work / FileOf(part.name, kInstances), budgets::kNetlistBytes));
     KILN_ASSIGN_OR_RETURN(const std::vector<MappedInstance> instances, ParseInstances(text));
     for (const MappedInstance& instance : instances) {
-      const auto whole = std::find_if(parts_.begin(), parts_.end(),
-                                      [&](const MappingPart& below) { return below.name == instance.module; });
+      const auto whole = std::find_if(parts_.begin(), parts_.end(), [&](const MappingPart& below) {
+        return below.name == instance.module;
+      });
       KILN_CHECK(whole != parts_.end());
-      MappingPart wanted = HasManyConstants(instance) ? WithConstants(*whole, instance.inputs) : *whole;
+      MappingPart wanted =
+          HasManyConstants(instance) ? WithConstants(*whole, instance.inputs) : *whole;
       if (wanted.name != whole->name) {
         mapped_.replaced[part.name].push_back({instance.name, whole->name, wanted.name});
         std::map<std::string, int64_t>& cells = mapped_.statistics[part.name].cells;
@@ -218,7 +229,8 @@ class PartsMapper {
   const PartsMapping& mapping_;
   std::set<std::string> stateless_;  // names
   MappedParts mapped_;
-  std::map<std::string, std::map<std::string, MappingPart>> wanted_;  // of a part, by the names of what it is to be
+  std::map<std::string, std::map<std::string, MappingPart>>
+      wanted_;  // of a part, by the names of what it is to be
 };
 
 }  // namespace
@@ -227,7 +239,8 @@ StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const Part
   return PartsMapper(parts, mapping).Map();
 }
 
-StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, const PartsMapping& mapping) {
+StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts,
+                                     const PartsMapping& mapping) {
   const auto none = [](const MappingPart&) { return Modules(); };
   KILN_ASSIGN_OR_RETURN(std::vector<ModuleStatistics> found, MapAll(parts, mapping, none, {}));
   NetlistStatistics statistics;
@@ -235,8 +248,10 @@ StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, cons
   return statistics;
 }
 
-StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part, const fs::path& work) {
-  KILN_ASSIGN_OR_RETURN(std::string netlist, ReadFile(work / FileOf(part, ".v"), budgets::kNetlistBytes));
+StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
+                                const fs::path& work) {
+  KILN_ASSIGN_OR_RETURN(std::string netlist,
+                        ReadFile(work / FileOf(part, ".v"), budgets::kNetlistBytes));
   const auto replaced = mapped.replaced.find(part);
   if (replaced == mapped.replaced.end()) return netlist;
   return ReplaceInstances(netlist, replaced->second);

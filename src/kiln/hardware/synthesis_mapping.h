@@ -19,9 +19,9 @@ namespace kiln::hardware {
 // A script of Yosys' commands, which is kept as `work`/`name`.ys, and what it prints as .log. Yosys runs in `work`, and
 // the script names files relative to it.
 struct YosysRun {
-  std::filesystem::path work;        // absolute
-  std::string name, script;          // the name may have folders in front
-  std::string inputs;                // what the outputs depend on beside the script: versions, hashes of files
+  std::filesystem::path work;  // absolute
+  std::string name, script;    // the name may have folders in front
+  std::string inputs;  // what the outputs depend on beside the script: versions, hashes of files
   std::vector<std::string> outputs;  // files, relative to `work`
   std::string design;                // that errors are about
   std::filesystem::path sources;     // the folder that kSourcesLink stands for, for errors
@@ -33,9 +33,10 @@ inline constexpr std::string_view kSourcesLink = "sources";
 Status RunYosys(const YosysRun& run);
 
 struct PartsMapping {
-  std::filesystem::path work;  // absolute, with a folder kPartsFolder that has the parts' files; what is there already
-                               // and still right is not done again
-  std::string tools;           // what results depend on beside the commands: versions, the library
+  std::filesystem::path
+      work;  // absolute, with a folder kPartsFolder that has the parts' files; what is there already
+             // and still right is not done again
+  std::string tools;  // what results depend on beside the commands: versions, the library
   std::string top;
   int jobs = 1;                                                  // runs of Yosys at once
   std::function<std::string(const MappingPart& part)> commands;  // from operators to cells
@@ -54,9 +55,11 @@ struct MappedParts {
 //   parts   each before those that have instances of it
 StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
 // What parts come to as they stand, without any of their instances' constants.
-StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
+StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts,
+                                     const PartsMapping& mapping);
 // The netlist of a part, which is <name>.v in the parts' folder but for the instances that are replaced.
-StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part, const std::filesystem::path& work);
+StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
+                                const std::filesystem::path& work);
 
 }  // namespace kiln::hardware
 

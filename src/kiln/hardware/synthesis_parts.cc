@@ -27,8 +27,9 @@ std::string Signal(const std::string& port, const std::string& bits) {
     const bool is_constant = bits[begin] != 'x';
     size_t end = begin + 1;
     while (end < bits.size() && (bits[end] != 'x') == is_constant) ++end;
-    signal += is_constant ? fmt::format(" {}'{}", end - begin, bits.substr(begin, end - begin))
-                          : fmt::format(" \\{} [{}:{}]", port, bits.size() - 1 - begin, bits.size() - end);
+    signal += is_constant
+                  ? fmt::format(" {}'{}", end - begin, bits.substr(begin, end - begin))
+                  : fmt::format(" \\{} [{}:{}]", port, bits.size() - 1 - begin, bits.size() - end);
     begin = end;
   }
   return signal + " }";
@@ -36,16 +37,20 @@ std::string Signal(const std::string& port, const std::string& bits) {
 
 class Cutter {
  public:
-  Cutter(const RtlilDesign& design, const std::set<std::string>& black_boxes, const std::string& clock)
+  Cutter(const RtlilDesign& design, const std::set<std::string>& black_boxes,
+         const std::string& clock)
       : design_(design), clock_(clock) {
     for (const std::string& module : black_boxes) names_[module] = module;
   }
 
   // `modules` with boundaries of their own stand before those that use them.
-  StatusOr<std::vector<MappingPart>> Cut(const std::vector<std::string>& modules, const std::set<std::string>& large,
-                                         const std::set<std::string>& stateless, const std::string& top) {
+  StatusOr<std::vector<MappingPart>> Cut(const std::vector<std::string>& modules,
+                                         const std::set<std::string>& large,
+                                         const std::set<std::string>& stateless,
+                                         const std::string& top) {
     for (const std::string& module : modules) {
-      if (!design_.contains(module)) return absl::InternalError("there is no module " + module + " to be mapped");
+      if (!design_.contains(module))
+        return absl::InternalError("there is no module " + module + " to be mapped");
       MappingPart part;
       part.design = DesignOf(module, &part.below);
       part.ports = design_.at(module).ports;
@@ -84,7 +89,8 @@ class Cutter {
     }
     std::string text;
     const auto name_of = [&names](const std::string& used) { return names.at(used); };
-    for (const std::string& part : inside) text += ToRtlil(design_.at(part), names.at(part), name_of);
+    for (const std::string& part : inside)
+      text += ToRtlil(design_.at(part), names.at(part), name_of);
     for (const auto& [name, box] : boxes) {
       text += BlackBox(design_.at(box), name, clock_);
       below->insert(name);
@@ -94,16 +100,18 @@ class Cutter {
 
   const RtlilDesign& design_;
   const std::string& clock_;
-  std::map<std::string, std::string> names_;  // of modules that are done and of black boxes, in the netlist
-  std::map<std::string, size_t> places_;      // of parts, by name
+  std::map<std::string, std::string>
+      names_;  // of modules that are done and of black boxes, in the netlist
+  std::map<std::string, size_t> places_;  // of parts, by name
   std::vector<MappingPart> parts_;
 };
 
 }  // namespace
 
-StatusOr<std::vector<MappingPart>> CutIntoParts(const RtlilDesign& design, const Boundaries& boundaries,
-                                                const std::set<std::string>& black_boxes, const std::string& top,
-                                                const std::string& clock) {
+StatusOr<std::vector<MappingPart>> CutIntoParts(const RtlilDesign& design,
+                                                const Boundaries& boundaries,
+                                                const std::set<std::string>& black_boxes,
+                                                const std::string& top, const std::string& clock) {
   std::vector<std::string> modules;
   for (const std::string& module : boundaries.kept) {
     if (!black_boxes.contains(module)) modules.push_back(module);
@@ -113,7 +121,8 @@ StatusOr<std::vector<MappingPart>> CutIntoParts(const RtlilDesign& design, const
            {boundaries.stateless.begin(), boundaries.stateless.end()}, top);
 }
 
-MappingPart WithConstants(const MappingPart& part, const std::map<std::string, std::string>& inputs) {
+MappingPart WithConstants(const MappingPart& part,
+                          const std::map<std::string, std::string>& inputs) {
   // The module under another name, and around it one with the same ports that hands the constants to it.
   constexpr std::string_view kWhole = "whole";
   const std::string head = fmt::format("module \\{}\n", kPartModule);
@@ -127,15 +136,16 @@ MappingPart WithConstants(const MappingPart& part, const std::map<std::string, s
     const auto bits = inputs.find(port);
     if (bits != inputs.end()) {
       bits_of_inputs += bits->second.size();
-      constants += static_cast<size_t>(
-          std::count_if(bits->second.begin(), bits->second.end(), [](char bit) { return bit != 'x'; }));
+      constants += static_cast<size_t>(std::count_if(bits->second.begin(), bits->second.end(),
+                                                     [](char bit) { return bit != 'x'; }));
     }
-    connections +=
-        fmt::format("    connect \\{} {}\n", port, bits == inputs.end() ? '\\' + port : Signal(port, bits->second));
+    connections += fmt::format("    connect \\{} {}\n", port,
+                               bits == inputs.end() ? '\\' + port : Signal(port, bits->second));
   }
   MappingPart result = part;
   result.design.replace(at, head.size(), fmt::format("module \\{}\n", kWhole));
-  result.design += fmt::format("{}{}  cell \\{} \\{}\n{}  end\nend\n", head, ports, kWhole, kWhole, connections);
+  result.design +=
+      fmt::format("{}{}  cell \\{} \\{}\n{}  end\nend\n", head, ports, kWhole, kWhole, connections);
   result.name = NameOf(part.name, result.design);
   result.large = part.large && 2 * constants < bits_of_inputs;  // of a product a quarter is left
   return result;

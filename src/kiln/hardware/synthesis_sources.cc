@@ -30,7 +30,8 @@ std::optional<std::string> WholeNumber(const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<uint32_t>::max()) return std::nullopt;
+  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<uint32_t>::max())
+    return std::nullopt;
   return value < 0 ? fmt::format("32'd{}", static_cast<uint32_t>(value)) : text;
 }
 
@@ -53,19 +54,23 @@ bool IsVerilogConstant(const std::string& text) {
 }
 
 // quire(e4m3*e4m3): the exact sums of those products. Null for other texts.
-std::optional<StatusOr<std::string>> QuireValue(const std::string& text, const std::string& parameter) {
+std::optional<StatusOr<std::string>> QuireValue(const std::string& text,
+                                                const std::string& parameter) {
   constexpr std::string_view kBefore = "quire(";
   const size_t product = text.find('*');
-  if (!text.starts_with(kBefore) || !text.ends_with(')') || product == std::string::npos) return std::nullopt;
+  if (!text.starts_with(kBefore) || !text.ends_with(')') || product == std::string::npos)
+    return std::nullopt;
   const auto input = FindFormat(text.substr(kBefore.size(), product - kBefore.size()));
   const auto weight = FindFormat(text.substr(product + 1, text.size() - product - 2));
   for (const auto* format : {&input, &weight}) {
-    if (!format->ok()) return ErrorAt("--parameters", parameter, std::string(format->status().message()), kQuires);
+    if (!format->ok())
+      return ErrorAt("--parameters", parameter, std::string(format->status().message()), kQuires);
   }
   if (!Quire::Fits(*input, *weight)) {
-    return ErrorAt("--parameters", parameter,
-                   fmt::format("products of {} and {} reach beyond a quire's bits", input->name, weight->name),
-                   "name formats of less range");
+    return ErrorAt(
+        "--parameters", parameter,
+        fmt::format("products of {} and {} reach beyond a quire's bits", input->name, weight->name),
+        "name formats of less range");
   }
   return QuireDescriptor(*input, *weight);
 }
@@ -76,9 +81,10 @@ StatusOr<std::string> ValueOf(const std::string& text, const std::string& parame
   if (const auto quire = QuireValue(text, parameter)) return *quire;
   const auto format = FindFormat(text);
   if (!format.ok()) {
-    return ErrorAt("--parameters", parameter,
-                   fmt::format("'{}' is no number of 32 bits, Verilog constant or format", text),
-                   "write ROWS=4, MASK=8'h2a, INPUT_FORMAT=e4m3; `kiln list formats` lists formats");
+    return ErrorAt(
+        "--parameters", parameter,
+        fmt::format("'{}' is no number of 32 bits, Verilog constant or format", text),
+        "write ROWS=4, MASK=8'h2a, INPUT_FORMAT=e4m3; `kiln list formats` lists formats");
   }
   return FormatDescriptor(*format);
 }
@@ -107,7 +113,8 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
   const fs::path list = folder / "filelist.f";
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return NotFoundAt(folder.string(), "", fs::exists(folder, error) ? "is no folder" : "there is no such folder",
+    return NotFoundAt(folder.string(), "",
+                      fs::exists(folder, error) ? "is no folder" : "there is no such folder",
                       "give a folder that `kiln compile --emit` wrote, or --module");
   }
   if (!fs::exists(list, error)) {
@@ -122,38 +129,45 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
     sources.files.push_back(file.path);
   }
   if (sources.top.empty() && fs::exists(folder / "design.mk", error)) {
-    KILN_ASSIGN_OR_RETURN(const std::string settings, ReadFile(folder / "design.mk", budgets::kFileListBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string settings,
+                          ReadFile(folder / "design.mk", budgets::kFileListBytes));
     sources.top = TopOf(settings);
   }
-  if (sources.top.empty()) return ErrorAt(folder.string(), "", "which module is the top is not known", "give --top");
+  if (sources.top.empty())
+    return ErrorAt(folder.string(), "", "which module is the top is not known", "give --top");
   if (!IsIdentifier(sources.top))
     return ErrorAt("", "--top", fmt::format("'{}' is no module name", sources.top), kNames);
   return sources;
 }
 
 StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
-  if (!IsIdentifier(module)) return ErrorAt("", "--module", fmt::format("'{}' is no module name", module), kNames);
+  if (!IsIdentifier(module))
+    return ErrorAt("", "--module", fmt::format("'{}' is no module name", module), kNames);
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
   DesignSources sources{.folder = library, .files = {}, .folders = {}, .top = module};
   const fs::path packages = library / "packages.f";
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(packages, budgets::kFileListBytes));
-  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed, ParseFileList(text, packages.string()));
+  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed,
+                        ParseFileList(text, packages.string()));
   for (const ListedFile& file : listed) sources.files.push_back(file.path);
   const size_t number_of_packages = sources.files.size();
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(library, error)) {
     const std::string path = fs::relative(entry.path(), library, error).generic_string();
-    const bool is_folder = entry.is_directory(error), is_module = entry.path().filename() == module + ".sv";
+    const bool is_folder = entry.is_directory(error),
+               is_module = entry.path().filename() == module + ".sv";
     if (!is_folder && !is_module) continue;
     if (!IsPlainPath(path)) {
-      return ErrorAt(library.string(), "", fmt::format("'{}' is no path that the tools can be given", path),
+      return ErrorAt(library.string(), "",
+                     fmt::format("'{}' is no path that the tools can be given", path),
                      std::string(kPlainPath));
     }
     (is_folder ? sources.folders : sources.files).push_back(path);
   }
   std::sort(sources.folders.begin(), sources.folders.end());
   if (sources.files.size() == number_of_packages) {
-    return NotFoundAt("", "--module", fmt::format("there is no module '{}' in {}", module, library.string()),
+    return NotFoundAt("", "--module",
+                      fmt::format("there is no module '{}' in {}", module, library.string()),
                       "give one of its modules, kiln_systolic_array");
   }
   return sources;
@@ -166,7 +180,8 @@ StatusOr<ParameterValues> ParseParameters(const std::string& text) {
     const size_t equals = part.find('=');
     const std::string name = part.substr(0, equals);
     if (equals == std::string::npos || !IsIdentifier(name)) {
-      return ErrorAt("", "--parameters", fmt::format("'{}' is not NAME=VALUE", part), "write ROWS=4,COLUMNS=4");
+      return ErrorAt("", "--parameters", fmt::format("'{}' is not NAME=VALUE", part),
+                     "write ROWS=4,COLUMNS=4");
     }
     KILN_ASSIGN_OR_RETURN(std::string value, ValueOf(part.substr(equals + 1), name));
     parameters.emplace_back(name, std::move(value));

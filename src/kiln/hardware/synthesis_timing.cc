@@ -46,7 +46,8 @@ bool StandsBefore(std::string_view x, std::string_view y) {
 std::set<std::pair<std::string, std::string>> ModulesLeftOut(const NetlistStatistics& statistics,
                                                              const std::string& top) {
   std::map<std::string, int64_t> known;
-  const std::function<int64_t(const std::string&)> cells_of = [&](const std::string& module) -> int64_t {
+  const std::function<int64_t(const std::string&)> cells_of =
+      [&](const std::string& module) -> int64_t {
     if (!statistics.contains(module)) return 1;
     if (const auto at = known.find(module); at != known.end()) return at->second;
     int64_t sum = 0;
@@ -63,16 +64,19 @@ std::set<std::pair<std::string, std::string>> ModulesLeftOut(const NetlistStatis
   return left_out;
 }
 
-std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::string>& modules, int64_t* count) {
+std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::string>& modules,
+                              int64_t* count) {
   std::vector<NetlistPlace> out;
   for (const std::string& module : modules) {
     std::vector<NetlistPlace> places = PlacesOf(netlist, module);
-    std::sort(places.begin(), places.end(),
-              [](const NetlistPlace& x, const NetlistPlace& y) { return StandsBefore(x.instance, y.instance); });
+    std::sort(places.begin(), places.end(), [](const NetlistPlace& x, const NetlistPlace& y) {
+      return StandsBefore(x.instance, y.instance);
+    });
     for (size_t i = kTimedInstances - 1; i + 1 < places.size(); ++i) out.push_back(places[i]);
   }
   *count += static_cast<int64_t>(out.size());
-  std::sort(out.begin(), out.end(), [](const NetlistPlace& x, const NetlistPlace& y) { return x.at < y.at; });
+  std::sort(out.begin(), out.end(),
+            [](const NetlistPlace& x, const NetlistPlace& y) { return x.at < y.at; });
   std::string text;
   size_t at = 0;
   for (const NetlistPlace& place : out) {
@@ -111,7 +115,8 @@ foreach end {{startpoint endpoint}} {{
 }}
 exit
 )",
-      setup.liberty, setup.netlist, setup.top, setup.clock, setup.period_ns, setup.driver, setup.load);
+      setup.liberty, setup.netlist, setup.top, setup.clock, setup.period_ns, setup.driver,
+      setup.load);
   constexpr const char* kScript = "time.tcl";
   const std::filesystem::path log = setup.work / "time.log";
   KILN_RETURN_IF_ERROR(WriteFile(setup.work / kScript, script));

@@ -28,15 +28,18 @@ std::set<std::pair<std::string, std::string>> ModulesLeftOut(const NetlistStatis
 
 // The Verilog netlist of one module, as Yosys writes it, with the instances of `modules` beyond those that are timed as
 // instances of modules that are not there. `count` is raised by how many.
-std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::string>& modules, int64_t* count);
+std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::string>& modules,
+                              int64_t* count);
 
 struct TimingSetup {
-  std::filesystem::path work;    // absolute; with netlist, cells and what is written here. OpenSTA runs in it
+  std::filesystem::path
+      work;  // absolute; with netlist, cells and what is written here. OpenSTA runs in it
   std::string netlist, liberty;  // files, relative to it
   std::string top, clock;        // clock: a port, or none of that name
   double period_ns = 0;
-  std::string driver;  // a cell, of all inputs; as all names here it is an identifier (hardware/tool_names.h)
-  double load = 0;     // of all outputs, in the library's units
+  std::string
+      driver;  // a cell, of all inputs; as all names here it is an identifier (hardware/tool_names.h)
+  double load = 0;  // of all outputs, in the library's units
 };
 // The worst path. Error: OpenSTA's.
 StatusOr<Timing> FindWorstPath(const TimingSetup& setup);

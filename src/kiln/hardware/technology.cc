@@ -22,7 +22,8 @@ constexpr Node kNodes[] = {
 };
 
 const Node* Find(int nm) {
-  const Node* node = std::find_if(std::begin(kNodes), std::end(kNodes), [nm](const Node& n) { return n.nm == nm; });
+  const Node* node = std::find_if(std::begin(kNodes), std::end(kNodes),
+                                  [nm](const Node& n) { return n.nm == nm; });
   return node == std::end(kNodes) ? nullptr : node;
 }
 
@@ -50,13 +51,16 @@ bool IsTechnologyNode(int node_nm) { return Find(node_nm) != nullptr; }
 
 double AreaScale(int from_nm, int to_nm) { return Known(from_nm).area / Known(to_nm).area; }
 
-double EnergyScale(int from_nm, int to_nm) { return Known(to_nm).energy() / Known(from_nm).energy(); }
+double EnergyScale(int from_nm, int to_nm) {
+  return Known(to_nm).energy() / Known(from_nm).energy();
+}
 
 double SupplyVolts(int node_nm) { return Known(node_nm).volts; }
 
 double MemoryArea(int64_t bits, int node_nm) {
   const auto count = static_cast<double>(bits);
-  return (kAreaPerBit * count + kAreaPerRootOfBits * std::sqrt(count)) * AreaScale(kMemoryNode, node_nm);
+  return (kAreaPerBit * count + kAreaPerRootOfBits * std::sqrt(count)) *
+         AreaScale(kMemoryNode, node_nm);
 }
 
 }  // namespace kiln::hardware

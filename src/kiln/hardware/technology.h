@@ -17,7 +17,8 @@ double EnergyScale(int from_nm, int to_nm);
 double SupplyVolts(int node_nm);
 
 // Where they come from, in a line.
-inline constexpr const char* kScalingSource = "nodes after Stillmaker and Baas (Integration 58, 2017)";
+inline constexpr const char* kScalingSource =
+    "nodes after Stillmaker and Baas (Integration 58, 2017)";
 
 // Area of one on-chip memory of `bits` with a read and a write port, in square micrometres at `node_nm`; 0 for no bits.
 //

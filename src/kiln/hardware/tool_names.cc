@@ -14,14 +14,16 @@ bool IsNameCharacter(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
 
 bool IsPlainPart(std::string_view part) {
   if (part == ".") return true;
-  return !part.empty() && IsNameCharacter(part.front()) &&
-         std::ranges::all_of(part, [](char c) { return IsNameCharacter(c) || c == '-' || c == '.' || c == '+'; });
+  return !part.empty() && IsNameCharacter(part.front()) && std::ranges::all_of(part, [](char c) {
+    return IsNameCharacter(c) || c == '-' || c == '.' || c == '+';
+  });
 }
 
 std::string NameOf(char c) {
   if (c == ' ') return "a blank";
   const auto code = static_cast<unsigned char>(c);
-  return code < 0x20 || code == 0x7f ? fmt::format("character {:#04x}", code) : fmt::format("'{}'", c);
+  return code < 0x20 || code == 0x7f ? fmt::format("character {:#04x}", code)
+                                     : fmt::format("'{}'", c);
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ Status CheckToolPath(const std::filesystem::path& path, std::string_view place) 
   const std::string text = path.string();
   const auto wrong = std::ranges::find_if(text, [&](char c) {
     const bool beyond_ascii = static_cast<unsigned char>(c) >= 0x80;
-    return !beyond_ascii && !IsLetter(c) && !IsDigit(c) && kOthers.find(c) == std::string_view::npos;
+    return !beyond_ascii && !IsLetter(c) && !IsDigit(c) &&
+           kOthers.find(c) == std::string_view::npos;
   });
   if (wrong == text.end()) return OkStatus();
   return ErrorAt(text, place, fmt::format("the tools take no path with {} in it", NameOf(*wrong)),

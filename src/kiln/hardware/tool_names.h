@@ -19,7 +19,8 @@ bool IsIdentifier(std::string_view name);
 // script: parts of letters, digits and any of _ - . +, that begin with a letter, a digit or _. A part "." is allowed.
 bool IsPlainPath(std::string_view path);
 inline constexpr std::string_view kPlainPath =
-    "a path in the folder, of letters, digits and any of / _ - . +, each part beginning with a letter, a digit or _";
+    "a path in the folder, of letters, digits and any of / _ - . +, each part beginning with a "
+    "letter, a digit or _";
 
 // Checks the path of a folder that tools write to and whose name goes into scripts as a whole. Error, at `place`: a
 // character other than letters, digits, any of / _ - . + , = @ ~ and what is beyond ASCII.

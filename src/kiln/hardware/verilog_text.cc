@@ -12,7 +12,8 @@ bool IsNameCharacter(char c) {
 // The name at `at` or behind it, and where it begins; empty at the end of the text.
 std::string_view NextName(std::string_view text, size_t at) {
   const char* const end = text.data() + text.size();
-  const char* const begin = std::find_if(text.data() + std::min(at, text.size()), end, IsNameCharacter);
+  const char* const begin =
+      std::find_if(text.data() + std::min(at, text.size()), end, IsNameCharacter);
   return {begin, static_cast<size_t>(std::find_if_not(begin, end, IsNameCharacter) - begin)};
 }
 
@@ -40,7 +41,8 @@ std::string WithoutComments(const std::string& text) {
 
 std::set<std::string> NamesIn(std::string_view text) {
   std::set<std::string> names;
-  for (std::string_view name = NextName(text, 0); !name.empty(); name = NextName(text, EndOf(text, name))) {
+  for (std::string_view name = NextName(text, 0); !name.empty();
+       name = NextName(text, EndOf(text, name))) {
     names.emplace(name);
   }
   return names;
@@ -48,7 +50,8 @@ std::set<std::string> NamesIn(std::string_view text) {
 
 std::optional<std::string_view> ModuleIn(std::string_view text, std::string_view module) {
   std::string_view before;
-  for (std::string_view name = NextName(text, 0); !name.empty(); name = NextName(text, EndOf(text, name))) {
+  for (std::string_view name = NextName(text, 0); !name.empty();
+       name = NextName(text, EndOf(text, name))) {
     if (before == "module" && name == module) {
       const size_t begin = EndOf(text, name) - name.size();
       return text.substr(begin, text.find("endmodule", begin) - begin);

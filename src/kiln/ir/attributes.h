@@ -13,19 +13,23 @@
 
 namespace kiln {
 
-using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
-                               std::vector<std::string>, Tensor>;
+using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>,
+                               std::vector<float>, std::vector<std::string>, Tensor>;
 
 class Attributes {
  public:
   bool Has(std::string_view name) const { return map_.find(name) != map_.end(); }
-  void Set(std::string_view name, Attribute value) { map_.insert_or_assign(std::string(name), std::move(value)); }
+  void Set(std::string_view name, Attribute value) {
+    map_.insert_or_assign(std::string(name), std::move(value));
+  }
   void Remove(std::string_view name) {
     if (const auto it = map_.find(name); it != map_.end()) map_.erase(it);
   }
 
   // The value, or the fallback when the name is absent or of another type. The verifier reports wrong types beforehand.
-  int64_t Int(std::string_view name, int64_t fallback) const { return Get<int64_t>(name, fallback); }
+  int64_t Int(std::string_view name, int64_t fallback) const {
+    return Get<int64_t>(name, fallback);
+  }
   float Float(std::string_view name, float fallback) const { return Get<float>(name, fallback); }
   std::string String(std::string_view name, std::string fallback) const {
     return Get<std::string>(name, std::move(fallback));

@@ -6,12 +6,14 @@
 namespace kiln {
 namespace {
 
-constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 constexpr std::array<int8_t, 256> kValues = [] {
   std::array<int8_t, 256> values{};
   for (int8_t& value : values) value = -1;
-  for (size_t i = 0; i < kDigits.size(); ++i) values[static_cast<uint8_t>(kDigits[i])] = static_cast<int8_t>(i);
+  for (size_t i = 0; i < kDigits.size(); ++i)
+    values[static_cast<uint8_t>(kDigits[i])] = static_cast<int8_t>(i);
   return values;
 }();
 
@@ -23,7 +25,8 @@ std::string EncodeBase64(std::span<const std::byte> bytes) {
   for (size_t i = 0; i < bytes.size(); i += 3) {
     const size_t n = std::min<size_t>(3, bytes.size() - i);
     uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) group = group << 8 | (j < n ? static_cast<uint32_t>(bytes[i + j]) : 0);
+    for (size_t j = 0; j < 3; ++j)
+      group = group << 8 | (j < n ? static_cast<uint32_t>(bytes[i + j]) : 0);
     for (size_t j = 0; j < 4; ++j) out += j <= n ? kDigits[(group >> (18 - 6 * j)) & 63] : '=';
   }
   return out;
@@ -43,8 +46,10 @@ std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
       group = group << 6 | static_cast<uint32_t>(value);
     }
     const size_t n = 3 - padding;
-    if (n < 3 && (group & ((uint32_t{1} << (8 * (3 - n))) - 1)) != 0) return std::nullopt;  // stray bits
-    for (size_t j = 0; j < n; ++j) out.push_back(static_cast<std::byte>(group >> (16 - 8 * j) & 255));
+    if (n < 3 && (group & ((uint32_t{1} << (8 * (3 - n))) - 1)) != 0)
+      return std::nullopt;  // stray bits
+    for (size_t j = 0; j < n; ++j)
+      out.push_back(static_cast<std::byte>(group >> (16 - 8 * j) & 255));
   }
   return out;
 }

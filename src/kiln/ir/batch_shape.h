@@ -37,7 +37,8 @@ inline Tensor SampleOf(const Tensor& batch, const Shape& one, int64_t i) {
 // Copies a sample to its place in a tensor of several. Threads may do so for different samples at once.
 inline void SetSample(const Tensor& one, int64_t i, Tensor* batch) {
   if (one.num_bytes() == 0) return;
-  std::memcpy(batch->mutable_bytes() + i * one.num_bytes(), one.bytes(), static_cast<size_t>(one.num_bytes()));
+  std::memcpy(batch->mutable_bytes() + i * one.num_bytes(), one.bytes(),
+              static_cast<size_t>(one.num_bytes()));
 }
 
 }  // namespace kiln

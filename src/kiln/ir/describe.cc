@@ -4,9 +4,10 @@ namespace kiln {
 
 std::string NameForUser(const Value& value) {
   const std::string& name = value.name();
-  const bool made_up =
-      name.size() > 1 && name[0] == 'v' && name.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (!made_up || value.producer() == nullptr || value.producer()->name().empty()) return "'" + name + "'";
+  const bool made_up = name.size() > 1 && name[0] == 'v' &&
+                       name.find_first_not_of("0123456789", 1) == std::string::npos;
+  if (!made_up || value.producer() == nullptr || value.producer()->name().empty())
+    return "'" + name + "'";
   return "the result of '" + value.producer()->name() + "'";
 }
 
@@ -14,7 +15,8 @@ const Node* DataDependentNode(const Value* value) {
   while (value != nullptr && value->producer() != nullptr) {
     const Value* unknown = nullptr;
     for (const Value* operand : value->producer()->operands()) {
-      if (operand != nullptr && !(operand->has_shape() && operand->shape().IsKnown())) unknown = operand;
+      if (operand != nullptr && !(operand->has_shape() && operand->shape().IsKnown()))
+        unknown = operand;
     }
     if (unknown == nullptr) return value->producer();
     value = unknown;

@@ -19,7 +19,9 @@ int LabelOf(char c) {
   return -1;
 }
 
-char LetterOf(int label) { return static_cast<char>(label < 26 ? 'A' + label : 'a' + (label - 26)); }
+char LetterOf(int label) {
+  return static_cast<char>(label < 26 ? 'A' + label : 'a' + (label - 26));
+}
 
 // The labels of one term; an ellipsis is kEllipsis.
 constexpr int kEllipsis = -1;
@@ -36,7 +38,8 @@ StatusOr<std::vector<int>> ReadTerm(std::string_view term) {
       continue;
     }
     const int label = LabelOf(term[i]);
-    if (label < 0) return Invalid(fmt::format("the term '{}' holds other than letters and '...'", term));
+    if (label < 0)
+      return Invalid(fmt::format("the term '{}' holds other than letters and '...'", term));
     labels.push_back(label);
   }
   return labels;
@@ -83,8 +86,8 @@ std::vector<int> WithEllipsis(const std::vector<int>& labels, int axes) {
 StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vector<Shape>& shapes) {
   KILN_ASSIGN_OR_RETURN(const Terms terms, ReadTerms(equation));
   if (terms.operands.size() != shapes.size()) {
-    return Invalid(
-        fmt::format("the equation '{}' has {} terms for {} operands", equation, terms.operands.size(), shapes.size()));
+    return Invalid(fmt::format("the equation '{}' has {} terms for {} operands", equation,
+                               terms.operands.size(), shapes.size()));
   }
   EinsumEquation out;
   int most_axes = 0;  // that an ellipsis stands for
@@ -94,8 +97,8 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
     const int named = static_cast<int>(labels.size()) - (open ? 1 : 0);
     const int axes = shapes[i].rank() - named;
     if (open ? axes < 0 : axes != 0) {
-      return Invalid(fmt::format("the equation '{}' names {} axes of operand {}, which is {}", equation, named, i,
-                                 shapes[i].ToString()));
+      return Invalid(fmt::format("the equation '{}' names {} axes of operand {}, which is {}",
+                                 equation, named, i, shapes[i].ToString()));
     }
     if (open) most_axes = std::max(most_axes, axes);
     out.operands.push_back(WithEllipsis(labels, axes));
@@ -111,7 +114,8 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
       } else if (size < 0 || size == 1) {
         size = length;
       } else if (size != length) {
-        return Invalid(fmt::format("the equation '{}' gives axes of {} and {} one label", equation, size, length));
+        return Invalid(fmt::format("the equation '{}' gives axes of {} and {} one label", equation,
+                                   size, length));
       }
     }
   }
@@ -131,7 +135,8 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
   for (int label : result) {
     if (label == kEllipsis) continue;
     if (uses[static_cast<size_t>(label)] == 0) {
-      return Invalid(fmt::format("the result of '{}' has '{}', which no operand has", equation, LetterOf(label)));
+      return Invalid(fmt::format("the result of '{}' has '{}', which no operand has", equation,
+                                 LetterOf(label)));
     }
     if (std::count(result.begin(), result.end(), label) > 1) {
       return Invalid(fmt::format("the result of '{}' has '{}' twice", equation, LetterOf(label)));

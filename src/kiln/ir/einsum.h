@@ -16,7 +16,7 @@ namespace kiln {
 struct EinsumEquation {
   std::vector<std::vector<int>> operands;  // the label of every axis of every operand
   std::vector<int> result;                 // the labels of the result's axes, each once
-  std::vector<int64_t> sizes;              // the length of each label; kUnknownDim where no shape tells
+  std::vector<int64_t> sizes;  // the length of each label; kUnknownDim where no shape tells
 };
 
 // Reads `equation` for operands of the given shapes, whose dimensions may be unknown.

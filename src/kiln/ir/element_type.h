@@ -27,13 +27,16 @@ enum class ElementType {
 
 // Bytes of one element; kString elements live outside the byte array and count 0.
 int SizeOf(ElementType type);
-std::string_view NameOf(ElementType type);  // "f32", "f64", "f16", "bf16", "i8", ..., "u64", "bool", "string"
+std::string_view NameOf(
+    ElementType type);  // "f32", "f64", "f16", "bf16", "i8", ..., "u64", "bool", "string"
 std::optional<ElementType> FindElementType(std::string_view name);
 // To and from the numbers of ONNX's TensorProto.DataType, which also stand in Cast's attribute `to`.
 std::optional<ElementType> FindElementTypeByOnnxCode(int64_t code);
 int64_t OnnxCodeOf(ElementType type);
 inline bool IsFloat(ElementType t) { return t <= ElementType::kBfloat16; }
-inline bool IsInteger(ElementType t) { return t >= ElementType::kInt8 && t <= ElementType::kUint64; }
+inline bool IsInteger(ElementType t) {
+  return t >= ElementType::kInt8 && t <= ElementType::kUint64;
+}
 
 // C++ type to element type: ElementTypeOf<float>() == kFloat32. fp16 and bf16 are stored as uint16_t bits and have
 // none.

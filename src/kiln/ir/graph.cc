@@ -5,13 +5,16 @@
 
 namespace kiln {
 
-std::string Node::Describe() const { return "node '" + name_ + "' (" + std::string(info().id) + ")"; }
+std::string Node::Describe() const {
+  return "node '" + name_ + "' (" + std::string(info().id) + ")";
+}
 
 Value* Graph::NewValue(std::string_view wish) {
   std::string name(wish);
   if (name.empty()) name = "v" + std::to_string(next_name_++);
   for (int suffix = 1; by_name_.count(name) != 0; ++suffix) {
-    name = (wish.empty() ? "v" + std::to_string(next_name_++) : std::string(wish) + "." + std::to_string(suffix));
+    name = (wish.empty() ? "v" + std::to_string(next_name_++)
+                         : std::string(wish) + "." + std::to_string(suffix));
   }
   values_.push_back(std::make_unique<Value>());
   Value* value = values_.back().get();
@@ -36,7 +39,8 @@ Value* Graph::AddConstant(std::string_view name, Tensor tensor) {
 }
 
 Node* Graph::AddNode(Op op, std::string_view name, std::vector<Value*> operands,
-                     const std::vector<std::string>& result_names, Attributes attributes, Node* before) {
+                     const std::vector<std::string>& result_names, Attributes attributes,
+                     Node* before) {
   const auto place = before != nullptr ? before->self_ : nodes_.end();
   const auto it = nodes_.insert(place, std::make_unique<Node>());
   Node* node = it->get();
@@ -197,7 +201,8 @@ bool Graph::SortTopologically() {
   std::priority_queue<Node*, std::vector<Node*>, decltype(later)> ready(later);
   for (Node* node : order) {
     int count = 0;
-    for (Value* operand : node->operands_) count += operand != nullptr && operand->producer_ != nullptr ? 1 : 0;
+    for (Value* operand : node->operands_)
+      count += operand != nullptr && operand->producer_ != nullptr ? 1 : 0;
     waiting[node] = count;
     if (count == 0) ready.push(node);
   }
@@ -237,7 +242,8 @@ Graph Graph::Clone() const {
   for (const Value* constant : Constants()) clone_value(constant);
   for (const auto& node : nodes_) {
     std::vector<Value*> operands;
-    for (Value* operand : node->operands_) operands.push_back(operand == nullptr ? nullptr : map.at(operand));
+    for (Value* operand : node->operands_)
+      operands.push_back(operand == nullptr ? nullptr : map.at(operand));
     Node* n = copy.AddNode(node->op_, node->name_, std::move(operands), {}, node->attributes_);
     n->region_ = node->region_;
     for (Value* result : node->results_) {

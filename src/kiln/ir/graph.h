@@ -66,8 +66,10 @@ class Value {
   }
   ElementType element() const { return type_.element; }
 
-  Node* producer() const { return producer_; }                // null for inputs and constants
-  const std::vector<Node*>& users() const { return users_; }  // one entry per use: a node using it twice stands twice
+  Node* producer() const { return producer_; }  // null for inputs and constants
+  const std::vector<Node*>& users() const {
+    return users_;
+  }  // one entry per use: a node using it twice stands twice
   bool is_input() const { return is_input_; }
   bool is_constant() const { return constant_.has_value(); }
   const Tensor& constant() const {
@@ -102,11 +104,15 @@ class Node {
 
   int num_operands() const { return static_cast<int>(operands_.size()); }
   // Null for an optional operand that is absent, and beyond the end.
-  Value* operand(int i) const { return i < num_operands() ? operands_[static_cast<size_t>(i)] : nullptr; }
+  Value* operand(int i) const {
+    return i < num_operands() ? operands_[static_cast<size_t>(i)] : nullptr;
+  }
   const std::vector<Value*>& operands() const { return operands_; }
   int num_results() const { return static_cast<int>(results_.size()); }
   // Null for an optional result nobody asked for, and beyond the end.
-  Value* result(int i = 0) const { return i < num_results() ? results_[static_cast<size_t>(i)] : nullptr; }
+  Value* result(int i = 0) const {
+    return i < num_results() ? results_[static_cast<size_t>(i)] : nullptr;
+  }
   const std::vector<Value*>& results() const { return results_; }
 
   const Attributes& attributes() const { return attributes_; }
@@ -160,7 +166,8 @@ class Graph {
   // Appends a node (or inserts it before `before`) with `result_names.size()` results; a null entry in operands means
   // absent. Operands must stand earlier. Result types start unknown: see InferNode in shape_inference.h, or SetType.
   Node* AddNode(Op op, std::string_view name, std::vector<Value*> operands,
-                const std::vector<std::string>& result_names, Attributes attributes = {}, Node* before = nullptr);
+                const std::vector<std::string>& result_names, Attributes attributes = {},
+                Node* before = nullptr);
   void MarkOutput(Value* value);
   void ClearOutputs() { outputs_.clear(); }  // what were outputs stay values
   // Makes `value` the i-th output.

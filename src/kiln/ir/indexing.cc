@@ -10,7 +10,9 @@ SliceRange ResolveSlice(int64_t size, int64_t start, int64_t end, int64_t step) 
   KILN_CHECK(size >= 0 && step != 0);
   // Stepping further than the axis is long visits the same elements as stepping just past its end.
   step = std::clamp(step, -(size + 1), size + 1);
-  const auto from_end = [&](int64_t i) { return i < 0 ? i + size : i; };  // cannot overflow: the signs differ
+  const auto from_end = [&](int64_t i) {
+    return i < 0 ? i + size : i;
+  };  // cannot overflow: the signs differ
   SliceRange out{.start = 0, .step = step, .count = 0};
   if (step > 0) {
     out.start = std::clamp<int64_t>(from_end(start), 0, size);

@@ -11,13 +11,14 @@ namespace kiln {
 
 enum OpTraits : uint32_t {
   kNone = 0,
-  kMacs = 1 << 0,         // its work is multiply-accumulates
-  kElementwise = 1 << 1,  // result element i depends on operand elements i only (after broadcasting)
-  kBroadcasts = 1 << 2,   // operands broadcast against each other
-  kHasLayout = 1 << 3,    // takes the attribute `layout`
-  kReduces = 1 << 4,      // Reduce*: operands data, axes; attributes keepdims, noop_with_empty_axes
-  kMovesData = 1 << 5,    // no arithmetic: result elements are operand elements (or a fill value)
-  kQuantises = 1 << 6,    // part of an already quantised network
+  kMacs = 1 << 0,  // its work is multiply-accumulates
+  kElementwise =
+      1 << 1,            // result element i depends on operand elements i only (after broadcasting)
+  kBroadcasts = 1 << 2,  // operands broadcast against each other
+  kHasLayout = 1 << 3,   // takes the attribute `layout`
+  kReduces = 1 << 4,     // Reduce*: operands data, axes; attributes keepdims, noop_with_empty_axes
+  kMovesData = 1 << 5,   // no arithmetic: result elements are operand elements (or a fill value)
+  kQuantises = 1 << 6,   // part of an already quantised network
 };
 
 enum class Op : uint8_t {

@@ -108,15 +108,18 @@ class Grower {
     return Constant(shape, -bound, bound);
   }
   Value* List(const Ints& list) {
-    return graph_.AddConstant("", Tensor::Of<int64_t>(Shape{static_cast<int64_t>(list.size())}, list));
+    return graph_.AddConstant("",
+                              Tensor::Of<int64_t>(Shape{static_cast<int64_t>(list.size())}, list));
   }
   Value* Number(float value) { return graph_.AddConstant("", Tensor::Scalar<float>(value)); }
 
   Node* Add(Op op, std::vector<Value*> operands, AttributeList list = {}, int results = 1) {
     Attributes attributes;
     for (auto& [name, value] : list) attributes.Set(name, std::move(value));
-    const std::string name = std::string(InfoOf(op).text) + "_" + std::to_string(graph_.num_nodes());
-    Node* node = graph_.AddNode(op, name, std::move(operands), std::vector<std::string>(static_cast<size_t>(results)),
+    const std::string name =
+        std::string(InfoOf(op).text) + "_" + std::to_string(graph_.num_nodes());
+    Node* node = graph_.AddNode(op, name, std::move(operands),
+                                std::vector<std::string>(static_cast<size_t>(results)),
                                 std::move(attributes));
     const Status status = InferNode(graph_, *node);
     if (!status.ok()) std::fprintf(stderr, "%s\n", MessageOf(status).c_str());
@@ -258,7 +261,8 @@ AttributeList Grower::WindowOver(int64_t height, int64_t width, Ints* kernel, bo
     dilations.push_back(d);
     strides.push_back(Chance(0.3) ? 2 : 1);
     for (int side = 0; side < 2; ++side) {
-      if (!same && k > 1 && Chance(0.6)) pads[static_cast<size_t>(2 * side + i)] = Between(0, k - 1);
+      if (!same && k > 1 && Chance(0.6))
+        pads[static_cast<size_t>(2 * side + i)] = Between(0, k - 1);
     }
   }
   AttributeList list = {{"strides", strides}, {"kernel_shape", *kernel}};
@@ -284,8 +288,8 @@ Value* Grower::Conv(Op) {
   Ints kernel;
   AttributeList window = WindowOver(shape[2], shape[3], &kernel, true);
   if (groups > 1) window.emplace_back("group", groups);
-  Value* weights =
-      Weights({out_channels, channels / groups, kernel[0], kernel[1]}, channels / groups * kernel[0] * kernel[1]);
+  Value* weights = Weights({out_channels, channels / groups, kernel[0], kernel[1]},
+                           channels / groups * kernel[0] * kernel[1]);
   std::vector<Value*> operands = {nullptr, weights};
   if (Chance(0.6)) operands.push_back(Constant({out_channels}, -0.5, 0.5));
   return WithLayout(x, [&](Value* activations, AttributeList layout) {
@@ -303,7 +307,8 @@ Value* Grower::ConvTranspose(Op) {
   const int64_t per_group = Between(1, 4);
   const int64_t k = Between(2, 3);
   const int64_t stride = Between(1, 2);
-  if (!Fits({shape[0], per_group * groups, shape[2] * stride + 4, shape[3] * stride + 4})) return nullptr;
+  if (!Fits({shape[0], per_group * groups, shape[2] * stride + 4, shape[3] * stride + 4}))
+    return nullptr;
   const int64_t pad = Between(0, 1);
   if (stride * (std::min(shape[2], shape[3]) - 1) + k - 2 * pad < 1) return nullptr;
   AttributeList list = {{"strides", Ints{stride, stride}}, {"pads", Ints{pad, pad, pad, pad}}};
@@ -330,8 +335,9 @@ Value* Grower::Pool(Op op) {
 Value* Grower::GlobalPool(Op op) {
   Value* x = PickOfRank(4);
   if (x == nullptr) return nullptr;
-  return WithLayout(
-      x, [&](Value* activations, AttributeList layout) { return Make(op, {activations}, std::move(layout)); });
+  return WithLayout(x, [&](Value* activations, AttributeList layout) {
+    return Make(op, {activations}, std::move(layout));
+  });
 }
 
 Value* Grower::Dense(Op) {
@@ -368,7 +374,8 @@ Value* Grower::MatMul(Op) {
     scores[shape.rank() - 1] = shape[shape.rank() - 2];
     if (!Fits(scores)) return nullptr;
     const float alpha = 1.0f / static_cast<float>(in);
-    if (Chance(0.5)) return Make(Op::kMatMul, {x, x}, {{"transpose_b", int64_t{1}}, {"alpha", alpha}});
+    if (Chance(0.5))
+      return Make(Op::kMatMul, {x, x}, {{"transpose_b", int64_t{1}}, {"alpha", alpha}});
     Ints perm;
     for (int i = 0; i < shape.rank(); ++i) perm.push_back(i);
     std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
@@ -389,8 +396,8 @@ Value* Grower::BatchNorm(Op) {
   AttributeList list;
   if (Chance(0.5)) list.emplace_back("epsilon", 1e-3f);
   return Make(Op::kBatchNormalization,
-              {x, Constant(channels, 0.5, 1.5), Constant(channels, -0.5, 0.5), Constant(channels, -0.5, 0.5),
-               Constant(channels, 0.5, 2)},
+              {x, Constant(channels, 0.5, 1.5), Constant(channels, -0.5, 0.5),
+               Constant(channels, -0.5, 0.5), Constant(channels, 0.5, 2)},
               std::move(list));
 }
 
@@ -399,7 +406,8 @@ Value* Grower::LayerNorm(Op) {
   const Shape& shape = x->shape();
   if (shape.rank() < 2 || shape[shape.rank() - 1] < 2) return nullptr;
   const Shape last{shape[shape.rank() - 1]};
-  return Make(Op::kLayerNormalization, {x, Constant(last, 0.5, 1.5), Constant(last, -0.5, 0.5)}, {{"epsilon", 1e-2f}});
+  return Make(Op::kLayerNormalization, {x, Constant(last, 0.5, 1.5), Constant(last, -0.5, 0.5)},
+              {{"epsilon", 1e-2f}});
 }
 
 Value* Grower::ChannelNorm(Op op) {
@@ -407,8 +415,10 @@ Value* Grower::ChannelNorm(Op op) {
   if (x == nullptr || x->shape()[2] * x->shape()[3] < 4) return nullptr;
   const Shape channels{x->shape()[1]};
   AttributeList list = {{"epsilon", 1e-2f}};
-  if (op == Op::kGroupNormalization) list.emplace_back("num_groups", x->shape()[1] % 2 == 0 ? int64_t{2} : int64_t{1});
-  return Make(op, {x, Constant(channels, 0.5, 1.5), Constant(channels, -0.5, 0.5)}, std::move(list));
+  if (op == Op::kGroupNormalization)
+    list.emplace_back("num_groups", x->shape()[1] % 2 == 0 ? int64_t{2} : int64_t{1});
+  return Make(op, {x, Constant(channels, 0.5, 1.5), Constant(channels, -0.5, 0.5)},
+              std::move(list));
 }
 
 Value* Grower::Softmax(Op op) {
@@ -436,7 +446,8 @@ Value* Grower::ExpStep(Op) { return Make(Op::kExp, {Make(Op::kTanh, {Pick()})});
 Value* Grower::PReluStep(Op) {
   Value* x = Pick();
   const bool per_channel = x->shape().rank() == 4 && Chance(0.7);
-  return Make(Op::kPRelu, {x, Constant(per_channel ? Shape{x->shape()[1], 1, 1} : Shape{1}, 0, 0.5)});
+  return Make(Op::kPRelu,
+              {x, Constant(per_channel ? Shape{x->shape()[1], 1, 1} : Shape{1}, 0, 0.5)});
 }
 
 Value* Grower::ClipStep(Op) {
@@ -463,7 +474,8 @@ Shape Grower::SmallerForBroadcast(const Shape& shape) {
 
 Value* Grower::Binary(Op op) {
   Value* x = Pick();
-  Value* y = Chance(0.6) ? PickOfShape(x->shape()) : Constant(SmallerForBroadcast(x->shape()), -1, 1);
+  Value* y =
+      Chance(0.6) ? PickOfShape(x->shape()) : Constant(SmallerForBroadcast(x->shape()), -1, 1);
   if (Chance(0.3)) std::swap(x, y);
   return Make(op, {x, y});
 }
@@ -540,7 +552,8 @@ Value* Grower::ArgMaxStep(Op) {
   Value* x = Pick();
   if (x->shape().rank() == 0) return nullptr;
   // Tanh apart, equal elements are rare: the index does not hang on the last bit often.
-  Value* index = Make(Op::kArgMax, {x}, {{"axis", Between(0, x->shape().rank() - 1)}, {"keepdims", Between(0, 1)}});
+  Value* index = Make(Op::kArgMax, {x},
+                      {{"axis", Between(0, x->shape().rank() - 1)}, {"keepdims", Between(0, 1)}});
   Value* number = Make(Op::kCast, {index}, {{"to", OnnxCodeOf(ElementType::kFloat32)}});
   return Make(Op::kMul, {number, Number(0.0625f)});
 }
@@ -562,7 +575,8 @@ Value* Grower::Concat(Op) {
   Shape bound = x->shape();
   bound[static_cast<int>(axis)] *= static_cast<int64_t>(operands.size()) + 2;
   if (!Fits(bound)) return nullptr;
-  return Make(Op::kConcat, std::move(operands), {{"axis", Chance(0.3) ? axis - x->shape().rank() : axis}});
+  return Make(Op::kConcat, std::move(operands),
+              {{"axis", Chance(0.3) ? axis - x->shape().rank() : axis}});
 }
 
 Value* Grower::Split(Op) {
@@ -608,7 +622,8 @@ Value* Grower::Gather(Op) {
   Shape out = x->shape();
   out[static_cast<int>(axis)] = static_cast<int64_t>(indices.size());
   if (!Fits(out)) return nullptr;
-  Value* list = Chance(0.3) ? graph_.AddConstant("", Tensor::Scalar<int64_t>(indices[0])) : List(indices);
+  Value* list =
+      Chance(0.3) ? graph_.AddConstant("", Tensor::Scalar<int64_t>(indices[0])) : List(indices);
   return Make(Op::kGather, {x, list}, {{"axis", axis}});
 }
 
@@ -646,7 +661,8 @@ Value* Grower::Transpose(Op) {
   if (Chance(0.1)) return Make(Op::kTranspose, {x});
   Ints perm;
   for (int i = 0; i < rank; ++i) perm.push_back(i);
-  for (int i = rank - 1; i > 0; --i) std::swap(perm[static_cast<size_t>(i)], perm[static_cast<size_t>(Between(0, i))]);
+  for (int i = rank - 1; i > 0; --i)
+    std::swap(perm[static_cast<size_t>(i)], perm[static_cast<size_t>(Between(0, i))]);
   return Make(Op::kTranspose, {x}, {{"perm", perm}});
 }
 
@@ -698,7 +714,8 @@ Value* Grower::Pad(Op) {
   Shape out = shape;
   for (int i = 0; i < shape.rank(); ++i) {
     // A reflection has one element fewer to take, a wrap no more than all.
-    const int64_t most = mode == "constant" || mode == "edge" ? 2 : std::min<int64_t>(2, shape[i] - 1);
+    const int64_t most =
+        mode == "constant" || mode == "edge" ? 2 : std::min<int64_t>(2, shape[i] - 1);
     for (int side = 0; side < 2; ++side) {
       if (!Chance(0.4)) continue;
       int64_t& pad = pads[static_cast<size_t>(side * shape.rank() + i)];
@@ -714,25 +731,29 @@ Value* Grower::Pad(Op) {
 
 Value* Grower::Resize(Op) {
   Value* x = PickOfRank(4);
-  if (x == nullptr || !Fits({x->shape()[0], x->shape()[1], x->shape()[2] * 2, x->shape()[3] * 2})) return nullptr;
+  if (x == nullptr || !Fits({x->shape()[0], x->shape()[1], x->shape()[2] * 2, x->shape()[3] * 2}))
+    return nullptr;
   AttributeList list = {{"mode", std::string(Chance(0.5) ? "nearest" : "linear")}};
   if (Chance(0.5)) {
     list.emplace_back("coordinate_transformation_mode", std::string("asymmetric"));
     list.emplace_back("nearest_mode", std::string("floor"));
   }
   if (Chance(0.5)) {
-    Value* scales = graph_.AddConstant("", Tensor::Of<float>(Shape{4}, {1, 1, 2, Chance(0.5) ? 2.0f : 1.0f}));
+    Value* scales =
+        graph_.AddConstant("", Tensor::Of<float>(Shape{4}, {1, 1, 2, Chance(0.5) ? 2.0f : 1.0f}));
     return Make(Op::kResize, {x, nullptr, scales}, std::move(list));
   }
   const Shape& s = x->shape();
-  return Make(Op::kResize, {x, nullptr, nullptr, List({s[0], s[1], s[2] * 2, std::max<int64_t>(s[3] / 2, 1)})},
+  return Make(Op::kResize,
+              {x, nullptr, nullptr, List({s[0], s[1], s[2] * 2, std::max<int64_t>(s[3] / 2, 1)})},
               std::move(list));
 }
 
 Value* Grower::DepthToSpace(Op) {
   Value* x = PickOfRank(4);
   if (x == nullptr || x->shape()[1] % 4 != 0) return nullptr;
-  return Make(Op::kDepthToSpace, {x}, {{"blocksize", int64_t{2}}, {"mode", std::string(Chance(0.5) ? "CRD" : "DCR")}});
+  return Make(Op::kDepthToSpace, {x},
+              {{"blocksize", int64_t{2}}, {"mode", std::string(Chance(0.5) ? "CRD" : "DCR")}});
 }
 
 Value* Grower::SpaceToDepth(Op) {
@@ -742,8 +763,8 @@ Value* Grower::SpaceToDepth(Op) {
 }
 
 Value* Grower::CastStep(Op) {
-  static constexpr ElementType kTypes[] = {ElementType::kFloat64, ElementType::kInt32, ElementType::kInt8,
-                                           ElementType::kInt64};
+  static constexpr ElementType kTypes[] = {ElementType::kFloat64, ElementType::kInt32,
+                                           ElementType::kInt8, ElementType::kInt64};
   const ElementType type = kTypes[random_.Below(4)];
   Value* bounded = Make(Op::kMul, {Make(Op::kTanh, {Pick()}), Number(20)});
   if (IsInteger(type)) bounded = Make(Op::kRound, {bounded});
@@ -755,7 +776,8 @@ Value* Grower::CastStep(Op) {
 Value* Grower::ConstantOfShape(Op) {
   const Shape shape = Pick()->shape();
   if (shape.rank() == 0) return nullptr;
-  return Make(Op::kConstantOfShape, {List(shape.dims())}, {{"value", Tensor::Of<float>(Shape{1}, {0.25f})}});
+  return Make(Op::kConstantOfShape, {List(shape.dims())},
+              {{"value", Tensor::Of<float>(Shape{1}, {0.25f})}});
 }
 
 Value* Grower::ShapeStep(Op op) {
@@ -766,7 +788,8 @@ Value* Grower::ShapeStep(Op op) {
 }
 
 Value* Grower::RangeStep(Op) {
-  return Make(Op::kRange, {Number(-0.5f), Number(static_cast<float>(Between(1, 4))), Number(0.25f)});
+  return Make(Op::kRange,
+              {Number(-0.5f), Number(static_cast<float>(Between(1, 4))), Number(0.25f)});
 }
 
 Value* Grower::Dropout(Op) { return Make(Op::kDropout, {Pick()}); }
@@ -781,8 +804,11 @@ Value* Grower::QuantizeDequantize(Op) {
   Value* scale = Constant(shape, 0.01, 0.05);
   const auto codes = static_cast<size_t>(count);
   Value* zero = graph_.AddConstant(
-      "", is_signed ? Tensor::Of<int8_t>(shape, std::vector<int8_t>(codes, static_cast<int8_t>(Between(-3, 3))))
-                    : Tensor::Of<uint8_t>(shape, std::vector<uint8_t>(codes, static_cast<uint8_t>(Between(100, 140)))));
+      "", is_signed
+              ? Tensor::Of<int8_t>(shape,
+                                   std::vector<int8_t>(codes, static_cast<int8_t>(Between(-3, 3))))
+              : Tensor::Of<uint8_t>(
+                    shape, std::vector<uint8_t>(codes, static_cast<uint8_t>(Between(100, 140)))));
   Value* quantised = Make(Op::kQuantizeLinear, {x, scale, zero});
   return Make(Op::kDequantizeLinear, {quantised, scale, zero});
 }
@@ -791,7 +817,9 @@ Value* Grower::QuantStep(Op op) {
   Value* x = Pick();
   if (op == Op::kBipolarQuant) return Make(op, {x, Number(0.5f)});
   return Make(op, {x, Number(0.125f), Number(0), Number(static_cast<float>(Between(2, 8)))},
-              {{"signed", Between(0, 1)}, {"narrow", Between(0, 1)}, {"rounding_mode", std::string("ROUND")}});
+              {{"signed", Between(0, 1)},
+               {"narrow", Between(0, 1)},
+               {"rounding_mode", std::string("ROUND")}});
 }
 
 Graph Grower::Grow() {
@@ -815,7 +843,8 @@ Graph Grower::Grow() {
   for (int64_t tries = 0; done < wanted && tries < 10 * wanted; ++tries) {
     uint64_t draw = random_.Below(total);
     const Step* step = steps.data();
-    while (draw >= static_cast<uint64_t>(step->weight)) draw -= static_cast<uint64_t>((step++)->weight);
+    while (draw >= static_cast<uint64_t>(step->weight))
+      draw -= static_cast<uint64_t>((step++)->weight);
     Value* made = (this->*step->grow)(step->op);
     if (made == nullptr || !Fits(made->shape()) || made->shape().rank() > 5) continue;
     values_.push_back(made);
@@ -842,7 +871,9 @@ Graph Grower::Grow() {
 
 }  // namespace
 
-Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options) { return Grower(seed, options).Grow(); }
+Graph RandomGraph(uint64_t seed, const RandomGraphOptions& options) {
+  return Grower(seed, options).Grow();
+}
 
 std::vector<Op> RandomGraphOps() {
   std::vector<Op> out;
@@ -860,7 +891,8 @@ Tensor RandomTensor(Random& random, ElementType type, const Shape& shape, double
     using T = decltype(zero);
     Tensor out(type, shape);
     for (int64_t i = 0; i < out.size(); ++i) {
-      out.data<T>()[static_cast<size_t>(i)] = static_cast<T>(tensor.data<double>()[static_cast<size_t>(i)]);
+      out.data<T>()[static_cast<size_t>(i)] =
+          static_cast<T>(tensor.data<double>()[static_cast<size_t>(i)]);
     }
     return out;
   };
@@ -908,7 +940,8 @@ std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed) {
   std::vector<Tensor> out;
   for (const Value* input : graph.inputs()) {
     const bool is_float = IsFloat(input->element());
-    out.push_back(RandomTensor(random, input->element(), input->shape(), is_float ? -1 : 0, is_float ? 1 : 8));
+    out.push_back(RandomTensor(random, input->element(), input->shape(), is_float ? -1 : 0,
+                               is_float ? 1 : 8));
   }
   return out;
 }

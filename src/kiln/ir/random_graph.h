@@ -17,10 +17,10 @@ struct RandomGraphOptions {
   // Steps to choose from, by main operator; empty: all of RandomGraphOps(). An accelerator that runs convolutions
   // gives {kConv, kRelu, kAdd, kMaxPool}, for example; helper nodes of a step (the Abs before a Sqrt) come with it.
   std::vector<Op> ops = {};
-  int64_t batch = 1;             // leading dimension of all inputs
-  int max_inputs = 2;            // one image, then perhaps others of the same shape
-  int64_t max_elements = 2048;   // of any one value
-  bool allow_nhwc = false;       // some convolutions and pools between transposes, with layout="nhwc"
+  int64_t batch = 1;            // leading dimension of all inputs
+  int max_inputs = 2;           // one image, then perhaps others of the same shape
+  int64_t max_elements = 2048;  // of any one value
+  bool allow_nhwc = false;  // some convolutions and pools between transposes, with layout="nhwc"
   bool allow_dead_nodes = true;  // nodes whose result nobody uses and that are no output
 };
 

@@ -31,7 +31,9 @@ struct Wire {
 class Builder {
  public:
   Builder(uint64_t seed, const RandomQuantisedOptions& options)
-      : random_(seed * 3 + static_cast<uint64_t>(options.style)), options_(options), graph_("quantised") {}
+      : random_(seed * 3 + static_cast<uint64_t>(options.style)),
+        options_(options),
+        graph_("quantised") {}
 
   Graph Build() {
     const Shape image{1, Between(1, 4), Between(4, 8), Between(4, 8)};
@@ -55,19 +57,23 @@ class Builder {
     KILN_CHECK(InferNode(graph_, *node).ok());
     return node->result();
   }
-  Value* Constant(Tensor tensor) { return graph_.AddConstant("c" + std::to_string(count_++), std::move(tensor)); }
+  Value* Constant(Tensor tensor) {
+    return graph_.AddConstant("c" + std::to_string(count_++), std::move(tensor));
+  }
   Value* Ints(const std::vector<int64_t>& values) {
     const Shape shape{static_cast<int64_t>(values.size())};
     return Constant(Tensor::Of<int64_t>(shape, values));
   }
   // About `wanted`, and never less.
   float Scale(double wanted) {
-    if (options_.powers_of_two) return static_cast<float>(elementary::Exp2(std::ceil(elementary::Log2(wanted))));
+    if (options_.powers_of_two)
+      return static_cast<float>(elementary::Exp2(std::ceil(elementary::Log2(wanted))));
     return static_cast<float>(wanted * random_.Uniform(1.0, 1.5));
   }
   Value* Code(int64_t code, bool is_signed) { return Codes(Shape{}, {code}, is_signed); }
   Value* Codes(const Shape& shape, const std::vector<int64_t>& codes, bool is_signed) {
-    if (is_signed) return Constant(Tensor::Of<int8_t>(shape, std::vector<int8_t>(codes.begin(), codes.end())));
+    if (is_signed)
+      return Constant(Tensor::Of<int8_t>(shape, std::vector<int8_t>(codes.begin(), codes.end())));
     return Constant(Tensor::Of<uint8_t>(shape, std::vector<uint8_t>(codes.begin(), codes.end())));
   }
 
@@ -105,7 +111,8 @@ class Builder {
     const bool is_signed = !positive || Chance(0.3);
     const bool narrow = is_signed && Chance(0.5);
     const double levels = elementary::Exp2(is_signed ? bits - 1 : bits) - 1;
-    return {Quant(x.value, Constant(Tensor::Scalar(Scale(x.magnitude / levels))), bits, is_signed, narrow),
+    return {Quant(x.value, Constant(Tensor::Scalar(Scale(x.magnitude / levels))), bits, is_signed,
+                  narrow),
             {},
             x.magnitude};
   }
@@ -115,7 +122,8 @@ class Builder {
     attributes.Set("narrow", int64_t{narrow});
     attributes.Set("rounding_mode", std::string("ROUND"));
     return Make(Op::kQuant,
-                {x, scale, Constant(Tensor::Scalar(0.0f)), Constant(Tensor::Scalar(static_cast<float>(bits)))},
+                {x, scale, Constant(Tensor::Scalar(0.0f)),
+                 Constant(Tensor::Scalar(static_cast<float>(bits)))},
                 std::move(attributes));
   }
 
@@ -134,7 +142,8 @@ class Builder {
     const int bits = qonnx ? static_cast<int>(Between(2, 8)) : 8;
     Weights w;
     w.magnitude = magnitude;
-    for (size_t i = 0; i < channels; ++i) w.scales.push_back(Scale(magnitude / (elementary::Exp2(bits - 1) - 1)));
+    for (size_t i = 0; i < channels; ++i)
+      w.scales.push_back(Scale(magnitude / (elementary::Exp2(bits - 1) - 1)));
     if (qonnx) {
       Shape scale_shape;
       if (per_channel) {
@@ -142,8 +151,9 @@ class Builder {
         dims[static_cast<size_t>(axis)] = shape[axis];
         scale_shape = Shape(dims);
       }
-      w.value = Quant(Constant(RandomTensor(random_, ElementType::kFloat32, shape, -magnitude, magnitude)),
-                      Constant(Tensor::Of<float>(scale_shape, w.scales)), bits, true, Chance(0.5));
+      w.value = Quant(
+          Constant(RandomTensor(random_, ElementType::kFloat32, shape, -magnitude, magnitude)),
+          Constant(Tensor::Of<float>(scale_shape, w.scales)), bits, true, Chance(0.5));
       return w;
     }
     const Shape parameters = per_channel ? Shape{shape[axis]} : Shape{};
@@ -176,7 +186,8 @@ class Builder {
     Attributes attributes;
     if (scales.size() > 1) attributes.Set("axis", int64_t{0});
     const Shape shape = scales.size() > 1 ? Shape{channels} : Shape{};
-    return Make(Op::kDequantizeLinear, {bias, Constant(Tensor::Of<float>(shape, scales))}, std::move(attributes));
+    return Make(Op::kDequantizeLinear, {bias, Constant(Tensor::Of<float>(shape, scales))},
+                std::move(attributes));
   }
 
   // ---- Stages ----
@@ -215,7 +226,8 @@ class Builder {
     if (OnCodes()) {
       y.coding = CodingFor(y.magnitude, Chance(0.5));
       const std::vector<Value*> px = Parameters(x.coding), py = Parameters(y.coding);
-      std::vector<Value*> operands = {x.value, px[0], px[1], w.value, w.scale, w.zero, py[0], py[1]};
+      std::vector<Value*> operands = {x.value, px[0],  px[1], w.value,
+                                      w.scale, w.zero, py[0], py[1]};
       if (bias != nullptr) operands.push_back(bias);
       y.value = Make(Op::kQLinearConv, std::move(operands), SameWindow(kernel));
       return y;
@@ -232,7 +244,8 @@ class Builder {
   Wire IntegerConvolution(const Wire& x) {
     const int64_t channels = x.value->shape()[1], out_channels = Between(1, 6);
     Weights w = MakeWeights(Shape{out_channels, channels, 3, 3}, 0, channels * 9);
-    Value* sums = Make(Op::kConvInteger, {x.value, w.value, Parameters(x.coding)[1], w.zero}, SameWindow(3));
+    Value* sums =
+        Make(Op::kConvInteger, {x.value, w.value, Parameters(x.coding)[1], w.zero}, SameWindow(3));
     Attributes to;
     to.Set("to", OnnxCodeOf(ElementType::kFloat32));
     Value* floats = Make(Op::kCast, {sums}, std::move(to));
@@ -255,8 +268,9 @@ class Builder {
     const Wire a = Convolve(Quantise(raw), 2), b = Convolve(Quantise(raw), 2);
     attributes = {};
     attributes.Set("axis", int64_t{1});
-    const Wire joined{
-        Make(Op::kConcat, {a.value, b.value}, std::move(attributes)), {}, std::max(a.magnitude, b.magnitude)};
+    const Wire joined{Make(Op::kConcat, {a.value, b.value}, std::move(attributes)),
+                      {},
+                      std::max(a.magnitude, b.magnitude)};
     return Quantise(joined);
   }
 
@@ -276,13 +290,14 @@ class Builder {
   Wire Linear(const Wire& x) {
     const int64_t fan_in = x.value->shape()[1], outputs = Between(2, 6);
     const bool transposed = !OnCodes() && Chance(0.4);
-    const Weights w =
-        MakeWeights(transposed ? Shape{outputs, fan_in} : Shape{fan_in, outputs}, transposed ? 0 : 1, fan_in);
+    const Weights w = MakeWeights(transposed ? Shape{outputs, fan_in} : Shape{fan_in, outputs},
+                                  transposed ? 0 : 1, fan_in);
     Wire y{nullptr, {}, SumMagnitude(x, w, fan_in)};
     if (OnCodes()) {
       y.coding = CodingFor(y.magnitude, false);
       const std::vector<Value*> px = Parameters(x.coding), py = Parameters(y.coding);
-      y.value = Make(Op::kQLinearMatMul, {x.value, px[0], px[1], w.value, w.scale, w.zero, py[0], py[1]});
+      y.value =
+          Make(Op::kQLinearMatMul, {x.value, px[0], px[1], w.value, w.scale, w.zero, py[0], py[1]});
       return y;
     }
     if (transposed) {

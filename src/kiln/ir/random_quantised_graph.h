@@ -9,7 +9,7 @@
 namespace kiln {
 
 enum class QuantisedStyle {
-  kQdq,        // float operators between QuantizeLinear and DequantizeLinear; weights and biases as codes
+  kQdq,  // float operators between QuantizeLinear and DequantizeLinear; weights and biases as codes
   kQOperator,  // QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger; moves and max pools of codes
   kQonnx,      // Quant of 2 to 8 bits, narrow or not, over floats
 };

@@ -24,8 +24,10 @@ StatusOr<std::optional<Ints>> Context::ListOf(int i, int64_t limit) const {
   const Tensor* tensor = ConstantOf(i);
   if (tensor == nullptr) return std::optional<Ints>();
   // A scalar in place of a list of one is common enough, and can mean only one thing.
-  if (tensor->shape().rank() > 1 || tensor->size() > limit || tensor->type() == ElementType::kString) {
-    return Error(fmt::format("operand {} '{}' has shape {}", i, node_.operand(i)->name(), tensor->shape().ToString()),
+  if (tensor->shape().rank() > 1 || tensor->size() > limit ||
+      tensor->type() == ElementType::kString) {
+    return Error(fmt::format("operand {} '{}' has shape {}", i, node_.operand(i)->name(),
+                             tensor->shape().ToString()),
                  fmt::format("a list of at most {} numbers", limit));
   }
   return std::optional<Ints>(tensor->ToInts());
@@ -54,7 +56,8 @@ StatusOr<std::vector<int>> Context::Axes(const Ints& axes, int rank) const {
   }
   std::sort(out.begin(), out.end());
   if (std::adjacent_find(out.begin(), out.end()) != out.end()) {
-    return Error(fmt::format("axes [{}] name an axis twice", fmt::join(axes, ",")), "each axis once");
+    return Error(fmt::format("axes [{}] name an axis twice", fmt::join(axes, ",")),
+                 "each axis once");
   }
   return out;
 }
@@ -116,9 +119,10 @@ constexpr ShapeRule kRules[] = {
 Status CheckOperandShapes(const Node& node, std::string_view source) {
   for (const Value* operand : node.operands()) {
     if (operand == nullptr || !operand->has_shape() || IsAcceptable(operand->shape())) continue;
-    return ErrorAt(source, node.Describe(),
-                   fmt::format("operand '{}' has shape {}", operand->name(), operand->shape().ToString()),
-                   fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
+    return ErrorAt(
+        source, node.Describe(),
+        fmt::format("operand '{}' has shape {}", operand->name(), operand->shape().ToString()),
+        fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
   }
   return OkStatus();
 }
@@ -173,7 +177,8 @@ StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string
   KILN_RETURN_IF_ERROR(kRules[static_cast<size_t>(node.op())](context));
   for (const TensorType& type : context.types) {
     if (type.shape.has_value() && !IsAcceptable(*type.shape)) {
-      return ErrorAt(source, node.Describe(), fmt::format("the result would have shape {}", type.shape->ToString()),
+      return ErrorAt(source, node.Describe(),
+                     fmt::format("the result would have shape {}", type.shape->ToString()),
                      fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
     }
   }
@@ -181,7 +186,8 @@ StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string
 }
 
 Status InferNode(Graph& graph, Node& node, const KnownTensors& known) {
-  KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferResultTypes(node, graph.source(), known));
+  KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
+                        InferResultTypes(node, graph.source(), known));
   for (int i = 0; i < node.num_results(); ++i) {
     Value* result = node.result(i);
     if (result == nullptr) continue;

@@ -41,7 +41,9 @@ class Context {
   // The length of a list operand, from its shape; kUnknownDim when not known.
   int64_t LengthOf(int i) const;
 
-  int64_t Int(std::string_view name, int64_t fallback) const { return node_.attributes().Int(name, fallback); }
+  int64_t Int(std::string_view name, int64_t fallback) const {
+    return node_.attributes().Int(name, fallback);
+  }
   bool Flag(std::string_view name, bool fallback) const { return Int(name, fallback ? 1 : 0) != 0; }
   std::string String(std::string_view name, std::string fallback) const {
     return node_.attributes().String(name, std::move(fallback));
@@ -53,13 +55,15 @@ class Context {
 
   // Results.
   void SetShape(int result, std::optional<Shape> shape) {
-    if (result < static_cast<int>(types.size())) types[static_cast<size_t>(result)].shape = std::move(shape);
+    if (result < static_cast<int>(types.size()))
+      types[static_cast<size_t>(result)].shape = std::move(shape);
   }
   void SetShape(int result, const Shape* shape) {
     if (shape != nullptr) SetShape(result, std::optional<Shape>(*shape));
   }
   void SetElement(int result, ElementType element) {
-    if (result < static_cast<int>(types.size())) types[static_cast<size_t>(result)].element = element;
+    if (result < static_cast<int>(types.size()))
+      types[static_cast<size_t>(result)].element = element;
   }
   Status SetBroadcast(int first_operand, int num_operands);
 
@@ -84,7 +88,8 @@ bool BroadcastsTo(const Shape& from, const Shape& to);
 int64_t ProductOf(const Shape& shape, int begin, int end);
 
 // The rules. One that is missing does not link.
-#define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) Status Infer##id(Context& c);
+#define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) \
+  Status Infer##id(Context& c);
 #include "kiln/ir/operators.def"
 #undef KILN_OPERATOR
 

@@ -64,7 +64,8 @@ Status InferPRelu(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* slope = c.ShapeOf(1);
   if (x != nullptr && slope != nullptr && !BroadcastsTo(*slope, *x)) {
-    return c.Error(fmt::format("slope {} does not broadcast to the input {}", slope->ToString(), x->ToString()),
+    return c.Error(fmt::format("slope {} does not broadcast to the input {}", slope->ToString(),
+                               x->ToString()),
                    "one slope, or one a channel as Cx1x1");
   }
   return SameShape(c);
@@ -74,7 +75,8 @@ Status InferClip(Context& c) {
   for (int i = 1; i < 3; ++i) {
     const Shape* bound = c.ShapeOf(i);
     if (bound != nullptr && bound->IsKnown() && CheckedNumElements(*bound) != 1) {
-      return c.Error(fmt::format("{} has shape {}", i == 1 ? "min" : "max", bound->ToString()), "a scalar");
+      return c.Error(fmt::format("{} has shape {}", i == 1 ? "min" : "max", bound->ToString()),
+                     "a scalar");
     }
   }
   return SameShape(c);

@@ -9,13 +9,16 @@ namespace kiln::shape_rules {
 
 Status InferConstantOfShape(Context& c) {
   if (const Tensor* value = c.node().attributes().FindTensor("value")) {
-    if (value->size() != 1) return c.Error("the value has shape " + value->shape().ToString(), "one element");
+    if (value->size() != 1)
+      return c.Error("the value has shape " + value->shape().ToString(), "one element");
     c.SetElement(0, value->type());
   }
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> list, c.ListOf(0));
   if (list.has_value()) {
     for (int64_t d : *list) {
-      if (d < 0) return c.Error(fmt::format("makes a tensor of shape [{}]", fmt::join(*list, ",")), "0 or more");
+      if (d < 0)
+        return c.Error(fmt::format("makes a tensor of shape [{}]", fmt::join(*list, ",")),
+                       "0 or more");
     }
     c.SetShape(0, Shape(*list));
   } else if (const int64_t length = c.LengthOf(0); length >= 0 && length <= 16) {
@@ -64,11 +67,13 @@ Status InferRange(Context& c) {
   } else {
     count = std::ceil((limit->ValueAt(0) - start->ValueAt(0)) / delta->ValueAt(0));
     if (!std::isfinite(count))
-      return c.Error("start, limit and step give no finite number of elements", "a step that is not 0");
+      return c.Error("start, limit and step give no finite number of elements",
+                     "a step that is not 0");
     count = std::max(count, 0.0);
   }
   if (count > static_cast<double>(kMaxElements)) {
-    return c.Error(fmt::format("would make {} elements", count), fmt::format("at most {}", kMaxElements));
+    return c.Error(fmt::format("would make {} elements", count),
+                   fmt::format("at most {}", kMaxElements));
   }
   c.SetShape(0, Shape{static_cast<int64_t>(count)});
   return OkStatus();
@@ -85,7 +90,8 @@ bool IsGiven(const Context& c, int i) {
 
 StatusOr<int64_t> ToDimension(const Context& c, double size) {
   if (!(size >= 0) || size > static_cast<double>(kMaxElements)) {
-    return c.Error(fmt::format("resizes an axis to {} elements", size), fmt::format("0 to {}", kMaxElements));
+    return c.Error(fmt::format("resizes an axis to {} elements", size),
+                   fmt::format("0 to {}", kMaxElements));
   }
   return static_cast<int64_t>(size);
 }
@@ -97,7 +103,8 @@ Status InferResize(Context& c) {
   const bool by_scales = IsGiven(c, 2);
   const bool by_sizes = IsGiven(c, 3);
   if (by_scales == by_sizes) {
-    return c.Error(by_scales ? "has both scales and sizes" : "has neither scales nor sizes", "one of them");
+    return c.Error(by_scales ? "has both scales and sizes" : "has neither scales nor sizes",
+                   "one of them");
   }
   if (x == nullptr) return OkStatus();
   Ints axes = c.node().attributes().Ints("axes");
@@ -109,20 +116,23 @@ Status InferResize(Context& c) {
   const int operand = by_scales ? 2 : 3;
   const int64_t length = c.LengthOf(operand);
   if (length >= 0 && length != static_cast<int64_t>(axes.size())) {
-    return c.Error(fmt::format("has {} {} for {} axes", length, by_scales ? "scales" : "sizes", axes.size()),
-                   "one an axis");
+    return c.Error(
+        fmt::format("has {} {} for {} axes", length, by_scales ? "scales" : "sizes", axes.size()),
+        "one an axis");
   }
   Shape out = *x;
   const Tensor* numbers = c.ConstantOf(operand);
   if (numbers != nullptr && numbers->size() != static_cast<int64_t>(axes.size())) {
-    return c.Error(fmt::format("operand {} has shape {}", operand, numbers->shape().ToString()), "a list");
+    return c.Error(fmt::format("operand {} has shape {}", operand, numbers->shape().ToString()),
+                   "a list");
   }
   if (numbers == nullptr) {
     for (int64_t axis : axes) out[static_cast<int>(axis)] = kUnknownDim;
   } else if (by_scales) {
     const bool crops = c.String("coordinate_transformation_mode", "") == "tf_crop_and_resize";
     const Tensor* roi = c.ConstantOf(1);
-    if (crops && IsGiven(c, 1) && roi != nullptr && roi->size() != 2 * static_cast<int64_t>(axes.size())) {
+    if (crops && IsGiven(c, 1) && roi != nullptr &&
+        roi->size() != 2 * static_cast<int64_t>(axes.size())) {
       return c.Error(fmt::format("roi has shape {}", roi->shape().ToString()),
                      "two numbers an axis: starts, then ends");
     }
@@ -131,7 +141,8 @@ Status InferResize(Context& c) {
       int64_t& dim = out[static_cast<int>(axes[i])];
       const auto at = static_cast<int64_t>(i);
       const auto scale = static_cast<float>(numbers->ValueAt(at));
-      if (!(scale > 0)) return c.Error(fmt::format("the scale of axis {} is {}", axes[i], scale), "above 0");
+      if (!(scale > 0))
+        return c.Error(fmt::format("the scale of axis {} is {}", axes[i], scale), "above 0");
       if (dim < 0 || (crops && roi == nullptr)) {
         dim = kUnknownDim;
         continue;
@@ -139,7 +150,8 @@ Status InferResize(Context& c) {
       // In single precision, as runtimes compute it: 0.6 * 5 is 3.
       float size = static_cast<float>(dim);
       if (crops) {
-        size *= static_cast<float>(roi->ValueAt(at + static_cast<int64_t>(axes.size())) - roi->ValueAt(at));
+        size *= static_cast<float>(roi->ValueAt(at + static_cast<int64_t>(axes.size())) -
+                                   roi->ValueAt(at));
       }
       KILN_ASSIGN_OR_RETURN(dim, ToDimension(c, std::floor(size * scale)));
     }
@@ -147,7 +159,8 @@ Status InferResize(Context& c) {
     const std::string policy = c.String("keep_aspect_ratio_policy", "stretch");
     const Ints sizes = numbers->ToInts();
     for (int64_t size : sizes) {
-      if (size < 0) return c.Error(fmt::format("resizes to sizes [{}]", fmt::join(sizes, ",")), "0 or more");
+      if (size < 0)
+        return c.Error(fmt::format("resizes to sizes [{}]", fmt::join(sizes, ",")), "0 or more");
     }
     double scale = -1;
     bool known = true;
@@ -164,7 +177,8 @@ Status InferResize(Context& c) {
       } else if (!known) {
         dim = kUnknownDim;
       } else {
-        KILN_ASSIGN_OR_RETURN(dim, ToDimension(c, std::floor(scale * static_cast<double>(dim) + 0.5)));
+        KILN_ASSIGN_OR_RETURN(dim,
+                              ToDimension(c, std::floor(scale * static_cast<double>(dim) + 0.5)));
       }
     }
   }

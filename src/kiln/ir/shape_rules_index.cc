@@ -9,7 +9,8 @@ namespace {
 // Operand i has at most the lengths of operand 0 on every axis but `axis` (-1: on all).
 Status CheckWithin(const Context& c, const Shape& x, const Shape& indices, int axis) {
   if (indices.rank() != x.rank()) {
-    return c.Error(fmt::format("indices {} for a tensor {}", indices.ToString(), x.ToString()), "as many axes in both");
+    return c.Error(fmt::format("indices {} for a tensor {}", indices.ToString(), x.ToString()),
+                   "as many axes in both");
   }
   for (int i = 0; i < x.rank(); ++i) {
     if (i == axis || x[i] < 0 || indices[i] <= x[i]) continue;
@@ -40,9 +41,11 @@ Status InferScatterElements(Context& c) {
     KILN_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", 0), x->rank()));
     KILN_RETURN_IF_ERROR(CheckWithin(c, *x, *indices, axis));
   }
-  if (indices != nullptr && updates != nullptr && indices->IsKnown() && updates->IsKnown() && *indices != *updates) {
-    return c.Error(fmt::format("indices {} and updates {}", indices->ToString(), updates->ToString()),
-                   "the same shape");
+  if (indices != nullptr && updates != nullptr && indices->IsKnown() && updates->IsKnown() &&
+      *indices != *updates) {
+    return c.Error(
+        fmt::format("indices {} and updates {}", indices->ToString(), updates->ToString()),
+        "the same shape");
   }
   return SameShape(c);
 }
@@ -68,7 +71,8 @@ Status InferGatherND(Context& c) {
                    fmt::format("1 to {}", x->rank() - batch));
   }
   Ints out(indices->dims().begin(), indices->dims().end() - 1);
-  out.insert(out.end(), x->dims().begin() + static_cast<std::ptrdiff_t>(batch + depth), x->dims().end());
+  out.insert(out.end(), x->dims().begin() + static_cast<std::ptrdiff_t>(batch + depth),
+             x->dims().end());
   c.SetShape(0, Shape(std::move(out)));
   return OkStatus();
 }
@@ -79,7 +83,8 @@ Status InferScatterND(Context& c) {
   const Shape* updates = c.ShapeOf(2);
   if (x == nullptr || indices == nullptr) return SameShape(c);
   if (x->rank() == 0 || indices->rank() == 0) {
-    return c.Error(fmt::format("data {} and indices {}", x->ToString(), indices->ToString()), "at least one axis each");
+    return c.Error(fmt::format("data {} and indices {}", x->ToString(), indices->ToString()),
+                   "at least one axis each");
   }
   const int64_t depth = (*indices)[indices->rank() - 1];
   if (depth > x->rank() || depth == 0) {
@@ -88,7 +93,8 @@ Status InferScatterND(Context& c) {
   }
   if (depth > 0 && updates != nullptr) {
     Ints wanted(indices->dims().begin(), indices->dims().end() - 1);
-    wanted.insert(wanted.end(), x->dims().begin() + static_cast<std::ptrdiff_t>(depth), x->dims().end());
+    wanted.insert(wanted.end(), x->dims().begin() + static_cast<std::ptrdiff_t>(depth),
+                  x->dims().end());
     const Shape shape(std::move(wanted));
     if (!Compatible({ElementType::kFloat32, shape}, {ElementType::kFloat32, *updates})) {
       return c.Error(fmt::format("updates are {}", updates->ToString()), shape.ToString());
@@ -106,8 +112,9 @@ Status InferTopK(Context& c) {
   out[axis] = kUnknownDim;
   if (k.has_value()) {
     if (k->size() != 1 || k->front() < 0 || ((*x)[axis] >= 0 && k->front() > (*x)[axis])) {
-      return c.Error(fmt::format("k is [{}] along axis {} of {}", fmt::join(*k, ","), axis, x->ToString()),
-                     "one number, at most the length of the axis");
+      return c.Error(
+          fmt::format("k is [{}] along axis {} of {}", fmt::join(*k, ","), axis, x->ToString()),
+          "one number, at most the length of the axis");
     }
     out[axis] = k->front();
   }

@@ -12,7 +12,8 @@ Status InferProduct(Context& c, const Shape* a, const Shape* b, bool transpose_b
   if (a == nullptr || b == nullptr) return OkStatus();
   if (a->rank() == 0 || b->rank() == 0 || (transpose_b && b->rank() < 2)) {
     return c.Error(fmt::format("multiplies {} by {}", a->ToString(), b->ToString()),
-                   transpose_b ? "a matrix for b under transpose_b" : "vectors, matrices or stacks of matrices");
+                   transpose_b ? "a matrix for b under transpose_b"
+                               : "vectors, matrices or stacks of matrices");
   }
   Ints x = a->dims();
   Ints y = b->dims();
@@ -24,13 +25,17 @@ Status InferProduct(Context& c, const Shape* a, const Shape* b, bool transpose_b
   const int64_t inner_a = x[x.size() - 1];
   const int64_t inner_b = y[y.size() - 2];
   if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) {
-    return c.Error(fmt::format("multiplies {} by {}{}: inner dimensions {} and {} differ", a->ToString(), b->ToString(),
-                               transpose_b ? " transposed" : "", inner_a, inner_b),
-                   "");
+    return c.Error(
+        fmt::format("multiplies {} by {}{}: inner dimensions {} and {} differ", a->ToString(),
+                    b->ToString(), transpose_b ? " transposed" : "", inner_a, inner_b),
+        "");
   }
-  const auto batch = BroadcastShapes(Shape(Ints(x.begin(), x.end() - 2)), Shape(Ints(y.begin(), y.end() - 2)));
+  const auto batch =
+      BroadcastShapes(Shape(Ints(x.begin(), x.end() - 2)), Shape(Ints(y.begin(), y.end() - 2)));
   if (!batch.has_value()) {
-    return c.Error(fmt::format("the leading axes of {} and {} do not broadcast", a->ToString(), b->ToString()), "");
+    return c.Error(
+        fmt::format("the leading axes of {} and {} do not broadcast", a->ToString(), b->ToString()),
+        "");
   }
   Ints out = batch->dims();
   if (!row) out.push_back(x[x.size() - 2]);
@@ -41,7 +46,9 @@ Status InferProduct(Context& c, const Shape* a, const Shape* b, bool transpose_b
 
 }  // namespace
 
-Status InferMatMul(Context& c) { return InferProduct(c, c.ShapeOf(0), c.ShapeOf(1), c.Flag("transpose_b", false)); }
+Status InferMatMul(Context& c) {
+  return InferProduct(c, c.ShapeOf(0), c.ShapeOf(1), c.Flag("transpose_b", false));
+}
 Status InferMatMulInteger(Context& c) { return InferProduct(c, c.ShapeOf(0), c.ShapeOf(1), false); }
 Status InferQLinearMatMul(Context& c) { return InferProduct(c, c.ShapeOf(0), c.ShapeOf(3), false); }
 
@@ -50,7 +57,8 @@ Status InferGemm(Context& c) {
   const Shape* b = c.ShapeOf(1);
   for (const Shape* shape : {a, b}) {
     if (shape != nullptr && shape->rank() != 2) {
-      return c.Error("an operand has shape " + shape->ToString(), "matrices; put a Flatten or Reshape before it");
+      return c.Error("an operand has shape " + shape->ToString(),
+                     "matrices; put a Flatten or Reshape before it");
     }
   }
   const int trans_a = c.Flag("transA", false) ? 1 : 0;
@@ -61,16 +69,18 @@ Status InferGemm(Context& c) {
     const int64_t inner_a = (*a)[1 - trans_a];
     const int64_t inner_b = (*b)[trans_b];
     if (inner_a >= 0 && inner_b >= 0 && inner_a != inner_b) {
-      return c.Error(fmt::format("multiplies {}{} by {}{}: inner dimensions {} and {} differ", a->ToString(),
-                                 trans_a != 0 ? " transposed" : "", b->ToString(), trans_b != 0 ? " transposed" : "",
-                                 inner_a, inner_b),
+      return c.Error(fmt::format("multiplies {}{} by {}{}: inner dimensions {} and {} differ",
+                                 a->ToString(), trans_a != 0 ? " transposed" : "", b->ToString(),
+                                 trans_b != 0 ? " transposed" : "", inner_a, inner_b),
                      "");
     }
   }
   const Shape out{m, n};
   const Shape* bias = c.ShapeOf(2);
   if (bias != nullptr && !BroadcastsTo(*bias, out)) {
-    return c.Error(fmt::format("c {} does not broadcast to the product {}", bias->ToString(), out.ToString()), "");
+    return c.Error(
+        fmt::format("c {} does not broadcast to the product {}", bias->ToString(), out.ToString()),
+        "");
   }
   c.SetShape(0, out);
   return OkStatus();

@@ -22,16 +22,18 @@ Status InferConcat(Context& c) {
     if (!out.has_value()) {
       out = *shape;
     } else if (out->rank() != shape->rank()) {
-      return c.Error(fmt::format("joins {} and {}", out->ToString(), shape->ToString()), "as many axes in all");
+      return c.Error(fmt::format("joins {} and {}", out->ToString(), shape->ToString()),
+                     "as many axes in all");
     }
     for (int d = 0; d < shape->rank(); ++d) {
       if (d == axis) continue;
       const int64_t other = (*shape)[d];
       if ((*out)[d] < 0) (*out)[d] = other;
       if (other >= 0 && other != (*out)[d]) {
-        return c.Error(fmt::format("joins operands of {} and {} along axis {}", (*out)[d], other, axis) +
-                           fmt::format(", which differ on axis {}", d),
-                       "equal dimensions on all other axes");
+        return c.Error(
+            fmt::format("joins operands of {} and {} along axis {}", (*out)[d], other, axis) +
+                fmt::format(", which differ on axis {}", d),
+            "equal dimensions on all other axes");
       }
     }
     const int64_t length = (*shape)[axis];
@@ -46,13 +48,17 @@ Status InferConcat(Context& c) {
 Status InferSplit(Context& c) {
   const int count = c.node().num_results();
   const bool has_number = c.node().attributes().Has("num_outputs");
-  if (has_number && c.Has(1)) return c.Error("has both num_outputs and a list of lengths", "one of them");
+  if (has_number && c.Has(1))
+    return c.Error("has both num_outputs and a list of lengths", "one of them");
   if (has_number && c.Int("num_outputs", 0) != count) {
-    return c.Error(fmt::format("num_outputs is {}, but it has {} results", c.Int("num_outputs", 0), count), "");
+    return c.Error(
+        fmt::format("num_outputs is {}, but it has {} results", c.Int("num_outputs", 0), count),
+        "");
   }
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> list, c.ListOf(1, 1 << 16));
   if (list.has_value() && static_cast<int>(list->size()) != count) {
-    return c.Error(fmt::format("has {} lengths for {} results", list->size(), count), "one a result");
+    return c.Error(fmt::format("has {} lengths for {} results", list->size(), count),
+                   "one a result");
   }
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();
@@ -67,8 +73,9 @@ Status InferSplit(Context& c) {
       sum = SaturatingAdd(sum, l);
     }
     if (length >= 0 && sum != length) {
-      return c.Error(
-          fmt::format("lengths [{}] add up to {}, axis {} has {}", fmt::join(lengths, ","), sum, axis, length), "");
+      return c.Error(fmt::format("lengths [{}] add up to {}, axis {} has {}",
+                                 fmt::join(lengths, ","), sum, axis, length),
+                     "");
     }
   } else if (!c.Has(1) && length >= 0) {
     const int64_t chunk = CeilDiv(length, count);
@@ -100,7 +107,8 @@ Status InferSlice(Context& c) {
     const int64_t length = c.LengthOf(i);
     if (length < 0) continue;
     if (count >= 0 && count != length) {
-      return c.Error(fmt::format("has lists of {} and {} numbers", count, length), "starts, ends, axes, steps alike");
+      return c.Error(fmt::format("has lists of {} and {} numbers", count, length),
+                     "starts, ends, axes, steps alike");
     }
     count = length;
   }
@@ -110,7 +118,8 @@ Status InferSlice(Context& c) {
     for (int64_t i = 0; i < count; ++i) axes->push_back(i);
   }
   if (!c.Has(4) && count >= 0 && count <= x->rank()) steps = Ints(static_cast<size_t>(count), 1);
-  if (count > x->rank()) return c.Error(fmt::format("cuts {} axes of a tensor {}", count, x->ToString()), "");
+  if (count > x->rank())
+    return c.Error(fmt::format("cuts {} axes of a tensor {}", count, x->ToString()), "");
   if (!axes.has_value()) {
     c.SetShape(0, UnknownShape(x->rank()));
     return OkStatus();
@@ -120,9 +129,12 @@ Status InferSlice(Context& c) {
   for (size_t i = 0; i < axes->size(); ++i) {
     const int axis = *NormaliseAxis((*axes)[i], x->rank());
     const int64_t step = steps.has_value() ? (*steps)[i] : 1;
-    if (step == 0) return c.Error(fmt::format("the step on axis {} is 0", axis), "any other number");
-    const bool known = starts.has_value() && ends.has_value() && steps.has_value() && (*x)[axis] >= 0;
-    out[axis] = known ? ResolveSlice((*x)[axis], (*starts)[i], (*ends)[i], step).count : kUnknownDim;
+    if (step == 0)
+      return c.Error(fmt::format("the step on axis {} is 0", axis), "any other number");
+    const bool known =
+        starts.has_value() && ends.has_value() && steps.has_value() && (*x)[axis] >= 0;
+    out[axis] =
+        known ? ResolveSlice((*x)[axis], (*starts)[i], (*ends)[i], step).count : kUnknownDim;
   }
   c.SetShape(0, std::move(out));
   return OkStatus();
@@ -137,7 +149,8 @@ Status InferGather(Context& c) {
     for (int64_t i = 0; i < constant->size(); ++i) {
       const int64_t index = constant->IntAt(i);
       if (index < -(*x)[axis] || index >= (*x)[axis]) {
-        return c.Error(fmt::format("index {} is outside axis {} of length {}", index, axis, (*x)[axis]), "");
+        return c.Error(
+            fmt::format("index {} is outside axis {} of length {}", index, axis, (*x)[axis]), "");
       }
     }
   }
@@ -159,7 +172,9 @@ Status InferExpand(Context& c) {
     return OkStatus();
   }
   for (int64_t d : *list) {
-    if (d < 0) return c.Error(fmt::format("expands to [{}]", fmt::join(*list, ",")), "dimensions of 0 or more");
+    if (d < 0)
+      return c.Error(fmt::format("expands to [{}]", fmt::join(*list, ",")),
+                     "dimensions of 0 or more");
   }
   if (x == nullptr) return OkStatus();
   std::optional<Shape> out = BroadcastShapes(*x, Shape(*list));
@@ -177,7 +192,8 @@ Status InferTile(Context& c) {
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> repeats, c.ListOf(1));
   const int64_t length = c.LengthOf(1);
   if (length >= 0 && length != x->rank()) {
-    return c.Error(fmt::format("has {} repeats for a tensor {}", length, x->ToString()), "one an axis");
+    return c.Error(fmt::format("has {} repeats for a tensor {}", length, x->ToString()),
+                   "one an axis");
   }
   Shape out = UnknownShape(x->rank());
   for (int i = 0; repeats.has_value() && i < x->rank(); ++i) {
@@ -215,12 +231,14 @@ Status InferPad(Context& c) {
     if ((*x)[axis] < 0) continue;
     out[axis] = SaturatingAdd(SaturatingAdd((*x)[axis], begin), end);
     if (out[axis] < 0) {
-      return c.Error(fmt::format("crops {} and {} elements off axis {} of length {}", SaturatingMul(begin, -1),
-                                 SaturatingMul(end, -1), axis, (*x)[axis]),
-                     "");
+      return c.Error(
+          fmt::format("crops {} and {} elements off axis {} of length {}", SaturatingMul(begin, -1),
+                      SaturatingMul(end, -1), axis, (*x)[axis]),
+          "");
     }
     if ((*x)[axis] == 0 && out[axis] > 0 && c.String("mode", "constant") != "constant") {
-      return c.Error(fmt::format("pads the empty axis {} with elements of itself", axis), "mode constant");
+      return c.Error(fmt::format("pads the empty axis {} with elements of itself", axis),
+                     "mode constant");
     }
   }
   c.SetShape(0, std::move(out));

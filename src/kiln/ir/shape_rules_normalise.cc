@@ -7,15 +7,18 @@ namespace {
 // Operands [first, last] hold one number a channel (axis 1 of operand 0).
 Status CheckPerChannel(Context& c, int first, int last) {
   const Shape* x = c.ShapeOf(0);
-  if (x != nullptr && x->rank() < 2) return c.Error("the input has shape " + x->ToString(), "batch, channels, ...");
+  if (x != nullptr && x->rank() < 2)
+    return c.Error("the input has shape " + x->ToString(), "batch, channels, ...");
   for (int i = first; i <= last; ++i) {
     const Shape* list = c.ShapeOf(i);
     if (list == nullptr) continue;
-    const bool fits = list->rank() == 1 && (x == nullptr || (*x)[1] < 0 || (*list)[0] < 0 || (*list)[0] == (*x)[1]);
+    const bool fits = list->rank() == 1 &&
+                      (x == nullptr || (*x)[1] < 0 || (*list)[0] < 0 || (*list)[0] == (*x)[1]);
     if (!fits) {
       return c.Error(fmt::format("operand {} has shape {}", i, list->ToString()),
-                     x != nullptr ? fmt::format("one number for each of the channels of {}", x->ToString())
-                                  : std::string("one number a channel"));
+                     x != nullptr
+                         ? fmt::format("one number for each of the channels of {}", x->ToString())
+                         : std::string("one number a channel"));
     }
   }
   return OkStatus();
@@ -45,7 +48,8 @@ Status CheckAxisOfInput(Context& c, int64_t fallback) {
 }  // namespace
 
 Status InferBatchNormalization(Context& c) {
-  if (c.Flag("training_mode", false)) return c.Error("is in training mode", "a network exported for inference");
+  if (c.Flag("training_mode", false))
+    return c.Error("is in training mode", "a network exported for inference");
   return SameShapeWithChannels(c, 1, 4);
 }
 
@@ -72,9 +76,9 @@ Status InferLayerNormalization(Context& c) {
   for (int i = 1; i < 3; ++i) {
     const Shape* operand = c.ShapeOf(i);
     if (operand != nullptr && !BroadcastsTo(*operand, *x)) {
-      return c.Error(
-          fmt::format("{} {} does not fit the input {}", i == 1 ? "scale" : "bias", operand->ToString(), x->ToString()),
-          "shape " + normalised.ToString());
+      return c.Error(fmt::format("{} {} does not fit the input {}", i == 1 ? "scale" : "bias",
+                                 operand->ToString(), x->ToString()),
+                     "shape " + normalised.ToString());
     }
   }
   Ints statistics = x->dims();
@@ -90,8 +94,9 @@ Status InferRmsNormalization(Context& c) {
   KILN_RETURN_IF_ERROR(c.Axis(c.Int("axis", -1), x->rank()).status());
   const Shape* scale = c.ShapeOf(1);
   if (scale != nullptr && !BroadcastsTo(*scale, *x)) {
-    return c.Error(fmt::format("scale {} does not fit the input {}", scale->ToString(), x->ToString()),
-                   "a shape that broadcasts to the input's");
+    return c.Error(
+        fmt::format("scale {} does not fit the input {}", scale->ToString(), x->ToString()),
+        "a shape that broadcasts to the input's");
   }
   return SameShape(c);
 }

@@ -12,8 +12,11 @@ Status CheckScale(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* scale = c.ShapeOf(1);
   const Shape* zero = c.ShapeOf(2);
-  if (scale != nullptr && zero != nullptr && scale->IsKnown() && zero->IsKnown() && *scale != *zero) {
-    return c.Error(fmt::format("scale {} and zero point {} differ in shape", scale->ToString(), zero->ToString()), "");
+  if (scale != nullptr && zero != nullptr && scale->IsKnown() && zero->IsKnown() &&
+      *scale != *zero) {
+    return c.Error(fmt::format("scale {} and zero point {} differ in shape", scale->ToString(),
+                               zero->ToString()),
+                   "");
   }
   const int64_t block = c.Int("block_size", 0);
   if (block < 0) return c.Error(fmt::format("block_size is {}", block), "0 or more");
@@ -23,8 +26,9 @@ Status CheckScale(Context& c) {
   KILN_ASSIGN_OR_RETURN(const int axis, c.Axis(c.Int("axis", 1), x->rank()));
   if (block == 0) {
     if (scale->rank() == 1 && ((*x)[axis] < 0 || (*x)[axis] == (*scale)[0])) return OkStatus();
-    return c.Error(fmt::format("the scale has shape {}", scale->ToString()),
-                   fmt::format("one number, or one for each of axis {} of {}", axis, x->ToString()));
+    return c.Error(
+        fmt::format("the scale has shape {}", scale->ToString()),
+        fmt::format("one number, or one for each of axis {} of {}", axis, x->ToString()));
   }
   bool fits = scale->rank() == x->rank();
   for (int i = 0; fits && i < x->rank(); ++i) {
@@ -32,8 +36,9 @@ Status CheckScale(Context& c) {
     fits = dim < 0 || (*scale)[i] == (i == axis ? dim / block + (dim % block != 0 ? 1 : 0) : dim);
   }
   if (fits) return OkStatus();
-  return c.Error(fmt::format("the scale has shape {}", scale->ToString()),
-                 fmt::format("one number a block of {} along axis {} of {}", block, axis, x->ToString()));
+  return c.Error(
+      fmt::format("the scale has shape {}", scale->ToString()),
+      fmt::format("one number a block of {} along axis {} of {}", block, axis, x->ToString()));
 }
 
 // Operands [1, count] broadcast to operand 0.
@@ -42,10 +47,12 @@ Status CheckBroadcastToInput(Context& c, int count) {
   for (int i = 1; i <= count; ++i) {
     const Shape* operand = c.ShapeOf(i);
     // A list of one fits a scalar as well.
-    if (x == nullptr || operand == nullptr || CheckedNumElements(*operand) == 1 || BroadcastsTo(*operand, *x)) continue;
-    return c.Error(
-        fmt::format("operand {} of shape {} does not broadcast to {}", i, operand->ToString(), x->ToString()),
-        "one number, or dimensions that fit from the last axis");
+    if (x == nullptr || operand == nullptr || CheckedNumElements(*operand) == 1 ||
+        BroadcastsTo(*operand, *x))
+      continue;
+    return c.Error(fmt::format("operand {} of shape {} does not broadcast to {}", i,
+                               operand->ToString(), x->ToString()),
+                   "one number, or dimensions that fit from the last axis");
   }
   return SameShape(c);
 }
@@ -65,7 +72,8 @@ Status InferQuantizeLinear(Context& c) {
   if (c.Has(2)) {
     const ElementType zero = c.node().operand(2)->element();
     if (code != 0 && zero != element) {
-      return c.Error(fmt::format("output_dtype {} differs from the zero point's {}", NameOf(element), NameOf(zero)),
+      return c.Error(fmt::format("output_dtype {} differs from the zero point's {}",
+                                 NameOf(element), NameOf(zero)),
                      "");
     }
     element = zero;
@@ -93,7 +101,8 @@ Status InferQuantise(Context& c) {
   KILN_RETURN_IF_ERROR(SameShape(c));
   const std::string text = c.node().attributes().String("type", "");
   const auto q = ParseQuantisation(text, "");
-  if (!q.ok()) return c.Error(fmt::format("type is '{}': {}", text, MessageOf(q.status())), "an annotation");
+  if (!q.ok())
+    return c.Error(fmt::format("type is '{}': {}", text, MessageOf(q.status())), "an annotation");
   const Status fits = VerifyQuantisation(*q, c.node().operand(0)->type(), "", "");
   return fits.ok() ? fits : c.Error(MessageOf(fits), "");
 }

@@ -13,7 +13,8 @@ class Dimension {
   Status Is(int64_t length, std::string_view where) {
     if (length < 0) return OkStatus();
     if (length_ >= 0 && length_ != length) {
-      return c_.Error(fmt::format("{} has {} of {}, others have {}", where, what_, length, length_), "the same");
+      return c_.Error(fmt::format("{} has {} of {}, others have {}", where, what_, length, length_),
+                      "the same");
     }
     length_ = length;
     return OkStatus();
@@ -38,10 +39,12 @@ Status InferRecurrent(Context& c, int64_t gates) {
   const int64_t layout = c.Int("layout", 0);
   if (layout != 0 && layout != 1) return c.Error(fmt::format("layout is {}", layout), "0 or 1");
   const int64_t directions = direction == "bidirectional" ? 2 : 1;
-  constexpr std::string_view kNames[] = {"X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"};
+  constexpr std::string_view kNames[] = {"X",         "W",         "R", "B", "sequence_lens",
+                                         "initial_h", "initial_c", "P"};
   constexpr int kRanks[] = {3, 3, 3, 2, 1, 3, 3, 2};
   for (int i = 0; i < 8; ++i) KILN_RETURN_IF_ERROR(RequireRank(c, i, kNames[i], kRanks[i]));
-  Dimension steps(c, "steps"), batch(c, "a batch"), input(c, "an input size"), hidden(c, "a hidden size");
+  Dimension steps(c, "steps"), batch(c, "a batch"), input(c, "an input size"),
+      hidden(c, "a hidden size");
   if (c.node().attributes().Has("hidden_size")) {
     if (c.Int("hidden_size", 0) < 1)
       return c.Error(fmt::format("hidden_size is {}", c.Int("hidden_size", 0)), "1 or more");
@@ -50,8 +53,9 @@ Status InferRecurrent(Context& c, int64_t gates) {
   const auto directions_of = [&](int i, int axis) -> Status {
     const Shape* shape = c.ShapeOf(i);
     if (shape == nullptr || (*shape)[axis] < 0 || (*shape)[axis] == directions) return OkStatus();
-    return c.Error(fmt::format("{} is {}", kNames[i], shape->ToString()),
-                   fmt::format("{} along axis {}, for the direction is {}", directions, axis, direction));
+    return c.Error(
+        fmt::format("{} is {}", kNames[i], shape->ToString()),
+        fmt::format("{} along axis {}, for the direction is {}", directions, axis, direction));
   };
   // rows of `multiple` * hidden
   const auto hidden_of = [&](int i, int axis, int64_t multiple) -> Status {
@@ -74,7 +78,8 @@ Status InferRecurrent(Context& c, int64_t gates) {
   KILN_RETURN_IF_ERROR(hidden_of(2, 1, gates));
   KILN_RETURN_IF_ERROR(hidden_of(2, 2, 1));
   KILN_RETURN_IF_ERROR(hidden_of(3, 1, 2 * gates));
-  if (const Shape* lengths = c.ShapeOf(4)) KILN_RETURN_IF_ERROR(batch.Is((*lengths)[0], "sequence_lens"));
+  if (const Shape* lengths = c.ShapeOf(4))
+    KILN_RETURN_IF_ERROR(batch.Is((*lengths)[0], "sequence_lens"));
   for (int i : {5, 6}) {
     const Shape* state = c.ShapeOf(i);
     if (state == nullptr) continue;
@@ -85,7 +90,8 @@ Status InferRecurrent(Context& c, int64_t gates) {
   KILN_RETURN_IF_ERROR(hidden_of(7, 1, 3));
   const int64_t s = steps.length(), b = batch.length(), h = hidden.length();
   c.SetShape(0, layout == 0 ? Shape{s, directions, b, h} : Shape{b, s, directions, h});
-  for (int i : {1, 2}) c.SetShape(i, layout == 0 ? Shape{directions, b, h} : Shape{b, directions, h});
+  for (int i : {1, 2})
+    c.SetShape(i, layout == 0 ? Shape{directions, b, h} : Shape{b, directions, h});
   return OkStatus();
 }
 
@@ -103,7 +109,8 @@ Status InferEinsum(Context& c) {
     shapes.push_back(*shape);
   }
   const StatusOr<EinsumEquation> equation = ParseEinsum(c.String("equation", ""), shapes);
-  if (!equation.ok()) return c.Error(MessageOf(equation.status()), "an equation that fits the operands");
+  if (!equation.ok())
+    return c.Error(MessageOf(equation.status()), "an equation that fits the operands");
   Ints out;
   for (int label : equation->result) out.push_back(equation->sizes[static_cast<size_t>(label)]);
   c.SetShape(0, Shape(std::move(out)));

@@ -10,7 +10,8 @@ namespace {
 
 // Fills the one dimension of `out` that stood as -1 in the request, `inferred`, where the others tell it. Dimensions
 // copied from the input cancel, so that ?x64x1x1 reshaped to [0,-1] is ?x64.
-Status FillInferred(Context& c, const Shape& x, const std::vector<bool>& copied, int inferred, Shape& out) {
+Status FillInferred(Context& c, const Shape& x, const std::vector<bool>& copied, int inferred,
+                    Shape& out) {
   int64_t have = 1;
   int64_t asked = 1;
   bool have_known = true;
@@ -28,14 +29,15 @@ Status FillInferred(Context& c, const Shape& x, const std::vector<bool>& copied,
   if (!have_known || !asked_known) return OkStatus();
   if (inferred < 0) {
     if (have != asked) {
-      return c.Error(fmt::format("reshapes {} to {}", x.ToString(), out.ToString()), "as many elements in both");
+      return c.Error(fmt::format("reshapes {} to {}", x.ToString(), out.ToString()),
+                     "as many elements in both");
     }
     return OkStatus();
   }
   if (asked == 0 || have % asked != 0) {
-    return c.Error(
-        fmt::format("reshapes {} to {}, where no dimension in place of ? fits", x.ToString(), out.ToString()),
-        "a product that divides the number of elements");
+    return c.Error(fmt::format("reshapes {} to {}, where no dimension in place of ? fits",
+                               x.ToString(), out.ToString()),
+                   "a product that divides the number of elements");
   }
   out[inferred] = have / asked;
   return OkStatus();
@@ -56,7 +58,8 @@ Status InferReshape(Context& c) {
   std::vector<bool> copied(list->size(), false);
   int inferred = -1;
   for (int i = 0; i < out.rank(); ++i) {
-    if (out[i] < -1) return c.Error(fmt::format("reshapes to [{}]", fmt::join(*list, ",")), "-1, 0 or more");
+    if (out[i] < -1)
+      return c.Error(fmt::format("reshapes to [{}]", fmt::join(*list, ",")), "-1, 0 or more");
     if (out[i] == -1) {
       if (inferred >= 0) {
         return c.Error(fmt::format("reshapes to [{}]", fmt::join(*list, ",")), "-1 at most once");
@@ -77,7 +80,8 @@ Status InferReshape(Context& c) {
     }
   }
   if (allow_zero && inferred >= 0 && std::find(list->begin(), list->end(), 0) != list->end()) {
-    return c.Error(fmt::format("reshapes to [{}] with allowzero", fmt::join(*list, ",")), "0 or -1, not both");
+    return c.Error(fmt::format("reshapes to [{}] with allowzero", fmt::join(*list, ",")),
+                   "0 or -1, not both");
   }
   if (x != nullptr) KILN_RETURN_IF_ERROR(FillInferred(c, *x, copied, inferred, out));
   c.SetShape(0, std::move(out));
@@ -117,7 +121,8 @@ Status InferTranspose(Context& c) {
   bool valid = static_cast<int>(perm.size()) == x->rank();
   for (int i = 0; valid && i < x->rank(); ++i) valid = sorted[static_cast<size_t>(i)] == i;
   if (!valid) {
-    return c.Error(fmt::format("perm [{}] does not permute the axes of {}", fmt::join(perm, ","), x->ToString()),
+    return c.Error(fmt::format("perm [{}] does not permute the axes of {}", fmt::join(perm, ","),
+                               x->ToString()),
                    fmt::format("each of 0 to {} once", x->rank() - 1));
   }
   Shape out = *x;
@@ -135,13 +140,15 @@ Status InferSqueeze(Context& c) {
     KILN_ASSIGN_OR_RETURN(axes, c.Axes(*list, x->rank()));
     for (int axis : axes) {
       if ((*x)[axis] != 1 && (*x)[axis] >= 0) {
-        return c.Error(fmt::format("drops axis {} of {}, which is {} long", axis, x->ToString(), (*x)[axis]),
-                       "axes of length 1");
+        return c.Error(
+            fmt::format("drops axis {} of {}, which is {} long", axis, x->ToString(), (*x)[axis]),
+            "axes of length 1");
       }
     }
   } else if (c.Has(1)) {
     const int64_t count = c.LengthOf(1);
-    if (count >= 0 && count <= x->rank()) c.SetShape(0, UnknownShape(x->rank() - static_cast<int>(count)));
+    if (count >= 0 && count <= x->rank())
+      c.SetShape(0, UnknownShape(x->rank() - static_cast<int>(count)));
     return OkStatus();
   } else {
     if (!x->IsKnown()) return OkStatus();  // an unknown dimension may be 1
@@ -170,7 +177,8 @@ Status InferUnsqueeze(Context& c) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int> axes, c.Axes(*list, rank));
   Ints out;
   int next = 0;
-  for (int i = 0; i < rank; ++i) out.push_back(std::binary_search(axes.begin(), axes.end(), i) ? 1 : (*x)[next++]);
+  for (int i = 0; i < rank; ++i)
+    out.push_back(std::binary_search(axes.begin(), axes.end(), i) ? 1 : (*x)[next++]);
   c.SetShape(0, Shape(std::move(out)));
   return OkStatus();
 }
@@ -179,7 +187,8 @@ namespace {
 
 StatusOr<int64_t> BlockSize(const Context& c) {
   const int64_t block = c.Int("blocksize", 0);
-  if (block < 1 || block > (int64_t{1} << 15)) return c.Error(fmt::format("blocksize is {}", block), "1 to 32768");
+  if (block < 1 || block > (int64_t{1} << 15))
+    return c.Error(fmt::format("blocksize is {}", block), "1 to 32768");
   const Shape* x = c.ShapeOf(0);
   if (x != nullptr && x->rank() != 4)
     return c.Error("the input has shape " + x->ToString(), "batch, channels, height, width");
@@ -198,7 +207,8 @@ Status InferDepthToSpace(Context& c) {
   Shape out = *x;
   if (out[1] >= 0) {
     if (out[1] % (block * block) != 0) {
-      return c.Error(fmt::format("{} channels do not split into blocks of {}x{}", out[1], block, block), "");
+      return c.Error(
+          fmt::format("{} channels do not split into blocks of {}x{}", out[1], block, block), "");
     }
     out[1] /= block * block;
   }
@@ -221,7 +231,9 @@ Status InferSpaceToDepth(Context& c) {
   for (int i = 2; i < 4; ++i) {
     if (out[i] < 0) continue;
     if (out[i] % block != 0)
-      return c.Error(fmt::format("axis {} of {} does not split into blocks of {}", i, x->ToString(), block), "");
+      return c.Error(
+          fmt::format("axis {} of {} does not split into blocks of {}", i, x->ToString(), block),
+          "");
     out[i] /= block;
   }
   c.SetShape(0, std::move(out));

@@ -14,7 +14,8 @@ Status InferConvolution(Context& c) {
     c.SetShape(0, UnknownShape(input->rank()));
     return OkStatus();
   }
-  KILN_ASSIGN_OR_RETURN(const ConvGeometry geometry, ResolveConv(c.node(), *input, *weights, c.source()));
+  KILN_ASSIGN_OR_RETURN(const ConvGeometry geometry,
+                        ResolveConv(c.node(), *input, *weights, c.source()));
   const Shape* bias = operands.bias < 0 ? nullptr : c.ShapeOf(operands.bias);
   if (bias != nullptr && bias->IsKnown() && *bias != Shape({geometry.out_channels})) {
     return c.Error(fmt::format("the bias has shape {}", bias->ToString()),

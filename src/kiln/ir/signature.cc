@@ -9,7 +9,8 @@
 namespace kiln {
 namespace {
 
-constexpr std::string_view kKindNames[] = {"int", "float", "string", "ints", "floats", "strings", "tensor"};
+constexpr std::string_view kKindNames[] = {"int",    "float",   "string", "ints",
+                                           "floats", "strings", "tensor"};
 
 // Splits on `separator`, dropping empty pieces.
 std::vector<std::string> SplitText(std::string_view text, char separator) {
@@ -43,7 +44,8 @@ AttributeSpec ParseAttribute(std::string word) {
   AttributeSpec spec;
   if (word.ends_with('}')) {
     const size_t brace = word.find('{');
-    spec.allowed = SplitText(std::string_view(word).substr(brace + 1, word.size() - brace - 2), '|');
+    spec.allowed =
+        SplitText(std::string_view(word).substr(brace + 1, word.size() - brace - 2), '|');
     word.resize(brace);
   }
   if (const size_t equals = word.find('='); equals != std::string::npos) {
@@ -74,7 +76,8 @@ Signature ParseSignature(Op op, std::string_view types, std::string_view attribu
   for (std::string& word : SplitText(types.substr(arrow + 2), ' ')) {
     out.results.push_back(ParseType(std::move(word), letters));
   }
-  for (std::string& word : SplitText(attributes, ' ')) out.attributes.push_back(ParseAttribute(std::move(word)));
+  for (std::string& word : SplitText(attributes, ' '))
+    out.attributes.push_back(ParseAttribute(std::move(word)));
   std::sort(out.attributes.begin(), out.attributes.end(),
             [](const AttributeSpec& a, const AttributeSpec& b) { return a.name < b.name; });
   return out;
@@ -98,7 +101,8 @@ const Table& AllSignatures() {
 #include "kiln/ir/signatures.def"
 #undef KILN_SIGNATURE
     auto* t = new Table;
-#define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) t->push_back(std::move(rows.id));
+#define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) \
+  t->push_back(std::move(rows.id));
 #include "kiln/ir/operators.def"
 #undef KILN_OPERATOR
     return t;
@@ -117,7 +121,8 @@ constexpr int kSignatures = 0
 #include "kiln/ir/signatures.def"
 #undef KILN_SIGNATURE
     ;
-static_assert(kOperators == kSignatures, "every operator of operators.def has one row in signatures.def");
+static_assert(kOperators == kSignatures,
+              "every operator of operators.def has one row in signatures.def");
 
 const TypeSpec* At(const std::vector<TypeSpec>& specs, int i) {
   if (i < static_cast<int>(specs.size())) return &specs[static_cast<size_t>(i)];
@@ -130,9 +135,11 @@ Status CheckArity(const Node& node, std::string_view source) {
     if (most < 0) return fmt::format("{} or more", least);
     return least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
   };
-  if (node.num_operands() < info.min_operands || (info.max_operands >= 0 && node.num_operands() > info.max_operands)) {
-    return ErrorAt(source, node.Describe(), fmt::format("has {} operands", node.num_operands()),
-                   fmt::format("{} takes {}", info.id, range(info.min_operands, info.max_operands)));
+  if (node.num_operands() < info.min_operands ||
+      (info.max_operands >= 0 && node.num_operands() > info.max_operands)) {
+    return ErrorAt(
+        source, node.Describe(), fmt::format("has {} operands", node.num_operands()),
+        fmt::format("{} takes {}", info.id, range(info.min_operands, info.max_operands)));
   }
   if (node.num_results() < 1 || (info.max_results >= 0 && node.num_results() > info.max_results)) {
     return ErrorAt(source, node.Describe(), fmt::format("has {} results", node.num_results()),
@@ -175,16 +182,20 @@ bool IsOfClass(ElementType type, std::string_view element_class) {
   if (element_class == "int") return IsInteger(type);
   if (element_class == "index") return type == kInt32 || type == kInt64;
   if (element_class == "byte") return type == kInt8 || type == kUint8;
-  if (element_class == "quant") return type == kInt8 || type == kUint8 || type == kInt16 || type == kUint16;
+  if (element_class == "quant")
+    return type == kInt8 || type == kUint8 || type == kInt16 || type == kUint16;
   if (element_class == "dequant") return IsOfClass(type, "quant") || type == kInt32;
   return NameOf(type) == element_class;
 }
 
-Status CheckElementTypes(const Node& node, std::string_view source, std::vector<std::optional<ElementType>>* results) {
+Status CheckElementTypes(const Node& node, std::string_view source,
+                         std::vector<std::optional<ElementType>>* results) {
   KILN_RETURN_IF_ERROR(CheckArity(node, source));
   const Signature& signature = SignatureOf(node.op());
   std::array<const Value*, 26> bound{};
-  const auto slot = [&](char letter) -> const Value*& { return bound[static_cast<size_t>(letter - 'A')]; };
+  const auto slot = [&](char letter) -> const Value*& {
+    return bound[static_cast<size_t>(letter - 'A')];
+  };
   for (int i = 0; i < node.num_operands(); ++i) {
     const Value* operand = node.operand(i);
     if (operand == nullptr) continue;
@@ -192,17 +203,19 @@ Status CheckElementTypes(const Node& node, std::string_view source, std::vector<
     KILN_CHECK(spec != nullptr);
     if (!IsOfClass(operand->element(), spec->element_class)) {
       return ErrorAt(source, node.Describe(),
-                     fmt::format("operand {} '{}' has element type {}", i, operand->name(), NameOf(operand->element())),
+                     fmt::format("operand {} '{}' has element type {}", i, operand->name(),
+                                 NameOf(operand->element())),
                      fmt::format("{} takes {} there", node.info().id, spec->element_class));
     }
     if (spec->letter == 0) continue;
     const Value*& first = slot(spec->letter);
     if (first == nullptr) first = operand;
     if (first->element() != operand->element()) {
-      return ErrorAt(source, node.Describe(),
-                     fmt::format("operands '{}' of {} and '{}' of {} differ in element type", first->name(),
-                                 NameOf(first->element()), operand->name(), NameOf(operand->element())),
-                     "the same element type in both; put a Cast before one");
+      return ErrorAt(
+          source, node.Describe(),
+          fmt::format("operands '{}' of {} and '{}' of {} differ in element type", first->name(),
+                      NameOf(first->element()), operand->name(), NameOf(operand->element())),
+          "the same element type in both; put a Cast before one");
     }
   }
   if (results == nullptr) return OkStatus();
@@ -223,12 +236,14 @@ Status CheckAttributes(const Node& node, std::string_view source) {
     const AttributeSpec* spec = signature.FindAttribute(name);
     if (spec == nullptr) {
       std::string known;
-      for (const AttributeSpec& s : signature.attributes) known += (known.empty() ? "" : ", ") + s.name;
+      for (const AttributeSpec& s : signature.attributes)
+        known += (known.empty() ? "" : ", ") + s.name;
       return ErrorAt(source, node.Describe(), "has the unknown attribute '" + name + "'",
                      known.empty() ? "it takes none" : "it takes " + known);
     }
     if (KindOf(value) != spec->kind) {
-      return ErrorAt(source, node.Describe(), fmt::format("attribute '{}' is of kind {}", name, NameOf(KindOf(value))),
+      return ErrorAt(source, node.Describe(),
+                     fmt::format("attribute '{}' is of kind {}", name, NameOf(KindOf(value))),
                      fmt::format("{} takes {}", node.info().id, NameOf(spec->kind)));
     }
     if (!spec->allowed.empty()) {

@@ -16,14 +16,18 @@ namespace kiln {
 
 // The alternatives of Attribute, in its order.
 enum class AttributeKind { kInt, kFloat, kString, kInts, kFloats, kStrings, kTensor };
-std::string_view NameOf(AttributeKind kind);  // "int", "float", "string", "ints", "floats", "strings", "tensor"
-inline AttributeKind KindOf(const Attribute& attribute) { return static_cast<AttributeKind>(attribute.index()); }
+std::string_view NameOf(
+    AttributeKind kind);  // "int", "float", "string", "ints", "floats", "strings", "tensor"
+inline AttributeKind KindOf(const Attribute& attribute) {
+  return static_cast<AttributeKind>(attribute.index());
+}
 
 struct AttributeSpec {
   std::string name;
   AttributeKind kind = AttributeKind::kInt;
   bool required = false;
-  std::string fallback;              // what absence means, as text; "" where it has a meaning of its own or is required
+  std::string
+      fallback;  // what absence means, as text; "" where it has a meaning of its own or is required
   std::vector<std::string> allowed;  // the strings allowed; empty: any
 };
 

@@ -28,7 +28,8 @@ Tensor Tensor::OfStrings(Shape shape, std::vector<std::string> values) {
   return t;
 }
 
-Tensor Tensor::View(ElementType type, Shape shape, std::shared_ptr<const void> owner, const std::byte* bytes) {
+Tensor Tensor::View(ElementType type, Shape shape, std::shared_ptr<const void> owner,
+                    const std::byte* bytes) {
   Tensor t;
   t.type_ = type;
   t.shape_ = std::move(shape);
@@ -147,9 +148,12 @@ uint16_t FloatToHalf(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
   const uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
-  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above round to infinity
-  if (magnitude < 0x38800000u) {  // below 2^-14: subnormal half; adding 0.5 puts the rounding where we want it
+  if (magnitude > 0x7f800000u)
+    return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
+  if (magnitude >= 0x477ff000u)
+    return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above round to infinity
+  if (magnitude <
+      0x38800000u) {  // below 2^-14: subnormal half; adding 0.5 puts the rounding where we want it
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }
@@ -157,7 +161,9 @@ uint16_t FloatToHalf(float value) {
   return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
 }
 
-float Bfloat16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+float Bfloat16ToFloat(uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 uint16_t FloatToBfloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);

@@ -33,7 +33,8 @@ class Tensor {
     return Of<T>(Shape{}, std::vector<T>{value});
   }
   // A view over bytes that `owner` keeps alive (memory-mapped or shared storage); never written through.
-  static Tensor View(ElementType type, Shape shape, std::shared_ptr<const void> owner, const std::byte* bytes);
+  static Tensor View(ElementType type, Shape shape, std::shared_ptr<const void> owner,
+                     const std::byte* bytes);
 
   ElementType type() const { return type_; }
   const Shape& shape() const { return shape_; }
@@ -76,7 +77,8 @@ class Tensor {
   template <typename T>
   bool Holds() const {
     if constexpr (std::is_same_v<T, uint16_t>) {
-      return type_ == ElementType::kUint16 || type_ == ElementType::kFloat16 || type_ == ElementType::kBfloat16;
+      return type_ == ElementType::kUint16 || type_ == ElementType::kFloat16 ||
+             type_ == ElementType::kBfloat16;
     } else {
       return type_ == ElementTypeOf<T>();
     }

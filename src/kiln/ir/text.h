@@ -64,7 +64,8 @@ struct ParseOptions {
 // errors, and becomes Graph::source.
 //   errors  "file: line 3, column 9: what is wrong; what would be right"; any bytes are safe to parse, and memory stays
 //           in proportion to the text
-StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source, const ParseOptions& options = {});
+StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source,
+                           const ParseOptions& options = {});
 
 }  // namespace kiln
 

@@ -28,7 +28,8 @@ class Scanner {
     const std::string_view before = text_.substr(0, token_);
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
     const size_t line_begin = before.find_last_of('\n') + 1;  // npos + 1 is 0
-    return ErrorAt(source_, fmt::format("line {}, column {}", line, token_ - line_begin + 1), fault, remedy);
+    return ErrorAt(source_, fmt::format("line {}, column {}", line, token_ - line_begin + 1), fault,
+                   remedy);
   }
   Status Expected(std::string_view what) const {
     return Error(fmt::format("found {}", Found()), fmt::format("expected {}", what));
@@ -71,7 +72,8 @@ class Scanner {
 
   StatusOr<std::string> Quoted() {
     Skip();
-    if (position_ == text_.size() || text_[position_] != '"') return Expected("a string in double quotes");
+    if (position_ == text_.size() || text_[position_] != '"')
+      return Expected("a string in double quotes");
     std::string out;
     for (size_t i = position_ + 1; i < text_.size(); ++i) {
       const char c = text_[i];
@@ -102,7 +104,8 @@ class Scanner {
         case 'x': {
           unsigned byte = 0;
           const char* digits = text_.data() + i + 1;
-          if (text_.size() - i < 3 || std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) {
+          if (text_.size() - i < 3 ||
+              std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) {
             token_ = i;
             return Error("an escape \\x without two hexadecimal digits", "as in \\x0a");
           }
@@ -136,8 +139,8 @@ class Scanner {
 
  private:
   static bool IsWordByte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '/' || c == ':' || c == '-' || c == '+';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '/' || c == ':' || c == '-' || c == '+';
   }
   void Skip() {
     while (position_ < text_.size()) {
@@ -173,8 +176,9 @@ StatusOr<T> ParseInteger(Scanner& scan, std::string_view text) {
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (text.empty() || end != text.data() + text.size() || fault != std::errc()) {
     if (fault == std::errc::result_out_of_range) {
-      return scan.Error(fmt::format("the number {} is out of range", Shorten(text)),
-                        fmt::format("{} to {}", std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+      return scan.Error(
+          fmt::format("the number {} is out of range", Shorten(text)),
+          fmt::format("{} to {}", std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     }
     return scan.Expected("an integer");
   }
@@ -196,7 +200,8 @@ StatusOr<T> ParseFloat(Scanner& scan, std::string_view text) {
     const char* stop = text.data() + text.size() - 1;
     const auto [end, fault] = std::from_chars(begin, stop, bits, 16);
     const T value = std::bit_cast<T>(bits);
-    if (end != stop || fault != std::errc() || value == value) return scan.Expected("the bits of a NaN");
+    if (end != stop || fault != std::errc() || value == value)
+      return scan.Expected("the bits of a NaN");
     return value;
   }
   if (text == "nan") return std::numeric_limits<T>::quiet_NaN();
@@ -205,7 +210,8 @@ StatusOr<T> ParseFloat(Scanner& scan, std::string_view text) {
   const size_t first = text.find_first_not_of('-');
   const bool named = first != std::string_view::npos && (text[first] == 'n' || text[first] == 'N');
   if (text.empty() || named || end != text.data() + text.size() || fault != std::errc()) {
-    return scan.Expected(fault == std::errc::result_out_of_range ? "a number in range" : "a number");
+    return scan.Expected(fault == std::errc::result_out_of_range ? "a number in range"
+                                                                 : "a number");
   }
   return value;
 }
@@ -217,7 +223,8 @@ StatusOr<uint16_t> ParseHalf(Scanner& scan, std::string_view text, ElementType t
     const char* stop = text.data() + text.size() - 1;
     const auto [end, fault] = std::from_chars(begin, stop, bits, 16);
     const float value = type == ElementType::kFloat16 ? HalfToFloat(bits) : Bfloat16ToFloat(bits);
-    if (end != stop || fault != std::errc() || value == value) return scan.Expected("the bits of a NaN");
+    if (end != stop || fault != std::errc() || value == value)
+      return scan.Expected("the bits of a NaN");
     return bits;
   }
   KILN_ASSIGN_OR_RETURN(const float value, (ParseFloat<float, uint32_t>(scan, text)));
@@ -340,15 +347,18 @@ class Parser {
         if (run.empty()) return scan_.Expected("a dimension, '?' or ']'");
         while (!run.empty()) {
           if (run[0] == 'x') {
-            if (separated) return scan_.Error("a dimension is missing", "numbers or ? with x between");
+            if (separated)
+              return scan_.Error("a dimension is missing", "numbers or ? with x between");
             separated = true;
             run.remove_prefix(1);
             continue;
           }
           if (!separated) return scan_.Error("two dimensions without x between", "as in 1x3x32x32");
           const size_t length = std::min(run.find('x'), run.size());
-          KILN_ASSIGN_OR_RETURN(const int64_t dim, ParseInteger<int64_t>(scan_, run.substr(0, length)));
-          if (dim < 0) return scan_.Error(fmt::format("the dimension {} is negative", dim), "0 or more, or ?");
+          KILN_ASSIGN_OR_RETURN(const int64_t dim,
+                                ParseInteger<int64_t>(scan_, run.substr(0, length)));
+          if (dim < 0)
+            return scan_.Error(fmt::format("the dimension {} is negative", dim), "0 or more, or ?");
           dims.push_back(dim);
           separated = false;
           run.remove_prefix(length);
@@ -409,7 +419,8 @@ class Parser {
     }
     if (scan_.TakeWord("zero")) {
       KILN_RETURN_IF_ERROR(scan_.Expect('='));
-      KILN_ASSIGN_OR_RETURN(q.zero_points, ReadList<int32_t>(scan_, [&] { return ReadInteger<int32_t>(scan_); }));
+      KILN_ASSIGN_OR_RETURN(q.zero_points,
+                            ReadList<int32_t>(scan_, [&] { return ReadInteger<int32_t>(scan_); }));
     } else {
       q.zero_points.assign(q.scales.size(), 0);
     }
@@ -418,22 +429,25 @@ class Parser {
 
   template <typename T>
   StatusOr<Tensor> ReadIntegers(const TensorType& type) {
-    KILN_ASSIGN_OR_RETURN(const std::vector<T> list, ReadList<T>(scan_, [&] { return ReadInteger<T>(scan_); }));
+    KILN_ASSIGN_OR_RETURN(const std::vector<T> list,
+                          ReadList<T>(scan_, [&] { return ReadInteger<T>(scan_); }));
     return FromList(type, list);
   }
 
   // A tensor of `type` from as many elements; T is the storage type.
   template <typename T>
   StatusOr<Tensor> FromList(const TensorType& type, const std::vector<T>& list) {
-    if (static_cast<int64_t>(list.size()) != CheckedNumElements(*type.shape)) return CountError(type, list.size());
+    if (static_cast<int64_t>(list.size()) != CheckedNumElements(*type.shape))
+      return CountError(type, list.size());
     Tensor tensor(type.element, *type.shape);
     if (!list.empty()) std::memcpy(tensor.mutable_bytes(), list.data(), list.size() * sizeof(T));
     return tensor;
   }
 
   Status CountError(const TensorType& type, size_t count) {
-    return scan_.Error(fmt::format("{} elements for a tensor of shape {}", count, type.shape->ToString()),
-                       fmt::format("{}", CheckedNumElements(*type.shape).value_or(0)));
+    return scan_.Error(
+        fmt::format("{} elements for a tensor of shape {}", count, type.shape->ToString()),
+        fmt::format("{}", CheckedNumElements(*type.shape).value_or(0)));
   }
 
   // The elements of a constant after "=".
@@ -442,13 +456,16 @@ class Parser {
       return scan_.Error("a constant of unknown shape", "a shape of known dimensions");
     }
     if (scan_.TakeWord("base64")) {
-      if (type.element == ElementType::kString) return scan_.Error("strings in base64", "a list of strings");
+      if (type.element == ElementType::kString)
+        return scan_.Error("strings in base64", "a list of strings");
       KILN_ASSIGN_OR_RETURN(const std::string text, scan_.Quoted());
       const auto bytes = DecodeBase64(text);
-      if (!bytes.has_value()) return scan_.Error("faulty base64", "groups of four digits, padded by '='");
+      if (!bytes.has_value())
+        return scan_.Error("faulty base64", "groups of four digits, padded by '='");
       const int64_t wanted = *CheckedNumElements(*type.shape) * SizeOf(type.element);
       if (static_cast<int64_t>(bytes->size()) != wanted) {
-        return scan_.Error(fmt::format("{} bytes for a tensor that takes {}", bytes->size(), wanted), "");
+        return scan_.Error(
+            fmt::format("{} bytes for a tensor that takes {}", bytes->size(), wanted), "");
       }
       if (type.element == ElementType::kBool &&
           std::any_of(bytes->begin(), bytes->end(), [](std::byte b) { return b > std::byte{1}; })) {
@@ -503,7 +520,8 @@ class Parser {
       case ElementType::kString: {
         KILN_ASSIGN_OR_RETURN(std::vector<std::string> list,
                               ReadList<std::string>(scan_, [&] { return scan_.Quoted(); }));
-        if (static_cast<int64_t>(list.size()) != CheckedNumElements(*type.shape)) return CountError(type, list.size());
+        if (static_cast<int64_t>(list.size()) != CheckedNumElements(*type.shape))
+          return CountError(type, list.size());
         return Tensor::OfStrings(*type.shape, std::move(list));
       }
     }
@@ -544,7 +562,8 @@ class Parser {
     if (scan_.TakeWord("tensor")) {
       KILN_ASSIGN_OR_RETURN(const TensorType type, ReadType());
       KILN_RETURN_IF_ERROR(scan_.Expect('='));
-      if (scan_.TakeWord("elided")) return scan_.Error("the elements were elided", "a text printed without elision");
+      if (scan_.TakeWord("elided"))
+        return scan_.Error("the elements were elided", "a text printed without elision");
       KILN_ASSIGN_OR_RETURN(Tensor tensor, ReadPayload(type));
       return Attribute(std::move(tensor));
     }
@@ -601,7 +620,8 @@ class Parser {
         name = std::string(scan_.Word());
         if (name.empty()) return scan_.Expected("the name of an attribute");
       }
-      if (out.Has(name)) return scan_.Error(fmt::format("the attribute {} stands twice", Shorten(name)), "once");
+      if (out.Has(name))
+        return scan_.Error(fmt::format("the attribute {} stands twice", Shorten(name)), "once");
       KILN_RETURN_IF_ERROR(scan_.Expect('='));
       KILN_ASSIGN_OR_RETURN(Attribute value, ReadAttribute());
       out.Set(name, std::move(value));
@@ -612,7 +632,8 @@ class Parser {
 
   Status ReadNode() {
     if (++nodes_ > options_.most_nodes) {
-      return scan_.Error("the graph has too many nodes", fmt::format("at most {}", options_.most_nodes));
+      return scan_.Error("the graph has too many nodes",
+                         fmt::format("at most {}", options_.most_nodes));
     }
     std::vector<std::optional<std::string>> names;
     do {
@@ -647,7 +668,8 @@ class Parser {
     }
     std::vector<std::string> result_names;
     for (const auto& n : names) result_names.push_back(n.value_or(""));
-    Node* node = graph_.AddNode(*op, name, std::move(operands), result_names, std::move(attributes));
+    Node* node =
+        graph_.AddNode(*op, name, std::move(operands), result_names, std::move(attributes));
     node->set_region(std::move(region));
     for (size_t i = 0; i < names.size(); ++i) {
       if (!names[i].has_value()) graph_.EraseResult(node, static_cast<int>(i));
@@ -676,7 +698,8 @@ class Parser {
 
 }  // namespace
 
-StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source, const ParseOptions& options) {
+StatusOr<Graph> ParseGraph(std::string_view text, std::string_view source,
+                           const ParseOptions& options) {
   return Parser(text, source, options).Run();
 }
 

@@ -11,8 +11,8 @@ namespace kiln {
 namespace {
 
 bool IsWordByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-         c == '/' || c == ':' || c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '/' || c == ':' || c == '-';
 }
 
 std::string Quote(std::string_view text) {
@@ -126,7 +126,8 @@ std::string PayloadText(const Tensor& tensor, const PrintOptions& options) {
   const bool listed = tensor.size() <= options.max_listed_elements;
   if (!listed && options.elide_constants) return "elided";
   if (!listed && tensor.type() != ElementType::kString) {
-    return "base64 \"" + EncodeBase64({tensor.bytes(), static_cast<size_t>(tensor.num_bytes())}) + "\"";
+    return "base64 \"" + EncodeBase64({tensor.bytes(), static_cast<size_t>(tensor.num_bytes())}) +
+           "\"";
   }
   std::string out = "[";
   for (int64_t i = 0; i < tensor.size(); ++i) {
@@ -138,13 +139,15 @@ std::string PayloadText(const Tensor& tensor, const PrintOptions& options) {
 
 // A format's name; the path of a codebook may hold anything.
 std::string FormatText(const Format& format) {
-  const bool is_word = !format.name.empty() && std::all_of(format.name.begin(), format.name.end(), IsWordByte);
+  const bool is_word =
+      !format.name.empty() && std::all_of(format.name.begin(), format.name.end(), IsWordByte);
   return is_word ? format.name : Quote(format.name);
 }
 
 std::string ValueTypeText(const Value& value) {
-  return TypeText(value.type()) +
-         (value.quantisation().has_value() ? " quant " + PrintQuantisation(*value.quantisation()) : "");
+  return TypeText(value.type()) + (value.quantisation().has_value()
+                                       ? " quant " + PrintQuantisation(*value.quantisation())
+                                       : "");
 }
 
 struct AttributeText {
@@ -168,16 +171,18 @@ struct AttributeText {
 
 std::string NodeText(const Node& node, const PrintOptions& options) {
   std::string out;
-  for (int i = 0; i < node.num_results(); ++i) out += (i > 0 ? ", " : "") + NameText(node.result(i));
+  for (int i = 0; i < node.num_results(); ++i)
+    out += (i > 0 ? ", " : "") + NameText(node.result(i));
   out += " = ";
   out += node.info().text;
-  for (int i = 0; i < node.num_operands(); ++i) out += (i > 0 ? ", " : " ") + NameText(node.operand(i));
+  for (int i = 0; i < node.num_operands(); ++i)
+    out += (i > 0 ? ", " : " ") + NameText(node.operand(i));
   if (node.attributes().size() > 0) {
     std::string list;
     for (const auto& [name, value] : node.attributes()) {
       const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), IsWordByte);
-      list +=
-          (list.empty() ? "" : ", ") + (plain ? name : Quote(name)) + "=" + std::visit(AttributeText{options}, value);
+      list += (list.empty() ? "" : ", ") + (plain ? name : Quote(name)) + "=" +
+              std::visit(AttributeText{options}, value);
     }
     out += " {" + list + "}";
   }
@@ -198,9 +203,12 @@ std::string PrintQuantisation(const Quantisation& q) {
   if (type.symmetric && type.format.is_whole()) out += " symmetric";
   if (q.axis != -1) out += fmt::format(" axis={}", q.axis);
   if (type.block_size != 0) out += fmt::format(" block={}", type.block_size);
-  if (type.scale_format != QuantType().scale_format) out += " scale_format=" + FormatText(type.scale_format);
-  if (!q.scales.empty()) out += " scale=" + ListText(q.scales, [](float x) { return FloatText(x); });
-  const bool zeros = std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z == 0; });
+  if (type.scale_format != QuantType().scale_format)
+    out += " scale_format=" + FormatText(type.scale_format);
+  if (!q.scales.empty())
+    out += " scale=" + ListText(q.scales, [](float x) { return FloatText(x); });
+  const bool zeros =
+      std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z == 0; });
   if (!zeros || q.zero_points.size() != q.scales.size()) {
     out += " zero=" + ListText(q.zero_points, [](int32_t x) { return std::to_string(x); });
   }
@@ -211,8 +219,10 @@ std::string PrintNode(const Node& node) { return NodeText(node, {.elide_constant
 
 std::string PrintGraph(const Graph& graph, const PrintOptions& options) {
   std::string out = "graph " + Quote(graph.name()) + " {\n";
-  for (const auto& [key, value] : graph.metadata()) out += "  metadata " + Quote(key) + " = " + Quote(value) + "\n";
-  for (const Value* input : graph.inputs()) out += "  input " + NameText(input) + " : " + ValueTypeText(*input) + "\n";
+  for (const auto& [key, value] : graph.metadata())
+    out += "  metadata " + Quote(key) + " = " + Quote(value) + "\n";
+  for (const Value* input : graph.inputs())
+    out += "  input " + NameText(input) + " : " + ValueTypeText(*input) + "\n";
   for (const Value* constant : graph.Constants()) {
     out += "  const " + NameText(constant) + " : " + ValueTypeText(*constant) + " = " +
            PayloadText(constant->constant(), options) + "\n";

@@ -14,7 +14,8 @@ namespace {
 std::string PlaceOf(const Value& value) { return "value '" + value.name() + "'"; }
 
 std::string TypeText(const TensorType& type) {
-  return fmt::format("{}[{}]", NameOf(type.element), type.shape.has_value() ? type.shape->ToString() : "*");
+  return fmt::format("{}[{}]", NameOf(type.element),
+                     type.shape.has_value() ? type.shape->ToString() : "*");
 }
 
 class Verifier {
@@ -39,16 +40,19 @@ class Verifier {
 
   Status CheckValue(const Value& value) {
     if (!defined_.insert(&value).second) return Error(PlaceOf(value), "is defined twice", "");
-    if (!names_.insert(value.name()).second) return Error(PlaceOf(value), "shares its name with another value", "");
+    if (!names_.insert(value.name()).second)
+      return Error(PlaceOf(value), "shares its name with another value", "");
     if (graph_.FindValue(value.name()) != &value) {
-      return Error(PlaceOf(value), "is not found under its name", "names changed through Graph::Rename only");
+      return Error(PlaceOf(value), "is not found under its name",
+                   "names changed through Graph::Rename only");
     }
     if (value.has_shape() && !IsAcceptable(value.shape())) {
       return Error(PlaceOf(value), "has shape " + value.shape().ToString(),
                    fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
     }
     if (value.quantisation().has_value()) {
-      KILN_RETURN_IF_ERROR(VerifyQuantisation(*value.quantisation(), value.type(), graph_.source(), PlaceOf(value)));
+      KILN_RETURN_IF_ERROR(
+          VerifyQuantisation(*value.quantisation(), value.type(), graph_.source(), PlaceOf(value)));
     }
     return OkStatus();
   }
@@ -87,17 +91,21 @@ class Verifier {
         ++uses_[operand][node.get()];
         if (defined_.count(operand) != 0) continue;
         if (results.count(operand) != 0) {
-          return Error(node->Describe(), fmt::format("operand '{}' is computed later", operand->name()),
+          return Error(node->Describe(),
+                       fmt::format("operand '{}' is computed later", operand->name()),
                        "nodes in topological order (Graph::SortTopologically)");
         }
         return Error(node->Describe(),
-                     fmt::format("operand '{}' is no input, constant or result of the graph", operand->name()), "");
+                     fmt::format("operand '{}' is no input, constant or result of the graph",
+                                 operand->name()),
+                     "");
       }
       KILN_RETURN_IF_ERROR(CheckTypes(*node));
       for (const Value* result : node->results()) {
         if (result == nullptr) continue;
         if (result->producer() != node.get() || result->is_input() || result->is_constant()) {
-          return Error(node->Describe(), fmt::format("result '{}' is not its own", result->name()), "");
+          return Error(node->Describe(), fmt::format("result '{}' is not its own", result->name()),
+                       "");
         }
         KILN_RETURN_IF_ERROR(CheckValue(*result));
       }
@@ -106,7 +114,8 @@ class Verifier {
   }
 
   Status CheckTypes(const Node& node) {
-    KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> inferred, InferResultTypes(node, graph_.source()));
+    KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> inferred,
+                          InferResultTypes(node, graph_.source()));
     for (int i = 0; i < node.num_results(); ++i) {
       const Value* result = node.result(i);
       if (result == nullptr) {
@@ -118,8 +127,8 @@ class Verifier {
       const TensorType& type = inferred[static_cast<size_t>(i)];
       if (!Compatible(type, result->type())) {
         return Error(node.Describe(),
-                     fmt::format("result '{}' has type {}, where {} follows from the operands", result->name(),
-                                 TypeText(result->type()), TypeText(type)),
+                     fmt::format("result '{}' has type {}, where {} follows from the operands",
+                                 result->name(), TypeText(result->type()), TypeText(type)),
                      "types set by InferNode");
       }
     }
@@ -131,9 +140,10 @@ class Verifier {
       std::unordered_map<const Node*, int> listed;
       for (const Node* user : value->users()) ++listed[user];
       if (listed != uses_[value]) {
-        return Error(PlaceOf(*value),
-                     fmt::format("lists {} uses that differ from those there are", value->users().size()),
-                     "operands changed through the graph's mutators only");
+        return Error(
+            PlaceOf(*value),
+            fmt::format("lists {} uses that differ from those there are", value->users().size()),
+            "operands changed through the graph's mutators only");
       }
     }
     return OkStatus();
@@ -147,21 +157,24 @@ class Verifier {
 
 // Whether a format says what it is: a row or rule of FindFormat, or a codebook, whose file need not be read again.
 bool IsKnown(const Format& format) {
-  if (format.kind == FormatKind::kCodebook) return format.codebook != nullptr && !format.codebook->values.empty();
+  if (format.kind == FormatKind::kCodebook)
+    return format.codebook != nullptr && !format.codebook->values.empty();
   return FindFormat(format.name).ok();
 }
 
 // The rules of one annotation.
 class AnnotationVerifier {
  public:
-  AnnotationVerifier(const Quantisation& q, const TensorType& type, std::string_view source, std::string_view place)
+  AnnotationVerifier(const Quantisation& q, const TensorType& type, std::string_view source,
+                     std::string_view place)
       : q_(q), type_(type), source_(source), place_(place) {}
 
   Status Run() {
     KILN_RETURN_IF_ERROR(CheckFormats());
     if (!IsFloat(type_.element) && !IsInteger(type_.element)) {
-      return Error(fmt::format("of type {} is quantised to {}", NameOf(type_.element), q_.type.format.name),
-                   "annotations on numbers");
+      return Error(
+          fmt::format("of type {} is quantised to {}", NameOf(type_.element), q_.type.format.name),
+          "annotations on numbers");
     }
     KILN_RETURN_IF_ERROR(CheckAxis());
     KILN_RETURN_IF_ERROR(CheckCounts());
@@ -173,21 +186,26 @@ class AnnotationVerifier {
   Status Error(std::string_view fault, std::string_view remedy) const {
     return ErrorAt(source_, place_, fault, remedy);
   }
-  bool HasAxis() const { return q_.type.scheme == Scheme::kPerChannel || q_.type.scheme == Scheme::kPerBlock; }
+  bool HasAxis() const {
+    return q_.type.scheme == Scheme::kPerChannel || q_.type.scheme == Scheme::kPerBlock;
+  }
 
   Status CheckFormats() const {
     const QuantType& type = q_.type;
-    if (!IsKnown(type.format)) return Error(fmt::format("has the unknown number format '{}'", type.format.name), "");
+    if (!IsKnown(type.format))
+      return Error(fmt::format("has the unknown number format '{}'", type.format.name), "");
     if (!type.symmetric && !type.format.is_whole()) {
       return Error(fmt::format("is asymmetric in {}", type.format.name),
                    "symmetric: only whole integers take zero points");
     }
     const bool has_scales = type.scheme != Scheme::kNone;
-    if (has_scales && (type.scale_format.kind != FormatKind::kFloat || !IsKnown(type.scale_format))) {
+    if (has_scales &&
+        (type.scale_format.kind != FormatKind::kFloat || !IsKnown(type.scale_format))) {
       return Error(fmt::format("has scales in '{}'", type.scale_format.name), "a float format");
     }
     if (type.scheme != Scheme::kPerBlock && type.block_size != 0) {
-      return Error(fmt::format("has blocks of {} under {}", type.block_size, NameOf(type.scheme)), "no block size");
+      return Error(fmt::format("has blocks of {} under {}", type.block_size, NameOf(type.scheme)),
+                   "no block size");
     }
     if (type.scheme == Scheme::kPerBlock && type.block_size < 1) {
       return Error(fmt::format("is per_block with blocks of {}", type.block_size), "1 or more");
@@ -215,7 +233,8 @@ class AnnotationVerifier {
     if (!type_.shape.has_value()) return std::nullopt;
     Shape shape = *type_.shape;
     const int64_t length = shape[q_.axis];
-    if (q_.type.scheme == Scheme::kPerChannel) return length < 0 ? std::nullopt : std::optional(length);
+    if (q_.type.scheme == Scheme::kPerChannel)
+      return length < 0 ? std::nullopt : std::optional(length);
     if (!shape.IsKnown()) return std::nullopt;
     shape[q_.axis] = (length + q_.type.block_size - 1) / q_.type.block_size;
     return CheckedNumElements(shape);
@@ -228,7 +247,9 @@ class AnnotationVerifier {
                    fmt::format("{}", *wanted));
     }
     if (q_.zero_points.size() == q_.scales.size()) return OkStatus();
-    return Error(fmt::format("has {} zero points for {} scales", q_.zero_points.size(), q_.scales.size()), "as many");
+    return Error(
+        fmt::format("has {} zero points for {} scales", q_.zero_points.size(), q_.scales.size()),
+        "as many");
   }
 
   Status CheckScales() const {
@@ -263,8 +284,8 @@ class AnnotationVerifier {
 
 }  // namespace
 
-Status VerifyQuantisation(const Quantisation& quantisation, const TensorType& type, std::string_view source,
-                          std::string_view place) {
+Status VerifyQuantisation(const Quantisation& quantisation, const TensorType& type,
+                          std::string_view source, std::string_view place) {
   return AnnotationVerifier(quantisation, type, source, place).Run();
 }
 

@@ -21,8 +21,8 @@ namespace kiln {
 Status Verify(const Graph& graph);
 
 // The rules of one annotation, for a value of the given type.
-Status VerifyQuantisation(const Quantisation& quantisation, const TensorType& type, std::string_view source,
-                          std::string_view place);
+Status VerifyQuantisation(const Quantisation& quantisation, const TensorType& type,
+                          std::string_view source, std::string_view place);
 
 }  // namespace kiln
 

@@ -28,16 +28,20 @@ struct Errors {
   }
 };
 
-std::string ListText(const std::vector<int64_t>& list) { return fmt::format("[{}]", fmt::join(list, ",")); }
+std::string ListText(const std::vector<int64_t>& list) {
+  return fmt::format("[{}]", fmt::join(list, ","));
+}
 
 // The list `name` with `count` numbers in [least, kMaxWindowNumber], or all `fallback` when absent.
-StatusOr<std::vector<int64_t>> ReadList(const Node& node, const Errors& error, std::string_view name, size_t count,
-                                        int64_t least, int64_t fallback) {
+StatusOr<std::vector<int64_t>> ReadList(const Node& node, const Errors& error,
+                                        std::string_view name, size_t count, int64_t least,
+                                        int64_t fallback) {
   if (!node.attributes().Has(name)) return std::vector<int64_t>(count, fallback);
   std::vector<int64_t> list = node.attributes().Ints(name);
   if (list.size() != count) {
     return error(fmt::format("{} {} has {} numbers", name, ListText(list), list.size()),
-                 fmt::format("{} numbers fit the input's {} spatial axes", count, name == "pads" ? count / 2 : count));
+                 fmt::format("{} numbers fit the input's {} spatial axes", count,
+                             name == "pads" ? count / 2 : count));
   }
   for (int64_t number : list) {
     if (number < least || number > kMaxWindowNumber) {
@@ -58,7 +62,8 @@ StatusOr<WindowAttributes> ReadAttributes(const Node& node, const Errors& error,
   } else if (auto_pad == "VALID") {
     out.auto_pad = AutoPad::kValid;
   } else if (auto_pad != "NOTSET" && !auto_pad.empty()) {
-    return error("auto_pad '" + auto_pad + "' is unknown", "one of: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
+    return error("auto_pad '" + auto_pad + "' is unknown",
+                 "one of: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
   }
   KILN_ASSIGN_OR_RETURN(out.strides, ReadList(node, error, "strides", axes, 1, 1));
   KILN_ASSIGN_OR_RETURN(out.dilations, ReadList(node, error, "dilations", axes, 1, 1));
@@ -72,7 +77,8 @@ StatusOr<WindowAttributes> ReadAttributes(const Node& node, const Errors& error,
 }
 
 Status CheckInput(const Errors& error, int64_t input) {
-  if (input > kMaxElements) return error(fmt::format("dimension {} of the input is too large", input), "");
+  if (input > kMaxElements)
+    return error(fmt::format("dimension {} of the input is too large", input), "");
   return OkStatus();
 }
 
@@ -83,7 +89,8 @@ void SplitPadding(int64_t total, bool begin_gets_less, WindowAxis& axis) {
 }
 
 // Fills output and, under auto_pad, the pads of a convolution or pool axis.
-Status ResolveForward(const Errors& error, AutoPad auto_pad, bool ceil_mode, int axis_index, WindowAxis& axis) {
+Status ResolveForward(const Errors& error, AutoPad auto_pad, bool ceil_mode, int axis_index,
+                      WindowAxis& axis) {
   KILN_RETURN_IF_ERROR(CheckInput(error, axis.input));
   if (axis.input < 0) {
     axis.output = kUnknownDim;
@@ -91,7 +98,8 @@ Status ResolveForward(const Errors& error, AutoPad auto_pad, bool ceil_mode, int
   }
   if (axis.input == 0) {
     // ONNX leaves open what a window over nothing is.
-    return error(fmt::format("spatial axis {} of the input is empty", axis_index), "at least one position");
+    return error(fmt::format("spatial axis {} of the input is empty", axis_index),
+                 "at least one position");
   }
   if (auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower) {
     axis.output = CeilDiv(axis.input, axis.stride);
@@ -102,9 +110,10 @@ Status ResolveForward(const Errors& error, AutoPad auto_pad, bool ceil_mode, int
   const int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
   const int64_t free = padded - axis.Extent();
   if (free < 0) {
-    return error(fmt::format("the window covers {} positions of spatial axis {}, which has {} with padding",
-                             axis.Extent(), axis_index, padded),
-                 "a smaller kernel or dilation, or more padding");
+    return error(
+        fmt::format("the window covers {} positions of spatial axis {}, which has {} with padding",
+                    axis.Extent(), axis_index, padded),
+        "a smaller kernel or dilation, or more padding");
   }
   // ONNX's formula for VALID is the same with and without ceil_mode.
   const bool ceil = ceil_mode && auto_pad == AutoPad::kNotSet;
@@ -120,7 +129,8 @@ Status ResolveTransposed(const Errors& error, AutoPad auto_pad, int64_t output_p
     axis.output = kUnknownDim;
     return OkStatus();
   }
-  if (axis.input == 0) return error(fmt::format("spatial axis {} of the input is empty", axis_index), "");
+  if (axis.input == 0)
+    return error(fmt::format("spatial axis {} of the input is empty", axis_index), "");
   const bool same = auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower;
   if (output_size.has_value() || same) {
     axis.output = output_size.has_value() ? *output_size : axis.input * axis.stride;
@@ -130,19 +140,23 @@ Status ResolveTransposed(const Errors& error, AutoPad auto_pad, int64_t output_p
     SplitPadding(std::max<int64_t>(full - axis.output, 0), auto_pad == AutoPad::kSameUpper, axis);
     return OkStatus();
   }
-  axis.output = axis.stride * (axis.input - 1) + output_padding + axis.Extent() - axis.pad_begin - axis.pad_end;
+  axis.output = axis.stride * (axis.input - 1) + output_padding + axis.Extent() - axis.pad_begin -
+                axis.pad_end;
   if (axis.output <= 0) {
-    return error(fmt::format("spatial axis {} of the result would have {} positions", axis_index, axis.output),
+    return error(fmt::format("spatial axis {} of the result would have {} positions", axis_index,
+                             axis.output),
                  "smaller pads");
   }
   return OkStatus();
 }
 
 bool AxesKnown(const std::vector<WindowAxis>& axes) {
-  return std::all_of(axes.begin(), axes.end(), [](const WindowAxis& a) { return a.input >= 0 && a.output >= 0; });
+  return std::all_of(axes.begin(), axes.end(),
+                     [](const WindowAxis& a) { return a.input >= 0 && a.output >= 0; });
 }
 
-Shape ActivationShape(bool nhwc, int64_t batch, int64_t channels, const std::vector<WindowAxis>& axes) {
+Shape ActivationShape(bool nhwc, int64_t batch, int64_t channels,
+                      const std::vector<WindowAxis>& axes) {
   std::vector<int64_t> dims = {batch};
   if (!nhwc) dims.push_back(channels);
   for (const WindowAxis& axis : axes) dims.push_back(axis.output);
@@ -152,7 +166,8 @@ Shape ActivationShape(bool nhwc, int64_t batch, int64_t channels, const std::vec
 
 StatusOr<bool> ReadLayout(const Node& node, const Errors& error) {
   const std::string layout = node.attributes().String("layout", "nchw");
-  if (layout != "nchw" && layout != "nhwc") return error("layout '" + layout + "' is unknown", "nchw or nhwc");
+  if (layout != "nchw" && layout != "nhwc")
+    return error("layout '" + layout + "' is unknown", "nchw or nhwc");
   if (layout == "nhwc" && !node.info().Has(kHasLayout)) return error("takes no layout", "nchw");
   return layout == "nhwc";
 }
@@ -207,11 +222,13 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, const Shape& input, const S
   KILN_CHECK(ConvOperandsOf(node.op()).has_value());
   KILN_RETURN_IF_ERROR(CheckRank(error, input));
   if (weights.rank() != input.rank()) {
-    return error(fmt::format("weights {} do not fit an input {}", weights.ToString(), input.ToString()),
-                 "as many axes in both");
+    return error(
+        fmt::format("weights {} do not fit an input {}", weights.ToString(), input.ToString()),
+        "as many axes in both");
   }
   if (!weights.IsKnown() || !CheckedNumElements(weights).has_value()) {
-    return error(fmt::format("weights have shape {}", weights.ToString()), "a known shape of reasonable size");
+    return error(fmt::format("weights have shape {}", weights.ToString()),
+                 "a known shape of reasonable size");
   }
   ConvGeometry out;
   KILN_ASSIGN_OR_RETURN(out.nhwc, ReadLayout(node, error));
@@ -227,29 +244,34 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, const Shape& input, const S
   if (out.transposed) {
     out.in_channels = weights[0];
     const auto channels = CheckedMul(weights[1], out.groups);
-    if (!channels.has_value() || *channels > kMaxElements) return error(fmt::format("group is {}", out.groups), "");
+    if (!channels.has_value() || *channels > kMaxElements)
+      return error(fmt::format("group is {}", out.groups), "");
     out.out_channels = *channels;
   } else {
     const auto channels = CheckedMul(weights[1], out.groups);
-    if (!channels.has_value() || *channels > kMaxElements) return error(fmt::format("group is {}", out.groups), "");
+    if (!channels.has_value() || *channels > kMaxElements)
+      return error(fmt::format("group is {}", out.groups), "");
     out.in_channels = *channels;
     out.out_channels = weights[0];
   }
   if (declared_channels >= 0 && declared_channels != out.in_channels) {
-    return error(fmt::format("the input has {} channels, weights {} with group {} ask for {}", declared_channels,
-                             weights.ToString(), out.groups, out.in_channels),
+    return error(fmt::format("the input has {} channels, weights {} with group {} ask for {}",
+                             declared_channels, weights.ToString(), out.groups, out.in_channels),
                  out.nhwc ? "channels stand last under layout nhwc" : "");
   }
   const int64_t grouped = out.transposed ? out.in_channels : out.out_channels;
   if (grouped % out.groups != 0) {
-    return error(fmt::format("{} {} channels do not split into {} groups", grouped, out.transposed ? "input" : "output",
-                             out.groups),
+    return error(fmt::format("{} {} channels do not split into {} groups", grouped,
+                             out.transposed ? "input" : "output", out.groups),
                  "");
   }
   if (node.attributes().Has("kernel_shape")) {
     const std::vector<int64_t> kernel = node.attributes().Ints("kernel_shape");
-    if (!std::equal(kernel.begin(), kernel.end(), weights.dims().begin() + 2, weights.dims().end())) {
-      return error(fmt::format("kernel_shape {} differs from weights {}", ListText(kernel), weights.ToString()), "");
+    if (!std::equal(kernel.begin(), kernel.end(), weights.dims().begin() + 2,
+                    weights.dims().end())) {
+      return error(fmt::format("kernel_shape {} differs from weights {}", ListText(kernel),
+                               weights.ToString()),
+                   "");
     }
   }
   std::vector<int64_t> output_padding(spatial, 0), output_shape;
@@ -268,15 +290,18 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, const Shape& input, const S
     axis.pad_begin = attributes.pads[i];
     axis.pad_end = attributes.pads[spatial + i];
     if (axis.kernel < 1 || axis.kernel > kMaxWindowNumber) {
-      return error(fmt::format("weights {} have a kernel of {} positions", weights.ToString(), axis.kernel), "");
+      return error(
+          fmt::format("weights {} have a kernel of {} positions", weights.ToString(), axis.kernel),
+          "");
     }
     if (out.transposed) {
       std::optional<int64_t> size;
       if (!output_shape.empty()) size = output_shape[i];
-      KILN_RETURN_IF_ERROR(
-          ResolveTransposed(error, attributes.auto_pad, output_padding[i], size, static_cast<int>(i), axis));
+      KILN_RETURN_IF_ERROR(ResolveTransposed(error, attributes.auto_pad, output_padding[i], size,
+                                             static_cast<int>(i), axis));
     } else {
-      KILN_RETURN_IF_ERROR(ResolveForward(error, attributes.auto_pad, false, static_cast<int>(i), axis));
+      KILN_RETURN_IF_ERROR(
+          ResolveForward(error, attributes.auto_pad, false, static_cast<int>(i), axis));
     }
     out.axes.push_back(axis);
   }
@@ -297,8 +322,8 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, std::string_view source) {
 
 StatusOr<PoolGeometry> ResolvePool(const Node& node, const Shape& input, std::string_view source) {
   const Errors error{node, source};
-  KILN_CHECK(node.op() == Op::kMaxPool || node.op() == Op::kAveragePool || node.op() == Op::kGlobalAveragePool ||
-             node.op() == Op::kGlobalMaxPool);
+  KILN_CHECK(node.op() == Op::kMaxPool || node.op() == Op::kAveragePool ||
+             node.op() == Op::kGlobalAveragePool || node.op() == Op::kGlobalMaxPool);
   KILN_RETURN_IF_ERROR(CheckRank(error, input));
   PoolGeometry out;
   KILN_ASSIGN_OR_RETURN(out.nhwc, ReadLayout(node, error));
@@ -310,16 +335,21 @@ StatusOr<PoolGeometry> ResolvePool(const Node& node, const Shape& input, std::st
     for (size_t i = 0; i < spatial; ++i) {
       const int64_t size = input[static_cast<int>(i) + first_spatial];
       KILN_RETURN_IF_ERROR(CheckInput(error, size));
-      if (size == 0) return error(fmt::format("spatial axis {} of the input is empty", i), "at least one position");
+      if (size == 0)
+        return error(fmt::format("spatial axis {} of the input is empty", i),
+                     "at least one position");
       out.axes.push_back({.input = size, .output = 1, .kernel = size});
     }
     return out;
   }
   KILN_ASSIGN_OR_RETURN(const WindowAttributes attributes, ReadAttributes(node, error, spatial));
-  if (!node.attributes().Has("kernel_shape")) return error("has no kernel_shape", "one number a spatial axis");
-  KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel, ReadList(node, error, "kernel_shape", spatial, 1, 1));
+  if (!node.attributes().Has("kernel_shape"))
+    return error("has no kernel_shape", "one number a spatial axis");
+  KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel,
+                        ReadList(node, error, "kernel_shape", spatial, 1, 1));
   out.ceil_mode = node.attributes().Int("ceil_mode", 0) != 0;
-  out.count_include_pad = node.op() == Op::kAveragePool && node.attributes().Int("count_include_pad", 0) != 0;
+  out.count_include_pad =
+      node.op() == Op::kAveragePool && node.attributes().Int("count_include_pad", 0) != 0;
   for (size_t i = 0; i < spatial; ++i) {
     WindowAxis axis;
     axis.input = input[static_cast<int>(i) + first_spatial];
@@ -328,7 +358,8 @@ StatusOr<PoolGeometry> ResolvePool(const Node& node, const Shape& input, std::st
     axis.dilation = attributes.dilations[i];
     axis.pad_begin = attributes.pads[i];
     axis.pad_end = attributes.pads[spatial + i];
-    KILN_RETURN_IF_ERROR(ResolveForward(error, attributes.auto_pad, out.ceil_mode, static_cast<int>(i), axis));
+    KILN_RETURN_IF_ERROR(
+        ResolveForward(error, attributes.auto_pad, out.ceil_mode, static_cast<int>(i), axis));
     out.axes.push_back(axis);
   }
   return out;

@@ -18,7 +18,8 @@ namespace kiln {
 //   o * stride - pad_begin + k * dilation,  k in [0, kernel);
 // positions outside [0, input) are padding. Under ceil_mode the last window may reach beyond input + pad_end.
 struct WindowAxis {
-  int64_t input = 0;  // kUnknownDim where the shape does not say; then output is unknown, and pads are 0 under SAME_*
+  int64_t input =
+      0;  // kUnknownDim where the shape does not say; then output is unknown, and pads are 0 under SAME_*
   int64_t output = 0;
   int64_t kernel = 1;
   int64_t stride = 1;
@@ -27,7 +28,9 @@ struct WindowAxis {
   int64_t pad_end = 0;
   // Positions from the first to the last that one window covers.
   int64_t Extent() const { return dilation * (kernel - 1) + 1; }
-  int64_t InputPosition(int64_t o, int64_t k) const { return o * stride - pad_begin + k * dilation; }
+  int64_t InputPosition(int64_t o, int64_t k) const {
+    return o * stride - pad_begin + k * dilation;
+  }
   // For ConvTranspose, where the parts are reversed: input position i adds to the output positions
   // i * stride - pad_begin + k * dilation.
   friend bool operator==(const WindowAxis&, const WindowAxis&) = default;
@@ -36,7 +39,8 @@ struct WindowAxis {
 // A convolution. Weights are [out_channels, in_channels / groups, kernel...] (ConvTranspose: [in_channels,
 // out_channels / groups, kernel...]) under either layout of the activations.
 struct ConvGeometry {
-  bool nhwc = false;  // activations [batch, spatial..., channels]; else [batch, channels, spatial...]
+  bool nhwc =
+      false;  // activations [batch, spatial..., channels]; else [batch, channels, spatial...]
   bool transposed = false;
   int64_t batch = 1;
   int64_t in_channels = 1;
@@ -59,7 +63,8 @@ struct PoolGeometry {
   int64_t batch = 1;
   int64_t channels = 1;
   bool ceil_mode = false;
-  bool count_include_pad = false;  // AveragePool: divide by all window positions within the padded input
+  bool count_include_pad =
+      false;  // AveragePool: divide by all window positions within the padded input
   std::vector<WindowAxis> axes;
 
   int rank() const { return static_cast<int>(axes.size()); }
@@ -79,7 +84,8 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, std::string_view source = "
 
 // Resolves MaxPool, AveragePool, GlobalAveragePool and GlobalMaxPool.
 //   source  ONNX Operators.md, AveragePool-19, MaxPool-12; a last window that would start in the end padding is dropped
-StatusOr<PoolGeometry> ResolvePool(const Node& node, const Shape& input, std::string_view source = "");
+StatusOr<PoolGeometry> ResolvePool(const Node& node, const Shape& input,
+                                   std::string_view source = "");
 StatusOr<PoolGeometry> ResolvePool(const Node& node, std::string_view source = "");
 
 // Which operands of a convolution are its activations, weights and bias (-1: takes none).

@@ -43,7 +43,9 @@ int64_t ConvolutionMacs(const Node& node) {
 int64_t ProductMacs(const Node& node, int a_index) {
   const Value* a = node.operand(a_index);
   const Value* result = node.result();
-  if (a == nullptr || result == nullptr || !a->has_shape() || a->shape().rank() == 0 || !result->has_shape()) return 0;
+  if (a == nullptr || result == nullptr || !a->has_shape() || a->shape().rank() == 0 ||
+      !result->has_shape())
+    return 0;
   const Shape& shape = a->shape();
   const bool transposed = node.op() == Op::kGemm && node.attributes().Int("transA", 0) != 0;
   const int inner_axis = transposed ? 0 : shape.rank() - 1;
@@ -67,7 +69,8 @@ int64_t RecurrentMacs(const Node& node) {
   const Value *x = node.operand(0), *w = node.operand(1), *r = node.operand(2);
   if (x == nullptr || w == nullptr || r == nullptr) return 0;
   if (!x->has_shape() || x->shape().rank() != 3 || !x->shape().IsKnown()) return 0;
-  return SaturatingMul(SaturatingMul(x->shape()[0], x->shape()[1]), SaturatingAdd(ElementsOf(w), ElementsOf(r)));
+  return SaturatingMul(SaturatingMul(x->shape()[0], x->shape()[1]),
+                       SaturatingAdd(ElementsOf(w), ElementsOf(r)));
 }
 
 // One for each combination of labels and each operand after the first.
@@ -82,7 +85,8 @@ int64_t EinsumMacs(const Node& node) {
   std::set<int> labels;
   for (const auto& operand : equation->operands) labels.insert(operand.begin(), operand.end());
   int64_t count = static_cast<int64_t>(shapes.size()) - 1;
-  for (int label : labels) count = SaturatingMul(count, equation->sizes[static_cast<size_t>(label)]);
+  for (int label : labels)
+    count = SaturatingMul(count, equation->sizes[static_cast<size_t>(label)]);
   return count;
 }
 
@@ -94,8 +98,8 @@ int64_t OverParameters(const Graph& graph, Count count) {
     for (const Node* user : constant->users()) {
       for (int i = 0; i < user->num_operands(); ++i) {
         const TypeSpec* spec = SignatureOf(user->op()).Operand(i);
-        computes = computes || (user->operand(i) == constant && spec != nullptr && spec->element_class != "i64" &&
-                                spec->element_class != "index");
+        computes = computes || (user->operand(i) == constant && spec != nullptr &&
+                                spec->element_class != "i64" && spec->element_class != "index");
       }
     }
     if (computes) sum = SaturatingAdd(sum, count(*constant));

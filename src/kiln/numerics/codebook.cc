@@ -36,7 +36,8 @@ bool CheckValues(const YamlMap& root, const std::vector<double>& values, int bit
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return true;
-  root.Fail("values", fmt::format("the value {} is there twice (in fp32)", *twice), "each value once");
+  root.Fail("values", fmt::format("the value {} is there twice (in fp32)", *twice),
+            "each value once");
   return false;
 }
 
@@ -69,14 +70,16 @@ StatusOr<CodebookFile> ParseCodebook(std::string_view text, std::string_view sou
   if (root.Has("values")) CheckValues(root, values, result.bits);
   KILN_RETURN_IF_ERROR(file.Finish());
   // Adding zero makes a minus zero plain.
-  for (const double value : values) result.codebook.values.push_back(static_cast<float>(value) + 0.0f);
+  for (const double value : values)
+    result.codebook.values.push_back(static_cast<float>(value) + 0.0f);
   result.codebook.file = source;
   return result;
 }
 
 StatusOr<Format> LoadCodebook(const std::string& path) {
   if (!std::all_of(path.begin(), path.end(), IsPathByte)) {
-    return ErrorAt(path, "", "has characters that a format's name cannot have", "letters, digits and _ . / -");
+    return ErrorAt(path, "", "has characters that a format's name cannot have",
+                   "letters, digits and _ . / -");
   }
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kYamlBytes));
   KILN_ASSIGN_OR_RETURN(CodebookFile file, ParseCodebook(text, path));

@@ -64,19 +64,20 @@ bool FitsFp32(const Format& format) {
   return false;
 }
 
-uint32_t MultiplyCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b, const Format& out,
-                       uint32_t random) {
+uint32_t MultiplyCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b,
+                       const Format& out, uint32_t random) {
   return Encode(out, Multiply(Decode(a_format, a), Decode(b_format, b)), random);
 }
 
-uint32_t AddCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b, const Format& out,
-                  uint32_t random) {
+uint32_t AddCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b,
+                  const Format& out, uint32_t random) {
   return Encode(out, Add(Decode(a_format, a), Decode(b_format, b)), random);
 }
 
-uint32_t MultiplyAdd(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b, const Format& out,
-                     uint32_t c, uint32_t random) {
-  return Encode(out, Add(Multiply(Decode(a_format, a), Decode(b_format, b)), Decode(out, c)), random);
+uint32_t MultiplyAdd(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b,
+                     const Format& out, uint32_t c, uint32_t random) {
+  return Encode(out, Add(Multiply(Decode(a_format, a), Decode(b_format, b)), Decode(out, c)),
+                random);
 }
 
 uint32_t Convert(const Format& from, uint32_t code, const Format& to, uint32_t random) {
@@ -100,7 +101,8 @@ Exact GreatestValue(const Format& format) {
 }
 
 Exact LeastValue(const Format& format) {
-  if (format.kind == FormatKind::kInteger) return Decode(format, static_cast<uint32_t>(format.min_code()));
+  if (format.kind == FormatKind::kInteger)
+    return Decode(format, static_cast<uint32_t>(format.min_code()));
   if (format.kind == FormatKind::kCodebook) {
     const auto& values = format.codebook->values;
     return Exact::FromFloat(*std::min_element(values.begin(), values.end()));
@@ -115,7 +117,8 @@ Exact LeastPositive(const Format& format) {
     case FormatKind::kPosit:
       return Decode(format, 1);
     case FormatKind::kFloat:
-      if (format.low_exponent == LowExponent::kZero) return Decode(format, 1u << format.fraction_bits);
+      if (format.low_exponent == LowExponent::kZero)
+        return Decode(format, 1u << format.fraction_bits);
       return Decode(format, format.low_exponent == LowExponent::kNormal ? 0 : 1);
     case FormatKind::kCodebook: {
       float least = 0;
@@ -129,7 +132,8 @@ Exact LeastPositive(const Format& format) {
 }
 
 uint32_t ZeroCode(const Format& format) {
-  return format.kind == FormatKind::kCodebook ? internal::CodebookZero(format) : Encode(format, Exact::Zero());
+  return format.kind == FormatKind::kCodebook ? internal::CodebookZero(format)
+                                              : Encode(format, Exact::Zero());
 }
 
 bool HasZero(const Format& format) { return Decode(format, ZeroCode(format)).is_zero(); }

@@ -39,18 +39,20 @@ bool FitsFp32(const Format& format);
 // Arithmetic on codes: exact, then one rounding into `out`. `a` and `b` may have different formats. A sum of opposite
 // numbers is +0 under every rounding (IEEE 754, section 6.3, has -0 for kDown). Sums that wrap are right while they and
 // their terms span 64 bits.
-uint32_t MultiplyCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b, const Format& out,
-                       uint32_t random = 0);
-uint32_t AddCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b, const Format& out,
-                  uint32_t random = 0);
+uint32_t MultiplyCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b,
+                       const Format& out, uint32_t random = 0);
+uint32_t AddCodes(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b,
+                  const Format& out, uint32_t random = 0);
 // a * b + c, c in the format `out`.
-uint32_t MultiplyAdd(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b, const Format& out,
-                     uint32_t c, uint32_t random = 0);
+uint32_t MultiplyAdd(const Format& a_format, uint32_t a, const Format& b_format, uint32_t b,
+                     const Format& out, uint32_t c, uint32_t random = 0);
 uint32_t Convert(const Format& from, uint32_t code, const Format& to, uint32_t random = 0);
 
 // Integer codes as numbers and back.
 int64_t SignedCode(const Format& format, uint32_t code);  // sign- or zero-extended
-inline uint32_t CodeMask(const Format& format) { return format.bits == 32 ? ~0u : (1u << format.bits) - 1; }
+inline uint32_t CodeMask(const Format& format) {
+  return format.bits == 32 ? ~0u : (1u << format.bits) - 1;
+}
 
 // The least, the greatest and the least positive finite value.
 Exact LeastValue(const Format& format);

@@ -62,7 +62,8 @@ uint32_t CodebookZero(const Format& format) {
   size_t least = 0;
   for (size_t i = 1; i < values.size(); ++i) {
     const float magnitude = std::fabs(values[i]), least_so_far = std::fabs(values[least]);
-    if (magnitude < least_so_far || (magnitude == least_so_far && values[i] > values[least])) least = i;
+    if (magnitude < least_so_far || (magnitude == least_so_far && values[i] > values[least]))
+      least = i;
   }
   return static_cast<uint32_t>(least);
 }
@@ -73,8 +74,10 @@ uint32_t EncodeCodebook(const Format& format, const Exact& x, uint32_t random) {
   const Neighbours near = Find(values, x);
   if (near.below < 0) return static_cast<uint32_t>(near.above);
   if (near.above < 0 || near.above == near.below) return static_cast<uint32_t>(near.below);
-  const float below = values[static_cast<size_t>(near.below)], above = values[static_cast<size_t>(near.above)];
-  return static_cast<uint32_t>(GoesUp(format.rounding, below, above, x, random) ? near.above : near.below);
+  const float below = values[static_cast<size_t>(near.below)],
+              above = values[static_cast<size_t>(near.above)];
+  return static_cast<uint32_t>(GoesUp(format.rounding, below, above, x, random) ? near.above
+                                                                                : near.below);
 }
 
 }  // namespace kiln::internal

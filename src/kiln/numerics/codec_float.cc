@@ -32,12 +32,13 @@ uint32_t Signed(const Format& format, bool negative, uint32_t magnitude) {
 
 // The code in place of a number beyond the greatest one, or of infinity itself.
 uint32_t Overflowed(const Format& format, bool negative, bool infinite) {
-  const bool held =
-      !infinite && (format.rounding == Rounding::kTowardZero || (format.rounding == Rounding::kDown && !negative));
+  const bool held = !infinite && (format.rounding == Rounding::kTowardZero ||
+                                  (format.rounding == Rounding::kDown && !negative));
   if (held || format.overflow == Overflow::kSaturate || format.specials == Specials::kNone) {
     return Signed(format, negative, GreatestFields(format));
   }
-  if (format.specials == Specials::kIeee) return Signed(format, negative, GreatestFields(format) + 1);
+  if (format.specials == Specials::kIeee)
+    return Signed(format, negative, GreatestFields(format) + 1);
   return NanCode(format);
 }
 
@@ -67,7 +68,8 @@ Exact DecodeFields(const Format& format, uint32_t code) {
   const uint32_t magnitude = code & MagnitudeMask(format);
   if (format.specials == Specials::kFnuz && negative && magnitude == 0) return Exact::Nan();
   if (magnitude > GreatestFields(format)) {
-    const bool infinite = format.specials == Specials::kIeee && magnitude == GreatestFields(format) + 1;
+    const bool infinite =
+        format.specials == Specials::kIeee && magnitude == GreatestFields(format) + 1;
     return infinite ? Exact::Infinity(negative) : Exact::Nan();
   }
   const uint32_t field = magnitude >> format.fraction_bits;
@@ -75,7 +77,8 @@ Exact DecodeFields(const Format& format, uint32_t code) {
   const uint32_t hidden = 1u << format.fraction_bits;
   const int64_t power = int64_t{field} - format.bias - format.fraction_bits;
   if (field == 0 && format.low_exponent == LowExponent::kZero) return Exact::Zero(negative);
-  if (field == 0 && format.low_exponent == LowExponent::kSubnormal) return Exact::Of(negative, fraction, power + 1);
+  if (field == 0 && format.low_exponent == LowExponent::kSubnormal)
+    return Exact::Of(negative, fraction, power + 1);
   return Exact::Of(negative, hidden + fraction, power);
 }
 
@@ -85,13 +88,15 @@ uint32_t EncodeFields(const Format& format, const Exact& x, uint32_t random) {
   if (x.is_zero()) return Signed(format, x.negative, 0);
   if (x.is_infinite()) return Overflowed(format, x.negative, true);
   const int64_t least = LeastExponent(format);
-  const int64_t most = (int64_t{1} << format.exponent_bits) - format.bias;  // above every exponent there is
+  const int64_t most =
+      (int64_t{1} << format.exponent_bits) - format.bias;  // above every exponent there is
   if (x.exponent > most) return Overflowed(format, x.negative, false);
 
   uint32_t magnitude = 0;
   Cut cut;
   uint32_t up = 1;
-  if (x.exponent < least && format.low_exponent == LowExponent::kNormal) return 0;  // the least number
+  if (x.exponent < least && format.low_exponent == LowExponent::kNormal)
+    return 0;  // the least number
   if (x.exponent < least && format.low_exponent == LowExponent::kZero) {
     cut = SplitAt(x, least).cut;
     up = 1u << format.fraction_bits;
@@ -99,7 +104,8 @@ uint32_t EncodeFields(const Format& format, const Exact& x, uint32_t random) {
     const int64_t exponent = std::max(x.exponent, least);
     const Parts parts = SplitAt(x, exponent - format.fraction_bits);
     // A normal number's hidden bit counts as one step of the exponent field.
-    const uint32_t hidden = format.low_exponent == LowExponent::kNormal ? 1u << format.fraction_bits : 0;
+    const uint32_t hidden =
+        format.low_exponent == LowExponent::kNormal ? 1u << format.fraction_bits : 0;
     const auto fields = static_cast<uint64_t>(exponent - least) << format.fraction_bits;
     magnitude = static_cast<uint32_t>(fields + parts.quotient) - hidden;
     cut = parts.cut;

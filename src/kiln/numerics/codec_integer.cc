@@ -12,8 +12,12 @@ Exact DecodeInteger(const Format& format, uint32_t code) {
 
 uint32_t EncodeInteger(const Format& format, const Exact& x, uint32_t random) {
   if (x.is_nan()) return 0;
-  const auto limit = [&](bool negative) { return negative ? format.min_code() : format.max_code(); };
-  const auto as_code = [&](int64_t value) { return static_cast<uint32_t>(value) & CodeMask(format); };
+  const auto limit = [&](bool negative) {
+    return negative ? format.min_code() : format.max_code();
+  };
+  const auto as_code = [&](int64_t value) {
+    return static_cast<uint32_t>(value) & CodeMask(format);
+  };
   if (x.is_zero()) return 0;
   if (x.is_infinite()) return as_code(limit(x.negative));
   const bool wraps = format.overflow == Overflow::kWrap;

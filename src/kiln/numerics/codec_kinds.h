@@ -50,7 +50,8 @@ inline Parts SplitAt(const Exact& x, int64_t power) {
     rest = x.significand >> (shift - 64);
     below = (rest << (shift - 64)) != x.significand;
   }
-  parts.cut = {.fraction = static_cast<uint32_t>(rest >> 32), .below = below || static_cast<uint32_t>(rest) != 0};
+  parts.cut = {.fraction = static_cast<uint32_t>(rest >> 32),
+               .below = below || static_cast<uint32_t>(rest) != 0};
   return parts;
 }
 

@@ -32,14 +32,18 @@ Exact DecodePosit(const Format& format, uint32_t code) {
   const uint64_t exponent = es == 0 ? 0 : rest >> (64 - es);
   const uint64_t fraction = rest << es;
   const int64_t scale = regime * (int64_t{1} << es) + static_cast<int64_t>(exponent);
-  return {.negative = negative, .exponent = scale, .significand = (uint64_t{1} << 63) | (fraction >> 1)};
+  return {.negative = negative,
+          .exponent = scale,
+          .significand = (uint64_t{1} << 63) | (fraction >> 1)};
 }
 
 uint32_t EncodePosit(const Format& format, const Exact& x, uint32_t random) {
   if (!x.is_finite()) return NotAReal(format);
   if (x.is_zero()) return 0;
   const uint32_t greatest = NotAReal(format) - 1;
-  const auto with_sign = [&](uint32_t magnitude) { return x.negative ? Negated(format, magnitude) : magnitude; };
+  const auto with_sign = [&](uint32_t magnitude) {
+    return x.negative ? Negated(format, magnitude) : magnitude;
+  };
   const int es = format.exponent_bits;
   const int64_t regime = x.exponent >> es;  // floor
   if (regime >= format.bits - 2) return with_sign(greatest);

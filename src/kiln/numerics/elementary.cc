@@ -74,7 +74,8 @@ Parts Split(double x) {
     bias += 54;
   }
   const auto bits = std::bit_cast<int64_t>(x);
-  Parts parts{std::bit_cast<double>((bits & 0x000fffffffffffff) | (int64_t{1023} << 52)), (bits >> 52) - bias};
+  Parts parts{std::bit_cast<double>((bits & 0x000fffffffffffff) | (int64_t{1023} << 52)),
+              (bits >> 52) - bias};
   if (parts.mantissa > std::numbers::sqrt2) {
     parts.mantissa /= 2;
     ++parts.exponent;
@@ -101,11 +102,12 @@ double LogOfPositive(double x) {
 }
 
 // The first 1,280 bits of 2/pi.
-constexpr uint64_t kTwoOverPi[] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-                                   0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
-                                   0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
-                                   0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
-                                   0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
+constexpr uint64_t kTwoOverPi[] = {
+    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
+    0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
 
 // 64 bits of 2/pi from bit `first` on; bit 0 is worth 1/2.
 uint64_t BitsOfTwoOverPi(int first) {
@@ -202,7 +204,9 @@ const std::array<ErfPiece, kErfPieces>& ErfPieces() {
   return *pieces;
 }
 
-bool IsOdd(double integer) { return std::fabs(integer) < 0x1p53 && (static_cast<int64_t>(integer) & 1) != 0; }
+bool IsOdd(double integer) {
+  return std::fabs(integer) < 0x1p53 && (static_cast<int64_t>(integer) & 1) != 0;
+}
 
 }  // namespace
 
@@ -220,7 +224,8 @@ double Exp2(double x) {
   if (x != x) return x;
   const double rounded = x + kRounder;
   const double rest = (x - (rounded - kRounder)) * std::numbers::ln2;
-  return Scale(1 + (rest + rest * ExpTail(rest)), std::bit_cast<int64_t>(rounded) - std::bit_cast<int64_t>(kRounder));
+  return Scale(1 + (rest + rest * ExpTail(rest)),
+               std::bit_cast<int64_t>(rounded) - std::bit_cast<int64_t>(kRounder));
 }
 
 double Expm1(double x) {
@@ -293,7 +298,8 @@ double Erf(double x) {
   const double magnitude = std::fabs(x);
   if (magnitude >= 6) return x < 0 ? -1 : 1;
   const double nearest = (magnitude * 16 + kRounder) - kRounder;
-  const double value = Polynomial(ErfPieces()[static_cast<size_t>(nearest)], magnitude - nearest / 16);
+  const double value =
+      Polynomial(ErfPieces()[static_cast<size_t>(nearest)], magnitude - nearest / 16);
   return std::bit_cast<int64_t>(x) < 0 ? -value : value;
 }
 
@@ -310,7 +316,8 @@ double Erfc(double x) {
 double Pow(double base, double exponent) {
   if (exponent == 0 || base == 1) return 1;
   if (base != base || exponent != exponent) return kNan;
-  const bool is_integer = std::fabs(exponent) >= 0x1p52 || (exponent + kRounder) - kRounder == exponent;
+  const bool is_integer =
+      std::fabs(exponent) >= 0x1p52 || (exponent + kRounder) - kRounder == exponent;
   const bool negates = std::signbit(base) && is_integer && IsOdd(exponent);
   const double magnitude = std::fabs(base), sign = negates ? -1 : 1;
   if (magnitude == 0 || magnitude == kInfinity) {
@@ -324,7 +331,8 @@ double Pow(double base, double exponent) {
   if (exponent == 0.5) return std::sqrt(base);
   if (is_integer && std::fabs(exponent) <= 64) {
     double power = 1, square = magnitude;
-    for (auto bits = static_cast<uint64_t>(std::fabs(exponent)); bits != 0; bits >>= 1, square *= square) {
+    for (auto bits = static_cast<uint64_t>(std::fabs(exponent)); bits != 0;
+         bits >>= 1, square *= square) {
       if ((bits & 1) != 0) power *= square;
     }
     // Where the power overflows or underflows its reciprocal may still be a number.

@@ -23,8 +23,10 @@ double Sin(double x);  // arguments of any size are reduced exactly
 double Cos(double x);
 double Tanh(double x);
 double Erf(double x);
-double Erfc(double x);                     // 1 - erf(x), a relative error below 1e-12
-double Pow(double base, double exponent);  // relative error up to 1e-13; integer exponents up to 64 by multiplication
+double Erfc(double x);  // 1 - erf(x), a relative error below 1e-12
+double Pow(
+    double base,
+    double exponent);  // relative error up to 1e-13; integer exponents up to 64 by multiplication
 
 }  // namespace kiln::elementary
 

@@ -14,9 +14,12 @@ __extension__ using Wide = unsigned __int128;
 Exact FromWide(bool negative, Wide wide, int64_t power) {
   if (wide == 0) return Exact::Zero(negative);
   const auto upper = static_cast<uint64_t>(wide >> 64);
-  const int zeros = upper != 0 ? std::countl_zero(upper) : 64 + std::countl_zero(static_cast<uint64_t>(wide));
+  const int zeros =
+      upper != 0 ? std::countl_zero(upper) : 64 + std::countl_zero(static_cast<uint64_t>(wide));
   wide <<= zeros;
-  Exact x{.negative = negative, .exponent = power + 127 - zeros, .significand = static_cast<uint64_t>(wide >> 64)};
+  Exact x{.negative = negative,
+          .exponent = power + 127 - zeros,
+          .significand = static_cast<uint64_t>(wide >> 64)};
   if (static_cast<uint64_t>(wide) != 0) x.significand |= 1;
   return x;
 }
@@ -40,7 +43,9 @@ double Round(const Exact& x, int bits, int64_t least) {
 
 }  // namespace
 
-Exact Exact::Of(bool negative, uint64_t magnitude, int64_t power) { return FromWide(negative, magnitude, power); }
+Exact Exact::Of(bool negative, uint64_t magnitude, int64_t power) {
+  return FromWide(negative, magnitude, power);
+}
 
 Exact Exact::FromFloat(float x) { return FromDouble(static_cast<double>(x)); }
 
@@ -95,7 +100,8 @@ Exact Add(const Exact& a, const Exact& b) {
   if (a.is_zero() && b.is_zero()) return Exact::Zero(a.negative && b.negative);
   if (a.is_zero()) return b;
   if (b.is_zero()) return a;
-  const bool a_larger = a.exponent != b.exponent ? a.exponent > b.exponent : a.significand >= b.significand;
+  const bool a_larger =
+      a.exponent != b.exponent ? a.exponent > b.exponent : a.significand >= b.significand;
   const Exact& large = a_larger ? a : b;
   const Exact& small = a_larger ? b : a;
   // One bit of 128 is left for the carry, 63 below for the smaller one's bits; beyond those it is a sticky bit.

@@ -32,7 +32,8 @@ struct Exact {
   static Exact FromDouble(double x);
   static Exact FromInt(int64_t x);
 
-  friend bool operator==(const Exact&, const Exact&) = default;  // same number: zeros of two signs and NaNs apart
+  friend bool operator==(const Exact&,
+                         const Exact&) = default;  // same number: zeros of two signs and NaNs apart
 };
 
 // Sign of a - b; neither is NaN. Zeros of both signs are equal.

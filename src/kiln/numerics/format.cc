@@ -13,15 +13,17 @@ namespace kiln {
 namespace {
 
 Format Integer(std::string name, int bits, bool is_signed, int fraction_bits, bool narrow) {
-  Format f{.name = std::move(name), .kind = FormatKind::kInteger, .bits = bits, .is_signed = is_signed};
+  Format f{
+      .name = std::move(name), .kind = FormatKind::kInteger, .bits = bits, .is_signed = is_signed};
   f.fraction_bits = fraction_bits;
   f.narrow = narrow;
   return f;
 }
 
-Format Float(std::string name, int bits, bool is_signed, int exponent_bits, int fraction_bits, int bias,
-             Specials specials, LowExponent low, Overflow overflow) {
-  Format f{.name = std::move(name), .kind = FormatKind::kFloat, .bits = bits, .is_signed = is_signed};
+Format Float(std::string name, int bits, bool is_signed, int exponent_bits, int fraction_bits,
+             int bias, Specials specials, LowExponent low, Overflow overflow) {
+  Format f{
+      .name = std::move(name), .kind = FormatKind::kFloat, .bits = bits, .is_signed = is_signed};
   f.exponent_bits = exponent_bits;
   f.fraction_bits = fraction_bits;
   f.bias = bias;
@@ -65,8 +67,8 @@ std::optional<Format> ParseFloatName(std::string_view name) {
   std::string_view rest = name;
   const bool is_signed = !Take(&rest, "u");
   int exponent = 0, fraction = 0;
-  if (!Take(&rest, "e") || !TakeNumber(&rest, 8, &exponent) || !Take(&rest, "m") || !TakeNumber(&rest, 23, &fraction) ||
-      !rest.empty() || exponent < 1) {
+  if (!Take(&rest, "e") || !TakeNumber(&rest, 8, &exponent) || !Take(&rest, "m") ||
+      !TakeNumber(&rest, 23, &fraction) || !rest.empty() || exponent < 1) {
     return std::nullopt;
   }
   const int bits = exponent + fraction + (is_signed ? 1 : 0);
@@ -80,8 +82,8 @@ std::optional<Format> ParseFloatName(std::string_view name) {
 std::optional<Format> ParsePositName(std::string_view name) {
   std::string_view rest = name;
   int bits = 0, es = 0;
-  if (!Take(&rest, "posit") || !TakeNumber(&rest, 32, &bits) || !Take(&rest, "_") || !TakeNumber(&rest, 30, &es) ||
-      !rest.empty() || bits < 2) {
+  if (!Take(&rest, "posit") || !TakeNumber(&rest, 32, &bits) || !Take(&rest, "_") ||
+      !TakeNumber(&rest, 30, &es) || !rest.empty() || bits < 2) {
     return std::nullopt;
   }
   return Posit(std::string(name), bits, es);
@@ -111,13 +113,16 @@ std::optional<Format> FindUnmodified(std::string_view name) {
   return ParseFloatName(name);
 }
 
-constexpr std::pair<std::string_view, Rounding> kRoundingNames[] = {{"nearest_even", Rounding::kNearestEven},
-                                                                    {"nearest_away", Rounding::kNearestAway},
-                                                                    {"toward_zero", Rounding::kTowardZero},
-                                                                    {"down", Rounding::kDown},
-                                                                    {"stochastic", Rounding::kStochastic}};
+constexpr std::pair<std::string_view, Rounding> kRoundingNames[] = {
+    {"nearest_even", Rounding::kNearestEven},
+    {"nearest_away", Rounding::kNearestAway},
+    {"toward_zero", Rounding::kTowardZero},
+    {"down", Rounding::kDown},
+    {"stochastic", Rounding::kStochastic}};
 constexpr std::pair<std::string_view, Overflow> kOverflowNames[] = {
-    {"saturate", Overflow::kSaturate}, {"wrap", Overflow::kWrap}, {"infinity", Overflow::kInfinity}};
+    {"saturate", Overflow::kSaturate},
+    {"wrap", Overflow::kWrap},
+    {"infinity", Overflow::kInfinity}};
 
 constexpr std::pair<std::string_view, Specials> kSpecialsNames[] = {
     {"finite", Specials::kNone}, {"nan_only", Specials::kNanOnly}, {"fnuz", Specials::kFnuz}};
@@ -128,12 +133,15 @@ struct Said {
 };
 
 Status Cannot(const Format& format, std::string_view word, std::string_view remedy) {
-  return ErrorAt("", "", fmt::format("'{}' has no meaning for '{}'", word, format.name), std::string(remedy));
+  return ErrorAt("", "", fmt::format("'{}' has no meaning for '{}'", word, format.name),
+                 std::string(remedy));
 }
 
 Status CheckOverflow(const Format& format, std::string_view word, Overflow overflow) {
-  if (overflow == Overflow::kWrap && !format.is_integer()) return Cannot(format, word, "only integers wrap");
-  if (overflow == Overflow::kInfinity && (format.kind != FormatKind::kFloat || format.specials == Specials::kNone)) {
+  if (overflow == Overflow::kWrap && !format.is_integer())
+    return Cannot(format, word, "only integers wrap");
+  if (overflow == Overflow::kInfinity &&
+      (format.kind != FormatKind::kFloat || format.specials == Specials::kNone)) {
     return Cannot(format, word, "only floats with infinity or NaN overflow to it");
   }
   return OkStatus();
@@ -145,17 +153,20 @@ Status CheckSpecials(const Format& format, std::string_view word, Specials speci
     return Cannot(format, word, "only signed floats have a minus zero");
   }
   // With a magnitude of one bit nothing but zero would be left.
-  if (format.bits - (format.is_signed ? 1 : 0) < 2) return Cannot(format, word, "a float of more bits");
+  if (format.bits - (format.is_signed ? 1 : 0) < 2)
+    return Cannot(format, word, "a float of more bits");
   return OkStatus();
 }
 
 Status CheckFlush(const Format& format, std::string_view word) {
-  if (format.kind == FormatKind::kFloat && format.low_exponent != LowExponent::kNormal) return OkStatus();
+  if (format.kind == FormatKind::kFloat && format.low_exponent != LowExponent::kNormal)
+    return OkStatus();
   return Cannot(format, word, "only floats have subnormals");
 }
 
 Status Once(std::string_view word, bool* said) {
-  if (*said) return ErrorAt("", "", fmt::format("'{}' says a second time what was said", word), "each once");
+  if (*said)
+    return ErrorAt("", "", fmt::format("'{}' says a second time what was said", word), "each once");
   *said = true;
   return OkStatus();
 }
@@ -185,7 +196,8 @@ Status Modify(Format& format, std::string_view word, Said& said) {
     return Once(word, &said.flush);
   }
   return ErrorAt("", "", fmt::format("unknown modifier '{}' of a format", word),
-                 "nearest_even, nearest_away, toward_zero, down, stochastic, saturate, wrap, infinity, flush, finite, "
+                 "nearest_even, nearest_away, toward_zero, down, stochastic, saturate, wrap, "
+                 "infinity, flush, finite, "
                  "nan_only, fnuz");
 }
 
@@ -200,7 +212,8 @@ Status ModifyAll(Format& format, std::string_view words) {
   if (format.kind == FormatKind::kFloat && format.specials == Specials::kNone &&
       format.overflow == Overflow::kInfinity) {
     if (said.overflow)
-      return ErrorAt("", "", fmt::format("'{}' has no infinity to overflow to", format.name), "saturate");
+      return ErrorAt("", "", fmt::format("'{}' has no infinity to overflow to", format.name),
+                     "saturate");
     format.overflow = Overflow::kSaturate;
   }
   return OkStatus();
@@ -210,13 +223,16 @@ Status ModifyAll(Format& format, std::string_view words) {
 std::string CanonicalName(const Format& plain, const Format& modified) {
   std::string name = plain.name;
   for (const auto& [word, specials] : kSpecialsNames) {
-    if (modified.specials == specials && specials != plain.specials) name += fmt::format(".{}", word);
+    if (modified.specials == specials && specials != plain.specials)
+      name += fmt::format(".{}", word);
   }
   for (const auto& [word, rounding] : kRoundingNames) {
-    if (modified.rounding == rounding && rounding != plain.rounding) name += fmt::format(".{}", word);
+    if (modified.rounding == rounding && rounding != plain.rounding)
+      name += fmt::format(".{}", word);
   }
   for (const auto& [word, overflow] : kOverflowNames) {
-    if (modified.overflow == overflow && overflow != plain.overflow) name += fmt::format(".{}", word);
+    if (modified.overflow == overflow && overflow != plain.overflow)
+      name += fmt::format(".{}", word);
   }
   if (modified.low_exponent != plain.low_exponent) name += ".flush";
   return name;
@@ -228,8 +244,9 @@ const std::vector<Format>& AllFormats() {
   static const auto* const formats = new auto([] {
     std::vector<Format> rows = {
 #define KILN_INTEGER(name, ...) Integer(#name, __VA_ARGS__),
-#define KILN_FLOAT(name, bits, is_signed, exponent, fraction, bias, specials, low, overflow) \
-  Float(#name, bits, is_signed, exponent, fraction, bias, Specials::specials, LowExponent::low, Overflow::overflow),
+#define KILN_FLOAT(name, bits, is_signed, exponent, fraction, bias, specials, low, overflow)    \
+  Float(#name, bits, is_signed, exponent, fraction, bias, Specials::specials, LowExponent::low, \
+        Overflow::overflow),
 #define KILN_POSIT(name, bits, es) Posit(#name, bits, es),
 #define KILN_CODEBOOK(name, bits, ...) FromCodebook(#name, bits, {__VA_ARGS__}),
 #include "kiln/numerics/formats.def"
@@ -254,7 +271,8 @@ StatusOr<Format> FindFormat(std::string_view name) {
   } else if (std::optional<Format> found = FindUnmodified(name.substr(0, dot))) {
     plain = *std::move(found);
   } else {
-    return ErrorAt("", "", fmt::format("unknown format '{}'", name), "a name that 'kiln list formats' prints");
+    return ErrorAt("", "", fmt::format("unknown format '{}'", name),
+                   "a name that 'kiln list formats' prints");
   }
   Format format = plain;
   if (dot != name.npos) KILN_RETURN_IF_ERROR(ModifyAll(format, name.substr(dot + 1)));
@@ -277,7 +295,8 @@ std::string_view NameOf(Scheme scheme) {
 }
 
 StatusOr<Scheme> FindScheme(std::string_view name) {
-  for (Scheme scheme : {Scheme::kNone, Scheme::kPerTensor, Scheme::kPerChannel, Scheme::kPerBlock}) {
+  for (Scheme scheme :
+       {Scheme::kNone, Scheme::kPerTensor, Scheme::kPerChannel, Scheme::kPerBlock}) {
     if (NameOf(scheme) == name) return scheme;
   }
   return ErrorAt("", "", "unknown scheme '" + std::string(name) + "'",

@@ -19,9 +19,9 @@
 namespace kiln {
 
 enum class FormatKind : uint8_t {
-  kInteger,   // two's complement or unsigned; value = code * 2^-fraction_bits (fixed point when fraction_bits > 0)
-  kFloat,     // sign, exponent and fraction fields
-  kPosit,     // Posit Standard (2022), with any number of exponent bits
+  kInteger,  // two's complement or unsigned; value = code * 2^-fraction_bits (fixed point when fraction_bits > 0)
+  kFloat,    // sign, exponent and fraction fields
+  kPosit,    // Posit Standard (2022), with any number of exponent bits
   kCodebook,  // a list of values
 };
 
@@ -68,12 +68,13 @@ struct Format {
   int bits = 8;  // of one code, 1 to 32
   bool is_signed = true;
   int exponent_bits = 0;  // kFloat: 1 to 8 (0 for none); kPosit: es
-  int fraction_bits = 0;  // kFloat: of the significand, the hidden one not counted; kInteger: binary places
-  int bias = 0;           // kFloat: value = 2^(field - bias) * 1.fraction
+  int fraction_bits =
+      0;         // kFloat: of the significand, the hidden one not counted; kInteger: binary places
+  int bias = 0;  // kFloat: value = 2^(field - bias) * 1.fraction
   Specials specials = Specials::kIeee;                 // kFloat
   LowExponent low_exponent = LowExponent::kSubnormal;  // kFloat
-  bool narrow = false;                                 // kInteger, signed: the least code is unused (ternary)
-  const Codebook* codebook = nullptr;                  // kCodebook; kept for the life of the process
+  bool narrow = false;                 // kInteger, signed: the least code is unused (ternary)
+  const Codebook* codebook = nullptr;  // kCodebook; kept for the life of the process
   Rounding rounding = Rounding::kNearestEven;
   Overflow overflow = Overflow::kSaturate;
 
@@ -81,8 +82,12 @@ struct Format {
   // Integers without binary places: the formats that take zero points.
   bool is_whole() const { return is_integer() && fraction_bits == 0; }
   // Least and greatest code of an integer format.
-  int64_t min_code() const { return is_signed ? -(int64_t{1} << (bits - 1)) + (narrow ? 1 : 0) : 0; }
-  int64_t max_code() const { return is_signed ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1; }
+  int64_t min_code() const {
+    return is_signed ? -(int64_t{1} << (bits - 1)) + (narrow ? 1 : 0) : 0;
+  }
+  int64_t max_code() const {
+    return is_signed ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1;
+  }
   int bytes() const { return bits <= 8 ? 1 : bits <= 16 ? 2 : 4; }  // of one code in memory
   friend bool operator==(const Format& a, const Format& b) { return a.name == b.name; }
 };

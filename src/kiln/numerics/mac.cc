@@ -17,7 +17,8 @@ namespace {
 // A psum or an accumulation: starts at zero, takes both signs, and rounds the same way every time.
 std::optional<MacFault> FindSumFault(std::string key, const Format& format) {
   if (format.rounding == Rounding::kStochastic) {
-    return MacFault{std::move(key), fmt::format("{} rounds stochastically", format.name), "a deterministic rounding"};
+    return MacFault{std::move(key), fmt::format("{} rounds stochastically", format.name),
+                    "a deterministic rounding"};
   }
   if (format.kind == FormatKind::kCodebook || !format.is_signed || !HasZero(format)) {
     return MacFault{std::move(key), fmt::format("{} cannot hold sums", format.name),
@@ -29,10 +30,14 @@ std::optional<MacFault> FindSumFault(std::string key, const Format& format) {
 // The lowest `bits` bits of a number, sign-extended.
 uint32_t Wrap(int64_t value, int bits) {
   const auto low = static_cast<uint32_t>(value);
-  return bits == 32 ? low : static_cast<uint32_t>(static_cast<int32_t>(low << (32 - bits)) >> (32 - bits));
+  return bits == 32
+             ? low
+             : static_cast<uint32_t>(static_cast<int32_t>(low << (32 - bits)) >> (32 - bits));
 }
 
-uint32_t FloatBits(float value) { return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan; }
+uint32_t FloatBits(float value) {
+  return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan;
+}
 
 }  // namespace
 
@@ -40,7 +45,9 @@ bool IsIntegerOperand(const Format& format) {
   if (format.is_integer()) return true;
   return format.kind == FormatKind::kCodebook &&
          std::all_of(format.codebook->values.begin(), format.codebook->values.end(),
-                     [](float value) { return value == std::nearbyint(value) && std::fabs(value) <= 32767; });
+                     [](float value) {
+                       return value == std::nearbyint(value) && std::fabs(value) <= 32767;
+                     });
 }
 
 int64_t IntegerOperand(const Format& format, uint32_t code) {
@@ -53,20 +60,23 @@ std::optional<MacFault> FindMacFault(const MacRule& rule) {
   if (auto fault = FindSumFault("accumulation_format", rule.accumulation)) return fault;
   if (!rule.integer_psum()) {
     if (rule.accumulation.is_integer()) {
-      return MacFault{"accumulation_format",
-                      fmt::format("{} cannot take psums in {}", rule.accumulation.name, rule.psum.name),
-                      "a float or posit format"};
+      return MacFault{
+          "accumulation_format",
+          fmt::format("{} cannot take psums in {}", rule.accumulation.name, rule.psum.name),
+          "a float or posit format"};
     }
     if (rule.quire && !Quire::Fits(rule.input, rule.weight)) {
       return MacFault{"quire",
-                      fmt::format("products of {} and {} reach beyond its bits", rule.input.name, rule.weight.name),
+                      fmt::format("products of {} and {} reach beyond its bits", rule.input.name,
+                                  rule.weight.name),
                       "formats of less range"};
     }
     return std::nullopt;
   }
   for (const Format* operand : {&rule.input, &rule.weight}) {
     if (!IsIntegerOperand(*operand)) {
-      return MacFault{"psum_format", fmt::format("{} cannot hold products of {}", rule.psum.name, operand->name),
+      return MacFault{"psum_format",
+                      fmt::format("{} cannot hold products of {}", rule.psum.name, operand->name),
                       "a float or posit format"};
     }
   }
@@ -76,7 +86,8 @@ std::optional<MacFault> FindMacFault(const MacRule& rule) {
   }
   if (rule.scaled && rule.accumulation.is_integer()) {
     return MacFault{"accumulation_format",
-                    fmt::format("{} cannot take psums under block scales", rule.accumulation.name), "a float format"};
+                    fmt::format("{} cannot take psums under block scales", rule.accumulation.name),
+                    "a float format"};
   }
   return std::nullopt;
 }
@@ -89,7 +100,8 @@ uint32_t PsumStep(const MacRule& rule, uint32_t psum, uint32_t input, uint32_t w
     const auto w = static_cast<uint64_t>(IntegerOperand(rule.weight, weight));
     return Wrap(static_cast<int64_t>(uint64_t{psum} + x * w), rule.psum.bits);
   }
-  if (!rule.product_rounded) return MultiplyAdd(rule.input, input, rule.weight, weight, rule.psum, psum);
+  if (!rule.product_rounded)
+    return MultiplyAdd(rule.input, input, rule.weight, weight, rule.psum, psum);
   const uint32_t product = MultiplyCodes(rule.input, input, rule.weight, weight, rule.psum);
   return AddCodes(rule.psum, psum, rule.psum, product, rule.psum);
 }
@@ -99,18 +111,21 @@ uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, uint32_t p
   if (rule.integer_result()) {
     return Wrap(int64_t{static_cast<int32_t>(accumulation)} + integer, rule.accumulation.bits);
   }
-  return AccumulationStep(rule, accumulation,
-                          rule.integer_psum() ? Exact::FromFloat(static_cast<float>(integer)) : Decode(rule.psum, psum),
-                          scale);
+  return AccumulationStep(
+      rule, accumulation,
+      rule.integer_psum() ? Exact::FromFloat(static_cast<float>(integer)) : Decode(rule.psum, psum),
+      scale);
 }
 
-uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, const Exact& psum, float scale) {
-  return Encode(rule.accumulation,
-                Add(Decode(rule.accumulation, accumulation), Multiply(psum, Exact::FromFloat(scale))));
+uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, const Exact& psum,
+                          float scale) {
+  return Encode(rule.accumulation, Add(Decode(rule.accumulation, accumulation),
+                                       Multiply(psum, Exact::FromFloat(scale))));
 }
 
 uint32_t MacResult(const MacRule& rule, uint32_t accumulation) {
-  return rule.integer_result() ? accumulation : FloatBits(DecodeFloat(rule.accumulation, accumulation));
+  return rule.integer_result() ? accumulation
+                               : FloatBits(DecodeFloat(rule.accumulation, accumulation));
 }
 
 namespace {
@@ -123,7 +138,8 @@ uint32_t MultiplyAccumulateInQuire(const MacRule& rule, std::span<const MacTile>
       sum.AddProduct(Decode(rule.input, tile.inputs[r]), Decode(rule.weight, tile.weights[r]));
     }
     if (!rule.rounds_tiles()) continue;
-    accumulation = AccumulationStep(rule, accumulation, Exact::FromFloat(ToFloat(sum.Value())), tile.scale);
+    accumulation =
+        AccumulationStep(rule, accumulation, Exact::FromFloat(ToFloat(sum.Value())), tile.scale);
     sum = {};
   }
   return rule.rounds_tiles() ? MacResult(rule, accumulation) : FloatBits(ToFloat(sum.Value()));
@@ -137,7 +153,8 @@ uint32_t MultiplyAccumulate(const MacRule& rule, std::span<const MacTile> tiles)
   uint32_t accumulation = MacZero(rule.accumulation);
   for (const MacTile& tile : tiles) {
     uint32_t psum = MacZero(rule.psum);
-    for (size_t r = 0; r < tile.inputs.size(); ++r) psum = PsumStep(rule, psum, tile.inputs[r], tile.weights[r]);
+    for (size_t r = 0; r < tile.inputs.size(); ++r)
+      psum = PsumStep(rule, psum, tile.inputs[r], tile.weights[r]);
     accumulation = AccumulationStep(rule, accumulation, psum, tile.scale);
   }
   return MacResult(rule, accumulation);

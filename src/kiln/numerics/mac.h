@@ -73,7 +73,8 @@ uint32_t MultiplyAccumulate(const MacRule& rule, std::span<const MacTile> tiles)
 uint32_t PsumStep(const MacRule& rule, uint32_t psum, uint32_t input, uint32_t weight);
 uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, uint32_t psum, float scale);
 // The same for a psum that is no code: float accumulations only.
-uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, const Exact& psum, float scale);
+uint32_t AccumulationStep(const MacRule& rule, uint32_t accumulation, const Exact& psum,
+                          float scale);
 // The bits that MultiplyAccumulate returns for an accumulation's code.
 uint32_t MacResult(const MacRule& rule, uint32_t accumulation);
 // The code that psums and accumulations start from: zero.

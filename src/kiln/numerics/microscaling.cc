@@ -19,7 +19,8 @@ std::shared_ptr<const FormatTable> SaturatingTable(const Format& format) {
   }
   Format saturating = format;
   saturating.overflow = Overflow::kSaturate;
-  saturating.name = format.name + ", saturated";  // a key of the table's own; no name that FindFormat gives
+  saturating.name =
+      format.name + ", saturated";  // a key of the table's own; no name that FindFormat gives
   return FormatTable::Of(saturating);
 }
 
@@ -64,7 +65,8 @@ uint32_t BlockCodec::ScaleCode(const float* values, int64_t count) const {
     int exponent = static_cast<int>(greatest >> 23) - 127;
     if (greatest < 0x00800000u) exponent = -118 - std::countl_zero(greatest);  // subnormal
     const int field = exponent - element_exponent_ + scale_format().bias;
-    return static_cast<uint32_t>(std::clamp(field, static_cast<int>(least_scale_), static_cast<int>(greatest_scale_)));
+    return static_cast<uint32_t>(
+        std::clamp(field, static_cast<int>(least_scale_), static_cast<int>(greatest_scale_)));
   }
   const uint32_t code = scale_->Encode(std::bit_cast<float>(greatest) / greatest_element_);
   return scale_->Decode(code) > 0 ? code : least_scale_;
@@ -74,8 +76,8 @@ uint32_t BlockCodec::ElementCode(float value, float scale, uint32_t random) cons
   return element_->Encode(value * InverseBlockScale(scale), random);
 }
 
-void BlockCodec::Encode(const float* values, int64_t rows, int64_t length, void* codes, void* scales,
-                        uint64_t seed) const {
+void BlockCodec::Encode(const float* values, int64_t rows, int64_t length, void* codes,
+                        void* scales, uint64_t seed) const {
   const int64_t blocks = BlocksOf(length);
   const int64_t element_bytes = element().bytes();
   constexpr int64_t kPiece = 256;
@@ -97,7 +99,8 @@ void BlockCodec::Encode(const float* values, int64_t rows, int64_t length, void*
   }
 }
 
-void BlockCodec::Decode(const void* codes, const void* scales, int64_t rows, int64_t length, float* values) const {
+void BlockCodec::Decode(const void* codes, const void* scales, int64_t rows, int64_t length,
+                        float* values) const {
   const int64_t blocks = BlocksOf(length);
   element_->DecodeCodes(codes, rows * length, values);
   for (int64_t row = 0; row < rows; ++row) {

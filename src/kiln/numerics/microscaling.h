@@ -31,7 +31,8 @@ namespace kiln {
 class BlockCodec {
  public:
   BlockCodec(const Format& element, const Format& scale_format, int block_size);
-  explicit BlockCodec(const QuantType& type) : BlockCodec(type.format, type.scale_format, type.block_size) {}
+  explicit BlockCodec(const QuantType& type)
+      : BlockCodec(type.format, type.scale_format, type.block_size) {}
 
   const Format& element() const { return element_format_; }
   const Format& scale_format() const { return scale_format_; }
@@ -46,8 +47,10 @@ class BlockCodec {
 
   // Rows of `length` values, blocks along the row; a tail makes a shorter block. codes: [rows][length], scales:
   // [rows][BlocksOf(length)], both in memory as codec.h lays codes out. Random bits as in FormatTable::EncodeValues.
-  void Encode(const float* values, int64_t rows, int64_t length, void* codes, void* scales, uint64_t seed = 0) const;
-  void Decode(const void* codes, const void* scales, int64_t rows, int64_t length, float* values) const;
+  void Encode(const float* values, int64_t rows, int64_t length, void* codes, void* scales,
+              uint64_t seed = 0) const;
+  void Decode(const void* codes, const void* scales, int64_t rows, int64_t length,
+              float* values) const;
 
  private:
   Format element_format_, scale_format_;

@@ -69,9 +69,10 @@ std::string_view NameOf(NonlinearFunction function) {
 }
 
 StatusOr<const SplineTables*> SplineTablesFor(const Format& vector_format, int segments) {
-  if (vector_format.kind != FormatKind::kFloat || vector_format.low_exponent == LowExponent::kNormal ||
-      !vector_format.is_signed) {
-    return ErrorAt("", "", "no approximate functions in " + vector_format.name, "a signed float such as fp32 or bf16");
+  if (vector_format.kind != FormatKind::kFloat ||
+      vector_format.low_exponent == LowExponent::kNormal || !vector_format.is_signed) {
+    return ErrorAt("", "", "no approximate functions in " + vector_format.name,
+                   "a signed float such as fp32 or bf16");
   }
   if (segments < 1 || segments > kMostSplineSegments) {
     return ErrorAt("", "", "splines of " + std::to_string(segments) + " segments",
@@ -87,7 +88,9 @@ StatusOr<const SplineTables*> SplineTablesFor(const Format& vector_format, int s
   const std::lock_guard<std::mutex> lock(mutex);
   const auto key = std::pair(vector_format.name, segments);
   const auto found = fitted->find(key);
-  return &(found != fitted->end() ? found : fitted->emplace(key, FitSplines(vector_format, segments)).first)->second;
+  return &(found != fitted->end() ? found
+                                  : fitted->emplace(key, FitSplines(vector_format, segments)).first)
+              ->second;
 }
 
 const SplineTables& DefaultSplineTables() { return kTables[0]; }

@@ -65,7 +65,8 @@ struct Spline {
   // Segment i holds t with knots[i] <= t < knots[i + 1]; what lies before the first (after the last) segment takes the
   // first (last) segment's coefficients. knots[0] and knots[segments] are the ends of the domain.
   float knots[kMostSplineSegments + 1];
-  float c0[kMostSplineSegments], c1[kMostSplineSegments], c2[kMostSplineSegments];  // the last entry repeats
+  float c0[kMostSplineSegments], c1[kMostSplineSegments],
+      c2[kMostSplineSegments];  // the last entry repeats
 };
 
 enum class SplineId {
@@ -93,7 +94,8 @@ struct SplineTables {
 // segments are constants; others are fitted on first use (spline_fit.h) and kept. Thread-safe; the reference stays
 // valid.
 //   errors  not a float with a zero; segments outside 1 to kMostSplineSegments
-StatusOr<const SplineTables*> SplineTablesFor(const Format& vector_format, int segments = kSplineSegments);
+StatusOr<const SplineTables*> SplineTablesFor(const Format& vector_format,
+                                              int segments = kSplineSegments);
 // Those of fp32 with seven segments.
 const SplineTables& DefaultSplineTables();
 
@@ -107,7 +109,8 @@ void Approximate(const SplineTables& tables, NonlinearFunction function, std::sp
 
 struct NonlinearError {
   double absolute = 0;  // |result - exact|
-  double ulps = 0;  // in units of the last place of the format at the exact value (at its least normal number, below)
+  double ulps =
+      0;  // in units of the last place of the format at the exact value (at its least normal number, below)
   double absolute_at = 0, ulps_at = 0;  // arguments
 };
 

@@ -3,7 +3,8 @@
 #if defined(__AVX2__)
 namespace kiln::internal {
 
-void ApproximateAvx2(const SplineTables& tables, NonlinearFunction function, float* values, int64_t count) {
+void ApproximateAvx2(const SplineTables& tables, NonlinearFunction function, float* values,
+                     int64_t count) {
   NonlinearBody<simd::Avx2>{tables}.Run(function, values, count);
 }
 

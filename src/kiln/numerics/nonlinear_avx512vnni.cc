@@ -3,7 +3,8 @@
 #if defined(__AVX512F__)
 namespace kiln::internal {
 
-void ApproximateAvx512(const SplineTables& tables, NonlinearFunction function, float* values, int64_t count) {
+void ApproximateAvx512(const SplineTables& tables, NonlinearFunction function, float* values,
+                       int64_t count) {
   NonlinearBody<simd::Avx512>{tables}.Run(function, values, count);
 }
 

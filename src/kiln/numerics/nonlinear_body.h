@@ -24,7 +24,9 @@ struct NonlinearBody {
   static Float Nan() { return V::AsFloat(V::SetInt(kNanBits)); }
   static Float Absolute(Float x) { return V::AsFloat(V::And(V::AsInt(x), V::SetInt(0x7fffffff))); }
   static Int SignOf(Float x) { return V::And(V::AsInt(x), V::SetInt(INT32_MIN)); }
-  static Float WithSign(Float magnitude, Int sign) { return V::AsFloat(V::Or(V::AsInt(magnitude), sign)); }
+  static Float WithSign(Float magnitude, Int sign) {
+    return V::AsFloat(V::Or(V::AsInt(magnitude), sign));
+  }
 
   Float Evaluate(SplineId id, Float t) const {
     const Spline& s = tables[id];
@@ -32,7 +34,8 @@ struct NonlinearBody {
     for (int i = 1; i < tables.segments; ++i) {
       index = V::SelectInt(V::GreaterEqual(t, V::Set(s.knots[i])), V::SetInt(i), index);
     }
-    return V::Fma(V::Fma(V::Lookup(s.c2, index), t, V::Lookup(s.c1, index)), t, V::Lookup(s.c0, index));
+    return V::Fma(V::Fma(V::Lookup(s.c2, index), t, V::Lookup(s.c1, index)), t,
+                  V::Lookup(s.c0, index));
   }
   // The spline inside its domain, `limit` beyond it; t >= 0 or NaN.
   Float EvaluateUpTo(SplineId id, Float t, float limit) const {
@@ -43,7 +46,9 @@ struct NonlinearBody {
   // p * 2^n rounded once, for p in [1/4, 4) and |n| <= 250.
   static Float Scale(Float p, Int n) {
     const Int half = V::template ShiftRight<1>(n);
-    const auto power = [](Int k) { return V::AsFloat(V::template ShiftLeft<23>(V::AddInt(k, V::SetInt(127)))); };
+    const auto power = [](Int k) {
+      return V::AsFloat(V::template ShiftLeft<23>(V::AddInt(k, V::SetInt(127))));
+    };
     return V::Multiply(V::Multiply(p, power(half)), power(V::SubtractInt(n, half)));
   }
 
@@ -75,7 +80,8 @@ struct NonlinearBody {
     const Float m = V::Select(upper, V::Multiply(parts.mantissa, V::Set(0.5f)), parts.mantissa);
     const Int e = V::SelectInt(upper, V::AddInt(parts.exponent, V::SetInt(1)), parts.exponent);
     const Float t = V::Subtract(m, V::Set(1.0f));
-    Float r = V::Fma(V::ToFloat(e), V::Set(0x1.62e430p-1f), V::Multiply(t, Evaluate(SplineId::kLog, t)));
+    Float r =
+        V::Fma(V::ToFloat(e), V::Set(0x1.62e430p-1f), V::Multiply(t, Evaluate(SplineId::kLog, t)));
     r = V::Select(V::Equal(x, Infinity()), x, r);
     r = V::Select(V::Equal(x, V::Set(0.0f)), V::Subtract(V::Set(0.0f), Infinity()), r);
     return V::Select(V::Less(x, V::Set(0.0f)), Nan(), r);
@@ -156,7 +162,8 @@ struct NonlinearBody {
   template <NonlinearFunction kFunction>
   void Loop(float* values, int64_t count) const {
     int64_t i = 0;
-    for (; i + V::kLanes <= count; i += V::kLanes) V::Store(values + i, Apply<kFunction>(V::Load(values + i)));
+    for (; i + V::kLanes <= count; i += V::kLanes)
+      V::Store(values + i, Apply<kFunction>(V::Load(values + i)));
     if (i < count) {
       float rest[V::kLanes] = {};
       for (int64_t j = i; j < count; ++j) rest[j - i] = values[j];
@@ -192,8 +199,10 @@ struct NonlinearBody {
 
 // The same function compiled for each instruction set; only for processors that have it.
 namespace internal {
-void ApproximateAvx2(const SplineTables& tables, NonlinearFunction function, float* values, int64_t count);
-void ApproximateAvx512(const SplineTables& tables, NonlinearFunction function, float* values, int64_t count);
+void ApproximateAvx2(const SplineTables& tables, NonlinearFunction function, float* values,
+                     int64_t count);
+void ApproximateAvx512(const SplineTables& tables, NonlinearFunction function, float* values,
+                       int64_t count);
 }  // namespace internal
 
 }  // namespace kiln

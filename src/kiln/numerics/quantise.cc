@@ -11,7 +11,8 @@ namespace kiln {
 
 CodeRange CodesOf(const Format& format, bool symmetric) {
   KILN_CHECK(format.is_integer());
-  return {symmetric && format.is_signed ? -format.max_code() : format.min_code(), format.max_code()};
+  return {symmetric && format.is_signed ? -format.max_code() : format.min_code(),
+          format.max_code()};
 }
 
 float InverseScale(float scale) { return 1.0f / scale; }
@@ -21,7 +22,8 @@ int64_t QuantiseToCode(float x, float inverse_scale, int32_t zero_point, CodeRan
   if (std::isnan(scaled)) return std::clamp<int64_t>(zero_point, codes.low, codes.high);
   // Codes have at most 32 bits; clamping this far out keeps the conversion in range and changes no result.
   const double limit = 0x1p40;
-  const auto rounded = static_cast<int64_t>(std::nearbyint(std::clamp<double>(scaled, -limit, limit)));
+  const auto rounded =
+      static_cast<int64_t>(std::nearbyint(std::clamp<double>(scaled, -limit, limit)));
   return std::clamp(rounded + zero_point, codes.low, codes.high);
 }
 
@@ -33,8 +35,8 @@ namespace {
 
 // Held to the normal numbers of fp32: the inverse of the least is finite, and so is that of the greatest (a subnormal).
 float NearestScale(double exact) {
-  return static_cast<float>(
-      std::clamp<double>(exact, std::numeric_limits<float>::min(), std::numeric_limits<float>::max()));
+  return static_cast<float>(std::clamp<double>(exact, std::numeric_limits<float>::min(),
+                                               std::numeric_limits<float>::max()));
 }
 
 // The least value of the format that is at least `exact`, or its greatest.
@@ -53,15 +55,17 @@ float ScaleIn(const Format& format, double exact) {
 ScaleZeroPoint ChooseIntegerScale(double low, double high, const QuantType& type) {
   const CodeRange codes = CodesOf(type.format, type.symmetric);
   if (low == 0 && high == 0) {
-    return {ScaleIn(type.scale_format, 1), static_cast<int32_t>(std::clamp<int64_t>(0, codes.low, codes.high))};
+    return {ScaleIn(type.scale_format, 1),
+            static_cast<int32_t>(std::clamp<int64_t>(0, codes.low, codes.high))};
   }
   const double exact = type.symmetric ? std::max(-low, high) / static_cast<double>(codes.high)
                                       : (high - low) / static_cast<double>(codes.high - codes.low);
   ScaleZeroPoint chosen{.scale = ScaleIn(type.scale_format, exact)};
   if (!type.symmetric) {
-    const double zero = std::nearbyint(static_cast<double>(codes.low) - low / static_cast<double>(chosen.scale));
-    chosen.zero_point =
-        static_cast<int32_t>(std::clamp(zero, static_cast<double>(codes.low), static_cast<double>(codes.high)));
+    const double zero =
+        std::nearbyint(static_cast<double>(codes.low) - low / static_cast<double>(chosen.scale));
+    chosen.zero_point = static_cast<int32_t>(
+        std::clamp(zero, static_cast<double>(codes.low), static_cast<double>(codes.high)));
   }
   return chosen;
 }
@@ -87,7 +91,8 @@ ScaleZeroPoint ChooseScale(double low, double high, const QuantType& type) {
 
 ValueLimits LimitsOf(const Format& format) {
   if (format.kind == FormatKind::kCodebook) {
-    const auto [low, high] = std::minmax_element(format.codebook->values.begin(), format.codebook->values.end());
+    const auto [low, high] =
+        std::minmax_element(format.codebook->values.begin(), format.codebook->values.end());
     return {*low, *high};
   }
   const double high = ToDouble(GreatestValue(format));

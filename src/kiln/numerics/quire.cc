@@ -28,7 +28,9 @@ int64_t Resolution(const Format& format) {
 }
 
 // The least integer that log2 |x| does not exceed.
-int64_t CeilLog2(const Exact& x) { return x.exponent + (std::has_single_bit(x.significand) ? 0 : 1); }
+int64_t CeilLog2(const Exact& x) {
+  return x.exponent + (std::has_single_bit(x.significand) ? 0 : 1);
+}
 
 }  // namespace
 
@@ -37,7 +39,8 @@ ExactProducts ExactProductsOf(const Format& a, const Format& b) {
   products.highest = products.lowest;
   for (const Exact& x : {GreatestValue(a), LeastValue(a)}) {
     for (const Exact& y : {GreatestValue(b), LeastValue(b)}) {
-      if (!x.is_zero() && !y.is_zero()) products.highest = std::max(products.highest, CeilLog2(Multiply(x, y)));
+      if (!x.is_zero() && !y.is_zero())
+        products.highest = std::max(products.highest, CeilLog2(Multiply(x, y)));
     }
   }
   return products;

@@ -35,7 +35,8 @@ StatusOr<Format> FormatOf(const FormatRule& rule) {
   }
   if (rule.value == nullptr) return fault("has no values", "a function from code to value");
   Codebook codebook;
-  for (uint32_t code = 0; code < 1u << rule.bits; ++code) codebook.values.push_back(rule.value(code));
+  for (uint32_t code = 0; code < 1u << rule.bits; ++code)
+    codebook.values.push_back(rule.value(code));
   std::vector<float> sorted = codebook.values;
   if (!std::all_of(sorted.begin(), sorted.end(), [](float x) { return std::isfinite(x); })) {
     return fault("has values that are infinite or NaN", "finite ones");
@@ -45,7 +46,8 @@ StatusOr<Format> FormatOf(const FormatRule& rule) {
     return fault(fmt::format("has the value {} twice", *twice), "a value of its own for each code");
   }
   Format format{.name = rule.name, .kind = FormatKind::kCodebook, .bits = rule.bits};
-  format.codebook = new Codebook(std::move(codebook));  // for the life of the process, as the format is
+  format.codebook =
+      new Codebook(std::move(codebook));  // for the life of the process, as the format is
   return format;
 }
 
@@ -63,7 +65,8 @@ Registry& TheRegistry() {
 
 Status RegisterFormat(const FormatRule& rule) {
   if (FindFormat(rule.name).ok()) {
-    return ErrorAt("", fmt::format("format rule '{}'", rule.name), "has a name that is taken", "another name");
+    return ErrorAt("", fmt::format("format rule '{}'", rule.name), "has a name that is taken",
+                   "another name");
   }
   KILN_ASSIGN_OR_RETURN(Format format, FormatOf(rule));
   Registry& registry = TheRegistry();

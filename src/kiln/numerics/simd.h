@@ -44,7 +44,9 @@ struct Scalar {
   static Float AsFloat(Int v) { return std::bit_cast<float>(v); }
   static Int ToInt(Float integral) { return static_cast<int32_t>(integral); }  // |integral| < 2^31
   static Float ToFloat(Int v) { return static_cast<float>(v); }
-  static Int AddInt(Int a, Int b) { return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
+  static Int AddInt(Int a, Int b) {
+    return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+  }
   static Int SubtractInt(Int a, Int b) {
     return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
   }
@@ -61,9 +63,13 @@ struct Scalar {
   }
   // table[index], index in [0, 8).
   static Float Lookup(const float* table, Int index) { return table[index]; }
-  static Int ShiftLeftBy(Int a, int bits) { return static_cast<int32_t>(static_cast<uint32_t>(a) << bits); }
+  static Int ShiftLeftBy(Int a, int bits) {
+    return static_cast<int32_t>(static_cast<uint32_t>(a) << bits);
+  }
   static Int ShiftRightBy(Int a, int bits) { return a >> bits; }
-  static Int Round(Float a) { return static_cast<int32_t>(std::nearbyint(a)); }  // to nearest even; |a| < 2^31
+  static Int Round(Float a) {
+    return static_cast<int32_t>(std::nearbyint(a));
+  }  // to nearest even; |a| < 2^31
   // Codes of memory, sign- or zero-extended, and back, cut to their width.
   static Int LoadInt8(const void* p) { return LoadAs<int8_t>(p); }
   static Int LoadUint8(const void* p) { return LoadAs<uint8_t>(p); }
@@ -105,12 +111,16 @@ struct Avx2 {
   static Float Fma(Float a, Float b, Float c) { return _mm256_fmadd_ps(a, b, c); }
   static Float Max(Float a, Float b) { return _mm256_max_ps(a, b); }
   static Float Min(Float a, Float b) { return _mm256_min_ps(a, b); }
-  static Float Floor(Float a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+  static Float Floor(Float a) {
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+  }
   static Mask Less(Float a, Float b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
   static Mask GreaterEqual(Float a, Float b) { return _mm256_cmp_ps(a, b, _CMP_GE_OQ); }
   static Mask Equal(Float a, Float b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
   static Float Select(Mask mask, Float yes, Float no) { return _mm256_blendv_ps(no, yes, mask); }
-  static Int SelectInt(Mask mask, Int yes, Int no) { return _mm256_blendv_epi8(no, yes, _mm256_castps_si256(mask)); }
+  static Int SelectInt(Mask mask, Int yes, Int no) {
+    return _mm256_blendv_epi8(no, yes, _mm256_castps_si256(mask));
+  }
   static Int AsInt(Float v) { return _mm256_castps_si256(v); }
   static Float AsFloat(Int v) { return _mm256_castsi256_ps(v); }
   static Int ToInt(Float integral) { return _mm256_cvttps_epi32(integral); }
@@ -128,23 +138,32 @@ struct Avx2 {
   static Int ShiftRight(Int a) {
     return _mm256_srai_epi32(a, kBits);
   }
-  static Float Lookup(const float* table, Int index) { return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index); }
+  static Float Lookup(const float* table, Int index) {
+    return _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), index);
+  }
   static Int ShiftLeftBy(Int a, int bits) { return _mm256_sll_epi32(a, _mm_cvtsi32_si128(bits)); }
   static Int ShiftRightBy(Int a, int bits) { return _mm256_sra_epi32(a, _mm_cvtsi32_si128(bits)); }
   static Int Round(Float a) { return _mm256_cvtps_epi32(a); }
-  static Int LoadInt8(const void* p) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))); }
-  static Int LoadUint8(const void* p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p))); }
-  static Int LoadInt16(const void* p) { return _mm256_cvtepi16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p))); }
+  static Int LoadInt8(const void* p) {
+    return _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+  }
+  static Int LoadUint8(const void* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i*>(p)));
+  }
+  static Int LoadInt16(const void* p) {
+    return _mm256_cvtepi16_epi32(_mm_loadu_si128(static_cast<const __m128i*>(p)));
+  }
   static Int LoadInt32(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
   static void StoreInt8(void* p, Int v) {
     const Int cut = _mm256_and_si256(v, _mm256_set1_epi32(0xff));
-    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(cut), _mm256_extracti128_si256(cut, 1));
+    const __m128i words =
+        _mm_packus_epi32(_mm256_castsi256_si128(cut), _mm256_extracti128_si256(cut, 1));
     _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(words, words));
   }
   static void StoreInt16(void* p, Int v) {
     const Int cut = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
-    _mm_storeu_si128(static_cast<__m128i*>(p),
-                     _mm_packus_epi32(_mm256_castsi256_si128(cut), _mm256_extracti128_si256(cut, 1)));
+    _mm_storeu_si128(static_cast<__m128i*>(p), _mm_packus_epi32(_mm256_castsi256_si128(cut),
+                                                                _mm256_extracti128_si256(cut, 1)));
   }
   static void StoreInt32(void* p, Int v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 };
@@ -175,8 +194,12 @@ struct Avx512 {
   static Mask Less(Float a, Float b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
   static Mask GreaterEqual(Float a, Float b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
   static Mask Equal(Float a, Float b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
-  static Float Select(Mask mask, Float yes, Float no) { return _mm512_mask_blend_ps(mask, no, yes); }
-  static Int SelectInt(Mask mask, Int yes, Int no) { return _mm512_mask_blend_epi32(mask, no, yes); }
+  static Float Select(Mask mask, Float yes, Float no) {
+    return _mm512_mask_blend_ps(mask, no, yes);
+  }
+  static Int SelectInt(Mask mask, Int yes, Int no) {
+    return _mm512_mask_blend_epi32(mask, no, yes);
+  }
   static Int AsInt(Float v) { return _mm512_castps_si512(v); }
   static Float AsFloat(Int v) { return _mm512_castsi512_ps(v); }
   static Int ToInt(Float integral) { return _mm512_maskz_cvttps_epi32(0xffff, integral); }
@@ -195,10 +218,15 @@ struct Avx512 {
     return _mm512_maskz_srai_epi32(0xffff, a, kBits);
   }
   static Float Lookup(const float* table, Int index) {
-    return _mm512_maskz_permutexvar_ps(0xffff, index, _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(table)));
+    return _mm512_maskz_permutexvar_ps(
+        0xffff, index, _mm512_maskz_broadcast_f32x8(0xffff, _mm256_loadu_ps(table)));
   }
-  static Int ShiftLeftBy(Int a, int bits) { return _mm512_maskz_sll_epi32(0xffff, a, _mm_cvtsi32_si128(bits)); }
-  static Int ShiftRightBy(Int a, int bits) { return _mm512_maskz_sra_epi32(0xffff, a, _mm_cvtsi32_si128(bits)); }
+  static Int ShiftLeftBy(Int a, int bits) {
+    return _mm512_maskz_sll_epi32(0xffff, a, _mm_cvtsi32_si128(bits));
+  }
+  static Int ShiftRightBy(Int a, int bits) {
+    return _mm512_maskz_sra_epi32(0xffff, a, _mm_cvtsi32_si128(bits));
+  }
   static Int Round(Float a) { return _mm512_maskz_cvtps_epi32(0xffff, a); }
   static Int LoadInt8(const void* p) { return _mm512_maskz_cvtepi8_epi32(0xffff, Load128(p)); }
   static Int LoadUint8(const void* p) { return _mm512_maskz_cvtepu8_epi32(0xffff, Load128(p)); }

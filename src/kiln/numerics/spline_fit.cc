@@ -20,7 +20,8 @@ struct Domain {
   const char* name;
   double begin, end;
   bool anchored;  // meets the function exactly at `begin`
-  bool open;      // ends as soon as the function is within the error of `limit`; `end` is only an upper bound
+  bool
+      open;  // ends as soon as the function is within the error of `limit`; `end` is only an upper bound
   double limit;
 };
 
@@ -55,7 +56,8 @@ struct Piece {
   // that the first falls on the left end.
   double Node(int i) const {
     const double r = std::numbers::sqrt3 / 2, u = (i - 1) * r;
-    return anchored ? begin + (end - begin) * (u + r) / (1 + r) : (begin + end) / 2 + (end - begin) / 2 * u;
+    return anchored ? begin + (end - begin) * (u + r) / (1 + r)
+                    : (begin + end) / 2 + (end - begin) / 2 * u;
   }
 };
 
@@ -82,14 +84,16 @@ class Fit {
  public:
   Fit(SplineId id, const Format& format, int segments)
       : id_(id), format_(format), segments_(segments), domain_(kDomains[static_cast<size_t>(id)]) {
-    for (int64_t k = std::llround(domain_.begin * kGrid); k <= std::llround(domain_.end * kGrid); ++k) {
+    for (int64_t k = std::llround(domain_.begin * kGrid); k <= std::llround(domain_.end * kGrid);
+         ++k) {
       const double t = static_cast<double>(k) / kGrid;
       if (Rounded(t) == t) grid_.push_back(t);
     }
   }
 
   Spline Run() const {
-    double low = 0, high = 0.25;  // the segments do not reach with an error of `low`, and do with `high`
+    double low = 0,
+           high = 0.25;  // the segments do not reach with an error of `low`, and do with `high`
     bool reached = false;
     for (int i = 0; i < 40; ++i) {
       const double middle = (low + high) / 2;
@@ -102,7 +106,8 @@ class Fit {
     for (size_t i = 0; i < knots.size(); ++i) spline.knots[i] = static_cast<float>(grid_[knots[i]]);
     for (size_t i = 0; i < kMostSplineSegments; ++i) {
       size_t s = std::min(i, knots.size() - 2);
-      while (s > 0 && knots[s] == knots[s + 1]) --s;  // where fewer segments were enough, the last one stays
+      while (s > 0 && knots[s] == knots[s + 1])
+        --s;  // where fewer segments were enough, the last one stays
       const Quadratic q = Best(PieceOf(s, knots[s], knots[s + 1]));
       spline.c0[i] = static_cast<float>(q.c0);
       spline.c1[i] = static_cast<float>(q.c1);
@@ -112,7 +117,9 @@ class Fit {
   }
 
  private:
-  double Rounded(double x) const { return DecodeFloat(format_, EncodeFloat(format_, static_cast<float>(x))); }
+  double Rounded(double x) const {
+    return DecodeFloat(format_, EncodeFloat(format_, static_cast<float>(x)));
+  }
   bool wide() const { return format_.fraction_bits >= 23; }
   Piece PieceOf(size_t segment, size_t first, size_t last) const {
     return {grid_[first], grid_[last], domain_.anchored && segment == 0};
@@ -122,7 +129,8 @@ class Fit {
   std::array<double, 2> Neighbours(double x) const {
     const double nearest = Rounded(x);
     if (nearest == x) return {x, x};
-    const double step = std::ldexp(1.0, std::ilogb(nearest == 0 ? x : nearest) - format_.fraction_bits);
+    const double step =
+        std::ldexp(1.0, std::ilogb(nearest == 0 ? x : nearest) - format_.fraction_bits);
     return {nearest, Rounded(nearest < x ? nearest + step : nearest - step)};
   }
 
@@ -140,7 +148,8 @@ class Fit {
         for (const double c0 : Neighbours(piece.anchored ? anchor : Middle(piece, {0, c1, c2}))) {
           const Quadratic q{c0, c1, c2};
           const double error = ErrorOf(id_, q, piece);
-          if (error < least && (!piece.anchored || q(piece.begin) == Rounded(SplineTarget(id_, piece.begin)))) {
+          if (error < least &&
+              (!piece.anchored || q(piece.begin) == Rounded(SplineTarget(id_, piece.begin)))) {
             least = error;
             best = q;
           }
@@ -167,7 +176,8 @@ class Fit {
     // What rounding can only make worse need not be rounded.
     const Quadratic exact = Interpolate(id_, piece);
     if (wide()) return ErrorOf(id_, exact, piece) <= tolerance;
-    return ErrorOf(id_, exact, piece) <= 2 * tolerance && ErrorOf(id_, Best(piece), piece) <= tolerance;
+    return ErrorOf(id_, exact, piece) <= 2 * tolerance &&
+           ErrorOf(id_, Best(piece), piece) <= tolerance;
   }
 
   // Where the domain ends: open ones as soon as the function is within the tolerance of its limit.
@@ -192,7 +202,8 @@ class Fit {
       size_t good = knots.back(), bad = end + 1;
       while (bad - good > 1) {
         const size_t middle = (good + bad) / 2;
-        (Fits(PieceOf(static_cast<size_t>(i), knots.back(), middle), tolerance) ? good : bad) = middle;
+        (Fits(PieceOf(static_cast<size_t>(i), knots.back(), middle), tolerance) ? good : bad) =
+            middle;
       }
       knots.push_back(good);
     }
@@ -237,23 +248,28 @@ double SplineTarget(SplineId id, double t) {
   return 0;
 }
 
-Spline FitSpline(SplineId id, const Format& format, int segments) { return Fit(id, format, segments).Run(); }
+Spline FitSpline(SplineId id, const Format& format, int segments) {
+  return Fit(id, format, segments).Run();
+}
 
 SplineTables FitSplines(const Format& format, int segments) {
   SplineTables tables;
   tables.segments = segments;
-  for (size_t i = 0; i < kSplines; ++i) tables.splines[i] = FitSpline(static_cast<SplineId>(i), format, segments);
+  for (size_t i = 0; i < kSplines; ++i)
+    tables.splines[i] = FitSpline(static_cast<SplineId>(i), format, segments);
   return tables;
 }
 
 std::string PrintSplineTables() {
   std::string text =
-      "// Written by tools/fit_splines. A set of splines for fp32, bf16 and fp16; a spline: name, knots, c0, c1, c2.\n";
+      "// Written by tools/fit_splines. A set of splines for fp32, bf16 and fp16; a spline: name, "
+      "knots, c0, c1, c2.\n";
   const auto row = [&text](const float* values, int count) {
     text += "     {";
     for (int i = 0; i < count; ++i) {
       char buffer[64];
-      std::snprintf(buffer, sizeof buffer, "%s%af", i == 0 ? "" : ", ", static_cast<double>(values[i]));
+      std::snprintf(buffer, sizeof buffer, "%s%af", i == 0 ? "" : ", ",
+                    static_cast<double>(values[i]));
       text += buffer;
     }
     text += "}";
@@ -291,7 +307,8 @@ double NonlinearTarget(NonlinearFunction function, double x) {
     case F::kErf:
       return elementary::Erf(x);
     case F::kSoftplus:
-      return x > 0 ? x + elementary::Log1p(elementary::Exp(-x)) : elementary::Log1p(elementary::Exp(x));
+      return x > 0 ? x + elementary::Log1p(elementary::Exp(-x))
+                   : elementary::Log1p(elementary::Exp(x));
     case F::kSilu:
       return x * Sigmoid(x);
     case F::kHardSigmoid:
@@ -312,7 +329,8 @@ double NonlinearTarget(NonlinearFunction function, double x) {
   return 0;
 }
 
-ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& format, float x, float result) {
+ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& format, float x,
+                                 float result) {
   const double exact = NonlinearTarget(function, static_cast<double>(x));
   if (std::isnan(exact) && std::isnan(result)) return {0, 0};
   // The greatest finite number, half a last place beyond which rounding goes to infinity.
@@ -322,13 +340,15 @@ ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& forma
   double absolute = std::fabs(static_cast<double>(result) - exact);
   if (std::isinf(result)) {
     // Infinity stands for everything from the greatest number on.
-    absolute = std::signbit(result) == std::signbit(exact) ? std::max(0.0, greatest + last_place - std::fabs(exact))
-                                                           : std::numeric_limits<double>::infinity();
+    absolute = std::signbit(result) == std::signbit(exact)
+                   ? std::max(0.0, greatest + last_place - std::fabs(exact))
+                   : std::numeric_limits<double>::infinity();
   } else if (std::isinf(exact)) {
     absolute = std::numeric_limits<double>::infinity();
   }
   const int exponent = exact == 0 || std::isinf(exact) ? 1 - format.bias : std::ilogb(exact);
-  const double ulp = std::ldexp(1.0, std::clamp(exponent, 1 - format.bias, most_exponent) - format.fraction_bits);
+  const double ulp =
+      std::ldexp(1.0, std::clamp(exponent, 1 - format.bias, most_exponent) - format.fraction_bits);
   return {absolute, absolute / ulp};
 }
 

@@ -32,7 +32,8 @@ std::string PrintSplineTables();
 struct ErrorAtArgument {
   double absolute, ulps;
 };
-ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& format, float x, float result);
+ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& format, float x,
+                                 float result);
 
 }  // namespace kiln
 

@@ -22,26 +22,31 @@ constexpr uint32_t kInfinityBits = 0x7f800000u;
 template <typename Code>
 Code CodeAt(const void* codes, int64_t i) {
   Code code;
-  std::memcpy(&code, static_cast<const std::byte*>(codes) + i * static_cast<int64_t>(sizeof code), sizeof code);
+  std::memcpy(&code, static_cast<const std::byte*>(codes) + i * static_cast<int64_t>(sizeof code),
+              sizeof code);
   return code;
 }
 template <typename Code>
 void StoreCode(uint32_t bits, void* codes, int64_t i) {
   const auto code = static_cast<Code>(bits);
-  std::memcpy(static_cast<std::byte*>(codes) + i * static_cast<int64_t>(sizeof code), &code, sizeof code);
+  std::memcpy(static_cast<std::byte*>(codes) + i * static_cast<int64_t>(sizeof code), &code,
+              sizeof code);
 }
 
 // fp32 bits to a number that orders values from minus infinity to infinity (and -0 before +0), and back.
 uint32_t KeyOf(uint32_t bits) { return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit; }
-float ValueOf(uint32_t key) { return std::bit_cast<float>((key & kSignBit) != 0 ? key ^ kSignBit : ~key); }
+float ValueOf(uint32_t key) {
+  return std::bit_cast<float>((key & kSignBit) != 0 ? key ^ kSignBit : ~key);
+}
 
 // Fields laid out as IEEE 754 does, at most as wide as fp32's, rounded to nearest even: what arithmetic on fp32 bits
 // encodes.
 bool IsSmallIeee(const Format& format) {
-  return format.kind == FormatKind::kFloat && format.is_signed && format.specials == Specials::kIeee &&
-         format.low_exponent == LowExponent::kSubnormal && format.rounding == Rounding::kNearestEven &&
-         format.exponent_bits >= 2 && format.exponent_bits <= 8 && format.fraction_bits >= 1 &&
-         format.fraction_bits <= 23 && format.bias == (1 << (format.exponent_bits - 1)) - 1;
+  return format.kind == FormatKind::kFloat && format.is_signed &&
+         format.specials == Specials::kIeee && format.low_exponent == LowExponent::kSubnormal &&
+         format.rounding == Rounding::kNearestEven && format.exponent_bits >= 2 &&
+         format.exponent_bits <= 8 && format.fraction_bits >= 1 && format.fraction_bits <= 23 &&
+         format.bias == (1 << (format.exponent_bits - 1)) - 1;
 }
 bool IsFp32(const Format& format) {
   return IsSmallIeee(format) && format.exponent_bits == 8 && format.fraction_bits == 23;
@@ -72,7 +77,8 @@ FormatTable::FormatTable(const Format& format) : format_(format) {
     }
   }
   nan_code_ = EncodeFloat(format, std::bit_cast<float>(kQuietNan));
-  const bool monotone = format.rounding != Rounding::kStochastic && format.overflow != Overflow::kWrap;
+  const bool monotone =
+      format.rounding != Rounding::kStochastic && format.overflow != Overflow::kWrap;
   if (IsFp32(format) && format.overflow == Overflow::kInfinity) {
     encoder_ = Encoder::kIdentity;
   } else if (IsSmallIeee(format) && format.bits > 8 && format.overflow == Overflow::kInfinity) {
@@ -166,9 +172,11 @@ void FormatTable::FillBuckets() {
     bucket_first_.push_back(static_cast<uint32_t>(step));
     if (!single) continue;
     const auto below = static_cast<uint16_t>(step_codes_[step]);
-    const bool steps = step + 1 < step_keys_.size() && (step_keys_[step + 1] >> bucket_shift_) == bucket;
-    buckets_.push_back(steps ? Bucket{step_keys_[step + 1], below, static_cast<uint16_t>(step_codes_[step + 1])}
-                             : Bucket{begin, below, below});
+    const bool steps =
+        step + 1 < step_keys_.size() && (step_keys_[step + 1] >> bucket_shift_) == bucket;
+    buckets_.push_back(
+        steps ? Bucket{step_keys_[step + 1], below, static_cast<uint16_t>(step_codes_[step + 1])}
+              : Bucket{begin, below, below});
   }
   if (single) bucket_first_.clear();
 }
@@ -181,9 +189,11 @@ inline uint32_t FormatTable::EncodeBySteps(float value) const {
     return key >= bucket.threshold ? bucket.above : bucket.below;
   }
   const auto begin = step_keys_.begin() + bucket_first_[index];
-  const auto end =
-      index + 1 < bucket_first_.size() ? step_keys_.begin() + bucket_first_[index + 1] + 1 : step_keys_.end();
-  return step_codes_[static_cast<size_t>(std::upper_bound(begin, end, key) - step_keys_.begin() - 1)];
+  const auto end = index + 1 < bucket_first_.size()
+                       ? step_keys_.begin() + bucket_first_[index + 1] + 1
+                       : step_keys_.end();
+  return step_codes_[static_cast<size_t>(std::upper_bound(begin, end, key) - step_keys_.begin() -
+                                         1)];
 }
 
 // Normal numbers: the integer that sign-free bits are, rounded at the place of the last fraction bit, carries into the
@@ -192,14 +202,16 @@ inline uint32_t FormatTable::EncodeBySteps(float value) const {
 inline uint32_t FormatTable::EncodeByArithmetic(float value) const {
   const int shift = 23 - format_.fraction_bits;
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t magnitude = bits & ~kSignBit, sign = (bits & kSignBit) != 0 ? 1u << (format_.bits - 1) : 0u;
+  const uint32_t magnitude = bits & ~kSignBit,
+                 sign = (bits & kSignBit) != 0 ? 1u << (format_.bits - 1) : 0u;
   const uint32_t infinity = ((1u << format_.exponent_bits) - 1) << format_.fraction_bits;
   if (magnitude > kInfinityBits) return nan_code_;
   const uint32_t rebias = static_cast<uint32_t>(127 - format_.bias) << 23;
   uint32_t code;
   if (rebias != 0 && magnitude < rebias + (1u << 23)) {
     const float magic = std::bit_cast<float>(rebias + (static_cast<uint32_t>(shift + 1) << 23));
-    code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + magic) - std::bit_cast<uint32_t>(magic);
+    code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + magic) -
+           std::bit_cast<uint32_t>(magic);
   } else {  // fp32's own subnormals, too, when the exponents are as wide
     const uint32_t half = shift == 0 ? 0 : (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1);
     code = std::min((magnitude - rebias + half) >> shift, infinity);
@@ -230,15 +242,18 @@ uint32_t FormatTable::Encode(float value, uint32_t random) const {
 
 // Members stand in locals, since codes of one byte could alias them for all the compiler knows.
 template <typename Code>
-void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused, void* codes) const {
+void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused,
+                                  void* codes) const {
   const Bucket* const buckets = buckets_.data();
   const int shift = bucket_shift_;
   for (int64_t i = 0; i < count; ++i) {
     const uint32_t key = KeyOf(std::bit_cast<uint32_t>(values[i]));
     const Bucket bucket = buckets[key >> shift];
-    const uint32_t both = bucket.below | uint32_t{bucket.above} << 16;  // no branch, which noise would mislead
+    const uint32_t both = bucket.below | uint32_t{bucket.above}
+                                             << 16;  // no branch, which noise would mislead
     const uint32_t code = both >> (key >= bucket.threshold ? 16 : 0) & 0xffff;
-    StoreCode<Code>(static_cast<uint32_t>(static_cast<int32_t>(code << unused) >> unused), codes, i);
+    StoreCode<Code>(static_cast<uint32_t>(static_cast<int32_t>(code << unused) >> unused), codes,
+                    i);
   }
 }
 
@@ -247,7 +262,8 @@ void FormatTable::EncodeAs(const float* values, int64_t count, void* codes, uint
   const bool extend = format_.is_integer() && format_.is_signed && format_.bits < 32;
   const int unused = extend ? 32 - format_.bits : 0;
   const auto store = [&](int64_t i, uint32_t code) {
-    StoreCode<Code>(static_cast<uint32_t>(static_cast<int32_t>(code << unused) >> unused), codes, i);
+    StoreCode<Code>(static_cast<uint32_t>(static_cast<int32_t>(code << unused) >> unused), codes,
+                    i);
   };
   switch (encoder_) {
     case Encoder::kFloat:
@@ -261,7 +277,8 @@ void FormatTable::EncodeAs(const float* values, int64_t count, void* codes, uint
       break;
   }
   for (int64_t i = 0; i < count; ++i) {
-    store(i, Encode(values[i], static_cast<uint32_t>(MixBits(seed + static_cast<uint64_t>(i)) >> 32)));
+    store(i,
+          Encode(values[i], static_cast<uint32_t>(MixBits(seed + static_cast<uint64_t>(i)) >> 32)));
   }
 }
 
@@ -269,7 +286,8 @@ template <typename Code>
 void FormatTable::DecodeAs(const void* codes, int64_t count, float* values) const {
   if (!values_.empty()) {
     const uint32_t mask = CodeMask(format_);
-    for (int64_t i = 0; i < count; ++i) values[i] = values_[uint32_t{CodeAt<Code>(codes, i)} & mask];
+    for (int64_t i = 0; i < count; ++i)
+      values[i] = values_[uint32_t{CodeAt<Code>(codes, i)} & mask];
     return;
   }
   for (int64_t i = 0; i < count; ++i) {
@@ -293,7 +311,8 @@ void FormatTable::DecodeCodes(const void* codes, int64_t count, float* values) c
   }
 }
 
-void FormatTable::EncodeValues(const float* values, int64_t count, void* codes, uint64_t seed) const {
+void FormatTable::EncodeValues(const float* values, int64_t count, void* codes,
+                               uint64_t seed) const {
   switch (format_.bytes()) {
     case 1:
       return EncodeAs<uint8_t>(values, count, codes, seed);
@@ -313,7 +332,8 @@ void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
   const float magic = narrow ? 1.5f * std::ldexp(normal, shift) : 0.0f;
   const uint32_t greatest = std::bit_cast<uint32_t>(ToFloat(GreatestValue(format_)));
   for (int64_t i = 0; i < count; ++i) {
-    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), sign = bits & kSignBit, magnitude = bits & ~kSignBit;
+    const uint32_t bits = std::bit_cast<uint32_t>(values[i]), sign = bits & kSignBit,
+                   magnitude = bits & ~kSignBit;
     const uint32_t large = (magnitude + half_less_one + ((magnitude >> shift) & 1)) & mask;
     const float size = std::bit_cast<float>(magnitude);
     const uint32_t small = std::bit_cast<uint32_t>((size + magic) - magic);
@@ -325,9 +345,11 @@ void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
 }
 
 void FormatTable::RoundValues(float* values, int64_t count, uint64_t seed) const {
-  if (encoder_ == Encoder::kFloat && format_.fraction_bits < 23) return RoundByArithmetic(values, count);
+  if (encoder_ == Encoder::kFloat && format_.fraction_bits < 23)
+    return RoundByArithmetic(values, count);
   for (int64_t i = 0; i < count; ++i) {
-    values[i] = Round(values[i], static_cast<uint32_t>(MixBits(seed + static_cast<uint64_t>(i)) >> 32));
+    values[i] =
+        Round(values[i], static_cast<uint32_t>(MixBits(seed + static_cast<uint64_t>(i)) >> 32));
   }
 }
 
@@ -335,7 +357,8 @@ void DecodeCodes(const Format& format, const void* codes, int64_t count, float* 
   FormatTable::Of(format)->DecodeCodes(codes, count, values);
 }
 
-void EncodeValues(const Format& format, const float* values, int64_t count, void* codes, uint64_t seed) {
+void EncodeValues(const Format& format, const float* values, int64_t count, void* codes,
+                  uint64_t seed) {
   FormatTable::Of(format)->EncodeValues(values, count, codes, seed);
 }
 

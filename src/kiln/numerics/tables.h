@@ -84,7 +84,8 @@ class FormatTable {
 
 // The same through FormatTable::Of.
 void DecodeCodes(const Format& format, const void* codes, int64_t count, float* values);
-void EncodeValues(const Format& format, const float* values, int64_t count, void* codes, uint64_t seed = 0);
+void EncodeValues(const Format& format, const float* values, int64_t count, void* codes,
+                  uint64_t seed = 0);
 
 // One code of an array in memory, as the lowest format.bits bits.
 uint32_t LoadCode(const Format& format, const void* codes, int64_t index);

@@ -21,7 +21,8 @@ Role RoleOf(const Node& node, int i) {
     // A matrix that has no batch is weights; with a batch it may well be an activation.
     case Op::kMatMul: {
       const Value& operand = *node.operand(i);
-      return i == 1 && operand.has_shape() && operand.shape().rank() == 2 ? Role::kWeight : Role::kActivation;
+      return i == 1 && operand.has_shape() && operand.shape().rank() == 2 ? Role::kWeight
+                                                                          : Role::kActivation;
     }
     case Op::kBatchNormalization:
       return i == 1 || i == 4 ? Role::kPositive : i >= 2 ? Role::kWeight : Role::kActivation;
@@ -33,7 +34,8 @@ Role RoleOf(const Node& node, int i) {
     // A vector added to something with more axes is a bias.
     case Op::kAdd: {
       const Value &operand = *node.operand(i), &other = *node.operand(1 - i);
-      return operand.has_shape() && other.has_shape() && operand.shape().rank() == 1 && other.shape().rank() > 1
+      return operand.has_shape() && other.has_shape() && operand.shape().rank() == 1 &&
+                     other.shape().rank() > 1
                  ? Role::kWeight
                  : Role::kActivation;
     }
@@ -48,13 +50,15 @@ Role RoleOf(const Value& value) {
   for (const Node* user : value.users()) {
     for (int i = 0; i < user->num_operands(); ++i) {
       if (user->operand(i) != &value) continue;
-      const bool moves =
-          i == 0 && (user->op() == Op::kIdentity || user->op() == Op::kReshape || user->op() == Op::kTranspose);
+      const bool moves = i == 0 && (user->op() == Op::kIdentity || user->op() == Op::kReshape ||
+                                    user->op() == Op::kTranspose);
       roles.push_back(moves ? RoleOf(*user->result()) : RoleOf(*user, i));
     }
   }
   if (roles.empty()) return Role::kActivation;
-  return std::all_of(roles.begin(), roles.end(), [&](Role r) { return r == roles[0]; }) ? roles[0] : Role::kActivation;
+  return std::all_of(roles.begin(), roles.end(), [&](Role r) { return r == roles[0]; })
+             ? roles[0]
+             : Role::kActivation;
 }
 
 }  // namespace
@@ -65,15 +69,19 @@ std::vector<std::string> BindAbsentWeights(Graph& graph, uint64_t seed) {
   for (size_t n = 1; n < inputs.size(); ++n) {
     Value* input = inputs[n];
     const Role role = RoleOf(*input);
-    if (role == Role::kActivation || input->element() != ElementType::kFloat32 || !input->has_shape()) continue;
+    if (role == Role::kActivation || input->element() != ElementType::kFloat32 ||
+        !input->has_shape())
+      continue;
     if (!CheckedNumElements(input->shape()).has_value()) continue;
     Tensor tensor(ElementType::kFloat32, input->shape());
-    const int64_t fan_in =
-        input->shape().rank() > 1 ? tensor.size() / std::max<int64_t>(input->shape()[0], 1) : int64_t{100};
+    const int64_t fan_in = input->shape().rank() > 1
+                               ? tensor.size() / std::max<int64_t>(input->shape()[0], 1)
+                               : int64_t{100};
     const double limit = std::sqrt(3.0 / static_cast<double>(std::max<int64_t>(fan_in, 1)));
     Random random(seed * 1000003 + n);
     for (float& value : tensor.data<float>()) {
-      value = static_cast<float>(role == Role::kPositive ? random.Uniform(0.5, 1.5) : random.Uniform(-limit, limit));
+      value = static_cast<float>(role == Role::kPositive ? random.Uniform(0.5, 1.5)
+                                                         : random.Uniform(-limit, limit));
     }
     bound.push_back(input->name());
     graph.BindInput(input, std::move(tensor));

@@ -34,7 +34,8 @@ bool TurnQuant(Graph& graph, Node& root) {
 // Quantise rounds as an annotation does, in every format.
 bool TurnQuantise(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = AnnotationOf(root);
-  const bool can = annotation.has_value() && annotation->axis < 0 && annotation->type.scheme != Scheme::kPerBlock;
+  const bool can = annotation.has_value() && annotation->axis < 0 &&
+                   annotation->type.scheme != Scheme::kPerBlock;
   if (root.operand(0)->is_constant() || !can) return false;
   BecomeRounding(graph, root, root.operand(0), *std::move(annotation));
   return true;
@@ -47,11 +48,16 @@ bool TurnBipolarQuant(Graph& graph, Node& root) {
   Value* x = root.operand(0);
   const auto scale = ScalarConstant(root.operand(1));
   const auto format = FindFormat("int2");
-  if (x->is_constant() || !scale.has_value() || !format.ok() || x->element() != ElementType::kFloat32) return false;
+  if (x->is_constant() || !scale.has_value() || !format.ok() ||
+      x->element() != ElementType::kFloat32)
+    return false;
   const auto size = static_cast<float>(*scale);
-  if (!std::isfinite(size) || size <= 0 || !std::isfinite(InverseScale(size)) || !x->has_shape()) return false;
+  if (!std::isfinite(size) || size <= 0 || !std::isfinite(InverseScale(size)) || !x->has_shape())
+    return false;
   if (root.result()->type() != x->type()) return false;  // a scale of more axes
-  const auto number = [&](float value) { return graph.AddConstant(root.name() + ".c", Tensor::Scalar(value)); };
+  const auto number = [&](float value) {
+    return graph.AddConstant(root.name() + ".c", Tensor::Scalar(value));
+  };
   const auto add = [&](Op op, std::vector<Value*> operands) {
     Node* node = InsertNode(graph, &root, op, root.name(), std::move(operands), {}, x->type());
     node->set_region(root.region());
@@ -61,8 +67,11 @@ bool TurnBipolarQuant(Graph& graph, Node& root) {
   Value* far = add(Op::kMul, {bounded(add(Op::kMul, {x, number(0x1p100f)})), number(0x1p100f)});
   Value* sign = bounded(add(Op::kAdd, {far, number(1)}));
   graph.ReplaceNode(&root, Op::kMul, {sign, number(size)}, {});
-  root.result()->set_quantisation(Quantisation{
-      .type = {.format = *format, .scheme = Scheme::kPerTensor}, .axis = -1, .scales = {size}, .zero_points = {0}});
+  root.result()->set_quantisation(
+      Quantisation{.type = {.format = *format, .scheme = Scheme::kPerTensor},
+                   .axis = -1,
+                   .scales = {size},
+                   .zero_points = {0}});
   return true;
 }
 
@@ -71,7 +80,8 @@ bool TurnDequantizeLinear(Graph& graph, Node& root) {
   Value* codes = root.operand(0);
   if (codes->is_constant() || !CanAnnotate(annotation)) return false;
   Node* quantise = ProducedBy(codes, Op::kQuantizeLinear);
-  if (quantise != nullptr && !quantise->operand(0)->is_constant() && SameGrid(AnnotationOf(*quantise), annotation)) {
+  if (quantise != nullptr && !quantise->operand(0)->is_constant() &&
+      SameGrid(AnnotationOf(*quantise), annotation)) {
     BecomeRounding(graph, root, quantise->operand(0), *std::move(annotation));
     EraseUpwards(graph, quantise);
     return true;
@@ -82,7 +92,8 @@ bool TurnDequantizeLinear(Graph& graph, Node& root) {
 }
 
 bool IsRounding(const Node& node) {
-  return node.op() == Op::kIdentity && node.result()->quantisation().has_value() && !node.operand(0)->is_constant();
+  return node.op() == Op::kIdentity && node.result()->quantisation().has_value() &&
+         !node.operand(0)->is_constant();
 }
 
 // Whether users of `rounded` might run in one kernel with what makes `x`. Moves make no kernels.
@@ -95,7 +106,8 @@ bool MayBeJoined(const Value& x, const Value& rounded) {
 // relu(round(x)) is round(relu(x)), for zero is on every grid: the rounding goes behind, where a kernel may end.
 StatusOr<bool> SinkBelowRelu(Graph& graph, Node& relu) {
   Node* rounding = relu.op() == Op::kRelu ? ProducedBy(relu.operand(0), Op::kIdentity) : nullptr;
-  if (rounding == nullptr || !IsRounding(*rounding) || !HasOneUse(graph, rounding->result())) return false;
+  if (rounding == nullptr || !IsRounding(*rounding) || !HasOneUse(graph, rounding->result()))
+    return false;
   if (relu.result()->quantisation().has_value()) return false;
   relu.result()->set_quantisation(rounding->result()->quantisation());
   rounding->result()->set_quantisation(std::nullopt);
@@ -143,7 +155,8 @@ bool AnnotateOperand(Graph& graph, Node& root) {
   if (!SameGrid(x->quantisation(), rounded->quantisation())) return changed;
   const bool name_can_move = !IsOutput(graph, rounded) || x->producer() != nullptr;
   if (!name_can_move || MayBeJoined(*x, *rounded)) return changed;
-  if (x->producer() != nullptr) x->producer()->set_name(JoinNames(x->producer()->name(), root.name()));
+  if (x->producer() != nullptr)
+    x->producer()->set_name(JoinNames(x->producer()->name(), root.name()));
   graph.ReplaceAllUses(rounded, x);
   graph.EraseNode(&root);
   return true;
@@ -152,19 +165,22 @@ bool AnnotateOperand(Graph& graph, Node& root) {
 }  // namespace
 
 StatusOr<Changed> AnnotateActivations::Run(Graph& graph, PassContext&) const {
-  KILN_ASSIGN_OR_RETURN(const Changed turned, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
-                          if (root.op() == Op::kQuant) return TurnQuant(g, root);
-                          if (root.op() == Op::kQuantise) return TurnQuantise(g, root);
-                          if (root.op() == Op::kBipolarQuant) return TurnBipolarQuant(g, root);
-                          return root.op() == Op::kDequantizeLinear && TurnDequantizeLinear(g, root);
-                        }));
+  KILN_ASSIGN_OR_RETURN(
+      const Changed turned, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+        if (root.op() == Op::kQuant) return TurnQuant(g, root);
+        if (root.op() == Op::kQuantise) return TurnQuantise(g, root);
+        if (root.op() == Op::kBipolarQuant) return TurnBipolarQuant(g, root);
+        return root.op() == Op::kDequantizeLinear && TurnDequantizeLinear(g, root);
+      }));
   const bool merged = MergeRoundings(graph);
   KILN_ASSIGN_OR_RETURN(const Changed sunk, ApplyRule(graph, SinkBelowRelu));
-  KILN_ASSIGN_OR_RETURN(const Changed annotated, ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+  KILN_ASSIGN_OR_RETURN(const Changed annotated,
+                        ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
                           return IsRounding(root) && AnnotateOperand(g, root);
                         }));
-  return turned == Changed::kYes || sunk == Changed::kYes || merged || annotated == Changed::kYes ? Changed::kYes
-                                                                                                  : Changed::kNo;
+  return turned == Changed::kYes || sunk == Changed::kYes || merged || annotated == Changed::kYes
+             ? Changed::kYes
+             : Changed::kNo;
 }
 
 }  // namespace kiln

@@ -17,12 +17,14 @@ namespace {
 std::optional<Tensor> ThereAndBack(const Tensor& values, const Quantisation& q) {
   Tensor result(values.type(), values.shape());
   int64_t inner = 1;
-  for (int axis = q.axis + 1; q.axis >= 0 && axis < values.shape().rank(); ++axis) inner *= values.shape()[axis];
+  for (int axis = q.axis + 1; q.axis >= 0 && axis < values.shape().rank(); ++axis)
+    inner *= values.shape()[axis];
   const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
   for (int64_t i = 0; i < values.size(); ++i) {
     const auto at = q.axis < 0 ? size_t{0} : static_cast<size_t>(i / inner % std::ssize(q.scales));
     const float value = values.data<float>()[static_cast<size_t>(i)];
-    const int64_t code = QuantiseToCode(value, InverseScale(q.scales[at]), q.zero_points[at], range);
+    const int64_t code =
+        QuantiseToCode(value, InverseScale(q.scales[at]), q.zero_points[at], range);
     const float back = DequantiseCode(code, q.scales[at], q.zero_points[at]);
     if (!(back == value) || !std::isfinite(back)) return std::nullopt;
     result.data<float>()[static_cast<size_t>(i)] = back;
@@ -31,7 +33,8 @@ std::optional<Tensor> ThereAndBack(const Tensor& values, const Quantisation& q) 
 }
 
 // The constant takes the place, and the name, of the node's result.
-void ReplaceByConstant(Graph& graph, Node& root, Tensor tensor, std::optional<Quantisation> annotation) {
+void ReplaceByConstant(Graph& graph, Node& root, Tensor tensor,
+                       std::optional<Quantisation> annotation) {
   const std::string name = root.result()->name();
   graph.Rename(root.result(), name + ".computed");
   Value* constant = graph.AddConstant(name, std::move(tensor));
@@ -41,27 +44,33 @@ void ReplaceByConstant(Graph& graph, Node& root, Tensor tensor, std::optional<Qu
 }
 
 bool IsConstantNode(const Graph& graph, const Node& root) {
-  const auto is_constant = [](const Value* operand) { return operand == nullptr || operand->is_constant(); };
-  return root.num_results() == 1 && !IsOutput(graph, root.result()) && !root.result()->quantisation().has_value() &&
+  const auto is_constant = [](const Value* operand) {
+    return operand == nullptr || operand->is_constant();
+  };
+  return root.num_results() == 1 && !IsOutput(graph, root.result()) &&
+         !root.result()->quantisation().has_value() &&
          std::all_of(root.operands().begin(), root.operands().end(), is_constant);
 }
 
 std::optional<Tensor> ValueOf(const Node& root) {
   std::vector<const Tensor*> operands;
-  for (const Value* operand : root.operands()) operands.push_back(operand == nullptr ? nullptr : &operand->constant());
+  for (const Value* operand : root.operands())
+    operands.push_back(operand == nullptr ? nullptr : &operand->constant());
   auto results = EvaluateNode(root, operands);
   return results.ok() ? std::optional((*results)[0]) : std::nullopt;
 }
 
 bool FoldQuantiser(Graph& graph, Node& root) {
-  const bool plain = root.op() == Op::kQuantizeLinear ||
-                     (root.op() == Op::kDequantizeLinear && root.operand(0)->element() == ElementType::kInt32);
+  const bool plain =
+      root.op() == Op::kQuantizeLinear ||
+      (root.op() == Op::kDequantizeLinear && root.operand(0)->element() == ElementType::kInt32);
   std::optional<Quantisation> annotation = plain ? std::nullopt : AnnotationOf(root);
   if (!plain && !annotation.has_value()) return false;
   std::optional<Tensor> value = ValueOf(root);
   // Quantise itself computes as the annotation says.
   const bool computes_itself = root.op() == Op::kQuantise;
-  if (value.has_value() && annotation.has_value() && !computes_itself) value = ThereAndBack(*value, *annotation);
+  if (value.has_value() && annotation.has_value() && !computes_itself)
+    value = ThereAndBack(*value, *annotation);
   if (!value.has_value()) return false;
   ReplaceByConstant(graph, root, *std::move(value), std::move(annotation));
   return true;

@@ -13,7 +13,9 @@ Tensor Scaled(const Tensor& tensor, float by) {
   return Tensor::Of<float>(tensor.shape(), values);
 }
 
-bool IsFloat32(const Value* value) { return value == nullptr || value->element() == ElementType::kFloat32; }
+bool IsFloat32(const Value* value) {
+  return value == nullptr || value->element() == ElementType::kFloat32;
+}
 
 // alpha and transpose_b of a MatMul go into a constant matrix b; attributes that say what is the default go.
 bool FoldAttributes(Graph& g, Node& root) {
@@ -30,7 +32,8 @@ bool FoldAttributes(Graph& g, Node& root) {
   if (b == nullptr || b->shape().rank() < 2 || root.attributes().size() == 0) return changed;
   std::optional<Quantisation> annotation = root.operand(1)->quantisation();
   // Codes may move; what they stand for is not scaled, nor are blocks cut.
-  if (annotation.has_value() && (root.attributes().Has("alpha") || annotation->type.scheme == Scheme::kPerBlock)) {
+  if (annotation.has_value() &&
+      (root.attributes().Has("alpha") || annotation->type.scheme == Scheme::kPerBlock)) {
     return changed;
   }
   Tensor weights = *b;
@@ -57,7 +60,8 @@ bool SplitGemm(Graph& g, Node& gemm) {
   Value* b = gemm.operand(1);
   Value* c = gemm.operand(2);
   if (!IsFloat32(a) || !IsFloat32(b) || !IsFloat32(c)) return false;
-  const float alpha = gemm.attributes().Float("alpha", 1.0f), beta = gemm.attributes().Float("beta", 1.0f);
+  const float alpha = gemm.attributes().Float("alpha", 1.0f),
+              beta = gemm.attributes().Float("beta", 1.0f);
   const TensorType type = gemm.result()->type();
   const std::string name = gemm.name(), region = gemm.region();
   if (gemm.attributes().Int("transA", 0) != 0) {
@@ -105,9 +109,10 @@ bool StraightenBias(Graph& g, Node& add) {
     }
     const int64_t columns = weights->shape()[1];
     const int rank = RankOf(matmul->operand(0));
-    const bool is_row =
-        bias->size() == 1 || (bias->size() == columns && bias->shape()[bias->shape().rank() - 1] == columns);
-    if (rank < 2 || bias->shape().rank() > rank || !is_row || bias->shape() == Shape{columns}) return changed;
+    const bool is_row = bias->size() == 1 || (bias->size() == columns &&
+                                              bias->shape()[bias->shape().rank() - 1] == columns);
+    if (rank < 2 || bias->shape().rank() > rank || !is_row || bias->shape() == Shape{columns})
+      return changed;
     std::vector<float> row = bias->ToFloats();
     row.resize(static_cast<size_t>(columns), row[0]);
     SetConstantOperand(g, add, 1, Tensor::Of<float>(Shape{columns}, row));
@@ -121,7 +126,8 @@ bool StraightenBias(Graph& g, Node& add) {
 bool TransposeBelowQuantiser(Graph& g, Node& transpose) {
   Node* quant = transpose.operand(0)->producer();
   if (quant == nullptr || !HasOneUse(g, quant->result()) || quant->num_results() != 1) return false;
-  if (quant->op() != Op::kQuant && quant->op() != Op::kBipolarQuant && quant->op() != Op::kDequantizeLinear)
+  if (quant->op() != Op::kQuant && quant->op() != Op::kBipolarQuant &&
+      quant->op() != Op::kDequantizeLinear)
     return false;
   const Value* codes = quant->operand(0);
   const auto perm = PermutationOf(transpose);
@@ -129,7 +135,8 @@ bool TransposeBelowQuantiser(Graph& g, Node& transpose) {
   if (codes->shape().rank() != static_cast<int>(perm->size())) return false;
   for (int i = 1; i < quant->num_operands(); ++i) {
     const Value* setting = quant->operand(i);
-    if (setting != nullptr && (!setting->is_constant() || setting->constant().size() != 1)) return false;
+    if (setting != nullptr && (!setting->is_constant() || setting->constant().size() != 1))
+      return false;
     if (setting != nullptr && RankOf(setting) > codes->shape().rank()) return false;
   }
   if (!CanReplace(g, transpose.result(), quant->result())) return false;

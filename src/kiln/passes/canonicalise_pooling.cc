@@ -19,7 +19,8 @@ StatusOr<Changed> CanonicalisePooling::Run(Graph& graph, PassContext&) const {
     Node* pool = InsertNode(g, &root, Op::kGlobalAveragePool, root.name(), {root.operand(0)}, {},
                             {ElementType::kFloat32, Shape{x[0], x[1], 1, 1}});
     pool->set_region(root.region());
-    g.ReplaceNode(&root, Op::kReshape, {pool->result(), AddIntConstant(g, root.name() + ".shape", {x[0], x[1]})}, {});
+    g.ReplaceNode(&root, Op::kReshape,
+                  {pool->result(), AddIntConstant(g, root.name() + ".shape", {x[0], x[1]})}, {});
     return true;
   });
 }

@@ -25,7 +25,8 @@ StatusOr<Changed> CanonicaliseReshapes::Run(Graph& graph, PassContext&) const {
       const auto target = IntConstant(root.operand(1));
       if (!target.has_value() || (*target == dims && root.attributes().size() == 0)) return false;
       // With a known shape any target that says it is as good; otherwise only its 0 entries need spelling out.
-      if (!root.result()->shape().IsKnown() && std::count(target->begin(), target->end(), 0) == 0) return false;
+      if (!root.result()->shape().IsKnown() && std::count(target->begin(), target->end(), 0) == 0)
+        return false;
     }
     Value* shape = AddIntConstant(g, root.name() + ".shape", dims);
     g.ReplaceNode(&root, Op::kReshape, {root.operand(0), shape}, {});

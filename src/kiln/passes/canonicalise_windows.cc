@@ -34,7 +34,8 @@ StatusOr<bool> SpellOutPads(Graph& g, Node& node) {
     return true;
   }
   const Value* weights = node.operand(1);
-  if (!node.operand(0)->has_shape() || (!IsPool(node.op()) && !HasKnownShape(weights))) return false;
+  if (!node.operand(0)->has_shape() || (!IsPool(node.op()) && !HasKnownShape(weights)))
+    return false;
   // The pads of a transposed convolution may come from output_shape, which has no other spelling.
   if (node.attributes().Has("output_shape")) return false;
   KILN_ASSIGN_OR_RETURN(const std::vector<WindowAxis> axes, AxesOf(node, g.source()));
@@ -62,7 +63,9 @@ void Widen(Attributes& attributes, const char* name, int64_t fill) {
 
 // An operator over [N, C, L] becomes one over [N, C, 1, L].
 bool MakeTwoDimensional(Graph& g, Node& node) {
-  if (RankOf(node.operand(0)) != 3 || !HasKnownShape(node.operand(0)) || !HasKnownShape(node.result())) return false;
+  if (RankOf(node.operand(0)) != 3 || !HasKnownShape(node.operand(0)) ||
+      !HasKnownShape(node.result()))
+    return false;
   if (node.num_results() != 1 || node.attributes().Has("auto_pad") || IsNhwc(node)) return false;
   const Shape x = node.operand(0)->shape(), y = node.result()->shape();
   if (x.NumElements() == 0 || y.NumElements() == 0) return false;
@@ -75,9 +78,9 @@ bool MakeTwoDimensional(Graph& g, Node& node) {
   const TensorType type = node.result()->type();
   const auto plane = [](const Shape& s) { return Shape{s[0], s[1], 1, s[2]}; };
 
-  Node* widen =
-      InsertNode(g, &node, Op::kReshape, name, {node.operand(0), AddIntConstant(g, name + ".plane", plane(x).dims())},
-                 {}, {node.operand(0)->element(), plane(x)});
+  Node* widen = InsertNode(g, &node, Op::kReshape, name,
+                           {node.operand(0), AddIntConstant(g, name + ".plane", plane(x).dims())},
+                           {}, {node.operand(0)->element(), plane(x)});
   Attributes attributes = node.attributes();
   Widen(attributes, "kernel_shape", 1);
   Widen(attributes, "strides", 1);
@@ -85,10 +88,13 @@ bool MakeTwoDimensional(Graph& g, Node& node) {
   Widen(attributes, "pads", 0);
   std::vector<Value*> operands = node.operands();
   operands[0] = widen->result();
-  Node* wide = InsertNode(g, &node, node.op(), name, operands, std::move(attributes), {type.element, plane(y)});
+  Node* wide = InsertNode(g, &node, node.op(), name, operands, std::move(attributes),
+                          {type.element, plane(y)});
   wide->set_region(node.region());
-  g.ReplaceNode(&node, Op::kReshape, {wide->result(), AddIntConstant(g, name + ".line", y.dims())}, {});
-  if (weights != nullptr) SetConstantOperand(g, *wide, 1, weights->constant().Reshaped(plane(weights->shape())));
+  g.ReplaceNode(&node, Op::kReshape, {wide->result(), AddIntConstant(g, name + ".line", y.dims())},
+                {});
+  if (weights != nullptr)
+    SetConstantOperand(g, *wide, 1, weights->constant().Reshaped(plane(weights->shape())));
   return true;
 }
 

@@ -41,7 +41,8 @@ Permutation Compose(const Permutation& first, const Permutation& second) {
 
 Permutation Invert(const Permutation& perm) {
   Permutation result(perm.size());
-  for (size_t i = 0; i < perm.size(); ++i) result[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < perm.size(); ++i)
+    result[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
   return result;
 }
 
@@ -69,7 +70,9 @@ Shape Permute(const Shape& shape, const Permutation& perm) {
   return Shape(std::move(dims));
 }
 
-bool IsReshape(Op op) { return op == Op::kReshape || op == Op::kFlatten || op == Op::kSqueeze || op == Op::kUnsqueeze; }
+bool IsReshape(Op op) {
+  return op == Op::kReshape || op == Op::kFlatten || op == Op::kSqueeze || op == Op::kUnsqueeze;
+}
 
 bool PicksElements(const Node& node) {
   switch (node.op()) {
@@ -99,7 +102,8 @@ Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm) {
   std::byte* to = result.mutable_bytes();
   for (int64_t n = 0; n < result.size(); ++n, to += width) {
     int64_t from = 0;
-    for (size_t i = 0; i < perm.size(); ++i) from += index[i] * source_strides[static_cast<size_t>(perm[i])];
+    for (size_t i = 0; i < perm.size(); ++i)
+      from += index[i] * source_strides[static_cast<size_t>(perm[i])];
     std::memcpy(to, tensor.bytes() + static_cast<size_t>(from) * width, width);
     for (size_t i = perm.size(); i-- > 0;) {
       if (++index[i] < shape[static_cast<int>(i)]) break;
@@ -115,8 +119,8 @@ namespace {
 bool RoundsNothing(const Node& inner, const Node& outer) {
   const std::optional<Quantisation>& between = inner.result()->quantisation();
   if (!between.has_value()) return true;
-  return between->axis < 0 &&
-         (SameGrid(between, outer.result()->quantisation()) || SameGrid(between, inner.operand(0)->quantisation()));
+  return between->axis < 0 && (SameGrid(between, outer.result()->quantisation()) ||
+                               SameGrid(between, inner.operand(0)->quantisation()));
 }
 
 }  // namespace
@@ -141,7 +145,8 @@ bool MergeReshapes(Graph& graph, Node& root) {
     if (!HasKnownShape(root.result()) || root.attributes().Int("allowzero", 0) != 0) return false;
     const std::vector<int64_t> dims = root.result()->shape().dims();
     if (std::count(dims.begin(), dims.end(), 0) != 0) return false;
-    SetConstantOperand(graph, root, 1, Tensor::Of<int64_t>(Shape{static_cast<int64_t>(dims.size())}, dims));
+    SetConstantOperand(graph, root, 1,
+                       Tensor::Of<int64_t>(Shape{static_cast<int64_t>(dims.size())}, dims));
   }
   SkipProducer(graph, root, inner);
   return true;

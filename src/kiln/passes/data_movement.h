@@ -15,7 +15,8 @@ using Permutation = std::vector<int64_t>;
 
 // Of a Transpose node; nullopt when it has none written and the rank is unknown, or it is not a permutation.
 std::optional<Permutation> PermutationOf(const Node& transpose);
-Permutation Compose(const Permutation& first, const Permutation& second);  // transpose by `first`, then by `second`
+Permutation Compose(const Permutation& first,
+                    const Permutation& second);  // transpose by `first`, then by `second`
 Permutation Invert(const Permutation& perm);
 bool IsIdentity(const Permutation& perm);
 // Whether the axes longer than 1 keep their order, so that the transpose moves no element. Needs a known shape.

@@ -15,7 +15,8 @@ bool MergeConstants(Graph& graph) {
   bool changed = false;
   std::unordered_multimap<size_t, Value*> seen;
   for (Value* constant : graph.Constants()) {
-    if (constant->element() == ElementType::kString || constant->quantisation().has_value()) continue;
+    if (constant->element() == ElementType::kString || constant->quantisation().has_value())
+      continue;
     const Tensor& tensor = constant->constant();
     const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes()),
                                  static_cast<size_t>(tensor.num_bytes()));
@@ -41,7 +42,8 @@ bool SameResults(const Node& a, const Node& b) {
     // A result that only one of them has (optional results) keeps them apart, as does a different annotation.
     if ((a.result(i) == nullptr) != (b.result(i) == nullptr)) return false;
     if (a.result(i) == nullptr) continue;
-    if (a.result(i)->quantisation().has_value() || b.result(i)->quantisation().has_value()) return false;
+    if (a.result(i)->quantisation().has_value() || b.result(i)->quantisation().has_value())
+      return false;
   }
   return true;
 }

@@ -19,13 +19,15 @@ bool SameShape(const Value* a, const Value* b, bool reshapes) {
 
 bool AllInts(const Value* value, int64_t wanted) {
   const auto ints = IntConstant(value);
-  return ints.has_value() && std::all_of(ints->begin(), ints->end(), [&](int64_t i) { return i == wanted; });
+  return ints.has_value() &&
+         std::all_of(ints->begin(), ints->end(), [&](int64_t i) { return i == wanted; });
 }
 
 bool AllPositive(const Value* value) {
   if (value == nullptr) return true;
   const auto ints = IntConstant(value);
-  return ints.has_value() && std::all_of(ints->begin(), ints->end(), [](int64_t i) { return i > 0; });
+  return ints.has_value() &&
+         std::all_of(ints->begin(), ints->end(), [](int64_t i) { return i > 0; });
 }
 
 bool AllFloats(const Value* value, float wanted) {
@@ -47,7 +49,8 @@ Value* CopiedOperand(const Graph& graph, const Node& node) {
       const Value* mask = node.result(1);
       if (mask != nullptr && (!mask->users().empty() || IsOutput(graph, mask))) return nullptr;
       const Value* training = node.operand(2);
-      if (training != nullptr && (!training->is_constant() || training->constant().ValueAt(0) != 0)) return nullptr;
+      if (training != nullptr && (!training->is_constant() || training->constant().ValueAt(0) != 0))
+        return nullptr;
       return x;
     }
     case Op::kCast:
@@ -97,8 +100,9 @@ StatusOr<Changed> EliminateIdentities::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
     Value* copied = CopiedOperand(g, root);
     // An annotated Identity is a place where the network rounds; other moves of codes are moves.
-    const bool replaces = copied != nullptr && (root.op() == Op::kIdentity ? CanReplace(g, root.result(), copied)
-                                                                           : CanReplaceMove(g, root.result(), copied));
+    const bool replaces = copied != nullptr &&
+                          (root.op() == Op::kIdentity ? CanReplace(g, root.result(), copied)
+                                                      : CanReplaceMove(g, root.result(), copied));
     if (replaces) {
       Replace(g, root, copied);
       return true;

@@ -18,7 +18,9 @@ using Labels = std::vector<int>;
 // holds nothing between them.
 constexpr int64_t kMostBetween = int64_t{1} << 26;
 
-bool Has(const Labels& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool Has(const Labels& labels, int label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 // A value whose axes have labels.
 struct Labelled {
@@ -52,8 +54,10 @@ class Expander {
     for (int i = 1; i < root_.num_operands(); ++i) {
       const std::set<int> needed = NeededAfter(i);
       Labelled right{root_.operand(i), equation_.operands[static_cast<size_t>(i)]};
-      left = Summed(left, [&](int label) { return needed.contains(label) || Has(right.labels, label); });
-      right = Summed(right, [&](int label) { return needed.contains(label) || Has(left.labels, label); });
+      left = Summed(left,
+                    [&](int label) { return needed.contains(label) || Has(right.labels, label); });
+      right = Summed(right,
+                     [&](int label) { return needed.contains(label) || Has(left.labels, label); });
       left = Multiplied(left, right, needed);
     }
     left = Summed(left, [&](int label) { return Has(equation_.result, label); });
@@ -77,10 +81,13 @@ class Expander {
     return product;
   }
 
-  Value* Add(Op op, std::vector<Value*> operands, Attributes attributes, const std::vector<int64_t>& dims) {
+  Value* Add(Op op, std::vector<Value*> operands, Attributes attributes,
+             const std::vector<int64_t>& dims) {
     const TensorType type{root_.result()->element(), Shape(dims)};
-    const std::string name = root_.name().empty() ? "" : root_.name() + "/" + std::to_string(++nodes_);
-    Node* node = InsertNode(graph_, &root_, op, name, std::move(operands), std::move(attributes), type);
+    const std::string name =
+        root_.name().empty() ? "" : root_.name() + "/" + std::to_string(++nodes_);
+    Node* node =
+        InsertNode(graph_, &root_, op, name, std::move(operands), std::move(attributes), type);
     node->set_region(root_.region());
     return node->result();
   }
@@ -111,7 +118,8 @@ class Expander {
   Labelled Ordered(const Labelled& x, const Labels& order) {
     if (x.labels == order) return x;
     std::vector<int64_t> perm;
-    for (int label : order) perm.push_back(std::find(x.labels.begin(), x.labels.end(), label) - x.labels.begin());
+    for (int label : order)
+      perm.push_back(std::find(x.labels.begin(), x.labels.end(), label) - x.labels.begin());
     Attributes attributes;
     attributes.Set("perm", perm);
     return {Add(Op::kTranspose, {x.value}, std::move(attributes), DimsOf(order)), order};
@@ -152,8 +160,8 @@ class Expander {
   }
 
   // Without a sum: both under the result's axes, 1 where they lack one.
-  Value* Product(const Labelled& a, const Labelled& b, const Labels& batch, const Labels& left, const Labels& right,
-                 const Labels& result) {
+  Value* Product(const Labelled& a, const Labelled& b, const Labels& batch, const Labels& left,
+                 const Labels& right, const Labels& result) {
     const auto aligned = [&](const Labelled& x, const Labels& own) {
       Labels order = batch;
       order.insert(order.end(), own.begin(), own.end());
@@ -172,7 +180,8 @@ class Expander {
 
 // The equation, when it can be written out.
 std::optional<EinsumEquation> Expandable(const Node& node) {
-  if (node.op() != Op::kEinsum || node.result()->element() != ElementType::kFloat32) return std::nullopt;
+  if (node.op() != Op::kEinsum || node.result()->element() != ElementType::kFloat32)
+    return std::nullopt;
   std::vector<Shape> shapes;
   for (const Value* operand : node.operands()) {
     if (!HasKnownShape(operand)) return std::nullopt;
@@ -184,14 +193,16 @@ std::optional<EinsumEquation> Expandable(const Node& node) {
     const Labels& labels = equation->operands[i];
     for (size_t axis = 0; axis < labels.size(); ++axis) {
       if (std::count(labels.begin(), labels.end(), labels[axis]) > 1) return std::nullopt;
-      if (shapes[i][static_cast<int>(axis)] != equation->sizes[static_cast<size_t>(labels[axis])]) return std::nullopt;
+      if (shapes[i][static_cast<int>(axis)] != equation->sizes[static_cast<size_t>(labels[axis])])
+        return std::nullopt;
       if (shapes[i][static_cast<int>(axis)] == 0) return std::nullopt;
     }
   }
   // An axis of the result that no operand has (an ellipsis of a broadcast) would need an Expand.
   for (int label : equation->result) {
     const auto& operands = equation->operands;
-    if (std::none_of(operands.begin(), operands.end(), [&](const Labels& labels) { return Has(labels, label); })) {
+    if (std::none_of(operands.begin(), operands.end(),
+                     [&](const Labels& labels) { return Has(labels, label); })) {
       return std::nullopt;
     }
   }

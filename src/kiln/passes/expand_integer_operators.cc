@@ -14,7 +14,9 @@ namespace {
 TensorType FloatsLike(const Value& value) { return {ElementType::kFloat32, value.type().shape}; }
 
 // The element of a parameter that counts for channel c.
-double At(const Tensor& parameter, int64_t c) { return parameter.ValueAt(parameter.size() == 1 ? 0 : c); }
+double At(const Tensor& parameter, int64_t c) {
+  return parameter.ValueAt(parameter.size() == 1 ? 0 : c);
+}
 
 // What a DequantizeLinear or QuantizeLinear of one tensor needs, scale and zero point in one shape.
 struct Settings {
@@ -25,15 +27,18 @@ struct Settings {
 
 // `scale` null: all 1. `zero` null: all 0. nullopt when either is not constant, or holds neither one number nor
 // `channels` of them (0: unknown, one number only).
-std::optional<Settings> SettingsOf(const Value* scale, const Value* zero, int64_t channels, ElementType codes) {
+std::optional<Settings> SettingsOf(const Value* scale, const Value* zero, int64_t channels,
+                                   ElementType codes) {
   const auto fits = [&](const Value* v) {
-    return v == nullptr || (v->is_constant() && (v->constant().size() == 1 || v->constant().size() == channels));
+    return v == nullptr ||
+           (v->is_constant() && (v->constant().size() == 1 || v->constant().size() == channels));
   };
-  if (!fits(scale) || !fits(zero) || (scale != nullptr && scale->element() != ElementType::kFloat32)) {
+  if (!fits(scale) || !fits(zero) ||
+      (scale != nullptr && scale->element() != ElementType::kFloat32)) {
     return std::nullopt;
   }
-  const bool per_channel =
-      (scale != nullptr && scale->constant().size() > 1) || (zero != nullptr && zero->constant().size() > 1);
+  const bool per_channel = (scale != nullptr && scale->constant().size() > 1) ||
+                           (zero != nullptr && zero->constant().size() > 1);
   Settings s{.codes = codes};
   for (int64_t c = 0; c < (per_channel ? channels : 1); ++c) {
     s.scales.push_back(scale == nullptr ? 1.0f : static_cast<float>(At(scale->constant(), c)));
@@ -59,20 +64,24 @@ Shape ShapeOf(const Settings& s) {
 }
 
 // Scale and zero point as operands; none for the zero point of a 32-bit bias, which is 0.
-std::vector<Value*> AddSettings(Graph& graph, const Node& root, std::string_view of, const Settings& s) {
+std::vector<Value*> AddSettings(Graph& graph, const Node& root, std::string_view of,
+                                const Settings& s) {
   const std::string name = root.name() + "." + std::string(of);
-  std::vector<Value*> values = {graph.AddConstant(name + "_scale", Tensor::Of<float>(ShapeOf(s), s.scales))};
-  if (s.codes != ElementType::kInt32) values.push_back(graph.AddConstant(name + "_zero", ZeroPoints(s, ShapeOf(s))));
+  std::vector<Value*> values = {
+      graph.AddConstant(name + "_scale", Tensor::Of<float>(ShapeOf(s), s.scales))};
+  if (s.codes != ElementType::kInt32)
+    values.push_back(graph.AddConstant(name + "_zero", ZeroPoints(s, ShapeOf(s))));
   return values;
 }
 
-Value* Dequantise(Graph& graph, Node& root, std::string_view of, Value* codes, const Settings& s, int axis) {
+Value* Dequantise(Graph& graph, Node& root, std::string_view of, Value* codes, const Settings& s,
+                  int axis) {
   std::vector<Value*> operands = AddSettings(graph, root, of, s);
   operands.insert(operands.begin(), codes);
   Attributes attributes;
   if (s.scales.size() > 1) attributes.Set("axis", int64_t{axis});
-  return InsertNode(graph, &root, Op::kDequantizeLinear, root.name(), std::move(operands), std::move(attributes),
-                    FloatsLike(*codes))
+  return InsertNode(graph, &root, Op::kDequantizeLinear, root.name(), std::move(operands),
+                    std::move(attributes), FloatsLike(*codes))
       ->result();
 }
 
@@ -93,7 +102,8 @@ bool ExpandQLinear(Graph& graph, Node& root) {
   Value *x = root.operand(0), *w = root.operand(3), *bias = root.operand(8);
   const Channels channels = ChannelsOf(root, *w);
   const auto x_settings = SettingsOf(root.operand(1), root.operand(2), 0, x->element());
-  const auto w_settings = SettingsOf(root.operand(4), root.operand(5), channels.count, w->element());
+  const auto w_settings =
+      SettingsOf(root.operand(4), root.operand(5), channels.count, w->element());
   const auto y_settings = SettingsOf(root.operand(6), root.operand(7), 0, root.result()->element());
   if (!x_settings.has_value() || !w_settings.has_value() || !y_settings.has_value()) return false;
 
@@ -105,8 +115,8 @@ bool ExpandQLinear(Graph& graph, Node& root) {
     for (float& scale : b.scales) scale *= x_settings->scales[0];
     operands.push_back(Dequantise(graph, root, "bias", bias, b, 0));
   }
-  Node* linear =
-      InsertNode(graph, &root, op, root.name(), std::move(operands), root.attributes(), FloatsLike(*root.result()));
+  Node* linear = InsertNode(graph, &root, op, root.name(), std::move(operands), root.attributes(),
+                            FloatsLike(*root.result()));
   linear->set_region(root.region());
   std::vector<Value*> quantise = AddSettings(graph, root, "y", *y_settings);
   quantise.insert(quantise.begin(), linear->result());
@@ -185,8 +195,8 @@ bool HoistDequantize(Graph& graph, Node& root) {
   if (!annotation.has_value() || annotation->axis >= 0) return false;
   std::vector<Value*> settings(root.operands().begin() + 1, root.operands().end());
   settings.insert(settings.begin(), move->operand(0));
-  Value* floats = InsertNode(graph, move, Op::kDequantizeLinear, root.name(), std::move(settings), root.attributes(),
-                             FloatsLike(*move->operand(0)))
+  Value* floats = InsertNode(graph, move, Op::kDequantizeLinear, root.name(), std::move(settings),
+                             root.attributes(), FloatsLike(*move->operand(0)))
                       ->result();
   std::vector<Value*> operands = move->operands();
   operands[0] = floats;

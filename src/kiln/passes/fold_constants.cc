@@ -25,7 +25,9 @@ bool ResultsAreSmall(const Node& node, int64_t max_elements) {
 bool CanFold(const Graph& graph, const Node& node) {
   // Quantised networks keep their constants in codes: their nodes say how weights are stored.
   if (node.info().Has(kQuantises)) return false;
-  const auto is_constant = [](const Value* operand) { return operand == nullptr || operand->is_constant(); };
+  const auto is_constant = [](const Value* operand) {
+    return operand == nullptr || operand->is_constant();
+  };
   if (!std::all_of(node.operands().begin(), node.operands().end(), is_constant)) return false;
   const auto is_pinned = [&](const Value* result) {
     return result != nullptr && (IsOutput(graph, result) || result->quantisation().has_value());
@@ -42,7 +44,8 @@ StatusOr<Changed> FoldConstants::Run(Graph& graph, PassContext& context) const {
     for (const Value* operand : root.operands())
       operands.push_back(operand == nullptr ? nullptr : &operand->constant());
     StatusOr<std::vector<Tensor>> results = EvaluateNode(root, operands);
-    if (!results.ok()) return false;  // it will be reported when the network runs, if it ever gets there
+    if (!results.ok())
+      return false;  // it will be reported when the network runs, if it ever gets there
     for (int i = 0; i < root.num_results(); ++i) {
       Value* result = root.result(i);
       if (result == nullptr) continue;

@@ -34,7 +34,9 @@ std::optional<std::vector<int64_t>> PadsOf(const Node& pad, int rank) {
 StatusOr<Changed> FoldPad::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& conv) -> StatusOr<bool> {
     Node* pad = conv.op() == Op::kConv ? ProducedBy(conv.operand(0), Op::kPad) : nullptr;
-    if (pad == nullptr || !HasOneUse(g, conv.operand(0)) || conv.operand(0)->quantisation().has_value()) return false;
+    if (pad == nullptr || !HasOneUse(g, conv.operand(0)) ||
+        conv.operand(0)->quantisation().has_value())
+      return false;
     if (conv.attributes().String("auto_pad", "NOTSET") != "NOTSET") return false;
     if (pad->attributes().String("mode", "constant") != "constant") return false;
     if (pad->operand(2) != nullptr && ScalarConstant(pad->operand(2)) != 0.0) return false;
@@ -47,7 +49,8 @@ StatusOr<Changed> FoldPad::Run(Graph& graph, PassContext&) const {
         conv.attributes().Ints("pads", std::vector<int64_t>(2 * static_cast<size_t>(spatial), 0));
     if (merged.size() != 2 * static_cast<size_t>(spatial)) return false;
     for (int i = 0; i < rank; ++i) {
-      const int64_t begin = (*pads)[static_cast<size_t>(i)], end = (*pads)[static_cast<size_t>(i + rank)];
+      const int64_t begin = (*pads)[static_cast<size_t>(i)],
+                    end = (*pads)[static_cast<size_t>(i + rank)];
       if (begin < 0 || end < 0) return false;
       const int axis = i - first;
       if (axis < 0 || axis >= spatial) {

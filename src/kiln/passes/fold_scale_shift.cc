@@ -10,7 +10,8 @@ namespace {
 
 // One number per channel from a constant that varies along the channel axis only, when it broadcasts onto a value of
 // `rank` axes without making it larger.
-std::optional<std::vector<double>> PerChannel(const Tensor& constant, int rank, int axis_from_end, int64_t channels) {
+std::optional<std::vector<double>> PerChannel(const Tensor& constant, int rank, int axis_from_end,
+                                              int64_t channels) {
   const Shape& shape = constant.shape();
   if (shape.rank() > rank) return std::nullopt;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -18,7 +19,8 @@ std::optional<std::vector<double>> PerChannel(const Tensor& constant, int rank, 
     if (shape[i] != 1 && !(is_channel && shape[i] == channels)) return std::nullopt;
   }
   std::vector<double> values;
-  for (int64_t c = 0; c < channels; ++c) values.push_back(constant.ValueAt(constant.size() == 1 ? 0 : c));
+  for (int64_t c = 0; c < channels; ++c)
+    values.push_back(constant.ValueAt(constant.size() == 1 ? 0 : c));
   return values;
 }
 
@@ -48,7 +50,8 @@ std::optional<Affine> AffineOf(const Node& node) {
 
 std::optional<ScaleShift> PerChannelOf(const Affine& affine, const Node& linear, int64_t channels) {
   const bool is_conv = linear.op() == Op::kConv || linear.op() == Op::kConvTranspose;
-  const int rank = is_conv ? linear.operand(1)->constant().shape().rank() : RankOf(linear.operand(0));
+  const int rank =
+      is_conv ? linear.operand(1)->constant().shape().rank() : RankOf(linear.operand(0));
   auto values = PerChannel(*affine.constant, rank, ChannelAxisFromEnd(linear), channels);
   if (!values.has_value()) return std::nullopt;
   for (double& v : *values) {
@@ -69,7 +72,8 @@ bool FoldIntoMatMulAndAdd(Graph& g, Node& root, const Affine& outer) {
   if (linear == nullptr || !HasOneUse(g, inner->x)) return false;
   const int64_t channels = FoldableChannels(*linear);
   if (channels == 0) return false;
-  const auto by = PerChannelOf(outer, *linear, channels), bias = PerChannelOf(*inner, *linear, channels);
+  const auto by = PerChannelOf(outer, *linear, channels),
+             bias = PerChannelOf(*inner, *linear, channels);
   if (!by.has_value() || !bias.has_value()) return false;
   std::vector<float> merged;
   for (size_t c = 0; c < by->scale.size(); ++c) {
@@ -90,7 +94,8 @@ StatusOr<Changed> FoldScaleShift::Run(Graph& graph, PassContext&) const {
     const std::optional<Affine> affine = AffineOf(root);
     if (!affine.has_value() || !CanReplace(g, root.result(), affine->x)) return false;
     Node* linear = affine->x->producer();
-    if (linear == nullptr || !HasOneUse(g, affine->x) || affine->x->quantisation().has_value()) return false;
+    if (linear == nullptr || !HasOneUse(g, affine->x) || affine->x->quantisation().has_value())
+      return false;
     const int64_t channels = FoldableChannels(*linear);
     if (channels == 0) return FoldIntoMatMulAndAdd(g, root, *affine);
     const auto by = PerChannelOf(*affine, *linear, channels);

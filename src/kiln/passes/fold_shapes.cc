@@ -32,7 +32,8 @@ class ShapeEvaluator {
       return it == known_.end() ? std::nullopt : std::optional(it->second);
     }
     const auto ints = IntConstant(value);
-    if (!ints.has_value() || value->shape().rank() > 1 || value->constant().size() > kMaxDims) return std::nullopt;
+    if (!ints.has_value() || value->shape().rank() > 1 || value->constant().size() > kMaxDims)
+      return std::nullopt;
     Dims dims{.values = {}, .is_scalar = value->shape().rank() == 0};
     for (const int64_t i : *ints) dims.values.push_back(i);
     return dims;
@@ -63,7 +64,8 @@ class ShapeEvaluator {
         return Find(node.operand(0));
       case Op::kCast:
         // Dimensions pass through integers unchanged; other types have other uses.
-        if (node.result()->element() != ElementType::kInt64 && node.result()->element() != ElementType::kInt32) {
+        if (node.result()->element() != ElementType::kInt64 &&
+            node.result()->element() != ElementType::kInt32) {
           return std::nullopt;
         }
         return Find(node.operand(0));
@@ -85,8 +87,11 @@ class ShapeEvaluator {
     if (!node.operand(0)->has_shape()) return std::nullopt;
     const Shape& shape = node.operand(0)->shape();
     const int64_t rank = shape.rank();
-    const auto clamp = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
-    const int64_t start = clamp(node.attributes().Int("start", 0)), end = clamp(node.attributes().Int("end", rank));
+    const auto clamp = [&](int64_t at) {
+      return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+    };
+    const int64_t start = clamp(node.attributes().Int("start", 0)),
+                  end = clamp(node.attributes().Int("end", rank));
     Dims dims;
     for (int64_t i = start; i < end; ++i) {
       const int64_t dim = shape[static_cast<int>(i)];
@@ -114,7 +119,8 @@ class ShapeEvaluator {
     for (const auto& [operand, at] : {std::pair{1, 0}, std::pair{2, 1}, std::pair{4, 2}}) {
       if (node.operand(operand) == nullptr && operand == 4) continue;
       const auto given = Find(node.operand(operand));
-      if (!given.has_value() || given->values.size() != 1 || !given->values[0].has_value()) return std::nullopt;
+      if (!given.has_value() || given->values.size() != 1 || !given->values[0].has_value())
+        return std::nullopt;
       numbers[at] = *given->values[0];
     }
     if (node.operand(3) != nullptr) {
@@ -155,7 +161,8 @@ class ShapeEvaluator {
     const auto a = Find(node.operand(0)), b = Find(node.operand(1));
     if (!a.has_value() || !b.has_value()) return std::nullopt;
     const size_t n = std::max(a->values.size(), b->values.size());
-    if ((a->values.size() != n && a->values.size() != 1) || (b->values.size() != n && b->values.size() != 1)) {
+    if ((a->values.size() != n && a->values.size() != 1) ||
+        (b->values.size() != n && b->values.size() != 1)) {
       return std::nullopt;
     }
     if (a->values.empty() || b->values.empty()) return std::nullopt;
@@ -163,7 +170,8 @@ class ShapeEvaluator {
     for (size_t i = 0; i < n; ++i) {
       const auto& x = a->values[a->values.size() == 1 ? 0 : i];
       const auto& y = b->values[b->values.size() == 1 ? 0 : i];
-      dims.values.push_back(x.has_value() && y.has_value() ? Compute(node.op(), *x, *y) : std::nullopt);
+      dims.values.push_back(x.has_value() && y.has_value() ? Compute(node.op(), *x, *y)
+                                                           : std::nullopt);
     }
     return dims;
   }
@@ -192,7 +200,8 @@ Tensor TensorOf(const Dims& dims, ElementType type) {
   Tensor tensor(type, shape);
   for (size_t i = 0; i < dims.values.size(); ++i) {
     if (type == ElementType::kInt64) tensor.data<int64_t>()[i] = *dims.values[i];
-    if (type == ElementType::kInt32) tensor.data<int32_t>()[i] = static_cast<int32_t>(*dims.values[i]);
+    if (type == ElementType::kInt32)
+      tensor.data<int32_t>()[i] = static_cast<int32_t>(*dims.values[i]);
   }
   return tensor;
 }
@@ -220,11 +229,14 @@ StatusOr<Changed> FoldOnce(Graph& graph) {
   return ApplyRule(graph, [&](Graph& g, Node& root) -> StatusOr<bool> {
     if (root.op() == Op::kReshape && root.operand(1)->producer() != nullptr) {
       const auto target = evaluator.Find(root.operand(1));
-      if (target.has_value() && !target->IsKnown() && FoldReshapeTarget(g, root, *target)) return true;
+      if (target.has_value() && !target->IsKnown() && FoldReshapeTarget(g, root, *target))
+        return true;
     }
     Value* result = root.num_results() == 1 ? root.result() : nullptr;
-    if (result == nullptr || IsOutput(g, result) || result->quantisation().has_value()) return false;
-    if (result->element() != ElementType::kInt64 && result->element() != ElementType::kInt32) return false;
+    if (result == nullptr || IsOutput(g, result) || result->quantisation().has_value())
+      return false;
+    if (result->element() != ElementType::kInt64 && result->element() != ElementType::kInt32)
+      return false;
     const auto dims = evaluator.Find(result);
     if (!dims.has_value() || !dims->IsKnown()) return false;
     const std::string name = result->name();

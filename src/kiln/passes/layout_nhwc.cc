@@ -43,7 +43,8 @@ bool SinkTransposes(Graph& graph) {
       if (MergeTransposes(graph, root)) changed = true;
       if (root.op() == Op::kTranspose) {
         const auto perm = PermutationOf(root);
-        if (perm.has_value() && IsIdentity(*perm) && CanReplaceMove(graph, root.result(), root.operand(0))) {
+        if (perm.has_value() && IsIdentity(*perm) &&
+            CanReplaceMove(graph, root.result(), root.operand(0))) {
           Replace(graph, root, root.operand(0));
           changed = true;
         }
@@ -62,10 +63,12 @@ StatusOr<bool> TransposeToReshape(Graph& graph, Node& root) {
   if (!perm.has_value() || RankOf(root.operand(0)) != static_cast<int>(perm->size())) return false;
   const Shape& x = root.operand(0)->shape();
   const std::vector<int64_t> dims = Permute(x, *perm).dims();
-  if (std::count(dims.begin(), dims.end(), kUnknownDim) > 1 || std::count(dims.begin(), dims.end(), 0) != 0)
+  if (std::count(dims.begin(), dims.end(), kUnknownDim) > 1 ||
+      std::count(dims.begin(), dims.end(), 0) != 0)
     return false;
   if (!MovesNothing(*perm, x)) return false;
-  graph.ReplaceNode(&root, Op::kReshape, {root.operand(0), AddIntConstant(graph, root.name() + ".shape", dims)}, {});
+  graph.ReplaceNode(&root, Op::kReshape,
+                    {root.operand(0), AddIntConstant(graph, root.name() + ".shape", dims)}, {});
   return true;
 }
 
@@ -80,18 +83,23 @@ StatusOr<bool> MoveRowsOfWeights(Graph& graph, Node& matmul) {
   const Value* x = transpose->operand(0);
   if (weights == nullptr || weights->shape().rank() != 2) return false;
   const std::optional<Quantisation> annotation = matmul.operand(1)->quantisation();
-  if (annotation.has_value() && (annotation->axis == 0 || annotation->type.scheme == Scheme::kPerBlock)) return false;
-  if (!perm.has_value() || perm->size() < 2 || (*perm)[0] != 0 || RankOf(x) != static_cast<int>(perm->size()))
+  if (annotation.has_value() &&
+      (annotation->axis == 0 || annotation->type.scheme == Scheme::kPerBlock))
+    return false;
+  if (!perm.has_value() || perm->size() < 2 || (*perm)[0] != 0 ||
+      RankOf(x) != static_cast<int>(perm->size()))
     return false;
   // Moves between codes of one grid are moves still.
   for (const Value* moved : {transpose->result(), reshape->result()}) {
-    if (moved->quantisation().has_value() && !SameGrid(moved->quantisation(), x->quantisation())) return false;
+    if (moved->quantisation().has_value() && !SameGrid(moved->quantisation(), x->quantisation()))
+      return false;
   }
   // The reshape makes [batch, rows] out of [batch, ...]: row r of w belongs to element r of the transposed axes.
   const int64_t rows = weights->shape()[0];
   const std::vector<int64_t> moved = Permute(x->shape(), *perm).dims();
   if (RankOf(reshape->result()) != 2 || reshape->result()->shape()[1] != rows) return false;
-  const auto per_image = CheckedNumElements(Shape(std::vector<int64_t>(moved.begin() + 1, moved.end())));
+  const auto per_image =
+      CheckedNumElements(Shape(std::vector<int64_t>(moved.begin() + 1, moved.end())));
   if (per_image != rows || rows == 0) return false;
 
   std::vector<int64_t> view(moved.begin() + 1, moved.end());
@@ -100,7 +108,8 @@ StatusOr<bool> MoveRowsOfWeights(Graph& graph, Node& matmul) {
   Permutation back;
   for (size_t i = 1; i < inverse.size(); ++i) back.push_back(inverse[i] - 1);
   back.push_back(static_cast<int64_t>(view.size()) - 1);
-  const Tensor turned = TransposeTensor(weights->Reshaped(Shape(view)), back).Reshaped(weights->shape());
+  const Tensor turned =
+      TransposeTensor(weights->Reshaped(Shape(view)), back).Reshaped(weights->shape());
   SetConstantOperand(graph, matmul, 1, turned);
   matmul.operand(1)->set_quantisation(annotation);
   graph.SetOperand(reshape, 0, transpose->operand(0));

@@ -32,7 +32,9 @@ Value* Lifted(const Value* value) {
   return PermutationOf(*transpose) == ToNchw() ? transpose->operand(0) : nullptr;
 }
 
-bool IsTransposeToNhwc(const Node& node) { return node.op() == Op::kTranspose && PermutationOf(node) == ToNhwc(); }
+bool IsTransposeToNhwc(const Node& node) {
+  return node.op() == Op::kTranspose && PermutationOf(node) == ToNhwc();
+}
 
 // What has to change in a node besides its operands, and what its results look like afterwards.
 struct Plan {
@@ -59,7 +61,8 @@ void PermuteEntries(Graph& graph, Node& node, int operand, size_t block_offset_c
 void SetAxes(Graph& graph, Node& node, int operand, const std::vector<int64_t>& nchw_axes) {
   std::vector<int64_t> axes;
   for (const int64_t axis : nchw_axes) axes.push_back(NhwcAxis(axis));
-  SetConstantOperand(graph, node, operand, Tensor::Of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes),
+  SetConstantOperand(graph, node, operand,
+                     Tensor::Of<int64_t>(Shape{static_cast<int64_t>(axes.size())}, axes),
                      node.name() + ".axes");
 }
 
@@ -120,8 +123,8 @@ std::optional<Plan> PlanReduce(Graph& graph, Node& root) {
   // Axes that are left, in the old order and in the new one.
   std::vector<int64_t> old_order;
   for (int64_t axis = 0; axis < kRank; ++axis) {
-    const bool reduced =
-        std::any_of(axes->begin(), axes->end(), [&](int64_t a) { return (a < 0 ? a + kRank : a) == axis; });
+    const bool reduced = std::any_of(axes->begin(), axes->end(),
+                                     [&](int64_t a) { return (a < 0 ? a + kRank : a) == axis; });
     if (!reduced) old_order.push_back(NhwcAxis(axis));
   }
   std::vector<int64_t> new_order = old_order;
@@ -196,7 +199,8 @@ std::optional<Plan> PlanFor(Graph& graph, Node& root) {
       // Scales per tensor do not see the layout.
       for (int i = 1; i < root.num_operands(); ++i) {
         const Value* setting = root.operand(i);
-        if (setting != nullptr && (!HasKnownShape(setting) || setting->shape().NumElements() != 1)) return std::nullopt;
+        if (setting != nullptr && (!HasKnownShape(setting) || setting->shape().NumElements() != 1))
+          return std::nullopt;
       }
       return first({});
     default:
@@ -223,8 +227,8 @@ Tensor RelaidForConcat(const Tensor& constant) { return TransposeTensor(constant
 Value* TransposeBefore(Graph& graph, Node& node, Value* value, const Permutation& perm) {
   Attributes attributes;
   attributes.Set("perm", perm);
-  Node* transpose = InsertNode(graph, &node, Op::kTranspose, node.name(), {value}, std::move(attributes),
-                               PermutedType(value->type(), perm));
+  Node* transpose = InsertNode(graph, &node, Op::kTranspose, node.name(), {value},
+                               std::move(attributes), PermutedType(value->type(), perm));
   transpose->result()->set_quantisation(Permuted(value->quantisation(), perm));
   return transpose->result();
 }
@@ -237,8 +241,8 @@ void TransposeAfter(Graph& graph, Value* result, const Permutation& perm, Node* 
   if (IsIdentity(perm)) return;
   Attributes attributes;
   attributes.Set("perm", perm);
-  Node* transpose =
-      InsertNode(graph, next, Op::kTranspose, result->producer()->name(), {result}, std::move(attributes), old_type);
+  Node* transpose = InsertNode(graph, next, Op::kTranspose, result->producer()->name(), {result},
+                               std::move(attributes), old_type);
   transpose->result()->set_quantisation(old_quantisation);
   const std::string name = result->name();
   graph.ReplaceAllUses(result, transpose->result());
@@ -270,13 +274,15 @@ bool SinkThrough(Graph& graph, Node& root, Node* next) {
   }
   if (lifted == 0) return false;
   for (const Value* result : root.results()) {
-    if (result == nullptr || (result->has_shape() && RankOf(result) != static_cast<int>(plan->results.size())))
+    if (result == nullptr ||
+        (result->has_shape() && RankOf(result) != static_cast<int>(plan->results.size())))
       return false;
   }
-  const bool meets_nhwc = std::any_of(root.results().begin(), root.results().end(), [](const Value* result) {
-    return std::any_of(result->users().begin(), result->users().end(),
-                       [](const Node* u) { return IsTransposeToNhwc(*u); });
-  });
+  const bool meets_nhwc =
+      std::any_of(root.results().begin(), root.results().end(), [](const Value* result) {
+        return std::any_of(result->users().begin(), result->users().end(),
+                           [](const Node* u) { return IsTransposeToNhwc(*u); });
+      });
   if (straight > 0 && straight >= lifted && !meets_nhwc) return false;
 
   for (const int i : plan->data) {
@@ -289,7 +295,8 @@ bool SinkThrough(Graph& graph, Node& root, Node* next) {
       const Tensor& old = value->constant();
       const Tensor fresh = root.op() == Op::kConcat ? RelaidForConcat(old) : RelaidConstant(old);
       if (fresh == old) continue;
-      const std::optional<Quantisation> annotation = value->quantisation();  // one scale sees no layout
+      const std::optional<Quantisation> annotation =
+          value->quantisation();  // one scale sees no layout
       SetConstantOperand(graph, root, i, fresh);
       root.operand(i)->set_quantisation(annotation);
     } else {

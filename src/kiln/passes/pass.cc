@@ -39,8 +39,9 @@ std::unique_ptr<Pass> Create() {
   return std::make_unique<T>();
 }
 
-#define KILN_PASS(type, name, summary) \
-  static_assert(type::kName == name, "the class and its row in passes.def must agree on the name");
+#define KILN_PASS(type, name, summary)                                                        \
+  static_assert(type::kName == name, "the class and its row in passes.def must agree on the " \
+                                     "name");
 #include "kiln/passes/passes.def"
 #undef KILN_PASS
 
@@ -55,8 +56,8 @@ constexpr PassInfo kPasses[] = {
 std::span<const PassInfo> AllPasses() { return kPasses; }
 
 const PassInfo* FindPass(std::string_view name) {
-  const auto row =
-      std::find_if(std::begin(kPasses), std::end(kPasses), [&](const PassInfo& p) { return p.name == name; });
+  const auto row = std::find_if(std::begin(kPasses), std::end(kPasses),
+                                [&](const PassInfo& p) { return p.name == name; });
   return row == std::end(kPasses) ? nullptr : &*row;
 }
 

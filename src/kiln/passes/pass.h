@@ -36,9 +36,10 @@ struct PassRun {
 // Settings of a run of passes, and its log.
 struct PassContext {
   std::vector<std::string> skip;  // passes not to run, by name
-  int max_steps = -1;             // stop transforming after so many passes, to bisect a fault; -1: no limit
-  bool verify = true;             // verify the graph before the first pass and after each that changed it
-  int64_t max_folded_elements = int64_t{1} << 22;  // fold-constants makes no constant larger than this, in elements
+  int max_steps = -1;  // stop transforming after so many passes, to bisect a fault; -1: no limit
+  bool verify = true;  // verify the graph before the first pass and after each that changed it
+  int64_t max_folded_elements =
+      int64_t{1} << 22;  // fold-constants makes no constant larger than this, in elements
   // Called after each pass that ran; `step` counts from 0. See DumpStepsTo in pipeline.h.
   std::function<Status(int step, const PassRun& run, const Graph& graph)> on_step;
 

@@ -46,7 +46,8 @@ Product ProductOf(Value* value, const Value* stop) {
 
 std::optional<std::pair<Value*, Value*>> OperandsOf(const Value* value, Op op) {
   const Node* node = ComputedBy(value, op);
-  if (node == nullptr || node->operand(0) == nullptr || node->operand(1) == nullptr) return std::nullopt;
+  if (node == nullptr || node->operand(0) == nullptr || node->operand(1) == nullptr)
+    return std::nullopt;
   return std::pair{node->operand(0), node->operand(1)};
 }
 
@@ -54,7 +55,8 @@ Value* SumWith(const Value* value, double constant) {
   const auto sum = OperandsOf(value, Op::kAdd);
   if (!sum.has_value()) return nullptr;
   for (const auto& [x, c] : {*sum, std::pair{sum->second, sum->first}}) {
-    if (const auto scalar = ScalarConstant(c); scalar.has_value() && Near(*scalar, constant)) return x;
+    if (const auto scalar = ScalarConstant(c); scalar.has_value() && Near(*scalar, constant))
+      return x;
   }
   return nullptr;
 }

@@ -16,7 +16,8 @@ namespace {
 Status CheckName(std::string_view name, std::string_view what) {
   if (FindPass(name) != nullptr) return OkStatus();
   std::string known;
-  for (const PassInfo& pass : AllPasses()) known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
+  for (const PassInfo& pass : AllPasses())
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", pass.name);
   return NotFoundAt("", what, fmt::format("there is no pass '{}'", name), "known passes: " + known);
 }
 
@@ -37,7 +38,9 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
       const StatusOr<Changed> changed = FindPass(name)->create()->Run(graph, context);
       if (!changed.ok()) return WithContext(fmt::format("pass {}", name), changed.status());
       run.changed = *changed;
-      run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      run.milliseconds =
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+              .count();
     }
     run.nodes_after = graph.num_nodes();
     if (context.verify && run.changed == Changed::kYes) {
@@ -51,9 +54,9 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
 }
 
 // fold-shapes comes before fold-constants, which evaluates what is constant then; both make more identities.
-#define KILN_CLEAN_UP                                                                                     \
-  "eliminate-dead-code", "eliminate-identities", "fold-shapes", "fold-constants", "eliminate-identities", \
-      "eliminate-common-subexpressions", "eliminate-dead-code"
+#define KILN_CLEAN_UP                                                             \
+  "eliminate-dead-code", "eliminate-identities", "fold-shapes", "fold-constants", \
+      "eliminate-identities", "eliminate-common-subexpressions", "eliminate-dead-code"
 
 std::span<const std::string_view> CleanUpPipeline() {
   static constexpr auto kNames = std::to_array<std::string_view>({KILN_CLEAN_UP});
@@ -117,7 +120,8 @@ std::span<const std::string_view> LayoutPipeline() {
 
 #undef KILN_CLEAN_UP
 
-std::function<Status(int, const PassRun&, const Graph&)> DumpStepsTo(std::filesystem::path directory) {
+std::function<Status(int, const PassRun&, const Graph&)> DumpStepsTo(
+    std::filesystem::path directory) {
   return [directory = std::move(directory)](int step, const PassRun& run, const Graph& graph) {
     if (run.changed == Changed::kNo) return OkStatus();
     return WriteFile(directory / fmt::format("{:02}-{}.kir", step, run.pass), PrintGraph(graph));

@@ -27,7 +27,8 @@ std::span<const std::string_view> LayoutPipeline();
 
 // An on_step that writes the text form of the graph (ir/text.h) to <directory>/<step>-<pass>.kir after each pass that
 // changed it. The directory must exist.
-std::function<Status(int, const PassRun&, const Graph&)> DumpStepsTo(std::filesystem::path directory);
+std::function<Status(int, const PassRun&, const Graph&)> DumpStepsTo(
+    std::filesystem::path directory);
 
 }  // namespace kiln
 

@@ -18,7 +18,9 @@ namespace {
 // Codes wider than this are not told apart by the fp32 arithmetic of numerics/quantise.h.
 constexpr int kMostBits = 16;
 
-bool IsScale(float scale) { return std::isfinite(scale) && scale > 0 && std::isfinite(InverseScale(scale)); }
+bool IsScale(float scale) {
+  return std::isfinite(scale) && scale > 0 && std::isfinite(InverseScale(scale));
+}
 
 bool IsWhole(double x) { return std::isfinite(x) && std::trunc(x) == x; }
 
@@ -36,13 +38,15 @@ std::optional<int> AxisOfBroadcast(const Shape& parameter, const Shape& x) {
 }
 
 // Scales and zero points of one tensor into the annotation; `axis` is -1 for one scale.
-std::optional<Quantisation> WithParameters(QuantType type, int axis, const Tensor& scales, const Tensor* zero_points) {
+std::optional<Quantisation> WithParameters(QuantType type, int axis, const Tensor& scales,
+                                           const Tensor* zero_points) {
   Quantisation q{.type = std::move(type), .axis = axis};
   q.type.scheme = axis < 0 ? Scheme::kPerTensor : Scheme::kPerChannel;
   const bool integer = q.type.format.is_integer();
   for (int64_t i = 0; i < scales.size(); ++i) {
     const float scale = scales.data<float>()[static_cast<size_t>(i)];
-    const double zero = zero_points == nullptr ? 0 : zero_points->ValueAt(zero_points->size() == 1 ? 0 : i);
+    const double zero =
+        zero_points == nullptr ? 0 : zero_points->ValueAt(zero_points->size() == 1 ? 0 : i);
     if (!IsScale(scale) || !IsWhole(zero)) return std::nullopt;
     if (integer && (zero < static_cast<double>(q.type.format.min_code()) ||
                     zero > static_cast<double>(q.type.format.max_code()))) {
@@ -75,20 +79,24 @@ std::optional<Quantisation> OfLinear(const Node& node) {
   const Value* values = node.op() == Op::kQuantizeLinear ? node.operand(0) : node.result();
   const Tensor* scale = FloatConstant(node.operand(1));
   const Value* zero = node.operand(2);
-  if (values == nullptr || codes == nullptr || values->element() != ElementType::kFloat32 || scale == nullptr) {
+  if (values == nullptr || codes == nullptr || values->element() != ElementType::kFloat32 ||
+      scale == nullptr) {
     return std::nullopt;
   }
-  if (zero != nullptr && (!zero->is_constant() || zero->constant().size() != scale->size())) return std::nullopt;
+  if (zero != nullptr && (!zero->is_constant() || zero->constant().size() != scale->size()))
+    return std::nullopt;
   if (node.attributes().Int("block_size", 0) != 0) return std::nullopt;
   int axis = -1;
   if (scale->size() != 1) {
     if (!HasKnownShape(values) || scale->shape().rank() != 1) return std::nullopt;
     const auto normal = NormaliseAxis(node.attributes().Int("axis", 1), values->shape().rank());
-    if (!normal.has_value() || values->shape()[static_cast<int>(*normal)] != scale->size()) return std::nullopt;
+    if (!normal.has_value() || values->shape()[static_cast<int>(*normal)] != scale->size())
+      return std::nullopt;
     axis = static_cast<int>(*normal);
   }
   const auto name = FormatOfCodes(codes->element());
-  const auto format = name.has_value() ? FindFormat(*name) : StatusOr<Format>(absl::NotFoundError(""));
+  const auto format =
+      name.has_value() ? FindFormat(*name) : StatusOr<Format>(absl::NotFoundError(""));
   if (!format.ok()) return std::nullopt;
   return WithParameters({.format = *format, .symmetric = false}, axis, *scale,
                         zero == nullptr ? nullptr : &zero->constant());
@@ -96,7 +104,8 @@ std::optional<Quantisation> OfLinear(const Node& node) {
 
 bool RoundsToNearestEven(const Node& quant) {
   std::string mode = quant.attributes().String("rounding_mode", "ROUND");
-  std::transform(mode.begin(), mode.end(), mode.begin(), [](unsigned char c) { return std::toupper(c); });
+  std::transform(mode.begin(), mode.end(), mode.begin(),
+                 [](unsigned char c) { return std::toupper(c); });
   return mode == "ROUND" || mode == "HALF_EVEN";
 }
 
@@ -111,16 +120,21 @@ std::optional<Quantisation> OfQuant(const Node& node) {
   const Tensor* scale = FloatConstant(node.operand(1));
   const Tensor* zero = FloatConstant(node.operand(2));
   const auto bits = ScalarConstant(node.operand(3));
-  if (x->element() != ElementType::kFloat32 || scale == nullptr || zero == nullptr || !bits.has_value()) {
+  if (x->element() != ElementType::kFloat32 || scale == nullptr || zero == nullptr ||
+      !bits.has_value()) {
     return std::nullopt;
   }
-  if (!IsWhole(*bits) || *bits < 1 || *bits > kMostBits || !RoundsToNearestEven(node)) return std::nullopt;
-  const bool is_signed = node.attributes().Int("signed", 1) != 0, narrow = node.attributes().Int("narrow", 0) != 0;
+  if (!IsWhole(*bits) || *bits < 1 || *bits > kMostBits || !RoundsToNearestEven(node))
+    return std::nullopt;
+  const bool is_signed = node.attributes().Int("signed", 1) != 0,
+             narrow = node.attributes().Int("narrow", 0) != 0;
   if (narrow && !is_signed) return std::nullopt;
-  const auto format = FindFormat(fmt::format("{}int{}", is_signed ? "" : "u", static_cast<int>(*bits)));
+  const auto format =
+      FindFormat(fmt::format("{}int{}", is_signed ? "" : "u", static_cast<int>(*bits)));
   if (!format.ok()) return std::nullopt;
   const auto axis = AxisOf(*scale, *x);
-  if (!axis.has_value() || (zero->size() != 1 && zero->shape() != scale->shape())) return std::nullopt;
+  if (!axis.has_value() || (zero->size() != 1 && zero->shape() != scale->shape()))
+    return std::nullopt;
   return WithParameters({.format = *format, .symmetric = narrow}, *axis, *scale, zero);
 }
 
@@ -129,7 +143,8 @@ std::optional<Quantisation> OfBipolarQuant(const Node& node) {
   const Value* x = node.operand(0);
   const Tensor* scale = FloatConstant(node.operand(1));
   const auto format = FindFormat("int2");
-  if (!x->is_constant() || x->element() != ElementType::kFloat32 || scale == nullptr || !format.ok()) {
+  if (!x->is_constant() || x->element() != ElementType::kFloat32 || scale == nullptr ||
+      !format.ok()) {
     return std::nullopt;
   }
   const auto axis = AxisOf(*scale, *x);
@@ -158,8 +173,9 @@ std::optional<Quantisation> AnnotationOf(const Node& quantiser) {
 }
 
 bool SameGrid(const Quantisation& a, const Quantisation& b) {
-  return a.type.format == b.type.format && a.type.scheme == b.type.scheme && a.type.symmetric == b.type.symmetric &&
-         a.axis == b.axis && a.type.block_size == b.type.block_size && a.scales == b.scales &&
+  return a.type.format == b.type.format && a.type.scheme == b.type.scheme &&
+         a.type.symmetric == b.type.symmetric && a.axis == b.axis &&
+         a.type.block_size == b.type.block_size && a.scales == b.scales &&
          a.zero_points == b.zero_points;
 }
 

@@ -13,7 +13,8 @@ namespace {
 // The value under Mul and Div by scalar constants, each with no other user; `scale` collects the constants, `names` the
 // names of the nodes.
 Value* Unscaled(const Graph& graph, Value* value, double& scale, std::string& names) {
-  while (value->producer() != nullptr && HasOneUse(graph, value) && !value->quantisation().has_value()) {
+  while (value->producer() != nullptr && HasOneUse(graph, value) &&
+         !value->quantisation().has_value()) {
     const Node& node = *value->producer();
     if (node.op() != Op::kMul && node.op() != Op::kDiv) break;
     Value* x = node.operand(0);
@@ -53,8 +54,9 @@ bool TakeInTranspose(Graph& g, Node& scores) {
       std::swap((*type.shape)[static_cast<int>(last) - 1], (*type.shape)[static_cast<int>(last)]);
     Attributes attributes;
     attributes.Set("perm", rest);
-    straight =
-        InsertNode(g, &scores, Op::kTranspose, transpose->name(), {straight}, std::move(attributes), type)->result();
+    straight = InsertNode(g, &scores, Op::kTranspose, transpose->name(), {straight},
+                          std::move(attributes), type)
+                   ->result();
   } else {
     scores.set_name(JoinNames(transpose->name(), scores.name()));
   }
@@ -103,7 +105,8 @@ StatusOr<Changed> RecogniseAttention::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
     if (root.op() != Op::kMatMul || !root.region().empty()) return false;
     Node* softmax = ProducedBy(root.operand(0), Op::kSoftmax);
-    if (softmax == nullptr || !IsOverLastAxis(*softmax) || !HasOneUse(g, root.operand(0))) return false;
+    if (softmax == nullptr || !IsOverLastAxis(*softmax) || !HasOneUse(g, root.operand(0)))
+      return false;
 
     // Below the softmax: the scores, scaled or not, and perhaps a mask added to them.
     double scale = 1;
@@ -125,7 +128,8 @@ StatusOr<Changed> RecogniseAttention::Run(Graph& graph, PassContext&) const {
     }
     Node* scores = ProducedBy(plain, Op::kMatMul);
     if (scores == nullptr || !HasOneUse(g, plain) || !scores->region().empty()) return false;
-    if (scaled != plain && plain->quantisation().has_value()) return false;  // rounded before it is scaled
+    if (scaled != plain && plain->quantisation().has_value())
+      return false;  // rounded before it is scaled
 
     if (scaled != plain) {
       scores->set_name(JoinNames(scores->name(), names));

@@ -11,8 +11,8 @@ namespace kiln {
 namespace {
 
 bool IsPowerOf(const Product& product, const Value* x, size_t exponent) {
-  return product.terms.size() == exponent &&
-         std::all_of(product.terms.begin(), product.terms.end(), [&](const Value* t) { return t == x; });
+  return product.terms.size() == exponent && std::all_of(product.terms.begin(), product.terms.end(),
+                                                         [&](const Value* t) { return t == x; });
 }
 
 // u = x / sqrt(2): gives x.
@@ -93,11 +93,12 @@ StatusOr<Changed> RecogniseGelu::Run(Graph& graph, PassContext&) const {
     if (product.terms.size() != 2 || !Near(product.factor, 0.5)) return false;
     if (std::count(product.terms.begin(), product.terms.end(), match.x) != 1) return false;
     if (std::count(product.terms.begin(), product.terms.end(), gate) != 1) return false;
-    if (match.x->type() != root.result()->type()) return false;  // a constant of higher rank broadcast it
+    if (match.x->type() != root.result()->type())
+      return false;  // a constant of higher rank broadcast it
     Attributes attributes;
     attributes.Set("approximate", std::string(match.approximate));
-    Node* gelu = InsertNode(g, &root, Op::kGelu, NamesOfPattern(g, root, std::array{match.x}), {match.x},
-                            std::move(attributes), root.result()->type());
+    Node* gelu = InsertNode(g, &root, Op::kGelu, NamesOfPattern(g, root, std::array{match.x}),
+                            {match.x}, std::move(attributes), root.result()->type());
     gelu->set_region(root.region());
     Replace(g, root, gelu->result());
     return true;

@@ -19,7 +19,8 @@ std::optional<std::pair<Value*, double>> MatchGate(const Value* value) {
   if (const Node* clip = ComputedBy(value, Op::kClip)) {
     const auto low = ScalarConstant(clip->operand(1)), high = ScalarConstant(clip->operand(2));
     Value* x = SumWith(clip->operand(0), 3);
-    if (x != nullptr && low.has_value() && high.has_value() && *low == 0 && *high == 6) return std::pair{x, 1.0 / 6};
+    if (x != nullptr && low.has_value() && high.has_value() && *low == 0 && *high == 6)
+      return std::pair{x, 1.0 / 6};
   }
   return std::nullopt;
 }
@@ -37,8 +38,8 @@ StatusOr<Changed> RecogniseHardSwish::Run(Graph& graph, PassContext&) const {
       if (product.terms.size() != 2 || !Near(product.factor, factor)) continue;
       if (product.terms != std::vector{x, term} && product.terms != std::vector{term, x}) continue;
       if (x->type() != root.result()->type()) continue;
-      Node* swish =
-          InsertNode(g, &root, Op::kHardSwish, NamesOfPattern(g, root, std::array{x}), {x}, {}, root.result()->type());
+      Node* swish = InsertNode(g, &root, Op::kHardSwish, NamesOfPattern(g, root, std::array{x}),
+                               {x}, {}, root.result()->type());
       swish->set_region(root.region());
       Replace(g, root, swish->result());
       return true;

@@ -49,7 +49,9 @@ std::optional<double> MatchVariance(const Value* value, const TrailingMean& cent
   for (const auto& [variance, constant] : {*sum, std::pair{sum->second, sum->first}}) {
     const auto epsilon = ScalarConstant(constant);
     const auto mean = MatchMean(variance);
-    if (!epsilon.has_value() || *epsilon < 0 || !mean.has_value() || mean->first_axis != centring.first_axis) continue;
+    if (!epsilon.has_value() || *epsilon < 0 || !mean.has_value() ||
+        mean->first_axis != centring.first_axis)
+      continue;
     const Node* square = mean->x->producer();
     if (square == nullptr || mean->x->quantisation().has_value()) continue;
     const bool is_power = square->op() == Op::kPow && ScalarConstant(square->operand(1)) == 2.0;
@@ -78,12 +80,14 @@ std::optional<Match> MatchNormalised(const Node& root) {
       if (power.has_value() && ScalarConstant(power->second) == 0.5) under_root = power->first;
     } else if (root.op() == Op::kMul) {
       const Node* reciprocal = ComputedBy(scale, Op::kReciprocal);
-      const Node* sqrt = reciprocal == nullptr ? nullptr : ComputedBy(reciprocal->operand(0), Op::kSqrt);
+      const Node* sqrt =
+          reciprocal == nullptr ? nullptr : ComputedBy(reciprocal->operand(0), Op::kSqrt);
       if (sqrt != nullptr) under_root = sqrt->operand(0);
       if (power.has_value() && ScalarConstant(power->second) == -0.5) under_root = power->first;
     }
     if (under_root == nullptr) continue;
-    if (const auto epsilon = MatchVariance(under_root, *centring)) return Match{*centring, *epsilon};
+    if (const auto epsilon = MatchVariance(under_root, *centring))
+      return Match{*centring, *epsilon};
   }
   return std::nullopt;
 }
@@ -97,23 +101,26 @@ bool RecogniseCore(Graph& g, Node& root) {
   const auto count = CheckedNumElements(Shape(dims));
   if (!count.has_value() || *count > (int64_t{1} << 24)) return false;
   const std::string name = NamesOfPattern(g, root, std::array{x});
-  Value* ones = g.AddConstant(root.name() + ".scale",
-                              Tensor::Of<float>(Shape(dims), std::vector<float>(static_cast<size_t>(*count), 1)));
+  Value* ones = g.AddConstant(
+      root.name() + ".scale",
+      Tensor::Of<float>(Shape(dims), std::vector<float>(static_cast<size_t>(*count), 1)));
   Attributes attributes;
   attributes.Set("axis", static_cast<int64_t>(first_axis - x->shape().rank()));
   attributes.Set("epsilon", static_cast<float>(match->epsilon));
-  Node* norm =
-      InsertNode(g, &root, Op::kLayerNormalization, name, {x, ones}, std::move(attributes), root.result()->type());
+  Node* norm = InsertNode(g, &root, Op::kLayerNormalization, name, {x, ones}, std::move(attributes),
+                          root.result()->type());
   norm->set_region(root.region());
   Replace(g, root, norm->result());
   return true;
 }
 
 // The constant as one number per normalised element; nullopt when it varies along other axes.
-std::optional<std::vector<float>> OverNormalisedAxes(const Tensor& constant, const Shape& normalised) {
+std::optional<std::vector<float>> OverNormalisedAxes(const Tensor& constant,
+                                                     const Shape& normalised) {
   const Shape& shape = constant.shape();
   if (constant.size() == 1) {
-    return std::vector<float>(static_cast<size_t>(normalised.NumElements()), constant.data<float>()[0]);
+    return std::vector<float>(static_cast<size_t>(normalised.NumElements()),
+                              constant.data<float>()[0]);
   }
   if (shape.rank() < normalised.rank()) return std::nullopt;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -132,7 +139,9 @@ bool TakeInConstant(Graph& g, Node& root) {
     if (norm == nullptr || c == nullptr || root.operand(1 - i)->quantisation().has_value() ||
         !HasOneUse(g, norm->result()))
       continue;
-    if (norm->result()->type() != root.result()->type() || !CanReplace(g, root.result(), norm->result())) continue;
+    if (norm->result()->type() != root.result()->type() ||
+        !CanReplace(g, root.result(), norm->result()))
+      continue;
     const Tensor* scale = FloatConstant(norm->operand(1));
     if (scale == nullptr) continue;
     const auto values = OverNormalisedAxes(*c, scale->shape());
@@ -167,8 +176,9 @@ bool TakeInConstant(Graph& g, Node& root) {
 }  // namespace
 
 StatusOr<Changed> RecogniseLayerNorm::Run(Graph& graph, PassContext&) const {
-  return ApplyRule(
-      graph, [](Graph& g, Node& root) -> StatusOr<bool> { return RecogniseCore(g, root) || TakeInConstant(g, root); });
+  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+    return RecogniseCore(g, root) || TakeInConstant(g, root);
+  });
 }
 
 }  // namespace kiln

@@ -39,7 +39,8 @@ std::optional<Match> MatchMeanSquare(const Value* value) {
     if (x == nullptr || !axes.has_value() || axes->empty()) continue;
     const int first = rank - static_cast<int>(axes->size());
     bool trailing = true;
-    for (int i = first; i < rank; ++i) trailing = trailing && (*axes)[static_cast<size_t>(i - first)] == i;
+    for (int i = first; i < rank; ++i)
+      trailing = trailing && (*axes)[static_cast<size_t>(i - first)] == i;
     if (trailing) return Match{x, first, *epsilon};
   }
   return std::nullopt;
@@ -83,17 +84,20 @@ bool RecogniseCore(Graph& g, Node& root) {
   const auto match = MatchNormalised(root);
   if (!match.has_value()) return false;
   const auto& [x, first_axis, epsilon] = *match;
-  if (x->element() != ElementType::kFloat32 || !x->has_shape() || x->type() != root.result()->type()) return false;
+  if (x->element() != ElementType::kFloat32 || !x->has_shape() ||
+      x->type() != root.result()->type())
+    return false;
   const std::vector<int64_t> dims(x->shape().dims().begin() + first_axis, x->shape().dims().end());
   const auto count = CheckedNumElements(Shape(dims));
   if (!count.has_value() || *count > (int64_t{1} << 24)) return false;
-  Value* ones = g.AddConstant(root.name() + ".scale",
-                              Tensor::Of<float>(Shape(dims), std::vector<float>(static_cast<size_t>(*count), 1)));
+  Value* ones = g.AddConstant(
+      root.name() + ".scale",
+      Tensor::Of<float>(Shape(dims), std::vector<float>(static_cast<size_t>(*count), 1)));
   Attributes attributes;
   attributes.Set("axis", static_cast<int64_t>(first_axis - x->shape().rank()));
   attributes.Set("epsilon", static_cast<float>(epsilon));
-  Node* norm = InsertNode(g, &root, Op::kRmsNormalization, NamesOfPattern(g, root, std::array{x}), {x, ones},
-                          std::move(attributes), root.result()->type());
+  Node* norm = InsertNode(g, &root, Op::kRmsNormalization, NamesOfPattern(g, root, std::array{x}),
+                          {x, ones}, std::move(attributes), root.result()->type());
   norm->set_region(root.region());
   Replace(g, root, norm->result());
   return true;
@@ -106,8 +110,12 @@ bool TakeInScale(Graph& g, Node& root) {
     Node* norm = ComputedBy(root.operand(i), Op::kRmsNormalization);
     const Value* other = root.operand(1 - i);
     const Tensor* c = FloatConstant(other);
-    if (norm == nullptr || c == nullptr || other->quantisation().has_value() || !HasOneUse(g, norm->result())) continue;
-    if (norm->result()->type() != root.result()->type() || !CanReplace(g, root.result(), norm->result())) continue;
+    if (norm == nullptr || c == nullptr || other->quantisation().has_value() ||
+        !HasOneUse(g, norm->result()))
+      continue;
+    if (norm->result()->type() != root.result()->type() ||
+        !CanReplace(g, root.result(), norm->result()))
+      continue;
     const Tensor* scale = FloatConstant(norm->operand(1));
     if (scale == nullptr || norm->operand(1)->quantisation().has_value()) continue;
     if (c->size() != 1 && c->shape() != scale->shape()) continue;
@@ -126,8 +134,9 @@ bool TakeInScale(Graph& g, Node& root) {
 }  // namespace
 
 StatusOr<Changed> RecogniseRmsNorm::Run(Graph& graph, PassContext&) const {
-  return ApplyRule(
-      graph, [](Graph& g, Node& root) -> StatusOr<bool> { return RecogniseCore(g, root) || TakeInScale(g, root); });
+  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
+    return RecogniseCore(g, root) || TakeInScale(g, root);
+  });
 }
 
 }  // namespace kiln

@@ -24,9 +24,12 @@ std::optional<LastSlice> MatchSlice(const Value* value) {
   const int last = x->shape().rank() - 1;
   const auto starts = IntConstant(slice->operand(1)), ends = IntConstant(slice->operand(2));
   const auto axes = IntConstant(slice->operand(3));
-  if (!starts.has_value() || !ends.has_value() || starts->size() != 1 || ends->size() != 1) return std::nullopt;
-  if (!axes.has_value() || axes->size() != 1 || NormaliseAxis((*axes)[0], last + 1) != last) return std::nullopt;
-  if (slice->operand(4) != nullptr && IntConstant(slice->operand(4)) != std::vector<int64_t>{1}) return std::nullopt;
+  if (!starts.has_value() || !ends.has_value() || starts->size() != 1 || ends->size() != 1)
+    return std::nullopt;
+  if (!axes.has_value() || axes->size() != 1 || NormaliseAxis((*axes)[0], last + 1) != last)
+    return std::nullopt;
+  if (slice->operand(4) != nullptr && IntConstant(slice->operand(4)) != std::vector<int64_t>{1})
+    return std::nullopt;
   const SliceRange range = ResolveSlice(x->shape()[last], (*starts)[0], (*ends)[0], 1);
   return LastSlice{x, range.start, range.count};
 }
@@ -36,7 +39,8 @@ Value* NegatedIn(const Value* value) {
   if (const Node* neg = ComputedBy(value, Op::kNeg)) return neg->operand(0);
   const auto product = OperandsOf(value, Op::kMul);
   if (!product.has_value()) return nullptr;
-  if (ScalarConstant(product->second) == -1.0 && product->first->type() == value->type()) return product->first;
+  if (ScalarConstant(product->second) == -1.0 && product->first->type() == value->type())
+    return product->first;
   return nullptr;
 }
 
@@ -52,7 +56,8 @@ Value* MatchRotated(const Value* value) {
   if (!first.has_value() || !second.has_value() || first->x != second->x) return nullptr;
   const int64_t half = value->shape()[rank - 1] / 2;
   const bool halves = value->shape() == first->x->shape() && value->shape()[rank - 1] == 2 * half &&
-                      first->first == 0 && first->count == half && second->first == half && second->count == half;
+                      first->first == 0 && first->count == half && second->first == half &&
+                      second->count == half;
   return halves ? first->x : nullptr;
 }
 
@@ -62,7 +67,8 @@ std::optional<std::pair<Value*, const Tensor*>> MatchScaled(const Value* value) 
   if (!product.has_value() || value->quantisation().has_value()) return std::nullopt;
   for (const auto& [v, c] : {*product, std::pair{product->second, product->first}}) {
     const Tensor* constant = FloatConstant(c);
-    if (constant == nullptr || c->quantisation().has_value() || v->type() != value->type()) continue;
+    if (constant == nullptr || c->quantisation().has_value() || v->type() != value->type())
+      continue;
     if (constant->shape().rank() == 0) continue;
     return std::pair{v, constant};
   }
@@ -83,7 +89,8 @@ Tensor Halved(const Tensor& constant, float sign) {
 }
 
 bool Recognise(Graph& g, Node& root) {
-  if (root.op() != Op::kAdd || root.num_operands() != 2 || root.result()->element() != ElementType::kFloat32) {
+  if (root.op() != Op::kAdd || root.num_operands() != 2 ||
+      root.result()->element() != ElementType::kFloat32) {
     return false;
   }
   for (const int i : {0, 1}) {
@@ -107,7 +114,9 @@ bool Recognise(Graph& g, Node& root) {
     Value* cos = g.AddConstant(root.name() + ".cos", Halved(*straight->second, 1));
     Value* sin = g.AddConstant(root.name() + ".sin", Halved(*turned->second, -1));
     Value* halves = add(Op::kReshape, {x, AddIntConstant(g, root.name() + ".halves", dims)});
-    const auto list = [&](int64_t number) { return AddIntConstant(g, root.name() + ".exchange", {number}); };
+    const auto list = [&](int64_t number) {
+      return AddIntConstant(g, root.name() + ".exchange", {number});
+    };
     Value* exchanged = add(Op::kSlice, {halves, list(-1), list(INT64_MIN), list(-2), list(-1)});
     Value* sum = add(Op::kAdd, {add(Op::kMul, {halves, cos}), add(Op::kMul, {exchanged, sin})});
     Value* shape = AddIntConstant(g, root.name() + ".shape", x->shape().dims());
@@ -127,7 +136,8 @@ bool Recognise(Graph& g, Node& root) {
 }  // namespace
 
 StatusOr<Changed> RecogniseRope::Run(Graph& graph, PassContext&) const {
-  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> { return Recognise(g, root); });
+  return ApplyRule(graph,
+                   [](Graph& g, Node& root) -> StatusOr<bool> { return Recognise(g, root); });
 }
 
 }  // namespace kiln

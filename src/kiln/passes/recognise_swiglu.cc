@@ -31,18 +31,24 @@ bool Recognise(Graph& g, Node& root) {
     for (Value* term : product.terms) {
       if (term != curve && term != gate) up = term;
     }
-    if (up == nullptr || std::count(product.terms.begin(), product.terms.end(), gate) != 1) continue;
-    if (!IsLinear(gate) || !IsLinear(up) || gate->type() != root.result()->type() || up->type() != gate->type()) {
+    if (up == nullptr || std::count(product.terms.begin(), product.terms.end(), gate) != 1)
+      continue;
+    if (!IsLinear(gate) || !IsLinear(up) || gate->type() != root.result()->type() ||
+        up->type() != gate->type()) {
       continue;
     }
     // The inner product of the two that the root is made of.
     Node* inner = nullptr;
     for (const Value* operand : root.operands()) {
-      if (operand != gate && operand != up && operand != curve) inner = ProducedBy(operand, Op::kMul);
+      if (operand != gate && operand != up && operand != curve)
+        inner = ProducedBy(operand, Op::kMul);
     }
-    if (inner == nullptr || inner->result()->quantisation().has_value() || !HasOneUse(g, inner->result())) continue;
+    if (inner == nullptr || inner->result()->quantisation().has_value() ||
+        !HasOneUse(g, inner->result()))
+      continue;
     const std::string region = "swiglu " + root.name();
-    Node* silu = InsertNode(g, &root, Op::kMul, inner->name(), {gate, curve}, {}, inner->result()->type());
+    Node* silu =
+        InsertNode(g, &root, Op::kMul, inner->name(), {gate, curve}, {}, inner->result()->type());
     const bool swapped = root.operand(0) == inner->result();
     g.SetOperand(&root, swapped ? 0 : 1, silu->result());
     g.SetOperand(&root, swapped ? 1 : 0, up);
@@ -56,7 +62,8 @@ bool Recognise(Graph& g, Node& root) {
 }  // namespace
 
 StatusOr<Changed> RecogniseSwiglu::Run(Graph& graph, PassContext&) const {
-  return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> { return Recognise(g, root); });
+  return ApplyRule(graph,
+                   [](Graph& g, Node& root) -> StatusOr<bool> { return Recognise(g, root); });
 }
 
 }  // namespace kiln

@@ -39,7 +39,8 @@ bool IsOutput(const Graph& graph, const Value* value) {
 }
 
 Node* ProducedBy(const Value* value, Op op) {
-  if (value == nullptr || value->producer() == nullptr || value->producer()->op() != op) return nullptr;
+  if (value == nullptr || value->producer() == nullptr || value->producer()->op() != op)
+    return nullptr;
   return value->producer();
 }
 
@@ -47,7 +48,9 @@ Node* ComputedBy(const Value* value, Op op) {
   return value == nullptr || value->quantisation().has_value() ? nullptr : ProducedBy(value, op);
 }
 
-bool HasOneUse(const Graph& graph, const Value* value) { return value->users().size() == 1 && !IsOutput(graph, value); }
+bool HasOneUse(const Graph& graph, const Value* value) {
+  return value->users().size() == 1 && !IsOutput(graph, value);
+}
 
 bool CanReplace(const Graph& graph, const Value* from, const Value* to) {
   // A value in other codes than its copy is not a copy to the hardware.
@@ -55,19 +58,22 @@ bool CanReplace(const Graph& graph, const Value* from, const Value* to) {
 }
 
 bool CanReplaceMove(const Graph& graph, const Value* from, const Value* to) {
-  if (from->quantisation().has_value() && !SameGrid(from->quantisation(), to->quantisation())) return false;
+  if (from->quantisation().has_value() && !SameGrid(from->quantisation(), to->quantisation()))
+    return false;
   // An output keeps its name, so its name must be free to move to `to`.
   return !IsOutput(graph, from) || (to->producer() != nullptr && !IsOutput(graph, to));
 }
 
 const Tensor* FloatConstant(const Value* value) {
-  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32) return nullptr;
+  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32)
+    return nullptr;
   return &value->constant();
 }
 
 std::optional<std::vector<int64_t>> IntConstant(const Value* value) {
   if (value == nullptr || !value->is_constant()) return std::nullopt;
-  if (value->element() != ElementType::kInt64 && value->element() != ElementType::kInt32) return std::nullopt;
+  if (value->element() != ElementType::kInt64 && value->element() != ElementType::kInt32)
+    return std::nullopt;
   return value->constant().ToInts();
 }
 
@@ -79,9 +85,13 @@ std::optional<double> ScalarConstant(const Value* value) {
 
 bool Near(double a, double b, double relative) { return std::abs(a - b) <= relative * std::abs(b); }
 
-bool HasKnownShape(const Value* value) { return value != nullptr && value->has_shape() && value->shape().IsKnown(); }
+bool HasKnownShape(const Value* value) {
+  return value != nullptr && value->has_shape() && value->shape().IsKnown();
+}
 
-int RankOf(const Value* value) { return value != nullptr && value->has_shape() ? value->shape().rank() : -1; }
+int RankOf(const Value* value) {
+  return value != nullptr && value->has_shape() ? value->shape().rank() : -1;
+}
 
 std::optional<std::vector<int64_t>> ConstantAxes(const Value* axes, int rank) {
   std::optional<std::vector<int64_t>> list = IntConstant(axes);
@@ -96,22 +106,27 @@ std::optional<std::vector<int64_t>> ConstantAxes(const Value* axes, int rank) {
 
 std::string JoinNames(std::string_view a, std::string_view b) {
   if (a.empty() || a == b) return std::string(b);
-  if (b.empty() || fmt::format("+{}+", a).find(fmt::format("+{}+", b)) != std::string::npos) return std::string(a);
+  if (b.empty() || fmt::format("+{}+", a).find(fmt::format("+{}+", b)) != std::string::npos)
+    return std::string(a);
   return fmt::format("{}+{}", a, b);
 }
 
-Node* InsertNode(Graph& graph, Node* before, Op op, std::string_view name, std::vector<Value*> operands,
-                 Attributes attributes, TensorType type, std::string_view result_name) {
-  Node* node = graph.AddNode(op, name, std::move(operands), {std::string(result_name)}, std::move(attributes), before);
+Node* InsertNode(Graph& graph, Node* before, Op op, std::string_view name,
+                 std::vector<Value*> operands, Attributes attributes, TensorType type,
+                 std::string_view result_name) {
+  Node* node = graph.AddNode(op, name, std::move(operands), {std::string(result_name)},
+                             std::move(attributes), before);
   graph.SetType(node->result(), std::move(type));
   return node;
 }
 
 Value* AddIntConstant(Graph& graph, std::string_view name, const std::vector<int64_t>& values) {
-  return graph.AddConstant(name, Tensor::Of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
+  return graph.AddConstant(name,
+                           Tensor::Of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
 }
 
-void SetConstantOperand(Graph& graph, Node& node, int i, Tensor tensor, std::string_view fresh_name) {
+void SetConstantOperand(Graph& graph, Node& node, int i, Tensor tensor,
+                        std::string_view fresh_name) {
   Value* old = node.operand(i);
   std::string name(fresh_name);
   if (old != nullptr && old->is_constant()) {
@@ -139,7 +154,8 @@ void EraseUpwards(Graph& graph, Node* node) {
     if (erased.count(candidate) != 0) continue;
     if (std::any_of(candidate->results().begin(), candidate->results().end(), is_used)) continue;
     for (Value* operand : candidate->operands()) {
-      if (operand != nullptr && operand->producer() != nullptr) waiting.push_back(operand->producer());
+      if (operand != nullptr && operand->producer() != nullptr)
+        waiting.push_back(operand->producer());
     }
     erased.insert(candidate);
     graph.EraseNode(candidate);

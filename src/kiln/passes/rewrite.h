@@ -54,13 +54,15 @@ std::string JoinNames(std::string_view a, std::string_view b);
 // ---- Edits ----
 // A node with one result of the given type, inserted before `before` (null: at the end). An empty `result_name` gets a
 // fresh one.
-Node* InsertNode(Graph& graph, Node* before, Op op, std::string_view name, std::vector<Value*> operands,
-                 Attributes attributes, TensorType type, std::string_view result_name = "");
+Node* InsertNode(Graph& graph, Node* before, Op op, std::string_view name,
+                 std::vector<Value*> operands, Attributes attributes, TensorType type,
+                 std::string_view result_name = "");
 // A rank-1 i64 constant.
 Value* AddIntConstant(Graph& graph, std::string_view name, const std::vector<int64_t>& values);
 // Gives operand i of the node another constant value. When nobody else uses the old constant the new one takes its
 // name.
-void SetConstantOperand(Graph& graph, Node& node, int i, Tensor tensor, std::string_view fresh_name = "");
+void SetConstantOperand(Graph& graph, Node& node, int i, Tensor tensor,
+                        std::string_view fresh_name = "");
 // Gives the uses of the node's first result to `by` and erases the node, with whatever stood before it for its sake
 // alone. Requires CanReplace and no other used result.
 void Replace(Graph& graph, Node& node, Value* by);

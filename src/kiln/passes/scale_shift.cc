@@ -12,7 +12,8 @@ namespace {
 // channels per group, which `outer` indexes.
 struct ChannelView {
   int64_t outer, channels, inner;
-  int64_t groups = 1;  // ConvTranspose: channel = group * channels + c, group = outer index / (outer / groups)
+  int64_t groups =
+      1;  // ConvTranspose: channel = group * channels + c, group = outer index / (outer / groups)
 };
 
 ChannelView WeightsOf(const Node& linear) {
@@ -38,7 +39,8 @@ std::optional<std::vector<double>> GemmBias(const Node& gemm, int64_t columns) {
   const Tensor* c = FloatConstant(gemm.operand(2));
   if (c == nullptr) return std::nullopt;
   const Shape& shape = c->shape();
-  if (c->size() != 1 && (c->size() != columns || shape[shape.rank() - 1] != columns)) return std::nullopt;
+  if (c->size() != 1 && (c->size() != columns || shape[shape.rank() - 1] != columns))
+    return std::nullopt;
   const float beta = gemm.attributes().Float("beta", 1.0f);
   for (int64_t i = 0; i < columns; ++i) {
     bias[static_cast<size_t>(i)] = double{beta} * c->ValueAt(c->size() == 1 ? 0 : i);
@@ -58,13 +60,16 @@ bool ScaleShift::IsScaleOnly() const {
 }
 
 std::optional<ScaleShift> ScaleShiftOf(const Node& node) {
-  if (node.op() != Op::kBatchNormalization || node.attributes().Int("training_mode", 0) != 0) return std::nullopt;
+  if (node.op() != Op::kBatchNormalization || node.attributes().Int("training_mode", 0) != 0)
+    return std::nullopt;
   const Tensor* constants[4];
   for (int i = 0; i < 4; ++i) {
     constants[i] = FloatConstant(node.operand(i + 1));
-    if (constants[i] == nullptr || constants[i]->size() != constants[0]->size()) return std::nullopt;
+    if (constants[i] == nullptr || constants[i]->size() != constants[0]->size())
+      return std::nullopt;
   }
-  const auto [gamma, beta, mean, variance] = std::tie(constants[0], constants[1], constants[2], constants[3]);
+  const auto [gamma, beta, mean, variance] =
+      std::tie(constants[0], constants[1], constants[2], constants[3]);
   const double epsilon = double{node.attributes().Float("epsilon", 1e-5f)};
   ScaleShift result;
   for (int64_t i = 0; i < gamma->size(); ++i) {
@@ -103,14 +108,16 @@ int ChannelAxisFromEnd(const Node& linear) {
 
 void FoldInto(Graph& graph, Node& linear, const ScaleShift& by) {
   const int64_t channels = FoldableChannels(linear);
-  KILN_CHECK(channels > 0 && channels == static_cast<int64_t>(by.scale.size()) && by.shift.size() == by.scale.size());
+  KILN_CHECK(channels > 0 && channels == static_cast<int64_t>(by.scale.size()) &&
+             by.shift.size() == by.scale.size());
   const ChannelView view = WeightsOf(linear);
 
   std::vector<double> bias(static_cast<size_t>(channels), 0.0);
   if (linear.op() == Op::kGemm) {
     bias = *GemmBias(linear, channels);
   } else if (linear.op() != Op::kMatMul && linear.operand(2) != nullptr) {
-    for (int64_t c = 0; c < channels; ++c) bias[static_cast<size_t>(c)] = linear.operand(2)->constant().ValueAt(c);
+    for (int64_t c = 0; c < channels; ++c)
+      bias[static_cast<size_t>(c)] = linear.operand(2)->constant().ValueAt(c);
   }
   const bool had_bias = linear.operand(2) != nullptr;
 
@@ -122,7 +129,8 @@ void FoldInto(Graph& graph, Node& linear, const ScaleShift& by) {
       const int64_t first = view.groups == 1 ? 0 : o / (view.outer / view.groups) * view.channels;
       for (int64_t c = 0; c < view.channels; ++c) {
         const double scale = by.scale[static_cast<size_t>(first + c)];
-        for (int64_t i = 0; i < view.inner; ++i, ++at) w[at] = static_cast<float>(double{w[at]} * scale);
+        for (int64_t i = 0; i < view.inner; ++i, ++at)
+          w[at] = static_cast<float>(double{w[at]} * scale);
       }
     }
     SetConstantOperand(graph, linear, 1, std::move(weights));

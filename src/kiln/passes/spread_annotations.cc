@@ -12,7 +12,9 @@ namespace {
 
 // Whether rounding the data operands gives what rounding the results does. The indices that a MaxPool may return beside
 // its maxima are not the same.
-bool Picks(const Node& node) { return PicksElements(node) && (node.num_results() == 1 || node.info().Has(kMovesData)); }
+bool Picks(const Node& node) {
+  return PicksElements(node) && (node.num_results() == 1 || node.info().Has(kMovesData));
+}
 
 std::vector<Value*> DataOperands(const Node& node) {
   if (node.op() == Op::kConcat) return node.operands();
@@ -21,7 +23,8 @@ std::vector<Value*> DataOperands(const Node& node) {
 
 // Codes that hold zero, one scale.
 bool CanSpread(const std::optional<Quantisation>& q) {
-  return q.has_value() && q->axis < 0 && q->type.format.is_integer() && q->type.scheme == Scheme::kPerTensor;
+  return q.has_value() && q->axis < 0 && q->type.format.is_integer() &&
+         q->type.scheme == Scheme::kPerTensor;
 }
 
 bool CanTake(const Graph& graph, const Value* value) {
@@ -33,8 +36,9 @@ bool SpreadForward(const Graph& graph, const Node& node) {
   if (!Picks(node) && node.op() != Op::kRelu) return false;
   const std::vector<Value*> operands = DataOperands(node);
   const std::optional<Quantisation>& q = operands[0]->quantisation();
-  if (!CanSpread(q) || !std::all_of(operands.begin(), operands.end(),
-                                    [&](const Value* operand) { return SameGrid(operand->quantisation(), q); })) {
+  if (!CanSpread(q) || !std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
+        return SameGrid(operand->quantisation(), q);
+      })) {
     return false;
   }
   bool changed = false;
@@ -47,7 +51,8 @@ bool SpreadForward(const Graph& graph, const Node& node) {
 }
 
 bool SpreadBack(const Graph& graph, const Node& node) {
-  if (!Picks(node) || node.num_results() != 1 || !CanSpread(node.result()->quantisation())) return false;
+  if (!Picks(node) || node.num_results() != 1 || !CanSpread(node.result()->quantisation()))
+    return false;
   const std::vector<Value*> operands = DataOperands(node);
   const bool all = std::all_of(operands.begin(), operands.end(), [&](const Value* operand) {
     return SameGrid(operand->quantisation(), node.result()->quantisation()) ||
@@ -70,7 +75,8 @@ StatusOr<Changed> SpreadAnnotations::Run(Graph& graph, PassContext&) const {
   const std::vector<Node*> nodes = graph.NodeList();
   for (bool changed = true; changed; any |= changed) {
     changed = false;
-    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) changed |= SpreadBack(graph, **node);
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
+      changed |= SpreadBack(graph, **node);
     for (const Node* node : nodes) changed |= SpreadForward(graph, *node);
   }
   return any ? Changed::kYes : Changed::kNo;

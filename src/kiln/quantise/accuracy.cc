@@ -11,12 +11,14 @@ namespace kiln {
 StatusOr<Accuracy> TopK(const Tensor& scores, std::span<const int32_t> labels, int k) {
   if (scores.type() != ElementType::kFloat32 || scores.shape().rank() < 1 || k < 1) {
     return ErrorAt("", "accuracy",
-                   fmt::format("scores are {} {} and k is {}", NameOf(scores.type()), scores.shape().ToString(), k),
+                   fmt::format("scores are {} {} and k is {}", NameOf(scores.type()),
+                               scores.shape().ToString(), k),
                    "fp32 scores [images, classes] and k of at least 1");
   }
   const int64_t images = scores.shape()[0];
   if (static_cast<int64_t>(labels.size()) < images) {
-    return ErrorAt("", "accuracy", fmt::format("{} labels for {} images", labels.size(), images), "one for each image");
+    return ErrorAt("", "accuracy", fmt::format("{} labels for {} images", labels.size(), images),
+                   "one for each image");
   }
   Accuracy accuracy{.correct = 0, .images = images};
   if (images == 0) return accuracy;
@@ -42,14 +44,15 @@ StatusOr<Accuracy> TopK(const Tensor& scores, std::span<const int32_t> labels, i
 StatusOr<double> Psnr(const Tensor& values, const Tensor& reference, double peak) {
   if (values.type() != ElementType::kFloat32 || reference.type() != ElementType::kFloat32 ||
       values.shape() != reference.shape() || values.size() == 0) {
-    return ErrorAt(
-        "", "psnr",
-        fmt::format("{} cannot be compared with {}", values.shape().ToString(), reference.shape().ToString()),
-        "fp32 tensors of one shape, not empty");
+    return ErrorAt("", "psnr",
+                   fmt::format("{} cannot be compared with {}", values.shape().ToString(),
+                               reference.shape().ToString()),
+                   "fp32 tensors of one shape, not empty");
   }
   double error = 0;
   for (size_t i = 0; i < static_cast<size_t>(values.size()); ++i) {
-    const double difference = static_cast<double>(values.data<float>()[i]) - reference.data<float>()[i];
+    const double difference =
+        static_cast<double>(values.data<float>()[i]) - reference.data<float>()[i];
     error += difference * difference;
   }
   if (error == 0) return std::numeric_limits<double>::infinity();

@@ -36,7 +36,8 @@ bool IsOnePerChannel(const Shape& shape, size_t channels) {
 
 std::optional<Tensor> RoundToSums(const Tensor& bias, const Node& layer, const Format& format) {
   const std::optional<std::vector<float>> scales = SumScales(layer);
-  if (!scales || (scales->size() != 1 && !IsOnePerChannel(bias.shape(), scales->size()))) return std::nullopt;
+  if (!scales || (scales->size() != 1 && !IsOnePerChannel(bias.shape(), scales->size())))
+    return std::nullopt;
   Tensor rounded = bias.Clone();
   const CodeRange codes = CodesOf(format, true);
   const std::span<float> values = rounded.data<float>();
@@ -52,13 +53,16 @@ std::optional<Tensor> RoundToSums(const Tensor& bias, const Node& layer, const F
 std::vector<BiasOperand> BiasesOf(const Graph& graph) {
   std::vector<BiasOperand> biases;
   for (const auto& node : graph.nodes()) {
-    const bool takes_bias = node->op() == Op::kConv || node->op() == Op::kConvTranspose || node->op() == Op::kGemm;
-    if (takes_bias && IsFloatConstant(node->operand(2))) biases.push_back({node.get(), 2, node.get()});
+    const bool takes_bias =
+        node->op() == Op::kConv || node->op() == Op::kConvTranspose || node->op() == Op::kGemm;
+    if (takes_bias && IsFloatConstant(node->operand(2)))
+      biases.push_back({node.get(), 2, node.get()});
     if (node->op() != Op::kAdd) continue;
     for (int i : {0, 1}) {
       const Value* sum = node->operand(1 - i);
       Node* producer = sum == nullptr ? nullptr : sum->producer();
-      if (!IsFloatConstant(node->operand(i)) || producer == nullptr || !producer->info().Has(kMacs)) continue;
+      if (!IsFloatConstant(node->operand(i)) || producer == nullptr || !producer->info().Has(kMacs))
+        continue;
       biases.push_back({node.get(), i, producer});
     }
   }
@@ -76,7 +80,8 @@ void RoundBiases(Graph& graph, const Format& format) {
       FormatTable::Of(format)->RoundValues(rounded->data<float>().data(), rounded->size());
     }
     if (!rounded) continue;
-    graph.SetOperand(bias.node, bias.operand, graph.AddConstant(value->name(), *std::move(rounded)));
+    graph.SetOperand(bias.node, bias.operand,
+                     graph.AddConstant(value->name(), *std::move(rounded)));
   }
   graph.EraseUnusedConstants();
 }

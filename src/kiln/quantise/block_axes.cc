@@ -10,7 +10,8 @@
 namespace kiln {
 namespace {
 
-constexpr int kLeastShareOfBlock = 4;  // a sum shorter than this part of a block is not worth a scale
+constexpr int kLeastShareOfBlock =
+    4;  // a sum shorter than this part of a block is not worth a scale
 
 bool IsActivation(const Value* value) { return value != nullptr && !value->is_constant(); }
 
@@ -45,16 +46,20 @@ class AxisFinder {
   }
 
  private:
-  bool IsLayer(const Node& node) const { return node.info().Has(kMacs) && !float_layers_.contains(&node); }
+  bool IsLayer(const Node& node) const {
+    return node.info().Has(kMacs) && !float_layers_.contains(&node);
+  }
 
   // A Concat along the axis itself puts whole blocks behind one another when all operands but the last hold some.
   bool JoinsWholeBlocks(const Node& concat, int axis) const {
     const int rank = concat.result()->has_shape() ? concat.result()->shape().rank() : 0;
     const int64_t along = concat.attributes().Int("axis", 0);
     if ((along < 0 ? along + rank : along) != axis) return false;
-    return std::all_of(concat.operands().begin(), concat.operands().end() - 1, [&](const Value* operand) {
-      return operand->has_shape() && operand->shape().rank() == rank && operand->shape()[axis] % block_size_ == 0;
-    });
+    return std::all_of(concat.operands().begin(), concat.operands().end() - 1,
+                       [&](const Value* operand) {
+                         return operand->has_shape() && operand->shape().rank() == rank &&
+                                operand->shape()[axis] % block_size_ == 0;
+                       });
   }
   std::optional<int> Across(const Node& node, int axis, bool forward) const {
     if (node.op() == Op::kConcat && JoinsWholeBlocks(node, axis)) return axis;
@@ -117,8 +122,8 @@ QuantType ElementType(const QuantType& type, Scheme scheme) {
     // Rounding and overflow stand behind the first dot of the name and stay.
     const std::string& name = element.format.name;
     const std::string modifiers = name.substr(std::min(name.find('.'), name.size()));
-    const auto whole =
-        FindFormat(fmt::format("{}int{}{}", element.format.is_signed ? "" : "u", element.format.bits, modifiers));
+    const auto whole = FindFormat(fmt::format("{}int{}{}", element.format.is_signed ? "" : "u",
+                                              element.format.bits, modifiers));
     KILN_CHECK(whole.ok());
     element.format = *whole;
   }
@@ -132,7 +137,9 @@ bool CanBeBlocked(const Node& layer, int block_size) {
   for (int i : {0, 1}) {
     const Value* operand = layer.operand(i);
     const std::optional<int> axis = ReductionAxis(layer, i);
-    if (!axis || operand->shape()[*axis] < (block_size + kLeastShareOfBlock - 1) / kLeastShareOfBlock) return false;
+    if (!axis ||
+        operand->shape()[*axis] < (block_size + kLeastShareOfBlock - 1) / kLeastShareOfBlock)
+      return false;
     if (both_activations && *axis != operand->shape().rank() - 1) return false;
   }
   return true;
@@ -158,7 +165,8 @@ BlockPlan BlockPlan::Make(const Graph& graph, std::span<const BlockCandidate> ca
         const auto it = candidate_of.find(operand);
         if (it == candidate_of.end()) continue;
         const BlockCandidate& candidate = *it->second;
-        if (CanBeBlocked(*node, candidate.block_size) && plan.HasBlockedInputs(node.get())) continue;
+        if (CanBeBlocked(*node, candidate.block_size) && plan.HasBlockedInputs(node.get()))
+          continue;
         for (const Value* member : candidate.members) {
           plan.axes_.erase(member);
           candidate_of.erase(member);

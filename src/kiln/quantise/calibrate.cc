@@ -59,7 +59,8 @@ Tensor WithoutMasks(const Tensor& tensor, int axis) {
   for (int64_t begin = 0; row > 0 && begin < tensor.size(); begin += row) {
     for (int64_t i = begin; i < begin + inner; ++i) {
       float most = values[static_cast<size_t>(i)];
-      for (int64_t at = i; at < begin + row; at += inner) most = std::max(most, values[static_cast<size_t>(at)]);
+      for (int64_t at = i; at < begin + row; at += inner)
+        most = std::max(most, values[static_cast<size_t>(at)]);
       for (int64_t at = i; at < begin + row; at += inner) {
         float& x = values[static_cast<size_t>(at)];
         x = std::max(x, most - kSoftmaxReach);
@@ -107,26 +108,30 @@ StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const
 
 }  // namespace
 
-StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images,
-                                    const CalibrateOptions& options) {
+StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs,
+                                    int64_t images, const CalibrateOptions& options) {
   int64_t count = images;
-  for (const Tensor& input : inputs) count = std::min(count, input.shape().rank() == 0 ? 0 : input.shape()[0]);
+  for (const Tensor& input : inputs)
+    count = std::min(count, input.shape().rank() == 0 ? 0 : input.shape()[0]);
   if (inputs.empty() || count < 1) {
-    return ErrorAt(graph.source(), "calibration", "there are no images", "at least one image for each graph input");
+    return ErrorAt(graph.source(), "calibration", "there are no images",
+                   "at least one image for each graph input");
   }
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
 
-  const std::optional<ChannelAxes> axes = options.by_channel ? std::optional<ChannelAxes>(graph) : std::nullopt;
+  const std::optional<ChannelAxes> axes =
+      options.by_channel ? std::optional<ChannelAxes>(graph) : std::nullopt;
   const int64_t pieces = (count + kImagesAPiece - 1) / kImagesAPiece;
   std::mutex mutex;
   CalibrationData data;
-  int64_t failed_piece = pieces;  // the first one, so that the message does not depend on who comes first
+  int64_t failed_piece =
+      pieces;  // the first one, so that the message does not depend on who comes first
   Status failure;
   ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       const int64_t first = piece * kImagesAPiece;
-      auto histograms =
-          RunPiece(*executor, inputs, axes ? &*axes : nullptr, first, std::min(count, first + kImagesAPiece));
+      auto histograms = RunPiece(*executor, inputs, axes ? &*axes : nullptr, first,
+                                 std::min(count, first + kImagesAPiece));
       const std::lock_guard lock(mutex);
       if (!histograms.ok()) {
         if (piece < failed_piece) {
@@ -136,7 +141,8 @@ StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> 
         continue;
       }
       for (const auto& [value, histogram] : histograms->values) data.Add(value->name(), histogram);
-      for (const auto& [value, channels] : histograms->channels) data.AddChannels(value->name(), channels);
+      for (const auto& [value, channels] : histograms->channels)
+        data.AddChannels(value->name(), channels);
     }
   });
   KILN_RETURN_IF_ERROR(failure);
@@ -144,10 +150,10 @@ StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> 
   for (const Value* value : graph.Values()) {
     const Histogram* histogram = data.Find(value->name());
     if (histogram == nullptr || histogram->non_finite() == 0) continue;
-    return ErrorAt(
-        graph.source(), fmt::format("value '{}'", value->name()),
-        fmt::format("{} of its elements are NaN or infinite on the calibration images", histogram->non_finite()),
-        "check the preprocessing of the images and the network's weights");
+    return ErrorAt(graph.source(), fmt::format("value '{}'", value->name()),
+                   fmt::format("{} of its elements are NaN or infinite on the calibration images",
+                               histogram->non_finite()),
+                   "check the preprocessing of the images and the network's weights");
   }
   return data;
 }

@@ -25,8 +25,8 @@ struct CalibrateOptions {
 //   images   at most this many are used
 // The result is the same for any number of threads.
 //   errors   no images; whatever the reference level reports; a value that becomes NaN or infinite (names the first)
-StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs, int64_t images,
-                                    const CalibrateOptions& options = {});
+StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> inputs,
+                                    int64_t images, const CalibrateOptions& options = {});
 
 }  // namespace kiln
 

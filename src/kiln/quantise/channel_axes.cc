@@ -8,7 +8,9 @@
 namespace kiln {
 namespace {
 
-int RankOf(const Value* value) { return value != nullptr && value->has_shape() ? value->shape().rank() : -1; }
+int RankOf(const Value* value) {
+  return value != nullptr && value->has_shape() ? value->shape().rank() : -1;
+}
 
 std::optional<int> AxisFromEnd(const Value* value, int from_end) {
   const int rank = RankOf(value);
@@ -98,7 +100,9 @@ bool KeepsLines(const Node& node, int axis) {
   }
 }
 
-bool IsReshape(Op op) { return op == Op::kReshape || op == Op::kFlatten || op == Op::kSqueeze || op == Op::kUnsqueeze; }
+bool IsReshape(Op op) {
+  return op == Op::kReshape || op == Op::kFlatten || op == Op::kSqueeze || op == Op::kUnsqueeze;
+}
 
 std::optional<int> Carry(const Node& node, int axis, bool forward) {
   const Value* x = node.operand(0);

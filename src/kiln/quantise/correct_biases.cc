@@ -32,8 +32,9 @@ std::vector<Place> PlacesOf(Graph& quantised) {
     if (!is_conv || node->operand(2) != nullptr || !node->result()->has_shape()) continue;
     const int64_t channels = node->result()->shape()[ChannelAxisOf(*node, *node->result())];
     if (channels < 1) continue;
-    quantised.SetOperand(node, 2,
-                         quantised.AddConstant(node->name() + "_bias", Tensor(ElementType::kFloat32, {channels})));
+    quantised.SetOperand(
+        node, 2,
+        quantised.AddConstant(node->name() + "_bias", Tensor(ElementType::kFloat32, {channels})));
   }
   std::vector<Place> places;
   for (const BiasOperand& bias : BiasesOf(quantised)) {
@@ -75,11 +76,13 @@ std::vector<double> ChannelMeans(const Tensor& batch, int axis) {
   for (size_t i = 0; i < values.size(); ++i) {
     means[i / static_cast<size_t>(inner) % means.size()] += values[i];
   }
-  for (double& mean : means) mean *= static_cast<double>(shape[axis]) / static_cast<double>(batch.size());
+  for (double& mean : means)
+    mean *= static_cast<double>(shape[axis]) / static_cast<double>(batch.size());
   return means;
 }
 
-StatusOr<std::vector<double>> MeansAt(const Graph& graph, const Place& place, std::span<const Tensor> inputs) {
+StatusOr<std::vector<double>> MeansAt(const Graph& graph, const Place& place,
+                                      std::span<const Tensor> inputs) {
   const Graph cut = CutAt(graph, place.result);
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(cut));
   KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs));
@@ -97,9 +100,11 @@ Tensor FirstImages(const Tensor& batch, int64_t count) {
 
 }  // namespace
 
-Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t images, Graph* quantised) {
+Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t images,
+                     Graph* quantised) {
   std::vector<Tensor> batch;
-  for (const Tensor& input : inputs) batch.push_back(FirstImages(input, std::min(images, kMaxCorrectionImages)));
+  for (const Tensor& input : inputs)
+    batch.push_back(FirstImages(input, std::min(images, kMaxCorrectionImages)));
   for (const Place& place : PlacesOf(*quantised)) {
     KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(*quantised));
     KILN_ASSIGN_OR_RETURN(const std::vector<double> exact, MeansAt(graph, place, batch));
@@ -107,8 +112,10 @@ Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t
     const Value* old = place.node->operand(place.operand);
     Tensor corrected = old->constant().Clone();
     const std::span<float> values = corrected.data<float>();
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(values[i] + exact[i] - rounded[i]);
-    quantised->SetOperand(place.node, place.operand, quantised->AddConstant(old->name(), std::move(corrected)));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(values[i] + exact[i] - rounded[i]);
+    quantised->SetOperand(place.node, place.operand,
+                          quantised->AddConstant(old->name(), std::move(corrected)));
   }
   quantised->EraseUnusedConstants();
   return OkStatus();

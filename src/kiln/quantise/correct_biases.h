@@ -23,7 +23,8 @@ inline constexpr int64_t kMaxCorrectionImages = 64;
 //   images     at most this many, and at most kMaxCorrectionImages, are used: means settle early, and each layer
 //              takes a run of all before it
 //   source     M. Nagel et al., arXiv 1906.04721, section 4.2 (with measured means)
-Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t images, Graph* quantised);
+Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t images,
+                     Graph* quantised);
 
 }  // namespace kiln
 

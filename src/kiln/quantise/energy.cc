@@ -6,8 +6,9 @@
 namespace kiln {
 
 double BitsOf(const QuantType& type) {
-  const double scale =
-      type.scheme == Scheme::kPerBlock ? static_cast<double>(type.scale_format.bits) / type.block_size : 0;
+  const double scale = type.scheme == Scheme::kPerBlock
+                           ? static_cast<double>(type.scale_format.bits) / type.block_size
+                           : 0;
   return type.format.bits + scale;
 }
 
@@ -17,7 +18,8 @@ MultiplyCost MultiplyCostOf(const Graph& graph) {
     double mean() const { return elements > 0 ? bits / elements : 0; }
   } activations, weights;
   const auto type_of = [](const Value& value) {
-    return value.quantisation() ? value.quantisation()->type : QuantType{.format = *FindFormat("fp32")};
+    return value.quantisation() ? value.quantisation()->type
+                                : QuantType{.format = *FindFormat("fp32")};
   };
   MultiplyCost cost;
   for (const auto& node : graph.nodes()) {
@@ -26,7 +28,8 @@ MultiplyCost MultiplyCostOf(const Graph& graph) {
       const Value& operand = *node->operand(i);
       if (!operand.has_shape()) continue;
       double elements = 1;
-      for (const int64_t dim : operand.shape().dims()) elements *= static_cast<double>(dim < 1 ? 1 : dim);
+      for (const int64_t dim : operand.shape().dims())
+        elements *= static_cast<double>(dim < 1 ? 1 : dim);
       Sum& sum = operand.is_constant() ? weights : activations;
       sum.bits += elements * BitsOf(type_of(operand));
       sum.elements += elements;

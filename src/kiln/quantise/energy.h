@@ -14,9 +14,10 @@ double BitsOf(const QuantType& type);
 // What an annotated graph's convolutions and matrix products read, and what their multiplications cost. Values without
 // annotation count as fp32.
 struct MultiplyCost {
-  double activation_bits = 0;  // of an element, the mean over all elements of the operands that are not constants
-  double weight_bits = 0;      // of an element, the mean over all elements of the constant operands
-  double picojoules = 0;       // of all multiplications of one run
+  double activation_bits =
+      0;  // of an element, the mean over all elements of the operands that are not constants
+  double weight_bits = 0;  // of an element, the mean over all elements of the constant operands
+  double picojoules = 0;   // of all multiplications of one run
 };
 MultiplyCost MultiplyCostOf(const Graph& graph);
 

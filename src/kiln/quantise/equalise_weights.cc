@@ -31,7 +31,8 @@ struct ChannelConstant {
   Node* node = nullptr;
   int operand = 0;
   int axis = 0;
-  int64_t groups = 1;  // channel = group * (axis length) + index, the group told by axis 0 (input channels of a Conv)
+  int64_t groups =
+      1;  // channel = group * (axis length) + index, the group told by axis 0 (input channels of a Conv)
 };
 
 // Calls visit(channel, element).
@@ -62,7 +63,8 @@ void Multiply(Graph& graph, const ChannelConstant& constant, const std::vector<d
   ForEachElement(constant, [&](int64_t channel, int64_t i) {
     values[static_cast<size_t>(i)] *= static_cast<float>(factors[static_cast<size_t>(channel)]);
   });
-  graph.SetOperand(constant.node, constant.operand, graph.AddConstant(old->name(), std::move(scaled)));
+  graph.SetOperand(constant.node, constant.operand,
+                   graph.AddConstant(old->name(), std::move(scaled)));
 }
 
 // Two layers and the channels between them.
@@ -73,15 +75,18 @@ struct Pair {
 };
 
 std::optional<ChannelConstant> OutputWeights(const Graph& graph, Node* node) {
-  const bool is_layer = node->op() == Op::kConv || node->op() == Op::kGemm || node->op() == Op::kMatMul;
+  const bool is_layer =
+      node->op() == Op::kConv || node->op() == Op::kGemm || node->op() == Op::kMatMul;
   const std::optional<WeightOperand> weights = is_layer ? WeightsOf(*node) : std::nullopt;
-  if (!weights || weights->operand != 1 || weights->axis < 0 || !IsOwnConstant(graph, node->operand(1))) {
+  if (!weights || weights->operand != 1 || weights->axis < 0 ||
+      !IsOwnConstant(graph, node->operand(1))) {
     return std::nullopt;
   }
   return ChannelConstant{node, 1, weights->axis, 1};
 }
 
-std::optional<ChannelConstant> InputWeights(const Graph& graph, Node* node, const Value* input, int64_t channels) {
+std::optional<ChannelConstant> InputWeights(const Graph& graph, Node* node, const Value* input,
+                                            int64_t channels) {
   if (!OutputWeights(graph, node) || node->operand(0) != input) return std::nullopt;
   const std::optional<int> axis = ReductionAxis(*node, 1);
   if (!axis) return std::nullopt;
@@ -90,14 +95,16 @@ std::optional<ChannelConstant> InputWeights(const Graph& graph, Node* node, cons
     const auto geometry = ResolveConv(*node);
     if (!geometry.ok() || geometry->in_channels != channels) return std::nullopt;
     constant.groups = geometry->groups;
-  } else if (node->operand(1)->shape().rank() != 2 || node->operand(1)->shape()[*axis] != channels) {
+  } else if (node->operand(1)->shape().rank() != 2 ||
+             node->operand(1)->shape()[*axis] != channels) {
     return std::nullopt;
   }
   return constant;
 }
 
 // The axis of a constant whose elements stand one for each channel of `value` (broadcast from the last axis).
-std::optional<int> BiasAxis(const Value* bias, const Value* value, int channel_axis, int64_t channels) {
+std::optional<int> BiasAxis(const Value* bias, const Value* value, int channel_axis,
+                            int64_t channels) {
   const Shape& shape = bias->shape();
   const int axis = shape.rank() - (value->shape().rank() - channel_axis);
   if (axis < 0 || shape[axis] != channels || shape.NumElements() != channels) return std::nullopt;
@@ -126,10 +133,12 @@ std::optional<Pair> PairFrom(const Graph& graph, Node* first) {
   const std::optional<ChannelConstant> weights = OutputWeights(graph, first);
   const Value* value = first->result();
   if (!weights || !value->has_shape()) return std::nullopt;
-  Pair pair{.channels = first->operand(1)->shape()[weights->axis], .before = {*weights}, .behind = {}};
+  Pair pair{
+      .channels = first->operand(1)->shape()[weights->axis], .before = {*weights}, .behind = {}};
   if (const Value* bias = first->operand(2); bias != nullptr) {
     // A Gemm's c may be of any shape that broadcasts.
-    if (!IsOwnConstant(graph, bias) || bias->shape().rank() < 1 || bias->shape().NumElements() != pair.channels) {
+    if (!IsOwnConstant(graph, bias) || bias->shape().rank() < 1 ||
+        bias->shape().NumElements() != pair.channels) {
       return std::nullopt;
     }
     pair.before.push_back({first, 2, bias->shape().rank() - 1, 1});
@@ -137,7 +146,8 @@ std::optional<Pair> PairFrom(const Graph& graph, Node* first) {
   const bool is_nchw = first->op() == Op::kConv && !IsNhwc(*first);
   int axis = is_nchw ? 1 : value->shape().rank() - 1;
   while (true) {
-    if (value->users().size() != 1 || IsOutput(graph, value) || value->quantisation()) return std::nullopt;
+    if (value->users().size() != 1 || IsOutput(graph, value) || value->quantisation())
+      return std::nullopt;
     Node* user = value->users()[0];
     if (user->info().Has(kMacs)) {
       const std::optional<ChannelConstant> behind = InputWeights(graph, user, value, pair.channels);
@@ -149,10 +159,12 @@ std::optional<Pair> PairFrom(const Graph& graph, Node* first) {
     if (user->op() == Op::kAdd) {
       const int other = user->operand(0) == value ? 1 : 0;
       if (!IsOwnConstant(graph, user->operand(other))) return std::nullopt;
-      const std::optional<int> bias_axis = BiasAxis(user->operand(other), value, axis, pair.channels);
+      const std::optional<int> bias_axis =
+          BiasAxis(user->operand(other), value, axis, pair.channels);
       if (!bias_axis || user->result()->shape() != value->shape()) return std::nullopt;
       pair.before.push_back({user, other, *bias_axis, 1});
-    } else if (!IsHomogeneous(*user) || user->operand(0) != value || AxisBehind(*user, axis) != axis) {
+    } else if (!IsHomogeneous(*user) || user->operand(0) != value ||
+               AxisBehind(*user, axis) != axis) {
       return std::nullopt;
     }
     value = user->result();

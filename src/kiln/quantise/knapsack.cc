@@ -96,7 +96,8 @@ void Sum(const std::vector<std::vector<Choice>>& groups, KnapsackResult* result)
 }
 
 // The steps of the relaxation as far as they fit, each group's in order.
-KnapsackResult Greedy(const std::vector<std::vector<Choice>>& groups, const Relaxation& relaxation, double budget) {
+KnapsackResult Greedy(const std::vector<std::vector<Choice>>& groups, const Relaxation& relaxation,
+                      double budget) {
   KnapsackResult result;
   for (const std::vector<Choice>& group : groups) result.picks.push_back(Gentlest(group));
   double left = budget - relaxation.least_damage();
@@ -135,7 +136,8 @@ void KeepUnbeaten(std::vector<State>& states) {
 
 }  // namespace
 
-KnapsackResult SolveKnapsack(const std::vector<std::vector<Choice>>& groups, double budget, int64_t max_states) {
+KnapsackResult SolveKnapsack(const std::vector<std::vector<Choice>>& groups, double budget,
+                             int64_t max_states) {
   for (const auto& group : groups) KILN_CHECK(!group.empty());
   std::vector<Relaxation> behind;  // [g]: of the groups from g on
   for (size_t g = 0; g <= groups.size(); ++g) behind.emplace_back(groups, g);
@@ -150,9 +152,11 @@ KnapsackResult SolveKnapsack(const std::vector<std::vector<Choice>>& groups, dou
     std::vector<State> next;
     for (size_t s = 0; s < levels[g].size(); ++s) {
       for (size_t i = 0; i < groups[g].size(); ++i) {
-        const State state{levels[g][s].cost + groups[g][i].cost, levels[g][s].damage + groups[g][i].damage,
-                          static_cast<int32_t>(s), static_cast<int32_t>(i)};
-        if (state.cost + behind[g + 1].LeastCost(budget - state.damage) > best.cost + tolerance) continue;
+        const State state{levels[g][s].cost + groups[g][i].cost,
+                          levels[g][s].damage + groups[g][i].damage, static_cast<int32_t>(s),
+                          static_cast<int32_t>(i)};
+        if (state.cost + behind[g + 1].LeastCost(budget - state.damage) > best.cost + tolerance)
+          continue;
         next.push_back(state);
       }
     }

@@ -40,9 +40,10 @@ StatusOr<SettingsOfNodes> SettingsOfNodes::Resolve(const Graph& graph, const Rec
   for (size_t i = 0; i < used.size(); ++i) {
     const LayerRecipe& layer = recipe.layers[i];
     if (used[i] || (layer.match.empty() && !layer.position)) continue;
-    return ErrorAt(recipe.source, fmt::format("line {}, {}", layer.line, layer.Describe(static_cast<int>(i))),
-                   fmt::format("matches no node of '{}'", graph.name()),
-                   fmt::format("`kiln inspect` lists the nodes; {} of them multiply and accumulate", count));
+    return ErrorAt(
+        recipe.source, fmt::format("line {}, {}", layer.line, layer.Describe(static_cast<int>(i))),
+        fmt::format("matches no node of '{}'", graph.name()),
+        fmt::format("`kiln inspect` lists the nodes; {} of them multiply and accumulate", count));
   }
   return resolved;
 }

@@ -38,9 +38,11 @@ std::vector<Tensor> FirstImages(std::span<const Tensor> inputs, int64_t count) {
   return first;
 }
 
-StatusOr<Tensor> OutputsOf(const Graph& graph, std::span<const Tensor> inputs, const BatchProgress& progress) {
+StatusOr<Tensor> OutputsOf(const Graph& graph, std::span<const Tensor> inputs,
+                           const BatchProgress& progress) {
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
-  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs, {}, progress));
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
+                        executor->RunBatch(inputs, {}, progress));
   return outputs[0];
 }
 
@@ -109,7 +111,8 @@ std::vector<Layer> LayersOf(const Graph& graph) {
     const int64_t own = position++;
     const std::optional<WeightOperand> weights = WeightsOf(*node);
     if (!weights) continue;
-    layers.push_back({node.get(), own, node->operand(1 - weights->operand), node->operand(weights->operand)});
+    layers.push_back(
+        {node.get(), own, node->operand(1 - weights->operand), node->operand(weights->operand)});
   }
   return layers;
 }
@@ -117,20 +120,27 @@ std::vector<Layer> LayersOf(const Graph& graph) {
 double CostOf(const Layer& layer, const Recipe& candidate, PrecisionCost cost) {
   const QuantType &inputs = candidate.activations.type, &weights = candidate.weights.type;
   if (cost == PrecisionCost::kEnergy) {
-    return static_cast<double>(MacsOf(*layer.node)) * hardware::MultiplyEnergy(inputs.format, weights.format);
+    return static_cast<double>(MacsOf(*layer.node)) *
+           hardware::MultiplyEnergy(inputs.format, weights.format);
   }
   double elements = 1;
   if (layer.input->has_shape()) {
-    for (const int64_t dim : layer.input->shape().dims()) elements *= static_cast<double>(std::max<int64_t>(dim, 1));
+    for (const int64_t dim : layer.input->shape().dims())
+      elements *= static_cast<double>(std::max<int64_t>(dim, 1));
   }
-  return elements * BitsOf(inputs) + static_cast<double>(layer.weights->constant().size()) * BitsOf(weights);
+  return elements * BitsOf(inputs) +
+         static_cast<double>(layer.weights->constant().size()) * BitsOf(weights);
 }
 
 class Search {
  public:
   Search(const Graph& graph, std::span<const Tensor> evaluation, const Merit& merit,
          const MixedPrecisionOptions& options, const SearchProgress& progress)
-      : graph_(graph), evaluation_(evaluation), merit_(merit), options_(options), meter_(progress) {}
+      : graph_(graph),
+        evaluation_(evaluation),
+        merit_(merit),
+        options_(options),
+        meter_(progress) {}
 
   StatusOr<MixedPrecision> Run(std::span<const Tensor> calibration) {
     KILN_RETURN_IF_ERROR(FindCandidates());
@@ -155,7 +165,8 @@ class Search {
  private:
   Status FindCandidates() {
     if (options_.candidates.empty()) {
-      return ErrorAt("", "candidates", "there are none", "names of types, the widest first, such as int8, int4");
+      return ErrorAt("", "candidates", "there are none",
+                     "names of types, the widest first, such as int8, int4");
     }
     for (const std::string& name : options_.candidates) {
       KILN_ASSIGN_OR_RETURN(Recipe recipe, RecipeByName(name));
@@ -166,7 +177,8 @@ class Search {
 
   // Joins layers whose inputs share an annotation.
   Status FindUnits() {
-    KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings, SettingsOfNodes::Resolve(graph_, candidates_[0]));
+    KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings,
+                          SettingsOfNodes::Resolve(graph_, candidates_[0]));
     KILN_ASSIGN_OR_RETURN(const std::vector<SharedValues> groups,
                           DivideValues(graph_, candidates_[0], settings, data_));
     std::unordered_map<const Value*, size_t> group_of;
@@ -218,7 +230,8 @@ class Search {
     const std::vector<Tensor> inputs = FirstImages(evaluation_, options_.sensitivity_images);
     const std::vector<int> base(result_.units.size(), 0);
     int64_t runs = 0;
-    meter_.Start("sensitivity", 1 + std::ssize(result_.units) * (std::ssize(candidates_) - 1), ImagesOf(inputs));
+    meter_.Start("sensitivity", 1 + std::ssize(result_.units) * (std::ssize(candidates_) - 1),
+                 ImagesOf(inputs));
     KILN_ASSIGN_OR_RETURN(const Tensor outputs, Simulate(base, inputs));
     meter_.Settle(++runs);
     result_.base_damage = DamageOf(outputs, exact_);
@@ -229,7 +242,8 @@ class Search {
         KILN_ASSIGN_OR_RETURN(const Tensor alone, Simulate(picks, inputs));
         meter_.Settle(++runs);
         // Rounding that happens to help is no reason to count on it.
-        result_.units[u].choices[k].damage = std::max(DamageOf(alone, exact_) - result_.base_damage, 0.0);
+        result_.units[u].choices[k].damage =
+            std::max(DamageOf(alone, exact_) - result_.base_damage, 0.0);
       }
     }
     return OkStatus();
@@ -244,14 +258,18 @@ class Search {
     for (const TradeOffPoint& point : result_.curve) {
       if (point.picks == best.picks) return OkStatus();
     }
-    TradeOffPoint point{.picks = best.picks, .cost = best.cost, .damage = best.damage, .lower_bound = best.lower_bound};
+    TradeOffPoint point{.picks = best.picks,
+                        .cost = best.cost,
+                        .damage = best.damage,
+                        .lower_bound = best.lower_bound};
     KILN_ASSIGN_OR_RETURN(const Tensor outputs, Simulate(point.picks, evaluation_));
     point.measured_damage = DamageOf(outputs, exact_) - result_.base_damage;
     KILN_ASSIGN_OR_RETURN(point.merit, merit_(outputs));
     result_.curve.push_back(std::move(point));
-    std::sort(result_.curve.begin(), result_.curve.end(), [](const TradeOffPoint& a, const TradeOffPoint& b) {
-      return a.cost != b.cost ? a.cost > b.cost : a.damage < b.damage;
-    });
+    std::sort(result_.curve.begin(), result_.curve.end(),
+              [](const TradeOffPoint& a, const TradeOffPoint& b) {
+                return a.cost != b.cost ? a.cost > b.cost : a.damage < b.damage;
+              });
     return OkStatus();
   }
 
@@ -268,10 +286,12 @@ class Search {
     std::vector<double> limits = {0};
     if (least < most) {
       for (int i = 0; i < options_.ladder; ++i) {
-        limits.push_back(least * elementary::Pow(most / least, static_cast<double>(i) / options_.ladder));
+        limits.push_back(least *
+                         elementary::Pow(most / least, static_cast<double>(i) / options_.ladder));
       }
     }
-    if (most > 0) limits.push_back(most);  // the last rung is the whole, whatever the rounding of powers
+    if (most > 0)
+      limits.push_back(most);  // the last rung is the whole, whatever the rounding of powers
     meter_.Start("ladder", std::ssize(limits), ImagesOf(evaluation_));
     for (size_t i = 0; i < limits.size(); ++i) {
       KILN_RETURN_IF_ERROR(AddPoint(limits[i]));
@@ -280,7 +300,9 @@ class Search {
     return OkStatus();
   }
 
-  bool IsWithinBudget(const TradeOffPoint& point) const { return point.merit >= result_.fp32_merit - options_.budget; }
+  bool IsWithinBudget(const TradeOffPoint& point) const {
+    return point.merit >= result_.fp32_merit - options_.budget;
+  }
 
   // The last point of the curve that is within the budget; -1 when none is.
   int Cheapest() const {
@@ -333,34 +355,41 @@ Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k) {
   return [labels = std::move(labels), layout, k](const Tensor& outputs) -> StatusOr<double> {
     KILN_ASSIGN_OR_RETURN(const ScoreCount count, CountScores(outputs, labels, layout, k));
     return count.labels == 0 ? 0.0
-                             : 100.0 * static_cast<double>(count.correct_top_k) / static_cast<double>(count.labels);
+                             : 100.0 * static_cast<double>(count.correct_top_k) /
+                                   static_cast<double>(count.labels);
   };
 }
 
 std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view merit_unit) const {
-  std::string out = fmt::format("{:>14} {:>12} {:>12} {:>10}  units by candidate\n", fmt::format("cost/{}", cost_unit),
-                                "damage", "measured", fmt::format("merit/{}", merit_unit));
+  std::string out = fmt::format("{:>14} {:>12} {:>12} {:>10}  units by candidate\n",
+                                fmt::format("cost/{}", cost_unit), "damage", "measured",
+                                fmt::format("merit/{}", merit_unit));
   for (size_t i = 0; i < curve.size(); ++i) {
     const TradeOffPoint& point = curve[i];
     std::string picks;
     for (const int pick : point.picks) picks += static_cast<char>('a' + std::min(pick, 25));
     out += fmt::format("{:>14.6g} {:>12.4g} {:>12.4g} {:>10.4g}  {}{}\n", point.cost, point.damage,
-                       point.measured_damage, point.merit, picks, static_cast<int>(i) == chosen ? "  <" : "");
+                       point.measured_damage, point.merit, picks,
+                       static_cast<int>(i) == chosen ? "  <" : "");
   }
   const TradeOffPoint& best = choice();
-  out += "damage: mean squared error of the outputs over their mean square, by the model and measured\n";
-  out += fmt::format("fp32: {:.4g} {}. Chosen: cost {:.6g} {}, merit {:.4g} {}{}.\n", fp32_merit, merit_unit, best.cost,
-                     cost_unit, best.merit, merit_unit, within_budget ? "" : ", not within the budget");
+  out +=
+      "damage: mean squared error of the outputs over their mean square, by the model and "
+      "measured\n";
+  out += fmt::format("fp32: {:.4g} {}. Chosen: cost {:.6g} {}, merit {:.4g} {}{}.\n", fp32_merit,
+                     merit_unit, best.cost, cost_unit, best.merit, merit_unit,
+                     within_budget ? "" : ", not within the budget");
   out += fmt::format(
-      "If damages of units add, no assignment with at most its damage costs less than {:.6g} {} (gap {:.3g} %). "
+      "If damages of units add, no assignment with at most its damage costs less than {:.6g} {} "
+      "(gap {:.3g} %). "
       "Merits are measured, that they follow the damage is not proved.\n",
       best.lower_bound, cost_unit, best.cost > 0 ? 100 * (1 - best.lower_bound / best.cost) : 0);
   return out;
 }
 
-StatusOr<MixedPrecision> SearchMixedPrecision(const Graph& graph, std::span<const Tensor> calibration,
-                                              std::span<const Tensor> evaluation, const Merit& merit,
-                                              const MixedPrecisionOptions& options, const SearchProgress& progress) {
+StatusOr<MixedPrecision> SearchMixedPrecision(
+    const Graph& graph, std::span<const Tensor> calibration, std::span<const Tensor> evaluation,
+    const Merit& merit, const MixedPrecisionOptions& options, const SearchProgress& progress) {
   return Search(graph, evaluation, merit, options, progress).Run(calibration);
 }
 

@@ -35,7 +35,7 @@
 namespace kiln {
 
 enum class PrecisionCost {
-  kBits,    // bits that layers read: their inputs and their weights, once each, shares of block scales included
+  kBits,  // bits that layers read: their inputs and their weights, once each, shares of block scales included
   kEnergy,  // picojoules of their multiplications (energy.h)
 };
 
@@ -56,8 +56,8 @@ struct MixedPrecisionOptions {
   double budget = 1.0;  // how much the merit may fall below fp32's
   PrecisionCost cost = PrecisionCost::kBits;
   int64_t sensitivity_images = 64;  // of the evaluation images, from the first, for step 2
-  int ladder = 8;                   // limits of step 4, spread evenly over the logarithm of the damage
-  int bisections = 4;               // of step 5
+  int ladder = 8;      // limits of step 4, spread evenly over the logarithm of the damage
+  int bisections = 4;  // of step 5
 };
 
 struct PrecisionUnit {
@@ -69,20 +69,23 @@ struct PrecisionUnit {
 struct TradeOffPoint {
   std::vector<int> picks;  // a candidate of each unit
   double cost = 0;
-  double damage = 0;           // under the model
-  double lower_bound = 0;      // of the cost of any assignment with at most that damage, under the model
-  double measured_damage = 0;  // of the whole assignment, base damage taken off: how well the model holds
-  double merit = 0;            // measured
+  double damage = 0;  // under the model
+  double lower_bound =
+      0;  // of the cost of any assignment with at most that damage, under the model
+  double measured_damage =
+      0;             // of the whole assignment, base damage taken off: how well the model holds
+  double merit = 0;  // measured
 };
 
 struct MixedPrecision {
   std::vector<PrecisionUnit> units;
   double base_damage = 0;  // of all units in the first candidate
   double fp32_merit = 0;
-  std::vector<TradeOffPoint> curve;  // by falling cost; the first is all units in the first candidate
-  int chosen = 0;                    // of the curve: the cheapest whose merit is within the budget
-  bool within_budget = false;        // false: not even the first candidate is; it is chosen then
-  Recipe recipe;                     // the chosen assignment
+  std::vector<TradeOffPoint>
+      curve;                   // by falling cost; the first is all units in the first candidate
+  int chosen = 0;              // of the curve: the cheapest whose merit is within the budget
+  bool within_budget = false;  // false: not even the first candidate is; it is chosen then
+  Recipe recipe;               // the chosen assignment
 
   const TradeOffPoint& choice() const { return curve[static_cast<size_t>(chosen)]; }
   // A table of the curve and the certificate, for people.
@@ -95,10 +98,9 @@ struct MixedPrecision {
 //   evaluation   images for damage and merit, likewise
 //   errors       no candidates or an unknown one, a network with no layer to choose for, those of calibration
 //                and of merit
-StatusOr<MixedPrecision> SearchMixedPrecision(const Graph& graph, std::span<const Tensor> calibration,
-                                              std::span<const Tensor> evaluation, const Merit& merit,
-                                              const MixedPrecisionOptions& options,
-                                              const SearchProgress& progress = {});
+StatusOr<MixedPrecision> SearchMixedPrecision(
+    const Graph& graph, std::span<const Tensor> calibration, std::span<const Tensor> evaluation,
+    const Merit& merit, const MixedPrecisionOptions& options, const SearchProgress& progress = {});
 
 }  // namespace kiln
 

@@ -11,18 +11,20 @@
 namespace kiln {
 
 StatusOr<const PostTraining::Prepared*> PostTraining::Prepare(const Preparation& preparation) {
-  if (const auto found = prepared_.find(preparation); found != prepared_.end()) return &found->second;
+  if (const auto found = prepared_.find(preparation); found != prepared_.end())
+    return &found->second;
   Prepared prepared{.graph = graph_.Clone(), .data = {}};
   if (preparation.equalise_weights) EqualiseWeights(prepared.graph);
-  KILN_ASSIGN_OR_RETURN(prepared.data,
-                        Calibrate(prepared.graph, inputs_, preparation.images, {.by_channel = preparation.by_channel}));
+  KILN_ASSIGN_OR_RETURN(prepared.data, Calibrate(prepared.graph, inputs_, preparation.images,
+                                                 {.by_channel = preparation.by_channel}));
   return &prepared_.emplace(preparation, std::move(prepared)).first->second;
 }
 
 StatusOr<Graph> PostTraining::Quantise(const Recipe& recipe, int64_t images) {
-  KILN_ASSIGN_OR_RETURN(
-      const Prepared* prepared,
-      Prepare({.equalise_weights = recipe.equalise_weights, .by_channel = NeedsChannels(recipe), .images = images}));
+  KILN_ASSIGN_OR_RETURN(const Prepared* prepared,
+                        Prepare({.equalise_weights = recipe.equalise_weights,
+                                 .by_channel = NeedsChannels(recipe),
+                                 .images = images}));
   KILN_ASSIGN_OR_RETURN(Graph quantised, kiln::Quantise(prepared->graph, recipe, prepared->data));
   if (recipe.correct_biases) {
     KILN_RETURN_IF_ERROR(CorrectBiases(prepared->graph, inputs_, images, &quantised));
@@ -31,8 +33,8 @@ StatusOr<Graph> PostTraining::Quantise(const Recipe& recipe, int64_t images) {
   return quantised;
 }
 
-StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe, std::span<const Tensor> inputs,
-                                 int64_t images) {
+StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe,
+                                 std::span<const Tensor> inputs, int64_t images) {
   return PostTraining(graph, inputs).Quantise(recipe, images);
 }
 

@@ -23,7 +23,8 @@ class PostTraining {
   //   graph   stays as it is
   //   inputs  one tensor for each graph input, [images, ...]
   // Both must outlive it.
-  PostTraining(const Graph& graph, std::span<const Tensor> inputs) : graph_(graph), inputs_(inputs) {}
+  PostTraining(const Graph& graph, std::span<const Tensor> inputs)
+      : graph_(graph), inputs_(inputs) {}
 
   // The same result in whichever order recipes come.
   //   images  at most this many are used, from the first
@@ -51,8 +52,8 @@ class PostTraining {
 };
 
 // The same for one recipe.
-StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe, std::span<const Tensor> inputs,
-                                 int64_t images);
+StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe,
+                                 std::span<const Tensor> inputs, int64_t images);
 
 }  // namespace kiln
 

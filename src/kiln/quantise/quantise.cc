@@ -20,7 +20,8 @@ namespace {
 struct Decisions {
   const SettingsOfNodes& settings;
   BlockPlan blocks;
-  std::unordered_set<const Value*> wanted_blocks;  // activations whose recipe asks for blocks, had or not
+  std::unordered_set<const Value*>
+      wanted_blocks;  // activations whose recipe asks for blocks, had or not
 };
 
 // Whether a layer's weights are blocked where their recipe asks for that: as its activations are, if these are to be
@@ -28,7 +29,9 @@ struct Decisions {
 bool HasBlockedWeights(const Node& layer, const Decisions& decisions) {
   const QuantType& weights = decisions.settings[&layer].weights.type;
   if (weights.scheme != Scheme::kPerBlock || !CanBeBlocked(layer, weights.block_size)) return false;
-  const auto wants_blocks = [&](const Value* operand) { return decisions.wanted_blocks.contains(operand); };
+  const auto wants_blocks = [&](const Value* operand) {
+    return decisions.wanted_blocks.contains(operand);
+  };
   return decisions.blocks.HasBlockedInputs(&layer) ||
          std::none_of(layer.operands().begin(), layer.operands().end(), wants_blocks);
 }
@@ -36,8 +39,8 @@ bool HasBlockedWeights(const Node& layer, const Decisions& decisions) {
 bool SameUse(const Node& a, int operand, const Node& b, const Decisions& decisions) {
   const SettingsOfNodes& settings = decisions.settings;
   const std::optional<WeightOperand> weights_a = WeightsOf(a), weights_b = WeightsOf(b);
-  return weights_b && weights_b->operand == operand && *weights_a == *weights_b && !settings[&b].keep_float &&
-         settings[&a].weights == settings[&b].weights &&
+  return weights_b && weights_b->operand == operand && *weights_a == *weights_b &&
+         !settings[&b].keep_float && settings[&a].weights == settings[&b].weights &&
          HasBlockedWeights(a, decisions) == HasBlockedWeights(b, decisions) &&
          std::count(b.operands().begin(), b.operands().end(), a.operand(operand)) == 1;
 }
@@ -48,17 +51,19 @@ Status AnnotateWeights(Graph& graph, const Decisions& decisions) {
     const std::optional<WeightOperand> weights = WeightsOf(*node);
     if (!weights || settings[node].keep_float) continue;
     Value* value = node->operand(weights->operand);
-    if (value->quantisation()) continue;  // the network's own, or another node with the same use was here
-    const bool shared_alike = std::all_of(value->users().begin(), value->users().end(), [&](const Node* user) {
-      return SameUse(*node, weights->operand, *user, decisions);
-    });
+    if (value->quantisation())
+      continue;  // the network's own, or another node with the same use was here
+    const bool shared_alike = std::all_of(
+        value->users().begin(), value->users().end(),
+        [&](const Node* user) { return SameUse(*node, weights->operand, *user, decisions); });
     const bool is_output = std::count(graph.outputs().begin(), graph.outputs().end(), value) > 0;
     if (!shared_alike || is_output) {
       value = graph.AddConstant(value->name(), value->constant());  // shares the bytes
       graph.SetOperand(node, weights->operand, value);
     }
-    KILN_ASSIGN_OR_RETURN(Quantisation q, QuantiseWeights(*value, *weights, settings[node].weights,
-                                                          HasBlockedWeights(*node, decisions), graph.source()));
+    KILN_ASSIGN_OR_RETURN(Quantisation q,
+                          QuantiseWeights(*value, *weights, settings[node].weights,
+                                          HasBlockedWeights(*node, decisions), graph.source()));
     value->set_quantisation(std::move(q));
   }
   return OkStatus();
@@ -78,7 +83,8 @@ void AnnotateActivations(const std::vector<SharedValues>& groups, const BlockPla
     for (int64_t i = begin; i < end; ++i) {
       const SharedValues& group = groups[static_cast<size_t>(i)];
       const bool blocked = blocks.AxisOf(group.members.front()).has_value();
-      const Quantisation shared = blocked ? Quantisation{.type = group.recipe.type} : SharedAnnotation(group);
+      const Quantisation shared =
+          blocked ? Quantisation{.type = group.recipe.type} : SharedAnnotation(group);
       for (Value* member : group.members) {
         if (member->quantisation()) continue;  // the network's own stand
         Quantisation q = shared;
@@ -94,7 +100,8 @@ bool BringsItsOwn(const SharedValues& group) {
                      [](const Value* member) { return member->quantisation().has_value(); });
 }
 
-Decisions Decide(const Graph& graph, const std::vector<SharedValues>& groups, const SettingsOfNodes& settings) {
+Decisions Decide(const Graph& graph, const std::vector<SharedValues>& groups,
+                 const SettingsOfNodes& settings) {
   Decisions decisions{.settings = settings, .blocks = {}, .wanted_blocks = {}};
   std::vector<BlockCandidate> candidates;
   for (const SharedValues& group : groups) {
@@ -118,8 +125,10 @@ StatusOr<Graph> Quantise(const Graph& graph, const Recipe& recipe, const Calibra
   if (recipe.replace_own) {
     for (Value* value : quantised.Values()) value->set_quantisation(std::nullopt);
   }
-  KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings, SettingsOfNodes::Resolve(quantised, recipe));
-  KILN_ASSIGN_OR_RETURN(const std::vector<SharedValues> groups, DivideValues(quantised, recipe, settings, data));
+  KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings,
+                        SettingsOfNodes::Resolve(quantised, recipe));
+  KILN_ASSIGN_OR_RETURN(const std::vector<SharedValues> groups,
+                        DivideValues(quantised, recipe, settings, data));
   const Decisions decisions = Decide(quantised, groups, settings);
   AnnotateActivations(groups, decisions.blocks);
   KILN_RETURN_IF_ERROR(AnnotateWeights(quantised, decisions));

@@ -12,7 +12,9 @@
 namespace kiln {
 namespace {
 
-ValueRange FullRange(const Histogram& h) { return {std::min<double>(h.min(), 0), std::max<double>(h.max(), 0)}; }
+ValueRange FullRange(const Histogram& h) {
+  return {std::min<double>(h.min(), 0), std::max<double>(h.max(), 0)};
+}
 
 ValueRange ClipTo(const Histogram& h, double low, double high) {
   const ValueRange full = FullRange(h);
@@ -39,8 +41,8 @@ std::vector<int64_t> Magnitudes(const Histogram& h) {
 }
 
 ValueRange Percentile(const Histogram& h, double percentile, bool symmetric) {
-  const auto allowed =
-      static_cast<int64_t>(std::floor(static_cast<double>(h.count()) * (100 - percentile) / 100 + 1e-9));
+  const auto allowed = static_cast<int64_t>(
+      std::floor(static_cast<double>(h.count()) * (100 - percentile) / 100 + 1e-9));
   const double width = h.bin_width();
   if (symmetric) {
     const double clip = CutTail(Magnitudes(h), width, allowed);
@@ -49,7 +51,8 @@ ValueRange Percentile(const Histogram& h, double percentile, bool symmetric) {
   return ClipTo(h, -CutTail(h.negative(), width, allowed), CutTail(h.positive(), width, allowed));
 }
 
-ValueRange PercentileOfChannels(std::span<const Histogram> channels, double percentile, bool symmetric) {
+ValueRange PercentileOfChannels(std::span<const Histogram> channels, double percentile,
+                                bool symmetric) {
   ValueRange range;
   for (const Histogram& channel : channels) {
     const ValueRange own = Percentile(channel, percentile, symmetric);
@@ -86,7 +89,8 @@ Points PointsOf(const Histogram& h) {
 }
 
 // Sum over points of count * (x - Dequantise(Quantise(x)))^2 in a whole integer format that rounds to nearest.
-double SquaredErrorOfIntegers(const Points& points, const ScaleZeroPoint& q, const QuantType& type) {
+double SquaredErrorOfIntegers(const Points& points, const ScaleZeroPoint& q,
+                              const QuantType& type) {
   const CodeRange codes = CodesOf(type.format, type.symmetric);
   const double scale = q.scale, inverse = 1 / scale;
   const double low = static_cast<double>(codes.low - q.zero_point),
@@ -123,7 +127,8 @@ double SquaredErrorAt(const Points& points, float scale, const Format& format) {
 }
 
 bool IsPlainInteger(const Format& format) {
-  return format.is_whole() && format.rounding == Rounding::kNearestEven && format.overflow == Overflow::kSaturate;
+  return format.is_whole() && format.rounding == Rounding::kNearestEven &&
+         format.overflow == Overflow::kSaturate;
 }
 
 double SquaredError(const Points& points, const ValueRange& range, const QuantType& type) {
@@ -173,7 +178,9 @@ ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
   const ValueRange full = FullRange(h);
   const ValueLimits limits = LimitsOf(type.format);
   // Ends of the range that `factor` times the full one would have.
-  const auto scaled = [&](double factor) { return ValueRange{full.low * factor, full.high * factor}; };
+  const auto scaled = [&](double factor) {
+    return ValueRange{full.low * factor, full.high * factor};
+  };
   LeastError search(points, full, type);
   constexpr int kStepsPerOctave = 4, kOctavesDown = 5;
   // Upwards until the full range meets 1, where every format is fine that is fine anywhere.
@@ -187,7 +194,8 @@ ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
     const float scale = ChooseScale(search.best().low, search.best().high, type).scale;
     const double better = BestScaleForCodes(points, scale, type.format);
     if (better <= 0) break;
-    search.Consider({full.low < 0 ? limits.low * better : 0, full.high > 0 ? limits.high * better : 0});
+    search.Consider(
+        {full.low < 0 ? limits.low * better : 0, full.high > 0 ? limits.high * better : 0});
   }
   return search.best();
 }
@@ -201,12 +209,14 @@ ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
   if (type.symmetric) {
     const double limit = std::max(-full.low, full.high);
     for (int k = kSearchSteps - 1; k > 0; --k) {
-      search.Consider({std::max(full.low, -limit * share(k)), std::min(full.high, limit * share(k))});
+      search.Consider(
+          {std::max(full.low, -limit * share(k)), std::min(full.high, limit * share(k))});
     }
     return search.best();
   }
   // Both ends together first, then each end with the other held, twice.
-  for (int k = kSearchSteps - 1; k > 0; --k) search.Consider({full.low * share(k), full.high * share(k)});
+  for (int k = kSearchSteps - 1; k > 0; --k)
+    search.Consider({full.low * share(k), full.high * share(k)});
   if (full.low == 0 || full.high == 0) return search.best();
   for (int round = 0; round < 2; ++round) {
     const double low = search.best().low;
@@ -221,8 +231,8 @@ ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
 // bins drawn with the steps that end at `edges` (shares of the clip, the last 1): each step spreads its count evenly
 // over those of its bins that hold anything. Where that leaves a bin empty that is not empty in the first (only the
 // last can be), one count stands in for it, or no clip could fall into a gap before far outliers.
-double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, std::span<const double> edges, int64_t total,
-                    int64_t beyond) {
+double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, std::span<const double> edges,
+                    int64_t total, int64_t beyond) {
   const int64_t drawn_total = total - beyond;
   if (drawn_total == 0) return std::numeric_limits<double>::infinity();
   double divergence = 0;
@@ -234,13 +244,16 @@ double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, std::span<con
       sum += bins[i];
       occupied += bins[i] != 0;
     }
-    const double drawn =
-        occupied == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(occupied) / static_cast<double>(drawn_total);
+    const double drawn = occupied == 0 ? 0
+                                       : static_cast<double>(sum) / static_cast<double>(occupied) /
+                                             static_cast<double>(drawn_total);
     for (size_t i = begin; i < end; ++i) {
       const int64_t count = bins[i] + (i + 1 == kept ? beyond : 0);
       if (count == 0) continue;
       const double share = static_cast<double>(count) / static_cast<double>(total);
-      divergence += share * elementary::Log(share / (bins[i] == 0 ? 1 / static_cast<double>(drawn_total) : drawn));
+      divergence +=
+          share *
+          elementary::Log(share / (bins[i] == 0 ? 1 / static_cast<double>(drawn_total) : drawn));
     }
     begin = end;
   }
@@ -255,8 +268,10 @@ std::vector<double> StepEdges(const Histogram& h, const QuantType& type) {
     const bool one_sided = !type.symmetric && (h.min() >= 0 || h.max() <= 0);
     const CodeRange codes = CodesOf(type.format, type.symmetric);
     const int64_t steps =
-        (one_sided || !type.format.is_signed ? codes.high - codes.low : codes.high) + (one_sided ? 1 : 0);
-    for (int64_t i = 1; i <= steps; ++i) edges.push_back(static_cast<double>(i) / static_cast<double>(steps));
+        (one_sided || !type.format.is_signed ? codes.high - codes.low : codes.high) +
+        (one_sided ? 1 : 0);
+    for (int64_t i = 1; i <= steps; ++i)
+      edges.push_back(static_cast<double>(i) / static_cast<double>(steps));
     return edges;
   }
   const std::vector<double> magnitudes = MagnitudesOf(type.format);
@@ -298,7 +313,8 @@ ValueRange LeastDivergence(const Histogram& h, const QuantType& type) {
 
 }  // namespace
 
-ValueRange ChooseRange(const Histogram& histogram, const TensorRecipe& recipe, std::span<const Histogram> channels) {
+ValueRange ChooseRange(const Histogram& histogram, const TensorRecipe& recipe,
+                       std::span<const Histogram> channels) {
   if (histogram.count() == 0) return {};
   switch (recipe.calibration) {
     case Calibration::kMinMax:
@@ -316,7 +332,8 @@ ValueRange ChooseRange(const Histogram& histogram, const TensorRecipe& recipe, s
   return {};
 }
 
-double MeanSquaredError(const Histogram& histogram, const ValueRange& range, const QuantType& type) {
+double MeanSquaredError(const Histogram& histogram, const ValueRange& range,
+                        const QuantType& type) {
   if (histogram.count() == 0) return 0;
   return SquaredError(PointsOf(histogram), range, type) / static_cast<double>(histogram.count());
 }

@@ -8,7 +8,8 @@ namespace kiln {
 namespace {
 
 constexpr Calibration kCalibrations[] = {Calibration::kMinMax, Calibration::kPercentile,
-                                         Calibration::kPercentilePerChannel, Calibration::kMse, Calibration::kEntropy};
+                                         Calibration::kPercentilePerChannel, Calibration::kMse,
+                                         Calibration::kEntropy};
 
 bool CountsByChannel(const TensorRecipe& tensor) {
   return tensor.calibration == Calibration::kPercentilePerChannel &&
@@ -39,7 +40,8 @@ StatusOr<Calibration> FindCalibration(std::string_view name) {
     if (NameOf(calibration) == name) return calibration;
     names += (names.empty() ? "" : ", ") + std::string(NameOf(calibration));
   }
-  return ErrorAt("", "", fmt::format("unknown calibration '{}'", name), fmt::format("one of: {}", names));
+  return ErrorAt("", "", fmt::format("unknown calibration '{}'", name),
+                 fmt::format("one of: {}", names));
 }
 
 std::string LayerRecipe::Describe(int index) const {
@@ -47,7 +49,8 @@ std::string LayerRecipe::Describe(int index) const {
   const auto add = [&](const std::string& part) { what += (what.empty() ? "" : ", ") + part; };
   if (!match.empty()) add(fmt::format("match '{}'", match));
   if (op) add(fmt::format("operator {}", InfoOf(*op).onnx_name));
-  if (position) add(position->index < 0 ? "position last" : fmt::format("position {}", position->index));
+  if (position)
+    add(position->index < 0 ? "position last" : fmt::format("position {}", position->index));
   return fmt::format("layers[{}] ({})", index, what);
 }
 

@@ -56,7 +56,8 @@
 namespace kiln {
 
 enum class Calibration { kMinMax, kPercentile, kPercentilePerChannel, kMse, kEntropy };
-std::string_view NameOf(Calibration calibration);  // "min_max", "percentile", "percentile_per_channel", ...
+std::string_view NameOf(
+    Calibration calibration);  // "min_max", "percentile", "percentile_per_channel", ...
 StatusOr<Calibration> FindCalibration(std::string_view name);
 
 // How one kind of tensor is quantised.

@@ -39,7 +39,8 @@ Recipe RecipeFor(const QuantType& activations, const QuantType& weights) {
   Recipe recipe = Int8Recipe();
   recipe.activations = {.type = activations, .calibration = Calibration::kMse};
   const bool fine = weights.format.is_whole() && weights.format.bits >= kBitsThatNeedNoClip;
-  recipe.weights = {.type = weights, .calibration = fine ? Calibration::kMinMax : Calibration::kMse};
+  recipe.weights = {.type = weights,
+                    .calibration = fine ? Calibration::kMinMax : Calibration::kMse};
   return recipe;
 }
 
@@ -52,7 +53,8 @@ Recipe RecipeWithScales(const QuantType& activations, const QuantType& weights) 
 
 std::string NameOfType(const QuantType& type) {
   if (type.scheme != Scheme::kPerBlock) return type.format.name;
-  for (const char* name : {"mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4"}) {
+  for (const char* name :
+       {"mxint8", "mxfp8_e4m3", "mxfp8_e5m2", "mxfp6_e3m2", "mxfp6_e2m3", "mxfp4"}) {
     const StatusOr<QuantType> standard = FindQuantType(name);
     if (standard.ok() && *standard == type) return name;
   }

@@ -13,7 +13,8 @@ constexpr int kMaxBlockSize = 65536;
 
 StatusOr<Op> FindOperator(std::string_view name) {
   if (const std::optional<Op> op = FindOpByOnnxName("", name)) return *op;
-  return ErrorAt("", "", fmt::format("unknown operator '{}'", name), "an ONNX operator name, such as Conv or MatMul");
+  return ErrorAt("", "", fmt::format("unknown operator '{}'", name),
+                 "an ONNX operator name, such as Conv or MatMul");
 }
 
 StatusOr<Position> FindPosition(std::string_view text) {
@@ -21,8 +22,10 @@ StatusOr<Position> FindPosition(std::string_view text) {
   if (text == "last") return Position{-1};
   int64_t index = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error == std::errc() && end == text.data() + text.size() && index >= 0) return Position{index};
-  return ErrorAt("", "", fmt::format("unknown position '{}'", text), "first, last, or a number from 0");
+  if (error == std::errc() && end == text.data() + text.size() && index >= 0)
+    return Position{index};
+  return ErrorAt("", "", fmt::format("unknown position '{}'", text),
+                 "first, last, or a number from 0");
 }
 
 // A number format; the name of a type with blocks is a likely slip.
@@ -39,7 +42,8 @@ StatusOr<Format> FindScaleFormat(std::string_view name) {
   if (name == "power_of_two") return FindFormat("e8m0");
   KILN_ASSIGN_OR_RETURN(Format format, FindFormat(name));
   if (format.kind == FormatKind::kFloat) return format;
-  return ErrorAt("", "", fmt::format("scales cannot be {}", name), "fp32, power_of_two, or a float format");
+  return ErrorAt("", "", fmt::format("scales cannot be {}", name),
+                 "fp32, power_of_two, or a float format");
 }
 
 void CheckBlocks(const YamlMap& map, const QuantType& type) {
@@ -51,39 +55,45 @@ void CheckBlocks(const YamlMap& map, const QuantType& type) {
              "leave it out, or write scheme: per_block");
   }
   if (type.scheme == Scheme::kNone && map.Has("scale_format")) {
-    map.Fail("scale_format", "has no meaning with scheme 'none'", "leave it out, or choose another scheme");
+    map.Fail("scale_format", "has no meaning with scheme 'none'",
+             "leave it out, or choose another scheme");
   }
 }
 
 void CheckCalibration(const YamlMap& map, const TensorRecipe& recipe) {
   const Scheme scheme = recipe.type.scheme;
   if (map.Has("calibration") && (scheme == Scheme::kNone || scheme == Scheme::kPerBlock)) {
-    map.Fail("calibration", fmt::format("there is nothing to choose under scheme '{}'", NameOf(scheme)),
+    map.Fail("calibration",
+             fmt::format("there is nothing to choose under scheme '{}'", NameOf(scheme)),
              "leave it out");
   }
-  const bool takes_percentile =
-      recipe.calibration == Calibration::kPercentile || recipe.calibration == Calibration::kPercentilePerChannel;
+  const bool takes_percentile = recipe.calibration == Calibration::kPercentile ||
+                                recipe.calibration == Calibration::kPercentilePerChannel;
   if (map.Has("percentile") && !takes_percentile) {
-    map.Fail("percentile", fmt::format("has no meaning with calibration '{}'", NameOf(recipe.calibration)),
+    map.Fail("percentile",
+             fmt::format("has no meaning with calibration '{}'", NameOf(recipe.calibration)),
              "leave it out, or write calibration: percentile");
   }
 }
 
 void ReadSymmetry(const YamlMap& map, bool is_weight, QuantType* type) {
   // A zero point that the settings below this one ask for ends where the format takes none.
-  if (!type->format.is_whole() || type->scheme == Scheme::kPerBlock || type->scheme == Scheme::kNone) {
+  if (!type->format.is_whole() || type->scheme == Scheme::kPerBlock ||
+      type->scheme == Scheme::kNone) {
     type->symmetric = true;
   }
   const bool cannot = type->symmetric && !map.Has("symmetric");
   map.Bool("symmetric", &type->symmetric);
   if (cannot || type->symmetric) return;
   if (is_weight) {
-    map.Fail(map.Has("symmetric") ? "symmetric" : "", "weights with a zero point are not supported", "symmetric: true");
+    map.Fail(map.Has("symmetric") ? "symmetric" : "", "weights with a zero point are not supported",
+             "symmetric: true");
   } else if (!type->format.is_whole()) {
     map.Fail("symmetric", fmt::format("{} takes no zero point", type->format.name),
              "symmetric: true, or a whole integer format such as int8");
   } else if (type->scheme != Scheme::kPerTensor) {
-    map.Fail("symmetric", fmt::format("scheme '{}' takes no zero point", NameOf(type->scheme)), "symmetric: true");
+    map.Fail("symmetric", fmt::format("scheme '{}' takes no zero point", NameOf(type->scheme)),
+             "symmetric: true");
   }
 }
 
@@ -102,7 +112,9 @@ void ReadTensor(const YamlMap& map, bool is_weight, TensorRecipe* recipe) {
                         {"per_block", Scheme::kPerBlock}});
   } else {
     map.Choice<Scheme>("scheme", &type.scheme,
-                       {{"none", Scheme::kNone}, {"per_tensor", Scheme::kPerTensor}, {"per_block", Scheme::kPerBlock}});
+                       {{"none", Scheme::kNone},
+                        {"per_tensor", Scheme::kPerTensor},
+                        {"per_block", Scheme::kPerBlock}});
   }
   map.Int("block_size", &type.block_size, 1, kMaxBlockSize);
   map.Parsed("scale_format", &type.scale_format, FindScaleFormat);
@@ -119,7 +131,8 @@ void ReadTensor(const YamlMap& map, bool is_weight, TensorRecipe* recipe) {
   }
 }
 
-std::optional<TensorRecipe> ReadOverride(const YamlMap& map, std::string_view key, const TensorRecipe& base) {
+std::optional<TensorRecipe> ReadOverride(const YamlMap& map, std::string_view key,
+                                         const TensorRecipe& base) {
   if (!map.Has(key)) return std::nullopt;
   TensorRecipe recipe = base;
   ReadTensor(map.Map(key), key == "weights", &recipe);
@@ -141,7 +154,8 @@ LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   layer.weights = ReadOverride(map, "weights", recipe.weights);
   const bool has_settings = layer.activations || layer.inputs || layer.weights;
   if (map.Has("keep") && has_settings) {
-    map.Fail("keep", "a layer that stays float has no other settings", "leave out activations, inputs and weights");
+    map.Fail("keep", "a layer that stays float has no other settings",
+             "leave out activations, inputs and weights");
   } else if (!map.Has("keep") && !has_settings) {
     map.Fail("", "changes nothing", "give keep, activations, inputs or weights");
   }
@@ -187,13 +201,16 @@ std::string Quoted(std::string_view text) {
 
 std::string TensorText(const TensorRecipe& recipe, bool is_weight) {
   const QuantType& type = recipe.type;
-  std::string out = fmt::format("{{format: {}, scheme: {}", Quoted(type.format.name), NameOf(type.scheme));
+  std::string out =
+      fmt::format("{{format: {}, scheme: {}", Quoted(type.format.name), NameOf(type.scheme));
   if (type.scheme == Scheme::kPerBlock) out += fmt::format(", block_size: {}", type.block_size);
-  if (type.scheme != Scheme::kNone) out += fmt::format(", scale_format: {}", Quoted(type.scale_format.name));
+  if (type.scheme != Scheme::kNone)
+    out += fmt::format(", scale_format: {}", Quoted(type.scale_format.name));
   if (!is_weight) out += fmt::format(", symmetric: {}", type.symmetric);
   if (type.scheme == Scheme::kPerTensor || type.scheme == Scheme::kPerChannel) {
     out += fmt::format(", calibration: {}", NameOf(recipe.calibration));
-    if (recipe.calibration == Calibration::kPercentile || recipe.calibration == Calibration::kPercentilePerChannel) {
+    if (recipe.calibration == Calibration::kPercentile ||
+        recipe.calibration == Calibration::kPercentilePerChannel) {
       out += fmt::format(", percentile: {}", recipe.percentile);
     }
   }
@@ -205,7 +222,8 @@ std::string LayerText(const LayerRecipe& layer) {
   if (!layer.match.empty()) parts.push_back(fmt::format("match: {}", Quoted(layer.match)));
   if (layer.op) parts.push_back(fmt::format("operator: {}", InfoOf(*layer.op).onnx_name));
   if (layer.position) {
-    parts.push_back(layer.position->index < 0 ? "position: last" : fmt::format("position: {}", layer.position->index));
+    parts.push_back(layer.position->index < 0 ? "position: last"
+                                              : fmt::format("position: {}", layer.position->index));
   }
   if (layer.keep_float) parts.emplace_back("keep: float");
   if (layer.activations) parts.push_back("activations: " + TensorText(*layer.activations, false));

@@ -27,7 +27,8 @@ std::optional<ScoreLayout> LayoutOf(const Value& output, const std::vector<int64
   ScoreLayout layout;
   layout.places = Shape(places).NumElements();
   if (IsInteger(output.element()) && sample == places) return layout;
-  if (output.element() != ElementType::kFloat32 || sample.size() != places.size() + 1) return std::nullopt;
+  if (output.element() != ElementType::kFloat32 || sample.size() != places.size() + 1)
+    return std::nullopt;
   if (std::equal(places.begin(), places.end(), sample.begin() + 1)) {
     layout.classes = sample.front();
     layout.class_stride = layout.places;
@@ -41,7 +42,8 @@ std::optional<ScoreLayout> LayoutOf(const Value& output, const std::vector<int64
   return std::nullopt;
 }
 
-bool IsCorrect(const Tensor& scores, int64_t at, int32_t label, const ScoreLayout& layout, int k, bool* in_top_k) {
+bool IsCorrect(const Tensor& scores, int64_t at, int32_t label, const ScoreLayout& layout, int k,
+               bool* in_top_k) {
   if (layout.classes == 0) {
     *in_top_k = scores.IntAt(at) == label;
     return *in_top_k;
@@ -70,12 +72,14 @@ StatusOr<ScoreLayout> FindScores(const Graph& network, const Shape& label_shape)
       layout->output = static_cast<int>(i);
       return *layout;
     }
-    outputs += fmt::format("{}'{}' is {} {}", outputs.empty() ? "" : ", ", output.name(), NameOf(output.element()),
+    outputs += fmt::format("{}'{}' is {} {}", outputs.empty() ? "" : ", ", output.name(),
+                           NameOf(output.element()),
                            output.has_shape() ? output.shape().ToString() : "of unknown shape");
   }
-  const std::string wanted = places.empty() ? "a vector of class scores (1xC)"
-                                            : fmt::format("class scores for labels of {} (1xCx{})",
-                                                          label_shape.ToString(), Shape(places).ToString());
+  const std::string wanted = places.empty()
+                                 ? "a vector of class scores (1xC)"
+                                 : fmt::format("class scores for labels of {} (1xCx{})",
+                                               label_shape.ToString(), Shape(places).ToString());
   return ErrorAt("", "", fmt::format("no output of the network is {}: {}", wanted, outputs), "");
 }
 
@@ -87,8 +91,8 @@ void ScoreCount::Add(const ScoreCount& other) {
   correct_top_k += other.correct_top_k;
 }
 
-StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels, const ScoreLayout& layout,
-                                 int k) {
+StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels,
+                                 const ScoreLayout& layout, int k) {
   ScoreCount count;
   count.samples = scores.shape().rank() == 0 ? 0 : scores.shape()[0];
   const int64_t width = layout.places * std::max<int64_t>(layout.classes, 1);
@@ -96,11 +100,13 @@ StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> 
       (layout.classes > 0 && scores.type() != ElementType::kFloat32) ||
       (layout.classes == 0 && (!IsInteger(scores.type()) || k > 1))) {
     return ErrorAt("", "accuracy",
-                   fmt::format("scores are {} {} and k is {}", NameOf(scores.type()), scores.shape().ToString(), k),
+                   fmt::format("scores are {} {} and k is {}", NameOf(scores.type()),
+                               scores.shape().ToString(), k),
                    "fp32 scores of each class at each place, or the classes themselves and k of 1");
   }
   if (static_cast<int64_t>(labels.size()) < count.samples * layout.places) {
-    return ErrorAt("", "accuracy", fmt::format("{} labels for {} images", labels.size(), count.samples),
+    return ErrorAt("", "accuracy",
+                   fmt::format("{} labels for {} images", labels.size(), count.samples),
                    fmt::format("{} for each image", layout.places));
   }
   for (int64_t sample = 0; sample < count.samples; ++sample) {
@@ -115,7 +121,8 @@ StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> 
                        fmt::format("labels from 0 to {}", layout.classes - 1));
       }
       bool in_top_k = false;
-      count.correct += IsCorrect(scores, sample * width + place * layout.place_stride, label, layout, k, &in_top_k);
+      count.correct += IsCorrect(scores, sample * width + place * layout.place_stride, label,
+                                 layout, k, &in_top_k);
       count.correct_top_k += in_top_k;
       ++count.labels;
     }

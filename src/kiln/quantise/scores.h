@@ -39,9 +39,9 @@ StatusOr<ScoreLayout> FindScores(const Graph& network, const Shape& label_shape)
 
 struct ScoreCount {
   int64_t samples = 0;
-  int64_t labels = 0;         // counted: all but kVoidLabel
-  int64_t ignored = 0;        // kVoidLabel
-  int64_t correct = 0;        // the label has the highest score, or is the class that the network gives
+  int64_t labels = 0;   // counted: all but kVoidLabel
+  int64_t ignored = 0;  // kVoidLabel
+  int64_t correct = 0;  // the label has the highest score, or is the class that the network gives
   int64_t correct_top_k = 0;  // the label is among the k highest scores
   void Add(const ScoreCount& other);
 };
@@ -51,8 +51,8 @@ struct ScoreCount {
 //   labels  layout.places for each sample
 //   k       1 where the output holds classes
 //   errors  fewer labels than places, a label outside the classes
-StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels, const ScoreLayout& layout,
-                                 int k = 1);
+StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels,
+                                 const ScoreLayout& layout, int k = 1);
 
 }  // namespace kiln
 

@@ -17,7 +17,8 @@ bool Clamps(const Node& node) { return node.op() == Op::kRelu || node.op() == Op
 
 class Divider {
  public:
-  Divider(const Graph& graph, const Recipe& recipe, const SettingsOfNodes& settings, const CalibrationData& data)
+  Divider(const Graph& graph, const Recipe& recipe, const SettingsOfNodes& settings,
+          const CalibrationData& data)
       : graph_(graph), recipe_(recipe), settings_(settings), data_(data) {}
 
   StatusOr<std::vector<SharedValues>> Divide() {
@@ -25,8 +26,8 @@ class Divider {
     for (const auto& node : graph_.nodes()) JoinAcross(*node);
     for (const Value* value : values_) {
       if (data_.Find(value->name()) != nullptr) continue;
-      return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()), "has no calibration data",
-                     "calibrate the same graph that is quantised");
+      return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()),
+                     "has no calibration data", "calibrate the same graph that is quantised");
     }
     for (const auto& node : graph_.nodes()) {
       if (node->op() == Op::kConcat) JoinConcat(*node);
@@ -53,20 +54,23 @@ class Divider {
     if (value->users().empty()) return false;
     return std::all_of(value->users().begin(), value->users().end(), [&](const Node* user) {
       return user->operand(0) == value && user->info().Has(kMovesData) && user->num_results() > 0 &&
-             std::all_of(user->results().begin(), user->results().end(),
-                         [&](const Value* result) { return result == nullptr || stays_float_.contains(result); });
+             std::all_of(user->results().begin(), user->results().end(), [&](const Value* result) {
+               return result == nullptr || stays_float_.contains(result);
+             });
     });
   }
 
   void FindQuantised() {
-    if (!recipe_.quantise_outputs) outputs_.insert(graph_.outputs().begin(), graph_.outputs().end());
+    if (!recipe_.quantise_outputs)
+      outputs_.insert(graph_.outputs().begin(), graph_.outputs().end());
     std::vector<Value*> all = graph_.Values();
     // Backwards, so that the users of a value come first.
     for (auto it = all.rbegin(); it != all.rend(); ++it) {
       if (ReachesOutputsOnly(*it)) stays_float_.insert(*it);
     }
     for (Value* value : all) {
-      const bool kept_float = value->producer() != nullptr && settings_[value->producer()].keep_float;
+      const bool kept_float =
+          value->producer() != nullptr && settings_[value->producer()].keep_float;
       if (value->is_constant() || value->element() != ElementType::kFloat32 || kept_float) continue;
       if (stays_float_.contains(value) && value->producer() != nullptr) continue;
       values_.push_back(value);
@@ -86,7 +90,8 @@ class Divider {
         Join(result, from);
         introduces_nothing_.insert(result);
       }
-    } else if (Clamps(node) && from->users().size() == 1 && !outputs_.contains(from) && IsQuantised(node.result())) {
+    } else if (Clamps(node) && from->users().size() == 1 && !outputs_.contains(from) &&
+               IsQuantised(node.result())) {
       Join(from, node.result());
       introduces_nothing_.insert(from);
     }
@@ -167,15 +172,17 @@ class Divider {
   std::vector<Value*> values_;  // those to be quantised, in graph order
   std::unordered_set<const Value*> outputs_;
   std::unordered_set<const Value*> stays_float_;
-  std::unordered_set<const Value*> introduces_nothing_;  // their elements are elements of another member
-  std::unordered_set<const Value*> symmetric_;           // roots
+  std::unordered_set<const Value*>
+      introduces_nothing_;                      // their elements are elements of another member
+  std::unordered_set<const Value*> symmetric_;  // roots
   std::unordered_map<const Value*, const Value*> parent_;
 };
 
 }  // namespace
 
 StatusOr<std::vector<SharedValues>> DivideValues(const Graph& graph, const Recipe& recipe,
-                                                 const SettingsOfNodes& settings, const CalibrationData& data) {
+                                                 const SettingsOfNodes& settings,
+                                                 const CalibrationData& data) {
   return Divider(graph, recipe, settings, data).Divide();
 }
 

@@ -35,7 +35,8 @@ struct SharedValues {
 // within a factor of two of each other.
 //   errors  a value that the calibration data lacks
 StatusOr<std::vector<SharedValues>> DivideValues(const Graph& graph, const Recipe& recipe,
-                                                 const SettingsOfNodes& settings, const CalibrationData& data);
+                                                 const SettingsOfNodes& settings,
+                                                 const CalibrationData& data);
 
 }  // namespace kiln
 

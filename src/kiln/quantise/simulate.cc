@@ -11,31 +11,37 @@ namespace kiln {
 namespace {
 
 // Blocks of moved elements are other blocks.
-bool SameGrid(const Quantisation& a, const Quantisation& b) { return a.type.scheme != Scheme::kPerBlock && a == b; }
+bool SameGrid(const Quantisation& a, const Quantisation& b) {
+  return a.type.scheme != Scheme::kPerBlock && a == b;
+}
 
 // Whether the value only stands between a multiply-accumulate node and element-wise nodes behind it, as bias, residual
 // and activation do. Families run these as one kernel, which rounds its last value only.
 bool StandsInsideKernel(const Graph& graph, const Value& value) {
   const Node* node = value.producer();
-  if (node == nullptr || value.users().size() != 1 || !value.users()[0]->info().Has(kElementwise)) return false;
+  if (node == nullptr || value.users().size() != 1 || !value.users()[0]->info().Has(kElementwise))
+    return false;
   if (std::count(graph.outputs().begin(), graph.outputs().end(), &value) > 0) return false;
   if (node->info().Has(kMacs)) return true;
   return node->info().Has(kElementwise) &&
-         std::any_of(node->operands().begin(), node->operands().end(),
-                     [&](const Value* operand) { return operand != nullptr && StandsInsideKernel(graph, *operand); });
+         std::any_of(node->operands().begin(), node->operands().end(), [&](const Value* operand) {
+           return operand != nullptr && StandsInsideKernel(graph, *operand);
+         });
 }
 
 // Whether the value's elements are elements, or zeros, of operands that are on its grid already.
 bool StandsOnGrid(const Graph& graph, const Value& value) {
   const Node* node = value.producer();
   if (node == nullptr) return false;
-  const bool moves = node->info().Has(kMovesData) || node->op() == Op::kMaxPool || node->op() == Op::kRelu;
+  const bool moves =
+      node->info().Has(kMovesData) || node->op() == Op::kMaxPool || node->op() == Op::kRelu;
   if (!moves || node->op() == Op::kPad) return false;
   const size_t data_operands = node->op() == Op::kConcat ? node->operands().size() : 1;
-  return std::all_of(node->operands().begin(), node->operands().begin() + static_cast<std::ptrdiff_t>(data_operands),
+  return std::all_of(node->operands().begin(),
+                     node->operands().begin() + static_cast<std::ptrdiff_t>(data_operands),
                      [&](const Value* operand) {
-                       return operand != nullptr && !operand->is_constant() && operand->quantisation() &&
-                              !StandsInsideKernel(graph, *operand) &&
+                       return operand != nullptr && !operand->is_constant() &&
+                              operand->quantisation() && !StandsInsideKernel(graph, *operand) &&
                               SameGrid(*operand->quantisation(), *value.quantisation());
                      });
 }
@@ -45,8 +51,8 @@ void AppendRounding(Graph& graph, Value* value) {
   const std::vector<Node*> users = value->users();
   Attributes attributes;
   attributes.Set("type", PrintQuantisation(*value->quantisation()));
-  Node* quant = graph.AddNode(Op::kQuantise, value->name() + "_quantise", {value}, {value->name() + "_rounded"},
-                              std::move(attributes));
+  Node* quant = graph.AddNode(Op::kQuantise, value->name() + "_quantise", {value},
+                              {value->name() + "_rounded"}, std::move(attributes));
   Value* rounded = quant->result();
   graph.SetType(rounded, value->type());
   for (Node* user : users) {
@@ -67,11 +73,12 @@ StatusOr<Graph> SimulateQuantisation(const Graph& quantised) {
   std::vector<Value*> rounded;
   for (Value* value : graph.Values()) {
     if (!value->quantisation()) continue;
-    KILN_RETURN_IF_ERROR(
-        VerifyQuantisation(*value->quantisation(), value->type(), graph.source(), "value '" + value->name() + "'"));
+    KILN_RETURN_IF_ERROR(VerifyQuantisation(*value->quantisation(), value->type(), graph.source(),
+                                            "value '" + value->name() + "'"));
     if (value->is_constant()) {
       const Quantisation& q = *value->quantisation();
-      graph.ReplaceAllUses(value, graph.AddConstant(value->name() + "_rounded", RoundTensor(value->constant(), q)));
+      graph.ReplaceAllUses(
+          value, graph.AddConstant(value->name() + "_rounded", RoundTensor(value->constant(), q)));
     } else if (!StandsOnGrid(graph, *value) && !StandsInsideKernel(graph, *value)) {
       rounded.push_back(value);
     }

@@ -52,7 +52,8 @@ std::optional<WeightOperand> WeightsOf(const Node& node) {
                          ReductionAxis(node, 1).value_or(-1)};
   }
   const bool is_product = node.op() == Op::kGemm || node.op() == Op::kMatMul;
-  if (is_product && IsFloatConstant(node.operand(0))) return WeightOperand{0, -1, ReductionAxis(node, 0).value_or(-1)};
+  if (is_product && IsFloatConstant(node.operand(0)))
+    return WeightOperand{0, -1, ReductionAxis(node, 0).value_or(-1)};
   return std::nullopt;
 }
 
@@ -104,8 +105,9 @@ Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& r
 
 }  // namespace
 
-StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand& operand, const TensorRecipe& recipe,
-                                       bool blocked, std::string_view source) {
+StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand& operand,
+                                       const TensorRecipe& recipe, bool blocked,
+                                       std::string_view source) {
   KILN_RETURN_IF_ERROR(CheckFinite(weights, source));
   if (recipe.type.scheme == Scheme::kNone) return Quantisation{.type = recipe.type};
   if (recipe.type.scheme == Scheme::kPerBlock && blocked) {
@@ -114,7 +116,8 @@ StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand
   }
   TensorRecipe scaled = recipe;
   scaled.type = ElementType(recipe.type, Scheme::kPerChannel);
-  return ScaledWeights(weights.constant(), scaled.type.scheme == Scheme::kPerChannel ? operand.axis : -1, scaled);
+  return ScaledWeights(weights.constant(),
+                       scaled.type.scheme == Scheme::kPerChannel ? operand.axis : -1, scaled);
 }
 
 }  // namespace kiln

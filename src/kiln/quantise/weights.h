@@ -30,8 +30,9 @@ std::optional<WeightOperand> WeightsOf(const Node& node);
 //            format with a scale per channel (ElementType in block_axes.h). The scales of blocks are left to the rule.
 //   source  file name, for errors
 //   errors  a NaN or infinity (names the value and the first index)
-StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand& operand, const TensorRecipe& recipe,
-                                       bool blocked, std::string_view source);
+StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand& operand,
+                                       const TensorRecipe& recipe, bool blocked,
+                                       std::string_view source);
 
 }  // namespace kiln
 

@@ -65,14 +65,16 @@ std::vector<std::string> Cells(const AccuracyTable& table, const Row& row) {
   std::vector<std::string> cells = {
       row.format,
       MeritText(row),
-      counted ? fmt::format("{}/{}", Thousands(counted->correct), Thousands(counted->compared())) : "-",
+      counted ? fmt::format("{}/{}", Thousands(counted->correct), Thousands(counted->compared()))
+              : "-",
       drop ? fmt::format("{:.2f}", *drop) : "-",
       fmt::format("{:.2f}", row.activation_bits),
       fmt::format("{:.2f}", row.weight_bits),
       fmt::format("{:.4g}", row.picojoules * 1e-6),
       row.images_per_second > 0 ? fmt::format("{:.4g}", row.images_per_second) : "-",
       row.host_share > 0 ? Percent(row.host_share) : "-"};
-  if (TopOf(table) > 1) cells.insert(cells.begin() + 2, row.accuracy ? Percent(row.accuracy->top(), 2) : "-");
+  if (TopOf(table) > 1)
+    cells.insert(cells.begin() + 2, row.accuracy ? Percent(row.accuracy->top(), 2) : "-");
   return cells;
 }
 
@@ -141,7 +143,8 @@ std::vector<Point> PointsOf(const AccuracyTable& table) {
   std::vector<Point> points;
   for (const Row& row : table.rows) {
     const std::optional<double> merit = MeritOf(row);
-    if (merit && std::isfinite(*merit)) points.push_back({std::clamp(row.bits(), 1.0, 32.0), *merit, row.format});
+    if (merit && std::isfinite(*merit))
+      points.push_back({std::clamp(row.bits(), 1.0, 32.0), *merit, row.format});
   }
   double most = 0;
   for (const Point& point : points) most = std::max(most, point.merit);
@@ -150,8 +153,9 @@ std::vector<Point> PointsOf(const AccuracyTable& table) {
     point.name += fmt::format(" ({:.1f})", point.merit);
     point.merit = most - kDepth;
   }
-  std::sort(points.begin(), points.end(),
-            [](const Point& a, const Point& b) { return a.bits != b.bits ? a.bits < b.bits : a.merit > b.merit; });
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
+    return a.bits != b.bits ? a.bits < b.bits : a.merit > b.merit;
+  });
   return points;
 }
 
@@ -160,18 +164,20 @@ constexpr double kWidth = 1072, kHeight = 420, kLeft = 64, kRight = 24, kTop = 1
 std::string Scales(const Axis& x, const Axis& y) {
   std::string out;
   for (double mark = y.low; mark <= y.high + 1e-9; mark += MarkStep(y.high - y.low)) {
-    out += fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft, kWidth - kRight,
-                       y.At(mark), y.At(mark));
-    out += fmt::format(R"(<text class="faint" x="{}" y="{:.1f}" text-anchor="end">{:g}</text>)", kLeft - 8,
-                       y.At(mark) + 4, mark);
+    out += fmt::format(R"(<line class="axis" x1="{}" x2="{}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft,
+                       kWidth - kRight, y.At(mark), y.At(mark));
+    out += fmt::format(R"(<text class="faint" x="{}" y="{:.1f}" text-anchor="end">{:g}</text>)",
+                       kLeft - 8, y.At(mark) + 4, mark);
   }
   for (const int bits : {1, 2, 4, 8, 16, 32}) {
-    out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)", x.At(std::log2(bits)),
-                       kHeight - kBottom + 20, bits);
+    out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
+                       x.At(std::log2(bits)), kHeight - kBottom + 20, bits);
   }
-  return out + fmt::format(R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean of )"
-                           R"(activations and weights</text>)",
-                           (kLeft + kWidth - kRight) / 2, kHeight - 6);
+  return out +
+         fmt::format(
+             R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean of )"
+             R"(activations and weights</text>)",
+             (kLeft + kWidth - kRight) / 2, kHeight - 6);
 }
 
 std::string Picture(const AccuracyTable& table) {
@@ -181,7 +187,8 @@ std::string Picture(const AccuracyTable& table) {
   const auto [least, most] = std::minmax_element(points.begin(), points.end(), by_merit);
   const Axis x{0, 5, kLeft, kWidth - kRight};  // the logarithm of 1 to 32
   const Axis y = Spread(least->merit, most->merit, kHeight - kBottom, kTop);
-  std::string out = fmt::format(R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, kHeight);
+  std::string out = fmt::format(
+      R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, kHeight);
   out += Scales(x, y);
   Labels labels;
   for (const Point& point : points) labels.Block(x.At(std::log2(point.bits)), y.At(point.merit));
@@ -191,11 +198,12 @@ std::string Picture(const AccuracyTable& table) {
     const double begin = px + 12 + width > kWidth ? px - 12 - width : px + 12;
     const double label = labels.Place(begin, width, py, kTop, kHeight - kBottom);
     if (label != py) {
-      out += fmt::format(R"(<line class="axis" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)", px, py,
-                         begin < px ? begin + width : begin, label);
+      out += fmt::format(R"(<line class="axis" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>)",
+                         px, py, begin < px ? begin + width : begin, label);
     }
     out += fmt::format(R"(<circle class="u0" cx="{:.1f}" cy="{:.1f}" r="4"/>)", px, py);
-    out += fmt::format(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", begin, label + 4, EscapeHtml(point.name));
+    out += fmt::format(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", begin, label + 4,
+                       EscapeHtml(point.name));
   }
   return out + "</svg>";
 }
@@ -210,8 +218,8 @@ std::string HtmlTable(const AccuracyTable& table) {
   for (const Row& row : table.rows) {
     out += "<tr>";
     if (!row.fault.empty()) {
-      out += fmt::format(R"(<td>{}</td><td colspan="{}">{}</td></tr>)", EscapeHtml(row.format), heads.size() - 1,
-                         EscapeHtml(row.fault));
+      out += fmt::format(R"(<td>{}</td><td colspan="{}">{}</td></tr>)", EscapeHtml(row.format),
+                         heads.size() - 1, EscapeHtml(row.fault));
       continue;
     }
     const std::vector<std::string> cells = Cells(table, row);
@@ -224,8 +232,8 @@ std::string HtmlTable(const AccuracyTable& table) {
 }
 
 std::string Subtitle(const AccuracyTable& table) {
-  return fmt::format("{} of {}; on {}; calibrated on {}", Counted(table.images, "image"), table.data, table.accelerator,
-                     table.calibration);
+  return fmt::format("{} of {}; on {}; calibrated on {}", Counted(table.images, "image"),
+                     table.data, table.accelerator, table.calibration);
 }
 
 }  // namespace
@@ -235,7 +243,8 @@ std::vector<std::string> AccuracyTable::AllNotes() const {
   if (!no_accuracy.empty()) all.push_back("no accuracy: " + no_accuracy);
   for (const Row& row : rows) {
     if (row.host_share <= 0) continue;
-    all.push_back(fmt::format("{}: {} of the operations on the host{}", row.format, Percent(row.host_share, 2),
+    all.push_back(fmt::format("{}: {} of the operations on the host{}", row.format,
+                              Percent(row.host_share, 2),
                               Because(row.host_reason, row.host_share)));
   }
   return all;
@@ -251,18 +260,23 @@ std::string ToText(const AccuracyTable& table) {
     if (row.fault.empty()) text.Row(Cells(table, row));
   }
   out += text.ToString();
-  out += "\nenergy: of the multiplications, an estimate at 45 nm; images/s: of the bit-accurate run on this machine\n";
+  out +=
+      "\nenergy: of the multiplications, an estimate at 45 nm; images/s: of the bit-accurate run "
+      "on this machine\n";
   for (const Row& row : table.rows) {
-    if (!row.fault.empty()) out += fmt::format("{}: not run: {}\n", row.format, CleanUtf8(row.fault));
+    if (!row.fault.empty())
+      out += fmt::format("{}: not run: {}\n", row.format, CleanUtf8(row.fault));
   }
-  for (const std::string& note : table.AllNotes()) out += fmt::format("note: {}\n", CleanUtf8(note));
+  for (const std::string& note : table.AllNotes())
+    out += fmt::format("note: {}\n", CleanUtf8(note));
   return out;
 }
 
 std::optional<double> AccuracyTable::Row::output_sqnr_db() const {
   std::optional<double> least;
   for (const OutputFidelity& output : outputs) {
-    if (output.sqnr_db.has_value()) least = std::min(least.value_or(*output.sqnr_db), *output.sqnr_db);
+    if (output.sqnr_db.has_value())
+      least = std::min(least.value_or(*output.sqnr_db), *output.sqnr_db);
   }
   return least;
 }
@@ -273,7 +287,8 @@ std::string ToJson(const AccuracyTable& table) {
     if (!a) return Json(nullptr);
     Json json = {{"images", a->images}, {"correct", a->correct}, {"top1", a->top1()}};
     if (a->labels > 0) json["labels"] = a->labels;
-    if (a->top_k > 1) json["top_k"] = {{"k", a->top_k}, {"correct", a->correct_top_k}, {"share", a->top()}};
+    if (a->top_k > 1)
+      json["top_k"] = {{"k", a->top_k}, {"correct", a->correct_top_k}, {"share", a->top()}};
     return json;
   };
   Json rows = Json::array();
@@ -289,12 +304,15 @@ std::string ToJson(const AccuracyTable& table) {
     json["accuracy"] = counted(row.accuracy);
     json["agreement"] = counted(row.agreement);
     json["drop_points"] = drop ? Json(*drop) : Json(nullptr);
-    const auto decibels = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+    const auto decibels = [](const std::optional<double>& value) {
+      return value ? Json(*value) : Json(nullptr);
+    };
     json["output_sqnr_db"] = decibels(row.output_sqnr_db());
     json["outputs"] = Json::array();
     for (const OutputFidelity& output : row.outputs) {
-      json["outputs"].push_back(
-          {{"name", output.name}, {"sqnr_db", decibels(output.sqnr_db)}, {"equal_share", output.equal_share}});
+      json["outputs"].push_back({{"name", output.name},
+                                 {"sqnr_db", decibels(output.sqnr_db)},
+                                 {"equal_share", output.equal_share}});
     }
     json["activation_bits"] = row.activation_bits;
     json["weight_bits"] = row.weight_bits;
@@ -304,14 +322,15 @@ std::string ToJson(const AccuracyTable& table) {
     json["images_per_second"] = row.images_per_second;
     rows.push_back(std::move(json));
   }
-  const Json all = {{"model", table.model},
-                    {"data", table.data},
-                    {"accelerator", table.accelerator},
-                    {"calibration", table.calibration},
-                    {"images", table.images},
-                    {"no_accuracy", table.no_accuracy.empty() ? Json(nullptr) : Json(table.no_accuracy)},
-                    {"rows", std::move(rows)},
-                    {"notes", table.AllNotes()}};
+  const Json all = {
+      {"model", table.model},
+      {"data", table.data},
+      {"accelerator", table.accelerator},
+      {"calibration", table.calibration},
+      {"images", table.images},
+      {"no_accuracy", table.no_accuracy.empty() ? Json(nullptr) : Json(table.no_accuracy)},
+      {"rows", std::move(rows)},
+      {"notes", table.AllNotes()}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -320,11 +339,15 @@ std::string ToHtml(const AccuracyTable& table) {
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta "
       "charset=\"utf-8\"/><title>{}</title><style>{}</style></head><body>"
       "<main><h1>{} in {} formats</h1><p>{}</p>",
-      EscapeHtml(table.model), html::Style(), EscapeHtml(table.model), table.rows.size(), EscapeHtml(Subtitle(table)));
+      EscapeHtml(table.model), html::Style(), EscapeHtml(table.model), table.rows.size(),
+      EscapeHtml(Subtitle(table)));
   out += Picture(table);
   out += HtmlTable(table);
-  out += "<p>Energy: of the multiplications, an estimate at 45 nm. Images a second: of the bit-accurate run.</p>";
-  for (const std::string& note : table.AllNotes()) out += fmt::format("<p>{}</p>", EscapeHtml(note));
+  out +=
+      "<p>Energy: of the multiplications, an estimate at 45 nm. Images a second: of the "
+      "bit-accurate run.</p>";
+  for (const std::string& note : table.AllNotes())
+    out += fmt::format("<p>{}</p>", EscapeHtml(note));
   return out + "</main></body></html>\n";
 }
 

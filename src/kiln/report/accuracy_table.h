@@ -14,15 +14,16 @@ namespace kiln {
 
 struct AccuracyTable {
   struct Row {
-    std::string format;                             // as it was asked for; of the reference level RunReport::reference
-    std::string machine;                            // the design point's variant; empty at the reference level
-    std::optional<AccuracyReport> accuracy;         // where there are labels
-    std::optional<AccuracyReport> agreement;        // classes equal to fp32's, where there are none
-    std::vector<OutputFidelity> outputs;            // against fp32's
-    double activation_bits = 32, weight_bits = 32;  // of an operand element, shares of block scales included
-    double picojoules = 0;                          // of all multiplications of one image
-    double host_share = 0;                          // of the operations
-    std::optional<HostReason> host_reason;          // of the largest part of it
+    std::string format;   // as it was asked for; of the reference level RunReport::reference
+    std::string machine;  // the design point's variant; empty at the reference level
+    std::optional<AccuracyReport> accuracy;   // where there are labels
+    std::optional<AccuracyReport> agreement;  // classes equal to fp32's, where there are none
+    std::vector<OutputFidelity> outputs;      // against fp32's
+    double activation_bits = 32,
+           weight_bits = 32;  // of an operand element, shares of block scales included
+    double picojoules = 0;    // of all multiplications of one image
+    double host_share = 0;    // of the operations
+    std::optional<HostReason> host_reason;  // of the largest part of it
     double images_per_second = 0;
     std::string fault;  // why there are no figures
     // The least of all outputs' signal to quantisation noise ratios.

@@ -20,7 +20,8 @@ std::vector<CostRow> CostRows(const Cost& cost, const std::optional<Energy>& ene
   for (const UnitArea& unit : cost.units) rows.push_back({unit.unit, unit.total(), unit.memory, 0});
   if (!energy.has_value()) return rows;
   for (const EnergyPart& part : energy->parts) {
-    auto row = std::find_if(rows.begin(), rows.end(), [&](const CostRow& r) { return r.unit == part.unit; });
+    auto row = std::find_if(rows.begin(), rows.end(),
+                            [&](const CostRow& r) { return r.unit == part.unit; });
     if (row == rows.end()) row = rows.insert(rows.end(), CostRow{.unit = part.unit});
     row->picojoules += part.picojoules();
   }
@@ -33,7 +34,8 @@ std::string SquareMillimetres(double square_micrometres) {
 }
 
 std::string Joules(double picojoules) {
-  constexpr std::pair<double, const char*> kSteps[] = {{1e12, "J"}, {1e9, "mJ"}, {1e6, "uJ"}, {1e3, "nJ"}};
+  constexpr std::pair<double, const char*> kSteps[] = {
+      {1e12, "J"}, {1e9, "mJ"}, {1e6, "uJ"}, {1e3, "nJ"}};
   for (const auto& [size, unit] : kSteps) {
     if (picojoules >= size) return fmt::format("{} {}", ThreeDigits(picojoules / size), unit);
   }
@@ -42,17 +44,19 @@ std::string Joules(double picojoules) {
 
 std::string AreaLine(const Cost& cost) {
   if (cost.area_square_micrometres < 0) return "";
-  std::string line =
-      fmt::format("{} at {} nm: {} and {} of memory", SquareMillimetres(cost.area_square_micrometres), cost.node_nm,
-                  Metric(cost.gate_equivalents, "gates"), Bytes(cost.on_chip_memory_bits / 8));
-  if (!cost.missing.empty()) line += fmt::format("; INCOMPLETE, without {}", fmt::join(cost.missing, ", "));
+  std::string line = fmt::format(
+      "{} at {} nm: {} and {} of memory", SquareMillimetres(cost.area_square_micrometres),
+      cost.node_nm, Metric(cost.gate_equivalents, "gates"), Bytes(cost.on_chip_memory_bits / 8));
+  if (!cost.missing.empty())
+    line += fmt::format("; INCOMPLETE, without {}", fmt::join(cost.missing, ", "));
   if (cost.area_error < 0) return line;
   if (cost.area_checked_share <= 0) return line + "; logic by models that were never checked";
   // A rest that rounds away is none.
   const bool all = cost.area_checked_share > 0.9995;
-  line += fmt::format("; {} off by {} on average (worst unit {})",
-                      all ? "logic" : fmt::format("checked {} of the logic", Percent(cost.area_checked_share)),
-                      Percent(cost.area_error), Percent(cost.area_error_worst));
+  line += fmt::format(
+      "; {} off by {} on average (worst unit {})",
+      all ? "logic" : fmt::format("checked {} of the logic", Percent(cost.area_checked_share)),
+      Percent(cost.area_error), Percent(cost.area_error_worst));
   return line;
 }
 
@@ -78,11 +82,13 @@ std::string CostTable(const Cost& cost, const std::optional<Energy>& energy) {
     }
     if (energy.has_value()) {
       cells.push_back(row.picojoules > 0 ? Joules(row.picojoules) : "-");
-      cells.push_back(row.picojoules > 0 ? Percent(Share(row.picojoules, energy->picojoules())) : "-");
+      cells.push_back(row.picojoules > 0 ? Percent(Share(row.picojoules, energy->picojoules()))
+                                         : "-");
     }
     table.Row(std::move(cells));
   }
-  std::string text = table.ToString() + (cost.source.empty() ? "" : "based on: " + cost.source + "\n");
+  std::string text =
+      table.ToString() + (cost.source.empty() ? "" : "based on: " + cost.source + "\n");
   for (const std::string& note : cost.notes) text += "note: " + note + "\n";
   return text;
 }

@@ -30,60 +30,72 @@ std::string EscapeLines(std::string_view text) {
 }
 
 std::string OfImages(const AccuracyReport& accuracy) {
-  std::string text = fmt::format("{} of {}", Thousands(accuracy.correct),
-                                 accuracy.labels > 0 ? Counted(accuracy.labels, "label") + " of " : "");
+  std::string text =
+      fmt::format("{} of {}", Thousands(accuracy.correct),
+                  accuracy.labels > 0 ? Counted(accuracy.labels, "label") + " of " : "");
   text += Counted(accuracy.images, "image");
-  if (accuracy.top_k > 1) text += fmt::format(", top-{} {}", accuracy.top_k, Percent(accuracy.top(), 2));
+  if (accuracy.top_k > 1)
+    text += fmt::format(", top-{} {}", accuracy.top_k, Percent(accuracy.top(), 2));
   return text;
 }
 
 std::string Cards(const RunReport& report) {
   std::string out = R"(<div class="cards">)";
   if (report.fp32.has_value()) {
-    out += Card(report.reference + " accuracy", Percent(report.fp32->top1(), 2), OfImages(*report.fp32));
+    out += Card(report.reference + " accuracy", Percent(report.fp32->top1(), 2),
+                OfImages(*report.fp32));
   }
   if (report.quantised.has_value()) {
-    const std::string format = report.quantisation.has_value() ? report.quantisation->format : "quantised";
+    const std::string format =
+        report.quantisation.has_value() ? report.quantisation->format : "quantised";
     std::string detail = OfImages(*report.quantised);
     if (report.fp32.has_value()) {
-      detail += fmt::format(", {:+.2f} points", 100 * (report.quantised->top1() - report.fp32->top1()));
+      detail +=
+          fmt::format(", {:+.2f} points", 100 * (report.quantised->top1() - report.fp32->top1()));
     }
     out += Card(format + " accuracy", Percent(report.quantised->top1(), 2), detail);
   }
   if (!report.cycles_per_image.empty()) {
-    const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
-    out += Card(
-        "cycles per " + ImagesAtOnce(report), Thousands(report.cycles_per_image.front()),
-        (*least == *most ? "" : fmt::format("{} to {}", Thousands(*least), Thousands(*most))) + PartialMark(report),
-        IsPartial(report) ? "bad" : "");
+    const auto [least, most] =
+        std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
+    out +=
+        Card("cycles per " + ImagesAtOnce(report), Thousands(report.cycles_per_image.front()),
+             (*least == *most ? "" : fmt::format("{} to {}", Thousands(*least), Thousands(*most))) +
+                 PartialMark(report),
+             IsPartial(report) ? "bad" : "");
   }
   if (report.trace.has_value()) {
-    out += Card("utilisation", Percent(Utilisation(report)), "of the peak multiply-accumulates" + PartialMark(report),
+    out += Card("utilisation", Percent(Utilisation(report)),
+                "of the peak multiply-accumulates" + PartialMark(report),
                 IsPartial(report) ? "bad" : "");
   }
   if (report.machine.has_value()) {
     const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
                                     [](const KernelInfo& kernel) { return kernel.on_host(); });
     out += Card("on the host", Percent(HostShare(report), 2),
-                fmt::format("{} of {}, by operations", host, Counted(std::ssize(report.kernels), "kernel")));
+                fmt::format("{} of {}, by operations", host,
+                            Counted(std::ssize(report.kernels), "kernel")));
   }
   if (report.compared_images > 0) {
     const bool same = report.different_images == 0;
     out += Card("cycle against functional", same ? "equal" : "different",
                 same ? "bit for bit on " + Counted(report.compared_images, "image")
-                     : fmt::format("{} of {}", report.different_images, Counted(report.compared_images, "image")),
+                     : fmt::format("{} of {}", report.different_images,
+                                   Counted(report.compared_images, "image")),
                 same ? "good" : "bad");
   }
   if (report.images_run > 0 && report.run_seconds > 0) {
-    out += Card("simulation speed",
-                fmt::format("{:.0f} images/s", static_cast<double>(report.images_run) / report.run_seconds),
-                fmt::format("{} level, {}", report.level, Counted(report.images_run, "image")));
+    out += Card(
+        "simulation speed",
+        fmt::format("{:.0f} images/s", static_cast<double>(report.images_run) / report.run_seconds),
+        fmt::format("{} level, {}", report.level, Counted(report.images_run, "image")));
   }
   return out + "</div>";
 }
 
 std::string Setting(std::string_view key, std::string_view value) {
-  return value.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>", EscapeHtml(key), EscapeHtml(value));
+  return value.empty() ? ""
+                       : fmt::format("<dt>{}</dt><dd>{}</dd>", EscapeHtml(key), EscapeHtml(value));
 }
 
 std::string Settings(const RunReport& report) {
@@ -91,24 +103,29 @@ std::string Settings(const RunReport& report) {
   out += Setting("network", report.model.source);
   out += Setting("size", fmt::format("{}, {}, {}", Counted(report.model.nodes, "operator"),
                                      Counted(report.model.parameters, "parameter"),
-                                     Metric(static_cast<double>(report.model.macs), "multiply-accumulates an image")));
+                                     Metric(static_cast<double>(report.model.macs),
+                                            "multiply-accumulates an image")));
   out += Setting("input", report.model.input);
   out += Setting("output", report.model.output);
   if (report.machine.has_value()) {
-    out += Setting("accelerator", fmt::format("{} (family {}), {}", report.machine->name, report.machine->family,
-                                              report.machine->source));
-    out += Setting("peak", fmt::format("{:g} multiply-accumulates a cycle", report.machine->peak_macs_per_cycle));
+    out += Setting("accelerator", fmt::format("{} (family {}), {}", report.machine->name,
+                                              report.machine->family, report.machine->source));
+    out += Setting("peak", fmt::format("{:g} multiply-accumulates a cycle",
+                                       report.machine->peak_macs_per_cycle));
     const Cost& cost = report.machine->cost;
     if (cost.multipliers >= 0) out += Setting("multipliers", Thousands(cost.multipliers));
-    if (cost.on_chip_memory_bits >= 0) out += Setting("on-chip memory", Bytes(cost.on_chip_memory_bits / 8));
+    if (cost.on_chip_memory_bits >= 0)
+      out += Setting("on-chip memory", Bytes(cost.on_chip_memory_bits / 8));
     out += Setting("area", AreaLine(cost));
-    if (report.energy.has_value()) out += Setting("energy", EnergyLine(*report.energy) + PartialMark(report));
-    out += Setting("memory image", fmt::format("constants {}, activations {} at their peak",
-                                               Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
+    if (report.energy.has_value())
+      out += Setting("energy", EnergyLine(*report.energy) + PartialMark(report));
+    out += Setting("memory image",
+                   fmt::format("constants {}, activations {} at their peak",
+                               Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
   }
   if (!report.data.source.empty()) {
-    out += Setting(
-        "data", fmt::format("{}, {} ({})", report.data.source, Counted(report.data.images, "image"), report.data.kind));
+    out += Setting("data", fmt::format("{}, {} ({})", report.data.source,
+                                       Counted(report.data.images, "image"), report.data.kind));
     out += Setting("preprocessing", report.data.preprocess);
   }
   if (report.quantisation.has_value()) {
@@ -116,8 +133,8 @@ std::string Settings(const RunReport& report) {
   }
   if (!report.no_accuracy.empty()) out += Setting("accuracy", "none: " + report.no_accuracy);
   if (report.agreement.has_value()) {
-    out += Setting("agreement", fmt::format("{} and quantised name the same class on {}", report.reference,
-                                            OfImages(*report.agreement)));
+    out += Setting("agreement", fmt::format("{} and quantised name the same class on {}",
+                                            report.reference, OfImages(*report.agreement)));
   }
   for (const OutputFidelity& output : report.outputs) {
     out += Setting(&output == report.outputs.data() ? "outputs" : "", FidelityText(output));
@@ -129,10 +146,12 @@ std::string Settings(const RunReport& report) {
 
 std::string KernelTable(const RunReport& report) {
   const std::vector<KernelRow> rows = KernelRows(report);
-  std::string out = R"(<h2>Kernels</h2><div class="scroll"><table><thead><tr><th class="n">#</th><th>kernel</th>)"
-                    R"(<th>operation</th><th>unit</th><th class="n">MACs</th>)";
+  std::string out =
+      R"(<h2>Kernels</h2><div class="scroll"><table><thead><tr><th class="n">#</th><th>kernel</th>)"
+      R"(<th>operation</th><th>unit</th><th class="n">MACs</th>)";
   if (!rows.empty()) {
-    out += R"(<th class="n">cycles</th><th>share of time</th><th class="n"></th><th class="n">utilisation</th>)";
+    out +=
+        R"(<th class="n">cycles</th><th>share of time</th><th class="n"></th><th class="n">utilisation</th>)";
   }
   out += R"(<th class="n">bound</th><th class="n">gap</th><th>schedule</th></tr></thead><tbody>)";
   double largest = 0;
@@ -142,20 +161,24 @@ std::string KernelTable(const RunReport& report) {
     const Certificate& proof = kernel.certificate;
     out += fmt::format(
         R"(<tr{}><td class="n">{}</td><td class="name">{}</td><td>{}</td><td>{}</td><td class="n">{}</td>)",
-        kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name), EscapeHtml(kernel.operation),
-        EscapeHtml(kernel.unit), kernel.macs > 0 ? Thousands(kernel.macs) : "");
+        kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name),
+        EscapeHtml(kernel.operation), EscapeHtml(kernel.unit),
+        kernel.macs > 0 ? Thousands(kernel.macs) : "");
     if (!rows.empty() && kernel.on_host()) {
       out += R"(<td></td><td></td><td></td><td></td>)";
     } else if (!rows.empty()) {
       const KernelRow& row = rows[k];
-      out += fmt::format(R"(<td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td>)",
-                         Thousands(row.cycles),
-                         html::ShareBar(largest > 0 ? row.share / largest : 0, html::UnitClass(report, kernel.unit)),
-                         Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "");
+      out += fmt::format(
+          R"(<td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td>)",
+          Thousands(row.cycles),
+          html::ShareBar(largest > 0 ? row.share / largest : 0,
+                         html::UnitClass(report, kernel.unit)),
+          Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "");
     }
     const bool proved = proof.lower_bound > 0;
     out += fmt::format(R"(<td class="n" title="{}">{}</td><td class="n">{}</td><td>{}</td></tr>)",
-                       EscapeHtml(proof.bound_from), proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
+                       EscapeHtml(proof.bound_from),
+                       proved ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "",
                        proved ? Percent(proof.gap()) : "", EscapeHtml(ScheduleText(kernel)));
   }
   out += "</tbody></table></div>";
@@ -171,9 +194,10 @@ std::string KernelTable(const RunReport& report) {
 }
 
 std::string UnitTable(const Trace& trace) {
-  std::string out = R"(<div class="scroll"><table><thead><tr><th>unit</th><th class="n">busy cycles</th>)"
-                    R"(<th class="n">busy</th><th class="n">waiting</th><th class="n">bytes read</th>)"
-                    R"(<th class="n">bytes written</th></tr></thead><tbody>)";
+  std::string out =
+      R"(<div class="scroll"><table><thead><tr><th>unit</th><th class="n">busy cycles</th>)"
+      R"(<th class="n">busy</th><th class="n">waiting</th><th class="n">bytes read</th>)"
+      R"(<th class="n">bytes written</th></tr></thead><tbody>)";
   for (const UnitTrace& unit : trace.units) {
     int64_t waiting = 0;
     for (const auto& [cause, cycles] : unit.stall_cycles) waiting += cycles;
@@ -181,8 +205,10 @@ std::string UnitTable(const Trace& trace) {
     out += fmt::format(
         R"(<tr><td>{}</td><td class="n">{}</td><td class="n">{}</td><td class="n">{}</td>)"
         R"(<td class="n">{}</td><td class="n">{}</td></tr>)",
-        EscapeHtml(unit.name), Thousands(unit.busy_cycles), Percent(static_cast<double>(unit.busy_cycles) / all),
-        Percent(static_cast<double>(waiting) / all), Thousands(unit.bytes_read), Thousands(unit.bytes_written));
+        EscapeHtml(unit.name), Thousands(unit.busy_cycles),
+        Percent(static_cast<double>(unit.busy_cycles) / all),
+        Percent(static_cast<double>(waiting) / all), Thousands(unit.bytes_read),
+        Thousands(unit.bytes_written));
   }
   return out + "</tbody></table></div>";
 }
@@ -199,13 +225,15 @@ std::string Costs(const RunReport& report) {
   std::string out =
       R"(<h2>Area and energy</h2><div class="scroll"><table><thead><tr><th>unit</th><th class="n">area</th>)"
       R"(<th></th><th class="n">of it memory</th><th class="n">energy an image</th><th></th></tr></thead><tbody>)";
-  const auto bar = [](double part, double most) { return html::ShareBar(most > 0 ? part / most : 0, ""); };
+  const auto bar = [](double part, double most) {
+    return html::ShareBar(most > 0 ? part / most : 0, "");
+  };
   for (const CostRow& row : rows) {
     out += fmt::format(
         R"(<tr><td>{}</td><td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td>{}</td></tr>)",
         EscapeHtml(row.unit), row.area > 0 ? SquareMillimetres(row.area) : "", bar(row.area, area),
-        row.memory > 0 ? Percent(row.memory / row.area) : "", row.picojoules > 0 ? Joules(row.picojoules) : "",
-        bar(row.picojoules, energy));
+        row.memory > 0 ? Percent(row.memory / row.area) : "",
+        row.picojoules > 0 ? Joules(row.picojoules) : "", bar(row.picojoules, energy));
   }
   out += "</tbody></table></div>";
   std::string notes = "Based on: " + cost.source + ".";
@@ -217,9 +245,10 @@ std::string HostKernels(const RunReport& report) {
   std::string rows;
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) continue;
-    rows += fmt::format(R"(<tr><td class="name">{}</td><td>{}</td><td class="n">{}</td><td>{}</td></tr>)",
-                        EscapeHtml(kernel.name), EscapeHtml(kernel.operation), Thousands(kernel.operations),
-                        EscapeHtml(kernel.host_reason));
+    rows += fmt::format(
+        R"(<tr><td class="name">{}</td><td>{}</td><td class="n">{}</td><td>{}</td></tr>)",
+        EscapeHtml(kernel.name), EscapeHtml(kernel.operation), Thousands(kernel.operations),
+        EscapeHtml(kernel.host_reason));
   }
   std::string out = "<h2>On the host</h2>";
   if (rows.empty()) return out + "<p>Nothing: every kernel runs on the accelerator.</p>";
@@ -233,7 +262,8 @@ std::string HostKernels(const RunReport& report) {
 
 std::string ToHtml(const RunReport& report) {
   const std::string model = EscapeHtml(report.model.name);
-  const std::string machine = report.machine.has_value() ? EscapeHtml(report.machine->name) : "the reference";
+  const std::string machine =
+      report.machine.has_value() ? EscapeHtml(report.machine->name) : "the reference";
   std::string out = fmt::format(
       R"(<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/>
@@ -245,12 +275,14 @@ std::string ToHtml(const RunReport& report) {
   if (report.trace.has_value()) out += "<h2>Timeline</h2>\n" + html::Timeline(report) + "\n";
   if (!report.kernels.empty()) out += KernelTable(report) + "\n";
   if (report.trace.has_value() && !report.trace->units.empty()) {
-    out += "<h2>Units</h2>\n" + html::Stalls(*report.trace) + "\n" + UnitTable(*report.trace) + "\n";
+    out +=
+        "<h2>Units</h2>\n" + html::Stalls(*report.trace) + "\n" + UnitTable(*report.trace) + "\n";
   }
   if (report.machine.has_value()) {
     out += Costs(report) + "\n" + HostKernels(report) + "\n";
-    out += fmt::format("<h2>Design point</h2><details><summary>all parameters</summary><pre>{}</pre></details>\n",
-                       EscapeLines(report.machine->description));
+    out += fmt::format(
+        "<h2>Design point</h2><details><summary>all parameters</summary><pre>{}</pre></details>\n",
+        EscapeLines(report.machine->description));
   }
   return out + "<footer>Written by kiln run.</footer></main></body></html>\n";
 }

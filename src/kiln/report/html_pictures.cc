@@ -34,7 +34,8 @@ std::vector<std::vector<Stretch>> StretchesOf(const Trace& trace, int64_t apart)
   for (const Span& span : trace.spans) {
     if (span.unit < 0 || static_cast<size_t>(span.unit) >= units.size()) continue;
     std::vector<Stretch>& unit = units[static_cast<size_t>(span.unit)];
-    if (!unit.empty() && unit.back().kernel == span.kernel && span.begin - unit.back().end <= apart) {
+    if (!unit.empty() && unit.back().kernel == span.kernel &&
+        span.begin - unit.back().end <= apart) {
       unit.back().end = std::max(unit.back().end, span.end);
     } else {
       unit.push_back({span.begin, span.end, span.kernel});
@@ -80,35 +81,39 @@ std::string Timeline(const RunReport& report) {
   constexpr int kRow = 26, kTop = 34;
   const int rows = static_cast<int>(units.size()) + 1;
   const int height = kTop + rows * kRow + 24;
-  std::string out = fmt::format(R"(<svg viewBox="0 0 {:.0f} {}" width="{:.0f}" height="{}" role="img">)", kWidth,
-                                height, kWidth, height);
+  std::string out =
+      fmt::format(R"(<svg viewBox="0 0 {:.0f} {}" width="{:.0f}" height="{}" role="img">)", kWidth,
+                  height, kWidth, height);
   const int64_t step = MarkStep(trace.cycles, 8);
   for (int64_t at = 0; at <= trace.cycles; at += step) {
     const double x = kLabel + static_cast<double>(at) * scale;
-    out += fmt::format(R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)", x, kTop - 6,
-                       kTop + rows * kRow);
+    out += fmt::format(R"(<line class="axis" x1="{0:.1f}" x2="{0:.1f}" y1="{1}" y2="{2}"/>)", x,
+                       kTop - 6, kTop + rows * kRow);
     out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="{}">{}</text>)", x,
                        kTop + rows * kRow + 15, at == 0 ? "start" : "middle", Thousands(at));
   }
   const auto kernel_class = [&](int kernel) {
-    if (kernel < 0 || static_cast<size_t>(kernel) >= report.kernels.size()) return std::string("idle");
+    if (kernel < 0 || static_cast<size_t>(kernel) >= report.kernels.size())
+      return std::string("idle");
     const std::string colour = UnitClass(report, report.kernels[static_cast<size_t>(kernel)].unit);
     return colour + (kernel % 2 == 1 ? " odd" : "");
   };
   const auto title = [&](int kernel, int64_t begin, int64_t end) {
     const bool known = kernel >= 0 && static_cast<size_t>(kernel) < report.kernels.size();
     return fmt::format("<title>{}: cycles {} to {} ({})</title>",
-                       known ? EscapeHtml(report.kernels[static_cast<size_t>(kernel)].name) : "?", Thousands(begin),
-                       Thousands(end), Thousands(end - begin));
+                       known ? EscapeHtml(report.kernels[static_cast<size_t>(kernel)].name) : "?",
+                       Thousands(begin), Thousands(end), Thousands(end - begin));
   };
   const auto rectangle = [&](int row, int64_t begin, int64_t end, int kernel) {
-    out += fmt::format(R"(<rect class="{}" x="{:.2f}" y="{}" width="{:.2f}" height="{}">{}</rect>)",
-                       kernel_class(kernel), kLabel + static_cast<double>(begin) * scale, kTop + row * kRow + 3,
-                       std::max(static_cast<double>(end - begin) * scale, 0.3), kRow - 8, title(kernel, begin, end));
+    out +=
+        fmt::format(R"(<rect class="{}" x="{:.2f}" y="{}" width="{:.2f}" height="{}">{}</rect>)",
+                    kernel_class(kernel), kLabel + static_cast<double>(begin) * scale,
+                    kTop + row * kRow + 3, std::max(static_cast<double>(end - begin) * scale, 0.3),
+                    kRow - 8, title(kernel, begin, end));
   };
   const auto label = [&](int row, std::string_view text) {
-    out += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{}</text>)", kLabel - 10, kTop + row * kRow + 17,
-                       EscapeHtml(Shorten(text, 18)));
+    out += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{}</text>)", kLabel - 10,
+                       kTop + row * kRow + 17, EscapeHtml(Shorten(text, 18)));
   };
   label(0, "kernels");
   int64_t front = 0;  // as in KernelRows: what each kernel adds to the time
@@ -122,14 +127,17 @@ std::string Timeline(const RunReport& report) {
       rectangle(static_cast<int>(u) + 1, stretch.begin, stretch.end, stretch.kernel);
     }
   }
-  out += fmt::format(R"(<text class="faint" x="{:.0f}" y="18">cycles of one image, {} in all</text></svg>)", kLabel,
-                     Thousands(trace.cycles));
+  out += fmt::format(
+      R"(<text class="faint" x="{:.0f}" y="18">cycles of one image, {} in all</text></svg>)",
+      kLabel, Thousands(trace.cycles));
   std::vector<std::string> seen;
   out += R"(<div class="legend">)";
   for (const KernelInfo& kernel : report.kernels) {
-    if (kernel.on_host() || std::find(seen.begin(), seen.end(), kernel.unit) != seen.end()) continue;
+    if (kernel.on_host() || std::find(seen.begin(), seen.end(), kernel.unit) != seen.end())
+      continue;
     seen.push_back(kernel.unit);
-    out += fmt::format("<span>{}{} kernels</span>", Swatch(UnitClass(report, kernel.unit)), EscapeHtml(kernel.unit));
+    out += fmt::format("<span>{}{} kernels</span>", Swatch(UnitClass(report, kernel.unit)),
+                       EscapeHtml(kernel.unit));
   }
   return out + "</div>";
 }
@@ -146,18 +154,20 @@ std::string Stalls(const Trace& trace) {
   for (auto& [cause, colour] : causes) colour = 1 + next++ % (kColours - 1);
   constexpr int kRow = 26;
   const int height = static_cast<int>(trace.units.size()) * kRow + 4;
-  std::string out = fmt::format(R"(<svg viewBox="0 0 {:.0f} {}" width="{:.0f}" height="{}" role="img">)", kWidth,
-                                height, kWidth, height);
+  std::string out =
+      fmt::format(R"(<svg viewBox="0 0 {:.0f} {}" width="{:.0f}" height="{}" role="img">)", kWidth,
+                  height, kWidth, height);
   for (size_t u = 0; u < trace.units.size(); ++u) {
     const UnitTrace& unit = trace.units[u];
     const int y = static_cast<int>(u) * kRow;
-    out += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{}</text>)", kLabel - 10, y + 17,
-                       EscapeHtml(Shorten(unit.name, 18)));
-    out += fmt::format(R"(<rect class="idle" x="{:.0f}" y="{}" width="{:.1f}" height="{}"/>)", kLabel, y + 3, kPlot,
-                       kRow - 8);
+    out += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{}</text>)", kLabel - 10,
+                       y + 17, EscapeHtml(Shorten(unit.name, 18)));
+    out += fmt::format(R"(<rect class="idle" x="{:.0f}" y="{}" width="{:.1f}" height="{}"/>)",
+                       kLabel, y + 3, kPlot, kRow - 8);
     double x = kLabel;
     const auto part = [&](std::string_view what, int64_t count, int colour) {
-      const double width = std::min(static_cast<double>(count) / cycles * kPlot, kLabel + kPlot - x);
+      const double width =
+          std::min(static_cast<double>(count) / cycles * kPlot, kLabel + kPlot - x);
       if (count <= 0 || width <= 0) return;
       out += fmt::format(
           R"(<rect class="u{}" x="{:.2f}" y="{}" width="{:.2f}" height="{}"><title>{}: {} cycles, {}</title></rect>)",
@@ -166,7 +176,8 @@ std::string Stalls(const Trace& trace) {
       x += width;
     };
     part("busy", unit.busy_cycles, 0);
-    for (const auto& [cause, count] : unit.stall_cycles) part(cause, count, causes.contains(cause) ? causes[cause] : 0);
+    for (const auto& [cause, count] : unit.stall_cycles)
+      part(cause, count, causes.contains(cause) ? causes[cause] : 0);
   }
   out += R"(</svg><div class="legend">)";
   out += fmt::format("<span>{}busy</span>", Swatch("u0"));

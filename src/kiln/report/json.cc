@@ -15,10 +15,12 @@ std::string Dump(const Json& json) {
 
 Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
   if (!accuracy.has_value()) return nullptr;
-  Json json = {{"images", accuracy->images}, {"correct", accuracy->correct}, {"top1", accuracy->top1()}};
+  Json json = {
+      {"images", accuracy->images}, {"correct", accuracy->correct}, {"top1", accuracy->top1()}};
   if (accuracy->labels > 0) json["labels"] = accuracy->labels;
   if (accuracy->top_k > 1) {
-    json["top_k"] = {{"k", accuracy->top_k}, {"correct", accuracy->correct_top_k}, {"share", accuracy->top()}};
+    json["top_k"] = {
+        {"k", accuracy->top_k}, {"correct", accuracy->correct_top_k}, {"share", accuracy->top()}};
   }
   return json;
 }
@@ -26,12 +28,14 @@ Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
 Json OutputsFileOf(const RunReport& report) {
   Json arrays = Json::array();
   for (const RunReport::WrittenOutput& output : report.written) {
-    arrays.push_back({{"output", output.name},
-                      {"array", output.array},
-                      {"type", output.type},
-                      {"shape", output.shape},
-                      {"codes", output.quantisation.empty() ? Json(nullptr) : Json(output.array + ".codes")},
-                      {"quantisation", output.quantisation.empty() ? Json(nullptr) : Json(output.quantisation)}});
+    arrays.push_back(
+        {{"output", output.name},
+         {"array", output.array},
+         {"type", output.type},
+         {"shape", output.shape},
+         {"codes", output.quantisation.empty() ? Json(nullptr) : Json(output.array + ".codes")},
+         {"quantisation",
+          output.quantisation.empty() ? Json(nullptr) : Json(output.quantisation)}});
   }
   return {{"file", report.outputs_file}, {"arrays", std::move(arrays)}};
 }
@@ -55,17 +59,21 @@ Json Kernels(const RunReport& report) {
     if (!kernel.on_host()) {
       // The space that was searched, where more than that is not proved.
       const bool only_searched = proof.optimal && proof.gap() > 0;
-      const Json space = only_searched ? Json(kernel.schedule.empty() ? "loop orders" : "tilings") : Json(nullptr);
-      json["certificate"] = {
-          {"cost", proof.cost}, {"lower_bound", proof.lower_bound}, {"gap", proof.gap()}, {"optimal", proof.optimal},
-          {"unit", proof.unit}, {"bound_from", proof.bound_from},   {"space", space}};
+      const Json space =
+          only_searched ? Json(kernel.schedule.empty() ? "loop orders" : "tilings") : Json(nullptr);
+      json["certificate"] = {{"cost", proof.cost}, {"lower_bound", proof.lower_bound},
+                             {"gap", proof.gap()}, {"optimal", proof.optimal},
+                             {"unit", proof.unit}, {"bound_from", proof.bound_from},
+                             {"space", space}};
     }
     out.push_back(std::move(json));
   }
   return out;
 }
 
-Json Decibels(const std::optional<double>& value) { return value.has_value() ? Json(*value) : Json(nullptr); }
+Json Decibels(const std::optional<double>& value) {
+  return value.has_value() ? Json(*value) : Json(nullptr);
+}
 
 // Absent figures are null.
 Json Figure(double value) { return value < 0 ? Json(nullptr) : Json(value); }
@@ -153,31 +161,36 @@ std::string ToJson(const RunReport& report) {
                             {"calibration", report.quantisation->calibration},
                             {"format", report.quantisation->format}};
   }
-  json["accuracy"] = {{"fp32", Accuracy(report.fp32)},
-                      {"quantised", Accuracy(report.quantised)},
-                      {"agreement", Accuracy(report.agreement)},
-                      {"reference", report.reference},
-                      {"none_because", report.no_accuracy.empty() ? Json(nullptr) : Json(report.no_accuracy)}};
+  json["accuracy"] = {
+      {"fp32", Accuracy(report.fp32)},
+      {"quantised", Accuracy(report.quantised)},
+      {"agreement", Accuracy(report.agreement)},
+      {"reference", report.reference},
+      {"none_because", report.no_accuracy.empty() ? Json(nullptr) : Json(report.no_accuracy)}};
   json["output_sqnr_db"] = Decibels(report.output_sqnr_db());
   json["outputs"] = Json::array();
   for (const OutputFidelity& output : report.outputs) {
-    json["outputs"].push_back(
-        {{"name", output.name}, {"sqnr_db", Decibels(output.sqnr_db)}, {"equal_share", output.equal_share}});
+    json["outputs"].push_back({{"name", output.name},
+                               {"sqnr_db", Decibels(output.sqnr_db)},
+                               {"equal_share", output.equal_share}});
   }
   json["outputs_file"] = report.outputs_file.empty() ? Json(nullptr) : OutputsFileOf(report);
   json["run"] = nullptr;
   if (!report.level.empty()) {
-    json["run"] = {{"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
+    json["run"] = {
+        {"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
   }
   json["cycles_per_image"] = report.cycles_per_image;
   json["images_at_once"] = report.trace.has_value() ? report.trace->images : 1;
   json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);
-  json["levels_compared"] = {{"images", report.compared_images}, {"different", report.different_images}};
+  json["levels_compared"] = {{"images", report.compared_images},
+                             {"different", report.different_images}};
   json["host_share"] = HostShare(report);
   json["partial"] = IsPartial(report);
   const std::optional<HostReason> host = LargestHostReason(report);
   json["host_reason"] = host.has_value() ? Json(host->reason) : Json(nullptr);
-  json["memory"] = {{"constant_bytes", report.constant_bytes}, {"activation_bytes", report.activation_bytes}};
+  json["memory"] = {{"constant_bytes", report.constant_bytes},
+                    {"activation_bytes", report.activation_bytes}};
   json["kernels"] = Kernels(report);
   json["units"] = report.trace.has_value() ? Units(*report.trace) : Json::array();
   json["notes"] = report.notes;
@@ -186,15 +199,21 @@ std::string ToJson(const RunReport& report) {
 
 std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& kernels) {
   const auto name_of = [&](int kernel) -> Json {
-    return kernel >= 0 && static_cast<size_t>(kernel) < kernels.size() ? kernels[static_cast<size_t>(kernel)].name
-                                                                       : "kernel " + std::to_string(kernel);
+    return kernel >= 0 && static_cast<size_t>(kernel) < kernels.size()
+               ? kernels[static_cast<size_t>(kernel)].name
+               : "kernel " + std::to_string(kernel);
   };
   Json events = Json::array();
   const auto name_thread = [&](int thread, const std::string& name) {
-    events.push_back({{"ph", "M"}, {"pid", 1}, {"tid", thread}, {"name", "thread_name"}, {"args", {{"name", name}}}});
+    events.push_back({{"ph", "M"},
+                      {"pid", 1},
+                      {"tid", thread},
+                      {"name", "thread_name"},
+                      {"args", {{"name", name}}}});
   };
   name_thread(0, "kernels");
-  for (size_t u = 0; u < trace.units.size(); ++u) name_thread(static_cast<int>(u) + 1, trace.units[u].name);
+  for (size_t u = 0; u < trace.units.size(); ++u)
+    name_thread(static_cast<int>(u) + 1, trace.units[u].name);
   // Kernels overlap, and slices of one thread must nest: begin and end stand as an asynchronous pair.
   for (const KernelTrace& kernel : trace.kernels) {
     for (const bool begin : {true, false}) {

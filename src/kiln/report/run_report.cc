@@ -12,13 +12,13 @@ namespace kiln {
 namespace {
 
 std::string AccuracyText(const AccuracyReport& accuracy) {
-  std::string text = fmt::format("{}  ({} of {}", Percent(accuracy.top1(), 2), Thousands(accuracy.correct),
-                                 Thousands(accuracy.compared()));
+  std::string text = fmt::format("{}  ({} of {}", Percent(accuracy.top1(), 2),
+                                 Thousands(accuracy.correct), Thousands(accuracy.compared()));
   if (accuracy.labels > 0) text += fmt::format(" labels of {}", Counted(accuracy.images, "image"));
   text += ')';
   if (accuracy.top_k > 1) {
-    text +=
-        fmt::format("  top-{} {} ({})", accuracy.top_k, Percent(accuracy.top(), 2), Thousands(accuracy.correct_top_k));
+    text += fmt::format("  top-{} {} ({})", accuracy.top_k, Percent(accuracy.top(), 2),
+                        Thousands(accuracy.correct_top_k));
   }
   return text;
 }
@@ -26,7 +26,9 @@ std::string AccuracyText(const AccuracyReport& accuracy) {
 // "key          value" lines; further lines under the same key leave it blank.
 class Lines {
  public:
-  void Add(std::string_view key, std::string_view text) { text_ += fmt::format("{:<12} {}\n", key, CleanUtf8(text)); }
+  void Add(std::string_view key, std::string_view text) {
+    text_ += fmt::format("{:<12} {}\n", key, CleanUtf8(text));
+  }
   void Blank() { text_ += '\n'; }
   std::string Take() { return std::move(text_); }
 
@@ -45,7 +47,12 @@ std::string KernelTable(const RunReport& report, int top) {
     return a.cycles != b.cycles ? a.cycles > b.cycles : a.kernel < b.kernel;
   });
   Table table;
-  table.Column("kernel").Column("operation").Column("unit").Right("cycles").Right("share").Right("utilisation");
+  table.Column("kernel")
+      .Column("operation")
+      .Column("unit")
+      .Right("cycles")
+      .Right("share")
+      .Right("utilisation");
   table.Right("bound").Right("gap").Column("schedule");
   int64_t rest_cycles = 0;
   double rest_share = 0;
@@ -58,18 +65,21 @@ std::string KernelTable(const RunReport& report, int top) {
     }
     const KernelInfo& kernel = report.kernels[static_cast<size_t>(row.kernel)];
     const Certificate& proof = kernel.certificate;
-    table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit, Thousands(row.cycles),
-               Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "-",
+    table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit,
+               Thousands(row.cycles), Percent(row.share),
+               kernel.macs > 0 ? Percent(row.utilisation) : "-",
                proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
                proof.lower_bound > 0 ? Percent(proof.gap()) : "-", ScheduleText(kernel)});
   }
   if (rest_cycles > 0) {
-    table.Row({Counted(std::ssize(slowest) - top, "other"), "", "", Thousands(rest_cycles), Percent(rest_share), "", "",
-               "", ""});
+    table.Row({Counted(std::ssize(slowest) - top, "other"), "", "", Thousands(rest_cycles),
+               Percent(rest_share), "", "", "", ""});
   }
   return table.ToString() +
-         "bound: a proved least number of cycles; gap: how far the schedule is above it; optimal: no schedule can be "
-         "better; optimal among its tilings (or loop orders): none of those is better, another mapping might be\n";
+         "bound: a proved least number of cycles; gap: how far the schedule is above it; optimal: "
+         "no schedule can be "
+         "better; optimal among its tilings (or loop orders): none of those is better, another "
+         "mapping might be\n";
 }
 
 std::string HostTable(const RunReport& report) {
@@ -77,8 +87,8 @@ std::string HostTable(const RunReport& report) {
   table.Column("on the host").Column("operation").Right("operations").Column("because");
   for (const KernelInfo& kernel : report.kernels) {
     if (!kernel.on_host()) continue;
-    table.Row(
-        {Shorten(kernel.name, 36), Shorten(kernel.operation, 44), Thousands(kernel.operations), kernel.host_reason});
+    table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44),
+               Thousands(kernel.operations), kernel.host_reason});
   }
   return table.empty() ? "" : table.ToString();
 }
@@ -97,9 +107,11 @@ std::string ScheduleText(const KernelInfo& kernel) {
 
 std::string FidelityText(const OutputFidelity& output) {
   if (output.sqnr_db.has_value()) {
-    return fmt::format("'{}': signal to quantisation noise {:.1f} dB", output.name, *output.sqnr_db);
+    return fmt::format("'{}': signal to quantisation noise {:.1f} dB", output.name,
+                       *output.sqnr_db);
   }
-  return fmt::format("'{}': {} of the elements are equal", output.name, Percent(output.equal_share, 2));
+  return fmt::format("'{}': {} of the elements are equal", output.name,
+                     Percent(output.equal_share, 2));
 }
 
 std::string WrittenText(const RunReport& report) {
@@ -107,7 +119,8 @@ std::string WrittenText(const RunReport& report) {
   std::string arrays;
   for (const RunReport::WrittenOutput& output : report.written) {
     arrays += fmt::format("{} {} {} {}{}", arrays.empty() ? ":" : ",", output.array, output.type,
-                          Shape(output.shape).ToString(), output.quantisation.empty() ? "" : " with codes");
+                          Shape(output.shape).ToString(),
+                          output.quantisation.empty() ? "" : " with codes");
   }
   return report.outputs_file + arrays;
 }
@@ -121,7 +134,8 @@ std::vector<KernelRow> KernelRows(const RunReport& report) {
   std::vector<KernelRow> rows;
   if (!report.trace.has_value()) return rows;
   const Trace& trace = *report.trace;
-  for (size_t k = 0; k < report.kernels.size(); ++k) rows.push_back({.kernel = static_cast<int>(k)});
+  for (size_t k = 0; k < report.kernels.size(); ++k)
+    rows.push_back({.kernel = static_cast<int>(k)});
   int64_t front = 0;
   for (const KernelTrace& kernel : trace.kernels) {
     if (kernel.kernel < 0 || static_cast<size_t>(kernel.kernel) >= rows.size()) continue;
@@ -131,7 +145,8 @@ std::vector<KernelRow> KernelRows(const RunReport& report) {
   }
   const double peak = report.machine.has_value() ? report.machine->peak_macs_per_cycle : 0;
   for (KernelRow& row : rows) {
-    if (trace.cycles > 0) row.share = static_cast<double>(row.cycles) / static_cast<double>(trace.cycles);
+    if (trace.cycles > 0)
+      row.share = static_cast<double>(row.cycles) / static_cast<double>(trace.cycles);
     if (row.cycles > 0 && peak > 0) {
       const int64_t macs = trace.images * report.kernels[static_cast<size_t>(row.kernel)].macs;
       row.utilisation = static_cast<double>(macs) / (static_cast<double>(row.cycles) * peak);
@@ -153,7 +168,8 @@ bool IsPartial(const RunReport& report) { return HostShare(report) > kPartialHos
 
 std::string PartialMark(const RunReport& report) {
   if (!IsPartial(report)) return "";
-  return fmt::format(" (PARTIAL: {} of the operations, the host does the rest)", Percent(1 - HostShare(report), 2));
+  return fmt::format(" (PARTIAL: {} of the operations, the host does the rest)",
+                     Percent(1 - HostShare(report), 2));
 }
 
 namespace {
@@ -164,8 +180,10 @@ std::string FirstReason(const std::string& reasons) {
   const size_t end = reasons.find(kBetween);
   if (end == std::string::npos) return reasons;
   int more = 0;
-  for (size_t at = end; at != std::string::npos; at = reasons.find(kBetween, at + kBetween.size())) ++more;
-  return fmt::format("{} (and {} reason{} more)", reasons.substr(0, end), more, more == 1 ? "" : "s");
+  for (size_t at = end; at != std::string::npos; at = reasons.find(kBetween, at + kBetween.size()))
+    ++more;
+  return fmt::format("{} (and {} reason{} more)", reasons.substr(0, end), more,
+                     more == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -178,9 +196,11 @@ std::optional<HostReason> LargestHostReason(const RunReport& report) {
     if (kernel.on_host()) operations[kernel.host_reason] += kernel.operations;
   }
   if (operations.empty()) return std::nullopt;
-  const auto& [reason, most] = *std::max_element(operations.begin(), operations.end(),
-                                                 [](const auto& a, const auto& b) { return a.second < b.second; });
-  return HostReason{FirstReason(reason), all == 0 ? 0 : static_cast<double>(most) / static_cast<double>(all)};
+  const auto& [reason, most] =
+      *std::max_element(operations.begin(), operations.end(),
+                        [](const auto& a, const auto& b) { return a.second < b.second; });
+  return HostReason{FirstReason(reason),
+                    all == 0 ? 0 : static_cast<double>(most) / static_cast<double>(all)};
 }
 
 std::string Because(const std::optional<HostReason>& reason, double host_share) {
@@ -196,7 +216,8 @@ std::string ImagesAtOnce(const RunReport& report) {
 
 double Utilisation(const RunReport& report) {
   if (!report.trace.has_value() || !report.machine.has_value()) return 0;
-  const double possible = static_cast<double>(report.trace->cycles) * report.machine->peak_macs_per_cycle;
+  const double possible =
+      static_cast<double>(report.trace->cycles) * report.machine->peak_macs_per_cycle;
   int64_t macs = 0;
   for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;
   return possible > 0 ? static_cast<double>(report.trace->images * macs) / possible : 0;
@@ -205,77 +226,92 @@ double Utilisation(const RunReport& report) {
 std::string ToText(const RunReport& report, int top) {
   Lines lines;
   lines.Add("model",
-            fmt::format("{}: {}, {}, {} -> {}", report.model.source, Counted(report.model.parameters, "parameter"),
-                        Metric(static_cast<double>(report.model.macs), "multiply-accumulates"), report.model.input,
-                        report.model.output));
+            fmt::format("{}: {}, {}, {} -> {}", report.model.source,
+                        Counted(report.model.parameters, "parameter"),
+                        Metric(static_cast<double>(report.model.macs), "multiply-accumulates"),
+                        report.model.input, report.model.output));
   if (report.machine.has_value()) {
-    lines.Add("accelerator", fmt::format("{} ({}): {:g} multiply-accumulates a cycle", report.machine->name,
-                                         report.machine->family, report.machine->peak_macs_per_cycle));
+    lines.Add("accelerator",
+              fmt::format("{} ({}): {:g} multiply-accumulates a cycle", report.machine->name,
+                          report.machine->family, report.machine->peak_macs_per_cycle));
   }
   if (!report.data.source.empty()) {
     lines.Add("data", fmt::format("{}: {} ({}), preprocess {}", report.data.source,
-                                  Counted(report.data.images, "image"), report.data.kind, report.data.preprocess));
+                                  Counted(report.data.images, "image"), report.data.kind,
+                                  report.data.preprocess));
   }
   if (report.quantisation.has_value()) {
     lines.Add("quantised", report.quantisation->Describe());
   }
   for (const std::string& note : report.notes) lines.Add("note", note);
   lines.Blank();
-  const std::string quantised_name = report.quantisation.has_value() ? report.quantisation->format : "quantised";
+  const std::string quantised_name =
+      report.quantisation.has_value() ? report.quantisation->format : "quantised";
   if (report.fp32.has_value()) {
     lines.Add("accuracy", fmt::format("{:<9} {}", report.reference, AccuracyText(*report.fp32)));
   }
   if (report.quantised.has_value()) {
     std::string text = fmt::format("{:<9} {}", quantised_name, AccuracyText(*report.quantised));
     if (report.fp32.has_value()) {
-      text += fmt::format("  {:+.2f} points", 100 * (report.quantised->top1() - report.fp32->top1()));
+      text +=
+          fmt::format("  {:+.2f} points", 100 * (report.quantised->top1() - report.fp32->top1()));
     }
     lines.Add(report.fp32.has_value() ? "" : "accuracy", text);
   }
   if (!report.no_accuracy.empty()) lines.Add("accuracy", "none: " + report.no_accuracy);
   if (report.agreement.has_value()) {
-    lines.Add("agreement",
-              fmt::format("{} of {} get the same class from {} and {}", Thousands(report.agreement->correct),
-                          Counted(report.agreement->images, "image"), report.reference, quantised_name));
+    lines.Add("agreement", fmt::format("{} of {} get the same class from {} and {}",
+                                       Thousands(report.agreement->correct),
+                                       Counted(report.agreement->images, "image"), report.reference,
+                                       quantised_name));
   }
   for (const OutputFidelity& output : report.outputs) {
     lines.Add(&output == report.outputs.data() ? "outputs" : "", FidelityText(output));
   }
   if (report.images_run > 0 && report.run_seconds > 0) {
-    lines.Add("simulation", fmt::format("{} level: {} in {:.2f} s, {:.0f} images/s", report.level,
-                                        Counted(report.images_run, "image"), report.run_seconds,
-                                        static_cast<double>(report.images_run) / report.run_seconds));
+    lines.Add("simulation",
+              fmt::format("{} level: {} in {:.2f} s, {:.0f} images/s", report.level,
+                          Counted(report.images_run, "image"), report.run_seconds,
+                          static_cast<double>(report.images_run) / report.run_seconds));
   }
   if (!report.cycles_per_image.empty()) {
-    const auto [least, most] = std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
+    const auto [least, most] =
+        std::minmax_element(report.cycles_per_image.begin(), report.cycles_per_image.end());
     lines.Add("time",
               fmt::format("{} cycles per {}{}{}", Thousands(*least), ImagesAtOnce(report),
-                          *least == *most ? "" : " at least, " + Thousands(*most) + " at most", PartialMark(report)));
-    lines.Add("utilisation", fmt::format("{} of the peak{}", Percent(Utilisation(report)), PartialMark(report)));
+                          *least == *most ? "" : " at least, " + Thousands(*most) + " at most",
+                          PartialMark(report)));
+    lines.Add("utilisation",
+              fmt::format("{} of the peak{}", Percent(Utilisation(report)), PartialMark(report)));
   }
   if (report.compared_images > 0) {
-    lines.Add("bits", report.different_images == 0
-                          ? fmt::format("cycle and functional level agree on {} of {} compared", report.compared_images,
-                                        Counted(report.compared_images, "image"))
-                          : fmt::format("cycle and functional level DIFFER on {} of {} compared",
-                                        report.different_images, Counted(report.compared_images, "image")));
+    lines.Add("bits",
+              report.different_images == 0
+                  ? fmt::format("cycle and functional level agree on {} of {} compared",
+                                report.compared_images, Counted(report.compared_images, "image"))
+                  : fmt::format("cycle and functional level DIFFER on {} of {} compared",
+                                report.different_images, Counted(report.compared_images, "image")));
   }
   if (report.machine.has_value()) {
     const auto host = std::count_if(report.kernels.begin(), report.kernels.end(),
                                     [](const KernelInfo& kernel) { return kernel.on_host(); });
-    lines.Add("host",
-              host == 0
-                  ? std::string("nothing: every kernel runs on the accelerator")
-                  : fmt::format("{} of {}, {} of the operations{}", host, Counted(std::ssize(report.kernels), "kernel"),
-                                Percent(HostShare(report), 2), Because(LargestHostReason(report), HostShare(report))));
-    lines.Add("memory", fmt::format("constants {}, activations {} at their peak", Bytes(report.constant_bytes),
-                                    Bytes(report.activation_bytes)));
-    if (const std::string area = AreaLine(report.machine->cost); !area.empty()) lines.Add("area", area);
-    if (report.energy.has_value()) lines.Add("energy", EnergyLine(*report.energy) + PartialMark(report));
+    lines.Add("host", host == 0
+                          ? std::string("nothing: every kernel runs on the accelerator")
+                          : fmt::format("{} of {}, {} of the operations{}", host,
+                                        Counted(std::ssize(report.kernels), "kernel"),
+                                        Percent(HostShare(report), 2),
+                                        Because(LargestHostReason(report), HostShare(report))));
+    lines.Add("memory", fmt::format("constants {}, activations {} at their peak",
+                                    Bytes(report.constant_bytes), Bytes(report.activation_bytes)));
+    if (const std::string area = AreaLine(report.machine->cost); !area.empty())
+      lines.Add("area", area);
+    if (report.energy.has_value())
+      lines.Add("energy", EnergyLine(*report.energy) + PartialMark(report));
   }
   if (!report.outputs_file.empty()) lines.Add("written", WrittenText(report));
   std::string out = lines.Take();
-  const std::string costs = report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";
+  const std::string costs =
+      report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";
   for (const std::string& table : {KernelTable(report, top), HostTable(report), costs}) {
     if (!table.empty()) out += '\n' + table;
   }

@@ -15,8 +15,9 @@ namespace kiln {
 // How often the network's answer was the label.
 struct AccuracyReport {
   int64_t images = 0;
-  int64_t correct = 0;        // the label had the highest score
-  int64_t labels = 0;         // labels compared, where images have one for each pixel or token; 0: one for each image
+  int64_t correct = 0;  // the label had the highest score
+  int64_t labels =
+      0;  // labels compared, where images have one for each pixel or token; 0: one for each image
   int top_k = 1;              // above 1: correct_top_k is counted, too
   int64_t correct_top_k = 0;  // the label was among the top_k highest scores
   int64_t compared() const { return labels > 0 ? labels : images; }
@@ -60,7 +61,8 @@ struct RunReport {
   struct Quantisation {
     std::string recipe;       // empty: the network's own quantisation, then without calibration
     std::string calibration;  // "the first 200 images of train.gz"
-    std::string format;       // what the quantised network is called in tables: the recipe's name, or own formats
+    std::string
+        format;  // what the quantised network is called in tables: the recipe's name, or own formats
     std::string Describe() const;
   };
   std::optional<Quantisation> quantisation;
@@ -69,16 +71,19 @@ struct RunReport {
   std::string reference = "fp32";
   std::optional<AccuracyReport> fp32, quantised;  // of the reference level, of the accelerator
   std::string no_accuracy;                        // why there is none
-  std::vector<OutputFidelity> outputs;            // in the network's order; empty without both levels
+  std::vector<OutputFidelity> outputs;  // in the network's order; empty without both levels
   // Images on which fp32 and quantised give the same class; only of networks that classify.
   std::optional<AccuracyReport> agreement;
-  std::optional<double> output_sqnr_db() const { return outputs.empty() ? std::nullopt : outputs[0].sqnr_db; }
+  std::optional<double> output_sqnr_db() const {
+    return outputs.empty() ? std::nullopt : outputs[0].sqnr_db;
+  }
 
-  std::string level;                                  // of the run over all images
-  int64_t images_run = 0;                             // at that level
-  double run_seconds = 0;                             // wall time of it on the simulating machine
-  std::vector<int64_t> cycles_per_image;              // those worked on at once have the same (trace.images)
-  int64_t compared_images = 0, different_images = 0;  // cycle level against functional level, bit by bit
+  std::string level;                      // of the run over all images
+  int64_t images_run = 0;                 // at that level
+  double run_seconds = 0;                 // wall time of it on the simulating machine
+  std::vector<int64_t> cycles_per_image;  // those worked on at once have the same (trace.images)
+  int64_t compared_images = 0,
+          different_images = 0;  // cycle level against functional level, bit by bit
 
   // What was written with --outputs.
   struct WrittenOutput {
@@ -108,8 +113,9 @@ std::string ScheduleText(const KernelInfo& kernel);
 
 // One kernel with its share of the time.
 struct KernelRow {
-  int kernel = 0;          // index into RunReport::kernels
-  int64_t cycles = 0;      // by which it moved the end of the run; kernels overlap, these sum up to the whole
+  int kernel = 0;  // index into RunReport::kernels
+  int64_t cycles =
+      0;  // by which it moved the end of the run; kernels overlap, these sum up to the whole
   double share = 0;        // of the trace's cycles
   double utilisation = 0;  // multiply-accumulates done of those possible in `cycles`
 };

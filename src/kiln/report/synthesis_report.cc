@@ -23,9 +23,11 @@ class UnitTable {
   UnitTable(const SynthesisResult& result, bool fpga) : fpga_(fpga), all_(result.design.resources) {
     table_.Column("unit").Right("instances");
     if (fpga) {
-      for (const char* title : {"LUT", "LUT as memory", "FF", "carry", "DSP", "BRAM", "URAM"}) table_.Right(title);
+      for (const char* title : {"LUT", "LUT as memory", "FF", "carry", "DSP", "BRAM", "URAM"})
+        table_.Right(title);
     } else {
-      for (const char* title : {"area um2", "of all", "cells", "flip-flops", "memory bits"}) table_.Right(title);
+      for (const char* title : {"area um2", "of all", "cells", "flip-flops", "memory bits"})
+        table_.Right(title);
     }
     Add(result.design, "");
   }
@@ -49,7 +51,8 @@ class UnitTable {
     } else {
       cells.push_back(Thousands(std::llround(r.area)));
       cells.push_back(all_.area > 0 ? Percent(r.area / all_.area) : "-");
-      for (const int64_t count : {r.cells, r.flip_flops, r.memory_bits}) cells.push_back(Thousands(count));
+      for (const int64_t count : {r.cells, r.flip_flops, r.memory_bits})
+        cells.push_back(Thousands(count));
     }
     table_.Row(std::move(cells));
   }
@@ -65,10 +68,18 @@ std::string EndOf(const std::string& pin, const std::string& net) {
 
 Json JsonOf(const Resources& r, bool fpga) {
   if (fpga) {
-    return {{"luts", r.luts}, {"lut_memories", r.lut_memories}, {"flip_flops", r.flip_flops}, {"carries", r.carries},
-            {"dsps", r.dsps}, {"block_rams", r.block_rams},     {"ultra_rams", r.ultra_rams}};
+    return {{"luts", r.luts},
+            {"lut_memories", r.lut_memories},
+            {"flip_flops", r.flip_flops},
+            {"carries", r.carries},
+            {"dsps", r.dsps},
+            {"block_rams", r.block_rams},
+            {"ultra_rams", r.ultra_rams}};
   }
-  return {{"area", r.area}, {"cells", r.cells}, {"flip_flops", r.flip_flops}, {"memory_bits", r.memory_bits}};
+  return {{"area", r.area},
+          {"cells", r.cells},
+          {"flip_flops", r.flip_flops},
+          {"memory_bits", r.memory_bits}};
 }
 
 Json JsonOf(const SynthesisedUnit& unit, bool fpga) {
@@ -86,16 +97,18 @@ Json JsonOf(const SynthesisedUnit& unit, bool fpga) {
 std::string ToText(const SynthesisResult& result, const SynthesisOptions& options) {
   const bool fpga = !options.fpga.empty();
   std::string out = fmt::format("top      {}\n", result.top);
-  out += fpga ? fmt::format("FPGA     {}\n\n", options.fpga) : fmt::format("library  {}\n\n", result.library);
+  out += fpga ? fmt::format("FPGA     {}\n\n", options.fpga)
+              : fmt::format("library  {}\n\n", result.library);
   out += UnitTable(result, fpga).ToString() + "\n";
   if (result.timing) {
     const hardware::Timing& t = *result.timing;
     if (t.from.empty()) {
       out += "timing   no path\n";
     } else {
-      out += fmt::format("timing   worst slack {:.2f} ns at {:g} MHz; at most {:.1f} MHz\n", t.slack_ns,
-                         options.clock_mhz, t.fastest_mhz);
-      out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net), EndOf(t.to, t.to_net));
+      out += fmt::format("timing   worst slack {:.2f} ns at {:g} MHz; at most {:.1f} MHz\n",
+                         t.slack_ns, options.clock_mhz, t.fastest_mhz);
+      out += fmt::format("         from {}\n         to   {}\n", EndOf(t.from, t.from_net),
+                         EndOf(t.to, t.to_net));
       if (t.instances_left_out > 0) {
         out += fmt::format("         not timed: {} of large modules, where others like them are\n",
                            Counted(t.instances_left_out, "instance"));

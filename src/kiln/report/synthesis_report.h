@@ -9,8 +9,10 @@
 namespace kiln {
 
 // A table of units, the parts of each indented below it, then the worst path.
-std::string ToText(const hardware::SynthesisResult& result, const hardware::SynthesisOptions& options);
-std::string ToJson(const hardware::SynthesisResult& result, const hardware::SynthesisOptions& options);
+std::string ToText(const hardware::SynthesisResult& result,
+                   const hardware::SynthesisOptions& options);
+std::string ToJson(const hardware::SynthesisResult& result,
+                   const hardware::SynthesisOptions& options);
 
 }  // namespace kiln
 

@@ -14,7 +14,9 @@ constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 // Bytes of the well-formed UTF-8 character at `at`, or 0 (Unicode standard, table 3-7).
 size_t CharacterAt(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
+  const auto byte = [&](size_t i) {
+    return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0};
+  };
   const uint8_t lead = byte(at);
   if (lead < 0x80) return 1;
   size_t length = 0;
@@ -67,7 +69,8 @@ std::string ThreeDigits(double value) {
 }
 
 std::string Metric(double value, std::string_view unit) {
-  constexpr std::pair<double, std::string_view> kSteps[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  constexpr std::pair<double, std::string_view> kSteps[] = {
+      {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   std::string out = fmt::format("{:g}", value);
   for (const auto& [size, prefix] : kSteps) {
     if (std::abs(value) >= size) {
@@ -133,7 +136,8 @@ std::string EscapeHtml(std::string_view text) {
 }
 
 size_t Width(std::string_view utf8) {
-  return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 std::string Shorten(std::string_view text, size_t width) {

@@ -9,9 +9,11 @@
 
 namespace kiln {
 
-std::string Thousands(int64_t value);                       // 1234567 -> "1,234,567"
-std::string Counted(int64_t count, std::string_view noun);  // 1, "image" -> "1 image"; 2000 -> "2,000 images"
-std::string Percent(double fraction, int digits = 1);       // 0.1234 -> "12.3 %"; "-" when it is no number
+std::string Thousands(int64_t value);  // 1234567 -> "1,234,567"
+std::string Counted(int64_t count,
+                    std::string_view noun);  // 1, "image" -> "1 image"; 2000 -> "2,000 images"
+std::string Percent(double fraction,
+                    int digits = 1);  // 0.1234 -> "12.3 %"; "-" when it is no number
 // 223.08 -> "223", 22.31 -> "22.3", 2.231 -> "2.23", 0.002231 -> "0.00223".
 std::string ThreeDigits(double value);
 std::string Metric(double value, std::string_view unit = "");  // 10234567, "MACs" -> "10.2 M MACs"

@@ -26,8 +26,8 @@ int64_t FirstDifference(const RunResult& a, const RunResult& b, size_t t, int64_
 }
 
 // The images that differ.
-std::vector<int64_t> Different(const char* level, const RunResult& functional, const RunResult& other,
-                               VerifyReport* report) {
+std::vector<int64_t> Different(const char* level, const RunResult& functional,
+                               const RunResult& other, VerifyReport* report) {
   std::vector<int64_t> different;
   for (int64_t image = 0; image < report->images; ++image) {
     bool same = functional.codes.size() == other.codes.size();
@@ -35,7 +35,8 @@ std::vector<int64_t> Different(const char* level, const RunResult& functional, c
       const int64_t at = FirstDifference(functional, other, t, image);
       same = at < 0;
       if (!same && report->first_difference.empty()) {
-        report->first_difference = fmt::format("image {}, output {}, byte {}, {} level", image, t, at, level);
+        report->first_difference =
+            fmt::format("image {}, output {}, byte {}, {} level", image, t, at, level);
       }
     }
     if (!same) different.push_back(image);
@@ -46,8 +47,9 @@ std::vector<int64_t> Different(const char* level, const RunResult& functional, c
 std::vector<VerifiedCounter> CountersOf(const Trace& cycle, const Trace& rtl) {
   std::vector<VerifiedCounter> counters;
   for (const UnitTrace& unit : cycle.units) {
-    const auto other = std::find_if(rtl.units.begin(), rtl.units.end(),
-                                    [&unit](const UnitTrace& other) { return other.name == unit.name; });
+    const auto other =
+        std::find_if(rtl.units.begin(), rtl.units.end(),
+                     [&unit](const UnitTrace& other) { return other.name == unit.name; });
     if (other == rtl.units.end()) continue;
     const auto add = [&](std::string name, int64_t a, int64_t b, bool timed) {
       if (a != 0 || b != 0) counters.push_back({unit.name, std::move(name), a, b, timed});
@@ -56,18 +58,21 @@ std::vector<VerifiedCounter> CountersOf(const Trace& cycle, const Trace& rtl) {
     std::map<std::string, std::pair<int64_t, int64_t>> stalls;
     for (const auto& [cause, cycles] : unit.stall_cycles) stalls[cause].first = cycles;
     for (const auto& [cause, cycles] : other->stall_cycles) stalls[cause].second = cycles;
-    for (const auto& [cause, cycles] : stalls) add("waiting: " + cause, cycles.first, cycles.second, true);
+    for (const auto& [cause, cycles] : stalls)
+      add("waiting: " + cause, cycles.first, cycles.second, true);
     add("bytes read", unit.bytes_read, other->bytes_read, false);
     add("bytes written", unit.bytes_written, other->bytes_written, false);
   }
   return counters;
 }
 
-int64_t FirstDifferentImage(const VerifyReport& report, const std::vector<int64_t>& different_bits) {
+int64_t FirstDifferentImage(const VerifyReport& report,
+                            const std::vector<int64_t>& different_bits) {
   int64_t first = different_bits.empty() ? -1 : different_bits[0];
   if (!report.timed) return first;
-  const auto [cycle, rtl] = std::mismatch(report.cycle_level_cycles.begin(), report.cycle_level_cycles.end(),
-                                          report.rtl_cycles.begin(), report.rtl_cycles.end());
+  const auto [cycle, rtl] =
+      std::mismatch(report.cycle_level_cycles.begin(), report.cycle_level_cycles.end(),
+                    report.rtl_cycles.begin(), report.rtl_cycles.end());
   const int64_t image = cycle - report.cycle_level_cycles.begin();
   if (cycle != report.cycle_level_cycles.end() && (first < 0 || image < first)) first = image;
   // Kernels and counters are of the first one.
@@ -81,7 +86,8 @@ std::string Agreement(bool agrees) { return agrees ? "the same" : "DIFFERENT"; }
 bool VerifyReport::cycles_agree() const {
   if (!timed) return true;
   return cycle_level_cycles == rtl_cycles &&
-         std::all_of(kernels.begin(), kernels.end(), [](const VerifiedKernel& k) { return k.cycle_level == k.rtl; });
+         std::all_of(kernels.begin(), kernels.end(),
+                     [](const VerifiedKernel& k) { return k.cycle_level == k.rtl; });
 }
 
 double VerifyReport::verified_share() const {
@@ -93,12 +99,13 @@ double VerifyReport::verified_share() const {
 }
 
 bool VerifyReport::counters_agree() const {
-  return std::all_of(counters.begin(), counters.end(),
-                     [this](const VerifiedCounter& c) { return !Compared(c) || c.cycle_level == c.rtl; });
+  return std::all_of(counters.begin(), counters.end(), [this](const VerifiedCounter& c) {
+    return !Compared(c) || c.cycle_level == c.rtl;
+  });
 }
 
-void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle, const RunResult& rtl,
-                   VerifyReport* report) {
+void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle,
+                   const RunResult& rtl, VerifyReport* report) {
   report->different_at_cycle_level = std::ssize(Different("cycle", functional, cycle, report));
   const std::vector<int64_t> different = Different("rtl", functional, rtl, report);
   report->different_at_rtl = std::ssize(different);
@@ -106,18 +113,20 @@ void CompareLevels(const Program& program, const RunResult& functional, const Ru
   report->rtl_cycles = rtl.cycles_per_image;
   const auto cycles_of = [](const RunResult& run, int kernel) {
     int64_t cycles = 0;
-    for (const KernelTrace& k : run.trace.kernels) cycles += k.kernel == kernel ? k.end - k.begin : 0;
+    for (const KernelTrace& k : run.trace.kernels)
+      cycles += k.kernel == kernel ? k.end - k.begin : 0;
     return cycles;
   };
   for (size_t k = 0; k < program.kernels().size(); ++k) {
     const KernelInfo& info = program.kernels()[k];
     if (info.on_host()) {
-      report->host_kernels.push_back({info.name, info.operation, info.operations, info.host_reason});
+      report->host_kernels.push_back(
+          {info.name, info.operation, info.operations, info.host_reason});
       continue;
     }
     const int number = static_cast<int>(k);
-    report->kernels.push_back(
-        {info.name, info.operation, info.operations, cycles_of(cycle, number), cycles_of(rtl, number)});
+    report->kernels.push_back({info.name, info.operation, info.operations, cycles_of(cycle, number),
+                               cycles_of(rtl, number)});
   }
   report->counters = CountersOf(cycle.trace, rtl.trace);
   report->first_different_image = FirstDifferentImage(*report, different);
@@ -128,9 +137,11 @@ namespace {
 std::string WaveformText(const VerifyReport& r) {
   const VerifiedWaveform& wave = *r.waveform;
   if (wave.image < 0) return "none: no image differs";
-  if (!wave.window.recorded) return fmt::format("none: image {} runs like at the cycle level", wave.image);
-  return fmt::format("{}: image {}, cycles {} to {}, first different kernel {}", wave.file, wave.image,
-                     Thousands(wave.window.begin), Thousands(wave.window.end), wave.kernel);
+  if (!wave.window.recorded)
+    return fmt::format("none: image {} runs like at the cycle level", wave.image);
+  return fmt::format("{}: image {}, cycles {} to {}, first different kernel {}", wave.file,
+                     wave.image, Thousands(wave.window.begin), Thousands(wave.window.end),
+                     wave.kernel);
 }
 
 std::string CounterTable(const VerifyReport& r) {
@@ -139,8 +150,8 @@ std::string CounterTable(const VerifyReport& r) {
   std::string unit;
   for (const VerifiedCounter& c : r.counters) {
     const bool differs = r.Compared(c) && c.cycle_level != c.rtl;
-    table.Row(
-        {unit == c.unit ? "" : c.unit, c.name, Thousands(c.cycle_level), Thousands(c.rtl), differs ? "DIFFERENT" : ""});
+    table.Row({unit == c.unit ? "" : c.unit, c.name, Thousands(c.cycle_level), Thousands(c.rtl),
+               differs ? "DIFFERENT" : ""});
     unit = c.unit;
   }
   return table.ToString();
@@ -152,19 +163,24 @@ namespace {
 
 std::string VerifiedText(const VerifyReport& r) {
   const auto all = std::ssize(r.kernels) + std::ssize(r.host_kernels);
-  std::string out = fmt::format("{} of {}, with {} of the operations", r.kernels.size(), Counted(all, "kernel"),
-                                Percent(r.verified_share(), 2));
+  std::string out = fmt::format("{} of {}, with {} of the operations", r.kernels.size(),
+                                Counted(all, "kernel"), Percent(r.verified_share(), 2));
   if (!r.host_kernels.empty()) {
-    out += fmt::format("; the host runs {}, with {}, the same at every level",
-                       r.host_kernels.size() == 1 ? "the other" : fmt::format("the other {}", r.host_kernels.size()),
-                       Percent(1 - r.verified_share(), 2));
+    out +=
+        fmt::format("; the host runs {}, with {}, the same at every level",
+                    r.host_kernels.size() == 1 ? "the other"
+                                               : fmt::format("the other {}", r.host_kernels.size()),
+                    Percent(1 - r.verified_share(), 2));
   }
   return out;
 }
 
 std::string HostKernelTable(const VerifyReport& r) {
   Table table;
-  table.Column("not verified: on the host").Column("operation").Right("operations").Column("because");
+  table.Column("not verified: on the host")
+      .Column("operation")
+      .Right("operations")
+      .Column("because");
   for (const HostKernel& k : r.host_kernels) {
     table.Row({Shorten(k.name, 40), Shorten(k.operation, 48), Thousands(k.operations), k.reason});
   }
@@ -178,35 +194,40 @@ std::string ToText(const VerifyReport& r) {
   table.Column("kernel").Column("operation").Right("cycle level").Right("rtl");
   if (r.timed) table.Column("");
   for (const VerifiedKernel& k : r.kernels) {
-    std::vector<std::string> row = {Shorten(k.name, 40), Shorten(k.operation, 48), Thousands(k.cycle_level),
-                                    Thousands(k.rtl)};
+    std::vector<std::string> row = {Shorten(k.name, 40), Shorten(k.operation, 48),
+                                    Thousands(k.cycle_level), Thousands(k.rtl)};
     if (r.timed) row.push_back(k.cycle_level == k.rtl ? "" : "DIFFERENT");
     table.Row(std::move(row));
   }
-  std::string out =
-      fmt::format("model        {}\naccelerator  {}\nimages       {}\n\n", r.model, r.accelerator, r.images);
+  std::string out = fmt::format("model        {}\naccelerator  {}\nimages       {}\n\n", r.model,
+                                r.accelerator, r.images);
   out += table.ToString();
   if (!r.host_kernels.empty()) out += "\n" + HostKernelTable(r);
   if (!r.counters.empty()) out += "\n" + CounterTable(r);
   const int64_t cycle = r.cycle_level_cycles.empty() ? 0 : r.cycle_level_cycles[0];
   const int64_t rtl = r.rtl_cycles.empty() ? 0 : r.rtl_cycles[0];
-  out += fmt::format("\nverified     {}\nregisters    random at power-up, seed {} (--seed)\n", VerifiedText(r), r.seed);
-  out += fmt::format("bits         {}: functional, cycle and rtl level\n", Agreement(r.bits_agree()));
-  if (!r.first_difference.empty()) out += fmt::format("             first difference: {}\n", r.first_difference);
+  out += fmt::format("\nverified     {}\nregisters    random at power-up, seed {} (--seed)\n",
+                     VerifiedText(r), r.seed);
+  out +=
+      fmt::format("bits         {}: functional, cycle and rtl level\n", Agreement(r.bits_agree()));
+  if (!r.first_difference.empty())
+    out += fmt::format("             first difference: {}\n", r.first_difference);
   if (r.timed) {
-    out += fmt::format("cycles       {}: {} at the cycle level, {} in RTL (first image)\n", Agreement(r.cycles_agree()),
-                       Thousands(cycle), Thousands(rtl));
+    out += fmt::format("cycles       {}: {} at the cycle level, {} in RTL (first image)\n",
+                       Agreement(r.cycles_agree()), Thousands(cycle), Thousands(rtl));
   } else {
-    out += fmt::format("cycles       not compared, {}: {} in RTL, {} at the cycle level (first image)\n",
-                       r.untimed_reason, Thousands(rtl), Thousands(cycle));
+    out += fmt::format(
+        "cycles       not compared, {}: {} in RTL, {} at the cycle level (first image)\n",
+        r.untimed_reason, Thousands(rtl), Thousands(cycle));
   }
   if (!r.counters.empty()) {
-    out += fmt::format("counters     {}: what the units did, {} (first image)\n", Agreement(r.counters_agree()),
-                       r.timed ? "in cycles and bytes" : "in bytes");
+    out += fmt::format("counters     {}: what the units did, {} (first image)\n",
+                       Agreement(r.counters_agree()), r.timed ? "in cycles and bytes" : "in bytes");
   }
   if (r.waveform.has_value()) out += "waveform     " + WaveformText(r) + "\n";
-  out += fmt::format("time         functional {:.2f} s, cycle {:.2f} s, rtl {:.2f} s with emitting and building\n",
-                     r.functional_seconds, r.cycle_seconds, r.rtl_seconds);
+  out += fmt::format(
+      "time         functional {:.2f} s, cycle {:.2f} s, rtl {:.2f} s with emitting and building\n",
+      r.functional_seconds, r.cycle_seconds, r.rtl_seconds);
   for (const std::string& note : r.notes) out += fmt::format("note         {}\n", note);
   return out;
 }
@@ -238,8 +259,10 @@ std::string ToJson(const VerifyReport& r) {
   }
   json["host_kernels"] = nlohmann::ordered_json::array();
   for (const HostKernel& k : r.host_kernels) {
-    json["host_kernels"].push_back(
-        {{"name", k.name}, {"operation", k.operation}, {"operations", k.operations}, {"because", k.reason}});
+    json["host_kernels"].push_back({{"name", k.name},
+                                    {"operation", k.operation},
+                                    {"operations", k.operations},
+                                    {"because", k.reason}});
   }
   json["counters_agree"] = r.counters_agree();
   json["counters"] = nlohmann::ordered_json::array();
@@ -258,7 +281,8 @@ std::string ToJson(const VerifyReport& r) {
                         {"begin", r.waveform->window.begin},
                         {"end", r.waveform->window.end}};
   }
-  json["seconds"] = {{"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
+  json["seconds"] = {
+      {"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
   json["notes"] = r.notes;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

@@ -43,17 +43,18 @@ struct VerifyReport {
   int64_t images = 0;
   // Images whose output bits differ from the functional level's.
   int64_t different_at_cycle_level = 0, different_at_rtl = 0;
-  std::string first_difference;                                       // where; empty when there is none
-  int64_t first_different_image = -1;                                 // at the rtl level, in bits or cycles; -1: none
-  bool timed = true;                                                  // cycles are compared: an ideal memory
-  std::string untimed_reason;                                         // why not, otherwise
-  std::vector<int64_t> cycle_level_cycles, rtl_cycles;                // one an image
-  uint64_t seed = 1;                                                  // of what registers hold at power-up, of stalls
-  std::vector<VerifiedKernel> kernels;                                // on the accelerator, in order: the compared ones
-  std::vector<HostKernel> host_kernels;                               // in order
-  std::vector<VerifiedCounter> counters;                              // unit by unit; none where the RTL has none
-  double functional_seconds = 0, cycle_seconds = 0, rtl_seconds = 0;  // of running; rtl: emitting and building, too
-  std::optional<VerifiedWaveform> waveform;                           // what was recorded, where that was asked for
+  std::string first_difference;        // where; empty when there is none
+  int64_t first_different_image = -1;  // at the rtl level, in bits or cycles; -1: none
+  bool timed = true;                   // cycles are compared: an ideal memory
+  std::string untimed_reason;          // why not, otherwise
+  std::vector<int64_t> cycle_level_cycles, rtl_cycles;  // one an image
+  uint64_t seed = 1;                      // of what registers hold at power-up, of stalls
+  std::vector<VerifiedKernel> kernels;    // on the accelerator, in order: the compared ones
+  std::vector<HostKernel> host_kernels;   // in order
+  std::vector<VerifiedCounter> counters;  // unit by unit; none where the RTL has none
+  double functional_seconds = 0, cycle_seconds = 0,
+         rtl_seconds = 0;                    // of running; rtl: emitting and building, too
+  std::optional<VerifiedWaveform> waveform;  // what was recorded, where that was asked for
   std::vector<std::string> notes;
 
   bool bits_agree() const { return different_at_cycle_level == 0 && different_at_rtl == 0; }
@@ -65,8 +66,8 @@ struct VerifyReport {
 };
 
 // Compares the three runs of one batch and fills in what they say. `program` names the kernels.
-void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle, const RunResult& rtl,
-                   VerifyReport* report);
+void CompareLevels(const Program& program, const RunResult& functional, const RunResult& cycle,
+                   const RunResult& rtl, VerifyReport* report);
 
 std::string ToText(const VerifyReport& report);
 std::string ToJson(const VerifyReport& report);

@@ -12,7 +12,8 @@ namespace kiln::internal {
 }
 }  // namespace kiln::internal
 
-#define KILN_CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::kiln::internal::CheckFailed(__FILE__, __LINE__, #condition))
+#define KILN_CHECK(condition)         \
+  ((condition) ? static_cast<void>(0) \
+               : ::kiln::internal::CheckFailed(__FILE__, __LINE__, #condition))
 
 #endif  // KILN_SUPPORT_CHECK_H_

@@ -13,12 +13,13 @@ CpuLevel Detect() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) level = CpuLevel::kAvx2;
-  if (level == CpuLevel::kAvx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vnni")) {
+  if (level == CpuLevel::kAvx2 && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni")) {
     level = CpuLevel::kAvx512Vnni;
   }
-  if (level == CpuLevel::kAvx512Vnni && __builtin_cpu_supports("avx512bf16")) level = CpuLevel::kAvx512Bf16;
+  if (level == CpuLevel::kAvx512Vnni && __builtin_cpu_supports("avx512bf16"))
+    level = CpuLevel::kAvx512Bf16;
 #endif
   if (const char* wish = std::getenv("KILN_CPU")) {
     for (CpuLevel candidate : kCpuLevels) {
@@ -45,7 +46,8 @@ Status CheckCpuEnvironment() {
     if (wish == NameOf(level)) return OkStatus();
     names += (names.empty() ? "" : ", ") + std::string(NameOf(level));
   }
-  return ErrorAt("", "KILN_CPU", "'" + std::string(wish) + "' is not a processor level", "one of: " + names);
+  return ErrorAt("", "KILN_CPU", "'" + std::string(wish) + "' is not a processor level",
+                 "one of: " + names);
 }
 
 void LimitCpuLevel(CpuLevel highest) { limit.store(highest, std::memory_order_relaxed); }

@@ -22,7 +22,8 @@ Status WriteInto(const fs::path& path, std::string_view bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.flush();
-  return out ? OkStatus() : ErrorAt(path.string(), "", "could not be written in full", "name a file");
+  return out ? OkStatus()
+             : ErrorAt(path.string(), "", "could not be written in full", "name a file");
 }
 
 // Whether the path names a descriptor that this process was started with, as /dev/stdin and a shell's <(...) do.
@@ -76,18 +77,22 @@ StatusOr<InputFile> InputFile::Open(const fs::path& path) {
   // Without O_NONBLOCK the opening of a FIFO would wait for a writer.
   InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (streams ? 0 : O_NONBLOCK)));
   if (file.descriptor_ < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return NotFoundAt(path.string(), "", "no such file", "check the path");
+    if (errno == ENOENT || errno == ENOTDIR)
+      return NotFoundAt(path.string(), "", "no such file", "check the path");
     if (errno == ENXIO) return ErrorAt(path.string(), "", "is not a regular file", "name a file");
-    return ErrorAt(path.string(), "", std::string("cannot be opened for reading: ") + std::strerror(errno),
+    return ErrorAt(path.string(), "",
+                   std::string("cannot be opened for reading: ") + std::strerror(errno),
                    "check its permissions");
   }
   struct stat status = {};
   if (::fstat(file.descriptor_, &status) != 0) {
-    return ErrorAt(path.string(), "", std::string("cannot be read: ") + std::strerror(errno), "check the file");
+    return ErrorAt(path.string(), "", std::string("cannot be read: ") + std::strerror(errno),
+                   "check the file");
   }
   if (S_ISDIR(status.st_mode)) return ErrorAt(path.string(), "", "is a directory", "name a file");
   file.is_regular_ = S_ISREG(status.st_mode);
-  if (!file.is_regular_ && !streams) return ErrorAt(path.string(), "", "is not a regular file", "name a file");
+  if (!file.is_regular_ && !streams)
+    return ErrorAt(path.string(), "", "is not a regular file", "name a file");
   file.size_ = file.is_regular_ ? static_cast<uint64_t>(status.st_size) : 0;
   return file;
 }
@@ -99,14 +104,17 @@ InputFile::~InputFile() {
 StatusOr<std::string> ReadFile(const fs::path& path, uint64_t max_bytes) {
   KILN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   const auto too_large = [&](const std::string& fault) {
-    return ErrorAt(path.string(), "", fault, "at most " + std::to_string(max_bytes) + " bytes are read");
+    return ErrorAt(path.string(), "", fault,
+                   "at most " + std::to_string(max_bytes) + " bytes are read");
   };
   const auto cannot = [&] {
-    return ErrorAt(path.string(), "", std::string("cannot be read: ") + std::strerror(errno), "check the file");
+    return ErrorAt(path.string(), "", std::string("cannot be read: ") + std::strerror(errno),
+                   "check the file");
   };
   std::string bytes;
   if (file.is_regular()) {
-    if (file.size() > max_bytes) return too_large(std::to_string(file.size()) + " bytes are too many");
+    if (file.size() > max_bytes)
+      return too_large(std::to_string(file.size()) + " bytes are too many");
     bytes.resize(file.size());
     size_t filled = 0;
     while (filled < bytes.size()) {
@@ -145,7 +153,8 @@ Status WriteFile(const fs::path& named, std::string_view bytes) {
     return ErrorAt(path.string(), "", std::string("cannot be written: ") + std::strerror(errno),
                    "choose a folder that exists and is writable");
   }
-  if (!part.Write(bytes)) return ErrorAt(path.string(), "", "could not be written in full", "check the free space");
+  if (!part.Write(bytes))
+    return ErrorAt(path.string(), "", "could not be written in full", "check the free space");
   fs::rename(part.path, path, error);
   if (error) return ErrorAt(path.string(), "", "cannot be replaced: " + error.message(), "");
   part.renamed = true;

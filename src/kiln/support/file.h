@@ -19,7 +19,9 @@ class InputFile {
   // Errors name the path: no such file, a directory, not a regular file, no permission.
   static StatusOr<InputFile> Open(const std::filesystem::path& path);
   InputFile(InputFile&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, -1)), is_regular_(other.is_regular_), size_(other.size_) {}
+      : descriptor_(std::exchange(other.descriptor_, -1)),
+        is_regular_(other.is_regular_),
+        size_(other.size_) {}
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
 
@@ -35,7 +37,8 @@ class InputFile {
 };
 
 // Returns the bytes of a file. Errors: those of InputFile::Open; more than `max_bytes`.
-StatusOr<std::string> ReadFile(const std::filesystem::path& path, uint64_t max_bytes = budgets::kFileBytes);
+StatusOr<std::string> ReadFile(const std::filesystem::path& path,
+                               uint64_t max_bytes = budgets::kFileBytes);
 
 // Writes beside `path` and renames over it, so that a reader finds the old file or the new one, never a part. A link
 // stays one; a device or pipe is written to.

@@ -14,10 +14,11 @@ namespace fs = std::filesystem;
 fs::path FileOfThisCode() {
   Dl_info info;
   link_map* object = nullptr;
-  const int found = dladdr1(reinterpret_cast<const void*>(&FileOfThisCode), &info, reinterpret_cast<void**>(&object),
-                            RTLD_DL_LINKMAP);
+  const int found = dladdr1(reinterpret_cast<const void*>(&FileOfThisCode), &info,
+                            reinterpret_cast<void**>(&object), RTLD_DL_LINKMAP);
   // The program itself has no name there.
-  if (found != 0 && object != nullptr && object->l_name != nullptr && *object->l_name != '\0') return object->l_name;
+  if (found != 0 && object != nullptr && object->l_name != nullptr && *object->l_name != '\0')
+    return object->l_name;
   std::error_code error;
   return fs::read_symlink("/proc/self/exe", error);
 }
@@ -27,7 +28,8 @@ fs::path FileOfThisCode() {
 std::optional<fs::path> DataFolder() {
   std::error_code error;
   const fs::path file = fs::weakly_canonical(fs::absolute(FileOfThisCode(), error), error);
-  for (fs::path folder = file.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
+  for (fs::path folder = file.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
     if (!fs::is_directory(folder / "share/kiln", error)) continue;
     fs::path data = fs::canonical(folder / "share/kiln", error);
     if (!error) return data;

@@ -16,7 +16,9 @@ inline constexpr uint64_t AlignUp(uint64_t address, uint64_t alignment) {
   return (address + alignment - 1) / alignment * alignment;
 }
 
-inline bool IsPowerOfTwo(int64_t value) { return value > 0 && std::has_single_bit(static_cast<uint64_t>(value)); }
+inline bool IsPowerOfTwo(int64_t value) {
+  return value > 0 && std::has_single_bit(static_cast<uint64_t>(value));
+}
 
 }  // namespace kiln
 

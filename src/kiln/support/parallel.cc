@@ -31,7 +31,8 @@ void SetThreadCount(int threads) {
   control.limit.reset();
   control.threads = std::max(threads, 0);
   if (threads > 0) {
-    control.limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, threads);
+    control.limit = std::make_unique<tbb::global_control>(
+        tbb::global_control::max_allowed_parallelism, threads);
   }
 }
 

@@ -14,7 +14,8 @@ int ThreadCount();
 
 // Calls body(begin, end) over disjoint pieces that cover [0, count), each at most `grain` long; blocks until all are
 // done. Pieces run in any order and at once: they must not depend on each other. Nested calls are allowed.
-void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
+void ParallelFor(int64_t count, int64_t grain,
+                 const std::function<void(int64_t begin, int64_t end)>& body);
 
 }  // namespace kiln
 

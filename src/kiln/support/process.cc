@@ -41,7 +41,8 @@ std::string LastLines(const std::filesystem::path& log) {
 // What a signal that ends this program leaves behind unless somebody looks after it.
 struct Leftovers {
   std::mutex mutex;
-  std::map<std::filesystem::path, pid_t> folders;  // with the process that made them, which is not one forked from it
+  std::map<std::filesystem::path, pid_t>
+      folders;  // with the process that made them, which is not one forked from it
   std::set<pid_t> children;
   bool ending = false;
 };
@@ -61,7 +62,8 @@ void AwaitEnd(std::unique_lock<std::mutex>& lock) {
 
 // Starts a program, as the leader of a process group of its own, that CleanUp knows of from its first moment; an error
 // number, or 0.
-int Start(char* const* argv, char* const* environment, const posix_spawn_file_actions_t* actions, pid_t* child) {
+int Start(char* const* argv, char* const* environment, const posix_spawn_file_actions_t* actions,
+          pid_t* child) {
   // Signals are blocked here (CleanUpOnSignals), which is nothing to inherit.
   posix_spawnattr_t attributes;
   sigset_t none;
@@ -178,7 +180,8 @@ class Actions {
   posix_spawn_file_actions_t actions_;
 };
 
-StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, char* const* environment, Actions& actions) {
+StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, char* const* environment,
+                      Actions& actions) {
   const std::vector<char*> argv = PointersTo(arguments);
   pid_t child = 0;
   const int error = Start(argv.data(), environment, actions.get(), &child);
@@ -194,18 +197,22 @@ StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, char* const* en
 Status RunProgram(const std::vector<std::string>& arguments, const std::filesystem::path& log,
                   const std::filesystem::path& folder) {
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder temporary, TemporaryFolder::Create("kiln-run"));
-  const std::vector<std::string> environment = EnvironmentWith(std::filesystem::absolute(temporary.path()));
+  const std::vector<std::string> environment =
+      EnvironmentWith(std::filesystem::absolute(temporary.path()));
   Actions actions;
   posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_addopen(actions.get(), STDOUT_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0644);
   posix_spawn_file_actions_adddup2(actions.get(), STDOUT_FILENO, STDERR_FILENO);
   if (!folder.empty()) posix_spawn_file_actions_addchdir_np(actions.get(), folder.c_str());
-  KILN_ASSIGN_OR_RETURN(const pid_t child, Spawn(arguments, PointersTo(environment).data(), actions));
+  KILN_ASSIGN_OR_RETURN(const pid_t child,
+                        Spawn(arguments, PointersTo(environment).data(), actions));
   int state = 0;
   if (!Await(child, &state)) return absl::InternalError(arguments[0] + ": lost");
   if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return OkStatus();
-  const std::string how = WIFSIGNALED(state) ? fmt::format("killed by signal {}", WTERMSIG(state))
-                                             : fmt::format("ended with code {}", WEXITSTATUS(state));
+  const std::string how = WIFSIGNALED(state)
+                              ? fmt::format("killed by signal {}", WTERMSIG(state))
+                              : fmt::format("ended with code {}", WEXITSTATUS(state));
   return absl::InternalError(fmt::format("{}: {}: ... {}", arguments[0], how, LastLines(log)));
 }
 
@@ -218,7 +225,8 @@ StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string>& argum
   Actions actions;
   posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDIN_FILENO);
   posix_spawn_file_actions_adddup2(actions.get(), ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  posix_spawn_file_actions_addopen(actions.get(), STDERR_FILENO, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_TRUNC, 0644);
   const StatusOr<pid_t> child = Spawn(arguments, environ, actions);
   close(ends[1]);
   if (!child.ok()) {
@@ -266,7 +274,8 @@ StatusOr<TemporaryFolder> TemporaryFolder::Create(const std::string& prefix) {
   if (error) return ErrorAt("", "TMPDIR", error.message(), "name a folder for temporary files");
   std::string name = (root / (prefix + ".XXXXXX")).string();
   if (mkdtemp(name.data()) == nullptr) {
-    return ErrorAt(root.string(), "", std::strerror(errno), "name a folder for temporary files in TMPDIR");
+    return ErrorAt(root.string(), "", std::strerror(errno),
+                   "name a folder for temporary files in TMPDIR");
   }
   return TemporaryFolder(name);
 }

@@ -26,7 +26,8 @@ Status RunProgram(const std::vector<std::string>& arguments, const std::filesyst
 class ChildProcess {
  public:
   // What it prints on its error output goes to the file `log` (made anew). Errors: not there, not started.
-  static StatusOr<ChildProcess> Start(const std::vector<std::string>& arguments, const std::filesystem::path& log);
+  static StatusOr<ChildProcess> Start(const std::vector<std::string>& arguments,
+                                      const std::filesystem::path& log);
   ChildProcess(ChildProcess&& other) noexcept
       : name_(std::move(other.name_)),
         log_(std::move(other.log_)),

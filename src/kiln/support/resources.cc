@@ -29,7 +29,8 @@ std::vector<fs::path> ListResources(std::string_view kind) {
   std::map<std::string, fs::path> found;
   for (const fs::path& folder : ResourceFolders()) {
     std::error_code error;
-    for (fs::directory_iterator it(folder / kind, error), end; !error && it != end; it.increment(error)) {
+    for (fs::directory_iterator it(folder / kind, error), end; !error && it != end;
+         it.increment(error)) {
       if (it->path().extension() == ".yaml") found.emplace(it->path().stem().string(), it->path());
     }
   }
@@ -48,7 +49,8 @@ StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) 
     }
   }
   std::string names;
-  for (const fs::path& path : ListResources(kind)) names += (names.empty() ? "" : ", ") + path.stem().string();
+  for (const fs::path& path : ListResources(kind))
+    names += (names.empty() ? "" : ", ") + path.stem().string();
   return NotFoundAt(name, "", "no such file, nor one of that name in a folder " + std::string(kind),
                     names.empty() ? "give the path of a YAML file" : "there are: " + names);
 }

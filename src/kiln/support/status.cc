@@ -13,7 +13,8 @@ std::string OneLine(std::string_view text) {
   return out;
 }
 
-std::string Compose(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+std::string Compose(std::string_view file, std::string_view place, std::string_view fault,
+                    std::string_view remedy) {
   std::string out;
   for (std::string_view part : {file, place}) {
     if (part.empty()) continue;
@@ -30,15 +31,18 @@ std::string Compose(std::string_view file, std::string_view place, std::string_v
 
 }  // namespace
 
-Status ErrorAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+Status ErrorAt(std::string_view file, std::string_view place, std::string_view fault,
+               std::string_view remedy) {
   return absl::InvalidArgumentError(Compose(file, place, fault, remedy));
 }
 
-Status UnsupportedAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+Status UnsupportedAt(std::string_view file, std::string_view place, std::string_view fault,
+                     std::string_view remedy) {
   return absl::UnimplementedError(Compose(file, place, fault, remedy));
 }
 
-Status NotFoundAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy) {
+Status NotFoundAt(std::string_view file, std::string_view place, std::string_view fault,
+                  std::string_view remedy) {
   return absl::NotFoundError(Compose(file, place, fault, remedy));
 }
 
@@ -47,6 +51,8 @@ Status WithContext(std::string_view context, const Status& status) {
   return Status(status.code(), Compose(context, "", MessageOf(status), ""));
 }
 
-std::string MessageOf(const Status& status) { return std::string(status.message().data(), status.message().size()); }
+std::string MessageOf(const Status& status) {
+  return std::string(status.message().data(), status.message().size());
+}
 
 }  // namespace kiln

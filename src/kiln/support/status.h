@@ -26,13 +26,16 @@ inline Status OkStatus() { return absl::OkStatus(); }
 //   place   a node, key, line or flag: "node 'conv_12' (Conv)", "key 'array_rows'", "line 7"; "" where there is none
 //   fault   what is wrong, with the offending value
 //   remedy  what would be right; "" only where the fault itself says it
-Status ErrorAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy);
+Status ErrorAt(std::string_view file, std::string_view place, std::string_view fault,
+               std::string_view remedy);
 
 // As ErrorAt, with code Unimplemented: right input that Kiln (or one family) does not run.
-Status UnsupportedAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy);
+Status UnsupportedAt(std::string_view file, std::string_view place, std::string_view fault,
+                     std::string_view remedy);
 
 // As ErrorAt, with code NotFound: a file or a named thing that is not there.
-Status NotFoundAt(std::string_view file, std::string_view place, std::string_view fault, std::string_view remedy);
+Status NotFoundAt(std::string_view file, std::string_view place, std::string_view fault,
+                  std::string_view remedy);
 
 // Puts "context: " before the message of a failed status and keeps its code; an OK status passes through.
 Status WithContext(std::string_view context, const Status& status);
@@ -52,7 +55,8 @@ std::string MessageOf(const Status& status);
   } while (false)
 
 // KILN_ASSIGN_OR_RETURN(auto x, F()): binds the value of a StatusOr, or returns its error.
-#define KILN_ASSIGN_OR_RETURN(lhs, expr) KILN_ASSIGN_OR_RETURN_IMPL_(KILN_CONCAT_(kiln_statusor_, __LINE__), lhs, expr)
+#define KILN_ASSIGN_OR_RETURN(lhs, expr) \
+  KILN_ASSIGN_OR_RETURN_IMPL_(KILN_CONCAT_(kiln_statusor_, __LINE__), lhs, expr)
 #define KILN_ASSIGN_OR_RETURN_IMPL_(statusor, lhs, expr) \
   auto statusor = (expr);                                \
   if (!statusor.ok()) return statusor.status();          \

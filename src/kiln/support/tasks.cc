@@ -34,7 +34,8 @@ Status RunInOrder(std::span<const Task> tasks) {
 
 class TaskRun {
  public:
-  explicit TaskRun(std::span<const Task> tasks) : tasks_(tasks), waiting_(tasks.size()), successors_(tasks.size()) {
+  explicit TaskRun(std::span<const Task> tasks)
+      : tasks_(tasks), waiting_(tasks.size()), successors_(tasks.size()) {
     for (size_t i = 0; i < tasks.size(); ++i) {
       waiting_[i] = tasks[i].after.size();
       for (const size_t before : tasks[i].after) {
@@ -111,7 +112,8 @@ Status RunTasks(std::span<const Task> tasks, int threads) {
     try {
       others.emplace_back([&run] { run.RunLane(); });
       for (int i = 2; i < threads; ++i) others.emplace_back([&run] { run.RunShared(); });
-    } catch (const std::system_error&) {  // the system has no more threads: those there are do the work
+    } catch (
+        const std::system_error&) {  // the system has no more threads: those there are do the work
       if (others.empty()) return RunInOrder(tasks);
     }
     run.RunShared();

@@ -32,8 +32,8 @@ struct YamlNode {
   std::vector<int> key_lines;
   std::vector<std::unique_ptr<YamlNode>> children;  // kList; kMap: as many as keys
   std::unordered_map<std::string, size_t> index;    // kMap: where each key stands in `keys`
-  mutable std::vector<std::string> asked;           // keys that the reader knows, in the order it asked
-  mutable std::unordered_set<std::string> known;    // the same keys
+  mutable std::vector<std::string> asked;  // keys that the reader knows, in the order it asked
+  mutable std::unordered_set<std::string> known;  // the same keys
 };
 
 struct YamlState {
@@ -46,7 +46,8 @@ struct YamlState {
   bool Wants(int rank) const { return error.ok() || rank < error_rank; }
   // Keeps the error that stands first in the file; of two in one line, the one noted first. A missing key stands
   // nowhere and comes last: what looks like one is often a misspelt key further down.
-  void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy, bool missing = false) {
+  void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy,
+            bool missing = false) {
     const int rank = missing ? std::numeric_limits<int>::max() : line;
     if (!Wants(rank)) return;
     const std::string place =
@@ -79,7 +80,9 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Leaf(mark, anchor, Kind::kEmpty); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    Leaf(mark, anchor, Kind::kEmpty);
+  }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { RefuseAnchor(mark); }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
@@ -94,7 +97,9 @@ class TreeBuilder final : public YAML::EventHandler {
       const YamlNode& map = *stack_.back();
       if (const auto first = map.index.find(value); first != map.index.end()) {
         const int line = map.key_lines[first->second];
-        throw Refusal{LineOf(mark), fmt::format("key '{}' stands twice, first in line {}", value, line), "keep one"};
+        throw Refusal{LineOf(mark),
+                      fmt::format("key '{}' stands twice, first in line {}", value, line),
+                      "keep one"};
       }
       key_ = value;
       key_line_ = LineOf(mark);
@@ -138,7 +143,8 @@ class TreeBuilder final : public YAML::EventHandler {
       return raw;
     }
     if (InMap()) {
-      if (!key_) throw Refusal{LineOf(mark), "a key is not a single name", "one name before the colon"};
+      if (!key_)
+        throw Refusal{LineOf(mark), "a key is not a single name", "one name before the colon"};
       node->line = key_line_;
       stack_.back()->index.emplace(*key_, stack_.back()->keys.size());
       stack_.back()->keys.push_back(std::move(*key_));
@@ -148,18 +154,22 @@ class TreeBuilder final : public YAML::EventHandler {
     stack_.back()->children.push_back(std::move(node));
     return raw;
   }
-  YamlNode* Leaf(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) { return Add(mark, anchor, kind); }
+  YamlNode* Leaf(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) {
+    return Add(mark, anchor, kind);
+  }
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
     RefuseTag(mark, tag);
     if (std::ssize(stack_) >= budgets::kYamlDepth) {
-      throw Refusal{LineOf(mark), "nested too deeply", fmt::format("at most {} levels", budgets::kYamlDepth)};
+      throw Refusal{LineOf(mark), "nested too deeply",
+                    fmt::format("at most {} levels", budgets::kYamlDepth)};
     }
     stack_.push_back(Add(mark, anchor, kind));
   }
   void Close() { stack_.pop_back(); }
   void Count(const YAML::Mark& mark) {
     if (++values_ <= budgets::kYamlValues) return;
-    throw Refusal{LineOf(mark), "too many keys and list items", fmt::format("at most {}", budgets::kYamlValues)};
+    throw Refusal{LineOf(mark), "too many keys and list items",
+                  fmt::format("at most {}", budgets::kYamlValues)};
   }
 
   std::unique_ptr<YamlNode> root_;
@@ -261,12 +271,15 @@ const YamlNode* YamlMap::Find(std::string_view key) const {
 
 bool YamlMap::Has(std::string_view key) const { return Find(key) != nullptr; }
 
-std::vector<std::string> YamlMap::Keys() const { return node_ == nullptr ? std::vector<std::string>{} : node_->keys; }
+std::vector<std::string> YamlMap::Keys() const {
+  return node_ == nullptr ? std::vector<std::string>{} : node_->keys;
+}
 
 void YamlMap::Require(std::initializer_list<std::string_view> keys) const {
   for (std::string_view key : keys) {
     if (!Has(key)) {
-      state_->Note(line(), path_, fmt::format("key '{}' is missing", key), "add it, it has no default",
+      state_->Note(line(), path_, fmt::format("key '{}' is missing", key),
+                   "add it, it has no default",
                    /*missing=*/true);
     }
   }
@@ -283,7 +296,8 @@ bool YamlMap::ReadText(std::string_view key, std::string* text) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return false;
   if (node->kind != Kind::kScalar || node->text.empty()) {
-    Fail(key, fmt::format("is {}", KindName(node->kind == Kind::kScalar ? Kind::kEmpty : node->kind)),
+    Fail(key,
+         fmt::format("is {}", KindName(node->kind == Kind::kScalar ? Kind::kEmpty : node->kind)),
          "a single value");
     return false;
   }
@@ -337,9 +351,12 @@ void YamlMap::String(std::string_view key, std::string* value) const { ReadText(
 void YamlMap::Name(std::string_view key, std::string* value) const {
   std::string text;
   if (!ReadText(key, &text)) return;
-  const auto control = std::ranges::find_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  const auto control =
+      std::ranges::find_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   if (control != text.end()) {
-    return Fail(key, fmt::format("character {} is a control character, {:#04x}", control - text.begin() + 1, *control),
+    return Fail(key,
+                fmt::format("character {} is a control character, {:#04x}",
+                            control - text.begin() + 1, *control),
                 "a name of one line");
   }
   *value = std::move(text);
@@ -350,14 +367,15 @@ namespace {
 // Notes an error of `map` about `key` and returns true if the list `node` is beyond its budget.
 bool HasTooMany(const YamlMap& map, std::string_view key, const YamlNode& node) {
   if (std::ssize(node.children) <= budgets::kYamlListItems) return false;
-  map.Fail(key, fmt::format("has {} items", node.children.size()), fmt::format("at most {}", budgets::kYamlListItems));
+  map.Fail(key, fmt::format("has {} items", node.children.size()),
+           fmt::format("at most {}", budgets::kYamlListItems));
   return true;
 }
 
 // The items of a list; notes an error of `map` about `key` when they are not numbers from low to high.
 template <typename T>
-void ReadNumbers(const YamlMap& map, std::string_view key, const YamlNode* node, std::string_view remedy, T low, T high,
-                 std::vector<T>* values) {
+void ReadNumbers(const YamlMap& map, std::string_view key, const YamlNode* node,
+                 std::string_view remedy, T low, T high, std::vector<T>* values) {
   if (node->kind != Kind::kList) return map.Fail(key, "is not a list", remedy);
   if (HasTooMany(map, key, *node)) return;
   std::vector<T> found;
@@ -374,16 +392,20 @@ void ReadNumbers(const YamlMap& map, std::string_view key, const YamlNode* node,
 
 }  // namespace
 
-void YamlMap::Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const {
+void YamlMap::Ints(std::string_view key, std::vector<int64_t>* values, int64_t low,
+                   int64_t high) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return;
-  ReadNumbers(*this, key, node, fmt::format("a list of whole numbers from {} to {}", low, high), low, high, values);
+  ReadNumbers(*this, key, node, fmt::format("a list of whole numbers from {} to {}", low, high),
+              low, high, values);
 }
 
-void YamlMap::Doubles(std::string_view key, std::vector<double>* values, double low, double high) const {
+void YamlMap::Doubles(std::string_view key, std::vector<double>* values, double low,
+                      double high) const {
   const YamlNode* node = Find(key);
   if (node == nullptr) return;
-  ReadNumbers(*this, key, node, fmt::format("a list of numbers from {} to {}", low, high), low, high, values);
+  ReadNumbers(*this, key, node, fmt::format("a list of numbers from {} to {}", low, high), low,
+              high, values);
 }
 
 void YamlMap::Strings(std::string_view key, std::vector<std::string>* values) const {
@@ -394,7 +416,8 @@ void YamlMap::Strings(std::string_view key, std::vector<std::string>* values) co
   std::vector<std::string> found;
   for (const auto& child : node->children) {
     if (child->kind != Kind::kScalar || child->text.empty()) {
-      return Fail(key, fmt::format("item {} is not a single value", found.size()), "a list of names");
+      return Fail(key, fmt::format("item {} is not a single value", found.size()),
+                  "a list of names");
     }
     found.push_back(child->text);
   }
@@ -422,7 +445,8 @@ std::vector<YamlMap> YamlMap::Maps(std::string_view key) const {
   for (const auto& child : node->children) {
     const std::string path = fmt::format("{}[{}]", PathOf(key), maps.size());
     if (child->kind != Kind::kMap) {
-      state_->Note(child->line, path, fmt::format("is {}", KindName(child->kind)), "a mapping of keys to values");
+      state_->Note(child->line, path, fmt::format("is {}", KindName(child->kind)),
+                   "a mapping of keys to values");
       return {};
     }
     maps.push_back(YamlMap(state_, child.get(), path));
@@ -478,7 +502,8 @@ Status YamlFile::Finish() const {
 
 std::string YamlText(std::string_view text) {
   std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
+  for (const char letter : text)
+    quoted += letter == '\'' ? std::string("''") : std::string(1, letter);
   return quoted + "'";
 }
 

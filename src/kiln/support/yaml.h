@@ -55,14 +55,16 @@ class YamlMap {
     int64_t wide = 0;
     if (ReadInt(key, low, high, &wide)) *value = static_cast<T>(wide);
   }
-  void Double(std::string_view key, double* value, double low, double high) const;  // low <= value <= high, finite
+  void Double(std::string_view key, double* value, double low,
+              double high) const;  // low <= value <= high, finite
   void Bool(std::string_view key, bool* value) const;
   void String(std::string_view key, std::string* value) const;  // not empty
   // What files that are written will hold in comments, each of one line: text without control characters.
   void Name(std::string_view key, std::string* value) const;
   // Lists; a value in place of a list is an error. At most budgets::kYamlListItems items.
   void Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const;
-  void Doubles(std::string_view key, std::vector<double>* values, double low, double high) const;  // finite
+  void Doubles(std::string_view key, std::vector<double>* values, double low,
+               double high) const;  // finite
   void Strings(std::string_view key, std::vector<std::string>* values) const;
   // Text that `find`, StatusOr<T>(std::string_view), turns into a value: the Find... function of an enumeration or
   // table. Its message becomes the fault and remedy.
@@ -78,7 +80,8 @@ class YamlMap {
   }
   // One of a few names with the values they stand for.
   template <typename T>
-  void Choice(std::string_view key, T* value, std::initializer_list<std::pair<std::string_view, T>> choices) const {
+  void Choice(std::string_view key, T* value,
+              std::initializer_list<std::pair<std::string_view, T>> choices) const {
     std::string text;
     if (!ReadText(key, &text)) return;
     std::string names;
@@ -101,7 +104,8 @@ class YamlMap {
 
  private:
   friend class YamlFile;
-  YamlMap(std::shared_ptr<internal::YamlState> state, const internal::YamlNode* node, std::string path)
+  YamlMap(std::shared_ptr<internal::YamlState> state, const internal::YamlNode* node,
+          std::string path)
       : state_(std::move(state)), node_(node), path_(std::move(path)) {}
   const internal::YamlNode* Find(std::string_view key) const;
   bool ReadInt(std::string_view key, int64_t low, int64_t high, int64_t* value) const;

@@ -38,8 +38,8 @@ struct ForeignForm {
 constexpr ForeignForm kForeignForms[] = {{".json", "vta"}};  // the original's vta_config.json
 
 const Row* FindFamily(std::string_view name) {
-  const auto at =
-      std::find_if(std::begin(kFamilies), std::end(kFamilies), [&](const Row& r) { return r.name == name; });
+  const auto at = std::find_if(std::begin(kFamilies), std::end(kFamilies),
+                               [&](const Row& r) { return r.name == name; });
   return at == std::end(kFamilies) ? nullptr : at;
 }
 
@@ -51,7 +51,8 @@ std::vector<std::string> FamilyNames() {
   return names;
 }
 
-StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, std::string_view source) {
+StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml,
+                                                        std::string_view source) {
   for (const ForeignForm& form : kForeignForms) {
     const Row* const family = source.ends_with(form.ending) ? FindFamily(form.family) : nullptr;
     if (family != nullptr) return family->parse(yaml, source);
@@ -63,7 +64,8 @@ StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, s
   file.root().String("family", &family);
   if (family.empty()) return ErrorAt(source, "key 'family'", "is missing", "name one of: " + known);
   if (const Row* const row = FindFamily(family)) return row->parse(yaml, source);
-  return ErrorAt(source, "key 'family'", "unknown family '" + family + "'", "name one of: " + known);
+  return ErrorAt(source, "key 'family'", "unknown family '" + family + "'",
+                 "name one of: " + known);
 }
 
 StatusOr<std::unique_ptr<Accelerator>> LoadAccelerator(const std::filesystem::path& path) {

@@ -15,7 +15,8 @@ namespace kiln {
 // configuration of the original VTA. Errors name file, key, fault, remedy.
 StatusOr<std::unique_ptr<Accelerator>> LoadAccelerator(const std::filesystem::path& path);
 // The same from YAML text; `source` stands for the file name in messages.
-StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml, std::string_view source);
+StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml,
+                                                        std::string_view source);
 
 // Names of the families built in, in the build's order.
 std::vector<std::string> FamilyNames();

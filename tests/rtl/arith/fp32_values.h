@@ -33,12 +33,15 @@ inline constexpr uint32_t kFp32Corners[] = {
 };
 
 // A NaN as the units have it.
-inline uint32_t Canonical(float value) { return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan; }
+inline uint32_t Canonical(float value) {
+  return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan;
+}
 
 // Random fp32 bits: of any exponent, of an exponent near 0, with few significant bits, near a corner, or a corner.
 inline uint32_t RandomFp32(Random& random) {
   const auto bits = static_cast<uint32_t>(random());
-  const uint32_t sign = bits & 0x80000000u, corner = kFp32Corners[(bits >> 3) % std::size(kFp32Corners)];
+  const uint32_t sign = bits & 0x80000000u,
+                 corner = kFp32Corners[(bits >> 3) % std::size(kFp32Corners)];
   switch (bits % 8) {
     case 0:
       return sign | corner;
@@ -51,12 +54,15 @@ inline uint32_t RandomFp32(Random& random) {
     case 4:  // subnormal, or nearly
       return sign | (static_cast<uint32_t>(random()) & 0x01ffffffu);
     default:
-      return sign | ((96 + (bits >> 8) % 64) << 23) | (static_cast<uint32_t>(random()) & 0x007fffffu);
+      return sign | ((96 + (bits >> 8) % 64) << 23) |
+             (static_cast<uint32_t>(random()) & 0x007fffffu);
   }
 }
 
 // The bits of a number some units of the last place away.
-inline uint32_t Near(float value, Random& random) { return Canonical(value) + static_cast<uint32_t>(random() % 9) - 4; }
+inline uint32_t Near(float value, Random& random) {
+  return Canonical(value) + static_cast<uint32_t>(random() % 9) - 4;
+}
 
 }  // namespace kiln::rtl
 

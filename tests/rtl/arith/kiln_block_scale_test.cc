@@ -13,14 +13,16 @@ namespace kiln::rtl {
 namespace {
 
 // As in block_scale_bench.sv.
-constexpr const char* kFormats[][2] = {{"fixed8_6", "e8m0"}, {"e4m3", "e8m0"}, {"e4m3", "ue5m3"},
-                                       {"e2m1", "e4m3"},     {"e5m2", "e8m0"}, {"posit8_1", "fp32"},
-                                       {"nf4", "bf16"},      {"fp16", "e3m2"}, {"int8", "e4m3.flush"}};
+constexpr const char* kFormats[][2] = {
+    {"fixed8_6", "e8m0"}, {"e4m3", "e8m0"}, {"e4m3", "ue5m3"},
+    {"e2m1", "e4m3"},     {"e5m2", "e8m0"}, {"posit8_1", "fp32"},
+    {"nf4", "bf16"},      {"fp16", "e3m2"}, {"int8", "e4m3.flush"}};
 
 class BlockScale : public testing::Test {
  protected:
   BlockScale() {
-    for (const auto& [element, scale] : kFormats) codecs_.emplace_back(*FindFormat(element), *FindFormat(scale), 32);
+    for (const auto& [element, scale] : kFormats)
+      codecs_.emplace_back(*FindFormat(element), *FindFormat(scale), 32);
   }
 
   void Check(uint32_t greatest, uint32_t value) {
@@ -44,9 +46,9 @@ class BlockScale : public testing::Test {
   void Expect(const BlockCodec& codec, const char* what, uint32_t actual, uint32_t expected) {
     if (actual == expected || TooMany()) return;
     ++failures_;
-    ADD_FAILURE() << what << " of " << codec.element().name << " under " << codec.scale_format().name << ", greatest "
-                  << std::hex << model_.greatest << ", value " << model_.value << ": " << actual << ", not "
-                  << expected;
+    ADD_FAILURE() << what << " of " << codec.element().name << " under "
+                  << codec.scale_format().name << ", greatest " << std::hex << model_.greatest
+                  << ", value " << model_.value << ": " << actual << ", not " << expected;
   }
 
   VerilatedContext context_;
@@ -59,7 +61,8 @@ TEST_F(BlockScale, EveryExponent) {
   Random random(1);
   for (uint32_t field = 0; field < 256; ++field) {
     for (int i = 0; i < 64 && !TooMany(); ++i) {
-      const uint32_t greatest = (field << 23) | (i == 0 ? 0 : static_cast<uint32_t>(random()) & 0x007fffffu);
+      const uint32_t greatest =
+          (field << 23) | (i == 0 ? 0 : static_cast<uint32_t>(random()) & 0x007fffffu);
       // A value of the block, so that elements spread over their range.
       const float part = static_cast<float>(random() % 257) / 256.0f;
       Check(greatest, std::bit_cast<uint32_t>(std::bit_cast<float>(greatest) * part) ^

@@ -23,7 +23,8 @@ namespace {
 TEST(OtherFormats, PackageIsUpToDate) {
   const std::string path = "tests/rtl/arith/other_formats_pkg.sv";
   const std::string expected = hardware::FormatsPackage(
-      "other_formats_pkg", "// Written from tests/rtl/arith/other_formats.h; kiln_codec_test compares.\n",
+      "other_formats_pkg",
+      "// Written from tests/rtl/arith/other_formats.h; kiln_codec_test compares.\n",
       OtherFormats());
   std::ifstream file(path);
   std::ostringstream text;
@@ -60,7 +61,8 @@ class Codec : public testing::Test {
     for (size_t i = 0; i < formats_.size(); ++i) {
       // The definition searches codebooks one by one; most of the time their tables do.
       const bool scalar = formats_[i].kind != FormatKind::kCodebook || random % 32 == 0;
-      const uint32_t expected = scalar ? EncodeFloat(formats_[i], value, random) : tables_[i]->Encode(value, random);
+      const uint32_t expected =
+          scalar ? EncodeFloat(formats_[i], value, random) : tables_[i]->Encode(value, random);
       Expect("encodes", formats_[i], bits, model_.encoded[i], expected);
     }
   }
@@ -69,10 +71,12 @@ class Codec : public testing::Test {
   std::vector<std::shared_ptr<const FormatTable>> tables_;
 
  private:
-  void Expect(const char* what, const Format& format, uint32_t in, uint32_t actual, uint32_t expected) {
-    if (actual == expected || ++failures_[format.name] > 2) return;  // two of each format are enough
-    ADD_FAILURE() << format.name << std::hex << " " << what << " " << in << " (random " << model_.random << ") to "
-                  << actual << ", not " << expected;
+  void Expect(const char* what, const Format& format, uint32_t in, uint32_t actual,
+              uint32_t expected) {
+    if (actual == expected || ++failures_[format.name] > 2)
+      return;  // two of each format are enough
+    ADD_FAILURE() << format.name << std::hex << " " << what << " " << in << " (random "
+                  << model_.random << ") to " << actual << ", not " << expected;
   }
 
   VerilatedContext context_;
@@ -94,7 +98,8 @@ TEST_F(Codec, EncodesEveryExponent) {
   for (uint32_t field = 0; field < 512; ++field) {
     for (uint32_t bit = 0; bit <= 23; ++bit) {
       // One bit set, all up to it, and their neighbours, so that every place ties.
-      for (const uint32_t fraction : {(1u << bit) - 1, 1u << bit, (1u << bit) + 1, 0x7fffffu ^ (1u << bit)}) {
+      for (const uint32_t fraction :
+           {(1u << bit) - 1, 1u << bit, (1u << bit) + 1, 0x7fffffu ^ (1u << bit)}) {
         CheckEncode((field << 23) | (fraction & 0x7fffffu), bit * 0x0b2164ddu);
       }
     }

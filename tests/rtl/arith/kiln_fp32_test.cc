@@ -17,14 +17,26 @@ namespace {
 
 // Of the bench's rounding units, in its order: exponents like fp32's and narrower ones, with and without infinity, NaN,
 // minus zero and subnormals; numbers that reach down among fp32's subnormals.
-constexpr const char* kFormats[] = {
-    "bf16",          "fp16",       "tf32",       "e5m2",        "e3m2",      "e4m3.infinity", "e4m3_fnuz.infinity",
-    "fp16.saturate", "bf16.flush", "e4m3.flush", "e8m23.flush", "e8m2.fnuz", "e1m2.finite",   "e7m12"};
+constexpr const char* kFormats[] = {"bf16",
+                                    "fp16",
+                                    "tf32",
+                                    "e5m2",
+                                    "e3m2",
+                                    "e4m3.infinity",
+                                    "e4m3_fnuz.infinity",
+                                    "fp16.saturate",
+                                    "bf16.flush",
+                                    "e4m3.flush",
+                                    "e8m23.flush",
+                                    "e8m2.fnuz",
+                                    "e1m2.finite",
+                                    "e7m12"};
 
 template <typename Model>
 class Fp32 : public testing::Test {
  protected:
-  void Check(uint32_t a_bits, uint32_t b_bits, uint32_t c_bits, int32_t integer, int32_t low, int32_t high) {
+  void Check(uint32_t a_bits, uint32_t b_bits, uint32_t c_bits, int32_t integer, int32_t low,
+             int32_t high) {
     model_.a = a_bits;
     model_.b = b_bits;
     model_.c = c_bits;
@@ -32,7 +44,8 @@ class Fp32 : public testing::Test {
     model_.low = static_cast<uint32_t>(low);
     model_.high = static_cast<uint32_t>(high);
     model_.eval();
-    const auto a = std::bit_cast<float>(a_bits), b = std::bit_cast<float>(b_bits), c = std::bit_cast<float>(c_bits);
+    const auto a = std::bit_cast<float>(a_bits), b = std::bit_cast<float>(b_bits),
+               c = std::bit_cast<float>(c_bits);
     Expect("a * b + c", model_.multiply_add, Canonical(std::fma(a, b, c)));
     Expect("a * b", model_.multiply, Canonical(a * b));
     Expect("a + b", model_.add, Canonical(a + b));
@@ -48,7 +61,8 @@ class Fp32 : public testing::Test {
     quantise.high = high;
     Expect("code", model_.code, static_cast<uint32_t>(systolic::QuantiseToCode(quantise, a)));
     for (size_t i = 0; i < formats_.size(); ++i) {
-      Expect(kFormats[i], model_.rounded[i], Canonical(DecodeFloat(formats_[i], EncodeFloat(formats_[i], a))));
+      Expect(kFormats[i], model_.rounded[i],
+             Canonical(DecodeFloat(formats_[i], EncodeFloat(formats_[i], a))));
     }
   }
 
@@ -67,9 +81,9 @@ class Fp32 : public testing::Test {
   void Expect(const char* unit, uint32_t actual, uint32_t expected) {
     if (actual == expected || TooMany()) return;
     ++failures_;
-    ADD_FAILURE() << std::hex << unit << " of a " << model_.a << ", b " << model_.b << ", c " << model_.c
-                  << ", integer " << model_.integer_value << ", low " << model_.low << ", high " << model_.high << ": "
-                  << actual << ", not " << expected;
+    ADD_FAILURE() << std::hex << unit << " of a " << model_.a << ", b " << model_.b << ", c "
+                  << model_.c << ", integer " << model_.integer_value << ", low " << model_.low
+                  << ", high " << model_.high << ": " << actual << ", not " << expected;
   }
 
   VerilatedContext context_;
@@ -112,7 +126,8 @@ TYPED_TEST(Fp32, RandomOperands) {
     const uint32_t b = bits % 4 == 0   ? Near(-value, random)
                        : bits % 4 == 1 ? Near(value * static_cast<float>((bits >> 2) % 64), random)
                                        : RandomFp32(random);
-    const uint32_t c = bits % 3 == 0 ? RandomFp32(random) : Near(-(value * std::bit_cast<float>(b)), random);
+    const uint32_t c =
+        bits % 3 == 0 ? RandomFp32(random) : Near(-(value * std::bit_cast<float>(b)), random);
     const auto integer = static_cast<int32_t>(random()) >> (bits % 32);
     const auto low = static_cast<int32_t>(random()) >> (random() % 32);
     const auto high = static_cast<int32_t>(random()) >> (random() % 32);
@@ -136,11 +151,13 @@ TYPED_TEST(Fp32, AddendsFarBelowDecideTies) {
     // Less than the product's last place, 2^scale.
     const int exponent = static_cast<int>(random.Between(-149, scale - 1));
     const int addend = static_cast<int>(random.Below(3)) - 1;  // towards zero, none, away from it
-    const float c = addend == 0 ? 0.0f : std::ldexp(negative == (addend > 0) ? -1.0f : 1.0f, exponent);
+    const float c =
+        addend == 0 ? 0.0f : std::ldexp(negative == (addend > 0) ? -1.0f : 1.0f, exponent);
     const uint32_t lower = product >> 1;
     const uint32_t rounded = addend > 0 || (addend == 0 && lower % 2 == 1) ? lower + 1 : lower;
     const float magnitude = std::ldexp(static_cast<float>(rounded), scale + 1);
-    this->CheckMultiplyAdd(std::bit_cast<uint32_t>(a), std::bit_cast<uint32_t>(b), std::bit_cast<uint32_t>(c),
+    this->CheckMultiplyAdd(std::bit_cast<uint32_t>(a), std::bit_cast<uint32_t>(b),
+                           std::bit_cast<uint32_t>(c),
                            std::bit_cast<uint32_t>(negative ? -magnitude : magnitude));
   }
 }
@@ -157,7 +174,8 @@ TYPED_TEST(Fp32, ProductsFarBelowChangeNothing) {
     const int of_a = static_cast<int>(random.Between(-60, 60));
     const int of_b = static_cast<int>(random.Between(-126, std::max(greatest - of_a - 1, -126)));
     if (of_a + of_b >= greatest || of_b > 127) continue;
-    const float a = std::ldexp(random.Below(2) == 0 ? 1.0f : -1.0f, of_a), b = std::ldexp(1.0f, of_b);
+    const float a = std::ldexp(random.Below(2) == 0 ? 1.0f : -1.0f, of_a),
+                b = std::ldexp(1.0f, of_b);
     this->CheckMultiplyAdd(std::bit_cast<uint32_t>(a), std::bit_cast<uint32_t>(b), c, c);
   }
 }
@@ -171,8 +189,10 @@ TYPED_TEST(Fp32, RoundsToNarrowerFormats) {
         // Above the place anything, or ones: a carry goes all the way.
         const uint32_t above = i % 4 == 0 ? ~0u : static_cast<uint32_t>(random());
         const uint32_t half = (above << place) | (1u << place) >> 1;
-        const uint32_t number = (field << 23 | (half & 0x7fffffu)) + static_cast<uint32_t>(i % 3) - 1;
-        this->Check((number & 0x7fffffffu) | static_cast<uint32_t>(i & 1) << 31, 0, 0, 0, -128, 127);
+        const uint32_t number =
+            (field << 23 | (half & 0x7fffffu)) + static_cast<uint32_t>(i % 3) - 1;
+        this->Check((number & 0x7fffffffu) | static_cast<uint32_t>(i & 1) << 31, 0, 0, 0, -128,
+                    127);
       }
     }
   }
@@ -184,7 +204,8 @@ TYPED_TEST(Fp32, CodesNextToTies) {
   for (int i = 0; i < 300000 && !this->TooMany(); ++i) {
     const float half = (static_cast<float>(static_cast<int32_t>(random() % 1024)) - 512.0f) * 0.5f;
     const auto zero_point = static_cast<int32_t>(random() % 256) - 128;
-    this->Check(Near(half, random), std::bit_cast<uint32_t>(std::ldexp(1.0f, static_cast<int>(random() % 3) - 1)), 0,
+    this->Check(Near(half, random),
+                std::bit_cast<uint32_t>(std::ldexp(1.0f, static_cast<int>(random() % 3) - 1)), 0,
                 zero_point, -128, 127);
   }
 }

@@ -73,14 +73,16 @@ TEST_P(MultiplyAccumulate, EveryPairOfCodes) {
     model.psum = GetParam() == 0 ? 0 : RandomPsum(units, model.x, model.w, random);
     model.eval();
     for (const Unit& unit : units) {
-      const uint32_t x = codes & CodeMask(unit.rule.input), w = (codes >> 8) & CodeMask(unit.rule.weight);
+      const uint32_t x = codes & CodeMask(unit.rule.input),
+                     w = (codes >> 8) & CodeMask(unit.rule.weight);
       const bool again = x != (codes & 0xff) || w != codes >> 8;  // of narrow formats
       if (again && random() % 64 != 0) continue;
       const uint32_t psum = model.psum & CodeMask(unit.rule.psum);
       const uint32_t expected = PsumStep(unit.rule, psum, x, w);
       if (model.result[unit.result] == expected) continue;
-      ADD_FAILURE() << unit.rule.input.name << " " << x << " * " << unit.rule.weight.name << " " << w << " + "
-                    << unit.rule.psum.name << " " << psum << ": " << model.result[unit.result] << ", not " << expected;
+      ADD_FAILURE() << unit.rule.input.name << " " << x << " * " << unit.rule.weight.name << " "
+                    << w << " + " << unit.rule.psum.name << " " << psum << ": "
+                    << model.result[unit.result] << ", not " << expected;
       ASSERT_LT(++failures, 10);
     }
   }

@@ -44,7 +44,8 @@ class Record {
  private:
   Number NumberAt(size_t significand, size_t exponent, unsigned flags) const {
     const uint32_t bits = words_[6] >> flags & 7;
-    return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, static_cast<int32_t>(words_[exponent]),
+    return {(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0,
+            static_cast<int32_t>(words_[exponent]),
             words_[significand] | uint64_t{words_[significand + 1]} << 32};
   }
   const uint32_t* words_;
@@ -58,7 +59,8 @@ bool Same(const Record::Number& got, const Exact& expected, int bits) {
   if (got.infinite || expected.is_infinite()) return got.infinite && expected.is_infinite();
   if (expected.is_zero()) return got.significand == 0;
   const uint64_t rest = bits >= 63 ? 0 : ~uint64_t{0} >> (bits + 1);
-  return got.exponent == expected.exponent && (got.significand & ~rest) == (expected.significand & ~rest) &&
+  return got.exponent == expected.exponent &&
+         (got.significand & ~rest) == (expected.significand & ~rest) &&
          ((got.significand & rest) != 0) == ((expected.significand & rest) != 0);
 }
 
@@ -66,7 +68,8 @@ bool Same(const Record::Number& got, const Exact& expected, int bits) {
 int SignificandBits(const std::vector<Exact>& values) {
   int bits = 1;
   for (const Exact& value : values) {
-    if (value.is_finite() && !value.is_zero()) bits = std::max(bits, 64 - std::countr_zero(value.significand));
+    if (value.is_finite() && !value.is_zero())
+      bits = std::max(bits, 64 - std::countr_zero(value.significand));
   }
   return bits;
 }
@@ -83,7 +86,8 @@ TEST_F(NumberParts, EveryPairOfCodes) {
   for (size_t i = 0; i < formats.size(); ++i) {
     if (formats[i].bits > 8) continue;
     Unit unit{&formats[i], i, {}, 0};
-    for (uint32_t code = 0; code <= CodeMask(formats[i]); ++code) unit.values.push_back(Decode(formats[i], code));
+    for (uint32_t code = 0; code <= CodeMask(formats[i]); ++code)
+      unit.values.push_back(Decode(formats[i], code));
     unit.bits = SignificandBits(unit.values);
     units.push_back(std::move(unit));
   }
@@ -141,15 +145,18 @@ TEST_F(NumberParts, NormaliseAndShift) {
 
 TEST_F(NumberParts, RoundUp) {
   // In the order of Rounding.
-  static_assert(static_cast<int>(Rounding::kNearestEven) == 0 && static_cast<int>(Rounding::kNearestAway) == 1 &&
-                static_cast<int>(Rounding::kTowardZero) == 2 && static_cast<int>(Rounding::kDown) == 3 &&
+  static_assert(static_cast<int>(Rounding::kNearestEven) == 0 &&
+                static_cast<int>(Rounding::kNearestAway) == 1 &&
+                static_cast<int>(Rounding::kTowardZero) == 2 &&
+                static_cast<int>(Rounding::kDown) == 3 &&
                 static_cast<int>(Rounding::kStochastic) == 4);
   constexpr uint64_t kOne = uint64_t{1} << 35, kHalf = kOne / 2;
   Random random(5);
   for (int i = 0; i < 200'000; ++i) {
     uint64_t rest = random() & (kOne - 1);
     const auto near = static_cast<uint64_t>(random.Between(0, 4));
-    if (i % 4 == 0) rest = (random.Below(2) * kHalf + near - 2) & (kOne - 1);  // next to nothing, a half, one
+    if (i % 4 == 0)
+      rest = (random.Below(2) * kHalf + near - 2) & (kOne - 1);  // next to nothing, a half, one
     const bool negative = random.Below(2) == 0, odd = random.Below(2) == 0;
     auto draw = static_cast<uint32_t>(random());
     if (i % 3 == 0) draw = static_cast<uint32_t>(rest >> 3) + static_cast<uint32_t>(near) - 2;
@@ -158,10 +165,11 @@ TEST_F(NumberParts, RoundUp) {
     model_.odd = odd;
     model_.random = draw;
     model_.eval();
-    const bool up[] = {rest > kHalf || (rest == kHalf && odd), rest >= kHalf, false, negative && rest > 0,
-                       draw < rest >> 3};
+    const bool up[] = {rest > kHalf || (rest == kHalf && odd), rest >= kHalf, false,
+                       negative && rest > 0, draw < rest >> 3};
     for (unsigned rounding = 0; rounding < 5; ++rounding) {
-      ASSERT_EQ((model_.up >> rounding & 1) != 0, up[rounding]) << "rounding " << rounding << " of " << rest;
+      ASSERT_EQ((model_.up >> rounding & 1) != 0, up[rounding])
+          << "rounding " << rounding << " of " << rest;
     }
   }
 }
@@ -190,8 +198,10 @@ TEST_F(NumberParts, Splines) {
       model_.spline = static_cast<uint8_t>(id);
       model_.t = std::bit_cast<uint32_t>(t);
       model_.eval();
-      ASSERT_EQ(model_.spline_fp32, Canonical(Evaluate(fp32, fp32.splines[id], t))) << fp32.splines[id].name << t;
-      ASSERT_EQ(model_.spline_bf16, Canonical(Evaluate(bf16, bf16.splines[id], t))) << bf16.splines[id].name << t;
+      ASSERT_EQ(model_.spline_fp32, Canonical(Evaluate(fp32, fp32.splines[id], t)))
+          << fp32.splines[id].name << t;
+      ASSERT_EQ(model_.spline_bf16, Canonical(Evaluate(bf16, bf16.splines[id], t)))
+          << bf16.splines[id].name << t;
       ASSERT_EQ(model_.in_domain_fp32, t < fp32.splines[id].knots[fp32.segments]) << t;
       ASSERT_EQ(model_.in_domain_bf16, t < bf16.splines[id].knots[bf16.segments]) << t;
     };
@@ -202,7 +212,8 @@ TEST_F(NumberParts, Splines) {
         }
       }
     }
-    for (int i = 0; i < 5'000 && !HasFatalFailure(); ++i) check(static_cast<float>(random.Uniform(-1, 8)));
+    for (int i = 0; i < 5'000 && !HasFatalFailure(); ++i)
+      check(static_cast<float>(random.Uniform(-1, 8)));
   }
 }
 

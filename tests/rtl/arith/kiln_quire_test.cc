@@ -22,7 +22,8 @@ namespace {
 TEST(QuireFormats, PackageIsUpToDate) {
   const std::string path = "tests/rtl/arith/quire_formats_pkg.sv";
   const std::string expected = hardware::FormatsPackage(
-      "quire_formats_pkg", "// Written from tests/rtl/arith/quire_formats.h; kiln_quire_test compares.\n",
+      "quire_formats_pkg",
+      "// Written from tests/rtl/arith/quire_formats.h; kiln_quire_test compares.\n",
       QuireFormats());
   std::ifstream file(path);
   std::ostringstream text;
@@ -73,8 +74,10 @@ class QuireUnits : public testing::Test {
           unit.total = {};
           unit.scaled = 0;
         }
-        for (const auto& [a, b] : tile_) unit.total.AddProduct(Decode(unit.rule.input, a), Decode(unit.rule.weight, b));
-        unit.scaled = AccumulationStep(unit.rule, unit.scaled, Exact::FromFloat(ToFloat(unit.psum.Value())), scale);
+        for (const auto& [a, b] : tile_)
+          unit.total.AddProduct(Decode(unit.rule.input, a), Decode(unit.rule.weight, b));
+        unit.scaled = AccumulationStep(unit.rule, unit.scaled,
+                                       Exact::FromFloat(ToFloat(unit.psum.Value())), scale);
       }
       if (clear) unit.psum = {};
       unit.psum.AddProduct(Decode(unit.rule.input, x), Decode(unit.rule.weight, w));
@@ -100,7 +103,9 @@ class QuireUnits : public testing::Test {
   std::vector<Unit> units_ = Units();
 
  private:
-  std::string NameOf(size_t i) const { return units_[i].rule.input.name + " by " + units_[i].rule.weight.name; }
+  std::string NameOf(size_t i) const {
+    return units_[i].rule.input.name + " by " + units_[i].rule.weight.name;
+  }
 
   std::vector<std::pair<uint32_t, uint32_t>> tile_;  // the products of the psum
   VerilatedContext context_;

@@ -37,8 +37,9 @@ class SplineUnit : public testing::TestWithParam<int> {
   void Expect(const char* unit, uint32_t actual, float expected) {
     if (actual == std::bit_cast<uint32_t>(expected) || TooMany()) return;
     ++failures_;
-    ADD_FAILURE() << unit << ": " << NameOf(static_cast<NonlinearFunction>(GetParam())) << " of " << std::hex
-                  << model_.x << ": " << actual << ", not " << std::bit_cast<uint32_t>(expected);
+    ADD_FAILURE() << unit << ": " << NameOf(static_cast<NonlinearFunction>(GetParam())) << " of "
+                  << std::hex << model_.x << ": " << actual << ", not "
+                  << std::bit_cast<uint32_t>(expected);
   }
 
   VerilatedContext context_;
@@ -53,7 +54,8 @@ TEST_P(SplineUnit, CornersAndKnots) {
       for (const float knot : spline.knots) CheckNear(std::bit_cast<uint32_t>(knot));
     }
   }
-  for (const float x : {-105.0f, 90.0f, 88.72284f, -87.33655f, -103.97208f, 3.0f, 6.0f, 0.75f, 1.5f}) {
+  for (const float x :
+       {-105.0f, 90.0f, 88.72284f, -87.33655f, -103.97208f, 3.0f, 6.0f, 0.75f, 1.5f}) {
     CheckNear(std::bit_cast<uint32_t>(x));
   }
   // Every exponent.
@@ -75,9 +77,10 @@ TEST_P(SplineUnit, RandomNumbers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Functions, SplineUnit, testing::Range(0, kNonlinearFunctions), [](const auto& info) {
-  return std::string(NameOf(static_cast<NonlinearFunction>(info.param)));
-});
+INSTANTIATE_TEST_SUITE_P(Functions, SplineUnit, testing::Range(0, kNonlinearFunctions),
+                         [](const auto& info) {
+                           return std::string(NameOf(static_cast<NonlinearFunction>(info.param)));
+                         });
 
 }  // namespace
 }  // namespace kiln::rtl

@@ -14,19 +14,21 @@ namespace kiln::rtl {
 inline std::vector<hardware::FormatConstant> OtherFormats() {
   constexpr const char* kNames[] = {
       // Floats: overflow and rounding.
-      "e4m3.infinity", "e5m2.infinity", "e4m3.toward_zero.infinity", "e5m2.down.infinity", "e4m3.nearest_away",
-      "e5m2.down", "e4m3_fnuz.infinity", "e2m1.nearest_away", "fp16.saturate", "bf16.toward_zero", "bf16.down",
-      "fp16.stochastic", "e4m3.stochastic", "ue5m3.stochastic",
+      "e4m3.infinity", "e5m2.infinity", "e4m3.toward_zero.infinity", "e5m2.down.infinity",
+      "e4m3.nearest_away", "e5m2.down", "e4m3_fnuz.infinity", "e2m1.nearest_away", "fp16.saturate",
+      "bf16.toward_zero", "bf16.down", "fp16.stochastic", "e4m3.stochastic", "ue5m3.stochastic",
       // Floats: subnormals, specials, fields.
-      "e4m3.flush", "e5m2.flush.down", "bf16.flush", "e4m3.flush.stochastic", "e8m23.flush", "e3m4.finite", "e8m2.fnuz",
-      "ue4m4", "ue8m0", "e1m2.finite", "e7m12", "ue8m23",
+      "e4m3.flush", "e5m2.flush.down", "bf16.flush", "e4m3.flush.stochastic", "e8m23.flush",
+      "e3m4.finite", "e8m2.fnuz", "ue4m4", "ue8m0", "e1m2.finite", "e7m12", "ue8m23",
       // Integers and fixed point.
-      "int8.wrap", "int4.toward_zero.wrap", "uint8.wrap.down", "int8.stochastic", "uint4.stochastic.wrap", "uint8.down",
-      "int8.nearest_away", "fixed8_4.nearest_away", "fixed16_8.down.wrap", "int1", "uint32", "int24.toward_zero",
-      "fixed32_20", "ufixed8_12", "fixed4_30",
+      "int8.wrap", "int4.toward_zero.wrap", "uint8.wrap.down", "int8.stochastic",
+      "uint4.stochastic.wrap", "uint8.down", "int8.nearest_away", "fixed8_4.nearest_away",
+      "fixed16_8.down.wrap", "int1", "uint32", "int24.toward_zero", "fixed32_20", "ufixed8_12",
+      "fixed4_30",
       // Posits.
-      "posit8_1.toward_zero", "posit8_2.down", "posit8_0.nearest_away", "posit8_1.stochastic", "posit16_1.toward_zero",
-      "posit2_0", "posit3_1", "posit5_3", "posit32_4", "posit12_0", "posit32_0", "posit9_8"};
+      "posit8_1.toward_zero", "posit8_2.down", "posit8_0.nearest_away", "posit8_1.stochastic",
+      "posit16_1.toward_zero", "posit2_0", "posit3_1", "posit5_3", "posit32_4", "posit12_0",
+      "posit32_0", "posit9_8"};
   constexpr const char* kTables[] = {"e4m3",
                                      "posit8_1",
                                      "int8",

@@ -29,7 +29,8 @@ class Slices {
  public:
   explicit Slices(size_t slice) : slice_(slice), bytes_(kMasters * slice) {}
   void Set(int master, const void* value, size_t bytes) {
-    std::memcpy(bytes_.data() + static_cast<size_t>(master) * slice_, value, std::min(bytes, slice_));
+    std::memcpy(bytes_.data() + static_cast<size_t>(master) * slice_, value,
+                std::min(bytes, slice_));
   }
   const std::vector<uint8_t>& bytes() const { return bytes_; }
 
@@ -72,19 +73,23 @@ Result Exercise(const AxiTiming& timing, double master_stall, int requests, uint
     reads.emplace_back(Stalls(seed * 10 + static_cast<uint64_t>(m), master_stall));
     writes.emplace_back(Stalls(seed * 10 + 5 + static_cast<uint64_t>(m), master_stall));
     for (int i = 0; i < requests; ++i) {
-      reads.back().Push(RandomRequest(random, 0, kReadBytes, static_cast<uint32_t>(random.Below(65536))));
-      writes.back().Push(RandomRequest(random, kReadBytes + static_cast<uint64_t>(m) * kWriteBytes, kWriteBytes, 0));
+      reads.back().Push(
+          RandomRequest(random, 0, kReadBytes, static_cast<uint32_t>(random.Below(65536))));
+      writes.back().Push(RandomRequest(random, kReadBytes + static_cast<uint64_t>(m) * kWriteBytes,
+                                       kWriteBytes, 0));
     }
   }
   Stalls word_stalls(seed + 99, master_stall);
   bench->read_valid = bench->write_valid = 0;
-  bench->axi_arready = bench->axi_rvalid = bench->axi_awready = bench->axi_wready = bench->axi_bvalid = 0;
+  bench->axi_arready = bench->axi_rvalid = bench->axi_awready = bench->axi_wready =
+      bench->axi_bvalid = 0;
   bench.Reset();
 
   Result result;
   const uint64_t all_words = static_cast<uint64_t>(requests) * kMasters;
   const auto done = [&] {
-    return words == all_words && std::all_of(writes.begin(), writes.end(), [](const auto& w) { return w.Empty(); }) &&
+    return words == all_words &&
+           std::all_of(writes.begin(), writes.end(), [](const auto& w) { return w.Empty(); }) &&
            bench->write_idle == 7;
   };
   while (!done()) {
@@ -92,7 +97,8 @@ Result Exercise(const AxiTiming& timing, double master_stall, int requests, uint
       ADD_FAILURE() << "stuck";
       break;
     }
-    Slices read_address(5), read_bytes(1), read_tag(2), write_address(5), write_bytes(1), write_data(32);
+    Slices read_address(5), read_bytes(1), read_tag(2), write_address(5), write_bytes(1),
+        write_data(32);
     unsigned read_valid = 0, write_valid = 0, word_ready = 0;
     for (int m = 0; m < kMasters; ++m) {
       auto& read = reads[static_cast<size_t>(m)];
@@ -155,7 +161,8 @@ Result Exercise(const AxiTiming& timing, double master_stall, int requests, uint
       if (writes[index].Valid()) {
         const Request request = writes[index].Item();
         if (writes[index].Taken((bench->write_ready >> m & 1) != 0)) {
-          std::copy(request.data.begin(), request.data.end(), model.begin() + static_cast<int64_t>(request.address));
+          std::copy(request.data.begin(), request.data.end(),
+                    model.begin() + static_cast<int64_t>(request.address));
         }
       }
     }

@@ -35,10 +35,10 @@ class Bus {
   Vaxi_checker* operator->() { return &*checker_; }
 
   void Quiet() {
-    checker_->axi_arvalid = checker_->axi_rvalid = checker_->axi_awvalid = checker_->axi_wvalid = checker_->axi_bvalid =
-        0;
-    checker_->axi_arready = checker_->axi_rready = checker_->axi_awready = checker_->axi_wready = checker_->axi_bready =
-        1;
+    checker_->axi_arvalid = checker_->axi_rvalid = checker_->axi_awvalid = checker_->axi_wvalid =
+        checker_->axi_bvalid = 0;
+    checker_->axi_arready = checker_->axi_rready = checker_->axi_awready = checker_->axi_wready =
+        checker_->axi_bready = 1;
   }
   void Step() {
     checker_.Settle();

@@ -158,7 +158,8 @@ TEST(AxiLiteChecker, SeesWhatChangesBeforeItIsTaken) {
   };
   for (const Case& c : cases) {
     for (const bool withdraw : {false, true}) {
-      for (const bool taken : {false, true}) {  // a change in the very cycle that takes it is one, too
+      for (const bool taken :
+           {false, true}) {  // a change in the very cycle that takes it is one, too
         Bus bus;
         bus.Cycle([](auto& p) {  // so that R and B have something to answer
           Ar(p);
@@ -175,7 +176,8 @@ TEST(AxiLiteChecker, SeesWhatChangesBeforeItIsTaken) {
           }
           if (taken) p.axi_awready = p.axi_wready = p.axi_bready = p.axi_arready = p.axi_rready = 1;
         });
-        EXPECT_EQ(bus.Violations(), 1u << c.rule) << "withdrawn: " << withdraw << ", taken: " << taken;
+        EXPECT_EQ(bus.Violations(), 1u << c.rule)
+            << "withdrawn: " << withdraw << ", taken: " << taken;
       }
     }
   }
@@ -190,24 +192,34 @@ TEST(AxiLiteChecker, SeesEachRuleBroken) {
   };
   const std::vector<Case> cases = {
       {"EXOKAY of a read", kResponseCode, {[](auto& c) { Ar(c); }, [](auto& c) { R(c, kExokay); }}},
-      {"EXOKAY of a write", kResponseCode, {[](auto& c) { Aw(c), W(c); }, [](auto& c) { B(c, kExokay); }}},
+      {"EXOKAY of a write",
+       kResponseCode,
+       {[](auto& c) { Aw(c), W(c); }, [](auto& c) { B(c, kExokay); }}},
       {"data that nobody asked for", kReadCount, {[](auto& c) { R(c); }}},
       {"data in the cycle of the address", kReadCount, {[](auto& c) { Ar(c), R(c); }}},
       {"data of an address that waits",
        kReadCount,
        {[](auto& c) { Ar(c), c.axi_arready = 0; }, [](auto& c) { Ar(c), R(c); }}},
-      {"an answer too many", kReadCount, {[](auto& c) { Ar(c); }, [](auto& c) { R(c); }, [](auto& c) { R(c); }}},
+      {"an answer too many",
+       kReadCount,
+       {[](auto& c) { Ar(c); }, [](auto& c) { R(c); }, [](auto& c) { R(c); }}},
       {"response before the data", kWriteCount, {[](auto& c) { Aw(c); }, [](auto& c) { B(c); }}},
       {"response before the address", kWriteCount, {[](auto& c) { W(c); }, [](auto& c) { B(c); }}},
-      {"response in the cycle of the data", kWriteCount, {[](auto& c) { Aw(c); }, [](auto& c) { W(c), B(c); }}},
-      {"response in the cycle of the address", kWriteCount, {[](auto& c) { W(c); }, [](auto& c) { Aw(c), B(c); }}},
+      {"response in the cycle of the data",
+       kWriteCount,
+       {[](auto& c) { Aw(c); }, [](auto& c) { W(c), B(c); }}},
+      {"response in the cycle of the address",
+       kWriteCount,
+       {[](auto& c) { W(c); }, [](auto& c) { Aw(c), B(c); }}},
       {"response to a read", kWriteCount, {[](auto& c) { Ar(c); }, [](auto& c) { B(c); }}},
       {"two addresses, one word, two responses",
        kWriteCount,
-       {[](auto& c) { Aw(c), W(c); }, [](auto& c) { Aw(c); }, [](auto& c) { B(c); }, [](auto& c) { B(c); }}},
+       {[](auto& c) { Aw(c), W(c); }, [](auto& c) { Aw(c); }, [](auto& c) { B(c); },
+        [](auto& c) { B(c); }}},
       {"two words, one address, two responses",
        kWriteCount,
-       {[](auto& c) { Aw(c), W(c); }, [](auto& c) { W(c); }, [](auto& c) { B(c); }, [](auto& c) { B(c); }}},
+       {[](auto& c) { Aw(c), W(c); }, [](auto& c) { W(c); }, [](auto& c) { B(c); },
+        [](auto& c) { B(c); }}},
   };
   for (const Case& c : cases) {
     Bus bus;
@@ -243,8 +255,10 @@ TEST(AxiLiteChecker, SeesAValidAtReset) {
     bus.Quiet();
     bus.Reset();
     bus.Cycle(offers[channel]);
-    const unsigned count = channel == 2 ? kWriteCount : kReadCount;  // of a request before the reset
-    EXPECT_EQ(bus.Violations(), 1u << kReset | (answers ? 1u << count : 0u)) << "behind, channel " << channel;
+    const unsigned count =
+        channel == 2 ? kWriteCount : kReadCount;  // of a request before the reset
+    EXPECT_EQ(bus.Violations(), 1u << kReset | (answers ? 1u << count : 0u))
+        << "behind, channel " << channel;
   }
 }
 
@@ -253,11 +267,12 @@ class Traffic {
  public:
   Traffic(uint64_t seed, double stall)
       : random_(seed),
-        stall_{Stalls(seed + 1, stall), Stalls(seed + 2, stall), Stalls(seed + 3, stall), Stalls(seed + 4, stall),
-               Stalls(seed + 5, stall)} {}
+        stall_{Stalls(seed + 1, stall), Stalls(seed + 2, stall), Stalls(seed + 3, stall),
+               Stalls(seed + 4, stall), Stalls(seed + 5, stall)} {}
 
   void Cycle(Checker& c) {
-    const bool go[5] = {!stall_[0].Next(), !stall_[1].Next(), !stall_[2].Next(), !stall_[3].Next(), !stall_[4].Next()};
+    const bool go[5] = {!stall_[0].Next(), !stall_[1].Next(), !stall_[2].Next(), !stall_[3].Next(),
+                        !stall_[4].Next()};
     // What was not taken stands as it is; else something may begin, and payload of no offer is nobody's business.
     if (!aw_held_)
       Aw(c, static_cast<uint16_t>(random_.Below(4096))),
@@ -265,10 +280,14 @@ class Traffic {
     if (!w_held_)
       W(c, static_cast<uint32_t>(random_()), static_cast<uint8_t>(random_.Below(16))),
           c.axi_wvalid = go[1] && data_ - answered_writes_ < kUnderWay;
-    if (!b_held_) B(c, Response()), c.axi_bvalid = go[2] && answered_writes_ < std::min(addresses_, data_);
+    if (!b_held_)
+      B(c, Response()), c.axi_bvalid = go[2] && answered_writes_ < std::min(addresses_, data_);
     if (!ar_held_)
-      Ar(c, static_cast<uint16_t>(random_.Below(4096))), c.axi_arvalid = go[3] && reads_ - answered_reads_ < kUnderWay;
-    if (!r_held_) R(c, Response(), static_cast<uint32_t>(random_())), c.axi_rvalid = go[4] && answered_reads_ < reads_;
+      Ar(c, static_cast<uint16_t>(random_.Below(4096))),
+          c.axi_arvalid = go[3] && reads_ - answered_reads_ < kUnderWay;
+    if (!r_held_)
+      R(c, Response(), static_cast<uint32_t>(random_())),
+          c.axi_rvalid = go[4] && answered_reads_ < reads_;
     c.axi_awready = random_.Below(2) == 0;
     c.axi_wready = random_.Below(2) == 0;
     c.axi_bready = random_.Below(2) == 0;
@@ -318,7 +337,8 @@ TEST(AxiLiteChecker, LetsPassRandomTraffic) {
       for (int i = 0; i < 4'000; ++i) {
         traffic.Cycle(bus.pins());
         bus.Step();
-        ASSERT_EQ(bus.Violations(), 0u) << "cycle " << i << ", stalls " << stall << ", seed " << seed;
+        ASSERT_EQ(bus.Violations(), 0u)
+            << "cycle " << i << ", stalls " << stall << ", seed " << seed;
       }
       EXPECT_GT(traffic.answered_writes(), 100u);
       EXPECT_GT(traffic.answered_reads(), 100u);
@@ -337,19 +357,24 @@ TEST(AxiLiteChecker, SeesAFaultAmidRandomTraffic) {
   const std::vector<Case> cases = {
       {"address withdrawn", kStableAw, [](const Traffic& t) { return t.aw_held(); },
        [](auto& c) { c.axi_awvalid = 0; }},
-      {"address changed", kStableAw, [](const Traffic& t) { return t.aw_held(); }, [](auto& c) { c.axi_awaddr ^= 4; }},
-      {"data withdrawn", kStableW, [](const Traffic& t) { return t.w_held(); }, [](auto& c) { c.axi_wvalid = 0; }},
-      {"strobes changed", kStableW, [](const Traffic& t) { return t.w_held(); }, [](auto& c) { c.axi_wstrb ^= 8; }},
-      {"response withdrawn", kStableB, [](const Traffic& t) { return t.b_held(); }, [](auto& c) { c.axi_bvalid = 0; }},
+      {"address changed", kStableAw, [](const Traffic& t) { return t.aw_held(); },
+       [](auto& c) { c.axi_awaddr ^= 4; }},
+      {"data withdrawn", kStableW, [](const Traffic& t) { return t.w_held(); },
+       [](auto& c) { c.axi_wvalid = 0; }},
+      {"strobes changed", kStableW, [](const Traffic& t) { return t.w_held(); },
+       [](auto& c) { c.axi_wstrb ^= 8; }},
+      {"response withdrawn", kStableB, [](const Traffic& t) { return t.b_held(); },
+       [](auto& c) { c.axi_bvalid = 0; }},
       {"read address withdrawn", kStableAr, [](const Traffic& t) { return t.ar_held(); },
        [](auto& c) { c.axi_arvalid = 0; }},
       {"read data changed", kStableR, [](const Traffic& t) { return t.r_held(); },
        [](auto& c) { c.axi_rdata ^= 0x100; }},
-      {"response to nothing", kWriteCount, [](const Traffic& t) { return t.writes_under_way() == 0; },
-       [](auto& c) { B(c); }},
-      {"read data of nothing", kReadCount, [](const Traffic& t) { return t.reads_under_way() == 0; },
-       [](auto& c) { R(c); }},
-      {"EXOKAY", kResponseCode, [](const Traffic& t) { return t.reads_under_way() != 0 && !t.r_held(); },
+      {"response to nothing", kWriteCount,
+       [](const Traffic& t) { return t.writes_under_way() == 0; }, [](auto& c) { B(c); }},
+      {"read data of nothing", kReadCount,
+       [](const Traffic& t) { return t.reads_under_way() == 0; }, [](auto& c) { R(c); }},
+      {"EXOKAY", kResponseCode,
+       [](const Traffic& t) { return t.reads_under_way() != 0 && !t.r_held(); },
        [](auto& c) { R(c, kExokay); }},
   };
   for (const Case& c : cases) {
@@ -362,7 +387,8 @@ TEST(AxiLiteChecker, SeesAFaultAmidRandomTraffic) {
         traffic.Cycle(bus.pins());
         if (spoilt) c.spoil(bus.pins());
         bus.Step();
-        ASSERT_EQ(bus.Violations(), spoilt ? 1u << c.rule : 0u) << c.what << ", seed " << seed << ", cycle " << i;
+        ASSERT_EQ(bus.Violations(), spoilt ? 1u << c.rule : 0u)
+            << c.what << ", seed " << seed << ", cycle " << i;
       }
       EXPECT_TRUE(spoilt) << c.what;
     }

@@ -7,7 +7,8 @@
 namespace kiln::rtl {
 namespace {
 
-constexpr uint32_t kRegisters = 64;  // of the 1024 that the address could name; beyond them is an error
+constexpr uint32_t kRegisters =
+    64;  // of the 1024 that the address could name; beyond them is an error
 
 struct Write {
   uint32_t address, data, strobe;
@@ -28,7 +29,8 @@ uint32_t Merge(uint32_t old, const Write& write) {
 }
 
 uint32_t RandomAddress(Random& random) {
-  return static_cast<uint32_t>(random.Below(8) == 0 ? random.Below(4096) : random.Below(4 * kRegisters));
+  return static_cast<uint32_t>(random.Below(8) == 0 ? random.Below(4096)
+                                                    : random.Below(4 * kRegisters));
 }
 
 void Exercise(double stall, uint64_t seed) {
@@ -42,7 +44,8 @@ void Exercise(double stall, uint64_t seed) {
   std::deque<uint32_t> write_answers;
   std::deque<Answer> read_answers;
   for (int i = 0; i < 2000; ++i) {
-    const Write write{RandomAddress(random), static_cast<uint32_t>(random()), static_cast<uint32_t>(random.Below(16))};
+    const Write write{RandomAddress(random), static_cast<uint32_t>(random()),
+                      static_cast<uint32_t>(random.Below(16))};
     addresses.Push(write);
     data.Push(write);
     writes_to_come.push_back(write);
@@ -76,7 +79,8 @@ void Exercise(double stall, uint64_t seed) {
     slave->write_error = slave->write_address / 4 >= kRegisters;
     const uint32_t read_place = slave->read_address / 4;
     slave->read_error = read_place >= kRegisters;
-    slave->read_data = slave->read_enable && read_place < kRegisters ? registers[read_place] : 0x12345678;
+    slave->read_data =
+        slave->read_enable && read_place < kRegisters ? registers[read_place] : 0x12345678;
     slave.Settle();
 
     // Answers, which stay until they are taken.
@@ -84,7 +88,8 @@ void Exercise(double stall, uint64_t seed) {
       ASSERT_TRUE(slave->axi_bvalid && slave->axi_bresp == held_bresp);
     }
     if (r_held) {
-      ASSERT_TRUE(slave->axi_rvalid && slave->axi_rresp == held_rresp && slave->axi_rdata == held_rdata);
+      ASSERT_TRUE(slave->axi_rvalid && slave->axi_rresp == held_rresp &&
+                  slave->axi_rdata == held_rdata);
     }
     b_held = slave->axi_bvalid && !slave->axi_bready;
     r_held = slave->axi_rvalid && !slave->axi_rready;

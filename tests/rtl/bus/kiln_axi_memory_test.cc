@@ -10,7 +10,8 @@ namespace {
 
 // Reads bursts of 16-byte beats, asked for as fast as they are taken, and says in which cycle each beat was handed
 // over.
-std::vector<uint64_t> BeatCycles(AxiReadPort* port, const std::vector<std::pair<uint64_t, unsigned>>& bursts) {
+std::vector<uint64_t> BeatCycles(AxiReadPort* port,
+                                 const std::vector<std::pair<uint64_t, unsigned>>& bursts) {
   std::vector<uint64_t> cycles;
   size_t asked = 0;
   for (uint64_t now = 0; now < 100000 && (asked < bursts.size() || !port->idle()); ++now) {

@@ -65,9 +65,11 @@ uint64_t CyclesOf(const Setting& setting) {
   Source<Request> source(Stalls(setting.seed + 2, setting.request_stall, Stalls::Kind::kBursts));
   Stalls word_stalls(setting.seed + 3, setting.word_stall, Stalls::Kind::kBursts);
   constexpr uint32_t kRequests = kMaxBytes < 1000 ? 3000 : 200;
-  const bool exact = setting.timing.stall_r == 0 && setting.timing.bytes_per_cycle == 0 && setting.word_stall == 0;
+  const bool exact =
+      setting.timing.stall_r == 0 && setting.timing.bytes_per_cycle == 0 && setting.word_stall == 0;
   for (uint32_t i = 0; i < kRequests; ++i) {
-    source.Push(RandomRequest<kDataBytes, kMaxBytes>(random, setting.null_share, (i * 2654435761u) & 0xffff));
+    source.Push(RandomRequest<kDataBytes, kMaxBytes>(random, setting.null_share,
+                                                     (i * 2654435761u) & 0xffff));
   }
   port->request_valid = 0;
   port->word_ready = 0;
@@ -92,7 +94,8 @@ uint64_t CyclesOf(const Setting& setting) {
     source.Drive();
     port->request_valid = source.Valid();
     // What nobody offers may be anything.
-    const Request request = source.Valid() ? source.Item() : RandomRequest<kDataBytes, kMaxBytes>(random, 0.5, 0);
+    const Request request =
+        source.Valid() ? source.Item() : RandomRequest<kDataBytes, kMaxBytes>(random, 0.5, 0);
     port->request_address = request.address;
     port->request_bytes = request.bytes;
     port->request_tag = request.tag;
@@ -112,8 +115,8 @@ uint64_t CyclesOf(const Setting& setting) {
       const Expected& head = expected.front();
       EXPECT_EQ(port->word_tag, head.request.tag);
       const std::vector<uint8_t> word = GetBytes(port->word_data, head.request.bytes);
-      EXPECT_TRUE(
-          std::equal(word.begin(), word.end(), memory.bytes().begin() + static_cast<int64_t>(head.request.address)))
+      EXPECT_TRUE(std::equal(word.begin(), word.end(),
+                             memory.bytes().begin() + static_cast<int64_t>(head.request.address)))
           << "address " << head.request.address << " bytes " << head.request.bytes;
       if (exact) {
         EXPECT_EQ(now, std::max(head.earliest, last_word + 1));
@@ -126,8 +129,8 @@ uint64_t CyclesOf(const Setting& setting) {
       EXPECT_LT(now, std::max(expected.front().earliest, last_word + 1)) << "late";
     }
     if (source.Taken(port->request_ready)) {
-      const auto beats =
-          static_cast<uint64_t>(std::max<int64_t>(1, BeatsOf(request.address, request.bytes, kDataBytes)));
+      const auto beats = static_cast<uint64_t>(
+          std::max<int64_t>(1, BeatsOf(request.address, request.bytes, kDataBytes)));
       expected.push_back({request, request.bytes == 0 ? now + 2 : now + beats - 1 + latency});
       next_accept = now + beats;
     }

@@ -56,7 +56,8 @@ uint64_t CyclesOf(const Setting& setting) {
   Random random(setting.seed + 1);
   Source<Request> source(Stalls(setting.seed + 2, setting.request_stall, Stalls::Kind::kBursts));
   constexpr uint32_t kRequests = kMaxBytes < 1000 ? 2500 : 200;
-  const bool exact = setting.timing.stall_aw == 0 && setting.timing.stall_w == 0 && setting.timing.bytes_per_cycle == 0;
+  const bool exact = setting.timing.stall_aw == 0 && setting.timing.stall_w == 0 &&
+                     setting.timing.bytes_per_cycle == 0;
   for (uint32_t i = 0; i < kRequests; ++i) {
     source.Push(RandomRequest(random, kMaxBytes, (i * 2654435761u) & 0xffff));
   }
@@ -99,7 +100,8 @@ uint64_t CyclesOf(const Setting& setting) {
       ++whole_comparisons;
     }
     if (exact) {
-      EXPECT_EQ(port->done_valid, !expected.empty() && expected.front().done == now) << "cycle " << now;
+      EXPECT_EQ(port->done_valid, !expected.empty() && expected.front().done == now)
+          << "cycle " << now;
     }
     if (port->done_valid) {
       if (expected.empty()) {
@@ -115,7 +117,8 @@ uint64_t CyclesOf(const Setting& setting) {
       const auto beats = static_cast<uint64_t>(BeatsOf(request.address, bytes, kDataBytes));
       expected.push_back({request.tag, now + beats - 1 + latency});
       next_accept = now + beats;
-      std::copy(request.data.begin(), request.data.end(), model.begin() + static_cast<int64_t>(request.address));
+      std::copy(request.data.begin(), request.data.end(),
+                model.begin() + static_cast<int64_t>(request.address));
       ++outstanding;
     }
     KILN_AXI_SAMPLE_WRITE(*port, axi, bus);

@@ -34,10 +34,12 @@ void CheckRoundRobin(uint32_t requesters, uint64_t seed) {
     chosen %= requesters;
     robin->taken = request != 0 && random.Below(2) == 0;
     robin.Settle();
-    ASSERT_EQ(robin->grant, request == 0 ? 0u : 1u << chosen) << "request " << request << ", turn " << next;
+    ASSERT_EQ(robin->grant, request == 0 ? 0u : 1u << chosen)
+        << "request " << request << ", turn " << next;
     ASSERT_EQ(robin->index, request == 0 ? 0u : chosen);
     if (robin->taken != 0) {
-      for (uint32_t r = 0; r < requesters; ++r) waited[r] = (request >> r & 1) != 0 && r != chosen ? waited[r] + 1 : 0;
+      for (uint32_t r = 0; r < requesters; ++r)
+        waited[r] = (request >> r & 1) != 0 && r != chosen ? waited[r] + 1 : 0;
       ASSERT_LT(*std::max_element(waited.begin(), waited.end()), requesters);
       next = (chosen + 1) % requesters;
     }
@@ -67,16 +69,18 @@ void CheckBursts(uint32_t data_bytes, uint32_t most_beats, uint64_t seed, double
   Stalls channel(seed + 2, stall, Stalls::Kind::kBursts), rooms(seed + 3, stall);
   for (int i = 0; i < 1'500; ++i) {
     // Short runs, long ones, and those that end with a page or begin one.
-    const auto beats =
-        static_cast<uint32_t>(random.Below(3) == 0 ? random.Between(1, most_beats) : random.Between(1, 6));
+    const auto beats = static_cast<uint32_t>(random.Below(3) == 0 ? random.Between(1, most_beats)
+                                                                  : random.Between(1, 6));
     auto place = static_cast<uint32_t>(random.Below(kPlaces - most_beats));
-    if (random.Below(3) == 0) place = place / page_beats * page_beats + (page_beats - beats % page_beats) % page_beats;
+    if (random.Below(3) == 0)
+      place = place / page_beats * page_beats + (page_beats - beats % page_beats) % page_beats;
     runs.Push({place % (kPlaces - most_beats), beats});
   }
   bursts->run_valid = bursts->axi_ready = 0;
   bursts->room = 1;
   bursts.Reset();
-  std::deque<Burst> pushed, to_push;  // on the channel or in front of it; of a run that is not yet on it
+  std::deque<Burst> pushed,
+      to_push;  // on the channel or in front of it; of a run that is not yet on it
   int splits = 0;
   while (!runs.Empty() || !pushed.empty() || !to_push.empty()) {
     ASSERT_LT(bursts.Cycle(), 200'000u);

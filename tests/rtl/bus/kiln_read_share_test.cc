@@ -31,8 +31,8 @@ TEST(ReadShare, EachUnitGetsItsWords) {
   for (int i = 0; i < kRequests; ++i) {
     for (const int unit : {0, 1}) {
       const auto bytes = static_cast<uint32_t>(random.Below(17));
-      sources[unit].Push(
-          {random.Below(kBytes - 16), bytes, static_cast<uint32_t>(random()) & (unit == 0 ? 0xfff : 0x1ff)});
+      sources[unit].Push({random.Below(kBytes - 16), bytes,
+                          static_cast<uint32_t>(random()) & (unit == 0 ? 0xfff : 0x1ff)});
     }
   }
   share->a_request_valid = share->b_request_valid = 0;
@@ -48,7 +48,8 @@ TEST(ReadShare, EachUnitGetsItsWords) {
     asked[unit].pop_front();
     ASSERT_EQ(tag, request.tag);
     const std::vector<uint8_t> bytes = GetBytes(data, 16);
-    for (uint32_t i = 0; i < request.bytes; ++i) ASSERT_EQ(bytes[i], memory.bytes()[request.address + i]);
+    for (uint32_t i = 0; i < request.bytes; ++i)
+      ASSERT_EQ(bytes[i], memory.bytes()[request.address + i]);
     ++words[unit];
   };
   while (words[0] + words[1] < 2 * kRequests) {
@@ -74,7 +75,8 @@ TEST(ReadShare, EachUnitGetsItsWords) {
     ASSERT_FALSE(share->a_word_valid && share->b_word_valid);
     take(0, share->a_word_valid && share->a_word_ready, share->a_word_data, share->a_word_tag);
     take(1, share->b_word_valid && share->b_word_ready, share->b_word_data, share->b_word_tag);
-    const bool ready[2] = {static_cast<bool>(share->a_request_ready), static_cast<bool>(share->b_request_ready)};
+    const bool ready[2] = {static_cast<bool>(share->a_request_ready),
+                           static_cast<bool>(share->b_request_ready)};
     if (sources[0].Valid() && sources[1].Valid()) {
       ASSERT_FALSE(ready[1]);
       ++both;

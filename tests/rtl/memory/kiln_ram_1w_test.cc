@@ -37,7 +37,8 @@ void MatchesArray(int reads) {
       addresses |= static_cast<unsigned>(address) << (port * kAddressBits);
       if (random.Below(4) != 0) {
         enables |= 1u << port;
-        expected[static_cast<size_t>(port)] = model[address];  // as it was before this cycle's write
+        expected[static_cast<size_t>(port)] =
+            model[address];  // as it was before this cycle's write
         known[static_cast<size_t>(port)] = true;
         collisions += ram->write_enable && address == write_address;
       } else {

@@ -66,7 +66,8 @@ std::vector<Tile> TilesOf(const std::vector<TestInstruction>& instructions) {
       const int64_t count = int64_t{t.geometry.row_tiles()} * visit.columns;
       for (int64_t i = 0; i < count; ++i) {
         const bool last = i + 1 == count || (i + 1) % in_bank == 0;
-        tiles.push_back({i % in_bank, i % in_bank == 0 && visit.fetch_weights, last && visit.last_of_weights, false});
+        tiles.push_back({i % in_bank, i % in_bank == 0 && visit.fetch_weights,
+                         last && visit.last_of_weights, false});
       }
     }
     tiles.back().ends_command = true;
@@ -83,9 +84,11 @@ template <typename Model>
 void CheckWeightLoader(int rows, int rows_per_cycle, uint64_t seed, LoaderStalls* seen) {
   const int64_t steps = rows / rows_per_cycle;
   Random random(seed);
-  const std::vector<TestInstruction> instructions = MatrixInstructions(SmallConfig(rows, 4), 5, random);
+  const std::vector<TestInstruction> instructions =
+      MatrixInstructions(SmallConfig(rows, 4), 5, random);
   const std::vector<Tile> tiles = TilesOf(instructions);
-  const auto fills = std::count_if(tiles.begin(), tiles.end(), [](const Tile& tile) { return tile.begins_fill; });
+  const auto fills =
+      std::count_if(tiles.begin(), tiles.end(), [](const Tile& tile) { return tile.begins_fill; });
 
   Simulation<Model> loader(seed);
   CommandPort port(instructions.size(), StallsOf(seed, 0));
@@ -177,7 +180,8 @@ TEST(ArrayUnits, WeightLoaderInItsCycles) {
   loader->command_valid = loader->weights_filled = loader->pass_start = 0;
   loader.Reset();
   loader->command_valid = 1;
-  SetBytes(loader->command, CommandBytes(instructions[0].encoded, {0}, {Tag::kHeader, Tag::kTiling, Tag::kReduction}));
+  SetBytes(loader->command, CommandBytes(instructions[0].encoded, {0},
+                                         {Tag::kHeader, Tag::kTiling, Tag::kReduction}));
   std::vector<uint64_t> starts, full;
   for (uint64_t cycle = 0; cycle < 40; ++cycle) {
     loader->weights_filled = cycle == 3;
@@ -206,7 +210,8 @@ struct Pass {
   bool overwrite;
   uint32_t rows;  // those that count
   int precision;
-  std::vector<std::pair<int64_t, int64_t>> pixels;  // word of the input bank, word of the accumulation bank
+  std::vector<std::pair<int64_t, int64_t>>
+      pixels;  // word of the input bank, word of the accumulation bank
 };
 
 std::vector<Pass> PassesOf(const Config& config, const std::vector<TestInstruction>& instructions) {
@@ -216,28 +221,32 @@ std::vector<Pass> PassesOf(const Config& config, const std::vector<TestInstructi
     const systolic::Geometry& g = t.geometry;
     const bool packed = tiling.packing == systolic::Packing::kTaps;
     const int64_t row_pitch = packed ? tiling.tile_width : g.x.Places(tiling.tile_width);
-    const int64_t group_pitch = row_pitch * (packed ? tiling.tile_height : g.y.Places(tiling.tile_height));
+    const int64_t group_pitch =
+        row_pitch * (packed ? tiling.tile_height : g.y.Places(tiling.tile_height));
     int64_t block = t.first_block;
     for (const systolic::Visit& visit : t.visits) {
       const size_t first_of_block = passes.size();
       for (int32_t fill = 0; fill < g.fills; ++fill) {
         const size_t first_of_fill = passes.size();
-        const int32_t first = fill * tiling.groups_per_bank, end = std::min(g.groups, first + tiling.groups_per_bank);
+        const int32_t first = fill * tiling.groups_per_bank,
+                      end = std::min(g.groups, first + tiling.groups_per_bank);
         for (int32_t group = first; group < end; ++group) {
           for (int32_t column = 0; column < visit.columns; ++column) {
             for (int32_t tap = 0; tap < g.rows_per_group; ++tap) {
               Pass pass{};
               pass.block = block;
               pass.overwrite = group == 0 && tap == 0;
-              pass.rows = (1u << ValidRows(t.instruction, config, group * g.rows_per_group + tap)) - 1;
+              pass.rows =
+                  (1u << ValidRows(t.instruction, config, group * g.rows_per_group + tap)) - 1;
               pass.precision = t.instruction.precision;
               for (int32_t y = 0; y < visit.height; ++y) {
                 for (int32_t x = 0; x < visit.width; ++x) {
                   const int32_t kernel_x = t.instruction.convolution.kernel_x;
                   const int64_t py = packed ? y : g.y.Place(y, tap / kernel_x);
                   const int64_t px = packed ? x : g.x.Place(x, tap % kernel_x);
-                  pass.pixels.emplace_back((group - first) * group_pitch + py * row_pitch + px,
-                                           (int64_t{column} * tiling.tile_height + y) * tiling.tile_width + x);
+                  pass.pixels.emplace_back(
+                      (group - first) * group_pitch + py * row_pitch + px,
+                      (int64_t{column} * tiling.tile_height + y) * tiling.tile_width + x);
                 }
               }
               passes.push_back(std::move(pass));
@@ -268,7 +277,8 @@ void CheckArraySequencer(Config config, uint64_t seed, SequencerStalls* seen) {
   Random random(seed);
   const std::vector<TestInstruction> instructions = MatrixInstructions(config, 5, random);
   const std::vector<Pass> passes = PassesOf(config, instructions);
-  const auto fills = std::count_if(passes.begin(), passes.end(), [](const Pass& pass) { return pass.begins_fill; });
+  const auto fills = std::count_if(passes.begin(), passes.end(),
+                                   [](const Pass& pass) { return pass.begins_fill; });
 
   Simulation<Model> sequencer(seed);
   CommandPort port(instructions.size(), StallsOf(seed, 0));
@@ -290,7 +300,8 @@ void CheckArraySequencer(Config config, uint64_t seed, SequencerStalls* seen) {
   bool issued_first = false;
   std::deque<std::optional<Word>> words(latency);
   std::deque<bool> dones(latency + 1);
-  sequencer->command_valid = sequencer->input_filled = sequencer->shadow_full = sequencer->accumulation_released = 0;
+  sequencer->command_valid = sequencer->input_filled = sequencer->shadow_full =
+      sequencer->accumulation_released = 0;
   sequencer.Reset();
   for (uint64_t behind = 0; behind < latency + 2; behind += at == passes.size()) {
     ASSERT_LT(sequencer.Cycle(), 1'000'000u);
@@ -303,8 +314,9 @@ void CheckArraySequencer(Config config, uint64_t seed, SequencerStalls* seen) {
     sequencer->command_valid = valid;
     if (valid) {
       const TestInstruction& t = instructions[port.next()];
-      SetBytes(sequencer->command, CommandBytes(t.encoded, {port.next(), static_cast<uint64_t>(t.first_block)},
-                                                {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
+      SetBytes(sequencer->command,
+               CommandBytes(t.encoded, {port.next(), static_cast<uint64_t>(t.first_block)},
+                            {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
     }
     sequencer->input_filled = fill;
     sequencer->shadow_full = shadow_full;
@@ -331,7 +343,8 @@ void CheckArraySequencer(Config config, uint64_t seed, SequencerStalls* seen) {
     ASSERT_EQ(sequencer->read_enable, busy);
     if (busy) {
       ASSERT_EQ(sequencer->read_bank, (begun - 1) & 1);
-      ASSERT_EQ(sequencer->read_address, pass->pixels[pixel].first) << "pass " << at << ", pixel " << pixel;
+      ASSERT_EQ(sequencer->read_address, pass->pixels[pixel].first)
+          << "pass " << at << ", pixel " << pixel;
     }
     ASSERT_EQ(sequencer->array_active, issued.has_value());
     if (issued.has_value()) {
@@ -351,8 +364,9 @@ void CheckArraySequencer(Config config, uint64_t seed, SequencerStalls* seen) {
     issued = busy ? std::optional(pass) : std::nullopt;
     issued_first = start;
     words.pop_front();
-    words.push_back(busy ? std::optional(Word{pass->block % banks, pass->pixels[pixel].second, pass->overwrite})
-                         : std::nullopt);
+    words.push_back(
+        busy ? std::optional(Word{pass->block % banks, pass->pixels[pixel].second, pass->overwrite})
+             : std::nullopt);
     dones.pop_front();
     dones.push_back(ends && pass->ends_block);
     waiting += fill - (start && pass->begins_fill);
@@ -400,11 +414,13 @@ TEST(ArrayUnits, ArraySequencerInItsCycles) {
   } while (passes.size() < 3 || !passes.back().ends_fill || instructions[0].geometry.fills != 1 ||
            instructions[0].visits.size() != 1);
   Simulation<Varray_sequencer_4x4> sequencer;
-  sequencer->command_valid = sequencer->input_filled = sequencer->shadow_full = sequencer->accumulation_released = 0;
+  sequencer->command_valid = sequencer->input_filled = sequencer->shadow_full =
+      sequencer->accumulation_released = 0;
   sequencer.Reset();
   sequencer->command_valid = 1;
   SetBytes(sequencer->command,
-           CommandBytes(instructions[0].encoded, {0, 2}, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
+           CommandBytes(instructions[0].encoded, {0, 2},
+                        {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
   std::vector<int64_t> starts, dones, ready;
   for (int64_t cycle = 0; cycle < 30 + cycles; ++cycle) {
     sequencer->input_filled = cycle == 3;
@@ -457,7 +473,8 @@ TEST(ArrayUnits, BlockScales) {
     uint64_t pixels = 0;  // of the pass, still to come
     bool pass_blocks = false, pass_bank = false;
     std::deque<std::optional<Products>> expected(kRows + kColumns);
-    scales->input_write_enable = scales->weight_write_enable = scales->load_start = scales->read_enable = 0;
+    scales->input_write_enable = scales->weight_write_enable = scales->load_start =
+        scales->read_enable = 0;
     scales.Reset();
     for (int cycle = 0; cycle < 8'000; ++cycle) {
       // A pass starts when its tile is there; pixels follow one another, of words that have been written.
@@ -486,7 +503,8 @@ TEST(ArrayUnits, BlockScales) {
       // A load begins when the shadow registers are free.
       const size_t tile = random.Below(kTiles), load_bank = random.Below(2);
       const auto& codes = weights[load_bank][tile];
-      const bool written = std::all_of(codes.begin(), codes.end(), [](const auto& code) { return code.has_value(); });
+      const bool written = std::all_of(codes.begin(), codes.end(),
+                                       [](const auto& code) { return code.has_value(); });
       const bool load = loading == 0 && !shadow.has_value() && written && !loads.Next();
       const bool load_blocks = random.Below(4) != 0;
       scales->load_start = load;
@@ -497,15 +515,18 @@ TEST(ArrayUnits, BlockScales) {
       // Fetches write where nothing is read just now.
       const size_t input_bank = random.Below(2), input_word = random.Below(kWords);
       const InputScale input{random.Below(5) == 0, static_cast<uint8_t>(random())};
-      const bool writes_input = random.Below(3) == 0 && !(reads && input_bank == pass_bank && input_word == word);
+      const bool writes_input =
+          random.Below(3) == 0 && !(reads && input_bank == pass_bank && input_word == word);
       scales->input_write_enable = writes_input;
       scales->input_write_bank = static_cast<uint8_t>(input_bank);
       scales->input_write_address = static_cast<uint8_t>(input_word);
       scales->input_write_one = input.one;
       scales->input_write_data = input.code;
-      const size_t weight_bank = random.Below(2), weight_tile = random.Below(kTiles), column = random.Below(kColumns);
+      const size_t weight_bank = random.Below(2), weight_tile = random.Below(kTiles),
+                   column = random.Below(kColumns);
       const auto weight = static_cast<uint8_t>(random());
-      const bool writes_weight = random.Below(3) == 0 && !(load && weight_bank == load_bank && weight_tile == tile);
+      const bool writes_weight =
+          random.Below(3) == 0 && !(load && weight_bank == load_bank && weight_tile == tile);
       scales->weight_write_enable = writes_weight;
       scales->weight_write_bank = static_cast<uint8_t>(weight_bank);
       scales->weight_write_tile = static_cast<uint8_t>(weight_tile);
@@ -516,7 +537,8 @@ TEST(ArrayUnits, BlockScales) {
       if (expected.front().has_value()) {
         for (size_t c = 0; c < kColumns; ++c) {
           const float product = std::bit_cast<float>(static_cast<uint32_t>(scales->products[c]));
-          ASSERT_EQ(BitsOf(product), (*expected.front())[c]) << "cycle " << cycle << ", column " << c;
+          ASSERT_EQ(BitsOf(product), (*expected.front())[c])
+              << "cycle " << cycle << ", column " << c;
         }
         ++products_seen;
       }

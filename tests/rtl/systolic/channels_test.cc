@@ -25,7 +25,8 @@ using testbench::AxiWritePort;
 
 // The machine's memory; the bus has more behind it, so that what gets past the guard is seen.
 constexpr uint64_t kMemoryBytes = 1'000, kBusBytes = 2'048;
-constexpr uint64_t kPoisonBegin = 960, kPoisonEnd = 968;  // an error there, where the test wants one
+constexpr uint64_t kPoisonBegin = 960,
+                   kPoisonEnd = 968;  // an error there, where the test wants one
 
 AxiTiming TimingOf(uint64_t seed) {
   AxiTiming timing;
@@ -49,7 +50,8 @@ struct Request {
   bool outside() const { return bytes > 0 && address + bytes > kMemoryBytes; }
   // Its beats of 8 bytes touch what answers with an error.
   bool poisoned() const {
-    return bytes > 0 && address / 8 * 8 < kPoisonEnd && kPoisonBegin < (address + bytes + 7) / 8 * 8;
+    return bytes > 0 && address / 8 * 8 < kPoisonEnd &&
+           kPoisonBegin < (address + bytes + 7) / 8 * 8;
   }
 };
 
@@ -63,10 +65,10 @@ struct Asks {
 Request RandomRequest(const Asks& asks, Random& random) {
   for (;;) {
     Request request;
-    request.bytes =
-        static_cast<uint64_t>(random.Between(static_cast<int64_t>(asks.least), static_cast<int64_t>(asks.most)));
-    request.address =
-        random.Below(32) == 0 ? (uint64_t{1} << 40) - 1 - random.Below(20) : random.Below(kMemoryBytes - 20);
+    request.bytes = static_cast<uint64_t>(
+        random.Between(static_cast<int64_t>(asks.least), static_cast<int64_t>(asks.most)));
+    request.address = random.Below(32) == 0 ? (uint64_t{1} << 40) - 1 - random.Below(20)
+                                            : random.Below(kMemoryBytes - 20);
     if (random.Below(16) == 0) request.address = kMemoryBytes - request.bytes + random.Below(3);
     request.tag = static_cast<uint32_t>(random.Below(asks.tags));
     request.data.resize(request.bytes);
@@ -119,8 +121,8 @@ class Unit {
     ++done_;
   }
   bool CouldFault() const {
-    return must_fault_ ||
-           std::any_of(expected_.begin(), expected_.end(), [](const Request& r) { return r.poisoned(); });
+    return must_fault_ || std::any_of(expected_.begin(), expected_.end(),
+                                      [](const Request& r) { return r.poisoned(); });
   }
   bool MustFault() const { return must_fault_; }
 
@@ -150,15 +152,16 @@ class Unit {
 
 // Checks the word in front of a unit that reads; takes it with `ready`.
 template <typename Data>
-void CheckWord(Unit& unit, const AxiMemory& memory, bool valid, bool ready, uint32_t tag, const Data& data) {
+void CheckWord(Unit& unit, const AxiMemory& memory, bool valid, bool ready, uint32_t tag,
+               const Data& data) {
   if (!valid) return;
   ASSERT_TRUE(unit.Expects()) << "a word that nobody asked for";
   const Request& request = unit.front();
   ASSERT_EQ(tag, request.tag);
   const std::vector<uint8_t> word = GetBytes(data, request.bytes);
   if (request.bytes > 0) {
-    ASSERT_TRUE(
-        std::equal(word.begin(), word.end(), memory.bytes().begin() + static_cast<std::ptrdiff_t>(request.address)))
+    ASSERT_TRUE(std::equal(word.begin(), word.end(),
+                           memory.bytes().begin() + static_cast<std::ptrdiff_t>(request.address)))
         << request.bytes << " bytes at " << request.address;
   }
   if (ready) unit.Done();
@@ -256,15 +259,16 @@ TEST(Channels, Read) {
       } else {
         // Without a turn nothing goes to the bus; what does not go there needs none.
         if (asks) {
-          ASSERT_EQ(bench->read_request_ready, bench->read_port_free && (bench->read_turn || offer.bytes == 0));
+          ASSERT_EQ(bench->read_request_ready,
+                    bench->read_port_free && (bench->read_turn || offer.bytes == 0));
         }
         ASSERT_EQ(bench->read_idle, !unit.Expects()) << "cycle " << i;
         ASSERT_LE(bench->read_fault, unit.CouldFault());
         ASSERT_GE(bench->read_fault, unit.MustFault());
         faults += bench->read_fault;
         ranges += bench->read_range_fault;
-        CheckWord(unit, memory, bench->read_word_valid, bench->read_word_ready, bench->read_word_tag,
-                  bench->read_word_data);
+        CheckWord(unit, memory, bench->read_word_valid, bench->read_word_ready,
+                  bench->read_word_tag, bench->read_word_data);
         unit.Taken(bench->read_request_ready);
       }
       idle = bench->read_idle;
@@ -325,7 +329,8 @@ TEST(Channels, Write) {
           ASSERT_LE(bench->write_idle, !unit.Expects());
         }
         if (unit.valid() && bench->write_request_ready && !offer.outside()) {
-          for (uint64_t b = 0; b < offer.bytes; ++b) {  // beats that answer with an error change nothing
+          for (uint64_t b = 0; b < offer.bytes;
+               ++b) {  // beats that answer with an error change nothing
             const uint64_t at = offer.address + b;
             if (at < kPoisonBegin || at >= kPoisonEnd) model[at] = offer.data[b];
           }
@@ -353,13 +358,19 @@ TEST(Channels, ScalePorts) {
     // Written is a memory of its own, so that every word that is read has one value.
     AxiMemory written(kBusBytes, TimingOf(seed + 1));
     std::vector<uint8_t> model = written.bytes();
-    AxiReadPort input_bus(&memory, 8, seed), weight_bus(&memory, 8, seed + 1), operand_bus(&memory, 8, seed + 2);
+    AxiReadPort input_bus(&memory, 8, seed), weight_bus(&memory, 8, seed + 1),
+        operand_bus(&memory, 8, seed + 2);
     AxiWritePort output_bus(&written, 8, seed);
     Simulation<Vscale_ports> ports(seed);
     const auto asks = [&](uint64_t least, uint64_t tags) {
-      return Asks{.least = least, .most = 2, .tags = tags, .outside = seed % 2 == 0, .poisoned = seed % 3 == 0};
+      return Asks{.least = least,
+                  .most = 2,
+                  .tags = tags,
+                  .outside = seed % 2 == 0,
+                  .poisoned = seed % 3 == 0};
     };
-    Unit input(asks(0, 256), true, seed), weight(asks(2, 256), true, seed + 1), operand(asks(2, 16), false, seed + 2);
+    Unit input(asks(0, 256), true, seed), weight(asks(2, 256), true, seed + 1),
+        operand(asks(2, 16), false, seed + 2);
     Asks writes = asks(2, 2);
     writes.poisoned = false;
     Unit output(writes, false, seed + 3);
@@ -367,8 +378,8 @@ TEST(Channels, ScalePorts) {
     Stops stops(seed + 1);
     Stalls words = StallsOf(seed, 2);
     ports->unit_reset = ports->port_reset = 1;
-    ports->input_scale_request_valid = ports->weight_scale_request_valid = ports->operand_scale_request_valid =
-        ports->output_scale_request_valid = 0;
+    ports->input_scale_request_valid = ports->weight_scale_request_valid =
+        ports->operand_scale_request_valid = ports->output_scale_request_valid = 0;
     ports->input_scale_arready = ports->weight_scale_arready = ports->operand_scale_arready = 0;
     ports->input_scale_rvalid = ports->weight_scale_rvalid = ports->operand_scale_rvalid = 0;
     ports->output_scale_awready = ports->output_scale_wready = ports->output_scale_bvalid = 0;
@@ -430,8 +441,8 @@ TEST(Channels, ScalePorts) {
         ASSERT_GE(ports->fault, must);
         CheckWord(input, memory, ports->input_scale_word_valid, true, ports->input_scale_word_tag,
                   ports->input_scale_word_data);
-        CheckWord(weight, memory, ports->weight_scale_word_valid, true, ports->weight_scale_word_tag,
-                  ports->weight_scale_word_data);
+        CheckWord(weight, memory, ports->weight_scale_word_valid, true,
+                  ports->weight_scale_word_tag, ports->weight_scale_word_data);
         CheckWord(operand, memory, ports->operand_scale_word_valid, ports->operand_scale_word_ready,
                   ports->operand_scale_word_tag, ports->operand_scale_word_data);
         if (ports->output_scale_done) {
@@ -463,7 +474,8 @@ TEST(Channels, ScalePorts) {
 
 // ---- Program fetch: a port of 16 bytes, five words ahead.
 
-constexpr uint64_t kWordBytes = 16, kAhead = 5, kProgramEnd = kMemoryBytes / kWordBytes * kWordBytes;
+constexpr uint64_t kWordBytes = 16, kAhead = 5,
+                   kProgramEnd = kMemoryBytes / kWordBytes * kWordBytes;
 
 TEST(Channels, ProgramFetch) {
   for (uint64_t seed = 1; seed <= 6 && !HasFailure(); ++seed) {
@@ -505,8 +517,8 @@ TEST(Channels, ProgramFetch) {
         ASSERT_LT(fetch->axi_araddr, kProgramEnd);
       }
       ASSERT_EQ(fetch->exhausted, running && next == kProgramEnd);
-      ASSERT_EQ(fetch->turn_request,
-                running && asked != kProgramEnd && asked - next != kAhead * kWordBytes && fetch->port_free);
+      ASSERT_EQ(fetch->turn_request, running && asked != kProgramEnd &&
+                                         asked - next != kAhead * kWordBytes && fetch->port_free);
       if (running) {
         ASSERT_FALSE(fetch->idle);
       } else {
@@ -518,7 +530,8 @@ TEST(Channels, ProgramFetch) {
       if (fetch->word_valid) {
         ASSERT_LT(next, asked) << "a word that was not asked for";
         const std::vector<uint8_t> word = GetBytes(fetch->word, kWordBytes);
-        ASSERT_TRUE(std::equal(word.begin(), word.end(), memory.bytes().begin() + static_cast<std::ptrdiff_t>(next)));
+        ASSERT_TRUE(std::equal(word.begin(), word.end(),
+                               memory.bytes().begin() + static_cast<std::ptrdiff_t>(next)));
         ASSERT_GE(fetch->fault, memory.Response(next, kWordBytes) != 0);
         if (fetch->word_ready) {
           next += kWordBytes;
@@ -589,7 +602,8 @@ Burst RandomBurst(Random& random, uint64_t begin, uint64_t size) {
 
 class ReadMaster {
  public:
-  explicit ReadMaster(uint64_t seed) : random_(seed), asks_(StallsOf(seed, 1)), takes_(StallsOf(seed, 2)) {}
+  explicit ReadMaster(uint64_t seed)
+      : random_(seed), asks_(StallsOf(seed, 1)), takes_(StallsOf(seed, 2)) {}
   void Drive() {
     const bool stall = asks_.Next();
     if (!offers_ && !stall && under_way_.size() < 4) {
@@ -601,7 +615,8 @@ class ReadMaster {
   bool offers() const { return offers_; }
   const Burst& burst() const { return burst_; }
   bool ready() const { return ready_; }
-  void Sample(const AxiMemory& memory, bool arready, bool rvalid, uint64_t rdata, unsigned rresp, bool rlast) {
+  void Sample(const AxiMemory& memory, bool arready, bool rvalid, uint64_t rdata, unsigned rresp,
+              bool rlast) {
     if (rvalid) {
       ASSERT_FALSE(under_way_.empty()) << "data of somebody else";
       Burst& front = under_way_.front();
@@ -638,7 +653,10 @@ class ReadMaster {
 class WriteMaster {
  public:
   explicit WriteMaster(uint64_t seed)
-      : random_(seed), addresses_(StallsOf(seed, 1)), data_(StallsOf(seed, 2)), answers_(StallsOf(seed, 3)) {}
+      : random_(seed),
+        addresses_(StallsOf(seed, 1)),
+        data_(StallsOf(seed, 2)),
+        answers_(StallsOf(seed, 3)) {}
   void Drive() {
     const bool stall_address = addresses_.Next(), stall_data = data_.Next();
     pauses_ = pauses_ ? !quiet() : random_.Below(100) == 0;  // until all is answered
@@ -674,7 +692,8 @@ class WriteMaster {
     if (data_offered_ && wready) {
       Burst& burst = to_write_.front();
       for (uint64_t b = 0; b < 8; ++b) {
-        if ((strobes_ >> b & 1) != 0) model[burst.address + b] = static_cast<uint8_t>(beat_ >> (8 * b));
+        if ((strobes_ >> b & 1) != 0)
+          model[burst.address + b] = static_cast<uint8_t>(beat_ >> (8 * b));
       }
       burst.address += 8;
       data_offered_ = false;
@@ -712,8 +731,8 @@ TEST(Channels, SharedBus) {
     AxiReadPort reads(&memory, 8, seed);
     AxiWritePort writes(&memory, 8, seed);
     Simulation<Vshared_bus> bus(seed);
-    std::array<ReadMaster, 4> masters = {ReadMaster(seed), ReadMaster(seed + 1), ReadMaster(seed + 2),
-                                         ReadMaster(seed + 3)};
+    std::array<ReadMaster, 4> masters = {ReadMaster(seed), ReadMaster(seed + 1),
+                                         ReadMaster(seed + 2), ReadMaster(seed + 3)};
     WriteMaster writer(seed);
     bus->program_arvalid = bus->input_arvalid = bus->weight_arvalid = bus->operand_arvalid = 0;
     bus->output_awvalid = bus->output_wvalid = 0;
@@ -756,15 +775,16 @@ TEST(Channels, SharedBus) {
       if (bus->memory_awvalid) {
         ASSERT_EQ(bus->memory_awid, 4);
       }
-#define KILN_SAMPLE_MASTER(name, master)                                                                 \
-  (master).Sample(memory, bus->name##_arready, bus->name##_rvalid, bus->name##_rdata, bus->name##_rresp, \
-                  bus->name##_rlast)
+#define KILN_SAMPLE_MASTER(name, master)                                              \
+  (master).Sample(memory, bus->name##_arready, bus->name##_rvalid, bus->name##_rdata, \
+                  bus->name##_rresp, bus->name##_rlast)
       KILN_SAMPLE_MASTER(program, masters[0]);
       KILN_SAMPLE_MASTER(input, masters[1]);
       KILN_SAMPLE_MASTER(weight, masters[2]);
       KILN_SAMPLE_MASTER(operand, masters[3]);
 #undef KILN_SAMPLE_MASTER
-      writer.Sample(model, bus->output_awready, bus->output_wready, bus->output_bvalid, bus->output_bresp);
+      writer.Sample(model, bus->output_awready, bus->output_wready, bus->output_bvalid,
+                    bus->output_bresp);
       KILN_AXI_SAMPLE_READ_ID(*bus, memory, reads);
       KILN_AXI_SAMPLE_WRITE_ID(*bus, memory, writes);
       bus.Step();

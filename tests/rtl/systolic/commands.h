@@ -60,7 +60,8 @@ class PackedBits {
 // `numbers`: the members of 16 bits in front of the sections (the instruction's number and, for the array and the
 // depthwise unit, its first block).
 inline std::vector<uint8_t> CommandBytes(const std::vector<uint8_t>& instruction,
-                                         std::initializer_list<uint64_t> numbers, std::initializer_list<Tag> sections) {
+                                         std::initializer_list<uint64_t> numbers,
+                                         std::initializer_list<Tag> sections) {
   PackedBits bits;
   for (const uint64_t number : numbers) bits.Append(number & 0xffff, 16);
   for (const Tag tag : sections) bits.AppendSection(instruction, tag);

@@ -206,7 +206,8 @@ TEST(ControlRegisters, EveryCycleOfSoftware) {
     Held<uint32_t> address, read, write_answer;
     Held<Write> word;
     Held<Answer> read_answer;
-    slave->axi_awvalid = slave->axi_wvalid = slave->axi_arvalid = slave->axi_bready = slave->axi_rready = 0;
+    slave->axi_awvalid = slave->axi_wvalid = slave->axi_arvalid = slave->axi_bready =
+        slave->axi_rready = 0;
     slave->idle = 1;
     slave->done = slave->failed = 0;
     slave.Reset();
@@ -235,16 +236,19 @@ TEST(ControlRegisters, EveryCycleOfSoftware) {
       data.Drive();
       reads.Drive();
       slave->axi_awvalid = addresses.Valid();
-      slave->axi_awaddr = static_cast<uint16_t>(addresses.Valid() ? addresses.Item().address : random.Below(4096));
+      slave->axi_awaddr =
+          static_cast<uint16_t>(addresses.Valid() ? addresses.Item().address : random.Below(4096));
       slave->axi_wvalid = data.Valid();
       slave->axi_wdata = data.Valid() ? data.Item().data : static_cast<uint32_t>(random());
-      slave->axi_wstrb = static_cast<uint8_t>(data.Valid() ? data.Item().strobes : random.Below(16));
+      slave->axi_wstrb =
+          static_cast<uint8_t>(data.Valid() ? data.Item().strobes : random.Below(16));
       slave->axi_arvalid = reads.Valid();
       slave->axi_araddr = static_cast<uint16_t>(reads.Valid() ? reads.Item() : random.Below(4096));
       slave->axi_bready = !write_answers.Next();
       slave->axi_rready = !read_answers.Next();
       slave.Settle();
-      slave->read_value = CounterValue(slave->read_unit, slave->read_counter, static_cast<uint64_t>(i));
+      slave->read_value =
+          CounterValue(slave->read_unit, slave->read_counter, static_cast<uint64_t>(i));
       slave.Settle();
 
       // The accesses of this cycle.

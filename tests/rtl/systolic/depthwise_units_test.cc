@@ -40,7 +40,8 @@ struct Step {
   int64_t word;                              // of the accumulation bank
 };
 
-std::vector<TestInstruction> DepthwiseInstructions(const Config& config, int count, Random& random) {
+std::vector<TestInstruction> DepthwiseInstructions(const Config& config, int count,
+                                                   Random& random) {
   std::vector<TestInstruction> instructions;
   int64_t blocks = 0;
   for (int i = 0; i < count; ++i) {
@@ -63,7 +64,8 @@ std::vector<Step> StepsOf(const Config& config, const std::vector<TestInstructio
   for (const TestInstruction& t : instructions) {
     const systolic::Tiling& tiling = t.instruction.tiling;
     const systolic::Geometry& g = t.geometry;
-    const int64_t taps = t.instruction.convolution.taps(), kernel_x = t.instruction.convolution.kernel_x;
+    const int64_t taps = t.instruction.convolution.taps(),
+                  kernel_x = t.instruction.convolution.kernel_x;
     const int64_t pitch = tiling.groups_per_bank, row_pitch = g.x.Places(tiling.tile_width) * pitch;
     int64_t block = t.first_block;
     for (const systolic::Visit& visit : t.visits) {
@@ -85,7 +87,8 @@ std::vector<Step> StepsOf(const Config& config, const std::vector<TestInstructio
               }
               const int64_t py = g.y.Place(y, static_cast<int32_t>(tap / kernel_x));
               const int64_t px = g.x.Place(x, static_cast<int32_t>(tap % kernel_x));
-              step.taps.push_back(py * row_pitch + px * pitch + visit.first_column % tiling.groups_per_bank);
+              step.taps.push_back(py * row_pitch + px * pitch +
+                                  visit.first_column % tiling.groups_per_bank);
             }
             steps.push_back(std::move(step));
           }
@@ -127,7 +130,8 @@ void CheckDepthwiseUnit(const Config& config, uint64_t seed, UnitStalls* seen) {
   Simulation<Model> unit(seed);
   CommandPort port(instructions.size(), StallsOf(seed, 0));
   Stalls fetch = StallsOf(seed, 1), weight_fetch = StallsOf(seed, 2), drain = StallsOf(seed, 3);
-  int64_t filled = 0, released = 0, waiting = 0, begun = 0;  // input fills, as in array_units_test.cc
+  int64_t filled = 0, released = 0, waiting = 0,
+          begun = 0;  // input fills, as in array_units_test.cc
   int64_t weights_filled = 0, weights_released = 0, weights_waiting = 0, weights_begun = 0;
   size_t done = 0;
   int64_t drained = 0;
@@ -143,7 +147,8 @@ void CheckDepthwiseUnit(const Config& config, uint64_t seed, UnitStalls* seen) {
   std::map<uint64_t, std::vector<uint32_t>> psums;
   std::map<uint64_t, bool> dones;
   std::vector<int32_t> sums(lanes);
-  std::vector<uint8_t> inputs(multipliers * lanes), weights(multipliers * lanes);  // of the next cycle
+  std::vector<uint8_t> inputs(multipliers * lanes),
+      weights(multipliers * lanes);  // of the next cycle
   unit->command_valid = unit->input_filled = unit->weights_filled = unit->accumulation_released = 0;
   unit.Reset();
   for (uint64_t behind = 0; behind < latency + 3; behind += at == steps.size()) {
@@ -151,16 +156,17 @@ void CheckDepthwiseUnit(const Config& config, uint64_t seed, UnitStalls* seen) {
     ASSERT_LT(cycle, 1'000'000u);
     const bool valid = port.Offers();
     const bool fill = !fetch.Next() && filled < fills && filled - released < 2;
-    const bool weight_fill =
-        !weight_fetch.Next() && weights_filled < weight_fills && weights_filled - weights_released < 2;
+    const bool weight_fill = !weight_fetch.Next() && weights_filled < weight_fills &&
+                             weights_filled - weights_released < 2;
     // Blocks of the array are done as soon as those before them are.
     const int64_t finished = done < blocks.size() ? blocks[done] : blocks.back() + 1;
     const bool drains = !drain.Next() && drained < finished;
     unit->command_valid = valid;
     if (valid) {
       const TestInstruction& t = instructions[port.next()];
-      SetBytes(unit->command, CommandBytes(t.encoded, {port.next(), static_cast<uint64_t>(t.first_block)},
-                                           {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
+      SetBytes(unit->command,
+               CommandBytes(t.encoded, {port.next(), static_cast<uint64_t>(t.first_block)},
+                            {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
     }
     unit->input_filled = fill;
     unit->weights_filled = weight_fill;
@@ -171,7 +177,8 @@ void CheckDepthwiseUnit(const Config& config, uint64_t seed, UnitStalls* seen) {
 
     const Step* step = at < steps.size() ? &steps[at] : nullptr;
     const bool idle = valid && !running;
-    const bool has_inputs = step == nullptr || !step->begins_fill || waiting > 0, has_weights = weights_waiting > 0;
+    const bool has_inputs = step == nullptr || !step->begins_fill || waiting > 0,
+               has_weights = weights_waiting > 0;
     const bool room = step == nullptr || drained >= step->block - banks + 1;
     const bool start = idle && has_inputs && has_weights && room, busy = start || running;
     const bool ends = busy && step->ends_block;
@@ -206,7 +213,8 @@ void CheckDepthwiseUnit(const Config& config, uint64_t seed, UnitStalls* seen) {
       ASSERT_EQ(unit->weight_read_bank, read->second.weight_bank);
       ASSERT_EQ(unit->weight_read_step, now.number);
       const std::vector<uint32_t> places =
-          UnpackLanes(GetBytes(unit->input_read_address, (multipliers * static_cast<size_t>(place_bits) + 7) / 8),
+          UnpackLanes(GetBytes(unit->input_read_address,
+                               (multipliers * static_cast<size_t>(place_bits) + 7) / 8),
                       place_bits, multipliers);
       if (now.first) std::fill(sums.begin(), sums.end(), now.user ? -128 : 0);
       for (size_t tap = 0; tap < multipliers; ++tap) {
@@ -219,7 +227,8 @@ void CheckDepthwiseUnit(const Config& config, uint64_t seed, UnitStalls* seen) {
           sums[lane] = now.user ? std::max<int32_t>(sums[lane], x) : sums[lane] + x * w;
         }
       }
-      if (now.last) psums[read->second.issued + latency] = std::vector<uint32_t>(sums.begin(), sums.end());
+      if (now.last)
+        psums[read->second.issued + latency] = std::vector<uint32_t>(sums.begin(), sums.end());
     }
     ASSERT_EQ(unit->input_read_enable, enables);
     const auto word = words.find(cycle);
@@ -230,7 +239,8 @@ void CheckDepthwiseUnit(const Config& config, uint64_t seed, UnitStalls* seen) {
     }
     const auto sum = psums.find(cycle);
     if (sum != psums.end()) {
-      ASSERT_EQ(UnpackLanes(GetBytes(unit->accumulate_psums, 4 * lanes), 32, lanes), sum->second) << "cycle " << cycle;
+      ASSERT_EQ(UnpackLanes(GetBytes(unit->accumulate_psums, 4 * lanes), 32, lanes), sum->second)
+          << "cycle " << cycle;
     }
     ASSERT_EQ(unit->block_done, dones.count(cycle));
 
@@ -318,7 +328,8 @@ TEST(DepthwiseUnits, SumsOfLanes) {
     for (size_t lane = 0; lane < kLanes; ++lane) {
       if (now.has_value()) {
         ASSERT_EQ(lanes_of(bench->sums_now, 32)[lane], now->whole[lane]) << "cycle " << i;
-        ASSERT_EQ(BitsOf(rule.psum, lanes_of(bench->sums_bf16, 16)[lane]), BitsOf(rule.psum, now->bf16[lane]));
+        ASSERT_EQ(BitsOf(rule.psum, lanes_of(bench->sums_bf16, 16)[lane]),
+                  BitsOf(rule.psum, now->bf16[lane]));
       }
       if (later.has_value()) {
         ASSERT_EQ(lanes_of(bench->sums_later, 32)[lane], later->whole[lane]) << "cycle " << i;
@@ -378,14 +389,16 @@ TEST(DepthwiseUnits, InputBufferOfSeveralWrites) {
     bench->read_bank = static_cast<uint8_t>(read_bank);
     bench->read_address = static_cast<uint16_t>(addresses);
     bench.Settle();
-    const std::array<std::vector<uint8_t>, 3> read_data = {GetBytes(bench->read_data_1, kReads * kWordBytes),
-                                                           GetBytes(bench->read_data_2, kReads * kWordBytes),
-                                                           GetBytes(bench->read_data_4, kReads * kWordBytes)};
+    const std::array<std::vector<uint8_t>, 3> read_data = {
+        GetBytes(bench->read_data_1, kReads * kWordBytes),
+        GetBytes(bench->read_data_2, kReads * kWordBytes),
+        GetBytes(bench->read_data_4, kReads * kWordBytes)};
     for (size_t b = 0; b < kWrites.size(); ++b) {
       for (size_t r = 0; r < kReads; ++r) {
         if (stands[b][r].has_value()) {
           const auto from = read_data[b].begin() + static_cast<std::ptrdiff_t>(r * kWordBytes);
-          ASSERT_EQ(Word(from, from + kWordBytes), *stands[b][r]) << "cycle " << i << ", writes of " << kWrites[b];
+          ASSERT_EQ(Word(from, from + kWordBytes), *stands[b][r])
+              << "cycle " << i << ", writes of " << kWrites[b];
         }
         if ((enables >> r & 1) != 0) stands[b][r] = banks[b][read_bank][reads[r]];
       }

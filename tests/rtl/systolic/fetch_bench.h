@@ -35,8 +35,8 @@ struct ScaleRequests {
 struct FetchFill {
   int buffer = 0;
   std::vector<FetchRequest> requests;
-  std::vector<size_t> tiles;                          // requests that wait for all scales asked for before
-  std::vector<ScaleRequests> scales;                  // in the order of `beside`
+  std::vector<size_t> tiles;          // requests that wait for all scales asked for before
+  std::vector<ScaleRequests> scales;  // in the order of `beside`
   std::vector<std::pair<size_t, uint32_t>> contents;  // element of the bank and its code
   bool padding_only = false;                          // one byte is read and thrown away
   bool exact = true;                                  // nothing else is written
@@ -75,7 +75,8 @@ class FetchBench {
   using Model = typename Unit::Model;
 
   // `stalls`: probability with which the memory holds back a request or a word in a cycle; 0: ideal memory.
-  FetchBench(const Config& config, int64_t port_bytes, size_t word_bytes, double stalls, uint64_t seed)
+  FetchBench(const Config& config, int64_t port_bytes, size_t word_bytes, double stalls,
+             uint64_t seed)
       : config_(config),
         stalls_(stalls),
         random_(seed),
@@ -91,8 +92,9 @@ class FetchBench {
   // Instruction `number`, which waits for the one `distance` before it (0: for none). Ends when all its words are
   // there, because the next one has another memory.
   // `command_scales`: the section of block scales, where the unit has a port for it.
-  void Run(const std::vector<uint8_t>& command, uint32_t number, uint32_t distance, const std::vector<FetchFill>& fills,
-           const std::vector<uint8_t>& memory, const std::vector<uint8_t>& command_scales = {}) {
+  void Run(const std::vector<uint8_t>& command, uint32_t number, uint32_t distance,
+           const std::vector<FetchFill>& fills, const std::vector<uint8_t>& memory,
+           const std::vector<uint8_t>& command_scales = {}) {
     rtl::SetBytes(unit_->command, command);
     if constexpr (Unit::kScaleBytes > 0) rtl::SetBytes(unit_->command_scales, command_scales);
     const int64_t offered = cycle_ + static_cast<int64_t>(random_.Below(3));
@@ -101,14 +103,17 @@ class FetchBench {
     int64_t first_request = -1, beats = 0, bytes_read = 0;
     size_t fill = 0, request = 0;
     bool held_back = false;
-    for (bool done = false; !done || !port_.Idle() || !scale_port_.Idle() || !scales_to_come_.empty();) {
+    for (bool done = false;
+         !done || !port_.Idle() || !scale_port_.Idle() || !scales_to_come_.empty();) {
       ASSERT_LT(cycle_ - offered, 1000000) << "the unit does not finish";
       BeginCycle();
       const bool there = !done && cycle_ >= offered;
       const bool counts = !waits || cycle_ >= counted;
       unit_->command_valid = there;
       // Enough are finished: all, or all but fewer than the distance.
-      const uint32_t missing = !counts ? distance : waits ? static_cast<uint32_t>(random_.Below(distance)) : 1;
+      const uint32_t missing = !counts ? distance
+                               : waits ? static_cast<uint32_t>(random_.Below(distance))
+                                       : 1;
       Unit::SetWait(*unit_, static_cast<uint16_t>(number - missing));
       unit_.Settle();
       ASSERT_NO_FATAL_FAILURE(CheckWrites());
@@ -123,7 +128,8 @@ class FetchBench {
       if (scales != nullptr && !scale_port_.Ready()) expected = false;  // both go out together
       const bool accepted = expected && port_.Ready();
       ASSERT_NO_FATAL_FAILURE(CheckScaleRequest(memory, port_.Ready() ? scales : nullptr));
-      ASSERT_EQ(unit_->request_valid, expected) << "cycle " << cycle_ << " fill " << fill << " request " << request;
+      ASSERT_EQ(unit_->request_valid, expected)
+          << "cycle " << cycle_ << " fill " << fill << " request " << request;
       if (first_request >= 0 && !done && !expected) held_back = true;
       if (accepted) {
         if (request == 0) {
@@ -135,10 +141,12 @@ class FetchBench {
         ASSERT_EQ(unit_->request_bytes, static_cast<uint32_t>(asked.bytes))
             << "fill " << fill << " request " << request;
         if (asked.bytes > 0) {
-          ASSERT_EQ(unit_->request_address, asked.address) << "fill " << fill << " request " << request;
+          ASSERT_EQ(unit_->request_address, asked.address)
+              << "fill " << fill << " request " << request;
         }
-        const int64_t busy = port_.Accept(memory, asked.address, asked.bytes,
-                                          rtl::GetBytes(unit_->request_tag, sizeof unit_->request_tag));
+        const int64_t busy =
+            port_.Accept(memory, asked.address, asked.bytes,
+                         rtl::GetBytes(unit_->request_tag, sizeof unit_->request_tag));
         beats += busy;
         if (++request == fills[fill].requests.size()) {
           buffer->ends.push_back(cycle_ + std::max(busy, 1 + std::ssize(scales_to_come_)));
@@ -168,7 +176,8 @@ class FetchBench {
       if (f.padding_only) --bytes;  // what is thrown away does not count
     }
     ASSERT_EQ(bytes_read, bytes);
-    for (const Buffer& buffer : buffers_) ASSERT_TRUE(buffer.begun.empty()) << "a fill was not handed over";
+    for (const Buffer& buffer : buffers_)
+      ASSERT_TRUE(buffer.begun.empty()) << "a fill was not handed over";
   }
   int64_t runs_without_a_gap() const { return runs_without_a_gap_; }
 
@@ -195,9 +204,11 @@ class FetchBench {
   // begins.
   void CheckScaleRequest(const std::vector<uint8_t>& memory, const ScaleRequests* beside) {
     if constexpr (Unit::kScaleBytes > 0) {
-      ASSERT_EQ(unit_->scale_request_valid, !scales_to_come_.empty() || beside != nullptr) << "cycle " << cycle_;
+      ASSERT_EQ(unit_->scale_request_valid, !scales_to_come_.empty() || beside != nullptr)
+          << "cycle " << cycle_;
       if (!scale_port_.Ready()) return;
-      if (beside != nullptr) scales_to_come_.assign(beside->requests.begin(), beside->requests.end());
+      if (beside != nullptr)
+        scales_to_come_.assign(beside->requests.begin(), beside->requests.end());
       if (scales_to_come_.empty()) return;
       const FetchRequest& asked = scales_to_come_.front();
       ASSERT_EQ(Unit::ScaleRequestBytes(*unit_), asked.bytes);
@@ -253,7 +264,8 @@ class FetchBench {
     ports_.ForWrites(*unit_, config_, [&](int b, size_t bank, size_t element, uint32_t code) {
       Buffer& buffer = buffers_[static_cast<size_t>(b)];
       // Of the fill that is to be handed over next, or of the one behind it: codes and scales come over two ports.
-      const auto ahead = (bank + Unit::kBanks - static_cast<size_t>(buffer.fills % Unit::kBanks)) % Unit::kBanks;
+      const auto ahead =
+          (bank + Unit::kBanks - static_cast<size_t>(buffer.fills % Unit::kBanks)) % Unit::kBanks;
       ASSERT_LT(ahead, buffer.begun.size());
       std::vector<int64_t>& codes = buffer.banks[bank];
       if (codes.size() <= element) codes.resize(element + 1, -1);
@@ -286,7 +298,8 @@ class FetchBench {
           << "something is written that is not of the fill";
     }
     codes.clear();
-    buffer.last_release = std::max(buffer.last_release, cycle_) + 1 + static_cast<int64_t>(random_.Below(60));
+    buffer.last_release =
+        std::max(buffer.last_release, cycle_) + 1 + static_cast<int64_t>(random_.Below(60));
     buffer.releases.push_back(buffer.last_release);
   }
 

@@ -51,7 +51,8 @@ struct Program {
 };
 
 template <typename FillsOf>
-Program RandomProgram(const Config& config, std::initializer_list<rtl::Tag> sections, uint64_t seed) {
+Program RandomProgram(const Config& config, std::initializer_list<rtl::Tag> sections,
+                      uint64_t seed) {
   Program program;
   Random random(seed);
   for (uint32_t n = 0; n < 60; ++n) {
@@ -66,7 +67,8 @@ Program RandomProgram(const Config& config, std::initializer_list<rtl::Tag> sect
     in.convolution.input_base += base;
     in.convolution.weight_base += base;
     random_case.memory = std::move(memory);
-    for (FetchFill& fill : FillsOf(random_case, config).List()) program.fills.push_back(std::move(fill));
+    for (FetchFill& fill : FillsOf(random_case, config).List())
+      program.fills.push_back(std::move(fill));
     program.commands.push_back(rtl::CommandBytes(Encode(in, config), {n}, sections));
   }
   return program;
@@ -89,7 +91,8 @@ std::vector<int64_t> FilledCycles(const Config& config, const std::vector<FetchF
 }
 
 template <typename Model>
-void RunUnit(const Config& config, const Program& program, const testbench::AxiTiming& timing, uint64_t seed) {
+void RunUnit(const Config& config, const Program& program, const testbench::AxiTiming& timing,
+             uint64_t seed) {
   testbench::AxiMemory memory(program.memory.size() + 256, timing);
   std::copy(program.memory.begin(), program.memory.end(), memory.bytes().begin());
   testbench::AxiReadPort bus(&memory, 8, seed);
@@ -150,13 +153,15 @@ TEST(InputFetchOverAxi, FillsComeWhenTheTimesSay) {
   const Config config = DesignPoint();
   RunAll<Vinput_fetch_axi>(
       config,
-      RandomProgram<InputFills>(config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}, 5));
+      RandomProgram<InputFills>(
+          config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput}, 5));
 }
 
 TEST(WeightFetchOverAxi, FillsComeWhenTheTimesSay) {
   const Config config = DesignPoint();
   RunAll<Vweight_fetch_axi>(
-      config, RandomProgram<WeightFills>(config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights}, 6));
+      config, RandomProgram<WeightFills>(
+                  config, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights}, 6));
 }
 
 }  // namespace

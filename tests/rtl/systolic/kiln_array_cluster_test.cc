@@ -69,8 +69,8 @@ struct Script {
 
 class Model {
  public:
-  Model(const Config& config, std::vector<TestInstruction>& instructions, uint64_t seed, int64_t longest,
-        Script* script)
+  Model(const Config& config, std::vector<TestInstruction>& instructions, uint64_t seed,
+        int64_t longest, Script* script)
       : config_(config),
         numbers_(config),
         instructions_(instructions),
@@ -107,7 +107,9 @@ class Model {
     int64_t number;
   };
 
-  void Stalled(const char* port, int64_t since) { script_.expected.Level(port, since, simulator_.now()); }
+  void Stalled(const char* port, int64_t since) {
+    script_.expected.Level(port, since, simulator_.now());
+  }
   systolic::AccumulationBank& BankOf(int64_t block) {
     return accumulation_[static_cast<size_t>(block % config_.accumulation_buffer_banks)];
   }
@@ -124,7 +126,8 @@ class Model {
         if (!visit.fetch_inputs) continue;
         for (int32_t f = 0; f < t.geometry.fills; ++f) {
           const int32_t first = f * t.instruction.tiling.groups_per_bank;
-          const int32_t end = std::min(t.geometry.groups, first + t.instruction.tiling.groups_per_bank);
+          const int32_t end =
+              std::min(t.geometry.groups, first + t.instruction.tiling.groups_per_bank);
           const int64_t k = next_fill++;
           co_await inputs_released_.AtLeast(k - 1);
           systolic::InputBank& bank = input_banks_[k & 1];
@@ -140,14 +143,15 @@ class Model {
   }
 
   // The words of a bank in the cycles from now on; how many cycles that takes.
-  int64_t WriteInputs(const TestInstruction& t, const systolic::Visit& visit, int32_t first, int32_t end,
-                      const systolic::InputBank& bank, int number) {
+  int64_t WriteInputs(const TestInstruction& t, const systolic::Visit& visit, int32_t first,
+                      int32_t end, const systolic::InputBank& bank, int number) {
     const systolic::Tiling& tiling = t.instruction.tiling;
     const bool packed = tiling.packing == systolic::Packing::kTaps;
     const int64_t places_y = packed ? visit.height : t.geometry.y.Places(visit.height);
     const int64_t places_x = packed ? visit.width : t.geometry.x.Places(visit.width);
     const int64_t row_pitch = packed ? tiling.tile_width : t.geometry.x.Places(tiling.tile_width);
-    const int64_t group_pitch = row_pitch * (packed ? tiling.tile_height : t.geometry.y.Places(tiling.tile_height));
+    const int64_t group_pitch =
+        row_pitch * (packed ? tiling.tile_height : t.geometry.y.Places(tiling.tile_height));
     const size_t lanes = static_cast<size_t>(config_.array_rows), stride = (lanes + 1) / 2 * 2;
     int64_t at = simulator_.now();
     size_t word = 0;
@@ -158,11 +162,13 @@ class Model {
         for (int64_t px = 0; px < places_x; ++px, ++word) {
           std::vector<uint32_t> codes = Noise(lanes);
           for (size_t i = 0; i < valid; ++i) {
-            codes[i] = CodeAt(config_.input_format, numbers_.whole, bank.words, bank.values, word * stride + i);
+            codes[i] = CodeAt(config_.input_format, numbers_.whole, bank.words, bank.values,
+                              word * stride + i);
           }
           at += random_.Below(4) == 0 ? delays_() / 4 : 0;
           const int64_t address = (group - first) * group_pitch + py * row_pitch + px;
-          InputWrite write{number, address, PackLanes(codes, config_.input_format.bits), false, false, 0};
+          InputWrite write{number, address, PackLanes(codes, config_.input_format.bits),
+                           false,  false,   0};
           if (!bank.scales.empty()) {
             write.scaled = true;
             write.scale = EncodeFloat(config_.scale_format, bank.scales[word]);
@@ -192,7 +198,8 @@ class Model {
           bank = {};
           int64_t at = simulator_.now();
           for (int64_t tile = first; tile < std::min(tiles, first + per_fill); ++tile) {
-            WriteTile(t, visit, tile, static_cast<int>(tile - first), static_cast<int>(k & 1), bank, &at);
+            WriteTile(t, visit, tile, static_cast<int>(tile - first), static_cast<int>(k & 1), bank,
+                      &at);
           }
           co_await simulator_.Delay(at + delays_() - simulator_.now());
           script_.weights_filled.insert(simulator_.now() - 1);
@@ -203,26 +210,30 @@ class Model {
   }
 
   // By rows or by columns, whatever the layout in memory; only what counts.
-  void WriteTile(TestInstruction& t, const systolic::Visit& visit, int64_t tile, int tile_in_bank, int number,
-                 systolic::WeightBank& bank, int64_t* at) {
+  void WriteTile(TestInstruction& t, const systolic::Visit& visit, int64_t tile, int tile_in_bank,
+                 int number, systolic::WeightBank& bank, int64_t* at) {
     const int64_t per_group = int64_t{visit.columns} * t.geometry.rows_per_group;
     const int64_t group = tile / per_group, rest = tile % per_group;
-    const auto row_tile = static_cast<int32_t>(group * t.geometry.rows_per_group + rest % t.geometry.rows_per_group);
+    const auto row_tile =
+        static_cast<int32_t>(group * t.geometry.rows_per_group + rest % t.geometry.rows_per_group);
     const auto column = static_cast<int32_t>(rest / t.geometry.rows_per_group);
     systolic::OuterMemory outer(t.memory);
-    const size_t begin = numbers_.whole ? bank.words.size() : bank.values.size(), scale_begin = bank.scales.size();
-    FetchWeightTile(t.instruction, config_, numbers_, t.geometry, visit, row_tile, visit.first_column + column, outer,
-                    bank);
+    const size_t begin = numbers_.whole ? bank.words.size() : bank.values.size(),
+                 scale_begin = bank.scales.size();
+    FetchWeightTile(t.instruction, config_, numbers_, t.geometry, visit, row_tile,
+                    visit.first_column + column, outer, bank);
     const int rows = ValidRows(t.instruction, config_, row_tile);
     const int columns = ValidColumns(t.instruction, config_, visit.first_column + column);
     int64_t scales_at = *at;
     for (int c = 0; c < columns && !bank.scales.empty(); ++c) {
       const float scale = bank.scales[scale_begin + static_cast<size_t>(c)];
-      script_.weight_scale_writes[scales_at++] = {number, tile_in_bank, c, EncodeFloat(config_.scale_format, scale)};
+      script_.weight_scale_writes[scales_at++] = {number, tile_in_bank, c,
+                                                  EncodeFloat(config_.scale_format, scale)};
     }
     const bool transposed = random_.Below(2) == 0;
     for (int index = 0; index < (transposed ? columns : rows); ++index) {
-      std::vector<uint32_t> codes = Noise(static_cast<size_t>(std::max(config_.array_rows, config_.array_columns)));
+      std::vector<uint32_t> codes =
+          Noise(static_cast<size_t>(std::max(config_.array_rows, config_.array_columns)));
       for (int lane = 0; lane < (transposed ? rows : columns); ++lane) {
         const int r = transposed ? lane : index, c = transposed ? index : lane;
         const size_t place = begin + static_cast<size_t>(r * config_.array_columns + c);
@@ -255,7 +266,8 @@ class Model {
           const int64_t cycles = systolic::WeightLoadCycles(config_);
           script_.expected.Level("load_busy", simulator_.now(), simulator_.now() + cycles);
           co_await simulator_.Delay(cycles);
-          const bool last = tile + 1 == tiles || in_fill + 1 == t.instruction.tiling.weight_tiles_per_bank;
+          const bool last =
+              tile + 1 == tiles || in_fill + 1 == t.instruction.tiling.weight_tiles_per_bank;
           if (last && visit.last_of_weights) {
             script_.expected.Pulse("weights_released", simulator_.now() - 1);
             weights_released_.Add();
@@ -279,7 +291,8 @@ class Model {
           if (visit.fetch_inputs) fill = co_await inputs_.Pop();
           Stalled("array_stalled_input", since);
           const int32_t first = f * t.instruction.tiling.groups_per_bank;
-          const int32_t end = std::min(t.geometry.groups, first + t.instruction.tiling.groups_per_bank);
+          const int32_t end =
+              std::min(t.geometry.groups, first + t.instruction.tiling.groups_per_bank);
           for (int32_t g = first; g < end; ++g) {
             for (int32_t c = 0; c < visit.columns; ++c) {
               for (int32_t r = 0; r < t.geometry.rows_per_group; ++r) {
@@ -287,14 +300,18 @@ class Model {
                 co_await shadow_.Pop();
                 Stalled("array_stalled_weights", since);
                 since = simulator_.now();
-                if (first_pass) co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
+                if (first_pass)
+                  co_await accumulation_released_.AtLeast(block -
+                                                          config_.accumulation_buffer_banks + 1);
                 Stalled("array_stalled_accumulation", since);
                 first_pass = false;
                 std::swap(array_weights_, shadow_weights_);
                 passes_started_.Add();
-                ArrayPass(t.instruction, config_, numbers_, t.geometry, visit, array_weights_, input_banks_[fill & 1],
-                          {g, g - first, r, c, g == 0 && r == 0}, BankOf(block));
-                script_.expected.Level("array_busy", simulator_.now(), simulator_.now() + visit.pixels());
+                ArrayPass(t.instruction, config_, numbers_, t.geometry, visit, array_weights_,
+                          input_banks_[fill & 1], {g, g - first, r, c, g == 0 && r == 0},
+                          BankOf(block));
+                script_.expected.Level("array_busy", simulator_.now(),
+                                       simulator_.now() + visit.pixels());
                 co_await simulator_.Delay(visit.pixels());
               }
             }
@@ -320,15 +337,18 @@ class Model {
       const systolic::Visit& visit = *block.visit;
       const systolic::Tiling& tiling = block.instruction->instruction.tiling;
       const systolic::AccumulationBank& bank = BankOf(block.number);
-      const size_t stride = static_cast<size_t>(systolic::ArrayWeights(2, config_.array_columns).columns);
+      const size_t stride =
+          static_cast<size_t>(systolic::ArrayWeights(2, config_.array_columns).columns);
       std::vector<AccumulatorRead> reads;
       size_t at = 0;
       for (int32_t c = 0; c < visit.columns; ++c) {
         for (int32_t y = 0; y < visit.height; ++y) {
           for (int32_t x = 0; x < visit.width; ++x, at += stride) {
             const int64_t address = (int64_t{c} * tiling.tile_height + y) * tiling.tile_width + x;
-            const int valid = ValidColumns(block.instruction->instruction, config_, visit.first_column + c);
-            AccumulatorRead read{static_cast<int>(block.number % config_.accumulation_buffer_banks), address, {}};
+            const int valid =
+                ValidColumns(block.instruction->instruction, config_, visit.first_column + c);
+            AccumulatorRead read{
+                static_cast<int>(block.number % config_.accumulation_buffer_banks), address, {}};
             for (size_t i = at; i < at + static_cast<size_t>(valid); ++i) {
               read.sums.push_back(numbers_.whole_accumulation ? static_cast<uint32_t>(bank.sums[i])
                                                               : BitsOf(bank.values[i]));
@@ -367,12 +387,14 @@ class Model {
 struct Commands {
   std::vector<std::pair<int64_t, std::vector<uint8_t>>> commands;
   size_t next = 0;
-  bool Valid(int64_t cycle) const { return next < commands.size() && commands[next].first <= cycle; }
+  bool Valid(int64_t cycle) const {
+    return next < commands.size() && commands[next].first <= cycle;
+  }
 };
 
 template <typename Rtl>
-void Drive(const Config& config, const std::vector<TestInstruction>& instructions, const Script& script,
-           uint64_t seed) {
+void Drive(const Config& config, const std::vector<TestInstruction>& instructions,
+           const Script& script, uint64_t seed) {
   Simulation<Rtl> rtl(seed);
   rtl->load_command_valid = rtl->array_command_valid = 0;
   rtl->input_write_enable = rtl->weight_write_enable = rtl->accumulation_read_enable = 0;
@@ -382,10 +404,12 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
   Commands loads, passes;
   uint64_t number = 0;
   for (const TestInstruction& t : instructions) {
-    loads.commands.emplace_back(t.load_at,
-                                CommandBytes(t.encoded, {number}, {Tag::kHeader, Tag::kTiling, Tag::kReduction}));
-    passes.commands.emplace_back(t.array_at, CommandBytes(t.encoded, {number, static_cast<uint64_t>(t.first_block)},
-                                                          {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
+    loads.commands.emplace_back(
+        t.load_at,
+        CommandBytes(t.encoded, {number}, {Tag::kHeader, Tag::kTiling, Tag::kReduction}));
+    passes.commands.emplace_back(
+        t.array_at, CommandBytes(t.encoded, {number, static_cast<uint64_t>(t.first_block)},
+                                 {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
     ++number;
   }
   const AccumulatorRead* reading = nullptr;
@@ -440,15 +464,18 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
       const Format& format = config.accumulation_format;
       const size_t lanes = static_cast<size_t>(config.array_columns);
       const size_t port_bytes = (lanes * static_cast<size_t>(format.bits) + 7) / 8;
-      std::vector<uint32_t> sums = UnpackLanes(GetBytes(rtl->accumulation_read_data, port_bytes), format.bits, lanes);
+      std::vector<uint32_t> sums =
+          UnpackLanes(GetBytes(rtl->accumulation_read_data, port_bytes), format.bits, lanes);
       sums.resize(reading->sums.size());
       for (uint32_t& sum : sums) sum = BitsOf(format, sum);
-      EXPECT_EQ(sums, reading->sums) << "bank " << reading->bank << ", word " << reading->address << ", cycle "
-                                     << cycle;
+      EXPECT_EQ(sums, reading->sums)
+          << "bank " << reading->bank << ", word " << reading->address << ", cycle " << cycle;
     }
     reading = read != script.reads.end() ? &read->second : nullptr;
 
-    const auto check = [&](const char* port, bool value) { script.expected.Check(port, cycle, value); };
+    const auto check = [&](const char* port, bool value) {
+      script.expected.Check(port, cycle, value);
+    };
     check("load_busy", rtl->load_busy);
     check("load_stalled_empty", rtl->load_stalled_empty);
     check("load_stalled_full", rtl->load_stalled_full);
@@ -467,7 +494,8 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
   EXPECT_EQ(passes.next, instructions.size());
 }
 
-std::vector<TestInstruction> RandomInstructions(const Config& config, int count, int64_t longest, Random& random) {
+std::vector<TestInstruction> RandomInstructions(const Config& config, int count, int64_t longest,
+                                                Random& random) {
   std::vector<TestInstruction> instructions;
   int64_t blocks = 0, load_at = 0, array_at = 0;
   for (int i = 0; i < count; ++i) {

@@ -58,7 +58,16 @@ enum Error : uint32_t {
   kStopped
 };
 
-enum Unit { kInputFetch, kWeightFetch, kWeightLoad, kArray, kDepthwise, kParameterFetch, kVector, kUnits };
+enum Unit {
+  kInputFetch,
+  kWeightFetch,
+  kWeightLoad,
+  kArray,
+  kDepthwise,
+  kParameterFetch,
+  kVector,
+  kUnits
+};
 constexpr int kCommandUnit = kUnits;
 constexpr int kUnitCounters = 6;
 
@@ -77,18 +86,21 @@ bool Uses(Opcode opcode, int unit) {
 }
 
 // Payloads of words `first` to `first + count - 1` of a section, or zeros where the instruction has it not.
-void AppendWords(PackedBits& bits, const std::vector<uint8_t>& instruction, uint8_t tag, int first, int count) {
+void AppendWords(PackedBits& bits, const std::vector<uint8_t>& instruction, uint8_t tag, int first,
+                 int count) {
   for (int index = first; index < first + count; ++index) {
     const uint8_t* word = nullptr;
     for (size_t at = 0; at < instruction.size(); at += kWordBytes) {
-      if (instruction[at + 15] == tag && instruction[at + 14] == index) word = instruction.data() + at;
+      if (instruction[at + 15] == tag && instruction[at + 14] == index)
+        word = instruction.data() + at;
     }
     for (size_t byte = 14; byte-- > 0;) bits.Append(word == nullptr ? 0 : word[byte], 8);
   }
 }
 
 // The vector unit's command.
-std::vector<uint8_t> VectorCommand(const std::vector<uint8_t>& instruction, uint64_t number, uint64_t slot) {
+std::vector<uint8_t> VectorCommand(const std::vector<uint8_t>& instruction, uint64_t number,
+                                   uint64_t slot) {
   PackedBits bits;
   bits.Append(number & 0xffff, 16);
   bits.Append(slot, 6);
@@ -101,19 +113,21 @@ std::vector<uint8_t> VectorCommand(const std::vector<uint8_t>& instruction, uint
   return bits.Bytes();
 }
 
-std::vector<uint8_t> CommandOf(int unit, const std::vector<uint8_t>& instruction, uint64_t number, uint64_t block,
-                               uint64_t slot) {
+std::vector<uint8_t> CommandOf(int unit, const std::vector<uint8_t>& instruction, uint64_t number,
+                               uint64_t block, uint64_t slot) {
   switch (unit) {
     case kInputFetch:
       return CommandBytes(instruction, {number},
                           {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput});
     case kWeightFetch:
-      return CommandBytes(instruction, {number}, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights});
+      return CommandBytes(instruction, {number},
+                          {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights});
     case kWeightLoad:
       return CommandBytes(instruction, {number}, {Tag::kHeader, Tag::kTiling, Tag::kReduction});
     case kArray:
     case kDepthwise:
-      return CommandBytes(instruction, {number, block}, {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion});
+      return CommandBytes(instruction, {number, block},
+                          {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion});
     case kParameterFetch:
       return CommandBytes(instruction, {number}, {Tag::kHeader, Tag::kTiling, static_cast<Tag>(8)});
     default:
@@ -138,8 +152,12 @@ class Machine {
   static constexpr unsigned kPortBytes = std::is_same_v<Model, Vcommand_processor_8> ? 8 : 16;
 
   explicit Machine(uint64_t seed, const testbench::AxiTiming& timing = {}, double unit_stall = 0)
-      : model_(seed), memory_(kMemoryBytes, timing), port_(&memory_, kPortBytes, seed), random_(seed) {
-    for (int u = 0; u < kUnits; ++u) stalls_.emplace_back(seed + static_cast<uint64_t>(u), unit_stall);
+      : model_(seed),
+        memory_(kMemoryBytes, timing),
+        port_(&memory_, kPortBytes, seed),
+        random_(seed) {
+    for (int u = 0; u < kUnits; ++u)
+      stalls_.emplace_back(seed + static_cast<uint64_t>(u), unit_stall);
     Model& m = *model_;
     m.control_awvalid = m.control_wvalid = m.control_arvalid = 0;
     m.control_bready = m.control_rready = 1;
@@ -192,7 +210,8 @@ class Machine {
   uint64_t Counter(int unit, int counter) { return ReadWide(kCounters + 64 * unit + 8 * counter); }
 
   void Place(uint64_t address, const std::vector<uint8_t>& program) {
-    std::copy(program.begin(), program.end(), memory_.bytes().begin() + static_cast<std::ptrdiff_t>(address));
+    std::copy(program.begin(), program.end(),
+              memory_.bytes().begin() + static_cast<std::ptrdiff_t>(address));
   }
   void Start(uint64_t address) {
     seen_ = {};
@@ -276,7 +295,8 @@ class Machine {
     for (size_t u = 0; u < kUnits; ++u) {
       const uint64_t value = step_[u];
       activity_[u][0] += value >> 35 & 1;
-      for (size_t cause = 0; cause < 3; ++cause) activity_[u][1 + cause] += value >> (32 + cause) & 1;
+      for (size_t cause = 0; cause < 3; ++cause)
+        activity_[u][1 + cause] += value >> (32 + cause) & 1;
       activity_[u][4] += value >> 16 & 0xffff;
       activity_[u][5] += value & 0xffff;
     }
@@ -306,7 +326,8 @@ class Machine {
       Look(kWeightLoad, m.weight_load_command_valid, m.weight_load_command, kWeightLoadBytes);
       Look(kArray, m.array_command_valid, m.array_command, kArrayBytes);
       Look(kDepthwise, m.depthwise_command_valid, m.depthwise_command, kArrayBytes);
-      Look(kParameterFetch, m.parameter_fetch_command_valid, m.parameter_fetch_command, kParameterFetchBytes);
+      Look(kParameterFetch, m.parameter_fetch_command_valid, m.parameter_fetch_command,
+           kParameterFetchBytes);
       Look(kVector, m.vector_command_valid, m.vector_command, kVectorBytes);
       if (m.stage_write_valid) stages_.push_back(GetBytes(m.stage_write, 16));
       if (m.vector_command_valid && (taken_ >> kVector & 1) && !never_finish) {
@@ -321,13 +342,18 @@ class Machine {
     was_running_ = running;
   }
 
-  static constexpr size_t kHeaderBits = 112, kTilingBits = 3 * 112, kReductionBits = 2 * 112, kRegionBits = 3 * 112;
-  static constexpr size_t kInputFetchBytes = (16 + kHeaderBits + kTilingBits + kReductionBits + kRegionBits + 896) / 8;
-  static constexpr size_t kWeightFetchBytes = (16 + kHeaderBits + kTilingBits + kReductionBits + 336) / 8;
+  static constexpr size_t kHeaderBits = 112, kTilingBits = 3 * 112, kReductionBits = 2 * 112,
+                          kRegionBits = 3 * 112;
+  static constexpr size_t kInputFetchBytes =
+      (16 + kHeaderBits + kTilingBits + kReductionBits + kRegionBits + 896) / 8;
+  static constexpr size_t kWeightFetchBytes =
+      (16 + kHeaderBits + kTilingBits + kReductionBits + 336) / 8;
   static constexpr size_t kWeightLoadBytes = (16 + kHeaderBits + kTilingBits + kReductionBits) / 8;
-  static constexpr size_t kArrayBytes = (32 + kHeaderBits + kTilingBits + kReductionBits + kRegionBits) / 8;
+  static constexpr size_t kArrayBytes =
+      (32 + kHeaderBits + kTilingBits + kReductionBits + kRegionBits) / 8;
   static constexpr size_t kParameterFetchBytes = (16 + kHeaderBits + kTilingBits + 112) / 8;
-  static constexpr size_t kVectorBytes = (22 + kHeaderBits + kTilingBits + 224 + 784 + 4 * 448 + 448 + 7) / 8;
+  static constexpr size_t kVectorBytes =
+      (22 + kHeaderBits + kTilingBits + 224 + 784 + 4 * 448 + 448 + 7) / 8;
 
   Simulation<Model> model_;
   testbench::AxiMemory memory_;
@@ -404,10 +430,12 @@ void ExpectCommands(const Machine<Model>& machine, const Program& program) {
     }
     // Word 2 of the tiling: `visits` behind four counts, 16 bits.
     for (size_t at = 0; at < words.size(); at += kWordBytes) {
-      if (words[at + 15] == 1 && words[at + 14] == 2) block += words[at + 1] | uint64_t{words[at + 2]} << 8;
+      if (words[at + 15] == 1 && words[at + 14] == 2)
+        block += words[at + 1] | uint64_t{words[at + 2]} << 8;
     }
   }
-  for (int u = 0; u < kUnits; ++u) EXPECT_EQ(machine.seen(u).size(), next[static_cast<size_t>(u)]) << "unit " << u;
+  for (int u = 0; u < kUnits; ++u)
+    EXPECT_EQ(machine.seen(u).size(), next[static_cast<size_t>(u)]) << "unit " << u;
   EXPECT_EQ(machine.stages(), stages);
 }
 
@@ -420,7 +448,8 @@ void CommandsArrive(double stall, uint64_t seed) {
   machine.idle_activity = false;
   for (int round = 0; round < 25 && !testing::Test::HasFailure(); ++round) {
     const Program program = RandomProgram<Model>(random, random.Below(9));
-    const uint64_t address = kWordBytes * random.Below((kMemoryBytes - program.bytes.size()) / kWordBytes);
+    const uint64_t address =
+        kWordBytes * random.Below((kMemoryBytes - program.bytes.size()) / kWordBytes);
     machine.Place(address, program.bytes);
     ASSERT_EQ(machine.Run(address), kDone);
     ExpectCommands(machine, program);
@@ -429,10 +458,12 @@ void CommandsArrive(double stall, uint64_t seed) {
     // The cycle in which the end is seen is not counted.
     EXPECT_EQ(machine.ReadWide(kCycles), machine.run_cycles() - 1);
     EXPECT_EQ(machine.Counter(kCommandUnit, 4), program.bytes.size());
-    EXPECT_EQ(machine.Counter(kCommandUnit, 0), program.bytes.size() / kWordBytes + program.instructions.size());
+    EXPECT_EQ(machine.Counter(kCommandUnit, 0),
+              program.bytes.size() / kWordBytes + program.instructions.size());
     for (int u = 0; u < kUnits; ++u) {
       for (int k = 0; k < kUnitCounters; ++k) {
-        EXPECT_EQ(machine.Counter(u, k), machine.Activity(u, k)) << "unit " << u << " counter " << k;
+        EXPECT_EQ(machine.Counter(u, k), machine.Activity(u, k))
+            << "unit " << u << " counter " << k;
       }
     }
   }
@@ -463,10 +494,12 @@ void TimesAgree(uint64_t seed) {
     auto time = static_cast<uint64_t>(config.memory_latency);
     std::array<size_t, kUnits> next{};
     for (size_t k = 0; k + 1 < program.instructions.size(); ++k) {
-      time += static_cast<uint64_t>(systolic::DispatchCycles(config, std::ssize(program.encoded[k])));
+      time +=
+          static_cast<uint64_t>(systolic::DispatchCycles(config, std::ssize(program.encoded[k])));
       for (int u = 0; u < kUnits; ++u) {
         if (!Uses(program.instructions[k].opcode, u)) continue;
-        EXPECT_EQ(machine.seen(u)[next[static_cast<size_t>(u)]++].cycle, time) << "unit " << u << " instruction " << k;
+        EXPECT_EQ(machine.seen(u)[next[static_cast<size_t>(u)]++].cycle, time)
+            << "unit " << u << " instruction " << k;
       }
     }
   }
@@ -482,7 +515,8 @@ TEST(CommandProcessor, TakesTheTimeOfTheManual) {
 TEST(CommandProcessor, WaitsForRoom) {
   Random random(11);
   Config config = systolic::RandomConfig(random);
-  const Instruction matrix = systolic::RandomInstruction(random, config, Opcode::kMatrix).instruction;
+  const Instruction matrix =
+      systolic::RandomInstruction(random, config, Opcode::kMatrix).instruction;
   const std::vector<uint8_t> words = systolic::Encode(matrix, config);
   std::vector<uint8_t> program = words;
   program.insert(program.end(), words.begin(), words.end());
@@ -493,13 +527,15 @@ TEST(CommandProcessor, WaitsForRoom) {
   machine.hold_units = true;
   machine.Start(0);
   machine.Wait(1000);
-  for (const int unit : {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
+  for (const int unit :
+       {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
     ASSERT_EQ(machine.seen(unit).size(), 1u);
   }
   const uint64_t taken = machine.run_cycles();
   machine.hold_units = false;
   EXPECT_EQ(machine.Finish(), kDone);
-  for (const int unit : {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
+  for (const int unit :
+       {kInputFetch, kWeightFetch, kWeightLoad, kArray, kParameterFetch, kVector}) {
     ASSERT_EQ(machine.seen(unit).size(), 2u);
     EXPECT_EQ(machine.seen(unit)[1].cycle, taken + 2) << "unit " << unit;
   }
@@ -667,7 +703,8 @@ TEST(CommandProcessor, AlwaysEnds) {
     if (status == kError) ++errors[error];
   }
   EXPECT_GT(done, 50);
-  for (const Error error : {kOpcodeError, kOrder, kCount, kWatchdog}) EXPECT_GT(errors[error], 0) << error;
+  for (const Error error : {kOpcodeError, kOrder, kCount, kWatchdog})
+    EXPECT_GT(errors[error], 0) << error;
 }
 
 }  // namespace

@@ -52,8 +52,8 @@ struct Script {
 
 class Model {
  public:
-  Model(const Config& config, std::vector<TestInstruction>& instructions, uint64_t seed, int64_t longest,
-        Script* script)
+  Model(const Config& config, std::vector<TestInstruction>& instructions, uint64_t seed,
+        int64_t longest, Script* script)
       : config_(config),
         numbers_(config),
         instructions_(instructions),
@@ -79,10 +79,12 @@ class Model {
 
  private:
   int64_t Pause() { return random_.Below(2) == 0 ? 0 : random_.Between(0, longest_); }
-  void Stalled(const char* port, int64_t since) { script_.expected.Level(port, since, simulator_.now()); }
+  void Stalled(const char* port, int64_t since) {
+    script_.expected.Level(port, since, simulator_.now());
+  }
   // The lanes of a word.
-  std::vector<uint32_t> Codes(const Format& format, const std::vector<int16_t>& words, const std::vector<float>& values,
-                              size_t word) const {
+  std::vector<uint32_t> Codes(const Format& format, const std::vector<int16_t>& words,
+                              const std::vector<float>& values, size_t word) const {
     std::vector<uint32_t> codes(static_cast<size_t>(config_.array_columns));
     for (size_t i = 0; i < codes.size(); ++i) {
       codes[i] = CodeAt(format, numbers_.whole, words, values, word * codes.size() + i);
@@ -91,11 +93,13 @@ class Model {
   }
 
   // The words of a bank in the order of their places, so many in a write as may be and follow one another.
-  void WriteInputs(const TestInstruction& t, const systolic::Visit& visit, int32_t tiles, int64_t k, int64_t* at) {
+  void WriteInputs(const TestInstruction& t, const systolic::Visit& visit, int32_t tiles, int64_t k,
+                   int64_t* at) {
     const systolic::InputBank& bank = input_banks_[k & 1];
     const int64_t pitch = t.instruction.tiling.groups_per_bank;
     const int64_t row_pitch = t.geometry.x.Places(t.instruction.tiling.tile_width) * pitch;
-    const int64_t places_y = t.geometry.y.Places(visit.height), places_x = t.geometry.x.Places(visit.width);
+    const int64_t places_y = t.geometry.y.Places(visit.height),
+                  places_x = t.geometry.x.Places(visit.width);
     InputWrite write{};
     std::vector<uint32_t> codes;
     const auto finish = [&] {
@@ -110,12 +114,13 @@ class Model {
       for (int64_t px = 0; px < places_x; ++px) {
         for (int64_t tile = 0; tile < tiles; ++tile) {
           const int64_t address = py * row_pitch + px * pitch + tile;
-          const bool follows =
-              address == write.address + write.words && write.words < config_.depthwise_words_per_cycle;
+          const bool follows = address == write.address + write.words &&
+                               write.words < config_.depthwise_words_per_cycle;
           if (!follows || random_.Below(8) == 0) finish();
           if (codes.empty()) write = {static_cast<int>(k & 1), address, 0, {}};
           const auto word = static_cast<size_t>((tile * places_y + py) * places_x + px);
-          for (const uint32_t code : Codes(config_.input_format, bank.words, bank.values, word)) codes.push_back(code);
+          for (const uint32_t code : Codes(config_.input_format, bank.words, bank.values, word))
+            codes.push_back(code);
           ++write.words;
         }
       }
@@ -131,10 +136,10 @@ class Model {
         const int64_t k = next_fill++;
         co_await inputs_released_.AtLeast(k - 1);
         systolic::OuterMemory outer(t.memory);
-        const int32_t tiles =
-            std::min(t.instruction.tiling.groups_per_bank, t.geometry.column_tiles - visit.first_column);
-        FillInputs(t.instruction, config_, numbers_, t.geometry, visit, visit.first_column, visit.first_column + tiles,
-                   outer, input_banks_[k & 1]);
+        const int32_t tiles = std::min(t.instruction.tiling.groups_per_bank,
+                                       t.geometry.column_tiles - visit.first_column);
+        FillInputs(t.instruction, config_, numbers_, t.geometry, visit, visit.first_column,
+                   visit.first_column + tiles, outer, input_banks_[k & 1]);
         int64_t at = simulator_.now();
         WriteInputs(t, visit, tiles, k, &at);
         co_await simulator_.Delay(at + Pause() - simulator_.now());
@@ -156,10 +161,10 @@ class Model {
         int64_t at = simulator_.now();
         for (int32_t tap = 0; tap < t.instruction.convolution.taps(); ++tap) {
           at += random_.Below(4) == 0 ? Pause() / 4 : 0;
-          script_.weight_writes[at++] = {
-              static_cast<int>(k & 1), tap == 0,
-              PackLanes(Codes(config_.weight_format, bank.words, bank.values, static_cast<size_t>(tap)),
-                        config_.weight_format.bits)};
+          script_.weight_writes[at++] = {static_cast<int>(k & 1), tap == 0,
+                                         PackLanes(Codes(config_.weight_format, bank.words,
+                                                         bank.values, static_cast<size_t>(tap)),
+                                                   config_.weight_format.bits)};
         }
         co_await simulator_.Delay(at + Pause() - simulator_.now());
         script_.weights_filled.insert(simulator_.now() - 1);
@@ -185,10 +190,11 @@ class Model {
         co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
         Stalled("stalled_accumulation", since);
         systolic::AccumulationBank bank;
-        DepthwiseStep(t.instruction, config_, numbers_, t.geometry, visit, weight_banks_[weights & 1],
-                      input_banks_[fill & 1], bank);
+        DepthwiseStep(t.instruction, config_, numbers_, t.geometry, visit,
+                      weight_banks_[weights & 1], input_banks_[fill & 1], bank);
         const int64_t cycles = systolic::DepthwiseCycles(t.instruction, config_, visit);
-        Accumulations(t, visit, bank, static_cast<int>(block % config_.accumulation_buffer_banks), cycles);
+        Accumulations(t, visit, bank, static_cast<int>(block % config_.accumulation_buffer_banks),
+                      cycles);
         script_.expected.Level("busy", simulator_.now(), simulator_.now() + cycles);
         co_await simulator_.Delay(cycles);
         script_.expected.Pulse("weights_released", simulator_.now() - 1);
@@ -205,18 +211,20 @@ class Model {
   }
 
   // Each pixel's sums come C cycles after its last step.
-  void Accumulations(const TestInstruction& t, const systolic::Visit& visit, const systolic::AccumulationBank& bank,
-                     int number, int64_t cycles) {
+  void Accumulations(const TestInstruction& t, const systolic::Visit& visit,
+                     const systolic::AccumulationBank& bank, int number, int64_t cycles) {
     const int64_t steps = cycles / visit.pixels();
     const int64_t stride = systolic::ArrayWeights(2, config_.array_columns).columns;
     for (int32_t pixel = 0; pixel < visit.pixels(); ++pixel) {
       const int64_t at = simulator_.now() + (pixel + 1) * steps - 1 + config_.array_columns;
       std::vector<uint32_t> sums;
-      for (size_t i = static_cast<size_t>(pixel * stride); sums.size() < static_cast<size_t>(config_.array_columns);
-           ++i) {
-        sums.push_back(numbers_.whole_accumulation ? static_cast<uint32_t>(bank.sums[i]) : BitsOf(bank.values[i]));
+      for (size_t i = static_cast<size_t>(pixel * stride);
+           sums.size() < static_cast<size_t>(config_.array_columns); ++i) {
+        sums.push_back(numbers_.whole_accumulation ? static_cast<uint32_t>(bank.sums[i])
+                                                   : BitsOf(bank.values[i]));
       }
-      const int64_t address = pixel / visit.width * t.instruction.tiling.tile_width + pixel % visit.width;
+      const int64_t address =
+          pixel / visit.width * t.instruction.tiling.tile_width + pixel % visit.width;
       script_.accumulations[at] = {number, address, std::move(sums)};
       script_.expected.Pulse("accumulate_valid", at - 1);
     }
@@ -247,8 +255,8 @@ class Model {
 };
 
 template <typename Rtl>
-void Drive(const Config& config, const std::vector<TestInstruction>& instructions, const Script& script,
-           uint64_t seed) {
+void Drive(const Config& config, const std::vector<TestInstruction>& instructions,
+           const Script& script, uint64_t seed) {
   Simulation<Rtl> rtl(seed);
   rtl->command_valid = rtl->input_write_enable = rtl->weight_write_enable = 0;
   rtl->input_filled = rtl->weights_filled = rtl->accumulation_released = 0;
@@ -259,7 +267,8 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
     rtl->command_valid = next < instructions.size() && instructions[next].array_at <= cycle;
     if (rtl->command_valid) {
       SetBytes(rtl->command,
-               CommandBytes(instructions[next].encoded, {next, static_cast<uint64_t>(instructions[next].first_block)},
+               CommandBytes(instructions[next].encoded,
+                            {next, static_cast<uint64_t>(instructions[next].first_block)},
                             {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion}));
     }
     rtl->input_filled = script.input_filled.count(cycle) > 0;
@@ -286,7 +295,8 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
       const Format& format = config.psum_format;
       const size_t lanes = static_cast<size_t>(config.array_columns);
       const size_t port_bytes = (lanes * static_cast<size_t>(format.bits) + 7) / 8;
-      std::vector<uint32_t> sums = UnpackLanes(GetBytes(rtl->accumulate_psums, port_bytes), format.bits, lanes);
+      std::vector<uint32_t> sums =
+          UnpackLanes(GetBytes(rtl->accumulate_psums, port_bytes), format.bits, lanes);
       for (uint32_t& sum : sums) {
         sum = BitsOf(format, sum);
         if (sum == 0x80000000 && !format.is_integer()) sum = 0;  // what an accumulation of 0 - 0 is
@@ -295,7 +305,9 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
     }
     const auto following = script.accumulations.find(cycle + 1);
     adding = following != script.accumulations.end() ? &following->second : nullptr;
-    const auto check = [&](const char* port, bool value) { script.expected.Check(port, cycle, value); };
+    const auto check = [&](const char* port, bool value) {
+      script.expected.Check(port, cycle, value);
+    };
     check("accumulate_valid", rtl->accumulate_valid);
     if (adding != nullptr) {
       EXPECT_EQ(rtl->accumulate_bank, adding->bank);
@@ -314,12 +326,14 @@ void Drive(const Config& config, const std::vector<TestInstruction>& instruction
   EXPECT_EQ(next, instructions.size());
 }
 
-std::vector<TestInstruction> RandomInstructions(const Config& config, int count, int64_t longest, Random& random) {
+std::vector<TestInstruction> RandomInstructions(const Config& config, int count, int64_t longest,
+                                                Random& random) {
   std::vector<TestInstruction> instructions;
   int64_t blocks = 0, at = 0;
   for (int i = 0; i < count; ++i) {
     TestInstruction t;
-    systolic::RandomCase random_case = RandomInstruction(random, config, systolic::Opcode::kDepthwise);
+    systolic::RandomCase random_case =
+        RandomInstruction(random, config, systolic::Opcode::kDepthwise);
     t.instruction = std::move(random_case.instruction);
     t.memory = std::move(random_case.memory);
     t.encoded = systolic::Encode(t.instruction, config);
@@ -334,7 +348,8 @@ std::vector<TestInstruction> RandomInstructions(const Config& config, int count,
 }
 
 template <typename Rtl>
-void FollowsTheCycleLevel(int columns, int multipliers, int words, int banks, uint64_t seed, Config config = {}) {
+void FollowsTheCycleLevel(int columns, int multipliers, int words, int banks, uint64_t seed,
+                          Config config = {}) {
   config.array_rows = 4;
   config.array_columns = columns;
   config.depthwise_multipliers = multipliers;

@@ -35,15 +35,20 @@ struct InputFetch {
   }
   static bool WaitsForCount(const Model& unit) { return unit.stalled_previous; }
   static bool WaitsForBank(const Model& unit) { return unit.stalled_bank; }
-  static bool Filled(const Model& unit, int buffer) { return buffer == 0 ? unit.array_filled : unit.depthwise_filled; }
+  static bool Filled(const Model& unit, int buffer) {
+    return buffer == 0 ? unit.array_filled : unit.depthwise_filled;
+  }
   template <typename Put>
   void ForWrites(const Model& unit, const Config& config, const Put& put) {
     const auto bits = static_cast<size_t>(config.input_format.bits);
-    const auto rows = static_cast<size_t>(config.array_rows), columns = static_cast<size_t>(config.array_columns);
+    const auto rows = static_cast<size_t>(config.array_rows),
+               columns = static_cast<size_t>(config.array_columns);
     for (size_t i = 0; unit.array_write_enable && i < rows; ++i) {
-      put(0, unit.array_write_bank, unit.array_write_address * rows + i, LaneOf(unit.array_write_data, i, bits));
+      put(0, unit.array_write_bank, unit.array_write_address * rows + i,
+          LaneOf(unit.array_write_data, i, bits));
     }
-    const size_t lanes = unit.depthwise_write_enable ? (unit.depthwise_write_words + size_t{1}) * columns : 0;
+    const size_t lanes =
+        unit.depthwise_write_enable ? (unit.depthwise_write_words + size_t{1}) * columns : 0;
     for (size_t i = 0; i < lanes; ++i) {
       put(1, unit.depthwise_write_bank, unit.depthwise_write_address * columns + i,
           LaneOf(unit.depthwise_write_data, i, bits));
@@ -57,7 +62,8 @@ struct InputFetch {
   }
 };
 
-Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes, int words_per_cycle = 1) {
+Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes,
+                int words_per_cycle = 1) {
   Config config;
   config.array_rows = rows;
   config.array_columns = columns;
@@ -76,8 +82,8 @@ Config ConfigOf(int rows, int columns, const char* input_format, int port_bytes,
 
 // What the random instructions were, so that a test knows what it has seen.
 struct Seen {
-  int64_t fills = 0, depthwise_fills = 0, packed_fills = 0, null_requests = 0, padding_only = 0, cut_runs = 0,
-          scaled_fills = 0, wide_requests = 0;
+  int64_t fills = 0, depthwise_fills = 0, packed_fills = 0, null_requests = 0, padding_only = 0,
+          cut_runs = 0, scaled_fills = 0, wide_requests = 0;
   void Add(const Instruction& in, const Config& config, const FetchFill& fill) {
     const bool packed = in.tiling.packing == Packing::kTaps;
     ++fills;
@@ -88,7 +94,8 @@ struct Seen {
     for (const FetchRequest& r : fill.requests) {
       nulls += r.bytes == 0 ? 1 : 0;
       wide_requests += fill.buffer == 1 && r.bytes > config.depthwise_word_bytes() ? 1 : 0;
-      cut_runs += packed && r.bytes % (in.convolution.channels * config.input_format.bytes()) != 0 ? 1 : 0;
+      cut_runs +=
+          packed && r.bytes % (in.convolution.channels * config.input_format.bytes()) != 0 ? 1 : 0;
     }
     null_requests += nulls;
     padding_only += fill.padding_only ? 1 : 0;
@@ -97,10 +104,11 @@ struct Seen {
 
 template <typename Model, bool kScales = false>
 void Check(const Config& config, double stalls, int instructions, uint64_t seed) {
-  const int64_t word_bytes = std::max(config.array_rows * int64_t{config.input_format.bytes()},
-                                      config.depthwise_words_per_cycle * config.depthwise_word_bytes());
-  FetchBench<InputFetch<Model, kScales>> bench(config, config.input_port_bytes, static_cast<size_t>(word_bytes), stalls,
-                                               seed);
+  const int64_t word_bytes =
+      std::max(config.array_rows * int64_t{config.input_format.bytes()},
+               config.depthwise_words_per_cycle * config.depthwise_word_bytes());
+  FetchBench<InputFetch<Model, kScales>> bench(config, config.input_port_bytes,
+                                               static_cast<size_t>(word_bytes), stalls, seed);
   Random random(seed);
   Seen seen;
   for (int n = 0; n < instructions; ++n) {
@@ -113,9 +121,11 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
         rtl::CommandBytes(Encode(in, config), {static_cast<uint64_t>(n)},
                           {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kRegion, Tag::kInput});
     bench.Run(command, static_cast<uint32_t>(n), in.wait_distance, fills, random_case.memory,
-              in.convolution.input_scales.present ? rtl::CommandBytes(Encode(in, config), {}, {Tag::kInputScales})
-                                                  : std::vector<uint8_t>());
-    if (testing::Test::HasFatalFailure()) FAIL() << "instruction " << n << "\n" << Print(in, config);
+              in.convolution.input_scales.present
+                  ? rtl::CommandBytes(Encode(in, config), {}, {Tag::kInputScales})
+                  : std::vector<uint8_t>());
+    if (testing::Test::HasFatalFailure())
+      FAIL() << "instruction " << n << "\n" << Print(in, config);
     for (const FetchFill& fill : fills) seen.Add(in, config, fill);
   }
   EXPECT_GT(seen.fills, 5 * instructions);

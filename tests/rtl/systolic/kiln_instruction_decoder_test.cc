@@ -45,14 +45,19 @@ struct Member {
 };
 
 int64_t Count(int64_t value) { return value & 0xffffff; }
-int64_t Stride(int64_t value) { return static_cast<int64_t>(static_cast<uint64_t>(value) << 24) >> 24; }
+int64_t Stride(int64_t value) {
+  return static_cast<int64_t>(static_cast<uint64_t>(value) << 24) >> 24;
+}
 int64_t FloatBits(float value) { return std::bit_cast<uint32_t>(value); }
 
 // The members of all sections in the order of instruction_decoder_bench.sv.
 class MemberList {
  public:
   MemberList(const Instruction& instruction, const Config& config, size_t words)
-      : in_(instruction), c_(instruction.convolution), v_(instruction.vector), d_(DeriveMembers(instruction, config)) {
+      : in_(instruction),
+        c_(instruction.convolution),
+        v_(instruction.vector),
+        d_(DeriveMembers(instruction, config)) {
     Header(words);
     present_ = instruction.opcode == Opcode::kMatrix || instruction.opcode == Opcode::kDepthwise;
     TilingAndReduction();
@@ -99,7 +104,8 @@ class MemberList {
     Add("input_blocks", c_.input_scales.present);
     Add("weight_blocks", c_.weight_scales.present);
     int64_t operand_blocks = 0;
-    for (size_t i = 0; i < v_.operands.size(); ++i) operand_blocks |= int64_t{v_.operands[i].blocks.present} << i;
+    for (size_t i = 0; i < v_.operands.size(); ++i)
+      operand_blocks |= int64_t{v_.operands[i].blocks.present} << i;
     Add("operand_blocks", operand_blocks);
     Add("output_blocks", v_.output.blocks.present);
     Add("operands", std::ssize(v_.operands));
@@ -281,7 +287,8 @@ class MemberList {
   }
 
   static constexpr const char* kStreams[] = {"operand0", "operand1", "operand2", "target"};
-  static constexpr const char* kScales[] = {"operand0_scales", "operand1_scales", "operand2_scales", "target_scales"};
+  static constexpr const char* kScales[] = {"operand0_scales", "operand1_scales", "operand2_scales",
+                                            "target_scales"};
   static constexpr size_t kOutput = 3;
 
   bool Has(size_t stream) const { return stream == kOutput || stream < v_.operands.size(); }
@@ -289,7 +296,9 @@ class MemberList {
     static const Stream kAbsent;
     return !Has(stream) ? kAbsent : stream == kOutput ? v_.output : v_.operands[stream];
   }
-  const StreamSteps& StepsOf(size_t stream) const { return stream == kOutput ? d_.output : d_.operands[stream]; }
+  const StreamSteps& StepsOf(size_t stream) const {
+    return stream == kOutput ? d_.output : d_.operands[stream];
+  }
 
   void StreamMembers() {
     for (size_t i = 0; i <= kOutput; ++i) {
@@ -359,7 +368,8 @@ class MemberList {
 template <typename Model>
 class Decoder {
  public:
-  explicit Decoder(uint64_t seed, double stall = 0) : bench_(seed), stalls_(seed, stall), noise_(seed) {
+  explicit Decoder(uint64_t seed, double stall = 0)
+      : bench_(seed), stalls_(seed, stall), noise_(seed) {
     bench_->clear = bench_->next = bench_->word_valid = 0;
     bench_.Reset();
   }
@@ -374,7 +384,8 @@ class Decoder {
       bench_->word_valid = offered;
       std::vector<uint8_t> word(kWordBytes);
       for (uint8_t& byte : word) byte = static_cast<uint8_t>(noise_());
-      if (offered) std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), kWordBytes, word.begin());
+      if (offered)
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), kWordBytes, word.begin());
       SetBytes(bench_->word, word);
       bench_.Settle();
       if (!bench_->word_ready || at == bytes.size()) break;
@@ -453,7 +464,8 @@ void SeesWhatTheInstructionSays(int rounds) {
     const Config config = AnyConfig(random);
     const auto opcode = static_cast<Opcode>(random.Below(4));
     Instruction instruction;
-    if (opcode != Opcode::kEnd) instruction = systolic::RandomInstruction(random, config, opcode).instruction;
+    if (opcode != Opcode::kEnd)
+      instruction = systolic::RandomInstruction(random, config, opcode).instruction;
     instruction.kernel = static_cast<uint32_t>(random());
     ++kinds[static_cast<size_t>(opcode)];
     const std::vector<uint8_t> bytes = systolic::Encode(instruction, config);
@@ -482,7 +494,8 @@ void SeesWhatTheInstructionSays(int rounds) {
       ExpectStage(decoder, *place.stage);
     });
     ASSERT_EQ(words, bytes.size() / kWordBytes);
-    ASSERT_FALSE(decoder.bench().error) << int{decoder.bench().error_code} << " at word " << decoder.bench().place;
+    ASSERT_FALSE(decoder.bench().error)
+        << int{decoder.bench().error_code} << " at word " << decoder.bench().place;
     ASSERT_TRUE(decoder.bench().complete);
     EXPECT_EQ(seen, stages.size());
 
@@ -562,16 +575,17 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(refused(0, 31, 0, 0), kNone);
   EXPECT_EQ(refused(0, 111, 104, 4), kOpcode);
   EXPECT_EQ(refused(0, 127, 120, 1), kOrder);
-  EXPECT_EQ(refused(0, 35, 35, 1), kOpcode);   // a user unit, which there is none of
-  EXPECT_EQ(refused(0, 86, 84, 0), kCount);    // passes: bits behind opcode, distance, flag, 6 bits of blocks, operands
-  EXPECT_EQ(refused(3, 119, 112, 1), kOrder);  // index
-  EXPECT_EQ(refused(1, 111, 88, 0), kCount);   // batch
-  EXPECT_EQ(refused(2, 63, 40, 9), kCount);    // last_tile_height > tile_height
-  EXPECT_EQ(refused(3, 63, 48, 9), kCount);    // last_tile_columns > 8
-  EXPECT_EQ(refused(3, 47, 24, 65), kCount);   // tile_pixels > 64
-  EXPECT_EQ(refused(4, 15, 0, 0), kCount);     // last_group_rows
-  EXPECT_EQ(refused(5, 111, 88, 25), kCount);  // weight_tiles_per_bank > 192 / 8
-  EXPECT_EQ(refused(7, 87, 64, 257), kCount);  // group_pitch > 256
+  EXPECT_EQ(refused(0, 35, 35, 1), kOpcode);  // a user unit, which there is none of
+  EXPECT_EQ(refused(0, 86, 84, 0),
+            kCount);  // passes: bits behind opcode, distance, flag, 6 bits of blocks, operands
+  EXPECT_EQ(refused(3, 119, 112, 1), kOrder);            // index
+  EXPECT_EQ(refused(1, 111, 88, 0), kCount);             // batch
+  EXPECT_EQ(refused(2, 63, 40, 9), kCount);              // last_tile_height > tile_height
+  EXPECT_EQ(refused(3, 63, 48, 9), kCount);              // last_tile_columns > 8
+  EXPECT_EQ(refused(3, 47, 24, 65), kCount);             // tile_pixels > 64
+  EXPECT_EQ(refused(4, 15, 0, 0), kCount);               // last_group_rows
+  EXPECT_EQ(refused(5, 111, 88, 25), kCount);            // weight_tiles_per_bank > 192 / 8
+  EXPECT_EQ(refused(7, 87, 64, 257), kCount);            // group_pitch > 256
   EXPECT_EQ(refused(9, 111, 72, 1 << 30), kAddress);     // input base
   EXPECT_EQ(refused(9, 111, 72, (1 << 30) - 1), kNone);  // units' requests are checked besides
   EXPECT_EQ(refused(17, 111, 72, ~uint64_t{0}), kAddress);

@@ -102,7 +102,9 @@ Instruction RandomProgram(Random& random, const Config& config) {
   } while (!CheckInstruction(c.instruction, config).ok());
   systolic::Window& w = c.instruction.vector.window;
   if (w.combine != systolic::Combine::kNone && random.Below(2) == 0) {
-    const auto between = [&](int64_t low, int64_t high) { return static_cast<int32_t>(random.Between(low, high)); };
+    const auto between = [&](int64_t low, int64_t high) {
+      return static_cast<int32_t>(random.Between(low, high));
+    };
     w.dilation_y = between(1, 4);
     w.dilation_x = between(1, 4);
     w.pad_top = between(0, (w.window_y - 1) * w.dilation_y);
@@ -194,9 +196,10 @@ class FetchBench {
   void RunWord(const Instruction& in, const ListedWord& word, const WordReads& reads) {
     Show(in, word);
     const systolic::Stream& output = in.vector.output;
-    const int64_t written = in.vector.passes[word.pass].to_memory
-                                ? systolic::StreamBeats(output, config_, word.address[3], word.lanes, 8)
-                                : 0;
+    const int64_t written =
+        in.vector.passes[word.pass].to_memory
+            ? systolic::StreamBeats(output, config_, word.address[3], word.lanes, 8)
+            : 0;
     nothings += reads.nothing ? 1 : 0;
     searches += reads.search > 0 ? 1 : 0;
 
@@ -223,7 +226,9 @@ class FetchBench {
         place = bench_->fetch_place;
       }
       if (!begun) {
-        ASSERT_EQ(bench_->request_valid + bench_->scale_request_valid + bench_->slot_end + bench_->fetch_nothing, 0);
+        ASSERT_EQ(bench_->request_valid + bench_->scale_request_valid + bench_->slot_end +
+                      bench_->fetch_nothing,
+                  0);
         bench_.Step();
         continue;
       }
@@ -255,7 +260,8 @@ class FetchBench {
       if (asks_scale) {
         const OperandRequest& of = scaling != nullptr ? *scaling : *request;
         ASSERT_EQ(bench_->scale_request_address, of.scales[next_scale]);
-        ASSERT_EQ(GetBytes(bench_->scale_request_tag, 2), ScaleTag(next_scale, next_scale + 1 == of.scales.size()));
+        ASSERT_EQ(GetBytes(bench_->scale_request_tag, 2),
+                  ScaleTag(next_scale, next_scale + 1 == of.scales.size()));
         if (bench_->scale_request_ready != 0) ++next_scale;
         ++scaled;
       }
@@ -394,15 +400,19 @@ class BufferBench {
     out.place = next_place_;
     out.windowed = reads.Windowed(word.pass, request.operand);
     out.blocks = stream.blocks.present;
-    for (int i = 0; i < 4 * config_.lanes(); ++i) out.data.push_back(static_cast<uint8_t>(random_()));
+    for (int i = 0; i < 4 * config_.lanes(); ++i)
+      out.data.push_back(static_cast<uint8_t>(random_()));
     // Numbers that a sum can hold, most of the time: any bits are mostly far apart.
-    for (int i = 0; i < config_.lanes() && !systolic::IsInteger(stream.element) && random_.Below(8) != 0; ++i) {
+    for (int i = 0;
+         i < config_.lanes() && !systolic::IsInteger(stream.element) && random_.Below(8) != 0;
+         ++i) {
       const Format& format = systolic::FormatOf(stream.element, config_);
       const uint32_t code = EncodeFloat(format, static_cast<float>(random_.Uniform(-4, 4)));
       systolic::StoreBits(systolic::MemoryBits(format, code), bytes, out.data.data() + i * bytes);
     }
     for (size_t i = 0; i < request.scales.size(); ++i) {
-      const uint32_t code = EncodeFloat(config_.scale_format, static_cast<float>(std::exp2(random_.Uniform(-4, 4))));
+      const uint32_t code =
+          EncodeFloat(config_.scale_format, static_cast<float>(std::exp2(random_.Uniform(-4, 4))));
       out.scales.push_back(code);
       scales_.Push({code, i, i + 1 == request.scales.size()});
     }
@@ -488,7 +498,8 @@ class BufferBench {
     assembled_.resize(static_cast<size_t>(config_.lanes()));
     for (size_t lane = 0; lane < lanes; ++lane) {
       if (r.access == Access::kStrided && lane != static_cast<size_t>(r.lane)) continue;
-      const uint8_t* element = word.data.data() + (r.access == Access::kDense ? lane * static_cast<size_t>(bytes) : 0);
+      const uint8_t* element =
+          word.data.data() + (r.access == Access::kDense ? lane * static_cast<size_t>(bytes) : 0);
       float factor = stream.scale;
       if (word.blocks) {
         const size_t block = lane / static_cast<size_t>(config_.block_size);
@@ -497,17 +508,21 @@ class BufferBench {
         factor = systolic::BlockFactor(numbers_, stream, code.data());
       }
       const float value = systolic::LoadValue(numbers_, stream, factor, element);
-      const float before = r.first_place ? systolic::NeutralOf(numbers_, window.combine) : assembled_[lane];
-      assembled_[lane] = word.windowed ? systolic::Join(numbers_, window.combine, before, value) : value;
+      const float before =
+          r.first_place ? systolic::NeutralOf(numbers_, window.combine) : assembled_[lane];
+      assembled_[lane] =
+          word.windowed ? systolic::Join(numbers_, window.combine, before, value) : value;
     }
     if (word.windowed && (r.access != Access::kStrided || r.lane == 0)) places_of_window_ += 1;
     if (!r.last_of_operand) return;
     Place& place = places_[word.place];
-    place.operands[r.operand].assign(assembled_.begin(), assembled_.begin() + static_cast<std::ptrdiff_t>(lanes));
+    place.operands[r.operand].assign(assembled_.begin(),
+                                     assembled_.begin() + static_cast<std::ptrdiff_t>(lanes));
     if (r.operand == 0) place.empty = false;
     if (!word.windowed) return;
     ++windows;
-    const int32_t places = window.divide_by_valid ? places_of_window_ : window.window_y * window.window_x;
+    const int32_t places =
+        window.divide_by_valid ? places_of_window_ : window.window_y * window.window_x;
     if (window.average) place.factor = systolic::AverageFactor(numbers_, places);
     averages += window.average ? 1 : 0;
     places_of_window_ = 0;
@@ -522,12 +537,15 @@ class BufferBench {
     }
     return BitsOf(std::bit_cast<float>(number));
   }
-  static uint32_t BitsOf(float value) { return value != value ? 0x7fc00000u : std::bit_cast<uint32_t>(value); }
+  static uint32_t BitsOf(float value) {
+    return value != value ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
+  }
 
   void CheckRead(size_t at) {
     const Place& place = places_[at];
     const auto lanes = static_cast<size_t>(config_.lanes());
-    const std::vector<uint8_t> bytes = GetBytes(bench_->read_operands, (3 * lanes * Design::kNumber + 7) / 8);
+    const std::vector<uint8_t> bytes =
+        GetBytes(bench_->read_operands, (3 * lanes * Design::kNumber + 7) / 8);
     for (size_t i = 0; i < 3; ++i) {
       for (size_t lane = 0; lane < place.operands[i].size(); ++lane, ++compared) {
         ASSERT_EQ(NumberAt(bytes, i * lanes + lane), BitsOf(place.operands[i][lane]))

@@ -44,8 +44,8 @@ std::vector<FetchFill> SetsOf(const RandomCase& random_case, const Config& confi
         const int64_t offset = visit.batch * conv.parameter_batch_stride +
                                static_cast<int64_t>(array) * conv.out_channels * 4 +
                                int64_t{tile} * config.array_columns * 4;
-        set.requests.push_back(
-            {conv.parameters.base + static_cast<uint64_t>(offset), static_cast<int64_t>(channels) * 4});
+        set.requests.push_back({conv.parameters.base + static_cast<uint64_t>(offset),
+                                static_cast<int64_t>(channels) * 4});
         for (size_t i = 0; i < channels; ++i) {
           const size_t at = static_cast<size_t>(c) * lanes + i;
           const uint32_t bits = array == 0   ? static_cast<uint32_t>(bank.offset[at])
@@ -55,7 +55,8 @@ std::vector<FetchFill> SetsOf(const RandomCase& random_case, const Config& confi
         }
       }
     }
-    EXPECT_EQ(CyclesOf(set.requests, config.operand_port_bytes), ParameterFetchCycles(in, config, visit));
+    EXPECT_EQ(CyclesOf(set.requests, config.operand_port_bytes),
+              ParameterFetchCycles(in, config, visit));
   }
   EXPECT_TRUE(memory.fault().empty()) << memory.fault();
   return sets;
@@ -75,7 +76,8 @@ struct ParameterFetch {
   void ForWrites(const Model& unit, const Config& config, const Put& put) {
     const auto lanes = static_cast<size_t>(config.array_columns);
     for (size_t i = 0; unit.write_enable && i < lanes; ++i) {
-      put(0, 0, (unit.write_address * size_t{3} + unit.write_array) * lanes + i, LaneOf(unit.write_data, i, 32));
+      put(0, 0, (unit.write_address * size_t{3} + unit.write_array) * lanes + i,
+          LaneOf(unit.write_data, i, 32));
     }
   }
 };
@@ -98,7 +100,8 @@ template <typename Model>
 void Check(const Config& config, double stalls, uint64_t seed) {
   constexpr int kInstructions = 300;
   FetchBench<ParameterFetch<Model>> bench(config, config.operand_port_bytes,
-                                          static_cast<size_t>(config.array_columns) * 4, stalls, seed);
+                                          static_cast<size_t>(config.array_columns) * 4, stalls,
+                                          seed);
   Random random(seed);
   int64_t sets_seen = 0, shared = 0;
   for (int n = 0; n < kInstructions; ++n) {
@@ -110,7 +113,8 @@ void Check(const Config& config, double stalls, uint64_t seed) {
     bench.Run(rtl::CommandBytes(Encode(in, config), {static_cast<uint64_t>(n)},
                                 {Tag::kHeader, Tag::kTiling, Tag::kParameters}),
               static_cast<uint32_t>(n), /*distance=*/1, sets, random_case.memory);
-    if (testing::Test::HasFatalFailure()) FAIL() << "instruction " << n << "\n" << Print(in, config);
+    if (testing::Test::HasFatalFailure())
+      FAIL() << "instruction " << n << "\n" << Print(in, config);
     sets_seen += std::ssize(sets);
     shared += std::ssize(sets) < CountVisits(in, config) ? 1 : 0;
   }

@@ -39,7 +39,9 @@ systolic::Config ConfigOf(const char* vector_format) {
   return config;
 }
 
-uint32_t BitsOf(float value) { return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value); }
+uint32_t BitsOf(float value) {
+  return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
+}
 
 // One unit of the bench: what its scalars must be, in time counted in cycles with `advance`.
 class Unit {
@@ -55,18 +57,20 @@ class Unit {
   const Numbers& numbers() const { return numbers_; }
 
   // A word of row `row` in cycle `now`: values of the lanes that are on.
-  void Word(const std::vector<float>& values, uint32_t on, Reduce reduce, bool first, bool last, size_t row,
-            size_t into, const std::vector<Stage>& stages, int64_t now) {
+  void Word(const std::vector<float>& values, uint32_t on, Reduce reduce, bool first, bool last,
+            size_t row, size_t into, const std::vector<Stage>& stages, int64_t now) {
     if (first) partials_.assign(std::bit_ceil(lanes_), NeutralOf(numbers_, reduce));
     for (size_t lane = 0; lane < lanes_; ++lane) {
-      if ((on >> lane & 1) != 0) partials_[lane] = Join(numbers_, reduce, partials_[lane], values[lane]);
+      if ((on >> lane & 1) != 0)
+        partials_[lane] = Join(numbers_, reduce, partials_[lane], values[lane]);
     }
     if (!last) return;
     float scalar = ReduceTree(numbers_, reduce, partials_);
     for (const Stage& stage : stages) {
       const auto value_of = [&](Argument a, float immediate) {
         if (a < Argument::kScalar0) return immediate;
-        return scalars_[row][static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)].value();
+        return scalars_[row][static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]
+            .value();
       };
       scalar = ApplyStage(numbers_, stage, scalar, value_of(stage.a, stage.immediate_a),
                           value_of(stage.b, stage.immediate_b));
@@ -92,7 +96,8 @@ class Unit {
           scalar |= uint32_t{bytes[(row * kScalars + s) * bits / 8 + i]} << (32 - bits + 8 * i);
         }
         ASSERT_EQ(BitsOf(std::bit_cast<float>(scalar)), BitsOf(*scalars_[row][s]))
-            << "s" << s << " of row " << row << " of the unit with " << lanes_ << " lanes in cycle " << now;
+            << "s" << s << " of row " << row << " of the unit with " << lanes_ << " lanes in cycle "
+            << now;
       }
     }
   }
@@ -139,9 +144,11 @@ class ReductionBench {
         for (float& value : values) value = RandomNumber();
         const size_t lanes = word + 1 < words ? kLanes : 1 + random_.Below(kLanes);
         const uint32_t on = (1u << lanes) - 1;
-        Show(values, on, reduce, slot, pass, into, stages.size(), row, word == 0, word + 1 == words);
+        Show(values, on, reduce, slot, pass, into, stages.size(), row, word == 0,
+             word + 1 == words);
         while (!Cycle(!words_.Next(), [&](Unit& unit) {
-          unit.Word(Rounded(unit, values), on, reduce, word == 0, word + 1 == words, row, into, stages, now_);
+          unit.Word(Rounded(unit, values), on, reduce, word == 0, word + 1 == words, row, into,
+                    stages, now_);
         })) {
           if (testing::Test::HasFatalFailure()) return;
         }
@@ -163,7 +170,8 @@ class ReductionBench {
       constexpr std::array<float, 6> kCorners = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-40f};
       return kCorners[random_.Below(kCorners.size())];
     }
-    return static_cast<float>(random_.Uniform(-1, 1)) * std::exp2(static_cast<float>(random_.Between(-4, 4)));
+    return static_cast<float>(random_.Uniform(-1, 1)) *
+           std::exp2(static_cast<float>(random_.Between(-4, 4)));
   }
   static std::vector<float> Rounded(const Unit& unit, std::vector<float> values) {
     for (float& value : values) value = unit.numbers().Round(value);
@@ -207,8 +215,8 @@ class ReductionBench {
     bench_->stage_write_valid = 0;
   }
 
-  void Show(const std::vector<float>& values, uint32_t on, Reduce reduce, size_t slot, size_t pass, size_t into,
-            size_t stages, size_t row, bool first, bool last) {
+  void Show(const std::vector<float>& values, uint32_t on, Reduce reduce, size_t slot, size_t pass,
+            size_t into, size_t stages, size_t row, bool first, bool last) {
     BitString tag;
     tag.Append(6, slot);
     tag.Append(2, pass);
@@ -225,7 +233,8 @@ class ReductionBench {
     BitString wide, narrow;
     for (size_t lane = kLanes; lane-- > 0;) {
       wide.Append(32, std::bit_cast<uint32_t>(values[lane]));
-      if (lane < 4) narrow.Append(16, std::bit_cast<uint32_t>(units_[1].numbers().Round(values[lane])) >> 16);
+      if (lane < 4)
+        narrow.Append(16, std::bit_cast<uint32_t>(units_[1].numbers().Round(values[lane])) >> 16);
     }
     SetBytes(bench_->in_value, wide.Bytes());
     SetBytes(bench_->in_narrow, narrow.Bytes());
@@ -254,7 +263,8 @@ class ReductionBench {
   Random random_;
   Simulation<Vreduction> bench_;
   Stalls lanes_, words_;
-  std::array<Unit, 3> units_{Unit("fp32", 5, 2, 3, 32), Unit("bf16", 4, 1, 2, 16), Unit("fp32", 1, 3, 0, 32)};
+  std::array<Unit, 3> units_{Unit("fp32", 5, 2, 3, 32), Unit("bf16", 4, 1, 2, 16),
+                             Unit("fp32", 1, 3, 0, 32)};
   uint32_t known_ = 0;  // scalars that all rows have
   int64_t now_ = 0;
 };

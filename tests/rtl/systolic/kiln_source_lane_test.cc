@@ -22,12 +22,15 @@ using systolic::Numbers;
 float RandomFloat(Random& random) {
   for (;;) {
     const auto any = std::bit_cast<float>(static_cast<uint32_t>(random()));
-    const float value = random.Below(2) == 0 ? any : static_cast<float>(random.Uniform(-1000, 1000));
+    const float value =
+        random.Below(2) == 0 ? any : static_cast<float>(random.Uniform(-1000, 1000));
     if (!std::isnan(value)) return value;
   }
 }
 
-bool Same(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b); }
+bool Same(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b);
+}
 
 template <typename Model>
 void FollowsItsTwin(const char* accumulation_format, const char* vector_format) {
@@ -38,11 +41,13 @@ void FollowsItsTwin(const char* accumulation_format, const char* vector_format) 
   Model model;
   Random random(11);
   for (int i = 0; i < 200000; ++i) {
-    const auto code = static_cast<uint32_t>(random() >> random.Below(32)) &
-                      (config.accumulation_format.bits < 32 ? (1u << config.accumulation_format.bits) - 1 : ~0u);
+    const auto code =
+        static_cast<uint32_t>(random() >> random.Below(32)) &
+        (config.accumulation_format.bits < 32 ? (1u << config.accumulation_format.bits) - 1 : ~0u);
     const auto offset = static_cast<int32_t>(random());
     const float scale = RandomFloat(random), bias = RandomFloat(random);
-    const float operand = numbers.Round(RandomFloat(random)), factor = numbers.Round(RandomFloat(random));
+    const float operand = numbers.Round(RandomFloat(random)),
+                factor = numbers.Round(RandomFloat(random));
     model.enable = 1;
     model.from_accumulator = i % 2;
     model.accumulator = code;
@@ -56,11 +61,13 @@ void FollowsItsTwin(const char* accumulation_format, const char* vector_format) 
     if (i % 2 == 1) {
       expected = config.accumulation_format.is_integer()
                      ? AccumulatorToValue(numbers, static_cast<int32_t>(code), offset, scale, bias)
-                     : AccumulatorToValue(numbers, DecodeFloat(config.accumulation_format, code), scale, bias);
+                     : AccumulatorToValue(numbers, DecodeFloat(config.accumulation_format, code),
+                                          scale, bias);
     }
     const auto got = std::bit_cast<float>(static_cast<uint32_t>(model.result));
-    ASSERT_TRUE(Same(got, expected)) << got << " for " << expected << " of code " << code << ", offset " << offset
-                                     << ", scale " << scale << ", bias " << bias << ", " << operand << " * " << factor;
+    ASSERT_TRUE(Same(got, expected))
+        << got << " for " << expected << " of code " << code << ", offset " << offset << ", scale "
+        << scale << ", bias " << bias << ", " << operand << " * " << factor;
   }
 }
 

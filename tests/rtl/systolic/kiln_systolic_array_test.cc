@@ -29,7 +29,8 @@ MacRule RuleOf(const char* input, const char* weight, const char* sums) {
 MacRule Int8Rule() { return RuleOf("int8", "int8", "int32"); }
 // Of the model array_precisions: operands of eight bits and of four.
 std::vector<MacRule> ThreeRules() {
-  return {RuleOf("int8", "int8", "fp32"), RuleOf("e4m3", "int4", "fp32"), RuleOf("posit8_1", "e4m3", "fp32")};
+  return {RuleOf("int8", "int8", "fp32"), RuleOf("e4m3", "int4", "fp32"),
+          RuleOf("posit8_1", "e4m3", "fp32")};
 }
 
 // Codes of eight bits, lane 0 lowest.
@@ -57,7 +58,8 @@ struct Schedule {
 Codes RandomCodes(Random& random, int count) {
   Codes codes(static_cast<size_t>(count));
   for (uint8_t& code : codes) {
-    code = static_cast<uint8_t>(random.Below(4) == 0 ? 0x80 + random.Below(2) * 0xff : random.Below(256));
+    code = static_cast<uint8_t>(random.Below(4) == 0 ? 0x80 + random.Below(2) * 0xff
+                                                     : random.Below(256));
   }
   return codes;
 }
@@ -78,7 +80,8 @@ Schedule RandomSchedule(const Shape& shape, int passes, int64_t most_gap, Random
     }
     const int64_t start = std::max(free_at, load_at + shape.steps()) + random.Between(0, most_gap);
     const int64_t pixels = random.Between(1, random.Below(3) == 0 ? 20 : 3);
-    const int valid_rows = random.Below(2) == 0 ? shape.rows : static_cast<int>(random.Between(1, shape.rows));
+    const int valid_rows =
+        random.Below(2) == 0 ? shape.rows : static_cast<int>(random.Between(1, shape.rows));
     for (int64_t i = 0; i < pixels; ++i) {
       const Codes word = RandomCodes(random, shape.rows);
       std::vector<uint32_t> psums(static_cast<size_t>(shape.columns), MacZero(rule.psum));
@@ -111,14 +114,17 @@ void GivesTheSumsInOrderAndInTime(const Shape& shape, int64_t most_gap, uint64_t
     const auto load = schedule.loads.find(cycle);
     array->load = load != schedule.loads.end();
     array->load_step = static_cast<uint8_t>(array->load ? load->second.step : 0);
-    SetBytes(array->weights,
-             array->load ? load->second.weights : RandomCodes(random, shape.rows_per_cycle * shape.columns));
+    SetBytes(array->weights, array->load
+                                 ? load->second.weights
+                                 : RandomCodes(random, shape.rows_per_cycle * shape.columns));
     const auto pixel = schedule.pixels.find(cycle);
     array->active = pixel != schedule.pixels.end();
     array->swap = array->active && pixel->second.swap;
-    array->multiply = static_cast<uint8_t>(array->active ? (1u << pixel->second.valid_rows) - 1 : random.Below(256));
+    array->multiply = static_cast<uint8_t>(array->active ? (1u << pixel->second.valid_rows) - 1
+                                                         : random.Below(256));
     array->multiply &= static_cast<uint8_t>((1u << shape.rows) - 1);
-    array->precision = static_cast<uint8_t>(array->active ? pixel->second.precision : random.Below(shape.rules.size()));
+    array->precision = static_cast<uint8_t>(array->active ? pixel->second.precision
+                                                          : random.Below(shape.rules.size()));
     SetBytes(array->word, array->active ? pixel->second.word : RandomCodes(random, shape.rows));
     array.Settle();
     if (const auto expected = schedule.psums.find(cycle); expected != schedule.psums.end()) {
@@ -142,7 +148,8 @@ TEST(SystolicArray, GivesTheSumsInOrderAndInTime) {
 
 TEST(SystolicArray, ChangesItsPrecisionFromPassToPass) {
   for (uint64_t seed = 1; seed <= 6; ++seed) {
-    GivesTheSumsInOrderAndInTime<Varray_precisions>({2, 4, 1, ThreeRules()}, seed % 2 == 0 ? 0 : 3, seed);
+    GivesTheSumsInOrderAndInTime<Varray_precisions>({2, 4, 1, ThreeRules()}, seed % 2 == 0 ? 0 : 3,
+                                                    seed);
   }
 }
 

@@ -50,8 +50,10 @@ template <typename Model>
 void RunToTheEnd(Machine<Model>& machine, uint64_t address, uint64_t watchdog, Outcome* outcome) {
   auto& bench = machine.bench();
   bench.WriteRegister(registers::kWatchdogLimit, static_cast<uint32_t>(watchdog));
-  bench.WriteRegister(registers::kInterruptStatus, registers::kInterruptDone | registers::kInterruptError);
-  bench.WriteRegister(registers::kInterruptEnable, registers::kInterruptDone | registers::kInterruptError);
+  bench.WriteRegister(registers::kInterruptStatus,
+                      registers::kInterruptDone | registers::kInterruptError);
+  bench.WriteRegister(registers::kInterruptEnable,
+                      registers::kInterruptDone | registers::kInterruptError);
   // As many instructions as there are words in memory, each just quick enough, would be the longest of all runs; what
   // counts is that none goes without an end for longer than the watchdog allows.
   ASSERT_TRUE(bench.Run(address, kMemoryBytes / kWord * watchdog)) << "the machine did not stop";
@@ -89,7 +91,8 @@ Known KnownProgram(Random& random, const Config& config, int length) {
   known.expected = known.program.memory;
   const auto trace = systolic::RunInstructions(config, known.program.instructions, known.expected);
   KILN_CHECK(trace.ok());
-  for (const KernelTrace& kernel : trace->kernels) known.ends.push_back(static_cast<uint64_t>(kernel.end));
+  for (const KernelTrace& kernel : trace->kernels)
+    known.ends.push_back(static_cast<uint64_t>(kernel.end));
   return known;
 }
 
@@ -100,7 +103,8 @@ void ExpectRuns(Machine<Model>& machine, const Known& known, bool timed) {
   Outcome outcome;
   ASSERT_NO_FATAL_FAILURE(RunToTheEnd(machine, known.program.address, 1'000'000, &outcome));
   EXPECT_TRUE(outcome.done) << "error " << outcome.error;
-  const auto at = std::mismatch(known.expected.begin(), known.expected.end(), machine.bench().memory().bytes().begin());
+  const auto at = std::mismatch(known.expected.begin(), known.expected.end(),
+                                machine.bench().memory().bytes().begin());
   ASSERT_EQ(at.first, known.expected.end()) << "byte " << at.first - known.expected.begin();
   if (timed) {
     EXPECT_EQ(machine.bench().finished(), known.ends);
@@ -157,8 +161,8 @@ std::string Spoil(Random& random, std::vector<uint8_t>& bits) {
 }
 
 template <typename Model>
-std::map<uint32_t, int> Fuzz(const Config& config, const AxiTiming& timing, bool timed, uint64_t first_seed,
-                             int programs) {
+std::map<uint32_t, int> Fuzz(const Config& config, const AxiTiming& timing, bool timed,
+                             uint64_t first_seed, int programs) {
   std::map<uint32_t, int> outcomes;
   for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(programs); ++seed) {
     Random random(seed);
@@ -169,8 +173,8 @@ std::map<uint32_t, int> Fuzz(const Config& config, const AxiTiming& timing, bool
       std::vector<uint8_t> bits = known.bits;
       std::string how = Spoil(random, bits);
       if (random.Below(4) == 0 && bits.size() >= kWord) how += ", " + Spoil(random, bits);
-      SCOPED_TRACE("seed " + std::to_string(seed) + " round " + std::to_string(round) + ": " + how + "\n" +
-                   known.program.Text(config));
+      SCOPED_TRACE("seed " + std::to_string(seed) + " round " + std::to_string(round) + ": " + how +
+                   "\n" + known.program.Text(config));
       machine.Load(known.program, bits);
       Outcome outcome;
       RunToTheEnd(machine, known.program.address, 2000, &outcome);
@@ -190,7 +194,8 @@ void ExpectVariety(const std::map<uint32_t, int>& outcomes) {
   for (const uint32_t error : {kNone, kOrder, kCount, kAddress, kEnumerator, kRange, kWatchdog}) {
     EXPECT_GT(outcomes.count(error), 0u) << "no run ended with code " << error;
   }
-  for (const auto& [error, runs] : outcomes) testing::Test::RecordProperty("code_" + std::to_string(error), runs);
+  for (const auto& [error, runs] : outcomes)
+    testing::Test::RecordProperty("code_" + std::to_string(error), runs);
 }
 
 TEST(SystolicFuzz, MalformedProgramsStop) {
@@ -212,15 +217,16 @@ TEST(SystolicFuzz, MalformedProgramsStopBehindDram) {
 
 // On one bus what one port has under way stands before what the others wait for.
 TEST(SystolicFuzz, MalformedProgramsStopOnASharedBus) {
-  Fuzz<Vsystolic_shared_bus>(SharedBus(), AxiTiming(Ideal(SharedBus())).StallAll(0.3), false, 15000, 30);
+  Fuzz<Vsystolic_shared_bus>(SharedBus(), AxiTiming(Ideal(SharedBus())).StallAll(0.3), false, 15000,
+                             30);
 }
 
 // ---- Directed.
 
 // Runs `bits` behind the program's data, expects `error`, and that the machine is as good as new.
 template <typename Model>
-void ExpectError(const Config& config, const RandomProgramCase& program, const std::vector<uint8_t>& bits,
-                 uint32_t error) {
+void ExpectError(const Config& config, const RandomProgramCase& program,
+                 const std::vector<uint8_t>& bits, uint32_t error) {
   Machine<Model> machine(config, Ideal(config), 1);
   machine.Load(program, bits);
   Outcome outcome;
@@ -230,7 +236,8 @@ void ExpectError(const Config& config, const RandomProgramCase& program, const s
   ExpectRuns(machine, KnownProgram(random, config, 3), true);
 }
 template <typename Spoiler>
-void ExpectErrorOnBoth(const std::vector<Instruction>& instructions, const Spoiler& spoil, uint32_t error) {
+void ExpectErrorOnBoth(const std::vector<Instruction>& instructions, const Spoiler& spoil,
+                       uint32_t error) {
   const RandomProgramCase program = ProgramOf(instructions, 1024);
   std::vector<uint8_t> bits = program.Encoded(Square());
   spoil(bits);
@@ -246,7 +253,9 @@ constexpr size_t kOpcodeByte = kWord - 3;
 TEST(SystolicFuzz, IllegalOpcode) {
   for (const int opcode : {4, 7, 255}) {
     ExpectErrorOnBoth(
-        {Copy(5, 512)}, [&](std::vector<uint8_t>& bits) { bits[kOpcodeByte] = static_cast<uint8_t>(opcode); }, kOpcode);
+        {Copy(5, 512)},
+        [&](std::vector<uint8_t>& bits) { bits[kOpcodeByte] = static_cast<uint8_t>(opcode); },
+        kOpcode);
   }
 }
 
@@ -285,7 +294,9 @@ TEST(SystolicFuzz, LoopOverflow) {
 
 // Without an end the words behind a program are decoded, up to where memory ends.
 TEST(SystolicFuzz, ProgramWithoutAnEnd) {
-  const auto no_end = [](std::vector<uint8_t>& bits) { std::fill(bits.end() - kWord, bits.end(), uint8_t{0xff}); };
+  const auto no_end = [](std::vector<uint8_t>& bits) {
+    std::fill(bits.end() - kWord, bits.end(), uint8_t{0xff});
+  };
   ExpectErrorOnBoth({Copy(5, 512)}, no_end, kOrder);
   RandomProgramCase program = ProgramOf({Copy(5, 512)}, 1024);
   const auto at_the_end = [&program](const Config& config) {
@@ -302,7 +313,8 @@ TEST(SystolicFuzz, ProgramWithoutAnEnd) {
 
 TEST(SystolicFuzz, StartOutsideTheMemory) {
   RandomProgramCase program = ProgramOf({}, 1024);
-  for (const uint64_t address : {static_cast<uint64_t>(kMemoryBytes), uint64_t{8}, uint64_t{1} << 39}) {
+  for (const uint64_t address :
+       {static_cast<uint64_t>(kMemoryBytes), uint64_t{8}, uint64_t{1} << 39}) {
     Machine<Vsystolic_4x4> machine(Square(), Ideal(Square()), 1);
     Outcome outcome;
     ASSERT_NO_FATAL_FAILURE(RunToTheEnd(machine, address, 2000, &outcome));

@@ -35,7 +35,8 @@ UnitTrace CountersOf(Bench& bench, uint32_t unit) {
   for (uint32_t i = 0; i < systolic::kCauses; ++i) {
     const auto cycles = static_cast<int64_t>(bench.Counter(unit, 1 + i));
     if (cycles == 0) continue;
-    EXPECT_NE(info.causes[i], nullptr) << info.name << ": counts " << cycles << " cycles of a cause that it has not";
+    EXPECT_NE(info.causes[i], nullptr)
+        << info.name << ": counts " << cycles << " cycles of a cause that it has not";
     if (info.causes[i] != nullptr) counted.stall_cycles[info.causes[i]] = cycles;
   }
   counted.bytes_read = static_cast<int64_t>(bench.Counter(unit, 4));
@@ -60,8 +61,8 @@ void CompareCounters(Bench& bench, const Trace& trace, bool timed) {
 
 // Runs a program on the machine: bits and counters as at the cycle level; `timed`: cycles, too.
 template <typename Model>
-void Compare(const Config& config, const RandomProgramCase& program, const AxiTiming& timing, bool timed,
-             uint64_t seed) {
+void Compare(const Config& config, const RandomProgramCase& program, const AxiTiming& timing,
+             bool timed, uint64_t seed) {
   std::vector<uint8_t> expected = program.memory;
   const auto trace = systolic::RunInstructions(config, program.instructions, expected);
   ASSERT_TRUE(trace.ok()) << trace.status();
@@ -70,9 +71,11 @@ void Compare(const Config& config, const RandomProgramCase& program, const AxiTi
   machine.Load(program, program.Encoded(config));
   ASSERT_TRUE(machine.bench().Run(program.address, 2'000'000)) << "the machine did not end";
   EXPECT_EQ(machine.bench().Error(), 0u);
-  const auto at = std::mismatch(expected.begin(), expected.end(), machine.bench().memory().bytes().begin());
+  const auto at =
+      std::mismatch(expected.begin(), expected.end(), machine.bench().memory().bytes().begin());
   ASSERT_EQ(at.first, expected.end()) << "byte " << at.first - expected.begin();
-  const std::vector<int64_t> finished(machine.bench().finished().begin(), machine.bench().finished().end());
+  const std::vector<int64_t> finished(machine.bench().finished().begin(),
+                                      machine.bench().finished().end());
   ASSERT_EQ(finished.size(), program.instructions.size());
   if (timed) {
     std::vector<int64_t> ends;
@@ -83,10 +86,12 @@ void Compare(const Config& config, const RandomProgramCase& program, const AxiTi
 }
 
 template <typename Model>
-void RunRandomPrograms(const Config& config, const AxiTiming& timing, bool timed, uint64_t first_seed, int programs) {
+void RunRandomPrograms(const Config& config, const AxiTiming& timing, bool timed,
+                       uint64_t first_seed, int programs) {
   for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(programs); ++seed) {
     Random random(seed);
-    const RandomProgramCase program = systolic::RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
+    const RandomProgramCase program =
+        systolic::RandomProgram(random, config, static_cast<int>(random.Between(1, 6)));
     SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + program.Text(config));
     Compare<Model>(config, program, timing, timed, seed);
     if (testing::Test::HasFailure()) return;
@@ -105,19 +110,23 @@ TEST(SystolicMachine, BitsAndCyclesWithBlockScales) {
 }
 TEST(SystolicMachine, BitsAndCyclesInBf16) {
   RunRandomPrograms<Vsystolic_bf16>(Bf16(), Ideal(Bf16()), true, 8000, 120);
-  RunRandomPrograms<Vsystolic_bf16>(Bf16(), AxiTiming(Ideal(Bf16())).StallAll(0.4), false, 9000, 40);
+  RunRandomPrograms<Vsystolic_bf16>(Bf16(), AxiTiming(Ideal(Bf16())).StallAll(0.4), false, 9000,
+                                    40);
 }
 TEST(SystolicMachine, BitsAndCyclesInSeveralPrecisions) {
   RunRandomPrograms<Vsystolic_precisions>(Precisions(), Ideal(Precisions()), true, 10000, 120);
-  RunRandomPrograms<Vsystolic_precisions>(Precisions(), AxiTiming(Ideal(Precisions())).StallAll(0.4), false, 11000, 40);
+  RunRandomPrograms<Vsystolic_precisions>(
+      Precisions(), AxiTiming(Ideal(Precisions())).StallAll(0.4), false, 11000, 40);
 }
 TEST(SystolicMachine, BitsWithBlockScalesStayUnderStalls) {
-  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), AxiTiming(Ideal(Blocks())).StallAll(0.4), false, 6000, 40);
-  RunRandomPrograms<Vsystolic_blocks_4x8>(NarrowBlocks(), AxiTiming(Ideal(NarrowBlocks())).StallAll(0.3), false, 7000,
-                                          30);
+  RunRandomPrograms<Vsystolic_blocks_4x4>(Blocks(), AxiTiming(Ideal(Blocks())).StallAll(0.4), false,
+                                          6000, 40);
+  RunRandomPrograms<Vsystolic_blocks_4x8>(
+      NarrowBlocks(), AxiTiming(Ideal(NarrowBlocks())).StallAll(0.3), false, 7000, 30);
 }
 TEST(SystolicMachine, BitsStayUnderStalls) {
-  RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), AxiTiming(Ideal(Square())).StallAll(0.4), false, 2000, 60);
+  RunRandomPrograms<Vsystolic_4x4>(SquareWithUserUnit(), AxiTiming(Ideal(Square())).StallAll(0.4),
+                                   false, 2000, 60);
 }
 TEST(SystolicMachine, BitsStayBehindDram) {
   AxiTiming timing;
@@ -150,7 +159,8 @@ TEST(SystolicMachine, ASharedBusIsSlowerThanFive) {
   EXPECT_GT(slower, 100);
 }
 TEST(SystolicMachine, BitsStayOnASharedBusUnderStalls) {
-  RunRandomPrograms<Vsystolic_shared_bus>(SharedBus(), AxiTiming(Ideal(SharedBus())).StallAll(0.4), false, 5000, 40);
+  RunRandomPrograms<Vsystolic_shared_bus>(SharedBus(), AxiTiming(Ideal(SharedBus())).StallAll(0.4),
+                                          false, 5000, 40);
 }
 
 // A network on a design point with functions and dividers in some stages only (Bf16): the compiler has put each where
@@ -193,7 +203,8 @@ TEST(SystolicMachine, SoftmaxAndLayerNormalisationOnFewFunctionStages) {
   program.address = (program.memory.size() + 15) / 16 * 16;
 
   std::vector<uint8_t> functional = program.memory, cycle = program.memory;
-  const auto machine = systolic::FunctionalMachine::Create(config, program.instructions, functional.size(), 0, {});
+  const auto machine =
+      systolic::FunctionalMachine::Create(config, program.instructions, functional.size(), 0, {});
   ASSERT_TRUE(machine.ok()) << machine.status();
   (*machine)->Run(0, program.instructions.size(), false, functional);
   ASSERT_TRUE(systolic::RunInstructions(config, program.instructions, cycle).ok());
@@ -249,14 +260,17 @@ TEST(SystolicMachine, MoreInstructionsUnderWayThanStageMemories) {
   std::vector<uint8_t> memory = program.memory;
   const auto trace = systolic::RunInstructions(config, program.instructions, memory);
   ASSERT_TRUE(trace.ok()) << trace.status();
-  EXPECT_GT(trace->units[systolic::kCommandProcessor].stall_cycles.count(systolic::kStageMemoriesFull), 0u);
+  EXPECT_GT(
+      trace->units[systolic::kCommandProcessor].stall_cycles.count(systolic::kStageMemoriesFull),
+      0u);
   Compare<Vsystolic_4x8>(config, program, Ideal(config), true, 1);
 }
 
 // Words of the program that come in two beats, after the queues have been full: how many wait does not matter.
 TEST(SystolicMachine, FullQueuesBehindAPortOfHalfAWord) {
   std::vector<Instruction> instructions = {Copy(2000, 2048)};
-  for (uint64_t i = 0; i < 10; ++i) instructions.push_back(Copy(1 + static_cast<int32_t>(i) % 3, 4100 + 4 * i));
+  for (uint64_t i = 0; i < 10; ++i)
+    instructions.push_back(Copy(1 + static_cast<int32_t>(i) % 3, 4100 + 4 * i));
   const RandomProgramCase program = ProgramOf(instructions, 4200);
   std::vector<uint8_t> memory = program.memory;
   const auto trace = systolic::RunInstructions(Bf16(), program.instructions, memory);

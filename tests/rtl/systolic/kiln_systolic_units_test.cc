@@ -44,7 +44,8 @@ TEST(SystolicUnits, InputBufferKeepsTwoBanks) {
   std::array<std::array<std::optional<std::vector<uint8_t>>, kWords>, 2> banks;
   std::array<std::optional<std::vector<uint8_t>>, kReads> stands;  // at the ports
   for (int i = 0; i < 20'000; ++i) {
-    const size_t read_bank = random.Below(2), write_bank = random.Below(2), write = random.Below(kWords);
+    const size_t read_bank = random.Below(2), write_bank = random.Below(2),
+                 write = random.Below(kWords);
     const std::vector<uint8_t> data = RandomBytes(random, kWordBytes);
     std::array<size_t, kReads> reads{};
     uint32_t enables = 0, addresses = 0;
@@ -89,7 +90,9 @@ void CheckAccumulation(size_t banks, uint64_t seed) {
   };
   std::optional<Access> adds, stores;  // of the cycle before: their psums come now
   std::optional<Word> stands;
-  const auto word = [&] { return Word{static_cast<uint32_t>(random()), static_cast<uint32_t>(random())}; };
+  const auto word = [&] {
+    return Word{static_cast<uint32_t>(random()), static_cast<uint32_t>(random())};
+  };
   const auto bits = [](const Word& w) { return w[0] | uint64_t{w[1]} << 32; };
   buffer->array_valid = buffer->depthwise_valid = buffer->read_enable = 0;
   SetBytes(buffer->array_scales, std::vector<uint8_t>(8));
@@ -100,22 +103,27 @@ void CheckAccumulation(size_t banks, uint64_t seed) {
     buffer->depthwise_psums = bits(depthwise_psums);
     // Who is where in this cycle: with one bank one of them alone, with two, two of them.
     const size_t apart = random.Below(3), bank = random.Below(banks);
-    const bool array = apart != 0, depthwise = banks == 2 ? apart != 1 : apart == 0 && random.Below(2) == 0;
+    const bool array = apart != 0,
+               depthwise = banks == 2 ? apart != 1 : apart == 0 && random.Below(2) == 0;
     const bool reads = banks == 2 ? apart != 2 : apart == 0 && !depthwise;
     const size_t other = banks - 1 - bank;
     const size_t depthwise_bank = array ? other : bank,
-                 read_bank = array || depthwise ? (banks == 2 ? 1 - (array ? bank : depthwise_bank) : 0) : bank;
+                 read_bank = array || depthwise
+                                 ? (banks == 2 ? 1 - (array ? bank : depthwise_bank) : 0)
+                                 : bank;
     // A bank is written a cycle behind the address: another writer must not come into it in that very cycle.
     const bool array_now = array && random.Below(4) != 0;
     const bool depthwise_now = depthwise && random.Below(4) != 0;
     buffer->array_valid = array_now;
     buffer->array_bank = static_cast<uint8_t>(bank);
     const size_t array_address = random.Below(kWords), depthwise_address = random.Below(kWords);
-    const bool fresh = !contents[bank][array_address].has_value() &&
-                       !(adds.has_value() && adds->bank == bank && adds->address == array_address) &&
-                       !(stores.has_value() && stores->bank == bank && stores->address == array_address);
+    const bool fresh =
+        !contents[bank][array_address].has_value() &&
+        !(adds.has_value() && adds->bank == bank && adds->address == array_address) &&
+        !(stores.has_value() && stores->bank == bank && stores->address == array_address);
     // A word that the depthwise unit is just writing is read from the next cycle on.
-    const bool racing = stores.has_value() && stores->bank == bank && stores->address == array_address;
+    const bool racing =
+        stores.has_value() && stores->bank == bank && stores->address == array_address;
     const bool overwrite = fresh || racing || random.Below(4) == 0;
     buffer->array_address = static_cast<uint8_t>(array_address);
     buffer->array_overwrite = overwrite;
@@ -140,12 +148,17 @@ void CheckAccumulation(size_t banks, uint64_t seed) {
     }
     if (stores.has_value()) contents[stores->bank][stores->address] = depthwise_psums;
     adds = array_now ? std::optional(Access{bank, array_address, overwrite}) : std::nullopt;
-    stores = depthwise_now ? std::optional(Access{depthwise_bank, depthwise_address, true}) : std::nullopt;
+    stores = depthwise_now ? std::optional(Access{depthwise_bank, depthwise_address, true})
+                           : std::nullopt;
     buffer.Step();
   }
 }
-TEST(SystolicUnits, AccumulationBufferOfTwoBanks) { CheckAccumulation<Vaccumulation_buffer_2>(2, 2); }
-TEST(SystolicUnits, AccumulationBufferOfOneBank) { CheckAccumulation<Vaccumulation_buffer_1>(1, 3); }
+TEST(SystolicUnits, AccumulationBufferOfTwoBanks) {
+  CheckAccumulation<Vaccumulation_buffer_2>(2, 2);
+}
+TEST(SystolicUnits, AccumulationBufferOfOneBank) {
+  CheckAccumulation<Vaccumulation_buffer_1>(1, 3);
+}
 
 // ---- Depthwise weights: taps come one by one, and leave so many at once.
 
@@ -175,9 +188,11 @@ TEST(SystolicUnits, DepthwiseWeightBufferDealsTapsOut) {
       buffer.Settle();
       if (step.has_value()) {
         const std::vector<uint8_t> read = GetBytes(buffer->read_data, kMultipliers * kWordBytes);
-        for (size_t i = 0; i < kMultipliers && *step * kMultipliers + i < banks[other].size(); ++i) {
+        for (size_t i = 0; i < kMultipliers && *step * kMultipliers + i < banks[other].size();
+             ++i) {
           const auto at = read.begin() + static_cast<std::ptrdiff_t>(i * kWordBytes);
-          ASSERT_EQ(std::vector<uint8_t>(at, at + kWordBytes), banks[other][*step * kMultipliers + i]);
+          ASSERT_EQ(std::vector<uint8_t>(at, at + kWordBytes),
+                    banks[other][*step * kMultipliers + i]);
         }
       }
       step = reads ? std::optional(wanted) : std::nullopt;
@@ -233,7 +248,8 @@ TEST(SystolicUnits, CountersOfAllUnits) {
   for (int i = 0; i < 5'000; ++i) {
     const bool clear = random.Below(400) == 0, count = random.Below(3) != 0;
     std::array<uint64_t, kUnits> activities{};
-    for (uint64_t& activity : activities) activity = random.Below(uint64_t{1} << (2 * kBytesBits + 4));
+    for (uint64_t& activity : activities)
+      activity = random.Below(uint64_t{1} << (2 * kBytesBits + 4));
     counters->clear = clear;
     counters->count = count;
     counters->activity_input_fetch = activities[0];
@@ -248,7 +264,8 @@ TEST(SystolicUnits, CountersOfAllUnits) {
     counters->read_unit = static_cast<uint8_t>(unit);
     counters->read_counter = static_cast<uint8_t>(counter);
     counters.Settle();
-    ASSERT_EQ(counters->read_value, counter < kCounters ? expected[unit][counter] : 0u) << unit << '.' << counter;
+    ASSERT_EQ(counters->read_value, counter < kCounters ? expected[unit][counter] : 0u)
+        << unit << '.' << counter;
     for (size_t u = 0; u < kUnits; ++u) {
       // busy, stalled by cause 2 to 0, bytes read, bytes written: the highest bit first.
       const uint64_t a = activities[u];
@@ -288,7 +305,8 @@ TEST(SystolicUnits, SectionsKeepTheirWords) {
     SetBytes(section->payload, payload);
     section.Settle();
     std::vector<uint8_t> bytes;  // word 0 on top
-    for (size_t w = kWords; w-- > 0;) bytes.insert(bytes.end(), expected[w].begin(), expected[w].end());
+    for (size_t w = kWords; w-- > 0;)
+      bytes.insert(bytes.end(), expected[w].begin(), expected[w].end());
     ASSERT_EQ(GetBytes(section->section, bytes.size()), bytes);
     if (clear) {
       expected.fill(std::vector<uint8_t>(kBytes));
@@ -308,8 +326,9 @@ void CheckGuard(bool drops) {
   Model guard(&context);
   Random random(10);
   for (int i = 0; i < 50'000; ++i) {
-    const uint64_t address = random.Below(4) == 0 ? (uint64_t{1} << 40) - 1 - random.Below(20)
-                                                  : static_cast<uint64_t>(random.Between(960, 1'010));
+    const uint64_t address = random.Below(4) == 0
+                                 ? (uint64_t{1} << 40) - 1 - random.Below(20)
+                                 : static_cast<uint64_t>(random.Between(960, 1'010));
     const uint64_t bytes = random.Below(32);
     guard.unit_valid = static_cast<uint8_t>(random.Below(2));
     guard.port_ready = static_cast<uint8_t>(random.Below(2));
@@ -334,10 +353,11 @@ TEST(SystolicUnits, RegionAxisWalksTilesPlacesAndTaps) {
   for (int round = 0; round < 200; ++round) {
     const auto field = [&](uint64_t bound) { return static_cast<uint32_t>(random.Below(bound)); };
     const bool compact = random.Below(2) == 0, pixels = random.Below(2) == 0;
-    const uint32_t kernel = 1 + field(4), places = 1 + field(12), pad = field(4), stride = 1 + field(4),
-                   dilation = 1 + field(3), tile_step = field(50);
+    const uint32_t kernel = 1 + field(4), places = 1 + field(12), pad = field(4),
+                   stride = 1 + field(4), dilation = 1 + field(3), tile_step = field(50);
     const uint64_t place_bytes = random.Below(1'000), stride_bytes = random.Below(1'000),
-                   dilation_bytes = random.Below(uint64_t{1} << 40), tile_bytes = random.Below(10'000);
+                   dilation_bytes = random.Below(uint64_t{1} << 40),
+                   tile_bytes = random.Below(10'000);
     axis->compact = compact;
     axis->pixels = pixels;
     axis->kernel = kernel;
@@ -367,8 +387,10 @@ TEST(SystolicUnits, RegionAxisWalksTilesPlacesAndTaps) {
       const uint32_t pixel = compact ? place / kernel : place, tap = compact ? place % kernel : 0;
       const uint32_t step = compact || pixels ? stride : 1;
       const uint64_t step_bytes = compact || pixels ? stride_bytes : place_bytes;
-      ASSERT_EQ(axis->coordinate, tile * tile_step + pixel * step + tap * dilation - pad) << "place " << place;
-      ASSERT_EQ(axis->offset, modulo(tile * tile_bytes + pixel * step_bytes + tap * dilation_bytes));
+      ASSERT_EQ(axis->coordinate, tile * tile_step + pixel * step + tap * dilation - pad)
+          << "place " << place;
+      ASSERT_EQ(axis->offset,
+                modulo(tile * tile_bytes + pixel * step_bytes + tap * dilation_bytes));
       ASSERT_EQ(axis->last, last);
       if (axis->advance != 0) ++place;
       if (axis->rewind != 0 || axis->next_tile != 0 || axis->restart != 0) place = 0;
@@ -416,8 +438,9 @@ TEST(SystolicUnits, OutputWriterMakesRequestsOfWords) {
       if (offers) {
         const uint64_t bytes = uint64_t{1} << shift;
         const auto element = [&](size_t lane) {
-          return std::vector<uint8_t>(elements.begin() + static_cast<std::ptrdiff_t>(4 * lane),
-                                      elements.begin() + static_cast<std::ptrdiff_t>(4 * lane + bytes));
+          return std::vector<uint8_t>(
+              elements.begin() + static_cast<std::ptrdiff_t>(4 * lane),
+              elements.begin() + static_cast<std::ptrdiff_t>(4 * lane + bytes));
         };
         if (access == kDense) {
           std::vector<uint8_t> data;
@@ -430,7 +453,8 @@ TEST(SystolicUnits, OutputWriterMakesRequestsOfWords) {
           expected.push_back({address, bytes, element(lanes - 1u), true});
         } else {
           for (size_t lane = 0; lane < lanes; ++lane) {
-            expected.push_back({(address + lane * stride) % kAddresses, bytes, element(lane), lane + 1 == lanes});
+            expected.push_back(
+                {(address + lane * stride) % kAddresses, bytes, element(lane), lane + 1 == lanes});
           }
         }
       }
@@ -464,7 +488,8 @@ void CheckVectorDelay(size_t cycles) {
   for (int i = 0; i < 20'000; ++i) {
     const bool advance = !lanes.Next();
     const std::optional<uint32_t> in =
-        random.Below(2) == 0 ? std::optional(static_cast<uint32_t>(random.Below(1 << 13))) : std::nullopt;
+        random.Below(2) == 0 ? std::optional(static_cast<uint32_t>(random.Below(1 << 13)))
+                             : std::nullopt;
     delay->advance = advance;
     delay->in_valid = in.has_value();
     delay->in_data = static_cast<uint16_t>(in.value_or(0x1555));

@@ -54,10 +54,12 @@ class UserUnits {
     bench_.Settle();
     for (size_t lane = 0; lane < kLanes; ++lane) {
       if (now_.has_value()) {  // without a register
-        ASSERT_EQ(static_cast<int32_t>(bench_->maximum_sums[lane]), now_->wide[lane]) << "lane " << lane;
+        ASSERT_EQ(static_cast<int32_t>(bench_->maximum_sums[lane]), now_->wide[lane])
+            << "lane " << lane;
       }
       if (later_.has_value()) {
-        ASSERT_EQ(static_cast<int32_t>(bench_->slot_sums[lane]), later_->wide[lane]) << "lane " << lane;
+        ASSERT_EQ(static_cast<int32_t>(bench_->slot_sums[lane]), later_->wide[lane])
+            << "lane " << lane;
         const auto got = static_cast<int16_t>(bench_->narrow_sums >> (16 * lane));
         ASSERT_EQ(got, later_->narrow[lane]) << "lane " << lane;
       }
@@ -99,7 +101,8 @@ TEST(UserUnit, EveryPairOfCodes) {
     for (int y = -128; y < 128 && !testing::Test::HasFatalFailure(); ++y) {
       // In one step; in lane 1 the other way round, in lane 2 the second one in a step of its own.
       const auto a = static_cast<int8_t>(x), b = static_cast<int8_t>(y);
-      const std::array<int8_t, kLanes> narrow = {static_cast<int8_t>(x >> 3), static_cast<int8_t>(y >> 3), 0};
+      const std::array<int8_t, kLanes> narrow = {static_cast<int8_t>(x >> 3),
+                                                 static_cast<int8_t>(y >> 3), 0};
       units.Cycle({.valid = true,
                    .first = true,
                    .present = 0b1001,

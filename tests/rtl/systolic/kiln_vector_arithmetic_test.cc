@@ -47,7 +47,8 @@ struct Bf16 {
     c.input_format = *FindFormat("e4m3");
     c.weight_format = *FindFormat("posit8_1");
     c.vector_format = *FindFormat("bf16");
-    c.other_precisions = {{*FindFormat("bf16"), *FindFormat("int8")}, {*FindFormat("e4m3"), *FindFormat("int4")}};
+    c.other_precisions = {{*FindFormat("bf16"), *FindFormat("int8")},
+                          {*FindFormat("e4m3"), *FindFormat("int4")}};
     return c;
   }
 };
@@ -94,10 +95,10 @@ class VectorArithmetic : public testing::Test {
   void CheckLoad(Element element, uint32_t bits) {
     systolic::Stream stream;
     stream.element = element;
-    stream.zero_point =
-        random_.Below(4) == 0 ? static_cast<int32_t>(random_()) : static_cast<int32_t>(random_.Between(-9, 9));
-    stream.scale =
-        random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_)) : static_cast<float>(random_.Uniform(-2, 2));
+    stream.zero_point = random_.Below(4) == 0 ? static_cast<int32_t>(random_())
+                                              : static_cast<int32_t>(random_.Between(-9, 9));
+    stream.scale = random_.Below(4) == 0 ? std::bit_cast<float>(RandomFp32(random_))
+                                         : static_cast<float>(random_.Uniform(-2, 2));
     std::array<uint8_t, 4> bytes{};
     systolic::StoreBits(bits, 4, bytes.data());
     model_.element = static_cast<uint8_t>(element);
@@ -106,8 +107,10 @@ class VectorArithmetic : public testing::Test {
     model_.scale = Bits(stream.scale);
     model_.eval();
     const float expected = LoadValue(numbers_, stream, bytes.data());
-    ASSERT_EQ(Canonical(std::bit_cast<float>(static_cast<uint32_t>(model_.loaded))), Canonical(expected))
-        << "element " << static_cast<int>(element) << " bits " << std::hex << bits << " scale " << stream.scale;
+    ASSERT_EQ(Canonical(std::bit_cast<float>(static_cast<uint32_t>(model_.loaded))),
+              Canonical(expected))
+        << "element " << static_cast<int>(element) << " bits " << std::hex << bits << " scale "
+        << stream.scale;
   }
 
   void CheckStore(Element element, float value) {
@@ -118,7 +121,8 @@ class VectorArithmetic : public testing::Test {
     quantise.low = static_cast<int32_t>(random_()) >> random_.Below(32);
     quantise.high = static_cast<int32_t>(random_()) >> random_.Below(32);
     if (quantise.low > quantise.high) std::swap(quantise.low, quantise.high);
-    const bool in_block = config_.block_size > 0 && element == Element::kInput && random_.Below(2) == 0;
+    const bool in_block =
+        config_.block_size > 0 && element == Element::kInput && random_.Below(2) == 0;
     // The scale that a block's elements are stored under.
     const auto block_scale = static_cast<float>(std::exp2(random_.Between(-20, 20)));
     if (in_block) quantise.inverse_scale = InverseBlockScale(block_scale);
@@ -133,16 +137,18 @@ class VectorArithmetic : public testing::Test {
     const int bytes = BytesOf(element, config_);
     std::array<uint8_t, 4> stored{};
     if (in_block) {
-      const BlockCodec codec(config_.input_format, config_.scale_format, static_cast<int>(config_.block_size));
-      systolic::StoreBits(systolic::MemoryBits(codec.element(), codec.ElementCode(value, block_scale)), bytes,
-                          stored.data());
+      const BlockCodec codec(config_.input_format, config_.scale_format,
+                             static_cast<int>(config_.block_size));
+      systolic::StoreBits(
+          systolic::MemoryBits(codec.element(), codec.ElementCode(value, block_scale)), bytes,
+          stored.data());
     } else {
       StoreValue(numbers_, element, quantise, value, stored.data());
     }
     const uint32_t mask = bytes == 4 ? ~0u : (1u << 8 * bytes) - 1;
     ASSERT_EQ(model_.stored & mask, systolic::LoadBits(stored.data(), bytes))
-        << "element " << static_cast<int>(element) << " value " << value << " inverse scale " << quantise.inverse_scale
-        << (in_block ? " in a block" : "");
+        << "element " << static_cast<int>(element) << " value " << value << " inverse scale "
+        << quantise.inverse_scale << (in_block ? " in a block" : "");
   }
 
   void CheckJoin(float a, float b) {
@@ -161,7 +167,8 @@ class VectorArithmetic : public testing::Test {
   void CheckStage(StageOp op, float value, float a, float b) {
     Stage stage;
     stage.op = op;
-    stage.function = static_cast<NonlinearFunction>(random_.Below(static_cast<uint64_t>(systolic::kLastFunction) + 1));
+    stage.function = static_cast<NonlinearFunction>(
+        random_.Below(static_cast<uint64_t>(systolic::kLastFunction) + 1));
     stage.a = static_cast<Argument>(1 + random_.Below(10));
     stage.b = static_cast<Argument>(1 + random_.Below(10));
     std::array<uint32_t, 11> arguments;
@@ -170,8 +177,10 @@ class VectorArithmetic : public testing::Test {
     const auto place_of = [](Argument argument, size_t immediate) {
       const auto number = static_cast<size_t>(argument);
       if (argument == Argument::kImmediate) return immediate;
-      if (argument <= Argument::kOperand2) return 8 + number - static_cast<size_t>(Argument::kOperand0);
-      if (argument <= Argument::kScalar3) return 2 + number - static_cast<size_t>(Argument::kScalar0);
+      if (argument <= Argument::kOperand2)
+        return 8 + number - static_cast<size_t>(Argument::kOperand0);
+      if (argument <= Argument::kScalar3)
+        return 2 + number - static_cast<size_t>(Argument::kScalar0);
       return 6 + number - static_cast<size_t>(Argument::kSaved0);
     };
     const size_t at_a = place_of(stage.a, 0), at_b = place_of(stage.b, 1);
@@ -191,8 +200,8 @@ class VectorArithmetic : public testing::Test {
     const auto expect = [&](const char* what, uint32_t got, float second) {
       const float expected = ApplyStage(numbers_, stage, value, a, second);
       ASSERT_EQ(Canonical(std::bit_cast<float>(got)), Canonical(expected))
-          << what << ": op " << static_cast<int>(op) << " function " << static_cast<int>(stage.function) << " of "
-          << value << ", " << a << ", " << second;
+          << what << ": op " << static_cast<int>(op) << " function "
+          << static_cast<int>(stage.function) << " of " << value << ", " << a << ", " << second;
     };
     expect("operation", model_.computed, b);
     expect("lane", model_.lane_computed, std::bit_cast<float>(arguments[at_b]));
@@ -214,7 +223,8 @@ TYPED_TEST(VectorArithmetic, ElementsBecomeNumbers) {
       for (int i = 0; i < 8 && !this->HasFatalFailure(); ++i)
         this->CheckLoad(element, code | static_cast<uint32_t>(this->random_()) << 8);
     }
-    for (int i = 0; i < 5'000 && !this->HasFatalFailure(); ++i) this->CheckLoad(element, RandomFp32(this->random_));
+    for (int i = 0; i < 5'000 && !this->HasFatalFailure(); ++i)
+      this->CheckLoad(element, RandomFp32(this->random_));
   }
 }
 TYPED_TEST(VectorArithmetic, NumbersBecomeElements) {
@@ -222,7 +232,8 @@ TYPED_TEST(VectorArithmetic, NumbersBecomeElements) {
     for (const float corner : this->Corners()) {
       for (int i = 0; i < 20 && !this->HasFatalFailure(); ++i) this->CheckStore(element, corner);
     }
-    for (int i = 0; i < 10'000 && !this->HasFatalFailure(); ++i) this->CheckStore(element, this->AnyNumber());
+    for (int i = 0; i < 10'000 && !this->HasFatalFailure(); ++i)
+      this->CheckStore(element, this->AnyNumber());
   }
 }
 TYPED_TEST(VectorArithmetic, JoinsOfReductions) {
@@ -233,7 +244,8 @@ TYPED_TEST(VectorArithmetic, JoinsOfReductions) {
       if (this->HasFatalFailure()) return;
     }
   }
-  for (int i = 0; i < 50'000 && !this->HasFatalFailure(); ++i) this->CheckJoin(this->AnyNumber(), this->AnyNumber());
+  for (int i = 0; i < 50'000 && !this->HasFatalFailure(); ++i)
+    this->CheckJoin(this->AnyNumber(), this->AnyNumber());
 }
 TYPED_TEST(VectorArithmetic, OperationsOfStages) {
   const std::vector<float> corners = this->Corners();
@@ -245,7 +257,8 @@ TYPED_TEST(VectorArithmetic, OperationsOfStages) {
       }
     }
     for (int i = 0; i < 10'000 && !this->HasFatalFailure(); ++i) {
-      this->CheckStage(static_cast<StageOp>(op), this->AnyNumber(), this->AnyNumber(), this->AnyNumber());
+      this->CheckStage(static_cast<StageOp>(op), this->AnyNumber(), this->AnyNumber(),
+                       this->AnyNumber());
     }
   }
 }

@@ -45,7 +45,9 @@ class IssueBench {
     issue_.Reset();
   }
   void Push(const Word& word) { coming_.push_back(word); }
-  bool Done() const { return coming_.empty() && !slot_open_ && queue_.empty() && !turn_.has_value(); }
+  bool Done() const {
+    return coming_.empty() && !slot_open_ && queue_.empty() && !turn_.has_value();
+  }
   // Cycles in which words entered the lanes.
   const std::vector<uint64_t>& entered() const { return entered_; }
   uint64_t cycle() const { return issue_.Cycle(); }
@@ -89,7 +91,10 @@ class IssueBench {
   }
 
  private:
-  void Idle() { issue_->slot_begin = issue_->slot_end = issue_->complete = issue_->nothing = issue_->advance = 0; }
+  void Idle() {
+    issue_->slot_begin = issue_->slot_end = issue_->complete = issue_->nothing = issue_->advance =
+        0;
+  }
 
   void Drive(const Around& around, bool begins, bool ends) {
     issue_->advance = around.advance;
@@ -139,8 +144,10 @@ class IssueBench {
     bool ends = false;
     if (turn_.has_value() && turn_->slot_ended) {
       const uint64_t now = advanced_ + (advance ? 1 : 0);  // at the end of this cycle
-      uint64_t written = std::max(written_, entry_);       // what its block still wants, as if the lanes had no depth
-      if (blocks_ && turn_->gathered && turn_->last_gathered) written += block_beats_ + turn_->beats;
+      uint64_t written =
+          std::max(written_, entry_);  // what its block still wants, as if the lanes had no depth
+      if (blocks_ && turn_->gathered && turn_->last_gathered)
+        written += block_beats_ + turn_->beats;
       ends = now - entry_ >= turn_->length && (!blocks_ || !turn_->last_of_block || now >= written);
       if (ends && blocks_) {
         written_ = written;
@@ -187,7 +194,8 @@ TEST(VectorIssue, OperandsThatComeMeanwhileChangeNothing) {
   while (!bench.Done() && !testing::Test::HasFailure()) {
     ASSERT_LT(bench.cycle(), 100u);
     const bool stands = bench.cycle() >= 1 && bench.cycle() < 11;
-    bench.Cycle({.advance = !stands, .begin_slot = true, .end_slot = true, .complete = bench.cycle() == 5});
+    bench.Cycle(
+        {.advance = !stands, .begin_slot = true, .end_slot = true, .complete = bench.cycle() == 5});
   }
   EXPECT_EQ(bench.entered(), (std::vector<uint64_t>{0, 14}));
 }
@@ -207,12 +215,13 @@ template <typename Model>
 void CheckRandomWords(bool blocks, uint64_t seed, double stall) {
   IssueBench<Model> bench(blocks, seed);
   Random random(seed);
-  Stalls lanes(seed + 1, stall, Stalls::Kind::kBursts), slots(seed + 2, stall), ends(seed + 3, stall),
-      operands(seed + 4, stall, Stalls::Kind::kBursts);
+  Stalls lanes(seed + 1, stall, Stalls::Kind::kBursts), slots(seed + 2, stall),
+      ends(seed + 3, stall), operands(seed + 4, stall, Stalls::Kind::kBursts);
   bool gathers = false;
   for (int i = 0; i < 2'000; ++i) {
     Word word;
-    word.length = static_cast<uint64_t>(random.Below(4) == 0 ? random.Between(2, 30) : random.Between(1, 3));
+    word.length =
+        static_cast<uint64_t>(random.Below(4) == 0 ? random.Between(2, 30) : random.Between(1, 3));
     word.reads = random.Below(2) == 0;
     word.nothing = random.Below(4) == 0;
     if (random.Below(8) == 0) gathers = !gathers && blocks;
@@ -233,7 +242,8 @@ TEST(VectorIssue, WordsInOrder) {
   for (const double stall : {0.0, 0.3, 0.6}) CheckRandomWords<Vvector_issue>(false, 10, stall);
 }
 TEST(VectorIssue, WordsThatLeaveInBlocks) {
-  for (const double stall : {0.0, 0.3, 0.6}) CheckRandomWords<Vvector_issue_blocks>(true, 20, stall);
+  for (const double stall : {0.0, 0.3, 0.6})
+    CheckRandomWords<Vvector_issue_blocks>(true, 20, stall);
 }
 
 }  // namespace

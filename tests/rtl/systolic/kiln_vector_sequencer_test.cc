@@ -51,21 +51,25 @@ Config RandomUnit(Random& random, int lanes, int block_size) {
 }
 
 RandomCase RandomProgram(Random& random, const Config& config) {
-  const std::array<Opcode, 4> opcodes = {Opcode::kVector, Opcode::kVector, Opcode::kMatrix, Opcode::kDepthwise};
+  const std::array<Opcode, 4> opcodes = {Opcode::kVector, Opcode::kVector, Opcode::kMatrix,
+                                         Opcode::kDepthwise};
   while (true) {
     RandomCase c = RandomInstruction(random, config, opcodes[random.Below(4)]);
     if (CheckInstruction(c.instruction, config).ok()) return c;
   }
 }
 
-bool Windowed(const Instruction& in) { return in.vector.window.combine != systolic::Combine::kNone; }
+bool Windowed(const Instruction& in) {
+  return in.vector.window.combine != systolic::Combine::kNone;
+}
 const systolic::Stream* StreamOf(const Instruction& in, size_t s) {
   if (s == 3) return &in.vector.output;
   return s < in.vector.operands.size() ? &in.vector.operands[s] : nullptr;
 }
 
 template <typename Model>
-void CheckWord(const Model& model, const Instruction& in, const Config& config, const ListedWord& w) {
+void CheckWord(const Model& model, const Instruction& in, const Config& config,
+               const ListedWord& w) {
   const systolic::Pass& pass = in.vector.passes[w.pass];
   uint32_t reads = 0;
   for (size_t i = 0; i < in.vector.operands.size(); ++i) {
@@ -84,8 +88,8 @@ void CheckWord(const Model& model, const Instruction& in, const Config& config, 
   EXPECT_EQ(model.word_row_place, w.row_place);
   EXPECT_EQ(model.word_accumulator, w.accumulator);
   EXPECT_EQ(model.word_column, w.column);
-  const std::array<uint64_t, 4> address = {model.operand0_address, model.operand1_address, model.operand2_address,
-                                           model.target_address};
+  const std::array<uint64_t, 4> address = {model.operand0_address, model.operand1_address,
+                                           model.operand2_address, model.target_address};
   const std::array<uint64_t, 4> scale = {model.operand0_scale_address, model.operand1_scale_address,
                                          model.operand2_scale_address, model.target_scale_address};
   for (size_t s = 0; s < 4; ++s) {
@@ -196,12 +200,15 @@ TEST(VectorSequencer, WalkersFollowTheStepsOfTheList) {
         stands = waits.Next();
         walk->step = !stands;
         walk.Settle();
-        ASSERT_EQ(walk->address_blocks, w.address[s]) << "instruction " << i << "\n" << Print(in, config);
+        ASSERT_EQ(walk->address_blocks, w.address[s]) << "instruction " << i << "\n"
+                                                      << Print(in, config);
         if (!gathers) {
-          ASSERT_EQ(walk->address, w.address[s]) << "instruction " << i << "\n" << Print(in, config);
+          ASSERT_EQ(walk->address, w.address[s]) << "instruction " << i << "\n"
+                                                 << Print(in, config);
         }
         if (has_scales) {
-          ASSERT_EQ(walk->scale_address, w.scale[s]) << "instruction " << i << "\n" << Print(in, config);
+          ASSERT_EQ(walk->scale_address, w.scale[s]) << "instruction " << i << "\n"
+                                                     << Print(in, config);
         }
         if (windowed) {
           ASSERT_EQ(static_cast<int32_t>(walk->y), w.window_y);

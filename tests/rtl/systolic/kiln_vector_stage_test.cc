@@ -31,7 +31,8 @@ float RandomFloat(Random& random) {
     case 0:
       return std::bit_cast<float>(static_cast<uint32_t>(random()));  // any bits at all
     case 1: {
-      const float limits[] = {0.0f, -0.0f, 1.0f, -1.0f, std::numeric_limits<float>::infinity(), -4.0f};
+      const float limits[] = {0.0f, -0.0f, 1.0f, -1.0f, std::numeric_limits<float>::infinity(),
+                              -4.0f};
       return limits[random.Below(6)];
     }
     default:
@@ -39,7 +40,9 @@ float RandomFloat(Random& random) {
   }
 }
 // One that the vector format has: what is not one does not come here.
-float RandomNumber(const Numbers& numbers, Random& random) { return numbers.Round(RandomFloat(random)); }
+float RandomNumber(const Numbers& numbers, Random& random) {
+  return numbers.Round(RandomFloat(random));
+}
 
 Stage RandomStage(const Numbers& numbers, Random& random) {
   Stage s;
@@ -57,7 +60,8 @@ struct Word {
   float value[kLanes], saved[2][kLanes], operands[3][kLanes];
 };
 
-float ArgumentOf(const Word& word, const std::vector<float>& scalars, Argument argument, float immediate, int lane) {
+float ArgumentOf(const Word& word, const std::vector<float>& scalars, Argument argument,
+                 float immediate, int lane) {
   const int number = static_cast<int>(argument);
   if (argument == Argument::kImmediate) return immediate;
   if (number <= 4) return word.operands[number - 2][lane];
@@ -65,7 +69,9 @@ float ArgumentOf(const Word& word, const std::vector<float>& scalars, Argument a
   return word.saved[number - 9][lane];
 }
 
-bool Same(float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b); }
+bool Same(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b);
+}
 
 // Numbers side by side as the stage has them, the first lowest: of each the upper `bits` bits of fp32.
 template <typename Signal>
@@ -84,7 +90,8 @@ void GetNumbers(const Signal& signal, float* values, size_t count, int bits) {
     uint32_t number = 0;
     for (size_t j = 0; j < static_cast<size_t>(bits); ++j) {
       const size_t place = i * static_cast<size_t>(bits) + j;
-      number |= static_cast<uint32_t>(bytes[place / 8] >> place % 8 & 1) << (32 - static_cast<size_t>(bits) + j);
+      number |= static_cast<uint32_t>(bytes[place / 8] >> place % 8 & 1)
+                << (32 - static_cast<size_t>(bits) + j);
     }
     values[i] = std::bit_cast<float>(number);
   }
@@ -167,8 +174,8 @@ void FollowsApplyStage(const char* vector_format, int bits) {
       const Stage& s = programs[static_cast<size_t>(in.slot * kPasses + in.pass)];
       for (int lane = 0; lane < kLanes; ++lane) {
         ASSERT_TRUE(Same(got.value[lane], out.value[lane]))
-            << "op " << static_cast<int>(s.op) << " function " << static_cast<int>(s.function) << " of "
-            << in.value[lane] << ": " << got.value[lane] << ", not " << out.value[lane];
+            << "op " << static_cast<int>(s.op) << " function " << static_cast<int>(s.function)
+            << " of " << in.value[lane] << ": " << got.value[lane] << ", not " << out.value[lane];
         for (int i = 0; i < 2; ++i) ASSERT_TRUE(Same(got.saved[i][lane], out.saved[i][lane]));
         for (int i = 0; i < 3; ++i) ASSERT_TRUE(Same(got.operands[i][lane], out.operands[i][lane]));
       }
@@ -199,7 +206,9 @@ TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32", 
 TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16", 16); }
 TEST(VectorStage, FollowsApplyStageInFp16) { FollowsApplyStage<Vvector_stage_fp16>("fp16", 19); }
 // As Yosys reads it.
-TEST(VectorStage, FollowsApplyStageAsNetlist) { FollowsApplyStage<Vvector_stage_bf16_netlist>("bf16", 16); }
+TEST(VectorStage, FollowsApplyStageAsNetlist) {
+  FollowsApplyStage<Vvector_stage_bf16_netlist>("bf16", 16);
+}
 
 }  // namespace
 }  // namespace kiln::rtl

@@ -195,9 +195,11 @@ class Loader {
     }
     const int32_t column = step_ / block.visit.pixels(), pixel = step_ % block.visit.pixels();
     model.accumulation_write = 1;
-    model.accumulation_write_bank = (bank + static_cast<int>(block_)) % config_.accumulation_buffer_banks;
-    model.accumulation_write_address = static_cast<uint8_t>(
-        column * tile_pixels_ + pixel / block.visit.width * tile_width_ + pixel % block.visit.width);
+    model.accumulation_write_bank =
+        (bank + static_cast<int>(block_)) % config_.accumulation_buffer_banks;
+    model.accumulation_write_address =
+        static_cast<uint8_t>(column * tile_pixels_ + pixel / block.visit.width * tile_width_ +
+                             pixel % block.visit.width);
     std::vector<uint8_t> bytes(static_cast<size_t>(4 * config_.array_columns));
     const size_t first = static_cast<size_t>(step_) * stride_;
     const void* from = config_.accumulation_format.is_integer()
@@ -210,7 +212,8 @@ class Loader {
 
  private:
   template <typename Model>
-  void WriteParameters(Model& model, const systolic::ParameterBank& parameters, int array, int column) {
+  void WriteParameters(Model& model, const systolic::ParameterBank& parameters, int array,
+                       int column) {
     const size_t lanes = static_cast<size_t>(config_.array_columns);
     std::vector<uint8_t> bytes(4 * lanes);
     const size_t first = static_cast<size_t>(column) * lanes;
@@ -315,7 +318,8 @@ class Machine {
     // All stages beforehand, for which there are slots.
     std::vector<VectorCommand> commands;
     for (size_t i = 0; i < instructions.size(); ++i) {
-      commands.push_back(MakeVectorCommand(instructions[i], config_, static_cast<int>(i), static_cast<int>(i)));
+      commands.push_back(
+          MakeVectorCommand(instructions[i], config_, static_cast<int>(i), static_cast<int>(i)));
       WriteStages(commands.back());
     }
     std::vector<int64_t> finished;
@@ -329,7 +333,8 @@ class Machine {
       }
       Cycle();
       if (taken_) ++next;
-      while (unit_->finished > finished.size()) finished.push_back(static_cast<int64_t>(unit_.Cycle() - begin));
+      while (unit_->finished > finished.size())
+        finished.push_back(static_cast<int64_t>(unit_.Cycle() - begin));
     }
     unit_->command_valid = 0;
     return finished;
@@ -338,7 +343,8 @@ class Machine {
   // Drains all blocks of a matrix or depthwise instruction, whose accumulators and parameters it writes as an array and
   // a parameter fetch would: banks and parameter buffer are filled again when they have been released. Compares the
   // cycles of every block, from the first in which nothing is missing, if `exact`. Returns whether it came to its end.
-  bool Drain(const Instruction& instruction, int number, const std::vector<Block>& blocks, bool exact) {
+  bool Drain(const Instruction& instruction, int number, const std::vector<Block>& blocks,
+             bool exact) {
     Send(instruction, number);
     const bool matrix = instruction.opcode == Opcode::kMatrix;
     const uint64_t begin = unit_.Cycle();
@@ -397,7 +403,9 @@ class Machine {
     }
     unit_->stage_write_valid = 0;
   }
-  const typename Design::Model* unit_model() const { return &*const_cast<Simulation<typename Design::Model>&>(unit_); }
+  const typename Design::Model* unit_model() const {
+    return &*const_cast<Simulation<typename Design::Model>&>(unit_);
+  }
 
   const Config config_;
   AxiMemory memory_;
@@ -440,8 +448,9 @@ void RunsVectorInstructions(const AxiTiming& timing, bool exact, int programs, u
                          << Print(c.instruction, config);
     systolic::OuterMemory expected{c.memory};
     systolic::RunVectorRows(c.instruction, numbers, expected);
-    ASSERT_TRUE(machine.memory().bytes() == c.memory) << "program " << i << " of seed " << seed << "\n"
-                                                      << Print(c.instruction, config);
+    ASSERT_TRUE(machine.memory().bytes() == c.memory)
+        << "program " << i << " of seed " << seed << "\n"
+        << Print(c.instruction, config);
     if (exact) {
       ASSERT_EQ(cycles, systolic::VectorInstructionTime(c.instruction.vector, config).finished)
           << "program " << i << " of seed " << seed << "\n"
@@ -493,7 +502,8 @@ void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t 
       const int64_t lane_depth = LaneDepth(c.instruction.vector, config);
       int64_t start = std::max({free, left - depth, lanes_left - lane_depth});
       const size_t distance = c.instruction.wait_distance;
-      if (distance > 0 && distance <= finished.size()) start = std::max(start, finished[finished.size() - distance]);
+      if (distance > 0 && distance <= finished.size())
+        start = std::max(start, finished[finished.size() - distance]);
       free = start + time.busy;
       left = std::max(left, free + depth);
       lanes_left = std::max(lanes_left, free + lane_depth);
@@ -504,8 +514,10 @@ void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t 
     machine.memory().bytes() = memory;
     const std::vector<int64_t> cycles = machine.RunAll(instructions);
     systolic::OuterMemory expected{memory};
-    for (const Instruction& instruction : instructions) systolic::RunVectorRows(instruction, numbers, expected);
-    ASSERT_EQ(cycles.size(), instructions.size()) << "stuck in sequence " << i << " of seed " << seed;
+    for (const Instruction& instruction : instructions)
+      systolic::RunVectorRows(instruction, numbers, expected);
+    ASSERT_EQ(cycles.size(), instructions.size())
+        << "stuck in sequence " << i << " of seed " << seed;
     ASSERT_TRUE(machine.memory().bytes() == memory) << "sequence " << i << " of seed " << seed;
     if (exact) {
       ASSERT_EQ(cycles, finished) << "sequence " << i << " of seed " << seed;
@@ -539,7 +551,8 @@ void DrainsBlocks(const AxiTiming& timing, bool exact, int programs, uint64_t se
     for (const systolic::Visit& visit : VisitsOf(c.instruction, config)) {
       Block block;
       block.visit = visit;
-      const size_t stride = static_cast<size_t>(systolic::ArrayWeights(2, config.array_columns).columns);
+      const size_t stride =
+          static_cast<size_t>(systolic::ArrayWeights(2, config.array_columns).columns);
       block.accumulators.sums.resize(static_cast<size_t>(visit.columns * visit.pixels()) * stride);
       for (int32_t& sum : block.accumulators.sums) {
         sum = static_cast<int32_t>(random()) >> random.Below(31);
@@ -552,8 +565,9 @@ void DrainsBlocks(const AxiTiming& timing, bool exact, int programs, uint64_t se
     ASSERT_TRUE(machine.Drain(c.instruction, i, blocks, exact) && !testing::Test::HasFailure())
         << "program " << i << " of seed " << seed << "\n"
         << Print(c.instruction, config);
-    ASSERT_TRUE(machine.memory().bytes() == c.memory) << "program " << i << " of seed " << seed << "\n"
-                                                      << Print(c.instruction, config);
+    ASSERT_TRUE(machine.memory().bytes() == c.memory)
+        << "program " << i << " of seed " << seed << "\n"
+        << Print(c.instruction, config);
   }
 }
 

@@ -27,7 +27,9 @@ namespace {
 using systolic::Numbers;
 using systolic::Source;
 
-uint32_t BitsOf(float value) { return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value); }
+uint32_t BitsOf(float value) {
+  return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
+}
 
 void Idle(Simulation<Vvector_words>& bench) {
   bench->advance = bench->in_valid = bench->wide_in = bench->fine_in = 0;
@@ -68,7 +70,8 @@ TEST(VectorWords, RegistersKeepWhatTheWordHas) {
   int words = 0;
   for (int i = 0; i < 20'000; ++i) {
     const bool advance = !lanes.Next();
-    const auto operands = static_cast<uint32_t>(random.Below(8)), saved = static_cast<uint32_t>(random.Below(4));
+    const auto operands = static_cast<uint32_t>(random.Below(8)),
+               saved = static_cast<uint32_t>(random.Below(4));
     Register in;
     in.valid = random.Below(3) != 0;
     in.tag = TagBytes(random.Below(1 << 26), operands, saved);
@@ -87,7 +90,8 @@ TEST(VectorWords, RegistersKeepWhatTheWordHas) {
       ASSERT_EQ(GetBytes(bench->out_tag, 4), out.tag);
     }
     std::vector<uint8_t> bytes = GetBytes(bench->out_value, 4);
-    const std::vector<uint8_t> x = GetBytes(bench->out_saved, 8), o = GetBytes(bench->out_operands, 12);
+    const std::vector<uint8_t> x = GetBytes(bench->out_saved, 8),
+                               o = GetBytes(bench->out_operands, 12);
     bytes.insert(bytes.end(), x.begin(), x.end());
     bytes.insert(bytes.end(), o.begin(), o.end());
     for (size_t k = 0; k < out.lanes.size(); ++k) {
@@ -117,7 +121,9 @@ TEST(VectorWords, RegistersKeepWhatTheWordHas) {
 // What a word begins as: `bits` is the vector format's number_bits, the format that of accumulators.
 struct Front {
   Front(const char* accumulation_format, const char* vector_format)
-      : accumulation(*FindFormat(accumulation_format)), config(ConfigOf(vector_format)), numbers(config) {}
+      : accumulation(*FindFormat(accumulation_format)),
+        config(ConfigOf(vector_format)),
+        numbers(config) {}
   static systolic::Config ConfigOf(const char* vector_format) {
     systolic::Config config;
     config.vector_format = *FindFormat(vector_format);
@@ -150,7 +156,8 @@ TEST(VectorWords, FrontBeginsWords) {
   std::array<int, 4> sources{};
   // A number that both formats have: bits below bf16's would be another number to each.
   const auto number = [&] {
-    return narrow.numbers.Round(static_cast<float>(random.Uniform(-100, 100) * std::exp2(random.Uniform(-9, 9))));
+    return narrow.numbers.Round(
+        static_cast<float>(random.Uniform(-100, 100) * std::exp2(random.Uniform(-9, 9))));
   };
   for (int i = 0; i < 60'000; ++i) {
     const bool advance = !lanes.Next(), valid = random.Below(4) != 0;
@@ -160,7 +167,8 @@ TEST(VectorWords, FrontBeginsWords) {
     std::array<float, 2> scales, biases, row;
     std::array<float, 6> operands;
     for (size_t lane = 0; lane < 2; ++lane) {
-      accumulators[lane] = static_cast<uint32_t>(static_cast<int32_t>(random()) >> random.Below(31));
+      accumulators[lane] =
+          static_cast<uint32_t>(static_cast<int32_t>(random()) >> random.Below(31));
       if (random.Below(2) == 0) accumulators[lane] = std::bit_cast<uint32_t>(number());
       offsets[lane] = static_cast<uint32_t>(random());
       scales[lane] = static_cast<float>(random.Uniform(-2, 2));
@@ -182,7 +190,8 @@ TEST(VectorWords, FrontBeginsWords) {
       if (source == Source::kAccumulator) {
         const auto offset = static_cast<int32_t>(offsets[lane]);
         value = front.Accumulated(accumulators[lane], offset, scales[lane], biases[lane]);
-        narrow_value = narrow.Accumulated(accumulators[lane] >> 16, offset, scales[lane], biases[lane]);
+        narrow_value =
+            narrow.Accumulated(accumulators[lane] >> 16, offset, scales[lane], biases[lane]);
       } else if (source == Source::kOperand0) {
         value = averages ? operands[lane] * factor : operands[lane];
         narrow_value = narrow.numbers.Round(value);
@@ -216,7 +225,8 @@ TEST(VectorWords, FrontBeginsWords) {
       }
       if (narrow_inside.front().has_value()) {
         const uint32_t got = bench->narrow_value >> (16 * lane) << 16;
-        ASSERT_EQ(BitsOf(std::bit_cast<float>(got)), BitsOf(narrow_inside.front()->narrow[lane])) << "cycle " << i;
+        ASSERT_EQ(BitsOf(std::bit_cast<float>(got)), BitsOf(narrow_inside.front()->narrow[lane]))
+            << "cycle " << i;
       }
     }
     if (out.has_value()) {
@@ -257,30 +267,32 @@ struct FineBlocks {
 };
 
 // Ports of one of the two gatherers, under names that they share.
-#define KILN_BLOCK_PORTS(Ports, prefix)                                                                       \
-  struct Ports {                                                                                              \
-    explicit Ports(Vvector_words& m) : m_(m) {}                                                               \
-    void Show(const BlockWord* word, int bits) {                                                              \
-      m_.prefix##_in = word != nullptr;                                                                       \
-      if (word == nullptr) return;                                                                            \
-      m_.prefix##_in_last = word->last;                                                                       \
-      SetBytes(m_.prefix##_in_value, Pack(word->values, bits));                                               \
-      m_.prefix##_in_lanes = static_cast<uint8_t>(word->lanes);                                               \
-      m_.prefix##_in_target = word->target;                                                                   \
-      m_.prefix##_in_scale_target = word->scale_target;                                                       \
-      m_.prefix##_in_slot = static_cast<uint8_t>(word->slot);                                                 \
-    }                                                                                                         \
-    bool out() const { return m_.prefix##_out != 0; }                                                         \
-    bool scales() const { return m_.prefix##_out_scales != 0; }                                               \
-    uint64_t value() const { return m_.prefix##_out_value; }                                                  \
-    std::vector<uint8_t> inverse(size_t lanes) const { return GetBytes(m_.prefix##_out_inverse, 4 * lanes); } \
-    int64_t lanes() const { return m_.prefix##_out_lanes; }                                                   \
-    uint64_t target() const { return m_.prefix##_out_target; }                                                \
-    uint64_t slot() const { return m_.prefix##_out_slot; }                                                    \
-    uint64_t scale_codes() const { return m_.prefix##_out_scale_codes; }                                      \
-    size_t scale_count() const { return m_.prefix##_out_scale_count; }                                        \
-    uint64_t scale_target() const { return m_.prefix##_out_scale_target; }                                    \
-    Vvector_words& m_;                                                                                        \
+#define KILN_BLOCK_PORTS(Ports, prefix)                                    \
+  struct Ports {                                                           \
+    explicit Ports(Vvector_words& m) : m_(m) {}                            \
+    void Show(const BlockWord* word, int bits) {                           \
+      m_.prefix##_in = word != nullptr;                                    \
+      if (word == nullptr) return;                                         \
+      m_.prefix##_in_last = word->last;                                    \
+      SetBytes(m_.prefix##_in_value, Pack(word->values, bits));            \
+      m_.prefix##_in_lanes = static_cast<uint8_t>(word->lanes);            \
+      m_.prefix##_in_target = word->target;                                \
+      m_.prefix##_in_scale_target = word->scale_target;                    \
+      m_.prefix##_in_slot = static_cast<uint8_t>(word->slot);              \
+    }                                                                      \
+    bool out() const { return m_.prefix##_out != 0; }                      \
+    bool scales() const { return m_.prefix##_out_scales != 0; }            \
+    uint64_t value() const { return m_.prefix##_out_value; }               \
+    std::vector<uint8_t> inverse(size_t lanes) const {                     \
+      return GetBytes(m_.prefix##_out_inverse, 4 * lanes);                 \
+    }                                                                      \
+    int64_t lanes() const { return m_.prefix##_out_lanes; }                \
+    uint64_t target() const { return m_.prefix##_out_target; }             \
+    uint64_t slot() const { return m_.prefix##_out_slot; }                 \
+    uint64_t scale_codes() const { return m_.prefix##_out_scale_codes; }   \
+    size_t scale_count() const { return m_.prefix##_out_scale_count; }     \
+    uint64_t scale_target() const { return m_.prefix##_out_scale_target; } \
+    Vvector_words& m_;                                                     \
   }
 KILN_BLOCK_PORTS(WidePorts, wide);
 KILN_BLOCK_PORTS(FinePorts, fine);
@@ -290,17 +302,22 @@ template <typename Design, typename Ports>
 class BlocksBench {
  public:
   explicit BlocksBench(uint64_t seed, double stall)
-      : random_(seed), codec_(Design::Codec()), bench_(seed), lanes_(seed + 1, stall, Stalls::Kind::kBursts) {
+      : random_(seed),
+        codec_(Design::Codec()),
+        bench_(seed),
+        lanes_(seed + 1, stall, Stalls::Kind::kBursts) {
     Idle(bench_);
   }
 
   void Run(int words) {
     Ports ports(*bench_);
-    const int64_t levels = std::bit_width(static_cast<uint64_t>(std::min(Design::kLanes, Design::kBlock) - 1));
+    const int64_t levels =
+        std::bit_width(static_cast<uint64_t>(std::min(Design::kLanes, Design::kBlock) - 1));
     int64_t free = 0;  // when the next word may come: none faster than their beats
     for (int64_t now = 0; words > 0 || !inside_.empty();) {
       ASSERT_LT(now, 1'000'000);
-      const bool offers = words > 0 && now >= free && random_.Below(3) != 0, advance = !lanes_.Next();
+      const bool offers = words > 0 && now >= free && random_.Below(3) != 0,
+                 advance = !lanes_.Next();
       if (offers && !next_.has_value()) next_ = RandomWord(/*ends=*/words == 1);
       const bool comes = next_.has_value() && now >= free;
       bench_->advance = advance;
@@ -325,14 +342,18 @@ class BlocksBench {
   int blocks = 0, waited = 0;
 
  private:
-  static constexpr size_t kScales = Design::kLanes > Design::kBlock ? Design::kLanes / Design::kBlock : 1;
-  static constexpr int kSharing = Design::kBlock > Design::kLanes ? Design::kBlock / Design::kLanes : 1;
+  static constexpr size_t kScales =
+      Design::kLanes > Design::kBlock ? Design::kLanes / Design::kBlock : 1;
+  static constexpr int kSharing =
+      Design::kBlock > Design::kLanes ? Design::kBlock / Design::kLanes : 1;
 
   static int64_t BeatsOfWord(const BlockWord& word) {
     const int64_t scales = (word.lanes + Design::kBlock - 1) / Design::kBlock;
     return std::max(BeatsOf(word.target, word.lanes * Design::kElementBytes, 8), scales);
   }
-  float ValueOf(uint32_t bits) const { return std::bit_cast<float>(bits << (32 - Design::kNumber)); }
+  float ValueOf(uint32_t bits) const {
+    return std::bit_cast<float>(bits << (32 - Design::kNumber));
+  }
 
   BlockWord RandomWord(bool ends) {
     BlockWord word;
@@ -363,8 +384,10 @@ class BlocksBench {
       std::vector<float> values;
       for (size_t k = first; k < inside_.size(); ++k) {
         const BlockWord& word = inside_[k];
-        const size_t from = scale * Design::kBlock, to = kScales > 1 ? from + Design::kBlock : Design::kLanes;
-        for (size_t lane = from; lane < std::min<size_t>(to, static_cast<size_t>(word.lanes)); ++lane) {
+        const size_t from = scale * Design::kBlock,
+                     to = kScales > 1 ? from + Design::kBlock : Design::kLanes;
+        for (size_t lane = from; lane < std::min<size_t>(to, static_cast<size_t>(word.lanes));
+             ++lane) {
           values.push_back(ValueOf(word.values[lane]));
         }
       }
@@ -385,7 +408,8 @@ class BlocksBench {
   }
 
   void Check(const Ports& ports, int64_t now) {
-    const BlockWord* word = !inside_.empty() && inside_.front().out_at == now ? &inside_.front() : nullptr;
+    const BlockWord* word =
+        !inside_.empty() && inside_.front().out_at == now ? &inside_.front() : nullptr;
     ASSERT_EQ(ports.out(), word != nullptr) << "cycle " << now;
     ASSERT_EQ(ports.scales(), word != nullptr && word->first);
     if (word == nullptr) return;
@@ -401,7 +425,8 @@ class BlocksBench {
     for (size_t lane = 0; lane < static_cast<size_t>(word->lanes); ++lane) {
       uint32_t inverse;
       std::memcpy(&inverse, inverses.data() + 4 * lane, sizeof inverse);
-      ASSERT_EQ(BitsOf(std::bit_cast<float>(inverse)), word->inverses[kScales > 1 ? lane / Design::kBlock : 0]);
+      ASSERT_EQ(BitsOf(std::bit_cast<float>(inverse)),
+                word->inverses[kScales > 1 ? lane / Design::kBlock : 0]);
     }
     if (!word->first) return;
     ASSERT_EQ(ports.scale_count(), word->scales.size());
@@ -427,7 +452,8 @@ void BlocksLeaveAsAWhole(uint64_t seed) {
     BlocksBench<Design, Ports> bench(seed, stall);
     bench.Run(8'000);
     EXPECT_GT(bench.blocks, 2'000);
-    EXPECT_GT(bench.waited, Design::kBlock > Design::kLanes ? 100 : -1);  // a block of a word never has to
+    EXPECT_GT(bench.waited,
+              Design::kBlock > Design::kLanes ? 100 : -1);  // a block of a word never has to
   }
 }
 TEST(VectorWords, BlocksOfSeveralWords) { BlocksLeaveAsAWhole<WideBlocks, WidePorts>(5); }

@@ -33,12 +33,14 @@ TEST(VisitWalker, WalksAsTheDefinitionDoes) {
   for (int n = 0; n < 600; ++n) {
     const Config config = RandomConfig(random);
     const bool depthwise = config.depthwise_multipliers > 0 && n % 4 == 0;
-    RandomCase random_case = RandomInstruction(random, config, depthwise ? Opcode::kDepthwise : Opcode::kMatrix);
+    RandomCase random_case =
+        RandomInstruction(random, config, depthwise ? Opcode::kDepthwise : Opcode::kMatrix);
     Instruction& in = random_case.instruction;
     if (n % 3 == 0 && !depthwise)
       in.tiling.groups_per_bank = 1 << 20;  // resident inputs, which small buffers seldom are
     if (n % 3 == 1) in.tiling.weight_tiles_per_bank = 1 << 20;
-    rtl::SetBytes(walker->command_tiling, rtl::CommandBytes(Encode(in, config), {}, {rtl::Tag::kTiling}));
+    rtl::SetBytes(walker->command_tiling,
+                  rtl::CommandBytes(Encode(in, config), {}, {rtl::Tag::kTiling}));
 
     const std::vector<Visit> visits = VisitsOf(in, config);
     const Geometry g = GeometryOf(in, config);
@@ -55,7 +57,8 @@ TEST(VisitWalker, WalksAsTheDefinitionDoes) {
       const bool last = k + 1 == visits.size();
       ASSERT_EQ(walker->last, last) << "instruction " << n << " visit " << k;
       ASSERT_EQ(walker->index, k & 0xffff);
-      ASSERT_EQ(walker->step, last ? 0 : StepBetween(in, v, visits[k + 1])) << "instruction " << n << " visit " << k;
+      ASSERT_EQ(walker->step, last ? 0 : StepBetween(in, v, visits[k + 1]))
+          << "instruction " << n << " visit " << k;
       ASSERT_EQ(walker->height, static_cast<uint32_t>(v.height));
       ASSERT_EQ(walker->width, static_cast<uint32_t>(v.width));
       ASSERT_EQ(walker->columns, static_cast<uint32_t>(v.columns));
@@ -68,8 +71,10 @@ TEST(VisitWalker, WalksAsTheDefinitionDoes) {
       }
       ASSERT_EQ(walker->fetch_weights, v.fetch_weights);
       ASSERT_EQ(walker->last_of_weights, v.last_of_weights);
-      ASSERT_EQ(walker->fetch_parameters, v.fetch_parameters) << "instruction " << n << " visit " << k;
-      ASSERT_EQ(walker->last_of_parameters, v.last_of_parameters) << "instruction " << n << " visit " << k;
+      ASSERT_EQ(walker->fetch_parameters, v.fetch_parameters)
+          << "instruction " << n << " visit " << k;
+      ASSERT_EQ(walker->last_of_parameters, v.last_of_parameters)
+          << "instruction " << n << " visit " << k;
       kept_parameters += v.fetch_parameters ? 0 : 1;
       walker.Step();
     }

@@ -13,7 +13,8 @@ template <typename Model>
 void GivesBackWhatWasWritten(int rows, int columns, int rows_per_cycle, uint64_t seed) {
   Random random(seed);
   Simulation<Model> buffer(seed);
-  std::vector<uint8_t> codes(static_cast<size_t>(2 * kTiles * rows * columns));  // [bank][tile][row][column]
+  std::vector<uint8_t> codes(
+      static_cast<size_t>(2 * kTiles * rows * columns));  // [bank][tile][row][column]
   const auto code = [&](int bank, int tile, int row, int column) -> uint8_t& {
     return codes[static_cast<size_t>(((bank * kTiles + tile) * rows + row) * columns + column)];
   };
@@ -27,7 +28,8 @@ void GivesBackWhatWasWritten(int rows, int columns, int rows_per_cycle, uint64_t
       std::vector<uint8_t> data(static_cast<size_t>(std::max(rows, columns)));
       for (uint8_t& c : data) c = static_cast<uint8_t>(random.Below(256));
       for (int i = 0; i < lanes; ++i) {
-        (transposed ? code(bank, tile, i, index) : code(bank, tile, index, i)) = data[static_cast<size_t>(i)];
+        (transposed ? code(bank, tile, i, index) : code(bank, tile, index, i)) =
+            data[static_cast<size_t>(i)];
       }
       buffer->write_enable = 1;
       buffer->write_bank = static_cast<uint8_t>(bank);
@@ -43,8 +45,10 @@ void GivesBackWhatWasWritten(int rows, int columns, int rows_per_cycle, uint64_t
     for (int tile = 0; tile < kTiles; ++tile) write_tile(bank, tile);
   }
   for (int i = 0; i < 200; ++i) {
-    if (random.Below(4) == 0) write_tile(static_cast<int>(random.Below(2)), static_cast<int>(random.Below(kTiles)));
-    const int bank = static_cast<int>(random.Below(2)), tile = static_cast<int>(random.Below(kTiles));
+    if (random.Below(4) == 0)
+      write_tile(static_cast<int>(random.Below(2)), static_cast<int>(random.Below(kTiles)));
+    const int bank = static_cast<int>(random.Below(2)),
+              tile = static_cast<int>(random.Below(kTiles));
     const int step = static_cast<int>(random.Below(static_cast<uint64_t>(rows / rows_per_cycle)));
     buffer->read_enable = 1;
     buffer->read_bank = static_cast<uint8_t>(bank);
@@ -52,13 +56,17 @@ void GivesBackWhatWasWritten(int rows, int columns, int rows_per_cycle, uint64_t
     buffer->read_step = static_cast<uint8_t>(step);
     buffer.Step();
     buffer->read_enable = 0;
-    buffer->read_step = static_cast<uint8_t>(random.Below(static_cast<uint64_t>(rows / rows_per_cycle)));
+    buffer->read_step =
+        static_cast<uint8_t>(random.Below(static_cast<uint64_t>(rows / rows_per_cycle)));
     if (random.Below(2) == 0) buffer.Step();  // the data stay
-    const std::vector<uint8_t> data = GetBytes(buffer->read_data, static_cast<size_t>(rows_per_cycle * columns));
+    const std::vector<uint8_t> data =
+        GetBytes(buffer->read_data, static_cast<size_t>(rows_per_cycle * columns));
     for (int j = 0; j < rows_per_cycle; ++j) {
       for (int c = 0; c < columns; ++c) {
-        ASSERT_EQ(data[static_cast<size_t>(j * columns + c)], code(bank, tile, step * rows_per_cycle + j, c))
-            << "bank " << bank << ", tile " << tile << ", step " << step << ", row " << j << ", column " << c;
+        ASSERT_EQ(data[static_cast<size_t>(j * columns + c)],
+                  code(bank, tile, step * rows_per_cycle + j, c))
+            << "bank " << bank << ", tile " << tile << ", step " << step << ", row " << j
+            << ", column " << c;
       }
     }
   }

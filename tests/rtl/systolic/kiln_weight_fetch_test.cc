@@ -36,29 +36,35 @@ struct WeightFetch {
   }
   static bool WaitsForCount(const Model& unit) { return unit.stalled_previous; }
   static bool WaitsForBank(const Model& unit) { return unit.stalled_bank; }
-  static bool Filled(const Model& unit, int buffer) { return buffer == 0 ? unit.array_filled : unit.depthwise_filled; }
+  static bool Filled(const Model& unit, int buffer) {
+    return buffer == 0 ? unit.array_filled : unit.depthwise_filled;
+  }
   // The depthwise unit's buffer counts the taps itself.
   template <typename Put>
   void ForWrites(const Model& unit, const Config& config, const Put& put) {
     const auto bits = static_cast<size_t>(config.weight_format.bits);
-    const auto rows = static_cast<size_t>(config.array_rows), columns = static_cast<size_t>(config.array_columns);
+    const auto rows = static_cast<size_t>(config.array_rows),
+               columns = static_cast<size_t>(config.array_columns);
     if (unit.array_write_enable) {
       const bool transposed = unit.array_write_transposed;
       for (size_t i = 0; i < (transposed ? rows : columns); ++i) {
         const size_t row = unit.array_write_tile * rows + (transposed ? i : unit.array_write_index);
         const size_t column = transposed ? unit.array_write_index : i;
-        put(0, unit.array_write_bank, row * columns + column, LaneOf(unit.array_write_data, i, bits));
+        put(0, unit.array_write_bank, row * columns + column,
+            LaneOf(unit.array_write_data, i, bits));
       }
     }
     if (unit.depthwise_write_enable) {
       tap_ = unit.depthwise_write_first ? 0 : tap_ + 1;
       for (size_t i = 0; i < columns; ++i) {
-        put(1, unit.depthwise_write_bank, tap_ * columns + i, LaneOf(unit.depthwise_write_data, i, bits));
+        put(1, unit.depthwise_write_bank, tap_ * columns + i,
+            LaneOf(unit.depthwise_write_data, i, bits));
       }
     }
     if constexpr (kScales) {
       if (unit.scale_write_enable) {
-        put(0, unit.scale_write_bank, kFirstWeightScale + unit.scale_write_tile * columns + unit.scale_write_column,
+        put(0, unit.scale_write_bank,
+            kFirstWeightScale + unit.scale_write_tile * columns + unit.scale_write_column,
             unit.scale_write_data);
       }
     }
@@ -85,9 +91,10 @@ Config ConfigOf(int rows, int columns, const char* weight_format, int port_bytes
 
 template <typename Model, bool kScales = false>
 void Check(const Config& config, double stalls, int instructions, uint64_t seed) {
-  const int64_t word_bytes = std::max(config.array_rows, config.array_columns) * config.weight_format.bytes();
-  FetchBench<WeightFetch<Model, kScales>> bench(config, config.weight_port_bytes, static_cast<size_t>(word_bytes),
-                                                stalls, seed);
+  const int64_t word_bytes =
+      std::max(config.array_rows, config.array_columns) * config.weight_format.bytes();
+  FetchBench<WeightFetch<Model, kScales>> bench(config, config.weight_port_bytes,
+                                                static_cast<size_t>(word_bytes), stalls, seed);
   Random random(seed);
   int64_t fills_seen = 0, depthwise = 0, by_rows = 0, by_columns = 0, resident = 0, scaled = 0;
   for (int n = 0; n < instructions; ++n) {
@@ -100,9 +107,11 @@ void Check(const Config& config, double stalls, int instructions, uint64_t seed)
     bench.Run(rtl::CommandBytes(Encode(in, config), {static_cast<uint64_t>(n)},
                                 {Tag::kHeader, Tag::kTiling, Tag::kReduction, Tag::kWeights}),
               static_cast<uint32_t>(n), strided ? in.wait_distance : 0U, fills, random_case.memory,
-              in.convolution.weight_scales.present ? rtl::CommandBytes(Encode(in, config), {}, {Tag::kWeightScales})
-                                                   : std::vector<uint8_t>());
-    if (testing::Test::HasFatalFailure()) FAIL() << "instruction " << n << "\n" << Print(in, config);
+              in.convolution.weight_scales.present
+                  ? rtl::CommandBytes(Encode(in, config), {}, {Tag::kWeightScales})
+                  : std::vector<uint8_t>());
+    if (testing::Test::HasFatalFailure())
+      FAIL() << "instruction " << n << "\n" << Print(in, config);
     fills_seen += std::ssize(fills);
     depthwise += opcode == Opcode::kDepthwise ? 1 : 0;
     const bool columns = in.convolution.weight_column_stride != config.weight_format.bytes();

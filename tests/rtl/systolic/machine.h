@@ -29,7 +29,8 @@ using systolic::RandomProgramCase;
 using testbench::AxiTiming;
 
 constexpr int64_t kMemoryBytes = int64_t{1} << 20;  // MEMORY_BYTES of the models
-constexpr int kWideMemoryLatency = 300;             // MEMORY_LATENCY of the wide model, the most that it can hide
+constexpr int kWideMemoryLatency =
+    300;  // MEMORY_LATENCY of the wide model, the most that it can hide
 
 // The design points of the models: the parameters of CMakeLists.txt.
 inline Config Base() {
@@ -86,8 +87,8 @@ inline Config Wide() {
 inline Config SharedBus() {
   Config c = Square();
   c.shared_bus = true;
-  for (int* bytes : {&c.input_port_bytes, &c.weight_port_bytes, &c.operand_port_bytes, &c.output_port_bytes,
-                     &c.instruction_bytes_per_cycle}) {
+  for (int* bytes : {&c.input_port_bytes, &c.weight_port_bytes, &c.operand_port_bytes,
+                     &c.output_port_bytes, &c.instruction_bytes_per_cycle}) {
     *bytes = 8;
   }
   c.depthwise_words_per_cycle = 2;
@@ -140,7 +141,8 @@ inline Config Precisions() {
   c.depthwise_multipliers = 2;
   c.weight_format = *FindFormat("int4");
   c.psum_format = c.accumulation_format = *FindFormat("fp32");
-  c.other_precisions = {{*FindFormat("e4m3"), *FindFormat("e4m3")}, {*FindFormat("posit8_1"), *FindFormat("int8")}};
+  c.other_precisions = {{*FindFormat("e4m3"), *FindFormat("e4m3")},
+                        {*FindFormat("posit8_1"), *FindFormat("int8")}};
   return c;
 }
 
@@ -184,9 +186,10 @@ class Machine {
     context_.fatalOnError(false);
     model_ = std::make_unique<Model>(&context_);
     const auto bytes = [](int32_t port) { return static_cast<unsigned>(port); };
-    const testbench::SystolicPorts ports{bytes(config.instruction_bytes_per_cycle), bytes(config.input_port_bytes),
-                                         bytes(config.weight_port_bytes), bytes(config.operand_port_bytes),
-                                         bytes(config.output_port_bytes)};
+    const testbench::SystolicPorts ports{
+        bytes(config.instruction_bytes_per_cycle), bytes(config.input_port_bytes),
+        bytes(config.weight_port_bytes), bytes(config.operand_port_bytes),
+        bytes(config.output_port_bytes)};
     bench_ = std::make_unique<Bench>(model_.get(), ports, kMemoryBytes, timing, seed);
   }
   // A failed assertion in the RTL, an AXI checker's among them.
@@ -196,7 +199,8 @@ class Machine {
   void Load(const RandomProgramCase& program, const std::vector<uint8_t>& bits) {
     std::vector<uint8_t>& memory = bench_->memory().bytes();
     std::copy(program.memory.begin(), program.memory.end(), memory.begin());
-    std::copy(bits.begin(), bits.end(), memory.begin() + static_cast<std::ptrdiff_t>(program.address));
+    std::copy(bits.begin(), bits.end(),
+              memory.begin() + static_cast<std::ptrdiff_t>(program.address));
   }
   Bench& bench() { return *bench_; }
   Model& model() { return *model_; }

@@ -83,12 +83,13 @@ class OperandReads {
  private:
   Access AccessOf(const systolic::Stream& stream) const {
     if (stream.element_stride == 0) return Access::kBroadcast;
-    return stream.element_stride == systolic::BytesOf(stream.element, config_) ? Access::kDense : Access::kStrided;
+    return stream.element_stride == systolic::BytesOf(stream.element, config_) ? Access::kDense
+                                                                               : Access::kStrided;
   }
 
   // `offset`, `scale_offset`: of the window's place.
-  void Place(const ListedWord& word, size_t operand, int64_t offset, int64_t scale_offset, bool first,
-             WordReads* reads) const {
+  void Place(const ListedWord& word, size_t operand, int64_t offset, int64_t scale_offset,
+             bool first, WordReads* reads) const {
     const systolic::Stream& stream = program_.operands[operand];
     const int64_t element = systolic::BytesOf(stream.element, config_);
     OperandRequest request;
@@ -98,7 +99,8 @@ class OperandReads {
     for (int64_t lane = 0; lane < (request.access == Access::kStrided ? word.lanes : 1); ++lane) {
       request.lane = lane;
       request.address =
-          (word.address[operand] + static_cast<uint64_t>(offset + lane * stream.element_stride)) & kAddressMask;
+          (word.address[operand] + static_cast<uint64_t>(offset + lane * stream.element_stride)) &
+          kAddressMask;
       request.bytes = request.access == Access::kDense ? word.lanes * element : element;
       request.beats = BeatsOf(request.address, request.bytes, config_.operand_port_bytes);
       for (int64_t i = 0; stream.blocks.present && i * config_.block_size < word.lanes; ++i) {
@@ -118,12 +120,13 @@ class OperandReads {
       for (int64_t kx = 0; kx < w.window_x; ++kx) {
         const int64_t x = word.window_x + kx * w.dilation_x;
         if (y < 0 || y >= w.height || x < 0 || x >= w.width) continue;
-        Place(word, 0, y * w.row_stride + x * w.column_stride, y * blocks.row_stride + x * blocks.column_stride, first,
-              reads);
+        Place(word, 0, y * w.row_stride + x * w.column_stride,
+              y * blocks.row_stride + x * blocks.column_stride, first, reads);
         first = false;
       }
     }
-    reads->search = std::max(PlacesBefore(word.window_y, w.dilation_y), PlacesBefore(word.window_x, w.dilation_x));
+    reads->search = std::max(PlacesBefore(word.window_y, w.dilation_y),
+                             PlacesBefore(word.window_x, w.dilation_x));
   }
   // Under a dilated window places before the image are gone through one by one.
   static int64_t PlacesBefore(int64_t origin, int64_t dilation) {

@@ -21,7 +21,8 @@ namespace kiln::systolic {
 inline int64_t PortCycles(uint64_t address, int64_t bytes, int64_t port_bytes) {
   if (bytes == 0) return 1;
   const auto port = static_cast<uint64_t>(port_bytes);
-  return static_cast<int64_t>((address + static_cast<uint64_t>(bytes) - 1) / port - address / port + 1);
+  return static_cast<int64_t>((address + static_cast<uint64_t>(bytes) - 1) / port - address / port +
+                              1);
 }
 
 class ReadPortModel {
@@ -32,8 +33,13 @@ class ReadPortModel {
   };
 
   // `word_bytes`: width of a word.
-  ReadPortModel(int64_t port_bytes, int64_t latency, size_t word_bytes, double stalls, uint64_t seed)
-      : port_bytes_(port_bytes), latency_(latency), word_bytes_(word_bytes), stalls_(stalls), random_(seed) {}
+  ReadPortModel(int64_t port_bytes, int64_t latency, size_t word_bytes, double stalls,
+                uint64_t seed)
+      : port_bytes_(port_bytes),
+        latency_(latency),
+        word_bytes_(word_bytes),
+        stalls_(stalls),
+        random_(seed) {}
 
   void BeginCycle(int64_t cycle) {
     cycle_ = cycle;
@@ -47,16 +53,19 @@ class ReadPortModel {
   const Word* Out() const { return word_out_ ? &words_.front() : nullptr; }
 
   // A request that is accepted in this cycle; returns its beats.
-  int64_t Accept(std::span<const uint8_t> memory, uint64_t address, int64_t bytes, std::vector<uint8_t> tag) {
+  int64_t Accept(std::span<const uint8_t> memory, uint64_t address, int64_t bytes,
+                 std::vector<uint8_t> tag) {
     const int64_t beats = PortCycles(address, bytes, port_bytes_);
     Word word;
     word.data.resize(word_bytes_);
     for (uint8_t& byte : word.data) byte = static_cast<uint8_t>(random_());
     EXPECT_LE(static_cast<size_t>(bytes), word_bytes_);
     if (address + static_cast<uint64_t>(bytes) > memory.size() && bytes > 0) {
-      ADD_FAILURE() << bytes << " bytes at " << address << " lie outside the memory of " << memory.size();
+      ADD_FAILURE() << bytes << " bytes at " << address << " lie outside the memory of "
+                    << memory.size();
     } else {
-      std::copy_n(memory.begin() + static_cast<int64_t>(bytes > 0 ? address : 0), bytes, word.data.begin());
+      std::copy_n(memory.begin() + static_cast<int64_t>(bytes > 0 ? address : 0), bytes,
+                  word.data.begin());
     }
     word.tag = std::move(tag);
     // A null request has no latency of its own, but its place.

@@ -22,7 +22,9 @@ struct Kernel {
 };
 
 Kernel RandomKernel(Random& random) {
-  const auto between = [&](int64_t low, int64_t high) { return static_cast<uint64_t>(random.Between(low, high)); };
+  const auto between = [&](int64_t low, int64_t high) {
+    return static_cast<uint64_t>(random.Between(low, high));
+  };
   return {between(1, 4),
           between(1, 4),
           random.Below(3) == 0 ? between(1, 30) : between(1, 4),
@@ -40,14 +42,17 @@ class Runs {
       : kernel_(kernel), rows_(rows), code_bytes_(code_bytes) {}
 
   uint64_t lane() const { return entry_ - group_; }
-  uint64_t entries() const { return std::min(kernel_.run_entries() - entry_ % kernel_.run_entries(), end() - entry_); }
+  uint64_t entries() const {
+    return std::min(kernel_.run_entries() - entry_ % kernel_.run_entries(), end() - entry_);
+  }
   bool last() const { return entry_ + entries() == end(); }
   // Of the first tap of the run. A joined run has one of a row for all.
   uint64_t tap_y() const { return entry_ / (kernel_.width * kernel_.channels); }
   uint64_t tap_x() const { return kernel_.joined ? 0 : entry_ / kernel_.channels % kernel_.width; }
   uint64_t row_offset() const { return tap_y() * kernel_.row_bytes % kAddresses; }
   uint64_t column_offset() const {
-    return (tap_x() * kernel_.column_bytes + entry_ % kernel_.run_entries() * code_bytes_) % kAddresses;
+    return (tap_x() * kernel_.column_bytes + entry_ % kernel_.run_entries() * code_bytes_) %
+           kAddresses;
   }
   void Advance(bool last_word) {
     if (!last()) {
@@ -125,7 +130,8 @@ struct WordRun {
 };
 
 WordRun RandomRun(Random& random) {
-  return {static_cast<uint64_t>(random.Between(1, 30)), random.Below(kAddresses / 2), random.Below(5) == 0};
+  return {static_cast<uint64_t>(random.Between(1, 30)), random.Below(kAddresses / 2),
+          random.Below(5) == 0};
 }
 
 TEST(Runs, DepthwiseWords) {
@@ -162,8 +168,10 @@ TEST(Runs, DepthwiseWords) {
       uint64_t words = 1;
       const auto fits = [&](uint64_t count) {
         const bool grouped =
-            four.padding ? count <= kMost : (address / kBytes + count - 1) / kMost == address / kBytes / kMost;
-        return grouped && (!limited || count * kBytes <= limit) && four.place + count <= four.length;
+            four.padding ? count <= kMost
+                         : (address / kBytes + count - 1) / kMost == address / kBytes / kMost;
+        return grouped && (!limited || count * kBytes <= limit) &&
+               four.place + count <= four.length;
       };
       while (fits(words + 1)) ++words;
       limits += limited && words * kBytes <= limit && (words + 1) * kBytes > limit;

@@ -50,7 +50,8 @@ inline std::vector<uint8_t> PackLanes(const std::vector<uint32_t>& codes, int bi
   }
   return bytes;
 }
-inline std::vector<uint32_t> UnpackLanes(const std::vector<uint8_t>& bytes, int bits, size_t lanes) {
+inline std::vector<uint32_t> UnpackLanes(const std::vector<uint8_t>& bytes, int bits,
+                                         size_t lanes) {
   std::vector<uint32_t> codes(lanes);
   for (size_t i = 0; i < lanes * static_cast<size_t>(bits); ++i) {
     codes[i / static_cast<size_t>(bits)] |= static_cast<uint32_t>(bytes[i / 8] >> i % 8 & 1)
@@ -60,9 +61,12 @@ inline std::vector<uint32_t> UnpackLanes(const std::vector<uint8_t>& bytes, int 
 }
 
 // A number as bits that are equal where numbers are: every NaN is one.
-inline uint32_t BitsOf(float value) { return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value); }
+inline uint32_t BitsOf(float value) {
+  return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
+}
 inline uint32_t BitsOf(const Format& format, uint32_t code) {
-  return format.is_integer() ? static_cast<uint32_t>(SignedCode(format, code)) : BitsOf(DecodeFloat(format, code));
+  return format.is_integer() ? static_cast<uint32_t>(SignedCode(format, code))
+                             : BitsOf(DecodeFloat(format, code));
 }
 
 // Levels that the RTL must show in exactly these cycles.

@@ -18,7 +18,9 @@ class BitString {
   void Append(int bits, uint64_t value) {
     for (int i = bits - 1; i >= 0; --i) bits_.push_back((value >> i & 1) != 0);
   }
-  void Append(const BitString& other) { bits_.insert(bits_.end(), other.bits_.begin(), other.bits_.end()); }
+  void Append(const BitString& other) {
+    bits_.insert(bits_.end(), other.bits_.begin(), other.bits_.end());
+  }
   size_t size() const { return bits_.size(); }
   // Least significant byte first.
   std::vector<uint8_t> Bytes() const {
@@ -41,8 +43,8 @@ struct VectorCommand {
 };
 
 // `number` counts instructions; `slot` names the place in the stage memories.
-inline VectorCommand MakeVectorCommand(const systolic::Instruction& instruction, const systolic::Config& config,
-                                       int number, int slot) {
+inline VectorCommand MakeVectorCommand(const systolic::Instruction& instruction,
+                                       const systolic::Config& config, int number, int slot) {
   constexpr int kPayloadBytes = 14;
   const std::vector<uint8_t> words = systolic::Encode(instruction, config);
   // The payload of every word by tag and index; words that are not there are 0.
@@ -50,7 +52,8 @@ inline VectorCommand MakeVectorCommand(const systolic::Instruction& instruction,
   VectorCommand result;
   for (size_t at = 0; at < words.size(); at += 16) {
     BitString payload;
-    for (int i = kPayloadBytes - 1; i >= 0; --i) payload.Append(8, words[at + static_cast<size_t>(i)]);
+    for (int i = kPayloadBytes - 1; i >= 0; --i)
+      payload.Append(8, words[at + static_cast<size_t>(i)]);
     const uint8_t index = words[at + 14], tag = words[at + 15];
     if (tag == 14) {  // a stage
       BitString write;

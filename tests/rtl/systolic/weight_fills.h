@@ -52,7 +52,8 @@ class WeightFills {
               fills.emplace_back();
               tile = 0;
             }
-            AddTile(visit, group * geometry_.rows_per_group + tap, visit.first_column + column, tile, fills.back());
+            AddTile(visit, group * geometry_.rows_per_group + tap, visit.first_column + column,
+                    tile, fills.back());
           }
         }
       }
@@ -75,7 +76,8 @@ class WeightFills {
     const int64_t word = config_.array_columns * bytes_;
     for (int64_t tap = 0; tap < conv_.taps(); ++tap) {
       fill.requests.push_back(
-          {Base(visit) + static_cast<uint64_t>((visit.first_column * conv_.taps() + tap) * word), word});
+          {Base(visit) + static_cast<uint64_t>((visit.first_column * conv_.taps() + tap) * word),
+           word});
     }
     EXPECT_EQ(CyclesOf(fill.requests, config_.weight_port_bytes),
               WeightFetchCycles(in_, config_, visit.batch, 0, visit.first_column));
@@ -86,7 +88,8 @@ class WeightFills {
   }
 
   // Element (row, column) of tile t of a bank is number (t * R + row) * C + column.
-  void AddTile(const Visit& visit, int32_t row_tile, int32_t column_tile, int32_t tile, FetchFill& fill) {
+  void AddTile(const Visit& visit, int32_t row_tile, int32_t column_tile, int32_t tile,
+               FetchFill& fill) {
     const int64_t rows = config_.array_rows, columns = config_.array_columns;
     const bool tiled = conv_.weight_layout == WeightLayout::kTiled;
     const int64_t valid_rows = ValidRows(in_, config_, row_tile),
@@ -99,20 +102,24 @@ class WeightFills {
       const int64_t first = int64_t{column_tile} * geometry_.row_tiles() + row_tile;
       for (int64_t r = 0; r < rows; ++r) {
         fill.requests.push_back(
-            {Base(visit) + static_cast<uint64_t>((first * rows + r) * columns * bytes_), columns * bytes_});
+            {Base(visit) + static_cast<uint64_t>((first * rows + r) * columns * bytes_),
+             columns * bytes_});
       }
     } else {
-      const uint64_t at = Base(visit) + static_cast<uint64_t>(row_tile * rows * conv_.weight_row_stride +
-                                                              column_tile * columns * conv_.weight_column_stride);
+      const uint64_t at =
+          Base(visit) + static_cast<uint64_t>(row_tile * rows * conv_.weight_row_stride +
+                                              column_tile * columns * conv_.weight_column_stride);
       for (int64_t i = 0; i < (by_columns ? valid_columns : valid_rows); ++i) {
         const int64_t stride = by_columns ? conv_.weight_column_stride : conv_.weight_row_stride;
-        fill.requests.push_back(
-            {at + static_cast<uint64_t>(i * stride), (by_columns ? valid_rows : valid_columns) * bytes_});
+        fill.requests.push_back({at + static_cast<uint64_t>(i * stride),
+                                 (by_columns ? valid_rows : valid_columns) * bytes_});
       }
     }
     // A tile takes as long as its codes or its scales, whichever are longer.
-    const std::vector<FetchRequest> codes(fill.requests.begin() + static_cast<int64_t>(before), fill.requests.end());
-    const int64_t scales = conv_.weight_scales.present ? std::ssize(fill.scales.back().requests) : 0;
+    const std::vector<FetchRequest> codes(fill.requests.begin() + static_cast<int64_t>(before),
+                                          fill.requests.end());
+    const int64_t scales =
+        conv_.weight_scales.present ? std::ssize(fill.scales.back().requests) : 0;
     EXPECT_EQ(std::max(CyclesOf(codes, config_.weight_port_bytes), scales),
               WeightFetchCycles(in_, config_, visit.batch, row_tile, column_tile));
     WeightBank bank;
@@ -122,13 +129,15 @@ class WeightFills {
       for (int64_t c = 0; c < columns; ++c) {
         // Nothing is written beyond the last line; beyond the codes of a line stands 0.
         if (!tiled && (by_columns ? c >= valid_columns : r >= valid_rows)) continue;
-        fill.contents.emplace_back((tile * rows + r) * columns + c, Code(bank, static_cast<size_t>(r * columns + c)));
+        fill.contents.emplace_back((tile * rows + r) * columns + c,
+                                   Code(bank, static_cast<size_t>(r * columns + c)));
       }
     }
   }
 
   // The scale of column c of tile t stands behind all codes, as element kFirstWeightScale + t * C + c.
-  void AddScales(const Visit& visit, int32_t row_tile, int32_t column_tile, int32_t tile, FetchFill& fill) {
+  void AddScales(const Visit& visit, int32_t row_tile, int32_t column_tile, int32_t tile,
+                 FetchFill& fill) {
     const OperandScales& scales = conv_.weight_scales;
     const int64_t bytes = config_.scale_format.bytes(), columns = config_.array_columns;
     const uint64_t base = scales.base + static_cast<uint64_t>(visit.batch * scales.batch_stride);
@@ -136,9 +145,11 @@ class WeightFills {
     ScaleRequests& requests = fill.scales.emplace_back();
     requests.beside = fill.requests.size();
     for (int64_t c = 0; c < (tiled ? columns : ValidColumns(in_, config_, column_tile)); ++c) {
-      const int64_t in_tiles = ((int64_t{column_tile} * geometry_.row_tiles() + row_tile) * columns + c) * bytes;
-      const int64_t in_columns = (column_tile * columns + c) * scales.column_stride +
-                                 int64_t{row_tile} * config_.array_rows / config_.block_size * bytes;
+      const int64_t in_tiles =
+          ((int64_t{column_tile} * geometry_.row_tiles() + row_tile) * columns + c) * bytes;
+      const int64_t in_columns =
+          (column_tile * columns + c) * scales.column_stride +
+          int64_t{row_tile} * config_.array_rows / config_.block_size * bytes;
       const uint64_t at = base + static_cast<uint64_t>(tiled ? in_tiles : in_columns);
       requests.requests.push_back({at, bytes});
       fill.contents.emplace_back(kFirstWeightScale + static_cast<size_t>(tile * columns + c),
@@ -149,7 +160,8 @@ class WeightFills {
   void CheckScales(const WeightBank& bank, const ScaleRequests& scales) const {
     for (size_t c = 0; c < scales.requests.size(); ++c) {
       const FetchRequest& r = scales.requests[c];
-      const uint32_t code = LoadBits(bytes_of_memory_.data() + r.address, static_cast<int>(r.bytes));
+      const uint32_t code =
+          LoadBits(bytes_of_memory_.data() + r.address, static_cast<int>(r.bytes));
       const float decoded = DecodeFloat(config_.scale_format, code);
       ASSERT_TRUE(decoded == bank.scales[c] || (std::isnan(decoded) && std::isnan(bank.scales[c])));
     }

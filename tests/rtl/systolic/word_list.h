@@ -27,7 +27,8 @@ struct WordStep {
   StepKind kind = StepKind::kWord;
   int level = 0;
   bool keep_tile = false, keep_row = false, keep_block = false, keep_column = false;
-  bool same_scale = false;  // the next word of the row (drain: of the column tiles) shares this one's scale
+  bool same_scale =
+      false;  // the next word of the row (drain: of the column tiles) shares this one's scale
 };
 
 // Addresses are those of the word's first element, of its first scale; with a window those of operand 0 go without what
@@ -67,7 +68,8 @@ class WordList {
   // The outer loop that counts on between two rows.
   static int LevelBetween(const Outer& before, const Outer& next) {
     int level = 0;
-    while (level < 3 && before[static_cast<size_t>(level)] == next[static_cast<size_t>(level)]) ++level;
+    while (level < 3 && before[static_cast<size_t>(level)] == next[static_cast<size_t>(level)])
+      ++level;
     return level;
   }
 
@@ -82,7 +84,8 @@ class WordList {
       word->address[s] = systolic::AddressOf(stream, at, index) & kAddressMask;
       if (!stream.blocks.present) continue;
       int64_t offset = index / config_.block_size * config_.scale_format.bytes();
-      for (size_t i = 0; i < systolic::kOuterLoops; ++i) offset += at[i] * stream.blocks.outer_stride[i];
+      for (size_t i = 0; i < systolic::kOuterLoops; ++i)
+        offset += at[i] * stream.blocks.outer_stride[i];
       word->scale[s] = (stream.blocks.base + static_cast<uint64_t>(offset)) & kAddressMask;
     }
     if (!windowed) return;
@@ -154,7 +157,8 @@ class WordList {
         const int32_t end = std::min(v.columns, first + together);
         for (int32_t pixel = 0; pixel < v.pixels(); ++pixel) {
           for (int32_t column = first; column < end; ++column) {
-            words_.push_back(DrainWord(v, column, pixel, first, end, k + 1 < visits.size() ? &visits[k + 1] : nullptr));
+            words_.push_back(DrainWord(v, column, pixel, first, end,
+                                       k + 1 < visits.size() ? &visits[k + 1] : nullptr));
           }
         }
       }
@@ -162,21 +166,23 @@ class WordList {
   }
 
   // `first`, `end`: of the column tiles that leave with this one.
-  ListedWord DrainWord(const systolic::Visit& v, int32_t column, int32_t pixel, int32_t first, int32_t end,
-                       const systolic::Visit* next) const {
+  ListedWord DrainWord(const systolic::Visit& v, int32_t column, int32_t pixel, int32_t first,
+                       int32_t end, const systolic::Visit* next) const {
     const systolic::Tiling& tiling = in_.tiling;
     const bool weight_outer = tiling.order == systolic::Order::kWeightOuter;
     const int32_t y = pixel / v.width, x = pixel % v.width, tile = v.first_column + column;
     ListedWord w;
     w.column = column;
-    w.accumulator = int64_t{column} * tiling.tile_height * tiling.tile_width + y * tiling.tile_width + x;
+    w.accumulator =
+        int64_t{column} * tiling.tile_height * tiling.tile_width + y * tiling.tile_width + x;
     w.lanes = systolic::ValidColumns(in_, config_, tile);
     w.takes_parameters = v.fetch_parameters;
     w.releases_parameters = v.last_of_parameters;
     w.last_of_scale = (tile + 1) % sharing_ == 0 || column + 1 == v.columns;
     Locate({v.batch, v.y + y, v.x + x, 0}, int64_t{tile} * lanes_, &w);
 
-    const bool last_of_pixel = column + 1 == end, last_x = x + 1 == v.width, last_y = y + 1 == v.height;
+    const bool last_of_pixel = column + 1 == end, last_x = x + 1 == v.width,
+               last_y = y + 1 == v.height;
     w.last_of_block = column + 1 == v.columns && last_x && last_y;
     WordStep& s = w.step;
     s.same_scale = (tile + 1) % sharing_ != 0;
@@ -203,7 +209,8 @@ class WordList {
     s.keep_column = program_.output.blocks.present && sharing_ > 1 && last_of_pixel && pixel == 0;
     return w;
   }
-  static int BlockLevelBetween(const systolic::Visit& before, const systolic::Visit& next, bool weight_outer) {
+  static int BlockLevelBetween(const systolic::Visit& before, const systolic::Visit& next,
+                               bool weight_outer) {
     if (next.batch != before.batch) return kLevelBatch;
     if (weight_outer && next.first_column != before.first_column) return kLevelBlock;
     if (next.y != before.y) return kLevelTileRow;

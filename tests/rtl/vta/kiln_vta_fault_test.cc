@@ -45,7 +45,8 @@ p-P- STORE out sram=0 dram=20000 y=4 x=8 stride=9
 std::vector<uint8_t> Assembled(const std::string& text) {
   std::string whole, line;
   for (std::istringstream lines(text); std::getline(lines, line);) {
-    const bool bare = line.find("stride=") != std::string::npos && line.find("pad(") == std::string::npos;
+    const bool bare =
+        line.find("stride=") != std::string::npos && line.find("pad(") == std::string::npos;
     whole += line + (bare ? " pad(y0,y1,x0,x1)=0,0,0,0\n" : "\n");
   }
   const auto bytes = vta::Assemble(whole, "program", Encoding(Small()));
@@ -61,13 +62,15 @@ std::vector<uint8_t> MakeImage() {
   const Encoding encoding(Small());
   for (uint32_t i = 0; i < 8; ++i) {
     const uint32_t word = encoding.EncodeUop({i * 2, i, i % 3});
-    for (size_t k = 0; k < 4; ++k) image[0x3000 - kBase + i * 4 + k] = static_cast<uint8_t>(word >> (8 * k));
+    for (size_t k = 0; k < 4; ++k)
+      image[0x3000 - kBase + i * 4 + k] = static_cast<uint8_t>(word >> (8 * k));
   }
   return image;
 }
 
 void Put(const std::vector<uint8_t>& bytes, uint64_t address, std::vector<uint8_t>* image) {
-  std::copy(bytes.begin(), bytes.end(), image->begin() + static_cast<std::ptrdiff_t>(address - kBase));
+  std::copy(bytes.begin(), bytes.end(),
+            image->begin() + static_cast<std::ptrdiff_t>(address - kBase));
 }
 
 class Machines {
@@ -108,61 +111,75 @@ struct Case {
   uint32_t instruction;
 };
 constexpr Case kCases[] = {
-    {"load beyond its buffer", "---- NOP stage=load\n---- LOAD inp sram=60 dram=1024 y=1 x=5 stride=5\n---- FINISH\n",
+    {"load beyond its buffer",
+     "---- NOP stage=load\n---- LOAD inp sram=60 dram=1024 y=1 x=5 stride=5\n---- FINISH\n",
      FaultKind::kSramRange, 1},
     {"store beyond its buffer", "---- STORE out sram=0 dram=5000 y=5 x=13 stride=5\n---- FINISH\n",
      FaultKind::kSramRange, 0},
     {"padding beyond its buffer",
-     "---- LOAD acc sram=50 dram=500 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=7,0,1,0\n---- FINISH\n", FaultKind::kSramRange,
-     0},
+     "---- LOAD acc sram=50 dram=500 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=7,0,1,0\n---- FINISH\n",
+     FaultKind::kSramRange, 0},
     {"accumulator beyond",
      "---- NOP stage=compute\n---- GEMM uop[0,1) loop 2x1 dst(63,0) src(0,0) wgt(0,0)\n---- "
      "GEMM uop[0,1) loop 3x1 dst(32,0) src(0,0) wgt(0,0)\n---- FINISH\n",
      FaultKind::kSramRange, 2},
-    {"input beyond", "---- GEMM uop[0,1) loop 9x9 dst(0,0) src(4,4) wgt(0,0)\n---- FINISH\n", FaultKind::kSramRange, 0},
-    {"weight beyond", "---- GEMM uop[0,1) loop 1x14 dst(0,0) src(0,0) wgt(0,5)\n---- FINISH\n", FaultKind::kSramRange,
-     0},
+    {"input beyond", "---- GEMM uop[0,1) loop 9x9 dst(0,0) src(4,4) wgt(0,0)\n---- FINISH\n",
+     FaultKind::kSramRange, 0},
+    {"weight beyond", "---- GEMM uop[0,1) loop 1x14 dst(0,0) src(0,0) wgt(0,5)\n---- FINISH\n",
+     FaultKind::kSramRange, 0},
     {"second operand beyond, with an immediate",
-     "---- ALU add imm=1 uop[0,1) loop 1x16383 dst(0,0) src(0,1)\n---- FINISH\n", FaultKind::kSramRange, 0},
+     "---- ALU add imm=1 uop[0,1) loop 1x16383 dst(0,0) src(0,1)\n---- FINISH\n",
+     FaultKind::kSramRange, 0},
     {"micro-ops beyond", "---- GEMM uop[60,65) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH\n",
      FaultKind::kSramRange, 0},
-    {"load from page 0", "---- LOAD wgt sram=0 dram=254 y=1 x=4 stride=4\n---- FINISH\n", FaultKind::kDramRange, 0},
-    {"micro-ops from page 0", "---- NOP stage=store\n---- LOAD uop sram=0 dram=3 y=1 x=4 stride=4\n---- FINISH\n",
-     FaultKind::kDramRange, 1},
-    {"store to page 0", "---- STORE out sram=0 dram=1 y=1 x=1 stride=1\n---- FINISH\n", FaultKind::kDramRange, 0},
-    {"load where there is no memory", "---N LOAD inp sram=0 dram=65533 y=2 x=3 stride=1\np--- FINISH\n",
+    {"load from page 0", "---- LOAD wgt sram=0 dram=254 y=1 x=4 stride=4\n---- FINISH\n",
      FaultKind::kDramRange, 0},
+    {"micro-ops from page 0",
+     "---- NOP stage=store\n---- LOAD uop sram=0 dram=3 y=1 x=4 stride=4\n---- FINISH\n",
+     FaultKind::kDramRange, 1},
+    {"store to page 0", "---- STORE out sram=0 dram=1 y=1 x=1 stride=1\n---- FINISH\n",
+     FaultKind::kDramRange, 0},
+    {"load where there is no memory",
+     "---N LOAD inp sram=0 dram=65533 y=2 x=3 stride=1\np--- FINISH\n", FaultKind::kDramRange, 0},
     {"store where there is no memory",
      "---- NOP stage=store\n--P- STORE out sram=0 dram=65530 y=3 x=3 stride=3\n-n-- "
      "FINISH\n",
      FaultKind::kDramRange, 1},
-    {"load of what answers with an error", "---- LOAD acc sram=0 dram=12284 y=1 x=8 stride=8\n---- FINISH\n",
-     FaultKind::kDramRange, 0},
-    {"store to what answers with an error", "---- STORE out sram=0 dram=49150 y=1 x=4 stride=4\n-n-- FINISH\n",
-     FaultKind::kDramRange, 0},
-    {"reserved opcode", "---- NOP stage=load\nraw 05000000000000000000000000000000\n", FaultKind::kBadOpcode, 1},
+    {"load of what answers with an error",
+     "---- LOAD acc sram=0 dram=12284 y=1 x=8 stride=8\n---- FINISH\n", FaultKind::kDramRange, 0},
+    {"store to what answers with an error",
+     "---- STORE out sram=0 dram=49150 y=1 x=4 stride=4\n-n-- FINISH\n", FaultKind::kDramRange, 0},
+    {"reserved opcode", "---- NOP stage=load\nraw 05000000000000000000000000000000\n",
+     FaultKind::kBadOpcode, 1},
     {"reserved operation", "raw 04000000000000000050000000000000\n", FaultKind::kBadOpcode, 0},
     {"load of outputs", "raw 00020000000000000100010001000000\n", FaultKind::kBadMemoryId, 0},
-    {"load of a reserved memory", "raw 80030000000000000100010001000000\n", FaultKind::kBadMemoryId, 0},
+    {"load of a reserved memory", "raw 80030000000000000100010001000000\n", FaultKind::kBadMemoryId,
+     0},
     {"store of inputs", "raw 01010000000000000100010001000000\n", FaultKind::kBadMemoryId, 0},
     {"store with padding", "raw 01020000000000000100010001000010\n", FaultKind::kBadField, 0},
-    {"a stage before load", "---- NOP stage=compute\np--- LOAD inp sram=0 dram=1024 y=1 x=4 stride=4\n",
+    {"a stage before load",
+     "---- NOP stage=compute\np--- LOAD inp sram=0 dram=1024 y=1 x=4 stride=4\n",
      FaultKind::kBadDependency, 1},
-    {"a stage behind store", "---N STORE out sram=0 dram=5000 y=1 x=1 stride=1\n", FaultKind::kBadDependency, 0},
+    {"a stage behind store", "---N STORE out sram=0 dram=5000 y=1 x=1 stride=1\n",
+     FaultKind::kBadDependency, 0},
     {"load waits for ever", "-n-- NOP stage=load\n---- FINISH\n", FaultKind::kNoFinish, 1},
-    {"load and compute wait for ever", "-n-- NOP stage=load\np--- FINISH\n", FaultKind::kDeadlock, 0},
-    {"compute waits for ever", "p--- GEMM uop[0,1) loop 2x1 dst(1,0) src(0,0) wgt(0,0)\n---- FINISH\n",
-     FaultKind::kDeadlock, 0},
-    {"store waits for ever behind compute", "-n-- NOP stage=compute\np--- NOP stage=store\n---- FINISH\n",
-     FaultKind::kDeadlock, 0},
+    {"load and compute wait for ever", "-n-- NOP stage=load\np--- FINISH\n", FaultKind::kDeadlock,
+     0},
+    {"compute waits for ever",
+     "p--- GEMM uop[0,1) loop 2x1 dst(1,0) src(0,0) wgt(0,0)\n---- FINISH\n", FaultKind::kDeadlock,
+     0},
+    {"store waits for ever behind compute",
+     "-n-- NOP stage=compute\np--- NOP stage=store\n---- FINISH\n", FaultKind::kDeadlock, 0},
     {"more than the queues hold",
-     "p--- NOP stage=compute\n---- NOP stage=compute\n---- NOP stage=compute\n---- NOP stage=compute\n---- NOP "
-     "stage=compute\n---- NOP stage=compute\n---- NOP stage=compute\n---- NOP stage=compute\n---- NOP "
+     "p--- NOP stage=compute\n---- NOP stage=compute\n---- NOP stage=compute\n---- NOP "
+     "stage=compute\n---- NOP "
+     "stage=compute\n---- NOP stage=compute\n---- NOP stage=compute\n---- NOP stage=compute\n---- "
+     "NOP "
      "stage=compute\n---- NOP stage=compute\n---- NOP stage=load\n---- FINISH\n",
      FaultKind::kDeadlock, 0},
     {"no FINISH", "---- NOP stage=compute\n---- NOP stage=store\n", FaultKind::kNoFinish, 1},
-    {"FINISH is not the last", "---- FINISH\n---- NOP stage=compute\n---- NOP stage=compute\n", FaultKind::kNoFinish,
-     2},
+    {"FINISH is not the last", "---- FINISH\n---- NOP stage=compute\n---- NOP stage=compute\n",
+     FaultKind::kNoFinish, 2},
 };
 
 TEST(KilnVtaFaults, EveryKindStopsTheMachineAndTheNextProgramRuns) {
@@ -195,11 +212,12 @@ TEST(KilnVtaFaults, ProgramsThatAreNotThere) {
     FaultKind kind;
     uint32_t instruction;
   };
-  for (const Program& wrong : {Program{kProgram, 0, FaultKind::kNoFinish, 0},
-                               {0xff0, 2, FaultKind::kDramRange, 0},
-                               {kMemoryBytes - 32, 4, FaultKind::kDramRange, 2},
-                               // The second one's address, 0, is wrong before the first one's answer is there.
-                               {0xfffffff0, 2, FaultKind::kDramRange, 1}}) {
+  for (const Program& wrong :
+       {Program{kProgram, 0, FaultKind::kNoFinish, 0},
+        {0xff0, 2, FaultKind::kDramRange, 0},
+        {kMemoryBytes - 32, 4, FaultKind::kDramRange, 2},
+        // The second one's address, 0, is wrong before the first one's answer is there.
+        {0xfffffff0, 2, FaultKind::kDramRange, 1}}) {
     SCOPED_TRACE(testing::Message() << wrong.count << " at " << wrong.address);
     std::vector<uint8_t> image = MakeImage();
     Put(Assembled("---- NOP stage=load\n---- NOP stage=load\n"), kMemoryBytes - 32, &image);
@@ -225,7 +243,8 @@ TEST(KilnVtaFaults, RegistersRefuseWhatTheyDoNotTake) {
   const std::vector<uint8_t> program = Assembled(kRightProgram);
   Put(program, kRight, &image);
   machines.machine().Load(image);
-  bench.WriteRegister(testbench::vta::kInstructions, static_cast<uint32_t>(program.size() / kInstructionBytes));
+  bench.WriteRegister(testbench::vta::kInstructions,
+                      static_cast<uint32_t>(program.size() / kInstructionBytes));
   bench.WriteRegister(testbench::vta::kProgramAddress, kRight);
   EXPECT_TRUE(bench.WriteRegister(testbench::vta::kControl, testbench::vta::kControlLaunch));
   EXPECT_EQ(bench.ReadRegister(testbench::vta::kControl), testbench::vta::kControlLaunch);
@@ -252,15 +271,18 @@ TEST(KilnVtaFaults, BasesAreOredIntoAddresses) {
     return after;
   };
   const auto body = [](const std::string& uop, const std::string& acc, const std::string& out) {
-    return "---- LOAD uop sram=0 dram=" + uop + " y=1 x=8 stride=8\n---N LOAD acc sram=0 dram=" + acc +
-           " y=4 x=8 stride=8\np-P- STORE out sram=0 dram=" + out + " y=4 x=8 stride=9\n-n-- FINISH\n";
+    return "---- LOAD uop sram=0 dram=" + uop +
+           " y=1 x=8 stride=8\n---N LOAD acc sram=0 dram=" + acc +
+           " y=4 x=8 stride=8\np-P- STORE out sram=0 dram=" + out +
+           " y=4 x=8 stride=9\n-n-- FINISH\n";
   };
   const std::vector<uint8_t> expected = run(body("3072", "300", "20000").c_str());
   bench.WriteRegister(testbench::vta::kUopBase, 0x3000);
   bench.WriteRegister(testbench::vta::kAccumulatorBase, 0x1000);
   bench.WriteRegister(testbench::vta::kOutputBase, 0x10000);
   std::vector<uint8_t> found = run(body("0", "44", "3616").c_str());
-  for (size_t i = 0; i < 4 * kInstructionBytes; ++i) found[kProgram - kBase + i] = expected[kProgram - kBase + i];
+  for (size_t i = 0; i < 4 * kInstructionBytes; ++i)
+    found[kProgram - kBase + i] = expected[kProgram - kBase + i];
   EXPECT_EQ(found, expected);
 }
 
@@ -269,8 +291,8 @@ bool Short(const std::vector<uint8_t>& program) {
   const Encoding encoding(Small());
   uint64_t steps = 0;
   for (size_t at = 0; at < program.size(); at += kInstructionBytes) {
-    const Instruction in =
-        encoding.Decode(std::span<const uint8_t, kInstructionBytes>(program.data() + at, kInstructionBytes));
+    const Instruction in = encoding.Decode(
+        std::span<const uint8_t, kInstructionBytes>(program.data() + at, kInstructionBytes));
     const bool computes = in.opcode == vta::Opcode::kGemm || in.opcode == vta::Opcode::kAlu;
     steps += computes ? StepsOf(in) : 0;
   }
@@ -292,8 +314,8 @@ TEST(KilnVtaFaults, SpoiltProgramsNeverHang) {
       std::vector<uint8_t> spoilt(program, image.end());
       for (uint64_t i = random.Between(1, 6); i-- > 0;) {
         uint8_t& byte = spoilt[random.Below(spoilt.size())];
-        byte =
-            random.Below(2) == 0 ? static_cast<uint8_t>(random()) : byte ^ static_cast<uint8_t>(1 << random.Below(8));
+        byte = random.Below(2) == 0 ? static_cast<uint8_t>(random())
+                                    : byte ^ static_cast<uint8_t>(1 << random.Below(8));
       }
       if (!Short(spoilt)) continue;
       std::copy(spoilt.begin(), spoilt.end(), program);
@@ -310,7 +332,8 @@ TEST(KilnVtaFaults, SpoiltProgramsNeverHang) {
       machines->ExpectRest();
       if (testing::Test::HasFatalFailure()) return;
     }
-    for (const int kind : {1, 2, 3, 6, 7}) EXPECT_GT(ends[static_cast<size_t>(kind)], 0) << "fault " << kind;
+    for (const int kind : {1, 2, 3, 6, 7})
+      EXPECT_GT(ends[static_cast<size_t>(kind)], 0) << "fault " << kind;
   }
 }
 

@@ -32,32 +32,39 @@ void RunProgram(const Config& config, const AxiTiming& timing, uint64_t seed) {
   auto& bench = machine.bench();
   vta::Hardware hardware;
   hardware.ideal_memory = timing.stall_ar == 0 && timing.bytes_per_cycle == 0;
-  hardware.launch = [&](DeviceMemory& memory, uint64_t address, size_t count) -> StatusOr<HardwareOutcome> {
-    if (!bench.Launch(address, count, kCycleLimit)) return absl::InternalError("the hardware does not end");
+  hardware.launch = [&](DeviceMemory& memory, uint64_t address,
+                        size_t count) -> StatusOr<HardwareOutcome> {
+    if (!bench.Launch(address, count, kCycleLimit))
+      return absl::InternalError("the hardware does not end");
     const std::vector<uint8_t> image = machine.Image(program.memory.size());
     std::copy(image.begin(), image.end(), memory.At(RandomProgram::kBase, image.size()));
     HardwareOutcome outcome;
     if (const uint32_t code = bench.fault(); code != 0) {
-      outcome.fault = vta::Fault{static_cast<vta::FaultKind>(code - 1), bench.fault_instruction(), ""};
+      outcome.fault =
+          vta::Fault{static_cast<vta::FaultKind>(code - 1), bench.fault_instruction(), ""};
     }
     outcome.time.cycles = bench.cycles();
     const std::vector<uint32_t> counters = bench.counters();
-    for (size_t i = 0; i < vta::kCounters; ++i) outcome.time.counters[static_cast<vta::Counter>(i)] = counters[i];
+    for (size_t i = 0; i < vta::kCounters; ++i)
+      outcome.time.counters[static_cast<vta::Counter>(i)] = counters[i];
     if (!outcome.fault.has_value()) {
       EXPECT_EQ(bench.cycles(), bench.ran());
-      EXPECT_EQ(bench.ReadRegister(testbench::vta::kAccumulatorWrites), outcome.time.counters.accumulator_writes());
+      EXPECT_EQ(bench.ReadRegister(testbench::vta::kAccumulatorWrites),
+                outcome.time.counters.accumulator_writes());
     }
     return outcome;
   };
   vta::LaunchTotals totals;
   const auto difference = FindDisagreement(config, program, &totals, &hardware);
-  EXPECT_FALSE(difference.has_value()) << *difference << "\nseed " << seed << '\n' << program.Text(config);
+  EXPECT_FALSE(difference.has_value()) << *difference << "\nseed " << seed << '\n'
+                                       << program.Text(config);
 }
 
 // Programs behind each of three memories; KILN_RTL_PROGRAMS in the environment: so many instead.
 template <typename Model>
 void RunProgramsBehindAllMemories(const Config& config, int programs) {
-  if (const char* more = std::getenv("KILN_RTL_PROGRAMS"); more != nullptr) programs = std::atoi(more);
+  if (const char* more = std::getenv("KILN_RTL_PROGRAMS"); more != nullptr)
+    programs = std::atoi(more);
   AxiTiming stalls = Ideal(config);
   stalls.StallAll(0.4);
   AxiTiming dram = Ideal(config);
@@ -71,10 +78,16 @@ void RunProgramsBehindAllMemories(const Config& config, int programs) {
   }
 }
 
-TEST(KilnVta, RandomProgramsOnASmallMachine) { RunProgramsBehindAllMemories<Vvta_small>(Small(), 150); }
+TEST(KilnVta, RandomProgramsOnASmallMachine) {
+  RunProgramsBehindAllMemories<Vvta_small>(Small(), 150);
+}
 TEST(KilnVta, RandomProgramsWithABatch) { RunProgramsBehindAllMemories<Vvta_batch>(Batch(), 150); }
-TEST(KilnVta, RandomProgramsWithWideNumbers) { RunProgramsBehindAllMemories<Vvta_wide>(Wide(), 100); }
-TEST(KilnVta, RandomProgramsWithNarrowNumbers) { RunProgramsBehindAllMemories<Vvta_narrow>(Narrow(), 100); }
+TEST(KilnVta, RandomProgramsWithWideNumbers) {
+  RunProgramsBehindAllMemories<Vvta_wide>(Wide(), 100);
+}
+TEST(KilnVta, RandomProgramsWithNarrowNumbers) {
+  RunProgramsBehindAllMemories<Vvta_narrow>(Narrow(), 100);
+}
 
 }  // namespace
 }  // namespace kiln::rtl

@@ -109,8 +109,8 @@ class Machine {
     context_.randSeed(static_cast<int>(seed) + 1);
     context_.fatalOnError(false);
     model_ = std::make_unique<Model>(&context_);
-    bench_ = std::make_unique<Bench>(model_.get(), static_cast<unsigned>(config.memory_port_bytes), kMemoryBytes,
-                                     timing, seed);
+    bench_ = std::make_unique<Bench>(model_.get(), static_cast<unsigned>(config.memory_port_bytes),
+                                     kMemoryBytes, timing, seed);
   }
   // A failed assertion in the RTL, an AXI checker's among them.
   ~Machine() { EXPECT_FALSE(context_.gotError()); }

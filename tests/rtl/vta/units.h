@@ -25,7 +25,9 @@ using vta::Opcode;
 using vta::Uop;
 
 // An instruction as ports take it.
-inline std::vector<uint8_t> BytesOf(const Encoding::Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
+inline std::vector<uint8_t> BytesOf(const Encoding::Bytes& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 template <typename Port>
 void SetInstruction(Port& port, const Encoding& encoding, const Instruction& in) {
   SetBytes(port, BytesOf(encoding.Encode(in)));
@@ -62,13 +64,13 @@ inline std::vector<Element> ElementsOf(const Instruction& in, const Config& conf
   for (uint32_t y = 0; y < in.y_pad_before + in.y_size + in.y_pad_after; ++y) {
     for (uint32_t x = 0; x < width; ++x) {
       Element element{.index = in.sram_base + y * width + x};
-      const bool inside = y >= in.y_pad_before && y < in.y_pad_before + in.y_size && x >= in.x_pad_before &&
-                          x < in.x_pad_before + in.x_size;
+      const bool inside = y >= in.y_pad_before && y < in.y_pad_before + in.y_size &&
+                          x >= in.x_pad_before && x < in.x_pad_before + in.x_size;
       if (inside) {
         element.padding = false;
         element.bytes = bytes;
-        element.address =
-            static_cast<uint32_t>(RowAddress(in, y - in.y_pad_before, config)) + (x - in.x_pad_before) * bytes;
+        element.address = static_cast<uint32_t>(RowAddress(in, y - in.y_pad_before, config)) +
+                          (x - in.x_pad_before) * bytes;
       }
       elements.push_back(element);
     }
@@ -90,9 +92,9 @@ inline ReadTag ReadTagOf(uint64_t bits) {
           field(4, 16),     field(20, 3),     field(23, 32),    field(55, 2)};
 }
 inline uint64_t BitsOf(const ReadTag& tag) {
-  return uint64_t{tag.push_next} | uint64_t{tag.last} << 1 | uint64_t{tag.empty} << 2 | uint64_t{tag.padding} << 3 |
-         uint64_t{tag.element} << 4 | uint64_t{tag.memory} << 20 | uint64_t{tag.number} << 23 |
-         uint64_t{tag.source} << 55;
+  return uint64_t{tag.push_next} | uint64_t{tag.last} << 1 | uint64_t{tag.empty} << 2 |
+         uint64_t{tag.padding} << 3 | uint64_t{tag.element} << 4 | uint64_t{tag.memory} << 20 |
+         uint64_t{tag.number} << 23 | uint64_t{tag.source} << 55;
 }
 
 // The signed number of `bits` bits that begins at bit `first`.
@@ -111,12 +113,14 @@ inline std::vector<uint8_t> PackNumbers(const std::vector<int32_t>& numbers, int
   for (size_t n = 0; n < numbers.size(); ++n) {
     for (int i = 0; i < bits; ++i) {
       const size_t bit = n * static_cast<size_t>(bits) + static_cast<size_t>(i);
-      bytes[bit / 8] = static_cast<uint8_t>(bytes[bit / 8] | ((static_cast<uint32_t>(numbers[n]) >> i & 1) << bit % 8));
+      bytes[bit / 8] = static_cast<uint8_t>(
+          bytes[bit / 8] | ((static_cast<uint32_t>(numbers[n]) >> i & 1) << bit % 8));
     }
   }
   return bytes;
 }
-inline std::vector<int32_t> UnpackNumbers(const std::vector<uint8_t>& bytes, int bits, size_t count) {
+inline std::vector<int32_t> UnpackNumbers(const std::vector<uint8_t>& bytes, int bits,
+                                          size_t count) {
   std::vector<int32_t> numbers;
   for (size_t n = 0; n < count; ++n) {
     numbers.push_back(static_cast<int32_t>(SignedBits(bytes, n * static_cast<size_t>(bits), bits)));
@@ -133,20 +137,23 @@ inline std::vector<int32_t> RandomNumbers(Random& random, int bits, size_t count
   const int64_t most = (int64_t{1} << (bits - 1)) - 1;
   for (size_t i = 0; i < count; ++i) {
     const uint64_t kind = random.Below(8);
-    numbers.push_back(static_cast<int32_t>(kind == 0 ? most : kind == 1 ? -most - 1 : random.Between(-most - 1, most)));
+    numbers.push_back(static_cast<int32_t>(kind == 0   ? most
+                                           : kind == 1 ? -most - 1
+                                                       : random.Between(-most - 1, most)));
   }
   return numbers;
 }
 
 // A micro-op as the machine's buffer holds it: weight, source and destination side by side, destination lowest.
 inline size_t UopBits(const Config& c) {
-  return static_cast<size_t>(c.accumulator_index_bits() + std::max(c.input_index_bits(), c.accumulator_index_bits()) +
+  return static_cast<size_t>(c.accumulator_index_bits() +
+                             std::max(c.input_index_bits(), c.accumulator_index_bits()) +
                              c.weight_index_bits());
 }
 inline std::vector<uint8_t> UopBytes(const Uop& uop, const Config& c) {
   const int source_bits = std::max(c.input_index_bits(), c.accumulator_index_bits());
-  const uint32_t word =
-      uop.dst | (uop.src << c.accumulator_index_bits()) | (uop.weight << (c.accumulator_index_bits() + source_bits));
+  const uint32_t word = uop.dst | (uop.src << c.accumulator_index_bits()) |
+                        (uop.weight << (c.accumulator_index_bits() + source_bits));
   return PackNumbers({static_cast<int32_t>(word)}, static_cast<int>(UopBits(c)));
 }
 
@@ -155,7 +162,8 @@ inline std::vector<uint8_t> UopBytes(const Uop& uop, const Config& c) {
 struct StepIndices {
   uint32_t uop, dst, src, weight;
 };
-inline std::vector<StepIndices> StepsOf(const Instruction& in, std::span<const Uop> uops, const Config& c) {
+inline std::vector<StepIndices> StepsOf(const Instruction& in, std::span<const Uop> uops,
+                                        const Config& c) {
   std::vector<StepIndices> steps;
   const auto sources = in.opcode == Opcode::kGemm ? c.inputs() : c.accumulators();
   for (uint32_t o = 0; o < in.outer; ++o) {
@@ -163,9 +171,12 @@ inline std::vector<StepIndices> StepsOf(const Instruction& in, std::span<const U
       for (uint32_t u = in.uop_begin; u < in.uop_end; ++u) {
         const Uop& uop = uops[u];
         steps.push_back(
-            {u, static_cast<uint32_t>((uop.dst + o * in.dst_outer + i * in.dst_inner) % c.accumulators()),
+            {u,
+             static_cast<uint32_t>((uop.dst + o * in.dst_outer + i * in.dst_inner) %
+                                   c.accumulators()),
              static_cast<uint32_t>((uop.src + o * in.src_outer + i * in.src_inner) % sources),
-             static_cast<uint32_t>((uop.weight + o * in.weight_outer + i * in.weight_inner) % c.weights())});
+             static_cast<uint32_t>((uop.weight + o * in.weight_outer + i * in.weight_inner) %
+                                   c.weights())});
       }
     }
   }
@@ -179,20 +190,25 @@ inline Instruction RandomComputation(Random& random, const Config& config, bool 
   while (in.opcode != Opcode::kGemm && in.opcode != Opcode::kAlu) in = RandomFields(random, config);
   in.alu = static_cast<vta::AluOp>(random.Below(5));
   in.uop_begin = static_cast<uint32_t>(random.Below(static_cast<uint64_t>(config.uops())));
-  in.uop_end = static_cast<uint32_t>(std::min<int64_t>(in.uop_begin + random.Between(1, 4), config.uops()));
+  in.uop_end =
+      static_cast<uint32_t>(std::min<int64_t>(in.uop_begin + random.Between(1, 4), config.uops()));
   in.outer = static_cast<uint32_t>(random.Between(1, 3));
   in.inner = static_cast<uint32_t>(random.Between(1, 3));
   if (reuse) {
     in.dst_outer = static_cast<uint32_t>(random.Below(2));
     in.dst_inner = static_cast<uint32_t>(random.Below(2));
-    if (in.opcode == Opcode::kAlu) in.src_outer = in.src_inner = static_cast<uint32_t>(random.Below(2));
+    if (in.opcode == Opcode::kAlu)
+      in.src_outer = in.src_inner = static_cast<uint32_t>(random.Below(2));
   }
   const Encoding encoding(config);
   return encoding.Decode(encoding.Encode(in));
 }
 inline Uop RandomUop(Random& random, const Config& c) {
-  const auto below = [&](int64_t bound) { return static_cast<uint32_t>(random.Below(static_cast<uint64_t>(bound))); };
-  return {below(c.accumulators()), below(std::max(c.inputs(), c.accumulators())), below(c.weights())};
+  const auto below = [&](int64_t bound) {
+    return static_cast<uint32_t>(random.Below(static_cast<uint64_t>(bound)));
+  };
+  return {below(c.accumulators()), below(std::max(c.inputs(), c.accumulators())),
+          below(c.weights())};
 }
 
 }  // namespace kiln::rtl

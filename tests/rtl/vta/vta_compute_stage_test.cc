@@ -32,7 +32,8 @@ std::vector<uint8_t> MemoryImage(Random& random, const Config& c) {
     Uop uop = RandomUop(random, c);
     uop = {uop.dst / 2, uop.src % static_cast<uint32_t>(c.accumulators()) / 2, uop.weight / 2};
     const uint32_t word = encoding.EncodeUop(uop);
-    for (size_t byte = 0; byte < 4; ++byte) image[4 * i + byte] = static_cast<uint8_t>(word >> (8 * byte));
+    for (size_t byte = 0; byte < 4; ++byte)
+      image[4 * i + byte] = static_cast<uint8_t>(word >> (8 * byte));
   }
   return image;
 }
@@ -42,9 +43,11 @@ Instruction RandomLoad(Random& random, const Config& c) {
   while (true) {
     Instruction in = RandomTransfer(random);
     in.opcode = Opcode::kLoad;
-    in.memory = std::array{Memory::kUop, Memory::kAccumulator, Memory::kAccumulator8}[random.Below(3)];
+    in.memory =
+        std::array{Memory::kUop, Memory::kAccumulator, Memory::kAccumulator8}[random.Below(3)];
     in.x_stride = static_cast<uint32_t>(random.Below(8));
-    in.sram_base = static_cast<uint32_t>(random.Below(static_cast<uint64_t>(vta::ElementsOf(in.memory, c))));
+    in.sram_base =
+        static_cast<uint32_t>(random.Below(static_cast<uint64_t>(vta::ElementsOf(in.memory, c))));
     const auto bytes = static_cast<uint32_t>(ElementBytes(in.memory, c));
     const uint32_t begin = in.memory == Memory::kUop ? kBase : kBase + 4 * kUopWords;
     const uint32_t size = in.memory == Memory::kUop ? 4 * kUopWords : kDataBytes;
@@ -70,7 +73,8 @@ class ComputeBench {
         request_stalls_(seed + 2, stall),
         word_stalls_(seed + 3, stall, Stalls::Kind::kBursts),
         stage_(seed) {
-    stage_->queue_valid = stage_->word_valid = stage_->request_ready = stage_->store_read_enable = 0;
+    stage_->queue_valid = stage_->word_valid = stage_->request_ready = stage_->store_read_enable =
+        0;
     stage_->load_token_there = stage_->store_token_there = 0;
     stage_->uop_base = stage_->accumulator_base = 0;
     stage_.Reset();
@@ -119,7 +123,8 @@ class ComputeBench {
   void PutWord(Memory memory, uint32_t element, const std::vector<uint8_t>& bytes) {
     stage_->word_valid = 1;
     SetBytes(stage_->word_data, bytes);
-    stage_->word_tag = BitsOf({false, false, false, false, element, static_cast<uint32_t>(memory), 0, /*source=*/2});
+    stage_->word_tag = BitsOf(
+        {false, false, false, false, element, static_cast<uint32_t>(memory), 0, /*source=*/2});
     stage_.Settle();
     stage_.Step();
     stage_->word_valid = 0;
@@ -143,15 +148,16 @@ class ComputeBench {
 
   Instruction RandomInstruction() {
     while (true) {
-      Instruction in = random_.Below(3) == 0 ? RandomLoad(random_, config_)
-                                             : RandomComputation(random_, config_, random_.Below(2) == 0);
+      Instruction in = random_.Below(3) == 0
+                           ? RandomLoad(random_, config_)
+                           : RandomComputation(random_, config_, random_.Below(2) == 0);
       in.pop_previous = random_.Below(4) == 0;
       in.pop_next = random_.Below(4) == 0;
       in.push_previous = random_.Below(4) == 0;
       in.push_next = random_.Below(4) == 0;
       if (in.opcode == Opcode::kLoad) return in;
-      for (uint32_t* factor :
-           {&in.dst_outer, &in.dst_inner, &in.src_outer, &in.src_inner, &in.weight_outer, &in.weight_inner}) {
+      for (uint32_t* factor : {&in.dst_outer, &in.dst_inner, &in.src_outer, &in.src_inner,
+                               &in.weight_outer, &in.weight_inner}) {
         *factor %= 4;
       }
       if (in.opcode == Opcode::kAlu) in.weight_outer = in.weight_inner = 0;
@@ -194,7 +200,8 @@ class ComputeBench {
     if (word) {
       const Request& request = requests_.front();
       std::vector<uint8_t> bytes(16, 0xa5);  // of padding, whatever comes
-      if (request.bytes > 0) std::copy_n(memory_.At(request.address, request.bytes), request.bytes, bytes.begin());
+      if (request.bytes > 0)
+        std::copy_n(memory_.At(request.address, request.bytes), request.bytes, bytes.begin());
       SetBytes(stage_->word_data, bytes);
       stage_->word_tag = request.tag;
     }
@@ -211,7 +218,8 @@ class ComputeBench {
     const bool dispatched = queue_.Valid() && stage_->queue_ready != 0;
     ASSERT_EQ(stage_->pending, !retiring_.empty());
     ASSERT_TRUE(stage_->retired == 0 || !retiring_.empty());
-    const Instruction retired = stage_->retired != 0 ? retiring_.front() : Instruction{.opcode = Opcode::kLoad};
+    const Instruction retired =
+        stage_->retired != 0 ? retiring_.front() : Instruction{.opcode = Opcode::kLoad};
     ASSERT_EQ(stage_->load_token_give, retired.push_previous) << "cycle " << stage_.Cycle();
     ASSERT_EQ(stage_->store_token_give, retired.push_next) << "cycle " << stage_.Cycle();
     ASSERT_EQ(stage_->finish, retired.opcode == Opcode::kFinish);
@@ -234,7 +242,8 @@ class ComputeBench {
     store.x_size = store.x_stride = static_cast<uint32_t>(config_.accumulators());
     store.y_size = 1;
     const auto bytes = static_cast<uint32_t>(config_.output_element_bytes());
-    DeviceMemory expected(kBase, std::vector<uint8_t>(static_cast<size_t>(config_.accumulators()) * bytes));
+    DeviceMemory expected(
+        kBase, std::vector<uint8_t>(static_cast<size_t>(config_.accumulators()) * bytes));
     store.dram_base = kBase / bytes;
     data_.Store(store, expected);
     for (uint32_t i = 0; i < store.x_size; ++i) {
@@ -243,7 +252,8 @@ class ComputeBench {
       stage_.Settle();
       stage_.Step();
       const uint8_t* element = expected.At(kBase + uint64_t{i} * bytes, bytes);
-      ASSERT_EQ(GetBytes(stage_->store_read_data, bytes), std::vector<uint8_t>(element, element + bytes))
+      ASSERT_EQ(GetBytes(stage_->store_read_data, bytes),
+                std::vector<uint8_t>(element, element + bytes))
           << "element " << i;
     }
     stage_->store_read_enable = 0;

@@ -46,7 +46,8 @@ void CheckRandomNumbers(int bits) {
   const auto number = [&](int width) {
     // Short ones as often as long ones, and the extremes.
     const auto least = -(int64_t{1} << (width - 1));
-    if (random.Below(8) == 0) return static_cast<int32_t>(random.Below(2) == 0 ? least : -least - 1);
+    if (random.Below(8) == 0)
+      return static_cast<int32_t>(random.Below(2) == 0 ? least : -least - 1);
     return Wrap(static_cast<int64_t>(random()), static_cast<int>(random.Between(2, width)));
   };
   for (int i = 0; i < 100'000; ++i) {
@@ -71,8 +72,10 @@ TEST(VtaCompute, AllProductsOfEightBits) {
           bench->weight_low = static_cast<uint8_t>(low);
           bench->weight_high = static_cast<uint8_t>(high);
           bench.Settle();
-          ASSERT_EQ(bench->product_low, static_cast<uint16_t>(in * low)) << in << ' ' << low << ' ' << high;
-          ASSERT_EQ(bench->product_high, static_cast<uint16_t>(in * high)) << in << ' ' << low << ' ' << high;
+          ASSERT_EQ(bench->product_low, static_cast<uint16_t>(in * low))
+              << in << ' ' << low << ' ' << high;
+          ASSERT_EQ(bench->product_high, static_cast<uint16_t>(in * high))
+              << in << ' ' << low << ' ' << high;
         }
       }
     }
@@ -93,7 +96,8 @@ void CheckRandomProducts(int input_bits, int weight_bits) {
     bench->weight_high = static_cast<uint32_t>(high) & mask(weight_bits);
     bench.Settle();
     ASSERT_EQ(bench->product_low, static_cast<uint32_t>(in * low) & mask(input_bits + weight_bits));
-    ASSERT_EQ(bench->product_high, static_cast<uint32_t>(in * high) & mask(input_bits + weight_bits));
+    ASSERT_EQ(bench->product_high,
+              static_cast<uint32_t>(in * high) & mask(input_bits + weight_bits));
   }
 }
 TEST(VtaCompute, ProductsOfOneBit) { CheckRandomProducts<Vvta_compute_16>(1, 2); }

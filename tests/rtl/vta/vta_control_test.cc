@@ -91,9 +91,12 @@ class ControlBench {
   // What ends the launch with a fault in this cycle: the code, and who is to blame.
   std::optional<std::pair<uint32_t, uint32_t>> Found() {
     const uint32_t count = control_->instructions, last = count == 0 ? 0 : count - 1;
-    if (control_->read_fault != 0) return {{CodeOf(FaultKind::kDramRange), control_->read_fault_number}};
-    if (control_->write_fault != 0) return {{CodeOf(FaultKind::kDramRange), control_->write_fault_number}};
-    if (control_->range_fault != 0) return {{CodeOf(FaultKind::kSramRange), control_->waiting_compute}};
+    if (control_->read_fault != 0)
+      return {{CodeOf(FaultKind::kDramRange), control_->read_fault_number}};
+    if (control_->write_fault != 0)
+      return {{CodeOf(FaultKind::kDramRange), control_->write_fault_number}};
+    if (control_->range_fault != 0)
+      return {{CodeOf(FaultKind::kSramRange), control_->waiting_compute}};
     if (control_->word_fault != 0) return {{control_->word_fault, control_->word_fault_number}};
     if (control_->finish != 0) {
       const uint32_t done = done_ + static_cast<uint32_t>(__builtin_popcount(control_->done));
@@ -102,9 +105,10 @@ class ControlBench {
     }
     if (control_->moving != 0 || still_ + 1 < kStillCycles) return std::nullopt;
     if (control_->waiting == 0) return {{CodeOf(FaultKind::kNoFinish), last}};
-    return {{CodeOf(FaultKind::kDeadlock), (control_->waiting & 1) != 0   ? control_->waiting_load
-                                           : (control_->waiting & 2) != 0 ? control_->waiting_compute
-                                                                          : control_->waiting_store}};
+    return {{CodeOf(FaultKind::kDeadlock), (control_->waiting & 1) != 0 ? control_->waiting_load
+                                           : (control_->waiting & 2) != 0
+                                               ? control_->waiting_compute
+                                               : control_->waiting_store}};
   }
 
   Random random_;
@@ -163,7 +167,10 @@ TEST(VtaControl, StandsStill) {
     EXPECT_TRUE(bench.running());
     bench.Cycle();
     EXPECT_EQ(bench.fault(), CodeOf(waiting == 0 ? FaultKind::kNoFinish : FaultKind::kDeadlock));
-    EXPECT_EQ(bench.fault_number(), waiting == 0 ? 3u : (waiting & 1) != 0 ? 10u : (waiting & 2) != 0 ? 11u : 12u);
+    EXPECT_EQ(bench.fault_number(), waiting == 0         ? 3u
+                                    : (waiting & 1) != 0 ? 10u
+                                    : (waiting & 2) != 0 ? 11u
+                                                         : 12u);
   }
 }
 // A fault drains the port before the launch ends; the first one counts.
@@ -221,7 +228,8 @@ TEST(VtaControl, RandomLaunches) {
       bench->waiting_compute = static_cast<uint32_t>(random());
       bench->waiting_store = static_cast<uint32_t>(random());
       const bool faulty = stops.Next() && !frozen;
-      bench->word_fault = static_cast<uint8_t>(faulty && random.Below(2) == 0 ? random.Between(1, 6) : 0);
+      bench->word_fault =
+          static_cast<uint8_t>(faulty && random.Below(2) == 0 ? random.Between(1, 6) : 0);
       bench->read_fault = faulty && random.Below(3) == 0;
       bench->write_fault = faulty && random.Below(3) == 0;
       bench->range_fault = faulty && random.Below(3) == 0;
@@ -231,7 +239,8 @@ TEST(VtaControl, RandomLaunches) {
     }
     bench.Cycle();
   }
-  for (uint32_t code = 0; code <= CodeOf(FaultKind::kNoFinish); ++code) EXPECT_GT(faults[code], 5) << "fault " << code;
+  for (uint32_t code = 0; code <= CodeOf(FaultKind::kNoFinish); ++code)
+    EXPECT_GT(faults[code], 5) << "fault " << code;
 }
 
 // ---- Counters.
@@ -251,7 +260,8 @@ TEST(VtaControl, CountersAdd) {
     counters->count = random.Below(3) != 0;
     uint64_t add = random() & ((uint64_t{1} << (kCounters * kBits)) - 1);
     counters->add = add;
-    counters->read_counter = static_cast<uint16_t>(random.Below(8) == 0 ? random.Below(1024) : random.Below(kCounters));
+    counters->read_counter =
+        static_cast<uint16_t>(random.Below(8) == 0 ? random.Below(1024) : random.Below(kCounters));
     counters.Settle();
     const size_t read = counters->read_counter;
     ASSERT_EQ(counters->read_value, read < kCounters ? expected[read] : 0u);
@@ -274,7 +284,8 @@ class RegisterBench {
  public:
   static constexpr uint32_t kCounters = 30;
 
-  RegisterBench(uint64_t seed, double stall) : random_(seed), stalls_(seed + 1, stall), registers_(seed) {
+  RegisterBench(uint64_t seed, double stall)
+      : random_(seed), stalls_(seed + 1, stall), registers_(seed) {
     registers_->axi_awvalid = registers_->axi_wvalid = registers_->axi_arvalid = 0;
     registers_->axi_bready = registers_->axi_rready = 0;
     registers_->busy = registers_->ended = 0;
@@ -305,9 +316,11 @@ class RegisterBench {
       ASSERT_LT(i, 1'000);
       if (address_waits && !stalls_.Next()) registers_->axi_awvalid = 1;
       if (data_waits && !stalls_.Next()) registers_->axi_wvalid = 1;
-      registers_->axi_awaddr = static_cast<uint16_t>(registers_->axi_awvalid ? address : random_.Below(4096));
+      registers_->axi_awaddr =
+          static_cast<uint16_t>(registers_->axi_awvalid ? address : random_.Below(4096));
       registers_->axi_wdata = registers_->axi_wvalid ? data : static_cast<uint32_t>(random_());
-      registers_->axi_wstrb = static_cast<uint8_t>(registers_->axi_wvalid ? strobe : random_.Below(16));
+      registers_->axi_wstrb =
+          static_cast<uint8_t>(registers_->axi_wvalid ? strobe : random_.Below(16));
       ready_given = !stalls_.Next();
       registers_->axi_bready = ready_given;
       registers_.Settle();
@@ -332,7 +345,8 @@ class RegisterBench {
     for (int i = 0; !answered; ++i) {
       ASSERT_LT(i, 1'000);
       if (waits && !stalls_.Next()) registers_->axi_arvalid = 1;
-      registers_->axi_araddr = static_cast<uint16_t>(registers_->axi_arvalid ? address : random_.Below(4096));
+      registers_->axi_araddr =
+          static_cast<uint16_t>(registers_->axi_arvalid ? address : random_.Below(4096));
       registers_->axi_rready = !stalls_.Next();
       registers_.Settle();
       const bool taken = registers_->axi_arvalid && registers_->axi_arready;
@@ -420,7 +434,8 @@ class RegisterBench {
   Simulation<Vvta_registers> registers_;
   std::map<uint32_t, uint32_t> values_;
   bool finished_ = false;
-  uint32_t launches_ = 0, launches_expected_ = 0, cycle_writes_ = 0, cycle_writes_expected_ = 0, cycles_data_ = 0;
+  uint32_t launches_ = 0, launches_expected_ = 0, cycle_writes_ = 0, cycle_writes_expected_ = 0,
+           cycles_data_ = 0;
 };
 
 TEST(VtaControl, RegistersTakeAndGiveWholeWords) {
@@ -428,10 +443,12 @@ TEST(VtaControl, RegistersTakeAndGiveWholeWords) {
     RegisterBench bench(20, stall);
     Random random(21);
     for (int i = 0; i < 4'000 && !testing::Test::HasFailure(); ++i) {
-      const auto address = static_cast<uint32_t>(random.Below(8) == 0 ? random.Below(4096) : random.Below(0xd0));
+      const auto address =
+          static_cast<uint32_t>(random.Below(8) == 0 ? random.Below(4096) : random.Below(0xd0));
       switch (random.Below(3)) {
         case 0:
-          bench.Write(address & ~3u, static_cast<uint32_t>(random.Below(2) == 0 ? random.Below(4) : random()),
+          bench.Write(address & ~3u,
+                      static_cast<uint32_t>(random.Below(2) == 0 ? random.Below(4) : random()),
                       static_cast<uint32_t>(random.Below(4) == 0 ? random.Below(16) : 15));
           break;
         case 1:

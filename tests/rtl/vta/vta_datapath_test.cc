@@ -54,7 +54,8 @@ TEST(VtaDatapath, DotsAreExact) {
   Random random(2);
   std::deque<std::array<int64_t, 2>> expected;
   for (int i = 0; i < 5'000; ++i) {
-    const std::vector<int32_t> in = RandomNumbers(random, kBits, kBlock), low = RandomNumbers(random, kBits, kBlock),
+    const std::vector<int32_t> in = RandomNumbers(random, kBits, kBlock),
+                               low = RandomNumbers(random, kBits, kBlock),
                                high = RandomNumbers(random, kBits, kBlock);
     SetBytes(dot->in, PackNumbers(in, kBits));
     SetBytes(dot->weights_low, PackNumbers(low, kBits));
@@ -76,14 +77,15 @@ TEST(VtaDatapath, DotsAreExact) {
 }
 
 // What one element of inputs and one of weights give, before accumulation.
-std::vector<int64_t> ProductsOf(const std::vector<int32_t>& inputs, const std::vector<int32_t>& weights,
-                                const Config& c) {
+std::vector<int64_t> ProductsOf(const std::vector<int32_t>& inputs,
+                                const std::vector<int32_t>& weights, const Config& c) {
   const auto batch = static_cast<size_t>(c.batch), in = static_cast<size_t>(c.block_in),
              out = static_cast<size_t>(c.block_out);
   std::vector<int64_t> sums(batch * out);
   for (size_t b = 0; b < batch; ++b) {
     for (size_t o = 0; o < out; ++o) {
-      for (size_t k = 0; k < in; ++k) sums[b * out + o] += int64_t{inputs[b * in + k]} * weights[o * in + k];
+      for (size_t k = 0; k < in; ++k)
+        sums[b * out + o] += int64_t{inputs[b * in + k]} * weights[o * in + k];
     }
   }
   return sums;
@@ -106,7 +108,9 @@ void CheckMultiply(const Config& c, int sum_bits) {
     if (expected.size() == 2) {
       const std::vector<uint8_t> sums = GetBytes(multiply->sums, sizeof multiply->sums);
       for (size_t n = 0; n < SumsOf(c); ++n) {
-        ASSERT_EQ(SignedBits(sums, n * static_cast<size_t>(sum_bits), sum_bits), expected.front()[n]) << n;
+        ASSERT_EQ(SignedBits(sums, n * static_cast<size_t>(sum_bits), sum_bits),
+                  expected.front()[n])
+            << n;
       }
       expected.pop_front();
     }
@@ -145,7 +149,8 @@ Config NarrowAccumulators() {
 
 // A memory behind a unit: an address in one cycle, its word in the next and no longer.
 template <typename Port>
-void Answer(Port& port, bool enable, const std::vector<uint8_t>& word, Random& random, size_t bits) {
+void Answer(Port& port, bool enable, const std::vector<uint8_t>& word, Random& random,
+            size_t bits) {
   if (enable) {
     SetBytes(port, word);
     return;
@@ -190,7 +195,8 @@ struct Bench {
   Source<Command> commands;
   const size_t numbers;
   std::vector<Uop> uops;
-  std::vector<std::vector<int32_t>> accumulators, expected;  // as written so far, and by all commands taken so far
+  std::vector<std::vector<int32_t>> accumulators,
+      expected;  // as written so far, and by all commands taken so far
   std::deque<Write> writes;
   uint64_t last_step = 0;  // of the command at hand
   bool busy = false;
@@ -208,7 +214,8 @@ bool CheckHandshakeAndWrite(Simulation<Model>& unit, Bench& b) {
   if (writes && !testing::Test::HasFailure()) {
     const Write& write = b.writes.front();
     EXPECT_EQ(unit->write_index, write.index) << "cycle " << now;
-    EXPECT_EQ(GetNumbers(unit->write_data, b.config.accumulator_bits, b.numbers), write.numbers) << "cycle " << now;
+    EXPECT_EQ(GetNumbers(unit->write_data, b.config.accumulator_bits, b.numbers), write.numbers)
+        << "cycle " << now;
     b.accumulators[write.index] = write.numbers;
     b.writes.pop_front();
   }
@@ -223,8 +230,10 @@ void CheckGemm(const Config& c, uint64_t seed, double stall, bool reuse) {
   Simulation<Model> gemm(seed);
   Bench b(c, seed, stall);
   std::vector<std::vector<int32_t>> inputs, weights;
-  for (int64_t i = 0; i < c.inputs(); ++i) inputs.push_back(RandomNumbers(b.random, c.input_bits, InputsOf(c)));
-  for (int64_t i = 0; i < c.weights(); ++i) weights.push_back(RandomNumbers(b.random, c.weight_bits, WeightsOf(c)));
+  for (int64_t i = 0; i < c.inputs(); ++i)
+    inputs.push_back(RandomNumbers(b.random, c.input_bits, InputsOf(c)));
+  for (int64_t i = 0; i < c.weights(); ++i)
+    weights.push_back(RandomNumbers(b.random, c.weight_bits, WeightsOf(c)));
   for (int i = 0; i < 400; ++i) {
     Instruction in = RandomComputation(b.random, c, reuse);
     while (in.opcode != Opcode::kGemm) in = RandomComputation(b.random, c, reuse);
@@ -238,7 +247,8 @@ void CheckGemm(const Config& c, uint64_t seed, double stall, bool reuse) {
     ASSERT_LT(gemm.Cycle(), 100'000u);
     b.commands.Drive();
     gemm->command_valid = b.commands.Valid();
-    if (b.commands.Valid()) SetInstruction(gemm->command_instruction, b.encoding, b.commands.Item().instruction);
+    if (b.commands.Valid())
+      SetInstruction(gemm->command_instruction, b.encoding, b.commands.Item().instruction);
     gemm.Settle();
     const bool stepping = !steps.empty() && steps.front() == gemm.Cycle();
     ASSERT_EQ(gemm->step, stepping);
@@ -252,7 +262,8 @@ void CheckGemm(const Config& c, uint64_t seed, double stall, bool reuse) {
         steps.push_back(++cycle);
         const std::vector<int64_t> products = ProductsOf(inputs[step.src], weights[step.weight], c);
         std::vector<int32_t>& sums = b.expected[step.dst];
-        for (size_t n = 0; n < sums.size(); ++n) sums[n] = Wrap(sums[n] + products[n], c.accumulator_bits);
+        for (size_t n = 0; n < sums.size(); ++n)
+          sums[n] = Wrap(sums[n] + products[n], c.accumulator_bits);
         b.writes.push_back({cycle + 5, step.dst, sums, false});
       }
       b.writes.back().done = true;
@@ -260,9 +271,10 @@ void CheckGemm(const Config& c, uint64_t seed, double stall, bool reuse) {
       b.busy = true;
     }
     b.commands.Taken(ready);
-    const bool reads_uop = gemm->uop_enable, reads_operands = gemm->operands_enable, reads = gemm->read_enable;
-    const uint32_t uop = gemm->uop_address, input = gemm->input_address, weight = gemm->weight_address,
-                   index = gemm->read_index;
+    const bool reads_uop = gemm->uop_enable, reads_operands = gemm->operands_enable,
+               reads = gemm->read_enable;
+    const uint32_t uop = gemm->uop_address, input = gemm->input_address,
+                   weight = gemm->weight_address, index = gemm->read_index;
     gemm.Step();
     Answer(gemm->uop, reads_uop, UopBytes(b.uops[uop], c), b.random, UopBits(c));
     Answer(gemm->input_data, reads_operands, PackNumbers(inputs[input], c.input_bits), b.random,
@@ -279,13 +291,14 @@ TEST(VtaDatapath, GemmWithStalls) { CheckGemm<Vvta_gemm_small>(Small(), 20, 0.5,
 // The same accumulators in steps one to three cycles apart: results that are not yet written are forwarded.
 TEST(VtaDatapath, GemmForwards) { CheckGemm<Vvta_gemm_small>(Small(), 30, 0.1, true); }
 TEST(VtaDatapath, GemmWithFewAccumulators) {
-  for (const double stall : {0.0, 0.5}) CheckGemm<Vvta_gemm_batch>(FewAccumulators(), 40, stall, true);
+  for (const double stall : {0.0, 0.5})
+    CheckGemm<Vvta_gemm_batch>(FewAccumulators(), 40, stall, true);
 }
 
 // ---- ALU.
 
-std::vector<int32_t> Operate(const Instruction& in, const std::vector<int32_t>& x, const std::vector<int32_t>& y,
-                             int bits) {
+std::vector<int32_t> Operate(const Instruction& in, const std::vector<int32_t>& x,
+                             const std::vector<int32_t>& y, int bits) {
   std::vector<int32_t> result(x.size(), 0);
   if (in.opcode == Opcode::kGemm) return result;  // with `reset`: zeros
   for (size_t n = 0; n < x.size(); ++n) {
@@ -333,7 +346,8 @@ void CheckAlu(const Config& c, uint64_t seed, double stall, bool reuse) {
       for (const StepIndices& step : StepsOf(in, b.uops, c)) {
         steps.emplace_back(cycle, clears);
         const uint32_t src = clears ? 0 : step.src;
-        b.expected[step.dst] = Operate(in, b.expected[step.dst], b.expected[src], c.accumulator_bits);
+        b.expected[step.dst] =
+            Operate(in, b.expected[step.dst], b.expected[src], c.accumulator_bits);
         b.writes.push_back({cycle + 4, step.dst, b.expected[step.dst], false});
         b.last_step = cycle;
         cycle += pairs ? 2 : 1;
@@ -342,13 +356,16 @@ void CheckAlu(const Config& c, uint64_t seed, double stall, bool reuse) {
       b.busy = true;
     }
     b.commands.Taken(ready);
-    const bool reads_uop = alu->uop_enable, reads_first = alu->first_enable, reads_second = alu->second_enable;
+    const bool reads_uop = alu->uop_enable, reads_first = alu->first_enable,
+               reads_second = alu->second_enable;
     const uint32_t uop = alu->uop_address, first = alu->first_index, second = alu->second_index;
     alu.Step();
     const size_t bits = b.numbers * static_cast<size_t>(c.accumulator_bits);
     Answer(alu->uop, reads_uop, UopBytes(b.uops[uop], c), b.random, UopBits(c));
-    Answer(alu->first_data, reads_first, PackNumbers(before[first], c.accumulator_bits), b.random, bits);
-    Answer(alu->second_data, reads_second, PackNumbers(before[second], c.accumulator_bits), b.random, bits);
+    Answer(alu->first_data, reads_first, PackNumbers(before[first], c.accumulator_bits), b.random,
+           bits);
+    Answer(alu->second_data, reads_second, PackNumbers(before[second], c.accumulator_bits),
+           b.random, bits);
   }
   EXPECT_EQ(b.accumulators, b.expected);
 }
@@ -411,8 +428,8 @@ class AccumulatorBench {
 
   // No accesses. Indices beside an enable that is low are nobody's business.
   void Idle() {
-    for (uint8_t* index : {&memory_->gemm_read_index, &memory_->first_read_index, &memory_->second_read_index,
-                           &memory_->store_read_index}) {
+    for (uint8_t* index : {&memory_->gemm_read_index, &memory_->first_read_index,
+                           &memory_->second_read_index, &memory_->store_read_index}) {
       *index = static_cast<uint8_t>(random_.Below(elements_));
     }
     memory_->gemm_read_enable = memory_->first_read_enable = memory_->second_read_enable = 0;

@@ -139,7 +139,8 @@ class RetirementBench {
     retirement_.Settle();
     ASSERT_EQ(retirement_->ready, room);
     ASSERT_EQ(retirement_->pending, !queue_.empty());
-    const bool retires = !queue_.empty() && (queue_.front().unit == kNoUnit || finished_[queue_.front().unit] > 0);
+    const bool retires =
+        !queue_.empty() && (queue_.front().unit == kNoUnit || finished_[queue_.front().unit] > 0);
     const uint32_t head = retires ? queue_.front().common : 0;
     ASSERT_EQ(retirement_->retired, retires) << "cycle " << retirement_.Cycle();
     ASSERT_EQ(retirement_->push_next, retires && (head >> 6 & 1) != 0);
@@ -220,10 +221,12 @@ Examined Examine(const Instruction& in, const std::vector<Uop>& uops, const Conf
     uint64_t least = ~uint64_t{0}, greatest = 0;
     for (const Uop& uop : run) {
       least = std::min<uint64_t>(least, index(uop));
-      greatest = std::max<uint64_t>(greatest, index(uop) + (in.outer - 1) * outer + (in.inner - 1) * inner);
+      greatest = std::max<uint64_t>(greatest,
+                                    index(uop) + (in.outer - 1) * outer + (in.inner - 1) * inner);
     }
     uint32_t bits = 0;
-    for (uint64_t i = least; i <= greatest; ++i) bits |= 1u << (i / static_cast<uint64_t>(c.accumulators_of_bank()));
+    for (uint64_t i = least; i <= greatest; ++i)
+      bits |= 1u << (i / static_cast<uint64_t>(c.accumulators_of_bank()));
     return bits;
   };
   found.dst_banks = banks([](const Uop& uop) { return uop.dst; }, in.dst_outer, in.dst_inner);
@@ -239,8 +242,8 @@ Instruction RandomStep(Random& random, const Config& c) {
   if (random.Below(8) == 0) return in;
   if (random.Below(16) == 0) in.uop_end = static_cast<uint32_t>(c.uops() + 1 + random.Below(8));
   const bool loops = random.Below(2) == 0;
-  for (uint32_t* factor :
-       {&in.dst_outer, &in.dst_inner, &in.src_outer, &in.src_inner, &in.weight_outer, &in.weight_inner}) {
+  for (uint32_t* factor : {&in.dst_outer, &in.dst_inner, &in.src_outer, &in.src_inner,
+                           &in.weight_outer, &in.weight_inner}) {
     *factor = loops ? *factor % 3 : 0;
   }
   if (in.opcode == Opcode::kAlu) in.weight_outer = in.weight_inner = 0;
@@ -255,15 +258,16 @@ std::vector<Uop> RandomUops(Random& random, const Config& c) {
   for (int64_t i = 0; i < c.uops(); ++i) {
     uops.push_back(RandomUop(random, c));
     // Low indices stay inside with loops around them.
-    if (random.Below(3) != 0) uops.back() = {uops.back().dst / 4, uops.back().src / 4, uops.back().weight / 4};
+    if (random.Below(3) != 0)
+      uops.back() = {uops.back().dst / 4, uops.back().src / 4, uops.back().weight / 4};
   }
   return uops;
 }
 
 // The micro-op memory's answer, in the cycle behind the address and no longer.
 template <typename Port>
-void AnswerUop(Port& port, bool enable, uint32_t address, const std::vector<Uop>& uops, const Config& c,
-               Random& random) {
+void AnswerUop(Port& port, bool enable, uint32_t address, const std::vector<Uop>& uops,
+               const Config& c, Random& random) {
   SetBytes(port, UopBytes(enable ? uops[address] : RandomUop(random, c), c));
 }
 
@@ -292,7 +296,8 @@ void CheckExaminer(const Config& c, uint64_t seed) {
       const bool examined = waited >= expected.uops + 2;
       examiner->taken = taken = examined && !takes.Next();
       examiner.Settle();
-      ASSERT_EQ(examiner->examined, examined) << "instruction " << i << ", " << waited << " cycles behind its start";
+      ASSERT_EQ(examiner->examined, examined)
+          << "instruction " << i << ", " << waited << " cycles behind its start";
       if (examined) {
         ASSERT_EQ(examiner->beyond, expected.beyond);
         if (!expected.beyond) {
@@ -349,7 +354,12 @@ template <typename Model>
 class DispatcherBench {
  public:
   DispatcherBench(const Config& c, uint64_t seed, double stall)
-      : config_(c), encoding_(c), random_(seed), stall_(stall), queue_(Stalls(seed + 1, stall)), dispatcher_(seed) {
+      : config_(c),
+        encoding_(c),
+        random_(seed),
+        stall_(stall),
+        queue_(Stalls(seed + 1, stall)),
+        dispatcher_(seed) {
     uops_ = RandomUops(random_, c);
     dispatcher_->queue_valid = 0;
     Reset();
@@ -382,7 +392,8 @@ class DispatcherBench {
   // In how many cycles it dispatched, waited for each of its reasons (kiln_vta_pkg::dispatch_events_t), and found a
   // fault.
   struct Seen {
-    int dispatched = 0, uops_loading = 0, examining = 0, tokens = 0, queue_full = 0, banks = 0, uops_in_use = 0;
+    int dispatched = 0, uops_loading = 0, examining = 0, tokens = 0, queue_full = 0, banks = 0,
+        uops_in_use = 0;
     int faults = 0, pairs = 0;
   };
   const Seen& seen() const { return seen_; }
@@ -430,7 +441,8 @@ class DispatcherBench {
     const Item& head = queue_.Item();
     const Instruction& in = head.instruction;
     const bool computes = in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
-    const bool steps = computes && vta::StepsOf(in) > 0, elements = in.opcode == Opcode::kLoad && in.x_size > 0;
+    const bool steps = computes && vta::StepsOf(in) > 0,
+               elements = in.opcode == Opcode::kLoad && in.x_size > 0;
     const Unit unit = steps      ? (in.opcode == Opcode::kGemm && !in.reset ? kGemmUnit : kAluUnit)
                       : elements ? kLoader
                                  : kNoUnit;
@@ -441,12 +453,14 @@ class DispatcherBench {
       ready_ = dispatcher_.Cycle() + examined_->uops + 2;
     }
     const bool known = !steps || (examined_.has_value() && dispatcher_.Cycle() >= ready_);
-    const bool tokens =
-        (!in.pop_previous || dispatcher_->load_token_there) && (!in.pop_next || dispatcher_->store_token_there);
-    const bool room = dispatcher_->retirement_ready && (unit == kNoUnit || (dispatcher_->unit_ready >> unit & 1) != 0);
+    const bool tokens = (!in.pop_previous || dispatcher_->load_token_there) &&
+                        (!in.pop_next || dispatcher_->store_token_there);
+    const bool room = dispatcher_->retirement_ready &&
+                      (unit == kNoUnit || (dispatcher_->unit_ready >> unit & 1) != 0);
     const bool beyond = steps && known && examined_->beyond;
     ASSERT_EQ(dispatcher_->unit, unit);
-    ASSERT_EQ(dispatcher_->fault_valid, known && beyond && tokens) << "cycle " << dispatcher_.Cycle();
+    ASSERT_EQ(dispatcher_->fault_valid, known && beyond && tokens)
+        << "cycle " << dispatcher_.Cycle();
     seen_.faults += dispatcher_->fault_valid;
     if (beyond) {  // banks are nobody's business
       ASSERT_EQ(dispatcher_->queue_ready, 0);
@@ -457,9 +471,11 @@ class DispatcherBench {
     bool banks_in_use = false;
     for (size_t u = 0; u < kUnits; ++u) {
       if (unit == kNoUnit || u == unit) continue;
-      for (const UnderWay& other : under_way_[u]) banks_in_use = banks_in_use || (other.banks & banks) != 0;
+      for (const UnderWay& other : under_way_[u])
+        banks_in_use = banks_in_use || (other.banks & banks) != 0;
     }
-    const bool uops_in_use = loads_uops && (!under_way_[kGemmUnit].empty() || !under_way_[kAluUnit].empty());
+    const bool uops_in_use =
+        loads_uops && (!under_way_[kGemmUnit].empty() || !under_way_[kAluUnit].empty());
     const bool goes = known && tokens && room && !banks_in_use && !uops_in_use;
     ASSERT_EQ(dispatcher_->queue_ready, goes) << "cycle " << dispatcher_.Cycle();
     ASSERT_EQ(dispatcher_->unit_valid, goes && unit != kNoUnit ? 1u << unit : 0u);
@@ -470,16 +486,18 @@ class DispatcherBench {
       ASSERT_EQ(dispatcher_->pairs, pairs);
       seen_.pairs += pairs ? 1 : 0;
     }
-    CheckEvents({goes, steps && !examined_.has_value(), steps && examined_.has_value() && !known, known && !tokens,
-                 known && tokens && !room, known && tokens && room && banks_in_use,
+    CheckEvents({goes, steps && !examined_.has_value(), steps && examined_.has_value() && !known,
+                 known && !tokens, known && tokens && !room,
+                 known && tokens && room && banks_in_use,
                  known && tokens && room && !banks_in_use && uops_in_use});
     if (goes) dispatched_ = UnderWay{banks, loads_uops}, unit_ = unit;
   }
 
   // kiln_vta_pkg::dispatch_events_t: its first member is the highest bit.
   void CheckEvents(const std::array<bool, 7>& expected) {
-    const std::array<int*, 7> counts = {&seen_.dispatched, &seen_.uops_loading, &seen_.examining,  &seen_.tokens,
-                                        &seen_.queue_full, &seen_.banks,        &seen_.uops_in_use};
+    const std::array<int*, 7> counts = {&seen_.dispatched, &seen_.uops_loading, &seen_.examining,
+                                        &seen_.tokens,     &seen_.queue_full,   &seen_.banks,
+                                        &seen_.uops_in_use};
     for (size_t i = 0; i < expected.size(); ++i) {
       ASSERT_EQ((dispatcher_->events >> (6 - i) & 1) != 0, expected[i]) << "event " << i;
       *counts[i] += expected[i] ? 1 : 0;
@@ -503,7 +521,8 @@ class DispatcherBench {
     }
     dispatcher_.Step();
     AnswerUop(dispatcher_->uop, enable, address, uops_, config_, random_);
-    if (uops_loaded) uops_ = RandomUops(random_, config_);  // what was loaded is read from the next cycle on
+    if (uops_loaded)
+      uops_ = RandomUops(random_, config_);  // what was loaded is read from the next cycle on
   }
 
   void Reset() {
@@ -553,7 +572,9 @@ void CheckDispatcher(const Config& c, uint64_t seed, double stall) {
     EXPECT_GT(seen.queue_full, 100);
   }
 }
-TEST(VtaDispatch, DispatcherWithoutStalls) { CheckDispatcher<Vvta_dispatcher_small>(Small(), 7, 0); }
+TEST(VtaDispatch, DispatcherWithoutStalls) {
+  CheckDispatcher<Vvta_dispatcher_small>(Small(), 7, 0);
+}
 TEST(VtaDispatch, DispatcherWithStalls) { CheckDispatcher<Vvta_dispatcher_small>(Small(), 8, 0.4); }
 TEST(VtaDispatch, DispatcherOfFewIndices) {
   for (const double stall : {0.0, 0.4}) CheckDispatcher<Vvta_dispatcher_few>(Few(), 9, stall);

@@ -40,8 +40,9 @@ TEST(VtaStages, TokensAreCounted) {
     tokens->compute_to_store_take = tokens->store_to_compute_take = 0;
     tokens.Reset();
     for (int i = 0; i < 5'000; ++i) {
-      const std::array<bool, 4> there = {tokens->load_to_compute_there != 0, tokens->compute_to_load_there != 0,
-                                         tokens->compute_to_store_there != 0, tokens->store_to_compute_there != 0};
+      const std::array<bool, 4> there = {
+          tokens->load_to_compute_there != 0, tokens->compute_to_load_there != 0,
+          tokens->compute_to_store_there != 0, tokens->store_to_compute_there != 0};
       std::array<uint8_t, 4> given{}, taken{};
       for (size_t link = 0; link < 4; ++link) {
         ASSERT_EQ(there[link], counts[link] > 0) << "link " << link << ", cycle " << tokens.Cycle();
@@ -130,13 +131,15 @@ void CheckLoadStage(uint64_t seed, double stall) {
         ASSERT_EQ(tag.padding, expected.padding);
       }
       if (!expected.padding) {
-        ASSERT_EQ(stage->request_address, expected.address | (tag.memory == 2 ? input_base : weight_base));
+        ASSERT_EQ(stage->request_address,
+                  expected.address | (tag.memory == 2 ? input_base : weight_base));
       }
       if (stage->request_ready != 0) requests.pop_front();
     }
     if (starts) {
       started = queue.Item();
-      for (const Element& element : ElementsOf(started.instruction, config)) requests.push_back(element);
+      for (const Element& element : ElementsOf(started.instruction, config))
+        requests.push_back(element);
       tokens -= wants ? 1 : 0;
     }
     queue.Taken(starts);
@@ -197,16 +200,20 @@ class StoreBench {
     stage_->port_done = !writes_.empty() && random_.Below(6) == 0;
     if (stage_->port_done != 0) {
       const Write& write = writes_.front();
-      stage_->port_done_tag = write.number << 2 | uint64_t{write.last} << 1 | uint64_t{write.push_previous};
+      stage_->port_done_tag =
+          write.number << 2 | uint64_t{write.last} << 1 | uint64_t{write.push_previous};
     } else {
       stage_->port_done_tag = random_() & ((uint64_t{1} << 34) - 1);
     }
   }
 
-  bool empty() const { return started_->instruction.x_size == 0 || started_->instruction.y_size == 0; }
+  bool empty() const {
+    return started_->instruction.x_size == 0 || started_->instruction.y_size == 0;
+  }
   uint32_t Address() const {
     const Instruction& in = started_->instruction;
-    return (static_cast<uint32_t>(RowAddress(in, element_ / in.x_size, config_)) + element_ % in.x_size * 4) |
+    return (static_cast<uint32_t>(RowAddress(in, element_ / in.x_size, config_)) +
+            element_ % in.x_size * 4) |
            output_base_;
   }
 
@@ -214,7 +221,8 @@ class StoreBench {
     const bool busy = started_.has_value();
     const bool requests = busy && !empty() && read_;
     const bool nowhere = requests && Address() < kPage;
-    last_ = busy && !empty() && element_ + 1 == started_->instruction.x_size * started_->instruction.y_size;
+    last_ = busy && !empty() &&
+            element_ + 1 == started_->instruction.x_size * started_->instruction.y_size;
     ASSERT_EQ(stage_->busy, busy) << "cycle " << stage_.Cycle();
     ASSERT_EQ(stage_->request_valid, requests && !nowhere) << "cycle " << stage_.Cycle();
     ASSERT_EQ(stage_->fault_valid, nowhere);
@@ -233,7 +241,8 @@ class StoreBench {
     const bool reads = busy && !empty() && ((!read_ && !nowhere) || (taken_ && !last_));
     ASSERT_EQ(stage_->read_enable, reads) << "cycle " << stage_.Cycle();
     if (reads) {
-      ASSERT_EQ(stage_->read_index, (started_->instruction.sram_base + element_ + (read_ ? 1 : 0)) % 64);
+      ASSERT_EQ(stage_->read_index,
+                (started_->instruction.sram_base + element_ + (read_ ? 1 : 0)) % 64);
     }
     nowhere_ = nowhere;
   }
@@ -247,8 +256,8 @@ class StoreBench {
     empty_waits_ += started_.has_value() && empty() && !writes_.empty() ? 1 : 0;
     const bool written = stage_->port_done != 0 && writes_.front().last;
     ASSERT_EQ(stage_->done, empty_done_ || written) << "cycle " << stage_.Cycle();
-    ASSERT_EQ(stage_->token_give,
-              (empty_done_ && started_->instruction.push_previous) || (written && writes_.front().push_previous));
+    ASSERT_EQ(stage_->token_give, (empty_done_ && started_->instruction.push_previous) ||
+                                      (written && writes_.front().push_previous));
   }
 
   void EndCycle() {
@@ -336,7 +345,8 @@ class FetchBench {
         encoding_(config_),
         random_(seed),
         port_stalls_(seed + 1, stall),
-        hand_stalls_{Stalls(seed + 2, stall, Stalls::Kind::kBursts), Stalls(seed + 3, stall, Stalls::Kind::kBursts),
+        hand_stalls_{Stalls(seed + 2, stall, Stalls::Kind::kBursts),
+                     Stalls(seed + 3, stall, Stalls::Kind::kBursts),
                      Stalls(seed + 4, stall, Stalls::Kind::kBursts)},
         word_stalls_(seed + 5, 0.3, Stalls::Kind::kBursts),
         fetch_(seed) {}
@@ -346,8 +356,11 @@ class FetchBench {
   void Launch(size_t count, uint64_t faulty) {
     program_.clear();
     while (program_.size() < count) {
-      const Instruction in = random_.Below(2) == 0 ? RandomTransfer(random_) : RandomFields(random_, config_);
-      if (FindStaticFault(in, 0, config_).has_value() != (faulty != 0 && random_.Below(faulty) == 0)) continue;
+      const Instruction in =
+          random_.Below(2) == 0 ? RandomTransfer(random_) : RandomFields(random_, config_);
+      if (FindStaticFault(in, 0, config_).has_value() !=
+          (faulty != 0 && random_.Below(faulty) == 0))
+        continue;
       program_.push_back(in);
     }
     requested_ = handed_ = 0;
@@ -375,7 +388,8 @@ class FetchBench {
   void RunCycle() {
     fetch_->request_ready = !port_stalls_.Next();
     uint8_t ready = 0;
-    for (size_t s = 0; s < 3; ++s) ready = static_cast<uint8_t>(ready | (hand_stalls_[s].Next() ? 0 : 1u << s));
+    for (size_t s = 0; s < 3; ++s)
+      ready = static_cast<uint8_t>(ready | (hand_stalls_[s].Next() ? 0 : 1u << s));
     fetch_->hand_ready = fetch_.Cycle() < blocked_until ? uint8_t{0} : ready;
     fetch_->started = 0;
     const size_t standing = standing_[0] + standing_[1] + standing_[2];
@@ -518,12 +532,16 @@ class ReadsBench {
     sources_[source].Push({address, bytes, tag});
   }
   void PushRandom(size_t source) {
-    const uint32_t bytes = source == 0 ? 16 : std::array<uint32_t, 4>{0, 4, 8, 16}[random_.Below(4)];
-    const uint32_t step = std::max(bytes, 4u) / (random_.Below(2) == 0 ? 1 : std::max(bytes, 4u) / 4);
+    const uint32_t bytes =
+        source == 0 ? 16 : std::array<uint32_t, 4>{0, 4, 8, 16}[random_.Below(4)];
+    const uint32_t step =
+        std::max(bytes, 4u) / (random_.Below(2) == 0 ? 1 : std::max(bytes, 4u) / 4);
     const auto address = static_cast<uint32_t>(random_.Between(kPage, kBytes - 16)) / step * step;
     Push(source, std::max(address, kPage), bytes);
   }
-  bool Idle() const { return sources_[0].Empty() && sources_[1].Empty() && sources_[2].Empty() && expected_.empty(); }
+  bool Idle() const {
+    return sources_[0].Empty() && sources_[1].Empty() && sources_[2].Empty() && expected_.empty();
+  }
   testbench::AxiMemory& memory() { return memory_; }
   Simulation<Vvta_reads>& reads() { return reads_; }
   int waits() const { return waits_; }
@@ -562,7 +580,8 @@ class ReadsBench {
       sources_[s].Drive();
       const Request request = sources_[s].Valid() ? sources_[s].Item() : Request{0xfedcba98, 9, {}};
       valid_ |= sources_[s].Valid() ? 1u << s : 0;
-      for (int i = 0; i < 4; ++i) addresses.push_back(static_cast<uint8_t>(request.address >> (8 * i)));
+      for (int i = 0; i < 4; ++i)
+        addresses.push_back(static_cast<uint8_t>(request.address >> (8 * i)));
       bytes.push_back(static_cast<int32_t>(request.bytes));
       tag_bits[s] = BitsOf(request.tag);
     }
@@ -581,7 +600,8 @@ class ReadsBench {
   void CheckWord() {
     const uint64_t now = reads_.Cycle();
     if (ideal_) {
-      ASSERT_EQ(reads_->word_valid, !expected_.empty() && expected_.front().cycle == now) << "cycle " << now;
+      ASSERT_EQ(reads_->word_valid, !expected_.empty() && expected_.front().cycle == now)
+          << "cycle " << now;
     }
     if (reads_->word_valid == 0) return;
     ASSERT_FALSE(expected_.empty());
@@ -599,7 +619,8 @@ class ReadsBench {
     size_t first = reads_->fetch_last != 0 && (valid_ & 6) != 0 ? 1 : 0;
     while (first < 3 && (valid_ >> first & 1) == 0) ++first;
     const bool some = first < 3;
-    const bool nowhere = some && sources_[first].Item().bytes > 0 && sources_[first].Item().address < kPage;
+    const bool nowhere =
+        some && sources_[first].Item().bytes > 0 && sources_[first].Item().address < kPage;
     const bool asks = some && enable && !nowhere;
     const bool taken = reads_->request_ready != 0;
     ASSERT_TRUE(!taken || (asks && reads_->request_ready == 1u << first)) << "cycle " << now;
@@ -620,8 +641,9 @@ class ReadsBench {
       return;
     }
     const Request& request = sources_[first].Item();
-    const uint32_t beats =
-        request.bytes == 0 ? 0 : (request.address + request.bytes - 1) / kPortBytes - request.address / kPortBytes + 1;
+    const uint32_t beats = request.bytes == 0 ? 0
+                                              : (request.address + request.bytes - 1) / kPortBytes -
+                                                    request.address / kPortBytes + 1;
     ASSERT_EQ(reads_->taken_beats, beats);
     ASSERT_EQ(reads_->taken_bytes, request.bytes);
     ASSERT_EQ(reads_->taken_memory, request.tag.memory);

@@ -40,12 +40,13 @@ void CheckDecoder(const Config& config) {
   Random random(1);
   int right = 0;
   for (int i = 0; i < 50'000; ++i) {
-    const Instruction in = random.Below(2) == 0 ? RandomTransfer(random) : RandomFields(random, config);
+    const Instruction in =
+        random.Below(2) == 0 ? RandomTransfer(random) : RandomFields(random, config);
     SetBytes(decoder->instruction, BytesOf(encoding.Encode(in)));
     decoder.Settle();
     const auto fault = FindStaticFault(in, 0, config);
-    ASSERT_EQ(decoder->fault, CodeOf(fault))
-        << (fault.has_value() ? fault->message : "right") << ", opcode " << static_cast<int>(in.opcode);
+    ASSERT_EQ(decoder->fault, CodeOf(fault)) << (fault.has_value() ? fault->message : "right")
+                                             << ", opcode " << static_cast<int>(in.opcode);
     ASSERT_EQ(decoder->stage, static_cast<uint32_t>(StageOf(in)));
     if (fault.has_value()) continue;
     ++right;
@@ -200,8 +201,10 @@ TEST(VtaUnits, StepsFollowTheLoops) {
       for (uint32_t o = 0; o < in.outer; ++o) {
         for (uint32_t i = 0; i < in.inner; ++i) {
           for (uint32_t u = in.uop_begin; u < in.uop_end; ++u, cycle += pairs ? 2 : 1) {
-            expected.push_back({u, o * in.dst_outer + i * in.dst_inner, o * in.src_outer + i * in.src_inner,
-                                o * in.weight_outer + i * in.weight_inner, in.opcode == Opcode::kGemm, false, cycle});
+            expected.push_back({u, o * in.dst_outer + i * in.dst_inner,
+                                o * in.src_outer + i * in.src_inner,
+                                o * in.weight_outer + i * in.weight_inner,
+                                in.opcode == Opcode::kGemm, false, cycle});
           }
         }
       }

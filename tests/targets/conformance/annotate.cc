@@ -10,7 +10,9 @@ namespace {
 // The axis along which block scales of an activation lie, or -1 where a user wants one scale for all.
 int BlockAxis(const Value& value) {
   for (const Node* user : value.users()) {
-    if (user->op() == Op::kConv && user->operand(0) == &value && user->attributes().Int("group", 1) > 1) return -1;
+    if (user->op() == Op::kConv && user->operand(0) == &value &&
+        user->attributes().Int("group", 1) > 1)
+      return -1;
   }
   if (value.users().size() == 1 && value.users()[0]->op() == Op::kTranspose) {
     const Node& transpose = *value.users()[0];
@@ -27,7 +29,8 @@ int ReductionAxis(const Value& value) {
   const Node& user = *value.users()[0];
   if (user.op() == Op::kConv) return user.attributes().Int("group", 1) > 1 ? -1 : 1;
   const int rank = value.shape().rank();
-  const bool transposed = user.attributes().Int(user.op() == Op::kGemm ? "transB" : "transpose_b", 0) != 0;
+  const bool transposed =
+      user.attributes().Int(user.op() == Op::kGemm ? "transB" : "transpose_b", 0) != 0;
   return user.operand(1) == &value && rank >= 2 ? rank - (transposed ? 1 : 2) : -1;
 }
 
@@ -88,7 +91,8 @@ void RetypeEverySecondProduct(Graph& graph, const QuantType& type) {
     for (Value* operand : operands) {
       const bool first = changed.emplace(operand, own).second;
       if (!first || !own || !operand->quantisation().has_value()) continue;
-      Change(*operand, type, operand->is_constant() ? ReductionAxis(*operand) : BlockAxis(*operand));
+      Change(*operand, type,
+             operand->is_constant() ? ReductionAxis(*operand) : BlockAxis(*operand));
     }
   }
 }

@@ -17,14 +17,17 @@ class Builder {
   explicit Builder(std::string name, uint64_t seed = 7) : graph_(std::move(name)), random_(seed) {}
 
   Value* Input(Shape shape) {
-    return graph_.AddInput("x" + std::to_string(count_++), {ElementType::kFloat32, std::move(shape)});
+    return graph_.AddInput("x" + std::to_string(count_++),
+                           {ElementType::kFloat32, std::move(shape)});
   }
   Value* Weights(Shape shape, double low, double high) {
     Tensor t(ElementType::kFloat32, std::move(shape));
     for (float& v : t.data<float>()) v = static_cast<float>(random_.Uniform(low, high));
     return graph_.AddConstant("w" + std::to_string(count_++), std::move(t));
   }
-  Value* Constant(Tensor t) { return graph_.AddConstant("c" + std::to_string(count_++), std::move(t)); }
+  Value* Constant(Tensor t) {
+    return graph_.AddConstant("c" + std::to_string(count_++), std::move(t));
+  }
   Value* Indices(const Ints& values) {
     return Constant(Tensor::Of<int64_t>(Shape{static_cast<int64_t>(values.size())}, values));
   }
@@ -32,7 +35,8 @@ class Builder {
 
   Value* Op(kiln::Op op, std::vector<Value*> operands, Attributes attributes = {}) {
     const std::string name = std::string(InfoOf(op).text) + std::to_string(count_++);
-    Node* node = graph_.AddNode(op, name, std::move(operands), {name + "_y"}, std::move(attributes));
+    Node* node =
+        graph_.AddNode(op, name, std::move(operands), {name + "_y"}, std::move(attributes));
     KILN_CHECK(InferNode(graph_, *node).ok());
     return node->result();
   }
@@ -52,11 +56,13 @@ class Builder {
     a.Set("group", o.groups);
     const int64_t pad = (o.kernel - 1) * o.dilation / 2;
     a.Set("pads", o.pads.empty() ? Ints{pad, pad, pad, pad} : o.pads);
-    std::vector<Value*> operands = {x, Weights({out_channels, in, o.kernel, o.kernel}, -bound, bound)};
+    std::vector<Value*> operands = {x,
+                                    Weights({out_channels, in, o.kernel, o.kernel}, -bound, bound)};
     if (o.bias) operands.push_back(Weights({out_channels}, -0.5, 0.5));
     return Op(kiln::Op::kConv, std::move(operands), std::move(a));
   }
-  Value* Pool(kiln::Op op, Value* x, int64_t kernel, int64_t stride, int64_t pad, Attributes a = {}) {
+  Value* Pool(kiln::Op op, Value* x, int64_t kernel, int64_t stride, int64_t pad,
+              Attributes a = {}) {
     a.Set("kernel_shape", Ints{kernel, kernel});
     a.Set("strides", Ints{stride, stride});
     a.Set("pads", Ints{pad, pad, pad, pad});
@@ -65,8 +71,8 @@ class Builder {
   Value* Linear(Value* x, int64_t out) {
     const int64_t in = x->shape()[x->shape().rank() - 1];
     const double bound = std::sqrt(3.0 / static_cast<double>(in));
-    return Op(kiln::Op::kAdd,
-              {Op(kiln::Op::kMatMul, {x, Weights({in, out}, -bound, bound)}), Weights({out}, -0.5, 0.5)});
+    return Op(kiln::Op::kAdd, {Op(kiln::Op::kMatMul, {x, Weights({in, out}, -bound, bound)}),
+                               Weights({out}, -0.5, 0.5)});
   }
 
   Graph Done(std::vector<Value*> outputs) {
@@ -139,7 +145,8 @@ Graph Attention() {
   constexpr int64_t kTokens = 12, kDim = 32, kHeads = 4;
   Value* x = b.Input({1, kTokens, kDim});
   const auto heads = [&](Value* v) {
-    return b.Op(Op::kTranspose, {b.Op(Op::kReshape, {v, b.Indices({1, kTokens, kHeads, kDim / kHeads})})},
+    return b.Op(Op::kTranspose,
+                {b.Op(Op::kReshape, {v, b.Indices({1, kTokens, kHeads, kDim / kHeads})})},
                 Perm({0, 2, 1, 3}));
   };
   Value* q = heads(b.Linear(x, kDim));
@@ -148,7 +155,8 @@ Graph Attention() {
   Value* scores = b.Op(Op::kMatMul, {q, b.Op(Op::kTranspose, {k}, Perm({0, 1, 3, 2}))});
   scores = b.Op(Op::kDiv, {scores, b.Number(std::sqrt(8.0f))});
   Value* mixed = b.Op(Op::kMatMul, {b.Op(Op::kSoftmax, {scores}, Axis(-1)), v});
-  mixed = b.Op(Op::kReshape, {b.Op(Op::kTranspose, {mixed}, Perm({0, 2, 1, 3})), b.Indices({1, kTokens, kDim})});
+  mixed = b.Op(Op::kReshape,
+               {b.Op(Op::kTranspose, {mixed}, Perm({0, 2, 1, 3})), b.Indices({1, kTokens, kDim})});
   return b.Done({b.Op(Op::kAdd, {x, b.Linear(mixed, kDim)})});
 }
 
@@ -195,7 +203,8 @@ std::vector<Case> MakeCases() {
       {"matmul.transposed_input",
        [] {
          Builder b("mixer");
-         return b.Done({b.Linear(b.Op(Op::kTranspose, {b.Input({1, 40, 13})}, Perm({0, 2, 1})), 33)});
+         return b.Done(
+             {b.Linear(b.Op(Op::kTranspose, {b.Input({1, 40, 13})}, Perm({0, 2, 1})), 33)});
        }},
       {"matmul.transposed_activations",
        [] {
@@ -209,7 +218,8 @@ std::vector<Case> MakeCases() {
          Value* x = b.Input({1, 45});
          Attributes a;
          a.Set("transB", int64_t{1});
-         return b.Done({b.Op(Op::kGemm, {x, b.Weights({21, 45}, -0.2, 0.2), b.Weights({21}, -0.5, 0.5)}, a)});
+         return b.Done(
+             {b.Op(Op::kGemm, {x, b.Weights({21, 45}, -0.2, 0.2), b.Weights({21}, -0.5, 0.5)}, a)});
        }},
       AfterConv("relu", Op::kRelu),
       AfterConv("leaky_relu", Op::kLeakyRelu, LeakySlope()),
@@ -280,13 +290,16 @@ std::vector<Case> MakeCases() {
       {"normalise.layer_norm",
        [] {
          Builder b("layer_norm");
-         return b.Done({b.Op(Op::kLayerNormalization,
-                             {b.Input({1, 6, 48}), b.Weights({48}, 0.5, 1.5), b.Weights({48}, -0.5, 0.5)}, Axis(-1))});
+         return b.Done(
+             {b.Op(Op::kLayerNormalization,
+                   {b.Input({1, 6, 48}), b.Weights({48}, 0.5, 1.5), b.Weights({48}, -0.5, 0.5)},
+                   Axis(-1))});
        }},
       {"normalise.rms_norm",
        [] {
          Builder b("rms_norm");
-         return b.Done({b.Op(Op::kRmsNormalization, {b.Input({1, 6, 48}), b.Weights({48}, 0.5, 1.5)}, Axis(-1))});
+         return b.Done({b.Op(Op::kRmsNormalization,
+                             {b.Input({1, 6, 48}), b.Weights({48}, 0.5, 1.5)}, Axis(-1))});
        }},
       {"reduce.mean_last_axis",
        [] {
@@ -300,21 +313,31 @@ std::vector<Case> MakeCases() {
          return b.Done({b.Op(Op::kReduceMean, {b.Input({1, 9, 40}), b.Indices({1})})});
        },
        0.08},
-      Move("transpose", [](Builder& b) { return b.Op(Op::kTranspose, {b.Input({1, 6, 10, 14})}, Perm({0, 2, 1, 3})); }),
-      Move("transpose_last", [](Builder& b) { return b.Op(Op::kTranspose, {b.Input({1, 11, 13})}, Perm({0, 2, 1})); }),
+      Move("transpose",
+           [](Builder& b) {
+             return b.Op(Op::kTranspose, {b.Input({1, 6, 10, 14})}, Perm({0, 2, 1, 3}));
+           }),
+      Move(
+          "transpose_last",
+          [](Builder& b) { return b.Op(Op::kTranspose, {b.Input({1, 11, 13})}, Perm({0, 2, 1})); }),
       Move("slice_step_2",
            [](Builder& b) {
-             return b.Op(Op::kSlice, {b.Input({1, 16, 8, 8}), b.Indices({0, 0}), b.Indices({8, 8}), b.Indices({2, 3}),
-                                      b.Indices({2, 2})});
+             return b.Op(Op::kSlice, {b.Input({1, 16, 8, 8}), b.Indices({0, 0}), b.Indices({8, 8}),
+                                      b.Indices({2, 3}), b.Indices({2, 2})});
            }),
       Move("pad_channels",
-           [](Builder& b) { return b.Op(Op::kPad, {b.Input({1, 16, 4, 4}), b.Indices({0, 8, 0, 0, 0, 8, 0, 0})}); }),
+           [](Builder& b) {
+             return b.Op(Op::kPad, {b.Input({1, 16, 4, 4}), b.Indices({0, 8, 0, 0, 0, 8, 0, 0})});
+           }),
       Move("concat",
            [](Builder& b) {
              Value* x = b.Input({1, 10, 5, 5});
              return b.Op(Op::kConcat, {x, b.Input({1, 7, 5, 5})}, Axis(1));
            }),
-      Move("reshape", [](Builder& b) { return b.Op(Op::kReshape, {b.Input({1, 12, 4, 4}), b.Indices({1, 48, 4})}); }),
+      Move("reshape",
+           [](Builder& b) {
+             return b.Op(Op::kReshape, {b.Input({1, 12, 4, 4}), b.Indices({1, 48, 4})});
+           }),
       {"network.residual_block",
        [] {
          Builder b("residual");
@@ -354,7 +377,8 @@ std::vector<Case> MakeCases() {
        [] {
          Builder b("excite");
          Value* x = b.Op(Op::kHardSwish, {b.Conv(b.Input({1, 16, 8, 8}), 40, {.kernel = 1})});
-         Value* gate = b.Op(Op::kRelu, {b.Conv(b.Op(Op::kGlobalAveragePool, {x}), 8, {.kernel = 1})});
+         Value* gate =
+             b.Op(Op::kRelu, {b.Conv(b.Op(Op::kGlobalAveragePool, {x}), 8, {.kernel = 1})});
          gate = b.Op(Op::kHardSigmoid, {b.Conv(gate, 40, {.kernel = 1})});
          return b.Done({b.Conv(b.Op(Op::kMul, {x, gate}), 16, {.kernel = 1})});
        },

@@ -36,8 +36,8 @@ struct Exception {
 // holds its operands in that one.
 struct DesignPoint {
   DesignPoint(const char* yaml) : file(yaml) {}  // NOLINT(google-explicit-constructor): int8
-  DesignPoint(std::string yaml, std::string activation_type, std::string weight_type, double allowance,
-              std::vector<Exception> exceptions = {}, std::string other_type = "")
+  DesignPoint(std::string yaml, std::string activation_type, std::string weight_type,
+              double allowance, std::vector<Exception> exceptions = {}, std::string other_type = "")
       : file(std::move(yaml)),
         activations(std::move(activation_type)),
         weights(std::move(weight_type)),
@@ -73,7 +73,8 @@ struct Join {
 }  // namespace kiln::conformance
 
 // The files stand in the test program itself, not in a library, so that no row is lost at link time.
-#define KILN_CONFORMANCE(family, ...) \
-  static const ::kiln::conformance::Join kJoin_##family(#family, ::kiln::conformance::Family __VA_ARGS__)
+#define KILN_CONFORMANCE(family, ...)                            \
+  static const ::kiln::conformance::Join kJoin_##family(#family, \
+                                                        ::kiln::conformance::Family __VA_ARGS__)
 
 #endif  // KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_

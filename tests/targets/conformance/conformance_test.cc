@@ -65,9 +65,9 @@ Prepared Prepare(Graph graph, uint64_t seed, const DesignPoint& point) {
   EXPECT_EQ(RunPasses(graph, LayoutPipeline(), context), OkStatus());
   p.batch = RandomBatch(graph, seed);
   auto data = std::make_unique<CalibrationData>(CalibrationData::Assumed());
-  const bool batched = std::all_of(graph.outputs().begin(), graph.outputs().end(), [](const Value* output) {
-    return output->shape().rank() > 0 && output->shape()[0] == 1;
-  });
+  const bool batched = std::all_of(
+      graph.outputs().begin(), graph.outputs().end(),
+      [](const Value* output) { return output->shape().rank() > 0 && output->shape()[0] == 1; });
   if (batched) {
     auto executor = ReferenceExecutor::Create(graph);
     EXPECT_TRUE(executor.ok()) << executor.status();
@@ -84,7 +84,8 @@ Prepared Prepare(Graph graph, uint64_t seed, const DesignPoint& point) {
   EXPECT_TRUE(quantised.ok()) << quantised.status();
   p.quantised = *std::move(quantised);
   if (!point.is_int8()) {
-    const auto activations = FindQuantType(point.activations), weights = FindQuantType(point.weights);
+    const auto activations = FindQuantType(point.activations),
+               weights = FindQuantType(point.weights);
     EXPECT_TRUE(activations.ok() && weights.ok()) << activations.status() << weights.status();
     Retype(p.quantised, *activations, *weights);
   }
@@ -111,8 +112,8 @@ double RelativeError(const std::vector<Tensor>& got, const std::vector<Tensor>& 
   return std::sqrt(error / std::max(power, 1e-30));
 }
 
-StatusOr<RunResult> RunAt(const Accelerator& accelerator, const Program& program, const Batch& batch, Level level,
-                          int threads) {
+StatusOr<RunResult> RunAt(const Accelerator& accelerator, const Program& program,
+                          const Batch& batch, Level level, int threads) {
   SetThreadCount(threads);
   RunOptions options;
   options.level = level;
@@ -122,7 +123,8 @@ StatusOr<RunResult> RunAt(const Accelerator& accelerator, const Program& program
 }
 
 // Functional and cycle on one and on several threads: the same bits everywhere, the same cycles at the cycle level.
-std::vector<Tensor> CheckLevels(const Accelerator& accelerator, const Program& program, const Batch& batch) {
+std::vector<Tensor> CheckLevels(const Accelerator& accelerator, const Program& program,
+                                const Batch& batch) {
   const auto functional = RunAt(accelerator, program, batch, Level::kFunctional, 1);
   EXPECT_TRUE(functional.ok()) << functional.status();
   if (!functional.ok()) return {};
@@ -192,7 +194,8 @@ TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
     ASSERT_TRUE(program.ok()) << program.status();
     const std::vector<Tensor> outputs = CheckLevels(*accelerator, **program, p.batch);
     ASSERT_FALSE(outputs.empty());
-    EXPECT_LE(RelativeError(outputs, p.reference), c.tolerance * point().tolerance) << (*program)->Print();
+    EXPECT_LE(RelativeError(outputs, p.reference), c.tolerance * point().tolerance)
+        << (*program)->Print();
 
     std::string on_host;
     for (const KernelInfo& kernel : (*program)->kernels()) {
@@ -203,17 +206,20 @@ TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
     strict.host_fallback = false;
     const auto without_host = accelerator->Compile(p.quantised, strict);
     if (never == nullptr && not_yet == nullptr) {
-      EXPECT_EQ(on_host, "") << "runs on the host; list the case under never or not_yet with the reason";
+      EXPECT_EQ(on_host, "")
+          << "runs on the host; list the case under never or not_yet with the reason";
       EXPECT_TRUE(without_host.ok()) << without_host.status();
     } else {
       EXPECT_NE(on_host, "") << "has begun to run on the accelerator: take its row out ("
                              << (never ? never : not_yet)->reason << ")";
       ASSERT_FALSE(without_host.ok());
-      EXPECT_NE(MessageOf(without_host.status()).find("node '"), std::string::npos) << without_host.status();
+      EXPECT_NE(MessageOf(without_host.status()).find("node '"), std::string::npos)
+          << without_host.status();
     }
   }
   for (const auto* rows : {&family().never, &family().not_yet, &point().never}) {
-    for (const Exception& row : *rows) EXPECT_TRUE(used.count(&row)) << "no case matches '" << row.cases << "'";
+    for (const Exception& row : *rows)
+      EXPECT_TRUE(used.count(&row)) << "no case matches '" << row.cases << "'";
   }
 }
 
@@ -225,7 +231,9 @@ TEST_P(EveryFamily, LevelsAgreeOnRandomGraphs) {
     SCOPED_TRACE("random graph " + std::to_string(seed));
     Graph graph = RandomGraph(seed);
     // Results are joined along the leading axis of images, which some random graphs do away with.
-    const auto one_image = [](const Value* output) { return output->shape().rank() > 0 && output->shape()[0] == 1; };
+    const auto one_image = [](const Value* output) {
+      return output->shape().rank() > 0 && output->shape()[0] == 1;
+    };
     if (!std::all_of(graph.outputs().begin(), graph.outputs().end(), one_image)) continue;
     const Prepared p = Prepare(std::move(graph), seed, point());
     if (testing::Test::HasFailure()) return;
@@ -240,9 +248,14 @@ TEST_P(EveryFamily, LevelsAgreeOnRandomGraphs) {
 TEST_P(EveryFamily, OtherFormatsGiveADesignPointOrAReason) {
   const auto accelerator = Load(std::get<1>(GetParam()));
   ASSERT_NE(accelerator, nullptr);
-  for (const auto& [activations, weights] : std::vector<std::pair<std::string, std::string>>{
-           {"int8", "int4"}, {"mxint8", "mxint8"}, {"mxfp8_e5m2", "mxfp4"}, {"e5m2", "e4m3"}, {"bf16", "nf4"}}) {
-    const auto variant = accelerator->WithFormats(*FindQuantType(activations), *FindQuantType(weights));
+  for (const auto& [activations, weights] :
+       std::vector<std::pair<std::string, std::string>>{{"int8", "int4"},
+                                                        {"mxint8", "mxint8"},
+                                                        {"mxfp8_e5m2", "mxfp4"},
+                                                        {"e5m2", "e4m3"},
+                                                        {"bf16", "nf4"}}) {
+    const auto variant =
+        accelerator->WithFormats(*FindQuantType(activations), *FindQuantType(weights));
     if (!variant.ok()) {
       EXPECT_EQ(variant.status().code(), StatusCode::kUnimplemented) << variant.status();
       continue;

@@ -20,7 +20,8 @@
 namespace kiln {
 namespace {
 
-constexpr const char* kMachines[] = {"accelerators/systolic-int8-8x8.yaml", "accelerators/systolic-e4m3-8x8.yaml",
+constexpr const char* kMachines[] = {"accelerators/systolic-int8-8x8.yaml",
+                                     "accelerators/systolic-e4m3-8x8.yaml",
                                      "accelerators/vta-pynq.yaml", "accelerators/vta-batch-4.yaml"};
 constexpr int64_t kImages = 3;
 
@@ -41,13 +42,15 @@ void Annotate(Value* value, const char* name, Random& random) {
 std::vector<Tensor> EvaluateByDefinition(const Graph& graph, const std::vector<Tensor>& inputs) {
   std::unordered_map<const Value*, Tensor> values;
   const auto rounded = [](const Value& value, const Tensor& tensor) {
-    return value.quantisation() && value.element() == ElementType::kFloat32 ? RoundTensor(tensor, *value.quantisation())
-                                                                            : tensor;
+    return value.quantisation() && value.element() == ElementType::kFloat32
+               ? RoundTensor(tensor, *value.quantisation())
+               : tensor;
   };
   for (const Value* value : graph.Values()) {
     if (value->is_constant()) values[value] = rounded(*value, value->constant());
   }
-  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i]] = rounded(*graph.inputs()[i], inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    values[graph.inputs()[i]] = rounded(*graph.inputs()[i], inputs[i]);
   for (const auto& node : graph.nodes()) {
     std::vector<const Tensor*> operands;
     for (const Value* operand : node->operands())
@@ -69,7 +72,8 @@ std::vector<Tensor> ImageOf(const Graph& graph, const std::vector<Tensor>& batch
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < batch.size(); ++i) {
     Tensor one(batch[i].type(), graph.inputs()[i]->shape());
-    std::memcpy(one.mutable_bytes(), batch[i].bytes() + image * one.num_bytes(), static_cast<size_t>(one.num_bytes()));
+    std::memcpy(one.mutable_bytes(), batch[i].bytes() + image * one.num_bytes(),
+                static_cast<size_t>(one.num_bytes()));
     inputs.push_back(std::move(one));
   }
   return inputs;
@@ -106,17 +110,22 @@ bool Check(const Graph& graph, uint64_t seed) {
       EXPECT_TRUE(result.ok()) << kMachines[m] << ": " << result.status();
       if (!result.ok()) continue;
       for (int64_t image = 0; image < kImages; ++image) {
-        const std::vector<Tensor> want = EvaluateByDefinition(graph, ImageOf(graph, batch.inputs, image));
+        const std::vector<Tensor> want =
+            EvaluateByDefinition(graph, ImageOf(graph, batch.inputs, image));
         for (size_t i = 0; i < want.size(); ++i) {
           const std::byte* got = result->outputs[i].bytes() + image * want[i].num_bytes();
-          if (std::memcmp(got, want[i].bytes(), static_cast<size_t>(want[i].num_bytes())) == 0) continue;
+          if (std::memcmp(got, want[i].bytes(), static_cast<size_t>(want[i].num_bytes())) == 0)
+            continue;
           int64_t at = 0;
           const int64_t bytes = SizeOf(want[i].type());
-          while (std::memcmp(got + at * bytes, want[i].bytes() + at * bytes, static_cast<size_t>(bytes)) == 0) ++at;
+          while (std::memcmp(got + at * bytes, want[i].bytes() + at * bytes,
+                             static_cast<size_t>(bytes)) == 0)
+            ++at;
           Tensor first(want[i].type(), {1});
           std::memcpy(first.mutable_bytes(), got + at * bytes, static_cast<size_t>(bytes));
-          ADD_FAILURE() << kMachines[m] << ", element " << at << " of output " << i << " of image " << image << ": "
-                        << first.ValueAt(0) << " in place of " << want[i].ValueAt(at) << "\n"
+          ADD_FAILURE() << kMachines[m] << ", element " << at << " of output " << i << " of image "
+                        << image << ": " << first.ValueAt(0) << " in place of "
+                        << want[i].ValueAt(at) << "\n"
                         << programs[m]->Print();
         }
       }
@@ -139,7 +148,8 @@ TEST(Host, ChainsOfFunctionsAreRoundedWhereTheyAreAnnotated) {
     Graph graph = RandomGraph(seed, options);
     Random random(seed);
     for (Value* value : graph.Values()) {
-      if (value->is_constant() || value->element() != ElementType::kFloat32 || random.Below(4) == 0) continue;
+      if (value->is_constant() || value->element() != ElementType::kFloat32 || random.Below(4) == 0)
+        continue;
       Annotate(value, types[random.Below(std::size(types))], random);
     }
     if (!Check(graph, seed)) continue;
@@ -163,7 +173,8 @@ TEST(Host, QuantisedNetworksInForeignFormats) {
   int checked = 0;
   for (uint64_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE(seed);
-    Graph graph = RandomQuantisedGraph(seed, {.style = QuantisedStyle::kQonnx, .stages = 3, .powers_of_two = false});
+    Graph graph = RandomQuantisedGraph(
+        seed, {.style = QuantisedStyle::kQonnx, .stages = 3, .powers_of_two = false});
     PassContext context;
     ASSERT_EQ(RunPasses(graph, StandardPipeline(), context), OkStatus());
     Random random(seed);
@@ -182,7 +193,8 @@ TEST(Host, NetworksOfCodes) {
   int checked = 0;
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
-    checked += Check(RandomQuantisedGraph(seed, {.style = QuantisedStyle::kQOperator}), seed) ? 1 : 0;
+    checked +=
+        Check(RandomQuantisedGraph(seed, {.style = QuantisedStyle::kQOperator}), seed) ? 1 : 0;
   }
   EXPECT_GE(checked, 5);
 }

@@ -19,8 +19,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kMachines[] = {"accelerators/systolic-int8-8x8.yaml", "accelerators/vta-pynq.yaml",
-                                     "accelerators/vta-batch-4.yaml"};
+constexpr const char* kMachines[] = {"accelerators/systolic-int8-8x8.yaml",
+                                     "accelerators/vta-pynq.yaml", "accelerators/vta-batch-4.yaml"};
 
 // Scores are twice the logits; the boxes that are left come with the scores of all.
 constexpr char kDetector[] = R"(graph "detector" {
@@ -72,18 +72,21 @@ TEST(HostTail, RunsBehindTheMachineInEveryFamily) {
     EXPECT_THAT(last.source_nodes, ElementsAre("nms", "which", "kept"));
     EXPECT_THAT(last.host_reason, HasSubstr("'nms'"));
     EXPECT_THAT(last.host_reason, HasSubstr("depends on the data"));
-    EXPECT_FALSE((*program)->kernels().front().on_host()) << (*program)->kernels().front().host_reason;
+    EXPECT_FALSE((*program)->kernels().front().on_host())
+        << (*program)->kernels().front().host_reason;
     for (const Level level : {Level::kFunctional, Level::kCycle}) {
       RunOptions options;
       options.level = level;
       for (const int64_t images : {1, 3}) {
-        const auto result = (*machine)->Run(
-            **program, {.inputs = {Times({images, 3, 4}, kBoxes, images), Times({images, 1, 3}, kTwoLeft, images)}},
-            options);
+        const auto result = (*machine)->Run(**program,
+                                            {.inputs = {Times({images, 3, 4}, kBoxes, images),
+                                                        Times({images, 1, 3}, kTwoLeft, images)}},
+                                            options);
         ASSERT_TRUE(result.ok()) << result.status();
         ASSERT_EQ(result->outputs.size(), 2u);
         // 6.03 becomes 6, by 96 steps of a sixteenth.
-        EXPECT_EQ(result->outputs[0], Times({images, 2, 4}, {0, 0.25f, 1, 1.25f, 5, 5, 6, 6}, images));
+        EXPECT_EQ(result->outputs[0],
+                  Times({images, 2, 4}, {0, 0.25f, 1, 1.25f, 5, 5, 6, 6}, images));
         EXPECT_EQ(result->codes[0].type(), ElementType::kInt8);
         EXPECT_EQ(result->codes[0].IntAt(6), 96);
         EXPECT_EQ(result->outputs[1], Times({images, 1, 3}, {0.5f, 1, 0.75f}, images));
@@ -103,9 +106,11 @@ TEST(HostTail, ImagesOfOtherShapesAreNamed) {
     const auto machine = LoadAccelerator(path);
     const auto program = (*machine)->Compile(graph, {});
     ASSERT_TRUE(program.ok()) << program.status();
-    const auto result =
-        (*machine)->Run(**program, {.inputs = {Times({2, 3, 4}, kBoxes, 2), Tensor::Of<float>({2, 1, 3}, logits)}}, {});
-    EXPECT_THAT(MessageOf(result.status()), HasSubstr("image 1, output 'kept': is 1x1x4, and 1x2x4 for image 0"));
+    const auto result = (*machine)->Run(
+        **program, {.inputs = {Times({2, 3, 4}, kBoxes, 2), Tensor::Of<float>({2, 1, 3}, logits)}},
+        {});
+    EXPECT_THAT(MessageOf(result.status()),
+                HasSubstr("image 1, output 'kept': is 1x1x4, and 1x2x4 for image 0"));
     const auto strict = (*machine)->Compile(graph, {.host_fallback = false});
     EXPECT_EQ(strict.status().code(), StatusCode::kUnimplemented);
     EXPECT_THAT(MessageOf(strict.status()), HasSubstr("'nms'"));

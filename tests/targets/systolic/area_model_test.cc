@@ -8,7 +8,8 @@ namespace {
 using hardware::GridPoint;
 
 const std::vector<GridPoint>& Grid() {
-  static const std::vector<GridPoint> grid = hardware::ReadGrid("technology/osu018/systolic_grid.csv");
+  static const std::vector<GridPoint> grid =
+      hardware::ReadGrid("technology/osu018/systolic_grid.csv");
   return grid;
 }
 
@@ -33,8 +34,8 @@ TEST(AreaModel, ErrorsAreSmall) {
     unchecked += fitted.check.points == 0 ? 1 : 0;  // which reports name
     EXPECT_LT(fitted.fit.mean, 0.09) << fitted.name;
     // What is narrower than fp32 is mapped now as one module, now as two, which tell apart less than their areas do.
-    const bool is_split =
-        fitted.name == "lane of narrow numbers without splines" || fitted.name == "vector stage without its lanes";
+    const bool is_split = fitted.name == "lane of narrow numbers without splines" ||
+                          fitted.name == "vector stage without its lanes";
     EXPECT_LT(fitted.check.mean, is_split ? 0.5 : 0.12) << fitted.name;
   }
   EXPECT_LE(unchecked, 4);
@@ -67,13 +68,14 @@ TEST(AreaModel, GrowsWithEverySize) {
                                "COMMAND_QUEUE_DEPTH",
                                "DEPTHWISE_MULTIPLIERS",
                                "SLOTS"};
-  hardware::ExpectGrowth(FamilyAreaModels(), Grid(), sizes,
-                         {// Its rows and columns share their places in a square one, which is smaller than a longish
-                          // one.
-                          {"kiln_weight_buffer", "ARRAY_ROWS"},
-                          {"kiln_weight_buffer", "ARRAY_COLUMNS"},
-                          // Wider words that wait are fewer.
-                          {"kiln_vector_blocks", "LANES"}});
+  hardware::ExpectGrowth(
+      FamilyAreaModels(), Grid(), sizes,
+      {// Its rows and columns share their places in a square one, which is smaller than a longish
+       // one.
+       {"kiln_weight_buffer", "ARRAY_ROWS"},
+       {"kiln_weight_buffer", "ARRAY_COLUMNS"},
+       // Wider words that wait are fewer.
+       {"kiln_vector_blocks", "LANES"}});
 }
 
 }  // namespace

@@ -105,11 +105,12 @@ TEST(SystolicAreaParts, LanesHaveWhatTheirStagesHave) {
   for (const UnitParts& unit : UnitsOf(SmallConfig())) {
     for (const ModuleInstances& module : unit.modules) {
       if (module.module != std::string("kiln_vector_lane")) continue;
-      lanes[{module.parameters.Number("HAS_FUNCTIONS", -1), module.parameters.Number("HAS_DIVIDER", -1)}] +=
-          module.count;
+      lanes[{module.parameters.Number("HAS_FUNCTIONS", -1),
+             module.parameters.Number("HAS_DIVIDER", -1)}] += module.count;
     }
   }
-  EXPECT_EQ(lanes, (std::map<std::pair<int64_t, int64_t>, int64_t>{{{1, 1}, 5}, {{0, 1}, 5}, {{0, 0}, 5}}));
+  EXPECT_EQ(lanes, (std::map<std::pair<int64_t, int64_t>, int64_t>{
+                       {{1, 1}, 5}, {{0, 1}, 5}, {{0, 0}, 5}}));
 }
 
 // Bytes of a beat and of the longest word, bits of what comes back with it, requests in flight.
@@ -119,8 +120,9 @@ TEST(SystolicAreaParts, PortsHaveTheSizesOfTheMachine) {
     for (const ModuleInstances& module : unit.modules) {
       const hardware::ModuleParameters& p = module.parameters;
       if (p.Number("MAX_BYTES", -1) < 0) continue;
-      ports.push_back(fmt::format("{} {} {} {} {} {}", unit.unit, module.module, p.Number("DATA_BYTES", -1),
-                                  p.Number("MAX_BYTES", -1), p.Number("TAG_BITS", -1), p.Number("OUTSTANDING", -1)));
+      ports.push_back(fmt::format("{} {} {} {} {} {}", unit.unit, module.module,
+                                  p.Number("DATA_BYTES", -1), p.Number("MAX_BYTES", -1),
+                                  p.Number("TAG_BITS", -1), p.Number("OUTSTANDING", -1)));
     }
   }
   EXPECT_THAT(ports, testing::ElementsAre(
@@ -129,7 +131,8 @@ TEST(SystolicAreaParts, PortsHaveTheSizesOfTheMachine) {
                          // Tag: 4 bits, a tile of 8, a place of 4, a count of 0 to 4.
                          "weight fetch kiln_read_channel 16 4 12 20",
                          // Words of 4 numbers of 32 bits.
-                         "vector unit kiln_read_channel 32 16 24 20", "vector unit kiln_write_channel 64 16 1 20"));
+                         "vector unit kiln_read_channel 32 16 24 20",
+                         "vector unit kiln_write_channel 64 16 1 20"));
 }
 
 // Sums and errors over two modelled modules, one without a model and one without points that check it, by hand.
@@ -138,7 +141,8 @@ TEST(AreaSums, OfModulesByHand) {
   using hardware::ModuleModel;
   using hardware::ModuleParameters;
   const auto always = [](const ModuleParameters&) { return true; };
-  const auto width = [](const ModuleParameters& p, const std::vector<FittedModel>&) -> std::vector<hardware::Feature> {
+  const auto width = [](const ModuleParameters& p,
+                        const std::vector<FittedModel>&) -> std::vector<hardware::Feature> {
     return {{"width", static_cast<double>(p.Number("WIDTH", 0))}, {"one", 1}};
   };
   const std::vector<ModuleModel> models = {{"adder", "kiln_adder", "", always, width},
@@ -166,7 +170,8 @@ TEST(AreaSums, OfModulesByHand) {
   EXPECT_EQ(cost->units[0].memory_bits, 2048);
   EXPECT_DOUBLE_EQ(cost->units[1].logic, kTree + kRare);
   EXPECT_EQ(cost->units[1].memory_bits, 0);
-  EXPECT_DOUBLE_EQ(cost->area_square_micrometres, kAdders + kTree + kRare + 2 * hardware::MemoryArea(1024, 180));
+  EXPECT_DOUBLE_EQ(cost->area_square_micrometres,
+                   kAdders + kTree + kRare + 2 * hardware::MemoryArea(1024, 180));
   EXPECT_DOUBLE_EQ(cost->gate_equivalents, (kAdders + kTree + kRare) / 24);
   // Errors of what has been checked, by its area; the worst of all; and its share.
   EXPECT_DOUBLE_EQ(cost->area_error, (0.10 * kAdders + 0.02 * kTree) / (kAdders + kTree));

@@ -28,8 +28,14 @@ uint32_t Bits(float v) { return std::bit_cast<uint32_t>(v); }
 
 TEST(Arithmetic, CodesRoundTiesToEven) {
   const QuantiseOut out{.inverse_scale = 1, .zero_point = 0, .low = -128, .high = 127};
-  for (const auto& [value, code] : std::vector<std::pair<float, int>>{
-           {0.5f, 0}, {1.5f, 2}, {2.5f, 2}, {-0.5f, 0}, {-1.5f, -2}, {-2.5f, -2}, {0.50001f, 1}, {126.5f, 126}}) {
+  for (const auto& [value, code] : std::vector<std::pair<float, int>>{{0.5f, 0},
+                                                                      {1.5f, 2},
+                                                                      {2.5f, 2},
+                                                                      {-0.5f, 0},
+                                                                      {-1.5f, -2},
+                                                                      {-2.5f, -2},
+                                                                      {0.50001f, 1},
+                                                                      {126.5f, 126}}) {
     EXPECT_EQ(QuantiseToCode(out, value), code) << value;
   }
 }
@@ -49,8 +55,9 @@ TEST(Arithmetic, CodesAddTheZeroPointAfterRoundingAndThenClamp) {
 }
 
 TEST(Arithmetic, StoredValuesTakeTheWidthOfTheirElement) {
-  const QuantiseOut wide{
-      .inverse_scale = 1, .low = std::numeric_limits<int32_t>::min(), .high = std::numeric_limits<int32_t>::max()};
+  const QuantiseOut wide{.inverse_scale = 1,
+                         .low = std::numeric_limits<int32_t>::min(),
+                         .high = std::numeric_limits<int32_t>::max()};
   const auto stored = [&](Element element, float v) {
     std::array<uint8_t, 5> bytes;
     bytes.fill(0xee);
@@ -63,7 +70,8 @@ TEST(Arithmetic, StoredValuesTakeTheWidthOfTheirElement) {
   EXPECT_EQ(stored(Element::kInt16, -2), (Bytes{0xfe, 0xff, 0xee, 0xee, 0xee}));
   EXPECT_EQ(stored(Element::kInt32, 0x10203), (Bytes{3, 2, 1, 0, 0xee}));
   EXPECT_EQ(stored(Element::kFloat32, 1.0f), (Bytes{0, 0, 0x80, 0x3f, 0xee}));
-  EXPECT_EQ(stored(Element::kFloat32, std::bit_cast<float>(0xffc12345u)), (Bytes{0, 0, 0xc0, 0x7f, 0xee}));
+  EXPECT_EQ(stored(Element::kFloat32, std::bit_cast<float>(0xffc12345u)),
+            (Bytes{0, 0, 0xc0, 0x7f, 0xee}));
 }
 
 TEST(Arithmetic, LoadedCodesAreExtendedBySignAndScaledOnce) {
@@ -77,7 +85,8 @@ TEST(Arithmetic, LoadedCodesAreExtendedBySignAndScaledOnce) {
   stream.zero_point = 5;
   stream.scale = 0.1f;
   EXPECT_EQ(LoadValue(Fp32(), stream, bytes.data()), 250.0f * 0.1f);
-  EXPECT_EQ(Dequantise(std::numeric_limits<int32_t>::min(), 1, 1.0f), 0x1p31f);  // the difference wraps
+  EXPECT_EQ(Dequantise(std::numeric_limits<int32_t>::min(), 1, 1.0f),
+            0x1p31f);  // the difference wraps
 }
 
 TEST(Arithmetic, AccumulatorsWrapAtTheirWidth) {
@@ -88,7 +97,8 @@ TEST(Arithmetic, AccumulatorsWrapAtTheirWidth) {
   EXPECT_EQ(WrapAccumulator(3, 1), -1);
   // One rounding: 3 * (1 + 2^-23) - 3 is 3 * 2^-23 only when the product is not rounded.
   EXPECT_EQ(AccumulatorToValue(Fp32(), 1, 2, 1.0f + 0x1p-23f, -3.0f), 3 * 0x1p-23f);
-  EXPECT_EQ(AccumulatorToValue(Fp32(), std::numeric_limits<int32_t>::max(), 1, 1.0f, 0.0f), -0x1p31f);
+  EXPECT_EQ(AccumulatorToValue(Fp32(), std::numeric_limits<int32_t>::max(), 1, 1.0f, 0.0f),
+            -0x1p31f);
 }
 
 TEST(Arithmetic, StagesSettleNanAndSignsOfZeroAsTheyAreWritten) {
@@ -118,7 +128,8 @@ TEST(Arithmetic, LanePartialsJoinAsATree) {
   std::array<float, 4> lanes = {0x1p24f, 1, -0x1p24f, 1};
   EXPECT_EQ(ReduceTree(Fp32(), Reduce::kSum, lanes), 2);
   std::array<float, 4> lost = {0x1p24f, -0x1p24f, 1, 1};
-  EXPECT_EQ(ReduceTree(Fp32(), Reduce::kSum, lost), 1);  // 2^24 + 1 rounds to 2^24, -2^24 + 1 does not
+  EXPECT_EQ(ReduceTree(Fp32(), Reduce::kSum, lost),
+            1);  // 2^24 + 1 rounds to 2^24, -2^24 + 1 does not
 }
 
 TEST(Arithmetic, NeutralElementsAndFactors) {

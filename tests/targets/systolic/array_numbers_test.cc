@@ -26,8 +26,11 @@ TEST_P(SumFormats, FusedSumsRoundOnce) {
   const Format sum = *FindFormat(GetParam());
   const SumFormat rounding(sum);
   Random random(31);
-  for (const auto& [a_name, b_name] :
-       {std::pair{"e4m3", "e5m2"}, {"bf16", "bf16"}, {"fp32", "fp32"}, {"posit8_1", "nf4"}, {"int8", "posit16_1"}}) {
+  for (const auto& [a_name, b_name] : {std::pair{"e4m3", "e5m2"},
+                                       {"bf16", "bf16"},
+                                       {"fp32", "fp32"},
+                                       {"posit8_1", "nf4"},
+                                       {"int8", "posit16_1"}}) {
     const Format a = *FindFormat(a_name), b = *FindFormat(b_name);
     for (int i = 0; i < 2000; ++i) {
       const uint32_t x = RandomCode(random, a), w = RandomCode(random, b);
@@ -37,7 +40,8 @@ TEST_P(SumFormats, FusedSumsRoundOnce) {
       const float expected = DecodeFloat(sum, MultiplyAdd(a, x, b, w, sum, c));
       const float got = rounding.Fused(DecodeFloat(sum, c), DecodeFloat(a, x), DecodeFloat(b, w));
       if (std::isnan(expected)) {
-        ASSERT_TRUE(std::isnan(got)) << a_name << " " << x << " " << b_name << " " << w << " + " << c;
+        ASSERT_TRUE(std::isnan(got))
+            << a_name << " " << x << " " << b_name << " " << w << " + " << c;
         continue;
       }
       ASSERT_EQ(std::bit_cast<uint32_t>(got), std::bit_cast<uint32_t>(expected))
@@ -47,8 +51,9 @@ TEST_P(SumFormats, FusedSumsRoundOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, SumFormats,
-                         testing::Values("fp32", "tf32", "bf16", "fp16", "e6m9", "e8m15", "bf16.toward_zero", "e5m2",
-                                         "posit8_1", "posit16_1", "posit16_2", "e4m3"));
+                         testing::Values("fp32", "tf32", "bf16", "fp16", "e6m9", "e8m15",
+                                         "bf16.toward_zero", "e5m2", "posit8_1", "posit16_1",
+                                         "posit16_2", "e4m3"));
 
 TEST(ArrayNumbers, SumsAreRoundedToOdd) {
   EXPECT_EQ(AddToOdd(1, 0x1p-52), 1 + 0x1p-52);   // exact

@@ -73,7 +73,8 @@ TEST_F(Bert, ReferenceIsPyTorch) {
   ASSERT_TRUE(executor.ok()) << MessageOf(executor.status());
   const auto outputs = (*executor)->RunBatch(inputs_);
   ASSERT_TRUE(outputs.ok()) << MessageOf(outputs.status());
-  const double logits = Difference((*outputs)[0], Array("logits")), pooled = Difference((*outputs)[1], Array("pooled"));
+  const double logits = Difference((*outputs)[0], Array("logits")),
+               pooled = Difference((*outputs)[1], Array("pooled"));
   std::printf("reference: logits differ by %.2e, pooled by %.2e\n", logits, pooled);
   EXPECT_LT(logits, 1e-4);
   EXPECT_LT(pooled, 1e-4);
@@ -107,8 +108,8 @@ TEST_F(Bert, RunsOnTheMachine) {
   ASSERT_TRUE(functional.ok()) << MessageOf(functional.status());
   Tensor logits = Array("logits");
   if (large)
-    logits =
-        Tensor::View(ElementType::kFloat32, {1, logits.shape()[1]}, std::make_shared<Tensor>(logits), logits.bytes());
+    logits = Tensor::View(ElementType::kFloat32, {1, logits.shape()[1]},
+                          std::make_shared<Tensor>(logits), logits.bytes());
   const double difference = Difference(functional->outputs[0], logits);
   std::printf("int8: logits differ by %.3f, %.4f %% of operations on the host\n%s", difference,
               100.0 * static_cast<double>(on_host) / static_cast<double>(all),
@@ -118,7 +119,8 @@ TEST_F(Bert, RunsOnTheMachine) {
   if (large) return;
   const auto cycle = RunCycle(**program, batch, RunOptions{});
   ASSERT_TRUE(cycle.ok()) << MessageOf(cycle.status());
-  for (size_t i = 0; i < functional->codes.size(); ++i) EXPECT_TRUE(functional->codes[i] == cycle->codes[i]) << i;
+  for (size_t i = 0; i < functional->codes.size(); ++i)
+    EXPECT_TRUE(functional->codes[i] == cycle->codes[i]) << i;
 }
 
 }  // namespace

@@ -28,7 +28,9 @@ TEST(SystolicBinding, ValuesBecomeTheNearestCodesAtTheirPlaces) {
   b.base = 4;
   std::vector<uint8_t> memory(12, 0x55);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  ASSERT_TRUE(Store(Tensor::Of<float>({1, 2, 3}, {0.0f, 0.25f, 0.75f, -1.0f, 1000.0f, nan}), b, memory).ok());
+  ASSERT_TRUE(
+      Store(Tensor::Of<float>({1, 2, 3}, {0.0f, 0.25f, 0.75f, -1.0f, 1000.0f, nan}), b, memory)
+          .ok());
   // 0 -> 3; 0.25 / 0.5 = 0.5 -> 0 + 3; 0.75 / 0.5 = 1.5 -> 2 + 3; -1 -> 1; saturated; NaN -> the zero point.
   EXPECT_EQ(memory, (std::vector<uint8_t>{0x55, 0x55, 0x55, 0x55, 3, 1, 3, 127, 5, 3, 0x55, 0x55}));
   const Tensor values = Load(b, memory);

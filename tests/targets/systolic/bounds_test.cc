@@ -32,19 +32,22 @@ void ExpectBoundsHold(const Instruction& instruction, const Config& config) {
   const int64_t best = BestOfAllTilings(instruction, config);
   if (best == 0) return;
   std::string from;
-  EXPECT_LE(LowerBound(instruction, config, &from), static_cast<double>(best)) << from << Print(instruction, config);
+  EXPECT_LE(LowerBound(instruction, config, &from), static_cast<double>(best))
+      << from << Print(instruction, config);
   Scheduler scheduler(config);
   const auto schedule = scheduler.Find(instruction);
   ASSERT_TRUE(schedule.ok()) << schedule.status();
   EXPECT_EQ(schedule->certificate.cost, static_cast<double>(best)) << Print(instruction, config);
-  EXPECT_LE(schedule->certificate.lower_bound, static_cast<double>(best)) << schedule->certificate.bound_from;
+  EXPECT_LE(schedule->certificate.lower_bound, static_cast<double>(best))
+      << schedule->certificate.bound_from;
 }
 
 TEST(SystolicBounds, HoldForEveryTilingOfRandomInstructions) {
   Random random(71);
   for (int i = 0; i < 120; ++i) {
     const Config config = RandomConfig(random);
-    const Opcode opcode = i % 3 == 0 && config.depthwise_multipliers > 0 ? Opcode::kDepthwise : Opcode::kMatrix;
+    const Opcode opcode =
+        i % 3 == 0 && config.depthwise_multipliers > 0 ? Opcode::kDepthwise : Opcode::kMatrix;
     ExpectBoundsHold(RandomInstruction(random, config, opcode).instruction, config);
     if (HasFailure()) return;
   }
@@ -90,8 +93,10 @@ TEST(SystolicBounds, HoldWhereWeightLoadsAreLongerThanPasses) {
     config.vector_stage_latency = 1;
     config.input_port_bytes = config.weight_port_bytes = config.output_port_bytes = kMostPort;
     const auto pixels = static_cast<int32_t>(1 + random.Below(40));
-    const auto channels = static_cast<int32_t>(1 + random.Below(3 * static_cast<uint64_t>(config.array_rows)));
-    const auto outputs = static_cast<int32_t>(1 + random.Below(3 * static_cast<uint64_t>(config.array_columns)));
+    const auto channels =
+        static_cast<int32_t>(1 + random.Below(3 * static_cast<uint64_t>(config.array_rows)));
+    const auto outputs =
+        static_cast<int32_t>(1 + random.Below(3 * static_cast<uint64_t>(config.array_columns)));
     longer += WeightLoadCycles(config) > pixels;
     ExpectBoundsHold(Product(pixels, channels, outputs), config);
     if (HasFailure()) return;
@@ -115,7 +120,9 @@ TEST(SystolicBounds, HoldWhereInputsTakeManyBeats) {
     config.vector_stage_latency = 1;
     config.input_port_bytes = kLeastPort;
     config.weight_port_bytes = config.output_port_bytes = kMostPort;
-    const auto draw = [&](int64_t low, int64_t high) { return static_cast<int32_t>(random.Between(low, high)); };
+    const auto draw = [&](int64_t low, int64_t high) {
+      return static_cast<int32_t>(random.Between(low, high));
+    };
     Instruction in = Product(1, draw(8, 64), draw(1, 4));
     Convolution& c = in.convolution;
     c.kernel_y = draw(1, 2);
@@ -128,8 +135,10 @@ TEST(SystolicBounds, HoldWhereInputsTakeManyBeats) {
     c.pad_left = draw(0, 2);
     c.out_height = draw(1, 8);
     c.out_width = draw(1, 8);
-    c.height = std::max(1, (c.out_height - 1) * c.stride_y + (c.kernel_y - 1) * c.dilation_y + 1 - c.pad_top);
-    c.width = std::max(1, (c.out_width - 1) * c.stride_x + (c.kernel_x - 1) * c.dilation_x + 1 - c.pad_left);
+    c.height = std::max(
+        1, (c.out_height - 1) * c.stride_y + (c.kernel_y - 1) * c.dilation_y + 1 - c.pad_top);
+    c.width = std::max(
+        1, (c.out_width - 1) * c.stride_x + (c.kernel_x - 1) * c.dilation_x + 1 - c.pad_left);
     c.input_column_stride = c.channels;
     c.input_row_stride = int64_t{c.width} * c.channels;
     in.vector.outer = {1, c.out_height, c.out_width, 1};
@@ -151,8 +160,8 @@ TEST(SystolicBounds, HoldWhereABeatBringsSeveralWords) {
     config.array_rows = config.array_columns = 8;
     config.depthwise_words_per_cycle = 2 << random.Below(4);
     config.depthwise_multipliers = 9;
-    config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes =
-        kMostPort;
+    config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes =
+        config.output_port_bytes = kMostPort;
     config.memory_latency = kLeastMemoryLatency;
     config.vector_stage_latency = 1;
     Instruction in = Product(1, 8, 8);
@@ -214,8 +223,8 @@ TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {
   const int64_t best = BestOfAllTilings(in, config);
   // Latency, 32 words of 4 bytes a beat each, the load, the pass.
   EXPECT_GE(best, config.memory_latency + 32 + 32 + 1);
-  EXPECT_LT(best, config.memory_latency + 32 + 2 * 32 + SettleCycles(in, config) + config.memory_latency +
-                      PipelineDepth(in.vector, config));
+  EXPECT_LT(best, config.memory_latency + 32 + 2 * 32 + SettleCycles(in, config) +
+                      config.memory_latency + PipelineDepth(in.vector, config));
 }
 
 // A vector program of five axes: four outer loops and the innermost one. `sizes` and `strides` by axis.
@@ -225,7 +234,8 @@ struct Axes {
 };
 
 // The same program with its axes in another order.
-Instruction InOrder(const Instruction& in, const Axes& axes, const std::array<size_t, kOuterLoops + 1>& order) {
+Instruction InOrder(const Instruction& in, const Axes& axes,
+                    const std::array<size_t, kOuterLoops + 1>& order) {
   Instruction turned = in;
   VectorProgram& v = turned.vector;
   const auto place = [&](const std::array<int64_t, kOuterLoops + 1>& strides, Stream* stream) {
@@ -240,7 +250,8 @@ Instruction InOrder(const Instruction& in, const Axes& axes, const std::array<si
 }
 
 Element RandomElement(Random& random) {
-  constexpr Element kElements[] = {Element::kInt8, Element::kInt16, Element::kInt32, Element::kFloat32};
+  constexpr Element kElements[] = {Element::kInt8, Element::kInt16, Element::kInt32,
+                                   Element::kFloat32};
   return kElements[random.Below(std::size(kElements))];
 }
 
@@ -257,7 +268,8 @@ TEST(SystolicBounds, HoldForEveryOrderOfLoops) {
     config.operand_port_bytes = 1 << (3 + random.Below(5));
     config.output_port_bytes = 1 << (3 + random.Below(5));
     Axes axes{{1, 1, 1, 1, 1}, {}};
-    for (int32_t& size : axes.sizes) size = static_cast<int32_t>(random.Below(2) == 0 ? 1 : 1 + random.Below(6));
+    for (int32_t& size : axes.sizes)
+      size = static_cast<int32_t>(random.Below(2) == 0 ? 1 : 1 + random.Below(6));
     axes.sizes[kOuterLoops] = static_cast<int32_t>(1 + random.Below(40));
     Instruction in;
     in.opcode = Opcode::kVector;
@@ -293,9 +305,11 @@ TEST(SystolicBounds, HoldForEveryOrderOfLoops) {
       const Instruction turned = InOrder(in, axes, order);
       best = std::min(best, EstimateCycles(turned, config));
       greatest_bound = std::max(greatest_bound, LowerBound(turned, config, &from));
-      broadcast_lengths += turned.vector.length > 1 && turned.vector.operands[0].element_stride == 0;
+      broadcast_lengths +=
+          turned.vector.length > 1 && turned.vector.operands[0].element_stride == 0;
     } while (std::next_permutation(order.begin(), order.end()));
-    ASSERT_LE(greatest_bound, static_cast<double>(best) * (1 + 1e-12)) << from << "\n" << Print(in, config);
+    ASSERT_LE(greatest_bound, static_cast<double>(best) * (1 + 1e-12)) << from << "\n"
+                                                                       << Print(in, config);
   }
   EXPECT_GT(broadcast_lengths, 100);
 }

@@ -28,7 +28,8 @@ TEST(SystolicMemoryPlan, WhatIsAliveAtOnceNeverOverlaps) {
     for (size_t i = 0; i < lives.size(); ++i) {
       EXPECT_EQ(places[i] % 64, 0u);
       EXPECT_GE(places[i], 128u);
-      EXPECT_LE(places[i] + static_cast<uint64_t>(lives[i].bytes), 128u + static_cast<uint64_t>(sum));
+      EXPECT_LE(places[i] + static_cast<uint64_t>(lives[i].bytes),
+                128u + static_cast<uint64_t>(sum));
       for (size_t j = 0; j < i; ++j) {
         if (lives[i].first > lives[j].last || lives[j].first > lives[i].last) continue;
         EXPECT_FALSE(Overlap(places[i], lives[i].bytes, places[j], lives[j].bytes));
@@ -38,7 +39,8 @@ TEST(SystolicMemoryPlan, WhatIsAliveAtOnceNeverOverlaps) {
 }
 
 TEST(SystolicMemoryPlan, FreedMemoryIsUsedAgain) {
-  const std::vector<uint64_t> places = PlanMemory({{100, 0, 1}, {100, 1, 2}, {100, 2, 3}, {64, 2, 3}}, 0, 64);
+  const std::vector<uint64_t> places =
+      PlanMemory({{100, 0, 1}, {100, 1, 2}, {100, 2, 3}, {64, 2, 3}}, 0, 64);
   EXPECT_EQ(places, (std::vector<uint64_t>{0, 128, 0, 256}));
 }
 
@@ -56,18 +58,21 @@ TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
   instruction.convolution.out_channels = 3;
   instruction.tiling.packing = Packing::kChannels;
   // Row tiles: channels 0-1 at tap 0, at tap 1, channel 2 at tap 0, at tap 1.
-  EXPECT_EQ(TileWeights(weights, instruction, config),
-            (std::vector<uint8_t>{1, 2, 4, 5, 10, 11, 13, 14, 7, 8, 0, 0, 16, 17, 0, 0,     // columns 0-1
-                                  3, 0, 6, 0, 12, 0,  15, 0,  9, 0, 0, 0, 18, 0,  0, 0}));  // column 2
+  EXPECT_EQ(
+      TileWeights(weights, instruction, config),
+      (std::vector<uint8_t>{1, 2, 4, 5, 10, 11, 13, 14, 7, 8, 0, 0, 16, 17, 0, 0,     // columns 0-1
+                            3, 0, 6, 0, 12, 0,  15, 0,  9, 0, 0, 0, 18, 0,  0, 0}));  // column 2
   instruction.tiling.packing = Packing::kTaps;
   EXPECT_EQ(TileWeights(weights, instruction, config),
-            (std::vector<uint8_t>{1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17, 3, 0, 6, 0, 9, 0, 12, 0, 15, 0, 18, 0}));
+            (std::vector<uint8_t>{1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17,
+                                  3, 0, 6, 0, 9, 0, 12, 0,  15, 0,  18, 0}));
   WeightCodes depthwise;
   depthwise.rows = 2;
   depthwise.columns = 3;
   depthwise.codes = {1, 2, 3, 4, 5, 6};
   instruction.opcode = Opcode::kDepthwise;
-  EXPECT_EQ(TileWeights(depthwise, instruction, config), (std::vector<uint8_t>{1, 2, 4, 5, 3, 0, 6, 0}));
+  EXPECT_EQ(TileWeights(depthwise, instruction, config),
+            (std::vector<uint8_t>{1, 2, 4, 5, 3, 0, 6, 0}));
 }
 
 // Weights that another kernel computes are not there before it has ended, though the product's inputs are.
@@ -75,7 +80,8 @@ TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
   Graph graph("product");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 6, 5}});
   Value* y = graph.AddInput("y", {ElementType::kFloat32, Shape{1, 5, 7}});
-  graph.MarkOutput(AddInferred(graph, Op::kMatMul, "product", {x, AddInferred(graph, Op::kSigmoid, "gate", {y})}));
+  graph.MarkOutput(AddInferred(graph, Op::kMatMul, "product",
+                               {x, AddInferred(graph, Op::kSigmoid, "gate", {y})}));
   const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 3)};
   const auto prepared = Prepare(std::move(graph), images);
   ASSERT_TRUE(prepared.ok()) << prepared.status();
@@ -93,7 +99,8 @@ TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
   }
   EXPECT_EQ(products, 1) << KernelList(**program);
   for (const KernelInfo& kernel : (*program)->kernels()) {
-    EXPECT_EQ(kernel.schedule.starts_with("tiles of 1x"), kernel.unit == "matrix") << kernel.schedule;
+    EXPECT_EQ(kernel.schedule.starts_with("tiles of 1x"), kernel.unit == "matrix")
+        << kernel.schedule;
   }
 }
 
@@ -127,11 +134,14 @@ TEST(SystolicCodegen, ProgramsOfRandomGraphsHoldTogether) {
     ASSERT_TRUE(program.ok()) << "seed " << seed << ": " << program.status();
     const std::vector<Region>& regions = (*program)->regions();
     for (size_t i = 0; i < regions.size(); ++i) {
-      EXPECT_LE(regions[i].base + static_cast<uint64_t>(regions[i].bytes), (*program)->memory_top());
+      EXPECT_LE(regions[i].base + static_cast<uint64_t>(regions[i].bytes),
+                (*program)->memory_top());
       for (size_t j = 0; j < i; ++j) {
-        const bool together = regions[i].constant || regions[j].constant ||
-                              (regions[i].first <= regions[j].last && regions[j].first <= regions[i].last);
-        EXPECT_FALSE(together && Overlap(regions[i].base, regions[i].bytes, regions[j].base, regions[j].bytes))
+        const bool together =
+            regions[i].constant || regions[j].constant ||
+            (regions[i].first <= regions[j].last && regions[j].first <= regions[i].last);
+        EXPECT_FALSE(together &&
+                     Overlap(regions[i].base, regions[i].bytes, regions[j].base, regions[j].bytes))
             << "seed " << seed << ": " << regions[i].name << " and " << regions[j].name;
       }
     }

@@ -14,7 +14,8 @@
 
 namespace kiln::systolic {
 
-StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& images, const Recipe& recipe) {
+StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& images,
+                        const Recipe& recipe) {
   PassContext context;
   KILN_RETURN_IF_ERROR(RunPasses(graph, StandardPipeline(), context));
   KILN_RETURN_IF_ERROR(RunPasses(graph, LayoutPipeline(), context));
@@ -24,13 +25,15 @@ StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& ima
     batch.emplace_back(first.type(), BatchShape(first.shape(), std::ssize(images)));
   }
   for (size_t image = 0; image < images.size(); ++image) {
-    for (size_t i = 0; i < batch.size(); ++i) SetSample(images[image][i], static_cast<int64_t>(image), &batch[i]);
+    for (size_t i = 0; i < batch.size(); ++i)
+      SetSample(images[image][i], static_cast<int64_t>(image), &batch[i]);
   }
   KILN_ASSIGN_OR_RETURN(const CalibrationData data, Calibrate(graph, batch, std::ssize(images)));
   return Quantise(graph, recipe, data);
 }
 
-StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, const Config& config, bool host_fallback) {
+StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, const Config& config,
+                                                      bool host_fallback) {
   CompileOptions options;
   options.host_fallback = host_fallback;
   KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(prepared, config, options));
@@ -41,8 +44,8 @@ Config SquareConfig(int size) {
   Config config;
   config.name = "square-" + std::to_string(size);
   config.array_rows = config.array_columns = size;
-  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes =
-      std::max(size, kLeastPort);
+  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes =
+      config.output_port_bytes = std::max(size, kLeastPort);
   return config;
 }
 

@@ -15,7 +15,8 @@ bool Reads(const std::string& keys) {
   const std::string base = "family: systolic\nname: limits\n";
   const bool has_rows = keys.find("array_rows:") != std::string::npos;
   const bool has_columns = keys.find("array_columns:") != std::string::npos;
-  return ParseConfig(base + (has_rows ? "" : "array_rows: 8\n") + (has_columns ? "" : "array_columns: 8\n") + keys,
+  return ParseConfig(base + (has_rows ? "" : "array_rows: 8\n") +
+                         (has_columns ? "" : "array_columns: 8\n") + keys,
                      "limits.yaml")
       .ok();
 }
@@ -27,11 +28,13 @@ TEST(SystolicConfigLimits, KeysHoldTheirEnds) {
   };
   constexpr int64_t kWords = 1048576;
   for (const Row& row :
-       {Row{"input_buffer_words", 1, kWords}, Row{"weight_buffer_words", 8, kWords},  // a tile of 8 rows
+       {Row{"input_buffer_words", 1, kWords},
+        Row{"weight_buffer_words", 8, kWords},  // a tile of 8 rows
         Row{"accumulation_buffer_words", 1, kWords}, Row{"accumulation_buffer_banks", 1, 2},
-        Row{"vector_stages", 1, 12}, Row{"vector_stage_latency", 1, 64}, Row{"vector_row_buffer_words", 1, kWords},
-        Row{"vector_rows_in_flight", 1, 1024}, Row{"operand_buffer_words", 4, 256},
-        Row{"depthwise_multipliers", 0, 256}, Row{"depthwise_buffer_words", 1, kWords}, Row{"memory_latency", 4, 4096},
+        Row{"vector_stages", 1, 12}, Row{"vector_stage_latency", 1, 64},
+        Row{"vector_row_buffer_words", 1, kWords}, Row{"vector_rows_in_flight", 1, 1024},
+        Row{"operand_buffer_words", 4, 256}, Row{"depthwise_multipliers", 0, 256},
+        Row{"depthwise_buffer_words", 1, kWords}, Row{"memory_latency", 4, 4096},
         Row{"memory_bytes", 4096, int64_t{1} << 40}, Row{"command_queue_depth", 1, 32}}) {
     for (const auto& [value, fits] : {std::pair(row.low - 1, false),
                                       {row.low, true},
@@ -52,9 +55,10 @@ TEST(SystolicConfigLimits, PowersOfTwoHoldTheirEnds) {
     const char* beside;
   };
   for (const Row& row :
-       {Row{"array_rows", 1, 256, ""}, Row{"array_columns", 1, 256, ""}, Row{"input_port_bytes", 8, 128, ""},
-        Row{"weight_port_bytes", 8, 128, ""}, Row{"operand_port_bytes", 8, 128, ""},
-        Row{"output_port_bytes", 8, 128, ""}, Row{"instruction_bytes_per_cycle", 8, 128, ""},
+       {Row{"array_rows", 1, 256, ""}, Row{"array_columns", 1, 256, ""},
+        Row{"input_port_bytes", 8, 128, ""}, Row{"weight_port_bytes", 8, 128, ""},
+        Row{"operand_port_bytes", 8, 128, ""}, Row{"output_port_bytes", 8, 128, ""},
+        Row{"instruction_bytes_per_cycle", 8, 128, ""},
         Row{"depthwise_words_per_cycle", 1, 16, "input_port_bytes: 128\n"}}) {
     for (const auto& [value, fits] : {std::pair(row.low / 2, false),
                                       {row.low, true},
@@ -62,19 +66,23 @@ TEST(SystolicConfigLimits, PowersOfTwoHoldTheirEnds) {
                                       {row.high / 2, true},
                                       {row.high, true},
                                       {2 * row.high, false}}) {
-      EXPECT_EQ(Reads(fmt::format("{}{}: {}\n", row.beside, row.key, value)), fits) << row.key << " " << value;
+      EXPECT_EQ(Reads(fmt::format("{}{}: {}\n", row.beside, row.key, value)), fits)
+          << row.key << " " << value;
     }
   }
 }
 
 TEST(SystolicConfigLimits, KeysThatDependOnOthers) {
   // Divisors of array_rows.
-  for (const auto& [rows, fits] : {std::pair(0, false), {1, true}, {3, false}, {4, true}, {8, true}, {16, false}}) {
+  for (const auto& [rows, fits] :
+       {std::pair(0, false), {1, true}, {3, false}, {4, true}, {8, true}, {16, false}}) {
     EXPECT_EQ(Reads(fmt::format("weight_rows_per_cycle: {}\n", rows)), fits) << rows;
   }
   // Eight codes of a byte a word: two fit a port of 16 bytes, four do not.
   for (const auto& [words, fits] : {std::pair(1, true), {2, true}, {4, false}}) {
-    EXPECT_EQ(Reads(fmt::format("input_port_bytes: 16\ndepthwise_words_per_cycle: {}\n", words)), fits) << words;
+    EXPECT_EQ(Reads(fmt::format("input_port_bytes: 16\ndepthwise_words_per_cycle: {}\n", words)),
+              fits)
+        << words;
   }
   // A shared bus takes one cycle more, which memory_latency includes.
   EXPECT_FALSE(Reads("shared_bus: true\nmemory_latency: 4\n"));
@@ -97,8 +105,8 @@ TEST(SystolicConfigLimits, KeysThatDependOnOthers) {
   EXPECT_FALSE(Reads("vector_stages: 3\nvector_divide_stages: [1, 1]\n"));
   // Three pairs beside the first.
   std::string pairs = "other_precisions:\n";
-  for (const char* pair :
-       {"{input: e4m3, weight: int8}", "{input: e5m2, weight: int8}", "{input: nf4, weight: int8}"}) {
+  for (const char* pair : {"{input: e4m3, weight: int8}", "{input: e5m2, weight: int8}",
+                           "{input: nf4, weight: int8}"}) {
     pairs += fmt::format("  - {}\n", pair);
   }
   EXPECT_TRUE(Reads(pairs));

@@ -34,11 +34,13 @@ TEST(SystolicConfig, AbsentKeysKeepTheirDefaults) {
 TEST(SystolicConfig, ANameIsOneLineOfText) {
   for (const char* escape : {"\\n", "\\r", "\\t", "\\x00", "\\x7f"}) {
     EXPECT_THAT(
-        ErrorOf(fmt::format("family: systolic\nname: \"x{}endmodule\"\narray_rows: 8\narray_columns: 4\n", escape)),
+        ErrorOf(fmt::format(
+            "family: systolic\nname: \"x{}endmodule\"\narray_rows: 8\narray_columns: 4\n", escape)),
         HasSubstr("net.yaml: line 2, key 'name': character 2 is a control character"))
         << escape;
   }
-  EXPECT_EQ(ErrorOf("family: systolic\nname: \"Öfen 8×4\"\narray_rows: 8\narray_columns: 4\n"), "no error");
+  EXPECT_EQ(ErrorOf("family: systolic\nname: \"Öfen 8×4\"\narray_rows: 8\narray_columns: 4\n"),
+            "no error");
 }
 
 TEST(SystolicConfig, PrintedTextReadsBack) {
@@ -68,21 +70,26 @@ TEST(SystolicConfig, AUserUnitHasItsNameAndTakesIntegers) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->user_unit, FindUserUnit("maximum"));
   EXPECT_EQ(ParseConfig(PrintConfig(*config), "again.yaml")->user_unit, config->user_unit);
-  EXPECT_EQ(ParseConfig(std::string(kSmall) + "user_unit: none\n", "none.yaml")->user_unit, nullptr);
+  EXPECT_EQ(ParseConfig(std::string(kSmall) + "user_unit: none\n", "none.yaml")->user_unit,
+            nullptr);
   EXPECT_THAT(ErrorOf(std::string(kSmall) + "user_unit: minimum\n"),
-              AllOf(HasSubstr("user_unit"), HasSubstr("there is no 'minimum'"), HasSubstr("maximum or none")));
-  EXPECT_THAT(ErrorOf(maximum + "depthwise_multipliers: 0\n"), HasSubstr("depthwise_multipliers above 0"));
-  EXPECT_THAT(ErrorOf(maximum + "input_format: bf16\n"), HasSubstr("signed integers of up to 8 bits"));
+              AllOf(HasSubstr("user_unit"), HasSubstr("there is no 'minimum'"),
+                    HasSubstr("maximum or none")));
+  EXPECT_THAT(ErrorOf(maximum + "depthwise_multipliers: 0\n"),
+              HasSubstr("depthwise_multipliers above 0"));
+  EXPECT_THAT(ErrorOf(maximum + "input_format: bf16\n"),
+              HasSubstr("signed integers of up to 8 bits"));
 }
 
 TEST(SystolicConfig, PortsHave64To1024Bits) {
-  for (const char* port : {"input_port_bytes", "weight_port_bytes", "operand_port_bytes", "output_port_bytes",
-                           "instruction_bytes_per_cycle"}) {
+  for (const char* port : {"input_port_bytes", "weight_port_bytes", "operand_port_bytes",
+                           "output_port_bytes", "instruction_bytes_per_cycle"}) {
     for (const int bytes : {8, 16, 128}) {
       EXPECT_EQ(ErrorOf(fmt::format("{}{}: {}\n", kSmall, port, bytes)), "no error");
     }
     for (const int bytes : {4, 256}) {
-      EXPECT_THAT(ErrorOf(fmt::format("{}{}: {}\n", kSmall, port, bytes)), HasSubstr(port)) << bytes;
+      EXPECT_THAT(ErrorOf(fmt::format("{}{}: {}\n", kSmall, port, bytes)), HasSubstr(port))
+          << bytes;
     }
   }
 }
@@ -93,9 +100,10 @@ TEST(SystolicConfig, ASharedBusHasOneWidth) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_TRUE(config->shared_bus);
   EXPECT_TRUE(ParseConfig(PrintConfig(*config), "again.yaml")->shared_bus);
-  for (const char* port : {"input_port_bytes", "weight_port_bytes", "operand_port_bytes", "output_port_bytes",
-                           "instruction_bytes_per_cycle"}) {
-    EXPECT_THAT(ErrorOf(shared + port + ": 32\n"), AllOf(HasSubstr("shared_bus"), HasSubstr("one value for all")))
+  for (const char* port : {"input_port_bytes", "weight_port_bytes", "operand_port_bytes",
+                           "output_port_bytes", "instruction_bytes_per_cycle"}) {
+    EXPECT_THAT(ErrorOf(shared + port + ": 32\n"),
+                AllOf(HasSubstr("shared_bus"), HasSubstr("one value for all")))
         << port;
     EXPECT_EQ(ErrorOf(std::string(kSmall) + port + ": 32\n"), "no error");
   }
@@ -105,10 +113,11 @@ TEST(SystolicConfig, ASharedBusHasOneWidth) {
 
 TEST(SystolicConfig, FurtherPrecisionsShareSumsAndPlacesInMemory) {
   const auto with = [](const std::string& pairs, const std::string& rest = "") {
-    return std::string(kSmall) + "input_format: int8\nweight_format: int8\nother_precisions:\n" + pairs + rest;
+    return std::string(kSmall) + "input_format: int8\nweight_format: int8\nother_precisions:\n" +
+           pairs + rest;
   };
-  const auto config =
-      ParseConfig(with("  - {input: e4m3, weight: nf4}\n  - {input: int4, weight: int8}\n"), "net.yaml");
+  const auto config = ParseConfig(
+      with("  - {input: e4m3, weight: nf4}\n  - {input: int4, weight: int8}\n"), "net.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->precisions(), 3);
   EXPECT_EQ(DescribePrecisions(*config), "int8 x int8, e4m3 x nf4, int4 x int8");
@@ -122,18 +131,23 @@ TEST(SystolicConfig, FurtherPrecisionsShareSumsAndPlacesInMemory) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(PrintConfig(*again), PrintConfig(*config));
   EXPECT_EQ(again->other_precisions, config->other_precisions);
-  EXPECT_EQ(ParseConfig(with("  - {input: int4, weight: int2}\n"), "net.yaml")->psum_format.name, "int32");
+  EXPECT_EQ(ParseConfig(with("  - {input: int4, weight: int2}\n"), "net.yaml")->psum_format.name,
+            "int32");
 
   EXPECT_THAT(ErrorOf(with("  - {input: e4m3}\n")), HasSubstr("weight"));
   EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e9m9}\n")), HasSubstr("e9m9"));
   EXPECT_THAT(ErrorOf(with("  - {input: uint8, weight: int8}\n")),
               AllOf(HasSubstr("other_precisions"), HasSubstr("uint8 x int8: 'uint8' is unsigned")));
   EXPECT_THAT(ErrorOf(with("  - {input: int16, weight: int8}\n")),
-              AllOf(HasSubstr("other_precisions"), HasSubstr("codes of int16 take 2 bytes, those of int8 1")));
-  EXPECT_THAT(ErrorOf(with("  - {input: int8, weight: int8}\n")), HasSubstr("this pair stands there twice"));
+              AllOf(HasSubstr("other_precisions"),
+                    HasSubstr("codes of int16 take 2 bytes, those of int8 1")));
+  EXPECT_THAT(ErrorOf(with("  - {input: int8, weight: int8}\n")),
+              HasSubstr("this pair stands there twice"));
   EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e4m3}\n", "psum_format: int32\n")),
-              AllOf(HasSubstr("int32 cannot hold products of e4m3"), HasSubstr("all pairs have one psum_format")));
-  EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e4m3}\n", "quire: true\n")), HasSubstr("width of one pair's"));
+              AllOf(HasSubstr("int32 cannot hold products of e4m3"),
+                    HasSubstr("all pairs have one psum_format")));
+  EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: e4m3}\n", "quire: true\n")),
+              HasSubstr("width of one pair's"));
   EXPECT_THAT(ErrorOf(with("  - {input: e4m3, weight: int8}\n  - {input: e5m2, weight: int8}\n"
                            "  - {input: nf4, weight: int8}\n  - {input: int4, weight: int8}\n")),
               AllOf(HasSubstr("other_precisions"), HasSubstr("at most 3")));
@@ -151,28 +165,31 @@ TEST(SystolicConfig, VariantsInFormatsOfAPrecisionAreTheDesignPoint) {
     return variant.ok() ? (*variant)->Describe() : MessageOf(variant.status());
   };
   for (const char* type : {"int8", "e4m3"}) {
-    EXPECT_THAT(described(type), AllOf(HasSubstr("\ninput_format: int8\n"), HasSubstr("{input: e4m3, weight: e4m3}"),
-                                       HasSubstr("psum_format: fp32")));
+    EXPECT_THAT(described(type),
+                AllOf(HasSubstr("\ninput_format: int8\n"), HasSubstr("{input: e4m3, weight: e4m3}"),
+                      HasSubstr("psum_format: fp32")));
   }
-  EXPECT_THAT(described("posit8_1"),
-              AllOf(HasSubstr("\ninput_format: posit8_1\n"), testing::Not(HasSubstr("other_precisions"))));
+  EXPECT_THAT(described("posit8_1"), AllOf(HasSubstr("\ninput_format: posit8_1\n"),
+                                           testing::Not(HasSubstr("other_precisions"))));
 }
 
 // Only the first precision has block scales, so formats of the others are the design point's own without any.
 TEST(SystolicConfig, VariantsOfPrecisionsBesideBlockScales) {
   const auto described = [](const char* type) {
-    auto config = ParseConfig(std::string(kSmall) +
-                                  "input_format: e4m3\nweight_format: e4m3\nblock_size: 32\n"
-                                  "other_precisions:\n  - {input: int8, weight: int8}\npsum_format: fp32\n",
-                              "small.yaml");
+    auto config =
+        ParseConfig(std::string(kSmall) +
+                        "input_format: e4m3\nweight_format: e4m3\nblock_size: 32\n"
+                        "other_precisions:\n  - {input: int8, weight: int8}\npsum_format: fp32\n",
+                    "small.yaml");
     EXPECT_TRUE(config.ok()) << config.status();
     const auto types = FindQuantType(type);
     const auto variant = SystolicAccelerator(*std::move(config)).WithFormats(*types, *types);
     return variant.ok() ? (*variant)->Describe() : MessageOf(variant.status());
   };
   for (const char* type : {"mxfp8_e4m3", "int8"}) {
-    EXPECT_THAT(described(type), AllOf(HasSubstr("\ninput_format: e4m3\n"), HasSubstr("{input: int8, weight: int8}"),
-                                       HasSubstr("psum_format: fp32"), HasSubstr("block_size: 32")))
+    EXPECT_THAT(described(type),
+                AllOf(HasSubstr("\ninput_format: e4m3\n"), HasSubstr("{input: int8, weight: int8}"),
+                      HasSubstr("psum_format: fp32"), HasSubstr("block_size: 32")))
         << type;
   }
   const auto alone = [](const char* input, const char* block_size) {
@@ -211,20 +228,28 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   const std::string small = kSmall;
   const std::string head = "family: systolic\nname: x\n";
   EXPECT_THAT(ErrorOf(head + "array_rows: 8\n"), HasSubstr("array_columns"));
-  EXPECT_THAT(ErrorOf("family: vta\nname: x\narray_rows: 8\narray_columns: 8\n"), HasSubstr("'vta' is not systolic"));
-  EXPECT_THAT(ErrorOf(small + "array_colums: 8\n"), AllOf(HasSubstr("net.yaml"), HasSubstr("array_colums")));
+  EXPECT_THAT(ErrorOf("family: vta\nname: x\narray_rows: 8\narray_columns: 8\n"),
+              HasSubstr("'vta' is not systolic"));
+  EXPECT_THAT(ErrorOf(small + "array_colums: 8\n"),
+              AllOf(HasSubstr("net.yaml"), HasSubstr("array_colums")));
   EXPECT_THAT(ErrorOf(head + "array_rows: 12\narray_columns: 8\n"),
               HasSubstr("12 is not a power of two; a power of two up to 256"));
   EXPECT_THAT(ErrorOf(head + "array_rows: 100000\narray_columns: 8\n"), HasSubstr("array_rows"));
-  EXPECT_THAT(ErrorOf(small + "weight_rows_per_cycle: 3\n"), HasSubstr("3 does not divide array_rows 8"));
-  EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 3\n"), HasSubstr("3 is not a power of two"));
+  EXPECT_THAT(ErrorOf(small + "weight_rows_per_cycle: 3\n"),
+              HasSubstr("3 does not divide array_rows 8"));
+  EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 3\n"),
+              HasSubstr("3 is not a power of two"));
   EXPECT_THAT(ErrorOf(small + "depthwise_words_per_cycle: 8\n"),
               HasSubstr("8 words of 4 bytes do not fit an input port of 16 bytes"));
   EXPECT_EQ(ErrorOf(small + "depthwise_words_per_cycle: 4\n"), "no error");
-  EXPECT_THAT(ErrorOf(small + "weight_buffer_words: 4\n"), HasSubstr("4 words do not hold one weight tile of 8 rows"));
-  EXPECT_THAT(ErrorOf(small + "input_format: e9m9\n"), AllOf(HasSubstr("input_format"), HasSubstr("e9m9")));
-  EXPECT_THAT(ErrorOf(small + "input_format: uint8\n"), AllOf(HasSubstr("input_format"), HasSubstr("int8")));
-  EXPECT_THAT(ErrorOf(small + "weight_format: posit32_2\n"), AllOf(HasSubstr("weight_format"), HasSubstr("fp32")));
+  EXPECT_THAT(ErrorOf(small + "weight_buffer_words: 4\n"),
+              HasSubstr("4 words do not hold one weight tile of 8 rows"));
+  EXPECT_THAT(ErrorOf(small + "input_format: e9m9\n"),
+              AllOf(HasSubstr("input_format"), HasSubstr("e9m9")));
+  EXPECT_THAT(ErrorOf(small + "input_format: uint8\n"),
+              AllOf(HasSubstr("input_format"), HasSubstr("int8")));
+  EXPECT_THAT(ErrorOf(small + "weight_format: posit32_2\n"),
+              AllOf(HasSubstr("weight_format"), HasSubstr("fp32")));
   EXPECT_THAT(ErrorOf(small + "input_format: int24\n"), HasSubstr("at most 16 bits"));
   EXPECT_THAT(ErrorOf(small + "input_format: e4m3\npsum_format: int32\n"),
               AllOf(HasSubstr("psum_format"), HasSubstr("cannot hold products of e4m3")));
@@ -235,9 +260,12 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "input_format: e4m3\nproduct: rounded\nquire: true\n"),
               AllOf(HasSubstr("key 'product'"), HasSubstr("before exact sums")));
   EXPECT_THAT(ErrorOf(small + "input_format: e4m3\nquire: 1\n"), HasSubstr("key 'quire'"));
-  EXPECT_THAT(ErrorOf(small + "psum_format: fp32\naccumulation_format: int32\n"), HasSubstr("accumulation_format"));
-  EXPECT_THAT(ErrorOf(small + "block_size: 32\naccumulation_format: int32\n"), HasSubstr("accumulation_format"));
-  EXPECT_THAT(ErrorOf(small + "block_size: 12\n"), AllOf(HasSubstr("block_size"), HasSubstr("array_rows 8")));
+  EXPECT_THAT(ErrorOf(small + "psum_format: fp32\naccumulation_format: int32\n"),
+              HasSubstr("accumulation_format"));
+  EXPECT_THAT(ErrorOf(small + "block_size: 32\naccumulation_format: int32\n"),
+              HasSubstr("accumulation_format"));
+  EXPECT_THAT(ErrorOf(small + "block_size: 12\n"),
+              AllOf(HasSubstr("block_size"), HasSubstr("array_rows 8")));
   EXPECT_THAT(ErrorOf(small + "block_size: 32\nscale_format: int8\n"), HasSubstr("scale_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: posit16_1\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.toward_zero\n"), HasSubstr("vector_format"));
@@ -255,15 +283,17 @@ TEST(SystolicConfig, Fp32UnderAnotherNameIsNoNarrowVectorFormat) {
                                      {"e8m23.flush", true},
                                      {"tf32", true},
                                      {"bf16", true}}) {
-    const auto config = ParseConfig(std::string(kSmall) + "vector_format: " + name + "\n", "small.yaml");
+    const auto config =
+        ParseConfig(std::string(kSmall) + "vector_format: " + name + "\n", "small.yaml");
     ASSERT_TRUE(config.ok()) << config.status();
     EXPECT_EQ(config->narrow_vector(), narrow) << name;
   }
 }
 
 TEST(SystolicConfig, AccumulatorsOfAQuireHaveItsBits) {
-  const auto config =
-      ParseConfig(std::string(kSmall) + "input_format: posit8_2\nweight_format: posit8_2\nquire: true\n", "small.yaml");
+  const auto config = ParseConfig(
+      std::string(kSmall) + "input_format: posit8_2\nweight_format: posit8_2\nquire: true\n",
+      "small.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->accumulator_bits(), 128);
   EXPECT_EQ(Config().accumulator_bits(), 32);
@@ -272,7 +302,8 @@ TEST(SystolicConfig, AccumulatorsOfAQuireHaveItsBits) {
 // A variant keeps its design point's quire, but for integers, whose sums are exact without.
 TEST(SystolicConfig, VariantsInOtherFormatsKeepTheQuire) {
   const auto quire = [](const char* type) {
-    auto config = ParseConfig(std::string(kSmall) + "input_format: posit8_1\nquire: true\n", "small.yaml");
+    auto config =
+        ParseConfig(std::string(kSmall) + "input_format: posit8_1\nquire: true\n", "small.yaml");
     const auto types = FindQuantType(type);
     const auto variant = SystolicAccelerator(*std::move(config)).WithFormats(*types, *types);
     return variant.ok() ? (*variant)->Describe() : MessageOf(variant.status());
@@ -284,7 +315,8 @@ TEST(SystolicConfig, VariantsInOtherFormatsKeepTheQuire) {
 }
 
 TEST(SystolicConfig, TheDesignPointsOfTheRepositoryAreRead) {
-  for (const auto& [file, size] : {std::pair{"8x8", 8}, {"16x16", 16}, {"16x16-wide-input", 16}, {"32x32", 32}}) {
+  for (const auto& [file, size] :
+       {std::pair{"8x8", 8}, {"16x16", 16}, {"16x16-wide-input", 16}, {"32x32", 32}}) {
     const std::string path = std::string("accelerators/systolic-int8-") + file + ".yaml";
     const auto text = ReadFile(path);
     ASSERT_TRUE(text.ok()) << text.status();

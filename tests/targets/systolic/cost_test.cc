@@ -49,8 +49,8 @@ TEST(Events, AreThoseOfTheCycleLevel) {
     EXPECT_EQ(events.parameter_bytes, UnitOf(*trace, "parameters").bytes_read) << text;
     EXPECT_EQ(events.operand_bytes, UnitOf(*trace, "vector").bytes_read) << text;
     EXPECT_EQ(events.output_bytes, UnitOf(*trace, "vector").bytes_written) << text;
-    EXPECT_EQ(events.weights_loaded,
-              UnitOf(*trace, "weight_load").busy_cycles * config.weight_rows_per_cycle * config.array_columns)
+    EXPECT_EQ(events.weights_loaded, UnitOf(*trace, "weight_load").busy_cycles *
+                                         config.weight_rows_per_cycle * config.array_columns)
         << text;
   }
 }
@@ -104,7 +104,8 @@ TEST(EnergyModel, ScalesByNode) {
   Random random(14);
   const Config config = SquareConfig(4);
   const Events events = CountEvents(RandomProgram(random, config, 3).instructions, config);
-  ExpectAllButOuterMemoryScalesByNode([&](int node_nm) { return EnergyOf(events, config, node_nm); });
+  ExpectAllButOuterMemoryScalesByNode(
+      [&](int node_nm) { return EnergyOf(events, config, node_nm); });
   EXPECT_FALSE(CostOf(config, 22).ok());
 }
 
@@ -153,7 +154,8 @@ TEST(CostModel, UnitsSumToAWholeMachine) {
   Config config = SquareConfig(4);
   config.vector_stages = 12;
   config.vector_function_stages = config.vector_divide_stages = kEveryStage;
-  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes = config.output_port_bytes = 8;
+  config.input_port_bytes = config.weight_port_bytes = config.operand_port_bytes =
+      config.output_port_bytes = 8;
   const auto cost = CostOf(config, hardware::kAreaNode);
   ASSERT_TRUE(cost.ok()) << cost.status();
   const auto logic = [&](const std::string& name) {
@@ -174,7 +176,9 @@ TEST(CostModel, UnitsSumToAWholeMachine) {
 }
 
 TEST(CostModel, GrowsWithTheMachine) {
-  const auto area = [](const Config& config) { return CostOf(config, 45)->area_square_micrometres; };
+  const auto area = [](const Config& config) {
+    return CostOf(config, 45)->area_square_micrometres;
+  };
   const Config base = SquareConfig(8);
   EXPECT_GT(area(SquareConfig(16)), area(base));
   EXPECT_GT(area(SquareConfig(32)), 2 * area(base));
@@ -196,7 +200,8 @@ TEST(CostModel, ScalesByNode) {
   const auto at180 = CostOf(SquareConfig(8), 180), at45 = CostOf(SquareConfig(8), 45);
   ASSERT_TRUE(at180.ok() && at45.ok());
   EXPECT_DOUBLE_EQ(at180->gate_equivalents, at45->gate_equivalents);
-  EXPECT_NEAR(at45->area_square_micrometres / at180->area_square_micrometres, hardware::AreaScale(180, 45), 1e-9);
+  EXPECT_NEAR(at45->area_square_micrometres / at180->area_square_micrometres,
+              hardware::AreaScale(180, 45), 1e-9);
 }
 
 }  // namespace

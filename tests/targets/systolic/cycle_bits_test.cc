@@ -17,9 +17,11 @@ namespace {
 void CheckOne(uint64_t seed, Opcode opcode) {
   Random random(seed);
   Config config = RandomConfig(random);
-  if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0) config.depthwise_multipliers = 3;
+  if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0)
+    config.depthwise_multipliers = 3;
   RandomCase c = RandomInstruction(random, config, opcode);
-  ASSERT_TRUE(CheckInstruction(c.instruction, config).ok()) << CheckInstruction(c.instruction, config);
+  ASSERT_TRUE(CheckInstruction(c.instruction, config).ok())
+      << CheckInstruction(c.instruction, config);
 
   std::vector<uint8_t> expected = c.memory;
   RunNaively(c.instruction, config, expected);
@@ -32,20 +34,24 @@ void CheckOne(uint64_t seed, Opcode opcode) {
 }
 
 TEST(CycleBits, MatrixFollowsTheDefinition) {
-  for (uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) CheckOne(seed, Opcode::kMatrix);
+  for (uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed)
+    CheckOne(seed, Opcode::kMatrix);
 }
 
 TEST(CycleBits, DepthwiseFollowsTheDefinition) {
-  for (uint64_t seed = 0; seed < 700 && !testing::Test::HasFailure(); ++seed) CheckOne(seed, Opcode::kDepthwise);
+  for (uint64_t seed = 0; seed < 700 && !testing::Test::HasFailure(); ++seed)
+    CheckOne(seed, Opcode::kDepthwise);
 }
 
 TEST(CycleBits, VectorFollowsTheDefinition) {
-  for (uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) CheckOne(seed, Opcode::kVector);
+  for (uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed)
+    CheckOne(seed, Opcode::kVector);
 }
 
 TEST(CycleBits, PortablePassesGiveTheSameBits) {
   LimitCpuLevel(CpuLevel::kPortable);
-  for (uint64_t seed = 5000; seed < 5200 && !testing::Test::HasFailure(); ++seed) CheckOne(seed, Opcode::kMatrix);
+  for (uint64_t seed = 5000; seed < 5200 && !testing::Test::HasFailure(); ++seed)
+    CheckOne(seed, Opcode::kMatrix);
   LimitCpuLevel(kHighestCpuLevel);
 }
 

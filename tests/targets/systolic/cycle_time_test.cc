@@ -30,8 +30,8 @@ Config SmallConfig(int rows, int columns) {
 // A convolution on made-up addresses in a memory of kMemoryBytes; every byte it touches lies inside.
 constexpr size_t kMemoryBytes = size_t{8} << 20;
 
-Instruction Conv(const Config& config, int32_t height, int32_t width, int32_t channels, int32_t kernel, int32_t stride,
-                 int32_t out_channels) {
+Instruction Conv(const Config& config, int32_t height, int32_t width, int32_t channels,
+                 int32_t kernel, int32_t stride, int32_t out_channels) {
   Instruction in;
   in.opcode = Opcode::kMatrix;
   in.wait_distance = 1;
@@ -80,7 +80,9 @@ int64_t EventCycles(const Config& config, const Instruction& in) {
   return trace.ok() ? trace->cycles : -1;
 }
 
-int64_t ClosedForm(const Config& config, const Instruction& in) { return ProgramCycles(in, config); }
+int64_t ClosedForm(const Config& config, const Instruction& in) {
+  return ProgramCycles(in, config);
+}
 
 // A matrix product of [M, 16] by [16, 16] on a 16x16 array, one tile: fill, one pass, drain, nothing overlaps.
 //   inputs    M words, one a cycle, there after L more                          M + L
@@ -144,8 +146,8 @@ TEST(CycleTime, WorkedExamplesOfTheManual) {
     const std::vector<int32_t> input = Sizes(row[1]), tile = Sizes(row[6]);
     ASSERT_EQ(input.size(), 3u);
     ASSERT_EQ(tile.size(), 2u);
-    Instruction in =
-        Conv(config, input[0], input[1], input[2], std::stoi(row[2]), std::stoi(row[3]), std::stoi(row[4]));
+    Instruction in = Conv(config, input[0], input[1], input[2], std::stoi(row[2]),
+                          std::stoi(row[3]), std::stoi(row[4]));
     if (row[0] == "depthwise") in.opcode = Opcode::kDepthwise;
     in.tiling = TilingFor(tile[0], tile[1]);
     in.tiling.packing = row[5] == "taps" ? Packing::kTaps : Packing::kChannels;
@@ -164,7 +166,8 @@ TEST(CycleTime, TracesFitTheRunAndThePorts) {
   for (int i = 0; i < 300; ++i) {
     Config config = RandomConfig(random);
     const auto opcode = static_cast<Opcode>(1 + i % 3);
-    if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0) config.depthwise_multipliers = 2;
+    if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0)
+      config.depthwise_multipliers = 2;
     RandomCase c = RandomInstruction(random, config, opcode);
     const auto trace = RunInstructions(config, std::span(&c.instruction, 1), c.memory);
     ASSERT_TRUE(trace.ok()) << trace.status();
@@ -233,7 +236,8 @@ TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
     config.weight_rows_per_cycle = 1 << random.Below(3);
     config.depthwise_multipliers = static_cast<int>(random.Between(1, 9));
     const int64_t words = config.input_port_bytes / config.depthwise_word_bytes();
-    config.depthwise_words_per_cycle = random.Below(2) == 0 || words == 0 ? 1 : static_cast<int>(words);
+    config.depthwise_words_per_cycle =
+        random.Below(2) == 0 || words == 0 ? 1 : static_cast<int>(words);
 
     const int32_t kernels[] = {1, 1, 2, 3, 3, 5};
     const int32_t kernel = kernels[random.Below(6)];
@@ -241,8 +245,9 @@ TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
     const bool depthwise = random.Below(4) == 0;
     const int32_t channels = static_cast<int32_t>(random.Between(1, 50));
     Instruction in =
-        Conv(config, static_cast<int32_t>(random.Between(kernel, 24)), static_cast<int32_t>(random.Between(kernel, 24)),
-             channels, kernel, stride, depthwise ? channels : static_cast<int32_t>(random.Between(1, 50)));
+        Conv(config, static_cast<int32_t>(random.Between(kernel, 24)),
+             static_cast<int32_t>(random.Between(kernel, 24)), channels, kernel, stride,
+             depthwise ? channels : static_cast<int32_t>(random.Between(1, 50)));
     if (depthwise) in.opcode = Opcode::kDepthwise;
     in.tiling.packing = !depthwise && random.Below(3) == 0 ? Packing::kTaps : Packing::kChannels;
     in.tiling.order = random.Below(2) == 0 ? Order::kInputOuter : Order::kWeightOuter;
@@ -268,7 +273,8 @@ TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
     }
     if (!CheckInstruction(in, config).ok()) continue;  // the tile does not fit the buffers
     ++checked;
-    EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << "seed " << seed << "\n" << Print(in, config);
+    EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << "seed " << seed << "\n"
+                                                               << Print(in, config);
   }
   EXPECT_GT(checked, 150);
 }
@@ -333,11 +339,14 @@ TEST(CycleTime, RowsOfSeveralPassesShareTheGaps) {
     const int64_t groups = (10 + rows - 1) / rows;
     // The first operand's latency; the last byte has reached memory while the last gap passes.
     const int64_t written = std::max<int64_t>(0, config.memory_latency - depth);
-    EXPECT_EQ(EstimateCycles(in, config), config.memory_latency + 1 + words + groups * gaps + depth + written) << rows;
+    EXPECT_EQ(EstimateCycles(in, config),
+              config.memory_latency + 1 + words + groups * gaps + depth + written)
+        << rows;
     EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in)) << rows;
   }
   config.vector_row_buffer_words = 7;  // two rows of three words
-  EXPECT_EQ(EstimateCycles(in, config), config.memory_latency + 1 + words + 5 * gaps + config.memory_latency);
+  EXPECT_EQ(EstimateCycles(in, config),
+            config.memory_latency + 1 + words + 5 * gaps + config.memory_latency);
 }
 
 // The next instruction's weights are fetched while this one runs, so two cost less than twice one; but not less than

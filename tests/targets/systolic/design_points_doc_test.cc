@@ -61,7 +61,8 @@ TEST(SystolicDesignPointsPage, HasTheParsersKeys) {
   std::multiset<std::string> known;
   const std::regex name(R"(\w+)");
   const std::string names = error.substr(at + before.size());
-  for (std::sregex_iterator it(names.begin(), names.end(), name); it != std::sregex_iterator(); ++it) {
+  for (std::sregex_iterator it(names.begin(), names.end(), name); it != std::sregex_iterator();
+       ++it) {
     known.insert(it->str());
   }
   EXPECT_GE(known.size(), 30u);
@@ -77,7 +78,8 @@ TEST(SystolicDesignPointsPage, RangesAreTheParsers) {
     ++ranges;
     const std::string error = ErrorOf(DesignPoint({{row.key, "2000000000000"}}));
     EXPECT_THAT(error, HasSubstr(fmt::format("key '{}'", row.key)));
-    EXPECT_THAT(error, HasSubstr(fmt::format("number from {} to {}", found[1].str(), found[2].str())));
+    EXPECT_THAT(error,
+                HasSubstr(fmt::format("number from {} to {}", found[1].str(), found[2].str())));
   }
   EXPECT_GE(ranges, 20);
 }

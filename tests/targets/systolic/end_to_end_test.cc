@@ -65,12 +65,14 @@ TEST_P(SystolicEndToEnd, RandomNetworksComeOutRight) {
       }
     }
     Graph graph = RandomGraph(seed, options);
-    const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 1), RandomInputs(graph, 2)};
+    const std::vector<std::vector<Tensor>> images = {RandomInputs(graph, 1),
+                                                     RandomInputs(graph, 2)};
     const auto prepared = Prepare(std::move(graph), images);
     ASSERT_TRUE(prepared.ok()) << prepared.status();
     Config config = SquareConfig(1 << random.Below(5));
     config.depthwise_multipliers = static_cast<int>(random.Below(3)) * 4;
-    config.accumulation_buffer_words = config.input_buffer_words = static_cast<int>(16 << random.Below(6));
+    config.accumulation_buffer_words = config.input_buffer_words =
+        static_cast<int>(16 << random.Below(6));
     const auto program = CompileFor(*prepared, config);
     ASSERT_TRUE(program.ok()) << "seed " << seed << ": " << program.status();
 
@@ -86,10 +88,12 @@ TEST_P(SystolicEndToEnd, RandomNetworksComeOutRight) {
     for (size_t i = 0; i < expected->size(); ++i) {
       EXPECT_TRUE(result->codes[i] == cycle->codes[i]) << "seed " << seed << " output " << i;
       if (!smooth || (*expected)[i].type() != ElementType::kFloat32) continue;
-      const double error = RelativeError(result->outputs[i].data<float>(), (*expected)[i].data<float>());
+      const double error =
+          RelativeError(result->outputs[i].data<float>(), (*expected)[i].data<float>());
       worst = std::max(worst, error);
       EXPECT_LT(error, 0.12) << "seed " << seed << " output " << i << "\n"
-                             << PrintGraph(*prepared, {.elide_constants = true}) << KernelList(**program);
+                             << PrintGraph(*prepared, {.elide_constants = true})
+                             << KernelList(**program);
     }
   }
   std::printf("worst relative error %.4f\n", worst);

@@ -129,7 +129,8 @@ using Counts = std::map<std::string, int64_t>;
 
 // "unit: event", and how often.
 Counts CountsOf(const Instruction& in, const Config& config) {
-  EXPECT_TRUE(CheckInstruction(in, config).ok()) << CheckInstruction(in, config) << Print(in, config);
+  EXPECT_TRUE(CheckInstruction(in, config).ok())
+      << CheckInstruction(in, config) << Print(in, config);
   const auto energy = EnergyOf(CountEvents({&in, 1}, config), config, 45);
   EXPECT_TRUE(energy.ok()) << energy.status();
   Counts counts;
@@ -159,13 +160,15 @@ TEST(SystolicEnergyTerms, OfAProduct) {
           {"weight buffer: bits read and written", 2 * kPasses * 16 * 8},
           {"accumulators: accumulations", kPasses * kPixels * 4},
           // Every pass writes; the second row tile's passes read what the first ones' wrote; the vector unit reads.
-          {"accumulators: bits read and written", (kPasses * kPixels + 2 * kPixels + words) * 4 * 32},
+          {"accumulators: bits read and written",
+           (kPasses * kPixels + 2 * kPixels + words) * 4 * 32},
           // Three arrays of 32 bits: 8 columns written, 4 columns read with each word.
           {"channel parameters: bits read and written", (8 + words * 4) * 96},
           {"vector unit: multiply-adds", kPixels * 5},
           {"vector unit: multiplications", kPixels * 5},  // to codes
           {"vector unit: register bits", words * 4 * 32 * PipelineDepth(in.vector, config)},
-          {"outer memory: bytes", kPixels * 6 + kPasses * 16 + 3 * 4 * 5 + kPixels * 5 + ProgramBytes(in, config)},
+          {"outer memory: bytes",
+           kPixels * 6 + kPasses * 16 + 3 * 4 * 5 + kPixels * 5 + ProgramBytes(in, config)},
       }));
 }
 
@@ -179,13 +182,16 @@ TEST(SystolicEnergyTerms, OfADepthwiseLayer) {
           {"depthwise unit: multiply-accumulates", kPixels * kTaps * 6},
           // Four places of 4 codes a tile are written; each output reads three.
           {"depthwise unit: input bits read and written", kTiles * (4 + kPixels * kTaps) * 4 * 8},
-          {"depthwise unit: weight bits read and written", kTiles * (kTaps + kPixels * kTaps) * 4 * 8},
+          {"depthwise unit: weight bits read and written",
+           kTiles * (kTaps + kPixels * kTaps) * 4 * 8},
           {"accumulators: bits read and written", 2 * kTiles * kPixels * 4 * 32},
           {"channel parameters: bits read and written", (8 + kTiles * kPixels * 4) * 96},
           {"vector unit: multiply-adds", kPixels * 6},
           {"vector unit: multiplications", kPixels * 6},
-          {"vector unit: register bits", kTiles * kPixels * 4 * 32 * PipelineDepth(in.vector, config)},
-          {"outer memory: bytes", 4 * 6 + kTiles * kTaps * 4 + 3 * 4 * 6 + kPixels * 6 + ProgramBytes(in, config)},
+          {"vector unit: register bits",
+           kTiles * kPixels * 4 * 32 * PipelineDepth(in.vector, config)},
+          {"outer memory: bytes",
+           4 * 6 + kTiles * kTaps * 4 + 3 * 4 * 6 + kPixels * 6 + ProgramBytes(in, config)},
       }));
 }
 
@@ -202,7 +208,8 @@ TEST(SystolicEnergyTerms, OfAProgramOfTwoPasses) {
                 // The stage, the code, and one on the row's scalar.
                 {"vector unit: multiplications", kRows * (2 * kElements + 1)},
                 // The first pass moves the lane value and its operand, the second the lane value.
-                {"vector unit: register bits", kRows * kWords * 4 * 32 * (2 + 1) * PipelineDepth(in.vector, config)},
+                {"vector unit: register bits",
+                 kRows * kWords * 4 * 32 * (2 + 1) * PipelineDepth(in.vector, config)},
                 {"vector unit: row buffer bits read and written", 2 * kRows * kWords * 4 * 32},
                 {"outer memory: bytes", kRows * kElements * (4 + 1) + ProgramBytes(in, config)},
             }));
@@ -212,14 +219,15 @@ TEST(SystolicEnergyTerms, OfAPool) {
   const Config config = SmallConfig();
   const Instruction in = Pool();
   constexpr int64_t kOutputs = 2, kPlaces = 4, kChannels = 3;
-  EXPECT_EQ(CountsOf(in, config),
-            (Counts{
-                {"vector unit: comparisons", kOutputs * kPlaces * kChannels},
-                // Every place from its code, every output to one.
-                {"vector unit: multiplications", kOutputs * (kPlaces + 1) * kChannels},
-                {"vector unit: register bits", kOutputs * 4 * 32 * 2 * PipelineDepth(in.vector, config)},
-                {"outer memory: bytes", kOutputs * (kPlaces + 1) * kChannels + ProgramBytes(in, config)},
-            }));
+  EXPECT_EQ(
+      CountsOf(in, config),
+      (Counts{
+          {"vector unit: comparisons", kOutputs * kPlaces * kChannels},
+          // Every place from its code, every output to one.
+          {"vector unit: multiplications", kOutputs * (kPlaces + 1) * kChannels},
+          {"vector unit: register bits", kOutputs * 4 * 32 * 2 * PipelineDepth(in.vector, config)},
+          {"outer memory: bytes", kOutputs * (kPlaces + 1) * kChannels + ProgramBytes(in, config)},
+      }));
 }
 
 // A broadcast operand comes once a word.
@@ -243,7 +251,8 @@ TEST(SystolicEnergyTerms, OfSingleEvents) {
   for (const Instruction& in : {Product(), Depthwise(), TwoPasses()}) {
     const auto energy = EnergyOf(CountEvents({&in, 1}, config), config, 45);
     ASSERT_TRUE(energy.ok()) << energy.status();
-    for (const EnergyPart& part : energy->parts) each[part.unit + ": " + part.event] = part.picojoules_each;
+    for (const EnergyPart& part : energy->parts)
+      each[part.unit + ": " + part.event] = part.picojoules_each;
   }
   const double accumulate = hardware::MultiplyEnergy(int8, int8) + hardware::AddEnergy(int32);
   const double multiply = hardware::MultiplyEnergy(fp32, fp32), add = hardware::AddEnergy(fp32);
@@ -254,11 +263,13 @@ TEST(SystolicEnergyTerms, OfSingleEvents) {
       {"array: register bits", hardware::RegisterEnergyPerBit()},
       {"vector unit: register bits", hardware::RegisterEnergyPerBit()},
       {"accumulators: accumulations", hardware::AddEnergy(int32)},
-      {"input buffer: bits read and written", memory(2 * 64 * 4 * 8)},         // two banks in one memory
-      {"weight buffer: bits read and written", memory(2 * (32 / 4) * 4 * 8)},  // a memory a column: both banks' tiles
-      {"accumulators: bits read and written", memory(16 * 4 * 32)},            // a memory a bank
+      {"input buffer: bits read and written", memory(2 * 64 * 4 * 8)},  // two banks in one memory
+      {"weight buffer: bits read and written",
+       memory(2 * (32 / 4) * 4 * 8)},  // a memory a column: both banks' tiles
+      {"accumulators: bits read and written", memory(16 * 4 * 32)},  // a memory a bank
       {"depthwise unit: input bits read and written", memory(2 * 128 * 4 * 8)},
-      {"depthwise unit: weight bits read and written", memory(2 * 11 * 4 * 8)},  // ceil(32 / 3) taps a multiplier
+      {"depthwise unit: weight bits read and written",
+       memory(2 * 11 * 4 * 8)},  // ceil(32 / 3) taps a multiplier
       {"channel parameters: bits read and written", memory(16 * 4 * 32)},
       {"vector unit: row buffer bits read and written", memory(8 * 4 * 32)},
       {"vector unit: multiply-adds", multiply + add},
@@ -269,7 +280,8 @@ TEST(SystolicEnergyTerms, OfSingleEvents) {
       {"outer memory: bytes", 162.5},
   };
   ASSERT_EQ(each.size(), expected.size());
-  for (const auto& [event, picojoules] : expected) EXPECT_DOUBLE_EQ(each[event], picojoules) << event;
+  for (const auto& [event, picojoules] : expected)
+    EXPECT_DOUBLE_EQ(each[event], picojoules) << event;
 }
 
 // On-chip memories, unit by unit.
@@ -284,14 +296,16 @@ TEST(SystolicAreaTerms, MemoriesOfEveryUnit) {
     sum += unit.memory_bits;
     EXPECT_GT(unit.memory, 0);
   }
-  EXPECT_EQ(bits, (std::map<std::string, int64_t>{
-                      {"input buffer", 2 * 64 * 4 * 8},
-                      {"weight buffer", 2 * 32 * 4 * 8},
-                      {"accumulators", 2 * 16 * 4 * 32},
-                      {"depthwise unit", 3 * (2 * 128 * 4 * 8) + 3 * (2 * 11 * 4 * 8)},  // a copy a multiplier
-                      {"channel parameters", 3 * 16 * 4 * 32},
-                      {"vector unit", 8 * 4 * 32},
-                  }));
+  EXPECT_EQ(
+      bits,
+      (std::map<std::string, int64_t>{
+          {"input buffer", 2 * 64 * 4 * 8},
+          {"weight buffer", 2 * 32 * 4 * 8},
+          {"accumulators", 2 * 16 * 4 * 32},
+          {"depthwise unit", 3 * (2 * 128 * 4 * 8) + 3 * (2 * 11 * 4 * 8)},  // a copy a multiplier
+          {"channel parameters", 3 * 16 * 4 * 32},
+          {"vector unit", 8 * 4 * 32},
+      }));
   EXPECT_EQ(cost->on_chip_memory_bits, sum);
   EXPECT_EQ(cost->multipliers, 16 + 4 * 3);
 }

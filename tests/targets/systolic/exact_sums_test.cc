@@ -54,7 +54,8 @@ TEST(ExactSums, AreThoseOfTheQuire) {
           expected.AddProduct(Negate(factor), weight);
           sums.AddProduct(1, -ToFloat(factor), ToFloat(weight));
         }
-        ASSERT_EQ(BitsOf(sums.Rounded(1)), BitsOf(ToFloat(expected.Value()))) << a_name << " " << b_name << " " << i;
+        ASSERT_EQ(BitsOf(sums.Rounded(1)), BitsOf(ToFloat(expected.Value())))
+            << a_name << " " << b_name << " " << i;
       }
     }
     EXPECT_EQ(BitsOf(sums.Rounded(0)), 0u);  // its neighbours have seen nothing of it

@@ -15,16 +15,19 @@ namespace kiln::systolic {
 namespace {
 
 std::string Formats(const Config& c) {
-  return c.input_format.name + " x " + c.weight_format.name + (c.product_rounded ? " rounded" : "") +
-         (c.quire ? " quire" : "") + " psum " + c.psum_format.name + " accumulation " + c.accumulation_format.name +
-         " vector " + c.vector_format.name + " blocks of " + std::to_string(c.block_size) + " " + c.scale_format.name;
+  return c.input_format.name + " x " + c.weight_format.name +
+         (c.product_rounded ? " rounded" : "") + (c.quire ? " quire" : "") + " psum " +
+         c.psum_format.name + " accumulation " + c.accumulation_format.name + " vector " +
+         c.vector_format.name + " blocks of " + std::to_string(c.block_size) + " " +
+         c.scale_format.name;
 }
 
 void CheckOne(uint64_t seed, Opcode opcode) {
   Random random(seed);
   Config config = RandomConfig(random);
   RandomFormats(random, &config);
-  ASSERT_FALSE(FindFormatFault(config).has_value()) << Formats(config) << ": " << FindFormatFault(config)->fault;
+  ASSERT_FALSE(FindFormatFault(config).has_value())
+      << Formats(config) << ": " << FindFormatFault(config)->fault;
   const RandomCase c = RandomInstruction(random, config, opcode);
   const std::string what =
       "seed " + std::to_string(seed) + ": " + Formats(config) + "\n" + Print(c.instruction, config);
@@ -35,9 +38,12 @@ void CheckOne(uint64_t seed, Opcode opcode) {
   RunNaively(c.instruction, config, expected);
 
   // Weights as constants, packed beforehand, or as what an earlier instruction left in memory.
-  const size_t constants = seed % 2 == 0 && opcode != Opcode::kVector ? c.instruction.vector.output.base : 0;
-  const std::vector<uint8_t> image(c.memory.begin(), c.memory.begin() + static_cast<std::ptrdiff_t>(constants));
-  const auto machine = FunctionalMachine::Create(config, {&c.instruction, 1}, c.memory.size(), 0, image);
+  const size_t constants =
+      seed % 2 == 0 && opcode != Opcode::kVector ? c.instruction.vector.output.base : 0;
+  const std::vector<uint8_t> image(c.memory.begin(),
+                                   c.memory.begin() + static_cast<std::ptrdiff_t>(constants));
+  const auto machine =
+      FunctionalMachine::Create(config, {&c.instruction, 1}, c.memory.size(), 0, image);
   ASSERT_TRUE(machine.ok()) << machine.status() << "\n" << what;
   std::vector<uint8_t> memory = c.memory;
   (*machine)->Run(0, 1, seed % 5 == 0, memory);

@@ -26,7 +26,8 @@ TEST(FunctionalAndCycle, AgreeOnRandomInstructions) {
     std::vector<uint8_t> cycle = c.memory;
     const auto trace = RunInstructions(config, {&c.instruction, 1}, cycle);
     ASSERT_TRUE(trace.ok()) << MessageOf(trace.status());
-    const auto machine = FunctionalMachine::Create(config, {&c.instruction, 1}, c.memory.size(), 0, {});
+    const auto machine =
+        FunctionalMachine::Create(config, {&c.instruction, 1}, c.memory.size(), 0, {});
     ASSERT_TRUE(machine.ok()) << MessageOf(machine.status());
     (*machine)->Run(0, 1, false, c.memory);
     ASSERT_EQ(c.memory, cycle) << "case " << i << "\n" << Print(c.instruction, config);
@@ -39,10 +40,12 @@ Graph RandomImageGraph() {
   Graph graph("two_convolutions");
   const auto convolve = [&](std::string name, Value* x, int64_t in, int64_t out) {
     Tensor weights(ElementType::kFloat32, Shape{out, in, 3, 3});
-    for (float& value : weights.data<float>()) value = static_cast<float>(random.Uniform(-0.3, 0.3));
+    for (float& value : weights.data<float>())
+      value = static_cast<float>(random.Uniform(-0.3, 0.3));
     Attributes attributes;
     attributes.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
-    return AddInferred(graph, Op::kConv, name, {x, graph.AddConstant(name + "_weights", std::move(weights))},
+    return AddInferred(graph, Op::kConv, name,
+                       {x, graph.AddConstant(name + "_weights", std::move(weights))},
                        std::move(attributes));
   };
   Value* x = graph.AddInput("image", {ElementType::kFloat32, Shape{1, 3, 11, 9}});
@@ -71,8 +74,10 @@ TEST_P(FunctionalModels, GiveTheBitsOfTheCycleLevelAtEveryProcessorLevel) {
     ASSERT_TRUE(functional.ok()) << functional.status();
     ASSERT_EQ(functional->codes.size(), cycle->codes.size());
     for (size_t i = 0; i < cycle->codes.size(); ++i) {
-      EXPECT_TRUE(functional->codes[i] == cycle->codes[i]) << "output " << i << " at " << NameOf(level);
-      EXPECT_TRUE(functional->outputs[i] == cycle->outputs[i]) << "output " << i << " at " << NameOf(level);
+      EXPECT_TRUE(functional->codes[i] == cycle->codes[i])
+          << "output " << i << " at " << NameOf(level);
+      EXPECT_TRUE(functional->outputs[i] == cycle->outputs[i])
+          << "output " << i << " at " << NameOf(level);
     }
   }
 }
@@ -102,7 +107,8 @@ TEST(FunctionalBatch, DoesNotDependOnThreadsOrCompany) {
     std::copy_n(images.data<float>().begin() + i * size, size, image.data<float>().begin());
     const auto alone = RunFunctional(**program, Batch{{image}}, RunOptions{});
     ASSERT_TRUE(alone.ok()) << alone.status();
-    EXPECT_TRUE(std::equal(alone->outputs[0].data<float>().begin(), alone->outputs[0].data<float>().end(),
+    EXPECT_TRUE(std::equal(alone->outputs[0].data<float>().begin(),
+                           alone->outputs[0].data<float>().end(),
                            std::as_const(one->outputs[0]).data<float>().begin() + i * out_size))
         << "image " << i;
   }

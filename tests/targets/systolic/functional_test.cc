@@ -12,9 +12,10 @@ namespace kiln::systolic {
 namespace {
 
 // Runs one instruction at the functional level; the first `constants` bytes of the memory are constant.
-std::vector<uint8_t> RunOne(const Instruction& instruction, const Config& config, std::vector<uint8_t> memory,
-                            size_t constants, bool parallel) {
-  const std::vector<uint8_t> image(memory.begin(), memory.begin() + static_cast<std::ptrdiff_t>(constants));
+std::vector<uint8_t> RunOne(const Instruction& instruction, const Config& config,
+                            std::vector<uint8_t> memory, size_t constants, bool parallel) {
+  const std::vector<uint8_t> image(memory.begin(),
+                                   memory.begin() + static_cast<std::ptrdiff_t>(constants));
   auto machine = FunctionalMachine::Create(config, {&instruction, 1}, memory.size(), 0, image);
   EXPECT_TRUE(machine.ok()) << MessageOf(machine.status());
   if (machine.ok()) (*machine)->Run(0, 1, parallel, memory);
@@ -40,9 +41,11 @@ TEST_P(Functional, EqualsTheDefinitionOnRandomInstructions) {
     std::vector<uint8_t> expected = c.memory;
     RunNaively(c.instruction, config, expected);
     // Weights as constants, packed beforehand, or as what an earlier instruction left in memory.
-    const size_t constants = i % 2 == 0 && opcode != Opcode::kVector ? c.instruction.vector.output.base : 0;
-    ASSERT_EQ(RunOne(c.instruction, config, c.memory, constants, i % 5 == 0), expected) << "case " << i << "\n"
-                                                                                        << Print(c.instruction, config);
+    const size_t constants =
+        i % 2 == 0 && opcode != Opcode::kVector ? c.instruction.vector.output.base : 0;
+    ASSERT_EQ(RunOne(c.instruction, config, c.memory, constants, i % 5 == 0), expected)
+        << "case " << i << "\n"
+        << Print(c.instruction, config);
   }
 }
 
@@ -69,8 +72,8 @@ TEST(FunctionalErrors, MemoryThatIsTooSmallIsRefused) {
   for (int i = 0; i < 60; ++i) {
     const Config config = RandomConfig(random);
     const RandomCase c = RandomInstruction(random, config, static_cast<Opcode>(1 + i % 3));
-    const auto machine =
-        FunctionalMachine::Create(config, {&c.instruction, 1}, c.memory.size() / 4, 0, std::vector<uint8_t>{});
+    const auto machine = FunctionalMachine::Create(config, {&c.instruction, 1}, c.memory.size() / 4,
+                                                   0, std::vector<uint8_t>{});
     if (machine.ok()) continue;
     ++refused;
     EXPECT_NE(MessageOf(machine.status()).find("instruction 0"), std::string::npos);

@@ -68,7 +68,8 @@ TEST(SystolicIsa, RandomInstructionsSurviveTheirBits) {
   Random random(1);
   for (int round = 0; round < 300; ++round) {
     const Config config = AnyConfig(random);
-    const std::vector<Instruction> program = RandomProgram(random, config, static_cast<int>(random.Below(4)));
+    const std::vector<Instruction> program =
+        RandomProgram(random, config, static_cast<int>(random.Below(4)));
     const std::vector<uint8_t> bits = Encode(program, config);
     const auto again = Decode(bits, config);
     ASSERT_TRUE(again.ok()) << again.status();
@@ -97,7 +98,8 @@ TEST(SystolicIsa, TheDecoderSurvivesAnyBytes) {
     // What is accepted says the same again: there is one encoding of every instruction. And it can be run.
     if (decoded.ok()) {
       EXPECT_EQ(Encode(*decoded, config), bits);
-      for (const Instruction& instruction : *decoded) EXPECT_TRUE(CheckInstruction(instruction, config).ok());
+      for (const Instruction& instruction : *decoded)
+        EXPECT_TRUE(CheckInstruction(instruction, config).ok());
     }
     ++(decoded.ok() ? accepted : refused);
   }
@@ -119,14 +121,18 @@ TEST(SystolicIsa, DecodeNamesTheFault) {
     return bits;
   };
   EXPECT_EQ(fault(good), "no error");
-  EXPECT_EQ(fault(with(0, 0, 3)), "instruction 0: no header: word 0 has tag 3 and index 0 where 0 and 0 belong");
+  EXPECT_EQ(fault(with(0, 0, 3)),
+            "instruction 0: no header: word 0 has tag 3 and index 0 where 0 and 0 belong");
   EXPECT_EQ(fault(with(0, 2, 9)), "instruction 0: no header: word 0 has an unknown enumerator");
-  EXPECT_EQ(fault(with(2, 1, 7)), "instruction 0: word 2 has tag 1 and index 7 where 1 and 1 belong");
+  EXPECT_EQ(fault(with(2, 1, 7)),
+            "instruction 0: word 2 has tag 1 and index 7 where 1 and 1 belong");
   // tiles_y: bytes 5 to 7 of word 1.
   EXPECT_EQ(fault(with(1, 7, 2)),
-            "instruction 0: word 1 has a derived member that does not follow from the others, or reserved bits set");
+            "instruction 0: word 1 has a derived member that does not follow from the others, or "
+            "reserved bits set");
   EXPECT_EQ(fault(with(1, 15, 1)),
-            "instruction 0: word 1 has a derived member that does not follow from the others, or reserved bits set");
+            "instruction 0: word 1 has a derived member that does not follow from the others, or "
+            "reserved bits set");
   // columns_per_block: bytes 2 to 4 of word 3.
   EXPECT_EQ(fault(with(3, 4, 0)), "instruction 0: columns_per_block is 0, not in [1, 16777215]");
   std::vector<uint8_t> bits = good;
@@ -154,7 +160,8 @@ TEST(SystolicIsa, TextShowsWhatAnInstructionDoes) {
             "  input     @0x1000 1x8x8x16 strides 1024,128,16\n"
             "  kernel    1x1 stride 1x1 -> 8x8x32\n"
             "  weights   @0x2000 tiled, parameters @0x3000\n"
-            "  tiling    8x8 pixels (1x1 tiles), channels packed, 1 row tiles, 2 column tiles in blocks of 2, 1 groups "
+            "  tiling    8x8 pixels (1x1 tiles), channels packed, 1 row tiles, 2 column tiles in "
+            "blocks of 2, 1 groups "
             "a bank (inputs stay), 1 weight tiles a bank, input outer\n"
             "  rows      [1,8,8,1] x 32\n"
             "  pass 0    accumulators | max 0 | write\n"
@@ -163,29 +170,39 @@ TEST(SystolicIsa, TextShowsWhatAnInstructionDoes) {
 
 TEST(SystolicIsa, CheckAcceptsAndRefuses) {
   const Config config;
-  EXPECT_TRUE(CheckInstruction(SmallMatrix(), config).ok()) << CheckInstruction(SmallMatrix(), config);
+  EXPECT_TRUE(CheckInstruction(SmallMatrix(), config).ok())
+      << CheckInstruction(SmallMatrix(), config);
   const auto fault = [&](auto change) {
     Instruction instruction = SmallMatrix();
     change(instruction);
     return MessageOf(CheckInstruction(instruction, config));
   };
   using I = Instruction;
-  EXPECT_THAT(fault([](I& i) { i.tiling.columns_per_block = 0; }), HasSubstr("columns_per_block is 0"));
+  EXPECT_THAT(fault([](I& i) { i.tiling.columns_per_block = 0; }),
+              HasSubstr("columns_per_block is 0"));
   EXPECT_THAT(fault([](I& i) { i.tiling.tile_height = 9; }), HasSubstr("tile's height is 9"));
-  EXPECT_THAT(fault([](I& i) { i.tiling.weight_tiles_per_bank = 65; }), HasSubstr("65 weight tiles do not fit"));
-  EXPECT_THAT(fault([](I& i) { i.convolution.input_base = (1 << 30) - 10; }), HasSubstr("the input reaches outside"));
-  EXPECT_THAT(fault([](I& i) { i.vector.output.outer_stride[1] = -4096; }), HasSubstr("the output reaches outside"));
+  EXPECT_THAT(fault([](I& i) { i.tiling.weight_tiles_per_bank = 65; }),
+              HasSubstr("65 weight tiles do not fit"));
+  EXPECT_THAT(fault([](I& i) { i.convolution.input_base = (1 << 30) - 10; }),
+              HasSubstr("the input reaches outside"));
+  EXPECT_THAT(fault([](I& i) { i.vector.output.outer_stride[1] = -4096; }),
+              HasSubstr("the output reaches outside"));
   EXPECT_THAT(fault([](I& i) { i.vector.length = 31; }), HasSubstr("does not walk"));
-  EXPECT_THAT(fault([](I& i) { i.vector.passes[0].to_memory = false; }), HasSubstr("0 passes write"));
-  EXPECT_THAT(fault([](I& i) { i.vector.passes[0].stages.resize(13, i.vector.passes[0].stages[0]); }),
-              HasSubstr("13 stages"));
+  EXPECT_THAT(fault([](I& i) { i.vector.passes[0].to_memory = false; }),
+              HasSubstr("0 passes write"));
+  EXPECT_THAT(
+      fault([](I& i) { i.vector.passes[0].stages.resize(13, i.vector.passes[0].stages[0]); }),
+      HasSubstr("13 stages"));
   EXPECT_THAT(fault([](I& i) { i.vector.passes[0].stages[0].a = Argument::kOperand1; }),
               HasSubstr("names operand 1 of 0"));
   EXPECT_THAT(fault([](I& i) { i.vector.quantise.high = 200; }), HasSubstr("outside its element"));
-  EXPECT_THAT(fault([](I& i) { i.vector.output.outer_stride[3] = int64_t{1} << 39; }),
-              HasSubstr("a stride of the output is 549755813888, not in [-549755813888, 549755813887]"));
-  EXPECT_THAT(fault([](I& i) { i.convolution.channels = 1 << 24; }), HasSubstr("16777216, not in [1, 16777215]"));
-  EXPECT_THAT(fault([](I& i) { i.opcode = Opcode::kDepthwise; }), HasSubstr("16 input and 32 output channels"));
+  EXPECT_THAT(
+      fault([](I& i) { i.vector.output.outer_stride[3] = int64_t{1} << 39; }),
+      HasSubstr("a stride of the output is 549755813888, not in [-549755813888, 549755813887]"));
+  EXPECT_THAT(fault([](I& i) { i.convolution.channels = 1 << 24; }),
+              HasSubstr("16777216, not in [1, 16777215]"));
+  EXPECT_THAT(fault([](I& i) { i.opcode = Opcode::kDepthwise; }),
+              HasSubstr("16 input and 32 output channels"));
 }
 
 // Loops of 2^16 * 2^23 * 2^23 * 4 = 2^64 rows: 64 bits would hold none of them.
@@ -196,7 +213,8 @@ TEST(SystolicIsa, RowsAreCountedWithoutOverflow) {
   copy.vector.passes.resize(1);
   copy.vector.passes[0].to_memory = true;
   copy.vector.outer = {1 << 16, 1 << 23, 1 << 23, 4};
-  EXPECT_THAT(MessageOf(CheckInstruction(copy, Config())), HasSubstr("the loops make more than 17592186044416 rows"));
+  EXPECT_THAT(MessageOf(CheckInstruction(copy, Config())),
+              HasSubstr("the loops make more than 17592186044416 rows"));
   copy.vector.outer = {1, 1, 1, 1};
   EXPECT_THAT(MessageOf(CheckInstruction(copy, Config())), testing::Not(HasSubstr("the loops")));
 }
@@ -219,7 +237,8 @@ TEST(SystolicIsa, HeadersOfOtherInstructionsNameNoUnitAndNoPrecision) {
     with_precision.precision = 1;
     EXPECT_THAT(MessageOf(CheckInstruction(with_unit, config)), HasSubstr("has no user unit"));
     if (good.opcode == Opcode::kMatrix) continue;
-    EXPECT_THAT(MessageOf(CheckInstruction(with_precision, config)), HasSubstr("names a precision"));
+    EXPECT_THAT(MessageOf(CheckInstruction(with_precision, config)),
+                HasSubstr("names a precision"));
     EXPECT_FALSE(Decode(Encode(with_unit, config), config).ok());
     EXPECT_FALSE(Decode(Encode(with_precision, config), config).ok());
   }

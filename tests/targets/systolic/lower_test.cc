@@ -113,7 +113,8 @@ TEST(SystolicLower, TheHostTakesTheRestWithItsReason) {
   %3 = relu %2 : f32[1x4x4x2] Q
   output %3
 })"),
-            "host conv + sin (weights are not quantised; the vector unit has no sin)\nvector relu @1x4x4x2\n");
+            "host conv + sin (weights are not quantised; the vector unit has no sin)\nvector relu "
+            "@1x4x4x2\n");
 }
 
 TEST(SystolicLower, WithoutTheHostTheFirstNodeIsNamed) {
@@ -127,7 +128,8 @@ TEST(SystolicLower, WithoutTheHostTheFirstNodeIsNamed) {
   const auto program = CompileFor(*graph, SquareConfig(8), /*host_fallback=*/false);
   ASSERT_FALSE(program.ok());
   EXPECT_EQ(MessageOf(program.status()),
-            "test.kir: node 'wave' (Sin): the vector unit has no sin; allow host fallback or change the network");
+            "test.kir: node 'wave' (Sin): the vector unit has no sin; allow host fallback or "
+            "change the network");
 }
 
 TEST(SystolicLower, RowsBeyondTheRowBufferGoToTheHost) {
@@ -162,15 +164,16 @@ TEST(SystolicLower, TheArrayTakesEveryIntegerFormatWhoseCodesFit) {
   }
   for (const std::string_view weights :
        {"int3 per_tensor symmetric scale=[0.25]", "uint8 per_tensor scale=[0.25] zero=[128]",
-        "uint8 per_channel axis=1 scale=[0.25, 0.5] zero=[3, 255]", "int8 per_tensor scale=[0.25] zero=[-2]",
-        "int16 per_tensor symmetric scale=[0.25]"}) {
+        "uint8 per_channel axis=1 scale=[0.25, 0.5] zero=[3, 255]",
+        "int8 per_tensor scale=[0.25] zero=[-2]", "int16 per_tensor symmetric scale=[0.25]"}) {
     EXPECT_EQ(ProductOf(kInt8, weights), kProduct) << weights;
   }
   EXPECT_THAT(ProductOf("int16 per_tensor symmetric scale=[0.5]", kInt8),
               HasSubstr("activations are int16, the array takes int8"));
   EXPECT_THAT(ProductOf(kInt8, "int16 per_tensor symmetric scale=[0.0001]"),
               HasSubstr("weights are int16 with codes that do not fit the array's int8"));
-  EXPECT_THAT(ProductOf(kInt8, "int8 per_tensor scale=[0.001953125] zero=[100]"), HasSubstr("do not fit"));
+  EXPECT_THAT(ProductOf(kInt8, "int8 per_tensor scale=[0.001953125] zero=[100]"),
+              HasSubstr("do not fit"));
 }
 
 TEST(SystolicLower, WhatTheMachineCannotWriteTheHostDoes) {
@@ -189,8 +192,9 @@ TEST(SystolicLower, WhatTheMachineCannotWriteTheHostDoes) {
             "host relu ('1' is held as e5m2, this design point writes int8, fp32 and integers)\n");
   EXPECT_THAT(ProductOf("e5m2 per_tensor symmetric scale=[0.5]", "int8 per_tensor scale=[0.25]"),
               HasSubstr("activations are e5m2, the array takes int8"));
-  EXPECT_THAT(ProductOf("int8 per_tensor scale=[0.25]", "posit8_1 per_tensor symmetric scale=[0.25]"),
-              HasSubstr("weights are posit8_1, the array takes int8"));
+  EXPECT_THAT(
+      ProductOf("int8 per_tensor scale=[0.25]", "posit8_1 per_tensor symmetric scale=[0.25]"),
+      HasSubstr("weights are posit8_1, the array takes int8"));
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ TEST_P(SystolicModels, CompilesAndRuns) {
   EXPECT_LE((*program)->HostShare(), GetParam().most_on_host);
   if (testing::Test::HasFailure() || std::getenv("KILN_VERBOSE") != nullptr)
     std::printf("%s", KernelList(**program).c_str());
-  std::printf("%s: host share %.4f, %zu kernels, %zu instructions\n", GetParam().file.c_str(), (*program)->HostShare(),
-              (*program)->kernels().size(), (*program)->instructions().size());
+  std::printf("%s: host share %.4f, %zu kernels, %zu instructions\n", GetParam().file.c_str(),
+              (*program)->HostShare(), (*program)->kernels().size(),
+              (*program)->instructions().size());
 
   const auto executor = ReferenceExecutor::Create(*prepared);
   ASSERT_TRUE(executor.ok());
@@ -72,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(Trained, SystolicModels,
                                          Model{"resnet20_cifar10.onnx", 0.0, 0.05},
                                          Model{"resnet8_cifar10_mlperftiny.onnx", 0.0, 0.2},
                                          Model{"dscnn_kws_mlperftiny.onnx", 0.0, 0.05},
-                                         Model{"mnist-8.onnx", 0.0, 0.05}, Model{"vit_mnist.onnx", 0.0, 0.05}),
+                                         Model{"mnist-8.onnx", 0.0, 0.05},
+                                         Model{"vit_mnist.onnx", 0.0, 0.05}),
                          [](const auto& info) {
                            std::string name = info.param.file.substr(0, info.param.file.find('.'));
                            for (char& c : name) c = c == '-' ? '_' : c;

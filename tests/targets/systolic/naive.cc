@@ -44,7 +44,9 @@ class Naive {
     (void)memory_.at(static_cast<size_t>(address + format.bytes() - 1));
     return LoadBits(&memory_.at(static_cast<size_t>(address)), format.bytes()) & CodeMask(format);
   }
-  float Scale(int64_t address) const { return DecodeFloat(config_.scale_format, Code(config_.scale_format, address)); }
+  float Scale(int64_t address) const {
+    return DecodeFloat(config_.scale_format, Code(config_.scale_format, address));
+  }
 
   // The weight tile that holds element (tap, c), and the row in it.
   std::pair<int64_t, int64_t> TileOf(int64_t tap, int32_t c) const {
@@ -59,13 +61,15 @@ class Naive {
   int64_t RowTiles() const {
     const Convolution& conv = instruction_.convolution;
     const int64_t rows = config_.array_rows;
-    if (instruction_.tiling.packing == Packing::kTaps) return (int64_t{conv.taps()} * conv.channels + rows - 1) / rows;
+    if (instruction_.tiling.packing == Packing::kTaps)
+      return (int64_t{conv.taps()} * conv.channels + rows - 1) / rows;
     return (conv.channels + rows - 1) / rows * conv.taps();
   }
 
   uint32_t Weight(int64_t b, int64_t tap, int32_t c, int32_t n) const {
     const Convolution& conv = instruction_.convolution;
-    const int64_t rows = config_.array_rows, columns = config_.array_columns, bytes = WeightFormat().bytes();
+    const int64_t rows = config_.array_rows, columns = config_.array_columns,
+                  bytes = WeightFormat().bytes();
     const int64_t base = static_cast<int64_t>(conv.weight_base) + b * conv.weight_batch_stride;
     int64_t at;
     if (instruction_.opcode == Opcode::kDepthwise) {
@@ -99,8 +103,8 @@ class Naive {
     float scale = 1;
     const auto [y, px] = PlaceOf(i, tap);
     if (x.present && Inside(y, px)) {
-      scale = Scale(static_cast<int64_t>(x.base) + i[0] * x.batch_stride + y * x.row_stride + px * x.column_stride +
-                    c / config_.block_size * bytes);
+      scale = Scale(static_cast<int64_t>(x.base) + i[0] * x.batch_stride + y * x.row_stride +
+                    px * x.column_stride + c / config_.block_size * bytes);
     }
     if (!w.present) return scale;
     int64_t at = static_cast<int64_t>(w.base) + i[0] * w.batch_stride;
@@ -168,15 +172,18 @@ class Naive {
     const std::vector<Tile> tiles = TilesOf(i, n);
     std::vector<MacTile> spans;
     for (const Tile& tile : tiles) spans.push_back({tile.inputs, tile.weights, tile.scale});
-    const MacRule rule =
-        RuleOf(AtPrecision(config_, instruction_.precision), conv.input_scales.present || conv.weight_scales.present);
-    const uint32_t result = instruction_.user_unit ? Greatest(tiles) : MultiplyAccumulate(rule, spans);
-    const int64_t parameters =
-        static_cast<int64_t>(conv.parameters.base) + i[0] * conv.parameter_batch_stride + int64_t{4} * n;
+    const MacRule rule = RuleOf(AtPrecision(config_, instruction_.precision),
+                                conv.input_scales.present || conv.weight_scales.present);
+    const uint32_t result =
+        instruction_.user_unit ? Greatest(tiles) : MultiplyAccumulate(rule, spans);
+    const int64_t parameters = static_cast<int64_t>(conv.parameters.base) +
+                               i[0] * conv.parameter_batch_stride + int64_t{4} * n;
     const int64_t array = int64_t{4} * conv.out_channels;
     const float scale = Read<float>(parameters + array), bias = Read<float>(parameters + 2 * array);
-    if (!rule.integer_result()) return AccumulatorToValue(numbers_, std::bit_cast<float>(result), scale, bias);
-    return AccumulatorToValue(numbers_, static_cast<int32_t>(result), Read<int32_t>(parameters), scale, bias);
+    if (!rule.integer_result())
+      return AccumulatorToValue(numbers_, std::bit_cast<float>(result), scale, bias);
+    return AccumulatorToValue(numbers_, static_cast<int32_t>(result), Read<int32_t>(parameters),
+                              scale, bias);
   }
 
   int64_t Address(const Stream& s, const Index& i, int32_t n) const {
@@ -211,17 +218,20 @@ class Naive {
         const int64_t y = int64_t{i[1]} * w.stride_y - w.pad_top + int64_t{ky} * w.dilation_y;
         const int64_t x = int64_t{i[2]} * w.stride_x - w.pad_left + int64_t{kx} * w.dilation_x;
         if (y < 0 || y >= w.height || x < 0 || x >= w.width) continue;
-        const int64_t address = static_cast<int64_t>(s.base) + i[0] * s.outer_stride[0] + i[3] * s.outer_stride[3] +
-                                y * w.row_stride + x * w.column_stride + n * s.element_stride;
+        const int64_t address = static_cast<int64_t>(s.base) + i[0] * s.outer_stride[0] +
+                                i[3] * s.outer_stride[3] + y * w.row_stride + x * w.column_stride +
+                                n * s.element_stride;
         const BlockScales& blocks = s.blocks;
         const int64_t scales = static_cast<int64_t>(blocks.base) + i[0] * blocks.outer_stride[0] +
-                               i[3] * blocks.outer_stride[3] + y * blocks.row_stride + x * blocks.column_stride;
+                               i[3] * blocks.outer_stride[3] + y * blocks.row_stride +
+                               x * blocks.column_stride;
         value = Join(numbers_, w.combine, value, Element(s, address, scales, n));
         ++places;
       }
     }
     if (w.average) {
-      value = numbers_.Round(value * AverageFactor(numbers_, w.divide_by_valid ? places : w.window_y * w.window_x));
+      value = numbers_.Round(
+          value * AverageFactor(numbers_, w.divide_by_valid ? places : w.window_y * w.window_x));
     }
     return value;
   }
@@ -334,7 +344,8 @@ class Naive {
 
 }  // namespace
 
-void RunNaively(const Instruction& instruction, const Config& config, std::vector<uint8_t>& memory) {
+void RunNaively(const Instruction& instruction, const Config& config,
+                std::vector<uint8_t>& memory) {
   Naive(instruction, config, memory).Run();
 }
 

@@ -82,11 +82,14 @@ TEST_P(SystolicOwnQuantisation, OneLayerIsWithinOneCode) {
     const std::vector<Tensor> inputs = RandomInputs(graph, seed);
     const StatusOr<Graph> simulated = SimulateQuantisation(annotated);
     ASSERT_TRUE(simulated.ok()) << simulated.status();
-    const std::vector<float> own = ReferenceOf(graph, inputs), simulation = ReferenceOf(*simulated, inputs),
+    const std::vector<float> own = ReferenceOf(graph, inputs),
+                             simulation = ReferenceOf(*simulated, inputs),
                              array = OnTheArray(annotated, inputs);
     for (size_t i = 0; i < own.size(); ++i, ++elements) {
-      EXPECT_LE(std::abs(std::round((array[i] - simulation[i]) / q->scales[0])), 1) << "seed " << seed;
-      EXPECT_LE(std::abs(std::round((simulation[i] - own[i]) / q->scales[0])), 1) << "seed " << seed;
+      EXPECT_LE(std::abs(std::round((array[i] - simulation[i]) / q->scales[0])), 1)
+          << "seed " << seed;
+      EXPECT_LE(std::abs(std::round((simulation[i] - own[i]) / q->scales[0])), 1)
+          << "seed " << seed;
       different += array[i] != own[i] ? 1 : 0;
     }
   }
@@ -95,7 +98,8 @@ TEST_P(SystolicOwnQuantisation, OneLayerIsWithinOneCode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Styles, SystolicOwnQuantisation,
-                         testing::Values(QuantisedStyle::kQdq, QuantisedStyle::kQOperator, QuantisedStyle::kQonnx),
+                         testing::Values(QuantisedStyle::kQdq, QuantisedStyle::kQOperator,
+                                         QuantisedStyle::kQonnx),
                          [](const auto& info) {
                            return info.param == QuantisedStyle::kQdq         ? "qdq"
                                   : info.param == QuantisedStyle::kQOperator ? "qoperator"
@@ -113,7 +117,8 @@ void ExpectTwoBitNetwork(const std::filesystem::path& data, int64_t correct, int
   ASSERT_TRUE(set.ok()) << set.status();
   const auto preprocess = ParsePreprocess("scale=1/255", "", "");
   ASSERT_TRUE(preprocess.ok());
-  const auto converter = ImageConverter::Create(&*set, *preprocess, *graph->inputs()[0], graph->source());
+  const auto converter =
+      ImageConverter::Create(&*set, *preprocess, *graph->inputs()[0], graph->source());
   ASSERT_TRUE(converter.ok()) << converter.status();
   const Tensor images = converter->MakeBatch(0, set->size());
 

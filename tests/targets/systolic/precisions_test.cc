@@ -64,14 +64,18 @@ std::unique_ptr<SystolicProgram> Product(std::string_view activations, std::stri
 }
 
 TEST(SystolicPrecisions, AProductTakesTheOneOfItsOperands) {
-  EXPECT_THAT(PrecisionsOf(*Product("int8 per_tensor symmetric", "int8 per_tensor symmetric")), ElementsAre(0));
-  EXPECT_THAT(PrecisionsOf(*Product("e4m3 per_tensor symmetric", "e4m3 per_tensor symmetric")), ElementsAre(1));
-  EXPECT_THAT(PrecisionsOf(*Product("posit8_1 per_tensor symmetric", "int4 per_tensor symmetric")), ElementsAre(2));
+  EXPECT_THAT(PrecisionsOf(*Product("int8 per_tensor symmetric", "int8 per_tensor symmetric")),
+              ElementsAre(0));
+  EXPECT_THAT(PrecisionsOf(*Product("e4m3 per_tensor symmetric", "e4m3 per_tensor symmetric")),
+              ElementsAre(1));
+  EXPECT_THAT(PrecisionsOf(*Product("posit8_1 per_tensor symmetric", "int4 per_tensor symmetric")),
+              ElementsAre(2));
   const auto none = Product("e4m3 per_tensor symmetric", "int4 per_tensor symmetric");
   EXPECT_THAT(PrecisionsOf(*none), ElementsAre());
-  EXPECT_THAT(KernelList(*none),
-              HasSubstr("as int8 x int8: activations are e4m3, the array takes int8; as e4m3 x e4m3: weights are int4, "
-                        "the array takes e4m3; as posit8_1 x int4: activations are e4m3, the array takes posit8_1"));
+  EXPECT_THAT(KernelList(*none), HasSubstr("as int8 x int8: activations are e4m3, the array takes "
+                                           "int8; as e4m3 x e4m3: weights are int4, "
+                                           "the array takes e4m3; as posit8_1 x int4: activations "
+                                           "are e4m3, the array takes posit8_1"));
 }
 
 // Also where it is not the format that a precision refuses, and another one comes before it.
@@ -84,7 +88,8 @@ TEST(SystolicPrecisions, AZeroPointThatFloatSumsRefuseIsNamed) {
   output %1
 })";
   const std::string reason =
-      "int8 x int8: activations have a zero point, the array accumulates in fp32 (a recipe with symmetric: true";
+      "int8 x int8: activations have a zero point, the array accumulates in fp32 (a recipe with "
+      "symmetric: true";
   EXPECT_THAT(KernelList(*Compile(network, config)), HasSubstr(reason));
   std::swap(config.input_format, config.other_precisions[0].input);
   std::swap(config.weight_format, config.other_precisions[0].weight);
@@ -112,7 +117,8 @@ TEST(SystolicPrecisions, LayersOfTwoFormatsFollowOneAnother) {
   EXPECT_THAT(PrecisionsOf(*program), ElementsAre(0, 1, 0));
   EXPECT_THAT(KernelList(*program), testing::Not(HasSubstr("host")));
   EXPECT_EQ(program->instructions()[0].vector.output.element, InputElement(1));
-  EXPECT_THAT(Print(program->instructions()[1], program->config()), HasSubstr("precision 1: e4m3 x e4m3"));
+  EXPECT_THAT(Print(program->instructions()[1], program->config()),
+              HasSubstr("precision 1: e4m3 x e4m3"));
 
   // Float arithmetic on the values that the codes stand for gives what the array gives.
   const auto graph = ParseGraph(network, "test.kir");
@@ -148,7 +154,8 @@ TEST(SystolicPrecisions, DepthwiseLayersOfOthersRunOnTheArray) {
   const auto e4m3 = program("e4m3");
   EXPECT_EQ(e4m3->instructions()[0].opcode, Opcode::kMatrix);
   EXPECT_EQ(e4m3->instructions()[0].precision, 1);
-  EXPECT_THAT(KernelList(*e4m3), HasSubstr("conv 3x3 4->4 /1 in 4 groups (the depthwise unit takes int8 x int8)"));
+  EXPECT_THAT(KernelList(*e4m3),
+              HasSubstr("conv 3x3 4->4 /1 in 4 groups (the depthwise unit takes int8 x int8)"));
 }
 
 TEST(SystolicPrecisions, AMachineRefusesWhatItHasNot) {
@@ -160,11 +167,17 @@ TEST(SystolicPrecisions, AMachineRefusesWhatItHasNot) {
     const Status status = CheckInstruction(in, machine);
     return status.ok() ? "no error" : MessageOf(status);
   };
-  const auto precision = [](uint8_t number) { return [number](Instruction& in) { in.precision = number; }; };
-  EXPECT_THAT(fault(Opcode::kMatrix, precision(3), config), HasSubstr("the precision is 3, not in [0, 2]"));
-  EXPECT_THAT(fault(Opcode::kMatrix, precision(1), SquareConfig(8)), HasSubstr("the precision is 1, not in [0, 0]"));
-  EXPECT_THAT(fault(Opcode::kDepthwise, precision(1), config), HasSubstr("the depthwise unit has precision 0 only"));
-  EXPECT_THAT(fault(Opcode::kVector, precision(1), config), HasSubstr("a vector instruction names a precision"));
+  const auto precision = [](uint8_t number) {
+    return [number](Instruction& in) { in.precision = number; };
+  };
+  EXPECT_THAT(fault(Opcode::kMatrix, precision(3), config),
+              HasSubstr("the precision is 3, not in [0, 2]"));
+  EXPECT_THAT(fault(Opcode::kMatrix, precision(1), SquareConfig(8)),
+              HasSubstr("the precision is 1, not in [0, 0]"));
+  EXPECT_THAT(fault(Opcode::kDepthwise, precision(1), config),
+              HasSubstr("the depthwise unit has precision 0 only"));
+  EXPECT_THAT(fault(Opcode::kVector, precision(1), config),
+              HasSubstr("a vector instruction names a precision"));
   const auto output = [](Instruction& in) { in.vector.output.element = WeightElement(2); };
   EXPECT_THAT(fault(Opcode::kVector, output, SquareConfig(8)),
               HasSubstr("codes of a precision that this design point"));

@@ -40,7 +40,9 @@ class Builder {
   }
 
  private:
-  int32_t Between(int64_t low, int64_t high) { return static_cast<int32_t>(random_.Between(low, high)); }
+  int32_t Between(int64_t low, int64_t high) {
+    return static_cast<int32_t>(random_.Between(low, high));
+  }
   bool Chance(double p) { return random_.Uniform() < p; }
   float Real(double low, double high) { return static_cast<float>(random_.Uniform(low, high)); }
 
@@ -49,7 +51,8 @@ class Builder {
     const uint64_t base = memory_.size();
     memory_.resize(base + static_cast<size_t>(bytes));
     const bool extreme = Chance(0.1);
-    for (size_t i = base; i < memory_.size(); ++i) memory_[i] = extreme ? 0x80 : static_cast<uint8_t>(random_());
+    for (size_t i = base; i < memory_.size(); ++i)
+      memory_[i] = extreme ? 0x80 : static_cast<uint8_t>(random_());
     memory_.resize(memory_.size() + static_cast<size_t>(Between(0, 20)));
     return base;
   }
@@ -60,12 +63,14 @@ class Builder {
     return base;
   }
   void FillCodes(const Format& format, uint64_t base, int64_t count) {
-    if (format.is_integer() && (format.bits == 8 || format.bits == 16)) return;  // any bytes will do
+    if (format.is_integer() && (format.bits == 8 || format.bits == 16))
+      return;  // any bytes will do
     for (int64_t i = 0; i < count; ++i) {
       uint32_t code = static_cast<uint32_t>(random_()) & CodeMask(format);
       if (format.narrow && SignedCode(format, code) < format.min_code()) code = 0;
       if (!format.is_integer() && !Chance(0.001)) code = EncodeFloat(format, Real(-2, 2));
-      StoreBits(MemoryBits(format, code), format.bytes(), memory_.data() + base + i * format.bytes());
+      StoreBits(MemoryBits(format, code), format.bytes(),
+                memory_.data() + base + i * format.bytes());
     }
   }
   uint64_t AllocateScales(int64_t count) {
@@ -80,7 +85,9 @@ class Builder {
     }
     return base;
   }
-  int64_t Blocks(int64_t length) const { return (length + config_.block_size - 1) / config_.block_size; }
+  int64_t Blocks(int64_t length) const {
+    return (length + config_.block_size - 1) / config_.block_size;
+  }
 
   template <typename T>
   void Put(uint64_t address, T value) {
@@ -116,9 +123,12 @@ class Builder {
       c.pad_left = Between(0, 2);
       c.pad_code = PadCode();
       const int32_t pad_bottom = Between(0, 2), pad_right = Between(0, 2);
-      const int32_t span_y = c.height + c.pad_top + pad_bottom - ((c.kernel_y - 1) * c.dilation_y + 1);
-      const int32_t span_x = c.width + c.pad_left + pad_right - ((c.kernel_x - 1) * c.dilation_x + 1);
-      c.out_height = std::max(span_y, 0) / c.stride_y + 1;  // a window that sticks out further reads padding
+      const int32_t span_y =
+          c.height + c.pad_top + pad_bottom - ((c.kernel_y - 1) * c.dilation_y + 1);
+      const int32_t span_x =
+          c.width + c.pad_left + pad_right - ((c.kernel_x - 1) * c.dilation_x + 1);
+      c.out_height =
+          std::max(span_y, 0) / c.stride_y + 1;  // a window that sticks out further reads padding
       c.out_width = std::max(span_x, 0) / c.stride_x + 1;
     } else {
       c.out_width = c.width;
@@ -132,11 +142,14 @@ class Builder {
     const bool grouped = c.batch > 1 && Chance(0.5);
     const int32_t gap = Chance(0.7) ? 0 : Between(1, 5);
     const int64_t bytes = InputFormat().bytes();
-    c.input_column_stride = (grouped ? int64_t{c.batch} * c.channels + gap : c.channels + gap) * bytes;
-    c.input_row_stride = c.width * c.input_column_stride + (Chance(0.7) ? 0 : Between(1, 9)) * bytes;
+    c.input_column_stride =
+        (grouped ? int64_t{c.batch} * c.channels + gap : c.channels + gap) * bytes;
+    c.input_row_stride =
+        c.width * c.input_column_stride + (Chance(0.7) ? 0 : Between(1, 9)) * bytes;
     c.input_batch_stride = grouped ? c.channels * bytes : c.height * c.input_row_stride;
     c.input_base = AllocateCodes(InputFormat(), c.height * c.input_row_stride * c.batch / bytes);
-    const bool scaled = config_.block_size > 0 && !depthwise && instruction_.precision == 0 && Chance(0.7);
+    const bool scaled =
+        config_.block_size > 0 && !depthwise && instruction_.precision == 0 && Chance(0.7);
     if (scaled && Chance(0.8)) MakeInputScales();
     if (scaled) c.weight_scales.present = !c.input_scales.present || Chance(0.8);
 
@@ -172,7 +185,8 @@ class Builder {
     const bool depthwise = instruction_.opcode == Opcode::kDepthwise;
     const int32_t words = depthwise ? config_.depthwise_buffer_words : config_.input_buffer_words;
     const int32_t taps = depthwise ? config_.weight_buffer_words : words;
-    while (c.taps() > taps || ((c.kernel_y - 1) * c.dilation_y + 1) * ((c.kernel_x - 1) * c.dilation_x + 1) > words) {
+    while (c.taps() > taps ||
+           ((c.kernel_y - 1) * c.dilation_y + 1) * ((c.kernel_x - 1) * c.dilation_x + 1) > words) {
       --(c.kernel_y > c.kernel_x ? c.kernel_y : c.kernel_x);
     }
   }
@@ -195,7 +209,8 @@ class Builder {
     c.weight_base = AllocateCodes(WeightFormat(), codes * sets);
     if (c.weight_scales.present) {
       const int64_t scales = codes / rows;
-      c.weight_scales.batch_stride = c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
+      c.weight_scales.batch_stride =
+          c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
       c.weight_scales.base = AllocateScales(scales * sets);
     }
     uint64_t at = c.weight_base;
@@ -225,14 +240,16 @@ class Builder {
     c.weight_row_stride = (transposed ? 1 : c.out_channels + gap) * code;
     const int64_t rows = int64_t{c.taps()} * c.channels;
     c.weight_column_stride = (transposed ? rows + gap : 1) * code;
-    const int64_t bytes = transposed ? c.out_channels * c.weight_column_stride : rows * c.weight_row_stride;
+    const int64_t bytes =
+        transposed ? c.out_channels * c.weight_column_stride : rows * c.weight_row_stride;
     c.weight_batch_stride = c.batch > 1 && Chance(0.7) ? bytes : 0;
     const int64_t sets = c.weight_batch_stride == 0 ? 1 : c.batch;
     c.weight_base = AllocateCodes(WeightFormat(), bytes * sets / code);
     if (!c.weight_scales.present) return;
     const int64_t scales = Blocks(c.channels) * c.out_channels;
     c.weight_scales.column_stride = Blocks(c.channels) * config_.scale_format.bytes();
-    c.weight_scales.batch_stride = c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
+    c.weight_scales.batch_stride =
+        c.weight_batch_stride == 0 ? 0 : scales * config_.scale_format.bytes();
     c.weight_scales.base = AllocateScales(scales * sets);
   }
 
@@ -256,7 +273,8 @@ class Builder {
     c.weight_base = AllocateCodes(WeightFormat(), codes * sets);
     for (int64_t i = 0; i < codes * sets; ++i) {
       const int64_t channel = i % codes / (c.taps() * lanes) * lanes + i % lanes;
-      if (channel >= c.out_channels) StoreBits(0, static_cast<int>(bytes), memory_.data() + c.weight_base + i * bytes);
+      if (channel >= c.out_channels)
+        StoreBits(0, static_cast<int>(bytes), memory_.data() + c.weight_base + i * bytes);
     }
   }
 
@@ -264,32 +282,38 @@ class Builder {
     const Convolution& c = instruction_.convolution;
     Tiling& t = instruction_.tiling;
     const bool depthwise = instruction_.opcode == Opcode::kDepthwise;
-    const int32_t input_words = depthwise ? config_.depthwise_buffer_words : config_.input_buffer_words;
+    const int32_t input_words =
+        depthwise ? config_.depthwise_buffer_words : config_.input_buffer_words;
     t.order = Chance(0.5) ? Order::kInputOuter : Order::kWeightOuter;
     t.tile_height = Between(1, c.out_height);
     t.tile_width = Between(1, c.out_width);
     // Shrink until the region and the accumulators fit.
     const auto words = [&] {
-      return GroupWords(instruction_, GeometryOf(instruction_, config_), t.tile_height, t.tile_width);
+      return GroupWords(instruction_, GeometryOf(instruction_, config_), t.tile_height,
+                        t.tile_width);
     };
-    while (words() > input_words || t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
+    while (words() > input_words ||
+           t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
       int32_t& side = t.tile_height > t.tile_width ? t.tile_height : t.tile_width;
       if (side == 1) break;  // the buffers hold every kernel
       side = (side + 1) / 2;
     }
     if (depthwise) {
       if (t.order == Order::kWeightOuter) return;
-      const int64_t most = std::min<int64_t>(GeometryOf(instruction_, config_).column_tiles, input_words / words());
+      const int64_t most =
+          std::min<int64_t>(GeometryOf(instruction_, config_).column_tiles, input_words / words());
       t.groups_per_bank = Chance(0.4) ? static_cast<int32_t>(most) : Between(1, most);
       return;
     }
     const Geometry g = GeometryOf(instruction_, config_);
-    t.columns_per_block = Between(
-        1, std::min<int64_t>(g.column_tiles, config_.accumulation_buffer_words / (t.tile_height * t.tile_width)));
+    t.columns_per_block =
+        Between(1, std::min<int64_t>(g.column_tiles, config_.accumulation_buffer_words /
+                                                         (t.tile_height * t.tile_width)));
     if (block_output_) {
       // Whole scale blocks of the output leave a bank together.
       const int32_t together = std::max(1, config_.block_size / config_.array_columns);
-      t.columns_per_block = std::min(g.column_tiles, (t.columns_per_block + together - 1) / together * together);
+      t.columns_per_block =
+          std::min(g.column_tiles, (t.columns_per_block + together - 1) / together * together);
       if (t.columns_per_block * t.tile_height * t.tile_width > config_.accumulation_buffer_words) {
         t.tile_height = t.tile_width = 1;
         block_output_ = t.columns_per_block <= config_.accumulation_buffer_words;
@@ -328,13 +352,15 @@ class Builder {
 
     const int passes = Chance(0.5) ? 1 : Between(2, kMaxPasses);
     const int writer = Between(0, passes - 1);
-    const bool row_fits = (v.length + config_.lanes() - 1) / config_.lanes() <= config_.vector_row_buffer_words;
+    const bool row_fits =
+        (v.length + config_.lanes() - 1) / config_.lanes() <= config_.vector_row_buffer_words;
     uint32_t scalars = 0;  // bit i: s_i has been set
     bool kept = false;
     for (int i = 0; i < passes; ++i) {
       Pass pass;
       std::vector<Source> sources = {Source::kConstant};
-      if (operands > 0 && (!windowed || i == 0)) sources = {Source::kOperand0, Source::kOperand0, Source::kConstant};
+      if (operands > 0 && (!windowed || i == 0))
+        sources = {Source::kOperand0, Source::kOperand0, Source::kConstant};
       if (kept) sources.push_back(Source::kRowBuffer);
       pass.source = windowed && i == 0 ? Source::kOperand0 : sources[random_.Below(sources.size())];
       pass.constant = pass.source == Source::kConstant ? Real(-3, 3) : 0;
@@ -394,7 +420,9 @@ class Builder {
     s.element = RandomKind();
     if (IsCode(s.element)) s.scale = Real(0.25, 2);
     if (IsInteger(s.element)) {
-      const double range = s.element == Element::kInt32 ? 0x1p31 : s.element == Element::kInt16 ? 0x1p15 : 0x1p7;
+      const double range = s.element == Element::kInt32   ? 0x1p31
+                           : s.element == Element::kInt16 ? 0x1p15
+                                                          : 0x1p7;
       s.scale = Real(0.5 / range, 4 / range);
       s.zero_point = Chance(0.3) ? 0 : Between(-130, 260);
     }
@@ -403,8 +431,8 @@ class Builder {
 
   // Design points of integers have integers and fp32 in memory and nothing else.
   Element RandomKind() {
-    const bool plain = config_.input_format.name == "int8" && !config_.narrow_vector() && config_.block_size == 0 &&
-                       config_.precisions() == 1;
+    const bool plain = config_.input_format.name == "int8" && !config_.narrow_vector() &&
+                       config_.block_size == 0 && config_.precisions() == 1;
     const int end = static_cast<int>(InputElement(config_.precisions()));
     return static_cast<Element>(Between(0, plain ? 4 : end - 1));
   }
@@ -513,15 +541,18 @@ class Builder {
 
   Argument RandomArgument(int first_operand, uint32_t scalars, uint32_t saved) {
     std::vector<Argument> choices = {Argument::kImmediate};
-    for (size_t i = static_cast<size_t>(first_operand); i < instruction_.vector.operands.size(); ++i) {
+    for (size_t i = static_cast<size_t>(first_operand); i < instruction_.vector.operands.size();
+         ++i) {
       const auto a = static_cast<Argument>(static_cast<size_t>(Argument::kOperand0) + i);
       choices.insert(choices.end(), 2, a);
     }
     for (int i = 0; i < kScalars; ++i) {
-      if (scalars >> i & 1) choices.push_back(static_cast<Argument>(static_cast<int>(Argument::kScalar0) + i));
+      if (scalars >> i & 1)
+        choices.push_back(static_cast<Argument>(static_cast<int>(Argument::kScalar0) + i));
     }
     for (int i = 0; i < kSaved; ++i) {
-      if (saved >> i & 1) choices.push_back(static_cast<Argument>(static_cast<int>(Argument::kSaved0) + i));
+      if (saved >> i & 1)
+        choices.push_back(static_cast<Argument>(static_cast<int>(Argument::kSaved0) + i));
     }
     return choices[random_.Below(choices.size())];
   }
@@ -531,7 +562,8 @@ class Builder {
     Stage s;
     do {
       s.op = static_cast<StageOp>(Between(0, 15));
-    } while ((!may_save && (s.op == StageOp::kSave0 || s.op == StageOp::kSave1)) || !HasStageFor(s.op, place, config_));
+    } while ((!may_save && (s.op == StageOp::kSave0 || s.op == StageOp::kSave1)) ||
+             !HasStageFor(s.op, place, config_));
     switch (s.op) {
       case StageOp::kAbsolute:
       case StageOp::kSquare:
@@ -588,8 +620,8 @@ class Builder {
 int DepthwiseWords(Random& random, const Config& c) {
   const int64_t word = c.depthwise_word_bytes();
   int words = 1;
-  while (IsPowerOfTwo(word) && 2 * words <= kMostDepthwiseWords && 2 * words * word <= c.input_port_bytes &&
-         random.Below(4) > 0) {
+  while (IsPowerOfTwo(word) && 2 * words <= kMostDepthwiseWords &&
+         2 * words * word <= c.input_port_bytes && random.Below(4) > 0) {
     words *= 2;
   }
   return words;
@@ -598,7 +630,9 @@ int DepthwiseWords(Random& random, const Config& c) {
 }  // namespace
 
 Config RandomConfig(Random& random) {
-  const auto between = [&random](int64_t low, int64_t high) { return static_cast<int>(random.Between(low, high)); };
+  const auto between = [&random](int64_t low, int64_t high) {
+    return static_cast<int>(random.Between(low, high));
+  };
   Config c;
   c.name = "random";
   c.array_rows = between(1, 8);
@@ -609,10 +643,11 @@ Config RandomConfig(Random& random) {
   c.input_format = *FindFormat("int8");
   c.weight_format = *FindFormat("int8");
   c.vector_format = *FindFormat("fp32");
-  c.accumulation_format = *FindFormat("int" + std::to_string(between(0, 1) == 0 ? 32 : between(16, 31)));
+  c.accumulation_format =
+      *FindFormat("int" + std::to_string(between(0, 1) == 0 ? 32 : between(16, 31)));
   c.input_buffer_words = between(64, 256);
-  c.weight_buffer_words =
-      c.array_rows * between((16 + c.array_rows - 1) / c.array_rows, 24);  // a depthwise kernel fits
+  c.weight_buffer_words = c.array_rows * between((16 + c.array_rows - 1) / c.array_rows,
+                                                 24);  // a depthwise kernel fits
   c.accumulation_buffer_words = between(1, 64);
   c.accumulation_buffer_banks = between(1, 2);
   c.vector_stages = kMaxStages;
@@ -643,8 +678,10 @@ void RandomFormats(Random& random, Config* config) {
     c.input_format = pick({"int8", "int4", "int16", "fixed8_6", "int8.toward_zero"});
     c.weight_format = pick({"int8", "int3", "int16", "ternary", "binary"});
   } else {
-    c.input_format = pick({"e4m3", "e5m2", "bf16", "fp16", "posit8_1", "int8", "fp32", "nf4", "e2m1"});
-    c.weight_format = pick({"e4m3", "e4m3_fnuz", "bf16", "posit8_1", "posit6_1", "nf4", "fixed8_4", "e3m2"});
+    c.input_format =
+        pick({"e4m3", "e5m2", "bf16", "fp16", "posit8_1", "int8", "fp32", "nf4", "e2m1"});
+    c.weight_format =
+        pick({"e4m3", "e4m3_fnuz", "bf16", "posit8_1", "posit6_1", "nf4", "fixed8_4", "e3m2"});
   }
   RandomSums(random, config);
 }
@@ -656,18 +693,21 @@ void RandomSums(Random& random, Config* config) {
   const auto chance = [&](double p) { return random.Uniform() < p; };
   Config& c = *config;
   c.other_precisions.clear();
-  const int block = c.array_columns % c.array_rows == 0 ? c.array_rows : c.array_rows * c.array_columns;
+  const int block =
+      c.array_columns % c.array_rows == 0 ? c.array_rows : c.array_rows * c.array_columns;
   c.block_size = chance(0.4) ? block * (chance(0.5) ? c.array_columns : 1) : 0;
   c.scale_format = pick({"e8m0", "e8m0", "ue5m3", "fp16"});
   SetDefaultSums(&c);
   if (c.psum_format.is_integer() && chance(0.5)) c.psum_format = pick({"int20", "int24", "int17"});
-  if (c.accumulation_format.is_integer() && chance(0.5)) c.accumulation_format = pick({"int24", "int18"});
+  if (c.accumulation_format.is_integer() && chance(0.5))
+    c.accumulation_format = pick({"int24", "int18"});
   if (!c.psum_format.is_integer() && chance(0.6)) {
     c.psum_format = pick({"fp32", "fp16", "posit16_1", "e6m9", "bf16.toward_zero", "tf32"});
     c.product_rounded = chance(0.3);
   }
   c.quire = !c.psum_format.is_integer() && !c.product_rounded && chance(0.25);
-  if (!c.accumulation_format.is_integer() && chance(0.4)) c.accumulation_format = pick({"bf16", "fp16", "posit16_2"});
+  if (!c.accumulation_format.is_integer() && chance(0.4))
+    c.accumulation_format = pick({"bf16", "fp16", "posit16_2"});
   c.vector_format = pick({"fp32", "bf16", "fp16", "e6m9", "tf32"});
   c.depthwise_words_per_cycle = DepthwiseWords(random, c);
   // Further precisions: what fits the first one's sums and places in memory. By a generator of their own, so that what
@@ -692,7 +732,8 @@ void RandomSums(Random& random, Config* config) {
 
 RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode) {
   const bool depthwise = opcode == Opcode::kDepthwise && config.depthwise_multipliers > 0;
-  return Builder(random, config).Make(opcode == Opcode::kDepthwise && !depthwise ? Opcode::kMatrix : opcode);
+  return Builder(random, config)
+      .Make(opcode == Opcode::kDepthwise && !depthwise ? Opcode::kMatrix : opcode);
 }
 
 }  // namespace kiln::systolic

@@ -23,8 +23,9 @@ void RandomFormats(Random& random, Config* config);
 void RandomSums(Random& random, Config* config);
 
 struct RandomCase {
-  Instruction instruction;      // kMatrix, kDepthwise or kVector
-  std::vector<uint8_t> memory;  // everything it reads, and room for what it writes; sizes of some kilobytes
+  Instruction instruction;  // kMatrix, kDepthwise or kVector
+  std::vector<uint8_t>
+      memory;  // everything it reads, and room for what it writes; sizes of some kilobytes
 };
 
 // In place of kDepthwise a design point without such a unit gets a kMatrix.

@@ -48,11 +48,13 @@ RandomProgramCase RandomProgram(Random& random, const Config& config, int length
     } while (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0);
     RandomCase c = RandomInstruction(random, config, opcode);
     const uint64_t scale_bytes = static_cast<uint64_t>(config.scale_format.bytes());
-    const uint64_t offset = (program.memory.size() + random.Below(64) + scale_bytes - 1) / scale_bytes * scale_bytes;
+    const uint64_t offset =
+        (program.memory.size() + random.Below(64) + scale_bytes - 1) / scale_bytes * scale_bytes;
     Move(c.instruction, offset);
     program.memory.resize(offset);
     program.memory.insert(program.memory.end(), c.memory.begin(), c.memory.end());
-    c.instruction.wait_distance = static_cast<uint8_t>(random.Below(2) == 0 ? random.Between(1, 4) : 0);
+    c.instruction.wait_distance =
+        static_cast<uint8_t>(random.Below(2) == 0 ? random.Between(1, 4) : 0);
     program.instructions.push_back(c.instruction);
     if (random.Below(4) == 0) program.instructions.push_back(std::move(c.instruction));
   }

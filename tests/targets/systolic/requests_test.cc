@@ -30,7 +30,8 @@ TEST(Requests, FetchesTakeTheirCycles) {
   int fills = 0, padding = 0, joined = 0;
   for (int round = 0; round < 2000; ++round) {
     const Config config = AnyConfig(random);
-    const RandomCase c = RandomInstruction(random, config, random.Below(3) == 0 ? Opcode::kDepthwise : Opcode::kMatrix);
+    const RandomCase c = RandomInstruction(
+        random, config, random.Below(3) == 0 ? Opcode::kDepthwise : Opcode::kMatrix);
     const Instruction& in = c.instruction;
     const Geometry geometry = GeometryOf(in, config);
     const bool depthwise = in.opcode == Opcode::kDepthwise;
@@ -42,18 +43,23 @@ TEST(Requests, FetchesTakeTheirCycles) {
         const int32_t end = std::min(all, first + in.tiling.groups_per_bank);
         const int32_t last = depthwise ? first : end - 1;  // a depthwise fill counts as one group
         int64_t cycles = 0;
-        for (int32_t g = first; g <= last; ++g) cycles += GroupFetchCycles(in, config, geometry, visit, g);
+        for (int32_t g = first; g <= last; ++g)
+          cycles += GroupFetchCycles(in, config, geometry, visit, g);
         const Requests requests = InputFillRequests(in, config, geometry, visit, first, end);
         ASSERT_EQ(CyclesOf(requests), cycles) << Print(in, config);
-        ASSERT_GT(*std::max_element(requests.begin(), requests.end()), 0) << "a fill that waits for no memory";
+        ASSERT_GT(*std::max_element(requests.begin(), requests.end()), 0)
+            << "a fill that waits for no memory";
         ASSERT_EQ(std::max(requests.back(), 1), LastGroupBeats(in, config, geometry, visit, last));
         padding += std::count(requests.begin(), requests.end(), 0) > 0 ? 1 : 0;
         ++fills;
       }
       const int32_t row_tile = depthwise ? 0 : geometry.row_tiles() - 1;
-      const Requests weights = WeightTileRequests(in, config, visit.batch, row_tile, visit.first_column);
-      ASSERT_EQ(CyclesOf(weights), WeightFetchCycles(in, config, visit.batch, row_tile, visit.first_column));
-      ASSERT_EQ(weights.back(), LastWeightBeats(in, config, visit.batch, row_tile, visit.first_column));
+      const Requests weights =
+          WeightTileRequests(in, config, visit.batch, row_tile, visit.first_column);
+      ASSERT_EQ(CyclesOf(weights),
+                WeightFetchCycles(in, config, visit.batch, row_tile, visit.first_column));
+      ASSERT_EQ(weights.back(),
+                LastWeightBeats(in, config, visit.batch, row_tile, visit.first_column));
       const Requests parameters = ParameterRequests(in, config, visit);
       ASSERT_EQ(CyclesOf(parameters), ParameterFetchCycles(in, config, visit));
       ASSERT_EQ(parameters.back(), LastParameterBeats(in, config, visit));
@@ -70,10 +76,12 @@ VectorTime TimeOf(VectorWords words, const VectorProgram& program, const Config&
   int64_t slot_begin = 0, turn = 0, written = 0;
   for (VectorWord word; words.Next(&word);) {
     const size_t room = static_cast<size_t>(config.operand_buffer_words - 1);
-    if (entered.size() >= room) slot_begin = std::max(slot_begin, entered[entered.size() - room] + 1);
+    if (entered.size() >= room)
+      slot_begin = std::max(slot_begin, entered[entered.size() - room] + 1);
     const int64_t asked = word.search + CyclesOf(word.operands);
     const int64_t slot = std::max({asked, word.output, int64_t{1}}) + word.gap;
-    const int64_t enter = std::max(turn, slot_begin + asked + (word.operands.empty() ? 0 : config.memory_latency));
+    const int64_t enter =
+        std::max(turn, slot_begin + asked + (word.operands.empty() ? 0 : config.memory_latency));
     entered.push_back(enter);
     slot_begin += slot;
     turn = enter + slot;

@@ -92,7 +92,8 @@ void Compile(std::string text, int64_t images, Compiled* out) {
   const size_t size = batch.data<float>().size() / static_cast<size_t>(images);
   for (size_t i = 0; i < static_cast<size_t>(images); ++i) {
     Tensor image(ElementType::kFloat32, Shape(dims));
-    std::copy_n(batch.data<float>().begin() + static_cast<std::ptrdiff_t>(i * size), size, image.data<float>().begin());
+    std::copy_n(batch.data<float>().begin() + static_cast<std::ptrdiff_t>(i * size), size,
+                image.data<float>().begin());
     each.push_back({std::move(image)});
   }
   const auto prepared = Prepare(*std::move(graph), each);
@@ -107,7 +108,8 @@ void Compile(std::string text, int64_t images, Compiled* out) {
 TEST(SystolicRtl, EmittedDesignsRunInTheBitsAndCyclesOfTheOtherLevels) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-test");
   size_t kernels = 0;
-  for (const auto& [network, images, stalls] : std::vector<std::tuple<const char*, int64_t, double>>{
+  for (const auto& [network, images, stalls] :
+       std::vector<std::tuple<const char*, int64_t, double>>{
            {kBranches, 2, 0.0}, {kPool, 1, 0.0}, {kBranches, 1, 0.4}}) {
     Compiled c;
     Compile(network, images, &c);
@@ -118,7 +120,8 @@ TEST(SystolicRtl, EmittedDesignsRunInTheBitsAndCyclesOfTheOtherLevels) {
     const auto functional = RunFunctional(*c.program, c.images, options);
     const auto cycle = RunCycle(*c.program, c.images, options);
     const auto rtl = RunRtl(*c.program, c.images, options);
-    ASSERT_TRUE(functional.ok() && cycle.ok() && rtl.ok()) << functional.status() << cycle.status() << rtl.status();
+    ASSERT_TRUE(functional.ok() && cycle.ok() && rtl.ok())
+        << functional.status() << cycle.status() << rtl.status();
     EXPECT_TRUE(rtl->codes == functional->codes);
     EXPECT_TRUE(rtl->outputs == functional->outputs);
     EXPECT_TRUE(cycle->codes == functional->codes);

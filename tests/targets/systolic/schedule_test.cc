@@ -17,7 +17,8 @@ TEST(SystolicSchedule, TheSearchFindsTheBestOfItsSpace) {
   int searched = 0, skipped_some = 0;
   for (int i = 0; i < 150; ++i) {
     const Config config = RandomConfig(random);
-    const Opcode opcode = i % 4 == 0 && config.depthwise_multipliers > 0 ? Opcode::kDepthwise : Opcode::kMatrix;
+    const Opcode opcode =
+        i % 4 == 0 && config.depthwise_multipliers > 0 ? Opcode::kDepthwise : Opcode::kMatrix;
     Instruction instruction = RandomInstruction(random, config, opcode).instruction;
     const std::vector<Tiling> tilings = TilingsOf(instruction, config);
     Scheduler scheduler(config);
@@ -64,9 +65,11 @@ TEST(SystolicSchedule, NumbersTakeNoTime) {
   for (const Opcode opcode : {Opcode::kMatrix, Opcode::kDepthwise, Opcode::kVector}) {
     for (int i = 0; i < 200; ++i) {
       Config config = RandomConfig(random);
-      if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0) config.depthwise_multipliers = 2;
+      if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0)
+        config.depthwise_multipliers = 2;
       const Instruction instruction = RandomInstruction(random, config, opcode).instruction;
-      EXPECT_EQ(EstimateCycles(WithoutNumbers(instruction), config), EstimateCycles(instruction, config))
+      EXPECT_EQ(EstimateCycles(WithoutNumbers(instruction), config),
+                EstimateCycles(instruction, config))
           << Print(instruction, config);
     }
   }
@@ -80,7 +83,8 @@ TEST(SystolicSchedule, NoInstructionIsFasterThanItsBound) {
     int half = 0;
     for (int i = 0; i < 400; ++i) {
       Config config = RandomConfig(random);
-      if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0) config.depthwise_multipliers = 2;
+      if (opcode == Opcode::kDepthwise && config.depthwise_multipliers == 0)
+        config.depthwise_multipliers = 2;
       const Instruction instruction = RandomInstruction(random, config, opcode).instruction;
       std::string from;
       const double bound = LowerBound(instruction, config, &from);
@@ -148,7 +152,8 @@ TEST(SystolicSchedule, BoundsOfVectorInstructionsCountPassesAndTraffic) {
 // Optimal is said only of what was searched or meets its bound.
 TEST(SystolicSchedule, VectorInstructionsAreOptimalWhereProved) {
   const Config config;
-  Instruction in = PointwiseVector(10, 64);  // whole words: only latencies stand between time and bound
+  Instruction in =
+      PointwiseVector(10, 64);  // whole words: only latencies stand between time and bound
   EXPECT_TRUE(CertifyVector(in, config, false).optimal);
   EXPECT_EQ(CertifyVector(in, config, false).cost, 1 + 40 + 8 + 2 * config.memory_latency);
   in = PointwiseVector(10, 8);  // half a word a row
@@ -224,7 +229,8 @@ TEST(SystolicSchedule, AWideInputPortKeepsStridedDepthwiseLayersBusy) {
   ASSERT_TRUE(text.ok()) << text.status();
   const auto wide = ParseConfig(*text, path);
   ASSERT_TRUE(wide.ok()) << wide.status();
-  Config narrow;  // a word a beat: four input words for each output word, and the regions' edges twice
+  Config
+      narrow;  // a word a beat: four input words for each output word, and the regions' edges twice
   for (const auto& [size, channels] : {std::pair{112, 96}, {56, 144}, {28, 192}, {14, 576}}) {
     const Instruction in = DepthwiseLayer(size, 2, channels);
     EXPECT_LT(DepthwiseUse(in, narrow), 0.25) << size;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr int64_t kRows = 600, kFew = 4;
 
-StatusOr<std::unique_ptr<SystolicProgram>> SoftmaxOf(const std::string& op, int64_t rows, int length,
-                                                     const std::string& result_quant) {
+StatusOr<std::unique_ptr<SystolicProgram>> SoftmaxOf(const std::string& op, int64_t rows,
+                                                     int length, const std::string& result_quant) {
   const std::string text = fmt::format(R"(graph "t" {{
   input %x : f32[1x{0}x{1}] quant int8 per_tensor symmetric scale=[0.05]
   %1 = {3} %x {{axis=2}} : f32[1x{0}x{1}]{2}
@@ -44,10 +44,12 @@ TEST_P(SystolicShortRows, GiveTheBitsOfRowsAlongTheLanes) {
   for (const int length : {2, 3, 5, 8, 9, 15}) {
     for (const std::string quant : {"", " quant int8 per_tensor symmetric scale=[0.0079]"}) {
       SCOPED_TRACE(fmt::format("rows of {}{}", length, quant));
-      const auto many = SoftmaxOf(GetParam(), kRows, length, quant), few = SoftmaxOf(GetParam(), kFew, length, quant);
+      const auto many = SoftmaxOf(GetParam(), kRows, length, quant),
+                 few = SoftmaxOf(GetParam(), kFew, length, quant);
       ASSERT_TRUE(many.ok()) << many.status();
       ASSERT_TRUE(few.ok()) << few.status();
-      const Tensor x = RandomTensor(random, ElementType::kFloat32, Shape{1, kRows, length}, -6.0, 6.0);
+      const Tensor x =
+          RandomTensor(random, ElementType::kFloat32, Shape{1, kRows, length}, -6.0, 6.0);
       Tensor parts(ElementType::kFloat32, Shape{kRows / kFew, kFew, length});
       std::copy_n(x.data<float>().begin(), x.size(), parts.data<float>().begin());
       const std::vector<float> numbers = Numbers(RunFunctional(**many, Batch{{x}}, RunOptions{}));

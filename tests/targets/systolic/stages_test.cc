@@ -30,7 +30,8 @@ std::vector<int> OperationsOf(const std::optional<std::vector<Stage>>& stages) {
   for (const Stage& stage : *stages) operations.push_back(static_cast<int>(stage.op));
   return operations;
 }
-std::vector<int> Placed(std::initializer_list<StageOp> operations, const Config& config, int first = 0) {
+std::vector<int> Placed(std::initializer_list<StageOp> operations, const Config& config,
+                        int first = 0) {
   std::vector<Stage> stages;
   for (const StageOp op : operations) stages.push_back({.op = op});
   return OperationsOf(PlaceStages(stages, config, first));
@@ -116,7 +117,10 @@ TEST(SystolicStages, KernelsGrowAsFarAsStagesReach) {
 TEST(SystolicStages, WhatNoStageHasGoesToTheHostAndSaysWhy) {
   const std::string kernels = KernelsOf(WithStages(6, 0b000001, 0));
   EXPECT_THAT(kernels, HasSubstr("softmax"));
-  EXPECT_THAT(kernels, HasSubstr("too few stages for its 2: functions stand in stages 0 of 6, dividers in no stage"));
+  EXPECT_THAT(
+      kernels,
+      HasSubstr(
+          "too few stages for its 2: functions stand in stages 0 of 6, dividers in no stage"));
   EXPECT_THAT(kernels, HasSubstr("the vector unit has no stage for div: functions stand in"));
 }
 
@@ -128,7 +132,8 @@ TEST(SystolicStages, InstructionsAreHeldToThem) {
     config.vector_function_stages = static_cast<uint32_t>(random.Below(kEveryStage + 1));
     config.vector_divide_stages = static_cast<uint32_t>(random.Below(kEveryStage + 1));
     const RandomCase c = RandomInstruction(random, config, Opcode::kVector);
-    ASSERT_TRUE(CheckInstruction(c.instruction, config).ok()) << CheckInstruction(c.instruction, config);
+    ASSERT_TRUE(CheckInstruction(c.instruction, config).ok())
+        << CheckInstruction(c.instruction, config);
     // Without what its stages use the instruction is refused, by the decoder, too.
     bool functions = false, divisions = false;
     for (const Pass& pass : c.instruction.vector.passes) {
@@ -151,8 +156,10 @@ TEST(SystolicStages, InstructionsAreHeldToThem) {
 }
 
 TEST(SystolicStages, DesignPointsNameThem) {
-  const std::string head = "family: systolic\nname: x\narray_rows: 8\narray_columns: 8\nvector_stages: 4\n";
-  const auto config = ParseConfig(head + "vector_function_stages: [3, 0]\nvector_divide_stages: []\n", "x.yaml");
+  const std::string head =
+      "family: systolic\nname: x\narray_rows: 8\narray_columns: 8\nvector_stages: 4\n";
+  const auto config =
+      ParseConfig(head + "vector_function_stages: [3, 0]\nvector_divide_stages: []\n", "x.yaml");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->vector_function_stages, 0b1001u);
   EXPECT_EQ(config->vector_divide_stages, 0u);
@@ -162,8 +169,11 @@ TEST(SystolicStages, DesignPointsNameThem) {
   const std::string top = TopModule(*config);
   EXPECT_THAT(top, HasSubstr(".VECTOR_FUNCTION_STAGES(4'b1001)"));
   EXPECT_THAT(top, HasSubstr(".VECTOR_DIVIDE_STAGES(4'b0)"));
-  EXPECT_THAT(PrintConfig(*ParseConfig(head, "x.yaml")), HasSubstr("vector_divide_stages: [0, 1, 2, 3]\n"));
-  const auto error = [&](const std::string& line) { return MessageOf(ParseConfig(head + line, "x.yaml").status()); };
+  EXPECT_THAT(PrintConfig(*ParseConfig(head, "x.yaml")),
+              HasSubstr("vector_divide_stages: [0, 1, 2, 3]\n"));
+  const auto error = [&](const std::string& line) {
+    return MessageOf(ParseConfig(head + line, "x.yaml").status());
+  };
   EXPECT_THAT(error("vector_function_stages: [4]\n"), HasSubstr("vector_function_stages"));
   EXPECT_THAT(error("vector_function_stages: [1, 1]\n"), HasSubstr("stage 1 stands there twice"));
   EXPECT_THAT(error("vector_divide_stages: 3\n"), HasSubstr("vector_divide_stages"));

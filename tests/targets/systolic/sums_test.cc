@@ -29,7 +29,9 @@ struct Trial {
     const Format operand = Int(wide ? 16 : 8);
     config.array_rows = config.array_columns = 4;
     config.input_format = config.weight_format = operand;
-    const auto width = [&] { return random.Uniform() < 0.3 ? 32 : random.Between(wide ? 24 : 8, wide ? 32 : 20); };
+    const auto width = [&] {
+      return random.Uniform() < 0.3 ? 32 : random.Between(wide ? 24 : 8, wide ? 32 : 20);
+    };
     config.psum_format = Int(width());
     config.accumulation_format = random.Uniform() < 0.2 ? *FindFormat("fp32") : Int(width());
 
@@ -49,20 +51,25 @@ struct Trial {
     codes->bytes = operand.bytes();
     const int64_t most = int64_t{1} << random.Between(0, operand.bits - 1);
     for (int64_t i = 0; i < codes->rows * codes->columns; ++i) {
-      const int64_t weight = std::clamp(random.Between(-most, most), operand.min_code(), operand.max_code());
+      const int64_t weight =
+          std::clamp(random.Between(-most, most), operand.min_code(), operand.max_code());
       codes->codes.resize(codes->codes.size() + static_cast<size_t>(codes->bytes));
-      StoreBits(static_cast<uint32_t>(weight), codes->bytes, codes->codes.data() + i * codes->bytes);
+      StoreBits(static_cast<uint32_t>(weight), codes->bytes,
+                codes->codes.data() + i * codes->bytes);
     }
     work.codes = std::move(codes);
-    work.input_counts = {random.Between(operand.min_code(), 0), random.Between(0, operand.max_code())};
+    work.input_counts = {random.Between(operand.min_code(), 0),
+                         random.Between(0, operand.max_code())};
     if (config.accumulation_format.is_integer() && random.Uniform() < 0.5) {
-      work.input_zero = static_cast<int32_t>(random.Between(work.input_counts.low, work.input_counts.high));
+      work.input_zero =
+          static_cast<int32_t>(random.Between(work.input_counts.low, work.input_counts.high));
     }
   }
 
   int64_t WeightAt(int64_t row, int64_t column) const {
-    return IntegerOperand(config.weight_format, kiln::LoadCode(config.weight_format, work.codes->codes.data(),
-                                                               row * work.codes->columns + column));
+    return IntegerOperand(config.weight_format,
+                          kiln::LoadCode(config.weight_format, work.codes->codes.data(),
+                                         row * work.codes->columns + column));
   }
   // Rows of weights, tile by tile, as the machine takes them.
   std::vector<std::vector<int64_t>> Tiles() const {
@@ -93,7 +100,8 @@ struct Trial {
       int64_t exact_psum = 0;
       for (const int64_t row : tile) {
         const int64_t x = inputs[static_cast<size_t>(row)], w = WeightAt(row, column);
-        psum = PsumStep(rule, psum, MaskOf(config.input_format, x), MaskOf(config.weight_format, w));
+        psum =
+            PsumStep(rule, psum, MaskOf(config.input_format, x), MaskOf(config.weight_format, w));
         exact_psum += x * w;
         zeros += w * work.input_zero;
       }
@@ -207,7 +215,8 @@ Work ProductOf(int64_t rows, int64_t weight) {
   codes->rows = codes->channels = rows;
   codes->bytes = 2;
   codes->codes.resize(static_cast<size_t>(2 * rows));
-  for (int64_t i = 0; i < rows; ++i) StoreBits(static_cast<uint32_t>(weight), 2, codes->codes.data() + 2 * i);
+  for (int64_t i = 0; i < rows; ++i)
+    StoreBits(static_cast<uint32_t>(weight), 2, codes->codes.data() + 2 * i);
   work.codes = std::move(codes);
   work.input_counts = {-32767, 32767};
   return work;
@@ -222,10 +231,12 @@ TEST(Sums, SmallWeightsAreNoReasonToWarn) {
   EXPECT_EQ(small.Note(), "");
   SumCheck greater(config);
   greater.Add("greater", ProductOf(1000, 66));
-  EXPECT_THAT(greater.Note(),
-              HasSubstr("sums of int16 x int16 can wrap in accumulation_format int32 in 1 layer: longest in "
-                        "'greater', 1000 products, up to 33 bits; right would be accumulation_format: "
-                        "fp32"));
+  EXPECT_THAT(
+      greater.Note(),
+      HasSubstr(
+          "sums of int16 x int16 can wrap in accumulation_format int32 in 1 layer: longest in "
+          "'greater', 1000 products, up to 33 bits; right would be accumulation_format: "
+          "fp32"));
 }
 
 TEST(Sums, TheLongestLayerThatCanWrapIsNamed) {
@@ -257,8 +268,8 @@ TEST(Sums, WarnFromTheFirstRangeThatDoesNotFit) {
     const int64_t end = int64_t{1} << (bits - 1);
     return SumRange{-end, end - 1 + beyond};
   };
-  const auto can_wrap = [](int psum_bits, const char* accumulation, const SumRange& psum, const SumRange& sum,
-                           const SumRange& result) {
+  const auto can_wrap = [](int psum_bits, const char* accumulation, const SumRange& psum,
+                           const SumRange& sum, const SumRange& result) {
     Config config;
     config.psum_format = Int(psum_bits);
     config.accumulation_format = *FindFormat(accumulation);

@@ -78,7 +78,9 @@ TEST(StepTime, PackedWordsTakeTheirRunsOfConsecutiveBytes) {
   const Visit visit = VisitsOf(in, config)[0];
   // 27 entries in runs of 9 bytes, one a ky. The first 16 are the runs of ky 0 and 7 bytes of ky 1, the other 11 two
   // bytes of ky 1 and ky 2. Rows begin at multiples of 18 bytes, that is at even places of a beat.
-  const auto beats = [](int64_t first, int64_t last) { return last < first ? 1 : last / 8 - first / 8 + 1; };
+  const auto beats = [](int64_t first, int64_t last) {
+    return last < first ? 1 : last / 8 - first / 8 + 1;
+  };
   int64_t first_tile = 0, second_tile = 0;
   for (int64_t y = 0; y < 6; ++y) {
     for (int64_t x = 0; x < 6; ++x) {
@@ -88,7 +90,8 @@ TEST(StepTime, PackedWordsTakeTheirRunsOfConsecutiveBytes) {
       };
       first_tile += (y > 0 ? beats(left - 18, last(y - 1, 9)) : 1) + beats(left, last(y, 7));
       const int64_t third = 18 * y + 3 * x + 4;  // channel 1 of the right neighbour
-      second_tile += beats(third, x < 5 ? third + 1 : 0) + (y < 5 ? beats(left + 18, last(y + 1, 9)) : 1);
+      second_tile +=
+          beats(third, x < 5 ? third + 1 : 0) + (y < 5 ? beats(left + 18, last(y + 1, 9)) : 1);
     }
   }
   EXPECT_EQ(GroupFetchCycles(in, config, geometry, visit, 0), first_tile);
@@ -106,7 +109,7 @@ TEST(StepTime, WeightTilesComeByRowsOrByColumns) {
   Instruction in = Convolution3x3(/*channels=*/26, /*out_channels=*/13);
   EXPECT_EQ(WeightFetchCycles(in, config, 0, 0, 0), 16);
   EXPECT_EQ(WeightFetchCycles(in, config, 0, 17, 1), 16);  // tiles are padded in memory
-  in.convolution.weight_base = 28;                         // rows of 8 codes, every fourth of which crosses a beat
+  in.convolution.weight_base = 28;  // rows of 8 codes, every fourth of which crosses a beat
   EXPECT_EQ(WeightFetchCycles(in, config, 0, 0, 0), 16 + 4);
   in.convolution.weight_base = 0;
   EXPECT_EQ(WeightLoadCycles(config), 8);
@@ -117,7 +120,8 @@ TEST(StepTime, WeightTilesComeByRowsOrByColumns) {
   in.convolution.weight_row_stride = 16;
   EXPECT_EQ(WeightFetchCycles(in, config, 0, 0, 0), 16);
   EXPECT_EQ(WeightFetchCycles(in, config, 0, 1, 1), 10);
-  in.convolution.weight_batch_stride = 18;  // 8 codes from place 18 or 2 of a beat, 5 from place 26 or 10
+  in.convolution.weight_batch_stride =
+      18;  // 8 codes from place 18 or 2 of a beat, 5 from place 26 or 10
   EXPECT_EQ(WeightFetchCycles(in, config, 1, 0, 0), 16);
   in.convolution.weight_base = 9;  // 27 or 11: every other row
   EXPECT_EQ(WeightFetchCycles(in, config, 1, 0, 0), 16 + 8);
@@ -211,7 +215,8 @@ TEST(StepTime, RequestsRunAheadAsFarAsTheOperandBufferGoes) {
   const int64_t latency = config.memory_latency;
   config.operand_buffer_words = static_cast<int>(latency) + 1 + 2;
   EXPECT_EQ(VectorInstructionTime(program, config).busy, latency + 1 + 12);
-  config.operand_buffer_words = 5;  // four words enter, the fifth's slot begins a cycle after the first one's entry
+  config.operand_buffer_words =
+      5;  // four words enter, the fifth's slot begins a cycle after the first one's entry
   EXPECT_EQ(VectorInstructionTime(program, config).busy, 3 * (latency + 1) + 2 + 4);
 }
 
@@ -321,7 +326,8 @@ TEST(StepTime, DrainsOfBlocksAreTheSumOfTheirWords) {
     Config config = Machine();
     config.block_size = 8 << random.Below(3);
     config.output_port_bytes = 8 << random.Below(3);
-    Instruction in = BlockOutput(static_cast<int32_t>(8 * random.Below(9) + random.Between(5, 8)), 12);
+    Instruction in =
+        BlockOutput(static_cast<int32_t>(8 * random.Below(9) + random.Between(5, 8)), 12);
     in.tiling.tile_height = static_cast<int32_t>(random.Between(1, 6));
     in.tiling.tile_width = static_cast<int32_t>(random.Between(1, 6));
     in.vector.output.base = random.Below(64);
@@ -351,7 +357,8 @@ TEST(StepTime, CodesOfTwoBytesTakeTwiceTheBeats) {
   config.weight_port_bytes = 8;
   const Geometry geometry = GeometryOf(in, config);
   EXPECT_EQ(GroupFetchCycles(in, config, geometry, VisitsOf(in, config)[0], 0), 28 + 36 * 4);
-  EXPECT_EQ(WeightFetchCycles(in, config, 0, 0, 0), 16 * 2);  // sixteen bytes through a port of eight
+  EXPECT_EQ(WeightFetchCycles(in, config, 0, 0, 0),
+            16 * 2);  // sixteen bytes through a port of eight
 }
 
 }  // namespace

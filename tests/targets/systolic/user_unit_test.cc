@@ -34,7 +34,8 @@ Graph PoolBetweenOperators(const Pool& pool) {
   attributes.Set("pads", pool.pads);
   attributes.Set("dilations", pool.dilations);
   attributes.Set("ceil_mode", int64_t{pool.ceil});
-  Value* pooled = AddInferred(graph, Op::kMaxPool, "pool", {AddInferred(graph, Op::kNeg, "negated", {x})}, attributes);
+  Value* pooled = AddInferred(graph, Op::kMaxPool, "pool",
+                              {AddInferred(graph, Op::kNeg, "negated", {x})}, attributes);
   graph.MarkOutput(AddInferred(graph, Op::kRelu, "relu", {pooled}));
   return graph;
 }
@@ -71,11 +72,16 @@ TEST_P(MaximumUnit, PoolsAsTheVectorUnitDoes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Windows, MaximumUnit,
-    testing::Values(
-        Pool{"2x2 /2", {1, 8, 10, 10}, {2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
-        Pool{"3x3 /2 padded", {1, 19, 11, 9}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
-        Pool{"5x3 /1, 3 dilated", {1, 3, 14, 13}, {5, 3}, {1, 3}, {2, 1, 2, 0}, {2, 3}},
-        Pool{"3x3 /2 with a last window over the edge", {1, 9, 10, 10}, {3, 3}, {2, 2}, {0, 0, 0, 0}, {1, 1}, true}));
+    testing::Values(Pool{"2x2 /2", {1, 8, 10, 10}, {2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+                    Pool{"3x3 /2 padded", {1, 19, 11, 9}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+                    Pool{"5x3 /1, 3 dilated", {1, 3, 14, 13}, {5, 3}, {1, 3}, {2, 1, 2, 0}, {2, 3}},
+                    Pool{"3x3 /2 with a last window over the edge",
+                         {1, 9, 10, 10},
+                         {3, 3},
+                         {2, 2},
+                         {0, 0, 0, 0},
+                         {1, 1},
+                         true}));
 
 // Sizes are a file's: taps that no memory holds are not asked for, the pool goes elsewhere.
 TEST(UserUnits, WindowsOfAnySizeAreRefusedBeforeTheirTapsAreMade) {

@@ -18,8 +18,9 @@ struct Level {
   PrefixRunner Runner() {
     return [this](size_t instructions) -> StatusOr<PrefixRun> {
       ++runs;
-      PrefixRun run{.ends = {ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(instructions)},
-                    .memory = std::vector<uint8_t>(8, 0)};
+      PrefixRun run{
+          .ends = {ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(instructions)},
+          .memory = std::vector<uint8_t>(8, 0)};
       for (size_t i = 0; i < instructions; ++i) run.memory[places[i]] = writes[i];
       return run;
     };
@@ -37,12 +38,15 @@ Level Example(size_t instructions) {
 }
 
 std::optional<size_t> Find(Level expected, Level actual, bool timed = true) {
-  const auto found = FirstDifferentInstruction(expected.ends.size(), timed, expected.Runner(), actual.Runner());
+  const auto found =
+      FirstDifferentInstruction(expected.ends.size(), timed, expected.Runner(), actual.Runner());
   EXPECT_TRUE(found.ok()) << found.status();
   return *found;
 }
 
-TEST(FirstDifferentInstruction, NoneInEqualRuns) { EXPECT_EQ(Find(Example(6), Example(6)), std::nullopt); }
+TEST(FirstDifferentInstruction, NoneInEqualRuns) {
+  EXPECT_EQ(Find(Example(6), Example(6)), std::nullopt);
+}
 
 TEST(FirstDifferentInstruction, FindsWrongBitsWhereverTheyAre) {
   for (size_t count = 1; count <= 8; ++count) {
@@ -95,7 +99,9 @@ TEST(FirstDifferentInstruction, MissingEnds) {
 
 TEST(FirstDifferentInstruction, ErrorsOfARunAreHandedOn) {
   Level expected = Example(4);
-  const PrefixRunner fails = [](size_t) -> StatusOr<PrefixRun> { return absl::InternalError("stopped"); };
+  const PrefixRunner fails = [](size_t) -> StatusOr<PrefixRun> {
+    return absl::InternalError("stopped");
+  };
   EXPECT_FALSE(FirstDifferentInstruction(4, true, expected.Runner(), fails).ok());
 }
 

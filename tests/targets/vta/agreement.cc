@@ -36,22 +36,23 @@ class Machines {
     const CycleMachine::Result slow = slow_.Launch(slow_memory_, address, count);
     const std::string expected = TextOf(fault);
     if (TextOf(cycle.fault) != expected || TextOf(slow.fault) != expected) {
-      return fmt::format("{} at the functional level, {} at the cycle level, {} cycle by cycle", expected,
-                         TextOf(cycle.fault), TextOf(slow.fault));
+      return fmt::format("{} at the functional level, {} at the cycle level, {} cycle by cycle",
+                         expected, TextOf(cycle.fault), TextOf(slow.fault));
     }
     StatusOr<HardwareOutcome> outcome = HardwareOutcome{cycle.met, cycle.time};
     if (hardware_ != nullptr) outcome = hardware_->launch(hardware_memory_, address, count);
     if (!outcome.ok()) return std::string(outcome.status().message());
     if (TextOf(outcome->fault) != TextOf(cycle.met)) {
-      return fmt::format("{} at the cycle level, {} in hardware", TextOf(cycle.met), TextOf(outcome->fault));
+      return fmt::format("{} at the cycle level, {} in hardware", TextOf(cycle.met),
+                         TextOf(outcome->fault));
     }
     ++totals->launches;
     faulty_ = fault.has_value();
     totals->faults += faulty_ ? 1 : 0;
     if (faulty_) return std::nullopt;
     if (cycle.time != slow.time) {
-      return fmt::format("{} cycles with skipping, {} without, or counters differ", cycle.time.cycles,
-                         slow.time.cycles);
+      return fmt::format("{} cycles with skipping, {} without, or counters differ",
+                         cycle.time.cycles, slow.time.cycles);
     }
     if (hardware_ != nullptr && hardware_->ideal_memory && outcome->time != cycle.time) {
       return OtherTime(cycle.time, outcome->time);
@@ -59,7 +60,8 @@ class Machines {
     totals->cycles += cycle.time.cycles;
     totals->steps += cycle.time.counters.accumulator_writes();
     totals->instructions += count;
-    if (cycle_.profile() != functional_.profile()) return "the levels count bytes or steps otherwise";
+    if (cycle_.profile() != functional_.profile())
+      return "the levels count bytes or steps otherwise";
     for (const DeviceMemory* memory : {&cycle_memory_, &slow_memory_}) {
       if (const auto difference = ByteThatDiffers(*memory, "at the cycle level")) return difference;
     }
@@ -69,19 +71,21 @@ class Machines {
 
  private:
   static std::string TextOf(const std::optional<Fault>& fault) {
-    return fault.has_value() ? fmt::format("{} of instruction {}", NameOf(fault->kind), fault->instruction)
-                             : "no fault";
+    return fault.has_value()
+               ? fmt::format("{} of instruction {}", NameOf(fault->kind), fault->instruction)
+               : "no fault";
   }
   static std::string OtherTime(const RunTime& expected, const RunTime& actual) {
     if (actual.cycles != expected.cycles) {
-      return fmt::format("{} cycles at the cycle level, {} in hardware", expected.cycles, actual.cycles);
+      return fmt::format("{} cycles at the cycle level, {} in hardware", expected.cycles,
+                         actual.cycles);
     }
     std::string text = "counters differ:";
     for (size_t i = 0; i < kCounters; ++i) {
       const uint64_t right = expected.counters.values()[i], wrong = actual.counters.values()[i];
       if (right == wrong) continue;
-      text += fmt::format(" {}.{} is {} at the cycle level, {} in hardware;", CounterTable()[i].unit,
-                          CounterTable()[i].name, right, wrong);
+      text += fmt::format(" {}.{} is {} at the cycle level, {} in hardware;",
+                          CounterTable()[i].unit, CounterTable()[i].name, right, wrong);
     }
     return text;
   }
@@ -90,7 +94,8 @@ class Machines {
     const auto [wrong, right] = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
     if (wrong == bytes.end()) return std::nullopt;
     return fmt::format("byte {:#x} is {:#04x} {}, {:#04x} at the functional level",
-                       RandomProgram::kBase + static_cast<uint64_t>(wrong - bytes.begin()), *wrong, where, *right);
+                       RandomProgram::kBase + static_cast<uint64_t>(wrong - bytes.begin()), *wrong,
+                       where, *right);
   }
 
   const RandomProgram& program_;
@@ -112,11 +117,12 @@ LaunchTotals& LaunchTotals::operator+=(const LaunchTotals& other) {
   return *this;
 }
 
-std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program, LaunchTotals* totals,
-                                            const Hardware* hardware) {
+std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program,
+                                            LaunchTotals* totals, const Hardware* hardware) {
   Machines machines(config, program, hardware);
   for (int launch = 0; launch < kLaunches && !machines.faulty(); ++launch) {
-    if (const auto difference = machines.Launch(totals)) return fmt::format("launch {}: {}", launch, *difference);
+    if (const auto difference = machines.Launch(totals))
+      return fmt::format("launch {}: {}", launch, *difference);
     if (launch == 0 && machines.faulty()) return "the program is stopped; it should not be";
   }
   return std::nullopt;

@@ -28,7 +28,9 @@ struct HardwareOutcome {
   RunTime time;  // without a fault
 };
 struct Hardware {
-  std::function<StatusOr<HardwareOutcome>(DeviceMemory& memory, uint64_t address, size_t instructions)> launch;
+  std::function<StatusOr<HardwareOutcome>(DeviceMemory& memory, uint64_t address,
+                                          size_t instructions)>
+      launch;
   bool ideal_memory = true;  // cycles and counters are comparable
 };
 
@@ -37,7 +39,8 @@ struct Hardware {
 // leave the same memory and have counted the same loads, stores and steps, and cycles skipped at the cycle level are
 // like those gone through one by one. So does `hardware`, where there is some, in the cycle level's cycles and with its
 // counters. nullopt: so it is; else what differs. `totals` is added to.
-std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program, LaunchTotals* totals,
+std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program,
+                                            LaunchTotals* totals,
                                             const Hardware* hardware = nullptr);
 
 }  // namespace kiln::vta

@@ -38,9 +38,10 @@ TEST(VtaAreaModel, EveryModelIsFittedWithSmallErrors) {
 }
 
 TEST(VtaAreaModel, GrowsWithEverySize) {
-  const char* const sizes[] = {"BATCH",         "BLOCK_IN",          "BLOCK_OUT", "NUMBERS",     "ACCUMULATOR_BANKS",
-                               "BANKS",         "MEMORY_PORT_BYTES", "MAX_BYTES", "OUTSTANDING", "DATA_BYTES",
-                               "MEMORY_LATENCY"};
+  const char* const sizes[] = {
+      "BATCH",         "BLOCK_IN",          "BLOCK_OUT", "NUMBERS",     "ACCUMULATOR_BANKS",
+      "BANKS",         "MEMORY_PORT_BYTES", "MAX_BYTES", "OUTSTANDING", "DATA_BYTES",
+      "MEMORY_LATENCY"};
   hardware::ExpectGrowth(FamilyAreaModels(), Grid(), sizes);
 }
 

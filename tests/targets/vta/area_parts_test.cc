@@ -48,20 +48,23 @@ std::vector<std::string> PartsWith(const std::vector<const char*>& names) {
 }
 
 TEST(VtaAreaParts, ModulesOfASmallMachine) {
-  EXPECT_THAT(
-      PartsWith({}),
-      testing::ElementsAre(
-          "GEMM unit: kiln_vta_dot x 4",  // two outputs each, of two batches
-          "GEMM unit: kiln_vta_gemm x 1", "ALU: kiln_vta_alu x 1", "accumulators: kiln_vta_accumulators x 1",
-          "dispatcher and loader: kiln_vta_compute_stage x 1", "load and store stage: kiln_vta_load_stage x 1",
-          "load and store stage: kiln_vta_store_stage x 1", "memory port: kiln_vta_reads x 1",
-          "memory port: kiln_axi_write_port x 1", "fetch and queues: kiln_vta_fetch x 1", "control: kiln_vta x 1"));
+  EXPECT_THAT(PartsWith({}),
+              testing::ElementsAre(
+                  "GEMM unit: kiln_vta_dot x 4",  // two outputs each, of two batches
+                  "GEMM unit: kiln_vta_gemm x 1", "ALU: kiln_vta_alu x 1",
+                  "accumulators: kiln_vta_accumulators x 1",
+                  "dispatcher and loader: kiln_vta_compute_stage x 1",
+                  "load and store stage: kiln_vta_load_stage x 1",
+                  "load and store stage: kiln_vta_store_stage x 1",
+                  "memory port: kiln_vta_reads x 1", "memory port: kiln_axi_write_port x 1",
+                  "fetch and queues: kiln_vta_fetch x 1", "control: kiln_vta x 1"));
 }
 
 TEST(VtaAreaParts, SizesOfPortsAndNumbers) {
   EXPECT_THAT(
-      PartsWith({"NUMBERS", "BANKS", "INDEX_BITS", "BYTES_BITS", "OUTPUT_BYTES", "MAX_BYTES", "DATA_BYTES",
-                 "OUTSTANDING", "UOP_INDEX_BITS", "INPUT_INDEX_BITS", "WEIGHT_INDEX_BITS", "ACCUMULATOR_INDEX_BITS"}),
+      PartsWith({"NUMBERS", "BANKS", "INDEX_BITS", "BYTES_BITS", "OUTPUT_BYTES", "MAX_BYTES",
+                 "DATA_BYTES", "OUTSTANDING", "UOP_INDEX_BITS", "INPUT_INDEX_BITS",
+                 "WEIGHT_INDEX_BITS", "ACCUMULATOR_INDEX_BITS"}),
       testing::IsSupersetOf({
           // 2 x 4 numbers an accumulator, 64 of them in 2 banks.
           std::string("accumulators: kiln_vta_accumulators x 1 NUMBERS=8 BANKS=2 INDEX_BITS=6"),
@@ -69,8 +72,10 @@ TEST(VtaAreaParts, SizesOfPortsAndNumbers) {
           std::string("load and store stage: kiln_vta_load_stage x 1 BYTES_BITS=6"),
           std::string("load and store stage: kiln_vta_store_stage x 1 INDEX_BITS=6 OUTPUT_BYTES=8"),
           std::string("memory port: kiln_vta_reads x 1 MAX_BYTES=32"),
-          std::string("memory port: kiln_axi_write_port x 1 MAX_BYTES=8 DATA_BYTES=16 OUTSTANDING=12"),
-          std::string("fetch and queues: kiln_vta_fetch x 1 UOP_INDEX_BITS=6 INPUT_INDEX_BITS=7 WEIGHT_INDEX_BITS=5 "
+          std::string(
+              "memory port: kiln_axi_write_port x 1 MAX_BYTES=8 DATA_BYTES=16 OUTSTANDING=12"),
+          std::string("fetch and queues: kiln_vta_fetch x 1 UOP_INDEX_BITS=6 INPUT_INDEX_BITS=7 "
+                      "WEIGHT_INDEX_BITS=5 "
                       "ACCUMULATOR_INDEX_BITS=6"),
       }));
 }

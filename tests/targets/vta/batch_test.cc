@@ -107,7 +107,8 @@ Graph Tokens(int64_t tokens) {
 }
 
 TEST(Batch, RowsAreTokensWhereLayersWorkPixelByPixel) {
-  for (const int64_t tokens : {191, 13}) {  // 13 leave too many rows of the last element empty: rows are images
+  for (const int64_t tokens :
+       {191, 13}) {  // 13 leave too many rows of the last element empty: rows are images
     const Graph graph = Tokens(tokens);
     const Batch images = RandomImages(graph, 3, 2);
     Recipe recipe = Int8Recipe();
@@ -132,7 +133,8 @@ TEST(Batch, RowsAreTokensWhereLayersWorkPixelByPixel) {
       EXPECT_EQ(cycle->codes, alone.codes);
       const bool folds = tokens == 191;
       EXPECT_EQ(cycle->trace.images, folds ? 1 : 3);
-      EXPECT_EQ(GemmSteps(cycle->trace) * (folds ? 191 : 1), GemmSteps(alone.trace) * (folds ? 48 : 1));
+      EXPECT_EQ(GemmSteps(cycle->trace) * (folds ? 191 : 1),
+                GemmSteps(alone.trace) * (folds ? 48 : 1));
       if (folds) {
         EXPECT_LT(cycle->trace.cycles, alone.trace.cycles);
       }

@@ -22,11 +22,12 @@ struct Work {
 Work WorkOf(const Launch& launch, const Config& config) {
   Work work;
   for (const Instruction& in : launch.instructions) {
-    if (in.opcode == Opcode::kGemm && !in.reset) work.gemm_steps += static_cast<int64_t>(StepsOf(in));
+    if (in.opcode == Opcode::kGemm && !in.reset)
+      work.gemm_steps += static_cast<int64_t>(StepsOf(in));
     if (!Moves(in) || in.memory == Memory::kUop) continue;
     // Every element begins a beat of its own.
-    const int64_t beats =
-        int64_t{in.x_size} * in.y_size * CeilDivide(ElementBytes(in.memory, config), config.memory_port_bytes);
+    const int64_t beats = int64_t{in.x_size} * in.y_size *
+                          CeilDivide(ElementBytes(in.memory, config), config.memory_port_bytes);
     (in.opcode == Opcode::kLoad ? work.read_beats : work.written_beats) += beats;
   }
   return work;
@@ -34,7 +35,8 @@ Work WorkOf(const Launch& launch, const Config& config) {
 
 Graph RandomConvolution(Random& random, const Config& config) {
   const auto draw = [&](uint64_t most) { return 1 + static_cast<int64_t>(random.Below(most)); };
-  const int64_t kernel = draw(3), stride = draw(3), size = kernel + static_cast<int64_t>(random.Below(7));
+  const int64_t kernel = draw(3), stride = draw(3),
+                size = kernel + static_cast<int64_t>(random.Below(7));
   const int64_t in = config.block_in * draw(3), out = config.block_out * draw(3);
   Graph graph("conv");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, size, size, in}});
@@ -45,7 +47,8 @@ Graph RandomConvolution(Random& random, const Config& config) {
   a.Set("pads", std::vector<int64_t>(4, random.Below(2) == 0 ? 0 : kernel / 2));
   a.Set("strides", std::vector<int64_t>{stride, stride});
   a.Set("layout", std::string("nhwc"));
-  graph.MarkOutput(graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
+  graph.MarkOutput(
+      graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
   EXPECT_EQ(InferShapes(graph), OkStatus());
   return graph;
 }
@@ -76,7 +79,8 @@ TEST(VtaBounds, HoldForEveryProgramOfALayer) {
       const Work work = WorkOf(*program->parts().steps[0].launch, config);
       EXPECT_LE(certificate.lower_bound, certificate.cost);
       const auto bound = static_cast<int64_t>(certificate.lower_bound);
-      EXPECT_LE(bound, std::max({work.gemm_steps, work.read_beats, work.written_beats})) << certificate.bound_from;
+      EXPECT_LE(bound, std::max({work.gemm_steps, work.read_beats, work.written_beats}))
+          << certificate.bound_from;
       if (certificate.bound_from == "GEMM steps") {
         EXPECT_EQ(bound, work.gemm_steps);
         ++steps;

@@ -55,8 +55,8 @@ Config PynqConfig() {
 std::string FindingsOf(const VtaProgram& program) {
   std::string findings;
   for (const Finding& finding : Lint(LaunchesOf(program)).findings) {
-    findings += fmt::format("launch {} instruction {}: {}: {}\n", finding.launch, finding.instruction,
-                            NameOf(finding.kind), finding.message);
+    findings += fmt::format("launch {} instruction {}: {}: {}\n", finding.launch,
+                            finding.instruction, NameOf(finding.kind), finding.message);
   }
   return findings;
 }

@@ -18,7 +18,8 @@ Graph Prepare(Graph graph, const Batch& images, const Recipe& recipe);
 // `images` random images for every input of the graph.
 Batch RandomImages(const Graph& graph, int64_t images, uint64_t seed);
 // With so many virtual threads (0: whichever is faster) and without a host.
-std::unique_ptr<VtaProgram> CompileFor(const Graph& prepared, const Config& config, int threads = 0);
+std::unique_ptr<VtaProgram> CompileFor(const Graph& prepared, const Config& config,
+                                       int threads = 0);
 // The paper's design point.
 Config PynqConfig();
 

@@ -19,13 +19,15 @@ namespace kiln::vta {
 namespace {
 
 struct LayerCase {
-  int64_t in = 3, out = 8, height = 8, width = 8, kernel = 3, stride = 1, dilation = 1, pad = 1, groups = 1;
+  int64_t in = 3, out = 8, height = 8, width = 8, kernel = 3, stride = 1, dilation = 1, pad = 1,
+          groups = 1;
   bool relu = false, residual = false, wide = false, powers_of_two = false;
 
   std::string Describe() const {
-    return fmt::format("{}->{} {}x{} kernel {} stride {} dilation {} pad {} groups {}{}{}{}{}", in, out, height, width,
-                       kernel, stride, dilation, pad, groups, relu ? " relu" : "", residual ? " residual" : "",
-                       wide ? " wide" : "", powers_of_two ? " powers of two" : "");
+    return fmt::format("{}->{} {}x{} kernel {} stride {} dilation {} pad {} groups {}{}{}{}{}", in,
+                       out, height, width, kernel, stride, dilation, pad, groups,
+                       relu ? " relu" : "", residual ? " residual" : "", wide ? " wide" : "",
+                       powers_of_two ? " powers of two" : "");
   }
 };
 
@@ -66,7 +68,8 @@ Tensor RandomConstant(Random& random, Shape shape, double bound) {
 Graph GraphOf(const LayerCase& c, Random& random) {
   Graph graph("layer");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, c.height, c.width, c.in}});
-  Value* w = graph.AddConstant("w", RandomConstant(random, {c.out, c.in / c.groups, c.kernel, c.kernel}, 0.4));
+  Value* w = graph.AddConstant(
+      "w", RandomConstant(random, {c.out, c.in / c.groups, c.kernel, c.kernel}, 0.4));
   Value* b = graph.AddConstant("b", RandomConstant(random, {c.out}, 1.5));
   Attributes a;
   a.Set("kernel_shape", std::vector<int64_t>{c.kernel, c.kernel});
@@ -103,7 +106,8 @@ int64_t ZeroOf(const Value& value) { return value.quantisation()->zero_points[0]
 // The layer as docs/vta.md has it, on one image.
 class Model {
  public:
-  Model(const Graph& graph, const LayerCase& c) : graph_(graph), case_(c), conv_(*FindNode(graph, Op::kConv)) {
+  Model(const Graph& graph, const LayerCase& c)
+      : graph_(graph), case_(c), conv_(*FindNode(graph, Op::kConv)) {
     output_ = graph.outputs()[0];
     weights_ = QuantiseTensor(conv_.operand(1)->constant(), *conv_.operand(1)->quantisation());
     factors_ = Factors();
@@ -129,7 +133,8 @@ class Model {
   const Value& input() const { return *conv_.operand(0); }
 
   int64_t Weight(int64_t o, int64_t c, int64_t ky, int64_t kx) const {
-    return weights_.IntAt(((o * (case_.in / case_.groups) + c) * case_.kernel + ky) * case_.kernel + kx);
+    return weights_.IntAt(((o * (case_.in / case_.groups) + c) * case_.kernel + ky) * case_.kernel +
+                          kx);
   }
   int64_t WeightSum(int64_t o) const {
     int64_t sum = 0;
@@ -168,18 +173,21 @@ class Model {
 
   int64_t Wide(int64_t sum, int64_t o) const {
     const double unit = factors_[static_cast<size_t>(o)];
-    const int64_t bias = std::llround(Bias(o) / unit - static_cast<double>(ZeroOf(input()) * WeightSum(o)));
+    const int64_t bias =
+        std::llround(Bias(o) / unit - static_cast<double>(ZeroOf(input()) * WeightSum(o)));
     return std::max<int64_t>(sum + bias, case_.relu ? 0 : INT32_MIN);
   }
 
   int64_t Narrow(int64_t sum, int64_t o, int64_t residual) const {
     const double factor = factors_[static_cast<size_t>(o)], out_scale = ScaleOf(*output_);
     const int64_t zero = ZeroOf(*output_);
-    double offset =
-        Bias(o) / out_scale - factor * static_cast<double>(ZeroOf(input()) * WeightSum(o)) + static_cast<double>(zero);
+    double offset = Bias(o) / out_scale -
+                    factor * static_cast<double>(ZeroOf(input()) * WeightSum(o)) +
+                    static_cast<double>(zero);
     const int64_t least_code = output_->quantisation()->type.symmetric ? -127 : -128;
     const int64_t low = case_.relu ? std::max(least_code, zero) : least_code, high = 127;
-    const bool shared = std::all_of(factors_.begin(), factors_.end(), [&](double f) { return f == factors_[0]; });
+    const bool shared =
+        std::all_of(factors_.begin(), factors_.end(), [&](double f) { return f == factors_[0]; });
     int exponent = 0;
     if (!case_.residual && shared && std::frexp(factor, &exponent) == 0.5 && exponent <= 1) {
       const int shift = 1 - exponent;
@@ -201,7 +209,8 @@ class Model {
     const double bias = std::round((offset + 0.5) * scale / multiplier);
     const double least = std::ceil(std::ceil(from * scale) / multiplier);
     const double most = std::floor((std::floor(to * scale) - 1) / multiplier);
-    const auto held = static_cast<int64_t>(std::min(std::max(static_cast<double>(sum) + bias, least), most));
+    const auto held =
+        static_cast<int64_t>(std::min(std::max(static_cast<double>(sum) + bias, least), most));
     int64_t product = held * static_cast<int64_t>(multiplier);
     if (!case_.residual) return product >> shift;
     product += residual * std::llround(other * scale);
@@ -247,8 +256,9 @@ TEST(CompilerMatrix, IsItsFormulaBitForBit) {
     ASSERT_NE(program, nullptr);
     ASSERT_EQ(FindingsOf(*program), "") << program->Print();
     const Model model(prepared, c);
-    const std::vector<int64_t> expected = model.Run(
-        CodesOfImage(prepared, 0, image), c.residual ? CodesOfImage(prepared, 1, image) : std::vector<int64_t>());
+    const std::vector<int64_t> expected =
+        model.Run(CodesOfImage(prepared, 0, image),
+                  c.residual ? CodesOfImage(prepared, 1, image) : std::vector<int64_t>());
     ASSERT_EQ(CodesOf(*program, image).ToInts(), expected) << program->Print();
     if (i % 8 == 0) {
       ASSERT_EQ(CodesOf(*program, image, Level::kCycle).ToInts(), expected);
@@ -271,7 +281,8 @@ TEST(CompilerMatrix, BiasesThatAreTooLargeGoToTheHost) {
       std::fill(bias.data<float>().begin(), bias.data<float>().end(), 0.5f);
       Attributes a;
       a.Set("kernel_shape", std::vector<int64_t>{1, 1});
-      const std::vector<Value*> operands = {x, graph.AddConstant("w", weights), graph.AddConstant("b", bias)};
+      const std::vector<Value*> operands = {x, graph.AddConstant("w", weights),
+                                            graph.AddConstant("b", bias)};
       graph.MarkOutput(graph.AddNode(Op::kConv, "conv", operands, {"y"}, a)->result());
       ASSERT_EQ(InferShapes(graph), OkStatus());
       const Batch images = RandomImages(graph, 1, 2);
@@ -280,7 +291,8 @@ TEST(CompilerMatrix, BiasesThatAreTooLargeGoToTheHost) {
       bias = bias.Clone();
       bias.data<float>()[5] = number;
       for (Node* node : prepared.NodeList()) {
-        if (node->op() == Op::kConv) prepared.SetOperand(node, 2, prepared.AddConstant("bias", bias));
+        if (node->op() == Op::kConv)
+          prepared.SetOperand(node, 2, prepared.AddConstant("bias", bias));
       }
       const VtaAccelerator accelerator(PynqConfig());
       const auto program = accelerator.Compile(prepared, {});

@@ -72,7 +72,8 @@ TEST(CompilerSchedule, TheBoundIsNeverAboveTheEstimate) {
     if (!cycles.has_value()) continue;
     ++estimated;
     const int64_t least = LeastEstimate(shape, tiling, config);
-    ASSERT_LE(least, *cycles) << i << ": " << Describe(tiling) << " of " << shape.height << " x " << shape.width;
+    ASSERT_LE(least, *cycles) << i << ": " << Describe(tiling) << " of " << shape.height << " x "
+                              << shape.width;
     if (10 * least > 9 * *cycles) ++met;
   }
   EXPECT_GT(estimated, 600);
@@ -91,11 +92,13 @@ TEST(CompilerSchedule, TilesCoverEveryPairOfEveryPixelOnce) {
       for (const Tile& tile : TilesOf(shape, ranked.tiling, config)) {
         ASSERT_LE(tile.elements(), RegionsOf(shape, config, ranked.tiling.threads).sums);
         for (const Chunk& chunk : tile.chunks) {
-          ASSERT_EQ(chunk.steps * chunk.repeats, std::ssize(chunk.pairs) * shape.kernel.taps() * tile.pixels());
+          ASSERT_EQ(chunk.steps * chunk.repeats,
+                    std::ssize(chunk.pairs) * shape.kernel.taps() * tile.pixels());
           for (const Chunk::Pair& pair : chunk.pairs) {
             for (int64_t y = tile.rows.first; y < tile.rows.end(); ++y) {
               for (int64_t x = tile.columns.first; x < tile.columns.end(); ++x) {
-                ++seen[static_cast<size_t>(((pair.output * inputs + pair.input) * shape.height + y) * shape.width + x)];
+                ++seen[static_cast<size_t>(
+                    ((pair.output * inputs + pair.input) * shape.height + y) * shape.width + x)];
               }
             }
           }
@@ -143,8 +146,8 @@ class Follower {
     }
     for (uint32_t row = 0; row < in.y_size; ++row) {
       for (uint32_t x = 0; x < in.x_size; ++x, ++at) {
-        const uint64_t address =
-            RowAddress(in, row, config_) + x * static_cast<uint64_t>(ElementBytes(in.memory, config_));
+        const uint64_t address = RowAddress(in, row, config_) +
+                                 x * static_cast<uint64_t>(ElementBytes(in.memory, config_));
         if (in.memory == Memory::kInput) inputs_[at] = address;
         if (in.memory == Memory::kWeight) weights_[at] = address;
         if (in.opcode != Opcode::kStore) continue;
@@ -166,8 +169,9 @@ class Follower {
             dst = {Holds::kSum, {}};
           } else {
             steps_on_others_ += dst.holds == Holds::kSum ? 0 : 1;
-            dst.steps.emplace(inputs_.at(uop.src + outer * in.src_outer + inner * in.src_inner),
-                              weights_.at(uop.weight + outer * in.weight_outer + inner * in.weight_inner));
+            dst.steps.emplace(
+                inputs_.at(uop.src + outer * in.src_outer + inner * in.src_inner),
+                weights_.at(uop.weight + outer * in.weight_outer + inner * in.weight_inner));
           }
         }
       }
@@ -176,7 +180,8 @@ class Follower {
 
   static void Work(const Instruction& in, Accumulator& dst) {
     if (dst.holds == Holds::kSum && !dst.steps.empty()) dst.holds = Holds::kResult;
-    if (dst.holds == Holds::kLeftover && in.alu == AluOp::kMax && !in.use_immediate) dst.holds = Holds::kSum;
+    if (dst.holds == Holds::kLeftover && in.alu == AluOp::kMax && !in.use_immediate)
+      dst.holds = Holds::kSum;
   }
 
   const Launch& launch_;
@@ -195,7 +200,8 @@ TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
   for (int i = 0; i < 40; ++i) {
     const int64_t in = 16 * (1 + static_cast<int64_t>(random.Below(6)));
     const int64_t out = 16 * (1 + static_cast<int64_t>(random.Below(8)));
-    const int64_t size = 4 + static_cast<int64_t>(random.Below(22)), kernel = random.Below(3) == 0 ? 3 : 1;
+    const int64_t size = 4 + static_cast<int64_t>(random.Below(22)),
+                  kernel = random.Below(3) == 0 ? 3 : 1;
     const int64_t stride = 1 + static_cast<int64_t>(random.Below(2));
     Graph graph("conv");
     Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, size, size, in}});
@@ -206,7 +212,8 @@ TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
     a.Set("pads", std::vector<int64_t>(4, kernel / 2));
     a.Set("strides", std::vector<int64_t>{stride, stride});
     a.Set("layout", std::string("nhwc"));
-    graph.MarkOutput(graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
+    graph.MarkOutput(
+        graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
     ASSERT_EQ(InferShapes(graph), OkStatus());
     Recipe recipe = Int8Recipe();
     recipe.quantise_outputs = true;
@@ -216,7 +223,8 @@ TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
       recipe.activations.type.symmetric = true;
     }
     const Graph prepared = Prepare(graph.Clone(), RandomImages(graph, 1, 1), recipe);
-    const auto program = CompileFor(prepared, PynqConfig(), static_cast<int>(random.Below(kMaxThreads + 1)));
+    const auto program =
+        CompileFor(prepared, PynqConfig(), static_cast<int>(random.Below(kMaxThreads + 1)));
     ASSERT_NE(program, nullptr);
     const Config config = program->config();
     const Follower follower(*program->parts().steps[0].launch, config);
@@ -236,7 +244,8 @@ TEST(CompilerSchedule, PiecesLieWithinTheirChunks) {
   Random random(4);
   for (int i = 0; i < 300; ++i) {
     Tile tile;
-    tile.blocks.count = tile.rows.count = tile.columns.count = 1 + static_cast<int64_t>(random.Below(8));
+    tile.blocks.count = tile.rows.count = tile.columns.count =
+        1 + static_cast<int64_t>(random.Below(8));
     const uint64_t chunks = 1 + random.Below(4);
     for (uint64_t c = 0; c < chunks; ++c) {
       Chunk chunk;
@@ -266,7 +275,8 @@ TEST(CompilerSchedule, MoreVirtualThreadsAreFasterAndTheBoundHolds) {
   a.Set("kernel_shape", std::vector<int64_t>{3, 3});
   a.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
   a.Set("layout", std::string("nhwc"));
-  graph.MarkOutput(graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
+  graph.MarkOutput(
+      graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
   ASSERT_EQ(InferShapes(graph), OkStatus());
   const Batch images = RandomImages(graph, 1, 1);
   Recipe recipe = Int8Recipe();
@@ -281,7 +291,8 @@ TEST(CompilerSchedule, MoreVirtualThreadsAreFasterAndTheBoundHolds) {
     EXPECT_EQ(certificate.bound_from, "GEMM steps");
     EXPECT_GT(certificate.cost, certificate.lower_bound);
     costs.push_back(certificate.cost);
-    const std::string threads_of = fmt::format("{} virtual thread{}, tiles of ", threads, threads == 1 ? "" : "s");
+    const std::string threads_of =
+        fmt::format("{} virtual thread{}, tiles of ", threads, threads == 1 ? "" : "s");
     if (threads > 0) {
       EXPECT_THAT(program->kernels()[0].schedule, testing::StartsWith(threads_of));
     }
@@ -304,7 +315,9 @@ Graph Chain(int copies) {
     a.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
     a.Set("layout", std::string("nhwc"));
     const std::string number = std::to_string(i);
-    x = graph.AddNode(Op::kConv, "c" + number, {x, graph.AddConstant("w" + number, weights)}, {"y" + number}, a)
+    x = graph
+            .AddNode(Op::kConv, "c" + number, {x, graph.AddConstant("w" + number, weights)},
+                     {"y" + number}, a)
             ->result();
   }
   graph.MarkOutput(x);
@@ -337,8 +350,10 @@ TEST(CompilerSchedule, TimesWithoutDataAreThoseOfTheCycleLevel) {
       // A limit of exactly its cycles is met, one less is not.
       CycleTimer timer(PynqConfig());
       const UopsInMemory uops{launch.uops_address, launch.uops};
-      EXPECT_EQ(*timer.CyclesOf(launch.instructions, launch.address, uops, result.time.cycles), result.time.cycles);
-      EXPECT_EQ(*timer.CyclesOf(launch.instructions, launch.address, uops, result.time.cycles - 1), std::nullopt);
+      EXPECT_EQ(*timer.CyclesOf(launch.instructions, launch.address, uops, result.time.cycles),
+                result.time.cycles);
+      EXPECT_EQ(*timer.CyclesOf(launch.instructions, launch.address, uops, result.time.cycles - 1),
+                std::nullopt);
     }
   }
 }
@@ -364,7 +379,8 @@ TEST(CompilerSchedule, EqualLayersAreSearchedOnceAndThreadsDecideNothing) {
   ASSERT_EQ(tilings.Search(layers, 0, context), OkStatus());
   // The first reads what the host packs, which has no border, and the last writes none; those between are equal.
   EXPECT_LE(tilings.size(), 3u);
-  const auto second = tilings.TilingOf(*layers[1], 0, context), third = tilings.TilingOf(*layers[2], 0, context);
+  const auto second = tilings.TilingOf(*layers[1], 0, context),
+             third = tilings.TilingOf(*layers[2], 0, context);
   ASSERT_TRUE(second.ok() && third.ok());
   EXPECT_EQ(*second, *third);
   EXPECT_EQ(image.bytes().size(), 0u);
@@ -390,7 +406,8 @@ TEST(CompilerSchedule, TilingsThatPromiseLessAreTriedWhereTheBestDoNotFit) {
   Attributes a;
   a.Set("kernel_shape", std::vector<int64_t>{2, 2});
   a.Set("layout", std::string("nhwc"));
-  graph.MarkOutput(graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
+  graph.MarkOutput(
+      graph.AddNode(Op::kConv, "c", {x, graph.AddConstant("w", weights)}, {"y"}, a)->result());
   ASSERT_EQ(InferShapes(graph), OkStatus());
   Recipe recipe = Int8Recipe();
   recipe.quantise_outputs = true;
@@ -402,7 +419,8 @@ TEST(CompilerSchedule, TilingsThatPromiseLessAreTriedWhereTheBestDoNotFit) {
   ASSERT_TRUE(ParseConfig(PrintConfig(config), "config").ok());
   const auto network = Lower(prepared, config, CompileOptions{}, {});
   ASSERT_TRUE(network.ok()) << network.status();
-  const auto at = std::ranges::find_if(network->layers, [](const Layer& layer) { return layer.matrix.has_value(); });
+  const auto at = std::ranges::find_if(network->layers,
+                                       [](const Layer& layer) { return layer.matrix.has_value(); });
   ASSERT_NE(at, network->layers.end());
   const MatrixLayer& layer = *at->matrix;
   const std::vector<uint64_t> addresses(network->maps.size(), MemoryImage::kBase);
@@ -413,7 +431,9 @@ TEST(CompilerSchedule, TilingsThatPromiseLessAreTriedWhereTheBestDoNotFit) {
   const MatrixShape shape = ShapeOf(layer, *network);
   const auto best = RankTilings(shape, config, kThreads);
   const auto every = RankTilings(shape, config, kThreads, Ranked::kEvery);
-  const auto fits = [&](const RankedTiling& ranked) { return GenerateMatrix(layer, ranked.tiling, context).ok(); };
+  const auto fits = [&](const RankedTiling& ranked) {
+    return GenerateMatrix(layer, ranked.tiling, context).ok();
+  };
   ASSERT_FALSE(best.empty());
   ASSERT_TRUE(std::ranges::none_of(best, fits));
   ASSERT_TRUE(std::ranges::any_of(every, fits));
@@ -431,7 +451,8 @@ TEST(CompilerSchedule, RankingsLeaveOutNoneOfTheBest) {
   constexpr size_t kBest = 6;  // that are timed
   for (int i = 0; i < 12; ++i) {
     const MatrixShape shape = RandomShape(random);
-    const auto best = RankTilings(shape, config, 0), every = RankTilings(shape, config, 0, Ranked::kEvery);
+    const auto best = RankTilings(shape, config, 0),
+               every = RankTilings(shape, config, 0, Ranked::kEvery);
     ASSERT_LE(best.size(), every.size());
     for (size_t j = 0; j < std::min(kBest, every.size()); ++j) {
       EXPECT_EQ(best[j].tiling, every[j].tiling) << i << ", " << j;
@@ -452,7 +473,8 @@ TEST(CompilerSchedule, LessEffortFindsNearlyTheBest) {
     ASSERT_EQ(part.empty(), whole.empty());
     if (whole.empty()) continue;
     fewer += part.size() < whole.size();
-    EXPECT_LE(static_cast<double>(part[0].cycles), 1.05 * static_cast<double>(whole[0].cycles)) << i;
+    EXPECT_LE(static_cast<double>(part[0].cycles), 1.05 * static_cast<double>(whole[0].cycles))
+        << i;
   }
   EXPECT_GT(fewer, 3u);
 }

@@ -26,17 +26,18 @@ struct OperatorCase {
 };
 
 std::vector<OperatorCase> Operators() {
-  return {{Op::kAdd, 2, [](double x, double y) { return x + y; }},
-          {Op::kSub, 2, [](double x, double y) { return x - y; }},
-          {Op::kMul, 2, [](double x, double y) { return x * y; }},
-          {Op::kMax, 2, [](double x, double y) { return std::max(x, y); }},
-          {Op::kMin, 2, [](double x, double y) { return std::min(x, y); }},
-          {Op::kAbs, 1, [](double x, double) { return std::abs(x); }},
-          {Op::kNeg, 1, [](double x, double) { return -x; }},
-          {Op::kRelu, 1, [](double x, double) { return std::max(x, 0.0); }},
-          {Op::kLeakyRelu, 1, [](double x, double) { return std::max(x, 0.01 * x); }},
-          {Op::kHardSigmoid, 1, [](double x, double) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
-          {Op::kHardSwish, 1, [](double x, double) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }}};
+  return {
+      {Op::kAdd, 2, [](double x, double y) { return x + y; }},
+      {Op::kSub, 2, [](double x, double y) { return x - y; }},
+      {Op::kMul, 2, [](double x, double y) { return x * y; }},
+      {Op::kMax, 2, [](double x, double y) { return std::max(x, y); }},
+      {Op::kMin, 2, [](double x, double y) { return std::min(x, y); }},
+      {Op::kAbs, 1, [](double x, double) { return std::abs(x); }},
+      {Op::kNeg, 1, [](double x, double) { return -x; }},
+      {Op::kRelu, 1, [](double x, double) { return std::max(x, 0.0); }},
+      {Op::kLeakyRelu, 1, [](double x, double) { return std::max(x, 0.01 * x); }},
+      {Op::kHardSigmoid, 1, [](double x, double) { return std::clamp(0.2 * x + 0.5, 0.0, 1.0); }},
+      {Op::kHardSwish, 1, [](double x, double) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }}};
 }
 
 Graph GraphOf(const OperatorCase& c) {
@@ -73,9 +74,11 @@ TEST(CompilerVector, ElementwiseOperatorsAreTheNearestCode) {
       const Quantisation& q = *prepared.outputs()[0]->quantisation();
       int64_t off = 0;
       for (int64_t i = 0; i < codes.size(); ++i) {
-        const double real = c.value(inputs[0].ValueAt(i), inputs.back().ValueAt(i)) / q.scales[0] + q.zero_points[0];
+        const double real = c.value(inputs[0].ValueAt(i), inputs.back().ValueAt(i)) / q.scales[0] +
+                            q.zero_points[0];
         const double wanted = std::clamp(std::round(real), -128.0, 127.0);
-        ASSERT_LE(std::abs(static_cast<double>(codes.IntAt(i)) - wanted), 1) << "element " << i << ": " << real;
+        ASSERT_LE(std::abs(static_cast<double>(codes.IntAt(i)) - wanted), 1)
+            << "element " << i << ": " << real;
         if (static_cast<double>(codes.IntAt(i)) != wanted) ++off;
       }
       EXPECT_LE(off, codes.size() / 100);
@@ -131,7 +134,8 @@ TEST(CompilerVector, AReluOfTheGraphsInputKeepsTheConvolutionOnTheMachine) {
   Random random(5);
   Graph graph("relu first");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 3, 12, 10}});
-  Value* w = graph.AddConstant("w", RandomTensor(random, ElementType::kFloat32, Shape{20, 3, 3, 3}, -0.5, 0.5));
+  Value* w = graph.AddConstant(
+      "w", RandomTensor(random, ElementType::kFloat32, Shape{20, 3, 3, 3}, -0.5, 0.5));
   Value* relu = graph.AddNode(Op::kRelu, "relu", {x}, {"r"})->result();
   Attributes attributes;
   attributes.Set("kernel_shape", std::vector<int64_t>{3, 3});
@@ -163,7 +167,8 @@ TEST(CompilerVector, ConstantsAndOperandsForAllPixels) {
   const Shape full{1, 9, 31, 37};
   std::vector<OperandCase> cases;
   for (const Op op : {Op::kAdd, Op::kSub, Op::kMul, Op::kMax, Op::kMin}) {
-    for (const Shape& shape : {full, Shape{1, 9, 1, 1}, Shape{9, 1, 1}, Shape{31, 37}, Shape{37}, Shape{1}}) {
+    for (const Shape& shape :
+         {full, Shape{1, 9, 1, 1}, Shape{9, 1, 1}, Shape{31, 37}, Shape{37}, Shape{1}}) {
       cases.push_back({op, shape, true, false});
       cases.push_back({op, shape, true, true});
     }
@@ -179,7 +184,8 @@ TEST(CompilerVector, ConstantsAndOperandsForAllPixels) {
       Random random(4);
       Tensor numbers(ElementType::kFloat32, c.shape);
       for (float& v : numbers.data<float>()) v = static_cast<float>(random.Uniform(0.3, 2.5));
-      Value* y = c.constant ? graph.AddConstant("y", numbers) : graph.AddInput("y", {ElementType::kFloat32, c.shape});
+      Value* y = c.constant ? graph.AddConstant("y", numbers)
+                            : graph.AddInput("y", {ElementType::kFloat32, c.shape});
       std::vector<Value*> operands = {x, y};
       if (c.swapped) std::swap(operands[0], operands[1]);
       graph.MarkOutput(graph.AddNode(c.op, "op", operands, {"z"})->result());
@@ -194,11 +200,14 @@ TEST(CompilerVector, ConstantsAndOperandsForAllPixels) {
       RunOptions cycle;
       cycle.level = Level::kCycle;
       const VtaAccelerator accelerator(PynqConfig());
-      const auto run = accelerator.Run(*program, images, {}), timed = accelerator.Run(*program, images, cycle);
+      const auto run = accelerator.Run(*program, images, {}),
+                 timed = accelerator.Run(*program, images, cycle);
       ASSERT_TRUE(run.ok() && timed.ok());
       ASSERT_EQ(run->codes, timed->codes);
       const Tensor in = RoundTensor(images.inputs[0], *prepared.inputs()[0]->quantisation());
-      const Tensor other = c.constant ? numbers : RoundTensor(images.inputs[1], *prepared.inputs()[1]->quantisation());
+      const Tensor other =
+          c.constant ? numbers
+                     : RoundTensor(images.inputs[1], *prepared.inputs()[1]->quantisation());
       for (int64_t i = 0; i < in.size(); ++i) {
         double a = in.ValueAt(i), b = other.ValueAt(Broadcast(i, c.shape));
         if (c.swapped) std::swap(a, b);
@@ -242,7 +251,8 @@ TEST(CompilerVector, MaximumPoolsAreExact) {
           int64_t most = -128;
           for (int64_t k = 0; k < 9; ++k) {
             const int64_t iy = 2 * y - pad + k / 3, ix = 2 * xx - pad + k % 3;
-            if (iy >= 0 && iy < 45 && ix >= 0 && ix < 38) most = std::max(most, in.IntAt((iy * 38 + ix) * 20 + c));
+            if (iy >= 0 && iy < 45 && ix >= 0 && ix < 38)
+              most = std::max(most, in.IntAt((iy * 38 + ix) * 20 + c));
           }
           wanted.push_back(most);
         }
@@ -303,9 +313,9 @@ struct PoolCase {
   int64_t height, width, channels, kernel_y, kernel_x, stride, pad, dilation = 1;
   bool include_pad = false, ceil_mode = false;
   std::string Describe() const {
-    return fmt::format("{} {}x{}x{} kernel {}x{} stride {} pad {} dilation {}{}{}", InfoOf(op).text, height, width,
-                       channels, kernel_y, kernel_x, stride, pad, dilation, include_pad ? " include" : "",
-                       ceil_mode ? " ceil" : "");
+    return fmt::format("{} {}x{}x{} kernel {}x{} stride {} pad {} dilation {}{}{}", InfoOf(op).text,
+                       height, width, channels, kernel_y, kernel_x, stride, pad, dilation,
+                       include_pad ? " include" : "", ceil_mode ? " ceil" : "");
   }
 };
 
@@ -331,7 +341,8 @@ double PoolAt(const PoolCase& c, const Tensor& in, int64_t oy, int64_t ox, int64
   int64_t count = 0;
   for (int64_t ky = 0; ky < c.kernel_y; ++ky) {
     for (int64_t kx = 0; kx < c.kernel_x; ++kx) {
-      const int64_t y = oy * c.stride - c.pad + ky * c.dilation, x = ox * c.stride - c.pad + kx * c.dilation;
+      const int64_t y = oy * c.stride - c.pad + ky * c.dilation,
+                    x = ox * c.stride - c.pad + kx * c.dilation;
       const bool inside = y >= 0 && y < c.height && x >= 0 && x < c.width;
       if (inside || (c.include_pad && y < c.height + c.pad && x < c.width + c.pad)) ++count;
       if (!inside) continue;
@@ -371,17 +382,20 @@ TEST(CompilerVector, PoolsOfEveryKind) {
       const auto program = CompileFor(prepared, PynqConfig());
       ASSERT_NE(program, nullptr);
       ASSERT_EQ(FindingsOf(*program), "");
-      EXPECT_LE(program->kernels()[0].certificate.lower_bound, program->kernels()[0].certificate.cost);
+      EXPECT_LE(program->kernels()[0].certificate.lower_bound,
+                program->kernels()[0].certificate.cost);
       const VtaAccelerator accelerator(PynqConfig());
       RunOptions cycle;
       cycle.level = Level::kCycle;
-      const auto run = accelerator.Run(*program, images, {}), timed = accelerator.Run(*program, images, cycle);
+      const auto run = accelerator.Run(*program, images, {}),
+                 timed = accelerator.Run(*program, images, cycle);
       ASSERT_TRUE(run.ok() && timed.ok());
       ASSERT_EQ(run->codes, timed->codes);
       const Tensor in = RoundTensor(images.inputs[0], *prepared.inputs()[0]->quantisation());
       const Shape shape = prepared.outputs()[0]->shape();
       for (int64_t i = 0; i < run->codes[0].size(); ++i) {
-        const int64_t channel = i % shape[3], ox = i / shape[3] % shape[2], oy = i / shape[3] / shape[2];
+        const int64_t channel = i % shape[3], ox = i / shape[3] % shape[2],
+                      oy = i / shape[3] / shape[2];
         const double value = PoolAt(c, in, oy, ox, channel);
         if (wide) {
           ASSERT_NEAR(run->outputs[0].ValueAt(i), value, 1e-3 * (1 + std::abs(value))) << i;
@@ -390,8 +404,9 @@ TEST(CompilerVector, PoolsOfEveryKind) {
         const Quantisation& q = *prepared.outputs()[0]->quantisation();
         const double real = std::clamp(value / q.scales[0] + q.zero_points[0], -128.0, 127.0);
         // The bias of a sum is rounded to what one code of the input is worth in the mean.
-        const double of_bias = prepared.inputs()[0]->quantisation()->scales[0] / q.scales[0] /
-                               static_cast<double>(c.op == Op::kMaxPool ? 1000 : c.kernel_y * c.kernel_x);
+        const double of_bias =
+            prepared.inputs()[0]->quantisation()->scales[0] / q.scales[0] /
+            static_cast<double>(c.op == Op::kMaxPool ? 1000 : c.kernel_y * c.kernel_x);
         ASSERT_NEAR(static_cast<double>(run->codes[0].IntAt(i)), real, 0.57 + of_bias / 2) << i;
       }
     }
@@ -431,7 +446,8 @@ TEST(CompilerVector, SumsThatLeave32BitsGoToTheHost) {
 // Results that are not quantised, with a constant beside which the other operand's digits would be lost: the host
 // computes what the machine cannot.
 TEST(CompilerVector, ConstantsThatAreTooLargeGoToTheHost) {
-  const float infinity = std::numeric_limits<float>::infinity(), lowest = std::numeric_limits<float>::lowest();
+  const float infinity = std::numeric_limits<float>::infinity(),
+              lowest = std::numeric_limits<float>::lowest();
   struct ConstantCase {
     Op op;
     Shape shape;
@@ -458,14 +474,16 @@ TEST(CompilerVector, ConstantsThatAreTooLargeGoToTheHost) {
     Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 9, 31, 37}});
     Tensor numbers(ElementType::kFloat32, c.shape);
     for (float& v : numbers.data<float>()) v = 1.5;
-    graph.MarkOutput(graph.AddNode(c.op, "op", {x, graph.AddConstant("c", numbers)}, {"y"})->result());
+    graph.MarkOutput(
+        graph.AddNode(c.op, "op", {x, graph.AddConstant("c", numbers)}, {"y"})->result());
     ASSERT_EQ(InferShapes(graph), OkStatus());
     const Batch images = RandomImages(graph, 1, 3);
     Graph prepared = Prepare(graph.Clone(), images, Int8Recipe());
     // Calibration refuses infinite values; networks that bring their own quantisation may have them.
     numbers = numbers.Clone();
     numbers.data<float>().back() = c.number;
-    Node* node = prepared.outputs()[0]->producer();  // passes may have made an addition of a difference
+    Node* node =
+        prepared.outputs()[0]->producer();  // passes may have made an addition of a difference
     prepared.SetOperand(node, 1, prepared.AddConstant("numbers", numbers));
     const VtaAccelerator accelerator(PynqConfig());
     const auto program = accelerator.Compile(prepared, {});
@@ -480,7 +498,8 @@ TEST(CompilerVector, ConstantsThatAreTooLargeGoToTheHost) {
     ASSERT_TRUE(run.ok()) << run.status();
     const Tensor in = RoundTensor(images.inputs[0], *prepared.inputs()[0]->quantisation());
     for (int64_t i = 0; i < in.size(); ++i) {
-      const auto value = static_cast<float>(Compute(node->op(), in.ValueAt(i), numbers.ValueAt(Broadcast(i, c.shape))));
+      const auto value = static_cast<float>(
+          Compute(node->op(), in.ValueAt(i), numbers.ValueAt(Broadcast(i, c.shape))));
       const double result = run->outputs[0].ValueAt(i);
       if (std::isnan(value)) {  // nothing times an infinite number
         ASSERT_TRUE(std::isnan(result)) << i;

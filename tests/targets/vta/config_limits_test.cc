@@ -11,14 +11,17 @@
 namespace kiln::vta {
 namespace {
 
-bool Reads(const std::string& keys) { return ParseConfig("family: vta\nname: limits\n" + keys, "limits.yaml").ok(); }
+bool Reads(const std::string& keys) {
+  return ParseConfig("family: vta\nname: limits\n" + keys, "limits.yaml").ok();
+}
 
 TEST(VtaConfigLimits, KeysHoldTheirEnds) {
   struct Row {
     const char* key;
     int64_t low, high;
   };
-  for (const Row& row : {Row{"memory_latency", 3, 100000}, Row{"instruction_queue_depth", 2, 65536}}) {
+  for (const Row& row :
+       {Row{"memory_latency", 3, 100000}, Row{"instruction_queue_depth", 2, 65536}}) {
     for (const auto& [value, fits] : {std::pair(row.low - 1, false),
                                       {row.low, true},
                                       {row.low + 1, true},
@@ -49,12 +52,14 @@ TEST(VtaConfigLimits, PowersOfTwoHoldTheirEnds) {
                                       {row.high / 2, true},
                                       {row.high, true},
                                       {2 * row.high, false}}) {
-      EXPECT_EQ(Reads(fmt::format("{}{}: {}\n", row.beside, row.key, value)), fits) << row.key << " " << value;
+      EXPECT_EQ(Reads(fmt::format("{}{}: {}\n", row.beside, row.key, value)), fits)
+          << row.key << " " << value;
     }
   }
   // Half as wide in half as many bytes: as many elements.
   for (const auto& [bits, fits] : {std::pair(4, true), {3, false}, {0, false}}) {
-    EXPECT_EQ(Reads(fmt::format("input_bits: {}\ninput_buffer_bytes: 16384\n", bits)), fits) << bits;
+    EXPECT_EQ(Reads(fmt::format("input_bits: {}\ninput_buffer_bytes: 16384\n", bits)), fits)
+        << bits;
   }
   EXPECT_TRUE(Reads("accumulator_bits: 16\naccumulator_buffer_bytes: 65536\n"));
   EXPECT_FALSE(Reads("input_bits: 32\ninput_buffer_bytes: 131072\n"));

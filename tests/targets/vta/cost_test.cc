@@ -31,7 +31,8 @@ TEST(VtaEvents, AreThoseOfTheCycleLevel) {
     CycleMachine machine(config);
     const auto run = machine.Launch(memory, program.address, program.instructions.size());
     const std::string text = program.Text(config);
-    if (run.fault.has_value() && run.fault->kind == FaultKind::kDeadlock) continue;  // queues too short for it
+    if (run.fault.has_value() && run.fault->kind == FaultKind::kDeadlock)
+      continue;  // queues too short for it
     ASSERT_FALSE(run.fault.has_value()) << text;
     const Counters& c = run.time.counters;
     const Events events = EventsOf(program.instructions, config);
@@ -53,7 +54,8 @@ TEST(VtaEvents, AreThoseOfTheCycleLevel) {
         {events.output_bytes, Counter::kOutputBytes}};
     for (const auto& [counted, counter] : rows) {
       const CounterInfo& info = CounterTable()[static_cast<size_t>(counter)];
-      EXPECT_EQ(counted, static_cast<int64_t>(c[counter])) << info.unit << " " << info.name << "\n" << text;
+      EXPECT_EQ(counted, static_cast<int64_t>(c[counter])) << info.unit << " " << info.name << "\n"
+                                                           << text;
     }
     CountEvents(program.instructions, config, &all);
   }
@@ -61,8 +63,8 @@ TEST(VtaEvents, AreThoseOfTheCycleLevel) {
   for (const int64_t steps : all.alu_steps) EXPECT_GT(steps, 0);
   EXPECT_GT(all.second_operands, 0);
   EXPECT_LT(all.second_operands, all.all_alu_steps());
-  for (const int64_t count : {all.gemm_steps, all.reset_steps, all.uops_loaded, all.inputs_loaded, all.weights_loaded,
-                              all.accumulators_loaded, all.outputs_stored}) {
+  for (const int64_t count : {all.gemm_steps, all.reset_steps, all.uops_loaded, all.inputs_loaded,
+                              all.weights_loaded, all.accumulators_loaded, all.outputs_stored}) {
     EXPECT_GT(count, 0);
   }
 }
@@ -70,7 +72,8 @@ TEST(VtaEvents, AreThoseOfTheCycleLevel) {
 // Elements with their padding, which no counter sees; bytes are those without it.
 TEST(VtaEvents, PaddingIsWrittenAndNotRead) {
   const Config config = PynqConfig();
-  Instruction load{.opcode = Opcode::kLoad, .memory = Memory::kInput, .y_size = 3, .x_size = 5, .x_stride = 8};
+  Instruction load{
+      .opcode = Opcode::kLoad, .memory = Memory::kInput, .y_size = 3, .x_size = 5, .x_stride = 8};
   load.y_pad_before = load.x_pad_after = 1;
   const Events events = EventsOf({&load, 1}, config);
   EXPECT_EQ(events.inputs_loaded, 4 * 6);
@@ -89,7 +92,8 @@ TEST(VtaEvents, PaddingIsWrittenAndNotRead) {
 // By hand: a GEMM instruction of the paper's machine, 256 products a step of which 16 lots of 16 are summed.
 TEST(VtaEnergy, OfOneInstruction) {
   const Config config = PynqConfig();
-  const Instruction gemm{.opcode = Opcode::kGemm, .uop_begin = 0, .uop_end = 2, .outer = 3, .inner = 4};
+  const Instruction gemm{
+      .opcode = Opcode::kGemm, .uop_begin = 0, .uop_end = 2, .outer = 3, .inner = 4};
   const auto energy = EnergyOf(EventsOf({&gemm, 1}, config), config, kDefaultNode);
   ASSERT_TRUE(energy.ok());
   constexpr int64_t kSteps = 24, kUopBits = 11 + 11 + 10;
@@ -114,14 +118,16 @@ TEST(VtaEnergy, OfOneInstruction) {
     EXPECT_EQ(energy->parts[i].event, event);
     EXPECT_EQ(energy->parts[i].count, count) << unit << " " << event;
   }
-  EXPECT_NEAR(energy->parts[0].picojoules_each, 0.2, 0.005);  // Horowitz: a multiplication of 8 bits
+  EXPECT_NEAR(energy->parts[0].picojoules_each, 0.2,
+              0.005);  // Horowitz: a multiplication of 8 bits
 }
 
 TEST(VtaEnergy, ScalesByNode) {
   Random random(14);
   const Config config = RandomConfig(random);
   const Events events = EventsOf(MakeRandomProgram(random, config, 40).instructions, config);
-  ExpectAllButOuterMemoryScalesByNode([&](int node_nm) { return EnergyOf(events, config, node_nm); });
+  ExpectAllButOuterMemoryScalesByNode(
+      [&](int node_nm) { return EnergyOf(events, config, node_nm); });
   EXPECT_FALSE(CostOf(config, 22).ok());
 }
 
@@ -138,10 +144,12 @@ TEST(VtaEnergy, OfANetwork) {
   ASSERT_NE(compiled, nullptr);
   Events events;
   for (const Step& step : compiled->parts().steps) {
-    if (step.launch.has_value()) CountEvents(step.launch->instructions, accelerator.config(), &events);
+    if (step.launch.has_value())
+      CountEvents(step.launch->instructions, accelerator.config(), &events);
   }
   EXPECT_GT(events.gemm_steps, 0);
-  const auto energy = accelerator.EstimateEnergy(*compiled, 16), again = EnergyOf(events, accelerator.config(), 16);
+  const auto energy = accelerator.EstimateEnergy(*compiled, 16),
+             again = EnergyOf(events, accelerator.config(), 16);
   ASSERT_TRUE(energy.ok() && again.ok());
   EXPECT_GT(energy->picojoules(), 0);
   EXPECT_EQ(energy->picojoules(), again->picojoules());

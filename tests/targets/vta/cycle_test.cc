@@ -27,7 +27,8 @@ TEST(VtaCycle, RandomProgramsHaveTheBitsOfTheFunctionalLevel) {
     const Config config = RandomConfig(random);
     const RandomProgram program = MakeRandomProgram(random, config, 40);
     const auto difference = FindDisagreement(config, program, &totals);
-    ASSERT_FALSE(difference.has_value()) << *difference << "\nseed " << seed << '\n' << program.Text(config);
+    ASSERT_FALSE(difference.has_value()) << *difference << "\nseed " << seed << '\n'
+                                         << program.Text(config);
   }
   EXPECT_GT(totals.faults, 0u);
   EXPECT_GT(totals.launches, 800u);
@@ -42,8 +43,8 @@ TEST(VtaCycle, SpoiltDependenciesAreFaultsAlike) {
     config.instruction_queue_depth = 512;
     RandomProgram program = MakeRandomProgram(random, config, 30);
     Instruction& in = program.instructions[random.Below(program.instructions.size())];
-    bool Instruction::* const bits[] = {&Instruction::pop_previous, &Instruction::pop_next, &Instruction::push_previous,
-                                        &Instruction::push_next};
+    bool Instruction::* const bits[] = {&Instruction::pop_previous, &Instruction::pop_next,
+                                        &Instruction::push_previous, &Instruction::push_next};
     bool& bit = in.*bits[random.Below(4)];
     bit = !bit;
     const Encoding encoding(config);
@@ -53,15 +54,20 @@ TEST(VtaCycle, SpoiltDependenciesAreFaultsAlike) {
       std::copy(bytes.begin(), bytes.end(),
                 program.memory.begin() + static_cast<std::ptrdiff_t>(at + i * bytes.size()));
     }
-    DeviceMemory functional_memory(RandomProgram::kBase, program.memory), memory(RandomProgram::kBase, program.memory);
+    DeviceMemory functional_memory(RandomProgram::kBase, program.memory),
+        memory(RandomProgram::kBase, program.memory);
     const size_t count = program.instructions.size();
-    const auto expected = FunctionalMachine(config).Launch(functional_memory, program.address, count);
+    const auto expected =
+        FunctionalMachine(config).Launch(functional_memory, program.address, count);
     const auto fault = CycleMachine(config).Launch(memory, program.address, count).fault;
-    ASSERT_EQ(fault.has_value(), expected.has_value()) << "seed " << seed << '\n' << program.Text(config);
+    ASSERT_EQ(fault.has_value(), expected.has_value()) << "seed " << seed << '\n'
+                                                       << program.Text(config);
     if (!fault.has_value()) continue;
     ++stopped;
-    EXPECT_EQ(NameOf(fault->kind), NameOf(expected->kind)) << "seed " << seed << '\n' << program.Text(config);
-    EXPECT_EQ(fault->instruction, expected->instruction) << "seed " << seed << '\n' << program.Text(config);
+    EXPECT_EQ(NameOf(fault->kind), NameOf(expected->kind)) << "seed " << seed << '\n'
+                                                           << program.Text(config);
+    EXPECT_EQ(fault->instruction, expected->instruction) << "seed " << seed << '\n'
+                                                         << program.Text(config);
   }
   EXPECT_GT(stopped, 100);
 }
@@ -85,16 +91,20 @@ TEST(VtaCycle, WordsMeanTheSameAtBothLevels) {
         word = encoding.Encode(in);
       }
       const Instruction in = encoding.Decode(word);
-      ASSERT_EQ(decoder.Decode(word.data()), in) << Disassemble(word, encoding) << '\n' << PrintConfig(config);
+      ASSERT_EQ(decoder.Decode(word.data()), in) << Disassemble(word, encoding) << '\n'
+                                                 << PrintConfig(config);
       const auto uop_word = static_cast<uint32_t>(random());
-      ASSERT_EQ(decoder.DecodeUop(uop_word), encoding.DecodeUop(uop_word)) << uop_word << '\n' << PrintConfig(config);
+      ASSERT_EQ(decoder.DecodeUop(uop_word), encoding.DecodeUop(uop_word)) << uop_word << '\n'
+                                                                           << PrintConfig(config);
       const auto fault = FaultOfWord(in, 7, config), expected = FindStaticFault(in, 7, config);
-      ASSERT_EQ(FindDifference(fault, expected), std::nullopt) << Disassemble(word, encoding) << '\n'
-                                                               << PrintConfig(config);
+      ASSERT_EQ(FindDifference(fault, expected), std::nullopt)
+          << Disassemble(word, encoding) << '\n'
+          << PrintConfig(config);
       ++found[expected.has_value() ? std::string(NameOf(expected->kind)) : ""];
     }
   }
-  for (const char* kind : {"", "sram_range", "bad_opcode", "bad_memory_id", "bad_field", "bad_dependency"}) {
+  for (const char* kind :
+       {"", "sram_range", "bad_opcode", "bad_memory_id", "bad_field", "bad_dependency"}) {
     EXPECT_GT(found[kind], 100) << kind;
   }
 }
@@ -116,7 +126,8 @@ TEST(VtaCycle, SpoiltWordsAreFaultsAlike) {
     vector.before = right.memory;
     vector.launches.push_back({right.address, count});
     const size_t bit = random.Below(count * kInstructionBytes * 8);
-    vector.before[right.address - RandomProgram::kBase + bit / 8] ^= static_cast<uint8_t>(1 << (bit % 8));
+    vector.before[right.address - RandomProgram::kBase + bit / 8] ^=
+        static_cast<uint8_t>(1 << (bit % 8));
     const auto outcome = [&](uint64_t order) {
       DeviceMemory memory(vector.base, vector.before);
       FunctionalMachine machine(config);
@@ -131,8 +142,9 @@ TEST(VtaCycle, SpoiltWordsAreFaultsAlike) {
     }
     if (!one_outcome) continue;
     const LintResult lint = Lint(vector, kMostSteps);
-    const bool races = std::any_of(lint.findings.begin(), lint.findings.end(),
-                                   [](const Finding& finding) { return finding.kind == FindingKind::kRace; });
+    const bool races =
+        std::any_of(lint.findings.begin(), lint.findings.end(),
+                    [](const Finding& finding) { return finding.kind == FindingKind::kRace; });
     if (races) continue;
     DeviceMemory memory(vector.base, vector.before);
     const auto fault = CycleMachine(config).Launch(memory, right.address, count).fault;
@@ -142,10 +154,12 @@ TEST(VtaCycle, SpoiltWordsAreFaultsAlike) {
       continue;
     }
     const auto difference = FindDifference(fault, expected);
-    EXPECT_EQ(difference, std::nullopt) << "seed " << seed << ", bit " << bit % 128 << " of instruction " << bit / 128;
+    EXPECT_EQ(difference, std::nullopt)
+        << "seed " << seed << ", bit " << bit % 128 << " of instruction " << bit / 128;
     ++found[expected.has_value() ? std::string(NameOf(expected->kind)) : ""];
   }
-  for (const char* kind : {"", "sram_range", "dram_range", "bad_opcode", "bad_dependency", "deadlock", "no_finish"}) {
+  for (const char* kind :
+       {"", "sram_range", "dram_range", "bad_opcode", "bad_dependency", "deadlock", "no_finish"}) {
     EXPECT_GT(found[kind], 3) << kind;
   }
 }
@@ -160,8 +174,10 @@ BothOutcomes RunBoth(std::string_view text, size_t more_instructions = 0) {
   const size_t count = image.size() / kInstructionBytes + more_instructions;
   DeviceMemory functional_memory(RandomProgram::kBase, image), memory(RandomProgram::kBase, image);
   BothOutcomes outcomes;
-  outcomes.functional = FunctionalMachine(config).Launch(functional_memory, RandomProgram::kBase, count);
-  const CycleMachine::Result result = CycleMachine(config).Launch(memory, RandomProgram::kBase, count);
+  outcomes.functional =
+      FunctionalMachine(config).Launch(functional_memory, RandomProgram::kBase, count);
+  const CycleMachine::Result result =
+      CycleMachine(config).Launch(memory, RandomProgram::kBase, count);
   outcomes.cycle = result.fault;
   outcomes.met = result.met;
   return outcomes;
@@ -176,14 +192,17 @@ TEST(VtaCycle, FinishThatDoesNotWait) {
   };
   for (const Case& one : {
            Case{"---N NOP stage=load\np--- FINISH", "", ""},
-           {"---- NOP stage=load\n---- NOP stage=compute\n---- NOP stage=compute\n---- FINISH", "no_finish 3", ""},
+           {"---- NOP stage=load\n---- NOP stage=compute\n---- NOP stage=compute\n---- FINISH",
+            "no_finish 3", ""},
            {"---- FINISH\n---- NOP stage=load", "no_finish 1", "no_finish 1"},
            {"---- FINISH\n-n-- NOP stage=load", "deadlock 1", "no_finish 1"},
            {"---- FINISH\n---- FINISH", "no_finish 1", "no_finish 1"},
            {"---- NOP stage=compute", "no_finish 0", "no_finish 0"},
        }) {
     const auto text = [](const std::optional<Fault>& fault) {
-      return fault.has_value() ? std::string(NameOf(fault->kind)) + " " + std::to_string(fault->instruction) : "";
+      return fault.has_value()
+                 ? std::string(NameOf(fault->kind)) + " " + std::to_string(fault->instruction)
+                 : "";
     };
     const BothOutcomes outcomes = RunBoth(one.text);
     EXPECT_EQ(text(outcomes.functional), one.fault) << one.text;
@@ -213,7 +232,8 @@ class VtaCycleDevice : public testing::Test {
     return device_->Run(address_, program->size() / kInstructionBytes, most_cycles);
   }
 
-  const std::unique_ptr<Device> device_ = *MakeDevice("cycle", *ParseOriginalConfig("{}", "default"));
+  const std::unique_ptr<Device> device_ =
+      *MakeDevice("cycle", *ParseOriginalConfig("{}", "default"));
   uint64_t address_ = 0;
 };
 
@@ -234,14 +254,16 @@ TEST_F(VtaCycleDevice, TellsItsLastRun) {
 
 TEST_F(VtaCycleDevice, EndsInBoundedTime) {
   // A loop of 2^28 steps is not gone through.
-  const std::string endless = "---- GEMM uop[0,1) loop 16383x16383 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH";
+  const std::string endless =
+      "---- GEMM uop[0,1) loop 16383x16383 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH";
   const Status stopped = Run(endless, 1000000);
   EXPECT_EQ(stopped.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(MessageOf(stopped), testing::HasSubstr("too_long: instruction 0, '---- GEMM"));
   EXPECT_EQ(Run("---- FINISH", 36).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(Run("---- FINISH", 37).ok());
   const Status waiting = Run("p--- NOP stage=compute\n---- FINISH");
-  EXPECT_THAT(MessageOf(waiting), testing::HasSubstr("deadlock: instruction 0, 'p--- NOP stage=compute'"));
+  EXPECT_THAT(MessageOf(waiting),
+              testing::HasSubstr("deadlock: instruction 0, 'p--- NOP stage=compute'"));
 }
 
 // What fits no queue waits for ever, where the functional level has room.

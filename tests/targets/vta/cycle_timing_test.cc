@@ -29,7 +29,8 @@ class VtaTiming : public testing::Test {
     std::copy(program->begin(), program->end(), image.begin());
     for (size_t i = 0; i < uops_.size(); ++i) {
       const uint32_t word = encoding.EncodeUop(uops_[i]);
-      for (size_t k = 0; k < 4; ++k) image[kUopsAt + 4 * i + k] = static_cast<uint8_t>(word >> (8 * k));
+      for (size_t k = 0; k < 4; ++k)
+        image[kUopsAt + 4 * i + k] = static_cast<uint8_t>(word >> (8 * k));
     }
     DeviceMemory memory(kBase, image);
     RunTime first;
@@ -82,14 +83,22 @@ TEST_F(VtaTiming, ElementsOfManyBeats) {
   config_.weight_bits = 16;
   // Padding in 36 to 39, elements of 256 beats in 40 and 296, with nothing else to come: the last is there in
   // 296 + 255 + 32.
-  EXPECT_EQ(Cycles("---N LOAD wgt sram=0 dram=3 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,4,0\np--- FINISH"), 586);
+  EXPECT_EQ(
+      Cycles("---N LOAD wgt sram=0 dram=3 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,4,0\np--- FINISH"),
+      586);
 }
 
 TEST_F(VtaTiming, Padding) {
   // Padding is asked for in 36 and there in 38, data in 37 and 70, padding in 39 and behind that word, in 71.
-  EXPECT_EQ(Cycles("---N LOAD inp sram=0 dram=320 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,1,1\np--- FINISH"), 74);
+  EXPECT_EQ(
+      Cycles(
+          "---N LOAD inp sram=0 dram=320 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,1,1\np--- FINISH"),
+      74);
   // Nothing but padding, which a load without rows has: 36 to 41, there in 38 to 43.
-  EXPECT_EQ(Cycles("---N LOAD inp sram=0 dram=320 y=0 x=3 stride=1 pad(y0,y1,x0,x1)=1,1,0,0\np--- FINISH"), 46);
+  EXPECT_EQ(
+      Cycles(
+          "---N LOAD inp sram=0 dram=320 y=0 x=3 stride=1 pad(y0,y1,x0,x1)=1,1,0,0\np--- FINISH"),
+      46);
 }
 
 TEST_F(VtaTiming, OneGemm) {
@@ -101,7 +110,8 @@ TEST_F(VtaTiming, OneGemm) {
   EXPECT_EQ(run.counters[Counter::kGemmSteps], 10);
   EXPECT_EQ(run.counters.accumulator_writes(), 10);
   // More micro-ops are more cycles of examination and more steps.
-  EXPECT_EQ(Cycles("---- GEMM uop[0,5) loop 2x5 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH"), 56 + 4 + 40);
+  EXPECT_EQ(Cycles("---- GEMM uop[0,5) loop 2x5 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH"),
+            56 + 4 + 40);
 }
 
 TEST_F(VtaTiming, GemmsBackToBack) {
@@ -121,7 +131,8 @@ TEST_F(VtaTiming, NoSteps) {
 TEST_F(VtaTiming, AluWithImmediateAndReset) {
   // Taken in 39, steps 40 to 49, done in 53.
   EXPECT_EQ(Cycles("---- ALU add imm=1 uop[0,1) loop 1x10 dst(0,0) src(0,0)\n---- FINISH"), 55);
-  const RunTime reset = Run("---- GEMM reset uop[0,1) loop 1x10 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH");
+  const RunTime reset =
+      Run("---- GEMM reset uop[0,1) loop 1x10 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH");
   EXPECT_EQ(reset.cycles, 55);
   EXPECT_EQ(reset.counters[Counter::kResetSteps], 10);
   EXPECT_EQ(reset.counters[Counter::kAluBusy], 10);
@@ -259,7 +270,8 @@ TEST_F(VtaTiming, FetchLeavesThePortToDataWhenEightStand) {
   // the port from then to 450, when two instructions are left to be fetched. Its last word is there in 482, so the
   // no-ops are dispatched in 483 to 506, FINISH in 507.
   std::string program =
-      "---N LOAD inp sram=0 dram=512 y=1 x=200 stride=200 pad(y0,y1,x0,x1)=0,0,0,0\np--- NOP stage=compute\n";
+      "---N LOAD inp sram=0 dram=512 y=1 x=200 stride=200 pad(y0,y1,x0,x1)=0,0,0,0\np--- NOP "
+      "stage=compute\n";
   for (int i = 0; i < 23; ++i) program += "---- NOP stage=compute\n";
   const RunTime run = Run(program + "---- FINISH");
   EXPECT_EQ(run.counters[Counter::kLoadPort], 51 - 36);

@@ -13,10 +13,12 @@ namespace {
 
 constexpr uint64_t kBase = RandomProgram::kBase;
 
-std::vector<uint8_t> MemoryBehind(const Config& config, const RandomProgram& program, uint64_t order) {
+std::vector<uint8_t> MemoryBehind(const Config& config, const RandomProgram& program,
+                                  uint64_t order) {
   DeviceMemory memory(kBase, program.memory);
   FunctionalMachine machine(config);
-  const auto fault = machine.Launch(memory, program.address, program.instructions.size(), StageOrder(order));
+  const auto fault =
+      machine.Launch(memory, program.address, program.instructions.size(), StageOrder(order));
   EXPECT_FALSE(fault.has_value()) << fault->instruction << ": " << fault->message;
   return {memory.bytes().begin(), memory.bytes().end()};
 }
@@ -28,7 +30,8 @@ TEST(VtaFunctional, RandomProgramsDoWhatTheDefinitionSays) {
     const RandomProgram program = MakeRandomProgram(random, config, 40);
     std::vector<uint8_t> expected = program.memory;
     RunNaive(config, program.instructions, kBase, expected);
-    ASSERT_EQ(MemoryBehind(config, program, 0), expected) << "seed " << seed << '\n' << program.Text(config);
+    ASSERT_EQ(MemoryBehind(config, program, 0), expected) << "seed " << seed << '\n'
+                                                          << program.Text(config);
   }
 }
 
@@ -39,7 +42,8 @@ TEST(VtaFunctional, TheOrderOfStagesDoesNotMatter) {
     const RandomProgram program = MakeRandomProgram(random, config, 60);
     const std::vector<uint8_t> expected = MemoryBehind(config, program, 0);
     for (uint64_t order = 1; order < 12; ++order) {
-      ASSERT_EQ(MemoryBehind(config, program, order), expected) << "seed " << seed << ", order " << order;
+      ASSERT_EQ(MemoryBehind(config, program, order), expected)
+          << "seed " << seed << ", order " << order;
     }
   }
 }
@@ -75,9 +79,11 @@ class VtaFaults : public testing::Test {
       std::copy(program->begin(), program->end(), image.begin());
       DeviceMemory memory(kBase, image);
       FunctionalMachine machine(config_);
-      const auto fault = machine.Launch(memory, kBase, program->size() / kInstructionBytes, StageOrder(order));
-      const std::string found =
-          fault.has_value() ? std::string(NameOf(fault->kind)) + " @" + std::to_string(fault->instruction) : "";
+      const auto fault =
+          machine.Launch(memory, kBase, program->size() / kInstructionBytes, StageOrder(order));
+      const std::string found = fault.has_value() ? std::string(NameOf(fault->kind)) + " @" +
+                                                        std::to_string(fault->instruction)
+                                                  : "";
       if (order == 0) first = found;
       EXPECT_EQ(found, first) << "order " << order;
       EXPECT_EQ(CycleFaultOf(image, program->size() / kInstructionBytes), first) << "cycle level";
@@ -89,7 +95,9 @@ class VtaFaults : public testing::Test {
     DeviceMemory memory(kBase, image);
     CycleMachine machine(config_);
     const auto fault = machine.Launch(memory, kBase, count).fault;
-    return fault.has_value() ? std::string(NameOf(fault->kind)) + " @" + std::to_string(fault->instruction) : "";
+    return fault.has_value()
+               ? std::string(NameOf(fault->kind)) + " @" + std::to_string(fault->instruction)
+               : "";
   }
 
   const Config config_ = *ParseOriginalConfig("{}", "default");
@@ -104,35 +112,50 @@ TEST_F(VtaFaults, EveryKind) {
                     end),
             "");  // a no-op
   EXPECT_EQ(FaultOf("raw 04000000000000000000000000500000" + end), "bad_opcode @0");
-  EXPECT_EQ(FaultOf("---- LOAD out sram=0 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0" + end),
-            "bad_memory_id @0");
-  EXPECT_EQ(FaultOf("---- STORE acc sram=0 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0" + end),
-            "bad_memory_id @0");
-  EXPECT_EQ(FaultOf("---- STORE out sram=0 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,1,0" + end), "bad_field @0");
+  EXPECT_EQ(
+      FaultOf("---- LOAD out sram=0 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0" + end),
+      "bad_memory_id @0");
+  EXPECT_EQ(
+      FaultOf("---- STORE acc sram=0 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0" + end),
+      "bad_memory_id @0");
+  EXPECT_EQ(
+      FaultOf("---- STORE out sram=0 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,1,0" + end),
+      "bad_field @0");
   EXPECT_EQ(FaultOf("p--- NOP stage=load" + end), "bad_dependency @0");
   EXPECT_EQ(FaultOf("---N NOP stage=store" + end), "bad_dependency @0");
-  EXPECT_EQ(FaultOf("---- LOAD inp sram=2047 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,1" + end),
+  EXPECT_EQ(
+      FaultOf("---- LOAD inp sram=2047 dram=256 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,1" + end),
+      "sram_range @0");
+  EXPECT_EQ(
+      FaultOf("---- STORE out sram=2047 dram=256 y=2 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0" + end),
+      "sram_range @0");
+  EXPECT_EQ(FaultOf("---- GEMM uop[0,1) loop 1x3 dst(0,1024) src(0,0) wgt(0,0)" + end),
             "sram_range @0");
-  EXPECT_EQ(FaultOf("---- STORE out sram=2047 dram=256 y=2 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0" + end),
+  EXPECT_EQ(FaultOf("---- GEMM uop[0,1) loop 1x3 dst(0,0) src(0,1024) wgt(0,0)" + end),
             "sram_range @0");
-  EXPECT_EQ(FaultOf("---- GEMM uop[0,1) loop 1x3 dst(0,1024) src(0,0) wgt(0,0)" + end), "sram_range @0");
-  EXPECT_EQ(FaultOf("---- GEMM uop[0,1) loop 1x3 dst(0,0) src(0,1024) wgt(0,0)" + end), "sram_range @0");
-  EXPECT_EQ(FaultOf("---- GEMM uop[0,1) loop 1x3 dst(0,0) src(0,0) wgt(0,512)" + end), "sram_range @0");
-  EXPECT_EQ(FaultOf("---- ALU add imm=1 uop[0,1) loop 1x3 dst(0,0) src(0,1024)" + end), "sram_range @0");
-  EXPECT_EQ(FaultOf("---- GEMM uop[8191,8193) loop 1x1 dst(0,0) src(0,0) wgt(0,0)" + end), "sram_range @0");
-  EXPECT_EQ(FaultOf("---- LOAD inp sram=0 dram=0 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---N NOP stage=load\n"
+  EXPECT_EQ(FaultOf("---- GEMM uop[0,1) loop 1x3 dst(0,0) src(0,0) wgt(0,512)" + end),
+            "sram_range @0");
+  EXPECT_EQ(FaultOf("---- ALU add imm=1 uop[0,1) loop 1x3 dst(0,0) src(0,1024)" + end),
+            "sram_range @0");
+  EXPECT_EQ(FaultOf("---- GEMM uop[8191,8193) loop 1x1 dst(0,0) src(0,0) wgt(0,0)" + end),
+            "sram_range @0");
+  EXPECT_EQ(FaultOf("---- LOAD inp sram=0 dram=0 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---N "
+                    "NOP stage=load\n"
                     "p--- FINISH"),
             "dram_range @0");
-  EXPECT_EQ(FaultOf("---- ALU add imm=1 uop[0,1) loop 1x1 dst(0,0) src(0,0)\n---N NOP stage=compute\n"
-                    "p--- STORE out sram=0 dram=512 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n--P- NOP stage=store\n"
-                    "-n-- FINISH"),
-            "dram_range @2");
+  EXPECT_EQ(
+      FaultOf("---- ALU add imm=1 uop[0,1) loop 1x1 dst(0,0) src(0,0)\n---N NOP stage=compute\n"
+              "p--- STORE out sram=0 dram=512 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n--P- NOP "
+              "stage=store\n"
+              "-n-- FINISH"),
+      "dram_range @2");
   EXPECT_EQ(FaultOf("p--- FINISH"), "deadlock @0");
   EXPECT_EQ(FaultOf("-n-- NOP stage=load\n-n-- FINISH"), "deadlock @0");
   EXPECT_EQ(FaultOf("---- NOP stage=compute"), "no_finish @0");
   EXPECT_EQ(FaultOf("---- FINISH\n---- NOP stage=compute"), "no_finish @1");
-  EXPECT_EQ(FaultOf("---- FINISH\n---- FINISH"), "no_finish @1");          // the first ends the launch
-  EXPECT_EQ(FaultOf("---- NOP stage=load\n---- FINISH"), "no_finish @1");  // nothing says that load was done
+  EXPECT_EQ(FaultOf("---- FINISH\n---- FINISH"), "no_finish @1");  // the first ends the launch
+  EXPECT_EQ(FaultOf("---- NOP stage=load\n---- FINISH"),
+            "no_finish @1");  // nothing says that load was done
   EXPECT_EQ(FaultOf("---N NOP stage=load\np--- FINISH"), "");
 }
 

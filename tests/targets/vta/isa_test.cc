@@ -22,12 +22,18 @@ Encoding::Bytes FromHex(std::string_view digits) {
 TEST(VtaIsa, KnownWords) {
   const Encoding encoding(Default());
   const std::pair<std::string_view, std::string_view> words[] = {
-      {"0001000c0400000001000c000c000000", "---- LOAD inp sram=0 dram=259 y=1 x=12 stride=12 pad(y0,y1,x0,x1)=0,0,0,0"},
-      {"c0000048000000000100060006000000", "---N LOAD wgt sram=0 dram=18 y=1 x=6 stride=6 pad(y0,y1,x0,x1)=0,0,0,0"},
-      {"82000001080002000000000000000000", "---- GEMM reset uop[0,8) loop 1x1 dst(0,0) src(0,0) wgt(0,0)"},
-      {"4a080002080006000000000002004000", "p--N GEMM uop[8,16) loop 1x3 dst(0,0) src(0,1) wgt(0,1)"},
-      {"04002000080020000008000002b0f8ff", "---- ALU shr imm=-8 uop[0,1) loop 1x16 dst(0,1) src(0,1)"},
-      {"29020004060000000400020002000000", "p-P- STORE out sram=0 dram=385 y=4 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0"},
+      {"0001000c0400000001000c000c000000",
+       "---- LOAD inp sram=0 dram=259 y=1 x=12 stride=12 pad(y0,y1,x0,x1)=0,0,0,0"},
+      {"c0000048000000000100060006000000",
+       "---N LOAD wgt sram=0 dram=18 y=1 x=6 stride=6 pad(y0,y1,x0,x1)=0,0,0,0"},
+      {"82000001080002000000000000000000",
+       "---- GEMM reset uop[0,8) loop 1x1 dst(0,0) src(0,0) wgt(0,0)"},
+      {"4a080002080006000000000002004000",
+       "p--N GEMM uop[8,16) loop 1x3 dst(0,0) src(0,1) wgt(0,1)"},
+      {"04002000080020000008000002b0f8ff",
+       "---- ALU shr imm=-8 uop[0,1) loop 1x16 dst(0,1) src(0,1)"},
+      {"29020004060000000400020002000000",
+       "p-P- STORE out sram=0 dram=385 y=4 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0"},
       {"18000000000000000000000000000000", "pn-- NOP stage=compute"},
       {"03000000000000000000000000000000", "---- FINISH"},
       {"07000000000000000000000000000000", "raw 07000000000000000000000000000000"}};
@@ -44,18 +50,21 @@ TEST(VtaIsa, KnownWords) {
 TEST(VtaIsa, HexIsReadInAllForms) {
   const Encoding encoding(Default());
   const Encoding::Bytes word = FromHex("0700000000abcdef0000000000000000");
-  for (const char* line : {"raw 0700000000abcdef0000000000000000", "raw 0700000000ABCDEF0000000000000000",
-                           "raw 0x0700000000AbCdEf0000000000000000"}) {
+  for (const char* line :
+       {"raw 0700000000abcdef0000000000000000", "raw 0700000000ABCDEF0000000000000000",
+        "raw 0x0700000000AbCdEf0000000000000000"}) {
     const auto assembled = AssembleLine(line, encoding);
     ASSERT_TRUE(assembled.ok()) << assembled.status();
     EXPECT_EQ(*assembled, word) << line;
   }
   const auto load = [&](const std::string& dram) {
-    return AssembleLine("---- LOAD inp sram=0 dram=" + dram + " y=1 x=12 stride=0xC pad(y0,y1,x0,x1)=0,0,0,0",
-                        encoding);
+    return AssembleLine(
+        "---- LOAD inp sram=0 dram=" + dram + " y=1 x=12 stride=0xC pad(y0,y1,x0,x1)=0,0,0,0",
+        encoding);
   };
   EXPECT_EQ(*load("0x103"), FromHex("0001000c0400000001000c000c000000"));
-  for (const char* wrong : {"0x", "0x-1", "0x100000000", "0x103g"}) EXPECT_FALSE(load(wrong).ok()) << wrong;
+  for (const char* wrong : {"0x", "0x-1", "0x100000000", "0x103g"})
+    EXPECT_FALSE(load(wrong).ok()) << wrong;
 }
 
 // Where the first half has room, fields of the second slip into it.
@@ -107,7 +116,8 @@ TEST(VtaIsa, ErrorsOfTextNameTheLine) {
   const auto message = [&](std::string_view text) {
     return MessageOf(Assemble(text, "program.txt", encoding).status());
   };
-  EXPECT_THAT(message("# begins\n\n---- FINNISH\n"), testing::HasSubstr("program.txt: line 3: 'FINNISH' is no instr"));
+  EXPECT_THAT(message("# begins\n\n---- FINNISH\n"),
+              testing::HasSubstr("program.txt: line 3: 'FINNISH' is no instr"));
   EXPECT_EQ(message("---- " + std::string(1000, 'x')),
             "program.txt: line 1: '" + std::string(60, 'x') +
                 "...' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw");
@@ -117,9 +127,11 @@ TEST(VtaIsa, ErrorsOfTextNameTheLine) {
               testing::HasSubstr("sram_base is 99999; 0 to 65535"));
   EXPECT_THAT(message("---- ALU add imm=40000 uop[0,1) loop 1x1 dst(0,0) src(0,0)"),
               testing::HasSubstr("immediate is 40000; -32768 to 32767"));
-  EXPECT_THAT(message("---- GEMM uop[0,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0) x"), testing::HasSubstr("'x' behind"));
+  EXPECT_THAT(message("---- GEMM uop[0,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0) x"),
+              testing::HasSubstr("'x' behind"));
   EXPECT_THAT(message("raw 00"), testing::HasSubstr("are not 32 hex digits"));
-  EXPECT_THAT(message("---- GEMM uop[-1,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0)"), testing::HasSubstr("is no count"));
+  EXPECT_THAT(message("---- GEMM uop[-1,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0)"),
+              testing::HasSubstr("is no count"));
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ TEST(VtaKernelCache, NoKernelRunsOthersMicroOps) {
   for (uint32_t i = 0; i < 12; ++i)
     kernels.push_back(KernelOf(i % 3 == 0 ? 1 : 1 + static_cast<uint32_t>(draw(9)), 64 * i));
   KernelCache cache(kCapacity);
-  std::array<uint32_t, kCapacity> buffer{};  // the destination of each micro-op, by which kernels are told apart
+  std::array<uint32_t, kCapacity>
+      buffer{};  // the destination of each micro-op, by which kernels are told apart
   int kept = 0, loads = 0;
   for (int i = 0; i < 4000; ++i) {
     const Kernel& kernel = kernels[draw(kernels.size())];
@@ -85,11 +86,13 @@ TEST(VtaKernelCache, NoKernelRunsOthersMicroOps) {
     if (place->load_from.has_value()) {
       ++loads;
       ASSERT_LE(*place->load_from + size, cache.launch_uops().size());
-      for (uint32_t u = 0; u < size; ++u) buffer[place->first + u] = cache.launch_uops()[*place->load_from + u].dst;
+      for (uint32_t u = 0; u < size; ++u)
+        buffer[place->first + u] = cache.launch_uops()[*place->load_from + u].dst;
     } else {
       ++kept;
     }
-    for (uint32_t u = 0; u < size; ++u) ASSERT_EQ(buffer[place->first + u], kernel.uops()[u].dst) << i;
+    for (uint32_t u = 0; u < size; ++u)
+      ASSERT_EQ(buffer[place->first + u], kernel.uops()[u].dst) << i;
     if (draw(200) == 0) {
       cache.EndLaunch();
       buffer.fill(UINT32_MAX);  // another program may have had it
@@ -107,17 +110,23 @@ TEST(VtaKernelCache, HoldsAsManyMicroOpsAsTheBuffer) {
   EXPECT_FALSE(Find(cache, seven).loaded);
   EXPECT_EQ(Find(cache, eight).first, 0u);
   EXPECT_FALSE(Find(cache, eight).loaded);
-  EXPECT_THAT(MessageOf(cache.Find(&nine).status()), HasSubstr("a kernel of 9 micro-ops; the buffer holds 8"));
+  EXPECT_THAT(MessageOf(cache.Find(&nine).status()),
+              HasSubstr("a kernel of 9 micro-ops; the buffer holds 8"));
 }
 
 TEST(VtaKernel, ImmediatesHave16Bits) {
-  for (const auto& [immediate, fits] : {std::pair(-32769, false), {-32768, true}, {32767, true}, {32768, false}}) {
+  for (const auto& [immediate, fits] :
+       {std::pair(-32769, false), {-32768, true}, {32767, true}, {32768, false}}) {
     Kernel kernel;
-    const Status status =
-        kernel.Add({.mode = Kernel::Mode::kAlu, .uop = {}, .alu = 2, .use_immediate = true, .immediate = immediate});
+    const Status status = kernel.Add({.mode = Kernel::Mode::kAlu,
+                                      .uop = {},
+                                      .alu = 2,
+                                      .use_immediate = true,
+                                      .immediate = immediate});
     EXPECT_EQ(status.ok(), fits) << immediate;
     Kernel unused;
-    EXPECT_TRUE(unused.Add({.mode = Kernel::Mode::kAlu, .uop = {}, .alu = 2, .immediate = immediate}).ok());
+    EXPECT_TRUE(
+        unused.Add({.mode = Kernel::Mode::kAlu, .uop = {}, .alu = 2, .immediate = immediate}).ok());
   }
   for (const auto& [alu, fits] : {std::pair(4u, true), {5u, false}}) {
     Kernel kernel;
@@ -148,13 +157,17 @@ TEST(VtaRuntimeRoom, ALaunchMayFillTheMicroOpsExactly) {
   auto runtime = Runtime::Create(MakeFunctionalDevice(kConfig));
   ASSERT_TRUE(runtime.ok()) << runtime.status();
   std::vector<size_t> launches;  // micro-ops
-  (*runtime)->set_observer([&](const Runtime::Launch& launch) { launches.push_back(launch.uops.size()); });
+  (*runtime)->set_observer(
+      [&](const Runtime::Launch& launch) { launches.push_back(launch.uops.size()); });
   KernelSlot slots[2];
   const auto push = [&](KernelSlot& slot) {
     return (*runtime)->PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
       for (uint32_t i = 0; i < kUops; ++i) {
-        KILN_RETURN_IF_ERROR((*runtime)->AddUop(
-            {.mode = Kernel::Mode::kAlu, .uop = {i % 3, 0, 0}, .alu = 2, .use_immediate = true, .immediate = 0}));
+        KILN_RETURN_IF_ERROR((*runtime)->AddUop({.mode = Kernel::Mode::kAlu,
+                                                 .uop = {i % 3, 0, 0},
+                                                 .alu = 2,
+                                                 .use_immediate = true,
+                                                 .immediate = 0}));
       }
       return OkStatus();
     });
@@ -204,7 +217,8 @@ TEST(VtaEncoding, FieldsHoldTheirGreatestValue) {
     EXPECT_EQ(encoding.Decode(encoding.Encode(in)).*field.value, field.greatest);
     if (field.greatest == UINT32_MAX) continue;
     in.*field.value = field.greatest + 1;
-    EXPECT_THAT(encoding.FindMisfit(in).value_or(""), HasSubstr(fmt::format("0 to {}", field.greatest)));
+    EXPECT_THAT(encoding.FindMisfit(in).value_or(""),
+                HasSubstr(fmt::format("0 to {}", field.greatest)));
   }
 }
 
@@ -237,7 +251,8 @@ TEST(VtaFaultLimits, BuffersEndWhereTheyEnd) {
     alu.uop_end = end;
     EXPECT_EQ(FindUopFault(alu, 0, kConfig).has_value(), fault) << end;
   }
-  for (const auto& [left, fault] : {std::pair(uint64_t{1}, true), {uint64_t{2}, false}, {uint64_t{3}, false}}) {
+  for (const auto& [left, fault] :
+       {std::pair(uint64_t{1}, true), {uint64_t{2}, false}, {uint64_t{3}, false}}) {
     EXPECT_EQ(FindTooLong(alu, 0, left, 100).has_value(), fault) << left;
   }
 }
@@ -317,11 +332,13 @@ TEST(VtaRemoteProtocol, TokensAreOf16To256Characters) {
        {std::pair(15, false), {16, true}, {17, true}, {255, true}, {256, true}, {257, false}}) {
     EXPECT_EQ(CheckToken(std::string(static_cast<size_t>(size), 'a')).ok(), fits) << size;
   }
-  for (const auto& [letter, fits] : {std::pair(' ', false), {'!', true}, {'~', true}, {'\x7f', false}, {'\n', false}}) {
+  for (const auto& [letter, fits] :
+       {std::pair(' ', false), {'!', true}, {'~', true}, {'\x7f', false}, {'\n', false}}) {
     EXPECT_EQ(CheckToken(std::string(15, 'a') + letter).ok(), fits) << static_cast<int>(letter);
   }
   EXPECT_TRUE(SameSecret("abc", "abc"));
-  for (const char* other : {"", "ab", "abd", "bbc", "abcd", "abca"}) EXPECT_FALSE(SameSecret("abc", other)) << other;
+  for (const char* other : {"", "ab", "abd", "bbc", "abcd", "abca"})
+    EXPECT_FALSE(SameSecret("abc", other)) << other;
   EXPECT_FALSE(SameSecret("abc", std::string_view("abc\0", 4)));  // a client sends any bytes
 }
 
@@ -352,14 +369,16 @@ LintResult LintLines(const std::string& text) {
 }
 
 const std::string kPads = " pad(y0,y1,x0,x1)=0,0,0,0\n";
-const std::string kZeroUops = "---- LOAD uop sram=0 dram=1024 y=0 x=2 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n";
+const std::string kZeroUops =
+    "---- LOAD uop sram=0 dram=1024 y=0 x=2 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n";
 const std::string kReset = "---- GEMM reset uop[0,1) loop 1x8 dst(0,1) src(0,0) wgt(0,0)\n";
 
 // The machine in HLS shifts by -16 to 15, those in Chisel by up to 31.
 TEST(VtaLintLimits, Shifts) {
   const auto lint = [](int shift) {
-    return LintLines(kZeroUops + kReset +
-                     fmt::format("---- ALU shr imm={} uop[0,1) loop 1x4 dst(0,1) src(0,1)\n---- FINISH", shift));
+    return LintLines(
+        kZeroUops + kReset +
+        fmt::format("---- ALU shr imm={} uop[0,1) loop 1x4 dst(0,1) src(0,1)\n---- FINISH", shift));
   };
   for (const auto& [shift, hls, chisel] : {std::tuple(-17, true, false),
                                            {-16, false, false},
@@ -393,9 +412,11 @@ TEST(VtaLintLimits, TokensInFlight) {
 // The micro-op buffer of the machine in Chisel holds 2048.
 TEST(VtaLintLimits, MicroOpsOfChisel) {
   const auto lint = [](int end) {
-    return LintLines(fmt::format("---- LOAD uop sram={} dram=1024 y=0 x=1 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n"
-                                 "---- GEMM reset uop[{},{}) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH",
-                                 end - 1, end - 1, end))
+    return LintLines(
+               fmt::format(
+                   "---- LOAD uop sram={} dram=1024 y=0 x=1 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n"
+                   "---- GEMM reset uop[{},{}) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH",
+                   end - 1, end - 1, end))
         .chisel;
   };
   EXPECT_THAT(lint(2047), Not(Contains("micro-ops from 2048 on")));
@@ -406,10 +427,10 @@ TEST(VtaLintLimits, MicroOpsOfChisel) {
 // Memory is from byte 4096 to 2^32 - 1; an input element has 16 bytes.
 TEST(VtaLintLimits, Addresses) {
   const auto faults = [](uint64_t dram, int elements) {
-    const LintResult result =
-        LintLines(fmt::format("---N LOAD inp sram=0 dram={} y=1 x={} stride={}{}p--- NOP stage=compute\n"
-                              "---- FINISH",
-                              dram, elements, elements, kPads));
+    const LintResult result = LintLines(
+        fmt::format("---N LOAD inp sram=0 dram={} y=1 x={} stride={}{}p--- NOP stage=compute\n"
+                    "---- FINISH",
+                    dram, elements, elements, kPads));
     std::string messages;
     for (const Finding& finding : result.findings) messages += finding.message + "\n";
     return messages;
@@ -423,8 +444,10 @@ TEST(VtaLintLimits, Addresses) {
 // An accumulator written one or two steps before is a hazard, three steps before is none.
 TEST(VtaLintLimits, Hazards) {
   const auto hazard_free = [](int apart) {
-    return LintLines(kZeroUops + kReset +
-                     fmt::format("---- ALU add imm=1 uop[0,1) loop 2x{} dst(0,1) src(0,1)\n---- FINISH", apart))
+    return LintLines(
+               kZeroUops + kReset +
+               fmt::format("---- ALU add imm=1 uop[0,1) loop 2x{} dst(0,1) src(0,1)\n---- FINISH",
+                           apart))
         .hazard_free;
   };
   EXPECT_FALSE(hazard_free(1));

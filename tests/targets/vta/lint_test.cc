@@ -43,8 +43,10 @@ std::vector<std::string> FindingsOf(std::string_view text) {
   return found;
 }
 
-constexpr std::string_view kUop = "---- LOAD uop sram=0 dram=16000 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n";
-constexpr std::string_view kAcc = "---- LOAD acc sram=0 dram=512 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n";
+constexpr std::string_view kUop =
+    "---- LOAD uop sram=0 dram=16000 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n";
+constexpr std::string_view kAcc =
+    "---- LOAD acc sram=0 dram=512 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n";
 const std::string kOperands =
     "---- LOAD inp sram=0 dram=512 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
     "---- LOAD wgt sram=0 dram=32 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
@@ -52,23 +54,24 @@ const std::string kOperands =
 constexpr std::string_view kGemm = "p--- GEMM uop[0,1) loop 1x4 dst(0,1) src(0,1) wgt(0,1)\n";
 
 TEST(VtaLint, AProgramWithoutFindings) {
-  EXPECT_THAT(
-      FindingsOf(std::string(kUop) + std::string(kAcc) + kOperands + std::string(kGemm) + R"(---N NOP stage=compute
+  EXPECT_THAT(FindingsOf(std::string(kUop) + std::string(kAcc) + kOperands + std::string(kGemm) +
+                         R"(---N NOP stage=compute
 p-P- STORE out sram=0 dram=2048 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
 -n-- FINISH)"),
-      IsEmpty());
+              IsEmpty());
 }
 
 TEST(VtaLint, RacesOnChip) {
   const std::string begin = std::string(kUop) + std::string(kAcc) + kOperands;
   // The GEMM reads what load has written, without waiting.
-  EXPECT_THAT(FindingsOf(begin + "---- GEMM uop[0,1) loop 1x4 dst(0,1) src(0,1) wgt(0,1)\np--- FINISH"),
-              ElementsAre("race @5"));
-  // Load writes again what the GEMM may not have read yet.
   EXPECT_THAT(
-      FindingsOf(begin + std::string(kGemm) + R"(---N LOAD inp sram=3 dram=512 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0
+      FindingsOf(begin + "---- GEMM uop[0,1) loop 1x4 dst(0,1) src(0,1) wgt(0,1)\np--- FINISH"),
+      ElementsAre("race @5"));
+  // Load writes again what the GEMM may not have read yet.
+  EXPECT_THAT(FindingsOf(begin + std::string(kGemm) +
+                         R"(---N LOAD inp sram=3 dram=512 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0
 p--- FINISH)"),
-      ElementsAre("race @5"));  // that load runs before the GEMM does
+              ElementsAre("race @5"));  // that load runs before the GEMM does
   // Compute writes again what store may not have read yet.
   EXPECT_THAT(FindingsOf(begin + std::string(kGemm) + R"(---N NOP stage=compute
 p-P- STORE out sram=0 dram=2048 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
@@ -90,19 +93,20 @@ p-P- STORE out sram=0 dram=2048 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
 TEST(VtaLint, ReadsOfNothing) {
   EXPECT_THAT(FindingsOf("---- ALU add imm=1 uop[0,1) loop 1x1 dst(0,0) src(0,0)\n---- FINISH"),
               ElementsAre("uninitialised @0"));
-  EXPECT_THAT(FindingsOf(std::string(kUop) + "---- GEMM reset uop[0,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n"
-                                             "---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,1) src(0,1)\n---- FINISH"),
+  EXPECT_THAT(FindingsOf(std::string(kUop) +
+                         "---- GEMM reset uop[0,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n"
+                         "---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,1) src(0,1)\n---- FINISH"),
               ElementsAre("uninitialised @2"));
 }
 
 TEST(VtaLint, OverlapsFaultsAndTokens) {
-  EXPECT_THAT(
-      FindingsOf(std::string(kUop) + std::string(kAcc) + R"(---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)
+  EXPECT_THAT(FindingsOf(std::string(kUop) + std::string(kAcc) +
+                         R"(---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)
 p--- STORE out sram=0 dram=2048 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0
 ---- STORE out sram=0 dram=2052 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0
 --P- STORE out sram=0 dram=2049 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0
 -n-- FINISH)"),
-      ElementsAre("overlap @5"));
+              ElementsAre("overlap @5"));
   EXPECT_THAT(FindingsOf("p--- FINISH"), ElementsAre("fault @0"));
   EXPECT_THAT(FindingsOf("---N FINISH"), ElementsAre("tokens-left @0"));
 }
@@ -110,9 +114,10 @@ p--- STORE out sram=0 dram=2048 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0
 // The stream of these programs stands at byte 4096: output element 256 is its first 16 bytes.
 TEST(VtaLint, StoresIntoTheStream) {
   const auto found = [](std::string_view place) {
-    return FindingsOf(
-        std::string(kUop) + std::string(kAcc) + "---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)\n" +
-        "p-P- STORE out sram=0 dram=" + std::string(place) + " y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n-n-- FINISH");
+    return FindingsOf(std::string(kUop) + std::string(kAcc) +
+                      "---N ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)\n" +
+                      "p-P- STORE out sram=0 dram=" + std::string(place) +
+                      " y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n-n-- FINISH");
   };
   EXPECT_THAT(found("260"), ElementsAre("stream @3"));  // over FINISH
   EXPECT_THAT(found("261"), IsEmpty());
@@ -123,13 +128,15 @@ TEST(VtaLint, EndsAtTheLimitOfSteps) {
       VectorOf("---- ALU add imm=1 uop[0,8192) loop 16383x16383 dst(0,0) src(0,0)\n---- FINISH");
   const LintResult lint = Lint(vector, 1'000'000);
   ASSERT_EQ(lint.findings.size(), 1u);
-  EXPECT_EQ(lint.findings[0].message, "too_long: 2198754828288 steps more, and 1000000 of 1000000 are left");
+  EXPECT_EQ(lint.findings[0].message,
+            "too_long: 2198754828288 steps more, and 1000000 of 1000000 are left");
 }
 
 // Loops around nothing take no time, however long they are: these would take minutes.
 TEST(VtaLint, LoopsAroundNothing) {
   std::string text;
-  for (int i = 0; i < 200; ++i) text += "---- GEMM uop[1,1) loop 16383x16383 dst(0,0) src(0,0) wgt(0,0)\n";
+  for (int i = 0; i < 200; ++i)
+    text += "---- GEMM uop[1,1) loop 16383x16383 dst(0,0) src(0,0) wgt(0,0)\n";
   const LintResult lint = Lint(VectorOf(text + "---- FINISH"));
   EXPECT_THAT(lint.findings, IsEmpty());
   EXPECT_THAT(lint.hls, ElementsAre("loops or micro-ops of none"));
@@ -142,8 +149,9 @@ TEST(VtaLint, ManyRowsTakeLittleTime) {
   vector.before.resize(64 * DeviceMemory::kPageBytes);
   size_t count = 0;
   for (int i = 0; i < 64; ++i) {
-    for (const char* line : {"---- LOAD inp sram=0 dram=12000 y=1024 x=2 stride=1 pad(y0,y1,x0,x1)=0,0,0,0",
-                             "---- STORE out sram=0 dram=14000 y=1024 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0"}) {
+    for (const char* line :
+         {"---- LOAD inp sram=0 dram=12000 y=1024 x=2 stride=1 pad(y0,y1,x0,x1)=0,0,0,0",
+          "---- STORE out sram=0 dram=14000 y=1024 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0"}) {
       const auto word = AssembleLine(line, encoding);
       ASSERT_TRUE(word.ok());
       std::copy(word->begin(), word->end(),
@@ -164,13 +172,15 @@ TEST(VtaLint, ManyRowsTakeLittleTime) {
 
 TEST(VtaLint, WhatHardwareDoesOtherwise) {
   const auto lint = [](std::string_view line) {
-    return Lint(VectorOf(std::string(kUop) + std::string(kAcc) + std::string(line) + "\n---- FINISH"));
+    return Lint(
+        VectorOf(std::string(kUop) + std::string(kAcc) + std::string(line) + "\n---- FINISH"));
   };
   const auto right = lint("---- ALU add imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)");
   EXPECT_THAT(right.hls, IsEmpty());
   EXPECT_THAT(right.chisel, IsEmpty());
   EXPECT_TRUE(right.hazard_free);
-  EXPECT_THAT(lint("---- ALU mul imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)").hls, ElementsAre("mul"));
+  EXPECT_THAT(lint("---- ALU mul imm=1 uop[0,1) loop 1x4 dst(0,1) src(0,1)").hls,
+              ElementsAre("mul"));
   EXPECT_THAT(lint("---- ALU shr imm=16 uop[0,1) loop 1x4 dst(0,1) src(0,1)").hls,
               ElementsAre("shift outside [-16,15]"));
   EXPECT_THAT(lint("---- ALU shr imm=16 uop[0,1) loop 1x4 dst(0,1) src(0,1)").chisel, IsEmpty());
@@ -178,7 +188,8 @@ TEST(VtaLint, WhatHardwareDoesOtherwise) {
               ElementsAre("immediate ALU with src other than dst"));
   EXPECT_THAT(lint("---- ALU add imm=1 uop[0,1) loop 0x2 dst(0,1) src(0,1)").hls,
               ElementsAre("loops or micro-ops of none"));
-  EXPECT_THAT(lint("---- GEMM reset uop[0,1) loop 1x2 dst(0,1) src(0,2047) wgt(0,1023)").chisel, IsEmpty());
+  EXPECT_THAT(lint("---- GEMM reset uop[0,1) loop 1x2 dst(0,1) src(0,2047) wgt(0,1023)").chisel,
+              IsEmpty());
   EXPECT_THAT(lint("---- GEMM reset uop[0,1) loop 1x3 dst(0,1) src(0,1024) wgt(0,0)").hls,
               ElementsAre("a reset with operands out of range"));
   EXPECT_FALSE(lint("---- ALU add imm=1 uop[0,1) loop 1x2 dst(0,0) src(0,0)").hazard_free);
@@ -204,8 +215,10 @@ constexpr std::string_view kNoPads = " pad(y0,y1,x0,x1)=0,0,0,0\n";
 
 TEST(VtaLintAlone, FaultsOfInstructionsAreAllTold) {
   const auto text = fmt::format(
-      "p--- LOAD inp sram=0 dram=512 y=1 x=1 stride=1{0}---- LOAD acc sram=2047 dram=512 y=1 x=2 stride=2{0}"
-      "---- LOAD out sram=0 dram=512 y=1 x=2 stride=2{0}raw 05000000000000000000000000000000\n---- FINISH",
+      "p--- LOAD inp sram=0 dram=512 y=1 x=1 stride=1{0}---- LOAD acc sram=2047 dram=512 y=1 x=2 "
+      "stride=2{0}"
+      "---- LOAD out sram=0 dram=512 y=1 x=2 stride=2{0}raw 05000000000000000000000000000000\n---- "
+      "FINISH",
       kNoPads);
   const LintResult lint = LintText(text);
   EXPECT_THAT(FindingsAlone(text), ElementsAre("fault @0", "fault @1", "fault @2", "fault @3"));
@@ -214,8 +227,9 @@ TEST(VtaLintAlone, FaultsOfInstructionsAreAllTold) {
 }
 
 TEST(VtaLintAlone, TokensAreKnown) {
-  EXPECT_THAT(FindingsAlone("---- NOP stage=load\np--- FINISH"), ElementsAre("fault @1"));  // deadlock
-  EXPECT_THAT(FindingsAlone("---- NOP stage=load"), ElementsAre("fault @0"));               // no FINISH
+  EXPECT_THAT(FindingsAlone("---- NOP stage=load\np--- FINISH"),
+              ElementsAre("fault @1"));                                        // deadlock
+  EXPECT_THAT(FindingsAlone("---- NOP stage=load"), ElementsAre("fault @0"));  // no FINISH
   EXPECT_THAT(FindingsAlone(""), ElementsAre("fault @0"));
   EXPECT_THAT(FindingsAlone("---N FINISH"), ElementsAre("tokens-left @0"));
   EXPECT_EQ(LintText("---N NOP stage=load\np--- FINISH").not_checked, "");
@@ -230,31 +244,38 @@ TEST(VtaLintAlone, AddressesThatNoMemoryHas) {
   EXPECT_THAT(found("dram=256 y=1 x=1 stride=1"), IsEmpty());
   EXPECT_THAT(found("dram=0xfffffff y=1 x=1 stride=1"), IsEmpty());
   EXPECT_THAT(found("dram=0xfffffff y=1 x=2 stride=2"), ElementsAre("fault @0"));
-  EXPECT_THAT(found("dram=0xffffffe y=2 x=1 stride=2"), ElementsAre("fault @0"));  // its second row wraps to 0
+  EXPECT_THAT(found("dram=0xffffffe y=2 x=1 stride=2"),
+              ElementsAre("fault @0"));  // its second row wraps to 0
 }
 
 TEST(VtaLintAlone, AccessesOfLoadsAndStoresAreKnown) {
   const auto acc = fmt::format("---N LOAD acc sram=0 dram=512 y=1 x=2 stride=2{}", kNoPads);
-  const auto store = [](std::string_view begin) { return fmt::format("{} y=1 x=2 stride=2{}", begin, kNoPads); };
-  EXPECT_THAT(FindingsAlone(acc + store("p-P- STORE out sram=0 dram=2048") + "-n-- FINISH"), IsEmpty());
+  const auto store = [](std::string_view begin) {
+    return fmt::format("{} y=1 x=2 stride=2{}", begin, kNoPads);
+  };
+  EXPECT_THAT(FindingsAlone(acc + store("p-P- STORE out sram=0 dram=2048") + "-n-- FINISH"),
+              IsEmpty());
   EXPECT_THAT(FindingsAlone(acc + store("p-P- STORE out sram=1 dram=2048") + "-n-- FINISH"),
               ElementsAre("uninitialised @1"));
-  EXPECT_THAT(FindingsAlone(acc + store("---- STORE out sram=0 dram=2048") + store("p-P- STORE out sram=0 dram=2049") +
-                            "-n-- FINISH"),
+  EXPECT_THAT(FindingsAlone(acc + store("---- STORE out sram=0 dram=2048") +
+                            store("p-P- STORE out sram=0 dram=2049") + "-n-- FINISH"),
               ElementsAre("race @1", "overlap @2"));
 }
 
 // Micro-ops that nothing or only padding has written are zeros; those of memory can be any, and only what holds for
 // all of them is a finding.
 TEST(VtaLintAlone, MicroOpsThatAreKnown) {
-  const std::string padding = "---- LOAD uop sram=0 dram=1024 y=0 x=2 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n";
+  const std::string padding =
+      "---- LOAD uop sram=0 dram=1024 y=0 x=2 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n";
   const auto memory = fmt::format("---- LOAD uop sram=0 dram=1024 y=1 x=1 stride=1{}", kNoPads);
   const std::string reset = "---- GEMM reset uop[0,1) loop 1x2 dst(0,1) src(0,0) wgt(0,0)\n";
   const std::string add = "---- ALU add uop[0,1) loop 1x2 dst(0,1) src(0,2)\n---- FINISH";
-  EXPECT_THAT(FindingsAlone(add), ElementsAre("uninitialised @0"));  // its micro-op; of a kind the first is told
-  EXPECT_THAT(FindingsAlone(padding + reset + add), ElementsAre("uninitialised @2"));  // accumulator 2
-  const LintResult known =
-      LintText(padding + reset + "---- ALU mul imm=2 uop[0,1) loop 1x2 dst(0,1) src(0,1)\n---- FINISH");
+  EXPECT_THAT(FindingsAlone(add),
+              ElementsAre("uninitialised @0"));  // its micro-op; of a kind the first is told
+  EXPECT_THAT(FindingsAlone(padding + reset + add),
+              ElementsAre("uninitialised @2"));  // accumulator 2
+  const LintResult known = LintText(
+      padding + reset + "---- ALU mul imm=2 uop[0,1) loop 1x2 dst(0,1) src(0,1)\n---- FINISH");
   EXPECT_THAT(known.findings, IsEmpty());
   EXPECT_THAT(known.chisel, Contains("mul"));
   EXPECT_FALSE(known.micro_ops_unknown);
@@ -263,16 +284,21 @@ TEST(VtaLintAlone, MicroOpsThatAreKnown) {
   const LintResult unknown = LintText(memory + reset + add);
   EXPECT_THAT(unknown.findings, IsEmpty());
   EXPECT_TRUE(unknown.micro_ops_unknown);
-  EXPECT_THAT(unknown.not_checked,
-              testing::StartsWith("ranges, races, reads of nothing and hazards of the GEMM and ALU instructions whose "
-                                  "micro-ops come from memory (2 of 2); "));
+  EXPECT_THAT(
+      unknown.not_checked,
+      testing::StartsWith(
+          "ranges, races, reads of nothing and hazards of the GEMM and ALU instructions whose "
+          "micro-ops come from memory (2 of 2); "));
   // The second micro-op is not loaded.
-  EXPECT_THAT(FindingsAlone(memory + "---- ALU add imm=1 uop[0,2) loop 1x1 dst(0,0) src(0,0)\n---- FINISH"),
-              ElementsAre("uninitialised @1"));
-  for (const char* instruction : {"GEMM uop[0,1) loop 1x3 dst(0,1024) src(0,0) wgt(0,0)",
-                                  "GEMM uop[8190,8193) loop 1x1 dst(0,0) src(0,0) wgt(0,0)",
-                                  "GEMM uop[0,1) loop 1024x1024 dst(0,0) src(0,0) wgt(0,0)"}) {  // the last: too_long
-    EXPECT_THAT(FindingsAlone(fmt::format("{}---- {}\n---- FINISH", memory, instruction)), ElementsAre("fault @1"));
+  EXPECT_THAT(
+      FindingsAlone(memory + "---- ALU add imm=1 uop[0,2) loop 1x1 dst(0,0) src(0,0)\n---- FINISH"),
+      ElementsAre("uninitialised @1"));
+  for (const char* instruction :
+       {"GEMM uop[0,1) loop 1x3 dst(0,1024) src(0,0) wgt(0,0)",
+        "GEMM uop[8190,8193) loop 1x1 dst(0,0) src(0,0) wgt(0,0)",
+        "GEMM uop[0,1) loop 1024x1024 dst(0,0) src(0,0) wgt(0,0)"}) {  // the last: too_long
+    EXPECT_THAT(FindingsAlone(fmt::format("{}---- {}\n---- FINISH", memory, instruction)),
+                ElementsAre("fault @1"));
   }
 }
 
@@ -294,7 +320,8 @@ TEST(VtaLintAlone, FindsNothingThatMemoryDisproves) {
       bytes.insert(bytes.end(), word.begin(), word.end());
     }
     std::copy(bytes.begin(), bytes.end(),
-              program.memory.begin() + static_cast<std::ptrdiff_t>(program.address - RandomProgram::kBase));
+              program.memory.begin() +
+                  static_cast<std::ptrdiff_t>(program.address - RandomProgram::kBase));
     vector.base = RandomProgram::kBase;
     vector.before = program.memory;
     vector.launches.push_back({program.address, program.instructions.size()});
@@ -307,9 +334,9 @@ TEST(VtaLintAlone, FindsNothingThatMemoryDisproves) {
       });
     };
     for (const Finding& finding : alone.findings) {
-      EXPECT_TRUE(in_memory(finding)) << NameOf(finding.kind) << " @" << finding.instruction << ": " << finding.message
-                                      << "\n"
-                                      << program.Text(vector.config);
+      EXPECT_TRUE(in_memory(finding))
+          << NameOf(finding.kind) << " @" << finding.instruction << ": " << finding.message << "\n"
+          << program.Text(vector.config);
     }
     EXPECT_TRUE(std::ranges::includes(with.hls, alone.hls));
     EXPECT_TRUE(std::ranges::includes(with.chisel, alone.chisel));

@@ -15,10 +15,11 @@ namespace kiln::vta {
 inline constexpr const char* kTestToken = "0123456789abcdef";
 
 // On any free port of the loopback interface.
-inline std::unique_ptr<RemoteServer> StartLocalServer(ServiceSettings service, ServiceTimes times = {},
-                                                      int machines = 4) {
+inline std::unique_ptr<RemoteServer> StartLocalServer(ServiceSettings service,
+                                                      ServiceTimes times = {}, int machines = 4) {
   service.token = kTestToken;
-  auto server = RemoteServer::Start({.service = std::move(service), .machines = machines, .times = times});
+  auto server =
+      RemoteServer::Start({.service = std::move(service), .machines = machines, .times = times});
   EXPECT_TRUE(server.ok()) << server.status();
   return server.ok() ? *std::move(server) : nullptr;
 }

@@ -46,7 +46,8 @@ class Machine {
     const uint64_t dst = uop.dst + o * in.dst_outer + i * in.dst_inner;
     const uint64_t src = uop.src + o * in.src_outer + i * in.src_inner;
     const uint64_t weight = uop.weight + o * in.weight_outer + i * in.weight_inner;
-    const auto rows = static_cast<uint64_t>(c_.batch), columns = static_cast<uint64_t>(c_.block_out);
+    const auto rows = static_cast<uint64_t>(c_.batch),
+               columns = static_cast<uint64_t>(c_.block_out);
     const auto depth = static_cast<uint64_t>(c_.block_in);
     for (uint64_t b = 0; b < rows; ++b) {
       for (uint64_t n = 0; n < columns; ++n) {
@@ -54,12 +55,14 @@ class Machine {
         if (in.opcode == Opcode::kGemm) {
           int64_t sum = in.reset ? 0 : x;
           for (uint64_t k = 0; k < depth && !in.reset; ++k) {
-            sum += inputs_.at((src * rows + b) * depth + k) * weights_.at((weight * columns + n) * depth + k);
+            sum += inputs_.at((src * rows + b) * depth + k) *
+                   weights_.at((weight * columns + n) * depth + k);
           }
           x = Modulo(sum, c_.accumulator_bits);
           continue;
         }
-        const int64_t y = in.use_immediate ? in.immediate : accumulators_.at((src * rows + b) * columns + n);
+        const int64_t y =
+            in.use_immediate ? in.immediate : accumulators_.at((src * rows + b) * columns + n);
         x = Modulo(Calculated(in.alu, x, y), c_.accumulator_bits);
       }
     }
@@ -80,18 +83,18 @@ class Machine {
     const uint64_t width = in.x_pad_before + in.x_size + in.x_pad_after;
     for (uint64_t r = 0; r < in.y_pad_before + in.y_size + in.y_pad_after; ++r) {
       for (uint64_t x = 0; x < width; ++x, ++element) {
-        const bool inside = r >= in.y_pad_before && r < in.y_pad_before + in.y_size && x >= in.x_pad_before &&
-                            x < in.x_pad_before + in.x_size;
-        const uint64_t from =
-            in.dram_base + (r - in.y_pad_before) * in.x_stride + (x - in.x_pad_before);  // where inside
+        const bool inside = r >= in.y_pad_before && r < in.y_pad_before + in.y_size &&
+                            x >= in.x_pad_before && x < in.x_pad_before + in.x_size;
+        const uint64_t from = in.dram_base + (r - in.y_pad_before) * in.x_stride +
+                              (x - in.x_pad_before);  // where inside
         LoadElement(in.memory, element, inside, from);
       }
     }
   }
   void LoadElement(Memory memory, uint64_t element, bool inside, uint64_t from) {
     if (memory == Memory::kUop) {
-      uops_.at(element) =
-          encoding_.DecodeUop(inside ? static_cast<uint32_t>(SignedBits(memory_, (from * 4 - base_) * 8, 32)) : 0);
+      uops_.at(element) = encoding_.DecodeUop(
+          inside ? static_cast<uint32_t>(SignedBits(memory_, (from * 4 - base_) * 8, 32)) : 0);
       return;
     }
     const bool narrow = memory == Memory::kAccumulator8;
@@ -104,7 +107,8 @@ class Machine {
                                                  : c_.accumulator_bits;
     const uint64_t numbers = buffer.size() / static_cast<uint64_t>(ElementsOf(memory, c_));
     for (uint64_t k = 0; k < numbers; ++k) {
-      const uint64_t bit = from * numbers * static_cast<uint64_t>(bits) + k * static_cast<uint64_t>(bits);
+      const uint64_t bit =
+          from * numbers * static_cast<uint64_t>(bits) + k * static_cast<uint64_t>(bits);
       buffer.at(element * numbers + k) = inside ? SignedBits(memory_, bit - base_ * 8, bits) : 0;
     }
   }
@@ -116,10 +120,10 @@ class Machine {
         for (uint64_t k = 0; k < numbers; ++k) {
           const int64_t value = accumulators_.at((in.sram_base + y * in.x_size + x) * numbers + k);
           for (int i = 0; i < c_.input_bits; ++i) {
-            const uint64_t bit =
-                (((in.dram_base + y * in.x_stride + x) * numbers + k) * static_cast<uint64_t>(c_.input_bits) +
-                 static_cast<uint64_t>(i)) -
-                base_ * 8;
+            const uint64_t bit = (((in.dram_base + y * in.x_stride + x) * numbers + k) *
+                                      static_cast<uint64_t>(c_.input_bits) +
+                                  static_cast<uint64_t>(i)) -
+                                 base_ * 8;
             uint8_t& byte = memory_.at(bit / 8);
             byte = static_cast<uint8_t>((byte & ~(1 << bit % 8)) | (((value >> i) & 1) << bit % 8));
           }

@@ -10,9 +10,12 @@
 namespace kiln::vta {
 namespace {
 
-constexpr size_t kDataBytes = 1 << 16, kUopBytes = 1 << 12;  // of the memory: data, then micro-ops, then the program
+constexpr size_t kDataBytes = 1 << 16,
+                 kUopBytes = 1 << 12;  // of the memory: data, then micro-ops, then the program
 
-uint32_t Bits(Random& random, int bits) { return static_cast<uint32_t>(random.Below(uint64_t{1} << bits)); }
+uint32_t Bits(Random& random, int bits) {
+  return static_cast<uint32_t>(random.Below(uint64_t{1} << bits));
+}
 
 }  // namespace
 
@@ -32,7 +35,8 @@ Config RandomConfig(Random& random) {
     c.accumulator_buffer_bytes = int64_t{1} << random.Between(4, 17);
     c.memory_port_bytes = 1 << random.Between(3, 7);
     c.memory_latency = static_cast<int>(random.Between(3, 40));
-    c.instruction_queue_depth = static_cast<int>(random.Below(2) == 0 ? random.Between(2, 8) : random.Between(64, 512));
+    c.instruction_queue_depth =
+        static_cast<int>(random.Below(2) == 0 ? random.Between(2, 8) : random.Between(64, 512));
     c.accumulator_banks = 1 << random.Between(0, 4);
     if (ParseConfig(PrintConfig(c), "random").ok()) return c;
   }
@@ -62,7 +66,8 @@ Instruction RandomFields(Random& random, const Config& config) {
   in.inner = Bits(random, 14);
   in.dst_outer = Bits(random, config.accumulator_index_bits());
   in.dst_inner = Bits(random, config.accumulator_index_bits());
-  const int source = in.opcode == Opcode::kGemm ? config.input_index_bits() : config.accumulator_index_bits();
+  const int source =
+      in.opcode == Opcode::kGemm ? config.input_index_bits() : config.accumulator_index_bits();
   in.src_outer = Bits(random, source);
   in.src_inner = Bits(random, source);
   if (in.opcode == Opcode::kGemm) {
@@ -89,7 +94,8 @@ struct Touch {
 bool Conflict(const std::vector<Touch>& a, const std::vector<Touch>& b) {
   for (const Touch& x : a) {
     for (const Touch& y : b) {
-      if (x.memory == y.memory && (x.writes || y.writes) && x.begin < y.end && y.begin < x.end) return true;
+      if (x.memory == y.memory && (x.writes || y.writes) && x.begin < y.end && y.begin < x.end)
+        return true;
     }
   }
   return false;
@@ -102,7 +108,8 @@ uint64_t ElementsInMemory(const Instruction& in) {
 
 class Generator {
  public:
-  Generator(Random& random, const Config& config) : random_(random), config_(config), encoding_(config) {
+  Generator(Random& random, const Config& config)
+      : random_(random), config_(config), encoding_(config) {
     program_.memory.resize(kDataBytes + kUopBytes);
     for (uint8_t& byte : program_.memory) byte = static_cast<uint8_t>(random_());
     for (size_t i = 0; i < kUopBytes / Config::kUopBytes; ++i) PutUop(i);
@@ -147,13 +154,15 @@ class Generator {
   // Indices stay low, so that factors have room.
   void PutUop(size_t index) {
     const auto below = [&](int64_t elements) {
-      return static_cast<uint32_t>(random_.Below(static_cast<uint64_t>(std::max<int64_t>(1, elements / 2))));
+      return static_cast<uint32_t>(
+          random_.Below(static_cast<uint64_t>(std::max<int64_t>(1, elements / 2))));
     };
-    const uint32_t word =
-        encoding_.EncodeUop({below(config_.accumulators()), below(std::min(config_.inputs(), config_.accumulators())),
-                             below(config_.weights())});
+    const uint32_t word = encoding_.EncodeUop(
+        {below(config_.accumulators()), below(std::min(config_.inputs(), config_.accumulators())),
+         below(config_.weights())});
     for (size_t i = 0; i < Config::kUopBytes; ++i) {
-      program_.memory[kDataBytes + index * Config::kUopBytes + i] = static_cast<uint8_t>(word >> (8 * i));
+      program_.memory[kDataBytes + index * Config::kUopBytes + i] =
+          static_cast<uint8_t>(word >> (8 * i));
     }
   }
 
@@ -163,7 +172,8 @@ class Generator {
     in.memory = memory;
     const uint64_t elements = static_cast<uint64_t>(ElementsOf(memory, config_));
     in.x_size = static_cast<uint32_t>(random_.Between(1, 6));
-    in.y_size = static_cast<uint32_t>(random_.Below(16) == 0 ? 0 : random_.Between(1, 3));  // 0: at most padding
+    in.y_size = static_cast<uint32_t>(
+        random_.Below(16) == 0 ? 0 : random_.Between(1, 3));  // 0: at most padding
     in.x_stride = static_cast<uint32_t>(random_.Between(0, 9));
     if (random_.Below(2) == 0) {
       in.x_pad_before = static_cast<uint32_t>(random_.Below(3));
@@ -171,14 +181,15 @@ class Generator {
       in.y_pad_before = static_cast<uint32_t>(random_.Below(2));
       in.y_pad_after = static_cast<uint32_t>(random_.Below(2));
     }
-    const uint64_t size =
-        uint64_t{in.x_pad_before + in.x_size + in.x_pad_after} * (in.y_pad_before + in.y_size + in.y_pad_after);
+    const uint64_t size = uint64_t{in.x_pad_before + in.x_size + in.x_pad_after} *
+                          (in.y_pad_before + in.y_size + in.y_pad_after);
     if (size > elements) return;
     in.sram_base = static_cast<uint32_t>(random_.Below(elements - size + 1));
     const bool uops = memory == Memory::kUop;
     if (!PlaceInMemory(uops ? kDataBytes : 0, uops ? kUopBytes : kDataBytes, &in)) return;
     std::vector<Touch> touches = {TouchOfMemory(in, false)};
-    if (StageOf(in) == Stage::kLoad) touches.push_back({memory, in.sram_base, in.sram_base + size, true});
+    if (StageOf(in) == Stage::kLoad)
+      touches.push_back({memory, in.sram_base, in.sram_base + size, true});
     // Accumulators are also what stores see.
     if (memory == Memory::kAccumulator || memory == Memory::kAccumulator8) {
       touches.push_back({Memory::kAccumulator, in.sram_base, in.sram_base + size, true});
@@ -191,7 +202,8 @@ class Generator {
     at += width * in.y_pad_before;
     for (uint32_t y = 0; y < in.y_size; ++y, at += width) {
       for (uint32_t x = 0; x < in.x_size; ++x) {
-        const size_t byte = (in.dram_base + size_t{y} * in.x_stride + x) * Config::kUopBytes - RandomProgram::kBase;
+        const size_t byte =
+            (in.dram_base + size_t{y} * in.x_stride + x) * Config::kUopBytes - RandomProgram::kBase;
         uint32_t word = 0;
         for (size_t i = 0; i < 4; ++i) word |= uint32_t{program_.memory[byte + i]} << (8 * i);
         uops_[at + in.x_pad_before + x] = encoding_.DecodeUop(word);
@@ -211,7 +223,8 @@ class Generator {
     if (size > elements) return;
     in.sram_base = static_cast<uint32_t>(random_.Below(elements - size + 1));
     if (!PlaceInMemory(0, kDataBytes, &in)) return;
-    Append(in, {TouchOfMemory(in, true), {Memory::kAccumulator, in.sram_base, in.sram_base + size, false}});
+    Append(in, {TouchOfMemory(in, true),
+                {Memory::kAccumulator, in.sram_base, in.sram_base + size, false}});
   }
 
   void AddCompute() {
@@ -221,9 +234,10 @@ class Generator {
       return static_cast<uint32_t>(random_.Below(std::min<uint64_t>(uint64_t{1} << bits, 4)));
     };
     in.uop_begin = static_cast<uint32_t>(random_.Below(uops_.size()));
-    in.uop_end = static_cast<uint32_t>(
-        std::min<uint64_t>(uops_.size(), in.uop_begin + static_cast<uint64_t>(random_.Between(1, 6))));
-    in.outer = static_cast<uint32_t>(random_.Below(24) == 0 ? 0 : random_.Between(1, 4));  // 0: no steps
+    in.uop_end = static_cast<uint32_t>(std::min<uint64_t>(
+        uops_.size(), in.uop_begin + static_cast<uint64_t>(random_.Between(1, 6))));
+    in.outer =
+        static_cast<uint32_t>(random_.Below(24) == 0 ? 0 : random_.Between(1, 4));  // 0: no steps
     in.inner = static_cast<uint32_t>(random_.Between(1, 4));
     in.dst_outer = factor(config_.accumulator_index_bits());
     in.dst_inner = factor(config_.accumulator_index_bits());
@@ -252,7 +266,8 @@ class Generator {
     }
     // Zeros that padding left are always in range; the others may not be.
     if (FindRangeFault(in, 0, most, config_).has_value()) return;
-    std::vector<Touch> touches = {{Memory::kAccumulator, 0, static_cast<uint64_t>(config_.accumulators()), true}};
+    std::vector<Touch> touches = {
+        {Memory::kAccumulator, 0, static_cast<uint64_t>(config_.accumulators()), true}};
     if (gemm && !in.reset) {
       touches.push_back({Memory::kInput, 0, static_cast<uint64_t>(config_.inputs()), false});
       touches.push_back({Memory::kWeight, 0, static_cast<uint64_t>(config_.weights()), false});
@@ -286,7 +301,8 @@ class Generator {
       for (size_t i = 0; i < before.size(); ++i) {
         if (Conflict(before[i], touches)) needed = i + 1;
       }
-      if (known_[static_cast<size_t>(stage)][static_cast<size_t>(other)] < needed) Order(other, stage);
+      if (known_[static_cast<size_t>(stage)][static_cast<size_t>(other)] < needed)
+        Order(other, stage);
     }
     Emit(in, touches);
   }
@@ -301,8 +317,8 @@ class Generator {
   void Pass(Stage from, Stage to) {
     const bool forward = from < to;
     std::vector<Instruction>& all = program_.instructions;
-    const bool append =
-        all.empty() || StageOf(all.back()) != from || (forward ? all.back().push_next : all.back().push_previous);
+    const bool append = all.empty() || StageOf(all.back()) != from ||
+                        (forward ? all.back().push_next : all.back().push_previous);
     if (append) Emit(NopOf(from), {});
     (forward ? all.back().push_next : all.back().push_previous) = true;
     const Progress given = known_[static_cast<size_t>(from)];
@@ -333,7 +349,8 @@ class Generator {
 std::string RandomProgram::Text(const Config& config) const {
   const Encoding encoding(config);
   std::string text = PrintConfig(config);
-  for (const Instruction& in : instructions) text += Disassemble(encoding.Encode(in), encoding) + '\n';
+  for (const Instruction& in : instructions)
+    text += Disassemble(encoding.Encode(in), encoding) + '\n';
   return text;
 }
 

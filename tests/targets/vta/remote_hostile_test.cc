@@ -23,14 +23,17 @@ const Config kConfig = *ParseOriginalConfig("{}", "default");
 constexpr Milliseconds kLong{20'000};
 
 StatusOr<Bytes> RunOneProgram(const RemoteServer& server) {
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeRemoteDevice(server.local(), kTestToken, kConfig));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                        MakeRemoteDevice(server.local(), kTestToken, kConfig));
   KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime, Runtime::Create(std::move(device)));
   return AddImmediate(*runtime, Bytes(1024, 5), 7);
 }
 
 TEST(VtaRemoteStrangers, HaveABudgetAndAShareOfIt) {
   std::vector<std::string> waiting;
-  const auto add = [&](const std::string& address, size_t count) { waiting.insert(waiting.end(), count, address); };
+  const auto add = [&](const std::string& address, size_t count) {
+    waiting.insert(waiting.end(), count, address);
+  };
   EXPECT_EQ(StrangerToDrop(waiting, "10.0.0.1"), std::nullopt);
   add("10.0.0.2", 1);
   add("10.0.0.1", kMostStrangersOfAddress - 1);
@@ -127,7 +130,8 @@ TEST(VtaRemoteStrangers, RunningOutOfFileDescriptorsEndsNothing) {
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
     HostileClients hostile(server->local().port, hello.Take(), 1);
     for (int i = 0; i < 300; ++i) hostile.Next();
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));  // one further attempt of the server's
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(150));  // one further attempt of the server's
     EXPECT_GT(hostile.refused(), 0);
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   }
@@ -138,7 +142,8 @@ TEST(VtaRemoteStrangers, RunningOutOfFileDescriptorsEndsNothing) {
 
 size_t OpenFiles() {
   size_t count = 0;
-  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) count += file.path().empty() ? 0 : 1;
+  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd"))
+    count += file.path().empty() ? 0 : 1;
   return count;
 }
 
@@ -162,8 +167,11 @@ class VtaRemoteSoak : public testing::Test {
     EXPECT_GT(results.honest.sessions, 0);
     EXPECT_EQ(results.refused, 0);
     // Nothing is left of any of them, without a further connection.
-    const auto left = [&] { return server->machines() > 0 || OpenFiles() > files + kFilesOfNextConnection; };
-    for (int i = 0; i < 20'000 && left(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const auto left = [&] {
+      return server->machines() > 0 || OpenFiles() > files + kFilesOfNextConnection;
+    };
+    for (int i = 0; i < 20'000 && left(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_LE(OpenFiles(), files + kFilesOfNextConnection);
     EXPECT_EQ(server->machines(), 0);
     const auto bytes = RunOneProgram(*server);
@@ -188,7 +196,8 @@ TEST_F(VtaRemoteSoak, OfAllKinds) {
 TEST_F(VtaRemoteSoak, OfConnectionsThatAreResetAtOnce) {
   constexpr auto kFlood = HostileClients::Kind::kFlood;
   constexpr int64_t kMost = 60'000;
-  const SoakResults results = ResultsOf({.connections = kMost, .only = kFlood, .most = std::chrono::seconds(10)});
+  const SoakResults results =
+      ResultsOf({.connections = kMost, .only = kFlood, .most = std::chrono::seconds(10)});
   const int64_t made = results.hostile[static_cast<size_t>(kFlood)];
   EXPECT_GT(made, 0);
   EXPECT_EQ(std::accumulate(results.hostile.begin(), results.hostile.end(), int64_t{0}), made);
@@ -197,8 +206,10 @@ TEST_F(VtaRemoteSoak, OfConnectionsThatAreResetAtOnce) {
 // More connections than any machine makes in a year.
 TEST_F(VtaRemoteSoak, EndsWithItsTime) {
   constexpr int64_t kConnections = int64_t{1} << 50;
-  const SoakResults results = ResultsOf({.connections = kConnections, .most = std::chrono::milliseconds(300)});
-  EXPECT_LT(std::accumulate(results.hostile.begin(), results.hostile.end(), int64_t{0}), kConnections);
+  const SoakResults results =
+      ResultsOf({.connections = kConnections, .most = std::chrono::milliseconds(300)});
+  EXPECT_LT(std::accumulate(results.hostile.begin(), results.hostile.end(), int64_t{0}),
+            kConnections);
 }
 
 }  // namespace

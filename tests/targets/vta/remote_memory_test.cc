@@ -40,14 +40,20 @@ bool Fails() {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void* operator new[](size_t bytes, const std::nothrow_t& tag) noexcept { return operator new(bytes, tag); }
+void* operator new[](size_t bytes, const std::nothrow_t& tag) noexcept {
+  return operator new(bytes, tag);
+}
 void* operator new[](size_t bytes) { return operator new(bytes); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t /*bytes*/) noexcept { operator delete(memory); }
-void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { operator delete(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  operator delete(memory);
+}
 void operator delete[](void* memory) noexcept { operator delete(memory); }
 void operator delete[](void* memory, size_t /*bytes*/) noexcept { operator delete(memory); }
-void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { operator delete(memory); }
+void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  operator delete(memory);
+}
 
 namespace kiln::vta {
 namespace {
@@ -58,7 +64,8 @@ using Milliseconds = ByteChannel::Duration;
 const Config kConfig = *ParseOriginalConfig("{}", "default");
 
 int64_t OpenFiles() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                       std::filesystem::directory_iterator());
 }
 
 // Waits for up to ten seconds.
@@ -95,10 +102,12 @@ TEST(VtaRemoteMemory, RunningOutOfItEndsNothing) {
         const auto second = TcpChannel::Connect(server->local(), Milliseconds(2000));
         ASSERT_TRUE(first.ok() && second.ok());
         constexpr int kPatience = 100;
-        for (int i = 0; i < kPatience && failures_left > 0; ++i) std::this_thread::sleep_for(Milliseconds(1));
+        for (int i = 0; i < kPatience && failures_left > 0; ++i)
+          std::this_thread::sleep_for(Milliseconds(1));
       }
       failures_left = 0;
-      ASSERT_TRUE(Eventually([&] { return OpenFiles() <= files; })) << failures << " failures after " << before;
+      ASSERT_TRUE(Eventually([&] { return OpenFiles() <= files; }))
+          << failures << " failures after " << before;
     }
     ASSERT_TRUE(is_served());
     ASSERT_TRUE(Eventually([&] { return server->machines() == 0 && OpenFiles() <= files; }));

@@ -30,11 +30,13 @@ using Bytes = std::vector<uint8_t>;
 
 class VtaRemote : public testing::Test {
  protected:
-  void Serve(ServiceSettings service = {.config = kConfig}, ServiceTimes times = {}, int machines = 4) {
+  void Serve(ServiceSettings service = {.config = kConfig}, ServiceTimes times = {},
+             int machines = 4) {
     server_ = StartLocalServer(std::move(service), times, machines);
     ASSERT_NE(server_, nullptr);
   }
-  StatusOr<std::unique_ptr<Device>> Connect(std::string_view token = kTestToken, const Config& config = kConfig) const {
+  StatusOr<std::unique_ptr<Device>> Connect(std::string_view token = kTestToken,
+                                            const Config& config = kConfig) const {
     return MakeRemoteDevice(server_->local(), token, config);
   }
   StatusOr<std::unique_ptr<Runtime>> ConnectRuntime() const {
@@ -69,7 +71,8 @@ class VtaRemote : public testing::Test {
     const FrameHeader header = FrameHeader::Parse(bytes);
     EXPECT_LE(header.payload, kMaxPayload);
     Bytes payload(header.payload);
-    if (const Status status = channel.Receive(payload, kLong); !status.ok()) return MessageOf(status);
+    if (const Status status = channel.Receive(payload, kLong); !status.ok())
+      return MessageOf(status);
     return std::to_string(header.kind) + ": " + std::string(payload.begin(), payload.end());
   }
   static Bytes HelloFrame(uint32_t magic = kRemoteMagic, uint32_t version = kRemoteVersion) {
@@ -144,12 +147,16 @@ TEST_F(VtaRemote, StrangersAreTurnedAway) {
   Serve();
   Config other = kConfig;
   other.uop_buffer_bytes = 1 << 12;
-  EXPECT_THAT(MessageOf(Connect("0123456789abcdeF").status()), HasSubstr("the token is not the server's"));
-  EXPECT_THAT(MessageOf(Connect("0123456789abcdef0").status()), HasSubstr("the token is not the server's"));
+  EXPECT_THAT(MessageOf(Connect("0123456789abcdeF").status()),
+              HasSubstr("the token is not the server's"));
+  EXPECT_THAT(MessageOf(Connect("0123456789abcdef0").status()),
+              HasSubstr("the token is not the server's"));
   EXPECT_THAT(MessageOf(Connect("short").status()), HasSubstr("a token of 5 characters"));
-  EXPECT_THAT(MessageOf(Connect(kTestToken, other).status()),
-              HasSubstr("design point is 1x16_i8w8a32_12_15_18_17, the device's 1x16_i8w8a32_15_15_18_17"));
-  EXPECT_THAT(LastReplyTo(HelloFrame(kRemoteMagic, 2), false), HasSubstr("speaks version 2 of the protocol; 1"));
+  EXPECT_THAT(
+      MessageOf(Connect(kTestToken, other).status()),
+      HasSubstr("design point is 1x16_i8w8a32_12_15_18_17, the device's 1x16_i8w8a32_15_15_18_17"));
+  EXPECT_THAT(LastReplyTo(HelloFrame(kRemoteMagic, 2), false),
+              HasSubstr("speaks version 2 of the protocol; 1"));
   EXPECT_THAT(LastReplyTo(HelloFrame(1, 1), false), HasSubstr("speaks of something else"));
   EXPECT_EQ(server_->machines(), 0);
   ExpectServes();
@@ -160,14 +167,16 @@ TEST_F(VtaRemote, WrongMessagesEndTheirConversationAlone) {
   auto bystander = ConnectRuntime();
   ASSERT_TRUE(bystander.ok()) << bystander.status();
   const std::string http = "GET / HTTP/1.1\r\n\r\n";
-  EXPECT_THAT(LastReplyTo(Bytes(http.begin(), http.end()), false), HasSubstr("there is no request"));
+  EXPECT_THAT(LastReplyTo(Bytes(http.begin(), http.end()), false),
+              HasSubstr("there is no request"));
   EXPECT_THAT(LastReplyTo(HeaderOf(8, 2), false), HasSubstr("a request before the hello"));
   EXPECT_THAT(LastReplyTo(HeaderOf(budgets::kRemoteHelloBytes + 1, 1), false),
               HasSubstr("a request 1 of 4097 bytes; 16 to 4096"));
   EXPECT_THAT(LastReplyTo(HelloFrame(), true), HasSubstr("a second hello"));
   EXPECT_THAT(LastReplyTo(HeaderOf(0, 0), true), HasSubstr("there is no request 0"));
   EXPECT_THAT(LastReplyTo(HeaderOf(0, 7), true), HasSubstr("there is no request 7"));
-  EXPECT_THAT(LastReplyTo(HeaderOf(UINT32_MAX, 4), true), HasSubstr("a request 4 of 4294967295 bytes"));
+  EXPECT_THAT(LastReplyTo(HeaderOf(UINT32_MAX, 4), true),
+              HasSubstr("a request 4 of 4294967295 bytes"));
   EXPECT_THAT(LastReplyTo(HeaderOf(budgets::kRemoteDataBytes + 9, 4), true),
               HasSubstr("a request 4 of 1048585 bytes; 8 to 1048584"));
   EXPECT_THAT(LastReplyTo(HeaderOf(7, 3), true), HasSubstr("a request 3 of 7 bytes; 8 to 8"));
@@ -193,7 +202,8 @@ TEST_F(VtaRemote, ClientsHaveMachinesOfTheirOwn) {
   Serve({.config = kConfig}, {}, /*machines=*/2);
   auto a = Connect(), b = Connect();
   ASSERT_TRUE(a.ok() && b.ok());
-  EXPECT_THAT(MessageOf(Connect().status()), HasSubstr("all of the server's 2 machines are in use"));
+  EXPECT_THAT(MessageOf(Connect().status()),
+              HasSubstr("all of the server's 2 machines are in use"));
   const uint64_t here = *(*a)->Allocate(4096), there = *(*b)->Allocate(4096);
   EXPECT_EQ(here, there);
   ASSERT_TRUE((*a)->Write(here, Bytes(4096, 1)).ok());
@@ -221,17 +231,21 @@ TEST_F(VtaRemote, ClientsHaveMachinesOfTheirOwn) {
 }
 
 TEST_F(VtaRemote, LimitsOfTheServerHold) {
-  Serve({.config = kConfig, .limits = {.memory_bytes = uint64_t{66} << 20, .instructions = 6, .steps = 1000}});
+  Serve({.config = kConfig,
+         .limits = {.memory_bytes = uint64_t{66} << 20, .instructions = 6, .steps = 1000}});
   auto runtime = ConnectRuntime();
   ASSERT_TRUE(runtime.ok()) << runtime.status();
-  EXPECT_EQ((*runtime)->AllocateBuffer(4 << 20).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ((*runtime)->AllocateBuffer(UINT64_MAX).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ((*runtime)->AllocateBuffer(4 << 20).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ((*runtime)->AllocateBuffer(UINT64_MAX).status().code(),
+            absl::StatusCode::kResourceExhausted);
   const auto too_long = AddImmediate(**runtime, Bytes(1024), 1);
   EXPECT_THAT(MessageOf(too_long.status()), HasSubstr("a program of 7 instructions; at most 6"));
   KernelSlot slot;
   const Status pushed = (*runtime)->PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
     KILN_RETURN_IF_ERROR((*runtime)->BeginLoop(16000, 0, 0, 0));
-    KILN_RETURN_IF_ERROR((*runtime)->AddUop({.mode = Kernel::Mode::kAlu, .uop = {}, .use_immediate = true}));
+    KILN_RETURN_IF_ERROR(
+        (*runtime)->AddUop({.mode = Kernel::Mode::kAlu, .uop = {}, .use_immediate = true}));
     return (*runtime)->EndLoop();
   });
   ASSERT_TRUE(pushed.ok()) << pushed;
@@ -261,7 +275,8 @@ TEST_F(VtaRemote, TimesComeBack) {
 }
 
 TEST_F(VtaRemote, SlowClientsAreLeft) {
-  Serve({.config = kConfig}, {.hello = Milliseconds(50), .between = Milliseconds(50), .of_a_message = Milliseconds(50)},
+  Serve({.config = kConfig},
+        {.hello = Milliseconds(50), .between = Milliseconds(50), .of_a_message = Milliseconds(50)},
         /*machines=*/1);
   const auto silent = Raw();
   EXPECT_EQ(ReplyOf(*silent), "the connection was closed");
@@ -272,7 +287,8 @@ TEST_F(VtaRemote, SlowClientsAreLeft) {
   auto idle = Connect();
   ASSERT_TRUE(idle.ok()) << idle.status();
   ExpectMachines(0);
-  EXPECT_THAT(MessageOf((*idle)->Allocate(1).status()), HasSubstr("the device is lost with its memory"));
+  EXPECT_THAT(MessageOf((*idle)->Allocate(1).status()),
+              HasSubstr("the device is lost with its memory"));
   ExpectServes();
 }
 
@@ -283,8 +299,9 @@ TEST_F(VtaRemote, ClientClosesMidRun) {
     auto device = Connect();
     ASSERT_TRUE(device.ok()) << device.status();
     const uint64_t address = *(*device)->Allocate(4096);
-    const auto program = Assemble("---- ALU add imm=1 uop[0,1) loop 400x16000 dst(0,0) src(0,0)\n---- FINISH", "text",
-                                  Encoding(kConfig));
+    const auto program =
+        Assemble("---- ALU add imm=1 uop[0,1) loop 400x16000 dst(0,0) src(0,0)\n---- FINISH",
+                 "text", Encoding(kConfig));
     ASSERT_TRUE(program.ok()) << program.status();
     ASSERT_TRUE((*device)->Write(address, *program).ok());
     (*device).reset();
@@ -348,7 +365,8 @@ TEST_F(VtaRemote, ServerDiesMidRun) {
   ASSERT_TRUE(runtime.ok()) << runtime.status();
   const auto lost = AddImmediate(**runtime, Bytes(1024, 5), 7);
   EXPECT_EQ(lost.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(MessageOf(lost.status()), HasSubstr("the device is lost with its memory: the connection was closed"));
+  EXPECT_THAT(MessageOf(lost.status()),
+              HasSubstr("the device is lost with its memory: the connection was closed"));
   EXPECT_EQ((*runtime)->AllocateBuffer(1).status(), lost.status());
   EXPECT_EQ((*runtime)->Synchronise(0), lost.status());
   Serve();
@@ -391,8 +409,10 @@ TEST(VtaRemoteClient, OddServers) {
 TEST(VtaRemoteClient, PlacesAndTokens) {
   EXPECT_EQ(Endpoint::Parse("host:17")->ToString(), "host:17");
   EXPECT_EQ(Endpoint::Parse("[::1]:17")->ToString(), "[::1]:17");
-  for (const char* wrong : {"", "host", "host:", ":17", "host:0", "host:70000", "host:1x", "::1:17", "[]:1"}) {
-    EXPECT_THAT(MessageOf(Endpoint::Parse(wrong).status()), HasSubstr("is no place to connect to")) << wrong;
+  for (const char* wrong :
+       {"", "host", "host:", ":17", "host:0", "host:70000", "host:1x", "::1:17", "[]:1"}) {
+    EXPECT_THAT(MessageOf(Endpoint::Parse(wrong).status()), HasSubstr("is no place to connect to"))
+        << wrong;
   }
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-vta-remote");
   const std::string file = (folder.path() / "token").string();
@@ -406,8 +426,9 @@ TEST(VtaRemoteClient, PlacesAndTokens) {
   EXPECT_THAT(token("0123456789abcde\n"), HasSubstr("token: a token of 15 characters; 16 to 256"));
   EXPECT_THAT(token("0123456789\nabcdef"), HasSubstr("other than printable"));
   fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
-  EXPECT_THAT(MessageOf(TokenOfFile(file).status()),
-              HasSubstr("token: a token that others may read or change (mode 0640); chmod 600 " + file));
+  EXPECT_THAT(
+      MessageOf(TokenOfFile(file).status()),
+      HasSubstr("token: a token that others may read or change (mode 0640); chmod 600 " + file));
   EXPECT_TRUE(SameSecret("", ""));
   EXPECT_FALSE(SameSecret("a", "b"));
   EXPECT_FALSE(SameSecret("a", std::string("a\0", 2)));
@@ -427,7 +448,8 @@ TEST(VtaRemoteServer, RefusesWhatItCannotServe) {
   EXPECT_THAT(error({.service = wrong}), HasSubstr("there is no device 'board'"));
   wrong.device = "remote:localhost:1";
   EXPECT_THAT(error({.service = wrong}), HasSubstr("is elsewhere"));
-  EXPECT_THAT(error({.service = right, .address = "localhost"}), HasSubstr("'localhost' is no address"));
+  EXPECT_THAT(error({.service = right, .address = "localhost"}),
+              HasSubstr("'localhost' is no address"));
   EXPECT_THAT(error({.service = right, .address = "192.0.2.1"}), HasSubstr("192.0.2.1:0: "));
   auto first = RemoteServer::Start({.service = right});
   ASSERT_TRUE(first.ok()) << first.status();

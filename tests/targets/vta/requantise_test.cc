@@ -32,7 +32,8 @@ int64_t CodeOf(const Requantisation& r, size_t channel, int64_t sum) {
 }
 
 // requantise.h: within |sum| / 2^(shift + 1) + factor / 2 of sum * factor + offset before that is rounded.
-void ExpectCodes(const std::vector<ChannelScale>& channels, int32_t low, int32_t high, Random& random) {
+void ExpectCodes(const std::vector<ChannelScale>& channels, int32_t low, int32_t high,
+                 Random& random) {
   const auto r = MakeRequantisation(channels, low, high, std::nullopt);
   ASSERT_TRUE(r.ok()) << r.status();
   for (size_t c = 0; c < channels.size(); ++c) {
@@ -40,17 +41,19 @@ void ExpectCodes(const std::vector<ChannelScale>& channels, int32_t low, int32_t
     for (int i = 0; i < 60; ++i) {
       const int64_t ends[] = {0, 1, -1, scale.greatest_sum, -scale.greatest_sum};
       // Next to the ends of the codes as well.
-      const double edge = ((i % 2 == 0 ? low : high) + random.Uniform(-2, 2) - scale.offset) / scale.factor;
+      const double edge =
+          ((i % 2 == 0 ? low : high) + random.Uniform(-2, 2) - scale.offset) / scale.factor;
       int64_t sum = i < 5    ? ends[i]
                     : i < 30 ? std::llround(edge)
                              : random.Between(-scale.greatest_sum, scale.greatest_sum);
       sum = std::clamp(sum, -scale.greatest_sum, scale.greatest_sum);
       const double exact = static_cast<double>(sum) * scale.factor + scale.offset + 0.5;
       const double tolerance =
-          (r->multiplies ? std::abs(static_cast<double>(sum)) / std::ldexp(1.0, r->shift + 1) : 0) + scale.factor / 2 +
-          1e-6;
+          (r->multiplies ? std::abs(static_cast<double>(sum)) / std::ldexp(1.0, r->shift + 1) : 0) +
+          scale.factor / 2 + 1e-6;
       const auto code = [&](double x) {
-        return static_cast<int64_t>(std::clamp(std::floor(x), static_cast<double>(low), static_cast<double>(high)));
+        return static_cast<int64_t>(
+            std::clamp(std::floor(x), static_cast<double>(low), static_cast<double>(high)));
       };
       const int64_t actual = CodeOf(*r, c, sum);
       if (scale.factor > 1 && (exact < low + scale.factor || exact > high - scale.factor)) {
@@ -88,7 +91,8 @@ TEST(VtaRequantise, GivesTheNearestCode) {
 // (|offset| + 1) / factor + greatest sum + 1 is below 2^30; the least factor is 2^-23.
 TEST(VtaRequantise, FitsUpToHalfOfTheAccumulators) {
   constexpr int64_t kHalf = int64_t{1} << 30;
-  for (const auto& [sum, fits] : {std::pair(kHalf - 4, true), {kHalf - 3, true}, {kHalf - 2, false}, {kHalf, false}}) {
+  for (const auto& [sum, fits] :
+       {std::pair(kHalf - 4, true), {kHalf - 3, true}, {kHalf - 2, false}, {kHalf, false}}) {
     EXPECT_EQ(Fits({1, 0, sum}), fits) << sum;
     EXPECT_EQ(MakeRequantisation({{1, 0, sum}}, -128, 127, std::nullopt).ok(), fits) << sum;
   }
@@ -117,7 +121,8 @@ TEST(VtaRequantise, MultipliesOnlyWhereItMust) {
   EXPECT_TRUE(make({{2, 0, 100}}).multiplies);  // no shift makes numbers greater
   EXPECT_TRUE(make({{0x1p-10, 3, 100}, {0x1p-11, 3, 100}}).multiplies);
   EXPECT_TRUE(make({{0.3, 0, 100}}).multiplies);
-  EXPECT_TRUE(MakeRequantisation({{0.5, 0, 100}}, -128, 127, 0.5)->multiplies);  // a residual needs its own factor
+  EXPECT_TRUE(MakeRequantisation({{0.5, 0, 100}}, -128, 127, 0.5)
+                  ->multiplies);  // a residual needs its own factor
   // The bias is offset and a half in units of the sum.
   const Requantisation r = make({{0x1p-10, 3, 10000000}});
   EXPECT_EQ(r.bias[0] - (r.begins_with_bias ? int64_t{kCarried} << 10 : 0), 3 * 1024 + 512);
@@ -125,7 +130,8 @@ TEST(VtaRequantise, MultipliesOnlyWhereItMust) {
 
 // Multipliers stay below 2^30: greater factors have shorter shifts.
 TEST(VtaRequantise, GreatFactorsHaveShorterShifts) {
-  for (const auto& [factor, shift] : {std::pair(0.3, 24), {63.5, 24}, {64.5, 23}, {127.5, 23}, {128.5, 22}}) {
+  for (const auto& [factor, shift] :
+       {std::pair(0.3, 24), {63.5, 24}, {64.5, 23}, {127.5, 23}, {128.5, 22}}) {
     const Requantisation r = *MakeRequantisation({{factor, 0, 100}}, -128, 127, std::nullopt);
     EXPECT_EQ(r.shift, shift) << factor;
     EXPECT_EQ(r.multipliers[0], std::llround(std::ldexp(factor, shift))) << factor;
@@ -137,7 +143,8 @@ TEST(VtaRequantise, SumsBeginWithTheBiasWhereThereIsRoom) {
   Random random(63);
   int begins = 0;
   for (int i = 0; i < 300; ++i) {
-    const ChannelScale channel{std::exp2(-static_cast<double>(random.Below(18))), random.Uniform(-20000, 300),
+    const ChannelScale channel{std::exp2(-static_cast<double>(random.Below(18))),
+                               random.Uniform(-20000, 300),
                                static_cast<int64_t>(std::exp2(random.Uniform(0, 29)))};
     if (!Fits(channel)) continue;
     const Requantisation r = *MakeRequantisation({channel}, -128, 127, std::nullopt);

@@ -51,7 +51,8 @@ TEST(VtaEmit, VectorsBringTheirMemoryAndTheirLaunches) {
   ASSERT_TRUE(EmitVta(vector, folder->path()).ok());
   EXPECT_EQ(*ReadFile(folder->path() / "memory.bin"), std::string("\1\2\0\4", 4));
   EXPECT_THAT(*ReadFile(folder->path() / "design.mk"), HasSubstr("--base 4096"));
-  EXPECT_THAT(*ReadFile(folder->path() / "design.mk"), HasSubstr("--launch 4096:3 --launch 8192:1"));
+  EXPECT_THAT(*ReadFile(folder->path() / "design.mk"),
+              HasSubstr("--launch 4096:3 --launch 8192:1"));
   EXPECT_THAT(*ReadFile(folder->path() / "filelist.f"), HasSubstr("rtl/kiln_vta_gemm.sv"));
   EXPECT_TRUE(LoadConfig((folder->path() / "design.yaml").string()).ok());
 }
@@ -65,11 +66,13 @@ TEST(VtaRtlMachine, RunsProgramsInTheBitsAndCyclesOfTheOtherLevels) {
     auto machine = RtlMachine::Start(config, RtlDesigns::Shared());
     ASSERT_TRUE(machine.ok()) << machine.status();
     CycleMachine cycle(config);
-    DeviceMemory memory(RandomProgram::kBase, program.memory), expected(RandomProgram::kBase, program.memory);
+    DeviceMemory memory(RandomProgram::kBase, program.memory),
+        expected(RandomProgram::kBase, program.memory);
     const auto result = machine->Launch(memory, program.address, program.instructions.size());
     ASSERT_TRUE(result.ok()) << result.status();
     ASSERT_FALSE(result->fault.has_value()) << result->fault->message;
-    EXPECT_EQ(result->time, cycle.Launch(expected, program.address, program.instructions.size()).time);
+    EXPECT_EQ(result->time,
+              cycle.Launch(expected, program.address, program.instructions.size()).time);
     EXPECT_TRUE(std::equal(memory.bytes().begin(), memory.bytes().end(), expected.bytes().begin()));
   }
 }
@@ -80,9 +83,11 @@ TEST(VtaRtlMachine, DesignsAreNotWrittenThroughLinks) {
   const auto outside = folder.path() / "outside", designs = folder.path() / "designs";
   std::filesystem::create_directories(outside);
   std::filesystem::create_directories(designs);
-  const std::string name = RtlDesigns::Shared().SimulationOf(Small())->parent_path().parent_path().filename();
+  const std::string name =
+      RtlDesigns::Shared().SimulationOf(Small())->parent_path().parent_path().filename();
   std::filesystem::create_directory_symlink(outside, designs / name);
-  EXPECT_THAT(MessageOf(RtlDesigns(designs).SimulationOf(Small()).status()), HasSubstr(name + ": is a link"));
+  EXPECT_THAT(MessageOf(RtlDesigns(designs).SimulationOf(Small()).status()),
+              HasSubstr(name + ": is a link"));
   EXPECT_TRUE(std::filesystem::is_empty(outside));
 }
 
@@ -92,7 +97,9 @@ TEST(VtaRtlMachine, DesignsSimulateByThemselves) {
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-test");
   const auto log = folder.path() / "log";
-  ASSERT_TRUE(RunProgram({"make", "-s", "-C", simulation->parent_path().parent_path().string(), "sim"}, log).ok())
+  ASSERT_TRUE(
+      RunProgram({"make", "-s", "-C", simulation->parent_path().parent_path().string(), "sim"}, log)
+          .ok())
       << *ReadFile(log);
   EXPECT_THAT(*ReadFile(log), HasSubstr("cycles"));
 }
@@ -107,12 +114,15 @@ TEST(VtaRtlMachine, StalledMemoriesChangeCyclesOnly) {
   ASSERT_TRUE(machine.ok()) << machine.status();
   FunctionalMachine functional(config);
   CycleMachine cycle(config);
-  DeviceMemory memory(RandomProgram::kBase, program.memory), expected(RandomProgram::kBase, program.memory);
+  DeviceMemory memory(RandomProgram::kBase, program.memory),
+      expected(RandomProgram::kBase, program.memory);
   DeviceMemory third(RandomProgram::kBase, program.memory);
-  ASSERT_FALSE(functional.Launch(expected, program.address, program.instructions.size()).has_value());
+  ASSERT_FALSE(
+      functional.Launch(expected, program.address, program.instructions.size()).has_value());
   const auto result = machine->Launch(memory, program.address, program.instructions.size());
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_GT(result->time.cycles, cycle.Launch(third, program.address, program.instructions.size()).time.cycles);
+  EXPECT_GT(result->time.cycles,
+            cycle.Launch(third, program.address, program.instructions.size()).time.cycles);
   EXPECT_TRUE(std::equal(memory.bytes().begin(), memory.bytes().end(), expected.bytes().begin()));
 }
 
@@ -131,12 +141,15 @@ TEST(VtaRtlMachine, IsADevice) {
   ASSERT_TRUE((*device)->last_run().has_value());
   EXPECT_GT((*device)->last_run()->cycles, 0u);
   EXPECT_TRUE(run("---N NOP stage=load\n---- NOP stage=compute\np--- FINISH", 0).ok());
-  EXPECT_THAT(MessageOf(run("p--- FINISH", 0)), HasSubstr("deadlock: instruction 0, 'p--- FINISH'"));
-  EXPECT_THAT(
-      MessageOf(run("---- LOAD uop sram=0 dram=99999999 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH", 0)),
-      HasSubstr("dram_range: instruction 0"));
-  EXPECT_EQ(run("---- GEMM uop[0,1) loop 9999x9999 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH", 500).code(),
-            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(MessageOf(run("p--- FINISH", 0)),
+              HasSubstr("deadlock: instruction 0, 'p--- FINISH'"));
+  EXPECT_THAT(MessageOf(run("---- LOAD uop sram=0 dram=99999999 y=1 x=1 stride=1 "
+                            "pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH",
+                            0)),
+              HasSubstr("dram_range: instruction 0"));
+  EXPECT_EQ(
+      run("---- GEMM uop[0,1) loop 9999x9999 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH", 500).code(),
+      absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(run("---- FINISH", 0).ok());
 }
 

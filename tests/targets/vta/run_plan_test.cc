@@ -34,7 +34,8 @@ class NetworkBuilder {
     a.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
     return Node(Op::kConv, name, {x, graph_.AddConstant(name + "_weights", weights)}, a);
   }
-  Value* Node(Op op, const std::string& name, std::vector<Value*> operands, const Attributes& a = {}) {
+  Value* Node(Op op, const std::string& name, std::vector<Value*> operands,
+              const Attributes& a = {}) {
     return graph_.AddNode(op, name, std::move(operands), {name + "_y"}, a)->result();
   }
   Graph Done(Value* output) {
@@ -57,14 +58,16 @@ Graph TwoBranches() {
   return b.Done(b.Node(Op::kMax, "join", {behind, second}));
 }
 
-std::unique_ptr<VtaProgram> CompileWithHost(const Graph& prepared, const Config& config = PynqConfig()) {
+std::unique_ptr<VtaProgram> CompileWithHost(const Graph& prepared,
+                                            const Config& config = PynqConfig()) {
   auto program = VtaAccelerator(config).Compile(prepared, {});
   EXPECT_TRUE(program.ok()) << program.status();
   return std::unique_ptr<VtaProgram>(dynamic_cast<VtaProgram*>(program->release()));
 }
 
 // Names of the layers of some pieces of a kind, in the plan's order.
-std::vector<std::string> NamesOf(const VtaProgram& program, Kind kind, const std::vector<size_t>& pieces) {
+std::vector<std::string> NamesOf(const VtaProgram& program, Kind kind,
+                                 const std::vector<size_t>& pieces) {
   std::vector<std::string> names;
   for (const size_t i : pieces) {
     const Piece& piece = program.parts().plan.pieces[i];
@@ -81,7 +84,8 @@ std::vector<size_t> All(const VtaProgram& program) {
 
 TEST(RunPlan, LaunchesOfAnotherBranchStandBesideTheHostsOperator) {
   const Graph graph = TwoBranches();
-  const auto program = CompileWithHost(Prepare(graph.Clone(), RandomImages(graph, 1, 1), Int8Recipe()));
+  const auto program =
+      CompileWithHost(Prepare(graph.Clone(), RandomImages(graph, 1, 1), Int8Recipe()));
   ASSERT_NE(program, nullptr);
   const RunPlan& plan = program->parts().plan;
   EXPECT_TRUE(plan.overlaps());
@@ -89,15 +93,18 @@ TEST(RunPlan, LaunchesOfAnotherBranchStandBesideTheHostsOperator) {
             (std::vector<std::string>{"stem", "first", "second", "behind", "join"}));
   for (size_t i = 0; i < plan.pieces.size(); ++i) {
     if (plan.pieces[i].kind != Kind::kOperator) continue;
-    EXPECT_EQ(NamesOf(*program, Kind::kLaunch, plan.beside[i]), (std::vector<std::string>{"first", "second"}));
+    EXPECT_EQ(NamesOf(*program, Kind::kLaunch, plan.beside[i]),
+              (std::vector<std::string>{"first", "second"}));
   }
   EXPECT_NE(program->Print().find("; beside launches"), std::string::npos) << program->Print();
 }
 
 TEST(RunPlan, WithoutABranchNothingOverlaps) {
   NetworkBuilder b;
-  const Graph graph = b.Done(b.Convolution("after", b.Node(Op::kSigmoid, "s", {b.Convolution("before", b.Input())})));
-  const auto program = CompileWithHost(Prepare(graph.Clone(), RandomImages(graph, 1, 1), Int8Recipe()));
+  const Graph graph = b.Done(
+      b.Convolution("after", b.Node(Op::kSigmoid, "s", {b.Convolution("before", b.Input())})));
+  const auto program =
+      CompileWithHost(Prepare(graph.Clone(), RandomImages(graph, 1, 1), Int8Recipe()));
   EXPECT_FALSE(program->parts().plan.overlaps());
 }
 
@@ -109,7 +116,8 @@ TEST(RunPlan, TheHostsOperatorAndALaunchMeet) {
   const auto program = CompileWithHost(prepared);
   Batch one;
   one.inputs = {Tensor::View(ElementType::kFloat32, Shape{1, 16, 9, 9},
-                             std::shared_ptr<const void>(&images, [](const void*) {}), images.inputs[0].bytes())};
+                             std::shared_ptr<const void>(&images, [](const void*) {}),
+                             images.inputs[0].bytes())};
   std::mutex mutex;
   std::set<std::string> begun;
   const auto wait_for = [&](const std::string& name) {
@@ -146,8 +154,8 @@ TEST(RunPlan, OneThreadDoesOnePieceBehindTheOther) {
   const auto program = CompileWithHost(Prepare(graph.Clone(), images, Int8Recipe()));
   std::atomic<int> pieces = 0, elsewhere = 0;
   SetThreadCount(1);
-  const auto result =
-      RunNetwork(*program, images, {}, [&, caller = std::this_thread::get_id()](const Piece&, bool begins) {
+  const auto result = RunNetwork(
+      *program, images, {}, [&, caller = std::this_thread::get_id()](const Piece&, bool begins) {
         pieces += begins ? 1 : 0;
         elsewhere += std::this_thread::get_id() == caller ? 0 : 1;
       });

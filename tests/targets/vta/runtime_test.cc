@@ -57,8 +57,9 @@ class VtaRuntime : public testing::TestWithParam<const char*> {
     std::vector<std::string> lines;
     const std::vector<uint8_t>& bytes = launches_.at(number).instructions;
     for (size_t at = 0; at < bytes.size(); at += kInstructionBytes) {
-      lines.push_back(
-          Disassemble(std::span<const uint8_t, kInstructionBytes>(bytes.data() + at, kInstructionBytes), encoding));
+      lines.push_back(Disassemble(
+          std::span<const uint8_t, kInstructionBytes>(bytes.data() + at, kInstructionBytes),
+          encoding));
     }
     return lines;
   }
@@ -66,8 +67,11 @@ class VtaRuntime : public testing::TestWithParam<const char*> {
   Status AddImmediate(KernelSlot& slot, uint32_t dst, uint32_t extent, int32_t immediate) {
     return runtime_->PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
       KILN_RETURN_IF_ERROR(runtime_->BeginLoop(extent, 1, 1, 0));
-      KILN_RETURN_IF_ERROR(runtime_->AddUop(
-          {.mode = Kernel::Mode::kAlu, .uop = {dst, dst, 0}, .alu = 2, .use_immediate = true, .immediate = immediate}));
+      KILN_RETURN_IF_ERROR(runtime_->AddUop({.mode = Kernel::Mode::kAlu,
+                                             .uop = {dst, dst, 0},
+                                             .alu = 2,
+                                             .use_immediate = true,
+                                             .immediate = immediate}));
       return runtime_->EndLoop();
     });
   }
@@ -75,8 +79,11 @@ class VtaRuntime : public testing::TestWithParam<const char*> {
   Status AddOnes(KernelSlot& slot, uint32_t count) {
     return runtime_->PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
       for (uint32_t i = 0; i < count; ++i) {
-        KILN_RETURN_IF_ERROR(runtime_->AddUop(
-            {.mode = Kernel::Mode::kAlu, .uop = {i % 3, i % 3, 0}, .alu = 2, .use_immediate = true, .immediate = 1}));
+        KILN_RETURN_IF_ERROR(runtime_->AddUop({.mode = Kernel::Mode::kAlu,
+                                               .uop = {i % 3, i % 3, 0},
+                                               .alu = 2,
+                                               .use_immediate = true,
+                                               .immediate = 1}));
       }
       return OkStatus();
     });
@@ -87,14 +94,18 @@ class VtaRuntime : public testing::TestWithParam<const char*> {
     EXPECT_TRUE(runtime_->DependencyPush(2, 3).ok());
     EXPECT_TRUE(runtime_->DependencyPop(2, 3).ok());
     EXPECT_TRUE(
-        runtime_->Store({.memory = Memory::kOutput, .x_size = elements, .y_size = 1, .x_stride = elements}, **buffer)
+        runtime_
+            ->Store(
+                {.memory = Memory::kOutput, .x_size = elements, .y_size = 1, .x_stride = elements},
+                **buffer)
             .ok());
     const Status status = runtime_->Synchronise(0);
     EXPECT_TRUE(status.ok()) << status;
     std::vector<uint8_t> bytes(elements * element_bytes());
     EXPECT_TRUE(runtime_->CopyOut(**buffer, 0, bytes).ok());
     std::vector<int> codes;
-    for (uint32_t i = 0; i < elements; ++i) codes.push_back(static_cast<int8_t>(bytes[i * element_bytes()]));
+    for (uint32_t i = 0; i < elements; ++i)
+      codes.push_back(static_cast<int8_t>(bytes[i * element_bytes()]));
     EXPECT_TRUE(runtime_->FreeBuffer(*buffer).ok());
     return codes;
   }
@@ -119,16 +130,21 @@ TEST_P(VtaRuntime, KernelsAreRecordedAndLoadedOnce) {
   for (int i = 0; i < 3; ++i) {
     const auto status = runtime_->PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
       ++recorded;
-      return runtime_->AddUop(
-          {.mode = Kernel::Mode::kAlu, .uop = {5, 5, 0}, .alu = 2, .use_immediate = true, .immediate = 7});
+      return runtime_->AddUop({.mode = Kernel::Mode::kAlu,
+                               .uop = {5, 5, 0},
+                               .alu = 2,
+                               .use_immediate = true,
+                               .immediate = 7});
     });
     ASSERT_TRUE(status.ok()) << status;
   }
   EXPECT_EQ(StoreAndRun(6), (std::vector<int>{0, 0, 0, 0, 0, 21}));
   EXPECT_EQ(recorded, 1);
-  EXPECT_THAT(TextOf(0), ElementsAre(HasSubstr("LOAD uop sram=0"), HasSubstr("---- ALU add imm=7 uop[0,1) loop 1x1"),
-                                     HasSubstr("ALU"), HasSubstr("---N ALU"), HasSubstr("p-P- STORE out"),
-                                     "---N NOP stage=load", "pn-- NOP stage=compute", "---- FINISH"));
+  EXPECT_THAT(
+      TextOf(0),
+      ElementsAre(HasSubstr("LOAD uop sram=0"), HasSubstr("---- ALU add imm=7 uop[0,1) loop 1x1"),
+                  HasSubstr("ALU"), HasSubstr("---N ALU"), HasSubstr("p-P- STORE out"),
+                  "---N NOP stage=load", "pn-- NOP stage=compute", "---- FINISH"));
   // In the next launch it is loaded again, to place 0: another program may have had the buffer.
   ASSERT_TRUE(AddImmediate(slot, 0, 1, 0).ok());
   EXPECT_EQ(StoreAndRun(6), (std::vector<int>{0, 0, 0, 0, 0, 28}));
@@ -140,10 +156,12 @@ TEST_P(VtaRuntime, KernelsMayOverflowTheBuffer) {
   KernelSlot slots[3];
   const uint32_t count = 3000;  // of 8192
   for (int round = 0; round < 2; ++round) {
-    for (KernelSlot& slot : slots) ASSERT_TRUE(AddOnes(slot, count + static_cast<uint32_t>(&slot - slots)).ok());
+    for (KernelSlot& slot : slots)
+      ASSERT_TRUE(AddOnes(slot, count + static_cast<uint32_t>(&slot - slots)).ok());
   }
   // Accumulator 0: 1000, 1001, 1001 times each kernel, twice; modulo 256.
-  const int zero = 2 * (1000 + 1001 + 1001), one = 2 * (1000 + 1000 + 1001), two = 2 * (1000 + 1000 + 1000);
+  const int zero = 2 * (1000 + 1001 + 1001), one = 2 * (1000 + 1000 + 1001),
+            two = 2 * (1000 + 1000 + 1000);
   const auto code = [](int sum) { return static_cast<int>(static_cast<int8_t>(sum)); };
   EXPECT_EQ(StoreAndRun(3), (std::vector<int>{code(zero), code(one), code(two)}));
 }
@@ -165,7 +183,8 @@ TEST_P(VtaRuntime, SignaturesTellKernelsOfASlotApart) {
   }
   EXPECT_EQ(StoreAndRun(1), std::vector<int>{10});
   const auto push = [&](const std::vector<uint8_t>& signature) {
-    return MessageOf(runtime_->PushKernel(Kernel::Mode::kAlu, slot, signature, [] { return OkStatus(); }));
+    return MessageOf(
+        runtime_->PushKernel(Kernel::Mode::kAlu, slot, signature, [] { return OkStatus(); }));
   };
   EXPECT_THAT(push({1, 2}), HasSubstr("a signature of 2 bytes"));
   EXPECT_THAT(push({99, 0, 0, 0}), HasSubstr("signature 99; below 99"));
@@ -177,7 +196,9 @@ TEST_P(VtaRuntime, RecordingChecks) {
     KernelSlot slot;
     return MessageOf(runtime_->PushKernel(mode, slot, {}, body));
   };
-  const auto uop = [&](uint32_t dst) { return runtime_->AddUop({.mode = Kernel::Mode::kGemm, .uop = {dst, 0, 0}}); };
+  const auto uop = [&](uint32_t dst) {
+    return runtime_->AddUop({.mode = Kernel::Mode::kGemm, .uop = {dst, 0, 0}});
+  };
   EXPECT_THAT(message(Kernel::Mode::kGemm,
                       [&] {
                         (void)uop(0);
@@ -190,8 +211,10 @@ TEST_P(VtaRuntime, RecordingChecks) {
                         return runtime_->BeginLoop(1, 0, 0, 0);
                       }),
               HasSubstr("at most two loops"));
-  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->EndLoop(); }), HasSubstr("has not begun"));
-  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->BeginLoop(1, 0, 0, 0); }), HasSubstr("not ended"));
+  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->EndLoop(); }),
+              HasSubstr("has not begun"));
+  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->BeginLoop(1, 0, 0, 0); }),
+              HasSubstr("not ended"));
   EXPECT_THAT(message(Kernel::Mode::kGemm,
                       [&] {
                         (void)uop(0);
@@ -206,12 +229,17 @@ TEST_P(VtaRuntime, RecordingChecks) {
                       }),
               HasSubstr("differ in more than their indices"));
   EXPECT_THAT(message(Kernel::Mode::kAlu, [&] { return uop(0); }), HasSubstr("of the other kind"));
-  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return uop(5000); }), HasSubstr("micro-op of accumulator 5000"));
-  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->Synchronise(0); }), HasSubstr("inside a kernel"));
+  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return uop(5000); }),
+              HasSubstr("micro-op of accumulator 5000"));
+  EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->Synchronise(0); }),
+              HasSubstr("inside a kernel"));
   EXPECT_THAT(MessageOf(runtime_->EndLoop()), HasSubstr("outside of a kernel's body"));
-  EXPECT_THAT(message(Kernel::Mode::kAlu,
-                      [&] { return runtime_->AddUop({.mode = Kernel::Mode::kAlu, .uop = {0, 0, 0}, .alu = 259}); }),
-              HasSubstr("ALU operation 259; 0 to 4"));
+  EXPECT_THAT(
+      message(Kernel::Mode::kAlu,
+              [&] {
+                return runtime_->AddUop({.mode = Kernel::Mode::kAlu, .uop = {0, 0, 0}, .alu = 259});
+              }),
+      HasSubstr("ALU operation 259; 0 to 4"));
   EXPECT_THAT(message(Kernel::Mode::kGemm, [&] { return runtime_->DependencyPush(1, 2); }),
               HasSubstr("a dependency inside a kernel's body"));
   // What does not fit leaves nothing behind.
@@ -220,13 +248,15 @@ TEST_P(VtaRuntime, RecordingChecks) {
   EXPECT_EQ(StoreAndRun(1), std::vector<int>{0});
   EXPECT_THAT(TextOf(0)[0], HasSubstr("NOP stage=compute"));
   KernelSlot slot;
-  EXPECT_THAT(MessageOf(AddOnes(slot, 9000)), HasSubstr("a kernel of 9000 micro-ops; the buffer holds 8192"));
+  EXPECT_THAT(MessageOf(AddOnes(slot, 9000)),
+              HasSubstr("a kernel of 9000 micro-ops; the buffer holds 8192"));
 }
 
 // Whatever goes wrong, on every device, the next program runs.
 class VtaRuntimeMisuse : public VtaRuntime {};
 
-INSTANTIATE_TEST_SUITE_P(Devices, VtaRuntimeMisuse, testing::Values("functional", "cycle", "remote", "rtl"),
+INSTANTIATE_TEST_SUITE_P(Devices, VtaRuntimeMisuse,
+                         testing::Values("functional", "cycle", "remote", "rtl"),
                          [](const auto& suite) { return std::string(suite.param); });
 
 // One test, so that hardware is built once.
@@ -239,28 +269,37 @@ void VtaRuntime::TellAndForget() {
   auto buffer = runtime_->AllocateBuffer(64);
   ASSERT_TRUE(buffer.ok());
   std::vector<uint8_t> bytes(65);
-  EXPECT_THAT(MessageOf(runtime_->CopyIn(bytes, **buffer, 0)), HasSubstr("bytes 0 to 65 of a buffer of 64"));
-  EXPECT_THAT(MessageOf(runtime_->CopyOut(**buffer, UINT64_MAX, bytes)), HasSubstr("of a buffer of 64"));
+  EXPECT_THAT(MessageOf(runtime_->CopyIn(bytes, **buffer, 0)),
+              HasSubstr("bytes 0 to 65 of a buffer of 64"));
+  EXPECT_THAT(MessageOf(runtime_->CopyOut(**buffer, UINT64_MAX, bytes)),
+              HasSubstr("of a buffer of 64"));
   ASSERT_TRUE(runtime_->FreeBuffer(*buffer).ok());
   EXPECT_THAT(MessageOf(runtime_->FreeBuffer(*buffer)), HasSubstr("has been freed before"));
   EXPECT_THAT(MessageOf(runtime_->FreeBuffer(&bytes)), HasSubstr("is no buffer"));
   EXPECT_EQ(runtime_->FindBuffer(&bytes), nullptr);
-  EXPECT_THAT(MessageOf(runtime_->DependencyPush(1, 3)), HasSubstr("stages 1 and 3 are no neighbours"));
+  EXPECT_THAT(MessageOf(runtime_->DependencyPush(1, 3)),
+              HasSubstr("stages 1 and 3 are no neighbours"));
   EXPECT_THAT(MessageOf(runtime_->DependencyPop(0, 2)), HasSubstr("there is no stage 0"));
   EXPECT_FALSE(runtime_->AllocateBuffer(uint64_t{1} << 40).ok());
 
   // A device error: a store beyond the buffer on chip; then a pop that nobody answers.
   buffer = runtime_->AllocateBuffer(4096);
   const auto last = static_cast<uint32_t>(config_.accumulators() - 1);
-  ASSERT_TRUE(
-      runtime_
-          ->Store({.memory = Memory::kOutput, .sram_index = last, .x_size = 2, .y_size = 1, .x_stride = 2}, **buffer)
-          .ok());
+  ASSERT_TRUE(runtime_
+                  ->Store({.memory = Memory::kOutput,
+                           .sram_index = last,
+                           .x_size = 2,
+                           .y_size = 1,
+                           .x_stride = 2},
+                          **buffer)
+                  .ok());
   EXPECT_THAT(MessageOf(runtime_->Synchronise(0)),
               HasSubstr(fmt::format("sram_range: instruction 0, '--P- STORE out sram={}", last)));
   ASSERT_TRUE(runtime_->DependencyPop(2, 1).ok());
-  EXPECT_THAT(MessageOf(runtime_->Synchronise(0)), HasSubstr("deadlock: instruction 1, '-n-- NOP stage=load'"));
-  EXPECT_THAT(MessageOf(runtime_->Load(**buffer, {.memory = Memory::kInput, .x_size = 1 << 16, .y_size = 1})),
+  EXPECT_THAT(MessageOf(runtime_->Synchronise(0)),
+              HasSubstr("deadlock: instruction 1, '-n-- NOP stage=load'"));
+  EXPECT_THAT(MessageOf(runtime_->Load(**buffer,
+                                       {.memory = Memory::kInput, .x_size = 1 << 16, .y_size = 1})),
               HasSubstr("x_size is 65536"));
 
   KernelSlot slot;
@@ -278,7 +317,8 @@ void VtaRuntime::KeepToLiveBuffers() {
   ASSERT_TRUE(runtime_->CopyIn(ones, *in, 0).ok());
   Buffer* const out = *runtime_->AllocateBuffer(64 * element_bytes());
   const auto store = [&](uint32_t elements) {
-    return runtime_->Store({.memory = Memory::kOutput, .x_size = elements, .y_size = 1, .x_stride = elements}, *out);
+    return runtime_->Store(
+        {.memory = Memory::kOutput, .x_size = elements, .y_size = 1, .x_stride = elements}, *out);
   };
   const auto message = [&] { return MessageOf(runtime_->Synchronise(0)); };
   const std::string address = fmt::format("{:#x}", in->address());
@@ -287,12 +327,18 @@ void VtaRuntime::KeepToLiveBuffers() {
   // One element too many, in the third row; what stands before it does not run.
   ASSERT_TRUE(AddImmediate(slot, 0, 64, 1).ok());
   ASSERT_TRUE(store(64).ok());
-  ASSERT_TRUE(
-      runtime_->Load(*in, {.memory = Memory::kInput, .element_offset = 4, .x_size = 33, .y_size = 3, .x_stride = 32})
-          .ok());
-  EXPECT_THAT(message(), AllOf(HasSubstr("LOAD inp sram=0"), HasSubstr("row 2, bytes "),
-                               HasSubstr(fmt::format("is not inside a buffer; the one before has {} bytes from {}",
-                                                     ones.size(), address))));
+  ASSERT_TRUE(runtime_
+                  ->Load(*in, {.memory = Memory::kInput,
+                               .element_offset = 4,
+                               .x_size = 33,
+                               .y_size = 3,
+                               .x_stride = 32})
+                  .ok());
+  EXPECT_THAT(
+      message(),
+      AllOf(HasSubstr("LOAD inp sram=0"), HasSubstr("row 2, bytes "),
+            HasSubstr(fmt::format("is not inside a buffer; the one before has {} bytes from {}",
+                                  ones.size(), address))));
   EXPECT_TRUE(launches_.empty());
   // Padding is on chip: the same with a row less in memory. The accumulators have nothing of the program before.
   ASSERT_TRUE(runtime_
@@ -309,24 +355,33 @@ void VtaRuntime::KeepToLiveBuffers() {
   EXPECT_EQ(StoreAndRun(2), before);
 
   // A gap that the last row's stride would leave is not touched.
-  ASSERT_TRUE(runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 20, .y_size = 2, .x_stride = 80}).ok());
+  ASSERT_TRUE(
+      runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 20, .y_size = 2, .x_stride = 80})
+          .ok());
   EXPECT_EQ(message(), "");
   // A store that runs from one buffer into the next one's page, and one into the room of micro-ops or instructions.
   ASSERT_TRUE(store(65).ok());
-  EXPECT_THAT(message(), AllOf(HasSubstr("instruction 0, '--P- STORE out sram=0"), HasSubstr("row 0, bytes ")));
+  EXPECT_THAT(message(), AllOf(HasSubstr("instruction 0, '--P- STORE out sram=0"),
+                               HasSubstr("row 0, bytes ")));
   for (const uint64_t back : {in->address() - 4096, uint64_t{0x2000}}) {
     // Bytes of addresses are counted modulo 2^32, so that an offset leads back.
     const uint64_t offset = ((uint64_t{1} << 32) + back - out->address()) / element_bytes();
-    ASSERT_TRUE(
-        runtime_
-            ->Store({.memory = Memory::kOutput, .element_offset = offset, .x_size = 1, .y_size = 1, .x_stride = 1},
-                    *out)
-            .ok());
-    EXPECT_THAT(message(), HasSubstr(fmt::format("row 0, bytes {:#x} to {:#x}, is not inside a buffer", back,
-                                                 back + element_bytes() - 1)));
+    ASSERT_TRUE(runtime_
+                    ->Store({.memory = Memory::kOutput,
+                             .element_offset = offset,
+                             .x_size = 1,
+                             .y_size = 1,
+                             .x_stride = 1},
+                            *out)
+                    .ok());
+    EXPECT_THAT(message(),
+                HasSubstr(fmt::format("row 0, bytes {:#x} to {:#x}, is not inside a buffer", back,
+                                      back + element_bytes() - 1)));
   }
   // Freed before it is used.
-  ASSERT_TRUE(runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 1, .y_size = 1, .x_stride = 1}).ok());
+  ASSERT_TRUE(
+      runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 1, .y_size = 1, .x_stride = 1})
+          .ok());
   ASSERT_TRUE(runtime_->FreeBuffer(in).ok());
   EXPECT_THAT(message(), HasSubstr("instruction 0, '---- LOAD inp sram=0"));
   // And the next program runs.
@@ -356,7 +411,8 @@ TEST(VtaLiveMemory, FindsWhatTouchesNothing) {
     in.x_size = static_cast<uint32_t>(random.Below(7));
     in.y_size = static_cast<uint32_t>(random.Below(7));
     in.x_stride = static_cast<uint32_t>(random.Below(12));
-    in.x_pad_before = in.x_pad_after = in.y_pad_before = in.y_pad_after = static_cast<uint32_t>(random.Below(3));
+    in.x_pad_before = in.x_pad_after = in.y_pad_before = in.y_pad_after =
+        static_cast<uint32_t>(random.Below(3));
     bool right = true;
     for (size_t row = 0; row < in.y_size; ++row) {
       const size_t begin = (in.dram_base + row * in.x_stride) * 16;
@@ -400,8 +456,9 @@ TEST_P(VtaRuntime, SerialProgramsGiveTheSame) {
   EXPECT_THAT(TextOf(0),
               ElementsAre(HasSubstr("---- LOAD uop sram=0"), HasSubstr("---- ALU add imm=5"),
                           HasSubstr("---- LOAD uop sram=1"), HasSubstr("---N ALU add imm=6"),
-                          HasSubstr("p-P- STORE out"), "-n-- NOP stage=compute", "--P- NOP stage=compute",
-                          "-n-- NOP stage=load", "---N NOP stage=load", "p--- NOP stage=compute", "---- FINISH"));
+                          HasSubstr("p-P- STORE out"), "-n-- NOP stage=compute",
+                          "--P- NOP stage=compute", "-n-- NOP stage=load", "---N NOP stage=load",
+                          "p--- NOP stage=compute", "---- FINISH"));
 }
 
 // Each stream against what the original's rules make of it, worked out by hand.
@@ -424,8 +481,9 @@ TEST(VtaInstructionStream, SerialEnds) {
     std::vector<std::string> lines;
     for (const Instruction& in : stream.instructions()) {
       const auto mark = [](bool set, char letter) { return set ? letter : '-'; };
-      lines.push_back(fmt::format("{}{}{}{} {}{}", mark(in.pop_previous, 'p'), mark(in.pop_next, 'n'),
-                                  mark(in.push_previous, 'P'), mark(in.push_next, 'N'), NameOf(StageOf(in)),
+      lines.push_back(fmt::format("{}{}{}{} {}{}", mark(in.pop_previous, 'p'),
+                                  mark(in.pop_next, 'n'), mark(in.push_previous, 'P'),
+                                  mark(in.push_next, 'N'), NameOf(StageOf(in)),
                                   in.opcode == Opcode::kFinish ? " finish"
                                   : IsNop(in)                  ? " nop"
                                                                : ""));
@@ -434,8 +492,8 @@ TEST(VtaInstructionStream, SerialEnds) {
   };
   {
     InstructionStream empty;
-    EXPECT_THAT(text(empty), ElementsAre("--P- compute nop", "-n-- load nop", "---N load nop", "p--- compute nop",
-                                         "---- compute finish"));
+    EXPECT_THAT(text(empty), ElementsAre("--P- compute nop", "-n-- load nop", "---N load nop",
+                                         "p--- compute nop", "---- compute finish"));
   }
   {
     // Tokens between neighbours that were asked for are dropped; a load and a store are not ordered.
@@ -448,9 +506,10 @@ TEST(VtaInstructionStream, SerialEnds) {
     stream.Append(alu);
     stream.Append(load(Memory::kWeight));
     stream.Append(store);
-    EXPECT_THAT(text(stream), ElementsAre("---- load", "---N load", "p--- compute", "--P- compute", "-n-- load",
-                                          "--P- store", "-n-- compute nop", "--P- compute nop", "-n-- load nop",
-                                          "---N load nop", "p--- compute nop", "---- compute finish"));
+    EXPECT_THAT(text(stream),
+                ElementsAre("---- load", "---N load", "p--- compute", "--P- compute", "-n-- load",
+                            "--P- store", "-n-- compute nop", "--P- compute nop", "-n-- load nop",
+                            "---N load nop", "p--- compute nop", "---- compute finish"));
   }
   {
     // A stream that ends in compute: its last instruction begins the handshake, the pop of a store's token that waits
@@ -460,13 +519,15 @@ TEST(VtaInstructionStream, SerialEnds) {
     stream.Append(load(Memory::kInput));
     stream.Append(alu);
     ASSERT_TRUE(stream.Pop(Stage::kStore, Stage::kCompute));
-    EXPECT_THAT(text(stream), ElementsAre("-n-N load", "p-P- compute", "-n-- load nop", "---N load nop",
-                                          "p--- compute nop", "---- compute finish"));
+    EXPECT_THAT(text(stream),
+                ElementsAre("-n-N load", "p-P- compute", "-n-- load nop", "---N load nop",
+                            "p--- compute nop", "---- compute finish"));
     stream.Clear();
     stream.Append(alu);
     ASSERT_TRUE(stream.Pop(Stage::kLoad, Stage::kCompute));
-    EXPECT_THAT(text(stream), ElementsAre("---- compute", "p--- compute nop", "--P- compute nop", "-n-- load nop",
-                                          "---N load nop", "p--- compute nop", "---- compute finish"));
+    EXPECT_THAT(text(stream),
+                ElementsAre("---- compute", "p--- compute nop", "--P- compute nop", "-n-- load nop",
+                            "---N load nop", "p--- compute nop", "---- compute finish"));
   }
 }
 
@@ -495,7 +556,10 @@ TEST(VtaRuntimeRoom, FullStreamsAreRunAndBegunAnew) {
   Buffer* const out = *(*runtime)->AllocateBuffer(16);
   const auto sum = [&] {
     EXPECT_TRUE((*runtime)->DependencyPush(2, 3).ok() && (*runtime)->DependencyPop(2, 3).ok());
-    EXPECT_TRUE((*runtime)->Store({.memory = Memory::kOutput, .x_size = 1, .y_size = 1, .x_stride = 1}, *out).ok());
+    EXPECT_TRUE(
+        (*runtime)
+            ->Store({.memory = Memory::kOutput, .x_size = 1, .y_size = 1, .x_stride = 1}, *out)
+            .ok());
     const Status status = (*runtime)->Synchronise(0);
     EXPECT_TRUE(status.ok()) << status;
     std::array<uint8_t, 16> code{};
@@ -525,8 +589,8 @@ TEST(VtaRuntimeRoom, FullStreamsAreRunAndBegunAnew) {
 }
 
 TEST(VtaDeviceLimits, EndRunsAndMemory) {
-  auto runtime = Runtime::Create(
-      MakeFunctionalDevice(kConfig, {.memory_bytes = uint64_t{65} << 20, .instructions = 8, .steps = 5}));
+  auto runtime = Runtime::Create(MakeFunctionalDevice(
+      kConfig, {.memory_bytes = uint64_t{65} << 20, .instructions = 8, .steps = 5}));
   ASSERT_TRUE(runtime.ok()) << runtime.status();
   EXPECT_TRUE((*runtime)->AllocateBuffer(1 << 20).ok());
   const auto full = (*runtime)->AllocateBuffer(1);
@@ -536,8 +600,11 @@ TEST(VtaDeviceLimits, EndRunsAndMemory) {
                   ->PushKernel(Kernel::Mode::kAlu, slot, {},
                                [&]() -> Status {
                                  KILN_RETURN_IF_ERROR((*runtime)->BeginLoop(9, 1, 1, 0));
-                                 KILN_RETURN_IF_ERROR((*runtime)->AddUop(
-                                     {.mode = Kernel::Mode::kAlu, .uop = {0, 0, 0}, .alu = 2, .use_immediate = true}));
+                                 KILN_RETURN_IF_ERROR(
+                                     (*runtime)->AddUop({.mode = Kernel::Mode::kAlu,
+                                                         .uop = {0, 0, 0},
+                                                         .alu = 2,
+                                                         .use_immediate = true}));
                                  return (*runtime)->EndLoop();
                                })
                   .ok());
@@ -551,7 +618,8 @@ TEST(VtaDeviceLimits, EndRunsAndMemory) {
 
 TEST(VtaPages, FreedRangesAreUsedAgainAsTheyAre) {
   PageAllocator pages(1 << 20);
-  const uint64_t a = *pages.Allocate(3 * 4096), b = *pages.Allocate(1), c = *pages.Allocate(2 * 4096);
+  const uint64_t a = *pages.Allocate(3 * 4096), b = *pages.Allocate(1),
+                 c = *pages.Allocate(2 * 4096);
   EXPECT_EQ(a, 4096u);
   EXPECT_EQ(b, 4u * 4096);
   EXPECT_EQ(c, 5u * 4096);

@@ -25,17 +25,20 @@ TEST(VtaRuntimeVectors, OfTheOriginalReplay) {
     ++count;
     // What the vector expects is looked at.
     vector->launches[0].instructions[1][0] ^= 1;
-    EXPECT_THAT((*Replay(*vector, "functional")).value_or(""),
-                testing::ContainsRegex("^launch 0: instruction 1 is [0-9a-f]{32}; the vector has .{32}$"));
+    EXPECT_THAT(
+        (*Replay(*vector, "functional")).value_or(""),
+        testing::ContainsRegex("^launch 0: instruction 1 is [0-9a-f]{32}; the vector has .{32}$"));
     vector->launches[0].instructions[1][0] ^= 1;
     vector->launches[0].uop_loads[0].words[0] ^= 1;
     EXPECT_THAT(
         (*Replay(*vector, "functional")).value_or(""),
-        testing::ContainsRegex("^launch 0: micro-op 0 at 0x1000 is 0x[0-9a-f]{8}; the vector has 0x[0-9a-f]{8}$"));
+        testing::ContainsRegex(
+            "^launch 0: micro-op 0 at 0x1000 is 0x[0-9a-f]{8}; the vector has 0x[0-9a-f]{8}$"));
     vector->launches[0].uop_loads[0].words[0] ^= 1;
     vector->final.begin()->second[3] ^= 1;
     EXPECT_THAT((*Replay(*vector, "functional")).value_or(""),
-                testing::ContainsRegex("^byte 3 of buffer .* is 0x[0-9a-f]{2}; the vector has 0x[0-9a-f]{2}$"));
+                testing::ContainsRegex(
+                    "^byte 3 of buffer .* is 0x[0-9a-f]{2}; the vector has 0x[0-9a-f]{2}$"));
   }
   EXPECT_EQ(count, 2);
 }
@@ -54,7 +57,8 @@ TEST(VtaRuntimeVectors, ErrorsNameTheKey) {
   }
   Json missing = right;
   missing.erase("final");
-  EXPECT_THAT(MessageOf(ParseRuntimeVector(missing, "x.json").status()), testing::HasSubstr("key 'final': is missing"));
+  EXPECT_THAT(MessageOf(ParseRuntimeVector(missing, "x.json").status()),
+              testing::HasSubstr("key 'final': is missing"));
 }
 
 }  // namespace

@@ -24,17 +24,22 @@ StatusOr<Bytes> AddImmediate(Runtime& runtime, const Bytes& from, int32_t immedi
   KILN_ASSIGN_OR_RETURN(Buffer * in, runtime.AllocateBuffer(from.size()));
   KILN_ASSIGN_OR_RETURN(Buffer * out, runtime.AllocateBuffer(1024));
   KILN_RETURN_IF_ERROR(runtime.CopyIn(from, *in, 0));
-  KILN_RETURN_IF_ERROR(runtime.Load(*in, {.memory = Memory::kAccumulator8, .x_size = 64, .y_size = 1, .x_stride = 64}));
+  KILN_RETURN_IF_ERROR(runtime.Load(
+      *in, {.memory = Memory::kAccumulator8, .x_size = 64, .y_size = 1, .x_stride = 64}));
   KernelSlot slot;
   KILN_RETURN_IF_ERROR(runtime.PushKernel(Kernel::Mode::kAlu, slot, {}, [&]() -> Status {
     KILN_RETURN_IF_ERROR(runtime.BeginLoop(64, 1, 1, 0));
-    KILN_RETURN_IF_ERROR(runtime.AddUop(
-        {.mode = Kernel::Mode::kAlu, .uop = {}, .alu = 2, .use_immediate = true, .immediate = immediate}));
+    KILN_RETURN_IF_ERROR(runtime.AddUop({.mode = Kernel::Mode::kAlu,
+                                         .uop = {},
+                                         .alu = 2,
+                                         .use_immediate = true,
+                                         .immediate = immediate}));
     return runtime.EndLoop();
   }));
   KILN_RETURN_IF_ERROR(runtime.DependencyPush(2, 3));
   KILN_RETURN_IF_ERROR(runtime.DependencyPop(2, 3));
-  KILN_RETURN_IF_ERROR(runtime.Store({.memory = Memory::kOutput, .x_size = 64, .y_size = 1, .x_stride = 64}, *out));
+  KILN_RETURN_IF_ERROR(
+      runtime.Store({.memory = Memory::kOutput, .x_size = 64, .y_size = 1, .x_stride = 64}, *out));
   KILN_RETURN_IF_ERROR(runtime.Synchronise(0));
   Bytes bytes(1024);
   KILN_RETURN_IF_ERROR(runtime.CopyOut(*out, 0, bytes));
@@ -80,7 +85,8 @@ HostileClients::~HostileClients() {
 }
 
 void HostileClients::Send(int socket, const Bytes& bytes) {
-  (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);  // the server may have closed
+  (void)::send(socket, bytes.data(), bytes.size(),
+               MSG_NOSIGNAL | MSG_DONTWAIT);  // the server may have closed
 }
 
 void HostileClients::Close(const Open& open) { close(open.socket); }
@@ -153,7 +159,8 @@ class HonestClient {
       : place_({.host = "127.0.0.1", .port = port}), token_(token), config_(config) {}
 
   Status Connect() {
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, MakeRemoteDevice(place_, token_, config_));
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                          MakeRemoteDevice(place_, token_, config_));
     KILN_ASSIGN_OR_RETURN(runtime_, Runtime::Create(std::move(device)));
     return OkStatus();
   }
@@ -176,7 +183,8 @@ class HonestClient {
 
 }  // namespace
 
-SoakResults Soak(uint16_t port, const std::string& token, const Config& config, const SoakPlan& plan) {
+SoakResults Soak(uint16_t port, const std::string& token, const Config& config,
+                 const SoakPlan& plan) {
   using Clock = std::chrono::steady_clock;
   SoakResults results;
   HonestResults& honest = results.honest;

@@ -17,7 +17,8 @@
 namespace kiln::vta {
 
 // Runs a program that computes from[i] + `immediate` of 64 elements of 16 and stores the sums as output codes.
-StatusOr<std::vector<uint8_t>> AddImmediate(Runtime& runtime, const std::vector<uint8_t>& from, int32_t immediate);
+StatusOr<std::vector<uint8_t>> AddImmediate(Runtime& runtime, const std::vector<uint8_t>& from,
+                                            int32_t immediate);
 
 // Opens connections to 127.0.0.1 that no honest client would open, one after the other, and keeps many of them open.
 class HostileClients {
@@ -33,8 +34,9 @@ class HostileClients {
     kHalfClosed,  // sends half a header and closes its sending side
   };
   static constexpr size_t kKinds = 8;
-  static constexpr std::array<const char*, kKinds> kNames = {"flood",   "half-open", "half hello",  "slow",
-                                                             "garbage", "oversize",  "wrong token", "half-closed"};
+  static constexpr std::array<const char*, kKinds> kNames = {
+      "flood",   "half-open", "half hello",  "slow",
+      "garbage", "oversize",  "wrong token", "half-closed"};
 
   // `hello` is a right one: the bytes of its message.
   HostileClients(uint16_t port, std::vector<uint8_t> hello, uint64_t seed);
@@ -86,14 +88,15 @@ struct SoakPlan {
   int64_t connections = 1;                                  // hostile ones
   std::optional<HostileClients::Kind> only = std::nullopt;  // their kind; none: random ones
   std::chrono::milliseconds most{60'000};                   // that it makes connections for
-  int64_t programs_per_session = 20;                        // after so many the honest client opens another session
+  int64_t programs_per_session = 20;  // after so many the honest client opens another session
   uint64_t seed = 1;
 };
 
 // Makes hostile connections to the server at 127.0.0.1:`port` beside one honest client, which runs programs in one
 // session all the time and opens further sessions. Stops when `plan.most` is over, and once the hostile clients have
 // stopped the honest one opens its last session for no longer than that, either.
-SoakResults Soak(uint16_t port, const std::string& token, const Config& config, const SoakPlan& plan);
+SoakResults Soak(uint16_t port, const std::string& token, const Config& config,
+                 const SoakPlan& plan);
 
 }  // namespace kiln::vta
 

@@ -46,7 +46,9 @@ int MisplacedBody(void* /*signature*/) {
 
 class VtaCInterface : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_EQ(VTASelectDevice("functional", nullptr), 0) << VTAGetLastError(); }
+  void SetUp() override {
+    ASSERT_EQ(VTASelectDevice("functional", nullptr), 0) << VTAGetLastError();
+  }
   void TearDown() override { VTARuntimeShutdown(); }
 };
 
@@ -276,7 +278,8 @@ TEST_F(VtaCInterface, WhatNoProgramCanMeanIsRefusedAtTheCall) {
   };
   for (const int32_t immediate : {100000, 32768, -32769}) {
     EXPECT_EQ(push(immediate), -1) << immediate;
-    EXPECT_THAT(error(), HasSubstr("immediate is " + std::to_string(immediate) + "; -32768 to 32767"));
+    EXPECT_THAT(error(),
+                HasSubstr("immediate is " + std::to_string(immediate) + "; -32768 to 32767"));
   }
   for (const int32_t immediate : {32767, -32768}) EXPECT_EQ(push(immediate), 0) << immediate;
   EXPECT_EQ(error(), "");

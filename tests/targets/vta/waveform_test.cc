@@ -147,7 +147,9 @@ Graph NetworkOf(bool convolution) {
 // Sets a variable of the environment while it lives.
 class Environment {
  public:
-  Environment(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+  Environment(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
   ~Environment() { unsetenv(name_); }
   Environment(const Environment&) = delete;
   Environment& operator=(const Environment&) = delete;
@@ -209,13 +211,15 @@ TEST(VtaRecordDifference, ALaunchThatTheCycleLevelStopsIsAnError) {
   ProgramParts parts = program->parts();
   // A word that no stage can execute in place of the first instruction.
   const size_t at = parts.steps[0].launch->address - kBase;
-  std::fill_n(parts.memory.begin() + static_cast<std::ptrdiff_t>(at), kInstructionBytes, uint8_t{0xff});
+  std::fill_n(parts.memory.begin() + static_cast<std::ptrdiff_t>(at), kInstructionBytes,
+              uint8_t{0xff});
   const auto folder = TemporaryFolder::Create("kiln-test");
   ASSERT_TRUE(folder.ok());
-  const auto waveform =
-      RecordDifference(VtaProgram(std::move(parts)), images, {}, /*timed=*/true, folder->path() / "wave.fst");
+  const auto waveform = RecordDifference(VtaProgram(std::move(parts)), images, {}, /*timed=*/true,
+                                         folder->path() / "wave.fst");
   EXPECT_EQ(waveform.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_THAT(MessageOf(waveform.status()), testing::HasSubstr("layer 'pool': bad_opcode: instruction 0"));
+  EXPECT_THAT(MessageOf(waveform.status()),
+              testing::HasSubstr("layer 'pool': bad_opcode: instruction 0"));
   EXPECT_FALSE(fs::exists(folder->path() / "wave.fst"));
 }
 

@@ -20,11 +20,14 @@ StatusOr<Level> FindLevel(std::string_view name) {
   for (Level level : {Level::kReference, Level::kFunctional, Level::kCycle, Level::kRtl}) {
     if (NameOf(level) == name) return level;
   }
-  return ErrorAt("", "", "unknown level '" + std::string(name) + "'", "one of: reference, functional, cycle, rtl");
+  return ErrorAt("", "", "unknown level '" + std::string(name) + "'",
+                 "one of: reference, functional, cycle, rtl");
 }
 
-StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&, const QuantType&) const {
-  return UnsupportedAt("", name(), "the number formats of the " + std::string(family()) + " family are fixed", "");
+StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&,
+                                                                const QuantType&) const {
+  return UnsupportedAt(
+      "", name(), "the number formats of the " + std::string(family()) + " family are fixed", "");
 }
 
 std::string Accelerator::UntimedReason(const RtlOptions& rtl) const {
@@ -40,7 +43,8 @@ StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, c
 }
 
 StatusOr<Energy> Accelerator::EstimateEnergy(const Program&, int) const {
-  return UnsupportedAt("", name(), "the " + std::string(family()) + " family has no model of energy", "");
+  return UnsupportedAt("", name(),
+                       "the " + std::string(family()) + " family has no model of energy", "");
 }
 
 }  // namespace kiln

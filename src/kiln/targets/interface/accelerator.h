@@ -42,20 +42,23 @@ struct CompileOptions {
 
 // How the rtl level runs.
 struct RtlOptions {
-  std::filesystem::path folder;  // where the design is written and its simulation built; empty: a temporary folder
+  std::filesystem::path
+      folder;  // where the design is written and its simulation built; empty: a temporary folder
   // The memory behind the ports. By default ideal: always ready, with the latency that the design point states.
   // Anything else changes cycles, never bits. The cycle level follows a latency of its own
   // (Accelerator::MostMemoryLatency), but no stalls and no DRAM.
   double stall_probability = 0;     // of each channel, in each stretch of cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
-  uint64_t memory_latency = 0;      // cycles from an address to its first beat; 0: the design point's
+  uint64_t memory_latency = 0;  // cycles from an address to its first beat; 0: the design point's
   // Of what registers hold at power-up, and of the stalls, where the first image runs; each image has one more than the
   // image before.
   uint64_t seed = 1;
   // Cycles after which a run of the machine is given up as one that does not end; 0: never.
   uint64_t most_cycles = 0;
-  bool steady_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0; }  // of one latency
+  bool steady_memory() const {
+    return stall_probability == 0 && dram_bytes_per_cycle == 0;
+  }  // of one latency
   // What the cycle level follows: a latency in place of the design point's, or 0.
   uint64_t followed_latency() const { return steady_memory() ? memory_latency : 0; }
 };
@@ -90,9 +93,10 @@ struct RunResult {
 
 // What Accelerator::RecordDifference has recorded.
 struct Waveform {
-  bool recorded = false;       // false: the levels do the same
-  int kernel = 0;              // the first that differs, index into Program::kernels()
-  int64_t begin = 0, end = 0;  // cycles, from the start of the kernel's stretch between host kernels
+  bool recorded = false;  // false: the levels do the same
+  int kernel = 0;         // the first that differs, index into Program::kernels()
+  int64_t begin = 0,
+          end = 0;  // cycles, from the start of the kernel's stretch between host kernels
 };
 
 // A recipe with its name in tables and, where a name can say all of it, for --quantise.
@@ -129,8 +133,10 @@ class Accelerator {
 
   // `graph` has been through the standard passes, has batch dimension 1, known shapes, and quantisation annotations on
   // the values that live in hardware; a value without annotation stays fp32 and its node runs on the host.
-  virtual StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const = 0;
-  virtual StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const = 0;
+  virtual StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
+                                                     const CompileOptions& options) const = 0;
+  virtual StatusOr<RunResult> Run(const Program& program, const Batch& batch,
+                                  const RunOptions& options) const = 0;
   // Writes SystemVerilog, memory images, file list and Makefile. Unimplemented where a family has no RTL yet.
   virtual Status EmitRtl(const Program& program, const std::filesystem::path& folder) const = 0;
   // At a CMOS node of hardware/technology.h. Error: no such node.
@@ -145,7 +151,8 @@ class Accelerator {
   // Looks for the first kernel that the rtl level runs in other cycles (without an UntimedReason) or leaves other bits
   // behind than the cycle level, on a batch of one image, and writes the hardware's signals around it to `file` (FST).
   // Where they do the same nothing is written. Unimplemented where a family has no RTL.
-  virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
+  virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
+                                              const RtlOptions& options,
                                               const std::filesystem::path& file) const;
   // What one image takes, host kernels left out. Unimplemented where a family has no such model yet.
   virtual StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const;

@@ -37,7 +37,8 @@ struct Cost {
   // How far the models of the logic are from synthesis on points that they were not fitted to, as a share of it: their
   // mean, weighed with the units' areas, and the worst of all.
   double area_error = -1, area_error_worst = -1;
-  double area_checked_share = -1;    // of the logic: how much of it is by models of which there are such points
+  double area_checked_share =
+      -1;  // of the logic: how much of it is by models of which there are such points
   std::vector<std::string> missing;  // parts whose area is not in it: no model of them yet
   std::vector<UnitArea> units;
   std::vector<EventEnergy> events;  // picojoules of one

@@ -12,8 +12,8 @@ std::optional<size_t> FirstDifferent(const std::vector<int64_t>& a, const std::v
   return static_cast<size_t>(x - a.begin());
 }
 
-CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected, const std::vector<int64_t>& actual,
-                         int64_t latency) {
+CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected,
+                         const std::vector<int64_t>& actual, int64_t latency) {
   constexpr size_t kBefore = 2;
   CycleWindow window;
   if (index >= kBefore && index - kBefore < actual.size()) window.begin = actual[index - kBefore];
@@ -31,7 +31,8 @@ std::vector<std::string> MemoryArguments(const RtlOptions& options, uint64_t see
     arguments.insert(arguments.end(), {flag, std::move(value)});
   };
   if (options.stall_probability > 0) add("--stalls", fmt::format("{}", options.stall_probability));
-  if (options.dram_bytes_per_cycle > 0) add("--dram", fmt::format("{}", options.dram_bytes_per_cycle));
+  if (options.dram_bytes_per_cycle > 0)
+    add("--dram", fmt::format("{}", options.dram_bytes_per_cycle));
   if (options.dram_row_miss > 0) add("--row-miss", std::to_string(options.dram_row_miss));
   if (options.memory_latency > 0) add("--latency", std::to_string(options.memory_latency));
   if (options.most_cycles > 0) add("--limit", std::to_string(options.most_cycles));

@@ -22,8 +22,8 @@ struct CycleWindow {
 };
 // Cycles to record around event `index` of a list of events by their cycles: from the last but one before it, since
 // units work ahead, to its own at both levels, and what becomes of it in a memory of latency `latency`.
-CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected, const std::vector<int64_t>& actual,
-                         int64_t latency);
+CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected,
+                         const std::vector<int64_t>& actual, int64_t latency);
 
 // Which cycles of a run to record; no file: none.
 struct WaveOptions {

@@ -28,8 +28,9 @@ HostGraph CopyForHost(const Graph& network, std::span<const Node* const> nodes) 
       if (operand != nullptr && !copies.contains(operand)) {
         if (operand->is_constant()) {
           copies[operand] = graph.AddConstant(
-              operand->name(),
-              IsRounded(*operand) ? RoundTensor(operand->constant(), *operand->quantisation()) : operand->constant());
+              operand->name(), IsRounded(*operand)
+                                   ? RoundTensor(operand->constant(), *operand->quantisation())
+                                   : operand->constant());
         } else {
           copies[operand] = graph.AddInput(operand->name(), operand->type());
           host.inputs.push_back(operand);
@@ -38,7 +39,8 @@ HostGraph CopyForHost(const Graph& network, std::span<const Node* const> nodes) 
       operands.push_back(operand == nullptr ? nullptr : copies.at(operand));
     }
     std::vector<std::string> names;
-    for (const Value* result : node->results()) names.push_back(result == nullptr ? "" : result->name());
+    for (const Value* result : node->results())
+      names.push_back(result == nullptr ? "" : result->name());
     Node* copy = graph.AddNode(node->op(), node->name(), operands, names, node->attributes());
     for (int i = 0; i < node->num_results(); ++i) {
       const Value* result = node->result(i);
@@ -49,13 +51,14 @@ HostGraph CopyForHost(const Graph& network, std::span<const Node* const> nodes) 
     }
   }
   const std::unordered_set<const Node*> members(nodes.begin(), nodes.end());
-  const std::unordered_set<const Value*> network_outputs(network.outputs().begin(), network.outputs().end());
+  const std::unordered_set<const Value*> network_outputs(network.outputs().begin(),
+                                                         network.outputs().end());
   for (const Node* node : nodes) {
     for (const Value* result : node->results()) {
       if (result == nullptr) continue;
-      const bool leaves =
-          network_outputs.contains(result) || std::any_of(result->users().begin(), result->users().end(),
-                                                          [&](const Node* user) { return !members.contains(user); });
+      const bool leaves = network_outputs.contains(result) ||
+                          std::any_of(result->users().begin(), result->users().end(),
+                                      [&](const Node* user) { return !members.contains(user); });
       if (!leaves) continue;
       graph.MarkOutput(copies.at(result));
       host.outputs.push_back(result);
@@ -82,7 +85,8 @@ StatusOr<std::vector<Tensor>> RunHostGraph(const Graph& graph, std::span<const T
       if (result == nullptr) continue;
       Tensor& computed = results[static_cast<size_t>(i)];
       if (leaving.contains(result)) outputs[result] = computed;
-      if (IsRounded(*result) && !result->users().empty()) computed = RoundTensor(computed, *result->quantisation());
+      if (IsRounded(*result) && !result->users().empty())
+        computed = RoundTensor(computed, *result->quantisation());
       values[result] = std::move(computed);
     }
   }

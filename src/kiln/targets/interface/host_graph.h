@@ -15,7 +15,8 @@
 namespace kiln {
 
 struct HostGraph {
-  Graph graph;  // annotated constants hold the values of their codes; results keep their annotations
+  Graph
+      graph;  // annotated constants hold the values of their codes; results keep their annotations
   // The network's values that the subgraph's inputs and outputs are copies of, in their order.
   std::vector<const Value*> inputs, outputs;
 };

@@ -66,7 +66,8 @@ KernelInfo KernelOf(const TailNodes& tail) {
     kernel.operations += OperationsOf(*node);
     kernel.operation += (kernel.operation.empty() ? "" : " + ") + std::string(node->info().text);
   }
-  kernel.host_reason = fmt::format("the shape of what {} gives depends on the data", tail.first->Describe());
+  kernel.host_reason =
+      fmt::format("the shape of what {} gives depends on the data", tail.first->Describe());
   return kernel;
 }
 
@@ -74,12 +75,14 @@ KernelInfo KernelOf(const TailNodes& tail) {
 HostTail SplitOff(const Graph& network, const TailNodes& nodes, Graph* head) {
   HostGraph host = CopyForHost(network, nodes.nodes);
   std::unordered_map<const Value*, HostTail::Source> sources;
-  for (size_t i = 0; i < network.inputs().size(); ++i) sources[network.inputs()[i]] = {HostTail::Place::kInput, i};
-  for (size_t i = 0; i < host.outputs.size(); ++i) sources[host.outputs[i]] = {HostTail::Place::kTail, i};
+  for (size_t i = 0; i < network.inputs().size(); ++i)
+    sources[network.inputs()[i]] = {HostTail::Place::kInput, i};
+  for (size_t i = 0; i < host.outputs.size(); ++i)
+    sources[host.outputs[i]] = {HostTail::Place::kTail, i};
   head->ClearOutputs();
   const auto source_of = [&](const Value* value) {
-    const auto [at, added] =
-        sources.try_emplace(value, HostTail::Source{HostTail::Place::kHead, head->outputs().size()});
+    const auto [at, added] = sources.try_emplace(
+        value, HostTail::Source{HostTail::Place::kHead, head->outputs().size()});
     if (added) head->MarkOutput(head->FindValue(value->name()));
     return at->second;
   };
@@ -107,23 +110,27 @@ struct Stored {
 };
 
 Stored Store(const Value& output, const Tensor& computed) {
-  if (!output.quantisation() || output.element() != ElementType::kFloat32) return {computed, computed};
+  if (!output.quantisation() || output.element() != ElementType::kFloat32)
+    return {computed, computed};
   const Quantisation& q = *output.quantisation();
-  Tensor codes = q.type.scheme == Scheme::kPerBlock && q.scales.empty() ? QuantiseBlocks(computed, q).codes
-                                                                        : QuantiseTensor(computed, q);
+  Tensor codes = q.type.scheme == Scheme::kPerBlock && q.scales.empty()
+                     ? QuantiseBlocks(computed, q).codes
+                     : QuantiseTensor(computed, q);
   return {RoundTensor(computed, q), std::move(codes)};
 }
 
 // Joins the results of one output over all images.
 //   error  images whose results differ in shape
-StatusOr<Tensor> Join(const std::vector<Stored>& images, Tensor Stored::* part, const std::string& name) {
+StatusOr<Tensor> Join(const std::vector<Stored>& images, Tensor Stored::* part,
+                      const std::string& name) {
   const Tensor& first = images[0].*part;
   Tensor all(first.type(), BatchShape(first.shape(), std::ssize(images)));
   for (size_t image = 0; image < images.size(); ++image) {
     const Tensor& one = images[image].*part;
     if (one.shape() != first.shape()) {
       return ErrorAt("", fmt::format("image {}, output '{}'", image, name),
-                     fmt::format("is {}, and {} for image 0", one.shape().ToString(), first.shape().ToString()),
+                     fmt::format("is {}, and {} for image 0", one.shape().ToString(),
+                                 first.shape().ToString()),
                      "shapes of this network depend on the data: run its images one at a time");
     }
     SetSample(one, static_cast<int64_t>(image), &all);
@@ -143,7 +150,8 @@ StatusOr<std::unique_ptr<Program>> CompileWithTail(
   const TailNodes nodes = FindTail(inferred);
   if (nodes.nodes.empty()) return compile(inferred);
   if (!options.host_fallback) {
-    return UnsupportedAt(graph.source(), nodes.first->Describe(), "gives a result whose shape depends on the data",
+    return UnsupportedAt(graph.source(), nodes.first->Describe(),
+                         "gives a result whose shape depends on the data",
                          "allow host fallback or change the network");
   }
   Graph head = inferred.Clone();
@@ -158,14 +166,16 @@ StatusOr<RunResult> RunTail(const Program& program, const Batch& batch, RunResul
   const HostTail& tail = *program.tail();
   const std::vector<Value*>& results = tail.graph.outputs();
   const int64_t images = batch.images();
-  std::vector<std::vector<Stored>> stored(results.size(), std::vector<Stored>(static_cast<size_t>(images)));
+  std::vector<std::vector<Stored>> stored(results.size(),
+                                          std::vector<Stored>(static_cast<size_t>(images)));
   const auto run = [&](int64_t image) -> Status {
     std::vector<Tensor> operands;
     for (size_t i = 0; i < tail.operands.size(); ++i) {
       const Value& operand = *tail.graph.inputs()[i];
       const auto [place, index] = tail.operands[i];
       const bool is_input = place == HostTail::Place::kInput;
-      Tensor one = SampleOf(is_input ? batch.inputs[index] : head.outputs[index], operand.shape(), image);
+      Tensor one =
+          SampleOf(is_input ? batch.inputs[index] : head.outputs[index], operand.shape(), image);
       // Inputs of the network come as they are given; what the machine gives is rounded.
       if (is_input) one = Store(operand, one).value;
       operands.push_back(std::move(one));
@@ -205,8 +215,10 @@ StatusOr<RunResult> RunTail(const Program& program, const Batch& batch, RunResul
         break;
       case HostTail::Place::kTail: {
         if (images == 0) break;
-        KILN_ASSIGN_OR_RETURN(Tensor values, Join(stored[index], &Stored::value, results[index]->name()));
-        KILN_ASSIGN_OR_RETURN(Tensor codes, Join(stored[index], &Stored::code, results[index]->name()));
+        KILN_ASSIGN_OR_RETURN(Tensor values,
+                              Join(stored[index], &Stored::value, results[index]->name()));
+        KILN_ASSIGN_OR_RETURN(Tensor codes,
+                              Join(stored[index], &Stored::code, results[index]->name()));
         whole.outputs.push_back(std::move(values));
         whole.codes.push_back(std::move(codes));
         break;

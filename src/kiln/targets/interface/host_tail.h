@@ -16,7 +16,11 @@ namespace kiln {
 
 struct HostTail {
   // Where a value of the network stands when the tail has run.
-  enum class Place { kInput, kHead, kTail };  // inputs of the network, outputs of its head, outputs of `graph`
+  enum class Place {
+    kInput,
+    kHead,
+    kTail
+  };  // inputs of the network, outputs of its head, outputs of `graph`
   struct Source {
     Place place;
     size_t index;

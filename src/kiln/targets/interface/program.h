@@ -33,10 +33,12 @@ struct KernelInfo {
   std::string unit;                       // "matrix", "depthwise", "vector", "host", ...
   std::string operation;                  // "conv 3x3 16->16 /1 @32x32 +add +relu", for reports
   int64_t macs = 0;                       // multiply-accumulates of the network in it, one image
-  int64_t operations = 0;                 // MACs, or elementary operations where there are none; host share is in these
-  std::string schedule;                   // how it is cut into tiles, for reports; empty where there is nothing to say
-  Certificate certificate;                // of its schedule; cost 0 for host kernels
-  std::string host_reason;                // why the host runs it; empty on the accelerator
+  int64_t operations =
+      0;  // MACs, or elementary operations where there are none; host share is in these
+  std::string
+      schedule;  // how it is cut into tiles, for reports; empty where there is nothing to say
+  Certificate certificate;  // of its schedule; cost 0 for host kernels
+  std::string host_reason;  // why the host runs it; empty on the accelerator
   bool on_host() const { return !host_reason.empty(); }
 };
 

@@ -20,8 +20,9 @@ struct Span {
 struct UnitTrace {
   std::string name;  // "input_fetch", "array", "vector", ...
   int64_t busy_cycles = 0;
-  std::map<std::string, int64_t> stall_cycles;  // cause -> cycles: "input bank empty", "output port", ...
-  int64_t bytes_read = 0;                       // from the accelerator's outer memory
+  std::map<std::string, int64_t>
+      stall_cycles;        // cause -> cycles: "input bank empty", "output port", ...
+  int64_t bytes_read = 0;  // from the accelerator's outer memory
   int64_t bytes_written = 0;
 };
 
@@ -36,7 +37,8 @@ struct Trace {
   int64_t images = 1;  // that the accelerator works on at once
   int64_t cycles = 0;  // of these, start of the first instruction to the last write
   std::vector<UnitTrace> units;
-  std::vector<KernelTrace> kernels;  // accelerator kernels in program order; host kernels take no cycles
+  std::vector<KernelTrace>
+      kernels;  // accelerator kernels in program order; host kernels take no cycles
   // In order of begin. Spans of one unit and kernel that lie at most span_resolution cycles apart are one span, so that
   // a long run has a picture of bounded size; UnitTrace::busy_cycles counts exactly.
   std::vector<Span> spans;

@@ -19,12 +19,15 @@ using hardware::ModuleModel;
 Status CheckNode(int node_nm) {
   if (hardware::IsTechnologyNode(node_nm)) return OkStatus();
   std::string nodes;
-  for (const int node : hardware::TechnologyNodes()) nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
+  for (const int node : hardware::TechnologyNodes())
+    nodes += (nodes.empty() ? "" : ", ") + std::to_string(node);
   return ErrorAt("", fmt::format("node of {} nm", node_nm),
                  "is not in the tables that areas and energies are scaled by", nodes);
 }
 
-std::string EnergySource() { return fmt::format("{}; {}", hardware::kEnergySource, hardware::kScalingSource); }
+std::string EnergySource() {
+  return fmt::format("{}; {}", hardware::kEnergySource, hardware::kScalingSource);
+}
 
 }  // namespace
 
@@ -65,7 +68,8 @@ void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& m
         missing.emplace(model == nullptr ? module.module : model->name);
         continue;
       }
-      const double modules = ModuleArea(models, module.module, module.parameters) * static_cast<double>(module.count);
+      const double modules =
+          ModuleArea(models, module.module, module.parameters) * static_cast<double>(module.count);
       unit.logic += modules * scale;
       logic += modules;
       if (fitted->check.points == 0) {
@@ -77,22 +81,24 @@ void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& m
       cost->area_error_worst = std::max(cost->area_error_worst, fitted->check.worst);
     }
     for (const MemoryInstances& memories : parts.memories) {
-      unit.memory += hardware::MemoryArea(memories.bits, cost->node_nm) * static_cast<double>(memories.count);
+      unit.memory +=
+          hardware::MemoryArea(memories.bits, cost->node_nm) * static_cast<double>(memories.count);
       unit.memory_bits += memories.count * memories.bits;
     }
     area += unit.total();
     cost->units.push_back(std::move(unit));
   }
-  cost->source = fmt::format("{}; memories after OpenRAM's sky130 macros; {}", hardware::kAreaSource, cost->source);
+  cost->source = fmt::format("{}; memories after OpenRAM's sky130 macros; {}",
+                             hardware::kAreaSource, cost->source);
   cost->area_square_micrometres = area;
   cost->gate_equivalents = logic / hardware::kGateArea;
   cost->area_error = checked_logic > 0 ? error / checked_logic : 0;
   cost->area_checked_share = logic > 0 ? checked_logic / logic : 0;
   cost->missing.assign(missing.begin(), missing.end());
   if (!unchecked.empty()) {
-    cost->notes.push_back(
-        fmt::format("{:.0f} % of the logic by models that no synthesis kept out of the fit checks: {}",
-                    100 * (1 - checked_logic / logic), fmt::join(unchecked, ", ")));
+    cost->notes.push_back(fmt::format(
+        "{:.0f} % of the logic by models that no synthesis kept out of the fit checks: {}",
+        100 * (1 - checked_logic / logic), fmt::join(unchecked, ", ")));
   }
 }
 

@@ -29,7 +29,8 @@ void AddName(const std::string& name, std::vector<std::string>* names) {
 // One of the array's own formats; with integers, every integer whose codes are the array's.
 void AddNames(const Format& format, std::vector<std::string>* names) {
   AddName(format.name, names);
-  for (int bits = format.bits; format.is_integer() && bits >= 2; --bits) AddName("int" + std::to_string(bits), names);
+  for (int bits = format.bits; format.is_integer() && bits >= 2; --bits)
+    AddName("int" + std::to_string(bits), names);
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ void AddNames(const Format& format, std::vector<std::string>* names) {
 std::vector<std::string> SystolicAccelerator::ActivationFormats() const {
   std::vector<std::string> names;
   for (int p = 0; p < config_.precisions(); ++p) AddNames(config_.input_format_of(p), &names);
-  for (const std::string& name : {std::string("int16"), config_.vector_format.name, std::string("fp32")}) {
+  for (const std::string& name :
+       {std::string("int16"), config_.vector_format.name, std::string("fp32")}) {
     AddName(name, &names);
   }
   return names;
@@ -64,10 +66,13 @@ NamedRecipe SystolicAccelerator::OwnRecipe() const {
   const QuantType inputs = type_of(config_.input_format), weights = type_of(config_.weight_format);
   const auto name_of = [](const QuantType& type) {
     const std::string name = NameOfType(type);
-    return !name.empty() ? name : fmt::format("{} in blocks of {}", type.format.name, type.block_size);
+    return !name.empty() ? name
+                         : fmt::format("{} in blocks of {}", type.format.name, type.block_size);
   };
-  const std::string name = inputs == weights ? name_of(inputs) : name_of(inputs) + "/" + name_of(weights);
-  NamedRecipe own{.name = name, .recipe = name == "int8" ? Int8Recipe() : RecipeWithScales(inputs, weights)};
+  const std::string name =
+      inputs == weights ? name_of(inputs) : name_of(inputs) + "/" + name_of(weights);
+  NamedRecipe own{.name = name,
+                  .recipe = name == "int8" ? Int8Recipe() : RecipeWithScales(inputs, weights)};
   QuantType& activations = own.recipe.activations.type;
   if (!activations.symmetric && !config_.accumulation_format.is_integer()) {
     activations.symmetric = true;  // a zero point's correction needs integer sums
@@ -76,17 +81,20 @@ NamedRecipe SystolicAccelerator::OwnRecipe() const {
   return own;
 }
 
-StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const QuantType& activations,
-                                                                        const QuantType& weights) const {
-  const bool scaled = activations.scheme == Scheme::kPerBlock || weights.scheme == Scheme::kPerBlock;
+StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(
+    const QuantType& activations, const QuantType& weights) const {
+  const bool scaled =
+      activations.scheme == Scheme::kPerBlock || weights.scheme == Scheme::kPerBlock;
   const QuantType& blocks = activations.scheme == Scheme::kPerBlock ? activations : weights;
   if (activations.scheme == Scheme::kPerBlock && weights.scheme == Scheme::kPerBlock &&
-      (activations.block_size != weights.block_size || activations.scale_format != weights.scale_format)) {
+      (activations.block_size != weights.block_size ||
+       activations.scale_format != weights.scale_format)) {
     return UnsupportedAt("", name(), "activations and weights have different block scales",
                          "one block size and one scale format");
   }
   if (scaled && config_.shared_bus) {
-    return UnsupportedAt("", name(), "block scales have ports of their own, this design point has one bus",
+    return UnsupportedAt("", name(),
+                         "block scales have ports of their own, this design point has one bus",
                          "shared_bus: false");
   }
   Config c = config_;
@@ -122,12 +130,15 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
     const bool wide = c.input_format.bits > 16 || c.weight_format.bits > 16;
     if (!config_.psum_format.is_integer()) c.psum_format = config_.psum_format;
     if (config_.psum_format.is_integer() && wide) c.psum_format = *FindFormat("fp32");
-    if (!config_.accumulation_format.is_integer()) c.accumulation_format = config_.accumulation_format;
+    if (!config_.accumulation_format.is_integer())
+      c.accumulation_format = config_.accumulation_format;
   }
   if (!own && c.block_size > 0) c.accumulation_format = *FindFormat("fp32");
-  if (c.psum_format.is_integer()) c.quire = c.product_rounded = false;  // integer sums are exact as they are
+  if (c.psum_format.is_integer())
+    c.quire = c.product_rounded = false;  // integer sums are exact as they are
   if (const auto fault = FindFormatFault(c)) {
-    return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault, fault->remedy);
+    return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault,
+                         fault->remedy);
   }
   // What the other formats leave no place for: nodes of the user unit run elsewhere, fills take more beats.
   if (FindUserUnitFault(c)) c.user_unit = nullptr;
@@ -135,15 +146,17 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(const Qu
   return std::make_unique<SystolicAccelerator>(std::move(c));
 }
 
-StatusOr<std::unique_ptr<Program>> SystolicAccelerator::Compile(const Graph& graph,
-                                                                const CompileOptions& options) const {
-  return CompileWithTail(graph, options, [&](const Graph& known) { return CompileKnown(known, options); });
+StatusOr<std::unique_ptr<Program>> SystolicAccelerator::Compile(
+    const Graph& graph, const CompileOptions& options) const {
+  return CompileWithTail(graph, options,
+                         [&](const Graph& known) { return CompileKnown(known, options); });
 }
 
-StatusOr<std::unique_ptr<Program>> SystolicAccelerator::CompileKnown(const Graph& graph,
-                                                                     const CompileOptions& options) const {
+StatusOr<std::unique_ptr<Program>> SystolicAccelerator::CompileKnown(
+    const Graph& graph, const CompileOptions& options) const {
   KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, config_, options));
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<SystolicProgram> program, Generate(std::move(lowered), graph, config_));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<SystolicProgram> program,
+                        Generate(std::move(lowered), graph, config_));
   return program;
 }
 
@@ -151,7 +164,8 @@ StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch
                                              const RunOptions& options) const {
   const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
   if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
   const auto run = [&]() -> StatusOr<RunResult> {
     switch (options.level) {
       case Level::kFunctional:
@@ -171,10 +185,12 @@ StatusOr<RunResult> SystolicAccelerator::Run(const Program& program, const Batch
   return RunTail(program, batch, std::move(result));
 }
 
-Status SystolicAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
+Status SystolicAccelerator::EmitRtl(const Program& program,
+                                    const std::filesystem::path& folder) const {
   const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
   if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
   return EmitDesign(*systolic, folder);
 }
 
@@ -183,20 +199,26 @@ StatusOr<Waveform> SystolicAccelerator::RecordDifference(const Program& program,
                                                          const std::filesystem::path& file) const {
   const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
   if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
-  return systolic::RecordDifference(*systolic, batch, options, UntimedReason(options).empty(), file);
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
+  return systolic::RecordDifference(*systolic, batch, options, UntimedReason(options).empty(),
+                                    file);
 }
 
-StatusOr<Cost> SystolicAccelerator::EstimateCost(int node_nm) const { return CostOf(config_, node_nm); }
+StatusOr<Cost> SystolicAccelerator::EstimateCost(int node_nm) const {
+  return CostOf(config_, node_nm);
+}
 
 StatusOr<Energy> SystolicAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
   const auto* systolic = dynamic_cast<const SystolicProgram*>(&program);
   if (systolic == nullptr)
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
   return EnergyOf(CountEvents(systolic->instructions(), config_), config_, node_nm);
 }
 
-StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml, std::string_view source) {
+StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
+                                                        std::string_view source) {
   KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));
   return std::make_unique<SystolicAccelerator>(std::move(config));
 }

@@ -25,10 +25,13 @@ class SystolicAccelerator final : public Accelerator {
   StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
                                                      const QuantType& weights) const override;
 
-  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
-  StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;
+  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
+                                             const CompileOptions& options) const override;
+  StatusOr<RunResult> Run(const Program& program, const Batch& batch,
+                          const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
-  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
+  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
+                                      const RtlOptions& options,
                                       const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
@@ -39,7 +42,8 @@ class SystolicAccelerator final : public Accelerator {
 
  private:
   // Every shape is known.
-  StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph, const CompileOptions& options) const;
+  StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph,
+                                                  const CompileOptions& options) const;
 
   Config config_;
 };

@@ -18,9 +18,13 @@ inline double ShifterArea(double width) {
 }  // multiplexers of a shifter over all its places
 
 // What decoding a number takes beyond its bits.
-inline double PositPlaces(const Format& f) { return f.kind == FormatKind::kPosit ? ShifterArea(f.bits) : 0; }
+inline double PositPlaces(const Format& f) {
+  return f.kind == FormatKind::kPosit ? ShifterArea(f.bits) : 0;
+}
 inline double FloatPlaces(const Format& f) {
-  return f.kind == FormatKind::kFloat && f.low_exponent == LowExponent::kSubnormal ? ShifterArea(f.fraction_bits) : 0;
+  return f.kind == FormatKind::kFloat && f.low_exponent == LowExponent::kSubnormal
+             ? ShifterArea(f.fraction_bits)
+             : 0;
 }
 inline double IntegerPlaces(const Format& f) { return f.is_integer() ? ShifterArea(f.bits) : 0; }
 inline double TableBits(const Format& f, int value_bits) {

@@ -25,7 +25,8 @@ struct RealSum {
   RealSum(double significand, double exponent, const Format& sum) {
     const NumberWidths widths = WidthsOf(sum);
     width = std::max<double>(significand, widths.significand_bits) + 4;
-    exponent_bits = std::max({exponent, static_cast<double>(widths.exponent_bits), Log2(width) + 1}) + 2;
+    exponent_bits =
+        std::max({exponent, static_cast<double>(widths.exponent_bits), Log2(width) + 1}) + 2;
   }
 };
 
@@ -45,28 +46,33 @@ Features WholeElement(const Parameters& p, const Fitted&) {
           // More than two partial products are saved as sums and carries, which a fast adder joins.
           {"sum bits over a carry-save adder", rows > 2 ? sum.bits : 0.0},
           {"weight register bits", 2.0 * w.bits},
-          {"table bits", TableBits(x, WidthsOf(x).integer_bits) + TableBits(w, WidthsOf(w).integer_bits)}};
+          {"table bits",
+           TableBits(x, WidthsOf(x).integer_bits) + TableBits(w, WidthsOf(w).integer_bits)}};
 }
 
 Features RealElement(const Parameters& p, const Fitted&) {
-  const Format &x = p.FormatOf("INPUT_FORMAT"), &w = p.FormatOf("WEIGHT_FORMAT"), &sum = p.FormatOf("PSUM_FORMAT");
+  const Format &x = p.FormatOf("INPUT_FORMAT"), &w = p.FormatOf("WEIGHT_FORMAT"),
+               &sum = p.FormatOf("PSUM_FORMAT");
   const NumberWidths a = WidthsOf(x), b = WidthsOf(w), s = WidthsOf(sum);
   const bool rounded = p.Number("PRODUCT_ROUNDED", 0) != 0;
   const double product = a.significand_bits + b.significand_bits;
   const double exponent = std::max(a.exponent_bits, b.exponent_bits) + 2;
-  const RealSum adder(rounded ? s.significand_bits : product, rounded ? s.exponent_bits : exponent, sum);
-  return {{"element", 1},
-          {"pairs of significand bits", static_cast<double>(a.significand_bits) * b.significand_bits},
-          {"width of the sum", adder.width},
-          {"places of the sum's shifters", ShifterArea(adder.width)},
-          {"exponent bits", adder.exponent_bits},
-          {"register bits", static_cast<double>(x.bits + 2 * w.bits + sum.bits)},
-          {"significand bits of the psum", static_cast<double>(s.significand_bits)},
-          {"posit places", PositPlaces(x) + PositPlaces(w)},
-          {"float places", FloatPlaces(x) + FloatPlaces(w)},
-          {"integer places", IntegerPlaces(x) + IntegerPlaces(w)},
-          {"table bits", TableBits(x, a.significand_bits) + TableBits(w, b.significand_bits)},
-          {"places of a rounded product", rounded ? ShifterArea(product) + ShifterArea(s.significand_bits) : 0.0}};
+  const RealSum adder(rounded ? s.significand_bits : product, rounded ? s.exponent_bits : exponent,
+                      sum);
+  return {
+      {"element", 1},
+      {"pairs of significand bits", static_cast<double>(a.significand_bits) * b.significand_bits},
+      {"width of the sum", adder.width},
+      {"places of the sum's shifters", ShifterArea(adder.width)},
+      {"exponent bits", adder.exponent_bits},
+      {"register bits", static_cast<double>(x.bits + 2 * w.bits + sum.bits)},
+      {"significand bits of the psum", static_cast<double>(s.significand_bits)},
+      {"posit places", PositPlaces(x) + PositPlaces(w)},
+      {"float places", FloatPlaces(x) + FloatPlaces(w)},
+      {"integer places", IntegerPlaces(x) + IntegerPlaces(w)},
+      {"table bits", TableBits(x, a.significand_bits) + TableBits(w, b.significand_bits)},
+      {"places of a rounded product",
+       rounded ? ShifterArea(product) + ShifterArea(s.significand_bits) : 0.0}};
 }
 
 // Skew of activations, weights and sums, and the lines of control beside them: kiln_delay and kiln_pulse_delay.
@@ -75,14 +81,16 @@ Features Skew(const Parameters& p, const Fitted&) {
   const auto columns = static_cast<double>(p.Number("ARRAY_COLUMNS", 4));
   const auto buses = static_cast<double>(p.Number("WEIGHT_ROWS_PER_CYCLE", 1));
   const double steps = rows / buses;
-  const double weight_cycles = columns * buses * (buses - 1) / 2 + buses * columns * (columns - 1) / 2 +
+  const double weight_cycles = columns * buses * (buses - 1) / 2 +
+                               buses * columns * (columns - 1) / 2 +
                                buses * columns * (steps - 1) * (buses - 1);
   const double data = p.FormatOf("INPUT_FORMAT").bits * rows * (rows - 1) / 2 +
                       p.FormatOf("PSUM_FORMAT", "int32").bits * columns * (columns - 1) / 2 +
                       p.FormatOf("WEIGHT_FORMAT").bits * weight_cycles;
   const double step_cycles = buses * (buses - 1) / 2 + buses * (steps - 1) * (buses - 1);
   return {{"data bits", data},
-          {"control bits", rows * 4 * (columns - 1) + 3 * rows * (rows - 1) / 2 + step_cycles * (1 + Log2(steps))},
+          {"control bits",
+           rows * 4 * (columns - 1) + 3 * rows * (rows - 1) / 2 + step_cycles * (1 + Log2(steps))},
           {"rows", rows},
           {"array", 1}};
 }
@@ -95,7 +103,8 @@ Features WeightBuffer(const Parameters& p, const Fitted&) {
   const double steps = rows / sets, memories = std::max(steps, columns);
   // Rows and columns come in the same places where the tile of a set is square.
   const bool apart = steps != columns;
-  return {{"places turned on writing", sets * bits * (columns * Log2(steps) + (apart ? steps * Log2(columns) : 0))},
+  return {{"places turned on writing",
+           sets * bits * (columns * Log2(steps) + (apart ? steps * Log2(columns) : 0))},
           {"places turned on reading", steps > 1 ? sets * bits * memories * Log2(steps) : 0},
           {"data bits, rows apart from columns", apart ? sets * memories * bits : 0},
           {"memories", sets * memories},
@@ -117,7 +126,8 @@ Features Sequencer(const Parameters& p, const Fitted&) {
   return {{"sequencer", 1},
           {"bits on their way to the accumulators", (rows + columns) * (word_bits + 3)},
           {"rows", rows},
-          {"address bits", Log2(static_cast<double>(p.Number("INPUT_BUFFER_WORDS", 1024))) + word_bits}};
+          {"address bits",
+           Log2(static_cast<double>(p.Number("INPUT_BUFFER_WORDS", 1024))) + word_bits}};
 }
 
 Features WholeAccumulators(const Parameters& p, const Fitted&) {
@@ -126,14 +136,16 @@ Features WholeAccumulators(const Parameters& p, const Fitted&) {
   const double bits = p.FormatOf("ACCUMULATION_FORMAT", "int32").bits;
   return {{"sum bits", columns * bits},
           {"psum bits", columns * sum},
-          {"sum bits of a second bank", p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * bits : 0},
+          {"sum bits of a second bank",
+           p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * bits : 0},
           {"buffer", 1}};
 }
 
 // Also of psums of integers that are scaled.
 Features RealAccumulators(const Parameters& p, const Fitted&) {
   const auto columns = static_cast<double>(p.Number("ARRAY_COLUMNS", 4));
-  const Format &psum = p.FormatOf("PSUM_FORMAT", "int32"), &sum = p.FormatOf("ACCUMULATION_FORMAT", "int32");
+  const Format &psum = p.FormatOf("PSUM_FORMAT", "int32"),
+               &sum = p.FormatOf("ACCUMULATION_FORMAT", "int32");
   const bool scaled = p.Number("SCALED", 0) != 0;
   constexpr double kScaleBits = 24;
   const double significand = WidthsOf(psum).significand_bits;
@@ -145,10 +157,13 @@ Features RealAccumulators(const Parameters& p, const Fitted&) {
           {"pairs of bits of psum and scale", scaled ? columns * significand * kScaleBits : 0},
           {"places of an integer psum", columns * IntegerPlaces(psum)},
           {"places of a float psum", columns * FloatPlaces(psum)},
-          {"sum bits of a second bank", p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * sum.bits : 0},
+          {"sum bits of a second bank",
+           p.Number("ACCUMULATION_BUFFER_BANKS", 2) > 1 ? columns * sum.bits : 0},
           {"buffer", 1}};
 }
-bool AccumulatesIntegers(const Parameters& p) { return p.FormatOf("ACCUMULATION_FORMAT", "int32").is_integer(); }
+bool AccumulatesIntegers(const Parameters& p) {
+  return p.FormatOf("ACCUMULATION_FORMAT", "int32").is_integer();
+}
 bool AccumulatesReals(const Parameters& p) { return !AccumulatesIntegers(p); }
 
 Features BlockScales(const Parameters& p, const Fitted&) {
@@ -200,7 +215,8 @@ struct Port {
     // A word that does not begin on a beat's boundary takes one more.
     chunk_bits = std::ceil(word_bits / data_bits) * data_bits;
     if (word_bits > 8)
-      chunk_bits = std::max(chunk_bits, std::ceil((word_bits + data_bits - 8) / data_bits) * data_bits);
+      chunk_bits =
+          std::max(chunk_bits, std::ceil((word_bits + data_bits - 8) / data_bits) * data_bits);
   }
 };
 Features ReadChannel(const Parameters& p, const Fitted&) {
@@ -208,8 +224,9 @@ Features ReadChannel(const Parameters& p, const Fitted&) {
   return {{"port", 1},
           {"places of a word", port.word_bits * Log2(port.data_bits / 8)},
           {"bits of a word's beats", port.chunk_bits},
-          {"bits of requests under way", port.outstanding * (port.tag_bits + Log2(port.data_bits / 8) + 1 +
-                                                             Log2(port.chunk_bits / port.data_bits + 1))},
+          {"bits of requests under way",
+           port.outstanding * (port.tag_bits + Log2(port.data_bits / 8) + 1 +
+                               Log2(port.chunk_bits / port.data_bits + 1))},
           {"requests under way", port.outstanding}};
 }
 Features WriteChannel(const Parameters& p, const Fitted&) {
@@ -237,7 +254,8 @@ Features WholeDepthwise(const Parameters& p, const Fitted&) {
 Features RealDepthwise(const Parameters& p, const Fitted& fitted) {
   const auto lanes = static_cast<double>(p.Number("ARRAY_COLUMNS", 4));
   const auto taps = static_cast<double>(p.Number("DEPTHWISE_MULTIPLIERS", 9));
-  const Format &x = p.FormatOf("INPUT_FORMAT"), &w = p.FormatOf("WEIGHT_FORMAT"), &sum = p.FormatOf("PSUM_FORMAT");
+  const Format &x = p.FormatOf("INPUT_FORMAT"), &w = p.FormatOf("WEIGHT_FORMAT"),
+               &sum = p.FormatOf("PSUM_FORMAT");
   // The arithmetic of an element of the array, without its registers.
   Parameters element;
   element.Set("INPUT_FORMAT", x).Set("WEIGHT_FORMAT", w).Set("PSUM_FORMAT", sum);
@@ -256,8 +274,8 @@ Features CommandProcessor(const Parameters& p, const Fitted&) {
   const double blocks = HasBlocks(p) * kScaleBits;
   const auto depth = static_cast<double>(p.Number("COMMAND_QUEUE_DEPTH", 4));
   return {{"processor", 1},
-          {"bits of instructions", static_cast<double>(p.Number("PREFETCH_WORDS", 32)) * kWordBits + kSectionBits +
-                                       blocks + depth * (kQueuedBits + blocks)},
+          {"bits of instructions", static_cast<double>(p.Number("PREFETCH_WORDS", 32)) * kWordBits +
+                                       kSectionBits + blocks + depth * (kQueuedBits + blocks)},
           {"bits of a beat", 8 * static_cast<double>(p.Number("INSTRUCTION_BYTES_PER_CYCLE", 16))}};
 }
 
@@ -265,13 +283,15 @@ Features CommandProcessor(const Parameters& p, const Fitted&) {
 
 const std::vector<ModuleModel>& ModuleModels() {
   static const std::vector<ModuleModel> models = {
-      {"processing element, integer sums", "kiln_processing_element", "", SumsIntegers, WholeElement},
+      {"processing element, integer sums", "kiln_processing_element", "", SumsIntegers,
+       WholeElement},
       {"processing element, other sums", "kiln_processing_element", "", SumsReals, RealElement},
       {"skew of the array", "kiln_systolic_array", "kiln_processing_element", Always, Skew},
       {"weight buffer", "kiln_weight_buffer", "", Always, WeightBuffer},
       {"weight loader", "kiln_weight_loader", "", Always, WeightLoader},
       {"array sequencer", "kiln_array_sequencer", "", Always, Sequencer},
-      {"accumulators, integers", "kiln_accumulation_buffer", "", AccumulatesIntegers, WholeAccumulators},
+      {"accumulators, integers", "kiln_accumulation_buffer", "", AccumulatesIntegers,
+       WholeAccumulators},
       {"accumulators, others", "kiln_accumulation_buffer", "", AccumulatesReals, RealAccumulators},
       {"block scales", "kiln_block_scales", "", Always, BlockScales},
       {"depthwise unit, integer sums", "kiln_depthwise_cluster", "", SumsIntegers, WholeDepthwise},
@@ -298,7 +318,8 @@ const std::vector<FittedModel>& FittedModels() {
   return fitted;
 }
 
-double ModuleArea(std::string_view module, const ModuleParameters& parameters, const std::vector<FittedModel>& fitted) {
+double ModuleArea(std::string_view module, const ModuleParameters& parameters,
+                  const std::vector<FittedModel>& fitted) {
   return hardware::ModuleArea({ModuleModels(), fitted}, module, parameters);
 }
 

@@ -16,7 +16,8 @@ using hardware::ModuleParameters;
 
 // In an order in which each uses only models before it.
 const std::vector<ModuleModel>& ModuleModels();
-const std::vector<ModuleModel>& VectorModels();  // those of the vector unit's modules, which stand among them
+const std::vector<ModuleModel>&
+VectorModels();  // those of the vector unit's modules, which stand among them
 const std::vector<FittedModel>& FittedModels();
 inline hardware::AreaModels FamilyAreaModels() { return {ModuleModels(), FittedModels()}; }
 

@@ -16,7 +16,8 @@ using Features = std::vector<Feature>;
 using Parameters = ModuleParameters;
 using Fitted = std::vector<FittedModel>;
 
-constexpr double kPasses = 4, kScalars = 4, kOperands = 3, kValues = 6;  // of a lane: value, saved values, operands
+constexpr double kPasses = 4, kScalars = 4, kOperands = 3,
+                 kValues = 6;  // of a lane: value, saved values, operands
 
 const Format& VectorFormat(const Parameters& p) { return p.FormatOf("VECTOR_FORMAT", "fp32"); }
 double Number(const Parameters& p) { return NumberBits(VectorFormat(p)); }
@@ -34,7 +35,8 @@ std::vector<const Format*> CodeFormats(const Parameters& p) {
   for (int64_t precision = 1; precision < p.Number("PRECISIONS", 1); ++precision) {
     for (const char* side : {"INPUT_FORMAT_", "WEIGHT_FORMAT_"}) {
       const Format& format = p.FormatOf(side + std::to_string(precision));
-      const bool stands = std::any_of(formats.begin(), formats.end(), [&](const Format* f) { return *f == format; });
+      const bool stands = std::any_of(formats.begin(), formats.end(),
+                                      [&](const Format* f) { return *f == format; });
       if (!stands) formats.push_back(&format);
     }
   }
@@ -71,11 +73,14 @@ Features WholeLane(const Parameters& p, const Fitted&) {
 }
 // Of narrow numbers: as of fp32, with fewer bits, but for what divides, which does so in fp32 and rounds.
 constexpr double kFp32Significand = 24;
-double ShareOfFp32(const Parameters& p) { return WidthsOf(VectorFormat(p)).significand_bits / kFp32Significand; }
+double ShareOfFp32(const Parameters& p) {
+  return WidthsOf(VectorFormat(p)).significand_bits / kFp32Significand;
+}
 Features NarrowLane(const Parameters& p, const Fitted& fitted) {
   Parameters lane;
   lane.Set("HAS_DIVIDER", 0);
-  return {{"lane of fp32, by significand bits", ShareOfFp32(p) * ModuleArea("kiln_vector_lane", lane, fitted)},
+  return {{"lane of fp32, by significand bits",
+           ShareOfFp32(p) * ModuleArea("kiln_vector_lane", lane, fitted)},
           {"divider", Count(p, "HAS_DIVIDER", 1)}};
 }
 // They compute in fp32, whatever the numbers that come and go; narrow ones have tables of narrow coefficients.
@@ -93,7 +98,8 @@ Features Stage(const Parameters& p, const Fitted&) {
 }
 Features Registers(const Parameters& p, const Fitted&) {
   const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1);
-  return {{"lane bits", lanes * latency * kValues * Number(p)}, {"stages", latency}, {"registers", 1}};
+  return {
+      {"lane bits", lanes * latency * kValues * Number(p)}, {"stages", latency}, {"registers", 1}};
 }
 
 Features OperandBuffer(const Parameters& p, const Fitted&) {
@@ -121,7 +127,8 @@ Features Quantiser(const Parameters& p, const Fitted&) {
 }
 
 Features Source(const Parameters& p, const Fitted&) {
-  const double lanes = Count(p, "LANES", 4), significand = WidthsOf(VectorFormat(p)).significand_bits;
+  const double lanes = Count(p, "LANES", 4),
+               significand = WidthsOf(VectorFormat(p)).significand_bits;
   const Format& sum = p.FormatOf("ACCUMULATION_FORMAT", "int32");
   const bool is_narrow = IsNarrow(p);
   return {{"lanes", lanes},
@@ -133,7 +140,8 @@ Features Source(const Parameters& p, const Fitted&) {
 }
 
 Features Reduction(const Parameters& p, const Fitted&) {
-  const double lanes = Count(p, "LANES", 4), significand = WidthsOf(VectorFormat(p)).significand_bits;
+  const double lanes = Count(p, "LANES", 4),
+               significand = WidthsOf(VectorFormat(p)).significand_bits;
   const double joins = 2 * lanes - 1;
   return {{"joins", joins},
           {"number bits of joins", joins * Number(p)},
@@ -144,17 +152,22 @@ Features Reduction(const Parameters& p, const Fitted&) {
 }
 
 Features Issue(const Parameters& p, const Fitted&) {
-  return {{"issuer", 1}, {"words", Count(p, "WORDS", 32)}, {"marks of blocks", Count(p, "BLOCKS", 0)}};
+  return {
+      {"issuer", 1}, {"words", Count(p, "WORDS", 32)}, {"marks of blocks", Count(p, "BLOCKS", 0)}};
 }
 
 Features Blocks(const Parameters& p, const Fitted&) {
-  const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1), block = Count(p, "BLOCK_SIZE", 8);
+  const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1),
+               block = Count(p, "BLOCK_SIZE", 8);
   const double scales = std::max(1.0, lanes / block), sharing = std::max(1.0, block / lanes);
   const double levels = std::ceil(elementary::Log2(std::max(1.0, lanes / scales)));
-  const double beats = std::ceil(lanes * p.FormatOf("ELEMENT_FORMAT").bytes() / Count(p, "OUTPUT_PORT_BYTES", 16)) + 1;
+  const double beats =
+      std::ceil(lanes * p.FormatOf("ELEMENT_FORMAT").bytes() / Count(p, "OUTPUT_PORT_BYTES", 16)) +
+      1;
   const double waiting = (sharing - 1) * std::max(beats, scales) + 2;
   const double words = sharing + latency * (levels + 1) + waiting;
-  constexpr double kWordBits = 90, kScaleBits = 40;  // addresses and more beside the values; code and inverse
+  constexpr double kWordBits = 90,
+                   kScaleBits = 40;  // addresses and more beside the values; code and inverse
   return {{"bits of words", words * (lanes * Number(p) + kWordBits)},
           {"bits of scales", (waiting + latency) * scales * kScaleBits},
           {"bits of the tree", latency * (lanes - scales) * Number(p)},
@@ -182,10 +195,12 @@ Features Unit(const Parameters& p, const Fitted&) {
 const std::vector<ModuleModel>& VectorModels() {
   static const std::vector<ModuleModel> models = {
       {"lane of fp32 without splines", "kiln_vector_lane", "kiln_spline", IsWhole, WholeLane},
-      {"lane of narrow numbers without splines", "kiln_vector_lane", "kiln_spline", IsNarrow, NarrowLane},
+      {"lane of narrow numbers without splines", "kiln_vector_lane", "kiln_spline", IsNarrow,
+       NarrowLane},
       {"splines of fp32", "kiln_spline", "", IsWhole, Spline},
       {"splines of narrow numbers", "kiln_spline", "", IsNarrow, Spline},
-      {"vector stage without its lanes", "kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", Always, Stage},
+      {"vector stage without its lanes", "kiln_vector_stage",
+       "kiln_vector_lane kiln_vector_registers", Always, Stage},
       {"registers of a stage", "kiln_vector_registers", "", Always, Registers},
       {"operand buffer", "kiln_operand_buffer", "kiln_operand_decoder", Always, OperandBuffer},
       {"operand decoder", "kiln_operand_decoder", "", Always, OperandDecoder},
@@ -195,7 +210,8 @@ const std::vector<ModuleModel>& VectorModels() {
       {"issue of words", "kiln_vector_issue", "", Always, Issue},
       {"gathering of blocks", "kiln_vector_blocks", "", Always, Blocks},
       {"rest of the vector unit", "kiln_vector_unit",
-       "kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction kiln_quantiser kiln_vector_issue "
+       "kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction kiln_quantiser "
+       "kiln_vector_issue "
        "kiln_vector_blocks",
        Always, Unit},
   };

@@ -51,7 +51,8 @@ inline float Dequantise(int32_t code, int32_t zero_point, float scale) {
 
 // An element of a memory operand as the vector unit sees it. `factor` is the stream's scale, or with block scales
 // BlockFactor of its block.
-inline float LoadValue(const Numbers& numbers, const Stream& stream, float factor, const uint8_t* p) {
+inline float LoadValue(const Numbers& numbers, const Stream& stream, float factor,
+                       const uint8_t* p) {
   if (IsInteger(stream.element)) {
     return numbers.Round(Dequantise(LoadCode(stream.element, p), stream.zero_point, factor));
   }
@@ -81,13 +82,16 @@ inline float MultiplyAdd(const Numbers& numbers, float v, float a, float b) {
 
 // Source::kAccumulator of an integer accumulation buffer. `accumulator` is wrapped already; accumulator + offset wraps
 // at 32 bits.
-inline float AccumulatorToValue(const Numbers& numbers, int32_t accumulator, int32_t offset, float scale, float bias) {
-  return MultiplyAdd(numbers, numbers.Round(static_cast<float>(WrappingAdd(accumulator, offset))), numbers.Round(scale),
-                     numbers.Round(bias));
+inline float AccumulatorToValue(const Numbers& numbers, int32_t accumulator, int32_t offset,
+                                float scale, float bias) {
+  return MultiplyAdd(numbers, numbers.Round(static_cast<float>(WrappingAdd(accumulator, offset))),
+                     numbers.Round(scale), numbers.Round(bias));
 }
 // The same of a float one.
-inline float AccumulatorToValue(const Numbers& numbers, float accumulator, float scale, float bias) {
-  return MultiplyAdd(numbers, numbers.Round(accumulator), numbers.Round(scale), numbers.Round(bias));
+inline float AccumulatorToValue(const Numbers& numbers, float accumulator, float scale,
+                                float bias) {
+  return MultiplyAdd(numbers, numbers.Round(accumulator), numbers.Round(scale),
+                     numbers.Round(bias));
 }
 
 inline float MaxOf(float a, float b) { return a > b ? a : b; }
@@ -168,16 +172,17 @@ inline int32_t QuantiseToCode(const QuantiseOut& quantise, float v) {
 
 // Stores v at p as the output stream says, block scales excepted. Codes are cut to the element's width; a NaN leaves as
 // 0x7fc00000, or the NaN that Encode gives.
-inline void StoreValue(const Numbers& numbers, Element element, const QuantiseOut& quantise, float v, uint8_t* p) {
+inline void StoreValue(const Numbers& numbers, Element element, const QuantiseOut& quantise,
+                       float v, uint8_t* p) {
   uint32_t bits;
   if (element == Element::kFloat32) {
     bits = v == v ? std::bit_cast<uint32_t>(v) : 0x7fc00000u;
   } else if (IsInteger(element)) {
     bits = static_cast<uint32_t>(QuantiseToCode(quantise, v));
   } else {
-    bits =
-        MemoryBits(FormatOf(element, numbers.config()),
-                   EncodeFloat(FormatOf(element, numbers.config()), IsCode(element) ? v * quantise.inverse_scale : v));
+    bits = MemoryBits(FormatOf(element, numbers.config()),
+                      EncodeFloat(FormatOf(element, numbers.config()),
+                                  IsCode(element) ? v * quantise.inverse_scale : v));
   }
   StoreBits(bits, BytesOf(element, numbers.config()), p);
 }

@@ -50,7 +50,8 @@ SumFormat::SumFormat(const Format& format) : format_(format) {
 }
 
 float SumFormat::Round(double x) const {
-  if (x != x && kind_ != Kind::kTable && kind_ != Kind::kScalar) return std::bit_cast<float>(kQuietNan);
+  if (x != x && kind_ != Kind::kTable && kind_ != Kind::kScalar)
+    return std::bit_cast<float>(kQuietNan);
   switch (kind_) {
     case Kind::kFp32:
       return static_cast<float>(x);
@@ -97,7 +98,8 @@ ArrayNumbers::ArrayNumbers(const Config& config)
       whole_accumulation(config.accumulation_format.is_integer()),
       product_rounded(config.product_rounded),
       quire(config.quire),
-      products(quire ? ExactProductsOf(config.input_format, config.weight_format) : ExactProducts{}),
+      products(quire ? ExactProductsOf(config.input_format, config.weight_format)
+                     : ExactProducts{}),
       psum(config.psum_format),
       accumulation(config.accumulation_format),
       scales(FormatTable::Of(config.scale_format)),

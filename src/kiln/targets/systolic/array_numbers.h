@@ -27,7 +27,9 @@ class SumFormat {
   // The number of the format for x, which is a number rounded to odd or exact.
   float Round(double x) const;
   // round(sum + a * b): one rounding.
-  float Fused(float sum, float a, float b) const { return Round(AddToOdd(sum, static_cast<double>(a) * b)); }
+  float Fused(float sum, float a, float b) const {
+    return Round(AddToOdd(sum, static_cast<double>(a) * b));
+  }
 
  private:
   enum class Kind { kFp32, kBf16, kTable, kScalar };
@@ -44,7 +46,9 @@ class Operand {
   // Under an integer psum: integers by their codes, codebooks by their values.
   void ReadWhole(const uint8_t* codes, int64_t count, int16_t* out) const;
   // Under a float psum.
-  void ReadValues(const uint8_t* codes, int64_t count, float* out) const { table_->DecodeCodes(codes, count, out); }
+  void ReadValues(const uint8_t* codes, int64_t count, float* out) const {
+    table_->DecodeCodes(codes, count, out);
+  }
 
  private:
   Format format_;
@@ -55,8 +59,8 @@ class Operand {
 struct ArrayNumbers {
   explicit ArrayNumbers(const Config& config);
   Operand input, weight;
-  bool whole;                        // integer psum
-  bool direct;                       // sums of all row tiles wrap in one integer: no psum need be seen on its own
+  bool whole;   // integer psum
+  bool direct;  // sums of all row tiles wrap in one integer: no psum need be seen on its own
   int psum_bits, accumulation_bits;  // of integers
   bool whole_accumulation;
   bool product_rounded;

@@ -30,14 +30,14 @@ struct PassWords {
 // accumulators[pixel * weights.columns + column] (+)= sum over rows of word[row] * weight[row][column], int32,
 // wrapping. `words` holds 2 * weights.row_pairs codes a word. The first pass of a block overwrites (`overwrite`), later
 // ones add.
-void RunPass(const ArrayWeights& weights, const int16_t* words, const PassWords& places, bool overwrite,
-             int32_t* accumulators);
+void RunPass(const ArrayWeights& weights, const int16_t* words, const PassWords& places,
+             bool overwrite, int32_t* accumulators);
 
 namespace internal {
-void RunPassPortable(const ArrayWeights& weights, const int16_t* words, const PassWords& places, bool overwrite,
-                     int32_t* accumulators);
-void RunPassAvx2(const ArrayWeights& weights, const int16_t* words, const PassWords& places, bool overwrite,
-                 int32_t* accumulators);
+void RunPassPortable(const ArrayWeights& weights, const int16_t* words, const PassWords& places,
+                     bool overwrite, int32_t* accumulators);
+void RunPassAvx2(const ArrayWeights& weights, const int16_t* words, const PassWords& places,
+                 bool overwrite, int32_t* accumulators);
 }  // namespace internal
 
 }  // namespace kiln::systolic

@@ -9,11 +9,14 @@ namespace {
 
 // One pixel, `kVectors` registers of 8 columns from column `first` on.
 template <int kVectors>
-inline void Pixel(const ArrayWeights& weights, const int16_t* word, int first, bool overwrite, int32_t* accumulators) {
+inline void Pixel(const ArrayWeights& weights, const int16_t* word, int first, bool overwrite,
+                  int32_t* accumulators) {
   __m256i sums[kVectors];
   for (int v = 0; v < kVectors; ++v) {
-    sums[v] = overwrite ? _mm256_setzero_si256()
-                        : _mm256_loadu_si256(reinterpret_cast<const __m256i*>(accumulators + first + 8 * v));
+    sums[v] =
+        overwrite
+            ? _mm256_setzero_si256()
+            : _mm256_loadu_si256(reinterpret_cast<const __m256i*>(accumulators + first + 8 * v));
   }
   const int16_t* pairs = weights.pairs.data() + static_cast<int64_t>(first) * 2;
   for (int p = 0; p < weights.row_pairs; ++p) {
@@ -33,14 +36,15 @@ inline void Pixel(const ArrayWeights& weights, const int16_t* word, int first, b
 
 }  // namespace
 
-void RunPassAvx2(const ArrayWeights& weights, const int16_t* words, const PassWords& places, bool overwrite,
-                 int32_t* accumulators) {
+void RunPassAvx2(const ArrayWeights& weights, const int16_t* words, const PassWords& places,
+                 bool overwrite, int32_t* accumulators) {
   const int word_codes = 2 * weights.row_pairs;
   for (const int32_t row : places.rows) {
     for (const int32_t column : places.columns) {
       const int16_t* word = words + static_cast<int64_t>(row + column) * word_codes;
       int first = 0;
-      for (; first + 32 <= weights.columns; first += 32) Pixel<4>(weights, word, first, overwrite, accumulators);
+      for (; first + 32 <= weights.columns; first += 32)
+        Pixel<4>(weights, word, first, overwrite, accumulators);
       if (first + 16 <= weights.columns) {
         Pixel<2>(weights, word, first, overwrite, accumulators);
         first += 16;

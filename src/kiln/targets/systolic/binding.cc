@@ -23,7 +23,8 @@ void ForEachElement(const Binding& binding, std::span<const uint8_t> memory, Bod
   const size_t rank = binding.strides.size();
   std::vector<int64_t> index(rank, 0);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t address = static_cast<int64_t>(binding.base), scale = static_cast<int64_t>(binding.scale_base);
+    int64_t address = static_cast<int64_t>(binding.base),
+            scale = static_cast<int64_t>(binding.scale_base);
     for (size_t axis = 0; axis < rank; ++axis) {
       address += index[axis] * binding.strides[axis];
       if (!e.blocked()) continue;
@@ -31,7 +32,8 @@ void ForEachElement(const Binding& binding, std::span<const uint8_t> memory, Bod
       scale += (along ? index[axis] / e.block_size : index[axis]) * binding.scale_strides[axis];
     }
     KILN_CHECK(address >= 0 && address + e.bytes <= std::ssize(memory));
-    KILN_CHECK(!e.blocked() || (scale >= 0 && scale + e.scale_format.bytes() <= std::ssize(memory)));
+    KILN_CHECK(!e.blocked() ||
+               (scale >= 0 && scale + e.scale_format.bytes() <= std::ssize(memory)));
     body(i, static_cast<size_t>(address), static_cast<size_t>(scale));
     for (size_t axis = rank; axis-- > 0;) {
       if (++index[axis] < binding.shape[static_cast<int>(axis)]) break;
@@ -42,7 +44,9 @@ void ForEachElement(const Binding& binding, std::span<const uint8_t> memory, Bod
 
 // Of integers and fp32.
 int IntegerBytes(Element element) {
-  return element == Element::kInt8 || element == Element::kUint8 ? 1 : element == Element::kInt16 ? 2 : 4;
+  return element == Element::kInt8 || element == Element::kUint8 ? 1
+         : element == Element::kInt16                            ? 2
+                                                                 : 4;
 }
 
 void PutInteger(std::span<uint8_t> memory, size_t address, Element element, int64_t value) {
@@ -71,7 +75,8 @@ void SetInteger(Tensor& tensor, int64_t i, int64_t value) {
   const int bytes = SizeOf(tensor.type());
   const uint64_t bits = static_cast<uint64_t>(value);
   for (int b = 0; b < bytes; ++b) {
-    tensor.mutable_bytes()[i * bytes + b] = static_cast<std::byte>(static_cast<uint8_t>(bits >> (8 * b)));
+    tensor.mutable_bytes()[i * bytes + b] =
+        static_cast<std::byte>(static_cast<uint8_t>(bits >> (8 * b)));
   }
 }
 
@@ -81,7 +86,8 @@ void SetFloat(Tensor& tensor, int64_t i, float value) {
   if (tensor.type() == ElementType::kFloat64) {
     tensor.data<double>()[at] = value;
   } else {
-    tensor.data<uint16_t>()[at] = tensor.type() == ElementType::kFloat16 ? FloatToHalf(value) : FloatToBfloat16(value);
+    tensor.data<uint16_t>()[at] =
+        tensor.type() == ElementType::kFloat16 ? FloatToHalf(value) : FloatToBfloat16(value);
   }
 }
 
@@ -91,7 +97,8 @@ float RoundedTo(const Quantisation& q, size_t scale_index, float value) {
   const Format& format = q.type.format;
   if (format.is_whole()) {
     const int32_t zero = q.zero_points.empty() ? 0 : q.zero_points[scale_index];
-    const int64_t code = kiln::QuantiseToCode(value, InverseScale(scale), zero, CodesOf(format, q.type.symmetric));
+    const int64_t code =
+        kiln::QuantiseToCode(value, InverseScale(scale), zero, CodesOf(format, q.type.symmetric));
     return DequantiseCode(code, scale, zero);
   }
   return DecodeFloat(format, EncodeFloat(format, value * InverseScale(scale))) * scale;
@@ -100,16 +107,20 @@ float RoundedTo(const Quantisation& q, size_t scale_index, float value) {
 // Rows along the axis of block scales through the codec and back.
 void RoundBlocks(const Quantisation& q, const Shape& shape, std::vector<float>& values) {
   const BlockCodec codec(q.type);
-  const int64_t stride = RowMajorStrides(shape)[static_cast<size_t>(q.axis)], length = shape[q.axis];
+  const int64_t stride = RowMajorStrides(shape)[static_cast<size_t>(q.axis)],
+                length = shape[q.axis];
   std::vector<float> row(static_cast<size_t>(length));
   std::vector<uint8_t> codes(static_cast<size_t>(length * codec.element().bytes()));
-  std::vector<uint8_t> scales(static_cast<size_t>(codec.BlocksOf(length) * codec.scale_format().bytes()));
+  std::vector<uint8_t> scales(
+      static_cast<size_t>(codec.BlocksOf(length) * codec.scale_format().bytes()));
   for (int64_t i = 0; i < std::ssize(values); ++i) {
     if (i / stride % length != 0) continue;
-    for (int64_t k = 0; k < length; ++k) row[static_cast<size_t>(k)] = values[static_cast<size_t>(i + k * stride)];
+    for (int64_t k = 0; k < length; ++k)
+      row[static_cast<size_t>(k)] = values[static_cast<size_t>(i + k * stride)];
     codec.Encode(row.data(), 1, length, codes.data(), scales.data());
     codec.Decode(codes.data(), scales.data(), 1, length, row.data());
-    for (int64_t k = 0; k < length; ++k) values[static_cast<size_t>(i + k * stride)] = row[static_cast<size_t>(k)];
+    for (int64_t k = 0; k < length; ++k)
+      values[static_cast<size_t>(i + k * stride)] = row[static_cast<size_t>(k)];
   }
 }
 
@@ -121,7 +132,8 @@ void StoreFloats(const Tensor& tensor, const Binding& b, std::span<uint8_t> memo
   ForEachElement(b, memory, [&](int64_t i, size_t address, size_t) {
     const float value = values[static_cast<size_t>(i)];
     if (IsInteger(e.element)) {
-      PutInteger(memory, address, e.element, kiln::QuantiseToCode(value, inverse, e.zero_point, {e.low, e.high}));
+      PutInteger(memory, address, e.element,
+                 kiln::QuantiseToCode(value, inverse, e.zero_point, {e.low, e.high}));
     } else if (e.element == Element::kFloat32) {
       PutInteger(memory, address, e.element, static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
     } else {
@@ -135,7 +147,8 @@ void StoreFloats(const Tensor& tensor, const Binding& b, std::span<uint8_t> memo
 void StoreBlocks(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) {
   const Encoding& e = b.encoding;
   const BlockCodec codec(e.format, e.scale_format, e.block_size);
-  const int64_t stride = RowMajorStrides(b.shape)[static_cast<size_t>(b.scale_axis)], length = b.shape[b.scale_axis];
+  const int64_t stride = RowMajorStrides(b.shape)[static_cast<size_t>(b.scale_axis)],
+                length = b.shape[b.scale_axis];
   const std::span<const float> values = tensor.data<float>();
   std::vector<size_t> addresses(values.size()), scales(values.size());
   ForEachElement(b, memory, [&](int64_t i, size_t address, size_t scale) {
@@ -148,21 +161,26 @@ void StoreBlocks(const Tensor& tensor, const Binding& b, std::span<uint8_t> memo
     if (along % e.block_size != 0) continue;
     const int64_t count = std::min<int64_t>(e.block_size, length - along);
     block.clear();
-    for (int64_t k = 0; k < count; ++k) block.push_back(values[static_cast<size_t>(i + k * stride)]);
+    for (int64_t k = 0; k < count; ++k)
+      block.push_back(values[static_cast<size_t>(i + k * stride)]);
     const uint32_t scale = codec.ScaleCode(block.data(), count);
     StoreBits(scale, e.scale_format.bytes(), memory.data() + scales[static_cast<size_t>(i)]);
     for (int64_t k = 0; k < count; ++k) {
-      const uint32_t code = codec.ElementCode(block[static_cast<size_t>(k)], codec.ScaleValue(scale));
-      StoreBits(MemoryBits(e.format, code), e.bytes, memory.data() + addresses[static_cast<size_t>(i + k * stride)]);
+      const uint32_t code =
+          codec.ElementCode(block[static_cast<size_t>(k)], codec.ScaleValue(scale));
+      StoreBits(MemoryBits(e.format, code), e.bytes,
+                memory.data() + addresses[static_cast<size_t>(i + k * stride)]);
     }
   }
 }
 
-float LoadFloat(const Binding& b, std::span<const uint8_t> memory, size_t address, size_t scale_address) {
+float LoadFloat(const Binding& b, std::span<const uint8_t> memory, size_t address,
+                size_t scale_address) {
   const Encoding& e = b.encoding;
   if (e.element == Element::kFloat32) return GetFloat(memory, address);
   if (IsInteger(e.element)) {
-    return static_cast<float>(int64_t{GetInteger(memory, address, e.element)} - e.zero_point) * e.scale;
+    return static_cast<float>(int64_t{GetInteger(memory, address, e.element)} - e.zero_point) *
+           e.scale;
   }
   const float value = DecodeFloat(e.format, LoadBits(memory.data() + address, e.bytes));
   if (e.is_float()) return value;
@@ -173,12 +191,17 @@ float LoadFloat(const Binding& b, std::span<const uint8_t> memory, size_t addres
 
 // The element type that codes of an encoding are read as.
 ElementType CodeType(const Encoding& e) {
-  constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kUint8, ElementType::kInt16, ElementType::kInt32};
+  constexpr ElementType kTypes[] = {ElementType::kInt8, ElementType::kUint8, ElementType::kInt16,
+                                    ElementType::kInt32};
   if (IsInteger(e.element)) return kTypes[static_cast<size_t>(e.element)];
   if (e.format.is_integer() && e.format.is_signed) {
-    return e.bytes == 1 ? ElementType::kInt8 : e.bytes == 2 ? ElementType::kInt16 : ElementType::kInt32;
+    return e.bytes == 1   ? ElementType::kInt8
+           : e.bytes == 2 ? ElementType::kInt16
+                          : ElementType::kInt32;
   }
-  return e.bytes == 1 ? ElementType::kUint8 : e.bytes == 2 ? ElementType::kUint16 : ElementType::kUint32;
+  return e.bytes == 1   ? ElementType::kUint8
+         : e.bytes == 2 ? ElementType::kUint16
+                        : ElementType::kUint32;
 }
 
 }  // namespace
@@ -215,7 +238,8 @@ Status Store(const Tensor& tensor, const Binding& b, std::span<uint8_t> memory) 
   ForEachElement(b, memory, [&](int64_t i, size_t address, size_t) {
     if (IsFloat(b.type())) {
       const float value = static_cast<float>(tensor.ValueAt(i));
-      PutInteger(memory, address, Element::kFloat32, static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
+      PutInteger(memory, address, Element::kFloat32,
+                 static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
       return;
     }
     const int64_t value = tensor.IntAt(i);

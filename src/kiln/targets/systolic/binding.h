@@ -13,7 +13,8 @@
 namespace kiln::systolic {
 
 // What an annotation makes of the values of a tensor: to codes and back.
-void RoundToAnnotation(const Quantisation& quantisation, const Shape& shape, std::vector<float>& values);
+void RoundToAnnotation(const Quantisation& quantisation, const Shape& shape,
+                       std::vector<float>& values);
 
 // Writes a tensor of binding.type() and binding.shape into memory. fp32 values become codes as the vector unit would
 // write them (QuantiseOut of isa.h), with inverse_scale = fp32(1 / scale); those in a format that no unit writes are

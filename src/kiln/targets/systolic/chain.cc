@@ -15,7 +15,9 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Stage Simple(StageOp op) { return {.op = op}; }
-Stage WithImmediate(StageOp op, float value) { return {.op = op, .a = Argument::kImmediate, .immediate_a = value}; }
+Stage WithImmediate(StageOp op, float value) {
+  return {.op = op, .a = Argument::kImmediate, .immediate_a = value};
+}
 Stage Call(NonlinearFunction function) { return {.op = StageOp::kFunction, .function = function}; }
 
 // Builds on a copy of the chain, so that a failure leaves the chain as it was.
@@ -34,7 +36,8 @@ class Appender {
     return Bind(other, shape, &stage.a, &stage.immediate_a) && Add(stage);
   }
   bool Bind(const Value* other, const Shape& shape, Argument* argument, float* immediate) {
-    if (other == nullptr || other->element() != ElementType::kFloat32 || !other->has_shape()) return false;
+    if (other == nullptr || other->element() != ElementType::kFloat32 || !other->has_shape())
+      return false;
     if (IsScalarConstant(other)) {
       *argument = Argument::kImmediate;
       *immediate = ScalarOf(other);
@@ -45,8 +48,10 @@ class Appender {
     const auto known = std::find(chain_.operands.begin(), chain_.operands.end(), other);
     const int index = static_cast<int>(known - chain_.operands.begin());
     if (known == chain_.operands.end()) chain_.operands.push_back(other);
-    if (chain_.first_operand + static_cast<int>(chain_.operands.size()) > kMaxOperands) return false;
-    *argument = static_cast<Argument>(static_cast<int>(Argument::kOperand0) + chain_.first_operand + index);
+    if (chain_.first_operand + static_cast<int>(chain_.operands.size()) > kMaxOperands)
+      return false;
+    *argument =
+        static_cast<Argument>(static_cast<int>(Argument::kOperand0) + chain_.first_operand + index);
     return true;
   }
   Chain& chain() { return chain_; }
@@ -76,8 +81,9 @@ std::optional<NonlinearFunction> FunctionOf(const Node& node) {
     case Op::kSqrt:
       return NonlinearFunction::kSqrt;
     case Op::kGelu:
-      return node.attributes().String("approximate", "none") == "tanh" ? NonlinearFunction::kGeluTanh
-                                                                       : NonlinearFunction::kGelu;
+      return node.attributes().String("approximate", "none") == "tanh"
+                 ? NonlinearFunction::kGeluTanh
+                 : NonlinearFunction::kGelu;
     case Op::kElu:
       if (node.attributes().Float("alpha", 1.0f) != 1.0f) return std::nullopt;
       return NonlinearFunction::kElu;
@@ -107,11 +113,13 @@ bool AppendClip(Appender& to, const Node& node) {
   const Value* high = node.operand(2);
   if (low != nullptr) {
     if (!IsScalarConstant(low)) return false;
-    if (ScalarOf(low) > -kInfinity && !to.Add(WithImmediate(StageOp::kMax, ScalarOf(low)))) return false;
+    if (ScalarOf(low) > -kInfinity && !to.Add(WithImmediate(StageOp::kMax, ScalarOf(low))))
+      return false;
   }
   if (high != nullptr) {
     if (!IsScalarConstant(high)) return false;
-    if (ScalarOf(high) < kInfinity && !to.Add(WithImmediate(StageOp::kMin, ScalarOf(high)))) return false;
+    if (ScalarOf(high) < kInfinity && !to.Add(WithImmediate(StageOp::kMin, ScalarOf(high))))
+      return false;
   }
   return true;
 }
@@ -169,7 +177,8 @@ bool AppendNode(Appender& to, const Node& node, const Value* v) {
                      .b = Argument::kImmediate,
                      .immediate_a = attributes.Float("alpha", 0.2f),
                      .immediate_b = attributes.Float("beta", 0.5f)}) &&
-             to.Add(WithImmediate(StageOp::kMax, 0.0f)) && to.Add(WithImmediate(StageOp::kMin, 1.0f));
+             to.Add(WithImmediate(StageOp::kMax, 0.0f)) &&
+             to.Add(WithImmediate(StageOp::kMin, 1.0f));
     case Op::kClip:
       return node.operand(0) == v && AppendClip(to, node);
     case Op::kNeg:
@@ -193,7 +202,8 @@ bool AppendNode(Appender& to, const Node& node, const Value* v) {
       return AppendFold(to, node, v, StageOp::kAdd, shape);
     case Op::kMean:
       return AppendFold(to, node, v, StageOp::kAdd, shape) &&
-             to.Add(WithImmediate(StageOp::kMultiply, 1.0f / static_cast<float>(node.num_operands())));
+             to.Add(
+                 WithImmediate(StageOp::kMultiply, 1.0f / static_cast<float>(node.num_operands())));
     default:
       return false;
   }
@@ -219,7 +229,8 @@ std::optional<Gate> FindGate(const Graph& graph, const Value* v) {
 }
 
 bool SameShape(const Value* a, const Value* b) {
-  return a->has_shape() && b->has_shape() && a->shape() == b->shape() && b->element() == ElementType::kFloat32;
+  return a->has_shape() && b->has_shape() && a->shape() == b->shape() &&
+         b->element() == ElementType::kFloat32;
 }
 
 }  // namespace
@@ -241,9 +252,12 @@ float ScalarOf(const Value* value) {
   return rounded[0];
 }
 
-bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages, Chain* chain) {
-  if (node.num_results() != 1 || node.result() == nullptr || !node.result()->has_shape()) return false;
-  if (node.result()->element() != ElementType::kFloat32 || v->element() != ElementType::kFloat32) return false;
+bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages,
+            Chain* chain) {
+  if (node.num_results() != 1 || node.result() == nullptr || !node.result()->has_shape())
+    return false;
+  if (node.result()->element() != ElementType::kFloat32 || v->element() != ElementType::kFloat32)
+    return false;
   Appender to(*chain, config, reserved_stages);
   if (!AppendNode(to, node, v)) return false;
   to.chain().nodes.push_back(&node);
@@ -252,8 +266,9 @@ bool Append(const Node& node, const Value* v, const Config& config, int reserved
   return true;
 }
 
-const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& config, int reserved_stages,
-                             const std::unordered_set<const Node*>& taken, Chain* chain) {
+const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& config,
+                             int reserved_stages, const std::unordered_set<const Node*>& taken,
+                             Chain* chain) {
   while (!IsGraphOutput(graph, v)) {
     if (v->users().size() == 1) {
       const Node* next = v->users()[0];
@@ -265,7 +280,8 @@ const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& c
       continue;
     }
     const auto gate = FindGate(graph, v);
-    if (!gate.has_value() || !SameShape(v, gate->function->result()) || !SameShape(v, gate->product->result()))
+    if (!gate.has_value() || !SameShape(v, gate->function->result()) ||
+        !SameShape(v, gate->product->result()))
       return v;
     if (taken.contains(gate->function) || taken.contains(gate->product)) return v;
     Chain trial = *chain;

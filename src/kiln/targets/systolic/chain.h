@@ -29,12 +29,14 @@ float ScalarOf(const Value* value);
 // Appends the stages of `node` for the chain's present value `v`, one of the node's operands. False, with the chain
 // unchanged, when the node is no element-wise operator of the unit, changes the shape of v, or a limit is reached.
 // `reserved_stages`: places before the chain's that the kernel itself needs.
-bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages, Chain* chain);
+bool Append(const Node& node, const Value* v, const Config& config, int reserved_stages,
+            Chain* chain);
 
 // Appends what follows `v`, node after node, as long as each is the only user of the value before (or the pair f(x), x
 // * f(x) is) and `taken` does not hold it. Returns the value that the chain ends with.
-const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& config, int reserved_stages,
-                             const std::unordered_set<const Node*>& taken, Chain* chain);
+const Value* AppendFollowers(const Graph& graph, const Value* v, const Config& config,
+                             int reserved_stages, const std::unordered_set<const Node*>& taken,
+                             Chain* chain);
 
 bool IsGraphOutput(const Graph& graph, const Value* value);
 

@@ -29,7 +29,8 @@ Binding BindingOf(const View& view, std::string name, const std::vector<uint64_t
   b.encoding = view.encoding;
   if (!view.blocked()) return b;
   b.scale_axis = view.blocks.axis;
-  b.scale_base = addresses[static_cast<size_t>(view.blocks.buffer)] + static_cast<uint64_t>(view.blocks.offset);
+  b.scale_base = addresses[static_cast<size_t>(view.blocks.buffer)] +
+                 static_cast<uint64_t>(view.blocks.offset);
   b.scale_strides = view.blocks.strides;
   return b;
 }
@@ -54,7 +55,11 @@ void AddTiling(const std::string& tiling, std::string* schedule) {
 class Generator {
  public:
   Generator(Lowered lowered, const Graph& graph, const Config& config)
-      : lowered_(std::move(lowered)), graph_(graph), config_(config), scheduler_(config), sums_(config) {}
+      : lowered_(std::move(lowered)),
+        graph_(graph),
+        config_(config),
+        scheduler_(config),
+        sums_(config) {}
 
   StatusOr<std::unique_ptr<SystolicProgram>> Run() {
     KILN_RETURN_IF_ERROR(ScheduleWorks());
@@ -65,7 +70,8 @@ class Generator {
       parts_.inputs.push_back(BindingOf(lowered_.inputs[i], lowered_.input_names[i], addresses_));
     }
     for (size_t i = 0; i < lowered_.outputs.size(); ++i) {
-      parts_.outputs.push_back(BindingOf(lowered_.outputs[i], lowered_.output_names[i], addresses_));
+      parts_.outputs.push_back(
+          BindingOf(lowered_.outputs[i], lowered_.output_names[i], addresses_));
     }
     parts_.config = config_;
     if (std::string note = sums_.Note(); !note.empty()) parts_.notes.push_back(std::move(note));
@@ -97,7 +103,8 @@ class Generator {
         auto schedule = scheduler_.Find(in);
         if (!schedule.ok()) {
           return UnsupportedAt(graph_.source(), fmt::format("node '{}'", kernel.info.name),
-                               MessageOf(schedule.status()), "use a design point with larger buffers");
+                               MessageOf(schedule.status()),
+                               "use a design point with larger buffers");
         }
         in.tiling = schedule->tiling;
         AddTiling(Describe(in.tiling), &kernel.info.schedule);
@@ -114,7 +121,8 @@ class Generator {
           sums_.Add(name, work);
           weights.codes = AddConstant(name + " weights", TileWeights(*work.codes, in, config_));
           if (work.codes->blocked()) {
-            weights.scales = AddConstant(name + " weight scales", TileScales(*work.codes, in, config_));
+            weights.scales =
+                AddConstant(name + " weight scales", TileScales(*work.codes, in, config_));
           }
         }
         work.weights = {weights.codes, 0};
@@ -122,7 +130,8 @@ class Generator {
         if (work.codes->batches > 1) {
           in.convolution.weight_batch_stride = BytesOf(weights.codes) / work.codes->batches;
           if (work.codes->blocked()) {
-            in.convolution.weight_scales.batch_stride = BytesOf(weights.scales) / work.codes->batches;
+            in.convolution.weight_scales.batch_stride =
+                BytesOf(weights.scales) / work.codes->batches;
           }
         }
       }
@@ -136,7 +145,8 @@ class Generator {
     }
     if (config_.shared_bus) {
       parts_.notes.emplace_back(
-          "schedules and gaps are of ports of their own; what kernels wait for the shared bus is in their cycles "
+          "schedules and gaps are of ports of their own; what kernels wait for the shared bus is "
+          "in their cycles "
           "alone");
     }
     return OkStatus();
@@ -166,8 +176,8 @@ class Generator {
       }
       for (const Work& work : kernel.works) {
         ++position;
-        for (const Place& place : {work.input, work.weights, work.parameters, work.output, work.input_scales,
-                                   work.weight_scales, work.output_scales}) {
+        for (const Place& place : {work.input, work.weights, work.parameters, work.output,
+                                   work.input_scales, work.weight_scales, work.output_scales}) {
           touch(place.buffer, position);
         }
         for (const Place& place : work.operands) touch(place.buffer, position);
@@ -210,7 +220,8 @@ class Generator {
       const Buffer& buffer = lowered_.buffers[which[i]];
       addresses_[which[i]] = places[i];
       top = std::max(top, places[i] + static_cast<uint64_t>(buffer.bytes));
-      parts_.regions.push_back({buffer.name, places[i], buffer.bytes, false, lifetimes[i].first, lifetimes[i].last});
+      parts_.regions.push_back(
+          {buffer.name, places[i], buffer.bytes, false, lifetimes[i].first, lifetimes[i].last});
     }
     parts_.memory_top = AlignUp(top, kAlignment);
     return CheckMemory(parts_.memory_top, "constants and activations");
@@ -218,10 +229,10 @@ class Generator {
 
   Status CheckMemory(uint64_t top, std::string_view what) const {
     if (top <= static_cast<uint64_t>(config_.memory_bytes)) return OkStatus();
-    return ErrorAt(
-        graph_.source(), "",
-        fmt::format("{} take {} bytes, the memory of '{}' has {}", what, top, config_.name, config_.memory_bytes),
-        "raise memory_bytes in the design point");
+    return ErrorAt(graph_.source(), "",
+                   fmt::format("{} take {} bytes, the memory of '{}' has {}", what, top,
+                               config_.name, config_.memory_bytes),
+                   "raise memory_bytes in the design point");
   }
 
   Status EmitSteps() {
@@ -235,10 +246,12 @@ class Generator {
         step.kernel = index;
         step.graph = kernel.host_work->graph;
         for (size_t i = 0; i < kernel.host_work->inputs.size(); ++i) {
-          step.inputs.push_back(BindingOf(kernel.host_work->inputs[i], step.graph->inputs()[i]->name(), addresses_));
+          step.inputs.push_back(
+              BindingOf(kernel.host_work->inputs[i], step.graph->inputs()[i]->name(), addresses_));
         }
         for (size_t i = 0; i < kernel.host_work->outputs.size(); ++i) {
-          step.outputs.push_back(BindingOf(kernel.host_work->outputs[i], step.graph->outputs()[i]->name(), addresses_));
+          step.outputs.push_back(BindingOf(kernel.host_work->outputs[i],
+                                           step.graph->outputs()[i]->name(), addresses_));
         }
         parts_.steps.push_back({Step::Kind::kHost, static_cast<int>(parts_.host_steps.size()), 0});
         parts_.host_steps.push_back(std::move(step));
@@ -248,7 +261,8 @@ class Generator {
         Instruction& in = work.instruction;
         in.kernel = static_cast<uint32_t>(index);
         const auto address = [&](const Place& place) {
-          return addresses_[static_cast<size_t>(place.buffer)] + static_cast<uint64_t>(place.offset);
+          return addresses_[static_cast<size_t>(place.buffer)] +
+                 static_cast<uint64_t>(place.offset);
         };
         const int number = static_cast<int>(parts_.instructions.size());
         int awaited = kNobody;
@@ -259,8 +273,10 @@ class Generator {
           in.convolution.input_base = address(work.input);
           in.convolution.weight_base = address(work.weights);
           in.convolution.parameters.base = address(work.parameters);
-          if (in.convolution.input_scales.present) in.convolution.input_scales.base = address(work.input_scales);
-          if (in.convolution.weight_scales.present) in.convolution.weight_scales.base = address(work.weight_scales);
+          if (in.convolution.input_scales.present)
+            in.convolution.input_scales.base = address(work.input_scales);
+          if (in.convolution.weight_scales.present)
+            in.convolution.weight_scales.base = address(work.weight_scales);
           reads(work.input);
           reads(work.weights);
         }
@@ -271,12 +287,16 @@ class Generator {
           reads(work.operands[i]);
         }
         in.vector.output.base = address(work.output);
-        if (in.vector.output.blocks.present) in.vector.output.blocks.base = address(work.output_scales);
-        constexpr int kFarthest = std::numeric_limits<uint8_t>::max();  // a nearer one is later, so it is right, too
-        in.wait_distance = static_cast<uint8_t>(awaited == kNobody ? 0 : std::min(number - awaited, kFarthest));
+        if (in.vector.output.blocks.present)
+          in.vector.output.blocks.base = address(work.output_scales);
+        constexpr int kFarthest =
+            std::numeric_limits<uint8_t>::max();  // a nearer one is later, so it is right, too
+        in.wait_distance =
+            static_cast<uint8_t>(awaited == kNobody ? 0 : std::min(number - awaited, kFarthest));
         writer[static_cast<size_t>(work.output.buffer)] = number;
         if (const Status status = CheckInstruction(in, config_); !status.ok()) {
-          return WithContext(fmt::format("{}: node '{}'", graph_.source(), kernel.info.name), status);
+          return WithContext(fmt::format("{}: node '{}'", graph_.source(), kernel.info.name),
+                             status);
         }
         if (parts_.steps.empty() || parts_.steps.back().kind == Step::Kind::kHost) {
           parts_.steps.push_back({Step::Kind::kInstructions, number, number});
@@ -301,7 +321,8 @@ class Generator {
 
 }  // namespace
 
-std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction, const Config& config) {
+std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction,
+                                 const Config& config) {
   const int64_t lanes = config.array_columns;
   std::vector<uint8_t> out;
   const auto put = [&](int64_t batch, int64_t row, int64_t column) {
@@ -309,7 +330,8 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
       out.insert(out.end(), static_cast<size_t>(weights.bytes), uint8_t{0});
       return;
     }
-    const auto from = weights.codes.begin() + ((batch * weights.rows + row) * weights.columns + column) * weights.bytes;
+    const auto from = weights.codes.begin() +
+                      ((batch * weights.rows + row) * weights.columns + column) * weights.bytes;
     out.insert(out.end(), from, from + weights.bytes);
   };
   const Geometry g = GeometryOf(instruction, config);
@@ -322,14 +344,15 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
     }
     return out;
   }
-  out.reserve(
-      static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() * config.macs_per_cycle() * weights.bytes));
+  out.reserve(static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() *
+                                  config.macs_per_cycle() * weights.bytes));
   for (int64_t batch = 0; batch < weights.batches; ++batch) {
     for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
       for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
         for (int32_t row = 0; row < config.array_rows; ++row) {
           const int64_t index = WeightIndex(instruction, config, row_tile, row);
-          for (int64_t lane = 0; lane < lanes; ++lane) put(batch, index, column_tile * lanes + lane);
+          for (int64_t lane = 0; lane < lanes; ++lane)
+            put(batch, index, column_tile * lanes + lane);
         }
       }
     }
@@ -337,7 +360,8 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
   return out;
 }
 
-std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& instruction, const Config& config) {
+std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& instruction,
+                                const Config& config) {
   const Geometry g = GeometryOf(instruction, config);
   const int64_t taps = weights.rows / weights.channels;
   std::vector<uint8_t> out;
@@ -345,13 +369,16 @@ std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& i
     for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
       for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
         const int64_t row = WeightIndex(instruction, config, row_tile, 0);
-        const int64_t block = row / weights.channels * weights.blocks() + row % weights.channels / weights.block_size;
+        const int64_t block =
+            row / weights.channels * weights.blocks() + row % weights.channels / weights.block_size;
         for (int64_t lane = 0; lane < config.array_columns; ++lane) {
           const int64_t column = int64_t{column_tile} * config.array_columns + lane;
           const int64_t at = (batch * taps * weights.blocks() + block) * weights.columns + column;
           for (int64_t byte = 0; byte < weights.scale_bytes; ++byte) {
             const bool there = column < weights.columns;
-            out.push_back(there ? weights.scales[static_cast<size_t>(at * weights.scale_bytes + byte)] : uint8_t{0});
+            out.push_back(there
+                              ? weights.scales[static_cast<size_t>(at * weights.scale_bytes + byte)]
+                              : uint8_t{0});
           }
         }
       }
@@ -360,24 +387,28 @@ std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& i
   return out;
 }
 
-std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_t base, uint64_t alignment) {
+std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_t base,
+                                 uint64_t alignment) {
   std::vector<size_t> order(lifetimes.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return lifetimes[a].bytes != lifetimes[b].bytes ? lifetimes[a].bytes > lifetimes[b].bytes : a < b;
+    return lifetimes[a].bytes != lifetimes[b].bytes ? lifetimes[a].bytes > lifetimes[b].bytes
+                                                    : a < b;
   });
   std::vector<uint64_t> places(lifetimes.size(), base);
   std::vector<size_t> placed;
   for (size_t item : order) {
     const Lifetime& life = lifetimes[item];
-    const uint64_t size = AlignUp(static_cast<uint64_t>(std::max<int64_t>(life.bytes, 1)), alignment);
+    const uint64_t size =
+        AlignUp(static_cast<uint64_t>(std::max<int64_t>(life.bytes, 1)), alignment);
     // What stands in the way, by address.
     std::vector<std::pair<uint64_t, uint64_t>> busy;
     for (size_t other : placed) {
       const Lifetime& o = lifetimes[other];
       if (o.first > life.last || o.last < life.first) continue;
-      busy.emplace_back(places[other],
-                        AlignUp(places[other] + static_cast<uint64_t>(std::max<int64_t>(o.bytes, 1)), alignment));
+      busy.emplace_back(
+          places[other],
+          AlignUp(places[other] + static_cast<uint64_t>(std::max<int64_t>(o.bytes, 1)), alignment));
     }
     std::sort(busy.begin(), busy.end());
     uint64_t at = base, best = 0, best_gap = UINT64_MAX;
@@ -394,7 +425,8 @@ std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_
   return places;
 }
 
-StatusOr<std::unique_ptr<SystolicProgram>> Generate(Lowered lowered, const Graph& graph, const Config& config) {
+StatusOr<std::unique_ptr<SystolicProgram>> Generate(Lowered lowered, const Graph& graph,
+                                                    const Config& config) {
   return Generator(std::move(lowered), graph, config).Run();
 }
 

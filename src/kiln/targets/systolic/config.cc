@@ -25,14 +25,18 @@ bool IsStochastic(const Format& format) { return format.rounding == Rounding::kS
 
 std::optional<FormatFault> OperandFault(std::string key, const Format& format) {
   const auto fault = [&](std::string what, std::string remedy) {
-    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what), std::move(remedy)};
+    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what),
+                       std::move(remedy)};
   };
   if (IsStochastic(format)) return fault("rounds at random", "a format of another rounding");
   if (!FitsFp32(format)) return fault("has values that fp32 does not hold", "a narrower format");
-  if (format.is_integer() && format.bits > 16) return fault("is wider than the array's multipliers", "at most 16 bits");
-  if (format.is_integer() && !format.is_signed && format.bits > 15) return fault("is unsigned", "at most 15 bits");
+  if (format.is_integer() && format.bits > 16)
+    return fault("is wider than the array's multipliers", "at most 16 bits");
+  if (format.is_integer() && !format.is_signed && format.bits > 15)
+    return fault("is unsigned", "at most 15 bits");
   if (format.is_whole() && !format.is_signed) {
-    return fault("is unsigned", fmt::format("int{}: unsigned codes are held less half their range", format.bits));
+    return fault("is unsigned",
+                 fmt::format("int{}: unsigned codes are held less half their range", format.bits));
   }
   return std::nullopt;
 }
@@ -40,16 +44,19 @@ std::optional<FormatFault> OperandFault(std::string key, const Format& format) {
 // Of psum and accumulation.
 std::optional<FormatFault> SumFault(std::string key, const Format& format) {
   const auto fault = [&](std::string what, std::string remedy) {
-    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what), std::move(remedy)};
+    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what),
+                       std::move(remedy)};
   };
   if (format.is_integer()) {
-    if (!format.is_whole() || !format.is_signed || format.narrow || format.name != fmt::format("int{}", format.bits)) {
+    if (!format.is_whole() || !format.is_signed || format.narrow ||
+        format.name != fmt::format("int{}", format.bits)) {
       return fault("is no integer that sums wrap in", "int16 to int32");
     }
     if (format.bits < 8) return fault("is too narrow for a sum", "int8 to int32");
     return std::nullopt;
   }
-  if (format.kind == FormatKind::kCodebook || !format.is_signed || !HasZero(format) || IsStochastic(format)) {
+  if (format.kind == FormatKind::kCodebook || !format.is_signed || !HasZero(format) ||
+      IsStochastic(format)) {
     return fault("is no format for sums", "an integer, a signed float or a posit");
   }
   if (!FitsFp32(format)) return fault("has values that fp32 does not hold", "a narrower format");
@@ -62,15 +69,18 @@ std::optional<FormatFault> ScaleFault(const Config& c) {
     return FormatFault{std::move(key), std::move(what), std::move(remedy)};
   };
   if (c.block_size % c.array_rows != 0) {
-    return fault("block_size", fmt::format("{} is no multiple of array_rows {}", c.block_size, c.array_rows),
+    return fault("block_size",
+                 fmt::format("{} is no multiple of array_rows {}", c.block_size, c.array_rows),
                  "a row tile must lie inside one block");
   }
   if (c.block_size % c.array_columns != 0 && c.array_columns % c.block_size != 0) {
     return fault("block_size",
-                 fmt::format("{} and array_columns {} do not divide each other", c.block_size, c.array_columns),
+                 fmt::format("{} and array_columns {} do not divide each other", c.block_size,
+                             c.array_columns),
                  "a word of the vector unit must hold whole blocks or lie inside one");
   }
-  if (c.scale_format.kind != FormatKind::kFloat || !FitsFp32(c.scale_format) || IsStochastic(c.scale_format)) {
+  if (c.scale_format.kind != FormatKind::kFloat || !FitsFp32(c.scale_format) ||
+      IsStochastic(c.scale_format)) {
     return fault("scale_format", fmt::format("'{}' is no format for scales", c.scale_format.name),
                  "e8m0, ue5m3 or another float");
   }
@@ -82,26 +92,31 @@ std::optional<FormatFault> ScaleFault(const Config& c) {
 std::optional<FormatFault> PrecisionFault(const Config& c, int precision) {
   const Format &input = c.input_format_of(precision), &weight = c.weight_format_of(precision);
   const auto fault = [&](std::string_view what, std::string remedy) {
-    return FormatFault{"other_precisions", fmt::format("{} x {}: {}", input.name, weight.name, what),
+    return FormatFault{"other_precisions",
+                       fmt::format("{} x {}: {}", input.name, weight.name, what),
                        std::move(remedy)};
   };
-  for (const auto& [side, format] : {std::pair<std::string, const Format*>{"input", &input}, {"weight", &weight}}) {
-    if (const auto of_operand = OperandFault(side, *format)) return fault(of_operand->fault, of_operand->remedy);
+  for (const auto& [side, format] :
+       {std::pair<std::string, const Format*>{"input", &input}, {"weight", &weight}}) {
+    if (const auto of_operand = OperandFault(side, *format))
+      return fault(of_operand->fault, of_operand->remedy);
   }
   for (int p = 0; p < precision; ++p) {
     if (c.input_format_of(p) == input && c.weight_format_of(p) == weight) {
       return fault("this pair stands there twice", "each pair once");
     }
   }
-  for (const auto& [own, first] : {std::pair{&input, &c.input_format}, {&weight, &c.weight_format}}) {
+  for (const auto& [own, first] :
+       {std::pair{&input, &c.input_format}, {&weight, &c.weight_format}}) {
     if (own->bytes() == first->bytes()) continue;
-    return fault(
-        fmt::format("codes of {} take {} bytes, those of {} {}", own->name, own->bytes(), first->name, first->bytes()),
-        "formats whose codes take as many bytes: fetches count by them");
+    return fault(fmt::format("codes of {} take {} bytes, those of {} {}", own->name, own->bytes(),
+                             first->name, first->bytes()),
+                 "formats whose codes take as many bytes: fetches count by them");
   }
   if (c.quire) return fault("exact sums have the width of one pair's products", "quire: false");
   if (const auto of_sums = FindMacFault(RuleOf(AtPrecision(c, precision), /*scaled=*/false))) {
-    return fault(fmt::format("{}, and all pairs have one {}", of_sums->fault, of_sums->key), of_sums->remedy);
+    return fault(fmt::format("{}, and all pairs have one {}", of_sums->fault, of_sums->key),
+                 of_sums->remedy);
   }
   return std::nullopt;
 }
@@ -128,8 +143,8 @@ Config AtPrecision(const Config& config, int precision) {
 std::string DescribePrecisions(const Config& config) {
   std::string text;
   for (int p = 0; p < config.precisions(); ++p) {
-    text +=
-        fmt::format("{}{} x {}", p > 0 ? ", " : "", config.input_format_of(p).name, config.weight_format_of(p).name);
+    text += fmt::format("{}{} x {}", p > 0 ? ", " : "", config.input_format_of(p).name,
+                        config.weight_format_of(p).name);
   }
   return text;
 }
@@ -158,7 +173,8 @@ float UnitOf(const Format& operand, const Config& config) {
 void SetDefaultSums(Config* config) {
   bool whole = true;
   for (int p = 0; p < config->precisions(); ++p) {
-    whole = whole && IsIntegerOperand(config->input_format_of(p)) && IsIntegerOperand(config->weight_format_of(p));
+    whole = whole && IsIntegerOperand(config->input_format_of(p)) &&
+            IsIntegerOperand(config->weight_format_of(p));
   }
   config->psum_format = *FindFormat(whole ? "int32" : "bf16");
   config->accumulation_format = *FindFormat(whole && config->block_size == 0 ? "int32" : "fp32");
@@ -173,20 +189,23 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
     return FormatFault{fault->key, fault->fault, fault->remedy};
   }
   if (c.precisions() > kMostPrecisions) {
-    return FormatFault{"other_precisions", fmt::format("{} pairs beside the first", c.other_precisions.size()),
+    return FormatFault{"other_precisions",
+                       fmt::format("{} pairs beside the first", c.other_precisions.size()),
                        fmt::format("at most {}", kMostPrecisions - 1)};
   }
   for (int p = 1; p < c.precisions(); ++p) {
     if (auto fault = PrecisionFault(c, p)) return fault;
   }
   if (c.product_rounded && (c.psum_format.is_integer() || c.quire)) {
-    return FormatFault{"product", fmt::format("'rounded' before {}", c.quire ? "exact sums" : "an integer psum"),
-                       "product: exact"};
+    return FormatFault{
+        "product", fmt::format("'rounded' before {}", c.quire ? "exact sums" : "an integer psum"),
+        "product: exact"};
   }
   const Format& v = c.vector_format;
   if (v.kind != FormatKind::kFloat || !v.is_signed || !HasZero(v) || !FitsFp32(v) ||
       v.rounding != Rounding::kNearestEven) {
-    return FormatFault{"vector_format", fmt::format("'{}' is no format for the vector unit", v.name),
+    return FormatFault{"vector_format",
+                       fmt::format("'{}' is no format for the vector unit", v.name),
                        "fp32, bf16, fp16 or another signed float that fp32 holds, nearest even"};
   }
   return ScaleFault(c);
@@ -194,8 +213,8 @@ std::optional<FormatFault> FindFormatFault(const Config& c) {
 
 bool SumsSignedBytes(const Config& c) {
   const auto is_int8 = [](const Format& f) { return f.is_integer() && f.is_signed && f.bits <= 8; };
-  return is_int8(c.input_format) && is_int8(c.weight_format) && c.accumulation_format.is_integer() &&
-         c.accumulation_format.bits <= c.psum_format.bits;
+  return is_int8(c.input_format) && is_int8(c.weight_format) &&
+         c.accumulation_format.is_integer() && c.accumulation_format.bits <= c.psum_format.bits;
 }
 
 std::optional<FormatFault> FindUserUnitFault(const Config& c) {
@@ -231,7 +250,8 @@ uint32_t ReadStages(const YamlMap& root, std::string_view key, const Config& con
   root.Ints(key, &numbers, 0, config.vector_stages - 1);
   uint32_t stages = 0;
   for (const int64_t number : numbers) {
-    if (stages >> number & 1) root.Fail(key, fmt::format("stage {} stands there twice", number), "each stage once");
+    if (stages >> number & 1)
+      root.Fail(key, fmt::format("stage {} stands there twice", number), "each stage once");
     stages |= uint32_t{1} << number;
   }
   return stages;
@@ -246,7 +266,8 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Require({"family", "name", "array_rows", "array_columns"});
   std::string family = "systolic";
   root.String("family", &family);
-  if (family != "systolic") root.Fail("family", fmt::format("'{}' is not systolic", family), "family: systolic");
+  if (family != "systolic")
+    root.Fail("family", fmt::format("'{}' is not systolic", family), "family: systolic");
   root.Name("name", &c.name);
 
   root.Int("array_rows", &c.array_rows, 1, 256);
@@ -258,9 +279,10 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   }
   root.Int("weight_rows_per_cycle", &c.weight_rows_per_cycle, 1, 256);
   if (c.array_rows % c.weight_rows_per_cycle != 0) {
-    root.Fail("weight_rows_per_cycle",
-              fmt::format("{} does not divide array_rows {}", c.weight_rows_per_cycle, c.array_rows),
-              "a divisor of array_rows");
+    root.Fail(
+        "weight_rows_per_cycle",
+        fmt::format("{} does not divide array_rows {}", c.weight_rows_per_cycle, c.array_rows),
+        "a divisor of array_rows");
   }
 
   root.Parsed("input_format", &c.input_format, FindFormat);
@@ -270,7 +292,8 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
     OperandFormats formats;
     pair.Parsed("input", &formats.input, FindFormat);
     pair.Parsed("weight", &formats.weight, FindFormat);
-    if (!formats.input.name.empty() && !formats.weight.name.empty()) c.other_precisions.push_back(formats);
+    if (!formats.input.name.empty() && !formats.weight.name.empty())
+      c.other_precisions.push_back(formats);
   }
   root.Choice("product", &c.product_rounded, {{"exact", false}, {"rounded", true}});
   root.Int("block_size", &c.block_size, 0, kMaxBlock);
@@ -287,7 +310,8 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("weight_buffer_words", &c.weight_buffer_words, 1, kMaxWords);
   if (c.weight_buffer_words < c.array_rows) {
     root.Fail("weight_buffer_words",
-              fmt::format("{} words do not hold one weight tile of {} rows", c.weight_buffer_words, c.array_rows),
+              fmt::format("{} words do not hold one weight tile of {} rows", c.weight_buffer_words,
+                          c.array_rows),
               "at least array_rows");
   }
   root.Int("accumulation_buffer_words", &c.accumulation_buffer_words, 1, kMaxWords);
@@ -299,7 +323,8 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   c.vector_divide_stages = ReadStages(root, "vector_divide_stages", c);
   root.Int("vector_row_buffer_words", &c.vector_row_buffer_words, 1, kMaxWords);
   root.Int("vector_rows_in_flight", &c.vector_rows_in_flight, 1, 1024);
-  root.Int("operand_buffer_words", &c.operand_buffer_words, kLeastOperandBuffer, kMostOperandBuffer);
+  root.Int("operand_buffer_words", &c.operand_buffer_words, kLeastOperandBuffer,
+           kMostOperandBuffer);
   root.Int("depthwise_multipliers", &c.depthwise_multipliers, 0, 256);
   root.Int("depthwise_buffer_words", &c.depthwise_buffer_words, 1, kMaxWords);
   if (root.Has("user_unit")) {
@@ -315,7 +340,8 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
 
   root.Int("depthwise_words_per_cycle", &c.depthwise_words_per_cycle, 1, kMostDepthwiseWords);
   if (!IsPowerOfTwo(c.depthwise_words_per_cycle)) {
-    root.Fail("depthwise_words_per_cycle", fmt::format("{} is not a power of two", c.depthwise_words_per_cycle),
+    root.Fail("depthwise_words_per_cycle",
+              fmt::format("{} is not a power of two", c.depthwise_words_per_cycle),
               fmt::format("a power of two up to {}", kMostDepthwiseWords));
   }
 
@@ -324,28 +350,32 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   root.Int("operand_port_bytes", &c.operand_port_bytes, kLeastPort, kMostPort);
   root.Int("output_port_bytes", &c.output_port_bytes, kLeastPort, kMostPort);
   root.Int("instruction_bytes_per_cycle", &c.instruction_bytes_per_cycle, kLeastPort, kMostPort);
-  for (const auto& [key, value] : {std::pair<std::string_view, int>{"input_port_bytes", c.input_port_bytes},
-                                   {"weight_port_bytes", c.weight_port_bytes},
-                                   {"operand_port_bytes", c.operand_port_bytes},
-                                   {"output_port_bytes", c.output_port_bytes},
-                                   {"instruction_bytes_per_cycle", c.instruction_bytes_per_cycle}}) {
+  for (const auto& [key, value] :
+       {std::pair<std::string_view, int>{"input_port_bytes", c.input_port_bytes},
+        {"weight_port_bytes", c.weight_port_bytes},
+        {"operand_port_bytes", c.operand_port_bytes},
+        {"output_port_bytes", c.output_port_bytes},
+        {"instruction_bytes_per_cycle", c.instruction_bytes_per_cycle}}) {
     if (!IsPowerOfTwo(value))
       root.Fail(key, fmt::format("{} is not a power of two", value), "a power of two up to 128");
   }
   if (!DepthwiseWordsFit(c)) {
-    root.Fail("depthwise_words_per_cycle",
-              fmt::format("{} words of {} bytes do not fit an input port of {} bytes", c.depthwise_words_per_cycle,
-                          c.depthwise_word_bytes(), c.input_port_bytes),
-              "as many as the port has room for, or 1");
+    root.Fail(
+        "depthwise_words_per_cycle",
+        fmt::format("{} words of {} bytes do not fit an input port of {} bytes",
+                    c.depthwise_words_per_cycle, c.depthwise_word_bytes(), c.input_port_bytes),
+        "as many as the port has room for, or 1");
   }
   root.Bool("shared_bus", &c.shared_bus);
   if (c.shared_bus && c.block_size > 0) {
-    root.Fail("shared_bus", "block scales have ports of their own", "block_size: 0, or shared_bus: false");
+    root.Fail("shared_bus", "block scales have ports of their own",
+              "block_size: 0, or shared_bus: false");
   }
-  for (const int width :
-       {c.weight_port_bytes, c.operand_port_bytes, c.output_port_bytes, c.instruction_bytes_per_cycle}) {
+  for (const int width : {c.weight_port_bytes, c.operand_port_bytes, c.output_port_bytes,
+                          c.instruction_bytes_per_cycle}) {
     if (!c.shared_bus || width == c.input_port_bytes) continue;
-    root.Fail("shared_bus", fmt::format("a port of {} bytes beside one of {}", width, c.input_port_bytes),
+    root.Fail("shared_bus",
+              fmt::format("a port of {} bytes beside one of {}", width, c.input_port_bytes),
               "one value for all *_port_bytes and instruction_bytes_per_cycle");
     break;
   }
@@ -360,7 +390,9 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
 
 std::string PrintConfig(const Config& c) {
   std::string out = "family: systolic\n";
-  const auto add = [&](std::string_view key, const auto& value) { out += fmt::format("{}: {}\n", key, value); };
+  const auto add = [&](std::string_view key, const auto& value) {
+    out += fmt::format("{}: {}\n", key, value);
+  };
   add("name", YamlText(c.name));
   add("array_rows", c.array_rows);
   add("array_columns", c.array_columns);

@@ -51,7 +51,8 @@ struct Config {
   // Array. Rows hold the reduction (input channels and taps), columns the output channels.
   int array_rows = 16;
   int array_columns = 16;
-  int weight_rows_per_cycle = 1;  // rows of weights shifted into the shadow registers a cycle; divides array_rows
+  int weight_rows_per_cycle =
+      1;  // rows of weights shifted into the shadow registers a cycle; divides array_rows
 
   // Numbers. What a multiply-accumulate computes, to the bit, is said in numerics/mac.h; docs/systolic.md says where.
   Format input_format = *FindFormat("int8");   // codes of activations in the array
@@ -84,21 +85,27 @@ struct Config {
   int input_buffer_words = 1024;
   int weight_buffer_words = 1024;
   int accumulation_buffer_words = 1024;
-  int accumulation_buffer_banks = 2;  // 1: the array waits while the vector unit drains; 2: they overlap
+  int accumulation_buffer_banks =
+      2;  // 1: the array waits while the vector unit drains; 2: they overlap
 
   // Vector unit: array_columns lanes, one word (lanes elements) a cycle at best.
-  int vector_stages = 12;        // programmable stages in a row; each costs vector_stage_latency cycles of depth
+  int vector_stages =
+      12;  // programmable stages in a row; each costs vector_stage_latency cycles of depth
   int vector_stage_latency = 4;  // cycles
   // Which stages, of the lanes as of what rows are reduced to, have the approximate functions (reciprocals among them)
   // and a divider: bit i for stage i. In YAML a list of their numbers, from 0; all where the key is absent.
   uint32_t vector_function_stages = kEveryStage;
   uint32_t vector_divide_stages = kEveryStage;
-  int vector_row_buffer_words = 1024;  // words of `lanes` numbers that keep rows on chip between passes
-  int vector_rows_in_flight = 8;       // rows that take a pass together, so that one's latency hides behind the others
-  int operand_buffer_words = 32;  // words that wait for their memory operands: so far requests run ahead of the lanes
+  int vector_row_buffer_words =
+      1024;  // words of `lanes` numbers that keep rows on chip between passes
+  int vector_rows_in_flight =
+      8;  // rows that take a pass together, so that one's latency hides behind the others
+  int operand_buffer_words =
+      32;  // words that wait for their memory operands: so far requests run ahead of the lanes
 
   // Depthwise unit: lanes = array_columns channels at once; 0 multipliers a lane: no such unit.
-  int depthwise_multipliers = 9;      // a lane; a kernel of t taps takes ceil(t / multipliers) cycles a word
+  int depthwise_multipliers =
+      9;  // a lane; a kernel of t taps takes ceil(t / multipliers) cycles a word
   int depthwise_buffer_words = 1024;  // a bank, of array_columns codes; two banks
   // Words that one beat of the input port brings into such a bank at most: neighbours in memory, of one pixel or the
   // next. A power of two; more than one must fit the port.
@@ -120,17 +127,20 @@ struct Config {
   bool shared_bus = false;
 
   // Command processor.
-  int instruction_bytes_per_cycle = 16;  // width of its port; one word of 16 bytes is decoded a cycle, of 8 one in two
-  int command_queue_depth = 4;           // instructions waiting in front of each unit
+  int instruction_bytes_per_cycle =
+      16;  // width of its port; one word of 16 bytes is decoded a cycle, of 8 one in two
+  int command_queue_depth = 4;  // instructions waiting in front of each unit
 
   double clock_mhz = 500;  // only to turn cycles into seconds
 
   int precisions() const { return 1 + static_cast<int>(other_precisions.size()); }
   const Format& input_format_of(int precision) const {
-    return precision == 0 ? input_format : other_precisions[static_cast<size_t>(precision - 1)].input;
+    return precision == 0 ? input_format
+                          : other_precisions[static_cast<size_t>(precision - 1)].input;
   }
   const Format& weight_format_of(int precision) const {
-    return precision == 0 ? weight_format : other_precisions[static_cast<size_t>(precision - 1)].weight;
+    return precision == 0 ? weight_format
+                          : other_precisions[static_cast<size_t>(precision - 1)].weight;
   }
   // The most bits that a code of an input, or of a weight, has in any precision: those of a word's lane in the buffers.
   int input_bits() const;
@@ -141,7 +151,9 @@ struct Config {
   // Of a word of the depthwise unit in memory.
   int64_t depthwise_word_bytes() const { return int64_t{array_columns} * input_format.bytes(); }
   // The stages, of those that there are, that a set holds; 32 bits for at most kMostVectorStages.
-  uint32_t present_stages(uint32_t stages) const { return stages & ((uint32_t{1} << vector_stages) - 1); }
+  uint32_t present_stages(uint32_t stages) const {
+    return stages & ((uint32_t{1} << vector_stages) - 1);
+  }
   bool narrow_vector() const;        // the vector format is not fp32, whatever its name
   int64_t accumulator_bits() const;  // of one accumulator: of its format, or of the quire
   int64_t macs_per_cycle() const { return int64_t{array_rows} * array_columns; }

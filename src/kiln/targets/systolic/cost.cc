@@ -20,7 +20,9 @@ using hardware::RegisterEnergyPerBit;
 
 constexpr int64_t kLaneBits = 32, kCodeRegisters = 2;  // a weight's: shadow and standing
 
-int64_t Bits(int64_t n) { return n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 1; }  // $clog2, 1 at least
+int64_t Bits(int64_t n) {
+  return n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 1;
+}  // $clog2, 1 at least
 int64_t CountBits(int64_t n) { return Bits(n + 1); }
 
 // Sizes that several units share.
@@ -45,7 +47,9 @@ struct Sizes {
 };
 
 // The memories of each buffer, one size a buffer.
-Memories InputMemory(const Config& c) { return {1, 2 * int64_t{c.input_buffer_words} * Sizes(c).input_word}; }
+Memories InputMemory(const Config& c) {
+  return {1, 2 * int64_t{c.input_buffer_words} * Sizes(c).input_word};
+}
 Memories WeightMemories(const Config& c) {
   const Sizes s(c);
   const int64_t steps = s.rows / c.weight_rows_per_cycle;
@@ -53,11 +57,13 @@ Memories WeightMemories(const Config& c) {
   return {c.weight_rows_per_cycle * std::max(steps, s.columns), codes * s.weight_bits};
 }
 Memories AccumulationMemories(const Config& c) {
-  return {c.accumulation_buffer_banks, int64_t{c.accumulation_buffer_words} * Sizes(c).accumulation_word};
+  return {c.accumulation_buffer_banks,
+          int64_t{c.accumulation_buffer_words} * Sizes(c).accumulation_word};
 }
 Memories DepthwiseInputMemories(const Config& c) {
   const int64_t words = 2 * CeilDivide(c.depthwise_buffer_words, c.depthwise_words_per_cycle);
-  return {c.depthwise_multipliers * c.depthwise_words_per_cycle, words * c.lanes() * c.input_format.bits};
+  return {c.depthwise_multipliers * c.depthwise_words_per_cycle,
+          words * c.lanes() * c.input_format.bits};
 }
 Memories DepthwiseWeightMemories(const Config& c) {
   const int64_t steps = CeilDivide(c.weight_buffer_words, std::max(c.depthwise_multipliers, 1));
@@ -67,12 +73,15 @@ Memories ParameterMemories(const Config& c) {
   return {3, int64_t{c.accumulation_buffer_words} * c.array_columns * kLaneBits};
 }
 Memories RowMemory(const Config& c) {
-  return {1, int64_t{c.vector_row_buffer_words} * c.lanes() * static_cast<int64_t>(NumberBits(c.vector_format))};
+  return {1, int64_t{c.vector_row_buffer_words} * c.lanes() *
+                 static_cast<int64_t>(NumberBits(c.vector_format))};
 }
 
 ModuleParameters FormatsOf(const Config& c) {
   ModuleParameters p;
-  p.Set("INPUT_FORMAT", c.input_format).Set("WEIGHT_FORMAT", c.weight_format).Set("PSUM_FORMAT", c.psum_format);
+  p.Set("INPUT_FORMAT", c.input_format)
+      .Set("WEIGHT_FORMAT", c.weight_format)
+      .Set("PSUM_FORMAT", c.psum_format);
   p.Set("PRECISIONS", c.precisions());
   for (int i = 1; i < c.precisions(); ++i) {
     p.Set(fmt::format("INPUT_FORMAT_{}", i), c.input_format_of(i));
@@ -96,12 +105,14 @@ ModuleParameters WidestFormatsOf(const Config& c) {
 std::vector<ModuleInstances> Elements(const Config& c) {
   std::vector<ModuleInstances> elements;
   for (int p = 0; p < c.precisions(); ++p) {
-    elements.push_back({"kiln_processing_element", FormatsOf(AtPrecision(c, p)), c.macs_per_cycle()});
+    elements.push_back(
+        {"kiln_processing_element", FormatsOf(AtPrecision(c, p)), c.macs_per_cycle()});
   }
   return elements;
 }
 
-ModuleInstances ReadPort(const Config& c, int64_t port_bytes, int64_t word_bytes, int64_t tag_bits) {
+ModuleInstances ReadPort(const Config& c, int64_t port_bytes, int64_t word_bytes,
+                         int64_t tag_bits) {
   ModuleParameters p;
   p.Set("DATA_BYTES", port_bytes).Set("MAX_BYTES", word_bytes).Set("TAG_BITS", tag_bits);
   p.Set("OUTSTANDING", Sizes(c).outstanding);
@@ -123,14 +134,19 @@ UnitParts Array(const Config& c) {
 
 UnitParts WeightBuffer(const Config& c) {
   ModuleParameters p;
-  p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("CODE_BITS", c.weight_bits());
-  p.Set("WEIGHT_ROWS_PER_CYCLE", c.weight_rows_per_cycle).Set("WEIGHT_BUFFER_WORDS", c.weight_buffer_words);
-  return {"weight buffer", {{"kiln_weight_buffer", p}, {"kiln_weight_loader", p}}, {WeightMemories(c)}};
+  p.Set("ARRAY_ROWS", c.array_rows)
+      .Set("ARRAY_COLUMNS", c.array_columns)
+      .Set("CODE_BITS", c.weight_bits());
+  p.Set("WEIGHT_ROWS_PER_CYCLE", c.weight_rows_per_cycle)
+      .Set("WEIGHT_BUFFER_WORDS", c.weight_buffer_words);
+  return {
+      "weight buffer", {{"kiln_weight_buffer", p}, {"kiln_weight_loader", p}}, {WeightMemories(c)}};
 }
 
 UnitParts Accumulators(const Config& c) {
   ModuleParameters p = FormatsOf(c);
-  p.Set("ARRAY_COLUMNS", c.array_columns).Set("ACCUMULATION_BUFFER_BANKS", c.accumulation_buffer_banks);
+  p.Set("ARRAY_COLUMNS", c.array_columns)
+      .Set("ACCUMULATION_BUFFER_BANKS", c.accumulation_buffer_banks);
   p.Set("ACCUMULATION_FORMAT", c.accumulation_format).Set("SCALED", c.block_size > 0 ? 1 : 0);
   return {"accumulators", {{"kiln_accumulation_buffer", p}}, {AccumulationMemories(c)}};
 }
@@ -138,7 +154,9 @@ UnitParts Accumulators(const Config& c) {
 UnitParts ScalesUnit(const Config& c) {
   const Sizes s(c);
   ModuleParameters p;
-  p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("SCALE_FORMAT", c.scale_format);
+  p.Set("ARRAY_ROWS", c.array_rows)
+      .Set("ARRAY_COLUMNS", c.array_columns)
+      .Set("SCALE_FORMAT", c.scale_format);
   p.Set("WEIGHT_ROWS_PER_CYCLE", c.weight_rows_per_cycle);
   const int64_t bits = c.scale_format.bits;
   // Ports of eight bytes that move a scale a beat: of inputs, weights, operands, and results.
@@ -147,13 +165,14 @@ UnitParts ScalesUnit(const Config& c) {
   ModuleParameters results;
   results.Set("DATA_BYTES", kScalePortBytes).Set("MAX_BYTES", scale_bytes).Set("TAG_BITS", 1);
   results.Set("OUTSTANDING", s.outstanding);
-  return {"block scales",
-          {{"kiln_block_scales", p},
-           ReadPort(c, kScalePortBytes, scale_bytes, 3 + Bits(c.input_buffer_words)),
-           ReadPort(c, kScalePortBytes, scale_bytes, 2 + Bits(s.tiles) + Bits(s.columns)),
-           ReadPort(c, kScalePortBytes, scale_bytes, kOperandTag),
-           {"kiln_write_channel", results}},
-          {{1, 2 * int64_t{c.input_buffer_words} * (bits + 1)}, {c.array_columns, 2 * s.tiles * bits}}};
+  return {
+      "block scales",
+      {{"kiln_block_scales", p},
+       ReadPort(c, kScalePortBytes, scale_bytes, 3 + Bits(c.input_buffer_words)),
+       ReadPort(c, kScalePortBytes, scale_bytes, 2 + Bits(s.tiles) + Bits(s.columns)),
+       ReadPort(c, kScalePortBytes, scale_bytes, kOperandTag),
+       {"kiln_write_channel", results}},
+      {{1, 2 * int64_t{c.input_buffer_words} * (bits + 1)}, {c.array_columns, 2 * s.tiles * bits}}};
 }
 
 UnitParts Depthwise(const Config& c) {
@@ -168,22 +187,30 @@ UnitParts Depthwise(const Config& c) {
 UnitParts InputFetch(const Config& c) {
   const Sizes s(c);
   ModuleParameters p;
-  p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("INPUT_BITS", s.input_bits);
+  p.Set("ARRAY_ROWS", c.array_rows)
+      .Set("ARRAY_COLUMNS", c.array_columns)
+      .Set("INPUT_BITS", s.input_bits);
   p.Set("BLOCK_SIZE", c.block_size);
   const int64_t words = std::max(c.input_buffer_words, c.depthwise_buffer_words);
-  const int64_t tag = (c.block_size > 0 ? 4 : 3) + Bits(words) + 2 * CountBits(s.longest_inputs) + s.input_bits;
+  const int64_t tag =
+      (c.block_size > 0 ? 4 : 3) + Bits(words) + 2 * CountBits(s.longest_inputs) + s.input_bits;
   return {"input fetch",
-          {{"kiln_input_fetch", p}, ReadPort(c, c.input_port_bytes, s.longest_inputs * c.input_format.bytes(), tag)},
+          {{"kiln_input_fetch", p},
+           ReadPort(c, c.input_port_bytes, s.longest_inputs * c.input_format.bytes(), tag)},
           {}};
 }
 UnitParts WeightFetch(const Config& c) {
   const Sizes s(c);
   ModuleParameters p;
-  p.Set("ARRAY_ROWS", c.array_rows).Set("ARRAY_COLUMNS", c.array_columns).Set("WEIGHT_BITS", s.weight_bits);
+  p.Set("ARRAY_ROWS", c.array_rows)
+      .Set("ARRAY_COLUMNS", c.array_columns)
+      .Set("WEIGHT_BITS", s.weight_bits);
   p.Set("BLOCK_SIZE", c.block_size);
-  const int64_t tag = (c.block_size > 0 ? 5 : 4) + Bits(s.tiles) + Bits(s.longest) + CountBits(s.longest);
+  const int64_t tag =
+      (c.block_size > 0 ? 5 : 4) + Bits(s.tiles) + Bits(s.longest) + CountBits(s.longest);
   return {"weight fetch",
-          {{"kiln_weight_fetch", p}, ReadPort(c, c.weight_port_bytes, s.longest * c.weight_format.bytes(), tag)},
+          {{"kiln_weight_fetch", p},
+           ReadPort(c, c.weight_port_bytes, s.longest * c.weight_format.bytes(), tag)},
           {}};
 }
 UnitParts ParameterFetch(const Config& c) {
@@ -202,7 +229,8 @@ void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* mod
   const uint32_t all = c.present_stages(kEveryStage);
   for (const bool functions : {true, false}) {
     for (const bool divider : {true, false}) {
-      const uint32_t stages = all & (functions ? c.vector_function_stages : ~c.vector_function_stages) &
+      const uint32_t stages = all &
+                              (functions ? c.vector_function_stages : ~c.vector_function_stages) &
                               (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
       if (stages == 0) continue;
       ModuleParameters lane = stage;
@@ -216,13 +244,16 @@ void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* mod
 // Lanes, their source, and what rows are reduced to.
 std::vector<ModuleInstances> LaneModules(const Config& c) {
   ModuleParameters p;
-  p.Set("LANES", c.lanes()).Set("LATENCY", c.vector_stage_latency).Set("VECTOR_FORMAT", c.vector_format);
+  p.Set("LANES", c.lanes())
+      .Set("LATENCY", c.vector_stage_latency)
+      .Set("VECTOR_FORMAT", c.vector_format);
   p.Set("ROWS", c.vector_rows_in_flight).Set("SCALAR_STAGES", c.vector_stages);
   p.Set("ACCUMULATION_FORMAT", c.accumulation_format);
   std::vector<ModuleInstances> modules = {
       {"kiln_vector_source", p}, {"kiln_vector_registers", p}, {"kiln_reduction", p}};
   for (int64_t nodes = std::bit_ceil(static_cast<uint64_t>(c.lanes())) / 2; nodes > 0; nodes /= 2) {
-    modules.push_back({"kiln_vector_registers", ModuleParameters(p).Set("LANES", nodes)});  // a level of the tree
+    modules.push_back(
+        {"kiln_vector_registers", ModuleParameters(p).Set("LANES", nodes)});  // a level of the tree
   }
   AddStages(c, c.lanes(), &modules);
   AddStages(c, 1, &modules);
@@ -232,9 +263,15 @@ std::vector<ModuleInstances> LaneModules(const Config& c) {
 UnitParts Vector(const Config& c) {
   const Sizes s(c);
   ModuleParameters p = FormatsOf(c);
-  p.Set("ARRAY_COLUMNS", c.array_columns).Set("LANES", c.lanes()).Set("VECTOR_STAGES", c.vector_stages);
-  p.Set("SLOTS", s.slots).Set("VECTOR_STAGE_LATENCY", c.vector_stage_latency).Set("LATENCY", c.vector_stage_latency);
-  p.Set("WORDS", c.operand_buffer_words).Set("VECTOR_FORMAT", c.vector_format).Set("BLOCK_SIZE", c.block_size);
+  p.Set("ARRAY_COLUMNS", c.array_columns)
+      .Set("LANES", c.lanes())
+      .Set("VECTOR_STAGES", c.vector_stages);
+  p.Set("SLOTS", s.slots)
+      .Set("VECTOR_STAGE_LATENCY", c.vector_stage_latency)
+      .Set("LATENCY", c.vector_stage_latency);
+  p.Set("WORDS", c.operand_buffer_words)
+      .Set("VECTOR_FORMAT", c.vector_format)
+      .Set("BLOCK_SIZE", c.block_size);
   p.Set("BLOCKS", c.block_size > 0 ? 1 : 0).Set("SCALE_FORMAT", c.scale_format);
   p.Set("ELEMENT_FORMAT", c.input_format).Set("OUTPUT_PORT_BYTES", c.output_port_bytes);
   constexpr int64_t kOperandTag = 24;  // with the bit that tells channel parameters from operands
@@ -254,20 +291,24 @@ UnitParts Vector(const Config& c) {
 
 UnitParts Head(const Config& c) {
   ModuleParameters p;
-  p.Set("INSTRUCTION_BYTES_PER_CYCLE", c.instruction_bytes_per_cycle).Set("COMMAND_QUEUE_DEPTH", c.command_queue_depth);
+  p.Set("INSTRUCTION_BYTES_PER_CYCLE", c.instruction_bytes_per_cycle)
+      .Set("COMMAND_QUEUE_DEPTH", c.command_queue_depth);
   p.Set("PREFETCH_WORDS", c.memory_latency + 16).Set("BLOCK_SIZE", c.block_size);
   return {"command processor", {{"kiln_command_processor", p}}, {}};
 }
 
 // Energies of single events at the node.
 struct EventEnergies {
-  EventEnergies(const Config& c, int node_nm) : scale(hardware::EnergyScale(hardware::kEnergyNode, node_nm)) {
+  EventEnergies(const Config& c, int node_nm)
+      : scale(hardware::EnergyScale(hardware::kEnergyNode, node_nm)) {
     for (int p = 0; p < c.precisions(); ++p) {
       multiply_accumulates.push_back(
-          scale * (MultiplyEnergy(c.input_format_of(p), c.weight_format_of(p)) + AddEnergy(SumFormat(c))));
+          scale *
+          (MultiplyEnergy(c.input_format_of(p), c.weight_format_of(p)) + AddEnergy(SumFormat(c))));
     }
     accumulate = scale * AddEnergy(c.quire ? SumFormat(c) : c.accumulation_format);
-    if (c.block_size > 0) accumulate += 2 * scale * MultiplyEnergy(*FindFormat("fp32"), c.scale_format);
+    if (c.block_size > 0)
+      accumulate += 2 * scale * MultiplyEnergy(*FindFormat("fp32"), c.scale_format);
     register_bit = scale * RegisterEnergyPerBit();
   }
   // A quire's sum is an addition of that many bits of integers.
@@ -277,7 +318,9 @@ struct EventEnergies {
     wide.bits = static_cast<int>(c.accumulator_bits());
     return wide;
   }
-  double MemoryBit(const Memories& memories) const { return scale * MemoryEnergyPerBit(memories.bits); }
+  double MemoryBit(const Memories& memories) const {
+    return scale * MemoryEnergyPerBit(memories.bits);
+  }
   double Operation(LaneOperation operation, const Format& format) const {
     const double add = AddEnergy(format), multiply = MultiplyEnergy(format, format);
     // A spline is two multiply-adds. A division is as many subtractions as a quotient has bits; a comparison is one of
@@ -309,21 +352,22 @@ struct EventEnergies {
   double accumulate, register_bit;
 };
 
-constexpr const char* kOperationNames[kLaneOperations] = {"addition", "multiplication", "multiply-add", "function",
-                                                          "division", "comparison",     "move"};
+constexpr const char* kOperationNames[kLaneOperations] = {
+    "addition", "multiplication", "multiply-add", "function", "division", "comparison", "move"};
 
 std::string MultiplyAccumulateName(const Config& c, int precision) {
-  return fmt::format("multiply-accumulate {} x {} + {}", c.input_format_of(precision).name,
-                     c.weight_format_of(precision).name,
-                     c.quire ? fmt::format("quire of {} bits", c.accumulator_bits()) : c.psum_format.name);
+  return fmt::format(
+      "multiply-accumulate {} x {} + {}", c.input_format_of(precision).name,
+      c.weight_format_of(precision).name,
+      c.quire ? fmt::format("quire of {} bits", c.accumulator_bits()) : c.psum_format.name);
 }
 
 // Bits that registers take in one cycle of the array: elements, and the skew of activations and sums.
 int64_t ArrayRegisterBits(const Config& c) {
   const Sizes s(c);
   const int64_t psum_bits = c.quire ? c.accumulator_bits() : s.psum_bits;
-  return s.rows * s.columns * (s.input_bits + psum_bits) + s.input_bits * s.rows * (s.rows - 1) / 2 +
-         psum_bits * s.columns * (s.columns - 1) / 2;
+  return s.rows * s.columns * (s.input_bits + psum_bits) +
+         s.input_bits * s.rows * (s.rows - 1) / 2 + psum_bits * s.columns * (s.columns - 1) / 2;
 }
 
 void AddEvents(const Config& c, Cost* cost) {
@@ -334,7 +378,8 @@ void AddEvents(const Config& c, Cost* cost) {
   for (int p = 0; p < c.precisions(); ++p) {
     add(MultiplyAccumulateName(c, p), energies.multiply_accumulates[static_cast<size_t>(p)]);
   }
-  add(fmt::format("accumulation {}", c.quire ? "of a quire" : c.accumulation_format.name), energies.accumulate);
+  add(fmt::format("accumulation {}", c.quire ? "of a quire" : c.accumulation_format.name),
+      energies.accumulate);
   add("register bit", energies.register_bit);
   add("input buffer bit", energies.MemoryBit(InputMemory(c)));
   add("weight buffer bit", energies.MemoryBit(WeightMemories(c)));
@@ -351,18 +396,22 @@ void AddEvents(const Config& c, Cost* cost) {
 }  // namespace
 
 std::vector<UnitParts> UnitsOf(const Config& c) {
-  std::vector<UnitParts> units = {Array(c), {"input buffer", {}, {InputMemory(c)}}, WeightBuffer(c), Accumulators(c)};
+  std::vector<UnitParts> units = {
+      Array(c), {"input buffer", {}, {InputMemory(c)}}, WeightBuffer(c), Accumulators(c)};
   if (c.block_size > 0) units.push_back(ScalesUnit(c));
   if (c.depthwise_multipliers > 0) units.push_back(Depthwise(c));
-  for (auto* unit : {&InputFetch, &WeightFetch, &ParameterFetch, &Vector, &Head}) units.push_back(unit(c));
-  if (c.shared_bus) units.push_back({"shared bus", {{"kiln_bus_turns", {}}}, {}});  // without a model yet
+  for (auto* unit : {&InputFetch, &WeightFetch, &ParameterFetch, &Vector, &Head})
+    units.push_back(unit(c));
+  if (c.shared_bus)
+    units.push_back({"shared bus", {{"kiln_bus_turns", {}}}, {}});  // without a model yet
   return units;
 }
 
 StatusOr<Cost> CostOf(const Config& config, int node_nm) {
   KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
   const std::vector<UnitParts> units = UnitsOf(config);
-  cost.multipliers = config.macs_per_cycle() + int64_t{config.lanes()} * config.depthwise_multipliers;
+  cost.multipliers =
+      config.macs_per_cycle() + int64_t{config.lanes()} * config.depthwise_multipliers;
   cost.on_chip_memory_bits = MemoryBitsOf(units);
   AddEvents(config, &cost);
   if (config.quire) {
@@ -371,7 +420,8 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
   }
   AddAreas(units, FamilyAreaModels(), &cost);
   if (config.depthwise_words_per_cycle > 1) {
-    cost.notes.emplace_back("without what spreads a beat's words over the depthwise unit's memories");
+    cost.notes.emplace_back(
+        "without what spreads a beat's words over the depthwise unit's memories");
   }
   return cost;
 }
@@ -379,19 +429,23 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
 StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
   KILN_ASSIGN_OR_RETURN(Energy energy, EnergyAt(node_nm));
   const EventEnergies e(c, node_nm);
-  const auto memory = [&](const char* unit, const char* event, const MemoryBits& bits, const Memories& memories) {
+  const auto memory = [&](const char* unit, const char* event, const MemoryBits& bits,
+                          const Memories& memories) {
     energy.Add(unit, event, bits.read + bits.written, e.MemoryBit(memories));
   };
   for (size_t p = 0; p < e.multiply_accumulates.size(); ++p) {
     std::string event = "multiply-accumulates";
     if (c.precisions() > 1) {
       const auto precision = static_cast<int>(p);
-      event += fmt::format(" {} x {}", c.input_format_of(precision).name, c.weight_format_of(precision).name);
+      event += fmt::format(" {} x {}", c.input_format_of(precision).name,
+                           c.weight_format_of(precision).name);
     }
-    energy.Add("array", std::move(event), events.precision_accumulates[p], e.multiply_accumulates[p]);
+    energy.Add("array", std::move(event), events.precision_accumulates[p],
+               e.multiply_accumulates[p]);
   }
   energy.Add("array", "register bits",
-             events.array_cycles * ArrayRegisterBits(c) + events.weights_loaded * kCodeRegisters * c.weight_bits(),
+             events.array_cycles * ArrayRegisterBits(c) +
+                 events.weights_loaded * kCodeRegisters * c.weight_bits(),
              e.register_bit);
   memory("input buffer", "bits read and written", events.input_buffer, InputMemory(c));
   memory("weight buffer", "bits read and written", events.weight_buffer, WeightMemories(c));
@@ -400,8 +454,10 @@ StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
   energy.Add("depthwise unit", "multiply-accumulates", events.depthwise_multiply_accumulates,
              e.multiply_accumulates[0]);
   if (c.depthwise_multipliers > 0) {
-    memory("depthwise unit", "input bits read and written", events.depthwise_inputs, DepthwiseInputMemories(c));
-    memory("depthwise unit", "weight bits read and written", events.depthwise_weights, DepthwiseWeightMemories(c));
+    memory("depthwise unit", "input bits read and written", events.depthwise_inputs,
+           DepthwiseInputMemories(c));
+    memory("depthwise unit", "weight bits read and written", events.depthwise_weights,
+           DepthwiseWeightMemories(c));
   }
   memory("channel parameters", "bits read and written", events.parameters, ParameterMemories(c));
   for (size_t i = 0; i < kLaneOperations; ++i) {

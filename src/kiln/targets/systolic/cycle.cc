@@ -119,7 +119,8 @@ class Machine {
     for (int u = 0; u < kUnits; ++u) {
       commands_.push_back(std::make_unique<CommandQueue>(simulator_, config.command_queue_depth));
     }
-    for (int p = 0; p < config.precisions(); ++p) array_numbers_.emplace_back(AtPrecision(config, p));
+    for (int p = 0; p < config.precisions(); ++p)
+      array_numbers_.emplace_back(AtPrecision(config, p));
     first_visit_.reserve(prepared.size());
     int64_t visits = 0;
     for (const Prepared& p : prepared) {
@@ -139,10 +140,12 @@ class Machine {
     simulator_.Spawn("parameter fetch", ParameterFetch());
     simulator_.Spawn("vector", Vector());
     simulator_.Spawn("completion", Completion());
-    constexpr int64_t kLongest = int64_t{1} << 50;  // cycles; no program that fits its memory runs so long
+    constexpr int64_t kLongest = int64_t{1}
+                                 << 50;  // cycles; no program that fits its memory runs so long
     KILN_CHECK(simulator_.Run(kLongest));
     KILN_CHECK(simulator_.unfinished().empty());  // a checked program cannot deadlock the machine
-    if (!memory_.fault().empty()) return ErrorAt("", "", memory_.fault(), "the program is malformed");
+    if (!memory_.fault().empty())
+      return ErrorAt("", "", memory_.fault(), "the program is malformed");
     trace.cycles = simulator_.now();
     recorder_.TakeSpans(trace);
     trace.units = recorder_.TakeUnits();
@@ -151,7 +154,9 @@ class Machine {
   }
 
  private:
-  const ArrayNumbers& NumbersOf(const Instruction& in) const { return array_numbers_[in.precision]; }
+  const ArrayNumbers& NumbersOf(const Instruction& in) const {
+    return array_numbers_[in.precision];
+  }
   static bool UsesUnit(const Instruction& instruction, Unit unit) {
     switch (unit) {
       case kInputFetch:
@@ -173,8 +178,9 @@ class Machine {
   }
   // How many instructions the unit will be sent.
   size_t CommandsFor(Unit unit) const {
-    return static_cast<size_t>(std::count_if(prepared_.begin(), prepared_.end(),
-                                             [&](const Prepared& p) { return UsesUnit(*p.instruction, unit); }));
+    return static_cast<size_t>(
+        std::count_if(prepared_.begin(), prepared_.end(),
+                      [&](const Prepared& p) { return UsesUnit(*p.instruction, unit); }));
   }
 
   // Fetches, decodes, and hands each instruction to all units that it uses at once, when all their queues have room.
@@ -295,11 +301,14 @@ class Machine {
     }
     co_await simulator_.WaitUntil(next_turn);
     const int64_t depth = PipelineDepth(program, config_);
-    *time = {next_turn - start, std::max(next_turn, written + config_.memory_latency) - start + depth};
+    *time = {next_turn - start,
+             std::max(next_turn, written + config_.memory_latency) - start + depth};
   }
 
   // How many instructions are finished when the one that instruction `i` waits for is.
-  static int64_t AwaitedBy(const Instruction& in, size_t i) { return static_cast<int64_t>(i) + 1 - in.wait_distance; }
+  static int64_t AwaitedBy(const Instruction& in, size_t i) {
+    return static_cast<int64_t>(i) + 1 - in.wait_distance;
+  }
 
   Process InputFetch() {
     for (size_t n = CommandsFor(kInputFetch); n > 0; --n) {
@@ -325,7 +334,8 @@ class Machine {
           co_await buffer.released.AtLeast(k - 1);
           recorder_.Stall(kInputFetch, kInputBankFull, since);
           const int64_t before = memory_.bytes_read;
-          FillInputs(in, config_, NumbersOf(in), p.geometry, visit, first, end, memory_, buffer.bank(k));
+          FillInputs(in, config_, NumbersOf(in), p.geometry, visit, first, end, memory_,
+                     buffer.bank(k));
           recorder_.unit(kInputFetch).bytes_read += memory_.bytes_read - before;
           const bool last = &visit == last_fetch && fill + 1 == p.geometry.fills;
           CommandQueue* through = last ? commands_[kInputFetch].get() : nullptr;
@@ -335,11 +345,15 @@ class Machine {
             co_await Ask(kInputReader, requests, through);
             recorder_.Busy(kInputFetch, i, begin, simulator_.now());
           } else {
-            const int32_t last_group = depthwise ? first : end - 1;  // a depthwise fill counts as one group
+            const int32_t last_group =
+                depthwise ? first : end - 1;  // a depthwise fill counts as one group
             int64_t cycles = 0;
-            for (int32_t g = first; g <= last_group; ++g) cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
+            for (int32_t g = first; g <= last_group; ++g)
+              cycles += GroupFetchCycles(in, config_, p.geometry, visit, g);
             recorder_.Busy(kInputFetch, i, cycles);
-            co_await Fetch(cycles, last ? LastGroupBeats(in, config_, p.geometry, visit, last_group) : 1, through);
+            co_await Fetch(cycles,
+                           last ? LastGroupBeats(in, config_, p.geometry, visit, last_group) : 1,
+                           through);
           }
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
@@ -357,13 +371,15 @@ class Machine {
 
   // The last visit that has a flag.
   static const Visit* LastWith(const std::vector<Visit>& visits, bool Visit::* flag) {
-    const auto last = std::find_if(visits.rbegin(), visits.rend(), [flag](const Visit& visit) { return visit.*flag; });
+    const auto last = std::find_if(visits.rbegin(), visits.rend(),
+                                   [flag](const Visit& visit) { return visit.*flag; });
     KILN_CHECK(last != visits.rend());
     return &*last;
   }
 
   // The weight tiles of one block in the order of passes: entry t is (row tile, column tile of the block).
-  static std::pair<int32_t, int32_t> TileOfBlock(const Geometry& geometry, const Visit& visit, int64_t t) {
+  static std::pair<int32_t, int32_t> TileOfBlock(const Geometry& geometry, const Visit& visit,
+                                                 int64_t t) {
     const int64_t per_group = int64_t{visit.columns} * geometry.rows_per_group;
     const int64_t group = t / per_group, rest = t % per_group;
     return {static_cast<int32_t>(group * geometry.rows_per_group + rest % geometry.rows_per_group),
@@ -376,7 +392,8 @@ class Machine {
       const Prepared& p = prepared_[i];
       const Instruction& in = *p.instruction;
       const bool depthwise = in.opcode == Opcode::kDepthwise;
-      if (in.wait_distance > 0 && !depthwise && in.convolution.weight_layout == WeightLayout::kStrided) {
+      if (in.wait_distance > 0 && !depthwise &&
+          in.convolution.weight_layout == WeightLayout::kStrided) {
         const int64_t since = simulator_.now();
         co_await finished_.AtLeast(AwaitedBy(in, i));
         recorder_.Stall(kWeightFetch, kEarlierInstruction, since);
@@ -404,8 +421,8 @@ class Machine {
             for (int64_t t = first; t < end; ++t) {
               const auto [row_tile, column] = TileOfBlock(p.geometry, visit, t);
               fetched.emplace_back(row_tile, visit.first_column + column);
-              FetchWeightTile(in, config_, NumbersOf(in), p.geometry, visit, row_tile, visit.first_column + column,
-                              memory_, bank);
+              FetchWeightTile(in, config_, NumbersOf(in), p.geometry, visit, row_tile,
+                              visit.first_column + column, memory_, bank);
             }
           }
           recorder_.unit(kWeightFetch).bytes_read += memory_.bytes_read - before;
@@ -414,7 +431,8 @@ class Machine {
           if (config_.shared_bus) {
             const int64_t begin = simulator_.now();
             for (const auto& tile : fetched) {
-              const Requests requests = WeightTileRequests(in, config_, visit.batch, tile.first, tile.second);
+              const Requests requests =
+                  WeightTileRequests(in, config_, visit.batch, tile.first, tile.second);
               co_await Ask(kWeightReader, requests, &tile == &fetched.back() ? through : nullptr);
             }
             recorder_.Busy(kWeightFetch, i, begin, simulator_.now());
@@ -425,8 +443,9 @@ class Machine {
             }
             recorder_.Busy(kWeightFetch, i, cycles);
             const auto [row_tile, column_tile] = fetched.back();
-            co_await Fetch(cycles, last ? LastWeightBeats(in, config_, visit.batch, row_tile, column_tile) : 1,
-                           through);
+            co_await Fetch(
+                cycles, last ? LastWeightBeats(in, config_, visit.batch, row_tile, column_tile) : 1,
+                through);
           }
           co_await buffer.filled.Push(k, config_.memory_latency);
         }
@@ -455,7 +474,8 @@ class Machine {
           co_await passes_started_.AtLeast(loads);
           recorder_.Stall(kWeightLoad, kShadowRegistersFull, since);
           ++loads;
-          LoadWeights(config_, NumbersOf(*p.instruction), weights_.bank(fill), in_fill, shadow_weights_);
+          LoadWeights(config_, NumbersOf(*p.instruction), weights_.bank(fill), in_fill,
+                      shadow_weights_);
           const int64_t cycles = WeightLoadCycles(config_);
           recorder_.Busy(kWeightLoad, i, cycles);
           co_await simulator_.Delay(cycles);
@@ -485,7 +505,8 @@ class Machine {
             recorder_.Stall(kArray, kInputBankEmpty, since);
           }
           const int32_t first_group = f * in.tiling.groups_per_bank;
-          const int32_t end_group = std::min(p.geometry.groups, first_group + in.tiling.groups_per_bank);
+          const int32_t end_group =
+              std::min(p.geometry.groups, first_group + in.tiling.groups_per_bank);
           for (int32_t g = first_group; g < end_group; ++g) {
             for (int32_t c = 0; c < visit.columns; ++c) {
               for (int32_t r = 0; r < p.geometry.rows_per_group; ++r) {
@@ -494,15 +515,16 @@ class Machine {
                 recorder_.Stall(kArray, kNoWeights, since);
                 if (first_pass) {
                   since = simulator_.now();
-                  co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
+                  co_await accumulation_released_.AtLeast(block -
+                                                          config_.accumulation_buffer_banks + 1);
                   recorder_.Stall(kArray, kAccumulationBankFull, since);
                   first_pass = false;
                 }
                 std::swap(array_weights_, shadow_weights_);
                 passes_started_.Add();
                 const PassOf pass{g, g - first_group, r, c, g == 0 && r == 0};
-                ArrayPass(in, config_, NumbersOf(in), p.geometry, visit, array_weights_, inputs_.bank(fill), pass,
-                          AccumulationOf(block));
+                ArrayPass(in, config_, NumbersOf(in), p.geometry, visit, array_weights_,
+                          inputs_.bank(fill), pass, AccumulationOf(block));
                 recorder_.Busy(kArray, i, visit.pixels());
                 co_await simulator_.Delay(visit.pixels());
               }
@@ -534,8 +556,9 @@ class Machine {
         since = simulator_.now();
         co_await accumulation_released_.AtLeast(block - config_.accumulation_buffer_banks + 1);
         recorder_.Stall(kDepthwiseUnit, kAccumulationBankFull, since);
-        DepthwiseStep(in, config_, NumbersOf(in), p.geometry, visit, depthwise_weights_.bank(weights),
-                      depthwise_inputs_.bank(fill), AccumulationOf(block));
+        DepthwiseStep(in, config_, NumbersOf(in), p.geometry, visit,
+                      depthwise_weights_.bank(weights), depthwise_inputs_.bank(fill),
+                      AccumulationOf(block));
         const int64_t cycles = DepthwiseCycles(in, config_, visit);
         recorder_.Busy(kDepthwiseUnit, i, cycles);
         co_await simulator_.Delay(cycles);
@@ -578,7 +601,8 @@ class Machine {
         } else {
           const int64_t cycles = ParameterFetchCycles(*p.instruction, config_, visit);
           recorder_.Busy(kParameterFetch, i, cycles);
-          co_await Fetch(cycles, last ? LastParameterBeats(*p.instruction, config_, visit) : 1, through);
+          co_await Fetch(cycles, last ? LastParameterBeats(*p.instruction, config_, visit) : 1,
+                         through);
         }
         co_await parameters_ready_.Push(0, config_.memory_latency);
       }
@@ -614,7 +638,8 @@ class Machine {
       }
       for (const Visit& visit : p.visits) {
         int64_t since = simulator_.now();
-        const int64_t block = co_await (in.opcode == Opcode::kMatrix ? array_done_ : depthwise_done_).Pop();
+        const int64_t block =
+            co_await (in.opcode == Opcode::kMatrix ? array_done_ : depthwise_done_).Pop();
         recorder_.Stall(kVectorUnit, kNoAccumulators, since);
         if (visit.fetch_parameters) {
           since = simulator_.now();
@@ -645,7 +670,8 @@ class Machine {
 
   // When words may enter the lanes so that they leave them, and the unit, in their order, however long their way is.
   int64_t WordsInOrder(const VectorProgram& program) const {
-    return std::max(lanes_left_ - LaneDepth(program, config_), output_left_ - PipelineDepth(program, config_));
+    return std::max(lanes_left_ - LaneDepth(program, config_),
+                    output_left_ - PipelineDepth(program, config_));
   }
   void WordsLeft(const VectorProgram& program) {
     lanes_left_ = std::max(lanes_left_, simulator_.now() + LaneDepth(program, config_));
@@ -681,9 +707,10 @@ class Machine {
   std::vector<KernelTrace> kernels_;
 
   std::vector<std::unique_ptr<CommandQueue>> commands_;  // one a unit
-  Counter finished_;                                     // instructions whose writes are all in memory
-  Counter vector_done_;                                  // instructions that the vector unit has issued to the end
-  int64_t lanes_left_ = 0, output_left_ = 0;             // when the last of its words so far leaves lanes and unit
+  Counter finished_;     // instructions whose writes are all in memory
+  Counter vector_done_;  // instructions that the vector unit has issued to the end
+  int64_t lanes_left_ = 0,
+          output_left_ = 0;  // when the last of its words so far leaves lanes and unit
   DoubleBuffer<InputBank> inputs_, depthwise_inputs_;
   DoubleBuffer<WeightBank> weights_, depthwise_weights_;
   Queue<int> shadow_;       // a loaded tile in the shadow registers
@@ -702,7 +729,8 @@ class Machine {
   int64_t next_word_ = 0;  // when the next one may be taken
   bool program_ended_ = false;
 
-  std::vector<int64_t> first_visit_;  // number of the first block of each instruction, counted over the whole program
+  std::vector<int64_t>
+      first_visit_;  // number of the first block of each instruction, counted over the whole program
   std::vector<AccumulationBank> accumulation_;
   StandingWeights array_weights_, shadow_weights_;
   ParameterBank parameters_;
@@ -720,7 +748,8 @@ Config Behind(const RtlOptions& rtl, const Config& design) {
   return config;
 }
 
-StatusOr<Trace> RunPrepared(const Config& config, int64_t prefetch_words, std::span<const Instruction> instructions,
+StatusOr<Trace> RunPrepared(const Config& config, int64_t prefetch_words,
+                            std::span<const Instruction> instructions,
                             const std::vector<Prepared>& prepared, std::span<uint8_t> memory) {
   Trace trace;
   Machine machine(config, prefetch_words, instructions, prepared, memory);
@@ -732,16 +761,20 @@ StatusOr<Trace> RunPrepared(const Config& config, int64_t prefetch_words, std::s
 
 StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instruction> instructions,
                                 std::span<uint8_t> memory, const RtlOptions& rtl) {
-  for (const Instruction& instruction : instructions) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
+  for (const Instruction& instruction : instructions)
+    KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
   const Config timed = Behind(rtl, config);
-  return RunPrepared(timed, PrefetchWords(config), instructions, Prepare(timed, instructions), memory);
+  return RunPrepared(timed, PrefetchWords(config), instructions, Prepare(timed, instructions),
+                     memory);
 }
 
-StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
+StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
+                             const RunOptions& options) {
   const Config config = Behind(options.rtl, program.config());
   const int64_t prefetch_words = PrefetchWords(program.config());
   const std::span<const Instruction> all(program.instructions());
-  for (const Instruction& instruction : all) KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
+  for (const Instruction& instruction : all)
+    KILN_RETURN_IF_ERROR(CheckInstruction(instruction, config));
   // What a step's instructions fall into is the same for every image.
   std::vector<std::vector<Prepared>> prepared;
   for (const Step& step : program.steps()) {
@@ -749,8 +782,10 @@ StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
     prepared.push_back(Prepare(config, InstructionsOf(program, step)));
   }
   return RunSteps(program, batch, options,
-                  [&](int64_t, size_t number, std::span<const Instruction> instructions, std::span<uint8_t> memory) {
-                    return RunPrepared(config, prefetch_words, instructions, prepared[number], memory);
+                  [&](int64_t, size_t number, std::span<const Instruction> instructions,
+                      std::span<uint8_t> memory) {
+                    return RunPrepared(config, prefetch_words, instructions, prepared[number],
+                                       memory);
                   });
 }
 

@@ -26,7 +26,8 @@ StatusOr<Trace> RunInstructions(const Config& config, std::span<const Instructio
                                 std::span<uint8_t> memory, const RtlOptions& rtl = {});
 
 // Runs a program on every image of the batch (Accelerator::Run at Level::kCycle). Host steps take no cycles.
-StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch, const RunOptions& options);
+StatusOr<RunResult> RunCycle(const SystolicProgram& program, const Batch& batch,
+                             const RunOptions& options);
 
 }  // namespace kiln::systolic
 

@@ -13,7 +13,8 @@ uint64_t Offset(uint64_t base, int64_t offset) { return base + static_cast<uint6
 
 // Codes of one word, rounded up to pairs as the array reads them.
 int WordCodes(const Instruction& instruction, const Config& config) {
-  return instruction.opcode == Opcode::kDepthwise ? config.array_columns : (config.array_rows + 1) / 2 * 2;
+  return instruction.opcode == Opcode::kDepthwise ? config.array_columns
+                                                  : (config.array_rows + 1) / 2 * 2;
 }
 
 int ColumnsRoundedUp(const Config& config) { return ArrayWeights(2, config.array_columns).columns; }
@@ -37,9 +38,13 @@ float ReadScale(const ArrayNumbers& numbers, OuterMemory& memory, uint64_t at) {
 // What fills the words of one bank.
 class InputFiller {
  public:
-  InputFiller(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers, OuterMemory& memory,
-              InputBank& bank)
-      : conv_(instruction.convolution), config_(config), numbers_(numbers), memory_(memory), bank_(bank) {
+  InputFiller(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
+              OuterMemory& memory, InputBank& bank)
+      : conv_(instruction.convolution),
+        config_(config),
+        numbers_(numbers),
+        memory_(memory),
+        bank_(bank) {
     StoreBits(static_cast<uint32_t>(conv_.pad_code), config.input_format.bytes(), pad_);
   }
 
@@ -48,12 +53,14 @@ class InputFiller {
     const int64_t bytes = numbers_.input.bytes();
     if (!Inside(iy, ix)) {
       for (int32_t i = 0; i < count; ++i) {
-        Put(numbers_.input, numbers_.whole, pad_, 1, at + static_cast<size_t>(i), bank_.words, bank_.values);
+        Put(numbers_.input, numbers_.whole, pad_, 1, at + static_cast<size_t>(i), bank_.words,
+            bank_.values);
       }
       return;
     }
-    const uint64_t from = Offset(conv_.input_base, batch * conv_.input_batch_stride + iy * conv_.input_row_stride +
-                                                       ix * conv_.input_column_stride + channel * bytes);
+    const uint64_t from =
+        Offset(conv_.input_base, batch * conv_.input_batch_stride + iy * conv_.input_row_stride +
+                                     ix * conv_.input_column_stride + channel * bytes);
     const uint8_t* codes = memory_.Read(from, static_cast<uint64_t>(count * bytes));
     Put(numbers_.input, numbers_.whole, codes, count, at, bank_.words, bank_.values);
   }
@@ -63,12 +70,14 @@ class InputFiller {
     const OperandScales& s = conv_.input_scales;
     const int64_t block = channel / config_.block_size;
     return ReadScale(numbers_, memory_,
-                     Offset(s.base, batch * s.batch_stride + iy * s.row_stride + ix * s.column_stride +
-                                        block * numbers_.scale_bytes));
+                     Offset(s.base, batch * s.batch_stride + iy * s.row_stride +
+                                        ix * s.column_stride + block * numbers_.scale_bytes));
   }
 
  private:
-  bool Inside(int32_t iy, int32_t ix) const { return iy >= 0 && iy < conv_.height && ix >= 0 && ix < conv_.width; }
+  bool Inside(int32_t iy, int32_t ix) const {
+    return iy >= 0 && iy < conv_.height && ix >= 0 && ix < conv_.width;
+  }
   const Convolution& conv_;
   const Config& config_;
   const ArrayNumbers& numbers_;
@@ -78,7 +87,8 @@ class InputFiller {
 };
 
 // A psum of every pixel and column joins the accumulators.
-void Accumulate(const ArrayNumbers& numbers, bool overwrite, int32_t psum, float scale, int32_t* sum, float* value) {
+void Accumulate(const ArrayNumbers& numbers, bool overwrite, int32_t psum, float scale,
+                int32_t* sum, float* value) {
   psum = WrapAccumulator(psum, numbers.psum_bits);
   if (numbers.whole_accumulation) {
     *sum = WrapAccumulator(WrappingAdd(overwrite ? 0 : *sum, psum), numbers.accumulation_bits);
@@ -99,8 +109,9 @@ float AddProduct(const ArrayNumbers& numbers, float psum, float x, float w) {
 uint8_t* OuterMemory::At(uint64_t address, uint64_t size, const char* what) {
   if (address > bytes_.size() || size > bytes_.size() - address) {
     if (fault_.empty()) {
-      fault_ = std::string(what) + " of " + std::to_string(size) + " bytes at address " + std::to_string(address) +
-               " lies outside the memory of " + std::to_string(bytes_.size()) + " bytes";
+      fault_ = std::string(what) + " of " + std::to_string(size) + " bytes at address " +
+               std::to_string(address) + " lies outside the memory of " +
+               std::to_string(bytes_.size()) + " bytes";
     }
     return nullptr;
   }
@@ -108,11 +119,12 @@ uint8_t* OuterMemory::At(uint64_t address, uint64_t size, const char* what) {
 }
 
 void FillInputs(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                const Geometry& geometry, const Visit& visit, int32_t first_group, int32_t end_group,
-                OuterMemory& memory, InputBank& bank) {
+                const Geometry& geometry, const Visit& visit, int32_t first_group,
+                int32_t end_group, OuterMemory& memory, InputBank& bank) {
   const Convolution& conv = instruction.convolution;
   const size_t word_codes = static_cast<size_t>(WordCodes(instruction, config));
-  const int32_t lanes = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
+  const int32_t lanes =
+      instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
   const int64_t group_words = GroupWords(instruction, geometry, visit.height, visit.width);
   const size_t words = static_cast<size_t>((end_group - first_group) * group_words);
   bank.words.assign(numbers.whole ? words * word_codes : 0, 0);
@@ -133,8 +145,10 @@ void FillInputs(const Instruction& instruction, const Config& config, const Arra
             const int32_t tap = static_cast<int32_t>(entry / conv.channels);
             const int32_t channel = static_cast<int32_t>(entry % conv.channels);
             const int32_t run = std::min(count - i, conv.channels - channel);
-            const int32_t iy = (visit.y + y) * conv.stride_y - conv.pad_top + tap / conv.kernel_x * conv.dilation_y;
-            const int32_t ix = (visit.x + x) * conv.stride_x - conv.pad_left + tap % conv.kernel_x * conv.dilation_x;
+            const int32_t iy = (visit.y + y) * conv.stride_y - conv.pad_top +
+                               tap / conv.kernel_x * conv.dilation_y;
+            const int32_t ix = (visit.x + x) * conv.stride_x - conv.pad_left +
+                               tap % conv.kernel_x * conv.dilation_x;
             filler.Channels(visit.batch, iy, ix, channel, run, word + static_cast<size_t>(i));
             i += run;
           }
@@ -144,21 +158,23 @@ void FillInputs(const Instruction& instruction, const Config& config, const Arra
     }
     const int32_t channel = group * lanes;
     const int32_t count = std::min(lanes, conv.channels - channel);
-    const int32_t places_y = geometry.y.Places(visit.height), places_x = geometry.x.Places(visit.width);
+    const int32_t places_y = geometry.y.Places(visit.height),
+                  places_x = geometry.x.Places(visit.width);
     for (int32_t py = 0; py < places_y; ++py) {
       const int32_t iy = geometry.y.Coordinate(visit.y, py);
       for (int32_t px = 0; px < places_x; ++px, word += word_codes) {
         const int32_t ix = geometry.x.Coordinate(visit.x, px);
         filler.Channels(visit.batch, iy, ix, channel, count, word);
-        if (conv.input_scales.present) bank.scales.push_back(filler.Scale(visit.batch, iy, ix, channel));
+        if (conv.input_scales.present)
+          bank.scales.push_back(filler.Scale(visit.batch, iy, ix, channel));
       }
     }
   }
 }
 
-void FetchWeightTile(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                     const Geometry& geometry, const Visit& visit, int32_t row_tile, int32_t column_tile,
-                     OuterMemory& memory, WeightBank& bank) {
+void FetchWeightTile(const Instruction& instruction, const Config& config,
+                     const ArrayNumbers& numbers, const Geometry& geometry, const Visit& visit,
+                     int32_t row_tile, int32_t column_tile, OuterMemory& memory, WeightBank& bank) {
   const Convolution& conv = instruction.convolution;
   const int32_t rows = config.array_rows, columns = config.array_columns;
   const int64_t codes = int64_t{rows} * columns, code_bytes = numbers.weight.bytes();
@@ -173,12 +189,12 @@ void FetchWeightTile(const Instruction& instruction, const Config& config, const
 
   if (conv.weight_layout == WeightLayout::kTiled) {
     const int64_t tile = int64_t{column_tile} * geometry.row_tiles() + row_tile;
-    const uint8_t* bytes =
-        memory.Read(Offset(base, tile * codes * code_bytes), static_cast<uint64_t>(codes * code_bytes));
+    const uint8_t* bytes = memory.Read(Offset(base, tile * codes * code_bytes),
+                                       static_cast<uint64_t>(codes * code_bytes));
     Put(numbers.weight, numbers.whole, bytes, codes, at, bank.words, bank.values);
     for (int32_t c = 0; scales.present && c < columns; ++c) {
-      bank.scales[scale_at + static_cast<size_t>(c)] =
-          ReadScale(numbers, memory, Offset(scale_base, (tile * columns + c) * numbers.scale_bytes));
+      bank.scales[scale_at + static_cast<size_t>(c)] = ReadScale(
+          numbers, memory, Offset(scale_base, (tile * columns + c) * numbers.scale_bytes));
     }
     return;
   }
@@ -188,9 +204,11 @@ void FetchWeightTile(const Instruction& instruction, const Config& config, const
     if (k < 0) break;
     for (int32_t c = 0; c < valid_columns; ++c) {
       const int64_t n = int64_t{column_tile} * columns + c;
-      const uint8_t* code = memory.Read(Offset(base, k * conv.weight_row_stride + n * conv.weight_column_stride),
-                                        static_cast<uint64_t>(code_bytes));
-      Put(numbers.weight, numbers.whole, code, 1, at + static_cast<size_t>(r * columns + c), bank.words, bank.values);
+      const uint8_t* code =
+          memory.Read(Offset(base, k * conv.weight_row_stride + n * conv.weight_column_stride),
+                      static_cast<uint64_t>(code_bytes));
+      Put(numbers.weight, numbers.whole, code, 1, at + static_cast<size_t>(r * columns + c),
+          bank.words, bank.values);
       if (!scales.present || r > 0) continue;
       const int64_t block = k / config.block_size * numbers.scale_bytes;
       bank.scales[scale_at + static_cast<size_t>(c)] =
@@ -199,26 +217,31 @@ void FetchWeightTile(const Instruction& instruction, const Config& config, const
   }
 }
 
-void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                           const Visit& visit, OuterMemory& memory, WeightBank& bank) {
+void FetchDepthwiseWeights(const Instruction& instruction, const Config& config,
+                           const ArrayNumbers& numbers, const Visit& visit, OuterMemory& memory,
+                           WeightBank& bank) {
   const Convolution& conv = instruction.convolution;
   const int64_t codes = int64_t{conv.taps()} * config.array_columns;
   const int64_t bytes = codes * numbers.weight.bytes();
   bank.words.assign(numbers.whole ? static_cast<size_t>(codes) : 0, 0);
   bank.values.assign(numbers.whole ? 0 : static_cast<size_t>(codes), 0.0f);
-  const uint64_t at = Offset(conv.weight_base, visit.batch * conv.weight_batch_stride + visit.first_column * bytes);
-  Put(numbers.weight, numbers.whole, memory.Read(at, static_cast<uint64_t>(bytes)), codes, 0, bank.words, bank.values);
+  const uint64_t at =
+      Offset(conv.weight_base, visit.batch * conv.weight_batch_stride + visit.first_column * bytes);
+  Put(numbers.weight, numbers.whole, memory.Read(at, static_cast<uint64_t>(bytes)), codes, 0,
+      bank.words, bank.values);
 }
 
-void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit, OuterMemory& memory,
-                     ParameterBank& bank) {
+void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit,
+                     OuterMemory& memory, ParameterBank& bank) {
   const Convolution& conv = instruction.convolution;
-  const size_t size = static_cast<size_t>(visit.columns) * static_cast<size_t>(config.array_columns);
+  const size_t size =
+      static_cast<size_t>(visit.columns) * static_cast<size_t>(config.array_columns);
   bank.offset.assign(size, 0);
   bank.scale.assign(size, 0.0f);
   bank.bias.assign(size, 0.0f);
   const uint64_t base = Offset(conv.parameters.base, visit.batch * conv.parameter_batch_stride);
-  const int64_t array_bytes = int64_t{conv.out_channels} * 4;  // each array holds one entry an output channel
+  const int64_t array_bytes =
+      int64_t{conv.out_channels} * 4;  // each array holds one entry an output channel
   for (int32_t column = 0; column < visit.columns; ++column) {
     const int32_t tile = visit.first_column + column;
     const size_t count = static_cast<size_t>(ValidColumns(instruction, config, tile));
@@ -233,8 +256,8 @@ void FetchParameters(const Instruction& instruction, const Config& config, const
   }
 }
 
-void LoadWeights(const Config& config, const ArrayNumbers& numbers, const WeightBank& bank, int64_t tile,
-                 StandingWeights& weights) {
+void LoadWeights(const Config& config, const ArrayNumbers& numbers, const WeightBank& bank,
+                 int64_t tile, StandingWeights& weights) {
   const auto begin = tile * config.macs_per_cycle();
   weights.scales.clear();
   if (!bank.scales.empty()) {
@@ -260,12 +283,14 @@ struct Words {
   size_t first = 0;  // word of the bank that the group begins with
 };
 
-Words WordsOf(const Instruction& instruction, const Geometry& geometry, const Visit& visit, const PassOf& pass) {
+Words WordsOf(const Instruction& instruction, const Geometry& geometry, const Visit& visit,
+              const PassOf& pass) {
   const Convolution& conv = instruction.convolution;
   Words words;
   words.rows.resize(static_cast<size_t>(visit.height));
   words.columns.resize(static_cast<size_t>(visit.width));
-  words.first = static_cast<size_t>(pass.group_in_fill * GroupWords(instruction, geometry, visit.height, visit.width));
+  words.first = static_cast<size_t>(pass.group_in_fill *
+                                    GroupWords(instruction, geometry, visit.height, visit.width));
   const bool packed = instruction.tiling.packing == Packing::kTaps;
   const int32_t places_x = geometry.x.Places(visit.width);
   for (int32_t y = 0; y < visit.height; ++y) {
@@ -273,7 +298,8 @@ Words WordsOf(const Instruction& instruction, const Geometry& geometry, const Vi
         packed ? y * visit.width : geometry.y.Place(y, pass.tap / conv.kernel_x) * places_x;
   }
   for (int32_t x = 0; x < visit.width; ++x) {
-    words.columns[static_cast<size_t>(x)] = packed ? x : geometry.x.Place(x, pass.tap % conv.kernel_x);
+    words.columns[static_cast<size_t>(x)] =
+        packed ? x : geometry.x.Place(x, pass.tap % conv.kernel_x);
   }
   return words;
 }
@@ -316,7 +342,8 @@ void PassOfIntegers(const PassData& pass) {
   const int16_t* codes = pass.bank.words.data() + pass.words.first * pass.word_codes;
   const PassWords places{pass.words.rows, pass.words.columns};
   if (pass.numbers.direct) {
-    RunPass(pass.weights.whole, codes, places, pass.overwrite, pass.accumulators.sums.data() + pass.first_accumulator);
+    RunPass(pass.weights.whole, codes, places, pass.overwrite,
+            pass.accumulators.sums.data() + pass.first_accumulator);
     return;
   }
   std::vector<int32_t> psums(pass.words.rows.size() * pass.words.columns.size() * pass.columns);
@@ -339,7 +366,8 @@ void PassOfValues(const PassData& pass) {
     std::fill(psums.begin(), psums.end(), 0.0f);
     for (size_t r = 0; r < pass.rows; ++r) {
       const float* weight = pass.weights.values.data() + r * pass.lanes();
-      for (size_t c = 0; c < pass.lanes(); ++c) psums[c] = AddProduct(pass.numbers, psums[c], inputs[r], weight[c]);
+      for (size_t c = 0; c < pass.lanes(); ++c)
+        psums[c] = AddProduct(pass.numbers, psums[c], inputs[r], weight[c]);
     }
     for (size_t c = 0; c < pass.lanes(); ++c) {
       float& value = pass.accumulators.values[at + c];
@@ -383,7 +411,8 @@ void PassOfPartedQuires(const PassData& pass) {
 }
 
 // Makes room for `size` accumulators of the kind that an instruction needs.
-void Reserve(const ArrayNumbers& numbers, bool quires, size_t size, AccumulationBank& accumulators) {
+void Reserve(const ArrayNumbers& numbers, bool quires, size_t size,
+             AccumulationBank& accumulators) {
   accumulators.sums.resize(numbers.whole_accumulation ? size : 0);
   accumulators.values.resize(numbers.whole_accumulation || quires ? 0 : size);
   accumulators.quires.Resize(numbers.products, quires ? size : 0);
@@ -392,12 +421,13 @@ void Reserve(const ArrayNumbers& numbers, bool quires, size_t size, Accumulation
 }  // namespace
 
 void ArrayPass(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-               const Geometry& geometry, const Visit& visit, const StandingWeights& weights, const InputBank& bank,
-               const PassOf& pass, AccumulationBank& accumulators) {
+               const Geometry& geometry, const Visit& visit, const StandingWeights& weights,
+               const InputBank& bank, const PassOf& pass, AccumulationBank& accumulators) {
   const size_t pixels = static_cast<size_t>(visit.pixels());
   const size_t columns = static_cast<size_t>(weights.whole.columns);
   const bool holds_quires = numbers.quire && config.block_size == 0;
-  Reserve(numbers, holds_quires, static_cast<size_t>(visit.columns) * pixels * columns, accumulators);
+  Reserve(numbers, holds_quires, static_cast<size_t>(visit.columns) * pixels * columns,
+          accumulators);
   const Words words = WordsOf(instruction, geometry, visit, pass);
   const int32_t row_tile = pass.group * geometry.rows_per_group + pass.tap;
   const PassData data{.config = config,
@@ -422,8 +452,9 @@ void ArrayPass(const Instruction& instruction, const Config& config, const Array
   }
 }
 
-void DepthwiseStep(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                   const Geometry& geometry, const Visit& visit, const WeightBank& weights, const InputBank& bank,
+void DepthwiseStep(const Instruction& instruction, const Config& config,
+                   const ArrayNumbers& numbers, const Geometry& geometry, const Visit& visit,
+                   const WeightBank& weights, const InputBank& bank,
                    AccumulationBank& accumulators) {
   const Convolution& conv = instruction.convolution;
   const size_t lanes = static_cast<size_t>(config.array_columns);
@@ -449,24 +480,30 @@ void DepthwiseStep(const Instruction& instruction, const Config& config, const A
       std::fill(psums.begin(), psums.end(), 0.0f);
       if (numbers.quire) exact.Clear(0, lanes);
       for (int32_t tap = 0; tap < conv.taps(); ++tap) {
-        const size_t place = region + static_cast<size_t>(geometry.y.Place(y, tap / conv.kernel_x) * places_x +
-                                                          geometry.x.Place(x, tap % conv.kernel_x)) *
-                                          lanes;
+        const size_t place =
+            region + static_cast<size_t>(geometry.y.Place(y, tap / conv.kernel_x) * places_x +
+                                         geometry.x.Place(x, tap % conv.kernel_x)) *
+                         lanes;
         const size_t weight = static_cast<size_t>(tap) * lanes;
         if (user != nullptr) {
-          std::copy_n(bank.words.begin() + static_cast<std::ptrdiff_t>(place), lanes, input_codes.begin());
-          std::copy_n(weights.words.begin() + static_cast<std::ptrdiff_t>(weight), lanes, weight_codes.begin());
+          std::copy_n(bank.words.begin() + static_cast<std::ptrdiff_t>(place), lanes,
+                      input_codes.begin());
+          std::copy_n(weights.words.begin() + static_cast<std::ptrdiff_t>(weight), lanes,
+                      weight_codes.begin());
           user->Fold(input_codes.data(), weight_codes.data(), whole);
           continue;
         }
         for (size_t c = 0; c < lanes; ++c) {
           if (numbers.quire) {
             ExactSums& sums = holds_quires ? accumulators.quires : exact;
-            sums.AddProduct(holds_quires ? at + c : c, bank.values[place + c], weights.values[weight + c]);
+            sums.AddProduct(holds_quires ? at + c : c, bank.values[place + c],
+                            weights.values[weight + c]);
           } else if (numbers.whole) {
-            whole[c] = WrappingAdd(whole[c], int32_t{bank.words[place + c]} * weights.words[weight + c]);
+            whole[c] =
+                WrappingAdd(whole[c], int32_t{bank.words[place + c]} * weights.words[weight + c]);
           } else {
-            psums[c] = AddProduct(numbers, psums[c], bank.values[place + c], weights.values[weight + c]);
+            psums[c] =
+                AddProduct(numbers, psums[c], bank.values[place + c], weights.values[weight + c]);
           }
         }
       }

@@ -85,22 +85,23 @@ struct ParameterBank {
 
 // Fetches the row groups [first_group, end_group) of a visit (depthwise: the regions of these column tiles).
 void FillInputs(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                const Geometry& geometry, const Visit& visit, int32_t first_group, int32_t end_group,
-                OuterMemory& memory, InputBank& bank);
+                const Geometry& geometry, const Visit& visit, int32_t first_group,
+                int32_t end_group, OuterMemory& memory, InputBank& bank);
 
 // Appends one weight tile to the bank.
-void FetchWeightTile(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                     const Geometry& geometry, const Visit& visit, int32_t row_tile, int32_t column_tile,
-                     OuterMemory& memory, WeightBank& bank);
+void FetchWeightTile(const Instruction& instruction, const Config& config,
+                     const ArrayNumbers& numbers, const Geometry& geometry, const Visit& visit,
+                     int32_t row_tile, int32_t column_tile, OuterMemory& memory, WeightBank& bank);
 // Fetches the taps of one column tile.
-void FetchDepthwiseWeights(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                           const Visit& visit, OuterMemory& memory, WeightBank& bank);
-void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit, OuterMemory& memory,
-                     ParameterBank& bank);
+void FetchDepthwiseWeights(const Instruction& instruction, const Config& config,
+                           const ArrayNumbers& numbers, const Visit& visit, OuterMemory& memory,
+                           WeightBank& bank);
+void FetchParameters(const Instruction& instruction, const Config& config, const Visit& visit,
+                     OuterMemory& memory, ParameterBank& bank);
 
 // Tile `tile` of a bank into the shadow registers.
-void LoadWeights(const Config& config, const ArrayNumbers& numbers, const WeightBank& bank, int64_t tile,
-                 StandingWeights& weights);
+void LoadWeights(const Config& config, const ArrayNumbers& numbers, const WeightBank& bank,
+                 int64_t tile, StandingWeights& weights);
 
 // One pass: row tile `tap` of group `group`, the `group_in_fill`th of its bank, into column tile `column` of the block.
 struct PassOf {
@@ -108,15 +109,17 @@ struct PassOf {
   bool overwrite = false;  // the first pass of the block's column tile
 };
 void ArrayPass(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-               const Geometry& geometry, const Visit& visit, const StandingWeights& weights, const InputBank& bank,
-               const PassOf& pass, AccumulationBank& accumulators);
-void DepthwiseStep(const Instruction& instruction, const Config& config, const ArrayNumbers& numbers,
-                   const Geometry& geometry, const Visit& visit, const WeightBank& weights, const InputBank& bank,
+               const Geometry& geometry, const Visit& visit, const StandingWeights& weights,
+               const InputBank& bank, const PassOf& pass, AccumulationBank& accumulators);
+void DepthwiseStep(const Instruction& instruction, const Config& config,
+                   const ArrayNumbers& numbers, const Geometry& geometry, const Visit& visit,
+                   const WeightBank& weights, const InputBank& bank,
                    AccumulationBank& accumulators);
 
 // The vector program on a block of accumulators.
 void DrainBlock(const Instruction& instruction, const Numbers& numbers, const Visit& visit,
-                const AccumulationBank& accumulators, const ParameterBank& parameters, OuterMemory& memory);
+                const AccumulationBank& accumulators, const ParameterBank& parameters,
+                OuterMemory& memory);
 // A vector instruction: all rows, all passes.
 void RunVectorRows(const Instruction& instruction, const Numbers& numbers, OuterMemory& memory);
 

@@ -10,7 +10,8 @@ Recorder::Recorder(hardware::Simulator& simulator, std::span<const Instruction> 
 }
 
 void Recorder::Stall(Unit unit, const char* cause, int64_t since) {
-  if (const int64_t cycles = simulator_.now() - since; cycles > 0) units_[unit].stall_cycles[cause] += cycles;
+  if (const int64_t cycles = simulator_.now() - since; cycles > 0)
+    units_[unit].stall_cycles[cause] += cycles;
 }
 
 void Recorder::Busy(Unit unit, size_t index, int64_t begin, int64_t end) {
@@ -27,10 +28,12 @@ void Recorder::Busy(Unit unit, size_t index, int64_t begin, int64_t end) {
 }
 
 void Recorder::TakeSpans(Trace& trace) const {
-  for (const std::vector<Span>& spans : spans_) trace.spans.insert(trace.spans.end(), spans.begin(), spans.end());
+  for (const std::vector<Span>& spans : spans_)
+    trace.spans.insert(trace.spans.end(), spans.begin(), spans.end());
   // A unit begins no two spans at once, so that this order is one.
-  std::sort(trace.spans.begin(), trace.spans.end(),
-            [](const Span& a, const Span& b) { return a.begin != b.begin ? a.begin < b.begin : a.unit < b.unit; });
+  std::sort(trace.spans.begin(), trace.spans.end(), [](const Span& a, const Span& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.unit < b.unit;
+  });
   trace.span_resolution = resolution_;
 }
 

@@ -21,7 +21,9 @@ class Recorder {
   // The unit was waiting for `cause` since `since`.
   void Stall(Unit unit, const char* cause, int64_t since);
   // The unit starts to work for `cycles` on instruction `index`.
-  void Busy(Unit unit, size_t index, int64_t cycles) { Busy(unit, index, simulator_.now(), simulator_.now() + cycles); }
+  void Busy(Unit unit, size_t index, int64_t cycles) {
+    Busy(unit, index, simulator_.now(), simulator_.now() + cycles);
+  }
   // It works, or has worked, from `begin` to `end`. A unit's times come in their order.
   void Busy(Unit unit, size_t index, int64_t begin, int64_t end);
   UnitTrace& unit(Unit unit) { return units_[unit]; }
@@ -35,7 +37,8 @@ class Recorder {
   void Coarsen();  // doubles the resolution until a quarter of the room is free again
 
   static constexpr size_t kMaxSpans = size_t{1} << 16;
-  static constexpr int64_t kCoarsest = int64_t{1} << 40;  // one span a kernel and unit is as coarse as it gets
+  static constexpr int64_t kCoarsest = int64_t{1}
+                                       << 40;  // one span a kernel and unit is as coarse as it gets
   hardware::Simulator& simulator_;
   std::span<const Instruction> instructions_;
   std::vector<UnitTrace> units_;

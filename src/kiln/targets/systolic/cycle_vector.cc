@@ -33,7 +33,8 @@ class VectorUnit {
       const size_t different = stream.element_stride == 0 ? 1 : count;
       for (size_t lane = 0; lane < different; ++lane) {
         const int64_t index = first + static_cast<int64_t>(lane);
-        operands_[i][lane] = Load(stream, AddressOf(stream, outer, index), ScaleAddressOf(stream, outer, index));
+        operands_[i][lane] =
+            Load(stream, AddressOf(stream, outer, index), ScaleAddressOf(stream, outer, index));
       }
       if (different < count) std::fill_n(operands_[i].begin(), count, operands_[i][0]);
     }
@@ -45,7 +46,8 @@ class VectorUnit {
     for (const Stage& stage : pass.stages) {
       for (size_t lane = 0; lane < count; ++lane) {
         const float a = ArgumentOf(stage.a, stage.immediate_a, lane);
-        const float b = stage.op == StageOp::kFma ? ArgumentOf(stage.b, stage.immediate_b, lane) : 0.0f;
+        const float b =
+            stage.op == StageOp::kFma ? ArgumentOf(stage.b, stage.immediate_b, lane) : 0.0f;
         values_[lane] = ApplyStage(numbers_, stage, values_[lane], a, b);
         if (stage.op == StageOp::kSave0) saved_[0][lane] = values_[lane];
         if (stage.op == StageOp::kSave1) saved_[1][lane] = values_[lane];
@@ -56,13 +58,15 @@ class VectorUnit {
         partial_[lane] = Join(numbers_, pass.reduce, partial_[lane], values_[lane]);
     }
     if (pass.to_row_buffer) {
-      for (size_t lane = 0; lane < count; ++lane) row_[static_cast<size_t>(first) + lane] = values_[lane];
+      for (size_t lane = 0; lane < count; ++lane)
+        row_[static_cast<size_t>(first) + lane] = values_[lane];
     }
     if (pass.to_memory) {
       const Element element = program_.output.element;
       const uint64_t size = static_cast<uint64_t>(BytesOf(element, numbers_.config()));
       // Where all elements of a word have one place, its last one is written.
-      for (size_t lane = program_.output.element_stride == 0 ? count - 1 : 0; lane < count; ++lane) {
+      for (size_t lane = program_.output.element_stride == 0 ? count - 1 : 0; lane < count;
+           ++lane) {
         const int64_t index = first + static_cast<int64_t>(lane);
         if (program_.output.blocks.present) {
           Gather(outer, index, values_[lane]);
@@ -83,8 +87,8 @@ class VectorUnit {
       const Pass& pass = program_.passes[p];
       std::fill(partial_.begin(), partial_.end(), NeutralOf(numbers_, pass.reduce));
       for (int64_t first = 0; first < program_.length; first += static_cast<int64_t>(lanes_)) {
-        const size_t count =
-            static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(lanes_), program_.length - first));
+        const size_t count = static_cast<size_t>(
+            std::min<int64_t>(static_cast<int64_t>(lanes_), program_.length - first));
         FetchOperands(p, outer, first, count);
         FetchSource(p, outer, first, count);
         Word(pass, outer, first, count);
@@ -114,8 +118,11 @@ class VectorUnit {
     const uint8_t* bytes = memory_.Read(at, static_cast<uint64_t>(BytesOf(stream.element, config)));
     if (bytes == nullptr) return 0.0f;
     if (!stream.blocks.present) return LoadValue(numbers_, stream, bytes);
-    const uint8_t* scale = memory_.Peek(scale_at, static_cast<uint64_t>(config.scale_format.bytes()));
-    return scale == nullptr ? 0.0f : LoadValue(numbers_, stream, BlockFactor(numbers_, stream, scale), bytes);
+    const uint8_t* scale =
+        memory_.Peek(scale_at, static_cast<uint64_t>(config.scale_format.bytes()));
+    return scale == nullptr
+               ? 0.0f
+               : LoadValue(numbers_, stream, BlockFactor(numbers_, stream, scale), bytes);
   }
 
   // The quantiser of block scales: takes the values of a row in order and writes each block as its last value comes in.
@@ -128,7 +135,8 @@ class VectorUnit {
     const Stream& output = program_.output;
     const uint32_t scale = codec.ScaleCode(block_.data(), std::ssize(block_));
     const int scale_bytes = codec.scale_format().bytes(), element_bytes = codec.element().bytes();
-    if (uint8_t* bytes = memory_.Poke(ScaleAddressOf(output, outer, first), static_cast<uint64_t>(scale_bytes))) {
+    if (uint8_t* bytes = memory_.Poke(ScaleAddressOf(output, outer, first),
+                                      static_cast<uint64_t>(scale_bytes))) {
       StoreBits(scale, scale_bytes, bytes);
     }
     for (size_t i = 0; i < block_.size(); ++i) {
@@ -182,13 +190,15 @@ class VectorUnit {
       for (int32_t kx = 0; kx < w.window_x; ++kx) {
         const int64_t x = outer[2] * w.stride_x - w.pad_left + int64_t{kx} * w.dilation_x;
         if (x < 0 || x >= w.width) continue;
-        const int64_t offset = outer[0] * stream.outer_stride[0] + outer[3] * stream.outer_stride[3] +
-                               y * w.row_stride + x * w.column_stride + index * stream.element_stride;
+        const int64_t offset = outer[0] * stream.outer_stride[0] +
+                               outer[3] * stream.outer_stride[3] + y * w.row_stride +
+                               x * w.column_stride + index * stream.element_stride;
         uint64_t scale_at = 0;
         if (stream.blocks.present) {
           const BlockScales& b = stream.blocks;
-          scale_at = b.base + static_cast<uint64_t>(outer[0] * b.outer_stride[0] + outer[3] * b.outer_stride[3] +
-                                                    y * b.row_stride + x * b.column_stride + ScaleOffset(index));
+          scale_at = b.base + static_cast<uint64_t>(
+                                  outer[0] * b.outer_stride[0] + outer[3] * b.outer_stride[3] +
+                                  y * b.row_stride + x * b.column_stride + ScaleOffset(index));
         }
         const float value = Load(stream, stream.base + static_cast<uint64_t>(offset), scale_at);
         combined = Join(numbers_, w.combine, combined, value);
@@ -196,7 +206,8 @@ class VectorUnit {
       }
     }
     if (w.combine == Combine::kSum && w.average) {
-      const float factor = AverageFactor(numbers_, w.divide_by_valid ? places : w.window_y * w.window_x);
+      const float factor =
+          AverageFactor(numbers_, w.divide_by_valid ? places : w.window_y * w.window_x);
       combined = numbers_.Round(combined * factor);
     }
     return combined;
@@ -211,7 +222,8 @@ class VectorUnit {
       case Argument::kOperand0:
       case Argument::kOperand1:
       case Argument::kOperand2:
-        return operands_[static_cast<size_t>(argument) - static_cast<size_t>(Argument::kOperand0)][lane];
+        return operands_[static_cast<size_t>(argument) - static_cast<size_t>(Argument::kOperand0)]
+                        [lane];
       case Argument::kScalar0:
       case Argument::kScalar1:
       case Argument::kScalar2:
@@ -259,7 +271,8 @@ class VectorUnit {
 }  // namespace
 
 void DrainBlock(const Instruction& instruction, const Numbers& numbers, const Visit& visit,
-                const AccumulationBank& accumulators, const ParameterBank& parameters, OuterMemory& memory) {
+                const AccumulationBank& accumulators, const ParameterBank& parameters,
+                OuterMemory& memory) {
   const VectorProgram& program = instruction.vector;
   const Config& config = numbers.config();
   VectorUnit unit(program, numbers, memory);
@@ -276,7 +289,8 @@ void DrainBlock(const Instruction& instruction, const Numbers& numbers, const Vi
       unit.values()[lane] =
           config.accumulation_format.is_integer()
               ? AccumulatorToValue(numbers,
-                                   WrapAccumulator(accumulators.sums[begin + lane], config.accumulation_format.bits),
+                                   WrapAccumulator(accumulators.sums[begin + lane],
+                                                   config.accumulation_format.bits),
                                    parameters.offset[at], scale, bias)
               : AccumulatorToValue(numbers, accumulators.Value(begin + lane), scale, bias);
     }

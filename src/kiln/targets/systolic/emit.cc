@@ -26,14 +26,17 @@ using hardware::Signal;
 using hardware::WiresOf;
 
 std::vector<Signal> ReadSignals(int port_bytes) { return AxiReadSignals(port_bytes, kAddressBits); }
-std::vector<Signal> WriteSignals(int port_bytes) { return AxiWriteSignals(port_bytes, kAddressBits); }
+std::vector<Signal> WriteSignals(int port_bytes) {
+  return AxiWriteSignals(port_bytes, kAddressBits);
+}
 
 // The one bus of a design point with shared_bus: kiln_shared_bus' memory side.
 std::vector<Signal> SharedSignals(int port_bytes) {
   std::vector<Signal> signals = ReadSignals(port_bytes);
   const std::vector<Signal> writes = WriteSignals(port_bytes);
   signals.insert(signals.end(), writes.begin(), writes.end());
-  for (const auto& [output, name] : {std::pair{true, "arid"}, {false, "rid"}, {true, "awid"}, {false, "bid"}}) {
+  for (const auto& [output, name] :
+       {std::pair{true, "arid"}, {false, "rid"}, {true, "awid"}, {false, "bid"}}) {
     signals.push_back({output, 3, name});
   }
   return signals;
@@ -66,20 +69,25 @@ struct Parameter {
 
 // Tables of approximate functions: those of the library by their name, others as they are.
 std::string SplinesOf(const Format& format) {
-  for (const auto& [name, constant] : {std::pair{"fp32", "FP32"}, {"bf16", "BF16"}, {"fp16", "FP16"}}) {
+  for (const auto& [name, constant] :
+       {std::pair{"fp32", "FP32"}, {"bf16", "BF16"}, {"fp16", "FP16"}}) {
     if (format.name == name) return fmt::format("kiln_spline_tables_pkg::{}", constant);
   }
   const auto tables = SplineTablesFor(format);
-  KILN_CHECK(tables.ok());  // the design point has been read, and its vector format is a float with a zero
+  KILN_CHECK(
+      tables.ok());  // the design point has been read, and its vector format is a float with a zero
   return hardware::SplineParameters(**tables);
 }
 
 std::vector<Parameter> ParametersOf(const Config& c) {
   const auto number = [](int64_t value) { return std::to_string(value); };
   const auto format = [](const Format& f) { return hardware::FormatDescriptor(f); };
-  const auto stages = [&c](uint32_t set) { return fmt::format("{}'b{:b}", c.vector_stages, c.present_stages(set)); };
+  const auto stages = [&c](uint32_t set) {
+    return fmt::format("{}'b{:b}", c.vector_stages, c.present_stages(set));
+  };
   // The quire runs on through the accumulations, but where block scales part the row tiles.
-  const std::string quire = c.quire ? hardware::QuireDescriptor(c.input_format, c.weight_format) : "";
+  const std::string quire =
+      c.quire ? hardware::QuireDescriptor(c.input_format, c.weight_format) : "";
   const bool accumulates_quires = c.quire && c.block_size == 0;
   std::vector<Format> inputs, weights;  // of the other precisions
   for (const OperandFormats& pair : c.other_precisions) {
@@ -162,8 +170,8 @@ std::string DesignHeader(const Config& c) {
       "// Of an ideal memory behind the ports, from an address to its first beat.\n"
       "constexpr unsigned kMemoryLatency = {};\n\n"
       "}}  // namespace kiln_design\n\n#endif  // KILN_DESIGN_H_\n",
-      c.name, c.instruction_bytes_per_cycle, c.input_port_bytes, c.weight_port_bytes, c.operand_port_bytes,
-      c.output_port_bytes, c.memory_latency - c.port_latency());
+      c.name, c.instruction_bytes_per_cycle, c.input_port_bytes, c.weight_port_bytes,
+      c.operand_port_bytes, c.output_port_bytes, c.memory_latency - c.port_latency());
 }
 
 }  // namespace
@@ -181,7 +189,8 @@ std::optional<FormatFault> FindRtlFault(const Config& c) {
 
 std::string TopModule(const Config& config) {
   std::string out = fmt::format(
-      "// The accelerator '{}': the systolic machine of rtl/systolic with this design point's parameters. Emitted by "
+      "// The accelerator '{}': the systolic machine of rtl/systolic with this design point's "
+      "parameters. Emitted by "
       "Kiln.\n"
       "module kiln_accelerator (\n    input  logic clock,\n    input  logic reset",
       config.name);
@@ -202,20 +211,23 @@ std::string TopModule(const Config& config) {
     }
   }
   out +=
-      ",\n    output logic irq,\n    // For testbenches: whether a program runs, and how many of its "
+      ",\n    output logic irq,\n    // For testbenches: whether a program runs, and how many of "
+      "its "
       "instructions are "
       "finished, modulo 2^16.\n    output logic running,\n    output logic [15:0] finished\n);\n";
   if (config.shared_bus) {
     for (const Bus& bus : MemoryBuses(config)) out += WiresOf(bus.name, bus.signals);
-    out += fmt::format("  kiln_shared_bus #(\n      .DATA_BYTES({})\n  ) bus (.*);\n", config.input_port_bytes);
+    out += fmt::format("  kiln_shared_bus #(\n      .DATA_BYTES({})\n  ) bus (.*);\n",
+                       config.input_port_bytes);
   }
   out += "  kiln_systolic #(\n";
   const std::vector<Parameter> parameters = ParametersOf(config);
   for (size_t i = 0; i < parameters.size(); ++i) {
-    out +=
-        fmt::format("      .{}({}){}\n", parameters[i].name, parameters[i].value, i + 1 < parameters.size() ? "," : "");
+    out += fmt::format("      .{}({}){}\n", parameters[i].name, parameters[i].value,
+                       i + 1 < parameters.size() ? "," : "");
   }
-  out += unused.empty() ? "  ) machine (.*);\nendmodule\n" : "  ) machine (\n" + unused + "      .*\n  );\nendmodule\n";
+  out += unused.empty() ? "  ) machine (.*);\nendmodule\n"
+                        : "  ) machine (\n" + unused + "      .*\n  );\nendmodule\n";
   return out;
 }
 
@@ -238,7 +250,8 @@ namespace {
 // The machine without a program for it.
 StatusOr<hardware::RtlProject> ProjectOf(const Config& config) {
   if (const auto fault = FindRtlFault(config)) {
-    return UnsupportedAt("", fmt::format("{}, key '{}'", config.name, fault->key), fault->fault, fault->remedy);
+    return UnsupportedAt("", fmt::format("{}, key '{}'", config.name, fault->key), fault->fault,
+                         fault->remedy);
   }
   hardware::RtlProject project;
   project.top = "kiln_accelerator";
@@ -261,11 +274,14 @@ Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& f
   const Config& config = program.config();
   KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, ProjectOf(config));
   const ProgramImage image = ProgramImageOf(program);
-  if (image.addresses.empty()) return UnsupportedAt("", config.name, "the program has no instructions", "");
-  project.simulation_arguments = fmt::format("--memory memory.hex --program {}", image.addresses[0]);
-  project.others.emplace_back("memory.hex", "// Constants, then programs: words of 16 bytes, addresses in words.\n" +
-                                                HexImage(program.constants(), program.constants_base()) +
-                                                HexImage(image.bytes, image.base));
+  if (image.addresses.empty())
+    return UnsupportedAt("", config.name, "the program has no instructions", "");
+  project.simulation_arguments =
+      fmt::format("--memory memory.hex --program {}", image.addresses[0]);
+  project.others.emplace_back(
+      "memory.hex", "// Constants, then programs: words of 16 bytes, addresses in words.\n" +
+                        HexImage(program.constants(), program.constants_base()) +
+                        HexImage(image.bytes, image.base));
   project.others.emplace_back("program.txt", program.Print());
   return hardware::WriteRtlProject(project, folder);
 }

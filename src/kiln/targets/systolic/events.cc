@@ -61,7 +61,9 @@ LaneOperation OperationOf(const Stage& stage) {
   return LaneOperation::kMove;
 }
 
-bool IsFloat(Element element) { return element == Element::kFloat32 || element == Element::kVector; }
+bool IsFloat(Element element) {
+  return element == Element::kFloat32 || element == Element::kVector;
+}
 
 class Counter {
  public:
@@ -94,7 +96,8 @@ class Counter {
     const int64_t rows = config_.array_rows, columns = config_.array_columns;
     int64_t valid_rows = 0, valid_columns = 0;
     for (int32_t r = 0; r < geometry.row_tiles(); ++r) valid_rows += ValidRows(in, config_, r);
-    for (int32_t c = 0; c < visit.columns; ++c) valid_columns += ValidColumns(in, config_, visit.first_column + c);
+    for (int32_t c = 0; c < visit.columns; ++c)
+      valid_columns += ValidColumns(in, config_, visit.first_column + c);
     events_.array_cycles += passes * pixels;
     events_.multiply_accumulates += pixels * valid_rows * valid_columns;
     events_.precision_accumulates[in.precision] += pixels * valid_rows * valid_columns;
@@ -119,31 +122,34 @@ class Counter {
       const int64_t inside = InsidePlaces(geometry.y, visit.y, visit.height, conv.height) *
                              InsidePlaces(geometry.x, visit.x, visit.width, conv.width);
       events_.input_bytes += inside * pixel_bytes;
-      if (conv.input_scales.present) events_.scale_bytes += inside * geometry.groups * config_.scale_format.bytes();
+      if (conv.input_scales.present)
+        events_.scale_bytes += inside * geometry.groups * config_.scale_format.bytes();
       return;
     }
     // All row tiles together hold every tap of every output once.
     int64_t rows = 0, columns = 0;
     for (int32_t ky = 0; ky < conv.kernel_y; ++ky) {
-      rows += InsideOutputs(visit.y, visit.height, int64_t{ky} * conv.dilation_y - conv.pad_top, conv.stride_y,
-                            conv.height);
+      rows += InsideOutputs(visit.y, visit.height, int64_t{ky} * conv.dilation_y - conv.pad_top,
+                            conv.stride_y, conv.height);
     }
     for (int32_t kx = 0; kx < conv.kernel_x; ++kx) {
-      columns +=
-          InsideOutputs(visit.x, visit.width, int64_t{kx} * conv.dilation_x - conv.pad_left, conv.stride_x, conv.width);
+      columns += InsideOutputs(visit.x, visit.width, int64_t{kx} * conv.dilation_x - conv.pad_left,
+                               conv.stride_x, conv.width);
     }
     events_.input_bytes += rows * columns * pixel_bytes;
   }
 
-  void FetchWeights(const Instruction& in, int64_t tiles, int64_t valid_rows, int64_t valid_columns) {
+  void FetchWeights(const Instruction& in, int64_t tiles, int64_t valid_rows,
+                    int64_t valid_columns) {
     const Convolution& conv = in.convolution;
     const int64_t codes = tiles * config_.array_rows * config_.array_columns;
     const bool tiled = conv.weight_layout == WeightLayout::kTiled;
     events_.weight_buffer.written += codes * config_.weight_bits();
-    events_.weight_bytes += (tiled ? codes : valid_rows * valid_columns) * config_.weight_format.bytes();
+    events_.weight_bytes +=
+        (tiled ? codes : valid_rows * valid_columns) * config_.weight_format.bytes();
     if (!conv.weight_scales.present) return;
-    const int64_t row_tiles =
-        tiled ? tiles * config_.array_columns : CeilDivide(valid_rows, config_.array_rows) * valid_columns;
+    const int64_t row_tiles = tiled ? tiles * config_.array_columns
+                                    : CeilDivide(valid_rows, config_.array_rows) * valid_columns;
     events_.scale_bytes += row_tiles * config_.scale_format.bytes();
   }
 
@@ -151,9 +157,11 @@ class Counter {
     const Convolution& conv = in.convolution;
     const int64_t lanes = config_.array_columns, taps = conv.taps(), pixels = visit.pixels();
     const int64_t channels = ValidColumns(in, config_, visit.first_column);
-    const int64_t input_word = lanes * config_.input_format.bits, weight_word = lanes * config_.weight_format.bits;
+    const int64_t input_word = lanes * config_.input_format.bits,
+                  weight_word = lanes * config_.weight_format.bits;
     events_.depthwise_multiply_accumulates += pixels * taps * channels;
-    events_.depthwise_inputs.written += GroupWords(in, geometry, visit.height, visit.width) * input_word;
+    events_.depthwise_inputs.written +=
+        GroupWords(in, geometry, visit.height, visit.width) * input_word;
     events_.depthwise_inputs.read += pixels * taps * input_word;
     events_.depthwise_weights.written += taps * weight_word;
     events_.depthwise_weights.read += pixels * taps * weight_word;
@@ -170,7 +178,8 @@ class Counter {
     if (!visit.fetch_parameters) return;
     events_.parameters.written += int64_t{visit.columns} * config_.array_columns * kParameterBits;
     for (int32_t c = 0; c < visit.columns; ++c) {
-      events_.parameter_bytes += ValidColumns(in, config_, visit.first_column + c) * kParameterBits / 8;
+      events_.parameter_bytes +=
+          ValidColumns(in, config_, visit.first_column + c) * kParameterBits / 8;
     }
   }
 
@@ -178,7 +187,8 @@ class Counter {
   void Drain(const Instruction& in, const Visit& visit) {
     const int64_t pixels = visit.pixels(), lanes = config_.array_columns;
     int64_t elements = 0;
-    for (int32_t c = 0; c < visit.columns; ++c) elements += pixels * ValidColumns(in, config_, visit.first_column + c);
+    for (int32_t c = 0; c < visit.columns; ++c)
+      elements += pixels * ValidColumns(in, config_, visit.first_column + c);
     events_.accumulators.read += pixels * visit.columns * lanes * config_.accumulator_bits();
     Operate(LaneOperation::kMultiplyAdd, elements);
     const VectorProgram& program = in.vector;
@@ -199,12 +209,15 @@ class Counter {
       const Pass& pass = program.passes[p];
       Words(program, p, rows * words, rows * program.length);
       if (p == 0 && program.window.combine != Combine::kNone) PoolingWindow(program, words);
-      if (pass.source == Source::kRowBuffer) events_.row_buffer.read += rows * words * config_.lanes() * kLaneBits;
+      if (pass.source == Source::kRowBuffer)
+        events_.row_buffer.read += rows * words * config_.lanes() * kLaneBits;
       if (pass.to_memory && program.output.blocks.present) {
-        events_.scale_bytes += rows * CeilDivide(program.length, config_.block_size) * config_.scale_format.bytes();
+        events_.scale_bytes +=
+            rows * CeilDivide(program.length, config_.block_size) * config_.scale_format.bytes();
       }
       if (pass.reduce == Reduce::kNone) continue;
-      const LaneOperation join = pass.reduce == Reduce::kSum ? LaneOperation::kAdd : LaneOperation::kCompare;
+      const LaneOperation join =
+          pass.reduce == Reduce::kSum ? LaneOperation::kAdd : LaneOperation::kCompare;
       Operate(join, rows * program.length + rows * (config_.lanes() - 1));
       for (const Stage& stage : pass.scalar_stages) Operate(OperationOf(stage), rows);
     }
@@ -222,12 +235,13 @@ class Counter {
       Operand(stream, stream.element_stride == 0 ? words : elements);
     }
     for (const Stage& stage : pass.stages) Operate(OperationOf(stage), elements);
-    events_.lane_register_bits += words * config_.lanes() * kLaneBits * streams * PipelineDepth(program, config_);
+    events_.lane_register_bits +=
+        words * config_.lanes() * kLaneBits * streams * PipelineDepth(program, config_);
     if (pass.to_row_buffer) events_.row_buffer.written += words * config_.lanes() * kLaneBits;
     if (!pass.to_memory) return;
     // Where all elements of a word have one place, its last one is written.
-    events_.output_bytes +=
-        (program.output.element_stride == 0 ? words : elements) * BytesOf(program.output.element, config_);
+    events_.output_bytes += (program.output.element_stride == 0 ? words : elements) *
+                            BytesOf(program.output.element, config_);
     if (!IsFloat(program.output.element)) Operate(LaneOperation::kMultiply, elements);
   }
 
@@ -236,7 +250,8 @@ class Counter {
     events_.operand_bytes += elements * BytesOf(stream.element, config_);
     if (!IsFloat(stream.element)) Operate(LaneOperation::kMultiply, elements);
     if (stream.blocks.present) {
-      events_.scale_bytes += CeilDivide(elements, config_.block_size) * config_.scale_format.bytes();
+      events_.scale_bytes +=
+          CeilDivide(elements, config_.block_size) * config_.scale_format.bytes();
     }
   }
 
@@ -253,7 +268,8 @@ class Counter {
     const int64_t places = rows * columns * program.outer[0] * program.outer[3];
     const Stream& stream = program.operands[0];
     Operand(stream, places * (stream.element_stride == 0 ? words_of_row : program.length));
-    Operate(w.combine == Combine::kSum ? LaneOperation::kAdd : LaneOperation::kCompare, places * program.length);
+    Operate(w.combine == Combine::kSum ? LaneOperation::kAdd : LaneOperation::kCompare,
+            places * program.length);
   }
 
   const Config& config_;

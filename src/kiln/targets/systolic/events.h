@@ -18,7 +18,16 @@ struct MemoryBits {
 };
 
 // What a lane of the vector unit does with a number.
-enum class LaneOperation : uint8_t { kAdd, kMultiply, kMultiplyAdd, kFunction, kDivide, kCompare, kMove, kCount };
+enum class LaneOperation : uint8_t {
+  kAdd,
+  kMultiply,
+  kMultiplyAdd,
+  kFunction,
+  kDivide,
+  kCompare,
+  kMove,
+  kCount
+};
 inline constexpr size_t kLaneOperations = static_cast<size_t>(LaneOperation::kCount);
 
 struct Events {
@@ -32,7 +41,8 @@ struct Events {
   // Depthwise unit: multiply-accumulates of channels that count.
   int64_t depthwise_multiply_accumulates = 0;
 
-  MemoryBits input_buffer, weight_buffer, accumulators, depthwise_inputs, depthwise_weights, parameters, row_buffer;
+  MemoryBits input_buffer, weight_buffer, accumulators, depthwise_inputs, depthwise_weights,
+      parameters, row_buffer;
 
   // Vector unit.
   std::array<int64_t, kLaneOperations> lane_operations{};
@@ -40,14 +50,18 @@ struct Events {
 
   // Outer memory, bytes that count, by unit as Trace::units has them; what a beat brings besides is not in it. Block
   // scales of all units together, which traces do not count.
-  int64_t input_bytes = 0, weight_bytes = 0, parameter_bytes = 0, operand_bytes = 0, output_bytes = 0;
+  int64_t input_bytes = 0, weight_bytes = 0, parameter_bytes = 0, operand_bytes = 0,
+          output_bytes = 0;
   int64_t scale_bytes = 0;
   int64_t program_bytes = 0;
 
   int64_t bytes() const {
-    return input_bytes + weight_bytes + parameter_bytes + operand_bytes + output_bytes + scale_bytes + program_bytes;
+    return input_bytes + weight_bytes + parameter_bytes + operand_bytes + output_bytes +
+           scale_bytes + program_bytes;
   }
-  int64_t operations(LaneOperation operation) const { return lane_operations[static_cast<size_t>(operation)]; }
+  int64_t operations(LaneOperation operation) const {
+    return lane_operations[static_cast<size_t>(operation)];
+  }
 };
 
 // Of instructions that CheckInstruction accepts.

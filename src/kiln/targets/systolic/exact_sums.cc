@@ -31,7 +31,8 @@ void ExactSums::Resize(const ExactProducts& products, size_t count) {
 }
 
 void ExactSums::Clear(size_t first, size_t count) {
-  std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(first * words_), count * words_, uint64_t{0});
+  std::fill_n(bits_.begin() + static_cast<std::ptrdiff_t>(first * words_), count * words_,
+              uint64_t{0});
   std::fill_n(specials_.begin() + static_cast<std::ptrdiff_t>(first), count, uint8_t{0});
 }
 
@@ -65,7 +66,8 @@ void ExactSums::AddProduct(size_t sum, float x, float w) {
 
 float ExactSums::Rounded(size_t sum) const {
   const uint8_t specials = specials_[sum];
-  if ((specials & kNan) != 0 || specials == (kPlusInfinity | kMinusInfinity)) return std::bit_cast<float>(kQuietNan);
+  if ((specials & kNan) != 0 || specials == (kPlusInfinity | kMinusInfinity))
+    return std::bit_cast<float>(kQuietNan);
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (specials != 0) return specials == kPlusInfinity ? kInfinity : -kInfinity;
   const uint64_t* words = bits_.data() + sum * words_;

@@ -57,7 +57,8 @@ Convolution Upright(Convolution c) {
 }
 
 // [taps * channels][out_channels] codes from the tiles or the strided matrix of one batch.
-std::vector<int8_t> DenseWeights(const Instruction& instruction, const Config& config, const uint8_t* at) {
+std::vector<int8_t> DenseWeights(const Instruction& instruction, const Config& config,
+                                 const uint8_t* at) {
   const Convolution& c = instruction.convolution;
   const int64_t columns = c.out_channels;
   std::vector<int8_t> dense(static_cast<size_t>(int64_t{c.taps()} * c.channels * columns));
@@ -72,7 +73,8 @@ std::vector<int8_t> DenseWeights(const Instruction& instruction, const Config& c
   }
   const int64_t row_tiles = RowTileCount(instruction, config);
   for (int64_t first = 0; first < columns; first += config.array_columns) {
-    const auto valid = static_cast<size_t>(std::min<int64_t>(config.array_columns, columns - first));
+    const auto valid =
+        static_cast<size_t>(std::min<int64_t>(config.array_columns, columns - first));
     ForEachArrayRow(instruction, config, [&](int64_t row_tile, int64_t row, int64_t entry) {
       std::memcpy(dense.data() + entry * columns + first,
                   at + (row_tile * config.array_rows + row) * config.array_columns, valid);
@@ -101,8 +103,9 @@ struct OrderedWeights {
   std::vector<float> scales;
 };
 
-OrderedWeights OrderWeights(const Instruction& instruction, const Config& config, const FormatTable& scale_table,
-                            const uint8_t* codes, const uint8_t* scales) {
+OrderedWeights OrderWeights(const Instruction& instruction, const Config& config,
+                            const FormatTable& scale_table, const uint8_t* codes,
+                            const uint8_t* scales) {
   const Convolution& c = instruction.convolution;
   const int64_t row_tiles = RowTileCount(instruction, config);
   const int64_t columns = c.out_channels, bytes = config.weight_format.bytes();
@@ -115,18 +118,20 @@ OrderedWeights OrderWeights(const Instruction& instruction, const Config& config
   ForEachArrayRow(instruction, config, [&](int64_t row_tile, int64_t row, int64_t entry) {
     for (int64_t n = 0; n < columns; ++n, to += bytes) {
       const int64_t tile = n / config.array_columns * row_tiles + row_tile;
-      const int64_t from = c.weight_layout == WeightLayout::kStrided
-                               ? entry * c.weight_row_stride + n * c.weight_column_stride
-                               : (tile * tile_codes + row * config.array_columns + n % config.array_columns) * bytes;
+      const int64_t from =
+          c.weight_layout == WeightLayout::kStrided
+              ? entry * c.weight_row_stride + n * c.weight_column_stride
+              : (tile * tile_codes + row * config.array_columns + n % config.array_columns) * bytes;
       std::memcpy(to, codes + from, static_cast<size_t>(bytes));
     }
     if (row > 0 || !c.weight_scales.present) return;
     const int64_t block = entry % c.channels / config.block_size;
     for (int64_t n = 0; n < columns; ++n) {
       const int64_t tile = n / config.array_columns * row_tiles + row_tile;
-      const int64_t from = c.weight_layout == WeightLayout::kStrided
-                               ? n * c.weight_scales.column_stride + block * scale_bytes
-                               : (tile * config.array_columns + n % config.array_columns) * scale_bytes;
+      const int64_t from =
+          c.weight_layout == WeightLayout::kStrided
+              ? n * c.weight_scales.column_stride + block * scale_bytes
+              : (tile * config.array_columns + n % config.array_columns) * scale_bytes;
       scale_table.DecodeCodes(scales + from, 1, out.scales.data() + row_tile * columns + n);
     }
   });
@@ -175,11 +180,14 @@ class FunctionalMachine::Kernel {
     if (!HasArray()) return OkStatus();
     c_ = Upright(instruction_.convolution);
     const int64_t dense = int64_t{c_.taps()} * c_.channels * (IsDepthwise() ? 1 : c_.out_channels);
-    padded_width_ = int64_t{c_.out_width - 1} * c_.stride_x + int64_t{c_.kernel_x - 1} * c_.dilation_x + 1;
+    padded_width_ =
+        int64_t{c_.out_width - 1} * c_.stride_x + int64_t{c_.kernel_x - 1} * c_.dilation_x + 1;
     row_codes_ = padded_width_ * c_.channels;  // below 2^50, as CheckInstruction bounds both
     const int64_t extent_y = int64_t{c_.kernel_y - 1} * c_.dilation_y + 1;
-    if (dense > kMaxHostBytes || row_codes_ > kMaxHostBytes || row_codes_ * extent_y > kMaxHostBytes) {
-      return ErrorAt("", "", fmt::format("weights of {} codes, image rows of {} codes", dense, row_codes_),
+    if (dense > kMaxHostBytes || row_codes_ > kMaxHostBytes ||
+        row_codes_ * extent_y > kMaxHostBytes) {
+      return ErrorAt("", "",
+                     fmt::format("weights of {} codes, image rows of {} codes", dense, row_codes_),
                      fmt::format("at most {}", kMaxHostBytes));
     }
     const bool merge = c_.dilation_x == 1 && !IsDepthwise();
@@ -197,17 +205,20 @@ class FunctionalMachine::Kernel {
     // Weights that are constants are packed once for all images.
     const int64_t sets = WeightSets();
     const uint64_t begin = c_.weight_base;
-    const uint64_t end = begin + static_cast<uint64_t>((sets - 1) * c_.weight_batch_stride + WeightBytes());
+    const uint64_t end =
+        begin + static_cast<uint64_t>((sets - 1) * c_.weight_batch_stride + WeightBytes());
     const OperandScales& s = c_.weight_scales;
-    const uint64_t scale_end = s.base + static_cast<uint64_t>((sets - 1) * s.batch_stride + ScaleBytes());
+    const uint64_t scale_end =
+        s.base + static_cast<uint64_t>((sets - 1) * s.batch_stride + ScaleBytes());
     const bool scales_constant = !s.present || (s.batch_stride >= 0 && s.base >= constants_base &&
                                                 scale_end <= constants_base + constants.size());
-    if (c_.weight_batch_stride >= 0 && begin >= constants_base && end <= constants_base + constants.size() &&
-        scales_constant) {
+    if (c_.weight_batch_stride >= 0 && begin >= constants_base &&
+        end <= constants_base + constants.size() && scales_constant) {
       for (int64_t set = 0; set < sets; ++set) {
         const uint8_t* scales = constants.data() - constants_base + c_.weight_scales.base;
-        weights_.push_back(Pack(constants.data() + (begin - constants_base) + set * c_.weight_batch_stride,
-                                c_.weight_scales.present ? scales + set * c_.weight_scales.batch_stride : nullptr));
+        weights_.push_back(Pack(
+            constants.data() + (begin - constants_base) + set * c_.weight_batch_stride,
+            c_.weight_scales.present ? scales + set * c_.weight_scales.batch_stride : nullptr));
       }
     }
     return OkStatus();
@@ -221,7 +232,9 @@ class FunctionalMachine::Kernel {
     }
     const int64_t rows = engine_.rows();
     const int64_t grain = parallel ? std::max<int64_t>(kVectorGrain / engine_.length(), 1) : rows;
-    ParallelFor(rows, grain, [&](int64_t begin, int64_t end) { engine_.Run(begin, end - begin, nullptr, memory); });
+    ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+      engine_.Run(begin, end - begin, nullptr, memory);
+    });
   }
 
  private:
@@ -234,15 +247,17 @@ class FunctionalMachine::Kernel {
   // The kernel of the array's rule, and the order in which it walks the reduction.
   void PrepareMac() {
     KILN_CHECK(!instruction_.user_unit);  // a function of its own, of int8 alone
-    mac_ = MacKernel::Create(level_, RuleOf(AtPrecision(config_, instruction_.precision), IsScaled()));
+    mac_ =
+        MacKernel::Create(level_, RuleOf(AtPrecision(config_, instruction_.precision), IsScaled()));
     operand_bytes_ = mac_->operand_bytes();
     blocks_ = IsScaled() ? CeilDivide(c_.channels, config_.block_size) : 0;
     const auto place = [&](int64_t tap, int64_t channel, int64_t row_length, int64_t pixel_length) {
-      return tap / c_.kernel_x * c_.dilation_y * row_length + tap % c_.kernel_x * c_.dilation_x * pixel_length +
-             channel;
+      return tap / c_.kernel_x * c_.dilation_y * row_length +
+             tap % c_.kernel_x * c_.dilation_x * pixel_length + channel;
     };
     if (IsDepthwise()) {
-      for (int64_t tap = 0; tap < c_.taps(); ++tap) order_.offsets.push_back(place(tap, 0, row_codes_, c_.channels));
+      for (int64_t tap = 0; tap < c_.taps(); ++tap)
+        order_.offsets.push_back(place(tap, 0, row_codes_, c_.channels));
       order_.tile_sizes = {c_.taps()};
       return;
     }
@@ -252,7 +267,8 @@ class FunctionalMachine::Kernel {
       if (row == 0) order_.tile_sizes.push_back(0);
       ++order_.tile_sizes.back();
       if (row > 0 || !IsScaled()) return;
-      order_.scale_offsets.push_back(place(tap, channel / config_.block_size, padded_width_ * blocks_, blocks_));
+      order_.scale_offsets.push_back(
+          place(tap, channel / config_.block_size, padded_width_ * blocks_, blocks_));
     });
   }
 
@@ -266,7 +282,8 @@ class FunctionalMachine::Kernel {
       // A negative stride reaches below the base: such a matrix is no constant of a compiled program.
       if (c_.weight_row_stride < 0 || c_.weight_column_stride < 0) return kMaxHostBytes;
       const int64_t rows = int64_t{c_.taps()} * c_.channels;
-      return (rows - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride + bytes;
+      return (rows - 1) * c_.weight_row_stride + (c_.out_channels - 1) * c_.weight_column_stride +
+             bytes;
     }
     return ColumnTiles() * RowTileCount(instruction_, config_) * config_.macs_per_cycle() * bytes;
   }
@@ -285,8 +302,8 @@ class FunctionalMachine::Kernel {
     if (!IsDepthwise()) {
       const OrderedWeights ordered =
           OrderWeights(instruction_, config_, *FormatTable::Of(config_.scale_format), at, scales);
-      weights.mac.push_back(
-          mac_->Pack(order_, c_.out_channels, ordered.codes.data(), IsScaled() ? ordered.scales.data() : nullptr));
+      weights.mac.push_back(mac_->Pack(order_, c_.out_channels, ordered.codes.data(),
+                                       IsScaled() ? ordered.scales.data() : nullptr));
       return weights;
     }
     const int64_t bytes = WeightFormat().bytes(), lanes = config_.lanes();
@@ -313,8 +330,8 @@ class FunctionalMachine::Kernel {
       weights.depthwise = PackDepthwiseWeights(c_.taps(), c_.channels, dense.data());
     } else {
       const std::vector<int8_t> dense = DenseWeights(instruction_, config_, at);
-      weights.matrix =
-          std::make_unique<PackedWeights>(level_, std::ssize(run_offsets_), run_length_, c_.out_channels, dense.data());
+      weights.matrix = std::make_unique<PackedWeights>(level_, std::ssize(run_offsets_),
+                                                       run_length_, c_.out_channels, dense.data());
     }
     return weights;
   }
@@ -323,7 +340,8 @@ class FunctionalMachine::Kernel {
     Weights packed_now;
     const Weights* weights;
     if (weights_.empty()) {
-      const uint8_t* scales = memory + c_.weight_scales.base + batch * c_.weight_scales.batch_stride;
+      const uint8_t* scales =
+          memory + c_.weight_scales.base + batch * c_.weight_scales.batch_stride;
       packed_now = Pack(memory + c_.weight_base + batch * c_.weight_batch_stride, scales);
       weights = &packed_now;
     } else {
@@ -333,11 +351,14 @@ class FunctionalMachine::Kernel {
     const int64_t row_bytes = std::max<int64_t>(row_codes_ * operand_bytes_ * c_.stride_y, 1);
     int64_t rows = std::clamp<int64_t>(kStripBytes / row_bytes, 1, c_.out_height);
     if (parallel) rows = std::min(rows, CeilDivide(c_.out_height, 2 * ThreadCount()));
-    const auto strips = [&](int64_t begin, int64_t end) { RunStrip(batch, begin, end, *weights, parameters, memory); };
+    const auto strips = [&](int64_t begin, int64_t end) {
+      RunStrip(batch, begin, end, *weights, parameters, memory);
+    };
     if (parallel) {
       ParallelFor(c_.out_height, rows, strips);
     } else {
-      for (int64_t y = 0; y < c_.out_height; y += rows) strips(y, std::min<int64_t>(y + rows, c_.out_height));
+      for (int64_t y = 0; y < c_.out_height; y += rows)
+        strips(y, std::min<int64_t>(y + rows, c_.out_height));
     }
   }
 
@@ -358,7 +379,8 @@ class FunctionalMachine::Kernel {
   }
 
   // Copies the input of output rows [begin, end) with its padding into the layout of the kernels.
-  void FillStrip(int64_t batch, int64_t begin, int64_t places_y, const uint8_t* memory, uint8_t* strip) const {
+  void FillStrip(int64_t batch, int64_t begin, int64_t places_y, const uint8_t* memory,
+                 uint8_t* strip) const {
     const int64_t left = std::min<int64_t>(c_.pad_left, padded_width_);
     const int64_t inside = std::clamp<int64_t>(padded_width_ - left, 0, c_.width);
     const int64_t pixel_bytes = c_.channels * InputFormat().bytes();
@@ -370,15 +392,16 @@ class FunctionalMachine::Kernel {
         FillOperands(row_codes_, to);
         continue;
       }
-      const uint8_t* row =
-          memory + static_cast<int64_t>(c_.input_base) + batch * c_.input_batch_stride + y * c_.input_row_stride;
+      const uint8_t* row = memory + static_cast<int64_t>(c_.input_base) +
+                           batch * c_.input_batch_stride + y * c_.input_row_stride;
       FillOperands(left * c_.channels, to);
       to += left * c_.channels * operand_bytes_;
       if (c_.input_column_stride == pixel_bytes) {
         StoreOperands(row, inside * c_.channels, to);
       } else {
         for (int64_t x = 0; x < inside; ++x) {
-          StoreOperands(row + x * c_.input_column_stride, c_.channels, to + x * c_.channels * operand_bytes_);
+          StoreOperands(row + x * c_.input_column_stride, c_.channels,
+                        to + x * c_.channels * operand_bytes_);
         }
       }
       to += inside * c_.channels * operand_bytes_;
@@ -390,7 +413,8 @@ class FunctionalMachine::Kernel {
   }
 
   // The scales of the same places, [places_y][padded width][blocks]; 1 in the padding and where the input has none.
-  void FillScales(int64_t batch, int64_t begin, int64_t places_y, const uint8_t* memory, float* scales) const {
+  void FillScales(int64_t batch, int64_t begin, int64_t places_y, const uint8_t* memory,
+                  float* scales) const {
     const OperandScales& s = c_.input_scales;
     const int64_t row_scales = padded_width_ * blocks_;
     std::fill_n(scales, places_y * row_scales, 1.0f);
@@ -401,22 +425,26 @@ class FunctionalMachine::Kernel {
     for (int64_t place = 0; place < places_y; ++place) {
       const int64_t y = begin * c_.stride_y - c_.pad_top + place;
       if (BetweenWindows(place) || y < 0 || y >= c_.height) continue;
-      const uint8_t* row = memory + static_cast<int64_t>(s.base) + batch * s.batch_stride + y * s.row_stride;
+      const uint8_t* row =
+          memory + static_cast<int64_t>(s.base) + batch * s.batch_stride + y * s.row_stride;
       for (int64_t x = 0; x < inside; ++x) {
-        table->DecodeCodes(row + x * s.column_stride, blocks_, scales + place * row_scales + (left + x) * blocks_);
+        table->DecodeCodes(row + x * s.column_stride, blocks_,
+                           scales + place * row_scales + (left + x) * blocks_);
       }
     }
   }
 
   // Output rows [begin, end) of one batch: products tile by tile, each followed at once by its vector program.
-  void RunStrip(int64_t batch, int64_t begin, int64_t end, const Weights& weights, const Parameters& parameters,
-                uint8_t* memory) const {
+  void RunStrip(int64_t batch, int64_t begin, int64_t end, const Weights& weights,
+                const Parameters& parameters, uint8_t* memory) const {
     thread_local Workspace workspace;
-    const int64_t places_y = (end - begin - 1) * c_.stride_y + int64_t{c_.kernel_y - 1} * c_.dilation_y + 1;
+    const int64_t places_y =
+        (end - begin - 1) * c_.stride_y + int64_t{c_.kernel_y - 1} * c_.dilation_y + 1;
     uint8_t* strip = Reserve(workspace.strip, places_y * row_codes_ * operand_bytes_ + kSlack);
     FillStrip(batch, begin, places_y, memory, strip);
     if (mac_ != nullptr && IsScaled()) {
-      FillScales(batch, begin, places_y, memory, Reserve(workspace.scales, places_y * padded_width_ * blocks_));
+      FillScales(batch, begin, places_y, memory,
+                 Reserve(workspace.scales, places_y * padded_width_ * blocks_));
     }
 
     const int64_t pixels = (end - begin) * c_.out_width;
@@ -442,14 +470,15 @@ class FunctionalMachine::Kernel {
     }
   }
 
-  void MultiplyInt8(const uint8_t* strip, const int64_t* offsets, int64_t count, const Weights& weights,
-                    Workspace& workspace, AccumulatorRows* rows) const {
+  void MultiplyInt8(const uint8_t* strip, const int64_t* offsets, int64_t count,
+                    const Weights& weights, Workspace& workspace, AccumulatorRows* rows) const {
     int32_t* sums = Reserve(workspace.sums, count * sum_stride_);
     if (instruction_.user_unit) {
       FoldTaps(reinterpret_cast<const int8_t*>(strip), offsets, count, weights.user, sums);
     } else if (IsDepthwise()) {
       MultiplyDepthwise(reinterpret_cast<const int8_t*>(strip), offsets, count, run_offsets_.data(),
-                        std::ssize(run_offsets_), weights.depthwise, c_.channels, sums, sum_stride_);
+                        std::ssize(run_offsets_), weights.depthwise, c_.channels, sums,
+                        sum_stride_);
     } else {
       weights.matrix->Multiply(strip, offsets, count, run_offsets_.data(), sums, sum_stride_);
     }
@@ -459,24 +488,26 @@ class FunctionalMachine::Kernel {
   }
 
   // The user unit's windows, tap by tap.
-  void FoldTaps(const int8_t* strip, const int64_t* offsets, int64_t count, const std::vector<int8_t>& weights,
-                int32_t* sums) const {
+  void FoldTaps(const int8_t* strip, const int64_t* offsets, int64_t count,
+                const std::vector<int8_t>& weights, int32_t* sums) const {
     const UserUnit& unit = *config_.user_unit->unit;
     for (int64_t p = 0; p < count; ++p) {
       const std::span<int32_t> pixel(sums + p * sum_stride_, static_cast<size_t>(c_.channels));
       std::fill(pixel.begin(), pixel.end(), unit.Begin());
       for (size_t tap = 0; tap < run_offsets_.size(); ++tap) {
-        unit.Fold(strip + offsets[p] + run_offsets_[tap], weights.data() + tap * pixel.size(), pixel);
+        unit.Fold(strip + offsets[p] + run_offsets_[tap], weights.data() + tap * pixel.size(),
+                  pixel);
       }
     }
   }
 
   // workspace.pixels holds the pixels' places in the strip.
-  void MultiplyMac(const uint8_t* strip, int64_t first, int64_t count, const Weights& weights, Workspace& workspace,
-                   AccumulatorRows* rows) const {
+  void MultiplyMac(const uint8_t* strip, int64_t first, int64_t count, const Weights& weights,
+                   Workspace& workspace, AccumulatorRows* rows) const {
     const bool integers = mac_->rule().integer_result();
-    const auto multiply = [&](const MacWeights& w, const MacWeights::Pixels& pixels, std::vector<int32_t>& sums,
-                              std::vector<float>& values, int64_t stride) {
+    const auto multiply = [&](const MacWeights& w, const MacWeights::Pixels& pixels,
+                              std::vector<int32_t>& sums, std::vector<float>& values,
+                              int64_t stride) {
       void* out = integers ? static_cast<void*>(Reserve(sums, count * stride))
                            : static_cast<void*>(Reserve(values, count * stride));
       w.Multiply(strip, IsScaled() ? workspace.scales.data() : nullptr, pixels, out, stride);
@@ -488,8 +519,8 @@ class FunctionalMachine::Kernel {
         const int64_t y = (first + p) / c_.out_width, x = (first + p) % c_.out_width;
         scale_pixels[p] = (y * c_.stride_y * padded_width_ + x * c_.stride_x) * blocks_;
       }
-      multiply(*weights.mac[0], {workspace.pixels.data(), scale_pixels, count}, workspace.sums, workspace.values,
-               stride);
+      multiply(*weights.mac[0], {workspace.pixels.data(), scale_pixels, count}, workspace.sums,
+               workspace.values, stride);
     } else {
       MultiplyChannels(multiply, count, weights, workspace, stride);
     }
@@ -501,17 +532,19 @@ class FunctionalMachine::Kernel {
 
   // Depthwise: a product of one column a channel, put side by side.
   template <typename Multiply>
-  void MultiplyChannels(const Multiply& multiply, int64_t count, const Weights& weights, Workspace& workspace,
-                        int64_t stride) const {
+  void MultiplyChannels(const Multiply& multiply, int64_t count, const Weights& weights,
+                        Workspace& workspace, int64_t stride) const {
     const bool integers = mac_->rule().integer_result();
     const int64_t channel_stride = weights.mac[0]->padded_columns();
     if (integers) Reserve(workspace.sums, count * stride);
     if (!integers) Reserve(workspace.values, count * stride);
     for (int64_t channel = 0; channel < c_.channels; ++channel) {
-      multiply(*weights.mac[static_cast<size_t>(channel)], {workspace.pixels.data(), nullptr, count},
-               workspace.channel_sums, workspace.channel, channel_stride);
+      multiply(*weights.mac[static_cast<size_t>(channel)],
+               {workspace.pixels.data(), nullptr, count}, workspace.channel_sums, workspace.channel,
+               channel_stride);
       for (int64_t p = 0; p < count; ++p) {
-        const auto to = static_cast<size_t>(p * stride + channel), from = static_cast<size_t>(p * channel_stride);
+        const auto to = static_cast<size_t>(p * stride + channel),
+                   from = static_cast<size_t>(p * channel_stride);
         if (integers) workspace.sums[to] = workspace.channel_sums[from];
         if (!integers) workspace.values[to] = workspace.channel[from];
         ++workspace.pixels[static_cast<size_t>(p)];  // the next channel's
@@ -545,16 +578,16 @@ class FunctionalMachine::Kernel {
 FunctionalMachine::FunctionalMachine(const Config& config) : config_(config), numbers_(config_) {}
 FunctionalMachine::~FunctionalMachine() = default;
 
-StatusOr<std::unique_ptr<FunctionalMachine>> FunctionalMachine::Create(const Config& config,
-                                                                       std::span<const Instruction> instructions,
-                                                                       uint64_t memory_bytes, uint64_t constants_base,
-                                                                       std::span<const uint8_t> constants) {
+StatusOr<std::unique_ptr<FunctionalMachine>> FunctionalMachine::Create(
+    const Config& config, std::span<const Instruction> instructions, uint64_t memory_bytes,
+    uint64_t constants_base, std::span<const uint8_t> constants) {
   std::unique_ptr<FunctionalMachine> machine(new FunctionalMachine(config));
   machine->config_.memory_bytes = static_cast<int64_t>(memory_bytes);
   machine->kernels_.resize(instructions.size());
   std::mutex mutex;
   Status failure;
-  size_t failed = instructions.size();  // the first instruction at fault, whatever the order of work
+  size_t failed =
+      instructions.size();  // the first instruction at fault, whatever the order of work
   ParallelFor(std::ssize(instructions), 1, [&](int64_t begin, int64_t) {
     const auto i = static_cast<size_t>(begin);
     Status status = CheckInstruction(instructions[i], machine->config_);
@@ -587,9 +620,10 @@ StatusOr<std::shared_ptr<const FunctionalMachine>> MachineOf(const SystolicProgr
     if (slot.machine != nullptr) return slot.machine;
   }
   // Made outside the lock, since it runs in parallel and a thread that waits may take up another run of the program.
-  KILN_ASSIGN_OR_RETURN(std::shared_ptr<const FunctionalMachine> machine,
-                        FunctionalMachine::Create(program.config(), program.instructions(), program.memory_top(),
-                                                  program.constants_base(), program.constants()));
+  KILN_ASSIGN_OR_RETURN(
+      std::shared_ptr<const FunctionalMachine> machine,
+      FunctionalMachine::Create(program.config(), program.instructions(), program.memory_top(),
+                                program.constants_base(), program.constants()));
   std::lock_guard lock(slot.mutex);
   if (slot.machine == nullptr) slot.machine = std::move(machine);
   return slot.machine;
@@ -597,7 +631,8 @@ StatusOr<std::shared_ptr<const FunctionalMachine>> MachineOf(const SystolicProgr
 
 }  // namespace
 
-StatusOr<RunResult> RunFunctional(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
+StatusOr<RunResult> RunFunctional(const SystolicProgram& program, const Batch& batch,
+                                  const RunOptions& options) {
   KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionalMachine> machine, MachineOf(program));
   // With enough images every thread has its own; else they share the kernels of one.
   const bool parallel = batch.images() < 2 * ThreadCount();
@@ -606,7 +641,8 @@ StatusOr<RunResult> RunFunctional(const SystolicProgram& program, const Batch& b
       if (step.kind == Step::Kind::kInstructions) {
         machine->Run(step.begin, step.end, parallel, memory);
       } else {
-        KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
+        KILN_RETURN_IF_ERROR(
+            RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
       }
     }
     return OkStatus();

@@ -26,10 +26,9 @@ class FunctionalMachine {
   // `memory_bytes` is the size of the memories that Run will get. `constants` (may be empty) is what stands at
   // `constants_base` in all of them and is never written. Error: an instruction that CheckInstruction refuses for such
   // a memory, or one whose buffers on the host would be absurdly large. The instructions are copied.
-  static StatusOr<std::unique_ptr<FunctionalMachine>> Create(const Config& config,
-                                                             std::span<const Instruction> instructions,
-                                                             uint64_t memory_bytes, uint64_t constants_base,
-                                                             std::span<const uint8_t> constants);
+  static StatusOr<std::unique_ptr<FunctionalMachine>> Create(
+      const Config& config, std::span<const Instruction> instructions, uint64_t memory_bytes,
+      uint64_t constants_base, std::span<const uint8_t> constants);
   ~FunctionalMachine();
 
   // Executes instructions [begin, end). With `parallel`, kernels use several threads inside.
@@ -45,7 +44,8 @@ class FunctionalMachine {
 };
 
 // Runs a program on every image of the batch (Accelerator::Run at Level::kFunctional). RunResult::trace stays empty.
-StatusOr<RunResult> RunFunctional(const SystolicProgram& program, const Batch& batch, const RunOptions& options);
+StatusOr<RunResult> RunFunctional(const SystolicProgram& program, const Batch& batch,
+                                  const RunOptions& options);
 
 }  // namespace kiln::systolic
 

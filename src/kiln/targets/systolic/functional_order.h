@@ -13,7 +13,9 @@
 
 namespace kiln::systolic {
 
-inline bool PacksTaps(const Instruction& instruction) { return instruction.tiling.packing == Packing::kTaps; }
+inline bool PacksTaps(const Instruction& instruction) {
+  return instruction.tiling.packing == Packing::kTaps;
+}
 
 // Row tiles of a matrix instruction.
 inline int64_t RowTileCount(const Instruction& instruction, const Config& config) {
@@ -30,14 +32,16 @@ void ForEachArrayRow(const Instruction& instruction, const Config& config, const
   const Convolution& c = instruction.convolution;
   const int64_t taps = c.taps(), channels = c.channels, rows = config.array_rows;
   if (PacksTaps(instruction)) {
-    for (int64_t entry = 0; entry < taps * channels; ++entry) take(entry / rows, entry % rows, entry);
+    for (int64_t entry = 0; entry < taps * channels; ++entry)
+      take(entry / rows, entry % rows, entry);
     return;
   }
   int64_t tile = 0;
   for (int64_t first = 0; first < channels; first += rows) {
     const int64_t end = std::min(first + rows, channels);
     for (int64_t tap = 0; tap < taps; ++tap, ++tile) {
-      for (int64_t channel = first; channel < end; ++channel) take(tile, channel - first, tap * channels + channel);
+      for (int64_t channel = first; channel < end; ++channel)
+        take(tile, channel - first, tap * channels + channel);
     }
   }
 }

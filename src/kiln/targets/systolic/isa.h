@@ -42,7 +42,8 @@ enum class Element : uint8_t {
   kFloat32 = 4,
   kVector = 5,  // numbers of the vector unit's format
   kInput = 6,   // codes of the array's input format
-  kWeight = 7,  // codes of the array's weight format; those of its other precisions follow: InputElement, WeightElement
+  kWeight =
+      7,  // codes of the array's weight format; those of its other precisions follow: InputElement, WeightElement
 };
 inline constexpr int kElements = 6 + 2 * kMostPrecisions;
 // Codes of the formats of a precision.
@@ -140,11 +141,12 @@ struct Window {
 
 // Where a pass reads from.
 enum class Source : uint8_t {
-  kAccumulator = 0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel
-                     // c; float accumulators come without offset
-  kOperand0 = 1,     // memory
-  kRowBuffer = 2,    // what an earlier pass of the row kept
-  kConstant = 3,     // immediate (fills)
+  kAccumulator =
+      0,  // matrix and depthwise: fma(fp32(accumulator + offset[c]), scale[c], bias[c]) per output channel
+          // c; float accumulators come without offset
+  kOperand0 = 1,   // memory
+  kRowBuffer = 2,  // what an earlier pass of the row kept
+  kConstant = 3,   // immediate (fills)
 };
 
 // What a stage takes beside v.
@@ -183,7 +185,8 @@ enum class StageOp : uint8_t {
 
 // Operations of the function tables, and of the divider, which a stage may lack (Config::vector_function_stages).
 constexpr bool IsFunction(StageOp op) {
-  return op == StageOp::kFunction || op == StageOp::kReciprocal || op == StageOp::kReciprocalSquareRoot;
+  return op == StageOp::kFunction || op == StageOp::kReciprocal ||
+         op == StageOp::kReciprocalSquareRoot;
 }
 constexpr bool IsDivision(StageOp op) { return op == StageOp::kDivide; }
 
@@ -234,8 +237,8 @@ struct VectorProgram {
   int32_t length = 1;                                  // elements of the innermost axis
   std::vector<Stream> operands;                        // at most kMaxOperands
   Window window;                                       // of operand 0
-  std::vector<Pass> passes;                            // 1 to kMaxPasses; with Source::kAccumulator exactly 1
-  Stream output;                                       // scale and zero_point unused: see quantise
+  std::vector<Pass> passes;  // 1 to kMaxPasses; with Source::kAccumulator exactly 1
+  Stream output;             // scale and zero_point unused: see quantise
   QuantiseOut quantise;
 };
 
@@ -256,17 +259,20 @@ struct ChannelParameters {
 };
 
 enum class Packing : uint8_t {
-  kChannels = 0,  // an input word holds array_rows channels of one input pixel; the feeder walks the taps
-  kTaps = 1,  // an input word holds array_rows taps (ky, kx, c in row-major order) of one output pixel, packed by the
-              // fetcher (im2col); for layers with few channels
+  kChannels =
+      0,  // an input word holds array_rows channels of one input pixel; the feeder walks the taps
+  kTaps =
+      1,  // an input word holds array_rows taps (ky, kx, c in row-major order) of one output pixel, packed by the
+          // fetcher (im2col); for layers with few channels
 };
 
 enum class WeightLayout : uint8_t {
-  kTiled = 0,  // constant weights, already in tiles: [batch_weights][column tile][row tile][array_rows][array_columns]
-               // codes, edges padded with code 0. Row tiles stand in the order of walk.h.
+  kTiled =
+      0,  // constant weights, already in tiles: [batch_weights][column tile][row tile][array_rows][array_columns]
+          // codes, edges padded with code 0. Row tiles stand in the order of walk.h.
   kStrided =
       1,  // activations as weights (matrix product of two activations): element (k, n) of batch b at
-          // base + b*batch_stride + k*row_stride + n*column_stride; one of the two strides is 1. Edges read as 0.
+  // base + b*batch_stride + k*row_stride + n*column_stride; one of the two strides is 1. Edges read as 0.
 };
 
 // Loop order outside a tile. A block is the set of column tiles whose accumulators a bank holds together.
@@ -291,7 +297,8 @@ struct OperandScales {
 struct Convolution {
   // Input, NHWC with strides in bytes; a group of a grouped convolution is a batch with its own channel offset.
   uint64_t input_base = 0;
-  int64_t input_batch_stride = 0, input_row_stride = 0, input_column_stride = 0;  // channels are dense
+  int64_t input_batch_stride = 0, input_row_stride = 0,
+          input_column_stride = 0;  // channels are dense
   int32_t height = 1, width = 1, channels = 1;
   int32_t batch = 1;
   int32_t kernel_y = 1, kernel_x = 1;
@@ -320,10 +327,12 @@ struct Tiling {
   Packing packing = Packing::kChannels;
   Order order = Order::kInputOuter;
   int32_t tile_height = 1, tile_width = 1;  // output pixels of a pixel tile; edges are smaller
-  int32_t columns_per_block = 1;  // column tiles a block: tile pixels * columns_per_block <= accumulation words
+  int32_t columns_per_block =
+      1;  // column tiles a block: tile pixels * columns_per_block <= accumulation words
   // Row groups (walk.h) that an input bank holds at once; depthwise: column tiles, more than one with kInputOuter only.
   int32_t groups_per_bank = 1;
-  int32_t weight_tiles_per_bank = 1;  // weight tiles that a weight bank holds: * array_rows <= weight_buffer_words
+  int32_t weight_tiles_per_bank =
+      1;  // weight tiles that a weight bank holds: * array_rows <= weight_buffer_words
 };
 
 // "tiles of 14x28 pixels, 2 column tiles a block".
@@ -336,8 +345,9 @@ struct Instruction {
   // constants excepted: the one so many places before it, and with it all before that one. 1: the previous one; 0:
   // none.
   uint8_t wait_distance = 1;
-  bool user_unit = false;   // kDepthwise: on the unit of the design point's own (user_unit.h)
-  uint8_t precision = 0;    // kMatrix: which pair of operand formats (Config::other_precisions); else 0
+  bool user_unit = false;  // kDepthwise: on the unit of the design point's own (user_unit.h)
+  uint8_t precision =
+      0;  // kMatrix: which pair of operand formats (Config::other_precisions); else 0
   Convolution convolution;  // kMatrix, kDepthwise
   Tiling tiling;            // kMatrix, kDepthwise
   VectorProgram vector;     // all but kEnd

@@ -53,7 +53,8 @@ void DeriveTiling(const Instruction& in, const Config& config, Derived* d) {
   d->parameters_by_batch = c.parameter_batch_stride != 0;
   d->last_tile_height = LastPart(c.out_height, g.tiles_y, t.tile_height);
   d->last_tile_width = LastPart(c.out_width, g.tiles_x, t.tile_width);
-  d->last_block_columns = in.opcode == Opcode::kDepthwise ? 1 : LastPart(g.column_tiles, g.blocks, t.columns_per_block);
+  d->last_block_columns =
+      in.opcode == Opcode::kDepthwise ? 1 : LastPart(g.column_tiles, g.blocks, t.columns_per_block);
   d->last_tile_columns = LastPart(c.out_channels, g.column_tiles, config.array_columns);
   d->tile_pixels = Times(t.tile_height, t.tile_width);
   d->visits = Times(Times(c.batch, g.blocks), Times(g.tiles_y, g.tiles_x));
@@ -64,7 +65,8 @@ void DeriveTiling(const Instruction& in, const Config& config, Derived* d) {
   }
   d->fills = g.fills;
   d->last_fill_groups = LastPart(g.groups, d->fills, t.groups_per_bank);
-  d->last_group_rows = ValidRows(in, config, static_cast<int32_t>(Times(g.groups - 1, g.rows_per_group)));
+  d->last_group_rows =
+      ValidRows(in, config, static_cast<int32_t>(Times(g.groups - 1, g.rows_per_group)));
 }
 
 void DeriveRegion(const Instruction& in, const Config& config, Derived* d) {
@@ -99,10 +101,12 @@ void DeriveRegion(const Instruction& in, const Config& config, Derived* d) {
 void DeriveInput(const Instruction& in, const Config& config, Derived* d) {
   const Convolution& c = in.convolution;
   d->input = StepsOf(c, in.tiling, {c.input_row_stride, c.input_column_stride});
-  d->input_scales = StepsOf(c, in.tiling, {c.input_scales.row_stride, c.input_scales.column_stride});
+  d->input_scales =
+      StepsOf(c, in.tiling, {c.input_scales.row_stride, c.input_scales.column_stride});
   d->joined = in.opcode == Opcode::kDepthwise
                   ? d->geometry.joined_rows
-                  : c.dilation_x == 1 && c.input_column_stride == int64_t{c.channels} * config.input_format.bytes();
+                  : c.dilation_x == 1 &&
+                        c.input_column_stride == int64_t{c.channels} * config.input_format.bytes();
   d->run_entries = Times(d->joined ? c.kernel_x : 1, c.channels);
   d->row_bytes = Times(c.width, c.input_column_stride);
   d->tile_rows = Times(in.tiling.tile_height, c.stride_y);
@@ -117,11 +121,13 @@ void DeriveWeights(const Instruction& in, const Config& config, Derived* d) {
     d->by_columns = c.weight_column_stride != code;
     d->weights.group_stride = Times(config.array_rows, c.weight_row_stride);
     d->weights.column_tile_stride = Times(config.array_columns, c.weight_column_stride);
-    d->weight_scales.column_tile_stride = Times(config.array_columns, c.weight_scales.column_stride);
+    d->weight_scales.column_tile_stride =
+        Times(config.array_columns, c.weight_scales.column_stride);
     return;
   }
   // A row tile is R rows of the array; of the depthwise unit, the words of one tap.
-  const int64_t row_tile = (in.opcode == Opcode::kDepthwise ? 1 : config.array_rows) * config.array_columns * code;
+  const int64_t row_tile =
+      (in.opcode == Opcode::kDepthwise ? 1 : config.array_rows) * config.array_columns * code;
   const int64_t row_tiles = Times(g.groups, g.rows_per_group);
   d->weights.group_stride = Times(g.rows_per_group, row_tile);
   d->weights.column_tile_stride = Times(row_tiles, row_tile);
@@ -136,7 +142,8 @@ StreamSteps DeriveStream(const Stream& stream, const Config& config, const Windo
              : stream.element_stride == 0   ? Access::kBroadcast
                                             : Access::kStrided;
   s.word_stride = Times(config.lanes(), stream.element_stride);
-  if (window != nullptr) s.scales = StepsOf(*window, {stream.blocks.row_stride, stream.blocks.column_stride});
+  if (window != nullptr)
+    s.scales = StepsOf(*window, {stream.blocks.row_stride, stream.blocks.column_stride});
   return s;
 }
 

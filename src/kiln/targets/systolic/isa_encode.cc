@@ -79,7 +79,8 @@ class Writer {
   // The next word begins.
   void Word(Tag tag, int index) {
     Finish();
-    word_ = Bits{static_cast<uint8_t>(tag)} << 120 | Bits{static_cast<uint8_t>(index)} << kPayloadBits;
+    word_ = Bits{static_cast<uint8_t>(tag)} << 120 | Bits{static_cast<uint8_t>(index)}
+                                                         << kPayloadBits;
     free_ = kPayloadBits;
     open_ = true;
   }
@@ -105,7 +106,8 @@ class Writer {
   }
   void Finish() {
     if (!open_) return;
-    for (size_t i = 0; i < kWordBytes; ++i) bytes_.push_back(static_cast<uint8_t>(word_ >> (8 * i)));
+    for (size_t i = 0; i < kWordBytes; ++i)
+      bytes_.push_back(static_cast<uint8_t>(word_ >> (8 * i)));
     open_ = false;
   }
 
@@ -130,8 +132,8 @@ class Reader {
     const auto found_tag = static_cast<uint8_t>(word_ >> 120),
                found_index = static_cast<uint8_t>(word_ >> kPayloadBits);
     if (found_tag != static_cast<uint8_t>(tag) || found_index != index) {
-      Fail(fmt::format("word {} has tag {} and index {} where {} and {} belong", words_, found_tag, found_index,
-                       static_cast<int>(tag), index));
+      Fail(fmt::format("word {} has tag {} and index {} where {} and {} belong", words_, found_tag,
+                       found_index, static_cast<int>(tag), index));
     }
     ++words_;
   }
@@ -139,7 +141,8 @@ class Reader {
   void operator()(int bits, T& value) {
     const uint64_t code = Take(bits);
     if constexpr (std::is_enum_v<T>) {
-      if (code > kLast<T>) return Fail(fmt::format("word {} has an unknown enumerator", words_ - 1));
+      if (code > kLast<T>)
+        return Fail(fmt::format("word {} has an unknown enumerator", words_ - 1));
       value = static_cast<T>(code);
     } else if constexpr (std::is_same_v<T, float>) {
       value = std::bit_cast<float>(static_cast<uint32_t>(code));
@@ -160,7 +163,9 @@ class Reader {
   const std::string& fault() const { return fault_; }
 
  private:
-  static int64_t Signed(int bits, uint64_t code) { return static_cast<int64_t>(code << (64 - bits)) >> (64 - bits); }
+  static int64_t Signed(int bits, uint64_t code) {
+    return static_cast<int64_t>(code << (64 - bits)) >> (64 - bits);
+  }
   uint64_t Take(int bits) {
     if (!fault_.empty()) return 0;
     free_ -= bits;
@@ -189,11 +194,12 @@ struct Header {
 
 // The mask has its bits in the order of the package: input, weights, operands 2 to 0, output.
 uint8_t MaskToBits(uint8_t mask) {
-  return static_cast<uint8_t>((mask & kInputBlocks) << 5 | (mask & kWeightBlocks) << 3 | (mask >> 2 & 7) << 1 |
-                              mask >> 5);
+  return static_cast<uint8_t>((mask & kInputBlocks) << 5 | (mask & kWeightBlocks) << 3 |
+                              (mask >> 2 & 7) << 1 | mask >> 5);
 }
 uint8_t MaskFromBits(uint8_t bits) {
-  return static_cast<uint8_t>((bits >> 5 & 1) | (bits >> 4 & 1) << 1 | (bits >> 1 & 7) << 2 | (bits & 1) << 5);
+  return static_cast<uint8_t>((bits >> 5 & 1) | (bits >> 4 & 1) << 1 | (bits >> 1 & 7) << 2 |
+                              (bits & 1) << 5);
 }
 
 Header HeaderOf(const Instruction& in) {
@@ -263,7 +269,8 @@ void TilingFields(Archive& a, Instruction& in, const Derived& d) {
   for (const int32_t count : {g.tiles_y, g.tiles_x, g.blocks}) a.Follows(kCount, count);
   a(kFlag, t.order);
   a(kFlag, t.packing);
-  for (const bool flag : {g.inputs_resident, g.weights_resident, d.parameters_by_batch}) a.Follows(kFlag, flag);
+  for (const bool flag : {g.inputs_resident, g.weights_resident, d.parameters_by_batch})
+    a.Follows(kFlag, flag);
   a.Word(Tag::kTiling, 1);
   Counts(a, {&t.tile_height, &t.tile_width});
   a.Follows(kCount, d.last_tile_height);
@@ -280,7 +287,8 @@ template <typename Archive>
 void ReductionFields(Archive& a, Instruction& in, const Derived& d) {
   a.Word(Tag::kReduction, 0);
   a(kCount, in.tiling.groups_per_bank);
-  for (const int32_t count : {d.geometry.groups, d.fills, d.last_fill_groups}) a.Follows(kCount, count);
+  for (const int32_t count : {d.geometry.groups, d.fills, d.last_fill_groups})
+    a.Follows(kCount, count);
   a.Follows(kRow, d.last_group_rows);
   a.Word(Tag::kReduction, 1);
   Counts(a, {&in.tiling.weight_tiles_per_bank, &in.convolution.kernel_y, &in.convolution.kernel_x});
@@ -290,7 +298,8 @@ void ReductionFields(Archive& a, Instruction& in, const Derived& d) {
 template <typename Archive>
 void RegionFields(Archive& a, const Derived& d) {
   a.Word(Tag::kRegion, 0);
-  for (const int64_t places : {d.places_y, d.places_x, d.last_places_y, d.last_places_x}) a.Follows(kCount, places);
+  for (const int64_t places : {d.places_y, d.places_x, d.last_places_y, d.last_places_x})
+    a.Follows(kCount, places);
   a.Follows(kFlag, d.compact_y);
   a.Follows(kFlag, d.compact_x);
   a.Word(Tag::kRegion, 1);
@@ -298,7 +307,8 @@ void RegionFields(Archive& a, const Derived& d) {
     a.Follows(kCount, step);
   }
   a.Word(Tag::kRegion, 2);
-  for (const int64_t step : {d.tap_row_step, d.tap_column_step, d.tap_steps}) a.Follows(kCount, step);
+  for (const int64_t step : {d.tap_row_step, d.tap_column_step, d.tap_steps})
+    a.Follows(kCount, step);
 }
 
 template <typename Archive>
@@ -381,7 +391,8 @@ void ConvolutionFields(Archive& a, Instruction& in, const Derived& d) {
   Pair(a, Tag::kWeights, 2, d.weights.group_stride, d.weights.column_tile_stride);
   if (c.weight_scales.present) {
     Fields(a, Tag::kWeightScales, c.weight_scales);
-    Pair(a, Tag::kWeightScales, 2, d.weight_scales.group_stride, d.weight_scales.column_tile_stride);
+    Pair(a, Tag::kWeightScales, 2, d.weight_scales.group_stride,
+         d.weight_scales.column_tile_stride);
   }
   a.Word(Tag::kParameters, 0);
   a(kAddress, c.parameters.base);
@@ -391,8 +402,8 @@ void ConvolutionFields(Archive& a, Instruction& in, const Derived& d) {
 
 // Stream `number`. The factor, zero point and limits are an operand's (which has no limits) or those of the way out.
 template <typename Archive>
-void Fields(Archive& a, int number, Stream& s, float& factor, int32_t& zero_point, int32_t& low, int32_t& high,
-            const StreamSteps& steps) {
+void Fields(Archive& a, int number, Stream& s, float& factor, int32_t& zero_point, int32_t& low,
+            int32_t& high, const StreamSteps& steps) {
   const int first = kStreamIndex * number;
   a.Word(Tag::kStream, first);
   a(kAddress, s.base);
@@ -425,8 +436,10 @@ void Fields(Archive& a, int number, Stream& s, float& factor, int32_t& zero_poin
   a(kAddress, b.row_stride);
   a(kAddress, b.column_stride);
   Pair(a, Tag::kStreamScales, first + 4, steps.scales.row_origin, steps.scales.column_origin);
-  Pair(a, Tag::kStreamScales, first + 5, steps.scales.output_row_stride, steps.scales.output_column_stride);
-  Pair(a, Tag::kStreamScales, first + 6, steps.scales.tap_row_stride, steps.scales.tap_column_stride);
+  Pair(a, Tag::kStreamScales, first + 5, steps.scales.output_row_stride,
+       steps.scales.output_column_stride);
+  Pair(a, Tag::kStreamScales, first + 6, steps.scales.tap_row_stride,
+       steps.scales.tap_column_stride);
 }
 
 template <typename Archive>
@@ -463,7 +476,8 @@ void Fields(Archive& a, int index, Stage& s) {
 // A pass and its stages. False: more stages than a pass has room for.
 template <typename Archive>
 bool Fields(Archive& a, int number, Pass& p, const PassSteps& steps) {
-  auto stages = static_cast<uint8_t>(p.stages.size()), scalar_stages = static_cast<uint8_t>(p.scalar_stages.size());
+  auto stages = static_cast<uint8_t>(p.stages.size()),
+       scalar_stages = static_cast<uint8_t>(p.scalar_stages.size());
   a.Word(Tag::kPass, number);
   a(2, p.source);
   a(2, p.reduce);
@@ -555,8 +569,9 @@ std::string DecodeOne(std::span<const uint8_t> bytes, const Config& config, Inst
   Encode(*in, config, &again);
   for (size_t i = 0; i < bytes.size(); ++i) {
     if (i >= again.size() || again[i] != bytes[i]) {
-      return fmt::format("word {} has a derived member that does not follow from the others, or reserved bits set",
-                         i / kWordBytes);
+      return fmt::format(
+          "word {} has a derived member that does not follow from the others, or reserved bits set",
+          i / kWordBytes);
     }
   }
   return again.size() == bytes.size() ? "" : "the stated length is shorter than the sections";
@@ -599,9 +614,11 @@ StatusOr<std::vector<Instruction>> Decode(const std::vector<uint8_t>& bytes, con
     Header header;
     Fields(reader, header);
     if (!reader.fault().empty()) return error("no header: " + reader.fault());
-    if (header.length == 0 || header.length > rest.size() / kWordBytes) return error("the stated length does not fit");
+    if (header.length == 0 || header.length > rest.size() / kWordBytes)
+      return error("the stated length does not fit");
     Instruction instruction;
-    const std::string fault = DecodeOne(rest.first(header.length * kWordBytes), config, &instruction);
+    const std::string fault =
+        DecodeOne(rest.first(header.length * kWordBytes), config, &instruction);
     if (!fault.empty()) return error(fault);
     instructions.push_back(std::move(instruction));
     at += header.length * kWordBytes;

@@ -61,7 +61,8 @@ Group Lowering::PlanNode(const Node& node) {
   const auto follow = [&](Group::Kind kind, int first_operand, int reserved_stages) {
     group.kind = kind;
     group.chain.first_operand = first_operand;
-    group.result = AppendFollowers(graph_, group.result, config_, reserved_stages, taken_, &group.chain);
+    group.result =
+        AppendFollowers(graph_, group.result, config_, reserved_stages, taken_, &group.chain);
     group.nodes.insert(group.nodes.end(), group.chain.nodes.begin(), group.chain.nodes.end());
   };
   const auto host = [&](std::string reason) {
@@ -86,8 +87,10 @@ Group Lowering::PlanNode(const Node& node) {
     case Op::kConv:
     case Op::kMatMul:
     case Op::kGemm: {
-      const bool last_axis_is_channels = node.op() != Op::kConv || node.attributes().String("layout", "nchw") == "nhwc";
-      while (last_axis_is_channels && !IsGraphOutput(graph_, group.result) && group.result->users().size() == 1) {
+      const bool last_axis_is_channels =
+          node.op() != Op::kConv || node.attributes().String("layout", "nchw") == "nhwc";
+      while (last_axis_is_channels && !IsGraphOutput(graph_, group.result) &&
+             group.result->users().size() == 1) {
         const Node* next = group.result->users()[0];
         if (next->op() != Op::kAdd || taken_.contains(next)) break;
         const Value* other = next->operand(next->operand(0) == group.result ? 1 : 0);
@@ -147,8 +150,10 @@ std::string Lowering::WhyNoChain(const Node& node) const {
   for (const Value* operand : node.operands()) {
     Chain chain;
     chain.first_operand = 1;
-    if (operand == nullptr || operand->is_constant() || !Append(node, operand, complete, 0, &chain)) continue;
-    return fmt::format("the vector unit has no stage for {}: {}", node.info().text, DescribeStages(config_));
+    if (operand == nullptr || operand->is_constant() || !Append(node, operand, complete, 0, &chain))
+      continue;
+    return fmt::format("the vector unit has no stage for {}: {}", node.info().text,
+                       DescribeStages(config_));
   }
   return fmt::format("the vector unit has no {}", node.info().text);
 }
@@ -209,7 +214,8 @@ StatusOr<View> Lowering::ConstantView(const Value* value) {
 
 View Lowering::NewView(const std::string& name, const Shape& shape, const Encoding& encoding) {
   const int codes = NewBuffer(name, shape.NumElements() * encoding.bytes);
-  const int scales = encoding.blocked() ? NewBuffer(name + " scales", ScaleBytes(shape, encoding)) : -1;
+  const int scales =
+      encoding.blocked() ? NewBuffer(name + " scales", ScaleBytes(shape, encoding)) : -1;
   return DenseView(codes, scales, shape, encoding);
 }
 
@@ -222,7 +228,8 @@ View Lowering::ResultView(const Value* value) {
   if (const auto it = planned_.find(value); it != planned_.end()) return it->second;
   const Encoding& encoding = EncodingFor(value);
   View view;
-  const Node* user = value->users().size() == 1 && !IsGraphOutput(graph_, value) ? value->users()[0] : nullptr;
+  const Node* user =
+      value->users().size() == 1 && !IsGraphOutput(graph_, value) ? value->users()[0] : nullptr;
   if (user != nullptr && user->num_results() == 1 && user->result() != nullptr &&
       encoding.SameCodes(EncodingFor(user->result()))) {
     const Value* result = user->result();
@@ -232,11 +239,12 @@ View Lowering::ResultView(const Value* value) {
       // Only where the innermost axis stays: elements of a word should leave together.
       if (last >= 0 && perm[static_cast<size_t>(last)] == last) {
         std::vector<int64_t> inverse(perm.size());
-        for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+        for (size_t i = 0; i < perm.size(); ++i)
+          inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
         view = Transposed(ResultView(result), inverse);
       }
-    } else if (user->op() == Op::kReshape || user->op() == Op::kFlatten || user->op() == Op::kSqueeze ||
-               user->op() == Op::kUnsqueeze) {
+    } else if (user->op() == Op::kReshape || user->op() == Op::kFlatten ||
+               user->op() == Op::kSqueeze || user->op() == Op::kUnsqueeze) {
       if (auto reshaped = Reshaped(ResultView(result), value->shape().dims())) view = *reshaped;
     } else if (user->op() == Op::kConcat && user->operands().size() > 1) {
       const int rank = result->shape().rank();
@@ -295,7 +303,8 @@ Status Lowering::AddHostNode(const Group& group) {
   }
   for (const Node* node : group.nodes) {
     for (const Value* operand : node->operands()) {
-      if (operand == nullptr || operand->is_constant() || members.contains(operand->producer())) continue;
+      if (operand == nullptr || operand->is_constant() || members.contains(operand->producer()))
+        continue;
       if (waiting.contains(views_.at(operand).buffer)) {
         KILN_RETURN_IF_ERROR(FlushHost());
         break;
@@ -314,10 +323,12 @@ Status Lowering::AddHostNode(const Group& group) {
 Status Lowering::FlushHost() {
   if (host_.empty()) return OkStatus();
   Group merged;
-  std::vector<std::pair<std::string, int64_t>> reasons;  // with the operations that are there for them
+  std::vector<std::pair<std::string, int64_t>>
+      reasons;  // with the operations that are there for them
   for (const Group& group : host_) {
     merged.nodes.insert(merged.nodes.end(), group.nodes.begin(), group.nodes.end());
-    auto reason = std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == group.reason; });
+    auto reason = std::find_if(reasons.begin(), reasons.end(),
+                               [&](const auto& r) { return r.first == group.reason; });
     if (reason == reasons.end()) reason = reasons.emplace(reason, group.reason, 0);
     for (const Node* node : group.nodes) reason->second += OperationsOf(*node);
   }
@@ -360,17 +371,19 @@ std::string Lowering::ForeignReason(const Value* value) const {
   for (const OperandFormats& pair : config_.other_precisions) own += ", " + pair.input.name;
   if (type.scheme == Scheme::kPerBlock) {
     blocks = fmt::format(" with {} scales of {}", type.scale_format.name, type.block_size);
-    own += config_.block_size == 0
-               ? " without block scales"
-               : fmt::format(" with {} scales of {}", config_.scale_format.name, config_.block_size);
+    own += config_.block_size == 0 ? " without block scales"
+                                   : fmt::format(" with {} scales of {}", config_.scale_format.name,
+                                                 config_.block_size);
   }
-  return fmt::format("{} is held as {}{}, this design point writes {}, {} and integers", NameForUser(*value),
-                     type.format.name, blocks, own, config_.vector_format.name);
+  return fmt::format("{} is held as {}{}, this design point writes {}, {} and integers",
+                     NameForUser(*value), type.format.name, blocks, own,
+                     config_.vector_format.name);
 }
 
 StatusOr<Kernel> Lowering::EmitKernel(const Group& group) {
   if (group.kind != Group::Kind::kMove && group.result != nullptr) {
-    if (const std::string reason = ForeignReason(group.result); !reason.empty()) return ToHost(reason);
+    if (const std::string reason = ForeignReason(group.result); !reason.empty())
+      return ToHost(reason);
   }
   switch (group.kind) {
     case Group::Kind::kMatrix:
@@ -396,7 +409,8 @@ StatusOr<Kernel> Lowering::EmitKernel(const Group& group) {
 }
 
 Status Lowering::Emit(const Group& group) {
-  StatusOr<Kernel> kernel = group.kind == Group::Kind::kHost ? ToHost(group.reason) : EmitKernel(group);
+  StatusOr<Kernel> kernel =
+      group.kind == Group::Kind::kHost ? ToHost(group.reason) : EmitKernel(group);
   if (kernel.ok()) {
     if (kernel->works.empty()) return OkStatus();  // nothing but views
     KILN_RETURN_IF_ERROR(FlushHost());
@@ -417,8 +431,8 @@ Status Lowering::Emit(const Group& group) {
 StatusOr<Lowered> Lowering::Run() {
   for (const Value* value : graph_.Values()) {
     if (!value->has_shape() || !value->shape().IsKnown()) {
-      return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()), "has no known shape",
-                     "give the shapes of all inputs, batch 1");
+      return ErrorAt(graph_.source(), fmt::format("value '{}'", value->name()),
+                     "has no known shape", "give the shapes of all inputs, batch 1");
     }
     if (value->is_constant()) continue;
     auto encoding = EncodingOf(*value, config_);
@@ -436,7 +450,8 @@ StatusOr<Lowered> Lowering::Run() {
       const std::vector<int64_t> perm = first->attributes().Ints("perm");
       if (static_cast<int>(perm.size()) == input->shape().rank()) {
         std::vector<int64_t> inverse(perm.size());
-        for (size_t i = 0; i < perm.size(); ++i) inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
+        for (size_t i = 0; i < perm.size(); ++i)
+          inverse[static_cast<size_t>(perm[i])] = static_cast<int64_t>(i);
         view = Transposed(ResultView(first->result()), inverse);
         view.encoding = EncodingFor(input);
         if (view.blocked() && view.blocks.axis != view.encoding.block_axis) view = View();
@@ -450,7 +465,8 @@ StatusOr<Lowered> Lowering::Run() {
 
   // A group is emitted where its last node stands: all that it reads has been emitted by then.
   std::vector<int> pending(groups_.size());
-  for (size_t g = 0; g < groups_.size(); ++g) pending[g] = static_cast<int>(groups_[g].nodes.size());
+  for (size_t g = 0; g < groups_.size(); ++g)
+    pending[g] = static_cast<int>(groups_[g].nodes.size());
   for (const auto& node : graph_.nodes()) {
     const size_t g = static_cast<size_t>(group_of_.at(node.get()));
     if (--pending[g] > 0) continue;

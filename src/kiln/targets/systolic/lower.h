@@ -61,7 +61,8 @@ struct Work {
   // What integer sums may count for an input; for a weight, where weights are no constants; and for a zero.
   CodeRange input_counts, weight_counts;
   int32_t input_zero = 0;
-  std::shared_ptr<const WeightCodes> codes;  // constant weights, to be tiled; then `weights` is set by the codegen
+  std::shared_ptr<const WeightCodes>
+      codes;  // constant weights, to be tiled; then `weights` is set by the codegen
   std::vector<Place> operands;
   Place output;
   // Of block scales, where the stream has them; those of constant weights are set by the codegen.

@@ -22,7 +22,8 @@ namespace {
 
 // A product of `m` rows by constant weights whose input codes of a row lie `k_stride` bytes apart and those of a column
 // `m_stride`.
-Instruction TrialProduct(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride, int64_t k_stride) {
+Instruction TrialProduct(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride,
+                         int64_t k_stride) {
   Instruction in;
   in.opcode = Opcode::kMatrix;
   Convolution& c = in.convolution;
@@ -49,7 +50,8 @@ Instruction TrialProduct(const Config& config, int64_t m, int64_t k, int64_t n, 
 
 // Whether a product takes fewer cycles when it reads its rows where they lie, a code a request, than from a copy
 // that the vector unit makes before.
-bool ReadsInPlace(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride, int64_t k_stride) {
+bool ReadsInPlace(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride,
+                  int64_t k_stride) {
   const int64_t bytes = config.input_format.bytes();
   Instruction copy;
   copy.opcode = Opcode::kVector;
@@ -68,7 +70,8 @@ bool ReadsInPlace(const Config& config, int64_t m, int64_t k, int64_t n, int64_t
   const auto in_place = scheduler.Find(TrialProduct(config, m, k, n, m_stride, k_stride));
   const auto dense = scheduler.Find(TrialProduct(config, m, k, n, k * bytes, bytes));
   if (!in_place.ok() || !dense.ok()) return in_place.ok();
-  return in_place->certificate.cost <= dense->certificate.cost + static_cast<double>(EstimateCycles(copy, config));
+  return in_place->certificate.cost <=
+         dense->certificate.cost + static_cast<double>(EstimateCycles(copy, config));
 }
 
 // Sum of what stands in front of the chain, per channel of the whole result.
@@ -84,7 +87,8 @@ std::vector<float> BiasOf(const Group& group, int64_t channels, const Value* own
 }
 
 // fma(accumulator + offset, scale, bias): the zero point of the inputs is taken out with the sum of the weights.
-void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, int32_t input_zero, ParameterSets* p) {
+void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, int32_t input_zero,
+                 ParameterSets* p) {
   if (input_zero == 0) return;  // and always with sums of floats
   for (int64_t n = 0; n < codes.columns; ++n) {
     int64_t sum = 0;
@@ -92,7 +96,8 @@ void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, 
       const int64_t at = (batch * codes.rows + r) * codes.columns + n;
       sum += IntegerOperand(format, kiln::LoadCode(format, codes.codes.data(), at));
     }
-    p->offsets[static_cast<size_t>(batch * codes.columns + n)] = static_cast<int32_t>(-sum * input_zero);
+    p->offsets[static_cast<size_t>(batch * codes.columns + n)] =
+        static_cast<int32_t>(-sum * input_zero);
   }
 }
 
@@ -109,26 +114,29 @@ std::string Dimensions(int64_t a, int64_t b) { return fmt::format("{}x{}", a, b)
 // The sizes of a convolution's instruction. Grouped: one group is a batch, the graph's own batch is left out.
 Convolution SizesOf(const ConvGeometry& g, bool grouped) {
   const int64_t together = grouped ? g.groups : 1;
-  return ConvolutionOver(g.axes[0], g.axes[1], grouped ? g.groups : g.batch, g.in_channels / together,
-                         g.out_channels / together);
+  return ConvolutionOver(g.axes[0], g.axes[1], grouped ? g.groups : g.batch,
+                         g.in_channels / together, g.out_channels / together);
 }
 
 // Weights from [out][in / groups][kh][kw] to [groups][ky, kx, c][n]; depthwise to [ky, kx][c].
-std::shared_ptr<const WeightCodes> CodesOfConvolution(const ConstantWeights& weights, const ConvGeometry& g,
-                                                      bool depthwise) {
+std::shared_ptr<const WeightCodes> CodesOfConvolution(const ConstantWeights& weights,
+                                                      const ConvGeometry& g, bool depthwise) {
   const int64_t taps = g.KernelElements();
   const int64_t cin = g.in_channels / g.groups, cout = g.out_channels / g.groups;
   if (depthwise) {
-    return weights.Codes(1, taps, 1, g.out_channels,
-                         [=](int64_t, int64_t tap, int64_t, int64_t column) { return column * taps + tap; });
+    return weights.Codes(
+        1, taps, 1, g.out_channels,
+        [=](int64_t, int64_t tap, int64_t, int64_t column) { return column * taps + tap; });
   }
-  return weights.Codes(g.groups, taps, cin, cout, [=](int64_t group, int64_t tap, int64_t channel, int64_t column) {
-    return ((group * cout + column) * cin + channel) * taps + tap;
-  });
+  return weights.Codes(g.groups, taps, cin, cout,
+                       [=](int64_t group, int64_t tap, int64_t channel, int64_t column) {
+                         return ((group * cout + column) * cin + channel) * taps + tap;
+                       });
 }
 
 // Block scales of the input of a matrix instruction: the axes that batch, rows and columns of pixels walk.
-OperandScales InputScales(const View& input, int64_t batch_stride, int64_t row_stride, int64_t column_stride) {
+OperandScales InputScales(const View& input, int64_t batch_stride, int64_t row_stride,
+                          int64_t column_stride) {
   OperandScales scales;
   if (!input.blocked()) return scales;
   scales.present = true;
@@ -139,10 +147,12 @@ OperandScales InputScales(const View& input, int64_t batch_stride, int64_t row_s
 }
 
 // `why_groups`: for a depthwise one that runs as groups.
-std::string DescribeConvolution(const ConvGeometry& g, bool depthwise, const std::string& why_groups) {
+std::string DescribeConvolution(const ConvGeometry& g, bool depthwise,
+                                const std::string& why_groups) {
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
-  std::string text = fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv", Dimensions(y.kernel, x.kernel),
-                                 g.in_channels, g.out_channels, y.stride);
+  std::string text =
+      fmt::format("{} {} {}->{} /{}", depthwise ? "depthwise" : "conv",
+                  Dimensions(y.kernel, x.kernel), g.in_channels, g.out_channels, y.stride);
   if (y.stride != x.stride) text += fmt::format(",{}", x.stride);
   if (g.groups > 1 && !depthwise) text += fmt::format(" in {} groups{}", g.groups, why_groups);
   return text + fmt::format(" @{}", Dimensions(y.output, x.output));
@@ -199,21 +209,25 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   const bool depthwise = one_each && precision == 0 && HasTiling(trial, config_);
   const std::string why_groups =
       one_each && precision > 0 && config_.depthwise_multipliers > 0
-          ? fmt::format(" (the depthwise unit takes {} x {})", config_.input_format.name, config_.weight_format.name)
+          ? fmt::format(" (the depthwise unit takes {} x {})", config_.input_format.name,
+                        config_.weight_format.name)
           : "";
   if (depthwise && blocks) return ToHost("the depthwise unit takes no block scales");
   const bool grouped = groups > 1 && !depthwise;
   trial.opcode = depthwise ? Opcode::kDepthwise : Opcode::kMatrix;
   trial.convolution = SizesOf(g, grouped);
   trial.convolution.input_scales.present = blocks;
-  if (!HasTiling(trial, config_)) return ToHost("one output position needs more than the input buffer holds");
+  if (!HasTiling(trial, config_))
+    return ToHost("one output position needs more than the input buffer holds");
   const std::string operation = DescribeConvolution(g, depthwise, why_groups) +
-                                (bias != nullptr || !group.bias.empty() ? " + bias" : "") + group.chain.text;
+                                (bias != nullptr || !group.bias.empty() ? " + bias" : "") +
+                                group.chain.text;
   Kernel kernel = NewKernel(group, depthwise ? "depthwise" : "matrix", operation);
 
   // Block scales lie along the channels, and a group's channels begin with a block.
   const int64_t block = config_.block_size;
-  if (input.blocked() && grouped && cin % block != 0) return ToHost("groups that share block scales");
+  if (input.blocked() && grouped && cin % block != 0)
+    return ToHost("groups that share block scales");
   KILN_ASSIGN_OR_RETURN(input, WithBlocksAlong(input, 3, &kernel.works));
   if (input.shape[3] > 1 && input.strides[3] != input.encoding.bytes) {
     KILN_ASSIGN_OR_RETURN(input, Materialise(input, node.name() + " input", &kernel.works));
@@ -226,13 +240,15 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
   }
   // Whether words of the results can lie along block scales: a group's, or those that leave the depthwise unit
   // together.
-  const bool whole_blocks = depthwise ? block <= config_.array_columns : !grouped || block == 0 || cout % block == 0;
+  const bool whole_blocks =
+      depthwise ? block <= config_.array_columns : !grouped || block == 0 || cout % block == 0;
   const int rows_axis = whole_blocks ? 3 : -1;
   View output = Landing(result, rows_axis);
   KILN_ASSIGN_OR_RETURN(std::vector<View> operands,
                         ChainOperands(group.chain, ResultView(group.result), &kernel.works));
   for (View& operand : operands) {
-    KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(Transposed(operand, to_nhwc), rows_axis, &kernel.works));
+    KILN_ASSIGN_OR_RETURN(operand,
+                          AlongBlocks(Transposed(operand, to_nhwc), rows_axis, &kernel.works));
   }
 
   const auto codes = CodesOfConvolution(weights, g, depthwise);
@@ -266,13 +282,16 @@ StatusOr<Kernel> Lowering::EmitConvolution(const Group& group) {
       return stream;
     };
     // The view of one image of a grouped convolution.
-    const auto image = [&](const View& view) { return Sliced(view, 0, repeat, 1, grouped ? 1 : view.shape[0]); };
+    const auto image = [&](const View& view) {
+      return Sliced(view, 0, repeat, 1, grouped ? 1 : view.shape[0]);
+    };
     c.input_batch_stride = grouped ? cin * input.encoding.bytes : input.strides[0];
     c.input_row_stride = input.strides[1];
     c.input_column_stride = input.strides[2];
     if (input.blocked()) {
       const std::vector<int64_t>& strides = input.blocks.strides;
-      c.input_scales = InputScales(input, grouped ? cin / block * strides[3] : strides[0], strides[1], strides[2]);
+      c.input_scales = InputScales(input, grouped ? cin / block * strides[3] : strides[0],
+                                   strides[1], strides[2]);
     }
     c.weight_scales.present = weights.blocked();
     c.pad_code = pad_code;
@@ -325,7 +344,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   View output = Landing(result, rows_axis);
   const int64_t k = a.shape.back(), n = output.shape.back();
   const int64_t m = output.shape[output.shape.size() - 2];
-  if (!FitsCounts({k, n, m, output.elements()})) return ToHost("the product is larger than the machine counts");
+  if (!FitsCounts({k, n, m, output.elements()}))
+    return ToHost("the product is larger than the machine counts");
   std::vector<int64_t> lead(output.shape.begin(), output.shape.end() - 2);
   std::vector<int64_t> a_shape(output.shape);
   a_shape.back() = k;
@@ -335,7 +355,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     const Value* c = node.operand(2);
     const bool per_channel =
         c->is_constant() && c->element() == ElementType::kFloat32 &&
-        (c->constant().size() == 1 || (c->constant().size() == n && c->shape()[c->shape().rank() - 1] == n));
+        (c->constant().size() == 1 ||
+         (c->constant().size() == n && c->shape()[c->shape().rank() - 1] == n));
     if (!per_channel) return ToHost("the bias of the product is not a constant per column");
     const auto values = c->constant().data<float>();
     for (size_t i = 0; i < bias.size(); ++i) {
@@ -350,11 +371,13 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   // kernel as high as they are long, or copied.
   bool in_place = k > 1 && a.strides.back() != a.encoding.bytes;
   if (in_place &&
-      (config_.block_size > 0 || !ReadsInPlace(config_, m, k, n, a.strides[a.strides.size() - 2], a.strides.back()))) {
+      (config_.block_size > 0 ||
+       !ReadsInPlace(config_, m, k, n, a.strides[a.strides.size() - 2], a.strides.back()))) {
     KILN_ASSIGN_OR_RETURN(a, Materialise(a, node.name() + " input", &kernel.works));
     in_place = false;
   }
-  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, result, &kernel.works));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands,
+                        ChainOperands(group.chain, result, &kernel.works));
   for (View& operand : operands) {
     KILN_ASSIGN_OR_RETURN(operand, AlongBlocks(operand, rows_axis, &kernel.works));
   }
@@ -366,18 +389,22 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   parameters.biases = bias;
   if (constant) {
     const Shape& shape = weight->shape();
-    KILN_ASSIGN_OR_RETURN(const ConstantWeights weights, ConstantWeights::Read(*weight, reduction_axis, at));
+    KILN_ASSIGN_OR_RETURN(const ConstantWeights weights,
+                          ConstantWeights::Read(*weight, reduction_axis, at));
     const int64_t batches = weight->constant().size() / (k * n);
-    codes = weights.Codes(batches, 1, k, n, [=](int64_t batch, int64_t, int64_t row, int64_t column) {
-      return batch * k * n + (transpose_b ? column * k + row : row * n + column);
-    });
+    codes =
+        weights.Codes(batches, 1, k, n, [=](int64_t batch, int64_t, int64_t row, int64_t column) {
+          return batch * k * n + (transpose_b ? column * k + row : row * n + column);
+        });
     // Scales along k or along batches cannot be taken out of the sum.
-    if (weights.per_channel() && (weights.channel_stride() != (transpose_b ? k : 1) || weights.channels() != n)) {
+    if (weights.per_channel() &&
+        (weights.channel_stride() != (transpose_b ? k : 1) || weights.channels() != n)) {
       return ToHost("weights have scales along something else than output channels");
     }
     for (int64_t c = 0; c < n; ++c) {
       const int64_t first = transpose_b ? c * k : c;
-      parameters.scales[static_cast<size_t>(c)] = static_cast<float>(input_factor * weights.Factor(first) * alpha);
+      parameters.scales[static_cast<size_t>(c)] =
+          static_cast<float>(input_factor * weights.Factor(first) * alpha);
     }
     if (batches > 1 && a.encoding.zero_point != 0) {
       return ToHost("weights that differ between batches need activations without a zero point");
@@ -410,7 +437,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     const int64_t bytes = b.encoding.bytes;
     const auto dense = [&] {
       if (b.blocked()) return k == 1 || b.strides[lead.size()] == bytes;
-      return k == 1 || n == 1 || b.strides[lead.size()] == bytes || b.strides[lead.size() + 1] == bytes;
+      return k == 1 || n == 1 || b.strides[lead.size()] == bytes ||
+             b.strides[lead.size() + 1] == bytes;
     };
     if (!dense()) {
       KILN_ASSIGN_OR_RETURN(b, Materialise(b, node.name() + " weights", &kernel.works));
@@ -418,8 +446,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
     const double scale = input_factor * FactorOf(b.encoding, Side::kWeight, at) * alpha;
     std::fill(parameters.scales.begin(), parameters.scales.end(), static_cast<float>(scale));
   }
-  const int parameter_buffer =
-      NewConstant(KernelName(std::array<const Node*, 1>{&node}) + " parameters", parameters.Bytes());
+  const int parameter_buffer = NewConstant(
+      KernelName(std::array<const Node*, 1>{&node}) + " parameters", parameters.Bytes());
 
   // Loops over [lead..., m]. Where weights stand still they are pixels, where weights change they are batches.
   View weights_over_rows = b;
@@ -438,7 +466,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   std::vector<const View*> walked = {&a_rows, &out_rows, &weights_over_rows};
   for (const View& operand : operand_rows) walked.push_back(&operand);
   std::vector<Loop> pixels, batches;
-  for (Loop& loop : LoopsOver(walked, /*keep_last=*/false)) (loop.strides[2] == 0 ? pixels : batches).push_back(loop);
+  for (Loop& loop : LoopsOver(walked, /*keep_last=*/false))
+    (loop.strides[2] == 0 ? pixels : batches).push_back(loop);
   const auto take = [&](std::vector<Loop>& from) {
     if (from.empty()) return OneStep(walked.size());
     Loop loop = std::move(from.back());
@@ -451,16 +480,21 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
   rest.insert(rest.end(), batches.begin(), batches.end());
   int64_t instructions = 1;
   for (const Loop& loop : rest) instructions *= loop.count;
-  if (instructions > kMaxInstructionsPerKernel) return ToHost(fmt::format("needs {} instructions", instructions));
-  if (constant && codes->batches > 1 && (batch.strides[2] != 1 || batch.count != codes->batches || instructions > 1)) {
+  if (instructions > kMaxInstructionsPerKernel)
+    return ToHost(fmt::format("needs {} instructions", instructions));
+  if (constant && codes->batches > 1 &&
+      (batch.strides[2] != 1 || batch.count != codes->batches || instructions > 1)) {
     return ToHost("weights that differ between batches");
   }
 
   kernel.info.operation =
       fmt::format("matmul {}{}x{}x{}",
-                  batch.count > 1 || instructions > 1 ? fmt::format("{} x ", batch.count * instructions) : "",
+                  batch.count > 1 || instructions > 1
+                      ? fmt::format("{} x ", batch.count * instructions)
+                      : "",
                   x.count * y.count, k, n) +
-      (group.bias.empty() && !(gemm && node.operand(2) != nullptr) ? "" : " + bias") + group.chain.text;
+      (group.bias.empty() && !(gemm && node.operand(2) != nullptr) ? "" : " + bias") +
+      group.chain.text;
 
   for (int64_t index = 0; index < instructions; ++index) {
     std::vector<int64_t> shift(walked.size(), 0), scale_shift(walked.size(), 0);
@@ -511,7 +545,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
       c.weight_batch_stride = batch.strides[2];
       const int64_t bytes = b.encoding.bytes, rows = b.strides[lead.size()];
       c.weight_row_stride = k == 1 ? bytes : rows;
-      c.weight_column_stride = n == 1 && k > 1 && rows != bytes ? bytes : b.strides[lead.size() + 1];
+      c.weight_column_stride =
+          n == 1 && k > 1 && rows != bytes ? bytes : b.strides[lead.size() + 1];
       work.weight_counts = CountsOf(b.encoding, Side::kWeight, at);
       work.weights = PlaceOf(share(b, 2));
       if (b.blocked()) {
@@ -529,7 +564,8 @@ StatusOr<Kernel> Lowering::EmitProduct(const Group& group) {
       Stream stream = StreamOf(view);
       stream.outer_stride = {batch.strides[s], y.strides[s], x.strides[s], 0};
       stream.element_stride = view.strides.back();
-      stream.blocks.outer_stride = {batch.scale_strides[s], y.scale_strides[s], x.scale_strides[s], 0};
+      stream.blocks.outer_stride = {batch.scale_strides[s], y.scale_strides[s], x.scale_strides[s],
+                                    0};
       return stream;
     };
     for (size_t i = 0; i < operands.size(); ++i) {

@@ -14,13 +14,15 @@ constexpr int64_t kMaxPieces = 64;  // copies that a gather may fall into
 
 // The integers of a constant operand; nullopt when it is not there or not constant.
 std::optional<std::vector<int64_t>> IntsOf(const Value* value) {
-  if (value == nullptr || !value->is_constant() || !IsInteger(value->element())) return std::nullopt;
+  if (value == nullptr || !value->is_constant() || !IsInteger(value->element()))
+    return std::nullopt;
   return value->constant().ToInts();
 }
 
 StatusOr<View> SliceView(const Node& node, const View& x) {
   const auto starts = IntsOf(node.operand(1)), ends = IntsOf(node.operand(2));
-  if (!starts.has_value() || !ends.has_value()) return ToHost("the slice's bounds are not constant");
+  if (!starts.has_value() || !ends.has_value())
+    return ToHost("the slice's bounds are not constant");
   std::vector<int64_t> axes(starts->size()), steps(starts->size(), 1);
   for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int64_t>(i);
   for (const auto& [operand, values] : {std::pair{3, &axes}, {4, &steps}}) {
@@ -29,15 +31,19 @@ StatusOr<View> SliceView(const Node& node, const View& x) {
     if (!given.has_value()) return ToHost("the slice's axes or steps are not constant");
     *values = *given;
   }
-  if (ends->size() != starts->size() || axes.size() != starts->size() || steps.size() != starts->size()) {
+  if (ends->size() != starts->size() || axes.size() != starts->size() ||
+      steps.size() != starts->size()) {
     return ToHost("the slice's bounds differ in number");
   }
   View view = x;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = NormaliseAxis(axes[i], view.rank());
-    if (!axis.has_value() || steps[i] == 0) return ToHost("the slice's axes or steps are out of range");
-    const SliceRange range = ResolveSlice(view.shape[static_cast<size_t>(*axis)], (*starts)[i], (*ends)[i], steps[i]);
-    if (!CanSlice(view, *axis, range.start, range.step)) return absl::FailedPreconditionError("needs a copy");
+    if (!axis.has_value() || steps[i] == 0)
+      return ToHost("the slice's axes or steps are out of range");
+    const SliceRange range =
+        ResolveSlice(view.shape[static_cast<size_t>(*axis)], (*starts)[i], (*ends)[i], steps[i]);
+    if (!CanSlice(view, *axis, range.start, range.step))
+      return absl::FailedPreconditionError("needs a copy");
     view = Sliced(view, *axis, range.start, range.step, range.count);
   }
   return view;
@@ -80,7 +86,8 @@ StatusOr<View> Lowering::ViewThrough(const Node& node, const View& x) {
     case Op::kDropout:
       return x;
     case Op::kExpand: {
-      const size_t shift = result->shape().dims().size() - x.shape.size(), axis = static_cast<size_t>(x.blocks.axis);
+      const size_t shift = result->shape().dims().size() - x.shape.size(),
+                   axis = static_cast<size_t>(x.blocks.axis);
       if (x.blocked() && x.shape[axis] != result->shape().dims()[axis + shift]) {
         return absl::FailedPreconditionError("needs a copy");
       }
@@ -95,7 +102,8 @@ StatusOr<View> Lowering::ViewThrough(const Node& node, const View& x) {
 
 // A value in a format that no unit writes may only be copied from one in the same.
 Status Lowering::CheckWritable(const View& target, const View& source, const Value* result) const {
-  if (target.encoding.foreign == nullptr || source.encoding.SameCodes(target.encoding)) return OkStatus();
+  if (target.encoding.foreign == nullptr || source.encoding.SameCodes(target.encoding))
+    return OkStatus();
   return ToHost(ForeignReason(result));
 }
 
@@ -104,7 +112,8 @@ Status Lowering::AliasOrCopy(const Node& node, int i, const View& source, Kernel
   if (result == nullptr) return OkStatus();
   const Encoding& encoding = EncodingFor(result);
   // Without an annotation of its own a value may stay as the codes that it is.
-  const bool free = encoding.is_float() && encoding.type == ElementType::kFloat32 && encoding.foreign == nullptr;
+  const bool free =
+      encoding.is_float() && encoding.type == ElementType::kFloat32 && encoding.foreign == nullptr;
   if (source.Holds(encoding) || free) {
     views_[result] = source;
     return OkStatus();
@@ -136,12 +145,13 @@ StatusOr<Kernel> Lowering::EmitMove(const Group& group) {
       break;
   }
   for (int i = 1; i < node.num_results(); ++i) {
-    if (node.result(i) != nullptr && !node.result(i)->users().empty()) return ToHost("its second result is asked for");
+    if (node.result(i) != nullptr && !node.result(i)->users().empty())
+      return ToHost("its second result is asked for");
   }
   if (node.result()->shape().NumElements() == 0) return ToHost("a tensor without elements");
   KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
-  Kernel kernel =
-      NewKernel(group, "vector", fmt::format("{} @{}", node.info().text, node.result()->shape().ToString()));
+  Kernel kernel = NewKernel(
+      group, "vector", fmt::format("{} @{}", node.info().text, node.result()->shape().ToString()));
   auto view = ViewThrough(node, x);
   if (!view.ok() && view.status().code() == StatusCode::kFailedPrecondition && x.blocked()) {
     KILN_ASSIGN_OR_RETURN(x, Unblocked(x, &kernel.works));
@@ -188,7 +198,8 @@ StatusOr<Kernel> Lowering::EmitSplit(const Group& group) {
   for (int i = 0; i < node.num_results(); ++i) {
     if (node.result(i) == nullptr) return ToHost("a part of the split is not there");
     const int64_t count = node.result(i)->shape()[*axis];
-    if (start + count > x.shape[static_cast<size_t>(*axis)]) return ToHost("parts larger than the whole");
+    if (start + count > x.shape[static_cast<size_t>(*axis)])
+      return ToHost("parts larger than the whole");
     KILN_RETURN_IF_ERROR(AliasOrCopy(node, i, Sliced(x, *axis, start, 1, count), &kernel));
     start += count;
   }
@@ -200,17 +211,19 @@ StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
   KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
   auto indices = IntsOf(node.operand(1));
   if (!indices.has_value()) {
-    return ToHost(
-        fmt::format("an embedding look-up: its indices '{}' are known only at run time", node.operand(1)->name()));
+    return ToHost(fmt::format("an embedding look-up: its indices '{}' are known only at run time",
+                              node.operand(1)->name()));
   }
   const int index_rank = node.operand(1)->shape().rank();
   const auto axis = NormaliseAxis(node.attributes().Int("axis", 0), x.rank());
-  if (!axis.has_value() || index_rank > 1 || indices->empty()) return ToHost("a gather by indices of several axes");
+  if (!axis.has_value() || index_rank > 1 || indices->empty())
+    return ToHost("a gather by indices of several axes");
   const int64_t size = x.shape[static_cast<size_t>(*axis)];
   for (int64_t& index : *indices) {
     if (index < 0) index += size;
     if (index < 0 || index >= size) {
-      return ErrorAt(graph_.source(), node.Describe(), fmt::format("index {} of {} places", index, size), "");
+      return ErrorAt(graph_.source(), node.Describe(),
+                     fmt::format("index {} of {} places", index, size), "");
     }
   }
   Kernel kernel = NewKernel(group, "vector", fmt::format("gather {} of {}", indices->size(), size));
@@ -221,7 +234,8 @@ StatusOr<Kernel> Lowering::EmitGather(const Group& group) {
   const int64_t step = count > 1 ? (*indices)[1] - (*indices)[0] : 1;
   bool even = true;
   for (int64_t i = 1; i < count; ++i)
-    even = even && (*indices)[static_cast<size_t>(i)] - (*indices)[static_cast<size_t>(i - 1)] == step;
+    even =
+        even && (*indices)[static_cast<size_t>(i)] - (*indices)[static_cast<size_t>(i - 1)] == step;
   if (even) {
     View view = Sliced(x, *axis, (*indices)[0], step, count);
     if (index_rank == 0) {
@@ -251,7 +265,8 @@ StatusOr<Kernel> Lowering::EmitConcat(const Group& group) {
   const View target = ResultView(node.result());
   const auto axis = NormaliseAxis(node.attributes().Int("axis", 0), target.rank());
   if (!axis.has_value()) return ToHost("an axis beyond its rank");
-  Kernel kernel = NewKernel(group, "vector", fmt::format("concat @{}", node.result()->shape().ToString()));
+  Kernel kernel =
+      NewKernel(group, "vector", fmt::format("concat @{}", node.result()->shape().ToString()));
   int64_t start = 0;
   bool whole_blocks = true;
   for (const Value* operand : node.operands()) {
@@ -286,7 +301,8 @@ StatusOr<Kernel> Lowering::EmitPad(const Group& group) {
   if (!pads.has_value()) return ToHost("the pads are not constant");
   float fill = 0;
   if (node.operand(2) != nullptr) {
-    if (!IsScalarConstant(node.operand(2))) return ToHost("the padding's value is not a constant in fp32");
+    if (!IsScalarConstant(node.operand(2)))
+      return ToHost("the padding's value is not a constant in fp32");
     fill = ScalarOf(node.operand(2));
   }
   if (!std::isfinite(fill)) return ToHost("the padding's value is not finite");
@@ -310,12 +326,14 @@ StatusOr<Kernel> Lowering::EmitPad(const Group& group) {
   }
   const View target = ResultView(node.result()), landing = Landing(target, -1);
   if (target.encoding.foreign != nullptr) return ToHost(ForeignReason(node.result()));
-  Kernel kernel = NewKernel(group, "vector", fmt::format("pad @{}", node.result()->shape().ToString()));
+  Kernel kernel =
+      NewKernel(group, "vector", fmt::format("pad @{}", node.result()->shape().ToString()));
   // Slabs that do not overlap: whole along later axes, the inside along earlier ones.
   View inside = landing;
   for (int axis = 0; axis < target.rank(); ++axis) {
     const size_t a = static_cast<size_t>(axis);
-    for (const auto& [start, count] : {std::pair{int64_t{0}, before[a]}, {before[a] + x.shape[a], after[a]}}) {
+    for (const auto& [start, count] :
+         {std::pair{int64_t{0}, before[a]}, {before[a] + x.shape[a], after[a]}}) {
       if (count == 0) continue;
       VectorSpec spec;
       spec.output = Sliced(inside, axis, start, 1, count);
@@ -337,9 +355,9 @@ StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
   KILN_ASSIGN_OR_RETURN(View x, ViewOf(node.operand(0)));
   const View whole = ResultView(node.result()), target = Landing(whole, -1);
   KILN_RETURN_IF_ERROR(CheckWritable(whole, x, node.result()));
-  Kernel kernel = NewKernel(
-      group, "vector",
-      fmt::format("{} {} -> {}", node.info().text, Shape(x.shape).ToString(), node.result()->shape().ToString()));
+  Kernel kernel = NewKernel(group, "vector",
+                            fmt::format("{} {} -> {}", node.info().text, Shape(x.shape).ToString(),
+                                        node.result()->shape().ToString()));
   KILN_ASSIGN_OR_RETURN(x, Unblocked(x, &kernel.works));
   if (target.elements() == 0) return ToHost("a tensor without elements");
   if (node.op() == Op::kTile || node.op() == Op::kResize) {
@@ -347,13 +365,15 @@ StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
     const bool resize = node.op() == Op::kResize;
     if (resize) {
       const std::string mode = attributes.String("mode", "nearest");
-      const std::string coordinates = attributes.String("coordinate_transformation_mode", "half_pixel");
+      const std::string coordinates =
+          attributes.String("coordinate_transformation_mode", "half_pixel");
       const std::string nearest = attributes.String("nearest_mode", "round_prefer_floor");
       // These pick input o / s for whole factors s.
       const bool floors = (coordinates == "asymmetric" && nearest == "floor") ||
                           ((coordinates == "half_pixel" || coordinates == "pytorch_half_pixel") &&
                            (nearest == "round_prefer_floor" || nearest == "round_prefer_ceil"));
-      if (mode != "nearest" || !floors) return ToHost(fmt::format("resize {} {} {}", mode, coordinates, nearest));
+      if (mode != "nearest" || !floors)
+        return ToHost(fmt::format("resize {} {} {}", mode, coordinates, nearest));
     }
     // Split every axis of the result in (repeat, axis) for tile, (axis, repeat) for resize.
     std::vector<int64_t> split;
@@ -381,17 +401,22 @@ StatusOr<Kernel> Lowering::EmitRearrangement(const Group& group) {
     // Both are described from the side with the deep channels.
     const View& deep = to_space ? x : target;
     const View& wide = to_space ? target : x;
-    const int64_t n = deep.shape[0], c = deep.shape[1] / (b * b), h = deep.shape[2], w = deep.shape[3];
+    const int64_t n = deep.shape[0], c = deep.shape[1] / (b * b), h = deep.shape[2],
+                  w = deep.shape[3];
     if (c * b * b != deep.shape[1]) return ToHost("channels that are no multiple of the block");
     const bool column_row_depth = to_space && attributes.String("mode", "DCR") == "CRD";
-    const auto deep_split = Reshaped(
-        deep, column_row_depth ? std::vector<int64_t>{n, c, b, b, h, w} : std::vector<int64_t>{n, b, b, c, h, w});
+    const auto deep_split =
+        Reshaped(deep, column_row_depth ? std::vector<int64_t>{n, c, b, b, h, w}
+                                        : std::vector<int64_t>{n, b, b, c, h, w});
     const auto wide_split = Reshaped(wide, std::vector<int64_t>{n, c, h, b, w, b});
-    if (!deep_split.has_value() || !wide_split.has_value()) return ToHost("axes that do not lie in order");
-    View deep_view = Transposed(*deep_split, column_row_depth ? std::vector<int64_t>{0, 1, 4, 2, 5, 3}
-                                                              : std::vector<int64_t>{0, 3, 4, 1, 5, 2});
+    if (!deep_split.has_value() || !wide_split.has_value())
+      return ToHost("axes that do not lie in order");
+    View deep_view =
+        Transposed(*deep_split, column_row_depth ? std::vector<int64_t>{0, 1, 4, 2, 5, 3}
+                                                 : std::vector<int64_t>{0, 3, 4, 1, 5, 2});
     const View& wide_view = *wide_split;
-    KILN_RETURN_IF_ERROR(CopyTo(to_space ? deep_view : wide_view, to_space ? wide_view : deep_view, &kernel.works));
+    KILN_RETURN_IF_ERROR(
+        CopyTo(to_space ? deep_view : wide_view, to_space ? wide_view : deep_view, &kernel.works));
   }
   KILN_RETURN_IF_ERROR(Land(target, whole, &kernel.works));
   views_[node.result()] = whole;

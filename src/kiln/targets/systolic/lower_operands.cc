@@ -28,7 +28,8 @@ std::string Blocks(const Format& scale_format, int size) {
 
 std::string HeldAs(const Encoding& e) {
   if (e.foreign != nullptr) {
-    return e.foreign->type.format.name + Blocks(e.foreign->type.scale_format, e.foreign->type.block_size);
+    return e.foreign->type.format.name +
+           Blocks(e.foreign->type.scale_format, e.foreign->type.block_size);
   }
   return (e.format.name.empty() ? "fp32" : e.format.name) + Blocks(e.scale_format, e.block_size);
 }
@@ -36,8 +37,9 @@ std::string HeldAs(const Encoding& e) {
 Status CheckOperand(const Encoding& e, Side side, const Config& config, std::string_view what) {
   const Format& format = FormatOf(side, config);
   const auto refuse = [&] {
-    return ToHost(fmt::format("{} are {}, the array takes {}{}", what, HeldAs(e), format.name,
-                              e.block_size > 0 ? Blocks(config.scale_format, config.block_size) : ""));
+    return ToHost(
+        fmt::format("{} are {}, the array takes {}{}", what, HeldAs(e), format.name,
+                    e.block_size > 0 ? Blocks(config.scale_format, config.block_size) : ""));
   };
   if (e.foreign == nullptr && e.is_float() && e.format.name != format.name &&
       !(e.format.name.empty() && format.name == "fp32")) {
@@ -53,7 +55,8 @@ Status CheckOperand(const Encoding& e, Side side, const Config& config, std::str
     }
     if (e.zero_point != 0 && !config.accumulation_format.is_integer()) {
       return ToHost(
-          fmt::format("{} have a zero point, the array accumulates in {} (a recipe with symmetric: true gives none)",
+          fmt::format("{} have a zero point, the array accumulates in {} (a recipe with symmetric: "
+                      "true gives none)",
                       what, config.accumulation_format.name));
     }
     return OkStatus();
@@ -63,14 +66,16 @@ Status CheckOperand(const Encoding& e, Side side, const Config& config, std::str
   return name == format.name ? OkStatus() : refuse();
 }
 
-StatusOr<int> FindPrecision(const Config& config, const std::function<Status(const Config& at)>& takes) {
+StatusOr<int> FindPrecision(const Config& config,
+                            const std::function<Status(const Config& at)>& takes) {
   std::string reasons;
   for (int p = 0; p < config.precisions(); ++p) {
     const Config at = AtPrecision(config, p);
     Status taken = takes(at);
     if (taken.ok()) return p;
     if (config.precisions() == 1 || taken.code() != StatusCode::kUnimplemented) return taken;
-    reasons += fmt::format("{}as {}: {}", p > 0 ? "; " : "", DescribePrecisions(at), MessageOf(taken));
+    reasons +=
+        fmt::format("{}as {}: {}", p > 0 ? "; " : "", DescribePrecisions(at), MessageOf(taken));
   }
   return ToHost(reasons);
 }
@@ -100,11 +105,13 @@ CodeRange CountsOf(const Encoding& e, Side side, const Config& config) {
 StatusOr<int32_t> PadCodeOf(const Encoding& e, const Config& config) {
   if (IsInteger(e.element)) return e.zero_point;
   const Format& format = config.input_format;
-  if (!HasZero(format)) return ToHost(fmt::format("padding with zero, which {} has not", format.name));
+  if (!HasZero(format))
+    return ToHost(fmt::format("padding with zero, which {} has not", format.name));
   return static_cast<int32_t>(MemoryBits(format, ZeroCode(format)));
 }
 
-StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reduction_axis, const Config& config) {
+StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reduction_axis,
+                                                const Config& config) {
   if (value.element() != ElementType::kFloat32) return ToHost("weights are not fp32");
   ConstantWeights w;
   w.values_ = value.constant().data<float>();
@@ -120,11 +127,13 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
                       q.type.scale_format == config.scale_format;
     if (!fits) {
       return ToHost(fmt::format("weights are {}{}, the array takes {}{}", w.format_.name,
-                                Blocks(q.type.scale_format, q.type.block_size), config.weight_format.name,
+                                Blocks(q.type.scale_format, q.type.block_size),
+                                config.weight_format.name,
                                 Blocks(config.scale_format, config.block_size)));
     }
     if (!q.scales.empty()) return ToHost("weights have block scales of their own");
-    if (q.axis != reduction_axis) return ToHost("weights have block scales along another axis than the reduction");
+    if (q.axis != reduction_axis)
+      return ToHost("weights have block scales along another axis than the reduction");
     w.codec_ = std::make_shared<const BlockCodec>(q.type);
     w.unit_ = UnitOf(config.weight_format, config);
     return w;
@@ -154,10 +163,11 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
     return w;
   }
   w.whole_ = false;
-  const bool has_zero_point =
-      std::any_of(w.zero_points_.begin(), w.zero_points_.end(), [](int32_t zero) { return zero != 0; });
+  const bool has_zero_point = std::any_of(w.zero_points_.begin(), w.zero_points_.end(),
+                                          [](int32_t zero) { return zero != 0; });
   if (w.format_ != config.weight_format || has_zero_point) {
-    return ToHost(fmt::format("weights are {}, the array takes {}", w.format_.name, config.weight_format.name));
+    return ToHost(fmt::format("weights are {}, the array takes {}", w.format_.name,
+                              config.weight_format.name));
   }
   w.unit_ = UnitOf(config.weight_format, config);
   return w;
@@ -173,8 +183,8 @@ Status ConstantWeights::CheckCodes(const Format& format, const Config& config) c
   for (int64_t i = 0; i < std::ssize(values_); ++i) {
     const int64_t code = WholeCode(i);
     if (code < least || code > greatest) {
-      return ToHost(fmt::format("weights are {} with codes that do not fit the array's {}", format.name,
-                                config.weight_format.name));
+      return ToHost(fmt::format("weights are {} with codes that do not fit the array's {}",
+                                format.name, config.weight_format.name));
     }
   }
   return OkStatus();
@@ -186,8 +196,9 @@ uint32_t ConstantWeights::Code(int64_t element) const {
   return MemoryBits(array_format_, EncodeFloat(array_format_, scaled));
 }
 
-std::shared_ptr<const WeightCodes> ConstantWeights::Codes(int64_t batches, int64_t taps, int64_t channels,
-                                                          int64_t columns, const Element& element) const {
+std::shared_ptr<const WeightCodes> ConstantWeights::Codes(int64_t batches, int64_t taps,
+                                                          int64_t channels, int64_t columns,
+                                                          const Element& element) const {
   auto out = std::make_shared<WeightCodes>();
   out->batches = batches;
   out->rows = taps * channels;
@@ -202,27 +213,31 @@ std::shared_ptr<const WeightCodes> ConstantWeights::Codes(int64_t batches, int64
   if (blocked()) {
     out->block_size = codec_->block_size();
     out->scale_bytes = codec_->scale_format().bytes();
-    out->scales.resize(static_cast<size_t>(batches * taps * out->blocks() * columns * out->scale_bytes));
+    out->scales.resize(
+        static_cast<size_t>(batches * taps * out->blocks() * columns * out->scale_bytes));
   }
   std::vector<float> block;
   for (int64_t b = 0; b < batches; ++b) {
     for (int64_t n = 0; n < columns; ++n) {
       for (int64_t t = 0; t < taps; ++t) {
         if (!blocked()) {
-          for (int64_t c = 0; c < channels; ++c) put(b, t * channels + c, n, Code(element(b, t, c, n)));
+          for (int64_t c = 0; c < channels; ++c)
+            put(b, t * channels + c, n, Code(element(b, t, c, n)));
           continue;
         }
         for (int64_t first = 0; first < channels; first += out->block_size) {
           block.clear();
           const int64_t end = std::min(channels, first + out->block_size);
-          for (int64_t c = first; c < end; ++c) block.push_back(values_[static_cast<size_t>(element(b, t, c, n))]);
+          for (int64_t c = first; c < end; ++c)
+            block.push_back(values_[static_cast<size_t>(element(b, t, c, n))]);
           const uint32_t scale = codec_->ScaleCode(block.data(), std::ssize(block));
           for (int64_t c = first; c < end; ++c) {
             const float value = block[static_cast<size_t>(c - first)];
             put(b, t * channels + c, n,
                 MemoryBits(array_format_, codec_->ElementCode(value, codec_->ScaleValue(scale))));
           }
-          const int64_t at = ((b * taps + t) * out->blocks() + first / out->block_size) * columns + n;
+          const int64_t at =
+              ((b * taps + t) * out->blocks() + first / out->block_size) * columns + n;
           StoreBits(scale, out->scale_bytes, out->scales.data() + at * out->scale_bytes);
         }
       }

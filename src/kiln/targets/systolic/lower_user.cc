@@ -12,7 +12,8 @@ namespace kiln::systolic {
 namespace {
 
 Convolution SizesOf(const UserWindows& windows) {
-  Convolution c = ConvolutionOver(windows.axes[0], windows.axes[1], windows.batch, windows.channels, windows.channels);
+  Convolution c = ConvolutionOver(windows.axes[0], windows.axes[1], windows.batch, windows.channels,
+                                  windows.channels);
   c.pad_code = windows.pad_code;
   return c;
 }
@@ -27,17 +28,21 @@ std::optional<UserWindows> Lowering::UserWindowsOf(const Node& node) const {
   const Value* input = node.operand(0);
   if (input == nullptr || input->is_constant()) return std::nullopt;
   const Encoding& encoding = EncodingFor(input);
-  if (encoding.blocked() || !CheckOperand(encoding, Side::kInput, config_, "").ok()) return std::nullopt;
-  auto windows = config_.user_unit->unit->WindowsOf(node, graph_.source(), -(1 << (config_.input_format.bits - 1)));
+  if (encoding.blocked() || !CheckOperand(encoding, Side::kInput, config_, "").ok())
+    return std::nullopt;
+  auto windows = config_.user_unit->unit->WindowsOf(node, graph_.source(),
+                                                    -(1 << (config_.input_format.bits - 1)));
   // A node that is wrong is reported by whoever takes it next.
   if (!windows.ok() || !windows->has_value()) return std::nullopt;
-  if ((*windows)->axes.size() != 2 || !FitsCounts({(*windows)->batch, (*windows)->channels})) return std::nullopt;
+  if ((*windows)->axes.size() != 2 || !FitsCounts({(*windows)->batch, (*windows)->channels}))
+    return std::nullopt;
   for (const WindowAxis& axis : (*windows)->axes) {
-    if (!FitsCounts(axis) || SeesPaddingAlone(axis) || axis.dilation > axis.input) return std::nullopt;
+    if (!FitsCounts(axis) || SeesPaddingAlone(axis) || axis.dilation > axis.input)
+      return std::nullopt;
   }
   const WindowAxis &y = (*windows)->axes[0], &x = (*windows)->axes[1];
-  if (!FitsCounts(
-          {SaturatingMul(y.kernel, x.kernel), SaturatingMul(y.kernel, y.output), SaturatingMul(x.kernel, x.output)})) {
+  if (!FitsCounts({SaturatingMul(y.kernel, x.kernel), SaturatingMul(y.kernel, y.output),
+                   SaturatingMul(x.kernel, x.output)})) {
     return std::nullopt;
   }
   Instruction trial;
@@ -53,8 +58,8 @@ StatusOr<Kernel> Lowering::EmitUser(const Group& group) {
   const std::optional<UserWindows>& windows = group.user_windows;
   const WindowAxis &y = windows->axes[0], &x = windows->axes[1];
   Kernel kernel = NewKernel(group, config_.user_unit->name,
-                            fmt::format("{} {}x{} /{} @{}x{}x{}", windows->operation, y.kernel, x.kernel, y.stride,
-                                        y.output, x.output, windows->channels) +
+                            fmt::format("{} {}x{} /{} @{}x{}x{}", windows->operation, y.kernel,
+                                        x.kernel, y.stride, y.output, x.output, windows->channels) +
                                 group.chain.text);
   const std::vector<int64_t> to_nhwc = NhwcFrom(windows->nhwc);
   KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
@@ -86,7 +91,8 @@ StatusOr<Kernel> Lowering::EmitUser(const Group& group) {
   ParameterSets parameters(1, c.channels);
   const auto scale = static_cast<float>(FactorOf(input.encoding, Side::kInput, config_));
   std::fill(parameters.scales.begin(), parameters.scales.end(), scale);
-  std::fill(parameters.offsets.begin(), parameters.offsets.end(), -windows->zero_points * input.encoding.zero_point);
+  std::fill(parameters.offsets.begin(), parameters.offsets.end(),
+            -windows->zero_points * input.encoding.zero_point);
 
   VectorProgram& v = in.vector;
   v.outer = {c.batch, c.out_height, c.out_width, 1};

@@ -33,8 +33,8 @@ Nest NestOf(std::vector<Loop> loops, size_t inner, size_t most_outer) {
   nest.inner = loops[inner];
   loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(inner));
   while (loops.size() > most_outer) {
-    const auto smallest =
-        std::min_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.count < b.count; });
+    const auto smallest = std::min_element(
+        loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.count < b.count; });
     nest.unrolled.push_back(*smallest);
     loops.erase(smallest);
   }
@@ -66,8 +66,8 @@ void SetLoops(const Nest& nest, std::span<const int> slots, VectorProgram* v) {
 }
 
 // One work for each combination of the unrolled loops; `nest` is the best of all orders.
-void AppendWorks(const Nest& nest, const VectorProgram& program, const std::vector<const View*>& views,
-                 std::vector<Work>* works) {
+void AppendWorks(const Nest& nest, const VectorProgram& program,
+                 const std::vector<const View*>& views, std::vector<Work>* works) {
   const int64_t count = InstructionsOf(nest);
   for (int64_t index = 0; index < count; ++index) {
     Work work;
@@ -98,7 +98,9 @@ void AppendWorks(const Nest& nest, const VectorProgram& program, const std::vect
 Stage WithScalar(StageOp op, int scalar) {
   return {.op = op, .a = static_cast<Argument>(static_cast<int>(Argument::kScalar0) + scalar)};
 }
-Stage WithImmediate(StageOp op, float value) { return {.op = op, .a = Argument::kImmediate, .immediate_a = value}; }
+Stage WithImmediate(StageOp op, float value) {
+  return {.op = op, .a = Argument::kImmediate, .immediate_a = value};
+}
 Stage Call(NonlinearFunction function) { return {.op = StageOp::kFunction, .function = function}; }
 
 std::string ShapeText(const std::vector<int64_t>& shape) { return Shape(shape).ToString(); }
@@ -194,11 +196,13 @@ Pass Lowering::FinalPass(Source source, std::vector<Stage> stages, const Chain& 
 StatusOr<std::vector<Stage>> Lowering::PlacedStages(const std::vector<Stage>& stages) const {
   auto placed = PlaceStages(stages, config_);
   if (!placed.has_value())
-    return ToHost(fmt::format("too few stages for its {}: {}", stages.size(), DescribeStages(config_)));
+    return ToHost(
+        fmt::format("too few stages for its {}: {}", stages.size(), DescribeStages(config_)));
   return *std::move(placed);
 }
 
-StatusOr<std::vector<View>> Lowering::ChainOperands(const Chain& chain, const View& output, std::vector<Work>* works) {
+StatusOr<std::vector<View>> Lowering::ChainOperands(const Chain& chain, const View& output,
+                                                    std::vector<Work>* works) {
   std::vector<View> views;
   for (const Value* value : chain.operands) {
     KILN_ASSIGN_OR_RETURN(View view, ViewOf(value));
@@ -208,9 +212,11 @@ StatusOr<std::vector<View>> Lowering::ChainOperands(const Chain& chain, const Vi
   return views;
 }
 
-StatusOr<View> Lowering::BroadcastTo(const View& view, const std::vector<int64_t>& shape, std::vector<Work>* works) {
+StatusOr<View> Lowering::BroadcastTo(const View& view, const std::vector<int64_t>& shape,
+                                     std::vector<Work>* works) {
   if (!view.blocked()) return Broadcast(view, shape);
-  const size_t shift = shape.size() - view.shape.size(), axis = static_cast<size_t>(view.blocks.axis);
+  const size_t shift = shape.size() - view.shape.size(),
+               axis = static_cast<size_t>(view.blocks.axis);
   if (view.shape[axis] == shape[axis + shift]) return Broadcast(view, shape);
   KILN_ASSIGN_OR_RETURN(const View plain, Unblocked(view, works));
   return Broadcast(plain, shape);
@@ -230,7 +236,8 @@ Status Lowering::EmitNest(const VectorSpec& spec, std::vector<Work>* works) cons
   if (loops.empty()) loops.push_back(OneStep(views.size()));
   Nest best;
   int64_t best_cycles = std::numeric_limits<int64_t>::max();
-  for (size_t inner = spec.rows_are_last_axis ? loops.size() - 1 : 0; inner < loops.size(); ++inner) {
+  for (size_t inner = spec.rows_are_last_axis ? loops.size() - 1 : 0; inner < loops.size();
+       ++inner) {
     Nest nest = NestOf(loops, inner, kOuterLoops);
     VectorProgram trial = program;
     constexpr int kSlots[] = {0, 1, 2, 3};
@@ -287,7 +294,8 @@ Status Lowering::CopyTo(const View& from, const View& to, std::vector<Work>* wor
   return EmitVector(std::move(spec), works);
 }
 
-StatusOr<View> Lowering::Materialise(const View& view, const std::string& name, std::vector<Work>* works) {
+StatusOr<View> Lowering::Materialise(const View& view, const std::string& name,
+                                     std::vector<Work>* works) {
   Encoding encoding = view.encoding;
   encoding.block_axis = view.blocks.axis;
   View dense = NewView(name, Shape(view.shape), encoding);
@@ -329,10 +337,12 @@ StatusOr<Kernel> Lowering::EmitElementwise(const Group& group) {
   VectorSpec spec;
   spec.output = ResultView(group.result);
   KILN_ASSIGN_OR_RETURN(const View base, ViewOf(group.base));
-  Kernel kernel = NewKernel(group, "vector", group.chain.text.substr(3) + " @" + ShapeText(spec.output.shape));
+  Kernel kernel =
+      NewKernel(group, "vector", group.chain.text.substr(3) + " @" + ShapeText(spec.output.shape));
   KILN_ASSIGN_OR_RETURN(const View first, BroadcastTo(base, spec.output.shape, &kernel.works));
   spec.operands = {first};
-  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, spec.output, &kernel.works));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others,
+                        ChainOperands(group.chain, spec.output, &kernel.works));
   spec.operands.insert(spec.operands.end(), others.begin(), others.end());
   spec.passes = {FinalPass(Source::kOperand0, {}, group.chain)};
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
@@ -342,7 +352,8 @@ StatusOr<Kernel> Lowering::EmitElementwise(const Group& group) {
 
 StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
   const Node& node = *group.anchor;
-  if (node.num_results() > 1 && node.result(1) != nullptr) return ToHost("the pool's indices are asked for");
+  if (node.num_results() > 1 && node.result(1) != nullptr)
+    return ToHost("the pool's indices are asked for");
   KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(node, graph_.source()));
   if (g.axes.size() != 2) return ToHost(fmt::format("a pool over {} axes", g.axes.size()));
   const bool max = node.op() == Op::kMaxPool || node.op() == Op::kGlobalMaxPool;
@@ -357,14 +368,15 @@ StatusOr<Kernel> Lowering::EmitPool(const Group& group) {
     if (axis.dilation > axis.input) return ToHost("a dilation larger than the image");
   }
   const std::vector<int64_t> to_nhwc = NhwcFrom(g.nhwc);
-  std::string operation =
-      fmt::format("{} pool {}x{} /{} @{}x{}x{}", max ? "max" : "average", g.axes[0].kernel, g.axes[1].kernel,
-                  g.axes[0].stride, g.axes[0].output, g.axes[1].output, g.channels);
+  std::string operation = fmt::format("{} pool {}x{} /{} @{}x{}x{}", max ? "max" : "average",
+                                      g.axes[0].kernel, g.axes[1].kernel, g.axes[0].stride,
+                                      g.axes[0].output, g.axes[1].output, g.channels);
   Kernel kernel = NewKernel(group, "vector", operation + group.chain.text);
   KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
   KILN_ASSIGN_OR_RETURN(input, AlongBlocks(Transposed(input, to_nhwc), 3, &kernel.works));
   const View result = ResultView(group.result);
-  KILN_ASSIGN_OR_RETURN(std::vector<View> operands, ChainOperands(group.chain, result, &kernel.works));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> operands,
+                        ChainOperands(group.chain, result, &kernel.works));
   const View target = Transposed(result, to_nhwc), output = Landing(target, 3);
 
   Work work;
@@ -401,15 +413,18 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
   const int rank = input.rank();
   std::vector<int64_t> axes = node.attributes().Ints("axes");
   if (node.operand(1) != nullptr) {
-    if (!node.operand(1)->is_constant()) return ToHost("the axes of the reduction are not constant");
+    if (!node.operand(1)->is_constant())
+      return ToHost("the axes of the reduction are not constant");
     axes = node.operand(1)->constant().ToInts();
   }
-  if (axes.empty() && node.attributes().Int("noop_with_empty_axes", 0) != 0) return ToHost("a reduction over no axis");
+  if (axes.empty() && node.attributes().Int("noop_with_empty_axes", 0) != 0)
+    return ToHost("a reduction over no axis");
   std::vector<bool> reduced(static_cast<size_t>(rank), axes.empty());
   for (int64_t axis : axes) {
     const auto normal = NormaliseAxis(axis, rank);
     if (!normal.has_value())
-      return ErrorAt(graph_.source(), node.Describe(), fmt::format("axis {} of rank {}", axis, rank), "");
+      return ErrorAt(graph_.source(), node.Describe(),
+                     fmt::format("axis {} of rank {}", axis, rank), "");
     reduced[static_cast<size_t>(*normal)] = true;
   }
   // Views of what stays and of what goes.
@@ -418,7 +433,8 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
                             fmt::format("{} {} -> {}{}", node.info().text, ShapeText(input.shape),
                                         ShapeText(result.shape), group.chain.text));
   KILN_ASSIGN_OR_RETURN(input, Unblocked(input, &kernel.works));
-  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result, &kernel.works));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others,
+                        ChainOperands(group.chain, result, &kernel.works));
   for (View& other : others) {
     KILN_ASSIGN_OR_RETURN(other, Unblocked(other, &kernel.works));
   }
@@ -499,17 +515,21 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   const Node& node = *group.anchor;
   KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
   const auto axis = NormaliseAxis(node.attributes().Int("axis", -1), input.rank());
-  if (!axis.has_value()) return ErrorAt(graph_.source(), node.Describe(), "its axis is beyond its rank", "");
+  if (!axis.has_value())
+    return ErrorAt(graph_.source(), node.Describe(), "its axis is beyond its rank", "");
   const int64_t length = input.shape[static_cast<size_t>(*axis)];
   const int64_t limit = int64_t{config_.vector_row_buffer_words} * config_.lanes();
-  if (length > limit) return ToHost(fmt::format("rows of {} elements; the row buffer holds {}", length, limit));
+  if (length > limit)
+    return ToHost(fmt::format("rows of {} elements; the row buffer holds {}", length, limit));
   const View result = ResultView(group.result);
   VectorSpec spec;
   spec.output = AxisLast(result, *axis);
   spec.operands = {AxisLast(input, *axis)};
   Kernel kernel =
-      NewKernel(group, "vector", fmt::format("{} {}{}", node.info().text, ShapeText(input.shape), group.chain.text));
-  KILN_ASSIGN_OR_RETURN(std::vector<View> others, ChainOperands(group.chain, result, &kernel.works));
+      NewKernel(group, "vector",
+                fmt::format("{} {}{}", node.info().text, ShapeText(input.shape), group.chain.text));
+  KILN_ASSIGN_OR_RETURN(std::vector<View> others,
+                        ChainOperands(group.chain, result, &kernel.works));
   for (const View& other : others) spec.operands.push_back(AxisLast(other, *axis));
   spec.rows_are_last_axis = true;
 
@@ -522,15 +542,17 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   maximum.to_row_buffer = true;
   Pass sum;
   sum.source = Source::kRowBuffer;
-  KILN_ASSIGN_OR_RETURN(sum.stages, PlacedStages({WithScalar(StageOp::kSubtract, 0), Call(NonlinearFunction::kExp)}));
+  KILN_ASSIGN_OR_RETURN(
+      sum.stages, PlacedStages({WithScalar(StageOp::kSubtract, 0), Call(NonlinearFunction::kExp)}));
   sum.reduce = Reduce::kSum;
   sum.into = 1;
   sum.to_row_buffer = !logarithm;
   KILN_ASSIGN_OR_RETURN(sum.scalar_stages,
-                        PlacedStages({logarithm ? Call(NonlinearFunction::kLog) : Stage{.op = StageOp::kReciprocal}}));
-  std::vector<Stage> last =
-      logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0), WithScalar(StageOp::kSubtract, 1)}
-                : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
+                        PlacedStages({logarithm ? Call(NonlinearFunction::kLog)
+                                                : Stage{.op = StageOp::kReciprocal}}));
+  std::vector<Stage> last = logarithm ? std::vector<Stage>{WithScalar(StageOp::kSubtract, 0),
+                                                           WithScalar(StageOp::kSubtract, 1)}
+                                      : std::vector<Stage>{WithScalar(StageOp::kMultiply, 1)};
   spec.passes = {maximum, sum, FinalPass(Source::kRowBuffer, last, group.chain)};
   const size_t before = kernel.works.size();
   KILN_RETURN_IF_ERROR(EmitVector(spec, &kernel.works));
@@ -539,17 +561,21 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
 
   // Short rows side by side in the lanes, where that takes less time.
   const size_t buffers = out_.buffers.size();
-  const auto short_rows = SoftmaxOfShortRows(
-      spec.operands[0], spec.output, logarithm, group.chain.stages, config_,
-      [&](const std::string& name, const Shape& shape) { return NewView(name, shape, VectorEncoding(config_)); });
+  const auto short_rows =
+      SoftmaxOfShortRows(spec.operands[0], spec.output, logarithm, group.chain.stages, config_,
+                         [&](const std::string& name, const Shape& shape) {
+                           return NewView(name, shape, VectorEncoding(config_));
+                         });
   std::vector<Work> works;
   bool better = short_rows.has_value();
-  for (size_t i = 0; better && i < short_rows->size(); ++i) better = EmitVector((*short_rows)[i], &works).ok();
+  for (size_t i = 0; better && i < short_rows->size(); ++i)
+    better = EmitVector((*short_rows)[i], &works).ok();
   const auto row_by_row = std::span(kernel.works).subspan(before);
   if (better && CyclesOf(works, config_) < CyclesOf(row_by_row, config_)) {
     kernel.least_cycles = 0;
     for (const Work& work : row_by_row) {
-      *kernel.least_cycles += CertifyVector(work.instruction, config_, work.orders_timed).lower_bound;
+      *kernel.least_cycles +=
+          CertifyVector(work.instruction, config_, work.orders_timed).lower_bound;
     }
     kernel.works.resize(before);
     std::move(works.begin(), works.end(), std::back_inserter(kernel.works));
@@ -562,11 +588,13 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
 StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   const Node& node = *group.anchor;
   for (int i = 1; i < node.num_results(); ++i) {
-    if (node.result(i) != nullptr) return ToHost("mean and deviation of the normalisation are asked for");
+    if (node.result(i) != nullptr)
+      return ToHost("mean and deviation of the normalisation are asked for");
   }
   KILN_ASSIGN_OR_RETURN(View input, ViewOf(node.operand(0)));
   const auto axis = NormaliseAxis(node.attributes().Int("axis", -1), input.rank());
-  if (!axis.has_value()) return ErrorAt(graph_.source(), node.Describe(), "its axis is beyond its rank", "");
+  if (!axis.has_value())
+    return ErrorAt(graph_.source(), node.Describe(), "its axis is beyond its rank", "");
   int64_t length = 1;
   for (int i = *axis; i < input.rank(); ++i) length *= input.shape[static_cast<size_t>(i)];
   // A root mean square needs one sum, of the squares: both passes read the operand, and no row is buffered.
@@ -576,15 +604,16 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
     return ToHost(fmt::format("rows of {} elements; the row buffer holds {}", length, limit));
   }
   const int stages = centred ? 3 : 2;
-  if (config_.vector_stages < stages) return ToHost(fmt::format("the vector unit has fewer than {} stages", stages));
+  if (config_.vector_stages < stages)
+    return ToHost(fmt::format("the vector unit has fewer than {} stages", stages));
   if (length == 0) return ToHost("a tensor without elements");
 
   // Normalised axes as one.
   std::vector<int64_t> rows(input.shape.begin(), input.shape.begin() + *axis);
   rows.push_back(length);
-  Kernel kernel =
-      NewKernel(group, "vector",
-                fmt::format("{} norm {}{}", centred ? "layer" : "rms", ShapeText(input.shape), group.chain.text));
+  Kernel kernel = NewKernel(group, "vector",
+                            fmt::format("{} norm {}{}", centred ? "layer" : "rms",
+                                        ShapeText(input.shape), group.chain.text));
   const View result = ResultView(group.result);
   // Block scales can stay where their axis is the one that is normalised.
   View written = result;
@@ -594,12 +623,15 @@ StatusOr<Kernel> Lowering::EmitLayerNorm(const Group& group) {
   }
   const auto source = Reshaped(input, rows);
   const auto target = Reshaped(written, rows);
-  if (!source.has_value() || !target.has_value()) return ToHost("normalised axes that do not lie together");
+  if (!source.has_value() || !target.has_value())
+    return ToHost("normalised axes that do not lie together");
   VectorSpec spec;
   spec.output = *target;
   spec.operands = {*source};
   spec.rows_are_last_axis = true;
-  Stage affine{.op = centred ? StageOp::kFma : StageOp::kMultiply, .a = Argument::kImmediate, .immediate_a = 1};
+  Stage affine{.op = centred ? StageOp::kFma : StageOp::kMultiply,
+               .a = Argument::kImmediate,
+               .immediate_a = 1};
   if (centred) affine.b = Argument::kImmediate;
   for (int i : {1, 2}) {
     const Value* value = node.operand(i);

@@ -9,19 +9,22 @@
 namespace kiln::systolic {
 
 bool FitsCounts(std::initializer_list<int64_t> sizes) {
-  return std::all_of(sizes.begin(), sizes.end(), [](int64_t size) { return size >= 1 && size <= kMostCounted; });
+  return std::all_of(sizes.begin(), sizes.end(),
+                     [](int64_t size) { return size >= 1 && size <= kMostCounted; });
 }
 
 bool FitsCounts(const WindowAxis& axis) {
-  return FitsCounts({axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1});
+  return FitsCounts(
+      {axis.input, axis.output, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1});
 }
 
 bool SeesPaddingAlone(const WindowAxis& axis) {
-  return axis.pad_begin >= axis.Extent() || (axis.output - 1) * axis.stride - axis.pad_begin >= axis.input;
+  return axis.pad_begin >= axis.Extent() ||
+         (axis.output - 1) * axis.stride - axis.pad_begin >= axis.input;
 }
 
-Convolution ConvolutionOver(const WindowAxis& y, const WindowAxis& x, int64_t batch, int64_t channels,
-                            int64_t out_channels) {
+Convolution ConvolutionOver(const WindowAxis& y, const WindowAxis& x, int64_t batch,
+                            int64_t channels, int64_t out_channels) {
   const auto narrow = [](int64_t size) { return static_cast<int32_t>(size); };
   Convolution c;
   c.batch = narrow(batch);

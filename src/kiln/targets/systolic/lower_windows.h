@@ -23,8 +23,8 @@ bool FitsCounts(const WindowAxis& axis);
 bool SeesPaddingAlone(const WindowAxis& axis);
 
 // A convolution of these sizes, which FitsCounts; strides and everything else as they are by default.
-Convolution ConvolutionOver(const WindowAxis& y, const WindowAxis& x, int64_t batch, int64_t channels,
-                            int64_t out_channels);
+Convolution ConvolutionOver(const WindowAxis& y, const WindowAxis& x, int64_t batch,
+                            int64_t channels, int64_t out_channels);
 
 // The stream of a view [batch, y, x, channels], a word lying along the channels: outer loops 0 to 2 walk the others,
 // those of its block scales likewise.

@@ -19,13 +19,23 @@ inline constexpr int64_t kMaxInstructionsPerKernel = 4096;
 
 // Nodes that become one kernel.
 struct Group {
-  enum class Kind { kMatrix, kUser, kPool, kReduce, kSoftmax, kLayerNorm, kElementwise, kMove, kHost };
+  enum class Kind {
+    kMatrix,
+    kUser,
+    kPool,
+    kReduce,
+    kSoftmax,
+    kLayerNorm,
+    kElementwise,
+    kMove,
+    kHost
+  };
   Kind kind = Kind::kHost;
   const Node* anchor = nullptr;
-  Chain chain;                              // what follows the anchor (kElementwise: anchor included)
-  const Value* base = nullptr;              // kElementwise: the value that the chain starts from
-  const Value* result = nullptr;            // what leaves the kernel (kMove, kHost: see the node)
-  std::vector<const Value*> bias;           // kMatrix: constants per channel, added first
+  Chain chain;                     // what follows the anchor (kElementwise: anchor included)
+  const Value* base = nullptr;     // kElementwise: the value that the chain starts from
+  const Value* result = nullptr;   // what leaves the kernel (kMove, kHost: see the node)
+  std::vector<const Value*> bias;  // kMatrix: constants per channel, added first
   std::optional<UserWindows> user_windows;  // kUser
   std::vector<const Node*> nodes;
   std::string reason;  // kHost
@@ -36,7 +46,8 @@ struct VectorSpec {
   View output;
   std::vector<View> operands;
   std::vector<Pass> passes;
-  bool rows_are_last_axis = false;  // the innermost loop is the last axis and nothing else (reductions along it)
+  bool rows_are_last_axis =
+      false;  // the innermost loop is the last axis and nothing else (reductions along it)
 };
 
 // Why a node cannot be a kernel; the node goes to the host, and the reason to the report.
@@ -74,10 +85,12 @@ class Lowering {
   StatusOr<Kernel> EmitGather(const Group& group);
   StatusOr<Kernel> EmitConcat(const Group& group);
   StatusOr<Kernel> EmitPad(const Group& group);
-  StatusOr<Kernel> EmitRearrangement(const Group& group);  // Resize, DepthToSpace, SpaceToDepth, Tile
+  StatusOr<Kernel> EmitRearrangement(
+      const Group& group);  // Resize, DepthToSpace, SpaceToDepth, Tile
   // Result i of the node stands where `source` says, as itself or, when codes differ, as a copy.
   Status AliasOrCopy(const Node& node, int i, const View& source, Kernel* kernel);
-  StatusOr<View> ViewThrough(const Node& node, const View& x);  // Transpose, Reshape, Slice, Expand, ...
+  StatusOr<View> ViewThrough(const Node& node,
+                             const View& x);  // Transpose, Reshape, Slice, Expand, ...
   Status CheckWritable(const View& target, const View& source, const Value* result) const;
   std::string ForeignReason(const Value* value) const;
   Status AddHostNode(const Group& group);
@@ -91,7 +104,8 @@ class Lowering {
   // Block scales can be walked along their own axis only, and written whole. Elsewhere a copy in the vector format
   // stands in for the view: made now (Unblocked), or to be written and then copied to its target (Landing).
   StatusOr<View> Unblocked(const View& view, std::vector<Work>* works);
-  StatusOr<View> AlongBlocks(const View& view, int axis, std::vector<Work>* works);  // unblocked unless along `axis`
+  StatusOr<View> AlongBlocks(const View& view, int axis,
+                             std::vector<Work>* works);  // unblocked unless along `axis`
   // With other blocks, along `axis`: read in the vector format and quantised anew. As it is without block scales.
   StatusOr<View> WithBlocksAlong(const View& view, int axis, std::vector<Work>* works);
   View Landing(const View& target, int axis);
@@ -100,9 +114,11 @@ class Lowering {
   // The stages in places that have them, or to the host.
   StatusOr<std::vector<Stage>> PlacedStages(const std::vector<Stage>& stages) const;
   Pass FinalPass(Source source, std::vector<Stage> stages, const Chain& chain) const;
-  StatusOr<View> BroadcastTo(const View& view, const std::vector<int64_t>& shape, std::vector<Work>* works);
+  StatusOr<View> BroadcastTo(const View& view, const std::vector<int64_t>& shape,
+                             std::vector<Work>* works);
   // Operands of the chain under the shape of `output`; what must be copied for that goes to `works`.
-  StatusOr<std::vector<View>> ChainOperands(const Chain& chain, const View& output, std::vector<Work>* works);
+  StatusOr<std::vector<View>> ChainOperands(const Chain& chain, const View& output,
+                                            std::vector<Work>* works);
 
   // Values.
   int NewBuffer(std::string name, int64_t bytes);

@@ -26,7 +26,8 @@ class Numbers {
 
   // v rounded to the vector format: by the scalar definition, and the same bits over an array by table.
   float Round(float v) const {
-    return narrow() ? DecodeFloat(config_->vector_format, EncodeFloat(config_->vector_format, v)) : v;
+    return narrow() ? DecodeFloat(config_->vector_format, EncodeFloat(config_->vector_format, v))
+                    : v;
   }
   void Round(float* values, int64_t count) const {
     if (narrow()) vector_->RoundValues(values, count);
@@ -37,7 +38,9 @@ class Numbers {
   void Apply(NonlinearFunction function, std::span<float> values) const;
 
   // Tables of what is no integer in memory.
-  const FormatTable& TableOf(Element element) const { return *tables_[static_cast<size_t>(element)]; }
+  const FormatTable& TableOf(Element element) const {
+    return *tables_[static_cast<size_t>(element)];
+  }
   const BlockCodec& blocks() const { return *blocks_; }  // with a block_size only
 
  private:
@@ -64,7 +67,8 @@ inline void StoreBits(uint32_t bits, int bytes, uint8_t* p) {
 
 // A code as it stands in memory: signed integers sign-extended, others zero-extended (numerics/codec.h).
 inline uint32_t MemoryBits(const Format& format, uint32_t code) {
-  return format.is_integer() && format.is_signed ? static_cast<uint32_t>(SignedCode(format, code)) : code;
+  return format.is_integer() && format.is_signed ? static_cast<uint32_t>(SignedCode(format, code))
+                                                 : code;
 }
 
 }  // namespace kiln::systolic

@@ -46,7 +46,9 @@ struct HostStep {
 // What happens one after the other; a step starts when the one before has ended.
 struct Step {
   enum class Kind { kInstructions, kHost } kind = Kind::kInstructions;
-  int begin = 0, end = 0;  // kInstructions: instructions()[begin, end); kHost: begin is the index into host_steps()
+  int begin = 0,
+      end =
+          0;  // kInstructions: instructions()[begin, end); kHost: begin is the index into host_steps()
 };
 
 // A piece of the memory plan.
@@ -55,7 +57,9 @@ struct Region {
   uint64_t base = 0;
   int64_t bytes = 0;
   bool constant = false;
-  int first = 0, last = 0;  // position (instructions and host steps counted together) of first write and last use
+  int first = 0,
+      last =
+          0;  // position (instructions and host steps counted together) of first write and last use
 };
 
 struct ProgramParts {
@@ -100,7 +104,9 @@ class SystolicProgram final : public Program {
     std::mutex mutex;
     std::shared_ptr<const FunctionalMachine> machine;
   };
-  FunctionalSlot& functional_slot(CpuLevel level) const { return (*functional_slots_)[static_cast<size_t>(level)]; }
+  FunctionalSlot& functional_slot(CpuLevel level) const {
+    return (*functional_slots_)[static_cast<size_t>(level)];
+  }
 
  private:
   ProgramParts parts_;

@@ -16,17 +16,20 @@ void Ask(uint64_t address, int64_t bytes, int64_t port_bytes, Requests* requests
 }
 
 // Requests of `count` lines of `bytes` bytes.
-void AskLines(uint64_t address, int64_t stride, int64_t count, int64_t bytes, int64_t port_bytes, Requests* requests) {
+void AskLines(uint64_t address, int64_t stride, int64_t count, int64_t bytes, int64_t port_bytes,
+              Requests* requests) {
   for (int64_t i = 0; i < count; ++i) Ask(Offset(address, i * stride), bytes, port_bytes, requests);
 }
 
 // One word a place.
-void AskGroup(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-              int32_t group, Requests* requests) {
+void AskGroup(const Instruction& instruction, const Config& config, const Geometry& geometry,
+              const Visit& visit, int32_t group, Requests* requests) {
   const Convolution& conv = instruction.convolution;
-  const int64_t lanes = config.array_rows, channel = group * lanes, bytes = config.input_format.bytes();
+  const int64_t lanes = config.array_rows, channel = group * lanes,
+                bytes = config.input_format.bytes();
   const int64_t word = std::min(lanes, conv.channels - channel) * bytes;
-  const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride + channel * bytes);
+  const uint64_t image =
+      Offset(conv.input_base, visit.batch * conv.input_batch_stride + channel * bytes);
   for (int32_t py = 0; py < geometry.y.Places(visit.height); ++py) {
     const int32_t iy = geometry.y.Coordinate(visit.y, py);
     for (int32_t px = 0; px < geometry.x.Places(visit.width); ++px) {
@@ -48,7 +51,8 @@ struct WordJoiner {
 
   void Add(uint64_t at, bool word_inside, int64_t word_bytes, Requests* requests) {
     const int64_t together = config.depthwise_words_per_cycle, word = config.depthwise_word_bytes();
-    const bool boundary = word_inside && at / static_cast<uint64_t>(word) % static_cast<uint64_t>(together) == 0;
+    const bool boundary =
+        word_inside && at / static_cast<uint64_t>(word) % static_cast<uint64_t>(together) == 0;
     if (words > 0 && (word_inside != inside || words == together || boundary)) Finish(requests);
     if (words == 0) address = at;
     inside = word_inside;
@@ -62,8 +66,8 @@ struct WordJoiner {
 };
 
 // The words of a depthwise fill, place by place and column tile by column tile.
-void AskDepthwise(const Instruction& instruction, const Config& config, const Geometry& geometry, const Visit& visit,
-                  int32_t first, Requests* requests) {
+void AskDepthwise(const Instruction& instruction, const Config& config, const Geometry& geometry,
+                  const Visit& visit, int32_t first, Requests* requests) {
   const Convolution& conv = instruction.convolution;
   const int64_t word = config.depthwise_word_bytes(), bytes = config.input_format.bytes();
   const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
@@ -86,8 +90,8 @@ void AskDepthwise(const Instruction& instruction, const Config& config, const Ge
 }
 
 // One request a run, cut to what lies inside the image.
-void AskPackedGroup(const Instruction& instruction, const Config& config, const Visit& visit, int32_t row_tile,
-                    Requests* requests) {
+void AskPackedGroup(const Instruction& instruction, const Config& config, const Visit& visit,
+                    int32_t row_tile, Requests* requests) {
   const Convolution& conv = instruction.convolution;
   const int64_t bytes = config.input_format.bytes(), row_end = int64_t{conv.width} * conv.channels;
   const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
@@ -95,61 +99,74 @@ void AskPackedGroup(const Instruction& instruction, const Config& config, const 
   for (int32_t y = 0; y < visit.height; ++y) {
     for (int32_t x = 0; x < visit.width; ++x) {
       for (const PackedRun& run : runs) {
-        const int64_t iy = int64_t{visit.y + y} * conv.stride_y - conv.pad_top + int64_t{run.tap_y} * conv.dilation_y;
-        const int64_t ix = int64_t{visit.x + x} * conv.stride_x - conv.pad_left + int64_t{run.tap_x} * conv.dilation_x;
+        const int64_t iy = int64_t{visit.y + y} * conv.stride_y - conv.pad_top +
+                           int64_t{run.tap_y} * conv.dilation_y;
+        const int64_t ix = int64_t{visit.x + x} * conv.stride_x - conv.pad_left +
+                           int64_t{run.tap_x} * conv.dilation_x;
         // As entries of the input row.
         const int64_t begin = std::max<int64_t>(ix * conv.channels + run.channel, 0);
         const int64_t end = std::min(ix * conv.channels + run.channel + run.entries, row_end);
         const bool inside = iy >= 0 && iy < conv.height && begin < end;
-        const int64_t at = iy * conv.input_row_stride + begin / conv.channels * conv.input_column_stride +
+        const int64_t at = iy * conv.input_row_stride +
+                           begin / conv.channels * conv.input_column_stride +
                            begin % conv.channels * bytes;
-        Ask(Offset(image, at), inside ? (end - begin) * bytes : 0, config.input_port_bytes, requests);
+        Ask(Offset(image, at), inside ? (end - begin) * bytes : 0, config.input_port_bytes,
+            requests);
       }
     }
   }
 }
 
 // A stream's requests for a word.
-void AskStream(const Stream& stream, const Config& config, uint64_t address, int64_t elements, Requests* requests) {
+void AskStream(const Stream& stream, const Config& config, uint64_t address, int64_t elements,
+               Requests* requests) {
   const int64_t bytes = BytesOf(stream.element, config), port = config.operand_port_bytes;
   if (stream.element_stride == bytes) return Ask(address, elements * bytes, port, requests);
-  AskLines(address, stream.element_stride, stream.element_stride == 0 ? 1 : elements, bytes, port, requests);
+  AskLines(address, stream.element_stride, stream.element_stride == 0 ? 1 : elements, bytes, port,
+           requests);
 }
 
 // Cycles in which the operand fetch goes along one axis of a dilated window to its first place inside the image.
 int64_t PlacesBefore(int64_t first, int32_t window, int32_t dilation) {
-  return dilation == 1 || first >= 0 ? 0 : std::min<int64_t>(window, (-first + dilation - 1) / dilation);
+  return dilation == 1 || first >= 0
+             ? 0
+             : std::min<int64_t>(window, (-first + dilation - 1) / dilation);
 }
 
 // Operand 0 under the window.
-void AskWindow(const VectorProgram& program, const Config& config, const OuterIndex& outer, int64_t element,
-               int64_t elements, VectorWord* word) {
+void AskWindow(const VectorProgram& program, const Config& config, const OuterIndex& outer,
+               int64_t element, int64_t elements, VectorWord* word) {
   const Window& w = program.window;
   const Stream& stream = program.operands[0];
-  const int64_t first_y = outer[1] * w.stride_y - w.pad_top, first_x = outer[2] * w.stride_x - w.pad_left;
-  const uint64_t base = Offset(stream.base, outer[0] * stream.outer_stride[0] + outer[3] * stream.outer_stride[3] +
-                                                element * stream.element_stride);
+  const int64_t first_y = outer[1] * w.stride_y - w.pad_top,
+                first_x = outer[2] * w.stride_x - w.pad_left;
+  const uint64_t base =
+      Offset(stream.base, outer[0] * stream.outer_stride[0] + outer[3] * stream.outer_stride[3] +
+                              element * stream.element_stride);
   for (int32_t ky = 0; ky < w.window_y; ++ky) {
     const int64_t y = first_y + int64_t{ky} * w.dilation_y;
     if (y < 0 || y >= w.height) continue;
     for (int32_t kx = 0; kx < w.window_x; ++kx) {
       const int64_t x = first_x + int64_t{kx} * w.dilation_x;
       if (x < 0 || x >= w.width) continue;
-      AskStream(stream, config, Offset(base, y * w.row_stride + x * w.column_stride), elements, &word->operands);
+      AskStream(stream, config, Offset(base, y * w.row_stride + x * w.column_stride), elements,
+                &word->operands);
     }
   }
   // Both axes at once; that there is no place takes a cycle to see.
-  word->search =
-      std::max(PlacesBefore(first_y, w.window_y, w.dilation_y), PlacesBefore(first_x, w.window_x, w.dilation_x)) +
-      (word->operands.empty() ? 1 : 0);
+  word->search = std::max(PlacesBefore(first_y, w.window_y, w.dilation_y),
+                          PlacesBefore(first_x, w.window_x, w.dilation_x)) +
+                 (word->operands.empty() ? 1 : 0);
 }
 
 }  // namespace
 
-std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& config, int32_t row_tile) {
+std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& config,
+                                  int32_t row_tile) {
   const Convolution& conv = instruction.convolution;
   // Columns of one ky are neighbours in memory only when taps and pixels both follow each other without a gap.
-  const bool joined = conv.dilation_x == 1 && conv.input_column_stride == conv.channels * config.input_format.bytes();
+  const bool joined = conv.dilation_x == 1 &&
+                      conv.input_column_stride == conv.channels * config.input_format.bytes();
   const int64_t run = int64_t{joined ? conv.kernel_x : 1} * conv.channels;
   const int64_t first = int64_t{row_tile} * config.array_rows;
   const int64_t end = first + ValidRows(instruction, config, row_tile);
@@ -157,15 +174,18 @@ std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& 
   for (int64_t at = first; at < end;) {
     const int64_t next = std::min(end, (at / run + 1) * run);
     const int32_t tap = static_cast<int32_t>(at / conv.channels);
-    runs.push_back({tap / conv.kernel_x, tap % conv.kernel_x, static_cast<int32_t>(at % conv.channels), next - at});
+    runs.push_back({tap / conv.kernel_x, tap % conv.kernel_x,
+                    static_cast<int32_t>(at % conv.channels), next - at});
     at = next;
   }
   return runs;
 }
 
-Requests InputFillRequests(const Instruction& instruction, const Config& config, const Geometry& geometry,
-                           const Visit& visit, int32_t first, int32_t end) {
-  const bool packed = instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps;
+Requests InputFillRequests(const Instruction& instruction, const Config& config,
+                           const Geometry& geometry, const Visit& visit, int32_t first,
+                           int32_t end) {
+  const bool packed =
+      instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps;
   Requests requests;
   if (instruction.opcode == Opcode::kDepthwise) {
     AskDepthwise(instruction, config, geometry, visit, first, &requests);
@@ -179,30 +199,34 @@ Requests InputFillRequests(const Instruction& instruction, const Config& config,
     }
   }
   // A fill of padding alone reads a byte in place of its last word.
-  if (std::all_of(requests.begin(), requests.end(), [](int32_t beats) { return beats == 0; })) requests.back() = 1;
+  if (std::all_of(requests.begin(), requests.end(), [](int32_t beats) { return beats == 0; }))
+    requests.back() = 1;
   return requests;
 }
 
-Requests WeightTileRequests(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
-                            int32_t column_tile) {
+Requests WeightTileRequests(const Instruction& instruction, const Config& config, int32_t batch,
+                            int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes;
   const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
   Requests requests;
   if (instruction.opcode == Opcode::kDepthwise) {
-    AskLines(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word, port, &requests);
+    AskLines(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word, port,
+             &requests);
     return requests;
   }
   if (conv.weight_layout == WeightLayout::kTiled) {
     const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
-    AskLines(Offset(base, tile * config.array_rows * word), word, config.array_rows, word, port, &requests);
+    AskLines(Offset(base, tile * config.array_rows * word), word, config.array_rows, word, port,
+             &requests);
     return requests;
   }
   const int64_t rows = ValidRows(instruction, config, row_tile);
   const int64_t columns = ValidColumns(instruction, config, column_tile);
-  const uint64_t at = Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
-                                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
+  const uint64_t at =
+      Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
+                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
   if (conv.weight_column_stride == bytes) {
     AskLines(at, conv.weight_row_stride, rows, columns * bytes, port, &requests);
   } else {
@@ -211,13 +235,15 @@ Requests WeightTileRequests(const Instruction& instruction, const Config& config
   return requests;
 }
 
-Requests ParameterRequests(const Instruction& instruction, const Config& config, const Visit& visit) {
+Requests ParameterRequests(const Instruction& instruction, const Config& config,
+                           const Visit& visit) {
   const Convolution& conv = instruction.convolution;
   const uint64_t base = Offset(conv.parameters.base, visit.batch * conv.parameter_batch_stride);
   Requests requests;
   for (int32_t tile = visit.first_column; tile < visit.first_column + visit.columns; ++tile) {
-    AskLines(Offset(base, int64_t{4} * tile * config.array_columns), int64_t{4} * conv.out_channels, 3,
-             int64_t{4} * ValidColumns(instruction, config, tile), config.operand_port_bytes, &requests);
+    AskLines(Offset(base, int64_t{4} * tile * config.array_columns), int64_t{4} * conv.out_channels,
+             3, int64_t{4} * ValidColumns(instruction, config, tile), config.operand_port_bytes,
+             &requests);
   }
   return requests;
 }
@@ -255,14 +281,15 @@ void VectorWords::Fill(size_t pass, const OuterIndex& outer, int64_t element, in
   word->to_memory = program_.passes[pass].to_memory;
   if (!word->to_memory) return;
   const Stream& output = program_.output;
-  word->output = StreamBeats(output, config_, AddressOf(output, outer, element), elements, config_.output_port_bytes);
+  word->output = StreamBeats(output, config_, AddressOf(output, outer, element), elements,
+                             config_.output_port_bytes);
 }
 
 // Column tile by column tile, row by row.
 bool VectorWords::NextOfDrain(VectorWord* word) {
   if (tile_ == visit_->first_column + visit_->columns) return false;
-  Fill(0, {visit_->batch, visit_->y + y_, visit_->x + x_, 0}, int64_t{tile_} * config_.array_columns,
-       ValidColumns(instruction_, config_, tile_), word);
+  Fill(0, {visit_->batch, visit_->y + y_, visit_->x + x_, 0},
+       int64_t{tile_} * config_.array_columns, ValidColumns(instruction_, config_, tile_), word);
   if (++x_ < visit_->width) return true;
   x_ = 0;
   if (++y_ < visit_->height) return true;
@@ -276,7 +303,8 @@ bool VectorWords::NextOfRows(VectorWord* word) {
   if (first_row_ == rows_) return false;
   OuterIndex outer{};
   int64_t rest = row_;
-  for (size_t i = kOuterLoops; i-- > 0; rest /= program_.outer[i]) outer[i] = rest % program_.outer[i];
+  for (size_t i = kOuterLoops; i-- > 0; rest /= program_.outer[i])
+    outer[i] = rest % program_.outer[i];
   const int64_t elements = std::min<int64_t>(config_.lanes(), program_.length - at_);
   Fill(pass_, outer, at_, elements, word);
   at_ += elements;

@@ -17,13 +17,15 @@ namespace kiln::systolic {
 using Requests = std::vector<int32_t>;
 
 // An input fill: row groups [first, end) of a pixel tile (matrix), or what begins with column tile `first` (depthwise).
-Requests InputFillRequests(const Instruction& instruction, const Config& config, const Geometry& geometry,
-                           const Visit& visit, int32_t first, int32_t end);
+Requests InputFillRequests(const Instruction& instruction, const Config& config,
+                           const Geometry& geometry, const Visit& visit, int32_t first,
+                           int32_t end);
 // One weight tile of batch `batch`; depthwise: the taps of one column tile.
-Requests WeightTileRequests(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
-                            int32_t column_tile);
+Requests WeightTileRequests(const Instruction& instruction, const Config& config, int32_t batch,
+                            int32_t row_tile, int32_t column_tile);
 // The channel parameters of a block.
-Requests ParameterRequests(const Instruction& instruction, const Config& config, const Visit& visit);
+Requests ParameterRequests(const Instruction& instruction, const Config& config,
+                           const Visit& visit);
 
 // One stretch of a packed word (tap packing) that comes with one request: consecutive entries of the list (ky, kx, c)
 // that are neighbours in memory.
@@ -32,11 +34,13 @@ struct PackedRun {
   int32_t channel = 0;           // likewise
   int64_t entries = 0;
 };
-std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& config, int32_t row_tile);
+std::vector<PackedRun> PackedRuns(const Instruction& instruction, const Config& config,
+                                  int32_t row_tile);
 
 // A word of the vector unit.
 struct VectorWord {
-  int64_t search = 0;  // cycles without a request before the first: in a window, until a place of it is in the image
+  int64_t search =
+      0;  // cycles without a request before the first: in a window, until a place of it is in the image
   Requests operands;
   int64_t output = 0;  // beats
   bool to_memory = false;
@@ -55,7 +59,8 @@ class VectorWords {
   bool Next(VectorWord* word);
 
  private:
-  void Fill(size_t pass, const OuterIndex& outer, int64_t element, int64_t elements, VectorWord* word) const;
+  void Fill(size_t pass, const OuterIndex& outer, int64_t element, int64_t elements,
+            VectorWord* word) const;
   bool NextOfDrain(VectorWord* word);
   bool NextOfRows(VectorWord* word);
 

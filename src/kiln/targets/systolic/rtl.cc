@@ -28,7 +28,8 @@ Trace TraceOf(const Simulated& simulated, std::span<const Instruction> instructi
 
 }  // namespace
 
-StatusOr<RunResult> RunRtl(const SystolicProgram& program, const Batch& batch, const RunOptions& options) {
+StatusOr<RunResult> RunRtl(const SystolicProgram& program, const Batch& batch,
+                           const RunOptions& options) {
   if (options.on_step) options.on_step("building the simulation");
   KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::BuildDesign(program, options.rtl));
   if (options.on_step) options.on_step("running the simulation");
@@ -36,10 +37,11 @@ StatusOr<RunResult> RunRtl(const SystolicProgram& program, const Batch& batch, c
   return RunSteps(program, batch, options,
                   [&](int64_t image, size_t number, std::span<const Instruction> instructions,
                       std::span<uint8_t> memory) -> StatusOr<Trace> {
-                    KILN_ASSIGN_OR_RETURN(const Simulated simulated,
-                                          simulation.Run(fmt::format("image{}_step{}", image, number), programs.bytes,
-                                                         programs.base, programs.addresses[number],
-                                                         options.rtl.seed + static_cast<uint64_t>(image), memory));
+                    KILN_ASSIGN_OR_RETURN(
+                        const Simulated simulated,
+                        simulation.Run(fmt::format("image{}_step{}", image, number), programs.bytes,
+                                       programs.base, programs.addresses[number],
+                                       options.rtl.seed + static_cast<uint64_t>(image), memory));
                     return TraceOf(simulated, instructions);
                   });
 }

@@ -13,7 +13,8 @@ namespace kiln::systolic {
 // take no cycles. The trace has cycles, kernels and what the performance counters say of the units, no spans. Errors:
 // whatever EmitDesign says; no Verilator or
 // clang++-19; a machine that stops with an error code or does not end.
-StatusOr<RunResult> RunRtl(const SystolicProgram& program, const Batch& batch, const RunOptions& options);
+StatusOr<RunResult> RunRtl(const SystolicProgram& program, const Batch& batch,
+                           const RunOptions& options);
 
 }  // namespace kiln::systolic
 

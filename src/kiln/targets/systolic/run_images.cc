@@ -75,8 +75,8 @@ class MemoryPool {
 
 }  // namespace
 
-StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch, const RunOptions& options,
-                              const ImageRunner& run) {
+StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch,
+                              const RunOptions& options, const ImageRunner& run) {
   KILN_RETURN_IF_ERROR(CheckInputs(program, batch));
   const int64_t images = batch.images();
   RunResult result;

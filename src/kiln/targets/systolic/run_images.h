@@ -19,8 +19,8 @@ using ImageRunner = std::function<Status(int64_t image, std::span<uint8_t> memor
 
 // Fills RunResult::outputs and codes; the trace is the caller's. Errors: inputs that do not fit the program (both
 // shapes are named), or the failure of `run` on the lowest image that has one.
-StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch, const RunOptions& options,
-                              const ImageRunner& run);
+StatusOr<RunResult> RunImages(const SystolicProgram& program, const Batch& batch,
+                              const RunOptions& options, const ImageRunner& run);
 
 }  // namespace kiln::systolic
 

@@ -33,7 +33,8 @@ void Append(Trace& to, Trace&& from) {
     to.units[u].busy_cycles += from.units[u].busy_cycles;
     to.units[u].bytes_read += from.units[u].bytes_read;
     to.units[u].bytes_written += from.units[u].bytes_written;
-    for (const auto& [cause, cycles] : from.units[u].stall_cycles) to.units[u].stall_cycles[cause] += cycles;
+    for (const auto& [cause, cycles] : from.units[u].stall_cycles)
+      to.units[u].stall_cycles[cause] += cycles;
   }
 }
 
@@ -58,8 +59,8 @@ std::span<const Instruction> InstructionsOf(const SystolicProgram& program, cons
       .subspan(static_cast<size_t>(step.begin), static_cast<size_t>(step.end - step.begin));
 }
 
-StatusOr<RunResult> RunSteps(const SystolicProgram& program, const Batch& batch, const RunOptions& options,
-                             const StepRunner& run) {
+StatusOr<RunResult> RunSteps(const SystolicProgram& program, const Batch& batch,
+                             const RunOptions& options, const StepRunner& run) {
   std::vector<int64_t> cycles(static_cast<size_t>(batch.images()), 0);
   Trace first;
   const ImageRunner run_image = [&](int64_t image, std::span<uint8_t> memory) -> Status {
@@ -67,10 +68,12 @@ StatusOr<RunResult> RunSteps(const SystolicProgram& program, const Batch& batch,
     size_t number = 0;
     for (const Step& step : program.steps()) {
       if (step.kind == Step::Kind::kHost) {
-        KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
+        KILN_RETURN_IF_ERROR(
+            RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
         continue;
       }
-      KILN_ASSIGN_OR_RETURN(Trace part, run(image, number++, InstructionsOf(program, step), memory));
+      KILN_ASSIGN_OR_RETURN(Trace part,
+                            run(image, number++, InstructionsOf(program, step), memory));
       Append(trace, std::move(part));
     }
     cycles[static_cast<size_t>(image)] = trace.cycles;

@@ -33,7 +33,8 @@ std::vector<int32_t> EvenCuts(int64_t total, int64_t most) {
 std::vector<int32_t> Amounts(int64_t total, int64_t most) {
   most = std::min(total, most);
   std::vector<int32_t> amounts;
-  for (int64_t amount = 1; amount < most; amount *= 2) amounts.push_back(static_cast<int32_t>(amount));
+  for (int64_t amount = 1; amount < most; amount *= 2)
+    amounts.push_back(static_cast<int32_t>(amount));
   amounts.push_back(static_cast<int32_t>(CeilDivide(total, CeilDivide(total, most))));
   amounts.push_back(static_cast<int32_t>(most));
   std::sort(amounts.begin(), amounts.end());
@@ -61,7 +62,8 @@ AxisSums SumsOf(const RegionAxis& axis, int32_t outputs, int32_t tile, int32_t l
 // A bound on EstimateCycles in closed form: each unit's own work, and what must come before and after the array's.
 class Bounder {
  public:
-  Bounder(const Instruction& instruction, const Config& config) : in_(instruction), config_(config) {}
+  Bounder(const Instruction& instruction, const Config& config)
+      : in_(instruction), config_(config) {}
 
   int64_t Of(const Tiling& tiling) {
     in_.tiling = tiling;
@@ -91,23 +93,27 @@ class Bounder {
         inputs += pixels * LeastPackedWordBeats(in_, config_, group);
       } else {
         const int64_t per_word = depthwise ? config_.array_columns : config_.array_rows;
-        const int64_t bytes = std::min<int64_t>(per_word, c.channels - group * per_word) * config_.input_format.bytes();
+        const int64_t bytes = std::min<int64_t>(per_word, c.channels - group * per_word) *
+                              config_.input_format.bytes();
         const int64_t beats = LeastBeats(bytes, config_.input_port_bytes);
         inputs += y.places * x.places + y.inside * x.inside * (beats - 1);
       }
     }
     if (depthwise) {
       const int64_t most = config_.depthwise_words_per_cycle;  // words of a request
-      inputs = CeilDivide(inputs, g.joined_rows ? most : std::min<int64_t>(most, tiling.groups_per_bank));
+      inputs = CeilDivide(inputs,
+                          g.joined_rows ? most : std::min<int64_t>(most, tiling.groups_per_bank));
     } else if (!g.inputs_resident) {
       inputs *= g.blocks;
     }
     inputs *= c.batch;
 
     if (depthwise) {
-      const int64_t unit = c.batch * g.column_tiles * pixels * CeilDivide(c.taps(), config_.depthwise_multipliers);
+      const int64_t unit =
+          c.batch * g.column_tiles * pixels * CeilDivide(c.taps(), config_.depthwise_multipliers);
       const int64_t weights = visits * LeastWeightFetchCycles(in_, config_, 0, 0);
-      return std::max({unit + SettleCycles(in_, config_) + 1, inputs, weights, drains}) + config_.memory_latency + tail;
+      return std::max({unit + SettleCycles(in_, config_) + 1, inputs, weights, drains}) +
+             config_.memory_latency + tail;
     }
 
     // Weight fetch: all tiles once for each time they are fetched.
@@ -117,7 +123,8 @@ class Bounder {
       weights = full * g.row_tiles() * g.column_tiles;
     } else {
       for (int32_t r = 0; r < g.row_tiles(); ++r) {
-        for (int32_t t = 0; t < g.column_tiles; ++t) weights += LeastWeightFetchCycles(in_, config_, r, t);
+        for (int32_t t = 0; t < g.column_tiles; ++t)
+          weights += LeastWeightFetchCycles(in_, config_, r, t);
       }
     }
     weights *= c.batch * (g.weights_resident ? 1 : tiles);
@@ -141,19 +148,20 @@ class Bounder {
     for (int32_t group = 0; group < std::min(tiling.groups_per_bank, g.groups); ++group) {
       input_fill += GroupFetchCycles(in_, config_, g, first, group);
     }
-    const int64_t tiles_of_block = int64_t{g.row_tiles()} * std::min(tiling.columns_per_block, g.column_tiles);
+    const int64_t tiles_of_block =
+        int64_t{g.row_tiles()} * std::min(tiling.columns_per_block, g.column_tiles);
     int64_t weight_fill = full;
     if (c.weight_layout == WeightLayout::kTiled) {
       weight_fill *= std::min<int64_t>(tiling.weight_tiles_per_bank, tiles_of_block);
     }
     const int64_t begin = config_.memory_latency + std::max(input_fill, weight_fill + load);
-    const int64_t last_tile =
-        int64_t{(c.out_height - 1) % tiling.tile_height + 1} * ((c.out_width - 1) % tiling.tile_width + 1);
+    const int64_t last_tile = int64_t{(c.out_height - 1) % tiling.tile_height + 1} *
+                              ((c.out_width - 1) % tiling.tile_width + 1);
     const int64_t last_columns = g.column_tiles - (g.blocks - 1) * tiling.columns_per_block;
     const int64_t end = SettleCycles(in_, config_) + drain_waits +
                         last_tile * ((last_columns - 1) * Word(config_.lanes()) + Word(last));
-    return std::max({begin + array + end, inputs + config_.memory_latency + end, weights + config_.memory_latency + end,
-                     drains}) +
+    return std::max({begin + array + end, inputs + config_.memory_latency + end,
+                     weights + config_.memory_latency + end, drains}) +
            tail;
   }
 
@@ -183,16 +191,18 @@ bool PacksTaps(const Instruction& instruction, const Config& config) {
   const Convolution& c = instruction.convolution;
   const int64_t by_channels = c.taps() * CeilDivide(c.channels, config.array_rows);
   const int64_t by_taps = CeilDivide(int64_t{c.taps()} * c.channels, config.array_rows);
-  return instruction.opcode == Opcode::kMatrix && c.weight_layout == WeightLayout::kTiled && !c.input_scales.present &&
-         !c.weight_scales.present &&  // which lie along channels
-         (by_taps < by_channels || WordsOfOnePosition(instruction, config) > config.input_buffer_words);
+  return instruction.opcode == Opcode::kMatrix && c.weight_layout == WeightLayout::kTiled &&
+         !c.input_scales.present && !c.weight_scales.present &&  // which lie along channels
+         (by_taps < by_channels ||
+          WordsOfOnePosition(instruction, config) > config.input_buffer_words);
 }
 
 // Steps that EstimateCycles takes.
 int64_t WorkOf(const Instruction& instruction, const Config& config) {
   const Geometry g = GeometryOf(instruction, config);
-  const int64_t columns =
-      instruction.opcode == Opcode::kDepthwise ? 1 : std::min(instruction.tiling.columns_per_block, g.column_tiles);
+  const int64_t columns = instruction.opcode == Opcode::kDepthwise
+                              ? 1
+                              : std::min(instruction.tiling.columns_per_block, g.column_tiles);
   const int64_t passes = instruction.opcode == Opcode::kDepthwise ? 1 : g.row_tiles() * columns;
   return CountVisits(instruction, config) * (passes + 4);
 }
@@ -210,7 +220,8 @@ bool HasTiling(const Instruction& instruction, const Config& config) {
     return config.depthwise_multipliers > 0 && words <= config.depthwise_buffer_words &&
            c.taps() <= config.weight_buffer_words;
   }
-  return words <= config.input_buffer_words || PackingsOf(instruction, config).back() == Packing::kTaps;
+  return words <= config.input_buffer_words ||
+         PackingsOf(instruction, config).back() == Packing::kTaps;
 }
 
 std::vector<Packing> PackingsOf(const Instruction& instruction, const Config& config) {
@@ -235,11 +246,13 @@ std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& conf
         t.tile_width = width;
         const Geometry g = GeometryOf(trial, config);
         const int64_t words = GroupWords(trial, g, height, width);
-        if (words > (depthwise ? config.depthwise_buffer_words : config.input_buffer_words)) continue;
+        if (words > (depthwise ? config.depthwise_buffer_words : config.input_buffer_words))
+          continue;
         if (depthwise) {
           // A block fetches its weights anew in either order: the order of pixel tiles decides parameters.
           for (Order order : {Order::kInputOuter, Order::kWeightOuter}) {
-            if (order == Order::kWeightOuter && (g.column_tiles == 1 || g.tiles_y * g.tiles_x == 1)) continue;
+            if (order == Order::kWeightOuter && (g.column_tiles == 1 || g.tiles_y * g.tiles_x == 1))
+              continue;
             t.order = order;
             tilings.push_back(t);
           }
@@ -261,7 +274,8 @@ std::vector<Tiling> TilingsOf(const Instruction& instruction, const Config& conf
           const int64_t tiles_of_block = int64_t{g.row_tiles()} * columns;
           for (int32_t groups : Amounts(g.groups, config.input_buffer_words / words)) {
             t.groups_per_bank = groups;
-            for (int32_t weight_tiles : Amounts(tiles_of_block, config.weight_buffer_words / config.array_rows)) {
+            for (int32_t weight_tiles :
+                 Amounts(tiles_of_block, config.weight_buffer_words / config.array_rows)) {
               t.weight_tiles_per_bank = weight_tiles;
               for (Order order : {Order::kInputOuter, Order::kWeightOuter}) {
                 // With one pixel tile or one block the orders visit the same blocks; they differ in what stays.
@@ -283,8 +297,8 @@ Certificate CertifyVector(const Instruction& instruction, const Config& config, 
   c.cost = static_cast<double>(EstimateCycles(instruction, config));
   c.unit = "cycles";
   c.lower_bound = LowerBound(instruction, config, &c.bound_from);
-  const int64_t latencies =
-      PipelineDepth(v, config) + config.memory_latency + (ReadsMemory(v) ? config.memory_latency + 1 : 0);
+  const int64_t latencies = PipelineDepth(v, config) + config.memory_latency +
+                            (ReadsMemory(v) ? config.memory_latency + 1 : 0);
   c.optimal = orders_timed || c.cost - static_cast<double>(latencies) <= c.lower_bound;
   return c;
 }
@@ -321,8 +335,9 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   };
   const std::vector<Tiling> tilings = TilingsOf(trial, config_);
   if (tilings.empty()) {
-    return absl::UnimplementedError(fmt::format("one output position needs more than the {} buffer holds",
-                                                trial.opcode == Opcode::kDepthwise ? "depthwise" : "input"));
+    return absl::UnimplementedError(
+        fmt::format("one output position needs more than the {} buffer holds",
+                    trial.opcode == Opcode::kDepthwise ? "depthwise" : "input"));
   }
   Bounder bounder(trial, config_);
   std::vector<Candidate> candidates;

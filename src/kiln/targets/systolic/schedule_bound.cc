@@ -11,7 +11,8 @@ namespace kiln::systolic {
 namespace {
 
 // How many places of one axis of the image some tap of some output touches.
-int64_t PlacesTouched(int32_t outputs, int32_t kernel, int32_t stride, int32_t dilation, int32_t pad, int32_t limit) {
+int64_t PlacesTouched(int32_t outputs, int32_t kernel, int32_t stride, int32_t dilation,
+                      int32_t pad, int32_t limit) {
   std::vector<bool> touched(static_cast<size_t>(limit), false);
   for (int64_t o = 0; o < outputs; ++o) {
     for (int64_t k = 0; k < kernel; ++k) {
@@ -29,10 +30,12 @@ double OperandCycles(const VectorProgram& v, const Config& config, size_t operan
   const bool windowed = operand == 0 && v.window.combine != Combine::kNone;
   bool repeats = v.length > 1 && stream.element_stride == 0;
   for (size_t i = 0; i < kOuterLoops; ++i) {
-    const bool of_window = windowed && (i == 1 || i == 2);  // the window's own strides stand in their place
+    const bool of_window =
+        windowed && (i == 1 || i == 2);  // the window's own strides stand in their place
     repeats |= !of_window && v.outer[i] > 1 && stream.outer_stride[i] == 0;
   }
-  const double cycles = static_cast<double>(BytesOf(stream.element, config)) / config.operand_port_bytes;
+  const double cycles =
+      static_cast<double>(BytesOf(stream.element, config)) / config.operand_port_bytes;
   return repeats ? std::min(cycles, 1.0 / config.lanes()) : cycles;
 }
 
@@ -42,10 +45,12 @@ double PlacesAnOutput(const VectorProgram& v) {
   if (w.combine == Combine::kNone) return 1;
   double rows = 0, columns = 0;
   for (int32_t o = 0; o < v.outer[1]; ++o) {
-    rows += static_cast<double>(WindowPlaces(o, w.window_y, w.stride_y, w.dilation_y, w.pad_top, w.height));
+    rows += static_cast<double>(
+        WindowPlaces(o, w.window_y, w.stride_y, w.dilation_y, w.pad_top, w.height));
   }
   for (int32_t o = 0; o < v.outer[2]; ++o) {
-    columns += static_cast<double>(WindowPlaces(o, w.window_x, w.stride_x, w.dilation_x, w.pad_left, w.width));
+    columns += static_cast<double>(
+        WindowPlaces(o, w.window_x, w.stride_x, w.dilation_x, w.pad_left, w.width));
   }
   return rows * columns / (static_cast<double>(v.outer[1]) * v.outer[2]);
 }
@@ -69,7 +74,9 @@ VectorBound VectorWork(const VectorProgram& v, const Config& config) {
       operands += OperandCycles(v, config, i) * (windowed ? PlacesAnOutput(v) : 1);
     }
     const double output =
-        v.passes[p].to_memory ? static_cast<double>(BytesOf(v.output.element, config)) / config.output_port_bytes : 0;
+        v.passes[p].to_memory
+            ? static_cast<double>(BytesOf(v.output.element, config)) / config.output_port_bytes
+            : 0;
     const double lane = 1.0 / config.lanes();
     bound.cycles += elements * std::max({lane, operands, output});
     bound.memory |= std::max(operands, output) > lane;
@@ -85,14 +92,17 @@ int64_t InputFetch(const Instruction& in, const Config& config, const Geometry& 
   const int32_t groups = depthwise ? g.column_tiles : g.groups;
   int64_t cycles = 0;
   if (!depthwise && in.tiling.packing == Packing::kTaps) {
-    for (int32_t group = 0; group < groups; ++group) cycles += LeastPackedWordBeats(in, config, group);
+    for (int32_t group = 0; group < groups; ++group)
+      cycles += LeastPackedWordBeats(in, config, group);
     return cycles * c.batch * c.out_height * c.out_width;
   }
-  const int64_t places = PlacesTouched(c.out_height, c.kernel_y, c.stride_y, c.dilation_y, c.pad_top, c.height) *
-                         PlacesTouched(c.out_width, c.kernel_x, c.stride_x, c.dilation_x, c.pad_left, c.width);
+  const int64_t places =
+      PlacesTouched(c.out_height, c.kernel_y, c.stride_y, c.dilation_y, c.pad_top, c.height) *
+      PlacesTouched(c.out_width, c.kernel_x, c.stride_x, c.dilation_x, c.pad_left, c.width);
   const int64_t per_word = depthwise ? config.array_columns : config.array_rows;
   for (int32_t group = 0; group < groups; ++group) {
-    const int64_t bytes = std::min<int64_t>(per_word, c.channels - group * per_word) * config.input_format.bytes();
+    const int64_t bytes =
+        std::min<int64_t>(per_word, c.channels - group * per_word) * config.input_format.bytes();
     cycles += (bytes + config.input_port_bytes - 1) / config.input_port_bytes;
   }
   // A request may bring several of the words that fit a beat.
@@ -122,8 +132,9 @@ double LowerBound(const Instruction& instruction, const Config& config, std::str
   const bool depthwise = in.opcode == Opcode::kDepthwise;
   const double pixels = static_cast<double>(c.batch) * c.out_height * c.out_width;
   const double products = pixels * c.out_channels * c.taps() * (depthwise ? 1 : c.channels);
-  offer(products / static_cast<double>(depthwise ? int64_t{config.lanes()} * config.depthwise_multipliers
-                                                 : config.macs_per_cycle()),
+  offer(products / static_cast<double>(depthwise
+                                           ? int64_t{config.lanes()} * config.depthwise_multipliers
+                                           : config.macs_per_cycle()),
         "multiply-accumulates");
 
   // The work on tiles depends on how the rows are packed: the better of both counts, unit by unit.
@@ -136,15 +147,20 @@ double LowerBound(const Instruction& instruction, const Config& config, std::str
     int64_t fetch = 0;
     if (!depthwise && c.weight_layout == WeightLayout::kStrided) {
       for (int32_t r = 0; r < g.row_tiles(); ++r) {
-        for (int32_t t = 0; t < g.column_tiles; ++t) fetch += LeastWeightFetchCycles(in, config, r, t);
+        for (int32_t t = 0; t < g.column_tiles; ++t)
+          fetch += LeastWeightFetchCycles(in, config, r, t);
       }
     }
     Visit pixel;
-    array = std::min(array, pixels * tiles * (depthwise ? static_cast<double>(DepthwiseCycles(in, config, pixel)) : 1));
-    loads = std::min(loads, depthwise ? 0 : c.batch * tiles * static_cast<double>(WeightLoadCycles(config)));
-    weights = std::min(weights,
-                       c.batch * (fetch > 0 ? static_cast<double>(fetch)
-                                            : tiles * static_cast<double>(LeastWeightFetchCycles(in, config, 0, 0))));
+    array = std::min(
+        array,
+        pixels * tiles * (depthwise ? static_cast<double>(DepthwiseCycles(in, config, pixel)) : 1));
+    loads = std::min(
+        loads, depthwise ? 0 : c.batch * tiles * static_cast<double>(WeightLoadCycles(config)));
+    weights =
+        std::min(weights, c.batch * (fetch > 0 ? static_cast<double>(fetch)
+                                               : tiles * static_cast<double>(LeastWeightFetchCycles(
+                                                             in, config, 0, 0))));
     inputs = std::min(inputs, static_cast<double>(InputFetch(in, config, g)));
   }
   offer(array, depthwise ? "depthwise unit" : "array passes");
@@ -157,7 +173,8 @@ double LowerBound(const Instruction& instruction, const Config& config, std::str
   double words = 0, busy = 0;
   for (int32_t t = 0; t < g.column_tiles; ++t) {
     words += pixels;
-    busy += pixels * static_cast<double>(LeastWordCycles(v, config, 0, ValidColumns(in, config, t)));
+    busy +=
+        pixels * static_cast<double>(LeastWordCycles(v, config, 0, ValidColumns(in, config, t)));
   }
   offer(busy, busy > words ? "memory traffic" : "vector passes");
   return best;

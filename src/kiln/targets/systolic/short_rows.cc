@@ -15,7 +15,11 @@ Stage With(StageOp op, Argument argument) { return {.op = op, .a = argument}; }
 class ShortRows {
  public:
   ShortRows(const View& input, const View& output, const Config& config, const MakeView& make_view)
-      : input_(input), output_(output), config_(config), make_view_(make_view), length_(input.shape.back()) {}
+      : input_(input),
+        output_(output),
+        config_(config),
+        make_view_(make_view),
+        length_(input.shape.back()) {}
 
   std::optional<std::vector<VectorSpec>> Softmax(bool logarithm, const std::vector<Stage>& after) {
     if (length_ == 2 && !logarithm) {
@@ -35,7 +39,8 @@ class ShortRows {
     for (int j = 0; j < 2; ++j) {
       Add(Columns(powers, j, 1), {x0, x1},
           {With(StageOp::kMax, Argument::kOperand1),
-           With(StageOp::kReverseSubtract, j == 0 ? Argument::kOperand0 : Argument::kOperand1), Exponential()});
+           With(StageOp::kReverseSubtract, j == 0 ? Argument::kOperand0 : Argument::kOperand1),
+           Exponential()});
     }
     for (int j = 0; j < 2; ++j) {
       std::vector<Stage> stages = {With(StageOp::kAdd, Argument::kOperand1),
@@ -52,14 +57,16 @@ class ShortRows {
     const View powers = Planes("exponentials", length_);
     Add(powers, {input_, Broadcast(greatest, input_.shape)},
         {With(StageOp::kSubtract, Argument::kOperand1), Exponential()});
-    const Stage of_sum = logarithm ? Stage{.op = StageOp::kFunction, .function = NonlinearFunction::kLog}
-                                   : Stage{.op = StageOp::kReciprocal};
+    const Stage of_sum = logarithm
+                             ? Stage{.op = StageOp::kFunction, .function = NonlinearFunction::kLog}
+                             : Stage{.op = StageOp::kReciprocal};
     const View sums = Broadcast(Tree("sums", powers, StageOp::kAdd, {of_sum}), output_.shape);
     std::vector<View> operands = {powers, sums};
     std::vector<Stage> stages = {With(StageOp::kMultiply, Argument::kOperand1)};
     if (logarithm) {
       operands = {input_, Broadcast(greatest, output_.shape), sums};
-      stages = {With(StageOp::kSubtract, Argument::kOperand1), With(StageOp::kSubtract, Argument::kOperand2)};
+      stages = {With(StageOp::kSubtract, Argument::kOperand1),
+                With(StageOp::kSubtract, Argument::kOperand2)};
     }
     stages.insert(stages.end(), after.begin(), after.end());
     Add(output_, std::move(operands), stages);
@@ -75,7 +82,8 @@ class ShortRows {
       std::vector<Stage> stages = {With(op, Argument::kOperand1)};
       if (half == 1) stages.insert(stages.end(), last.begin(), last.end());
       Add(Columns(next, 0, pairs), {Columns(view, 0, pairs), Columns(view, half, pairs)}, stages);
-      if (pairs < half) Add(Columns(next, pairs, half - pairs), {Columns(view, pairs, half - pairs)}, {});
+      if (pairs < half)
+        Add(Columns(next, pairs, half - pairs), {Columns(view, pairs, half - pairs)}, {});
       view = next;
       count = half;
     }
@@ -108,7 +116,9 @@ class ShortRows {
   static View Columns(const View& view, int64_t first, int64_t count) {
     return Sliced(view, view.rank() - 1, first, 1, count);
   }
-  static Stage Exponential() { return {.op = StageOp::kFunction, .function = NonlinearFunction::kExp}; }
+  static Stage Exponential() {
+    return {.op = StageOp::kFunction, .function = NonlinearFunction::kExp};
+  }
 
   const View& input_;
   const View& output_;
@@ -121,8 +131,10 @@ class ShortRows {
 
 }  // namespace
 
-std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output, bool logarithm,
-                                                          const std::vector<Stage>& after, const Config& config,
+std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output,
+                                                          bool logarithm,
+                                                          const std::vector<Stage>& after,
+                                                          const Config& config,
                                                           const MakeView& make_view) {
   const int64_t length = input.shape.back();
   if (length < 2 || length >= config.lanes()) return std::nullopt;

@@ -22,8 +22,10 @@ using MakeView = std::function<View(const std::string& name, const Shape& shape)
 // Vector instructions, in order, for `output` = soft-max (`logarithm`: log-soft-max) of `input` along their last axis,
 // followed by `after` on every element. nullopt: rows of one element, rows that fill the lanes, or a vector unit that
 // lacks the stages. Whether it takes less time is for the caller to find out.
-std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output, bool logarithm,
-                                                          const std::vector<Stage>& after, const Config& config,
+std::optional<std::vector<VectorSpec>> SoftmaxOfShortRows(const View& input, const View& output,
+                                                          bool logarithm,
+                                                          const std::vector<Stage>& after,
+                                                          const Config& config,
                                                           const MakeView& make_view);
 
 }  // namespace kiln::systolic

@@ -66,7 +66,8 @@ StatusOr<Simulation> Simulation::Build(fs::path folder, const RtlOptions& option
   return Simulation(std::move(folder), std::move(simulate), options);
 }
 
-StatusOr<Simulation> Simulation::BuildDesign(const SystolicProgram& program, const RtlOptions& options, bool trace) {
+StatusOr<Simulation> Simulation::BuildDesign(const SystolicProgram& program,
+                                             const RtlOptions& options, bool trace) {
   std::optional<TemporaryFolder> temporary;
   fs::path folder = options.folder;
   if (folder.empty()) {
@@ -80,18 +81,20 @@ StatusOr<Simulation> Simulation::BuildDesign(const SystolicProgram& program, con
   return simulation;
 }
 
-StatusOr<Simulated> Simulation::Run(const std::string& name, std::span<const uint8_t> program, uint64_t base,
-                                    uint64_t start, uint64_t seed, std::span<uint8_t> memory,
-                                    const WaveOptions& wave) const {
+StatusOr<Simulated> Simulation::Run(const std::string& name, std::span<const uint8_t> program,
+                                    uint64_t base, uint64_t start, uint64_t seed,
+                                    std::span<uint8_t> memory, const WaveOptions& wave) const {
   KILN_CHECK(base >= memory.size());
-  const fs::path before = folder_ / "build" / (name + "_before.bin"), after = folder_ / "build" / (name + "_after.bin");
+  const fs::path before = folder_ / "build" / (name + "_before.bin"),
+                 after = folder_ / "build" / (name + "_after.bin");
   const fs::path log = folder_ / "build" / (name + ".log");
   std::string bytes(base + program.size(), '\0');
   std::memcpy(bytes.data(), memory.data(), memory.size());
   std::memcpy(bytes.data() + base, program.data(), program.size());
   KILN_RETURN_IF_ERROR(WriteFile(before, bytes));
-  std::vector<std::string> arguments = {simulate_.string(), "--memory",  before.string(),      "--result",
-                                        after.string(),     "--program", std::to_string(start)};
+  std::vector<std::string> arguments = {simulate_.string(),   "--memory",     before.string(),
+                                        "--result",           after.string(), "--program",
+                                        std::to_string(start)};
   for (const auto& more : {MemoryArguments(options_, seed), WaveArguments(wave)}) {
     arguments.insert(arguments.end(), more.begin(), more.end());
   }

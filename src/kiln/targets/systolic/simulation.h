@@ -28,7 +28,8 @@ class Simulation {
  public:
   // Builds the simulation of the design in `folder`, which it keeps using; of `options` it takes the memory. With
   // `trace` it can record waveforms, and is slower. Errors: no Verilator or clang++-19.
-  static StatusOr<Simulation> Build(std::filesystem::path folder, const RtlOptions& options, bool trace = false);
+  static StatusOr<Simulation> Build(std::filesystem::path folder, const RtlOptions& options,
+                                    bool trace = false);
 
   // The same of a program's design, which it emits into `options.folder`, or else into a folder that goes with it.
   static StatusOr<Simulation> BuildDesign(const SystolicProgram& program, const RtlOptions& options,
@@ -38,11 +39,13 @@ class Simulation {
   // and leaves in `memory` what the machine has left there. `name` tells apart runs at the same time; cycles of `wave`
   // are counted as the instructions' ends are. Errors: the
   // machine stops with an error code or does not end.
-  StatusOr<Simulated> Run(const std::string& name, std::span<const uint8_t> program, uint64_t base, uint64_t start,
-                          uint64_t seed, std::span<uint8_t> memory, const WaveOptions& wave = {}) const;
+  StatusOr<Simulated> Run(const std::string& name, std::span<const uint8_t> program, uint64_t base,
+                          uint64_t start, uint64_t seed, std::span<uint8_t> memory,
+                          const WaveOptions& wave = {}) const;
 
  private:
-  Simulation(std::filesystem::path folder, std::filesystem::path simulate, const RtlOptions& options)
+  Simulation(std::filesystem::path folder, std::filesystem::path simulate,
+             const RtlOptions& options)
       : folder_(std::move(folder)), simulate_(std::move(simulate)), options_(options) {}
 
   std::filesystem::path folder_, simulate_;

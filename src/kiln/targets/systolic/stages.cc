@@ -11,7 +11,8 @@ constexpr Stage kPassOn{.op = StageOp::kMultiply, .a = Argument::kImmediate, .im
 std::string DescribeSet(uint32_t stages, const Config& config) {
   stages = config.present_stages(stages);
   if (stages == 0) return "in no stage";
-  return fmt::format("in stages {} of {}", fmt::join(NumbersOf(stages), ", "), config.vector_stages);
+  return fmt::format("in stages {} of {}", fmt::join(NumbersOf(stages), ", "),
+                     config.vector_stages);
 }
 
 }  // namespace
@@ -23,7 +24,8 @@ bool HasStageFor(StageOp op, int place, const Config& config) {
          (!IsDivision(op) || (config.vector_divide_stages & stage) != 0);
 }
 
-std::optional<std::vector<Stage>> PlaceStages(std::span<const Stage> stages, const Config& config, int first) {
+std::optional<std::vector<Stage>> PlaceStages(std::span<const Stage> stages, const Config& config,
+                                              int first) {
   std::vector<Stage> placed;
   int place = first;
   for (const Stage& stage : stages) {
@@ -38,7 +40,8 @@ std::optional<std::vector<Stage>> PlaceStages(std::span<const Stage> stages, con
 }
 
 std::string DescribeStages(const Config& config) {
-  return fmt::format("functions stand {}, dividers {}", DescribeSet(config.vector_function_stages, config),
+  return fmt::format("functions stand {}, dividers {}",
+                     DescribeSet(config.vector_function_stages, config),
                      DescribeSet(config.vector_divide_stages, config));
 }
 

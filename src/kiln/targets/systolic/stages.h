@@ -19,7 +19,8 @@ bool HasStageFor(StageOp op, int place, const Config& config);
 // The stages, in their order, each in the first place that is left and has what it needs. Places between them pass the
 // value on (v * 1). `first`: places that stages before them take, which the result does not hold. nullopt where the
 // places do not suffice.
-std::optional<std::vector<Stage>> PlaceStages(std::span<const Stage> stages, const Config& config, int first = 0);
+std::optional<std::vector<Stage>> PlaceStages(std::span<const Stage> stages, const Config& config,
+                                              int first = 0);
 
 // "functions stand in stages 0, 4 of 12, dividers in no stage".
 std::string DescribeStages(const Config& config);

@@ -17,7 +17,8 @@ namespace {
 
 // What products of one weight and any input come to.
 SumRange Products(int64_t weight, const CodeRange& inputs) {
-  return {std::min(weight * inputs.low, weight * inputs.high), std::max(weight * inputs.low, weight * inputs.high)};
+  return {std::min(weight * inputs.low, weight * inputs.high),
+          std::max(weight * inputs.low, weight * inputs.high)};
 }
 
 SumRange Products(const CodeRange& weights, const CodeRange& inputs) {
@@ -31,7 +32,9 @@ void Grow(SumRange* sum, const SumRange& by) {
   sum->high += by.high;
 }
 
-SumRange Repeated(const SumRange& range, int64_t times) { return {range.low * times, range.high * times}; }
+SumRange Repeated(const SumRange& range, int64_t times) {
+  return {range.low * times, range.high * times};
+}
 
 // Rows of weights (WeightCodes) in the order of the machine, tile by tile.
 std::vector<std::vector<int64_t>> RowTilesOf(const Work& work, const Config& config) {
@@ -56,10 +59,12 @@ int64_t Reduction(const Convolution& c) { return int64_t{c.taps()} * c.channels;
 
 // The greatest magnitude that any codes of the operands add up to.
 int64_t WorstSum(const Work& work, const Config& config) {
-  const CodeRange weights =
-      work.codes == nullptr ? work.weight_counts : CountsOf(config.weight_format_of(work.instruction.precision));
+  const CodeRange weights = work.codes == nullptr
+                                ? work.weight_counts
+                                : CountsOf(config.weight_format_of(work.instruction.precision));
   const SumRange product = Products(weights, work.input_counts);
-  const int64_t products = work.codes == nullptr ? Reduction(work.instruction.convolution) : work.codes->rows;
+  const int64_t products =
+      work.codes == nullptr ? Reduction(work.instruction.convolution) : work.codes->rows;
   // Twice for the zero point, which lies among the input's codes.
   return SaturatingMul(2 * products, std::max(-product.low, product.high));
 }
@@ -103,7 +108,8 @@ Sums SumsOf(const Work& work, const Config& config) {
         const int64_t first = (batch * codes.rows + row) * codes.columns;
         for (size_t n = 0; n < columns; ++n) {
           const int64_t weight = IntegerOperand(
-              weight_format, kiln::LoadCode(weight_format, codes.codes.data(), first + static_cast<int64_t>(n)));
+              weight_format,
+              kiln::LoadCode(weight_format, codes.codes.data(), first + static_cast<int64_t>(n)));
           Grow(&psums[n], Products(weight, inputs));
           Grow(&results[n], Products(weight, shifted));
         }
@@ -162,7 +168,8 @@ std::string SumCheck::Remedy() const {
     return fmt::format("{}", fmt::join(keys, ", "));
   }
   if (psum_bits > psum.bits) {
-    keys.push_back(psum_bits > 32 ? "psum_format: fp32" : fmt::format("psum_format: int{}", psum_bits));
+    keys.push_back(psum_bits > 32 ? "psum_format: fp32"
+                                  : fmt::format("psum_format: int{}", psum_bits));
   }
   if (accumulation.is_integer()) keys.emplace_back("accumulation_format: fp32");
   // A float accumulation could not take it out exactly.
@@ -174,12 +181,16 @@ std::string SumCheck::Note() const {
   if (layers_ == 0) return "";
   const Format &psum = config_.psum_format, &accumulation = config_.accumulation_format;
   const Sums& sums = longest_sums_;
-  const bool in_psum = !accumulation.is_integer() || (psum.bits < accumulation.bits && !Fits(sums.psum, psum.bits));
+  const bool in_psum =
+      !accumulation.is_integer() || (psum.bits < accumulation.bits && !Fits(sums.psum, psum.bits));
   return fmt::format(
-      "sums of {} can wrap in {} in {} layer{}: longest in '{}', {} products, up to {} bits; right would be {}",
-      DescribePrecisions(config_), in_psum ? "psum_format " + psum.name : "accumulation_format " + accumulation.name,
-      layers_, layers_ == 1 ? "" : "s", longest_, sums.products,
-      in_psum ? sums.psum.bits() : std::max(sums.accumulation.bits(), sums.result.bits()), Remedy());
+      "sums of {} can wrap in {} in {} layer{}: longest in '{}', {} products, up to {} bits; right "
+      "would be {}",
+      DescribePrecisions(config_),
+      in_psum ? "psum_format " + psum.name : "accumulation_format " + accumulation.name, layers_,
+      layers_ == 1 ? "" : "s", longest_, sums.products,
+      in_psum ? sums.psum.bits() : std::max(sums.accumulation.bits(), sums.result.bits()),
+      Remedy());
 }
 
 }  // namespace kiln::systolic

@@ -17,20 +17,22 @@ uint64_t Offset(uint64_t base, int64_t offset) { return base + static_cast<uint6
 
 // Cycles of one run over the pixels ox of one output row: what lies inside the image is fetched, a run wholly outside
 // takes one cycle. `row` is the address of the input row's first pixel.
-int64_t PackedRunCycles(const Instruction& instruction, const Config& config, const Visit& visit, const PackedRun& run,
-                        uint64_t row) {
+int64_t PackedRunCycles(const Instruction& instruction, const Config& config, const Visit& visit,
+                        const PackedRun& run, uint64_t row) {
   const Convolution& conv = instruction.convolution;
   const int64_t bytes = config.input_format.bytes(), port = config.input_port_bytes;
   const int64_t step = conv.stride_x * conv.input_column_stride;
   int64_t cycles = 0;
   for (int32_t x = 0; x < visit.width;) {
     // The run as entries of the input row: [begin, end) of width * channels.
-    const int64_t ix = int64_t{visit.x + x} * conv.stride_x - conv.pad_left + int64_t{run.tap_x} * conv.dilation_x;
+    const int64_t ix =
+        int64_t{visit.x + x} * conv.stride_x - conv.pad_left + int64_t{run.tap_x} * conv.dilation_x;
     const int64_t begin = ix * conv.channels + run.channel, end = begin + run.entries;
     const int64_t row_end = int64_t{conv.width} * conv.channels;
     if (begin >= 0 && end <= row_end) {
       // So are all the following ones up to the last that still ends inside.
-      const int64_t inside = std::min<int64_t>(visit.width - x, (row_end - end) / (conv.stride_x * conv.channels) + 1);
+      const int64_t inside =
+          std::min<int64_t>(visit.width - x, (row_end - end) / (conv.stride_x * conv.channels) + 1);
       const uint64_t from = Offset(row, ix * conv.input_column_stride + run.channel * bytes);
       cycles += BeatsOfRun(from, step, inside, run.entries * bytes, port);
       x += static_cast<int32_t>(inside);
@@ -45,15 +47,18 @@ int64_t PackedRunCycles(const Instruction& instruction, const Config& config, co
   return cycles;
 }
 
-int64_t PackedFetchCycles(const Instruction& instruction, const Config& config, const Visit& visit, int32_t row_tile) {
+int64_t PackedFetchCycles(const Instruction& instruction, const Config& config, const Visit& visit,
+                          int32_t row_tile) {
   const Convolution& conv = instruction.convolution;
   const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
   int64_t cycles = 0;
   for (const PackedRun& run : PackedRuns(instruction, config, row_tile)) {
     for (int32_t y = 0; y < visit.height; ++y) {
-      const int64_t iy = int64_t{visit.y + y} * conv.stride_y - conv.pad_top + int64_t{run.tap_y} * conv.dilation_y;
+      const int64_t iy = int64_t{visit.y + y} * conv.stride_y - conv.pad_top +
+                         int64_t{run.tap_y} * conv.dilation_y;
       const bool inside = iy >= 0 && iy < conv.height;
-      cycles += inside ? PackedRunCycles(instruction, config, visit, run, Offset(image, iy * conv.input_row_stride))
+      cycles += inside ? PackedRunCycles(instruction, config, visit, run,
+                                         Offset(image, iy * conv.input_row_stride))
                        : visit.width;
     }
   }
@@ -65,17 +70,21 @@ struct PlaceRun {
   int64_t first = 0, step = 1, count = 0;  // input coordinates
 };
 
-std::vector<PlaceRun> PlacesInside(const RegionAxis& axis, int32_t first, int32_t tile, int32_t limit) {
+std::vector<PlaceRun> PlacesInside(const RegionAxis& axis, int32_t first, int32_t tile,
+                                   int32_t limit) {
   std::vector<PlaceRun> runs;
   const auto add = [&](int64_t from, int64_t step, int64_t count) {
     const int64_t skip = from < 0 ? (-from + step - 1) / step : 0;
-    const int64_t last = limit <= from ? 0 : (limit - 1 - from) / step + 1;  // one past the last inside
-    if (std::min(count, last) > skip) runs.push_back({from + skip * step, step, std::min(count, last) - skip});
+    const int64_t last =
+        limit <= from ? 0 : (limit - 1 - from) / step + 1;  // one past the last inside
+    if (std::min(count, last) > skip)
+      runs.push_back({from + skip * step, step, std::min(count, last) - skip});
   };
   if (!axis.compact()) {
     add(axis.Coordinate(first, 0), 1, axis.Places(tile));
   } else {
-    for (int32_t tap = 0; tap < axis.kernel; ++tap) add(axis.Coordinate(first, tap), axis.stride, tile);
+    for (int32_t tap = 0; tap < axis.kernel; ++tap)
+      add(axis.Coordinate(first, tap), axis.stride, tile);
   }
   return runs;
 }
@@ -95,14 +104,17 @@ class WordRun {
   int64_t Beats(uint64_t address) const {
     const int64_t first = First(address);
     if (first == words_) return BeatsOf(address, Bytes(words_), port_);
-    const int64_t whole = (words_ - first - 1) / together_;  // requests between the first and the last
+    const int64_t whole =
+        (words_ - first - 1) / together_;  // requests between the first and the last
     return BeatsOf(address, first * word_, port_) +
-           BeatsOfRun(Offset(address, first * word_), together_ * word_, whole, together_ * word_, port_) +
+           BeatsOfRun(Offset(address, first * word_), together_ * word_, whole, together_ * word_,
+                      port_) +
            LastBeats(address);
   }
   int64_t LastBeats(uint64_t address) const {
     const int64_t first = First(address);
-    const int64_t before = first == words_ ? 0 : first + (words_ - first - 1) / together_ * together_;
+    const int64_t before =
+        first == words_ ? 0 : first + (words_ - first - 1) / together_ * together_;
     return BeatsOf(Offset(address, before * word_), Bytes(words_ - before), port_);
   }
   // As padding.
@@ -112,7 +124,8 @@ class WordRun {
   // Words of the first request.
   int64_t First(uint64_t address) const {
     if (together_ == 1) return 1;
-    const uint64_t place = address / static_cast<uint64_t>(word_) % static_cast<uint64_t>(together_);
+    const uint64_t place =
+        address / static_cast<uint64_t>(word_) % static_cast<uint64_t>(together_);
     return std::min(words_, together_ - static_cast<int64_t>(place));
   }
   // Of the last `words` words.
@@ -138,13 +151,15 @@ RowPlaces PlacesOfRow(const RegionAxis& axis, int32_t first, int32_t tile, int32
 }
 
 // A depthwise fill whose rows are runs (Geometry::joined_rows).
-int64_t JoinedFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
-                          const Visit& visit) {
+int64_t JoinedFetchCycles(const Instruction& instruction, const Config& config,
+                          const Geometry& geometry, const Visit& visit) {
   const Convolution& conv = instruction.convolution;
   const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
   const RowPlaces places = PlacesOfRow(geometry.x, visit.x, visit.width, conv.width);
   const int64_t word = config.depthwise_word_bytes(), tiles = geometry.column_tiles;
-  const auto nulls = [&](int64_t count) { return WordRun(config, count * tiles, word).NullRequests(); };
+  const auto nulls = [&](int64_t count) {
+    return WordRun(config, count * tiles, word).NullRequests();
+  };
   const int64_t padding = nulls(places.before) + nulls(places.behind);
   const WordRun run(config, places.inside * tiles, word);
   int64_t cycles = 0, rows_inside = 0;
@@ -152,18 +167,22 @@ int64_t JoinedFetchCycles(const Instruction& instruction, const Config& config, 
     rows_inside += row.count;
     cycles += row.count * padding;
     if (places.inside == 0) continue;
-    const int64_t period = std::min(row.count, BeatPeriod(row.step * conv.input_row_stride, config.input_port_bytes));
+    const int64_t period =
+        std::min(row.count, BeatPeriod(row.step * conv.input_row_stride, config.input_port_bytes));
     for (int64_t i = 0; i < period; ++i) {
-      const int64_t at = (row.first + i * row.step) * conv.input_row_stride + places.first * conv.input_column_stride;
+      const int64_t at = (row.first + i * row.step) * conv.input_row_stride +
+                         places.first * conv.input_column_stride;
       cycles += (row.count - i + period - 1) / period * run.Beats(Offset(image, at));
     }
   }
-  return cycles + (geometry.y.Places(visit.height) - rows_inside) * nulls(geometry.x.Places(visit.width));
+  return cycles +
+         (geometry.y.Places(visit.height) - rows_inside) * nulls(geometry.x.Places(visit.width));
 }
 
 // What is asked for of one place: the word of row group `group`, or those of the depthwise fill that begins with that
 // column tile.
-WordRun PlaceRunOf(const Instruction& instruction, const Config& config, const Geometry& geometry, int32_t group) {
+WordRun PlaceRunOf(const Instruction& instruction, const Config& config, const Geometry& geometry,
+                   int32_t group) {
   const int64_t bytes = config.input_format.bytes();
   if (instruction.opcode == Opcode::kMatrix) {
     const int64_t codes = instruction.convolution.channels - int64_t{group} * config.array_rows;
@@ -175,17 +194,20 @@ WordRun PlaceRunOf(const Instruction& instruction, const Config& config, const G
 
 }  // namespace
 
-int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, const Geometry& geometry,
-                         const Visit& visit, int32_t group) {
+int64_t GroupFetchCycles(const Instruction& instruction, const Config& config,
+                         const Geometry& geometry, const Visit& visit, int32_t group) {
   const Convolution& conv = instruction.convolution;
   if (instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps) {
     return PackedFetchCycles(instruction, config, visit, group);
   }
   if (geometry.joined_rows) return JoinedFetchCycles(instruction, config, geometry, visit);
   const WordRun run = PlaceRunOf(instruction, config, geometry, group);
-  const int64_t per_word = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
-  const int64_t channel = group * per_word, bytes = config.input_format.bytes(), port = config.input_port_bytes;
-  const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride + channel * bytes);
+  const int64_t per_word =
+      instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
+  const int64_t channel = group * per_word, bytes = config.input_format.bytes(),
+                port = config.input_port_bytes;
+  const uint64_t image =
+      Offset(conv.input_base, visit.batch * conv.input_batch_stride + channel * bytes);
   const std::vector<PlaceRun> rows = PlacesInside(geometry.y, visit.y, visit.height, conv.height);
   const std::vector<PlaceRun> columns = PlacesInside(geometry.x, visit.x, visit.width, conv.width);
   // Of `count` places.
@@ -203,10 +225,12 @@ int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, c
     for (const PlaceRun& row : rows) {
       inside += row.count * column.count;
       // Rows that lie in their beats alike take alike.
-      const int64_t period = std::min(row.count, BeatPeriod(row.step * conv.input_row_stride, port));
+      const int64_t period =
+          std::min(row.count, BeatPeriod(row.step * conv.input_row_stride, port));
       for (int64_t i = 0; i < period; ++i) {
         const int64_t alike = (row.count - i + period - 1) / period;
-        const int64_t at = (row.first + i * row.step) * conv.input_row_stride + column.first * conv.input_column_stride;
+        const int64_t at = (row.first + i * row.step) * conv.input_row_stride +
+                           column.first * conv.input_column_stride;
         beats += alike * beats_of_row(Offset(image, at), step, column.count);
       }
     }
@@ -216,14 +240,15 @@ int64_t GroupFetchCycles(const Instruction& instruction, const Config& config, c
   return padding * run.NullRequests() + beats;
 }
 
-int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
-                          int32_t column_tile) {
+int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, int32_t batch,
+                          int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes;
   const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
   if (instruction.opcode == Opcode::kDepthwise) {
-    return BeatsOfRun(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word, port);
+    return BeatsOfRun(Offset(base, column_tile * conv.taps() * word), word, conv.taps(), word,
+                      port);
   }
   // One scale a column, one scale a beat.
   const auto with_scales = [&](int64_t beats, int64_t columns) {
@@ -236,30 +261,35 @@ int64_t WeightFetchCycles(const Instruction& instruction, const Config& config, 
   }
   const int64_t rows = ValidRows(instruction, config, row_tile);
   const int64_t columns = ValidColumns(instruction, config, column_tile);
-  const uint64_t at = Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
-                                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
+  const uint64_t at =
+      Offset(base, WeightIndex(instruction, config, row_tile, 0) * conv.weight_row_stride +
+                       int64_t{column_tile} * config.array_columns * conv.weight_column_stride);
   return with_scales(conv.weight_column_stride == bytes
                          ? BeatsOfRun(at, conv.weight_row_stride, rows, columns * bytes, port)
                          : BeatsOfRun(at, conv.weight_column_stride, columns, rows * bytes, port),
                      columns);
 }
 
-int64_t WeightLoadCycles(const Config& config) { return config.array_rows / config.weight_rows_per_cycle; }
+int64_t WeightLoadCycles(const Config& config) {
+  return config.array_rows / config.weight_rows_per_cycle;
+}
 
-int64_t ParameterFetchCycles(const Instruction& instruction, const Config& config, const Visit& visit) {
+int64_t ParameterFetchCycles(const Instruction& instruction, const Config& config,
+                             const Visit& visit) {
   const Convolution& conv = instruction.convolution;
   const uint64_t base = Offset(conv.parameters.base, visit.batch * conv.parameter_batch_stride);
   int64_t cycles = 0;
   for (int32_t tile = visit.first_column; tile < visit.first_column + visit.columns; ++tile) {
     const int64_t bytes = int64_t{4} * ValidColumns(instruction, config, tile);
     const uint64_t at = Offset(base, int64_t{4} * tile * config.array_columns);
-    cycles += BeatsOfRun(at, int64_t{4} * conv.out_channels, 3, bytes, config.operand_port_bytes);  // three arrays
+    cycles += BeatsOfRun(at, int64_t{4} * conv.out_channels, 3, bytes,
+                         config.operand_port_bytes);  // three arrays
   }
   return cycles;
 }
 
-int64_t LastGroupBeats(const Instruction& instruction, const Config& config, const Geometry& geometry,
-                       const Visit& visit, int32_t group) {
+int64_t LastGroupBeats(const Instruction& instruction, const Config& config,
+                       const Geometry& geometry, const Visit& visit, int32_t group) {
   const Convolution& conv = instruction.convolution;
   const uint64_t image = Offset(conv.input_base, visit.batch * conv.input_batch_stride);
   if (instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps) {
@@ -269,9 +299,11 @@ int64_t LastGroupBeats(const Instruction& instruction, const Config& config, con
     pixel.y += visit.height - 1;
     pixel.x += visit.width - 1;
     pixel.height = pixel.width = 1;
-    const int64_t iy = int64_t{pixel.y} * conv.stride_y - conv.pad_top + int64_t{run.tap_y} * conv.dilation_y;
+    const int64_t iy =
+        int64_t{pixel.y} * conv.stride_y - conv.pad_top + int64_t{run.tap_y} * conv.dilation_y;
     if (iy < 0 || iy >= conv.height) return 1;
-    return PackedRunCycles(instruction, config, pixel, run, Offset(image, iy * conv.input_row_stride));
+    return PackedRunCycles(instruction, config, pixel, run,
+                           Offset(image, iy * conv.input_row_stride));
   }
   const int64_t iy = geometry.y.Coordinate(visit.y, geometry.y.Places(visit.height) - 1);
   const int64_t ix = geometry.x.Coordinate(visit.x, geometry.x.Places(visit.width) - 1);
@@ -279,22 +311,25 @@ int64_t LastGroupBeats(const Instruction& instruction, const Config& config, con
   if (geometry.joined_rows) {
     const RowPlaces places = PlacesOfRow(geometry.x, visit.x, visit.width, conv.width);
     const WordRun run(config, places.inside * geometry.column_tiles, config.depthwise_word_bytes());
-    return run.LastBeats(Offset(image, iy * conv.input_row_stride + places.first * conv.input_column_stride));
+    return run.LastBeats(
+        Offset(image, iy * conv.input_row_stride + places.first * conv.input_column_stride));
   }
-  const int64_t per_word = instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
+  const int64_t per_word =
+      instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows;
   const int64_t channel = group * per_word, bytes = config.input_format.bytes();
   const int64_t at = iy * conv.input_row_stride + ix * conv.input_column_stride + channel * bytes;
   return PlaceRunOf(instruction, config, geometry, group).LastBeats(Offset(image, at));
 }
 
-int64_t LastWeightBeats(const Instruction& instruction, const Config& config, int32_t batch, int32_t row_tile,
-                        int32_t column_tile) {
+int64_t LastWeightBeats(const Instruction& instruction, const Config& config, int32_t batch,
+                        int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes;
   const int64_t bytes = config.weight_format.bytes(), word = config.array_columns * bytes;
   const uint64_t base = Offset(conv.weight_base, batch * conv.weight_batch_stride);
   if (instruction.opcode == Opcode::kDepthwise) {
-    return BeatsOf(Offset(base, (int64_t{column_tile} * conv.taps() + conv.taps() - 1) * word), word, port);
+    return BeatsOf(Offset(base, (int64_t{column_tile} * conv.taps() + conv.taps() - 1) * word),
+                   word, port);
   }
   if (conv.weight_layout == WeightLayout::kTiled) {
     const int64_t tile = int64_t{column_tile} * RowTilesOf(instruction, config) + row_tile;
@@ -309,38 +344,48 @@ int64_t LastWeightBeats(const Instruction& instruction, const Config& config, in
                  (by_rows ? columns : rows) * bytes, port);
 }
 
-int64_t LastParameterBeats(const Instruction& instruction, const Config& config, const Visit& visit) {
+int64_t LastParameterBeats(const Instruction& instruction, const Config& config,
+                           const Visit& visit) {
   const Convolution& conv = instruction.convolution;
   const int32_t tile = visit.first_column + visit.columns - 1;
-  const int64_t at = int64_t{4} * (2 * int64_t{conv.out_channels} + int64_t{tile} * config.array_columns);
+  const int64_t at =
+      int64_t{4} * (2 * int64_t{conv.out_channels} + int64_t{tile} * config.array_columns);
   const uint64_t base = Offset(conv.parameters.base, visit.batch * conv.parameter_batch_stride);
-  return BeatsOf(Offset(base, at), int64_t{4} * ValidColumns(instruction, config, tile), config.operand_port_bytes);
+  return BeatsOf(Offset(base, at), int64_t{4} * ValidColumns(instruction, config, tile),
+                 config.operand_port_bytes);
 }
 
 int64_t DepthwiseCycles(const Instruction& instruction, const Config& config, const Visit& visit) {
-  return visit.pixels() * CeilDivide(instruction.convolution.taps(), std::max(config.depthwise_multipliers, 1));
+  return visit.pixels() *
+         CeilDivide(instruction.convolution.taps(), std::max(config.depthwise_multipliers, 1));
 }
 
 int64_t SettleCycles(const Instruction& instruction, const Config& config) {
-  return instruction.opcode == Opcode::kDepthwise ? config.array_columns : config.array_rows + config.array_columns;
+  return instruction.opcode == Opcode::kDepthwise ? config.array_columns
+                                                  : config.array_rows + config.array_columns;
 }
 
-int64_t LeastPackedWordBeats(const Instruction& instruction, const Config& config, int32_t row_tile) {
+int64_t LeastPackedWordBeats(const Instruction& instruction, const Config& config,
+                             int32_t row_tile) {
   const Convolution& conv = instruction.convolution;
   // At the edges of the image a run may be cut down to nothing, which takes a cycle all the same.
-  const int64_t needed_y = int64_t{conv.out_height - 1} * conv.stride_y + int64_t{conv.kernel_y - 1} * conv.dilation_y;
-  const int64_t needed_x = int64_t{conv.out_width - 1} * conv.stride_x + int64_t{conv.kernel_x - 1} * conv.dilation_x;
-  const bool padded = conv.pad_top > 0 || conv.pad_left > 0 || needed_y - conv.pad_top >= conv.height ||
+  const int64_t needed_y =
+      int64_t{conv.out_height - 1} * conv.stride_y + int64_t{conv.kernel_y - 1} * conv.dilation_y;
+  const int64_t needed_x =
+      int64_t{conv.out_width - 1} * conv.stride_x + int64_t{conv.kernel_x - 1} * conv.dilation_x;
+  const bool padded = conv.pad_top > 0 || conv.pad_left > 0 ||
+                      needed_y - conv.pad_top >= conv.height ||
                       needed_x - conv.pad_left >= conv.width;
   int64_t beats = 0;
   for (const PackedRun& run : PackedRuns(instruction, config, row_tile)) {
-    beats += padded ? 1 : LeastBeats(run.entries * config.input_format.bytes(), config.input_port_bytes);
+    beats +=
+        padded ? 1 : LeastBeats(run.entries * config.input_format.bytes(), config.input_port_bytes);
   }
   return beats;
 }
 
-int64_t LeastWeightFetchCycles(const Instruction& instruction, const Config& config, int32_t row_tile,
-                               int32_t column_tile) {
+int64_t LeastWeightFetchCycles(const Instruction& instruction, const Config& config,
+                               int32_t row_tile, int32_t column_tile) {
   const Convolution& conv = instruction.convolution;
   const int64_t port = config.weight_port_bytes, bytes = config.weight_format.bytes();
   const int64_t word = LeastBeats(config.array_columns * bytes, port);
@@ -378,7 +423,8 @@ class Estimator {
   int64_t Run() {
     int64_t index = 0;
     for (const Visit& visit : VisitsOf(in_, config_)) {
-      const int64_t last = in_.opcode == Opcode::kMatrix ? MatrixBlock(visit, index) : DepthwiseBlock(visit, index);
+      const int64_t last =
+          in_.opcode == Opcode::kMatrix ? MatrixBlock(visit, index) : DepthwiseBlock(visit, index);
       Drain(visit, last + SettleCycles(in_, config_), index);
       ++index;
     }
@@ -386,16 +432,20 @@ class Estimator {
   }
 
  private:
-  int64_t& AccumulationBank(int64_t visit) { return accumulation_[static_cast<size_t>(visit) % accumulation_.size()]; }
+  int64_t& AccumulationBank(int64_t visit) {
+    return accumulation_[static_cast<size_t>(visit) % accumulation_.size()];
+  }
 
   // Fetches `cycles` worth of inputs into the next bank; returns when they are there.
   int64_t FillInputs(int64_t cycles) {
-    const int64_t start = std::max(clock_.input_fetch, inputs_.released[static_cast<size_t>(inputs_.next++ & 1)]);
+    const int64_t start =
+        std::max(clock_.input_fetch, inputs_.released[static_cast<size_t>(inputs_.next++ & 1)]);
     clock_.input_fetch = start + cycles;
     return clock_.input_fetch + config_.memory_latency;
   }
   int64_t FillWeights(int64_t cycles) {
-    const int64_t start = std::max(clock_.weight_fetch, weights_.released[static_cast<size_t>(weights_.next++ & 1)]);
+    const int64_t start =
+        std::max(clock_.weight_fetch, weights_.released[static_cast<size_t>(weights_.next++ & 1)]);
     clock_.weight_fetch = start + cycles;
     return clock_.weight_fetch + config_.memory_latency;
   }
@@ -411,18 +461,20 @@ class Estimator {
       const int32_t end_group = std::min(geometry_.groups, first_group + tiling.groups_per_bank);
       if (visit.fetch_inputs) {
         int64_t cycles = 0;
-        for (int32_t g = first_group; g < end_group; ++g) cycles += GroupFetchCycles(in_, config_, geometry_, visit, g);
+        for (int32_t g = first_group; g < end_group; ++g)
+          cycles += GroupFetchCycles(in_, config_, geometry_, visit, g);
         inputs_ready_ = FillInputs(cycles);
       }
       for (int32_t g = first_group; g < end_group; ++g) {
         for (int32_t c = 0; c < visit.columns; ++c) {
           for (int32_t r = 0; r < geometry_.rows_per_group; ++r, ++tile_index) {
             const bool fill_begins = tile_index % tiling.weight_tiles_per_bank == 0;
-            if (fill_begins && visit.fetch_weights) weights_ready_ = FillWeights(WeightFillCycles(visit, tile_index));
+            if (fill_begins && visit.fetch_weights)
+              weights_ready_ = FillWeights(WeightFillCycles(visit, tile_index));
             const int64_t load = std::max({clock_.weight_load, clock_.shadow, weights_ready_});
             clock_.weight_load = load + WeightLoadCycles(config_);
-            const bool fill_ends =
-                tile_index + 1 == tiles_of_block || (tile_index + 1) % tiling.weight_tiles_per_bank == 0;
+            const bool fill_ends = tile_index + 1 == tiles_of_block ||
+                                   (tile_index + 1) % tiling.weight_tiles_per_bank == 0;
             if (fill_ends && visit.last_of_weights) {
               weights_.released[static_cast<size_t>((weights_.next - 1) & 1)] = clock_.weight_load;
             }
@@ -434,7 +486,8 @@ class Estimator {
           }
         }
       }
-      if (visit.last_of_inputs) inputs_.released[static_cast<size_t>((inputs_.next - 1) & 1)] = clock_.array;
+      if (visit.last_of_inputs)
+        inputs_.released[static_cast<size_t>((inputs_.next - 1) & 1)] = clock_.array;
     }
     return clock_.array;
   }
@@ -442,7 +495,8 @@ class Estimator {
   // Fetch cycles of the weight fill that begins with tile `first` of a block, in the order of passes.
   int64_t WeightFillCycles(const Visit& visit, int64_t first) const {
     const int64_t per_group = int64_t{visit.columns} * geometry_.rows_per_group;
-    const int64_t end = std::min(int64_t{geometry_.groups} * per_group, first + in_.tiling.weight_tiles_per_bank);
+    const int64_t end =
+        std::min(int64_t{geometry_.groups} * per_group, first + in_.tiling.weight_tiles_per_bank);
     int64_t cycles = 0;
     for (int64_t t = first; t < end; ++t) {
       const int32_t group = static_cast<int32_t>(t / per_group);
@@ -456,12 +510,16 @@ class Estimator {
 
   int64_t DepthwiseBlock(const Visit& visit, int64_t index) {
     if (visit.fetch_inputs) {
-      inputs_ready_ = FillInputs(GroupFetchCycles(in_, config_, geometry_, visit, visit.first_column));
+      inputs_ready_ =
+          FillInputs(GroupFetchCycles(in_, config_, geometry_, visit, visit.first_column));
     }
-    const int64_t weights = FillWeights(WeightFetchCycles(in_, config_, visit.batch, 0, visit.first_column));
-    const int64_t start = std::max({clock_.depthwise, inputs_ready_, weights, AccumulationBank(index)});
+    const int64_t weights =
+        FillWeights(WeightFetchCycles(in_, config_, visit.batch, 0, visit.first_column));
+    const int64_t start =
+        std::max({clock_.depthwise, inputs_ready_, weights, AccumulationBank(index)});
     clock_.depthwise = start + DepthwiseCycles(in_, config_, visit);
-    if (visit.last_of_inputs) inputs_.released[static_cast<size_t>((inputs_.next - 1) & 1)] = clock_.depthwise;
+    if (visit.last_of_inputs)
+      inputs_.released[static_cast<size_t>((inputs_.next - 1) & 1)] = clock_.depthwise;
     weights_.released[static_cast<size_t>((weights_.next - 1) & 1)] = clock_.depthwise;
     return clock_.depthwise;
   }

@@ -20,8 +20,9 @@ namespace {
 constexpr int64_t kOperandBufferMargin = 2;
 
 bool Uses(const std::vector<Stage>& stages, Argument argument) {
-  return std::any_of(stages.begin(), stages.end(),
-                     [&](const Stage& s) { return s.a == argument || (s.op == StageOp::kFma && s.b == argument); });
+  return std::any_of(stages.begin(), stages.end(), [&](const Stage& s) {
+    return s.a == argument || (s.op == StageOp::kFma && s.b == argument);
+  });
 }
 
 bool IsWindowed(const VectorProgram& program, size_t pass, size_t operand) {
@@ -39,7 +40,8 @@ VectorTime TimeOf(int64_t turns, int64_t written, int64_t latency, int64_t depth
 // What a word asks of the ports.
 struct WordBeats {
   int64_t operands = 0, output = 0;
-  bool reads = false;  // memory: a window without a place in the image takes its time, but nothing comes of it
+  bool reads =
+      false;  // memory: a window without a place in the image takes its time, but nothing comes of it
   int64_t slot() const { return std::max({int64_t{1}, operands, output}); }
   // Cycles from the beginning of its slot until it may enter the lanes.
   int64_t Lead(int64_t latency) const { return reads ? latency + operands : operands; }
@@ -53,9 +55,13 @@ struct Backlog {
 
   static constexpr int64_t kNone = -(int64_t{1} << 60);
 
-  Backlog Then(const Backlog& next) const { return {change + next.change, std::max(least + next.change, next.least)}; }
+  Backlog Then(const Backlog& next) const {
+    return {change + next.change, std::max(least + next.change, next.least)};
+  }
   // `times` times, one behind the other. No more beats than slots: change <= 0.
-  Backlog Times(int64_t times) const { return times == 0 ? Backlog{} : Backlog{change * times, least}; }
+  Backlog Times(int64_t times) const {
+    return times == 0 ? Backlog{} : Backlog{change * times, least};
+  }
 };
 
 // A block's words: its output begins when the last of them has entered the lanes and the block before has been written.
@@ -82,7 +88,8 @@ Backlog Repeated(const std::vector<Backlog>& period, int64_t count) {
 // The clock of the slots, as long as requests never have to wait for room in the operand buffer.
 class Slots {
  public:
-  explicit Slots(const Config& config) : latency_(config.memory_latency), buffer_words_(config.operand_buffer_words) {}
+  explicit Slots(const Config& config)
+      : latency_(config.memory_latency), buffer_words_(config.operand_buffer_words) {}
 
   void Add(const WordBeats& word, int64_t times) { Add(times * word.slot(), word.Lead(latency_)); }
   // Words that have slots of `cycles` cycles together, and of which the slowest may enter the lanes `lead` behind its
@@ -108,8 +115,10 @@ class Slots {
   const int64_t latency_;
   const int64_t buffer_words_;
   int64_t slots_ = 0;
-  int64_t lead_ = 0;     // how far words enter the lanes behind their slots: the longest way of an operand so far
-  int64_t written_ = 0;  // when the last byte has been handed to the output port, less the pipeline's depth
+  int64_t lead_ =
+      0;  // how far words enter the lanes behind their slots: the longest way of an operand so far
+  int64_t written_ =
+      0;  // when the last byte has been handed to the output port, less the pipeline's depth
 };
 
 // How a word leaves for memory.
@@ -119,7 +128,8 @@ enum class Leaving { kNowhere, kAlone, kInBlock, kLastOfBlock };
 class BoundedSlots {
  public:
   explicit BoundedSlots(const Config& config)
-      : latency_(config.memory_latency), entered_(static_cast<size_t>(config.operand_buffer_words - 1), -1) {}
+      : latency_(config.memory_latency),
+        entered_(static_cast<size_t>(config.operand_buffer_words - 1), -1) {}
 
   void Add(const WordBeats& word, Leaving leaving) {
     // The word that many before this one has entered the lanes, in an earlier cycle.
@@ -131,7 +141,8 @@ class BoundedSlots {
     at_ = at_ + 1 == entered_.size() ? 0 : at_ + 1;
     if (leaving == Leaving::kAlone) written_ = enter + word.output;
     if (leaving >= Leaving::kInBlock) block_beats_ += word.output;
-    if (leaving == Leaving::kLastOfBlock) written_ = std::max(written_, enter) + std::exchange(block_beats_, 0);
+    if (leaving == Leaving::kLastOfBlock)
+      written_ = std::max(written_, enter) + std::exchange(block_beats_, 0);
   }
   void Gap(int64_t cycles) {
     next_slot_ += cycles;
@@ -162,14 +173,16 @@ int64_t PortOf(const Walk& walk, const Config& config) {
 }
 
 // Adds what a word of `elements` elements has at `address` of a walk's stream.
-void AddBeats(const Config& config, const Walk& walk, uint64_t address, int64_t elements, WordBeats& word) {
+void AddBeats(const Config& config, const Walk& walk, uint64_t address, int64_t elements,
+              WordBeats& word) {
   (walk.output ? word.output : word.operands) +=
       StreamBeats(*walk.stream, config, address, elements, PortOf(walk, config));
   word.reads = word.reads || !walk.output;
 }
 
 // Word `i` of such a run.
-WordBeats BeatsAt(const Config& config, const std::vector<Walk>& walks, int64_t i, int64_t elements) {
+WordBeats BeatsAt(const Config& config, const std::vector<Walk>& walks, int64_t i,
+                  int64_t elements) {
   WordBeats word;
   for (const Walk& walk : walks) {
     AddBeats(config, walk, walk.address + static_cast<uint64_t>(i * walk.step), elements, word);
@@ -178,10 +191,11 @@ WordBeats BeatsAt(const Config& config, const std::vector<Walk>& walks, int64_t 
 }
 
 // `count` words of `elements` elements, all of it `times` times; returns the last one.
-WordBeats AddRun(const Config& config, const std::vector<Walk>& walks, int64_t count, int64_t elements, int64_t times,
-                 Slots& slots) {
+WordBeats AddRun(const Config& config, const std::vector<Walk>& walks, int64_t count,
+                 int64_t elements, int64_t times, Slots& slots) {
   int64_t period = 1;
-  for (const Walk& walk : walks) period = std::max(period, BeatPeriod(walk.step, PortOf(walk, config)));
+  for (const Walk& walk : walks)
+    period = std::max(period, BeatPeriod(walk.step, PortOf(walk, config)));
   period = std::min(period, count);
   WordBeats last;
   for (int64_t i = 0; i < period; ++i) {
@@ -193,15 +207,17 @@ WordBeats AddRun(const Config& config, const std::vector<Walk>& walks, int64_t c
 }
 
 // Cycles in which the operand fetch goes along one axis of a dilated window to its first place inside the image.
-int64_t PlacesBefore(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad) {
+int64_t PlacesBefore(int64_t output, int32_t window, int32_t stride, int32_t dilation,
+                     int32_t pad) {
   const int64_t distance = pad - output * stride;
-  return dilation == 1 || distance <= 0 ? 0 : std::min<int64_t>(window, CeilDivide(distance, dilation));
+  return dilation == 1 || distance <= 0 ? 0
+                                        : std::min<int64_t>(window, CeilDivide(distance, dilation));
 }
 
 // Beats of operand 0 over the places of its window that lie inside the image, and what it takes to find them; a window
 // without such a place takes a cycle.
-WordBeats WindowBeats(const VectorProgram& program, const Config& config, const OuterIndex& outer, int64_t element,
-                      int64_t elements) {
+WordBeats WindowBeats(const VectorProgram& program, const Config& config, const OuterIndex& outer,
+                      int64_t element, int64_t elements) {
   const Window& w = program.window;
   const Stream& stream = program.operands[0];
   int64_t beats = 0;
@@ -211,24 +227,28 @@ WordBeats WindowBeats(const VectorProgram& program, const Config& config, const 
     for (int32_t kx = 0; kx < w.window_x; ++kx) {
       const int64_t x = outer[2] * w.stride_x - w.pad_left + int64_t{kx} * w.dilation_x;
       if (x < 0 || x >= w.width) continue;
-      const int64_t offset = outer[0] * stream.outer_stride[0] + outer[3] * stream.outer_stride[3] + y * w.row_stride +
-                             x * w.column_stride + element * stream.element_stride;
-      beats +=
-          StreamBeats(stream, config, stream.base + static_cast<uint64_t>(offset), elements, config.operand_port_bytes);
+      const int64_t offset = outer[0] * stream.outer_stride[0] + outer[3] * stream.outer_stride[3] +
+                             y * w.row_stride + x * w.column_stride +
+                             element * stream.element_stride;
+      beats += StreamBeats(stream, config, stream.base + static_cast<uint64_t>(offset), elements,
+                           config.operand_port_bytes);
     }
   }
   // Both axes at once.
-  const int64_t before = std::max(PlacesBefore(outer[1], w.window_y, w.stride_y, w.dilation_y, w.pad_top),
-                                  PlacesBefore(outer[2], w.window_x, w.stride_x, w.dilation_x, w.pad_left));
+  const int64_t before =
+      std::max(PlacesBefore(outer[1], w.window_y, w.stride_y, w.dilation_y, w.pad_top),
+               PlacesBefore(outer[2], w.window_x, w.stride_x, w.dilation_x, w.pad_left));
   return {before + std::max<int64_t>(beats, 1), 0, beats > 0};
 }
 
 // The streams that pass `pass` walks along, but for a windowed one.
-std::vector<Walk> WalksOf(const VectorProgram& program, size_t pass, const OuterIndex& outer, int64_t element) {
+std::vector<Walk> WalksOf(const VectorProgram& program, size_t pass, const OuterIndex& outer,
+                          int64_t element) {
   std::vector<Walk> walks;
   for (size_t i = 0; i < program.operands.size(); ++i) {
     if (!PassReads(program, pass, i) || IsWindowed(program, pass, i)) continue;
-    walks.push_back({&program.operands[i], AddressOf(program.operands[i], outer, element), 0, false});
+    walks.push_back(
+        {&program.operands[i], AddressOf(program.operands[i], outer, element), 0, false});
   }
   if (program.passes[pass].to_memory) {
     walks.push_back({&program.output, AddressOf(program.output, outer, element), 0, true});
@@ -269,9 +289,11 @@ class Rows {
     for (int64_t first = 0; first < program_.length; first += lanes) {
       const int64_t elements = std::min<int64_t>(lanes, program_.length - first);
       WordBeats word;
-      if (IsWindowed(program_, pass, 0)) word = WindowBeats(program_, config_, outer, first, elements);
+      if (IsWindowed(program_, pass, 0))
+        word = WindowBeats(program_, config_, outer, first, elements);
       for (const Walk& walk : walks) {
-        const uint64_t at = walk.address + static_cast<uint64_t>(first * walk.stream->element_stride);
+        const uint64_t at =
+            walk.address + static_cast<uint64_t>(first * walk.stream->element_stride);
         AddBeats(config_, walk, at, elements, word);
       }
       row.slots += word.slot();
@@ -289,7 +311,8 @@ class Rows {
 
 // The rows of the streams of column tile `tile` in a drain: word x of row y is that of pixel (visit.y + y, visit.x +
 // x).
-std::vector<Walk> DrainWalks(const VectorProgram& program, const Config& config, const Visit& visit, int32_t tile) {
+std::vector<Walk> DrainWalks(const VectorProgram& program, const Config& config, const Visit& visit,
+                             int32_t tile) {
   std::vector<Walk> walks =
       WalksOf(program, 0, {visit.batch, visit.y, visit.x, 0}, int64_t{tile} * config.array_columns);
   for (Walk& walk : walks) walk.step = walk.stream->outer_stride[2];
@@ -302,7 +325,8 @@ std::vector<Walk> AtRow(std::vector<Walk> walks, int64_t y) {
   return walks;
 }
 
-VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
+VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config,
+                            const Visit& visit) {
   const VectorProgram& program = instruction.vector;
   BoundedSlots slots(config);
   const int32_t together = DrainColumns(program, config);
@@ -329,8 +353,8 @@ VectorTime BoundedDrainTime(const Instruction& instruction, const Config& config
 
 // The words of the pixels of a drain that leave together, for column tiles [first, end): nullopt where the words do not
 // all enter the lanes equally late, from the first on.
-std::optional<Backlog> DrainTogether(const Instruction& instruction, const Config& config, const Visit& visit,
-                                     int32_t first, int32_t end, Slots& slots) {
+std::optional<Backlog> DrainTogether(const Instruction& instruction, const Config& config,
+                                     const Visit& visit, int32_t first, int32_t end, Slots& slots) {
   std::vector<std::vector<Walk>> tiles;
   for (int32_t tile = first; tile < end; ++tile) {
     tiles.push_back(DrainWalks(instruction.vector, config, visit, tile));
@@ -365,13 +389,15 @@ std::optional<Backlog> DrainTogether(const Instruction& instruction, const Confi
 }
 
 // The drain of a block whose words leave in the blocks of their scales, several words each.
-VectorTime BlocksDrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
+VectorTime BlocksDrainTime(const Instruction& instruction, const Config& config,
+                           const Visit& visit) {
   Slots slots(config);
   Backlog backlog;
   const int32_t together = DrainColumns(instruction.vector, config);
   const int32_t end = visit.first_column + visit.columns;
   for (int32_t first = visit.first_column; first < end; first += together) {
-    const auto tiles = DrainTogether(instruction, config, visit, first, std::min(first + together, end), slots);
+    const auto tiles =
+        DrainTogether(instruction, config, visit, first, std::min(first + together, end), slots);
     if (!tiles) return BoundedDrainTime(instruction, config, visit);
     backlog = backlog.Then(*tiles);
   }
@@ -382,7 +408,8 @@ VectorTime BlocksDrainTime(const Instruction& instruction, const Config& config,
 
 // Calls row(pass, beats) for every row of a vector instruction in its order, and gap(pass) behind each pass of a group.
 template <typename Row, typename Gap>
-void ForEachRow(const VectorProgram& program, const Config& config, Rows& lengths, const Row& row, const Gap& gap) {
+void ForEachRow(const VectorProgram& program, const Config& config, Rows& lengths, const Row& row,
+                const Gap& gap) {
   const auto& loops = program.outer;
   const int64_t rows = int64_t{loops[0]} * loops[1] * loops[2] * loops[3];
   const int64_t together = program.passes.size() == 1 ? 1 : RowsInFlight(program, config);
@@ -404,17 +431,20 @@ void ForEachRow(const VectorProgram& program, const Config& config, Rows& length
 bool PassReads(const VectorProgram& program, size_t pass, size_t operand) {
   const Pass& p = program.passes[pass];
   if (operand == 0 && p.source == Source::kOperand0) return true;
-  return Uses(p.stages, static_cast<Argument>(static_cast<int>(Argument::kOperand0) + static_cast<int>(operand)));
+  return Uses(p.stages, static_cast<Argument>(static_cast<int>(Argument::kOperand0) +
+                                              static_cast<int>(operand)));
 }
 
 int64_t StreamBeats(const Stream& stream, const Config& config, uint64_t address, int64_t elements,
                     int64_t port_bytes) {
   const int64_t bytes = BytesOf(stream.element, config);
   if (stream.blocks.present) {
-    return std::max(BeatsOf(address, elements * bytes, port_bytes), CeilDivide(elements, config.block_size));
+    return std::max(BeatsOf(address, elements * bytes, port_bytes),
+                    CeilDivide(elements, config.block_size));
   }
   if (stream.element_stride == bytes) return BeatsOf(address, elements * bytes, port_bytes);
-  return BeatsOfRun(address, stream.element_stride, stream.element_stride == 0 ? 1 : elements, bytes, port_bytes);
+  return BeatsOfRun(address, stream.element_stride, stream.element_stride == 0 ? 1 : elements,
+                    bytes, port_bytes);
 }
 
 int32_t DrainColumns(const VectorProgram& program, const Config& config) {
@@ -445,7 +475,8 @@ bool ReadsMemory(const VectorProgram& program) {
   return false;
 }
 
-int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad, int32_t limit) {
+int64_t WindowPlaces(int64_t output, int32_t window, int32_t stride, int32_t dilation, int32_t pad,
+                     int32_t limit) {
   int64_t inside = 0;
   for (int32_t k = 0; k < window; ++k) {
     const int64_t at = output * stride - pad + int64_t{k} * dilation;
@@ -459,7 +490,8 @@ int64_t PassGap(const VectorProgram& program, const Config& config, int pass) {
   const Pass& p = program.passes[static_cast<size_t>(pass)];
   int64_t gap = PipelineDepth(program, config);
   if (p.reduce != Reduce::kNone) {
-    const int64_t levels = std::bit_width(static_cast<uint64_t>(config.lanes() - 1));  // ceil(log2(lanes))
+    const int64_t levels =
+        std::bit_width(static_cast<uint64_t>(config.lanes() - 1));  // ceil(log2(lanes))
     gap += config.vector_stage_latency * (levels + static_cast<int64_t>(p.scalar_stages.size()));
   }
   return gap;
@@ -467,7 +499,8 @@ int64_t PassGap(const VectorProgram& program, const Config& config, int pass) {
 
 int64_t RowsInFlight(const VectorProgram& program, const Config& config) {
   const int64_t words = CeilDivide(program.length, config.lanes());
-  return std::clamp<int64_t>(config.vector_row_buffer_words / words, 1, config.vector_rows_in_flight);
+  return std::clamp<int64_t>(config.vector_row_buffer_words / words, 1,
+                             config.vector_rows_in_flight);
 }
 
 VectorTime DrainTime(const Instruction& instruction, const Config& config, const Visit& visit) {
@@ -484,8 +517,8 @@ VectorTime DrainTime(const Instruction& instruction, const Config& config, const
     }
     period = std::min<int64_t>(period, visit.height);
     for (int64_t y = 0; y < period; ++y) {
-      const WordBeats end =
-          AddRun(config, AtRow(row, y), visit.width, elements, (visit.height - y + period - 1) / period, slots);
+      const WordBeats end = AddRun(config, AtRow(row, y), visit.width, elements,
+                                   (visit.height - y + period - 1) / period, slots);
       if (y == (visit.height - 1) % period) last = end;
     }
   }
@@ -514,7 +547,8 @@ VectorTime VectorInstructionTime(const VectorProgram& program, const Config& con
       program, config, lengths,
       [&](size_t pass, const RowBeats& row) {
         for (size_t i = 0; i < row.words.size(); ++i) {
-          const bool last = (static_cast<int64_t>(i) + 1) % together == 0 || i + 1 == row.words.size();
+          const bool last =
+              (static_cast<int64_t>(i) + 1) % together == 0 || i + 1 == row.words.size();
           bounded.Add(row.words[i], !program.passes[pass].to_memory ? Leaving::kNowhere
                                     : together == 1                 ? Leaving::kAlone
                                     : last                          ? Leaving::kLastOfBlock
@@ -525,7 +559,8 @@ VectorTime VectorInstructionTime(const VectorProgram& program, const Config& con
   return bounded.Time(depth);
 }
 
-int64_t LeastWordCycles(const VectorProgram& program, const Config& config, int pass, int64_t elements) {
+int64_t LeastWordCycles(const VectorProgram& program, const Config& config, int pass,
+                        int64_t elements) {
   const size_t p = static_cast<size_t>(pass);
   WordBeats word;
   for (const Walk& walk : WalksOf(program, p, {}, 0)) {

@@ -40,7 +40,8 @@ inline constexpr const char* kStageMemoriesFull = "stage memories full";
 inline constexpr int kCauses = 3;
 struct UnitInfo {
   const char* name;
-  std::array<const char*, kCauses> causes;  // in the order of the unit's counters; null: the unit has not so many
+  std::array<const char*, kCauses>
+      causes;  // in the order of the unit's counters; null: the unit has not so many
 };
 inline constexpr std::array<UnitInfo, kUnits> kUnitTable = {{
     {"input_fetch", {kEarlierInstruction, kInputBankFull, nullptr}},

@@ -12,8 +12,10 @@ namespace {
 class MaximumUnit : public UserUnit {
  public:
   int32_t Begin() const override { return std::numeric_limits<int8_t>::min(); }
-  void Fold(const int8_t* inputs, const int8_t* /*weights*/, std::span<int32_t> sums) const override {
-    for (size_t lane = 0; lane < sums.size(); ++lane) sums[lane] = std::max(sums[lane], int32_t{inputs[lane]});
+  void Fold(const int8_t* inputs, const int8_t* /*weights*/,
+            std::span<int32_t> sums) const override {
+    for (size_t lane = 0; lane < sums.size(); ++lane)
+      sums[lane] = std::max(sums[lane], int32_t{inputs[lane]});
   }
   StatusOr<std::optional<UserWindows>> WindowsOf(const Node& node, std::string_view source,
                                                  int32_t least) const override {

@@ -9,7 +9,8 @@
 namespace kiln::systolic {
 namespace {
 
-constexpr int64_t kPieceValues = 512;  // a handful of arrays of so many floats fit the first-level cache
+constexpr int64_t kPieceValues =
+    512;  // a handful of arrays of so many floats fit the first-level cache
 
 }  // namespace
 
@@ -98,7 +99,8 @@ int64_t VectorEngine::ScaleAddressOf(const Stream& stream, int64_t row) const {
   return address;
 }
 
-void VectorEngine::LoadDense(const Stream& stream, float factor, const uint8_t* from, int64_t count, float* out) const {
+void VectorEngine::LoadDense(const Stream& stream, float factor, const uint8_t* from, int64_t count,
+                             float* out) const {
   if (stream.element == Element::kVector) {
     numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
     return;
@@ -112,9 +114,10 @@ void VectorEngine::LoadDense(const Stream& stream, float factor, const uint8_t* 
   numbers_->Round(out, count);
 }
 
-void VectorEngine::LoadBlocks(const Stream& stream, const uint8_t* from, const uint8_t* scales, int64_t first,
-                              int64_t count, float* out) const {
-  const int64_t block = numbers_->config().block_size, bytes = numbers_->config().scale_format.bytes();
+void VectorEngine::LoadBlocks(const Stream& stream, const uint8_t* from, const uint8_t* scales,
+                              int64_t first, int64_t count, float* out) const {
+  const int64_t block = numbers_->config().block_size,
+                bytes = numbers_->config().scale_format.bytes();
   numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
   for (int64_t n = 0; n < count;) {
     const int64_t end = std::min(count, ((first + n) / block + 1) * block - first);
@@ -124,7 +127,8 @@ void VectorEngine::LoadBlocks(const Stream& stream, const uint8_t* from, const u
   numbers_->Round(out, count);
 }
 
-void VectorEngine::LoadStream(const Rows& rows, const Piece& piece, const uint8_t* memory, float* out) const {
+void VectorEngine::LoadStream(const Rows& rows, const Piece& piece, const uint8_t* memory,
+                              float* out) const {
   const Stream& s = *rows.stream;
   if (rows.dense_rows) {
     const uint8_t* from = memory + AddressOf(rows, piece.row) + piece.first * s.element_stride;
@@ -134,7 +138,8 @@ void VectorEngine::LoadStream(const Rows& rows, const Piece& piece, const uint8_
   for (int64_t r = 0; r < piece.rows; ++r, out += piece.columns) {
     const uint8_t* from = memory + AddressOf(rows, piece.row + r) + piece.first * s.element_stride;
     if (s.blocks.present) {
-      LoadBlocks(s, from, memory + ScaleAddressOf(s, piece.row + r), piece.first, piece.columns, out);
+      LoadBlocks(s, from, memory + ScaleAddressOf(s, piece.row + r), piece.first, piece.columns,
+                 out);
     } else if (r > 0 && rows.linear && rows.step == 0) {
       std::memcpy(out, out - piece.columns, static_cast<size_t>(piece.columns) * sizeof(float));
     } else if (rows.dense_elements) {
@@ -142,12 +147,14 @@ void VectorEngine::LoadStream(const Rows& rows, const Piece& piece, const uint8_
     } else if (s.element_stride == 0) {
       std::fill_n(out, piece.columns, LoadValue(*numbers_, s, from));
     } else {
-      for (int64_t n = 0; n < piece.columns; ++n) out[n] = LoadValue(*numbers_, s, from + n * s.element_stride);
+      for (int64_t n = 0; n < piece.columns; ++n)
+        out[n] = LoadValue(*numbers_, s, from + n * s.element_stride);
     }
   }
 }
 
-void VectorEngine::LoadWindow(const Piece& piece, const uint8_t* memory, Scratch& scratch, float* out) const {
+void VectorEngine::LoadWindow(const Piece& piece, const uint8_t* memory, Scratch& scratch,
+                              float* out) const {
   const Window& w = program_->window;
   const Stream& s = program_->operands[0];
   const bool dense = operands_[0].dense_elements;
@@ -162,18 +169,20 @@ void VectorEngine::LoadWindow(const Piece& piece, const uint8_t* memory, Scratch
         const int64_t x = index[2] * w.stride_x - w.pad_left + kx * w.dilation_x;
         if (x < 0 || x >= w.width) continue;
         const uint8_t* from = memory + static_cast<int64_t>(s.base) + index[0] * s.outer_stride[0] +
-                              index[3] * s.outer_stride[3] + y * w.row_stride + x * w.column_stride +
-                              piece.first * s.element_stride;
+                              index[3] * s.outer_stride[3] + y * w.row_stride +
+                              x * w.column_stride + piece.first * s.element_stride;
         float* values = scratch.window.data();
         if (s.blocks.present) {
-          const uint8_t* scales = memory + static_cast<int64_t>(s.blocks.base) + index[0] * s.blocks.outer_stride[0] +
+          const uint8_t* scales = memory + static_cast<int64_t>(s.blocks.base) +
+                                  index[0] * s.blocks.outer_stride[0] +
                                   index[3] * s.blocks.outer_stride[3] + y * s.blocks.row_stride +
                                   x * s.blocks.column_stride;
           LoadBlocks(s, from, scales, piece.first, piece.columns, values);
         } else if (dense) {
           LoadDense(s, s.scale, from, piece.columns, values);
         } else {
-          for (int64_t n = 0; n < piece.columns; ++n) values[n] = LoadValue(*numbers_, s, from + n * s.element_stride);
+          for (int64_t n = 0; n < piece.columns; ++n)
+            values[n] = LoadValue(*numbers_, s, from + n * s.element_stride);
         }
         kernels_->join(w.combine == Combine::kMax, out, values, piece.columns);
         numbers_->Round(out, piece.columns);
@@ -181,14 +190,16 @@ void VectorEngine::LoadWindow(const Piece& piece, const uint8_t* memory, Scratch
       }
     }
     if (w.average) {
-      const float factor = AverageFactor(*numbers_, w.divide_by_valid ? places : w.window_y * w.window_x);
+      const float factor =
+          AverageFactor(*numbers_, w.divide_by_valid ? places : w.window_y * w.window_x);
       for (int64_t n = 0; n < piece.columns; ++n) out[n] *= factor;
       numbers_->Round(out, piece.columns);
     }
   }
 }
 
-void VectorEngine::LoadAccumulators(const AccumulatorRows& in, const Piece& piece, float* out) const {
+void VectorEngine::LoadAccumulators(const AccumulatorRows& in, const Piece& piece,
+                                    float* out) const {
   if (!numbers_->narrow()) {
     kernels_->from_accumulators(in, piece.rows, piece.first, piece.columns, out);
     return;
@@ -205,14 +216,16 @@ void VectorEngine::LoadAccumulators(const AccumulatorRows& in, const Piece& piec
   };
   each_row([&](int64_t at, int64_t column, float) {
     if (in.values != nullptr) return in.values[at];
-    return static_cast<float>(WrappingAdd(WrapAccumulator(in.sums[at], in.bits), in.offset[column]));
+    return static_cast<float>(
+        WrappingAdd(WrapAccumulator(in.sums[at], in.bits), in.offset[column]));
   });
   each_row([&](int64_t, int64_t column, float v) { return v * in.scale[column]; });
   each_row([&](int64_t, int64_t column, float v) { return v + in.bias[column]; });
 }
 
 // Dense elements; not for block scales. Changes nothing but the scratch's window.
-void VectorEngine::StoreDense(const float* values, int64_t count, Scratch& scratch, uint8_t* to) const {
+void VectorEngine::StoreDense(const float* values, int64_t count, Scratch& scratch,
+                              uint8_t* to) const {
   const Element element = program_->output.element;
   const QuantiseOut& quantise = program_->quantise;
   if (element == Element::kVector) {
@@ -224,7 +237,8 @@ void VectorEngine::StoreDense(const float* values, int64_t count, Scratch& scrat
   } else if (StoreFits(element, quantise)) {
     kernels_->store(element, quantise, values, count, to);
   } else {
-    for (int64_t n = 0; n < count; ++n) StoreValue(*numbers_, element, quantise, values[n], to + n * element_bytes_);
+    for (int64_t n = 0; n < count; ++n)
+      StoreValue(*numbers_, element, quantise, values[n], to + n * element_bytes_);
   }
 }
 
@@ -232,15 +246,16 @@ void VectorEngine::StoreStream(const Piece& piece, Scratch& scratch, uint8_t* me
   const Stream& s = program_->output;
   const float* values = scratch.values.data();
   if (output_.dense_rows) {
-    StoreDense(values, piece.count(), scratch, memory + AddressOf(output_, piece.row) + piece.first * s.element_stride);
+    StoreDense(values, piece.count(), scratch,
+               memory + AddressOf(output_, piece.row) + piece.first * s.element_stride);
     return;
   }
   for (int64_t r = 0; r < piece.rows; ++r, values += piece.columns) {
     uint8_t* to = memory + AddressOf(output_, piece.row + r) + piece.first * s.element_stride;
     if (s.blocks.present) {
       const BlockCodec& codec = numbers_->blocks();
-      uint8_t* scales =
-          memory + ScaleAddressOf(s, piece.row + r) + piece.first / codec.block_size() * codec.scale_format().bytes();
+      uint8_t* scales = memory + ScaleAddressOf(s, piece.row + r) +
+                        piece.first / codec.block_size() * codec.scale_format().bytes();
       codec.Encode(values, 1, piece.columns, to, scales);
     } else if (output_.dense_elements) {
       StoreDense(values, piece.columns, scratch, to);
@@ -276,7 +291,8 @@ void VectorEngine::RunStages(const std::vector<Stage>& stages, const Piece& piec
       case Argument::kSaved1:
         return {scratch.saved[1].data(), 0};
       default:
-        return {nullptr, scratch.scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]};
+        return {nullptr,
+                scratch.scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]};
     }
   };
   float* values = scratch.values.data();
@@ -298,7 +314,8 @@ void VectorEngine::RunStages(const std::vector<Stage>& stages, const Piece& piec
         break;
       case StageOp::kFma:
         if (numbers_->narrow()) {
-          kernels_->stage(StageOp::kMultiply, values, resolve(stage.a, stage.immediate_a), {}, count);
+          kernels_->stage(StageOp::kMultiply, values, resolve(stage.a, stage.immediate_a), {},
+                          count);
           numbers_->Round(values, count);
           kernels_->stage(StageOp::kAdd, values, resolve(stage.b, stage.immediate_b), {}, count);
           numbers_->Round(values, count);
@@ -306,15 +323,16 @@ void VectorEngine::RunStages(const std::vector<Stage>& stages, const Piece& piec
         }
         [[fallthrough]];
       default:
-        kernels_->stage(stage.op, values, resolve(stage.a, stage.immediate_a), resolve(stage.b, stage.immediate_b),
-                        count);
+        kernels_->stage(stage.op, values, resolve(stage.a, stage.immediate_a),
+                        resolve(stage.b, stage.immediate_b), count);
         numbers_->Round(values, count);
     }
   }
 }
 
-void VectorEngine::RunPass(const Pass& pass, const Piece& piece, const AccumulatorRows* accumulators,
-                           int64_t accumulator_row, Scratch& scratch, uint8_t* memory) const {
+void VectorEngine::RunPass(const Pass& pass, const Piece& piece,
+                           const AccumulatorRows* accumulators, int64_t accumulator_row,
+                           Scratch& scratch, uint8_t* memory) const {
   float* values = scratch.values.data();
   scratch.loaded.fill(false);
   switch (pass.source) {
@@ -344,8 +362,9 @@ void VectorEngine::RunPass(const Pass& pass, const Piece& piece, const Accumulat
 
 // Values of a piece of a row: whole words and whole blocks, one of which divides the other.
 int64_t VectorEngine::WordsPiece() const {
-  const int64_t unit =
-      program_->output.blocks.present ? std::max<int64_t>(lanes_, numbers_->config().block_size) : lanes_;
+  const int64_t unit = program_->output.blocks.present
+                           ? std::max<int64_t>(lanes_, numbers_->config().block_size)
+                           : lanes_;
   return std::max<int64_t>(kPieceValues / unit, 1) * unit;
 }
 
@@ -372,11 +391,13 @@ void VectorEngine::RunRow(int64_t row, Scratch& scratch, uint8_t* memory) const 
       if (pass.to_memory) StoreStream(piece, scratch, memory);
     }
     if (pass.reduce == Reduce::kNone) continue;
-    float scalar = ReduceTree(*numbers_, pass.reduce, std::span<float>(scratch.partials.data(), tree));
+    float scalar =
+        ReduceTree(*numbers_, pass.reduce, std::span<float>(scratch.partials.data(), tree));
     for (const Stage& stage : pass.scalar_stages) {
       const auto value_of = [&](Argument a, float immediate) {
         return a >= Argument::kScalar0 && a <= Argument::kScalar3
-                   ? scratch.scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]
+                   ? scratch
+                         .scalars[static_cast<size_t>(a) - static_cast<size_t>(Argument::kScalar0)]
                    : immediate;
       };
       scalar = ApplyStage(*numbers_, stage, scalar, value_of(stage.a, stage.immediate_a),
@@ -386,7 +407,8 @@ void VectorEngine::RunRow(int64_t row, Scratch& scratch, uint8_t* memory) const 
   }
 }
 
-void VectorEngine::Run(int64_t first, int64_t count, const AccumulatorRows* accumulators, uint8_t* memory) const {
+void VectorEngine::Run(int64_t first, int64_t count, const AccumulatorRows* accumulators,
+                       uint8_t* memory) const {
   const int64_t length = program_->length;
   if (program_->passes.size() > 1) {
     Scratch scratch(WordsPiece());
@@ -403,7 +425,8 @@ void VectorEngine::Run(int64_t first, int64_t count, const AccumulatorRows* accu
   const int64_t columns = std::min(length, piece_);
   for (int64_t row = 0; row < count; row += rows) {
     for (int64_t column = 0; column < length; column += columns) {
-      const Piece piece{first + row, std::min(rows, count - row), column, std::min(columns, length - column)};
+      const Piece piece{first + row, std::min(rows, count - row), column,
+                        std::min(columns, length - column)};
       RunPass(pass, piece, accumulators, row, scratch, memory);
       StoreStream(piece, scratch, memory);
     }

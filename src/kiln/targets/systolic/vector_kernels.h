@@ -34,15 +34,18 @@ struct AccumulatorRows {
 
 struct VectorKernels {
   // out[i] = LoadValue of element i of a dense array in memory, not rounded; integers and kFloat32.
-  void (*load)(Element element, float scale, int32_t zero_point, const uint8_t* memory, int64_t count, float* out);
+  void (*load)(Element element, float scale, int32_t zero_point, const uint8_t* memory,
+               int64_t count, float* out);
   // out[r * columns + n] = AccumulatorToValue with fp32 as vector format; out dense.
-  void (*from_accumulators)(const AccumulatorRows& in, int64_t rows, int64_t first_column, int64_t columns, float* out);
+  void (*from_accumulators)(const AccumulatorRows& in, int64_t rows, int64_t first_column,
+                            int64_t columns, float* out);
   // values[i] = ApplyUnrounded with fp32 as vector format, for the operations without approximate functions and saves.
   void (*stage)(StageOp op, float* values, StageArgument a, StageArgument b, int64_t count);
   // partials[i] = partials[i] + values[i], or the greater one as MaxOf says. Exactly count entries change.
   void (*join)(bool max, float* partials, const float* values, int64_t count);
   // StoreValue of each value into a dense array in memory; integers and kFloat32.
-  void (*store)(Element element, const QuantiseOut& quantise, const float* values, int64_t count, uint8_t* memory);
+  void (*store)(Element element, const QuantiseOut& quantise, const float* values, int64_t count,
+                uint8_t* memory);
 };
 
 const VectorKernels& GetVectorKernels();  // of GetCpuLevel()
@@ -68,19 +71,24 @@ struct VectorBody {
     }
   }
 
-  static void Load(Element element, float scale, int32_t zero_point, const uint8_t* memory, int64_t count, float* out) {
+  static void Load(Element element, float scale, int32_t zero_point, const uint8_t* memory,
+                   int64_t count, float* out) {
     const auto dequantise = [s = V::Set(scale), z = V::SetInt(zero_point)](Int codes) {
       return V::Multiply(V::ToFloat(V::SubtractInt(codes, z)), s);
     };
     switch (element) {
       case Element::kInt8:
-        return LoadLoop<1>(memory, count, out, [=](const uint8_t* p) { return dequantise(V::LoadInt8(p)); });
+        return LoadLoop<1>(memory, count, out,
+                           [=](const uint8_t* p) { return dequantise(V::LoadInt8(p)); });
       case Element::kUint8:
-        return LoadLoop<1>(memory, count, out, [=](const uint8_t* p) { return dequantise(V::LoadUint8(p)); });
+        return LoadLoop<1>(memory, count, out,
+                           [=](const uint8_t* p) { return dequantise(V::LoadUint8(p)); });
       case Element::kInt16:
-        return LoadLoop<2>(memory, count, out, [=](const uint8_t* p) { return dequantise(V::LoadInt16(p)); });
+        return LoadLoop<2>(memory, count, out,
+                           [=](const uint8_t* p) { return dequantise(V::LoadInt16(p)); });
       case Element::kInt32:
-        return LoadLoop<4>(memory, count, out, [=](const uint8_t* p) { return dequantise(V::LoadInt32(p)); });
+        return LoadLoop<4>(memory, count, out,
+                           [=](const uint8_t* p) { return dequantise(V::LoadInt32(p)); });
       default:
         std::memcpy(out, memory, static_cast<size_t>(count) * 4);
         return;
@@ -90,7 +98,8 @@ struct VectorBody {
   // ---- accumulators to values
 
   template <bool kWrap>
-  static void AccumulatorLoop(const AccumulatorRows& in, int64_t rows, int64_t first, int64_t columns, float* out) {
+  static void AccumulatorLoop(const AccumulatorRows& in, int64_t rows, int64_t first,
+                              int64_t columns, float* out) {
     for (int64_t r = 0; r < rows; ++r) {
       const int32_t* sums = in.sums + r * in.stride;
       float* to = out + r * columns;
@@ -98,21 +107,24 @@ struct VectorBody {
         Int sum = V::LoadInt32(sums + first + n);
         if constexpr (kWrap) sum = V::ShiftRightBy(V::ShiftLeftBy(sum, 32 - in.bits), 32 - in.bits);
         sum = V::AddInt(sum, V::LoadInt32(in.offset + first + n));
-        V::Store(to + n, V::Fma(V::ToFloat(sum), V::Load(in.scale + first + n), V::Load(in.bias + first + n)));
+        V::Store(to + n, V::Fma(V::ToFloat(sum), V::Load(in.scale + first + n),
+                                V::Load(in.bias + first + n)));
       }
     }
   }
-  static void ValueLoop(const AccumulatorRows& in, int64_t rows, int64_t first, int64_t columns, float* out) {
+  static void ValueLoop(const AccumulatorRows& in, int64_t rows, int64_t first, int64_t columns,
+                        float* out) {
     for (int64_t r = 0; r < rows; ++r) {
       const float* values = in.values + r * in.stride;
       float* to = out + r * columns;
       for (int64_t n = 0; n < columns; n += kLanes) {
-        V::Store(to + n,
-                 V::Fma(V::Load(values + first + n), V::Load(in.scale + first + n), V::Load(in.bias + first + n)));
+        V::Store(to + n, V::Fma(V::Load(values + first + n), V::Load(in.scale + first + n),
+                                V::Load(in.bias + first + n)));
       }
     }
   }
-  static void FromAccumulators(const AccumulatorRows& in, int64_t rows, int64_t first, int64_t columns, float* out) {
+  static void FromAccumulators(const AccumulatorRows& in, int64_t rows, int64_t first,
+                               int64_t columns, float* out) {
     if (in.values != nullptr) {
       ValueLoop(in, rows, first, columns, out);
     } else if (in.bits == 32) {
@@ -131,17 +143,20 @@ struct VectorBody {
   template <class Op>
   static void Binary(float* values, StageArgument a, int64_t count, Op op) {
     if (a.array != nullptr) {
-      for (int64_t i = 0; i < count; i += kLanes) V::Store(values + i, op(V::Load(values + i), V::Load(a.array + i)));
+      for (int64_t i = 0; i < count; i += kLanes)
+        V::Store(values + i, op(V::Load(values + i), V::Load(a.array + i)));
     } else {
       const Float value = V::Set(a.value);
-      for (int64_t i = 0; i < count; i += kLanes) V::Store(values + i, op(V::Load(values + i), value));
+      for (int64_t i = 0; i < count; i += kLanes)
+        V::Store(values + i, op(V::Load(values + i), value));
     }
   }
   static void FusedMultiplyAdd(float* values, StageArgument a, StageArgument b, int64_t count) {
     if (b.array != nullptr) {
       if (a.array != nullptr) {
         for (int64_t i = 0; i < count; i += kLanes) {
-          V::Store(values + i, V::Fma(V::Load(values + i), V::Load(a.array + i), V::Load(b.array + i)));
+          V::Store(values + i,
+                   V::Fma(V::Load(values + i), V::Load(a.array + i), V::Load(b.array + i)));
         }
       } else {
         const Float value = V::Set(a.value);
@@ -171,12 +186,15 @@ struct VectorBody {
       case StageOp::kMin:
         return Binary(values, a, count, [](Float v, Float x) { return V::Min(v, x); });
       case StageOp::kAbsolute:
-        return Unary(values, count, [](Float v) { return V::AsFloat(V::And(V::AsInt(v), V::SetInt(0x7fffffff))); });
+        return Unary(values, count, [](Float v) {
+          return V::AsFloat(V::And(V::AsInt(v), V::SetInt(0x7fffffff)));
+        });
       case StageOp::kSquare:
         return Unary(values, count, [](Float v) { return V::Multiply(v, v); });
       case StageOp::kSelectNegative:
-        return Binary(values, a, count,
-                      [](Float v, Float x) { return V::Select(V::Less(v, V::Set(0.0f)), V::Multiply(v, x), v); });
+        return Binary(values, a, count, [](Float v, Float x) {
+          return V::Select(V::Less(v, V::Set(0.0f)), V::Multiply(v, x), v);
+        });
       case StageOp::kDivide:
         return Binary(values, a, count, [](Float v, Float x) { return V::Divide(v, x); });
       case StageOp::kSave0:
@@ -191,7 +209,8 @@ struct VectorBody {
   template <class Op>
   static void JoinLoop(float* partials, const float* values, int64_t count, Op op) {
     int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) V::Store(partials + i, op(V::Load(partials + i), V::Load(values + i)));
+    for (; i + kLanes <= count; i += kLanes)
+      V::Store(partials + i, op(V::Load(partials + i), V::Load(values + i)));
     if (i < count) {
       float rest[kLanes];
       V::Store(rest, op(V::Load(partials + i), V::Load(values + i)));
@@ -219,7 +238,8 @@ struct VectorBody {
     }
   }
 
-  static void Store(Element element, const QuantiseOut& quantise, const float* values, int64_t count, uint8_t* memory) {
+  static void Store(Element element, const QuantiseOut& quantise, const float* values,
+                    int64_t count, uint8_t* memory) {
     if (element == Element::kFloat32) {
       return StoreLoop<4>(values, count, memory, [](uint8_t* p, Float v) {
         const Float nan = V::AsFloat(V::SetInt(0x7fc00000));
@@ -252,7 +272,8 @@ struct VectorBody {
 inline bool StoreFits(Element element, const QuantiseOut& quantise) {
   if (element == Element::kFloat32) return true;
   constexpr int32_t kLimit = 1 << 22;
-  return element != Element::kInt32 && quantise.zero_point >= -kLimit && quantise.zero_point <= kLimit;
+  return element != Element::kInt32 && quantise.zero_point >= -kLimit &&
+         quantise.zero_point <= kLimit;
 }
 
 }  // namespace kiln::systolic

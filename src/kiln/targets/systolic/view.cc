@@ -16,7 +16,8 @@ constexpr int64_t kMaxJoined =
 }  // namespace
 
 bool Encoding::SameCodes(const Encoding& other) const {
-  if (type != other.type || element != other.element || block_size != other.block_size) return false;
+  if (type != other.type || element != other.element || block_size != other.block_size)
+    return false;
   if ((foreign == nullptr) != (other.foreign == nullptr)) return false;
   if (foreign != nullptr) {
     const Quantisation &a = *foreign, &b = *other.foreign;
@@ -45,7 +46,8 @@ Encoding Foreign(const Quantisation& q) {
 
 // Integers that round to nearest even and saturate, as the vector unit writes them.
 bool IsPlainInteger(const Format& format) {
-  return format.is_integer() && format.rounding == Rounding::kNearestEven && format.overflow == Overflow::kSaturate;
+  return format.is_integer() && format.rounding == Rounding::kNearestEven &&
+         format.overflow == Overflow::kSaturate;
 }
 
 Encoding IntegerEncoding(const Quantisation& q, float scale) {
@@ -101,9 +103,10 @@ StatusOr<Encoding> EncodingOf(const Value& value, const Config& config) {
   const Format& format = q.type.format;
   if (q.type.scheme == Scheme::kPerBlock) {
     // Scales that stand in the annotation are none that the quantiser would find.
-    const bool fits = q.scales.empty() && format == config.input_format && q.type.block_size == config.block_size &&
-                      q.type.scale_format == config.scale_format && value.has_shape() && q.axis >= 0 &&
-                      q.axis < value.shape().rank();
+    const bool fits = q.scales.empty() && format == config.input_format &&
+                      q.type.block_size == config.block_size &&
+                      q.type.scale_format == config.scale_format && value.has_shape() &&
+                      q.axis >= 0 && q.axis < value.shape().rank();
     if (!fits) return Foreign(q);
     e.element = Element::kInput;
     e.format = format;
@@ -171,7 +174,8 @@ View DenseView(int buffer, int scales, const Shape& shape, const Encoding& encod
     const size_t axis = order[i];
     view.blocks.strides[axis] = stride;
     const bool along = axis == static_cast<size_t>(encoding.block_axis);
-    stride *= along ? (view.shape[axis] + encoding.block_size - 1) / encoding.block_size : view.shape[axis];
+    stride *= along ? (view.shape[axis] + encoding.block_size - 1) / encoding.block_size
+                    : view.shape[axis];
   }
   return view;
 }
@@ -179,7 +183,8 @@ View DenseView(int buffer, int scales, const Shape& shape, const Encoding& encod
 int64_t ScaleBytes(const Shape& shape, const Encoding& encoding) {
   int64_t count = encoding.scale_format.bytes();
   for (int i = 0; i < shape.rank(); ++i) {
-    count *= i == encoding.block_axis ? (shape[i] + encoding.block_size - 1) / encoding.block_size : shape[i];
+    count *= i == encoding.block_axis ? (shape[i] + encoding.block_size - 1) / encoding.block_size
+                                      : shape[i];
   }
   return count;
 }
@@ -208,7 +213,8 @@ View Transposed(const View& view, std::span<const int64_t> perm) {
 }
 
 bool CanSlice(const View& view, int axis, int64_t start, int64_t step) {
-  return !view.blocked() || axis != view.blocks.axis || (start % view.encoding.block_size == 0 && step == 1);
+  return !view.blocked() || axis != view.blocks.axis ||
+         (start % view.encoding.block_size == 0 && step == 1);
 }
 
 View Sliced(const View& view, int axis, int64_t start, int64_t step, int64_t count) {
@@ -228,7 +234,8 @@ View Sliced(const View& view, int axis, int64_t start, int64_t step, int64_t cou
 namespace {
 
 // The axis of the new shape that is axis `axis` of the old one, with the same elements before it and as many along it.
-std::optional<size_t> SameAxis(std::span<const int64_t> old_shape, size_t axis, std::span<const int64_t> shape) {
+std::optional<size_t> SameAxis(std::span<const int64_t> old_shape, size_t axis,
+                               std::span<const int64_t> shape) {
   int64_t before = 1, so_far = 1;
   for (size_t i = 0; i < axis; ++i) before *= old_shape[i];
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -251,7 +258,8 @@ std::optional<BlockView> ReshapedBlocks(const View& view, std::span<const int64_
   target[*to] = 1;
   auto reshaped = ReshapedElements(scales, target);
   if (!reshaped.has_value()) return std::nullopt;
-  BlockView blocks{static_cast<int>(*to), scales.buffer, scales.offset, std::move(reshaped->strides)};
+  BlockView blocks{static_cast<int>(*to), scales.buffer, scales.offset,
+                   std::move(reshaped->strides)};
   blocks.strides[*to] = view.blocks.strides[axis];
   return blocks;
 }

@@ -53,7 +53,8 @@ struct BlockView {
   int axis = -1;
   int buffer = -1;
   int64_t offset = 0;
-  std::vector<int64_t> strides;  // bytes, one an axis of the view; along `axis` from a block to the next
+  std::vector<int64_t>
+      strides;  // bytes, one an axis of the view; along `axis` from a block to the next
 };
 
 struct View {
@@ -99,7 +100,9 @@ struct Loop {
   std::vector<int64_t> scale_strides;  // of its block scales; 0 without
 };
 // A loop of one step.
-inline Loop OneStep(size_t views) { return {1, std::vector<int64_t>(views, 0), std::vector<int64_t>(views, 0)}; }
+inline Loop OneStep(size_t views) {
+  return {1, std::vector<int64_t>(views, 0), std::vector<int64_t>(views, 0)};
+}
 // The loops over views of one shape, outermost first: axes of one element dropped, neighbours joined where every view
 // allows. With `keep_last`, the last axis stays alone and is always there; block scales must lie along it.
 std::vector<Loop> LoopsOver(std::span<const View* const> views, bool keep_last);

@@ -7,10 +7,13 @@
 namespace kiln::systolic {
 namespace {
 
-int32_t TilesOf(int64_t length, int64_t tile) { return static_cast<int32_t>(CeilDivide(length, tile)); }
+int32_t TilesOf(int64_t length, int64_t tile) {
+  return static_cast<int32_t>(CeilDivide(length, tile));
+}
 
 int32_t RowsPerGroup(const Instruction& instruction) {
-  const bool packed = instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps;
+  const bool packed =
+      instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps;
   return packed ? 1 : instruction.convolution.taps();
 }
 
@@ -43,7 +46,8 @@ Geometry GeometryOf(const Instruction& instruction, const Config& config) {
     g.blocks = g.column_tiles;
     g.tile_fills = TilesOf(g.column_tiles, tiling.groups_per_bank);
     g.joined_rows = config.depthwise_words_per_cycle > 1 && g.tile_fills == 1 && !g.x.compact() &&
-                    conv.channels % config.array_columns == 0 && conv.input_column_stride == conv.channels * bytes;
+                    conv.channels % config.array_columns == 0 &&
+                    conv.input_column_stride == conv.channels * bytes;
     return g;
   }
   g.blocks = TilesOf(g.column_tiles, tiling.columns_per_block);
@@ -51,7 +55,8 @@ Geometry GeometryOf(const Instruction& instruction, const Config& config) {
   g.inputs_resident = tiling.order == Order::kInputOuter && g.fills == 1;
   g.weights_resident =
       tiling.order == Order::kWeightOuter &&
-      int64_t{g.row_tiles()} * std::min(tiling.columns_per_block, g.column_tiles) <= tiling.weight_tiles_per_bank;
+      int64_t{g.row_tiles()} * std::min(tiling.columns_per_block, g.column_tiles) <=
+          tiling.weight_tiles_per_bank;
   return g;
 }
 
@@ -74,7 +79,8 @@ std::vector<Visit> VisitsOf(const Instruction& instruction, const Config& config
   const int32_t served = depthwise ? tiling.groups_per_bank : g.inputs_resident ? inner : 1;
 
   std::vector<Visit> visits;
-  visits.reserve(static_cast<size_t>(conv.batch) * static_cast<size_t>(outer) * static_cast<size_t>(inner));
+  visits.reserve(static_cast<size_t>(conv.batch) * static_cast<size_t>(outer) *
+                 static_cast<size_t>(inner));
   for (int32_t batch = 0; batch < conv.batch; ++batch) {
     for (int32_t i = 0; i < outer; ++i) {
       for (int32_t j = 0; j < inner; ++j) {
@@ -107,7 +113,8 @@ std::vector<Visit> VisitsOf(const Instruction& instruction, const Config& config
   return visits;
 }
 
-int64_t GroupWords(const Instruction& instruction, const Geometry& geometry, int32_t tile_height, int32_t tile_width) {
+int64_t GroupWords(const Instruction& instruction, const Geometry& geometry, int32_t tile_height,
+                   int32_t tile_width) {
   if (instruction.opcode == Opcode::kMatrix && instruction.tiling.packing == Packing::kTaps) {
     return int64_t{tile_height} * tile_width;
   }
@@ -116,20 +123,26 @@ int64_t GroupWords(const Instruction& instruction, const Geometry& geometry, int
 
 int32_t ValidRows(const Instruction& instruction, const Config& config, int32_t row_tile) {
   const Convolution& conv = instruction.convolution;
-  const int64_t rows =
-      instruction.tiling.packing == Packing::kTaps ? int64_t{conv.taps()} * conv.channels : conv.channels;
-  const int32_t group = instruction.tiling.packing == Packing::kTaps ? row_tile : row_tile / conv.taps();
-  return static_cast<int32_t>(std::min<int64_t>(config.array_rows, rows - int64_t{group} * config.array_rows));
+  const int64_t rows = instruction.tiling.packing == Packing::kTaps
+                           ? int64_t{conv.taps()} * conv.channels
+                           : conv.channels;
+  const int32_t group =
+      instruction.tiling.packing == Packing::kTaps ? row_tile : row_tile / conv.taps();
+  return static_cast<int32_t>(
+      std::min<int64_t>(config.array_rows, rows - int64_t{group} * config.array_rows));
 }
 
 int32_t ValidColumns(const Instruction& instruction, const Config& config, int32_t column_tile) {
-  return std::min(config.array_columns, instruction.convolution.out_channels - column_tile * config.array_columns);
+  return std::min(config.array_columns,
+                  instruction.convolution.out_channels - column_tile * config.array_columns);
 }
 
-int64_t WeightIndex(const Instruction& instruction, const Config& config, int32_t row_tile, int32_t row) {
+int64_t WeightIndex(const Instruction& instruction, const Config& config, int32_t row_tile,
+                    int32_t row) {
   const Convolution& conv = instruction.convolution;
   if (row >= ValidRows(instruction, config, row_tile)) return -1;
-  if (instruction.tiling.packing == Packing::kTaps) return int64_t{row_tile} * config.array_rows + row;
+  if (instruction.tiling.packing == Packing::kTaps)
+    return int64_t{row_tile} * config.array_rows + row;
   const int32_t group = row_tile / conv.taps();
   const int32_t tap = row_tile % conv.taps();
   return int64_t{tap} * conv.channels + int64_t{group} * config.array_rows + row;

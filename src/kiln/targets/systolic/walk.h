@@ -20,11 +20,14 @@ struct RegionAxis {
   int32_t extent() const { return (kernel - 1) * dilation + 1; }
   bool compact() const { return stride >= extent(); }
   // Places to fetch for `tile` outputs.
-  int32_t Places(int32_t tile) const { return compact() ? tile * kernel : (tile - 1) * stride + extent(); }
+  int32_t Places(int32_t tile) const {
+    return compact() ? tile * kernel : (tile - 1) * stride + extent();
+  }
   // Input coordinate of a place, for a tile that begins at output `first`; may lie outside the image.
   int32_t Coordinate(int32_t first, int32_t place) const {
     const int32_t origin = first * stride - pad;
-    return compact() ? origin + place / kernel * stride + place % kernel * dilation : origin + place;
+    return compact() ? origin + place / kernel * stride + place % kernel * dilation
+                     : origin + place;
   }
   // The place where output `output` (counted inside the tile) finds tap `tap`.
   int32_t Place(int32_t output, int32_t tap) const {
@@ -38,9 +41,10 @@ struct Geometry {
   int32_t rows_per_group = 1;  // row tiles in a row group: the taps, or 1 with tap packing
   int32_t groups = 1;          // row groups
   int32_t column_tiles = 1;
-  int32_t blocks = 1;      // column blocks
-  int32_t fills = 1;       // input fills that a block needs
-  int32_t tile_fills = 1;  // depthwise: input fills of a pixel tile, each for groups_per_bank blocks
+  int32_t blocks = 1;  // column blocks
+  int32_t fills = 1;   // input fills that a block needs
+  int32_t tile_fills =
+      1;  // depthwise: input fills of a pixel tile, each for groups_per_bank blocks
   // Depthwise: rows of a pixel tile's region are without gaps in memory and in the bank, so that a beat of the input
   // port may bring words of several pixels.
   bool joined_rows = false;
@@ -80,7 +84,8 @@ std::vector<Visit> VisitsOf(const Instruction& instruction, const Config& config
 int64_t CountVisits(const Instruction& instruction, const Config& config);
 
 // Words of one row group (or depthwise region) of a pixel tile in an input bank.
-int64_t GroupWords(const Instruction& instruction, const Geometry& geometry, int32_t tile_height, int32_t tile_width);
+int64_t GroupWords(const Instruction& instruction, const Geometry& geometry, int32_t tile_height,
+                   int32_t tile_width);
 
 // Codes that count in row tile `row_tile`, array_rows but for the last of an axis.
 int32_t ValidRows(const Instruction& instruction, const Config& config, int32_t row_tile);
@@ -89,7 +94,8 @@ int32_t ValidColumns(const Instruction& instruction, const Config& config, int32
 
 // Entry `row` of row tile `row_tile` as an index into the weight list (ky, kx, c) in row-major order, or -1 where
 // padded. The codegen lays weights out by it; the fetcher packs taps by it.
-int64_t WeightIndex(const Instruction& instruction, const Config& config, int32_t row_tile, int32_t row);
+int64_t WeightIndex(const Instruction& instruction, const Config& config, int32_t row_tile,
+                    int32_t row);
 
 }  // namespace kiln::systolic
 

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 class StepOnBoth {
  public:
   // In RTL, programs stand in memory at `base`.
-  StepOnBoth(const SystolicProgram& program, const Step& step, const Simulation& simulation, uint64_t base,
-             const RtlOptions& options, std::span<const uint8_t> memory)
+  StepOnBoth(const SystolicProgram& program, const Step& step, const Simulation& simulation,
+             uint64_t base, const RtlOptions& options, std::span<const uint8_t> memory)
       : config_(program.config()),
         instructions_(InstructionsOf(program, step)),
         base_(base),
@@ -34,18 +34,20 @@ class StepOnBoth {
 
   StatusOr<PrefixRun> AtCycleLevel(size_t instructions) const {
     PrefixRun run{.ends = {}, .memory = {memory_.begin(), memory_.end()}};
-    KILN_ASSIGN_OR_RETURN(const Trace trace,
-                          RunInstructions(config_, instructions_.first(instructions), run.memory, options_));
+    KILN_ASSIGN_OR_RETURN(
+        const Trace trace,
+        RunInstructions(config_, instructions_.first(instructions), run.memory, options_));
     for (const KernelTrace& kernel : trace.kernels) run.ends.push_back(kernel.end);
     return run;
   }
   StatusOr<PrefixRun> InRtl(size_t instructions, const WaveOptions& wave = {}) const {
     PrefixRun run{.ends = {}, .memory = {memory_.begin(), memory_.end()}};
-    std::vector<Instruction> prefix(instructions_.begin(),
-                                    instructions_.begin() + static_cast<std::ptrdiff_t>(instructions));
+    std::vector<Instruction> prefix(
+        instructions_.begin(), instructions_.begin() + static_cast<std::ptrdiff_t>(instructions));
     prefix.emplace_back();  // the end
-    KILN_ASSIGN_OR_RETURN(Simulated simulated, simulation_.Run("difference", Encode(prefix, config_), base_, base_,
-                                                               options_.seed, run.memory, wave));
+    KILN_ASSIGN_OR_RETURN(Simulated simulated,
+                          simulation_.Run("difference", Encode(prefix, config_), base_, base_,
+                                          options_.seed, run.memory, wave));
     run.ends = std::move(simulated.finished);
     return run;
   }
@@ -64,15 +66,16 @@ class StepOnBoth {
 Status RecordStep(const StepOnBoth& step, const Config& config, bool timed, const fs::path& file,
                   std::span<uint8_t> memory, Waveform* found) {
   const size_t count = step.instructions().size();
-  KILN_ASSIGN_OR_RETURN(
-      const std::optional<size_t> index,
-      FirstDifferentInstruction(
-          count, timed, [&](size_t n) { return step.AtCycleLevel(n); }, [&](size_t n) { return step.InRtl(n); }));
+  KILN_ASSIGN_OR_RETURN(const std::optional<size_t> index,
+                        FirstDifferentInstruction(
+                            count, timed, [&](size_t n) { return step.AtCycleLevel(n); },
+                            [&](size_t n) { return step.InRtl(n); }));
   KILN_ASSIGN_OR_RETURN(const PrefixRun expected, step.AtCycleLevel(count));
   std::copy(expected.memory.begin(), expected.memory.end(), memory.begin());
   if (!index.has_value()) return OkStatus();
   KILN_ASSIGN_OR_RETURN(const PrefixRun actual, step.InRtl(count));
-  const CycleWindow window = WindowAround(*index, expected.ends, actual.ends, config.memory_latency);
+  const CycleWindow window =
+      WindowAround(*index, expected.ends, actual.ends, config.memory_latency);
   KILN_RETURN_IF_ERROR(step.InRtl(count, {.file = file, .window = window}).status());
   found->recorded = true;
   found->kernel = static_cast<int>(step.instructions()[std::min(*index, count - 1)].kernel);
@@ -83,7 +86,8 @@ Status RecordStep(const StepOnBoth& step, const Config& config, bool timed, cons
 
 }  // namespace
 
-StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, bool timed, const PrefixRunner& expected,
+StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, bool timed,
+                                                          const PrefixRunner& expected,
                                                           const PrefixRunner& actual) {
   KILN_ASSIGN_OR_RETURN(const PrefixRun a, expected(instructions));
   KILN_ASSIGN_OR_RETURN(const PrefixRun b, actual(instructions));
@@ -100,22 +104,25 @@ StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, b
   return std::min(first.value_or(different - 1), different - 1);
 }
 
-StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,
-                                    bool timed, const fs::path& file) {
+StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch,
+                                    const RtlOptions& options, bool timed, const fs::path& file) {
   KILN_CHECK(batch.images() == 1);
-  KILN_ASSIGN_OR_RETURN(const Simulation simulation, Simulation::BuildDesign(program, options, /*trace=*/true));
+  KILN_ASSIGN_OR_RETURN(const Simulation simulation,
+                        Simulation::BuildDesign(program, options, /*trace=*/true));
   const uint64_t base = ProgramImageOf(program).base;
   Waveform found;
   const ImageRunner run = [&](int64_t, std::span<uint8_t> memory) -> Status {
     for (const Step& step : program.steps()) {
       if (found.recorded) break;
       if (step.kind == Step::Kind::kHost) {
-        KILN_RETURN_IF_ERROR(RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
+        KILN_RETURN_IF_ERROR(
+            RunHostStep(program.host_steps()[static_cast<size_t>(step.begin)], memory));
         continue;
       }
       const std::vector<uint8_t> before(memory.begin(), memory.end());
       const StepOnBoth both(program, step, simulation, base, options, before);
-      KILN_RETURN_IF_ERROR(RecordStep(both, program.config(), timed, fs::absolute(file), memory, &found));
+      KILN_RETURN_IF_ERROR(
+          RecordStep(both, program.config(), timed, fs::absolute(file), memory, &found));
     }
     return OkStatus();
   };

@@ -26,12 +26,14 @@ using PrefixRunner = std::function<StatusOr<PrefixRun>(size_t instructions)>;
 // in the same cycle; nullopt when the whole program ends alike. The instruction whose bits differ is found by halving
 // (log2 of their number runs of a prefix): memory was alike before it and is not behind it, though when a difference
 // is written over later there may be an earlier one. Errors: of the runners.
-StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, bool timed, const PrefixRunner& expected,
+StatusOr<std::optional<size_t>> FirstDifferentInstruction(size_t instructions, bool timed,
+                                                          const PrefixRunner& expected,
                                                           const PrefixRunner& actual);
 
 // Accelerator::RecordDifference; `timed`: cycles are comparable.
-StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch, const RtlOptions& options,
-                                    bool timed, const std::filesystem::path& file);
+StatusOr<Waveform> RecordDifference(const SystolicProgram& program, const Batch& batch,
+                                    const RtlOptions& options, bool timed,
+                                    const std::filesystem::path& file);
 
 }  // namespace kiln::systolic
 

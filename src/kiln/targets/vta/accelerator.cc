@@ -32,7 +32,9 @@ std::vector<std::string> VtaAccelerator::ActivationFormats() const {
   return names;
 }
 
-std::vector<std::string> VtaAccelerator::WeightFormats() const { return Integers("int", config_.weight_bits); }
+std::vector<std::string> VtaAccelerator::WeightFormats() const {
+  return Integers("int", config_.weight_bits);
+}
 
 NamedRecipe VtaAccelerator::OwnRecipe() const {
   const std::string inputs = "int" + std::to_string(config_.input_bits);
@@ -42,16 +44,20 @@ NamedRecipe VtaAccelerator::OwnRecipe() const {
           .recipe = RecipeWithScales(*FindQuantType(inputs), *FindQuantType(weights))};
 }
 
-StatusOr<std::unique_ptr<Program>> VtaAccelerator::Compile(const Graph& graph, const CompileOptions& options) const {
+StatusOr<std::unique_ptr<Program>> VtaAccelerator::Compile(const Graph& graph,
+                                                           const CompileOptions& options) const {
   return CompileWithThreads(graph, options, 0);
 }
 
-StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Graph& graph, const CompileOptions& options,
+StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Graph& graph,
+                                                                      const CompileOptions& options,
                                                                       int threads) const {
-  return CompileWithTail(graph, options, [&](const Graph& known) { return CompileKnown(known, options, threads); });
+  return CompileWithTail(graph, options,
+                         [&](const Graph& known) { return CompileKnown(known, options, threads); });
 }
 
-StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& graph, const CompileOptions& options,
+StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& graph,
+                                                                const CompileOptions& options,
                                                                 int threads) const {
   // Whether a layer has a place in the buffers shows when its code is made. One that has none goes to the host, which
   // changes what is around it: from the start.
@@ -60,19 +66,23 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& gra
     const size_t before = refusals.size();
     KILN_ASSIGN_OR_RETURN(Network network, Lower(graph, config_, options, refusals));
     FoldRows(&network, config_);
-    StatusOr<std::unique_ptr<VtaProgram>> program = Generate(std::move(network), config_, threads, &tilings, &refusals);
+    StatusOr<std::unique_ptr<VtaProgram>> program =
+        Generate(std::move(network), config_, threads, &tilings, &refusals);
     if (program.ok()) return std::move(program).value();
     if (refusals.size() == before || !options.host_fallback) return program.status();
   }
 }
 
-StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& batch, const RunOptions& options) const {
+StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& batch,
+                                        const RunOptions& options) const {
   const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
   if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
   }
   if (options.level == Level::kReference) {
-    return ErrorAt("", name(), "the reference level runs graphs, not programs", "run the network itself at that level");
+    return ErrorAt("", name(), "the reference level runs graphs, not programs",
+                   "run the network itself at that level");
   }
   KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*compiled, batch, options));
   return RunTail(program, batch, std::move(result));
@@ -81,7 +91,8 @@ StatusOr<RunResult> VtaAccelerator::Run(const Program& program, const Batch& bat
 Status VtaAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
   const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
   if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
   }
   return EmitVta(LaunchesOf(*compiled), folder);
 }
@@ -91,7 +102,8 @@ StatusOr<Waveform> VtaAccelerator::RecordDifference(const Program& program, cons
                                                     const std::filesystem::path& file) const {
   const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
   if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
   }
   return vta::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(), file);
 }
@@ -101,7 +113,8 @@ StatusOr<Cost> VtaAccelerator::EstimateCost(int node_nm) const { return CostOf(c
 StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
   const auto* compiled = dynamic_cast<const VtaProgram*>(&program);
   if (compiled == nullptr) {
-    return ErrorAt("", name(), "the program was compiled for another family", "compile it for this one");
+    return ErrorAt("", name(), "the program was compiled for another family",
+                   "compile it for this one");
   }
   Events events;
   for (const Step& step : compiled->parts().steps) {
@@ -109,11 +122,13 @@ StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node
   }
   KILN_ASSIGN_OR_RETURN(Energy energy, EnergyOf(events, config_, node_nm));
   // One image's share of launches that work on several.
-  for (EnergyPart& part : energy.parts) part.count = CeilDivide(part.count, compiled->parts().images_at_once);
+  for (EnergyPart& part : energy.parts)
+    part.count = CeilDivide(part.count, compiled->parts().images_at_once);
   return energy;
 }
 
-StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml, std::string_view source) {
+StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
+                                                        std::string_view source) {
   KILN_ASSIGN_OR_RETURN(Config config, ParseConfigOfFile(yaml, source));
   return std::make_unique<VtaAccelerator>(std::move(config));
 }

@@ -24,13 +24,17 @@ class VtaAccelerator final : public Accelerator {
   std::vector<std::string> WeightFormats() const override;
   NamedRecipe OwnRecipe() const override;
 
-  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph, const CompileOptions& options) const override;
+  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
+                                             const CompileOptions& options) const override;
   // As Compile, with so many virtual threads in every layer (codegen.h).
-  StatusOr<std::unique_ptr<Program>> CompileWithThreads(const Graph& graph, const CompileOptions& options,
+  StatusOr<std::unique_ptr<Program>> CompileWithThreads(const Graph& graph,
+                                                        const CompileOptions& options,
                                                         int threads) const;
-  StatusOr<RunResult> Run(const Program& program, const Batch& batch, const RunOptions& options) const override;
+  StatusOr<RunResult> Run(const Program& program, const Batch& batch,
+                          const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
-  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch, const RtlOptions& options,
+  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
+                                      const RtlOptions& options,
                                       const std::filesystem::path& file) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
@@ -43,7 +47,8 @@ class VtaAccelerator final : public Accelerator {
 
  private:
   // A graph whose shapes are all known.
-  StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph, const CompileOptions& options, int threads) const;
+  StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph, const CompileOptions& options,
+                                                  int threads) const;
 
   Config config_;
 };

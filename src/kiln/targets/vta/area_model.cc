@@ -17,7 +17,9 @@ using Fitted = std::vector<FittedModel>;
 
 bool Always(const Parameters&) { return true; }
 
-int64_t Log2(int64_t n) { return n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0; }  // $clog2
+int64_t Log2(int64_t n) {
+  return n > 1 ? std::bit_width(static_cast<uint64_t>(n - 1)) : 0;
+}  // $clog2
 double Real(int64_t n) { return static_cast<double>(n); }
 
 // Two rows of weights times one of inputs. Where two products share a multiplier (kiln_vta_product_pair), one of its
@@ -30,7 +32,8 @@ Features Dot(const Parameters& p, const Fitted&) {
   const int64_t both = product + weights + 1;
   const bool shared = both <= kMultiplierBits;
   return {{"pairs of bits of shared multipliers", Real(shared ? block * inputs * both : 0)},
-          {"pairs of bits of multipliers of their own", Real(shared ? 0 : kProducts * block * inputs * weights)},
+          {"pairs of bits of multipliers of their own",
+           Real(shared ? 0 : kProducts * block * inputs * weights)},
           {"product register bits", Real(kProducts * block * product)},
           // Terms are added as sums and carries of the result's width, which an adder joins.
           {"bits of added products", Real(kProducts * (block - 1) * sum)}};
@@ -76,7 +79,8 @@ Features Alu(const Parameters& p, const Fitted&) {
 
 Features Accumulators(const Parameters& p, const Fitted&) {
   const int64_t banks = p.Number("BANKS", 4), numbers = p.Number("NUMBERS", 16);
-  const int64_t bits = numbers * p.Number("ACCUMULATOR_BITS", 32), outputs = numbers * p.Number("OUTPUT_BITS", 8);
+  const int64_t bits = numbers * p.Number("ACCUMULATOR_BITS", 32),
+                outputs = numbers * p.Number("OUTPUT_BITS", 8);
   const int64_t row_bits = p.Number("INDEX_BITS", 11) - Log2(banks);
   // Every bank is chosen by three readers, and by the store stage; it chooses among three writers.
   constexpr int64_t kReaders = 3, kWriters = 3;
@@ -113,7 +117,8 @@ Features Reads(const Parameters& p, const Fitted&) {
   return {{"port", 1},
           {"word bits", Real(port.word_bits)},
           {"places of a beat", Real(port.beat_bits * port.offset_bits)},
-          {"bits of requests under way", Real(outstanding * (1 + port.offset_bits + port.count_bits + kReadTagBits))}};
+          {"bits of requests under way",
+           Real(outstanding * (1 + port.offset_bits + port.count_bits + kReadTagBits))}};
 }
 
 Features Writes(const Parameters& p, const Fitted&) {
@@ -126,7 +131,9 @@ Features Writes(const Parameters& p, const Fitted&) {
 }
 
 Features Fetch(const Parameters& p, const Fitted&) {
-  return {{"fetch", 1}, {"index bits", Real(Indices(p).all())}, {"banks", Real(p.Number("ACCUMULATOR_BANKS", 4))}};
+  return {{"fetch", 1},
+          {"index bits", Real(Indices(p).all())},
+          {"banks", Real(p.Number("ACCUMULATOR_BANKS", 4))}};
 }
 
 Features LoadStage(const Parameters& p, const Fitted&) {
@@ -145,7 +152,8 @@ Features Machine(const Parameters& p, const Fitted&) {
   const int64_t output_bits = Numbers(p) * p.Number("INPUT_BITS", 8);
   const int64_t longest_bits = std::max(LongestElementBits(p), kInstructionBits);
   return {{"machine", 1},
-          {"bits of what counters add", Real(std::max(Log2(longest_bits / 8 + 1), Log2(output_bits / 8 + 2 * port)))}};
+          {"bits of what counters add",
+           Real(std::max(Log2(longest_bits / 8 + 1), Log2(output_bits / 8 + 2 * port)))}};
 }
 
 const std::vector<ModuleModel>& ModuleModels() {
@@ -154,15 +162,16 @@ const std::vector<ModuleModel>& ModuleModels() {
       {"GEMM without its products", "kiln_vta_gemm", "kiln_vta_dot", Always, Gemm},
       {"ALU", "kiln_vta_alu", "", Always, Alu},
       {"accumulators", "kiln_vta_accumulators", "", Always, Accumulators},
-      {"compute stage without its units", "kiln_vta_compute_stage", "kiln_vta_gemm kiln_vta_alu kiln_vta_accumulators",
-       Always, ComputeStage},
+      {"compute stage without its units", "kiln_vta_compute_stage",
+       "kiln_vta_gemm kiln_vta_alu kiln_vta_accumulators", Always, ComputeStage},
       {"reads", "kiln_vta_reads", "", Always, Reads},
       {"writes", "kiln_axi_write_port", "", Always, Writes},
       {"fetch", "kiln_vta_fetch", "", Always, Fetch},
       {"load stage", "kiln_vta_load_stage", "", Always, LoadStage},
       {"store stage", "kiln_vta_store_stage", "", Always, StoreStage},
       {"control", "kiln_vta",
-       "kiln_vta_compute_stage kiln_vta_reads kiln_axi_write_port kiln_vta_fetch kiln_vta_load_stage "
+       "kiln_vta_compute_stage kiln_vta_reads kiln_axi_write_port kiln_vta_fetch "
+       "kiln_vta_load_stage "
        "kiln_vta_store_stage",
        Always, Machine},
   };

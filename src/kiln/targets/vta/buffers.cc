@@ -22,7 +22,8 @@ Buffers::Buffers(const Config& c)
 void Buffers::Put(Memory memory, size_t element, const uint8_t* bytes) {
   switch (memory) {
     case Memory::kUop:
-      uops_[element] = encoding_.DecodeUop(bytes == nullptr ? 0 : static_cast<uint32_t>(NumberAt(bytes, 0, 32)));
+      uops_[element] =
+          encoding_.DecodeUop(bytes == nullptr ? 0 : static_cast<uint32_t>(NumberAt(bytes, 0, 32)));
       return;
     case Memory::kInput:
       PutInput(inputs_.data() + element * input_numbers_, bytes);
@@ -34,7 +35,8 @@ void Buffers::Put(Memory memory, size_t element, const uint8_t* bytes) {
     case Memory::kAccumulator8: {
       int32_t* numbers = accumulator(element);
       const int bits = memory == Memory::kAccumulator ? config_.accumulator_bits : 8;
-      for (size_t i = 0; i < accumulator_numbers_; ++i) numbers[i] = bytes == nullptr ? 0 : NumberAt(bytes, i, bits);
+      for (size_t i = 0; i < accumulator_numbers_; ++i)
+        numbers[i] = bytes == nullptr ? 0 : NumberAt(bytes, i, bits);
       return;
     }
     case Memory::kOutput:
@@ -44,14 +46,16 @@ void Buffers::Put(Memory memory, size_t element, const uint8_t* bytes) {
 }
 
 void Buffers::PutInput(int16_t* numbers, const uint8_t* bytes) const {
-  const auto rows = static_cast<size_t>(config_.batch), columns = static_cast<size_t>(config_.block_in);
+  const auto rows = static_cast<size_t>(config_.batch),
+             columns = static_cast<size_t>(config_.block_in);
   if (bytes == nullptr) {
     std::fill_n(numbers, input_numbers_, int16_t{0});
   } else if (config_.input_bits == 8 && columns % 2 == 0) {
     for (size_t i = 0; i < input_numbers_; ++i) numbers[i] = static_cast<int8_t>(bytes[i]);
   } else {
     for (size_t i = 0; i < rows * columns; ++i) {
-      numbers[i / columns * pairs_ * 2 + i % columns] = static_cast<int16_t>(NumberAt(bytes, i, config_.input_bits));
+      numbers[i / columns * pairs_ * 2 + i % columns] =
+          static_cast<int16_t>(NumberAt(bytes, i, config_.input_bits));
     }
   }
 }
@@ -61,12 +65,13 @@ void Buffers::PutWeight(int16_t* numbers, const uint8_t* bytes) const {
     std::fill_n(numbers, weight_numbers_, int16_t{0});
     return;
   }
-  const auto rows = static_cast<size_t>(config_.block_out), columns = static_cast<size_t>(config_.block_in);
+  const auto rows = static_cast<size_t>(config_.block_out),
+             columns = static_cast<size_t>(config_.block_in);
   for (size_t o = 0; o < rows; ++o) {
     for (size_t k = 0; k < columns; ++k) {
       const size_t at = o * columns + k;
-      const int32_t number =
-          config_.weight_bits == 8 ? static_cast<int8_t>(bytes[at]) : NumberAt(bytes, at, config_.weight_bits);
+      const int32_t number = config_.weight_bits == 8 ? static_cast<int8_t>(bytes[at])
+                                                      : NumberAt(bytes, at, config_.weight_bits);
       numbers[(k / 2 * rows + o) * 2 + k % 2] = static_cast<int16_t>(number);
     }
   }
@@ -74,7 +79,8 @@ void Buffers::PutWeight(int16_t* numbers, const uint8_t* bytes) const {
 
 void Buffers::Get(size_t element, uint8_t* bytes) const {
   const int32_t* numbers = accumulators_.data() + element * accumulator_numbers_;
-  for (size_t i = 0; i < accumulator_numbers_; ++i) PutNumber(bytes, i, config_.input_bits, numbers[i]);
+  for (size_t i = 0; i < accumulator_numbers_; ++i)
+    PutNumber(bytes, i, config_.input_bits, numbers[i]);
 }
 
 GemmBuffers Buffers::ForGemm() {
@@ -88,7 +94,8 @@ GemmBuffers Buffers::ForGemm() {
 
 void Buffers::WrapAccumulator(size_t element) {
   int32_t* numbers = accumulator(element);
-  for (size_t i = 0; i < accumulator_numbers_; ++i) numbers[i] = Wrap(numbers[i], config_.accumulator_bits);
+  for (size_t i = 0; i < accumulator_numbers_; ++i)
+    numbers[i] = Wrap(numbers[i], config_.accumulator_bits);
 }
 
 }  // namespace kiln::vta

@@ -24,7 +24,9 @@ class Buffers {
 
   const std::vector<Uop>& uops() const { return uops_; }
   size_t accumulator_numbers() const { return accumulator_numbers_; }  // of an element
-  int32_t* accumulator(size_t element) { return accumulators_.data() + element * accumulator_numbers_; }
+  int32_t* accumulator(size_t element) {
+    return accumulators_.data() + element * accumulator_numbers_;
+  }
   GemmBuffers ForGemm();
   // Brings an element's numbers modulo 2^32 to the accumulators' width.
   void WrapAccumulator(size_t element);

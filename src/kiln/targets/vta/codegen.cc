@@ -13,8 +13,8 @@ namespace {
 
 // Cycles of a launch on a machine of its own.
 StatusOr<int64_t> CyclesOf(const Launch& launch, CycleTimer& timer) {
-  KILN_ASSIGN_OR_RETURN(const auto cycles,
-                        timer.CyclesOf(launch.instructions, launch.address, {launch.uops_address, launch.uops}, 0));
+  KILN_ASSIGN_OR_RETURN(const auto cycles, timer.CyclesOf(launch.instructions, launch.address,
+                                                          {launch.uops_address, launch.uops}, 0));
   return static_cast<int64_t>(*cycles);
 }
 
@@ -75,22 +75,25 @@ RunPlan PlanOf(const ProgramParts& parts) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads, TilingMemo* tilings,
-                                               Refusals* refusals) {
+StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& config, int threads,
+                                               TilingMemo* tilings, Refusals* refusals) {
   ProgramParts parts;
   parts.config = config;
   parts.images_at_once = network.images_at_once;
   MemoryImage image;
   uint64_t room = 0;
   for (const FeatureMap& map : network.maps) room += static_cast<uint64_t>(map.bytes(config));
-  for (const Layer& layer : network.layers) room += layer.matrix.has_value() ? layer.matrix->weights.size() : 0;
+  for (const Layer& layer : network.layers)
+    room += layer.matrix.has_value() ? layer.matrix->weights.size() : 0;
   image.MakeRoom(room + room / 8);
   for (const FeatureMap& map : network.maps) {
     const auto bytes = static_cast<uint64_t>(map.bytes(config));
     if (map.inside.has_value()) {
       const auto other = static_cast<size_t>(map.inside->map);
-      const int64_t before = map.inside->first_block * map.rows() * map.pitch() * config.output_element_bytes();
-      KILN_CHECK(map.rows() == network.maps[other].rows() && map.pitch() == network.maps[other].pitch());
+      const int64_t before =
+          map.inside->first_block * map.rows() * map.pitch() * config.output_element_bytes();
+      KILN_CHECK(map.rows() == network.maps[other].rows() &&
+                 map.pitch() == network.maps[other].pitch());
       parts.map_addresses.push_back(parts.map_addresses[other] + static_cast<uint64_t>(before));
     } else {
       parts.map_addresses.push_back(image.Reserve(bytes));
@@ -113,7 +116,8 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
     if (layer.matrix.has_value()) status = coder.Code(*layer.matrix, &step, &layer.info);
     if (layer.vector.has_value()) status = coder.Code(*layer.vector, &step, &layer.info);
     if (!status.ok()) {
-      if (status.code() == StatusCode::kUnimplemented) refusals->emplace(layer.anchor, MessageOf(status));
+      if (status.code() == StatusCode::kUnimplemented)
+        refusals->emplace(layer.anchor, MessageOf(status));
       return WithContext(fmt::format("layer '{}'", layer.info.name), status);
     }
     parts.kernels.push_back(std::move(layer.info));

@@ -51,17 +51,22 @@ class MatrixGenerator {
  private:
   size_t threads() const { return static_cast<size_t>(tiling_.threads); }
   size_t RegionOf(size_t tile) const { return threads() == 1 ? 0 : tile % threads(); }
-  int64_t SumsAt(size_t tile) const { return static_cast<int64_t>(RegionOf(tile)) * regions_.pitch; }
+  int64_t SumsAt(size_t tile) const {
+    return static_cast<int64_t>(RegionOf(tile)) * regions_.pitch;
+  }
   bool is_wide() const { return context_.map(layer_.output).wide; }
   bool begins_with_bias() const { return layer_.requantisation.begins_with_bias; }
   // Whether a tile's sums begin with the bias. The first one's do not: its GEMM does not wait for constants.
-  bool IsClearedWithBias(size_t tile) const { return begins_with_bias() && (tile > 0 || threads() == 1); }
+  bool IsClearedWithBias(size_t tile) const {
+    return begins_with_bias() && (tile > 0 || threads() == 1);
+  }
 
   // ----- constants
 
   const int8_t* WeightsFrom(int64_t output_block, int64_t input_block) const {
     int64_t element = 0;
-    for (int64_t o = 0; o < output_block; ++o) element += layer_.reads[static_cast<size_t>(o)].count();
+    for (int64_t o = 0; o < output_block; ++o)
+      element += layer_.reads[static_cast<size_t>(o)].count();
     element += input_block - layer_.reads[static_cast<size_t>(output_block)].first;
     return layer_.weights.data() + element * layer_.kernel.taps() * config_.weight_element_bytes();
   }
@@ -71,8 +76,8 @@ class MatrixGenerator {
     const int64_t element = config_.weight_element_bytes();
     if (layer_.one_weight) {
       weight_places_.assign(ChunkCount(), 0);
-      weights_at_ =
-          context_.image->Add({reinterpret_cast<const uint8_t*>(layer_.weights.data()), static_cast<size_t>(element)});
+      weights_at_ = context_.image->Add(
+          {reinterpret_cast<const uint8_t*>(layer_.weights.data()), static_cast<size_t>(element)});
       return;
     }
     std::map<std::array<int64_t, 4>, uint64_t> places;
@@ -80,8 +85,8 @@ class MatrixGenerator {
     uint64_t size = 0;
     for (const Tile& tile : tiles_) {
       for (const Chunk& chunk : tile.chunks) {
-        const std::array<int64_t, 4> key = {chunk.outputs.first, chunk.outputs.count, chunk.inputs.first,
-                                            chunk.inputs.count};
+        const std::array<int64_t, 4> key = {chunk.outputs.first, chunk.outputs.count,
+                                            chunk.inputs.first, chunk.inputs.count};
         weight_places_.push_back(0);
         if (!chunk.load_weights) continue;
         const auto [place, added] = places.emplace(key, size);
@@ -124,7 +129,8 @@ class MatrixGenerator {
     constant_blocks_ = all_fit ? blocks : tiling_.blocks;
     if (!context_.image->has_bytes()) {
       const int64_t elements = CeilDivide(blocks, constant_blocks_) * constant_elements();
-      constants_at_ = context_.image->Reserve(static_cast<uint64_t>(elements * config_.accumulator_element_bytes()));
+      constants_at_ = context_.image->Reserve(
+          static_cast<uint64_t>(elements * config_.accumulator_element_bytes()));
       return;
     }
     std::vector<uint8_t> bytes;
@@ -139,7 +145,8 @@ class MatrixGenerator {
 
   // The numbers of an output block's channels, alike in all rows of a batch; without numbers, the residual's
   // multiplier.
-  void AppendElement(const std::vector<int32_t>& row, int64_t block, std::vector<uint8_t>* bytes) const {
+  void AppendElement(const std::vector<int32_t>& row, int64_t block,
+                     std::vector<uint8_t>* bytes) const {
     for (int b = 0; b < config_.batch; ++b) {
       for (int64_t lane = 0; lane < config_.block_out; ++lane) {
         const auto channel = static_cast<size_t>(block * config_.block_out + lane);
@@ -164,8 +171,8 @@ class MatrixGenerator {
   }
   // Where row `row` of a tile's constants stands on chip.
   int64_t ConstantAt(const Tile& tile, int64_t row, size_t copy) const {
-    return static_cast<int64_t>(copy) * regions_.pitch + regions_.constants_at + row * constant_blocks_ +
-           tile.blocks.first % constant_blocks_;
+    return static_cast<int64_t>(copy) * regions_.pitch + regions_.constants_at +
+           row * constant_blocks_ + tile.blocks.first % constant_blocks_;
   }
 
   void LoadConstants(const Tile& tile) {
@@ -178,11 +185,13 @@ class MatrixGenerator {
 
   void LoadConstantsAt(int64_t group, int64_t at) {
     const int64_t bytes = group * constant_elements() * config_.accumulator_element_bytes();
-    emitter_.Load(Memory::kAccumulator,
-                  {constants_at_ + static_cast<uint64_t>(bytes), at, 1, constant_elements(), constant_elements()});
+    emitter_.Load(Memory::kAccumulator, {constants_at_ + static_cast<uint64_t>(bytes), at, 1,
+                                         constant_elements(), constant_elements()});
   }
 
-  int64_t CopyAt(size_t region) const { return static_cast<int64_t>(region) * regions_.pitch + regions_.constants_at; }
+  int64_t CopyAt(size_t region) const {
+    return static_cast<int64_t>(region) * regions_.pitch + regions_.constants_at;
+  }
 
   // All constants, behind a region's sums: the first time from memory, then from there by the ALU, since the first
   // tiles want the port.
@@ -193,7 +202,8 @@ class MatrixGenerator {
       first_copy_ = region;
       return LoadConstantsAt(0, CopyAt(region));
     }
-    const auto to = static_cast<uint32_t>(CopyAt(region)), from = static_cast<uint32_t>(CopyAt(*first_copy_));
+    const auto to = static_cast<uint32_t>(CopyAt(region)),
+               from = static_cast<uint32_t>(CopyAt(*first_copy_));
     Loops loops;
     loops.inner = constant_elements();
     loops.dst_inner = 1;
@@ -210,7 +220,8 @@ class MatrixGenerator {
     if (threads() == 1) LoadConstants(tile);
     if (threads() == 1 || k == 0) EmitClear(k);
     if (threads() > 1 && k == 0 && !tiling_.uops_first) emitter_.LoadOtherUopsHere();
-    if (threads() > 2 && k == 0 && tiles_.size() > 1) ResetSums(1);  // the GEMM unit need not wait for that
+    if (threads() > 2 && k == 0 && tiles_.size() > 1)
+      ResetSums(1);  // the GEMM unit need not wait for that
     const Pieces pieces = PiecesOf(tile, k + 1 < tiles_.size() ? &tiles_[k + 1] : nullptr);
     bool first = true, prepared = false;
     for (size_t j = 0; j < tile.chunks.size(); ++j) {
@@ -246,7 +257,8 @@ class MatrixGenerator {
     if (threads() == 4) MakeCopy(0);  // the last one, where the GEMM unit has left the region
     // Loads come before the last region's zeros.
     const bool early = k == 1 && last_early() + 1 < threads();
-    if (k == 2 && last_early() + 1 < threads() && threads() <= tiles_.size()) ResetSums(threads() - 1);
+    if (k == 2 && last_early() + 1 < threads() && threads() <= tiles_.size())
+      ResetSums(threads() - 1);
     EmitResult(k - 1);
     if (threads() > 2 && !early) ClearUpTo(k + static_cast<size_t>(TilesAhead(tiling_.threads)));
   }
@@ -262,7 +274,8 @@ class MatrixGenerator {
   void EmitBehindFirstChunks(size_t j) {
     const Tile& tile = tiles_[0];
     int64_t left = 0;
-    for (size_t i = j + 1; i < tile.chunks.size(); ++i) left += tile.chunks[i].steps * tile.chunks[i].repeats;
+    for (size_t i = j + 1; i < tile.chunks.size(); ++i)
+      left += tile.chunks[i].steps * tile.chunks[i].repeats;
     const int64_t time = kBeatsOfConstant * constant_elements() + 2 * tile.elements();
     if (cleared_ == 1 && !first_constants_ && left > time && !shape_.IsAluBound()) return;
     if (!first_constants_) {
@@ -287,7 +300,8 @@ class MatrixGenerator {
     const auto steps = static_cast<size_t>(tile.chunks[j].steps);
     std::vector<size_t> cuts = {0};
     if (threads() == 2 && pieces.tail > 0) {
-      if (j == 0 && pieces.head < tile.chunks[j].steps) cuts.push_back(static_cast<size_t>(pieces.head));
+      if (j == 0 && pieces.head < tile.chunks[j].steps)
+        cuts.push_back(static_cast<size_t>(pieces.head));
       const size_t tail = steps - static_cast<size_t>(pieces.tail);
       if (j + 1 == tile.chunks.size() && tail > cuts.back() && tail < steps) cuts.push_back(tail);
     }
@@ -348,12 +362,13 @@ class MatrixGenerator {
     const int64_t y = view.y0 + (tile.rows.first * kernel.stride_y - kernel.top) * view.y_step;
     const int64_t x = view.x0 + (tile.columns.first * kernel.stride_x - kernel.left) * view.x_step;
     for (const Chunk::Run& run : chunk.input_loads) {
-      const Volume volume = shape_.InputVolume(run.count, tile.rows.count, tile.columns.count, tiling_.packed);
+      const Volume volume =
+          shape_.InputVolume(run.count, tile.rows.count, tile.columns.count, tiling_.packed);
       LoadVolume(Memory::kInput, context_.AddressOf(view.map, run.block, y, x), run.at, volume);
     }
     if (chunk.load_weights) {
-      emitter_.Load(Memory::kWeight,
-                    {weights_at_ + weight_places_[chunk_], chunk.pairs[0].weights_at, 1, chunk.weights, chunk.weights});
+      emitter_.Load(Memory::kWeight, {weights_at_ + weight_places_[chunk_],
+                                      chunk.pairs[0].weights_at, 1, chunk.weights, chunk.weights});
     }
     emitter_[begin].pop_next = chunk.waits_for.has_value();
     emitter_.last().push_next = true;
@@ -361,7 +376,8 @@ class MatrixGenerator {
 
   void LoadVolume(Memory memory, uint64_t address, int64_t at, const Volume& volume) {
     for (const VolumePart& part : PartsOf(volume)) {
-      emitter_.Load(memory, {AddressOf(address, part), at + part.chip, part.rows, part.columns, part.stride});
+      emitter_.Load(
+          memory, {AddressOf(address, part), at + part.chip, part.rows, part.columns, part.stride});
     }
   }
 
@@ -376,19 +392,22 @@ class MatrixGenerator {
       if (chunk.loop == Chunk::Loop::kOutputs && pair.output != chunk.outputs.first) continue;
       if (chunk.loop == Chunk::Loop::kInputs && pair.input != chunk.inputs.first) continue;
       const int64_t sum = sums_at + (pair.output - tile.blocks.first) * tile.pixels();
-      AddTaps(tile, sum, chunk.inputs_at[static_cast<size_t>(pair.input - chunk.inputs.first)], pair.weights_at, &uops);
+      AddTaps(tile, sum, chunk.inputs_at[static_cast<size_t>(pair.input - chunk.inputs.first)],
+              pair.weights_at, &uops);
     }
     return uops;
   }
 
-  void AddTaps(const Tile& tile, int64_t sum, int64_t input, int64_t weight, std::vector<Uop>* uops) const {
+  void AddTaps(const Tile& tile, int64_t sum, int64_t input, int64_t weight,
+               std::vector<Uop>* uops) const {
     const KernelSize& kernel = layer_.kernel;
     const int64_t columns = shape_.InputColumns(tile.columns.count, tiling_.packed);
     for (int64_t ky = 0; ky < kernel.y; ++ky) {
       for (int64_t kx = 0; kx < kernel.x; ++kx, weight += layer_.one_weight ? 0 : 1) {
-        const int64_t tap = ky * kernel.dilation_y * columns + kx * kernel.dilation_x * layer_.input.x_step;
-        uops->push_back(
-            {static_cast<uint32_t>(sum), static_cast<uint32_t>(input + tap), static_cast<uint32_t>(weight)});
+        const int64_t tap =
+            ky * kernel.dilation_y * columns + kx * kernel.dilation_x * layer_.input.x_step;
+        uops->push_back({static_cast<uint32_t>(sum), static_cast<uint32_t>(input + tap),
+                         static_cast<uint32_t>(weight)});
       }
     }
   }
@@ -431,8 +450,8 @@ class MatrixGenerator {
                         tile.columns.count,
                         {map.rows() * map.pitch(), view.y_step * map.pitch(), 1}};
     const int64_t y = view.y0 + tile.rows.first * view.y_step, x = view.x0 + tile.columns.first;
-    LoadVolume(Memory::kAccumulator8, context_.AddressOf(view.map, tile.blocks.first, y, x), regions_.residuals_at,
-               volume);
+    LoadVolume(Memory::kAccumulator8, context_.AddressOf(view.map, tile.blocks.first, y, x),
+               regions_.residuals_at, volume);
   }
 
   void EmitResult(size_t k) {
@@ -460,11 +479,13 @@ class MatrixGenerator {
     if (layer_.residual.has_value()) {
       Loops loops = ElementLoops(tile);
       const auto residuals = static_cast<uint32_t>(regions_.residuals_at);
-      const auto multiplier = static_cast<uint32_t>(regions_.constants_at + shape_.constant_rows * constant_blocks_);
+      const auto multiplier =
+          static_cast<uint32_t>(regions_.constants_at + shape_.constant_rows * constant_blocks_);
       emitter_.Alu(AluOp::kMultiply, std::vector<Uop>{{residuals, multiplier, 0}}, loops);
       loops.src_outer = loops.dst_outer;
       loops.src_inner = loops.dst_inner;
-      emitter_.Alu(AluOp::kAdd, std::vector<Uop>{{static_cast<uint32_t>(SumsAt(k)), residuals, 0}}, loops);
+      emitter_.Alu(AluOp::kAdd, std::vector<Uop>{{static_cast<uint32_t>(SumsAt(k)), residuals, 0}},
+                   loops);
     }
     if (r.shift > 0) WithImmediate(AluOp::kShiftRight, k, r.shift);
     if (!r.multiplies || layer_.residual.has_value()) {
@@ -488,7 +509,8 @@ class MatrixGenerator {
   void WithConstant(AluOp op, size_t k, int64_t row, size_t copy) {
     Loops loops = ElementLoops(tiles_[k]);
     loops.src_outer = 1;
-    const Uop uop{static_cast<uint32_t>(SumsAt(k)), static_cast<uint32_t>(ConstantAt(tiles_[k], row, copy)), 0};
+    const Uop uop{static_cast<uint32_t>(SumsAt(k)),
+                  static_cast<uint32_t>(ConstantAt(tiles_[k], row, copy)), 0};
     emitter_.Alu(op, {&uop, 1}, loops);
   }
 
@@ -500,10 +522,12 @@ class MatrixGenerator {
   void EmitStores(size_t k, int64_t plane) {
     const Tile& tile = tiles_[k];
     const size_t begin = emitter_.size();
-    const uint64_t address =
-        context_.AddressOf(layer_.output, tile.blocks.first, tile.rows.first, tile.columns.first, plane);
-    for (const VolumePart& part : PartsOf({tile.blocks.count, tile.rows.count, tile.columns.count, shape_.output})) {
-      emitter_.Store({AddressOf(address, part), SumsAt(k) + part.chip, part.rows, part.columns, part.stride});
+    const uint64_t address = context_.AddressOf(layer_.output, tile.blocks.first, tile.rows.first,
+                                                tile.columns.first, plane);
+    for (const VolumePart& part :
+         PartsOf({tile.blocks.count, tile.rows.count, tile.columns.count, shape_.output})) {
+      emitter_.Store(
+          {AddressOf(address, part), SumsAt(k) + part.chip, part.rows, part.columns, part.stride});
     }
     emitter_[begin].pop_previous = true;
     emitter_.last().push_previous = true;
@@ -529,7 +553,8 @@ class MatrixGenerator {
 
 }  // namespace
 
-StatusOr<Launch> GenerateMatrix(const MatrixLayer& layer, const MatrixTiling& tiling, const CodeContext& context) {
+StatusOr<Launch> GenerateMatrix(const MatrixLayer& layer, const MatrixTiling& tiling,
+                                const CodeContext& context) {
   return MatrixGenerator(layer, tiling, context).Generate();
 }
 

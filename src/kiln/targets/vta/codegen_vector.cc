@@ -15,7 +15,9 @@ namespace {
 constexpr int kQuarters = 4;
 
 // The register of the layer's steps that the first constant operand is.
-size_t FirstConstant(const VectorLayer& layer) { return layer.window.has_value() ? 1 : layer.inputs.size(); }
+size_t FirstConstant(const VectorLayer& layer) {
+  return layer.window.has_value() ? 1 : layer.inputs.size();
+}
 
 // Whether a register of the layer's steps has one element for all pixels.
 bool HasOneElement(const VectorLayer& layer, int32_t reg) {
@@ -42,22 +44,26 @@ class VectorGenerator {
     PlaceNumbers();
     PlaceOperands();
     if (!ChooseTile()) {
-      if (WindowColumns() > quarter_) return absl::UnimplementedError("a window that is wider than the accumulators");
+      if (WindowColumns() > quarter_)
+        return absl::UnimplementedError("a window that is wider than the accumulators");
       in_parts_ = true;
       rows_ = columns_ = 1;
     }
     const size_t others = has_single_elements() ? 1 : 0;
     // The planes of a sum wait for their stores one by one: tokens of two tiles would be mistaken for each other.
     if (threads_ * registers() + others > kQuarters || output_.wide || in_parts_) threads_ = 1;
-    if (registers() + others > kQuarters || std::ssize(numbers_) + std::ssize(layer_.constants) > quarter_) {
-      return absl::UnimplementedError("an element-wise operator of more operands than the accumulators have room for");
+    if (registers() + others > kQuarters ||
+        std::ssize(numbers_) + std::ssize(layer_.constants) > quarter_) {
+      return absl::UnimplementedError(
+          "an element-wise operator of more operands than the accumulators have room for");
     }
     LoadNumbers();
     const int64_t blocks = output_.Blocks(config_);
     for (int64_t block = 0; block < blocks; ++block) {
       for (int64_t y = 0; y < output_.height; y += rows_) {
         for (int64_t x = 0; x < output_.width; x += columns_) {
-          EmitTile({block, y, x, std::min(rows_, output_.height - y), std::min(columns_, output_.width - x)});
+          EmitTile({block, y, x, std::min(rows_, output_.height - y),
+                    std::min(columns_, output_.width - x)});
         }
       }
     }
@@ -78,10 +84,13 @@ class VectorGenerator {
   size_t result() const { return in_parts_ ? 2 : layer_.window.has_value() ? 1 : 0; }
   size_t registers() const {
     if (in_parts_) return result() + 1;
-    return (layer_.window.has_value() ? result() + 1 : layer_.inputs.size()) + layer_.constants.size();
+    return (layer_.window.has_value() ? result() + 1 : layer_.inputs.size()) +
+           layer_.constants.size();
   }
   // Whether the last quarter is taken by single elements: numbers and, where a tile is one, constants.
-  bool has_single_elements() const { return !numbers_.empty() || (in_parts_ && !layer_.constants.empty()); }
+  bool has_single_elements() const {
+    return !numbers_.empty() || (in_parts_ && !layer_.constants.empty());
+  }
   int64_t RegisterAt(size_t reg) const {
     return static_cast<int64_t>((tiles_ % threads_) * registers() + reg) * quarter_;
   }
@@ -90,7 +99,8 @@ class VectorGenerator {
   uint32_t StepRegisterAt(int32_t reg) const {
     const auto r = static_cast<size_t>(reg);
     if (in_parts_ && r >= first_constant()) {
-      return static_cast<uint32_t>(numbers_at() + std::ssize(numbers_) + static_cast<int64_t>(r - first_constant()));
+      return static_cast<uint32_t>(numbers_at() + std::ssize(numbers_) +
+                                   static_cast<int64_t>(r - first_constant()));
     }
     return static_cast<uint32_t>(RegisterAt(result() + r));
   }
@@ -101,20 +111,24 @@ class VectorGenerator {
 
   int64_t InputRows(int64_t rows) const {
     if (!layer_.window.has_value()) return rows;
-    return (rows - 1) * layer_.window->stride_y + (layer_.window->y - 1) * layer_.window->dilation_y + 1;
+    return (rows - 1) * layer_.window->stride_y +
+           (layer_.window->y - 1) * layer_.window->dilation_y + 1;
   }
   int64_t InputColumns(int64_t columns) const {
     if (!layer_.window.has_value()) return columns;
-    return (columns - 1) * layer_.window->stride_x + (layer_.window->x - 1) * layer_.window->dilation_x + 1;
+    return (columns - 1) * layer_.window->stride_x +
+           (layer_.window->x - 1) * layer_.window->dilation_x + 1;
   }
   int64_t WindowColumns() const { return InputColumns(1); }
 
   // As many whole rows as fit; where none does, a part of one.
   bool ChooseTile() {
     columns_ = output_.width;
-    while (columns_ > 1 && InputRows(1) * InputColumns(columns_) > quarter_) columns_ = CeilDivide(columns_, 2);
+    while (columns_ > 1 && InputRows(1) * InputColumns(columns_) > quarter_)
+      columns_ = CeilDivide(columns_, 2);
     rows_ = 1;
-    while (rows_ < output_.height && InputRows(rows_ + 1) * InputColumns(columns_) <= quarter_) ++rows_;
+    while (rows_ < output_.height && InputRows(rows_ + 1) * InputColumns(columns_) <= quarter_)
+      ++rows_;
     return InputRows(rows_) * InputColumns(columns_) <= quarter_;
   }
 
@@ -138,7 +152,8 @@ class VectorGenerator {
 
   void LoadNumbers() {
     const int64_t count = std::ssize(numbers_);
-    if (count > 0) emitter_.Load(Memory::kAccumulator, {numbers_in_memory_, numbers_at(), 1, count, count});
+    if (count > 0)
+      emitter_.Load(Memory::kAccumulator, {numbers_in_memory_, numbers_at(), 1, count, count});
   }
 
   // [block][height][width] elements, alike in all rows of a batch; one block where channels are alike.
@@ -151,8 +166,12 @@ class VectorGenerator {
       for (int64_t block = 0; block < (channels == 1 ? 1 : output_.Blocks(config_)); ++block) {
         for (int64_t pixel = 0; pixel < pixels; ++pixel) {
           for (int64_t lane = 0; lane < config_.batch * config_.block_out; ++lane) {
-            const int64_t channel = channels == 1 ? 0 : block * config_.block_out + lane % config_.block_out;
-            Append(channel < channels ? constant.numbers[static_cast<size_t>(pixel * channels + channel)] : 0, &bytes);
+            const int64_t channel =
+                channels == 1 ? 0 : block * config_.block_out + lane % config_.block_out;
+            Append(channel < channels
+                       ? constant.numbers[static_cast<size_t>(pixel * channels + channel)]
+                       : 0,
+                   &bytes);
           }
         }
       }
@@ -172,7 +191,8 @@ class VectorGenerator {
       r.columns = tile.columns;
       r.stride = constant.width;
     }
-    r.address = operands_in_memory_[index] + static_cast<uint64_t>(element * config_.accumulator_element_bytes());
+    r.address = operands_in_memory_[index] +
+                static_cast<uint64_t>(element * config_.accumulator_element_bytes());
     emitter_.Load(Memory::kAccumulator, r);
   }
 
@@ -202,8 +222,8 @@ class VectorGenerator {
         emitter_.last().pop_next = true;
       }
       emitter_.last().push_next = true;
-      emitter_.Store({context_.AddressOf(layer_.output, tile.block, tile.y, tile.x, plane), RegisterAt(result()),
-                      tile.rows, tile.columns, output_.pitch()});
+      emitter_.Store({context_.AddressOf(layer_.output, tile.block, tile.y, tile.x, plane),
+                      RegisterAt(result()), tile.rows, tile.columns, output_.pitch()});
       emitter_.last().pop_previous = true;
       emitter_.last().push_previous = true;
     }
@@ -215,7 +235,8 @@ class VectorGenerator {
     const int64_t pitch = view.y_step * context_.map(view.map).pitch();
     if (!layer_.window.has_value() && IsSingle(static_cast<int32_t>(input))) {
       emitter_.Load(Memory::kAccumulator8,
-                    {context_.AddressOf(view.map, tile.block, view.y0, view.x0), RegisterAt(input), 1, 1, pitch});
+                    {context_.AddressOf(view.map, tile.block, view.y0, view.x0), RegisterAt(input),
+                     1, 1, pitch});
       return;
     }
     int64_t y = tile.y, x = tile.x;
@@ -224,8 +245,8 @@ class VectorGenerator {
       x = x * layer_.window->stride_x - layer_.window->left;
     }
     emitter_.Load(Memory::kAccumulator8,
-                  {context_.AddressOf(view.map, tile.block, view.y0 + y * view.y_step, view.x0 + x), RegisterAt(input),
-                   InputRows(tile.rows), InputColumns(tile.columns), pitch});
+                  {context_.AddressOf(view.map, tile.block, view.y0 + y * view.y_step, view.x0 + x),
+                   RegisterAt(input), InputRows(tile.rows), InputColumns(tile.columns), pitch});
   }
 
   // The first element of each window by adding it to zero.
@@ -270,7 +291,8 @@ class VectorGenerator {
       const int64_t from = RegisterAt(parts % 2);
       emitter_.Load(
           Memory::kAccumulator8,
-          {context_.AddressOf(view.map, tile.block, view.y0 + (y + first * w.dilation_y) * view.y_step, view.x0 + x),
+          {context_.AddressOf(view.map, tile.block,
+                              view.y0 + (y + first * w.dilation_y) * view.y_step, view.x0 + x),
            from, rows, columns, w.dilation_y * view.y_step * context_.map(view.map).pitch()});
       for (int64_t row = 0; row < rows; ++row) {
         const Uop uop{to, static_cast<uint32_t>(from + row * columns), 0};
@@ -336,9 +358,11 @@ Certificate CertificateOf(const VectorLayer& layer, const CodeContext& context, 
   const FeatureMap& output = context.map(layer.output);
   const int64_t blocks = output.Blocks(config), elements = blocks * output.height * output.width;
   int64_t steps = output.planes() - 1, inputs = 0;
-  for (const VectorStep& step : layer.steps) steps += HasOneElement(layer, step.destination) ? 0 : 1;
+  for (const VectorStep& step : layer.steps)
+    steps += HasOneElement(layer, step.destination) ? 0 : 1;
   for (const MapView& view : layer.inputs) inputs += blocks * view.height * view.width;
-  const int64_t constant_beats = CeilDivide(config.accumulator_element_bytes(), int64_t{config.memory_port_bytes});
+  const int64_t constant_beats =
+      CeilDivide(config.accumulator_element_bytes(), int64_t{config.memory_port_bytes});
   int64_t constants = 0;
   for (const ConstantOperand& c : layer.constants) constants += c.height * c.width * constant_beats;
   if (layer.window.has_value()) {
@@ -347,14 +371,18 @@ Certificate CertificateOf(const VectorLayer& layer, const CodeContext& context, 
     inputs = blocks * LinesUnder(output.height, w.y, w.stride_y, w.dilation_y) *
              LinesUnder(output.width, w.x, w.stride_x, w.dilation_x);
   }
-  const int64_t beats = CeilDivide(config.output_element_bytes(), int64_t{config.memory_port_bytes});
-  const int64_t alu = elements * steps, reads = inputs * beats + constants, writes = elements * output.planes() * beats;
+  const int64_t beats =
+      CeilDivide(config.output_element_bytes(), int64_t{config.memory_port_bytes});
+  const int64_t alu = elements * steps, reads = inputs * beats + constants,
+                writes = elements * output.planes() * beats;
   const int64_t bound = std::max({alu, reads, writes});
   Certificate certificate;
   certificate.cost = static_cast<double>(cycles);
   certificate.lower_bound = static_cast<double>(bound);
   certificate.unit = "cycles";
-  certificate.bound_from = bound == alu ? "ALU steps" : bound == reads ? "memory reads" : "memory writes";
+  certificate.bound_from = bound == alu     ? "ALU steps"
+                           : bound == reads ? "memory reads"
+                                            : "memory writes";
   certificate.optimal = cycles == bound;
   return certificate;
 }

@@ -25,7 +25,8 @@ constexpr int64_t kMaxElementBytes = 4096;
 constexpr int64_t kMaxBufferBytes = int64_t{1} << 30;
 constexpr int kSramBaseBits = 16;  // of loads and stores
 constexpr int kMaxBanks = 16;
-constexpr std::string_view kHardwareVersion = "0.0.2";  // of the original, whose instructions these are
+constexpr std::string_view kHardwareVersion =
+    "0.0.2";  // of the original, whose instructions these are
 
 int LogOf(int64_t value) { return std::bit_width(static_cast<uint64_t>(value)) - 1; }
 
@@ -35,7 +36,8 @@ struct Fault {
 
 std::optional<Fault> ElementFault(std::string key, std::string_view what, int64_t bits) {
   if (bits % 8 != 0) {
-    return Fault{std::move(key), fmt::format("an element of {} has {} bits, no whole bytes", what, bits),
+    return Fault{std::move(key),
+                 fmt::format("an element of {} has {} bits, no whole bytes", what, bits),
                  "wider numbers, a larger block or batch"};
   }
   if (bits / 8 > kMaxElementBytes) {
@@ -47,12 +49,15 @@ std::optional<Fault> ElementFault(std::string key, std::string_view what, int64_
 
 std::optional<Fault> BufferFault(std::string key, int64_t bytes, int64_t element_bytes) {
   if (bytes < 2 * element_bytes) {
-    return Fault{std::move(key), fmt::format("{} bytes are less than two elements of {}", bytes, element_bytes),
+    return Fault{std::move(key),
+                 fmt::format("{} bytes are less than two elements of {}", bytes, element_bytes),
                  "a larger buffer"};
   }
   if (bytes / element_bytes > int64_t{1} << kSramBaseBits) {
-    return Fault{std::move(key), fmt::format("{} bytes are {} elements", bytes, bytes / element_bytes),
-                 fmt::format("at most {}: loads and stores name them in {} bits", 1 << kSramBaseBits, kSramBaseBits)};
+    return Fault{std::move(key),
+                 fmt::format("{} bytes are {} elements", bytes, bytes / element_bytes),
+                 fmt::format("at most {}: loads and stores name them in {} bits",
+                             1 << kSramBaseBits, kSramBaseBits)};
   }
   return std::nullopt;
 }
@@ -61,40 +66,51 @@ std::optional<Fault> BufferFault(std::string key, int64_t bytes, int64_t element
 std::optional<Fault> FindFault(const Config& c) {
   const int64_t inputs = int64_t{c.batch} * c.block_in, outputs = int64_t{c.batch} * c.block_out;
   if (c.accumulator_bits < c.input_bits) {
-    return Fault{"accumulator_bits", fmt::format("{} are fewer than an output's {}", c.accumulator_bits, c.input_bits),
+    return Fault{"accumulator_bits",
+                 fmt::format("{} are fewer than an output's {}", c.accumulator_bits, c.input_bits),
                  "at least input_bits"};
   }
   if (auto fault = ElementFault("block_in", "inputs", inputs * c.input_bits)) return fault;
-  if (auto fault = ElementFault("block_out", "weights", int64_t{c.block_out} * c.block_in * c.weight_bits)) {
+  if (auto fault =
+          ElementFault("block_out", "weights", int64_t{c.block_out} * c.block_in * c.weight_bits)) {
     return fault;
   }
-  if (auto fault = ElementFault("block_out", "accumulators", outputs * c.accumulator_bits)) return fault;
+  if (auto fault = ElementFault("block_out", "accumulators", outputs * c.accumulator_bits))
+    return fault;
   if (auto fault = ElementFault("block_out", "outputs", outputs * c.input_bits)) return fault;
-  if (auto fault = BufferFault("uop_buffer_bytes", c.uop_buffer_bytes, Config::kUopBytes)) return fault;
-  if (auto fault = BufferFault("input_buffer_bytes", c.input_buffer_bytes, c.input_element_bytes())) return fault;
-  if (auto fault = BufferFault("weight_buffer_bytes", c.weight_buffer_bytes, c.weight_element_bytes())) return fault;
-  if (auto fault = BufferFault("accumulator_buffer_bytes", c.accumulator_buffer_bytes, c.accumulator_element_bytes())) {
+  if (auto fault = BufferFault("uop_buffer_bytes", c.uop_buffer_bytes, Config::kUopBytes))
+    return fault;
+  if (auto fault = BufferFault("input_buffer_bytes", c.input_buffer_bytes, c.input_element_bytes()))
+    return fault;
+  if (auto fault =
+          BufferFault("weight_buffer_bytes", c.weight_buffer_bytes, c.weight_element_bytes()))
+    return fault;
+  if (auto fault = BufferFault("accumulator_buffer_bytes", c.accumulator_buffer_bytes,
+                               c.accumulator_element_bytes())) {
     return fault;
   }
-  const std::string indices =
-      fmt::format("indices of {} accumulators, {} inputs and {} weights", c.accumulators(), c.inputs(), c.weights());
+  const std::string indices = fmt::format("indices of {} accumulators, {} inputs and {} weights",
+                                          c.accumulators(), c.inputs(), c.weights());
   if (const int bits = Encoding::BitsOfUop(c); bits > 32) {
-    return Fault{"accumulator_buffer_bytes", fmt::format("{} make a micro-op of {} bits", indices, bits),
+    return Fault{"accumulator_buffer_bytes",
+                 fmt::format("{} make a micro-op of {} bits", indices, bits),
                  "at most 32: smaller buffers or larger blocks"};
   }
   for (const Opcode opcode : {Opcode::kGemm, Opcode::kAlu}) {
     if (const int bits = Encoding::BitsOfCompute(c, opcode); bits > 8 * kInstructionBytes) {
-      return Fault{
-          "accumulator_buffer_bytes",
-          fmt::format("{} make {} instructions of {} bits", indices, opcode == Opcode::kGemm ? "GEMM" : "ALU", bits),
-          "at most 128: smaller buffers or larger blocks"};
+      return Fault{"accumulator_buffer_bytes",
+                   fmt::format("{} make {} instructions of {} bits", indices,
+                               opcode == Opcode::kGemm ? "GEMM" : "ALU", bits),
+                   "at most 128: smaller buffers or larger blocks"};
     }
   }
   return std::nullopt;
 }
 
 // As many banks as a design point has that does not say.
-int DefaultBanks(const Config& c) { return static_cast<int>(std::min<int64_t>(4, c.accumulators())); }
+int DefaultBanks(const Config& c) {
+  return static_cast<int>(std::min<int64_t>(4, c.accumulators()));
+}
 
 struct Key {
   std::string_view original;
@@ -129,9 +145,11 @@ Status CheckKey(std::string_view name, std::string_view source) {
   const auto own = std::ranges::find(kOwnKeys, name, &OwnKey::name);
   if (own != std::end(kOwnKeys)) {
     constexpr std::string_view kYaml = "a design point in YAML, NAME.yaml";
-    return ErrorAt(
-        source, fmt::format("key '{}'", name), "is of design points in YAML; JSON has the original's keys",
-        own->original.empty() ? std::string(kYaml) : fmt::format("{}, the logarithm, or {}", own->original, kYaml));
+    return ErrorAt(source, fmt::format("key '{}'", name),
+                   "is of design points in YAML; JSON has the original's keys",
+                   own->original.empty()
+                       ? std::string(kYaml)
+                       : fmt::format("{}, the logarithm, or {}", own->original, kYaml));
   }
   return OkStatus();
 }
@@ -145,7 +163,8 @@ constexpr Key kInputBuffer{"LOG_INP_BUFF_SIZE", 0, 30, 15};
 constexpr Key kWeightBuffer{"LOG_WGT_BUFF_SIZE", 0, 30, 18};
 constexpr Key kAccumulatorBuffer{"LOG_ACC_BUFF_SIZE", 0, 30, 17};
 
-constexpr const Key* kKeys[] = {&kInputWidth,  &kWeightWidth,  &kAccumulatorWidth, &kBatch, &kBlock, &kUopBuffer,
+constexpr const Key* kKeys[] = {&kInputWidth,  &kWeightWidth,  &kAccumulatorWidth,
+                                &kBatch,       &kBlock,        &kUopBuffer,
                                 &kInputBuffer, &kWeightBuffer, &kAccumulatorBuffer};
 
 // Reads a key of the original's; notes the first fault.
@@ -154,7 +173,8 @@ int64_t PowerOf(const Json& json, const Key& key, std::string_view source, Statu
   if (const auto at = json.find(key.original); at != json.end()) {
     const bool right = at->is_number_integer() && *at >= key.low && *at <= key.high;
     if (!right && status->ok()) {
-      *status = ErrorAt(source, fmt::format("key '{}'", key.original), Shown(*at) + " is no logarithm that this can be",
+      *status = ErrorAt(source, fmt::format("key '{}'", key.original),
+                        Shown(*at) + " is no logarithm that this can be",
                         fmt::format("a whole number from {} to {}", key.low, key.high));
     }
     if (right) log = at->get<int64_t>();
@@ -170,11 +190,12 @@ int Config::weight_index_bits() const { return LogOf(weights()); }
 int Config::accumulator_index_bits() const { return LogOf(accumulators()); }
 
 std::string SizesOf(const Config& c) {
-  const std::string blocks =
-      c.block_in == c.block_out ? fmt::format("{}", c.block_in) : fmt::format("{}x{}", c.block_in, c.block_out);
-  return fmt::format("{}x{}_i{}w{}a{}_{}_{}_{}_{}", c.batch, blocks, c.input_bits, c.weight_bits, c.accumulator_bits,
-                     LogOf(c.uop_buffer_bytes), LogOf(c.input_buffer_bytes), LogOf(c.weight_buffer_bytes),
-                     LogOf(c.accumulator_buffer_bytes));
+  const std::string blocks = c.block_in == c.block_out
+                                 ? fmt::format("{}", c.block_in)
+                                 : fmt::format("{}x{}", c.block_in, c.block_out);
+  return fmt::format("{}x{}_i{}w{}a{}_{}_{}_{}_{}", c.batch, blocks, c.input_bits, c.weight_bits,
+                     c.accumulator_bits, LogOf(c.uop_buffer_bytes), LogOf(c.input_buffer_bytes),
+                     LogOf(c.weight_buffer_bytes), LogOf(c.accumulator_buffer_bytes));
 }
 
 StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
@@ -229,20 +250,24 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
 
 StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view source) {
   KILN_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
-  if (!json.is_object()) return ErrorAt(source, "", "is no JSON object", "a configuration like VTA's vta_config.json");
+  if (!json.is_object())
+    return ErrorAt(source, "", "is no JSON object", "a configuration like VTA's vta_config.json");
   Status status = OkStatus();
   for (const auto& [name, value] : json.items()) {
     KILN_RETURN_IF_ERROR(CheckKey(name, source));
-    const bool known =
-        std::any_of(std::begin(kKeys), std::end(kKeys), [&](const Key* k) { return k->original == name; });
+    const bool known = std::any_of(std::begin(kKeys), std::end(kKeys),
+                                   [&](const Key* k) { return k->original == name; });
     if (!known && name.starts_with("LOG_")) {
-      return ErrorAt(source, fmt::format("key '{}'", name), "is no size of VTA", "one of the original's keys");
+      return ErrorAt(source, fmt::format("key '{}'", name), "is no size of VTA",
+                     "one of the original's keys");
     }
   }
-  if (const auto version = json.find("HW_VER"); version != json.end() && *version != kHardwareVersion) {
-    return ErrorAt(source, "key 'HW_VER'",
-                   Shown(*version) + " is another version of the hardware, with instructions of its own",
-                   fmt::format("\"{}\"", kHardwareVersion));
+  if (const auto version = json.find("HW_VER");
+      version != json.end() && *version != kHardwareVersion) {
+    return ErrorAt(
+        source, "key 'HW_VER'",
+        Shown(*version) + " is another version of the hardware, with instructions of its own",
+        fmt::format("\"{}\"", kHardwareVersion));
   }
   const auto read = [&](const Key& key) { return PowerOf(json, key, source, &status); };
   Config c;
@@ -256,7 +281,8 @@ StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view sou
   c.weight_buffer_bytes = read(kWeightBuffer);
   c.accumulator_buffer_bytes = read(kAccumulatorBuffer);
   KILN_RETURN_IF_ERROR(status);
-  if (const auto fault = FindFault(c)) return ErrorAt(source, fault->key, fault->fault, fault->remedy);
+  if (const auto fault = FindFault(c))
+    return ErrorAt(source, fault->key, fault->fault, fault->remedy);
   c.accumulator_banks = DefaultBanks(c);
   c.name = SizesOf(c);
   return c;
@@ -265,7 +291,8 @@ StatusOr<Config> ParseOriginalConfig(std::string_view text, std::string_view sou
 StatusOr<Config> ParseConfigOfFile(std::string_view text, std::string_view source) {
   if (!source.ends_with(".json")) return ParseConfig(text, source);
   KILN_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
-  if (json.is_object() && json.contains("config")) return ParseOriginalConfig(json["config"].dump(), source);
+  if (json.is_object() && json.contains("config"))
+    return ParseOriginalConfig(json["config"].dump(), source);
   return ParseOriginalConfig(text, source);
 }
 
@@ -283,7 +310,9 @@ StatusOr<Config> FindConfig(const std::string& name) {
 
 std::string PrintConfig(const Config& c) {
   std::string out = "family: vta\n";
-  const auto add = [&](std::string_view key, const auto& value) { out += fmt::format("{}: {}\n", key, value); };
+  const auto add = [&](std::string_view key, const auto& value) {
+    out += fmt::format("{}: {}\n", key, value);
+  };
   add("name", YamlText(c.name));
   add("input_bits", c.input_bits);
   add("weight_bits", c.weight_bits);

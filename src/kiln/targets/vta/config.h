@@ -42,7 +42,9 @@ struct Config {
   // Bytes of one element in memory. A micro-op has 4.
   int64_t input_element_bytes() const { return int64_t{batch} * block_in * input_bits / 8; }
   int64_t weight_element_bytes() const { return int64_t{block_out} * block_in * weight_bits / 8; }
-  int64_t accumulator_element_bytes() const { return int64_t{batch} * block_out * accumulator_bits / 8; }
+  int64_t accumulator_element_bytes() const {
+    return int64_t{batch} * block_out * accumulator_bits / 8;
+  }
   int64_t output_element_bytes() const { return int64_t{batch} * block_out * input_bits / 8; }
   // Elements of each buffer, powers of two.
   int64_t uops() const { return uop_buffer_bytes / kUopBytes; }

@@ -28,14 +28,14 @@ int64_t Bits(int64_t n) { return std::bit_width(static_cast<uint64_t>(n)); }  //
 // Bits of elements as they stand on chip.
 struct Sizes {
   explicit Sizes(const Config& c)
-      : uop(c.accumulator_index_bits() + std::max(c.input_index_bits(), c.accumulator_index_bits()) +
-            c.weight_index_bits()),
+      : uop(c.accumulator_index_bits() +
+            std::max(c.input_index_bits(), c.accumulator_index_bits()) + c.weight_index_bits()),
         input(8 * c.input_element_bytes()),
         weight(8 * c.weight_element_bytes()),
         accumulator(8 * c.accumulator_element_bytes()),
         output(8 * c.output_element_bytes()),
-        longest_bytes(std::max({c.input_element_bytes(), c.weight_element_bytes(), c.accumulator_element_bytes(),
-                                int64_t{kInstructionBytes}})),
+        longest_bytes(std::max({c.input_element_bytes(), c.weight_element_bytes(),
+                                c.accumulator_element_bytes(), int64_t{kInstructionBytes}})),
         numbers(int64_t{c.batch} * c.block_out),
         products(int64_t{c.batch} * c.block_out * c.block_in),
         product_bits(c.input_bits + c.weight_bits),
@@ -61,27 +61,36 @@ MemoryInstances OutputMemories(const Config& c) {
 int64_t QueueWord(const Config& c, Stage stage) {
   return kInstructionBits + kNumberBits + (stage == Stage::kCompute ? c.accumulator_banks : 0);
 }
-MemoryInstances Queue(const Config& c, Stage stage) { return {1, c.instruction_queue_depth * QueueWord(c, stage)}; }
+MemoryInstances Queue(const Config& c, Stage stage) {
+  return {1, c.instruction_queue_depth * QueueWord(c, stage)};
+}
 constexpr Stage kAllStages[] = {Stage::kLoad, Stage::kCompute, Stage::kStore};
 
 ModuleParameters Indices(const Config& c) {
   ModuleParameters p;
   p.Set("UOP_INDEX_BITS", c.uop_index_bits()).Set("INPUT_INDEX_BITS", c.input_index_bits());
-  p.Set("WEIGHT_INDEX_BITS", c.weight_index_bits()).Set("ACCUMULATOR_INDEX_BITS", c.accumulator_index_bits());
+  p.Set("WEIGHT_INDEX_BITS", c.weight_index_bits())
+      .Set("ACCUMULATOR_INDEX_BITS", c.accumulator_index_bits());
   return p.Set("ACCUMULATOR_BANKS", c.accumulator_banks);
 }
 // Also those of a compute stage and a machine.
 ModuleParameters Widths(const Config& c) {
   ModuleParameters p = Indices(c);
-  p.Set("INPUT_BITS", c.input_bits).Set("WEIGHT_BITS", c.weight_bits).Set("ACCUMULATOR_BITS", c.accumulator_bits);
+  p.Set("INPUT_BITS", c.input_bits)
+      .Set("WEIGHT_BITS", c.weight_bits)
+      .Set("ACCUMULATOR_BITS", c.accumulator_bits);
   p.Set("BATCH", c.batch).Set("BLOCK_IN", c.block_in).Set("BLOCK_OUT", c.block_out);
-  return p.Set("MEMORY_PORT_BYTES", c.memory_port_bytes).Set("INSTRUCTION_QUEUE_DEPTH", c.instruction_queue_depth);
+  return p.Set("MEMORY_PORT_BYTES", c.memory_port_bytes)
+      .Set("INSTRUCTION_QUEUE_DEPTH", c.instruction_queue_depth);
 }
 
 UnitParts GemmUnit(const Config& c) {
   ModuleParameters dot;
   dot.Set("INPUT_BITS", c.input_bits).Set("WEIGHT_BITS", c.weight_bits).Set("BLOCK_IN", c.block_in);
-  return {"GEMM unit", {{"kiln_vta_dot", dot, c.batch * CeilDivide(c.block_out, 2)}, {"kiln_vta_gemm", Widths(c)}}, {}};
+  return {
+      "GEMM unit",
+      {{"kiln_vta_dot", dot, c.batch * CeilDivide(c.block_out, 2)}, {"kiln_vta_gemm", Widths(c)}},
+      {}};
 }
 UnitParts AluUnit(const Config& c) {
   ModuleParameters p = Indices(c);
@@ -90,7 +99,9 @@ UnitParts AluUnit(const Config& c) {
 }
 UnitParts Accumulators(const Config& c) {
   ModuleParameters p;
-  p.Set("ACCUMULATOR_BITS", c.accumulator_bits).Set("OUTPUT_BITS", c.input_bits).Set("NUMBERS", Sizes(c).numbers);
+  p.Set("ACCUMULATOR_BITS", c.accumulator_bits)
+      .Set("OUTPUT_BITS", c.input_bits)
+      .Set("NUMBERS", Sizes(c).numbers);
   p.Set("INDEX_BITS", c.accumulator_index_bits()).Set("BANKS", c.accumulator_banks);
   return {"accumulators", {{"kiln_vta_accumulators", p}}, {AccumulatorMemories(c)}};
 }
@@ -98,13 +109,16 @@ UnitParts Transfers(const Config& c) {
   ModuleParameters load, store;
   load.Set("BYTES_BITS", Bits(Sizes(c).longest_bytes));
   store.Set("OUTPUT_BYTES", c.output_element_bytes()).Set("INDEX_BITS", c.accumulator_index_bits());
-  return {"load and store stage", {{"kiln_vta_load_stage", load}, {"kiln_vta_store_stage", store}}, {}};
+  return {
+      "load and store stage", {{"kiln_vta_load_stage", load}, {"kiln_vta_store_stage", store}}, {}};
 }
 UnitParts MemoryPort(const Config& c) {
   ModuleParameters reads, writes;
   reads.Set("MEMORY_PORT_BYTES", c.memory_port_bytes).Set("MEMORY_LATENCY", c.memory_latency);
   reads.Set("MAX_BYTES", Sizes(c).longest_bytes);
-  writes.Set("ADDRESS_BITS", kAddressBits).Set("DATA_BYTES", c.memory_port_bytes).Set("TAG_BITS", kWriteTagBits);
+  writes.Set("ADDRESS_BITS", kAddressBits)
+      .Set("DATA_BYTES", c.memory_port_bytes)
+      .Set("TAG_BITS", kWriteTagBits);
   writes.Set("MAX_BYTES", c.output_element_bytes()).Set("OUTSTANDING", c.memory_latency + 2);
   return {"memory port", {{"kiln_vta_reads", reads}, {"kiln_axi_write_port", writes}}, {}};
 }
@@ -122,19 +136,23 @@ Format Integer(int64_t bits) {
 
 // Energies of single events at the node.
 struct EventEnergies {
-  EventEnergies(const Config& c, int node_nm) : scale(hardware::EnergyScale(hardware::kEnergyNode, node_nm)) {
+  EventEnergies(const Config& c, int node_nm)
+      : scale(hardware::EnergyScale(hardware::kEnergyNode, node_nm)) {
     const Sizes s(c);
     multiplication = scale * MultiplyEnergy(Integer(c.input_bits), Integer(c.weight_bits));
     product_addition = scale * AddEnergy(Integer(s.sum_bits));
     accumulation = scale * AddEnergy(Integer(c.accumulator_bits));
-    alu_multiplication = scale * MultiplyEnergy(Integer(c.accumulator_bits), Integer(c.accumulator_bits));
+    alu_multiplication =
+        scale * MultiplyEnergy(Integer(c.accumulator_bits), Integer(c.accumulator_bits));
     register_bit = scale * hardware::RegisterEnergyPerBit();
   }
   double MemoryBit(const MemoryInstances& memories) const {
     return scale * hardware::MemoryEnergyPerBit(memories.bits);
   }
   // Of one number. Comparisons and shifts count as additions.
-  double Operation(AluOp op) const { return op == AluOp::kMultiply ? alu_multiplication : accumulation; }
+  double Operation(AluOp op) const {
+    return op == AluOp::kMultiply ? alu_multiplication : accumulation;
+  }
 
   double scale;
   double multiplication, product_addition, accumulation, alu_multiplication, register_bit;
@@ -201,7 +219,8 @@ StatusOr<Cost> CostOf(const Config& config, int node_nm) {
   cost.events = SingleEvents(config, node_nm);
   AddAreas(units, FamilyAreaModels(), &cost);
   if (config.input_bits != 8 || config.weight_bits != 8 || config.accumulator_bits != 32) {
-    cost.notes.emplace_back("areas of other operands than int8 with sums of int32 are extrapolated");
+    cost.notes.emplace_back(
+        "areas of other operands than int8 with sums of int32 are extrapolated");
   }
   return cost;
 }
@@ -216,27 +235,35 @@ StatusOr<Energy> EnergyOf(const Events& events, const Config& c, int node_nm) {
   const int64_t alu_steps = events.all_alu_steps(), written = events.accumulators_written();
 
   energy.Add("GEMM unit", "multiplications", events.gemm_steps * s.products, e.multiplication);
-  energy.Add("GEMM unit", "additions of products", events.gemm_steps * (s.products - s.numbers), e.product_addition);
+  energy.Add("GEMM unit", "additions of products", events.gemm_steps * (s.products - s.numbers),
+             e.product_addition);
   energy.Add("GEMM unit", "accumulations", events.gemm_steps * s.numbers, e.accumulation);
   energy.Add("GEMM unit", "register bits", events.gemm_steps * GemmRegisterBits(c), e.register_bit);
   for (const auto& [op, name] : kOperationNames) {
-    energy.Add("ALU", fmt::format("{}s", name), events.alu_steps[static_cast<size_t>(op)] * s.numbers, e.Operation(op));
+    energy.Add("ALU", fmt::format("{}s", name),
+               events.alu_steps[static_cast<size_t>(op)] * s.numbers, e.Operation(op));
   }
-  energy.Add("ALU", "register bits",
-             (kAluElements * (alu_steps + events.reset_steps) + events.second_operands) * s.accumulator,
-             e.register_bit);
+  energy.Add(
+      "ALU", "register bits",
+      (kAluElements * (alu_steps + events.reset_steps) + events.second_operands) * s.accumulator,
+      e.register_bit);
   memory("accumulators",
-         (events.gemm_steps + events.reset_steps + alu_steps + events.second_operands + written) * s.accumulator,
+         (events.gemm_steps + events.reset_steps + alu_steps + events.second_operands + written) *
+             s.accumulator,
          AccumulatorMemories(c));
   memory("output buffer", (written + events.outputs_stored) * s.output, OutputMemories(c));
   memory("input buffer", (events.gemm_steps + events.inputs_loaded) * s.input, InputMemory(c));
   memory("weight buffer", (events.gemm_steps + events.weights_loaded) * s.weight, WeightMemory(c));
-  memory("micro-op buffer", (events.uops_read() + kUopCopies * events.uops_loaded) * s.uop, UopMemories(c));
+  memory("micro-op buffer", (events.uops_read() + kUopCopies * events.uops_loaded) * s.uop,
+         UopMemories(c));
   energy.Add("memory port", "register bits", 8 * events.bytes(), e.register_bit);
-  energy.Add("fetch and queues", "register bits", events.all_instructions() * kInstructionBits, e.register_bit);
+  energy.Add("fetch and queues", "register bits", events.all_instructions() * kInstructionBits,
+             e.register_bit);
   for (const Stage stage : kAllStages) {
-    energy.Add("fetch and queues", fmt::format("bits of the {} queue read and written", NameOf(stage)),
-               2 * events.instructions[static_cast<size_t>(stage)] * QueueWord(c, stage), e.MemoryBit(Queue(c, stage)));
+    energy.Add("fetch and queues",
+               fmt::format("bits of the {} queue read and written", NameOf(stage)),
+               2 * events.instructions[static_cast<size_t>(stage)] * QueueWord(c, stage),
+               e.MemoryBit(Queue(c, stage)));
   }
   energy.Add("outer memory", "bytes", events.bytes(), hardware::kOuterMemoryEnergyPerByte);
   return energy;

@@ -36,7 +36,8 @@ class Counters {
   const std::array<uint64_t, kCounters>& values() const { return values_; }
   // Accumulator elements written by the GEMM and ALU units, register 0x24: one a step.
   uint64_t accumulator_writes() const {
-    return (*this)[Counter::kGemmSteps] + (*this)[Counter::kAluSteps] + (*this)[Counter::kResetSteps];
+    return (*this)[Counter::kGemmSteps] + (*this)[Counter::kAluSteps] +
+           (*this)[Counter::kResetSteps];
   }
   Counters& operator+=(const Counters& other) {
     for (size_t i = 0; i < kCounters; ++i) values_[i] += other.values_[i];

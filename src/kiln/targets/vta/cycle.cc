@@ -20,7 +20,10 @@ namespace {
 class Units {
  public:
   Units(CycleLaunch& launch, uint64_t address)
-      : launch_(launch), compute_(launch), store_(launch), read_(launch, compute_, store_.queue(), address) {}
+      : launch_(launch),
+        compute_(launch),
+        store_(launch),
+        read_(launch, compute_, store_.queue(), address) {}
 
   // Runs until FINISH, a fault, `end`, or until nothing will ever happen again: then false.
   bool Run(Cycle end, bool skips) {
@@ -89,7 +92,8 @@ class CycleMachine::Machine {
  public:
   explicit Machine(const Config& config) : config_(config), decoder_(config), data_(config) {}
 
-  Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles, Timeline* timeline);
+  Result Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles,
+                Timeline* timeline);
   const Profile& profile() const { return profile_; }
   void set_skips(bool skips) { skips_ = skips; }
 
@@ -98,7 +102,8 @@ class CycleMachine::Machine {
   // defined meaning writes into its own launch.
   void Decode(const DeviceMemory& memory, uint64_t address, size_t count);
   // What ended a launch that has not finished well. `ended`: it did not stand still.
-  Fault FaultOf(const CycleLaunch& launch, const Units& units, bool ended, uint64_t most_cycles) const;
+  Fault FaultOf(const CycleLaunch& launch, const Units& units, bool ended,
+                uint64_t most_cycles) const;
 
   const Config config_;
   const CycleDecoder decoder_;
@@ -124,20 +129,24 @@ Fault CycleMachine::Machine::FaultOf(const CycleLaunch& launch, const Units& uni
   const std::optional<size_t> oldest = units.Oldest();
   if (ended) {
     const size_t last = program_.empty() ? 0 : program_.size() - 1;
-    return {FaultKind::kTooLong, oldest.value_or(last), fmt::format("is not done after {} cycles", most_cycles)};
+    return {FaultKind::kTooLong, oldest.value_or(last),
+            fmt::format("is not done after {} cycles", most_cycles)};
   }
   if (!oldest.has_value()) return launch.NoFinish();
   if (units.all_handed_on()) {
-    return {FaultKind::kDeadlock, *oldest,
-            fmt::format("{} waits for a token that nobody gives", NameOf(QueueOf(program_[*oldest])))};
+    return {
+        FaultKind::kDeadlock, *oldest,
+        fmt::format("{} waits for a token that nobody gives", NameOf(QueueOf(program_[*oldest])))};
   }
   return {FaultKind::kDeadlock, *oldest,
-          fmt::format("waits for a token, and fetch waits behind {} instructions, all that a queue holds",
-                      config_.instruction_queue_depth)};
+          fmt::format(
+              "waits for a token, and fetch waits behind {} instructions, all that a queue holds",
+              config_.instruction_queue_depth)};
 }
 
-CycleMachine::Result CycleMachine::Machine::Launch(DeviceMemory& memory, uint64_t address, size_t count,
-                                                   uint64_t most_cycles, Timeline* timeline) {
+CycleMachine::Result CycleMachine::Machine::Launch(DeviceMemory& memory, uint64_t address,
+                                                   size_t count, uint64_t most_cycles,
+                                                   Timeline* timeline) {
   Decode(memory, address, count);
   tokens_.BeginLaunch(program_.size());
   CycleLaunch launch{.config = config_,
@@ -182,8 +191,9 @@ struct CycleTimer::Parts {
 CycleTimer::CycleTimer(const Config& config) : parts_(std::make_unique<Parts>(config)) {}
 CycleTimer::~CycleTimer() = default;
 
-StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruction>& program, uint64_t address,
-                                                       const UopsInMemory& uops, uint64_t most_cycles) {
+StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruction>& program,
+                                                       uint64_t address, const UopsInMemory& uops,
+                                                       uint64_t most_cycles) {
   parts_->uops = uops;
   TokenLinks tokens;
   tokens.BeginLaunch(program.size());
@@ -203,11 +213,12 @@ StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruc
   Units units(launch, address);
   const bool ended = units.Run(most_cycles == 0 ? kNever : most_cycles, true);
   if (!ended && !launch.fault.has_value()) {
-    return absl::InternalError(
-        fmt::format("instruction {}: waits for a token that nobody gives", units.Oldest().value_or(0)));
+    return absl::InternalError(fmt::format("instruction {}: waits for a token that nobody gives",
+                                           units.Oldest().value_or(0)));
   }
   if (launch.fault.has_value()) {
-    return absl::InternalError(fmt::format("instruction {}: {}", launch.fault->instruction, launch.fault->message));
+    return absl::InternalError(
+        fmt::format("instruction {}: {}", launch.fault->instruction, launch.fault->message));
   }
   if (!launch.finished) return std::nullopt;
   return launch.now + 1;
@@ -216,8 +227,8 @@ StatusOr<std::optional<uint64_t>> CycleTimer::CyclesOf(const std::vector<Instruc
 CycleMachine::CycleMachine(const Config& config) : machine_(std::make_unique<Machine>(config)) {}
 CycleMachine::~CycleMachine() = default;
 
-CycleMachine::Result CycleMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles,
-                                          Timeline* timeline) {
+CycleMachine::Result CycleMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                          uint64_t most_cycles, Timeline* timeline) {
   return machine_->Launch(memory, address, count, most_cycles, timeline);
 }
 

@@ -68,8 +68,9 @@ class CycleTimer {
   // The program's instructions are at byte `address` of the memory; they have no static faults, and every address that
   // they load from or store to counts as there. Micro-ops come from `uops`. nullopt: not done after `most_cycles`
   // cycles (0: no limit). Errors: a fault that the machine meets.
-  StatusOr<std::optional<uint64_t>> CyclesOf(const std::vector<Instruction>& program, uint64_t address,
-                                             const UopsInMemory& uops, uint64_t most_cycles);
+  StatusOr<std::optional<uint64_t>> CyclesOf(const std::vector<Instruction>& program,
+                                             uint64_t address, const UopsInMemory& uops,
+                                             uint64_t most_cycles);
 
  private:
   struct Parts;

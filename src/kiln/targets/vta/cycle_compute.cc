@@ -41,7 +41,8 @@ ComputeStage::Use ComputeStage::UseOf(const Instruction& in) const {
     use.unit = kLoader;
     use.loads_uops = in.memory == Memory::kUop;
     const uint64_t elements = ElementsMoved(in);
-    if (!use.loads_uops && elements > 0) use.banks = BanksOf(in.sram_base, in.sram_base + elements - 1);
+    if (!use.loads_uops && elements > 0)
+      use.banks = BanksOf(in.sram_base, in.sram_base + elements - 1);
   }
   return use;
 }
@@ -51,8 +52,8 @@ void ComputeStage::Examine(const Instruction& in) {
   head_ = {};
   head_fault_.reset();
   if (in.uop_end > uint64_t{1} << launch_.config.uop_index_bits()) {
-    head_fault_ =
-        Fault{FaultKind::kSramRange, index, fmt::format("uop {} of {}", in.uop_end - 1, launch_.config.uops())};
+    head_fault_ = Fault{FaultKind::kSramRange, index,
+                        fmt::format("uop {} of {}", in.uop_end - 1, launch_.config.uops())};
     return;
   }
   Range dst, src, weight;
@@ -68,8 +69,9 @@ void ComputeStage::Examine(const Instruction& in) {
   const bool alu = in.opcode == Opcode::kAlu, multiplies = !alu && !in.reset;
   const auto leaves = [&](const char* buffer, const Range& range, int index_bits) {
     if (range.greatest >> index_bits == 0) return false;
-    head_fault_ = Fault{FaultKind::kSramRange, index,
-                        fmt::format("{} {} of {}", buffer, range.greatest, uint64_t{1} << index_bits)};
+    head_fault_ =
+        Fault{FaultKind::kSramRange, index,
+              fmt::format("{} {} of {}", buffer, range.greatest, uint64_t{1} << index_bits)};
     return true;
   };
   if (leaves("acc", dst, config.accumulator_index_bits()) ||
@@ -127,7 +129,8 @@ std::optional<Counter> ComputeStage::Obstacle(const Instruction& in) const {
   if (head_.unit == kNone) return std::nullopt;
   if (units_[head_.unit].queue.full()) return Counter::kComputeQueueFull;
   if ((head_.banks & BanksOfOthers(head_.unit)) != 0) return Counter::kComputeBanks;
-  if (head_.loads_uops && units_[kGemm].under_way + units_[kAlu].under_way > 0) return Counter::kComputeMicroOpsInUse;
+  if (head_.loads_uops && units_[kGemm].under_way + units_[kAlu].under_way > 0)
+    return Counter::kComputeMicroOpsInUse;
   return std::nullopt;
 }
 

@@ -10,7 +10,9 @@
 namespace kiln::vta {
 namespace {
 
-size_t NumbersOf(int rows, int columns) { return static_cast<size_t>(rows) * static_cast<size_t>(columns); }
+size_t NumbersOf(int rows, int columns) {
+  return static_cast<size_t>(rows) * static_cast<size_t>(columns);
+}
 
 template <typename Number>
 void Unpack(const uint8_t* bytes, int bits, size_t count, Number* numbers) {
@@ -66,7 +68,8 @@ bool CycleData::Reaches(const Instruction& in, const DeviceMemory& memory) const
 
 void CycleData::LoadUops(const Instruction& in) {
   const uint64_t first = (AddressOfRow(in, 0, config_) - source_->address) / Config::kUopBytes;
-  KILN_CHECK(in.y_size == 1 && ElementsMoved(in) == in.x_size && first + in.x_size <= source_->uops.size());
+  KILN_CHECK(in.y_size == 1 && ElementsMoved(in) == in.x_size &&
+             first + in.x_size <= source_->uops.size());
   const auto from = source_->uops.begin() + static_cast<std::ptrdiff_t>(first);
   std::copy_n(from, in.x_size, uops_.begin() + static_cast<std::ptrdiff_t>(in.sram_base));
 }
@@ -99,11 +102,12 @@ void CycleData::PutRow(Memory memory, size_t element, size_t count, const uint8_
     case Memory::kWeight:
       return PutWeights(element, count, bytes);
     case Memory::kInput:
-      return Unpack(bytes, config_.input_bits, count * input_numbers_, &inputs_[element * input_numbers_]);
+      return Unpack(bytes, config_.input_bits, count * input_numbers_,
+                    &inputs_[element * input_numbers_]);
     case Memory::kAccumulator:
     case Memory::kAccumulator8:
-      return Unpack(bytes, memory == Memory::kAccumulator ? config_.accumulator_bits : 8, count * accumulator_numbers_,
-                    &accumulators_[element * accumulator_numbers_]);
+      return Unpack(bytes, memory == Memory::kAccumulator ? config_.accumulator_bits : 8,
+                    count * accumulator_numbers_, &accumulators_[element * accumulator_numbers_]);
     case Memory::kOutput:
       break;
   }
@@ -111,7 +115,8 @@ void CycleData::PutRow(Memory memory, size_t element, size_t count, const uint8_
 }
 
 void CycleData::PutWeights(size_t element, size_t count, const uint8_t* bytes) {
-  const auto rows = static_cast<size_t>(config_.block_out), columns = static_cast<size_t>(config_.block_in);
+  const auto rows = static_cast<size_t>(config_.block_out),
+             columns = static_cast<size_t>(config_.block_in);
   int16_t* numbers = &weights_[element * weight_numbers_];
   for (size_t i = 0; i < count; ++i, numbers += weight_numbers_) {
     const size_t first = i * weight_numbers_;  // elements narrower than a byte do not exist
@@ -119,7 +124,8 @@ void CycleData::PutWeights(size_t element, size_t count, const uint8_t* bytes) {
       for (size_t k = 0; k < columns; ++k) {
         const size_t at = first + o * columns + k;
         numbers[k * rows + o] = static_cast<int16_t>(
-            config_.weight_bits == 8 ? static_cast<int8_t>(bytes[at]) : NumberAt(bytes, at, config_.weight_bits));
+            config_.weight_bits == 8 ? static_cast<int8_t>(bytes[at])
+                                     : NumberAt(bytes, at, config_.weight_bits));
       }
     }
   }
@@ -128,7 +134,8 @@ void CycleData::PutWeights(size_t element, size_t count, const uint8_t* bytes) {
 void CycleData::PutZeros(Memory memory, size_t element, size_t count) {
   const auto fill = [&](auto& numbers, size_t of_element) {
     const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(element * of_element);
-    std::fill_n(first, count * of_element, typename std::remove_reference_t<decltype(numbers)>::value_type{});
+    std::fill_n(first, count * of_element,
+                typename std::remove_reference_t<decltype(numbers)>::value_type{});
   };
   if (memory == Memory::kUop) return fill(uops_, 1);
   if (memory == Memory::kInput) return fill(inputs_, input_numbers_);

@@ -128,7 +128,8 @@ Stage QueueOf(const Instruction& in) {
     case Opcode::kStore:
       return Stage::kStore;
     case Opcode::kLoad:
-      return in.memory == Memory::kWeight || in.memory == Memory::kInput ? Stage::kLoad : Stage::kCompute;
+      return in.memory == Memory::kWeight || in.memory == Memory::kInput ? Stage::kLoad
+                                                                         : Stage::kCompute;
     default:
       return Stage::kCompute;
   }
@@ -186,9 +187,11 @@ std::optional<Fault> FaultOfWord(const Instruction& in, size_t index, const Conf
       break;
     case Opcode::kAlu:
       if (static_cast<int>(in.alu) < 5) break;
-      return is(FaultKind::kBadOpcode, fmt::format("ALU operation {} is reserved", static_cast<int>(in.alu)));
+      return is(FaultKind::kBadOpcode,
+                fmt::format("ALU operation {} is reserved", static_cast<int>(in.alu)));
     default:
-      return is(FaultKind::kBadOpcode, fmt::format("opcode {} is reserved", static_cast<int>(in.opcode)));
+      return is(FaultKind::kBadOpcode,
+                fmt::format("opcode {} is reserved", static_cast<int>(in.opcode)));
   }
   const Stage stage = QueueOf(in);
   if (stage == Stage::kLoad && (in.pop_previous || in.push_previous)) {
@@ -202,15 +205,17 @@ std::optional<Fault> FaultOfWord(const Instruction& in, size_t index, const Conf
 
   const bool output = in.memory == Memory::kOutput, reserved = static_cast<int>(in.memory) > 5;
   if (reserved || output != store) {
-    return is(FaultKind::kBadMemoryId, fmt::format("memory {} ({}) takes no {}", static_cast<int>(in.memory),
-                                                   NameOf(in.memory), load ? "load" : "store"));
+    return is(FaultKind::kBadMemoryId,
+              fmt::format("memory {} ({}) takes no {}", static_cast<int>(in.memory),
+                          NameOf(in.memory), load ? "load" : "store"));
   }
   const bool padded = in.x_pad_before + in.x_pad_after + in.y_pad_before + in.y_pad_after > 0;
   if (store && padded) return is(FaultKind::kBadField, "a store has padding");
-  const uint64_t past = in.sram_base + ElementsMoved(in), elements = BufferElements(in.memory, config);
+  const uint64_t past = in.sram_base + ElementsMoved(in),
+                 elements = BufferElements(in.memory, config);
   if (past > elements) {
-    return is(FaultKind::kSramRange,
-              fmt::format("elements {} to {} of {} {}", in.sram_base, past - 1, elements, NameOf(in.memory)));
+    return is(FaultKind::kSramRange, fmt::format("elements {} to {} of {} {}", in.sram_base,
+                                                 past - 1, elements, NameOf(in.memory)));
   }
   return std::nullopt;
 }

@@ -2,7 +2,8 @@
 
 namespace kiln::vta {
 
-void RunCycleGemm(const Instruction& instruction, std::span<const Uop> uops, const CycleGemm& gemm) {
+void RunCycleGemm(const Instruction& instruction, std::span<const Uop> uops,
+                  const CycleGemm& gemm) {
   if (GetCpuLevel() >= CpuLevel::kAvx2) return RunCycleGemmAvx2(instruction, uops, gemm);
   ChooseGemmSteps<CpuLevel::kPortable>(instruction, uops, gemm);
 }

@@ -24,15 +24,18 @@ struct CycleGemm {
 
 // All steps of a GEMM instruction without reset; indices are inside the buffers.
 void RunCycleGemm(const Instruction& instruction, std::span<const Uop> uops, const CycleGemm& gemm);
-void RunCycleGemmAvx2(const Instruction& instruction, std::span<const Uop> uops, const CycleGemm& gemm);
+void RunCycleGemmAvx2(const Instruction& instruction, std::span<const Uop> uops,
+                      const CycleGemm& gemm);
 
 // One row of inputs by one element of weights, added to a row of sums.
 template <CpuLevel kLevel>
-inline void AddRow(const int16_t* inputs, const int16_t* weights, size_t block_in, size_t block_out, int32_t* sums) {
+inline void AddRow(const int16_t* inputs, const int16_t* weights, size_t block_in, size_t block_out,
+                   int32_t* sums) {
   for (size_t k = 0; k < block_in; ++k) {
     for (size_t o = 0; o < block_out; ++o) {
       const int32_t product = int32_t{inputs[k]} * weights[k * block_out + o];
-      sums[o] = static_cast<int32_t>(static_cast<uint32_t>(sums[o]) + static_cast<uint32_t>(product));
+      sums[o] =
+          static_cast<int32_t>(static_cast<uint32_t>(sums[o]) + static_cast<uint32_t>(product));
     }
   }
 }

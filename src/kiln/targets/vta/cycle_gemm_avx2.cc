@@ -2,7 +2,8 @@
 
 namespace kiln::vta {
 
-void RunCycleGemmAvx2(const Instruction& instruction, std::span<const Uop> uops, const CycleGemm& gemm) {
+void RunCycleGemmAvx2(const Instruction& instruction, std::span<const Uop> uops,
+                      const CycleGemm& gemm) {
   ChooseGemmSteps<CpuLevel::kAvx2>(instruction, uops, gemm);
 }
 

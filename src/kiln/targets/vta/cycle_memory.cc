@@ -23,18 +23,21 @@ Counter BytesOf(Memory memory) {
 
 Fault NoMemory(const Instruction& in, size_t index, const Config& config) {
   return {FaultKind::kDramRange, index,
-          fmt::format("{} rows of {} bytes at {:#x} of {}: there is no memory", in.y_size, BytesOfRow(in, config),
-                      AddressOfRow(in, 0, config), NameOf(in.memory))};
+          fmt::format("{} rows of {} bytes at {:#x} of {}: there is no memory", in.y_size,
+                      BytesOfRow(in, config), AddressOfRow(in, 0, config), NameOf(in.memory))};
 }
 
 // Words or elements that are under way at most: one a cycle, each at most so long (ReadPort).
 size_t MostUnderWay(const Config& config) { return static_cast<size_t>(config.memory_latency) + 4; }
 
-size_t QueueDepth(const Config& config) { return static_cast<size_t>(config.instruction_queue_depth); }
+size_t QueueDepth(const Config& config) {
+  return static_cast<size_t>(config.instruction_queue_depth);
+}
 
 }  // namespace
 
-ReadUnits::ReadUnits(CycleLaunch& launch, ComputeStage& compute, Fifo<size_t>& stores, uint64_t address)
+ReadUnits::ReadUnits(CycleLaunch& launch, ComputeStage& compute, Fifo<size_t>& stores,
+                     uint64_t address)
     : launch_(launch),
       compute_(compute),
       stores_(stores),
@@ -57,14 +60,15 @@ Fifo<size_t>& ReadUnits::FifoOf(const Instruction& in) {
 }
 
 void ReadUnits::KeepWaiting(Owner but, Cycle cycles) {
-  if (but != kLoader && readers_[kLoader].run.active()) launch_.counters[Counter::kLoaderPort] += cycles;
+  if (but != kLoader && readers_[kLoader].run.active())
+    launch_.counters[Counter::kLoaderPort] += cycles;
   if (but != kLoad && readers_[kLoad].run.active()) launch_.counters[Counter::kLoadPort] += cycles;
 }
 
 void ReadUnits::AskForInstruction() {
   CycleLaunch& l = launch_;
-  const auto beats = static_cast<uint64_t>(
-      BeatsOf(address_ + asked_ * kInstructionBytes, kInstructionBytes, l.config.memory_port_bytes));
+  const auto beats = static_cast<uint64_t>(BeatsOf(address_ + asked_ * kInstructionBytes,
+                                                   kInstructionBytes, l.config.memory_port_bytes));
   words_.Add(port_.Take(l.now, beats, 1), {kFetch, asked_});
   holder_ = kFetch;
   l.Span(Unit::kFetch, asked_, l.now, l.now + beats);
@@ -91,7 +95,8 @@ void ReadUnits::Ask(Owner owner, Cycle at, uint64_t count) {
 
   words_.Add(word, {owner, reader.id});
   l.counters[owner == kLoad ? Counter::kLoadBusy : Counter::kLoaderBusy] += at - reader.start;
-  l.Span(owner == kLoad ? Unit::kLoad : Unit::kLoader, reader.instruction, reader.start + 1, at + 1);
+  l.Span(owner == kLoad ? Unit::kLoad : Unit::kLoader, reader.instruction, reader.start + 1,
+         at + 1);
   l.changed = true;
 }
 
@@ -112,18 +117,21 @@ void ReadUnits::StartReader(Owner owner, size_t instruction, uint64_t id) {
   CycleLaunch& l = launch_;
   const Instruction& in = l.program[instruction];
   l.changed = true;
-  if (in.x_size > 0 && !l.data.Reaches(in, l.memory)) return l.Stop(NoMemory(in, instruction, l.config));
+  if (in.x_size > 0 && !l.data.Reaches(in, l.memory))
+    return l.Stop(NoMemory(in, instruction, l.config));
   Reader& reader = readers_[owner];
   reader.run.Begin(in);
   reader.id = id;
   reader.instruction = instruction;
   reader.bytes = in.x_size > 0 ? BytesOfElement(in.memory, l.config) : 0;
-  reader.beats = std::max<uint64_t>(1, reader.bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
+  reader.beats =
+      std::max<uint64_t>(1, reader.bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
   reader.of_bytes = BytesOf(in.memory);
   reader.start = l.now;
   // Its first request may find the port kept by another's.
   if (holder_ != owner && port_.free_at() > l.now + 1) {
-    l.counters[owner == kLoad ? Counter::kLoadPort : Counter::kLoaderPort] += port_.free_at() - (l.now + 1);
+    l.counters[owner == kLoad ? Counter::kLoadPort : Counter::kLoaderPort] +=
+        port_.free_at() - (l.now + 1);
   }
 }
 
@@ -158,7 +166,8 @@ void ReadUnits::HandOn() {
   if (fetch_queue_.empty()) return;
   const size_t index = fetch_queue_.front();
   if (checked_ == index) {
-    if (auto fault = FaultOfWord(l.program[index], index, l.config)) return l.Stop(*std::move(fault));
+    if (auto fault = FaultOfWord(l.program[index], index, l.config))
+      return l.Stop(*std::move(fault));
     ++checked_;
   }
   Fifo<size_t>& queue = FifoOf(l.program[index]);
@@ -229,7 +238,8 @@ Cycle ReadUnits::Skip(Cycle end) {
   Cycle at = std::max(launch_.now + 1, port_.free_at());
   for (; at < end && reader.run.left() > 1; at = port_.free_at()) {
     const uint64_t each = reader.run.data() ? reader.beats : 1;
-    Ask(owner, at, std::min({reader.run.Alike(), reader.run.left() - 1, (end - 1 - at) / each + 1}));
+    Ask(owner, at,
+        std::min({reader.run.Alike(), reader.run.left() - 1, (end - 1 - at) / each + 1}));
   }
   return std::min(at, end);
 }
@@ -258,7 +268,8 @@ void StoreStage::Start() {
   }
   if (!l.data.Reaches(in, l.memory)) return l.Stop(NoMemory(in, index, l.config));
   const uint64_t bytes = BytesOfElement(in.memory, l.config);
-  const uint64_t beats = std::max<uint64_t>(1, bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
+  const uint64_t beats =
+      std::max<uint64_t>(1, bytes / static_cast<uint64_t>(l.config.memory_port_bytes));
   // The first element is read in the next cycle and can go out in the one after that; the others follow as the port
   // takes them.
   const Cycle last = std::max(l.now + 2, port_free_) + (elements - 1) * beats;

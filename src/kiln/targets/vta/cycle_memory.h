@@ -61,7 +61,9 @@ class ReadUnits {
 
   bool WantsFetch() const { return asked_ < fetched_ && asked_ - handed_ < kFetchQueue; }
   // Its request comes before those of the loader and the load stage, or behind them.
-  bool FetchComesFirst() const { return loads_.size() + compute_.queue().size() + stores_.size() < kStanding; }
+  bool FetchComesFirst() const {
+    return loads_.size() + compute_.queue().size() + stores_.size() < kStanding;
+  }
   bool FetchIsNext() const { return WantsFetch() && (FetchComesFirst() || !ReadsData()); }
   bool ReadsData() const { return readers_[kLoader].run.active() || readers_[kLoad].run.active(); }
   void AskForInstruction();

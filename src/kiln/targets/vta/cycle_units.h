@@ -56,7 +56,9 @@ class Schedule {
     KILN_CHECK(end_ - begin_ < entries_.size());
     entries_[end_++ & (entries_.size() - 1)] = {cycle, what};
   }
-  Cycle next() const { return begin_ == end_ ? kNever : entries_[begin_ & (entries_.size() - 1)].cycle; }
+  Cycle next() const {
+    return begin_ == end_ ? kNever : entries_[begin_ & (entries_.size() - 1)].cycle;
+  }
   const T& front() const { return entries_[begin_ & (entries_.size() - 1)].what; }
   void Pop() { ++begin_; }
 
@@ -124,7 +126,8 @@ class TokenLinks {
   static constexpr size_t Forward(size_t lower) { return 2 * lower; }
   static constexpr size_t Backward(size_t lower) { return 2 * lower + 1; }
   void Learn(size_t stage, Link& link) {
-    for (size_t s = 0; s < kStages; ++s) knows_[stage][s] = std::max(knows_[stage][s], link.tokens.front()[s]);
+    for (size_t s = 0; s < kStages; ++s)
+      knows_[stage][s] = std::max(knows_[stage][s], link.tokens.front()[s]);
     link.tokens.pop_front();
     --link.visible;
   }

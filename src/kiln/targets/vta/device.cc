@@ -20,15 +20,19 @@ constexpr uint64_t kPage = DeviceMemory::kPageBytes;
 uint64_t WholePages(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 Status Absent(uint64_t address, uint64_t bytes) {
-  return absl::OutOfRangeError(fmt::format("{} bytes at {:#x}: there is no memory", bytes, address));
+  return absl::OutOfRangeError(
+      fmt::format("{} bytes at {:#x}: there is no memory", bytes, address));
 }
 
 class FunctionalDevice final : public LocalDevice {
  public:
-  FunctionalDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) { Renew(); }
+  FunctionalDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) {
+    Renew();
+  }
 
  private:
-  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t) override {
+  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                        uint64_t) override {
     return machine_->Launch(memory, address, count);
   }
   void Renew() override {
@@ -41,7 +45,9 @@ class FunctionalDevice final : public LocalDevice {
 
 class CycleDevice final : public LocalDevice {
  public:
-  CycleDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) { Renew(); }
+  CycleDevice(const Config& config, const DeviceLimits& limits) : LocalDevice(config, limits) {
+    Renew();
+  }
 
   std::optional<RunTime> last_run() const override { return last_run_; }
 
@@ -63,7 +69,8 @@ class CycleDevice final : public LocalDevice {
 // The simulated hardware, started when it is first needed and after each fault.
 class RtlDevice final : public LocalDevice {
  public:
-  RtlDevice(const Config& config, const DeviceLimits& limits, RtlDesigns& designs, RtlOptions memory)
+  RtlDevice(const Config& config, const DeviceLimits& limits, RtlDesigns& designs,
+            RtlOptions memory)
       : LocalDevice(config, limits), designs_(designs), memory_(std::move(memory)) {}
 
   std::optional<RunTime> last_run() const override { return last_run_; }
@@ -104,7 +111,8 @@ StatusOr<uint64_t> LocalDevice::Allocate(uint64_t bytes) {
 
 Status LocalDevice::Free(uint64_t address) {
   const uint64_t bytes = pages_.SizeOf(address);
-  if (!pages_.Free(address)) return absl::InvalidArgumentError(fmt::format("no buffer begins at {:#x}", address));
+  if (!pages_.Free(address))
+    return absl::InvalidArgumentError(fmt::format("no buffer begins at {:#x}", address));
   memory_.Unmap(address, bytes);
   return OkStatus();
 }
@@ -128,17 +136,21 @@ Status LocalDevice::Run(uint64_t address, size_t count, uint64_t wait_cycles) {
     return absl::ResourceExhaustedError(
         fmt::format("a program of {} instructions; at most {}", count, limits_.instructions));
   }
-  KILN_ASSIGN_OR_RETURN(const std::optional<Fault> fault, Launch(memory_, address, count, wait_cycles));
+  KILN_ASSIGN_OR_RETURN(const std::optional<Fault> fault,
+                        Launch(memory_, address, count, wait_cycles));
   if (!fault.has_value()) return OkStatus();
   // What the stopped program left behind must not meet the next one.
   Renew();
   std::string text;
-  if (const uint8_t* bytes = memory_.At(address + fault->instruction * kInstructionBytes, kInstructionBytes)) {
-    text = Disassemble(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes), Encoding(config_));
+  if (const uint8_t* bytes =
+          memory_.At(address + fault->instruction * kInstructionBytes, kInstructionBytes)) {
+    text = Disassemble(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes),
+                       Encoding(config_));
   }
-  const std::string message =
-      fmt::format("{}: instruction {}, '{}': {}", NameOf(fault->kind), fault->instruction, text, fault->message);
-  return fault->kind == FaultKind::kTooLong ? absl::DeadlineExceededError(message) : absl::DataLossError(message);
+  const std::string message = fmt::format("{}: instruction {}, '{}': {}", NameOf(fault->kind),
+                                          fault->instruction, text, fault->message);
+  return fault->kind == FaultKind::kTooLong ? absl::DeadlineExceededError(message)
+                                            : absl::DataLossError(message);
 }
 
 StatusOr<uint64_t> PageAllocator::Allocate(uint64_t bytes) {
@@ -150,7 +162,8 @@ StatusOr<uint64_t> PageAllocator::Allocate(uint64_t bytes) {
     return address;
   }
   if (bytes > capacity_ - end_) {
-    return absl::ResourceExhaustedError(fmt::format("{} bytes of memory; {} of {} are used", bytes, end_, capacity_));
+    return absl::ResourceExhaustedError(
+        fmt::format("{} bytes of memory; {} of {} are used", bytes, end_, capacity_));
   }
   const uint64_t address = kPage + end_;
   end_ += bytes;
@@ -175,22 +188,25 @@ std::unique_ptr<Device> MakeFunctionalDevice(const Config& config, const DeviceL
   return std::make_unique<FunctionalDevice>(config, limits);
 }
 
-StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits, RtlDesigns& designs,
-                                                const RtlOptions& memory) {
+StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits,
+                                                RtlDesigns& designs, const RtlOptions& memory) {
   KILN_RETURN_IF_ERROR(designs.SimulationOf(config).status());
   return std::make_unique<RtlDevice>(config, limits, designs, memory);
 }
 
-StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config, const DeviceLimits& limits) {
+StatusOr<std::unique_ptr<Device>> MakeDevice(std::string_view name, const Config& config,
+                                             const DeviceLimits& limits) {
   if (name == "functional") return MakeFunctionalDevice(config, limits);
   if (name == "cycle") return std::make_unique<CycleDevice>(config, limits);
   if (name == "rtl") return MakeRtlDevice(config, limits, RtlDesigns::Shared(), {});
   if (name.starts_with(kRemotePrefix)) {
-    KILN_ASSIGN_OR_RETURN(const Endpoint server, Endpoint::Parse(name.substr(kRemotePrefix.size())));
+    KILN_ASSIGN_OR_RETURN(const Endpoint server,
+                          Endpoint::Parse(name.substr(kRemotePrefix.size())));
     KILN_ASSIGN_OR_RETURN(const std::string token, TokenOfEnvironment());
     return MakeRemoteDevice(server, token, config);
   }
-  return NotFoundAt("", "", fmt::format("there is no device '{}'", name), "functional, cycle, rtl or remote:HOST:PORT");
+  return NotFoundAt("", "", fmt::format("there is no device '{}'", name),
+                    "functional, cycle, rtl or remote:HOST:PORT");
 }
 
 }  // namespace kiln::vta

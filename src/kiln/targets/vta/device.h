@@ -69,9 +69,10 @@ class Device {
 
 // What a device gives to those who use it.
 struct DeviceLimits {
-  uint64_t memory_bytes = (uint64_t{1} << 32) - DeviceMemory::kPageBytes;  // of addresses, page 0 left out
-  uint64_t instructions = uint64_t{1} << 28;                               // of a run
-  uint64_t steps = UINT64_MAX;                                             // of a run; cycles where those are counted
+  uint64_t memory_bytes =
+      (uint64_t{1} << 32) - DeviceMemory::kPageBytes;  // of addresses, page 0 left out
+  uint64_t instructions = uint64_t{1} << 28;           // of a run
+  uint64_t steps = UINT64_MAX;                         // of a run; cycles where those are counted
 };
 
 // A machine at the functional level in this process.
@@ -82,8 +83,8 @@ inline constexpr std::string_view kRemotePrefix = "remote:";
 
 // The simulated hardware behind a memory that is not the ideal one; options.folder is not looked at. `designs` outlives
 // it.
-StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits, RtlDesigns& designs,
-                                                const RtlOptions& memory);
+StatusOr<std::unique_ptr<Device>> MakeRtlDevice(const Config& config, const DeviceLimits& limits,
+                                                RtlDesigns& designs, const RtlOptions& memory);
 
 // By name: "functional"; "cycle" (cycle.h), whose last_run tells cycles and counters; "rtl" (rtl_machine.h), the
 // simulated hardware, which tells the same and is built first; "remote:HOST:PORT" with the token of the environment

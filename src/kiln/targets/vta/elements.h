@@ -35,7 +35,8 @@ inline void PutNumber(uint8_t* bytes, size_t index, int bits, int32_t value) {
     return;
   }
   const size_t width = static_cast<size_t>(bits) / 8;
-  for (size_t i = 0; i < width; ++i) bytes[index * width + i] = static_cast<uint8_t>(low >> (8 * i));
+  for (size_t i = 0; i < width; ++i)
+    bytes[index * width + i] = static_cast<uint8_t>(low >> (8 * i));
 }
 
 }  // namespace kiln::vta

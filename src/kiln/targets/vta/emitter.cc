@@ -48,7 +48,8 @@ uint32_t Emitter::Place(std::span<const Uop> uops) {
   return at->second;
 }
 
-Instruction Emitter::Compute(Opcode opcode, uint32_t begin, uint32_t end, const Loops& loops) const {
+Instruction Emitter::Compute(Opcode opcode, uint32_t begin, uint32_t end,
+                             const Loops& loops) const {
   Instruction in;
   in.opcode = opcode;
   in.uop_begin = begin;
@@ -56,7 +57,9 @@ Instruction Emitter::Compute(Opcode opcode, uint32_t begin, uint32_t end, const 
   in.outer = static_cast<uint32_t>(loops.outer);
   in.inner = static_cast<uint32_t>(loops.inner);
   // A step that is never taken may be more than its field holds.
-  const auto step = [](int64_t count, int64_t size) { return count > 1 ? static_cast<uint32_t>(size) : 0; };
+  const auto step = [](int64_t count, int64_t size) {
+    return count > 1 ? static_cast<uint32_t>(size) : 0;
+  };
   in.dst_outer = step(loops.outer, loops.dst_outer);
   in.dst_inner = step(loops.inner, loops.dst_inner);
   in.src_outer = step(loops.outer, loops.src_outer);
@@ -80,11 +83,13 @@ void Emitter::Reset(const Uop& uop, const Loops& loops) {
 
 void Emitter::Alu(AluOp op, std::span<const Uop> uops, const Loops& loops) {
   const uint32_t place = Place(uops);
-  instructions_.push_back(Compute(Opcode::kAlu, place, place + static_cast<uint32_t>(uops.size()), loops));
+  instructions_.push_back(
+      Compute(Opcode::kAlu, place, place + static_cast<uint32_t>(uops.size()), loops));
   instructions_.back().alu = op;
 }
 
-void Emitter::AluImmediate(AluOp op, std::span<const Uop> uops, const Loops& loops, int32_t immediate) {
+void Emitter::AluImmediate(AluOp op, std::span<const Uop> uops, const Loops& loops,
+                           int32_t immediate) {
   // Hardware descriptions of the original take the operand from src.
   std::vector<Uop> own(uops.begin(), uops.end());
   for (Uop& uop : own) uop.src = uop.dst;
@@ -99,19 +104,22 @@ void Emitter::AluImmediate(AluOp op, std::span<const Uop> uops, const Loops& loo
 Instruction Emitter::LoadOfUops(uint64_t address, size_t first, size_t last) const {
   const auto count = static_cast<int64_t>(last - first);
   return Move(Opcode::kLoad, Memory::kUop,
-              {address + first * Config::kUopBytes, static_cast<int64_t>(first), 1, count, count}, config_);
+              {address + first * Config::kUopBytes, static_cast<int64_t>(first), 1, count, count},
+              config_);
 }
 
 StatusOr<Launch> Emitter::Finish(MemoryImage* image) {
   if (std::ssize(uops_) > config_.uops()) {
-    return absl::UnimplementedError(fmt::format("{} micro-ops, the buffer holds {}", uops_.size(), config_.uops()));
+    return absl::UnimplementedError(
+        fmt::format("{} micro-ops, the buffer holds {}", uops_.size(), config_.uops()));
   }
   Launch launch;
   const uint64_t uops_at = launch.uops_address = image->Reserve(uops_.size() * Config::kUopBytes);
   if (others_.uop > 0) launch.instructions.push_back(LoadOfUops(uops_at, 0, others_.uop));
   const auto others = instructions_.begin() + static_cast<std::ptrdiff_t>(others_.instruction);
   launch.instructions.insert(launch.instructions.end(), instructions_.begin(), others);
-  if (others_.uop < uops_.size()) launch.instructions.push_back(LoadOfUops(uops_at, others_.uop, uops_.size()));
+  if (others_.uop < uops_.size())
+    launch.instructions.push_back(LoadOfUops(uops_at, others_.uop, uops_.size()));
   launch.instructions.insert(launch.instructions.end(), others, instructions_.end());
   launch.instructions.emplace_back();  // FINISH
   for (const Instruction& in : launch.instructions) {

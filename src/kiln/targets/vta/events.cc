@@ -53,7 +53,8 @@ void CountSteps(const Instruction& in, Events* events) {
 void CountEvents(std::span<const Instruction> program, const Config& config, Events* events) {
   for (const Instruction& in : program) {
     ++events->instructions[static_cast<size_t>(StageOf(in))];
-    if (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) CountTransfer(in, config, events);
+    if (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore)
+      CountTransfer(in, config, events);
     if (Computes(in)) CountSteps(in, events);
   }
   events->instruction_bytes += std::ssize(program) * kInstructionBytes;

@@ -30,7 +30,8 @@ struct Events {
   int64_t outputs_stored = 0;
 
   // Outer memory.
-  int64_t instruction_bytes = 0, uop_bytes = 0, input_bytes = 0, weight_bytes = 0, accumulator_bytes = 0;
+  int64_t instruction_bytes = 0, uop_bytes = 0, input_bytes = 0, weight_bytes = 0,
+          accumulator_bytes = 0;
   int64_t output_bytes = 0;
 
   int64_t all_instructions() const { return instructions[0] + instructions[1] + instructions[2]; }
@@ -41,8 +42,12 @@ struct Events {
   }
   // Micro-ops read from their buffer, and accumulators written by GEMM, ALU and loads.
   int64_t uops_read() const { return gemm_steps + reset_steps + all_alu_steps() + uops_examined; }
-  int64_t accumulators_written() const { return gemm_steps + reset_steps + all_alu_steps() + accumulators_loaded; }
-  int64_t bytes_read() const { return instruction_bytes + uop_bytes + input_bytes + weight_bytes + accumulator_bytes; }
+  int64_t accumulators_written() const {
+    return gemm_steps + reset_steps + all_alu_steps() + accumulators_loaded;
+  }
+  int64_t bytes_read() const {
+    return instruction_bytes + uop_bytes + input_bytes + weight_bytes + accumulator_bytes;
+  }
   int64_t bytes() const { return bytes_read() + output_bytes; }
 };
 

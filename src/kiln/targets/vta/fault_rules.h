@@ -15,10 +15,12 @@
 namespace kiln::vta {
 
 // What an instruction alone shows. Index ranges of GEMM and ALU depend on micro-ops: FindRangeFault.
-std::optional<Fault> FindStaticFault(const Instruction& instruction, size_t index, const Config& config);
+std::optional<Fault> FindStaticFault(const Instruction& instruction, size_t index,
+                                     const Config& config);
 
 // Whether the micro-ops of a GEMM or ALU instruction stand inside their buffer.
-std::optional<Fault> FindUopFault(const Instruction& instruction, size_t index, const Config& config);
+std::optional<Fault> FindUopFault(const Instruction& instruction, size_t index,
+                                  const Config& config);
 
 // The greatest values in a run of micro-ops.
 struct UopMaximum {
@@ -26,11 +28,12 @@ struct UopMaximum {
 };
 UopMaximum MaximumOf(std::span<const Uop> uops);
 // Whether all steps of a GEMM or ALU instruction stay inside the buffers. With `reset` only accumulators are looked at.
-std::optional<Fault> FindRangeFault(const Instruction& instruction, size_t index, const UopMaximum& uops,
-                                    const Config& config);
+std::optional<Fault> FindRangeFault(const Instruction& instruction, size_t index,
+                                    const UopMaximum& uops, const Config& config);
 
 // Whether an instruction's steps (CostOf) are more than are left of `most` in its launch.
-std::optional<Fault> FindTooLong(const Instruction& instruction, size_t index, uint64_t left, uint64_t most);
+std::optional<Fault> FindTooLong(const Instruction& instruction, size_t index, uint64_t left,
+                                 uint64_t most);
 
 }  // namespace kiln::vta
 

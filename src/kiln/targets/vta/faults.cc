@@ -37,7 +37,8 @@ StatusOr<FaultKind> FindFaultKind(std::string_view name) {
   return ErrorAt("", "", fmt::format("there is no fault '{}'", name), names);
 }
 
-std::optional<std::string> FindDifference(const std::optional<Fault>& is, const std::optional<Fault>& should) {
+std::optional<std::string> FindDifference(const std::optional<Fault>& is,
+                                          const std::optional<Fault>& should) {
   const auto text = [](const std::optional<Fault>& fault) {
     if (!fault.has_value()) return std::string("no fault");
     if (fault->kind == FaultKind::kTooLong) return std::string(NameOf(fault->kind));

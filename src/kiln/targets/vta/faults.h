@@ -24,7 +24,8 @@ enum class FaultKind {
   kNoFinish,       // no FINISH, or one that does not wait for everything else
   kTooLong,        // more steps than the machine was told to take
 };
-std::string_view NameOf(FaultKind kind);  // "sram_range", "dram_range", "bad_opcode", ..., "too_long"
+std::string_view NameOf(
+    FaultKind kind);  // "sram_range", "dram_range", "bad_opcode", ..., "too_long"
 // By that name. Error: there is none.
 StatusOr<FaultKind> FindFaultKind(std::string_view name);
 
@@ -37,7 +38,8 @@ struct Fault {
 // How a fault differs from another one that should be the same, in kind or instruction: "deadlock of instruction 3; no
 // fault". nullopt: in neither. Launches that are too long are not compared by the instruction, which says nothing
 // there.
-std::optional<std::string> FindDifference(const std::optional<Fault>& is, const std::optional<Fault>& should);
+std::optional<std::string> FindDifference(const std::optional<Fault>& is,
+                                          const std::optional<Fault>& should);
 
 }  // namespace kiln::vta
 

@@ -21,8 +21,8 @@ void Clear(const FeatureMap& map, const Config& c, std::span<uint8_t> bytes) {
 namespace {
 
 // Where the byte of a channel of a pixel stands, in row `row` of its element unless rows are pixels.
-int64_t ByteAt(const FeatureMap& map, int64_t channel, int64_t y, int64_t x, int row, const Config& c,
-               int64_t plane = 0) {
+int64_t ByteAt(const FeatureMap& map, int64_t channel, int64_t y, int64_t x, int row,
+               const Config& c, int64_t plane = 0) {
   int64_t in_row = row;
   if (map.image.has_value()) {
     const int64_t pixel = y * map.image->width + x;
@@ -30,8 +30,8 @@ int64_t ByteAt(const FeatureMap& map, int64_t channel, int64_t y, int64_t x, int
     x = pixel / c.batch;
     y = 0;
   }
-  return map.ElementAt(channel / c.block_out, y, x, c, plane) * c.output_element_bytes() + in_row * c.block_out +
-         channel % c.block_out;
+  return map.ElementAt(channel / c.block_out, y, x, c, plane) * c.output_element_bytes() +
+         in_row * c.block_out + channel % c.block_out;
 }
 
 }  // namespace
@@ -66,8 +66,8 @@ void Pack(std::span<const float> values, const ImageView& image, const std::opti
           const int64_t from = inside ? (iy * image.width + ix) * image.channels : 0;
           for (int64_t k = 0; k < image.channels; ++k, ++channel) {
             const int64_t at = ByteAt(map, channel, y, x, row, c);
-            bytes[static_cast<size_t>(at)] =
-                inside ? codes[static_cast<size_t>(from + k)] : static_cast<uint8_t>(map.codes.zero);
+            bytes[static_cast<size_t>(at)] = inside ? codes[static_cast<size_t>(from + k)]
+                                                    : static_cast<uint8_t>(map.codes.zero);
           }
         }
       }
@@ -75,9 +75,11 @@ void Pack(std::span<const float> values, const ImageView& image, const std::opti
   }
 }
 
-std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& map, const Config& c, int row) {
+std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& map, const Config& c,
+                            int row) {
   KILN_CHECK(std::ssize(bytes) == map.bytes(c) && row < c.batch);
-  std::vector<int32_t> codes(static_cast<size_t>(map.image_height() * map.image_width() * map.channels));
+  std::vector<int32_t> codes(
+      static_cast<size_t>(map.image_height() * map.image_width() * map.channels));
   size_t next = 0;
   for (int64_t y = 0; y < map.image_height(); ++y) {
     for (int64_t x = 0; x < map.image_width(); ++x) {
@@ -97,8 +99,9 @@ std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& ma
 std::vector<float> ValuesOf(std::span<const int32_t> codes, const FeatureMap& map) {
   std::vector<float> values(codes.size());
   for (size_t i = 0; i < codes.size(); ++i) {
-    values[i] = map.wide ? static_cast<float>(codes[i] * map.scales[i % static_cast<size_t>(map.channels)])
-                         : DequantiseCode(codes[i], map.codes.scale, map.codes.zero);
+    values[i] =
+        map.wide ? static_cast<float>(codes[i] * map.scales[i % static_cast<size_t>(map.channels)])
+                 : DequantiseCode(codes[i], map.codes.scale, map.codes.zero);
   }
   return values;
 }

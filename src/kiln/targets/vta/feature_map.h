@@ -71,7 +71,8 @@ struct FeatureMap {
 // Windows of an image side by side as channels: channel (ky * kernel_x + kx) * C + c of pixel (y, x) is channel c of
 // the image's pixel (y * stride_y - top + ky * dilation_y, x * stride_x - left + kx * dilation_x), zero outside.
 struct Patch {
-  int64_t kernel_y = 1, kernel_x = 1, stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1, top = 0, left = 0;
+  int64_t kernel_y = 1, kernel_x = 1, stride_y = 1, stride_x = 1, dilation_y = 1, dilation_x = 1,
+          top = 0, left = 0;
   bool operator==(const Patch&) const = default;
 };
 
@@ -87,7 +88,8 @@ void Clear(const FeatureMap& map, const Config& config, std::span<uint8_t> bytes
 void Pack(std::span<const float> values, const ImageView& image, const std::optional<Patch>& patch,
           const FeatureMap& map, const Config& config, int row, std::span<uint8_t> bytes);
 // Reads codes, or sums, of a row of the elements as a dense [height][width][channels] tensor.
-std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& map, const Config& config, int row);
+std::vector<int32_t> Unpack(std::span<const uint8_t> bytes, const FeatureMap& map,
+                            const Config& config, int row);
 // What they mean.
 std::vector<float> ValuesOf(std::span<const int32_t> codes, const FeatureMap& map);
 

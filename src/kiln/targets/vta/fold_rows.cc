@@ -14,25 +14,36 @@ bool IsPlain(const FeatureMap& map) {
 
 // All of the map, and as many pixels as the layer's output has.
 bool IsWhole(const MapView& view, const FeatureMap& map, const FeatureMap& output) {
-  return view.y0 == 0 && view.x0 == 0 && view.y_step == 1 && view.x_step == 1 && view.height == map.height &&
-         view.width == map.width && map.height * map.width == output.height * output.width;
+  return view.y0 == 0 && view.x0 == 0 && view.y_step == 1 && view.x_step == 1 &&
+         view.height == map.height && view.width == map.width &&
+         map.height * map.width == output.height * output.width;
 }
 
 bool IsPixelByPixel(const Layer& layer, const Network& network) {
-  const auto map = [&](int index) -> const FeatureMap& { return network.maps[static_cast<size_t>(index)]; };
+  const auto map = [&](int index) -> const FeatureMap& {
+    return network.maps[static_cast<size_t>(index)];
+  };
   if (layer.matrix.has_value()) {
     const MatrixLayer& matrix = *layer.matrix;
     const KernelSize& k = matrix.kernel;
     const FeatureMap& output = map(matrix.output);
-    if (k.taps() != 1 || k.stride_y != 1 || k.stride_x != 1 || k.top != 0 || k.left != 0) return false;
-    if (matrix.residual.has_value() && !IsWhole(*matrix.residual, map(matrix.residual->map), output)) return false;
+    if (k.taps() != 1 || k.stride_y != 1 || k.stride_x != 1 || k.top != 0 || k.left != 0)
+      return false;
+    if (matrix.residual.has_value() &&
+        !IsWhole(*matrix.residual, map(matrix.residual->map), output))
+      return false;
     return IsWhole(matrix.input, map(matrix.input.map), output);
   }
   if (layer.vector.has_value()) {
     const VectorLayer& vector = *layer.vector;
-    const auto whole = [&](const MapView& view) { return IsWhole(view, map(view.map), map(vector.output)); };
-    const auto alike = [](const ConstantOperand& constant) { return constant.height * constant.width == 1; };
-    return !vector.window.has_value() && std::all_of(vector.inputs.begin(), vector.inputs.end(), whole) &&
+    const auto whole = [&](const MapView& view) {
+      return IsWhole(view, map(view.map), map(vector.output));
+    };
+    const auto alike = [](const ConstantOperand& constant) {
+      return constant.height * constant.width == 1;
+    };
+    return !vector.window.has_value() &&
+           std::all_of(vector.inputs.begin(), vector.inputs.end(), whole) &&
            std::all_of(vector.constants.begin(), vector.constants.end(), alike);
   }
   return true;
@@ -46,7 +57,8 @@ bool IsWorthIt(const Network& network, const Config& config) {
     const int index = layer.matrix.has_value() ? layer.matrix->output : layer.vector->output;
     const FeatureMap& output = network.maps[static_cast<size_t>(index)];
     const int64_t pixels = output.height * output.width;
-    const int64_t of_pixel = layer.matrix.has_value() ? layer.matrix->steps() : output.Blocks(config);
+    const int64_t of_pixel =
+        layer.matrix.has_value() ? layer.matrix->steps() : output.Blocks(config);
     steps += of_pixel * pixels;
     folded += of_pixel * CeilDivide(pixels, int64_t{config.batch});
   }
@@ -72,7 +84,8 @@ void FoldRows(Network* network, const Config& config) {
   if (config.batch == 1) return;
   const auto pixel_by_pixel = [&](const Layer& layer) { return IsPixelByPixel(layer, *network); };
   if (!std::all_of(network->maps.begin(), network->maps.end(), IsPlain) ||
-      !std::all_of(network->layers.begin(), network->layers.end(), pixel_by_pixel) || !IsWorthIt(*network, config)) {
+      !std::all_of(network->layers.begin(), network->layers.end(), pixel_by_pixel) ||
+      !IsWorthIt(*network, config)) {
     return;
   }
   network->images_at_once = 1;

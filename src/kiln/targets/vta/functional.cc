@@ -58,7 +58,8 @@ void CountLoad(const Instruction& in, const Config& config, Profile* profile) {
                             : in.memory == Memory::kInput  ? &profile->input_load_bytes
                             : in.memory == Memory::kWeight ? &profile->weight_load_bytes
                                                            : &profile->accumulator_load_bytes;
-  *counter += uint64_t{in.x_size} * in.y_size * static_cast<uint64_t>(ElementBytes(counted, config));
+  *counter +=
+      uint64_t{in.x_size} * in.y_size * static_cast<uint64_t>(ElementBytes(counted, config));
 }
 
 }  // namespace
@@ -70,24 +71,28 @@ std::array<Stage, kStages> StageOrder::Next() {
   return order;
 }
 
-FunctionalMachine::FunctionalMachine(const Config& config) : config_(config), encoding_(config), buffers_(config) {}
+FunctionalMachine::FunctionalMachine(const Config& config)
+    : config_(config), encoding_(config), buffers_(config) {}
 
-std::optional<Fault> FunctionalMachine::Fetch(const DeviceMemory& memory, uint64_t address, size_t count) {
+std::optional<Fault> FunctionalMachine::Fetch(const DeviceMemory& memory, uint64_t address,
+                                              size_t count) {
   program_.clear();
   for (size_t i = 0; i < count; ++i) {
     const uint8_t* bytes = memory.At(address + i * kInstructionBytes, kInstructionBytes);
     if (bytes == nullptr) {
       return Fault{FaultKind::kDramRange, i,
-                   fmt::format("an instruction at {:#x}: there is no memory", address + i * kInstructionBytes)};
+                   fmt::format("an instruction at {:#x}: there is no memory",
+                               address + i * kInstructionBytes)};
     }
-    program_.push_back(encoding_.Decode(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes)));
+    program_.push_back(
+        encoding_.Decode(std::span<const uint8_t, kInstructionBytes>(bytes, kInstructionBytes)));
     if (auto fault = FindStaticFault(program_.back(), i, config_)) return fault;
   }
   return std::nullopt;
 }
 
-std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order,
-                                               Observer* observer) {
+std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                               StageOrder order, Observer* observer) {
   if (auto fault = Fetch(memory, address, count)) return fault;
   std::array<std::deque<size_t>, kStages> queues;
   for (size_t i = 0; i < count; ++i) queues[static_cast<size_t>(StageOf(program_[i]))].push_back(i);
@@ -101,14 +106,16 @@ std::optional<Fault> FunctionalMachine::Launch(DeviceMemory& memory, uint64_t ad
     std::deque<size_t>* next = nullptr;
     for (const Stage stage : order.Next()) {
       std::deque<size_t>& queue = queues[static_cast<size_t>(stage)];
-      if (next == nullptr && !queue.empty() && tokens_.Ready(program_[queue.front()])) next = &queue;
+      if (next == nullptr && !queue.empty() && tokens_.Ready(program_[queue.front()]))
+        next = &queue;
     }
     if (next == nullptr) {
       const auto waiting =
-          std::find_if(queues.begin(), queues.end(), [](const std::deque<size_t>& queue) { return !queue.empty(); });
-      return Fault{
-          FaultKind::kDeadlock, waiting->front(),
-          fmt::format("{} waits for a token that nobody gives", NameOf(static_cast<Stage>(waiting - queues.begin())))};
+          std::find_if(queues.begin(), queues.end(),
+                       [](const std::deque<size_t>& queue) { return !queue.empty(); });
+      return Fault{FaultKind::kDeadlock, waiting->front(),
+                   fmt::format("{} waits for a token that nobody gives",
+                               NameOf(static_cast<Stage>(waiting - queues.begin())))};
     }
     const size_t index = next->front();
     next->pop_front();
@@ -140,14 +147,16 @@ std::optional<Fault> FunctionalMachine::Execute(size_t index, DeviceMemory& memo
   return std::nullopt;
 }
 
-std::optional<Fault> FunctionalMachine::FindDramFault(size_t index, const DeviceMemory& memory) const {
+std::optional<Fault> FunctionalMachine::FindDramFault(size_t index,
+                                                      const DeviceMemory& memory) const {
   const Instruction& in = program_[index];
   const uint64_t row_bytes = RowBytes(in, config_);
   for (uint32_t y = 0; y < in.y_size; ++y) {
     const uint64_t address = RowAddress(in, y, config_);
     if (memory.At(address, row_bytes) != nullptr) continue;
     return Fault{FaultKind::kDramRange, index,
-                 fmt::format("{} bytes at {:#x} of {}: there is no memory", row_bytes, address, NameOf(in.memory))};
+                 fmt::format("{} bytes at {:#x} of {}: there is no memory", row_bytes, address,
+                             NameOf(in.memory))};
   }
   return std::nullopt;
 }
@@ -165,7 +174,8 @@ std::optional<Fault> FunctionalMachine::Load(size_t index, const DeviceMemory& m
   for (uint32_t y = 0; y < in.y_size; ++y) {
     zeros(in.x_pad_before);
     const uint8_t* row = memory.At(RowAddress(in, y, config_), RowBytes(in, config_));
-    for (uint32_t x = 0; x < in.x_size; ++x, row += element_bytes) buffers_.Put(in.memory, element++, row);
+    for (uint32_t x = 0; x < in.x_size; ++x, row += element_bytes)
+      buffers_.Put(in.memory, element++, row);
     zeros(in.x_pad_after);
   }
   zeros(width * in.y_pad_after);
@@ -205,8 +215,9 @@ void FunctionalMachine::Compute(const Instruction& in) {
     RunAlu(in, uops, config_.accumulator_bits < 32, buffers_);
     profile_.alu_steps += StepsOf(in);
   } else if (in.reset) {
-    ForEachStep(in, uops,
-                [&](const Uop& at) { std::fill_n(buffers_.accumulator(at.dst), buffers_.accumulator_numbers(), 0); });
+    ForEachStep(in, uops, [&](const Uop& at) {
+      std::fill_n(buffers_.accumulator(at.dst), buffers_.accumulator_numbers(), 0);
+    });
   } else {
     RunGemm(in, uops, buffers_.ForGemm());
     if (config_.accumulator_bits < 32) {

@@ -22,7 +22,8 @@ namespace kiln::vta {
 // Which stage goes on where several can. Results do not depend on it.
 class StageOrder {
  public:
-  static constexpr int kFixed = 6;  // one for each order of the stages, of which the first that can goes on
+  static constexpr int kFixed =
+      6;  // one for each order of the stages, of which the first that can goes on
   // 0 to 5: a fixed order; others: drawn at random, from this seed.
   explicit StageOrder(uint64_t number) : number_(number), random_(number) {}
   std::array<Stage, kStages> Next();
@@ -48,8 +49,8 @@ class FunctionalMachine {
 
   // Runs `count` instructions that begin at byte `address` of `memory`. The faults of single instructions are found
   // before anything runs, the others before the instruction at fault does anything. nullopt: all well.
-  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count, StageOrder order = StageOrder(0),
-                              Observer* observer = nullptr);
+  std::optional<Fault> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                              StageOrder order = StageOrder(0), Observer* observer = nullptr);
 
   // The most steps (CostOf) that a launch may take. One that would take more is stopped (kTooLong) before the
   // instruction that would. No limit at first.

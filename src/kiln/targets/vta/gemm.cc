@@ -25,7 +25,8 @@ void RunGemmPortable(const Instruction& in, std::span<const Uop> uops, const Gem
   ForEachGemmStep(in, uops, b, tile);
 }
 
-void RunGemm(const Instruction& instruction, std::span<const Uop> uops, const GemmBuffers& buffers) {
+void RunGemm(const Instruction& instruction, std::span<const Uop> uops,
+             const GemmBuffers& buffers) {
   const CpuLevel level = GetCpuLevel();
   if (level >= CpuLevel::kAvx512Vnni && buffers.block_out % 16 == 0) {
     RunGemmAvx512Vnni(instruction, uops, buffers);

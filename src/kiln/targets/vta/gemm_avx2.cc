@@ -5,7 +5,9 @@
 namespace kiln::vta {
 namespace {
 
-__m256i WeightsAt(const int16_t* numbers) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers)); }
+__m256i WeightsAt(const int16_t* numbers) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers));
+}
 
 // kPairs: known when compiled, or 0.
 template <int kPairs>
@@ -21,7 +23,8 @@ void Run(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b)
           for (int pair = 0; pair < pairs; ++pair) {
             const int16_t* weight = weights + (ptrdiff_t{pair} * b.block_out + o) * 2;
             sums = _mm256_add_epi32(
-                sums, _mm256_madd_epi16(_mm256_set1_epi32(PairAt(input + ptrdiff_t{2} * pair)), WeightsAt(weight)));
+                sums, _mm256_madd_epi16(_mm256_set1_epi32(PairAt(input + ptrdiff_t{2} * pair)),
+                                        WeightsAt(weight)));
           }
           _mm256_storeu_si256(at, sums);
         }

@@ -17,7 +17,8 @@ struct Held {  // the weights of one element
 void RunBlock16(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b) {
   const auto tile = [&](const int16_t* weights) {
     Held held;
-    for (int pair = 0; pair < kPairs; ++pair) held.pairs[pair] = _mm512_loadu_si512(weights + pair * kOutputs * 2);
+    for (int pair = 0; pair < kPairs; ++pair)
+      held.pairs[pair] = _mm512_loadu_si512(weights + pair * kOutputs * 2);
     return [batch = b.batch, held](const int16_t* inputs, int32_t* accumulators) {
       for (int row = 0; row < batch; ++row, inputs += kPairs * 2, accumulators += kOutputs) {
         // Two sums side by side: the instruction takes several cycles.
@@ -43,7 +44,8 @@ void RunAny(const Instruction& in, std::span<const Uop> uops, const GemmBuffers&
           __m512i sums = _mm512_loadu_si512(at);
           for (int pair = 0; pair < b.pairs; ++pair) {
             const int16_t* weight = weights + (ptrdiff_t{pair} * b.block_out + o) * 2;
-            sums = _mm512_dpwssd_epi32(sums, Spread(input + ptrdiff_t{2} * pair), _mm512_loadu_si512(weight));
+            sums = _mm512_dpwssd_epi32(sums, Spread(input + ptrdiff_t{2} * pair),
+                                       _mm512_loadu_si512(weight));
           }
           _mm512_storeu_si512(at, sums);
         }

@@ -9,7 +9,8 @@
 
 namespace kiln::vta {
 
-using GemmKernel = void(const Instruction& instruction, std::span<const Uop> uops, const GemmBuffers& buffers);
+using GemmKernel = void(const Instruction& instruction, std::span<const Uop> uops,
+                        const GemmBuffers& buffers);
 GemmKernel RunGemmPortable;
 GemmKernel RunGemmAvx2;        // block_out a multiple of 8
 GemmKernel RunGemmAvx512Vnni;  // block_out a multiple of 16
@@ -28,7 +29,8 @@ namespace {
 // that it returns, step(inputs, accumulators), for all steps with these weights. Sums wrap, so their order is free:
 // with the micro-ops outermost, weights stay in registers.
 template <typename Tile>
-void ForEachGemmStep(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b, const Tile& tile) {
+void ForEachGemmStep(const Instruction& in, std::span<const Uop> uops, const GemmBuffers& b,
+                     const Tile& tile) {
   const size_t input_numbers = static_cast<size_t>(b.batch) * b.pairs * 2;
   const size_t weight_numbers = static_cast<size_t>(b.block_out) * b.pairs * 2;
   const size_t accumulator_numbers = static_cast<size_t>(b.batch) * b.block_out;
@@ -36,7 +38,8 @@ void ForEachGemmStep(const Instruction& in, std::span<const Uop> uops, const Gem
   for (const Uop& uop : uops) {
     const auto run = [&](const auto& step, size_t outer, size_t inner) {
       step(b.inputs + (uop.src + outer * in.src_outer + inner * in.src_inner) * input_numbers,
-           b.accumulators + (uop.dst + outer * in.dst_outer + inner * in.dst_inner) * accumulator_numbers);
+           b.accumulators +
+               (uop.dst + outer * in.dst_outer + inner * in.dst_inner) * accumulator_numbers);
     };
     if (weights_stay) {
       const auto step = tile(b.weights + uop.weight * weight_numbers);

@@ -22,7 +22,9 @@ struct Elements {
 
 class GemmVectorReader {
  public:
-  GemmVectorReader(const Json& json, const std::string& file) : json_(json), reader_(file) { config_.name = "gemm"; }
+  GemmVectorReader(const Json& json, const std::string& file) : json_(json), reader_(file) {
+    config_.name = "gemm";
+  }
 
   StatusOr<ProgramVector> Read(const fs::path& file) {
     ReadInstruction();
@@ -32,7 +34,8 @@ class GemmVectorReader {
                    before = ReadElements("acc_i", config_.accumulator_bits),
                    after = ReadElements("acc_o", config_.accumulator_bits);
     if (uops.length != 3)
-      reader_.Fail("uop", "has elements of other than three numbers", "[accumulator, input, weight]");
+      reader_.Fail("uop", "has elements of other than three numbers",
+                   "[accumulator, input, weight]");
     if (before.length != after.length || before.count() != after.count()) {
       reader_.Fail("acc_o", "is of another size than acc_i", "as many elements, as long");
     }
@@ -49,7 +52,9 @@ class GemmVectorReader {
     }
     KILN_RETURN_IF_ERROR(reader_.status());
     auto vector = Program(uops, inputs, weights, before, after);
-    if (!vector.ok()) return ErrorAt(file.string(), "key 'inst'", MessageOf(vector.status()), "fields that have room");
+    if (!vector.ok())
+      return ErrorAt(file.string(), "key 'inst'", MessageOf(vector.status()),
+                     "fields that have room");
     vector->name = file.stem().string();
     return vector;
   }
@@ -62,7 +67,8 @@ class GemmVectorReader {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
     if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
         static_cast<int>(std::bit_width(number)) > bits) {
-      reader_.Fail(path, fmt::format("{} is no such number", Shown(value)), fmt::format("hex digits of {} bits", bits));
+      reader_.Fail(path, fmt::format("{} is no such number", Shown(value)),
+                   fmt::format("hex digits of {} bits", bits));
       return 0;
     }
     return static_cast<uint32_t>(number);
@@ -100,7 +106,8 @@ class GemmVectorReader {
       const Json::array_t& vec = reader_.List(list[i], "vec", path + ".vec");
       if (i == 0) elements.length = std::ssize(vec);
       if (std::ssize(vec) != elements.length || vec.empty()) {
-        reader_.Fail(path + ".vec", fmt::format("has {} numbers", vec.size()), "as many as the first one, and some");
+        reader_.Fail(path + ".vec", fmt::format("has {} numbers", vec.size()),
+                     "as many as the first one, and some");
       }
       for (size_t k = 0; k < vec.size(); ++k) {
         elements.numbers.push_back(Number(vec[k], fmt::format("{}.vec[{}]", path, k), bits));
@@ -114,7 +121,8 @@ class GemmVectorReader {
   void FindBlocks(int64_t input, int64_t weight, int64_t accumulator) {
     constexpr int64_t kMost = 1 << 12;
     const auto fits = [&](int64_t batch) {
-      return input % batch == 0 && accumulator % batch == 0 && (input / batch) * (accumulator / batch) == weight;
+      return input % batch == 0 && accumulator % batch == 0 &&
+             (input / batch) * (accumulator / batch) == weight;
     };
     for (int64_t batch = 1; batch <= std::min(input, kMost); batch *= 2) {
       if (!fits(batch)) continue;
@@ -123,10 +131,11 @@ class GemmVectorReader {
       config_.block_out = static_cast<int>(accumulator / batch);
       return CheckConfig();
     }
-    reader_.Fail("wgt",
-                 fmt::format("has elements of {} numbers, beside {} of inputs and {} of accumulators", weight, input,
-                             accumulator),
-                 "batch * block_in inputs, block_out * block_in weights, batch * block_out accumulators");
+    reader_.Fail(
+        "wgt",
+        fmt::format("has elements of {} numbers, beside {} of inputs and {} of accumulators",
+                    weight, input, accumulator),
+        "batch * block_in inputs, block_out * block_in weights, batch * block_out accumulators");
   }
 
   // As many elements as the original's default has; a design point of these blocks has to be one.
@@ -137,12 +146,14 @@ class GemmVectorReader {
     config_.accumulator_buffer_bytes = usual.accumulators() * config_.accumulator_element_bytes();
     const auto config = ParseConfig(PrintConfig(config_), "");
     if (!config.ok())
-      reader_.Fail("wgt", "is of no design point: " + MessageOf(config.status()), "blocks of a legal size");
+      reader_.Fail("wgt", "is of no design point: " + MessageOf(config.status()),
+                   "blocks of a legal size");
   }
 
   void Fit(const std::string& key, int64_t count, int64_t most) {
     if (count > most)
-      reader_.Fail(key, fmt::format("has {} elements", count), fmt::format("at most {}, what the buffer holds", most));
+      reader_.Fail(key, fmt::format("has {} elements", count),
+                   fmt::format("at most {}, what the buffer holds", most));
   }
 
   // Memory of elements, each number `bits` wide, the low ones first.
@@ -154,15 +165,17 @@ class GemmVectorReader {
     return bytes;
   }
 
-  StatusOr<ProgramVector> Program(const Elements& uops, const Elements& inputs, const Elements& weights,
-                                  const Elements& before, const Elements& after) {
+  StatusOr<ProgramVector> Program(const Elements& uops, const Elements& inputs,
+                                  const Elements& weights, const Elements& before,
+                                  const Elements& after) {
     ProgramVector vector;
     vector.config = config_;
     vector.base = MemoryImage::kBase;
     MemoryImage image;
     Emitter emitter(config_);
     const auto load = [&](Memory memory, const Elements& elements, int bits) {
-      emitter.Load(memory, {image.Add(Bytes(elements, bits)), 0, 1, elements.count(), elements.count()});
+      emitter.Load(memory,
+                   {image.Add(Bytes(elements, bits)), 0, 1, elements.count(), elements.count()});
     };
     load(Memory::kInput, inputs, config_.input_bits);
     load(Memory::kWeight, weights, config_.weight_bits);
@@ -214,8 +227,10 @@ class GemmVectorReader {
     const int64_t most_src = std::max(config_.inputs(), config_.accumulators());
     for (size_t i = 0; i < uops.size(); ++i) {
       const Uop& uop = uops[i];
-      if (uop.dst < config_.accumulators() && uop.src < most_src && uop.weight < config_.weights()) continue;
-      return absl::InvalidArgumentError(fmt::format("micro-op {} has an index beyond its field", i));
+      if (uop.dst < config_.accumulators() && uop.src < most_src && uop.weight < config_.weights())
+        continue;
+      return absl::InvalidArgumentError(
+          fmt::format("micro-op {} has an index beyond its field", i));
     }
     return OkStatus();
   }

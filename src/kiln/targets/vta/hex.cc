@@ -20,7 +20,8 @@ std::optional<std::vector<uint8_t>> ParseHex(std::string_view digits) {
   if (digits.size() % 2 != 0) return std::nullopt;
   std::vector<uint8_t> bytes(digits.size() / 2);
   for (size_t i = 0; i < digits.size(); ++i) {
-    const char letter = digits[i] >= 'A' && digits[i] <= 'F' ? static_cast<char>(digits[i] - 'A' + 'a') : digits[i];
+    const char letter =
+        digits[i] >= 'A' && digits[i] <= 'F' ? static_cast<char>(digits[i] - 'A' + 'a') : digits[i];
     const size_t digit = kDigits.find(letter);
     if (digit == std::string_view::npos) return std::nullopt;
     bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] << 4 | digit);

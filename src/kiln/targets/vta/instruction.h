@@ -14,7 +14,14 @@ inline constexpr int kInstructionBytes = 16;
 
 // Numbers are those of the encoding; opcodes 5 to 7, memories 6 and 7 and ALU operations 5 to 7 are reserved.
 enum class Opcode : uint8_t { kLoad = 0, kStore = 1, kGemm = 2, kFinish = 3, kAlu = 4 };
-enum class Memory : uint8_t { kUop = 0, kWeight = 1, kInput = 2, kAccumulator = 3, kOutput = 4, kAccumulator8 = 5 };
+enum class Memory : uint8_t {
+  kUop = 0,
+  kWeight = 1,
+  kInput = 2,
+  kAccumulator = 3,
+  kOutput = 4,
+  kAccumulator8 = 5
+};
 enum class AluOp : uint8_t { kMin = 0, kMax = 1, kAdd = 2, kShiftRight = 3, kMultiply = 4 };
 
 // The three units that run at once, in the order in which tokens pass between neighbours.

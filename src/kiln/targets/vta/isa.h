@@ -38,7 +38,9 @@ Stage StageOf(const Instruction& instruction);
 inline bool Moves(const Instruction& in) {
   return (in.opcode == Opcode::kLoad || in.opcode == Opcode::kStore) && !IsNop(in);
 }
-inline bool Computes(const Instruction& in) { return in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu; }
+inline bool Computes(const Instruction& in) {
+  return in.opcode == Opcode::kGemm || in.opcode == Opcode::kAlu;
+}
 
 // Elements on chip that a load or store reaches, padding included.
 inline uint64_t RectangleOf(const Instruction& in) {
@@ -52,7 +54,8 @@ uint64_t RowBytes(const Instruction& in, const Config& config);
 
 // Micro-op executions of a GEMM or ALU instruction.
 inline uint64_t StepsOf(const Instruction& in) {
-  return in.uop_end <= in.uop_begin ? 0 : uint64_t{in.outer} * in.inner * (in.uop_end - in.uop_begin);
+  return in.uop_end <= in.uop_begin ? 0
+                                    : uint64_t{in.outer} * in.inner * (in.uop_end - in.uop_begin);
 }
 
 // Whether it is a GEMM or ALU instruction with any.
@@ -104,11 +107,13 @@ class Encoding {
 // Numbers are decimal, or hexadecimal behind 0x but for the outer count of a loop.
 // Words that no such line stands for (reserved numbers, what a no-op does not look at) are "raw" and 32 hex digits in
 // the order of memory.
-std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const Encoding& encoding);
+std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes,
+                        const Encoding& encoding);
 StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& encoding);
 // A program, one instruction a line; blank lines and what follows a # are left out. Errors name source and line.
 // `lines`, if not null: where each instruction stands, from 1.
-StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding,
+StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source,
+                                        const Encoding& encoding,
                                         std::vector<size_t>* lines = nullptr);
 
 }  // namespace kiln::vta

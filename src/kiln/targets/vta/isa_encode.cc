@@ -28,31 +28,40 @@ int DstBits(const Config& c) { return c.accumulator_index_bits(); }
 int InputBits(const Config& c) { return c.input_index_bits(); }
 int WeightBits(const Config& c) { return c.weight_index_bits(); }
 
-#define KILN_VTA_FIELD(member, bits)                                                                           \
-  Field {                                                                                                      \
-    #member, bits, [](const Instruction& in) { return static_cast<int64_t>(in.member); },                      \
-        [](Instruction& in, uint32_t value) { in.member = static_cast<decltype(Instruction::member)>(value); } \
+#define KILN_VTA_FIELD(member, bits)                                                      \
+  Field {                                                                                 \
+    #member, bits, [](const Instruction& in) { return static_cast<int64_t>(in.member); }, \
+        [](Instruction& in, uint32_t value) {                                             \
+          in.member = static_cast<decltype(Instruction::member)>(value);                  \
+        }                                                                                 \
   }
 
-constexpr Field kCommon[] = {KILN_VTA_FIELD(opcode, Fixed<3>), KILN_VTA_FIELD(pop_previous, Fixed<1>),
-                             KILN_VTA_FIELD(pop_next, Fixed<1>), KILN_VTA_FIELD(push_previous, Fixed<1>),
-                             KILN_VTA_FIELD(push_next, Fixed<1>)};
-constexpr Field kMemory[] = {KILN_VTA_FIELD(memory, Fixed<3>),       KILN_VTA_FIELD(sram_base, Fixed<16>),
-                             KILN_VTA_FIELD(dram_base, Fixed<32>),   KILN_VTA_FIELD(y_size, Fixed<16>),
-                             KILN_VTA_FIELD(x_size, Fixed<16>),      KILN_VTA_FIELD(x_stride, Fixed<16>),
-                             KILN_VTA_FIELD(y_pad_before, Fixed<4>), KILN_VTA_FIELD(y_pad_after, Fixed<4>),
-                             KILN_VTA_FIELD(x_pad_before, Fixed<4>), KILN_VTA_FIELD(x_pad_after, Fixed<4>)};
-constexpr Field kCompute[] = {KILN_VTA_FIELD(reset, Fixed<1>),     KILN_VTA_FIELD(uop_begin, UopBits),
-                              KILN_VTA_FIELD(uop_end, UopEndBits), KILN_VTA_FIELD(outer, Fixed<14>),
-                              KILN_VTA_FIELD(inner, Fixed<14>),    KILN_VTA_FIELD(dst_outer, DstBits),
-                              KILN_VTA_FIELD(dst_inner, DstBits)};
-constexpr Field kGemm[] = {KILN_VTA_FIELD(src_outer, InputBits), KILN_VTA_FIELD(src_inner, InputBits),
-                           KILN_VTA_FIELD(weight_outer, WeightBits), KILN_VTA_FIELD(weight_inner, WeightBits)};
+constexpr Field kCommon[] = {
+    KILN_VTA_FIELD(opcode, Fixed<3>), KILN_VTA_FIELD(pop_previous, Fixed<1>),
+    KILN_VTA_FIELD(pop_next, Fixed<1>), KILN_VTA_FIELD(push_previous, Fixed<1>),
+    KILN_VTA_FIELD(push_next, Fixed<1>)};
+constexpr Field kMemory[] = {
+    KILN_VTA_FIELD(memory, Fixed<3>),       KILN_VTA_FIELD(sram_base, Fixed<16>),
+    KILN_VTA_FIELD(dram_base, Fixed<32>),   KILN_VTA_FIELD(y_size, Fixed<16>),
+    KILN_VTA_FIELD(x_size, Fixed<16>),      KILN_VTA_FIELD(x_stride, Fixed<16>),
+    KILN_VTA_FIELD(y_pad_before, Fixed<4>), KILN_VTA_FIELD(y_pad_after, Fixed<4>),
+    KILN_VTA_FIELD(x_pad_before, Fixed<4>), KILN_VTA_FIELD(x_pad_after, Fixed<4>)};
+constexpr Field kCompute[] = {
+    KILN_VTA_FIELD(reset, Fixed<1>),     KILN_VTA_FIELD(uop_begin, UopBits),
+    KILN_VTA_FIELD(uop_end, UopEndBits), KILN_VTA_FIELD(outer, Fixed<14>),
+    KILN_VTA_FIELD(inner, Fixed<14>),    KILN_VTA_FIELD(dst_outer, DstBits),
+    KILN_VTA_FIELD(dst_inner, DstBits)};
+constexpr Field kGemm[] = {
+    KILN_VTA_FIELD(src_outer, InputBits), KILN_VTA_FIELD(src_inner, InputBits),
+    KILN_VTA_FIELD(weight_outer, WeightBits), KILN_VTA_FIELD(weight_inner, WeightBits)};
 constexpr Field kAlu[] = {
-    KILN_VTA_FIELD(src_outer, DstBits), KILN_VTA_FIELD(src_inner, DstBits), KILN_VTA_FIELD(alu, Fixed<3>),
-    KILN_VTA_FIELD(use_immediate, Fixed<1>),
-    Field{"immediate", Fixed<16>, [](const Instruction& in) { return static_cast<int64_t>(in.immediate); },
-          [](Instruction& in, uint32_t value) { in.immediate = static_cast<int16_t>(static_cast<uint16_t>(value)); },
+    KILN_VTA_FIELD(src_outer, DstBits), KILN_VTA_FIELD(src_inner, DstBits),
+    KILN_VTA_FIELD(alu, Fixed<3>), KILN_VTA_FIELD(use_immediate, Fixed<1>),
+    Field{"immediate", Fixed<16>,
+          [](const Instruction& in) { return static_cast<int64_t>(in.immediate); },
+          [](Instruction& in, uint32_t value) {
+            in.immediate = static_cast<int16_t>(static_cast<uint16_t>(value));
+          },
           true}};
 #undef KILN_VTA_FIELD
 
@@ -132,7 +141,8 @@ Instruction NopOf(Stage stage) {
 
 Stage StageOf(const Instruction& in) {
   if (in.opcode == Opcode::kStore) return Stage::kStore;
-  const bool loads = in.opcode == Opcode::kLoad && (in.memory == Memory::kInput || in.memory == Memory::kWeight);
+  const bool loads =
+      in.opcode == Opcode::kLoad && (in.memory == Memory::kInput || in.memory == Memory::kWeight);
   return loads ? Stage::kLoad : Stage::kCompute;
 }
 
@@ -173,7 +183,8 @@ int Encoding::BitsOfCompute(const Config& config, Opcode opcode) {
 }
 
 int Encoding::BitsOfUop(const Config& config) {
-  return config.accumulator_index_bits() + std::max(config.accumulator_index_bits(), config.input_index_bits()) +
+  return config.accumulator_index_bits() +
+         std::max(config.accumulator_index_bits(), config.input_index_bits()) +
          config.weight_index_bits();
 }
 
@@ -184,10 +195,12 @@ Encoding::Bytes Encoding::Encode(const Instruction& in) const {
   const std::vector<const Field*> fields = FieldsOf(in.opcode);
   for (size_t i = 0; i < fields.size(); ++i) {
     const uint64_t value = static_cast<uint64_t>(fields[i]->get(in)) & MaskOf(places[i].bits);
-    halves[static_cast<size_t>(places[i].first / kHalfBits)] |= value << (places[i].first % kHalfBits);
+    halves[static_cast<size_t>(places[i].first / kHalfBits)] |= value
+                                                                << (places[i].first % kHalfBits);
   }
   Bytes bytes;
-  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(halves[i / 8] >> (8 * (i % 8)));
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<uint8_t>(halves[i / 8] >> (8 * (i % 8)));
   return bytes;
 }
 
@@ -200,7 +213,8 @@ Instruction Encoding::Decode(std::span<const uint8_t, kInstructionBytes> bytes) 
   const std::vector<const Field*> fields = FieldsOf(in.opcode);
   for (size_t i = 0; i < fields.size(); ++i) {
     const uint64_t half = halves[static_cast<size_t>(places[i].first / kHalfBits)];
-    fields[i]->set(in, static_cast<uint32_t>((half >> (places[i].first % kHalfBits)) & MaskOf(places[i].bits)));
+    fields[i]->set(in, static_cast<uint32_t>((half >> (places[i].first % kHalfBits)) &
+                                             MaskOf(places[i].bits)));
   }
   return in;
 }
@@ -211,7 +225,8 @@ std::optional<std::string> Encoding::FindMisfit(const Instruction& in) const {
   for (size_t i = 0; i < fields.size(); ++i) {
     const int bits = places[i].bits;
     const int64_t low = fields[i]->is_signed ? -(int64_t{1} << (bits - 1)) : 0;
-    const int64_t high = fields[i]->is_signed ? (int64_t{1} << (bits - 1)) - 1 : static_cast<int64_t>(MaskOf(bits));
+    const int64_t high =
+        fields[i]->is_signed ? (int64_t{1} << (bits - 1)) - 1 : static_cast<int64_t>(MaskOf(bits));
     const int64_t value = fields[i]->get(in);
     if (value < low || value > high) {
       return fmt::format("{} is {}; {} to {}", fields[i]->name, value, low, high);
@@ -221,7 +236,8 @@ std::optional<std::string> Encoding::FindMisfit(const Instruction& in) const {
 }
 
 uint32_t Encoding::EncodeUop(const Uop& uop) const {
-  KILN_CHECK(uop.dst <= MaskOf(dst_bits_) && uop.src <= MaskOf(src_bits_) && uop.weight <= MaskOf(weight_bits_));
+  KILN_CHECK(uop.dst <= MaskOf(dst_bits_) && uop.src <= MaskOf(src_bits_) &&
+             uop.weight <= MaskOf(weight_bits_));
   return static_cast<uint32_t>(uop.dst | uint64_t{uop.src} << dst_bits_ |
                                uint64_t{uop.weight} << (dst_bits_ + src_bits_));
 }
@@ -230,7 +246,8 @@ Uop Encoding::DecodeUop(uint32_t word) const {
   const auto take = [&](int first, int bits) {
     return static_cast<uint32_t>((uint64_t{word} >> first) & MaskOf(bits));
   };
-  return {take(0, dst_bits_), take(dst_bits_, src_bits_), take(dst_bits_ + src_bits_, weight_bits_)};
+  return {take(0, dst_bits_), take(dst_bits_, src_bits_),
+          take(dst_bits_ + src_bits_, weight_bits_)};
 }
 
 }  // namespace kiln::vta

@@ -30,25 +30,27 @@ std::optional<Stage> NopStage(const Instruction& in) {
 }
 
 std::string Tokens(const Instruction& in) {
-  return fmt::format("{}{}{}{}", in.pop_previous ? 'p' : '-', in.pop_next ? 'n' : '-', in.push_previous ? 'P' : '-',
-                     in.push_next ? 'N' : '-');
+  return fmt::format("{}{}{}{}", in.pop_previous ? 'p' : '-', in.pop_next ? 'n' : '-',
+                     in.push_previous ? 'P' : '-', in.push_next ? 'N' : '-');
 }
 
 // What stands behind the tokens; nothing for what has no text.
 std::string Body(const Instruction& in) {
   if (const auto stage = NopStage(in)) return fmt::format("NOP stage={}", NameOf(*stage));
-  const std::string loops = fmt::format("uop[{},{}) loop {}x{} dst({},{}) src({},{})", in.uop_begin, in.uop_end,
-                                        in.outer, in.inner, in.dst_outer, in.dst_inner, in.src_outer, in.src_inner);
+  const std::string loops =
+      fmt::format("uop[{},{}) loop {}x{} dst({},{}) src({},{})", in.uop_begin, in.uop_end, in.outer,
+                  in.inner, in.dst_outer, in.dst_inner, in.src_outer, in.src_inner);
   switch (in.opcode) {
     case Opcode::kLoad:
     case Opcode::kStore:
       if (in.memory > Memory::kAccumulator8) return "";
       return fmt::format("{} {} sram={} dram={} y={} x={} stride={} pad(y0,y1,x0,x1)={},{},{},{}",
-                         in.opcode == Opcode::kLoad ? "LOAD" : "STORE", NameOf(in.memory), in.sram_base, in.dram_base,
-                         in.y_size, in.x_size, in.x_stride, in.y_pad_before, in.y_pad_after, in.x_pad_before,
-                         in.x_pad_after);
+                         in.opcode == Opcode::kLoad ? "LOAD" : "STORE", NameOf(in.memory),
+                         in.sram_base, in.dram_base, in.y_size, in.x_size, in.x_stride,
+                         in.y_pad_before, in.y_pad_after, in.x_pad_before, in.x_pad_after);
     case Opcode::kGemm:
-      return fmt::format("GEMM {}{} wgt({},{})", in.reset ? "reset " : "", loops, in.weight_outer, in.weight_inner);
+      return fmt::format("GEMM {}{} wgt({},{})", in.reset ? "reset " : "", loops, in.weight_outer,
+                         in.weight_inner);
     case Opcode::kAlu:
       if (static_cast<size_t>(in.alu) >= kAluNames.size() || in.reset) return "";
       if (!in.use_immediate && in.immediate != 0) return "";
@@ -84,9 +86,11 @@ class Reader {
     int64_t wide = 0;
     const bool hex = !decimal && (rest_.starts_with("0x") || rest_.starts_with("0X"));
     const char* const begin = rest_.data() + (hex ? 2 : 0);
-    const auto [end, error] = std::from_chars(begin, rest_.data() + rest_.size(), wide, hex ? 16 : 10);
+    const auto [end, error] =
+        std::from_chars(begin, rest_.data() + rest_.size(), wide, hex ? 16 : 10);
     // Whatever fits no field at all must not come around to one that does.
-    if (error != std::errc() || (hex && *begin == '-') || wide < INT32_MIN || wide > int64_t{UINT32_MAX}) {
+    if (error != std::errc() || (hex && *begin == '-') || wide < INT32_MIN ||
+        wide > int64_t{UINT32_MAX}) {
       Fail(fmt::format("a number expected before '{}'", shown()));
       return;
     }
@@ -116,10 +120,12 @@ class Reader {
 
  private:
   void Blanks() {
-    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\t' || rest_.front() == '\r')) {
+    while (!rest_.empty() &&
+           (rest_.front() == ' ' || rest_.front() == '\t' || rest_.front() == '\r')) {
       rest_.remove_prefix(1);
     }
-    while (!rest_.empty() && (rest_.back() == ' ' || rest_.back() == '\t' || rest_.back() == '\r')) {
+    while (!rest_.empty() &&
+           (rest_.back() == ' ' || rest_.back() == '\t' || rest_.back() == '\r')) {
       rest_.remove_suffix(1);
     }
   }
@@ -131,7 +137,8 @@ class Reader {
 void ReadTokens(Reader& reader, Instruction* in) {
   const std::string_view text = reader.rest().substr(0, 4);
   constexpr std::string_view kLetters = "pnPN";
-  std::array<bool*, 4> bits = {&in->pop_previous, &in->pop_next, &in->push_previous, &in->push_next};
+  std::array<bool*, 4> bits = {&in->pop_previous, &in->pop_next, &in->push_previous,
+                               &in->push_next};
   bool right = text.size() == bits.size();
   for (size_t i = 0; right && i < bits.size(); ++i) {
     right = text[i] == kLetters[i] || text[i] == '-';
@@ -147,13 +154,14 @@ void ReadTokens(Reader& reader, Instruction* in) {
 void ReadMemory(Reader& reader, Instruction* in) {
   bool found = false;
   // acc8 before acc, which it begins with.
-  for (const Memory memory :
-       {Memory::kAccumulator8, Memory::kUop, Memory::kWeight, Memory::kInput, Memory::kAccumulator, Memory::kOutput}) {
+  for (const Memory memory : {Memory::kAccumulator8, Memory::kUop, Memory::kWeight, Memory::kInput,
+                              Memory::kAccumulator, Memory::kOutput}) {
     if (found || !reader.Take(NameOf(memory))) continue;
     in->memory = memory;
     found = true;
   }
-  if (!found) reader.Fail(fmt::format("'{}' is no memory; uop, wgt, inp, acc, acc8 or out", reader.shown()));
+  if (!found)
+    reader.Fail(fmt::format("'{}' is no memory; uop, wgt, inp, acc, acc8 or out", reader.shown()));
   const auto number = [&](std::string_view name, uint32_t* value) {
     reader.Expect(name);
     reader.Number(value);
@@ -186,7 +194,8 @@ void ReadAlu(Reader& reader, Instruction* in) {
     in->alu = static_cast<AluOp>(i);
     found = true;
   }
-  if (!found) reader.Fail(fmt::format("'{}' is no operation; min, max, add, shr or mul", reader.shown()));
+  if (!found)
+    reader.Fail(fmt::format("'{}' is no operation; min, max, add, shr or mul", reader.shown()));
   in->use_immediate = reader.Take("imm=");
   if (in->use_immediate) reader.Number(&in->immediate);
   ReadLoops(reader, in);
@@ -220,7 +229,8 @@ void ReadBody(Reader& reader, Instruction* in) {
     in->opcode = Opcode::kAlu;
     ReadAlu(reader, in);
   } else {
-    reader.Fail(fmt::format("'{}' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw", reader.shown()));
+    reader.Fail(fmt::format("'{}' is no instruction; LOAD, STORE, GEMM, ALU, NOP, FINISH or raw",
+                            reader.shown()));
   }
 }
 
@@ -238,10 +248,12 @@ StatusOr<Encoding::Bytes> ReadRaw(const Reader& reader) {
 
 }  // namespace
 
-std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes, const Encoding& encoding) {
+std::string Disassemble(std::span<const uint8_t, kInstructionBytes> bytes,
+                        const Encoding& encoding) {
   const Instruction in = encoding.Decode(bytes);
   const std::string body = Body(in);
-  const bool whole = !body.empty() && std::memcmp(encoding.Encode(in).data(), bytes.data(), bytes.size()) == 0;
+  const bool whole =
+      !body.empty() && std::memcmp(encoding.Encode(in).data(), bytes.data(), bytes.size()) == 0;
   return whole ? Tokens(in) + " " + body : "raw " + HexOf(bytes);
 }
 
@@ -251,14 +263,15 @@ StatusOr<Encoding::Bytes> AssembleLine(std::string_view line, const Encoding& en
   Instruction in;
   ReadTokens(reader, &in);
   if (reader.ok()) ReadBody(reader, &in);
-  if (reader.ok() && !reader.at_end()) reader.Fail(fmt::format("'{}' behind the end", reader.shown()));
+  if (reader.ok() && !reader.at_end())
+    reader.Fail(fmt::format("'{}' behind the end", reader.shown()));
   if (!reader.ok()) return absl::InvalidArgumentError(reader.fault());
   if (const auto misfit = encoding.FindMisfit(in)) return absl::InvalidArgumentError(*misfit);
   return encoding.Encode(in);
 }
 
-StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source, const Encoding& encoding,
-                                        std::vector<size_t>* lines) {
+StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view source,
+                                        const Encoding& encoding, std::vector<size_t>* lines) {
   std::vector<uint8_t> program;
   for (size_t line = 1; !text.empty(); ++line) {
     const size_t end = text.find('\n');
@@ -267,7 +280,8 @@ StatusOr<std::vector<uint8_t>> Assemble(std::string_view text, std::string_view 
     content = content.substr(0, content.find('#'));
     if (content.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto bytes = AssembleLine(content, encoding);
-    if (!bytes.ok()) return ErrorAt(source, fmt::format("line {}", line), MessageOf(bytes.status()), "");
+    if (!bytes.ok())
+      return ErrorAt(source, fmt::format("line {}", line), MessageOf(bytes.status()), "");
     program.insert(program.end(), bytes->begin(), bytes->end());
     if (lines != nullptr) lines->push_back(line);
   }

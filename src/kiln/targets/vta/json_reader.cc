@@ -40,7 +40,8 @@ Status CheckBudgets(std::string_view text, std::string_view source) {
       ++values;
     }
     if (values > budgets::kJsonValues) {
-      return ErrorAt(source, "", "has too many keys and values", fmt::format("at most {}", budgets::kJsonValues));
+      return ErrorAt(source, "", "has too many keys and values",
+                     fmt::format("at most {}", budgets::kJsonValues));
     }
   }
   return OkStatus();
@@ -50,7 +51,8 @@ Status CheckBudgets(std::string_view text, std::string_view source) {
 
 StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
   KILN_RETURN_IF_ERROR(CheckBudgets(text, source));
-  std::vector<std::set<std::string>> open;  // keys so far of the objects that stand around the place
+  std::vector<std::set<std::string>>
+      open;  // keys so far of the objects that stand around the place
   std::optional<std::string> twice;
   const auto look = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();
@@ -64,8 +66,8 @@ StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
   Json json = Json::parse(text, look, /*allow_exceptions=*/false);
   if (twice.has_value()) {
     const std::string quoted = Shown(*twice);
-    return ErrorAt(source, fmt::format("key '{}'", quoted.substr(1, quoted.size() - 2)), "stands twice in one object",
-                   "each key once");
+    return ErrorAt(source, fmt::format("key '{}'", quoted.substr(1, quoted.size() - 2)),
+                   "stands twice in one object", "each key once");
   }
   return json;
 }
@@ -79,7 +81,8 @@ std::string Shown(const Json& value) {
 StatusOr<Json> ReadJson(const std::filesystem::path& file) {
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, budgets::kJsonBytes));
   KILN_ASSIGN_OR_RETURN(Json json, ParseJson(text, file.string()));
-  if (!json.is_object()) return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
+  if (!json.is_object())
+    return ErrorAt(file.string(), "", "is no JSON object", "a program or runtime vector");
   return json;
 }
 
@@ -100,11 +103,13 @@ const Json* JsonReader::Find(const Json& object, const std::string& key, const s
   return nullptr;
 }
 
-uint64_t JsonReader::Count(const Json& object, const std::string& key, const std::string& path, uint64_t most) {
+uint64_t JsonReader::Count(const Json& object, const std::string& key, const std::string& path,
+                           uint64_t most) {
   const Json* value = Find(object, key, path);
   if (value == nullptr) return 0;
   if (value->is_number_unsigned() && value->get<uint64_t>() <= most) return value->get<uint64_t>();
-  Fail(path.empty() ? key : path, Shown(*value) + " is no count", fmt::format("a whole number from 0 to {}", most));
+  Fail(path.empty() ? key : path, Shown(*value) + " is no count",
+       fmt::format("a whole number from 0 to {}", most));
   return 0;
 }
 
@@ -116,7 +121,8 @@ std::string JsonReader::Text(const Json& object, const std::string& key, const s
   return "";
 }
 
-std::vector<uint8_t> JsonReader::Hex(const Json& object, const std::string& key, const std::string& path) {
+std::vector<uint8_t> JsonReader::Hex(const Json& object, const std::string& key,
+                                     const std::string& path) {
   const std::string digits = Text(object, key, path);
   if (auto bytes = ParseHex(digits)) return *std::move(bytes);
   Fail(path.empty() ? key : path, "has other than pairs of hex digits", "0-9 a-f");
@@ -125,8 +131,8 @@ std::vector<uint8_t> JsonReader::Hex(const Json& object, const std::string& key,
 
 // Nothing of the kind where the key is missing or its value is of another.
 template <typename T>
-const T& JsonReader::Held(const Json& object, const std::string& key, const std::string& path, const char* fault,
-                          const char* remedy) {
+const T& JsonReader::Held(const Json& object, const std::string& key, const std::string& path,
+                          const char* fault, const char* remedy) {
   static const T kNothing;
   const Json* value = Find(object, key, path);
   if (value == nullptr) return kNothing;
@@ -135,11 +141,13 @@ const T& JsonReader::Held(const Json& object, const std::string& key, const std:
   return kNothing;
 }
 
-const Json::array_t& JsonReader::List(const Json& object, const std::string& key, const std::string& path) {
+const Json::array_t& JsonReader::List(const Json& object, const std::string& key,
+                                      const std::string& path) {
   return Held<Json::array_t>(object, key, path, "is no list", "a list");
 }
 
-const Json::object_t& JsonReader::Map(const Json& object, const std::string& key, const std::string& path) {
+const Json::object_t& JsonReader::Map(const Json& object, const std::string& key,
+                                      const std::string& path) {
   return Held<Json::object_t>(object, key, path, "is no object", "names with their values");
 }
 

@@ -34,8 +34,10 @@ class JsonReader {
 
   const Status& status() const { return status_; }
   void Fail(const std::string& path, std::string_view fault, std::string_view remedy);
-  const Json* Find(const Json& object, const std::string& key, const std::string& path);  // null where it is missing
-  uint64_t Count(const Json& object, const std::string& key, const std::string& path, uint64_t most);
+  const Json* Find(const Json& object, const std::string& key,
+                   const std::string& path);  // null where it is missing
+  uint64_t Count(const Json& object, const std::string& key, const std::string& path,
+                 uint64_t most);
   std::string Text(const Json& object, const std::string& key, const std::string& path);
   std::vector<uint8_t> Hex(const Json& object, const std::string& key, const std::string& path);
   // A list, which stands as long as the object; nothing where it is none.
@@ -45,8 +47,8 @@ class JsonReader {
 
  private:
   template <typename T>
-  const T& Held(const Json& object, const std::string& key, const std::string& path, const char* fault,
-                const char* remedy);
+  const T& Held(const Json& object, const std::string& key, const std::string& path,
+                const char* fault, const char* remedy);
 
   const std::string file_;
   Status status_ = OkStatus();

@@ -29,7 +29,8 @@ Status Kernel::EndLoop() {
 
 Status Kernel::Add(const Push& push) {
   if (push.mode != Mode::kGemm && push.mode != Mode::kAlu) {
-    return Misuse(fmt::format("micro-op mode {}; 0 (GEMM) or 1 (ALU)", static_cast<uint32_t>(push.mode)));
+    return Misuse(
+        fmt::format("micro-op mode {}; 0 (GEMM) or 1 (ALU)", static_cast<uint32_t>(push.mode)));
   }
   if (push.mode == Mode::kAlu && push.alu > static_cast<uint32_t>(AluOp::kMultiply)) {
     return Misuse(fmt::format("ALU operation {}; 0 to 4", push.alu));
@@ -37,14 +38,14 @@ Status Kernel::Add(const Push& push) {
   using Immediate = std::numeric_limits<int16_t>;
   if (push.mode == Mode::kAlu && push.use_immediate &&
       (push.immediate < Immediate::min() || push.immediate > Immediate::max())) {
-    return absl::OutOfRangeError(
-        fmt::format("immediate is {}; {} to {}", push.immediate, Immediate::min(), Immediate::max()));
+    return absl::OutOfRangeError(fmt::format("immediate is {}; {} to {}", push.immediate,
+                                             Immediate::min(), Immediate::max()));
   }
   if (uops_.empty()) first_ = push;
-  const bool alike =
-      push.mode == first_.mode && push.reset == first_.reset &&
-      (push.mode == Mode::kGemm ||
-       (push.alu == first_.alu && push.use_immediate == first_.use_immediate && push.immediate == first_.immediate));
+  const bool alike = push.mode == first_.mode && push.reset == first_.reset &&
+                     (push.mode == Mode::kGemm ||
+                      (push.alu == first_.alu && push.use_immediate == first_.use_immediate &&
+                       push.immediate == first_.immediate));
   if (!alike) return Misuse("a kernel's micro-ops differ in more than their indices");
   const size_t near = std::min<size_t>(uops_.size(), 2);
   for (size_t i = uops_.size() - near; i < uops_.size(); ++i) {
@@ -55,7 +56,9 @@ Status Kernel::Add(const Push& push) {
   return OkStatus();
 }
 
-Status Kernel::Close() const { return open_ == 0 ? OkStatus() : Misuse("a kernel's loop has not ended"); }
+Status Kernel::Close() const {
+  return open_ == 0 ? OkStatus() : Misuse("a kernel's loop has not ended");
+}
 
 Instruction Kernel::InstructionAt(uint32_t place) const {
   Instruction in;
@@ -98,7 +101,8 @@ StatusOr<KernelCache::Place> KernelCache::Find(const Kernel* kernel) {
   const auto size = static_cast<uint32_t>(count);
   const uint32_t first = end_ + size > capacity_ ? 0 : end_;
   end_ = first + size;
-  std::erase_if(residents_, [&](const Resident& other) { return other.first < end_ && first < other.end; });
+  std::erase_if(residents_,
+                [&](const Resident& other) { return other.first < end_ && first < other.end; });
   residents_.push_back({kernel, first, end_});
   const auto load_from = static_cast<uint32_t>(launch_uops_.size());
   launch_uops_.insert(launch_uops_.end(), kernel->uops().begin(), kernel->uops().end());

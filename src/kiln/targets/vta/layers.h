@@ -70,20 +70,23 @@ struct VectorStep {
   AluOp op = AluOp::kAdd;
   int destination = 0;
   enum class Operand { kImmediate, kRegister, kConstant } operand = Operand::kImmediate;
-  int32_t value = 0;  // the immediate, the register, or the number that all channels of the constant have
+  int32_t value =
+      0;  // the immediate, the register, or the number that all channels of the constant have
 };
 
 // A constant of 32 bits with the layer's channels, for each pixel or (1 x 1) for all of them.
 struct ConstantOperand {
   int64_t height = 1, width = 1;
-  std::vector<int32_t> numbers;  // [height][width][channels]; without channels: the same in all of them
+  std::vector<int32_t>
+      numbers;  // [height][width][channels]; without channels: the same in all of them
 };
 
 struct VectorLayer {
   // Input i is loaded into register i. One that has one pixel where the output has more is the operand of every pixel;
   // the first never is.
   std::vector<MapView> inputs;
-  std::vector<ConstantOperand> constants;  // registers behind the inputs; behind register 0 where there is a window
+  std::vector<ConstantOperand>
+      constants;  // registers behind the inputs; behind register 0 where there is a window
   std::vector<VectorStep> steps;
   // Register 0 is the result: what window_op (MAX or ADD) makes of a window of input 0, where there is one (then the
   // only input), else input 0 itself.
@@ -115,7 +118,8 @@ struct Transfer {
 
 struct Layer {
   KernelInfo info;
-  const Node* anchor = nullptr;     // the node that the layer is made for; of the graph that was lowered
+  const Node* anchor =
+      nullptr;  // the node that the layer is made for; of the graph that was lowered
   std::vector<Transfer> transfers;  // before it
   std::optional<MatrixLayer> matrix;
   std::optional<VectorLayer> vector;

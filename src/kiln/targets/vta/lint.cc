@@ -12,14 +12,15 @@
 namespace kiln::vta {
 namespace {
 
-constexpr uint32_t kChiselUops = 2048;  // that its micro-op buffer holds, whatever the configuration says
-constexpr size_t kMostTokens = 255;     // that a link of the original's hardware counts
+constexpr uint32_t kChiselUops =
+    2048;  // that its micro-op buffer holds, whatever the configuration says
+constexpr size_t kMostTokens = 255;  // that a link of the original's hardware counts
 constexpr uint64_t kAddresses = uint64_t{1} << 32;
 constexpr int kLeastShift = -16, kMostShift = 15;  // of the machine in HLS
 
 // One element of a buffer.
 struct Element {
-  uint64_t written = 0;                   // by which write since the machine was made, counted from 1; 0: by none
+  uint64_t written = 0;  // by which write since the machine was made, counted from 1; 0: by none
   bool stored_alike = false;              // that also wrote the hardware's output buffer
   bool from_memory = false;               // holds what stood in outer memory
   size_t writer = 0;                      // of this launch, counted from 1 in its stage; 0: none
@@ -92,7 +93,8 @@ class Linter final : public Observer {
       BeginLaunch();
       stream_begin_ = launch.address;
       stream_end_ = launch.address + launch.instructions * kInstructionBytes;
-      const auto fault = machine.Launch(memory, launch.address, launch.instructions, StageOrder(0), this);
+      const auto fault =
+          machine.Launch(memory, launch.address, launch.instructions, StageOrder(0), this);
       if (fault.has_value()) {
         AddFault(*fault);
         break;
@@ -109,7 +111,8 @@ class Linter final : public Observer {
     std::vector<Instruction> program;
     for (; bytes.size() >= kInstructionBytes; bytes = bytes.subspan(kInstructionBytes)) {
       program.push_back(encoding.Decode(bytes.first<kInstructionBytes>()));
-      if (const auto fault = FindStaticFault(program.back(), program.size() - 1, config_)) AddFault(*fault);
+      if (const auto fault = FindStaticFault(program.back(), program.size() - 1, config_))
+        AddFault(*fault);
     }
     if (!result_.judged) {
       result_.not_checked = "what instructions do together, as not all can be executed";
@@ -136,7 +139,8 @@ class Linter final : public Observer {
     return std::move(result_);
   }
 
-  void OnInstruction(size_t index, const Instruction& in, const Progress& before, std::span<const Uop> uops) override {
+  void OnInstruction(size_t index, const Instruction& in, const Progress& before,
+                     std::span<const Uop> uops) override {
     index_ = index;
     stage_ = StageOf(in);
     before_ = before;
@@ -155,7 +159,8 @@ class Linter final : public Observer {
         element.readers = {};
       }
     }
-    for (Pending* pending : {&loads_read_, &computes_read_, &stores_written_for_load_, &stores_written_for_compute_}) {
+    for (Pending* pending :
+         {&loads_read_, &computes_read_, &stores_written_for_load_, &stores_written_for_compute_}) {
       pending->Clear();
     }
     stored_.clear();
@@ -168,8 +173,8 @@ class Linter final : public Observer {
   }
   void EndLaunch(const Tokens& tokens, size_t instructions) {
     if (!tokens.none_left()) {
-      result_.findings.push_back(
-          {FindingKind::kTokensLeft, launch_, instructions - 1, "tokens are left, which the next launch will find"});
+      result_.findings.push_back({FindingKind::kTokensLeft, launch_, instructions - 1,
+                                  "tokens are left, which the next launch will find"});
     }
     if (tokens.most_in_flight() > kMostTokens) Note("more than 255 tokens in flight");
   }
@@ -182,24 +187,30 @@ class Linter final : public Observer {
     for (uint32_t y = 0; y < in.y_size; ++y) {
       const uint64_t begin = RowAddress(in, y, config_), bytes = RowBytes(in, config_);
       if (begin >= DeviceMemory::kPageBytes && begin + bytes <= kAddresses) continue;
-      return Fault{FaultKind::kDramRange, index,
-                   fmt::format("{} bytes at {:#x} of {}: memory is from {:#x} to {:#x} at most", bytes, begin,
-                               NameOf(in.memory), DeviceMemory::kPageBytes, kAddresses - 1)};
+      return Fault{
+          FaultKind::kDramRange, index,
+          fmt::format("{} bytes at {:#x} of {}: memory is from {:#x} to {:#x} at most", bytes,
+                      begin, NameOf(in.memory), DeviceMemory::kPageBytes, kAddresses - 1)};
     }
     return std::nullopt;
   }
 
   void SayWhatIsNotChecked(std::span<const Instruction> program) {
-    const auto stores = [](const Instruction& in) { return Moves(in) && in.opcode == Opcode::kStore; };
+    const auto stores = [](const Instruction& in) {
+      return Moves(in) && in.opcode == Opcode::kStore;
+    };
     std::vector<std::string> parts;
     if (unknown_ > 0) {
-      parts.push_back(fmt::format(
-          "ranges, races, reads of nothing and hazards of the GEMM and ALU instructions whose micro-ops come "
-          "from memory ({} of {})",
-          unknown_, std::ranges::count_if(program, Computes)));
+      parts.push_back(
+          fmt::format("ranges, races, reads of nothing and hazards of the GEMM and ALU "
+                      "instructions whose micro-ops come "
+                      "from memory ({} of {})",
+                      unknown_, std::ranges::count_if(program, Computes)));
     }
-    if (std::ranges::any_of(program, Moves)) parts.emplace_back("whether there is memory where loads and stores reach");
-    if (std::ranges::any_of(program, stores)) parts.emplace_back("whether stores reach the instructions");
+    if (std::ranges::any_of(program, Moves))
+      parts.emplace_back("whether there is memory where loads and stores reach");
+    if (std::ranges::any_of(program, stores))
+      parts.emplace_back("whether stores reach the instructions");
     result_.not_checked = fmt::format("{}", fmt::join(parts, "; "));
     result_.micro_ops_unknown = unknown_ > 0;
   }
@@ -236,7 +247,8 @@ class Linter final : public Observer {
       Find(FindingKind::kUninitialised, fmt::format("{} {} was never written", NameOf(memory), at));
     if (!Known(WriterOf(memory), element.writer)) {
       Find(FindingKind::kRace,
-           fmt::format("{} {} is read, and no token says that it has been written", NameOf(memory), at));
+           fmt::format("{} {} is read, and no token says that it has been written", NameOf(memory),
+                       at));
     }
     element.readers[static_cast<size_t>(stage_)] = position_;
   }
@@ -245,7 +257,8 @@ class Linter final : public Observer {
     for (const Stage reader : {Stage::kLoad, Stage::kCompute, Stage::kStore}) {
       if (Known(reader, element.readers[static_cast<size_t>(reader)])) continue;
       Find(FindingKind::kRace,
-           fmt::format("{} {} is written, and no token says that {} has read it", NameOf(memory), at, NameOf(reader)));
+           fmt::format("{} {} is written, and no token says that {} has read it", NameOf(memory),
+                       at, NameOf(reader)));
     }
     element.written = ++writes_;
     element.stored_alike = stored_alike;
@@ -257,8 +270,9 @@ class Linter final : public Observer {
     const auto at = pending.FindBehind(before_[static_cast<size_t>(stage)], begin, end);
     if (!at.has_value()) return;
     const bool writes = stage_ == Stage::kStore;
-    Find(FindingKind::kRace, fmt::format("memory at {:#x} is {}, and no token says that {} has {} it", *at,
-                                         writes ? "written" : "read", NameOf(stage), writes ? "read" : "written"));
+    Find(FindingKind::kRace,
+         fmt::format("memory at {:#x} is {}, and no token says that {} has {} it", *at,
+                     writes ? "written" : "read", NameOf(stage), writes ? "read" : "written"));
   }
   // All rows of a load or store in outer memory. Only stores write.
   void AccessRows(const Instruction& in) {
@@ -267,8 +281,9 @@ class Linter final : public Observer {
       if (stage_ == Stage::kStore) {
         MarkStored(begin, end);
         if (begin < stream_end_ && end > stream_begin_) {
-          Find(FindingKind::kStream, fmt::format("memory at {:#x} is stored, which holds this launch's instructions",
-                                                 std::max(begin, stream_begin_)));
+          Find(FindingKind::kStream,
+               fmt::format("memory at {:#x} is stored, which holds this launch's instructions",
+                           std::max(begin, stream_begin_)));
         }
         CheckOrder(loads_read_, Stage::kLoad, begin, end);
         CheckOrder(computes_read_, Stage::kCompute, begin, end);
@@ -276,7 +291,8 @@ class Linter final : public Observer {
         stores_written_for_compute_.Add(begin, end, position_);
       } else {
         const bool load = stage_ == Stage::kLoad;
-        CheckOrder(load ? stores_written_for_load_ : stores_written_for_compute_, Stage::kStore, begin, end);
+        CheckOrder(load ? stores_written_for_load_ : stores_written_for_compute_, Stage::kStore,
+                   begin, end);
         (load ? loads_read_ : computes_read_).Add(begin, end, position_);
       }
     }
@@ -287,7 +303,8 @@ class Linter final : public Observer {
     if (in.memory == Memory::kAccumulator8) Note("acc8");
     if (in.y_size == 0) Note("a load of no rows");
     if (in.memory == Memory::kWeight && pads) result_.hls.insert("padding of wgt");
-    if (in.memory == Memory::kUop && (pads || in.y_size != 1)) result_.hls.insert("padding or rows of uop");
+    if (in.memory == Memory::kUop && (pads || in.y_size != 1))
+      result_.hls.insert("padding or rows of uop");
     AccessRows(in);
     const Memory memory = in.memory == Memory::kAccumulator8 ? Memory::kAccumulator : in.memory;
     std::vector<Element>& elements = memory == Memory::kUop      ? uops_
@@ -298,8 +315,9 @@ class Linter final : public Observer {
     for (size_t i = 0; i < RectangleOf(in); ++i) {
       Write(memory, elements, in.sram_base + i, false);
       const size_t x = i % width, y = i / width;
-      elements[in.sram_base + i].from_memory = x >= in.x_pad_before && x < size_t{in.x_pad_before} + in.x_size &&
-                                               y >= in.y_pad_before && y < size_t{in.y_pad_before} + in.y_size;
+      elements[in.sram_base + i].from_memory =
+          x >= in.x_pad_before && x < size_t{in.x_pad_before} + in.x_size && y >= in.y_pad_before &&
+          y < size_t{in.y_pad_before} + in.y_size;
     }
   }
 
@@ -307,7 +325,8 @@ class Linter final : public Observer {
     if (in.y_size == 0) Note("a store of no rows");
     for (size_t i = 0; i < RectangleOf(in); ++i) {
       Read(Memory::kAccumulator, accumulators_, in.sram_base + i);
-      if (!IsStoredAlike(accumulators_[in.sram_base + i])) Note("a store of what a load or reset left");
+      if (!IsStoredAlike(accumulators_[in.sram_base + i]))
+        Note("a store of what a load or reset left");
     }
     AccessRows(in);
   }
@@ -317,7 +336,8 @@ class Linter final : public Observer {
     if (at != stored_.begin() && std::prev(at)->second > begin) --at;
     if (at != stored_.end() && at->first < end) {
       Find(FindingKind::kOverlap,
-           fmt::format("memory at {:#x} is stored a second time in this launch", std::max(begin, at->first)));
+           fmt::format("memory at {:#x} is stored a second time in this launch",
+                       std::max(begin, at->first)));
     }
     for (; at != stored_.end() && at->first < end; at = stored_.erase(at)) {
       begin = std::min(begin, at->first);
@@ -347,9 +367,11 @@ class Linter final : public Observer {
           const size_t src = uop.src + o * in.src_outer + i * in.src_inner;
           const bool reads_accumulator = alu && !in.use_immediate;
           if (dst == before[0] || dst == before[1]) result_.hazard_free = false;
-          if (reads_accumulator && (src == before[0] || src == before[1])) result_.hazard_free = false;
+          if (reads_accumulator && (src == before[0] || src == before[1]))
+            result_.hazard_free = false;
           before = {dst, before[0]};
-          if (alu && in.use_immediate && src != dst) result_.chisel.insert("immediate ALU with src other than dst");
+          if (alu && in.use_immediate && src != dst)
+            result_.chisel.insert("immediate ALU with src other than dst");
           if (reads_accumulator) Read(Memory::kAccumulator, accumulators_, src);
           if (!alu && !in.reset) {
             Read(Memory::kInput, inputs_, src);
@@ -364,7 +386,8 @@ class Linter final : public Observer {
   // A reset does nothing with its other operands; hardware reads them all the same.
   void CheckReset(Instruction in, std::span<const Uop> uops) {
     in.reset = false;
-    if (FindRangeFault(in, index_, MaximumOf(uops), config_)) Note("a reset with operands out of range");
+    if (FindRangeFault(in, index_, MaximumOf(uops), config_))
+      Note("a reset with operands out of range");
   }
   void CheckAlu(const Instruction& in, std::span<const Uop> uops) {
     if (uops.empty()) return;
@@ -419,7 +442,8 @@ LintResult Lint(const ProgramVector& program, uint64_t most_steps) {
   return Linter(program.config).Run(program, most_steps);
 }
 
-LintResult LintInstructions(std::span<const uint8_t> instructions, const Config& config, uint64_t most_steps) {
+LintResult LintInstructions(std::span<const uint8_t> instructions, const Config& config,
+                            uint64_t most_steps) {
   return Linter(config).RunAlone(instructions, most_steps);
 }
 

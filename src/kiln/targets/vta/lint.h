@@ -15,12 +15,12 @@
 namespace kiln::vta {
 
 enum class FindingKind {
-  kFault,          // the program is stopped (faults.h)
-  kRace,           // two stages access one place, one of them writes, and no chain of tokens says which is first
+  kFault,  // the program is stopped (faults.h)
+  kRace,  // two stages access one place, one of them writes, and no chain of tokens says which is first
   kUninitialised,  // an element of a buffer is read that nothing has written since the machine was made
   kOverlap,        // two stores of a launch write one byte
-  kStream,         // a store into the instructions of its own launch, which hardware may not have fetched yet
-  kTokensLeft,     // a launch ends with tokens that nobody has taken
+  kStream,  // a store into the instructions of its own launch, which hardware may not have fetched yet
+  kTokensLeft,  // a launch ends with tokens that nobody has taken
 };
 // "fault", "race", "uninitialised", "overlap", "stream", "tokens-left"
 std::string_view NameOf(FindingKind kind);

@@ -7,7 +7,8 @@
 
 namespace kiln::vta {
 
-std::optional<std::string> LiveMemory::FindStray(const Instruction& in, const Config& config) const {
+std::optional<std::string> LiveMemory::FindStray(const Instruction& in,
+                                                 const Config& config) const {
   const uint64_t bytes = RowBytes(in, config);
   if (bytes == 0) return std::nullopt;
   const uint64_t stride = in.x_stride * static_cast<uint64_t>(ElementBytes(in.memory, config));
@@ -17,9 +18,10 @@ std::optional<std::string> LiveMemory::FindStray(const Instruction& in, const Co
     const bool any = above != ranges_.begin();
     const auto [first, end] = any ? *std::prev(above) : std::pair<const uint64_t, uint64_t>{0, 0};
     if (begin + bytes > end) {
-      const std::string where =
-          fmt::format("row {}, bytes {:#x} to {:#x}, is not inside a buffer", row, begin, begin + bytes - 1);
-      return any ? fmt::format("{}; the one before has {} bytes from {:#x} on", where, end - first, first)
+      const std::string where = fmt::format("row {}, bytes {:#x} to {:#x}, is not inside a buffer",
+                                            row, begin, begin + bytes - 1);
+      return any ? fmt::format("{}; the one before has {} bytes from {:#x} on", where, end - first,
+                               first)
                  : fmt::format("{}; there is none before", where);
     }
     // As many rows as follow inside the same range.

@@ -31,8 +31,8 @@ class LocalDevice : public Device {
   const DeviceLimits& limits() const { return limits_; }
 
  private:
-  virtual StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
-                                                uint64_t wait_cycles) = 0;
+  virtual StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address,
+                                                size_t count, uint64_t wait_cycles) = 0;
   // Begins with a new machine.
   virtual void Renew() = 0;
 

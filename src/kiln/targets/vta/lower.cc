@@ -17,7 +17,8 @@ namespace {
 
 // The only element of a constant in fp32 with one element.
 std::optional<double> ScalarOf(const Value* value) {
-  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32) return std::nullopt;
+  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32)
+    return std::nullopt;
   if (value->constant().size() != 1) return std::nullopt;
   return value->constant().ValueAt(0);
 }
@@ -58,13 +59,15 @@ std::optional<ImageShape> ImageShapeOf(const std::vector<int64_t>& shape) {
 // Planning
 
 bool Lowering::IsGraphOutput(const Value* value) const {
-  return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) != graph_.outputs().end();
+  return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) !=
+         graph_.outputs().end();
 }
 
 const Node* Lowering::Follower(const Group& group) const {
   if (IsGraphOutput(group.result) || group.result->users().size() != 1) return nullptr;
   const Node* next = group.result->users()[0];
-  if (taken_.contains(next) || next->num_results() != 1 || next->result() == nullptr) return nullptr;
+  if (taken_.contains(next) || next->num_results() != 1 || next->result() == nullptr)
+    return nullptr;
   return next->result()->shape() == group.result->shape() ? next : nullptr;
 }
 
@@ -86,11 +89,12 @@ void Lowering::FollowResidual(Group* group) {
   if (next == nullptr || next->op() != Op::kAdd) return;
   const Value* other = OtherOperand(*next, group->result);
   // Only between codes: sums of 32 bits would need one more rounding than two layers.
-  if (other == group->result || other->is_constant() || other->shape() != group->result->shape()) return;
+  if (other == group->result || other->is_constant() || other->shape() != group->result->shape())
+    return;
   // Of two layers that are added, the larger one has more time to do so.
   const Node* producer = other->producer();
-  if (producer != nullptr && !taken_.contains(producer) && other->users().size() == 1 && !IsGraphOutput(other) &&
-      MacsOf(*producer) > MacsOf(*group->anchor)) {
+  if (producer != nullptr && !taken_.contains(producer) && other->users().size() == 1 &&
+      !IsGraphOutput(other) && MacsOf(*producer) > MacsOf(*group->anchor)) {
     return;
   }
   Group trial = *group;
@@ -111,7 +115,9 @@ void Lowering::FollowClamp(Group* group) {
     } else if (next->op() == Op::kClip) {
       const auto low = ScalarOf(next->operand(1)), high = ScalarOf(next->operand(2));
       if ((next->operand(1) != nullptr && !low) || (next->operand(2) != nullptr && !high)) return;
-      const auto hold = [&](double v) { return std::min(std::max(v, low.value_or(v)), high.value_or(v)); };
+      const auto hold = [&](double v) {
+        return std::min(std::max(v, low.value_or(v)), high.value_or(v));
+      };
       group->clamp = {hold(group->clamp.low), hold(group->clamp.high)};
       group->text += " + clip";
     } else {
@@ -127,7 +133,8 @@ Group Lowering::PlanNode(const Node& node) {
   group.anchor = &node;
   group.nodes = {&node};
   group.result = node.result();
-  if (group.result == nullptr || node.num_results() != 1 || group.result->element() != ElementType::kFloat32)
+  if (group.result == nullptr || node.num_results() != 1 ||
+      group.result->element() != ElementType::kFloat32)
     return group;
   switch (node.op()) {
     case Op::kConv:
@@ -176,10 +183,13 @@ StatusOr<Codes> Lowering::CodesOf(const Value& value) const {
   if (!value.quantisation().has_value()) return ToHost(fmt::format("{} is not quantised", who));
   const Quantisation& q = *value.quantisation();
   const Format& format = q.type.format;
-  const bool plain = format.is_whole() && format.bits <= 8 && format.rounding == Rounding::kNearestEven &&
+  const bool plain = format.is_whole() && format.bits <= 8 &&
+                     format.rounding == Rounding::kNearestEven &&
                      format.overflow == Overflow::kSaturate;
-  if (!plain || q.type.scheme == Scheme::kPerBlock || q.scales.size() > 1 || q.zero_points.size() > 1) {
-    return ToHost(fmt::format("{} is {}, the machine has integers of 8 bits with one scale", who, format.name));
+  if (!plain || q.type.scheme == Scheme::kPerBlock || q.scales.size() > 1 ||
+      q.zero_points.size() > 1) {
+    return ToHost(fmt::format("{} is {}, the machine has integers of 8 bits with one scale", who,
+                              format.name));
   }
   const CodeRange range = kiln::CodesOf(format, q.type.symmetric);
   Codes codes;
@@ -272,13 +282,15 @@ int32_t Lowering::FillFor(const Value* value, const Codes& codes) const {
   return maximum && !other ? codes.low : codes.zero;
 }
 
-StatusOr<int> Lowering::ResultMap(const Value* value, int64_t height, int64_t width, int64_t channels) {
+StatusOr<int> Lowering::ResultMap(const Value* value, int64_t height, int64_t width,
+                                  int64_t channels) {
   const auto codes = CodesOf(*value);
   if (!codes.ok() && value->quantisation().has_value()) return codes.status();
   if (const auto joined = joined_.find(value); joined != joined_.end()) {
     const Shape& whole = joined->second.concat->result()->shape();
     const auto image = ImageShapeOf(whole.dims());
-    if (image->height == height && image->width == width && value->shape()[whole.rank() - 1] == channels) {
+    if (image->height == height && image->width == width &&
+        value->shape()[whole.rank() - 1] == channels) {
       const int other = ConcatMap(*joined->second.concat, height, width, image->channels);
       const int part = NewMap(value->name(), height, width, channels);
       const FeatureMap& from = out_.maps[static_cast<size_t>(other)];
@@ -315,7 +327,8 @@ Lowering::Order Lowering::OrderOf(const Node& node) const {
   for (const Value* operand : node.operands()) {
     if (operand == nullptr || operand->is_constant() || IsOnHost(operand)) continue;
     const StridedView& view = locations_.at(operand).view;
-    if (view.shape.size() == 4 && view.shape[1] > 1 && view.strides[1] == 1) return Order::kChannelsSecond;
+    if (view.shape.size() == 4 && view.shape[1] > 1 && view.strides[1] == 1)
+      return Order::kChannelsSecond;
   }
   return Order::kChannelsLast;
 }
@@ -332,15 +345,21 @@ StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer, Order or
   const Location& at = locations_.at(value);
   const StridedView strided = ViewOf(value, order);
   const auto shape = ImageShapeOf(strided.shape);
-  if (!shape.has_value()) return ToHost(NameForUser(*value) + " has more than three axes that are not 1");
+  if (!shape.has_value())
+    return ToHost(NameForUser(*value) + " has more than three axes that are not 1");
   if (at.map < 0) return AsPatches(value, Patch(), shape->height, shape->width, layer, order);
 
   const FeatureMap& map = out_.maps[static_cast<size_t>(at.map)];
-  const auto no_image = [&] { return ToHost(NameForUser(*value) + " is no image in the machine's layout"); };
-  if (map.wide || shape->channels != map.channels || strided.offset % map.channels != 0) return no_image();
+  const auto no_image = [&] {
+    return ToHost(NameForUser(*value) + " is no image in the machine's layout");
+  };
+  if (map.wide || shape->channels != map.channels || strided.offset % map.channels != 0)
+    return no_image();
   MapView view{at.map, 0, 0, 1, 1, shape->height, shape->width, shape->channels};
   const size_t rank = strided.shape.size();
-  const auto stride_of = [&](size_t from_end) { return rank >= from_end ? strided.strides[rank - from_end] : 0; };
+  const auto stride_of = [&](size_t from_end) {
+    return rank >= from_end ? strided.strides[rank - from_end] : 0;
+  };
   if (shape->channels > 1 && stride_of(1) != 1) return no_image();
   const int64_t pixel = map.channels, row = map.channels * map.width;
   view.y0 = strided.offset / row;
@@ -367,14 +386,15 @@ StatusOr<MapView> Lowering::OnMachine(const Value* value, Layer* layer, Order or
   return view;
 }
 
-StatusOr<MapView> Lowering::AsPatches(const Value* value, const Patch& patch, int64_t height, int64_t width,
-                                      Layer* layer, Order order) {
+StatusOr<MapView> Lowering::AsPatches(const Value* value, const Patch& patch, int64_t height,
+                                      int64_t width, Layer* layer, Order order) {
   KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*value));
   const Location& at = locations_.at(value);
   KILN_CHECK(at.slot >= 0);
   const StridedView strided = ViewOf(value, order);
   const auto shape = ImageShapeOf(strided.shape);
-  if (!shape.has_value()) return ToHost(NameForUser(*value) + " has more than three axes that are not 1");
+  if (!shape.has_value())
+    return ToHost(NameForUser(*value) + " has more than three axes that are not 1");
   const int64_t channels = shape->channels * patch.kernel_y * patch.kernel_x;
   const bool plain = patch == Patch();
   for (const Packed& packed : packed_) {
@@ -389,7 +409,9 @@ StatusOr<MapView> Lowering::AsPatches(const Value* value, const Patch& patch, in
     map.fill = FillFor(value, codes);
   }
   const size_t rank = strided.shape.size();
-  const auto stride_of = [&](size_t from_end) { return rank >= from_end ? strided.strides[rank - from_end] : 0; };
+  const auto stride_of = [&](size_t from_end) {
+    return rank >= from_end ? strided.strides[rank - from_end] : 0;
+  };
   Transfer transfer;
   transfer.slot = at.slot;
   transfer.map = index;
@@ -410,7 +432,8 @@ HostView Lowering::OnHost(const Value* value, std::vector<Transfer>* transfers) 
     return view;
   }
   const FeatureMap& map = out_.maps[static_cast<size_t>(at.map)];
-  out_.slots.push_back({map.name, ElementType::kFloat32, Shape{map.height, map.width, map.channels}, std::nullopt});
+  out_.slots.push_back(
+      {map.name, ElementType::kFloat32, Shape{map.height, map.width, map.channels}, std::nullopt});
   view.slot = static_cast<int>(out_.slots.size()) - 1;
   slot_of_map_[at.map] = view.slot;
   Transfer transfer;
@@ -441,7 +464,8 @@ Layer Lowering::NewLayer(const Group& group, std::string_view unit, std::string 
 StatusOr<bool> Lowering::EmitView(const Node& node) {
   const Value* from = node.operand(0);
   const Value* to = node.result();
-  if (from == nullptr || to == nullptr || node.num_results() != 1 || from->is_constant()) return false;
+  if (from == nullptr || to == nullptr || node.num_results() != 1 || from->is_constant())
+    return false;
   // Codes must mean the same before and after; what is not rounded again may be a view of anything.
   if (to->quantisation().has_value()) {
     const auto before = CodesOf(*from), after = CodesOf(*to);
@@ -456,13 +480,14 @@ StatusOr<bool> Lowering::EmitView(const Node& node) {
 
 StatusOr<Layer> Lowering::EmitLayer(const Group& group) {
   const Node& node = *group.anchor;
-  if (const auto refused = refusals_.find(&node); refused != refusals_.end()) return ToHost(refused->second);
+  if (const auto refused = refusals_.find(&node); refused != refusals_.end())
+    return ToHost(refused->second);
   if (group.result == nullptr || group.result->element() != ElementType::kFloat32) {
     return ToHost(fmt::format("{} of other elements than fp32", node.info().text));
   }
   if (node.op() == Op::kGather && !node.operand(1)->is_constant()) {
-    return ToHost(
-        fmt::format("an embedding look-up: its indices '{}' are known only at run time", node.operand(1)->name()));
+    return ToHost(fmt::format("an embedding look-up: its indices '{}' are known only at run time",
+                              node.operand(1)->name()));
   }
   switch (node.op()) {
     case Op::kConv:
@@ -485,7 +510,8 @@ StatusOr<Layer> Lowering::EmitLayer(const Group& group) {
 }
 
 StatusOr<std::vector<Layer>> Lowering::EmitLayers(const Group& group) {
-  if (group.anchor->op() == Op::kConcat && !refusals_.contains(group.anchor)) return EmitConcat(group);
+  if (group.anchor->op() == Op::kConcat && !refusals_.contains(group.anchor))
+    return EmitConcat(group);
   KILN_ASSIGN_OR_RETURN(Layer layer, EmitLayer(group));
   std::vector<Layer> layers;
   layers.push_back(std::move(layer));
@@ -506,7 +532,8 @@ Status Lowering::Emit(const Group& group) {
   }
   if (layers.status().code() != StatusCode::kUnimplemented) return layers.status();
   out_.maps.resize(maps);
-  std::erase_if(concat_maps_, [&](const auto& at) { return static_cast<size_t>(at.second) >= maps; });
+  std::erase_if(concat_maps_,
+                [&](const auto& at) { return static_cast<size_t>(at.second) >= maps; });
   out_.slots.resize(slots);
   packed_.resize(packed);
   const std::string reason = MessageOf(layers.status());
@@ -537,10 +564,12 @@ Status Lowering::EmitHost(const Node& node, const std::string& reason) {
 }
 
 StatusOr<Network> Lowering::Run() {
-  if (config_.block_in != config_.block_out || config_.input_bits != 8 || config_.weight_bits != 8 ||
-      config_.accumulator_bits != 32) {
-    return UnsupportedAt("", config_.name, "the compiler takes 8-bit operands, 32-bit accumulators and one block size",
-                         "input_bits: 8, weight_bits: 8, accumulator_bits: 32, block_in as block_out");
+  if (config_.block_in != config_.block_out || config_.input_bits != 8 ||
+      config_.weight_bits != 8 || config_.accumulator_bits != 32) {
+    return UnsupportedAt(
+        "", config_.name,
+        "the compiler takes 8-bit operands, 32-bit accumulators and one block size",
+        "input_bits: 8, weight_bits: 8, accumulator_bits: 32, block_in as block_out");
   }
   for (const Value* value : graph_.Values()) {
     if (value->has_shape() && value->shape().IsKnown()) continue;
@@ -562,9 +591,11 @@ StatusOr<Network> Lowering::Run() {
   }
   for (const Value* output : graph_.outputs()) {
     if (output->is_constant()) {
-      return UnsupportedAt(graph_.source(), fmt::format("output '{}'", output->name()), "is a constant", "");
+      return UnsupportedAt(graph_.source(), fmt::format("output '{}'", output->name()),
+                           "is a constant", "");
     }
-    out_.outputs.push_back({output->name(), output->shape(), OnHost(output, &out_.final_transfers)});
+    out_.outputs.push_back(
+        {output->name(), output->shape(), OnHost(output, &out_.final_transfers)});
   }
   return std::move(out_);
 }

@@ -17,10 +17,12 @@ constexpr double kMostBias = 0x1p30;  // in units of a sum
 // Which input blocks each output block reads.
 std::vector<BlockRange> ReadsOf(const LinearLayer& linear, int64_t block) {
   std::vector<BlockRange> reads;
-  const int64_t out_group = linear.out_channels / linear.groups, in_group = linear.in_channels / linear.groups;
+  const int64_t out_group = linear.out_channels / linear.groups,
+                in_group = linear.in_channels / linear.groups;
   for (int64_t first = 0; first < linear.out_channels; first += block) {
     const int64_t last = std::min(first + block, linear.out_channels) - 1;
-    reads.push_back({first / out_group * in_group / block, CeilDivide((last / out_group + 1) * in_group, block)});
+    reads.push_back({first / out_group * in_group / block,
+                     CeilDivide((last / out_group + 1) * in_group, block)});
   }
   return reads;
 }
@@ -59,7 +61,8 @@ Channel ChannelOf(const LinearLayer& linear, int64_t o, const Target& target) {
     channel.scale.factor = target.factor * std::ldexp(scale, channel.halvings);
     channel.scale.greatest_sum = magnitude * 128;
     const double bias = linear.bias.empty() ? 0 : linear.bias[static_cast<size_t>(o)];
-    channel.scale.offset = bias - channel.scale.factor * target.input_zero * static_cast<double>(sum) + target.zero;
+    channel.scale.offset =
+        bias - channel.scale.factor * target.input_zero * static_cast<double>(sum) + target.zero;
     if (Fits(channel.scale)) return channel;
     if (magnitude == 0) {  // nothing but an offset: any factor will do
       channel.scale.factor = 1;
@@ -72,18 +75,22 @@ Channel ChannelOf(const LinearLayer& linear, int64_t o, const Target& target) {
 std::vector<int8_t> PackWeights(const LinearLayer& linear, const std::vector<BlockRange>& reads,
                                 const std::vector<int>& halvings, int64_t block) {
   std::vector<int8_t> weights;
-  const int64_t out_group = linear.out_channels / linear.groups, in_group = linear.in_channels / linear.groups;
+  const int64_t out_group = linear.out_channels / linear.groups,
+                in_group = linear.in_channels / linear.groups;
   const auto weight_at = [&](int64_t o, int64_t c, int64_t ky, int64_t kx) {
-    const bool there = o < linear.out_channels && c < linear.in_channels && c / in_group == o / out_group;
-    return there ? Halved(linear.weight(o, c % in_group, ky, kx), halvings[static_cast<size_t>(o)]) : 0;
+    const bool there =
+        o < linear.out_channels && c < linear.in_channels && c / in_group == o / out_group;
+    return there ? Halved(linear.weight(o, c % in_group, ky, kx), halvings[static_cast<size_t>(o)])
+                 : 0;
   };
   for (int64_t ob = 0; ob < std::ssize(reads); ++ob) {
     const BlockRange range = reads[static_cast<size_t>(ob)];
     for (int64_t ib = range.first; ib < range.last; ++ib) {
       for (int64_t tap = 0; tap < linear.kernel.taps(); ++tap) {
         for (int64_t lane = 0; lane < block * block; ++lane) {
-          weights.push_back(static_cast<int8_t>(weight_at(ob * block + lane / block, ib * block + lane % block,
-                                                          tap / linear.kernel.x, tap % linear.kernel.x)));
+          weights.push_back(
+              static_cast<int8_t>(weight_at(ob * block + lane / block, ib * block + lane % block,
+                                            tap / linear.kernel.x, tap % linear.kernel.x)));
         }
       }
     }
@@ -92,7 +99,9 @@ std::vector<int8_t> PackWeights(const LinearLayer& linear, const std::vector<Blo
 }
 
 // GEMM steps for one output pixel of a dense layer over so many channels.
-int64_t StepsFor(int64_t channels, int64_t taps, int64_t block) { return CeilDivide(channels, block) * taps; }
+int64_t StepsFor(int64_t channels, int64_t taps, int64_t block) {
+  return CeilDivide(channels, block) * taps;
+}
 
 // Windows side by side, where channels then fill the blocks better: rows of them, or all.
 std::optional<Patch> PatchFor(const LinearLayer& linear, int64_t block) {
@@ -109,8 +118,8 @@ std::optional<Patch> PatchFor(const LinearLayer& linear, int64_t block) {
 LinearLayer OverPatches(LinearLayer linear, const Patch& patch) {
   const KernelSize k = linear.kernel;
   const bool rows = patch.kernel_y < k.y;
-  linear.weight = [weight = linear.weight, channels = linear.in_channels, kx = k.x](int64_t o, int64_t c, int64_t ky,
-                                                                                    int64_t) {
+  linear.weight = [weight = linear.weight, channels = linear.in_channels, kx = k.x](
+                      int64_t o, int64_t c, int64_t ky, int64_t) {
     const int64_t tap = c / channels;
     return weight(o, c % channels, ky + tap / kx, tap % kx);
   };
@@ -137,7 +146,8 @@ int64_t ColumnsOf(const LinearLayer& linear) {
 // Padding must stand around the whole map, and hold zeros.
 Status CheckBorder(const LinearLayer& linear, const MapView& view, const FeatureMap& map) {
   const KernelSize& k = linear.kernel;
-  const int64_t bottom = RowsOf(linear) - k.top - view.height, right = ColumnsOf(linear) - k.left - view.width;
+  const int64_t bottom = RowsOf(linear) - k.top - view.height,
+                right = ColumnsOf(linear) - k.left - view.width;
   if (k.top <= 0 && k.left <= 0 && bottom <= 0 && right <= 0) return OkStatus();
   const Border& b = map.border;
   const bool whole = view.y_step == 1 && view.x_step == 1 && view.y0 == 0 && view.x0 == 0 &&
@@ -145,23 +155,26 @@ Status CheckBorder(const LinearLayer& linear, const MapView& view, const Feature
   if (!whole || b.top < k.top || b.left < k.left || b.bottom < bottom || b.right < right) {
     return ToHost("padding around a part of an image");
   }
-  if (map.fill != map.codes.zero) return ToHost("padding with zeros of an image that is padded otherwise");
+  if (map.fill != map.codes.zero)
+    return ToHost("padding with zeros of an image that is padded otherwise");
   return OkStatus();
 }
 
 // The code of a bound.
 int32_t CodeOf(double real, const Codes& codes) {
-  return static_cast<int32_t>(std::clamp(std::nearbyint(real / codes.scale) + codes.zero, -128.0, 127.0));
+  return static_cast<int32_t>(
+      std::clamp(std::nearbyint(real / codes.scale) + codes.zero, -128.0, 127.0));
 }
 
 // Sums of 32 bits in units of their own: nothing but the bias to round.
-StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Codes& input, const Clamp& clamp, FeatureMap* sums,
-                                std::vector<int>* halvings) {
+StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Codes& input, const Clamp& clamp,
+                                FeatureMap* sums, std::vector<int>* halvings) {
   Requantisation r;
   for (size_t o = 0; o < linear->scales.size(); ++o) {
     const double unit = double{input.scale} * linear->scales[o];
     if (!linear->bias.empty()) linear->bias[o] /= unit;
-    const Channel channel = ChannelOf(*linear, static_cast<int64_t>(o), {1 / linear->scales[o], 0, input.zero});
+    const Channel channel =
+        ChannelOf(*linear, static_cast<int64_t>(o), {1 / linear->scales[o], 0, input.zero});
     sums->scales.push_back(std::ldexp(unit, channel.halvings));
     halvings->push_back(channel.halvings);
     // The offset stands in units of the sum before it was halved.
@@ -172,7 +185,8 @@ StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Codes& input, const C
     r.bias.push_back(static_cast<int32_t>(std::llround(bias)));
     if (!clamp.any()) continue;
     const auto bound = [&](double real) {
-      return static_cast<int32_t>(std::clamp(std::nearbyint(real / sums->scales[o]), -0x1p31, 0x1p31 - 1));
+      return static_cast<int32_t>(
+          std::clamp(std::nearbyint(real / sums->scales[o]), -0x1p31, 0x1p31 - 1));
     };
     r.least.push_back(bound(clamp.low));
     r.most.push_back(bound(clamp.high));
@@ -183,26 +197,31 @@ StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Codes& input, const C
 }  // namespace
 
 StatusOr<MapView> Lowering::PlaceInput(const Value* input, LinearLayer* linear, Layer* layer) {
-  const std::optional<Patch> patch = IsOnHost(input) ? PatchFor(*linear, config_.block_in) : std::nullopt;
+  const std::optional<Patch> patch =
+      IsOnHost(input) ? PatchFor(*linear, config_.block_in) : std::nullopt;
   MapView view;
   if (patch.has_value() && ImageShapeOf(input->shape().dims()).has_value()) {
-    const int64_t height = patch->kernel_y < linear->kernel.y ? RowsOf(*linear) : linear->out_height;
+    const int64_t height =
+        patch->kernel_y < linear->kernel.y ? RowsOf(*linear) : linear->out_height;
     KILN_ASSIGN_OR_RETURN(view, AsPatches(input, *patch, height, linear->out_width, layer));
     *linear = OverPatches(std::move(*linear), *patch);
   } else {
     const Order order = linear->channels_second ? Order::kChannelsSecond : Order::kChannelsLast;
     KILN_ASSIGN_OR_RETURN(view, OnMachine(input, layer, order));
   }
-  if (linear->kernel.taps() == 1 && view.height * view.width == linear->out_height * linear->out_width) {
+  if (linear->kernel.taps() == 1 &&
+      view.height * view.width == linear->out_height * linear->out_width) {
     linear->out_height = view.height;  // pixels in a row may stand as an image
     linear->out_width = view.width;
   }
-  if (view.channels != linear->in_channels) return ToHost("channels that do not stand side by side");
+  if (view.channels != linear->in_channels)
+    return ToHost("channels that do not stand side by side");
   KILN_RETURN_IF_ERROR(CheckBorder(*linear, view, out_.maps[static_cast<size_t>(view.map)]));
   return view;
 }
 
-StatusOr<MapView> Lowering::PlaceResidual(const Value* residual, const LinearLayer& linear, Layer* layer) {
+StatusOr<MapView> Lowering::PlaceResidual(const Value* residual, const LinearLayer& linear,
+                                          Layer* layer) {
   KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(residual, layer));
   if (view.x_step != 1 || view.height != linear.out_height || view.width != linear.out_width) {
     return ToHost("a residual that is no whole image");
@@ -210,15 +229,16 @@ StatusOr<MapView> Lowering::PlaceResidual(const Value* residual, const LinearLay
   return view;
 }
 
-StatusOr<Requantisation> Lowering::CodesFrom(const Group& group, LinearLayer* linear, const Codes& input,
-                                             std::vector<int>* halvings) const {
+StatusOr<Requantisation> Lowering::CodesFrom(const Group& group, LinearLayer* linear,
+                                             const Codes& input, std::vector<int>* halvings) const {
   KILN_ASSIGN_OR_RETURN(const Codes result, CodesOf(*group.result));
   Target target{double{input.scale} / result.scale, static_cast<double>(result.zero), input.zero};
   std::optional<double> residual_factor;
   if (group.residual != nullptr) {
     KILN_ASSIGN_OR_RETURN(const Codes residual, CodesOf(*group.residual));
     residual_factor = double{residual.scale} / result.scale;
-    if (*residual_factor > kMaxResidualFactor) return ToHost("a residual in far coarser steps than the result");
+    if (*residual_factor > kMaxResidualFactor)
+      return ToHost("a residual in far coarser steps than the result");
     target.zero += -*residual_factor * residual.zero;
   }
   for (double& bias : linear->bias) bias /= result.scale;
@@ -230,11 +250,13 @@ StatusOr<Requantisation> Lowering::CodesFrom(const Group& group, LinearLayer* li
   }
   int32_t low = result.low, high = result.high;
   if (std::isfinite(group.clamp.low)) low = std::max(low, CodeOf(group.clamp.low, result));
-  if (std::isfinite(group.clamp.high)) high = std::max(low, std::min(high, CodeOf(group.clamp.high, result)));
+  if (std::isfinite(group.clamp.high))
+    high = std::max(low, std::min(high, CodeOf(group.clamp.high, result)));
   return MakeRequantisation(channels, low, high, residual_factor);
 }
 
-Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value* input, Layer* layer) {
+Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value* input,
+                            Layer* layer) {
   const int64_t block = config_.block_in;
   KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*input));
   MatrixLayer matrix;
@@ -243,31 +265,36 @@ Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value*
   matrix.reads = ReadsOf(linear, block);
   int64_t elements = 0;
   for (const BlockRange& range : matrix.reads) elements += range.count() * linear.kernel.taps();
-  if (SaturatingMul(elements, block * block) > kMaxWeights) return ToHost("more weights than the compiler takes");
+  if (SaturatingMul(elements, block * block) > kMaxWeights)
+    return ToHost("more weights than the compiler takes");
 
   for (const Value* bias : group.bias) {
     for (size_t o = 0; o < linear.bias.size(); ++o) {
-      linear.bias[o] += bias->constant().ValueAt(bias->constant().size() == 1 ? 0 : static_cast<int64_t>(o));
+      linear.bias[o] +=
+          bias->constant().ValueAt(bias->constant().size() == 1 ? 0 : static_cast<int64_t>(o));
     }
   }
   if (group.residual != nullptr) {
     KILN_ASSIGN_OR_RETURN(matrix.residual, PlaceResidual(group.residual, linear, layer));
   }
-  KILN_ASSIGN_OR_RETURN(matrix.output,
-                        ResultMap(group.result, linear.out_height, linear.out_width, linear.out_channels));
+  KILN_ASSIGN_OR_RETURN(matrix.output, ResultMap(group.result, linear.out_height, linear.out_width,
+                                                 linear.out_channels));
   FeatureMap& output = out_.maps[static_cast<size_t>(matrix.output)];
   std::vector<int> halvings;
   if (output.wide) {
     KILN_CHECK(group.residual == nullptr);
-    KILN_ASSIGN_OR_RETURN(matrix.requantisation, SumsOf(&linear, codes, group.clamp, &output, &halvings));
+    KILN_ASSIGN_OR_RETURN(matrix.requantisation,
+                          SumsOf(&linear, codes, group.clamp, &output, &halvings));
   } else {
     KILN_ASSIGN_OR_RETURN(matrix.requantisation, CodesFrom(group, &linear, codes, &halvings));
   }
 
-  matrix.one_weight = linear.identity && std::all_of(halvings.begin(), halvings.end(), [](int h) { return h == 0; });
+  matrix.one_weight = linear.identity &&
+                      std::all_of(halvings.begin(), halvings.end(), [](int h) { return h == 0; });
   if (matrix.one_weight) {
     matrix.weights.assign(static_cast<size_t>(block * block), 0);
-    for (int64_t lane = 0; lane < block; ++lane) matrix.weights[static_cast<size_t>(lane * block + lane)] = 1;
+    for (int64_t lane = 0; lane < block; ++lane)
+      matrix.weights[static_cast<size_t>(lane * block + lane)] = 1;
   } else {
     matrix.weights = PackWeights(linear, matrix.reads, halvings, block);
   }

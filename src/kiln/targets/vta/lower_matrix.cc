@@ -13,20 +13,26 @@ namespace {
 struct WeightCodes {
   Tensor codes;
   std::vector<double> scales;  // one, or one a channel
-  double ScaleOf(int64_t channel) const { return scales[scales.size() == 1 ? 0 : static_cast<size_t>(channel)]; }
+  double ScaleOf(int64_t channel) const {
+    return scales[scales.size() == 1 ? 0 : static_cast<size_t>(channel)];
+  }
 };
 
 StatusOr<WeightCodes> ReadWeights(const Value* value, int channel_axis) {
   if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32) {
     return ToHost("weights that are no constant in fp32");
   }
-  if (!value->quantisation().has_value()) return ToHost(fmt::format("weights '{}' are not quantised", value->name()));
+  if (!value->quantisation().has_value())
+    return ToHost(fmt::format("weights '{}' are not quantised", value->name()));
   const Quantisation& q = *value->quantisation();
   const Format& format = q.type.format;
-  const bool zeros = std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z == 0; });
-  if (!format.is_whole() || !format.is_signed || format.bits > 8 || !zeros || q.type.scheme == Scheme::kPerBlock) {
-    return ToHost(fmt::format("weights '{}' are {}, the machine has signed integers of 8 bits without zero point",
-                              value->name(), format.name));
+  const bool zeros =
+      std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z == 0; });
+  if (!format.is_whole() || !format.is_signed || format.bits > 8 || !zeros ||
+      q.type.scheme == Scheme::kPerBlock) {
+    return ToHost(fmt::format(
+        "weights '{}' are {}, the machine has signed integers of 8 bits without zero point",
+        value->name(), format.name));
   }
   if (q.scales.size() > 1 && q.axis != channel_axis) {
     return ToHost("weights have scales along something else than output channels");
@@ -40,7 +46,8 @@ StatusOr<WeightCodes> ReadWeights(const Value* value, int channel_axis) {
 
 std::string Describe(const LinearLayer& l) {
   const KernelSize& k = l.kernel;
-  std::string text = fmt::format("{}x{} {}->{} /{}", k.y, k.x, l.in_channels, l.out_channels, k.stride_y);
+  std::string text =
+      fmt::format("{}x{} {}->{} /{}", k.y, k.x, l.in_channels, l.out_channels, k.stride_y);
   if (k.stride_x != k.stride_y) text += fmt::format(",{}", k.stride_x);
   if (l.groups > 1) text += fmt::format(" in {} groups", l.groups);
   return text + fmt::format(" @{}x{}", l.out_height, l.out_width);
@@ -100,8 +107,10 @@ StatusOr<Layer> Lowering::EmitConvolution(const Group& group) {
   for (int64_t o = 0; o < g.out_channels; ++o) linear.scales.push_back(weights.ScaleOf(o));
   linear.bias.assign(static_cast<size_t>(g.out_channels), 0.0);
   if (const Value* bias = node.operand(2); bias != nullptr) {
-    if (!bias->is_constant() || bias->element() != ElementType::kFloat32) return ToHost("a bias that is no constant");
-    for (size_t o = 0; o < linear.bias.size(); ++o) linear.bias[o] = bias->constant().ValueAt(static_cast<int64_t>(o));
+    if (!bias->is_constant() || bias->element() != ElementType::kFloat32)
+      return ToHost("a bias that is no constant");
+    for (size_t o = 0; o < linear.bias.size(); ++o)
+      linear.bias[o] = bias->constant().ValueAt(static_cast<int64_t>(o));
   }
   Layer layer = NewLayer(group, "gemm", "conv " + Describe(linear) + group.text);
   KILN_RETURN_IF_ERROR(FillLinear(group, std::move(linear), node.operand(0), &layer));
@@ -113,7 +122,8 @@ StatusOr<Layer> Lowering::EmitProduct(const Group& group) {
   const Value *x = node.operand(0), *w = node.operand(1);
   if (!w->is_constant() || w->shape().rank() != 2)
     return ToHost("a product whose second operand is no constant matrix");
-  if (node.attributes().Int("transpose_a", 0) != 0) return ToHost("a product with its first operand transposed");
+  if (node.attributes().Int("transpose_a", 0) != 0)
+    return ToHost("a product with its first operand transposed");
   const bool transposed = node.attributes().Int("transpose_b", 0) != 0;
   KILN_ASSIGN_OR_RETURN(const WeightCodes weights, ReadWeights(w, transposed ? 0 : 1));
   const auto image = ImageShapeOf(x->shape().dims());
@@ -139,7 +149,8 @@ StatusOr<Layer> Lowering::EmitAveragePool(const Group& group) {
   KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(node, graph_.source()));
   if (g.rank() != 2 || !g.nhwc) return ToHost(fmt::format("a pool over {} axes", g.rank()));
   const std::vector<int64_t> counts = CountsOf(g);
-  const bool alike = std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; });
+  const bool alike =
+      std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; });
   if (!alike || !HasPlaceForWindow(g.axes[0], g.axes[1], config_)) {
     return EmitWindowMean(group, g.axes[0], g.axes[1], counts);
   }
@@ -187,7 +198,8 @@ StatusOr<Layer> Lowering::EmitMean(const Group& group) {
   linear.in_channels = linear.out_channels = linear.groups = image->channels;
   linear.weight = [](int64_t, int64_t, int64_t, int64_t) { return 1; };
   linear.identity = true;
-  linear.scales.assign(static_cast<size_t>(image->channels), 1.0 / static_cast<double>(linear.kernel.taps()));
+  linear.scales.assign(static_cast<size_t>(image->channels),
+                       1.0 / static_cast<double>(linear.kernel.taps()));
   Layer layer = NewLayer(group, "gemm", "mean " + Describe(linear) + group.text);
   KILN_RETURN_IF_ERROR(FillLinear(group, std::move(linear), x, &layer));
   return layer;

@@ -13,7 +13,7 @@ namespace {
 // A constant operand in real numbers, rounded as it is annotated.
 struct RealConstant {
   bool of_pixels = false, of_channels = false;  // what it varies with
-  std::vector<double> numbers;                  // [pixels][channels], or without what it does not vary with
+  std::vector<double> numbers;  // [pixels][channels], or without what it does not vary with
 };
 
 StatusOr<RealConstant> RealsOf(const Value& constant, const Shape& result, bool channels_second) {
@@ -37,7 +37,8 @@ StatusOr<RealConstant> RealsOf(const Value& constant, const Shape& result, bool 
   }
   RealConstant reals;
   reals.of_channels = strides.back() != 0;
-  reals.of_pixels = std::any_of(strides.begin(), strides.end() - 1, [](int64_t stride) { return stride != 0; });
+  reals.of_pixels =
+      std::any_of(strides.begin(), strides.end() - 1, [](int64_t stride) { return stride != 0; });
   if (!reals.of_pixels) std::fill(shape.begin(), shape.end() - 1, 1);
   if (!reals.of_channels) shape.back() = 1;
   const Tensor numbers = Gather(tensor, {0, shape, strides});
@@ -82,8 +83,8 @@ bool IsNotNegative(const Value& value) {
 
 // [N, C, 1, 1]: a number a channel where channels are the second axis.
 bool IsOneNumberAChannel(const Shape& shape, const Shape& result) {
-  return shape.rank() == 4 && result.rank() == 4 && shape[1] == result[1] && shape[1] > 1 && shape[2] == 1 &&
-         shape[3] == 1 && result[2] * result[3] > 1;
+  return shape.rank() == 4 && result.rank() == 4 && shape[1] == result[1] && shape[1] > 1 &&
+         shape[2] == 1 && shape[3] == 1 && result[2] * result[3] > 1;
 }
 
 }  // namespace
@@ -92,9 +93,10 @@ bool IsOneNumberAChannel(const Shape& shape, const Shape& result) {
 // as an image does.
 Lowering::Order Lowering::OrderOfElementwise(const Node& node) const {
   const Order order = OrderOf(node);
-  const bool on_host = std::all_of(node.operands().begin(), node.operands().end(), [&](const Value* operand) {
-    return operand == nullptr || operand->is_constant() || IsOnHost(operand);
-  });
+  const bool on_host =
+      std::all_of(node.operands().begin(), node.operands().end(), [&](const Value* operand) {
+        return operand == nullptr || operand->is_constant() || IsOnHost(operand);
+      });
   if (!on_host) return order;
   for (const Value* operand : node.operands()) {
     if (operand != nullptr && IsOneNumberAChannel(operand->shape(), node.result()->shape()))
@@ -106,12 +108,13 @@ Lowering::Order Lowering::OrderOfElementwise(const Node& node) const {
     result = result->users()[0]->result();
   }
   const std::vector<Node*>& users = result->users();
-  const bool as_images = std::any_of(users.begin(), users.end(), [](const Node* user) { return MakesNhwc(*user); });
+  const bool as_images =
+      std::any_of(users.begin(), users.end(), [](const Node* user) { return MakesNhwc(*user); });
   return as_images ? Order::kChannelsSecond : order;
 }
 
-StatusOr<std::vector<MapView>> Lowering::PlaceOperands(const Node& node, const Formula& formula, Order order,
-                                                       Layer* layer) {
+StatusOr<std::vector<MapView>> Lowering::PlaceOperands(const Node& node, const Formula& formula,
+                                                       Order order, Layer* layer) {
   std::vector<MapView> views;
   for (const Term& term : formula.terms) {
     const Value* operand = node.operand(term.input);
@@ -122,7 +125,8 @@ StatusOr<std::vector<MapView>> Lowering::PlaceOperands(const Node& node, const F
     if (!views.empty()) {
       const MapView& first = views[0];
       const bool same = whole && view.height == first.height && view.width == first.width;
-      const bool for_all = !whole && view.height == 1 && view.width == 1 && view.channels == first.channels;
+      const bool for_all =
+          !whole && view.height == 1 && view.width == 1 && view.channels == first.channels;
       if (!same && !for_all) return ToHost("operands in different layouts");
     }
     views.push_back(view);
@@ -134,12 +138,15 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   const Node& node = *group.anchor;
   std::optional<Formula> formula = FormulaOf(node);
   if (!formula.has_value()) return ToHost(fmt::format("the ALU has no {}", node.info().text));
-  const auto hold = [&](double v) { return std::min(std::max(v, group.clamp.low), group.clamp.high); };
+  const auto hold = [&](double v) {
+    return std::min(std::max(v, group.clamp.low), group.clamp.high);
+  };
   formula->clamp = {hold(formula->clamp.low), hold(formula->clamp.high)};
   // The first term is one with a number for every pixel.
   const Shape& shape = group.result->shape();
   std::vector<Term>& terms = formula->terms;
-  if (terms.size() == 2 && node.operand(terms[0].input)->shape() != shape) std::swap(terms[0], terms[1]);
+  if (terms.size() == 2 && node.operand(terms[0].input)->shape() != shape)
+    std::swap(terms[0], terms[1]);
   std::vector<Codes> inputs;
   for (const Term& term : formula->terms) {
     KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*node.operand(term.input)));
@@ -150,11 +157,13 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   const Order order = OrderOfElementwise(node);
   RealConstant constant;
   if (formula->constant.has_value()) {
-    KILN_ASSIGN_OR_RETURN(constant, RealsOf(*formula->constant->value, shape, order == Order::kChannelsSecond));
+    KILN_ASSIGN_OR_RETURN(
+        constant, RealsOf(*formula->constant->value, shape, order == Order::kChannelsSecond));
   }
   KILN_ASSIGN_OR_RETURN(vector.inputs, PlaceOperands(node, *formula, order, &layer));
   const MapView image = vector.inputs[0];
-  KILN_ASSIGN_OR_RETURN(vector.output, ResultMap(group.result, image.height, image.width, image.channels));
+  KILN_ASSIGN_OR_RETURN(vector.output,
+                        ResultMap(group.result, image.height, image.width, image.channels));
   FeatureMap& map = out_.maps[static_cast<size_t>(vector.output)];
   Result result{map.wide, map.codes, 1};
   if (map.wide) {
@@ -165,7 +174,8 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   vector.steps = std::move(code.steps);
   if (formula->constant.has_value()) {
     const bool pixels = constant.of_pixels;
-    vector.constants.push_back({pixels ? image.height : 1, pixels ? image.width : 1, std::move(code.constant)});
+    vector.constants.push_back(
+        {pixels ? image.height : 1, pixels ? image.width : 1, std::move(code.constant)});
   }
   locations_[group.result] = {-1, vector.output, StandingOf(shape, order)};
   layer.vector = std::move(vector);
@@ -173,8 +183,9 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
 }
 
 // The input of a layer with windows; what lies outside of it holds one of `fills`.
-StatusOr<MapView> Lowering::PlaceWindows(const Value* input, const WindowAxis& y, const WindowAxis& x,
-                                         const std::vector<int32_t>& fills, Layer* layer) {
+StatusOr<MapView> Lowering::PlaceWindows(const Value* input, const WindowAxis& y,
+                                         const WindowAxis& x, const std::vector<int32_t>& fills,
+                                         Layer* layer) {
   KILN_ASSIGN_OR_RETURN(const MapView view, OnMachine(input, layer));
   if (view.x_step != 1 || view.y_step != 1) return ToHost("windows over pixels that stand apart");
   const int64_t bottom = (y.output - 1) * y.stride - y.pad_begin + y.Extent() - view.height;
@@ -182,8 +193,10 @@ StatusOr<MapView> Lowering::PlaceWindows(const Value* input, const WindowAxis& y
   if (y.pad_begin <= 0 && x.pad_begin <= 0 && bottom <= 0 && right <= 0) return view;
   const FeatureMap& from = out_.maps[static_cast<size_t>(view.map)];
   const Border& b = from.border;
-  const bool whole = view.height == from.height && view.width == from.width && view.y0 == 0 && view.x0 == 0;
-  if (!whole || b.top < y.pad_begin || b.left < x.pad_begin || b.bottom < bottom || b.right < right) {
+  const bool whole =
+      view.height == from.height && view.width == from.width && view.y0 == 0 && view.x0 == 0;
+  if (!whole || b.top < y.pad_begin || b.left < x.pad_begin || b.bottom < bottom ||
+      b.right < right) {
     return ToHost("padding around a part of an image");
   }
   if (std::find(fills.begin(), fills.end(), from.fill) == fills.end()) {
@@ -194,24 +207,28 @@ StatusOr<MapView> Lowering::PlaceWindows(const Value* input, const WindowAxis& y
 
 StatusOr<Layer> Lowering::EmitMaxPool(const Group& group) {
   const Node& node = *group.anchor;
-  if (node.num_results() > 1 && node.result(1) != nullptr) return ToHost("a maximum pool that gives indices");
+  if (node.num_results() > 1 && node.result(1) != nullptr)
+    return ToHost("a maximum pool that gives indices");
   KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(node, graph_.source()));
   if (g.rank() != 2 || !g.nhwc) return ToHost(fmt::format("a pool over {} axes", g.rank()));
   const WindowAxis &y = g.axes[0], &x = g.axes[1];
-  Layer layer =
-      NewLayer(group, "alu", fmt::format("maximum {}x{} /{} @{}x{}", y.kernel, x.kernel, y.stride, y.output, x.output));
+  Layer layer = NewLayer(
+      group, "alu",
+      fmt::format("maximum {}x{} /{} @{}x{}", y.kernel, x.kernel, y.stride, y.output, x.output));
   KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*node.operand(0)));
   std::vector<int32_t> fills = {codes.low};
   if (IsNotNegative(*node.operand(0))) fills.push_back(codes.zero);  // no maximum is below zero
   VectorLayer vector;
   KILN_ASSIGN_OR_RETURN(const MapView view, PlaceWindows(node.operand(0), y, x, fills, &layer));
   vector.inputs = {view};
-  vector.window = KernelSize{y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_begin, x.pad_begin};
+  vector.window = KernelSize{y.kernel,   x.kernel,   y.stride,    x.stride,
+                             y.dilation, x.dilation, y.pad_begin, x.pad_begin};
   KILN_ASSIGN_OR_RETURN(vector.output, ResultMap(group.result, y.output, x.output, g.channels));
   FeatureMap& map = out_.maps[static_cast<size_t>(vector.output)];
   if (map.wide) {
     map.scales.assign(static_cast<size_t>(g.channels), codes.scale);
-    if (codes.zero != 0) vector.steps.push_back({AluOp::kAdd, 0, VectorStep::Operand::kImmediate, -codes.zero});
+    if (codes.zero != 0)
+      vector.steps.push_back({AluOp::kAdd, 0, VectorStep::Operand::kImmediate, -codes.zero});
   } else if (!(map.codes == codes)) {
     Formula same;
     same.terms = {{0}};
@@ -223,20 +240,23 @@ StatusOr<Layer> Lowering::EmitMaxPool(const Group& group) {
   return layer;
 }
 
-StatusOr<Layer> Lowering::EmitWindowMean(const Group& group, const WindowAxis& y, const WindowAxis& x,
-                                         std::vector<int64_t> counts) {
+StatusOr<Layer> Lowering::EmitWindowMean(const Group& group, const WindowAxis& y,
+                                         const WindowAxis& x, std::vector<int64_t> counts) {
   const Value* input = group.anchor->operand(0);
-  const std::string operation = fmt::format("mean {}x{} /{} @{}x{}", y.kernel, x.kernel, y.stride, y.output, x.output);
+  const std::string operation =
+      fmt::format("mean {}x{} /{} @{}x{}", y.kernel, x.kernel, y.stride, y.output, x.output);
   Layer layer = NewLayer(group, "alu", operation + group.text);
   KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*input));
   VectorLayer vector;
   KILN_ASSIGN_OR_RETURN(const MapView view, PlaceWindows(input, y, x, {codes.zero}, &layer));
   vector.inputs = {view};
-  vector.window = KernelSize{y.kernel, x.kernel, y.stride, x.stride, y.dilation, x.dilation, y.pad_begin, x.pad_begin};
+  vector.window = KernelSize{y.kernel,   x.kernel,   y.stride,    x.stride,
+                             y.dilation, x.dilation, y.pad_begin, x.pad_begin};
   vector.window_op = AluOp::kAdd;
   KILN_ASSIGN_OR_RETURN(vector.output, ResultMap(group.result, y.output, x.output, view.channels));
   FeatureMap& map = out_.maps[static_cast<size_t>(vector.output)];
-  if (std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; })) counts.resize(1);
+  if (std::all_of(counts.begin(), counts.end(), [&](int64_t count) { return count == counts[0]; }))
+    counts.resize(1);
   const int64_t taps = vector.window->taps();
   Result result{map.wide, map.codes, 1};
   if (map.wide) {
@@ -245,7 +265,8 @@ StatusOr<Layer> Lowering::EmitWindowMean(const Group& group, const WindowAxis& y
   }
   KILN_ASSIGN_OR_RETURN(FormulaCode code, MeanOf(taps, counts, codes, group.clamp, result));
   vector.steps = std::move(code.steps);
-  if (!code.constant.empty()) vector.constants.push_back({y.output, x.output, std::move(code.constant)});
+  if (!code.constant.empty())
+    vector.constants.push_back({y.output, x.output, std::move(code.constant)});
   locations_[group.result] = {-1, vector.output, DenseView(group.result->shape())};
   layer.vector = std::move(vector);
   return layer;

@@ -39,11 +39,12 @@ struct LinearLayer {
   KernelSize kernel;
   int64_t in_channels = 1, out_channels = 1, groups = 1;
   int64_t out_height = 1, out_width = 1;
-  std::function<int32_t(int64_t o, int64_t c, int64_t ky, int64_t kx)> weight;  // c: channel of the group
-  std::vector<double> scales;                                                   // of the weights of each out channel
-  std::vector<double> bias;                                                     // real
-  bool identity = false;                                                        // a channel each, all weights 1
-  bool channels_second = false;                                                 // of the input; else they are last
+  std::function<int32_t(int64_t o, int64_t c, int64_t ky, int64_t kx)>
+      weight;                    // c: channel of the group
+  std::vector<double> scales;    // of the weights of each out channel
+  std::vector<double> bias;      // real
+  bool identity = false;         // a channel each, all weights 1
+  bool channels_second = false;  // of the input; else they are last
 };
 
 // Why a node cannot run on the machine; it goes to the host, and the reason to the report.
@@ -51,12 +52,14 @@ inline Status ToHost(const std::string& reason) { return absl::UnimplementedErro
 
 // Whether a node transposes images to NHWC.
 inline bool MakesNhwc(const Node& node) {
-  return node.op() == Op::kTranspose && node.attributes().Ints("perm") == std::vector<int64_t>{0, 2, 3, 1};
+  return node.op() == Op::kTranspose &&
+         node.attributes().Ints("perm") == std::vector<int64_t>{0, 2, 3, 1};
 }
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Config& config, const CompileOptions& options, const Refusals& refusals)
+  Lowering(const Graph& graph, const Config& config, const CompileOptions& options,
+           const Refusals& refusals)
       : graph_(graph), config_(config), options_(options), refusals_(refusals) {}
   StatusOr<Network> Run();
 
@@ -82,7 +85,8 @@ class Lowering {
   StatusOr<Layer> EmitMean(const Group& group);
   StatusOr<Layer> EmitPad(const Group& group);
   StatusOr<Layer> EmitChannelPad(const Group& group, int64_t before, Order order);
-  StatusOr<Layer> EmitPixelPad(const Group& group, const std::vector<int64_t>& before, double number, Order order);
+  StatusOr<Layer> EmitPixelPad(const Group& group, const std::vector<int64_t>& before,
+                               double number, Order order);
   // Concat of channels (lower_concat.cc): what does not stand in the result's map already is copied to it, by the ALU
   // where all operands are whole blocks, else by products with matrices of ones.
   StatusOr<std::vector<Layer>> EmitConcat(const Group& group);
@@ -100,7 +104,8 @@ class Lowering {
   StatusOr<Requantisation> CodesFrom(const Group& group, LinearLayer* linear, const Codes& input,
                                      std::vector<int>* halvings) const;
   StatusOr<Layer> EmitElementwise(const Group& group);
-  StatusOr<std::vector<MapView>> PlaceOperands(const Node& node, const Formula& formula, Order order, Layer* layer);
+  StatusOr<std::vector<MapView>> PlaceOperands(const Node& node, const Formula& formula,
+                                               Order order, Layer* layer);
   Order OrderOfElementwise(const Node& node) const;
   StatusOr<Layer> EmitMaxPool(const Group& group);
   // An average by the ALU: counts[pixel] elements of each window are inside, the others zeros.
@@ -120,8 +125,8 @@ class Lowering {
   // those of Order::kChannelsSecond are.
   StatusOr<MapView> OnMachine(const Value* value, Layer* layer, Order order = Order::kChannelsLast);
   // The same, as windows side by side: only of what the host writes.
-  StatusOr<MapView> AsPatches(const Value* value, const Patch& patch, int64_t height, int64_t width, Layer* layer,
-                              Order order = Order::kChannelsLast);
+  StatusOr<MapView> AsPatches(const Value* value, const Patch& patch, int64_t height, int64_t width,
+                              Layer* layer, Order order = Order::kChannelsLast);
   StridedView ViewOf(const Value* value, Order order) const;
   // The order in which all operands are images, as far as where they stand says so.
   Order OrderOf(const Node& node) const;

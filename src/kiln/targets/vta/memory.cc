@@ -14,7 +14,8 @@ namespace {
 // Address space of zeros that becomes memory page by page, as it is written.
 uint8_t* Reserve(uint64_t bytes) {
   if (bytes == 0) return nullptr;
-  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED) throw std::bad_alloc();
   return static_cast<uint8_t*>(at);
 }
@@ -55,10 +56,12 @@ void DeviceMemory::Unmap(uint64_t address, uint64_t bytes) {
 }
 
 const uint8_t* DeviceMemory::At(uint64_t address, uint64_t bytes) const {
-  if (address < base_ || address - base_ > size_ || bytes > size_ - (address - base_)) return nullptr;
+  if (address < base_ || address - base_ > size_ || bytes > size_ - (address - base_))
+    return nullptr;
   if (bytes > 0) {
     const auto first = there_.begin() + static_cast<std::ptrdiff_t>((address - base_) / kPageBytes);
-    const auto past = there_.begin() + static_cast<std::ptrdiff_t>((address - base_ + bytes - 1) / kPageBytes + 1);
+    const auto past = there_.begin() +
+                      static_cast<std::ptrdiff_t>((address - base_ + bytes - 1) / kPageBytes + 1);
     if (std::find(first, past, false) != past) return nullptr;
   }
   return bytes_ + (address - base_);

@@ -19,7 +19,8 @@ Status NetworkRun::Run() {
   const RunPlan& plan = program_.plan;
   std::vector<Task> tasks;
   for (size_t i = 0; i < plan.pieces.size(); ++i) {
-    tasks.push_back({[this, i] { return Do(i); }, plan.pieces[i].after, plan.pieces[i].on_device()});
+    tasks.push_back(
+        {[this, i] { return Do(i); }, plan.pieces[i].after, plan.pieces[i].on_device()});
   }
   return RunTasks(tasks, plan.overlaps() ? threads_ : 1);
 }
@@ -64,19 +65,23 @@ Status NetworkRun::Do(size_t index) {
 }
 
 const Transfer& NetworkRun::TransferOf(const Piece& piece) const {
-  const std::vector<Transfer>& transfers =
-      piece.step < program_.steps.size() ? program_.steps[piece.step].transfers : program_.final_transfers;
+  const std::vector<Transfer>& transfers = piece.step < program_.steps.size()
+                                               ? program_.steps[piece.step].transfers
+                                               : program_.final_transfers;
   return transfers[piece.transfer];
 }
 
 void NetworkRun::Pack(const Transfer& transfer, std::vector<uint8_t>* bytes) const {
   const FeatureMap& map = program_.maps[static_cast<size_t>(transfer.map)];
   const uint64_t address = program_.map_addresses[static_cast<size_t>(transfer.map)];
-  const auto initial = program_.memory.begin() + static_cast<std::ptrdiff_t>(address - MemoryImage::kBase);
+  const auto initial =
+      program_.memory.begin() + static_cast<std::ptrdiff_t>(address - MemoryImage::kBase);
   bytes->assign(initial, initial + static_cast<std::ptrdiff_t>(map.bytes(program_.config)));
   for (int image = 0; image < images(); ++image) {
-    const Tensor& slot = rows_[static_cast<size_t>(image)].slots[static_cast<size_t>(transfer.slot)];
-    vta::Pack(slot.data<float>(), transfer.image, transfer.patch, map, program_.config, image, *bytes);
+    const Tensor& slot =
+        rows_[static_cast<size_t>(image)].slots[static_cast<size_t>(transfer.slot)];
+    vta::Pack(slot.data<float>(), transfer.image, transfer.patch, map, program_.config, image,
+              *bytes);
   }
 }
 
@@ -88,15 +93,17 @@ void NetworkRun::Unpack(const Transfer& transfer, std::span<const uint8_t> bytes
     Row& row = rows_[static_cast<size_t>(image)];
     const std::vector<int32_t> codes = vta::Unpack(bytes, map, program_.config, image);
     row.slots[slot] = Tensor::Of<float>(shape, ValuesOf(codes, map));
-    row.codes[slot] = map.wide ? Tensor::Of<int32_t>(shape, codes)
-                               : Tensor::Of<int8_t>(shape, std::vector<int8_t>(codes.begin(), codes.end()));
+    row.codes[slot] =
+        map.wide ? Tensor::Of<int32_t>(shape, codes)
+                 : Tensor::Of<int8_t>(shape, std::vector<int8_t>(codes.begin(), codes.end()));
   }
 }
 
 Status NetworkRun::Launch(size_t step) {
   const vta::Launch& launch = *program_.steps[step].launch;
   const Status status = device_->Run(launch.address, launch.instructions.size(), 0);
-  if (!status.ok()) return WithContext(fmt::format("layer '{}'", program_.kernels[step].name), status);
+  if (!status.ok())
+    return WithContext(fmt::format("layer '{}'", program_.kernels[step].name), status);
   if (const auto time = device_->last_run()) times_.emplace_back(static_cast<int>(step), *time);
   return OkStatus();
 }

@@ -24,8 +24,13 @@ class NetworkRun {
  public:
   // `device` has the program's memory; images are those of rows 0, 1, ... `threads` do all, of which one is with the
   // device where there are several. All outlive the run.
-  NetworkRun(const ProgramParts& program, Device* device, int images, int threads, PieceObserver observer)
-      : program_(program), device_(device), threads_(threads), observer_(std::move(observer)), rows_(images) {
+  NetworkRun(const ProgramParts& program, Device* device, int images, int threads,
+             PieceObserver observer)
+      : program_(program),
+        device_(device),
+        threads_(threads),
+        observer_(std::move(observer)),
+        rows_(images) {
     for (Row& row : rows_) {
       row.slots.resize(program.slots.size());
       row.codes.resize(program.slots.size());
@@ -33,7 +38,9 @@ class NetworkRun {
     bytes_.resize(program.plan.pieces.size());
   }
 
-  void SetInput(int image, size_t input, const Tensor& tensor) { Fill(program_.inputs[input].slot, tensor, image); }
+  void SetInput(int image, size_t input, const Tensor& tensor) {
+    Fill(program_.inputs[input].slot, tensor, image);
+  }
   // Errors: whatever stops a launch, naming its layer, or an operator of the host: of the first piece that has one.
   Status Run();
   // Output i of an image as values and as codes.
@@ -64,7 +71,8 @@ class NetworkRun {
   const int threads_;
   const PieceObserver observer_;
   std::vector<Row> rows_;
-  std::vector<std::vector<uint8_t>> bytes_;  // of a map, from one piece to the next: kPack's and kRead's
+  std::vector<std::vector<uint8_t>>
+      bytes_;  // of a map, from one piece to the next: kPack's and kRead's
   std::vector<std::pair<int, RunTime>> times_;
 };
 

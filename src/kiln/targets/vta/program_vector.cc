@@ -20,18 +20,22 @@ constexpr uint64_t kMaxImage = uint64_t{1} << 32;
 
 // An image that stands beside the JSON file, whose key `key` names it; of so many bytes, and with the digest that
 // `digest_key` states, where it does.
-StatusOr<std::vector<uint8_t>> ReadImage(const Json& json, const fs::path& file, const std::string& key,
-                                         const std::string& digest_key, uint64_t bytes) {
+StatusOr<std::vector<uint8_t>> ReadImage(const Json& json, const fs::path& file,
+                                         const std::string& key, const std::string& digest_key,
+                                         uint64_t bytes) {
   JsonReader reader(file.string());
   const std::string name = reader.Text(json, key, "");
   const bool stated = json.contains(digest_key);
-  const std::vector<uint8_t> digest = stated ? reader.Hex(json, digest_key, "") : std::vector<uint8_t>{};
+  const std::vector<uint8_t> digest =
+      stated ? reader.Hex(json, digest_key, "") : std::vector<uint8_t>{};
   if (stated && digest.size() != kSha256Bytes) {
-    reader.Fail(digest_key, fmt::format("has {} bytes", digest.size()), "a SHA-256 has 32, 64 hex digits");
+    reader.Fail(digest_key, fmt::format("has {} bytes", digest.size()),
+                "a SHA-256 has 32, 64 hex digits");
   }
   KILN_RETURN_IF_ERROR(reader.status());
   if (name.empty() || fs::path(name).filename() != name) {
-    return ErrorAt(file.string(), "", fmt::format("'{}' is no file beside it", name), "the plain name of an image");
+    return ErrorAt(file.string(), "", fmt::format("'{}' is no file beside it", name),
+                   "the plain name of an image");
   }
   const fs::path path = file.parent_path() / name;
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kVtaImageBytes));
@@ -52,13 +56,14 @@ struct ProfileCounter {
   const char* name;
   uint64_t Profile::* member;
 };
-constexpr ProfileCounter kProfileCounters[] = {{"inp_load_nbytes", &Profile::input_load_bytes},
-                                               {"wgt_load_nbytes", &Profile::weight_load_bytes},
-                                               {"acc_load_nbytes", &Profile::accumulator_load_bytes},
-                                               {"uop_load_nbytes", &Profile::uop_load_bytes},
-                                               {"out_store_nbytes", &Profile::output_store_bytes},
-                                               {"gemm_counter", &Profile::gemm_steps},
-                                               {"alu_counter", &Profile::alu_steps}};
+constexpr ProfileCounter kProfileCounters[] = {
+    {"inp_load_nbytes", &Profile::input_load_bytes},
+    {"wgt_load_nbytes", &Profile::weight_load_bytes},
+    {"acc_load_nbytes", &Profile::accumulator_load_bytes},
+    {"uop_load_nbytes", &Profile::uop_load_bytes},
+    {"out_store_nbytes", &Profile::output_store_bytes},
+    {"gemm_counter", &Profile::gemm_steps},
+    {"alu_counter", &Profile::alu_steps}};
 
 void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
   const Json::array_t& runs = reader.List(json, "runs", "");
@@ -67,31 +72,38 @@ void ReadLaunches(const Json& json, JsonReader& reader, ProgramVector* vector) {
     const std::string path = fmt::format("runs[{}].", i);
     ProgramVector::Launch launch;
     launch.address = reader.Count(run, "insn_addr", path + "insn_addr", kMaxImage);
-    launch.instructions = reader.Count(run, "insn_count", path + "insn_count", kMaxImage / kInstructionBytes);
+    launch.instructions =
+        reader.Count(run, "insn_count", path + "insn_count", kMaxImage / kInstructionBytes);
     const uint64_t bytes = launch.instructions * kInstructionBytes;
     vector->launches.push_back(launch);
     if (vector->fault.has_value()) continue;  // which may be just that
     const uint64_t end = vector->base + vector->before.size();
     if (launch.address < vector->base || launch.address > end) {
-      return reader.Fail(path + "insn_addr",
-                         fmt::format("there is no stream at {}, outside of the image", launch.address),
-                         fmt::format("an address from {} to {}", vector->base, end - 1));
+      return reader.Fail(
+          path + "insn_addr",
+          fmt::format("there is no stream at {}, outside of the image", launch.address),
+          fmt::format("an address from {} to {}", vector->base, end - 1));
     }
     if (bytes > end - launch.address) {
-      return reader.Fail(
-          path + "insn_count",
-          fmt::format("{} instructions from {} on go beyond the image", launch.instructions, launch.address),
-          fmt::format("at most {}", (end - launch.address) / kInstructionBytes));
+      return reader.Fail(path + "insn_count",
+                         fmt::format("{} instructions from {} on go beyond the image",
+                                     launch.instructions, launch.address),
+                         fmt::format("at most {}", (end - launch.address) / kInstructionBytes));
     }
     // The instructions are there a second time, to read; they must be the same.
     if (const auto listed = run.find("insns"); listed != run.end()) {
-      const std::span<const uint8_t> stream(vector->before.data() + (launch.address - vector->base), bytes);
+      const std::span<const uint8_t> stream(vector->before.data() + (launch.address - vector->base),
+                                            bytes);
       bool same = listed->is_array() && listed->size() == launch.instructions;
       for (size_t k = 0; same && k < listed->size(); ++k) {
-        const auto word = (*listed)[k].is_string() ? ParseHex((*listed)[k].get<std::string>()) : std::nullopt;
-        same = word.has_value() && std::ranges::equal(*word, stream.subspan(k * kInstructionBytes, kInstructionBytes));
+        const auto word =
+            (*listed)[k].is_string() ? ParseHex((*listed)[k].get<std::string>()) : std::nullopt;
+        same = word.has_value() &&
+               std::ranges::equal(*word, stream.subspan(k * kInstructionBytes, kInstructionBytes));
       }
-      if (!same) return reader.Fail(path + "insns", "differs from the stream in the image", "the same instructions");
+      if (!same)
+        return reader.Fail(path + "insns", "differs from the stream in the image",
+                           "the same instructions");
     }
   }
 }
@@ -103,25 +115,31 @@ StatusOr<ProgramVector> ReadProgramVector(const fs::path& file) {
   return ParseProgramVector(json, file);
 }
 
-bool IsProgramVector(const Json& json) { return HasFormat(json, kProgramVectorFormat) || IsGemmVector(json); }
+bool IsProgramVector(const Json& json) {
+  return HasFormat(json, kProgramVectorFormat) || IsGemmVector(json);
+}
 
 StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& file) {
   if (IsGemmVector(json)) return ParseGemmVector(json, file);
   JsonReader reader(file.string());
   if (const std::string format = reader.Text(json, "format", ""); format != kProgramVectorFormat) {
-    reader.Fail("format", fmt::format("'{}' is none of programs", format), std::string(kProgramVectorFormat));
+    reader.Fail("format", fmt::format("'{}' is none of programs", format),
+                std::string(kProgramVectorFormat));
   }
   ProgramVector vector;
   vector.name = reader.Text(json, "name", "");
   const Json* config = reader.Find(json, "config", "config");
   vector.base = reader.Count(json, "dram_base", "dram_base", kMaxImage);
   if (vector.base % DeviceMemory::kPageBytes != 0 || vector.base == 0) {
-    reader.Fail("dram_base", fmt::format("no memory begins at {}", vector.base), "a multiple of 4096, and not 0");
+    reader.Fail("dram_base", fmt::format("no memory begins at {}", vector.base),
+                "a multiple of 4096, and not 0");
   }
   const uint64_t bytes = reader.Count(json, "dram_size", "dram_size", kMaxImage);
   if (vector.base + bytes > kMaxImage) {
-    reader.Fail("dram_size", fmt::format("{} bytes from {} on go beyond addresses of 32 bits", bytes, vector.base),
-                fmt::format("at most {}", kMaxImage - std::min(vector.base, kMaxImage)));
+    reader.Fail(
+        "dram_size",
+        fmt::format("{} bytes from {} on go beyond addresses of 32 bits", bytes, vector.base),
+        fmt::format("at most {}", kMaxImage - std::min(vector.base, kMaxImage)));
   }
   if (bytes > static_cast<uint64_t>(budgets::kVtaImageBytes)) {
     reader.Fail("dram_size", fmt::format("an image of {} bytes is too large", bytes),
@@ -141,8 +159,8 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
   if (const auto counters = json.find("counters"); counters != json.end()) {
     vector.profile.emplace();
     for (const ProfileCounter& counter : kProfileCounters) {
-      (*vector.profile).*counter.member =
-          reader.Count(*counters, counter.name, fmt::format("counters.{}", counter.name), UINT64_MAX);
+      (*vector.profile).*counter.member = reader.Count(
+          *counters, counter.name, fmt::format("counters.{}", counter.name), UINT64_MAX);
     }
   }
   KILN_RETURN_IF_ERROR(reader.status());
@@ -150,7 +168,8 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
   return vector;
 }
 
-std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order, uint64_t most_steps) {
+std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order,
+                                          uint64_t most_steps) {
   FunctionalMachine machine(vector.config);
   machine.set_most_steps(most_steps);
   const auto launch = [&](DeviceMemory& memory, const ProgramVector::Launch& run) {
@@ -159,11 +178,12 @@ std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t 
   return FindDifference(vector, launch, machine.profile());
 }
 
-std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles, RunTime* time,
-                                               Timeline* timeline) {
+std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles,
+                                               RunTime* time, Timeline* timeline) {
   CycleMachine machine(vector.config);
   const auto launch = [&](DeviceMemory& memory, const ProgramVector::Launch& run) {
-    CycleMachine::Result result = machine.Launch(memory, run.address, run.instructions, most_cycles, timeline);
+    CycleMachine::Result result =
+        machine.Launch(memory, run.address, run.instructions, most_cycles, timeline);
     if (time != nullptr && !result.fault.has_value()) {
       time->cycles += result.time.cycles;
       time->counters += result.time.counters;
@@ -176,12 +196,14 @@ std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint
 namespace {
 
 // How the hardware's time differs from the cycle level's, first.
-std::optional<std::string> FindTimeDifference(const RtlMachine::Result& rtl, const RunTime& expected) {
+std::optional<std::string> FindTimeDifference(const RtlMachine::Result& rtl,
+                                              const RunTime& expected) {
   if (rtl.time.cycles != expected.cycles) {
     return fmt::format("{} cycles; {} at the cycle level", rtl.time.cycles, expected.cycles);
   }
   for (size_t i = 0; i < kCounters; ++i) {
-    const uint64_t is = rtl.time.counters.values()[i], should = expected.counters.values()[i] & 0xffffffff;
+    const uint64_t is = rtl.time.counters.values()[i],
+                   should = expected.counters.values()[i] & 0xffffffff;
     if (is == should) continue;
     const CounterInfo& info = CounterTable()[i];
     return fmt::format("{}.{} is {}; {} at the cycle level", info.unit, info.name, is, should);
@@ -195,17 +217,20 @@ std::optional<std::string> FindTimeDifference(const RtlMachine::Result& rtl, con
 
 }  // namespace
 
-StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector, RtlDesigns& designs,
-                                                       uint64_t most_cycles, RunTime* time) {
+StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector,
+                                                       RtlDesigns& designs, uint64_t most_cycles,
+                                                       RunTime* time) {
   KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(vector.config, designs));
   // Beside it the cycle level, on a memory of its own, which also counts what the vector's counters count.
   CycleMachine cycle(vector.config);
   DeviceMemory cycle_memory(vector.base, vector.before);
   Status status = OkStatus();
   std::optional<std::string> levels_difference;
-  const auto launch = [&](DeviceMemory& memory, const ProgramVector::Launch& run) -> std::optional<Fault> {
+  const auto launch = [&](DeviceMemory& memory,
+                          const ProgramVector::Launch& run) -> std::optional<Fault> {
     auto result = machine.Launch(memory, run.address, run.instructions, most_cycles);
-    const CycleMachine::Result expected = cycle.Launch(cycle_memory, run.address, run.instructions, most_cycles);
+    const CycleMachine::Result expected =
+        cycle.Launch(cycle_memory, run.address, run.instructions, most_cycles);
     if (!result.ok()) {
       status.Update(result.status());
       return Fault{FaultKind::kTooLong, 0, ""};
@@ -222,7 +247,8 @@ StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vect
       time->cycles += result->time.cycles;
       time->counters += result->time.counters;
     }
-    if (!levels_difference.has_value()) levels_difference = FindTimeDifference(*result, expected.time);
+    if (!levels_difference.has_value())
+      levels_difference = FindTimeDifference(*result, expected.time);
     return std::nullopt;
   };
   const auto difference = FindDifference(vector, launch, cycle.profile());
@@ -230,16 +256,19 @@ StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vect
   return difference.has_value() ? difference : levels_difference;
 }
 
-std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& run, const Profile& profile) {
+std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& run,
+                                          const Profile& profile) {
   DeviceMemory memory(vector.base, vector.before);
   for (size_t i = 0; i < vector.launches.size(); ++i) {
     const ProgramVector::Launch& launch = vector.launches[i];
     const std::optional<Fault> fault = run(memory, launch);
     if (!fault.has_value()) continue;
     if (vector.fault.has_value() && NameOf(fault->kind) == *vector.fault) return std::nullopt;
-    return fmt::format("launch {}, instruction {}: {}: {}", i, fault->instruction, NameOf(fault->kind), fault->message);
+    return fmt::format("launch {}, instruction {}: {}: {}", i, fault->instruction,
+                       NameOf(fault->kind), fault->message);
   }
-  if (vector.fault.has_value()) return fmt::format("runs to its end; the vector has it stop with {}", *vector.fault);
+  if (vector.fault.has_value())
+    return fmt::format("runs to its end; the vector has it stop with {}", *vector.fault);
   const std::span<const uint8_t> bytes = memory.bytes();
   const auto [wrong, right] = std::mismatch(bytes.begin(), bytes.end(), vector.after.begin());
   if (wrong != bytes.end()) {

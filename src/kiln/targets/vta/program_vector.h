@@ -51,22 +51,25 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const std::filesyst
 
 // Runs it on a machine, a launch after the other, and compares all bytes and counters. `launch` runs one; `profile` is
 // the machine's. nullopt: as it should be; else what differs first.
-using Launcher = std::function<std::optional<Fault>(DeviceMemory& memory, const ProgramVector::Launch& launch)>;
-std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& launch, const Profile& profile);
+using Launcher =
+    std::function<std::optional<Fault>(DeviceMemory& memory, const ProgramVector::Launch& launch)>;
+std::optional<std::string> FindDifference(const ProgramVector& vector, const Launcher& launch,
+                                          const Profile& profile);
 // The same on the functional level, with stages in order `order` (StageOrder). No launch may take more than
 // `most_steps` (FunctionalMachine).
 std::optional<std::string> FindDifference(const ProgramVector& vector, uint64_t order,
                                           uint64_t most_steps = UINT64_MAX);
 // The same on the cycle level. No launch may take more than `most_cycles`. `time`, `timeline` may be null: of all
 // launches that came to their ends.
-std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles, RunTime* time,
-                                               Timeline* timeline);
+std::optional<std::string> FindCycleDifference(const ProgramVector& vector, uint64_t most_cycles,
+                                               RunTime* time, Timeline* timeline);
 // The same on the hardware (rtl_machine.h), and its cycles and counters, or its fault and the instruction that has it,
 // compared with the cycle level's. Where tokens alone make a program faulty, the cycle level's fault stands for
 // whatever the hardware met of that in its time. Errors: hardware that cannot be built, a simulation that ends by
 // itself.
-StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector, RtlDesigns& designs,
-                                                       uint64_t most_cycles, RunTime* time);
+StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vector,
+                                                       RtlDesigns& designs, uint64_t most_cycles,
+                                                       RunTime* time);
 
 }  // namespace kiln::vta
 

@@ -25,7 +25,8 @@ StatusCode CodeOf(uint32_t kind) {
 
 class RemoteDevice final : public Device {
  public:
-  RemoteDevice(const Config& config, std::string server, std::unique_ptr<ByteChannel> channel, const ClientTimes& times)
+  RemoteDevice(const Config& config, std::string server, std::unique_ptr<ByteChannel> channel,
+               const ClientTimes& times)
       : config_(config), server_(std::move(server)), times_(times), channel_(std::move(channel)) {}
 
   Status Hello(std::string_view token) {
@@ -38,7 +39,8 @@ class RemoteDevice final : public Device {
     PayloadReader reader(result);
     const uint32_t version = reader.Number32();
     reader.Text();  // what the device is called there
-    if (!reader.all_read() || version != kRemoteVersion) return Lost("it answers with something else");
+    if (!reader.all_read() || version != kRemoteVersion)
+      return Lost("it answers with something else");
     return OkStatus();
   }
 
@@ -121,16 +123,18 @@ class RemoteDevice final : public Device {
     const FrameHeader header = FrameHeader::Parse(bytes);
     if (header.payload > kMaxPayload) return Lost("it answers with something else");
     std::vector<uint8_t> payload(header.payload);
-    if (const Status status = channel_->Receive(payload, times_.reply); !status.ok()) return Lost(MessageOf(status));
+    if (const Status status = channel_->Receive(payload, times_.reply); !status.ok())
+      return Lost(MessageOf(status));
     const StatusCode code = CodeOf(header.kind);
     if (code == StatusCode::kOk) return payload;
-    const std::string message = fmt::format("{}: {}", server_, std::string(payload.begin(), payload.end()));
+    const std::string message =
+        fmt::format("{}: {}", server_, std::string(payload.begin(), payload.end()));
     return Status(static_cast<absl::StatusCode>(code), message);
   }
   Status Lost(const std::string& why) {
     channel_.reset();
-    lost_ =
-        absl::UnavailableError(fmt::format("{}: the device is lost with its memory: {}; connect again", server_, why));
+    lost_ = absl::UnavailableError(
+        fmt::format("{}: the device is lost with its memory: {}; connect again", server_, why));
     return lost_;
   }
 
@@ -144,12 +148,13 @@ class RemoteDevice final : public Device {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Device>> MakeRemoteDevice(const Endpoint& server, std::string_view token, const Config& config,
-                                                   const ClientTimes& times) {
+StatusOr<std::unique_ptr<Device>> MakeRemoteDevice(const Endpoint& server, std::string_view token,
+                                                   const Config& config, const ClientTimes& times) {
   KILN_RETURN_IF_ERROR(CheckToken(token));
   auto channel = TcpChannel::Connect(server, times.connect);
   if (!channel.ok()) return WithContext(server.ToString(), channel.status());
-  auto device = std::make_unique<RemoteDevice>(config, server.ToString(), *std::move(channel), times);
+  auto device =
+      std::make_unique<RemoteDevice>(config, server.ToString(), *std::move(channel), times);
   KILN_RETURN_IF_ERROR(device->Hello(token));
   return device;
 }
@@ -159,13 +164,16 @@ StatusOr<std::string> TokenOfFile(const std::string& file) {
   // As ssh does with keys. What is no file, as a shell's <(...), has nobody else who could open it by name.
   std::error_code error;
   const fs::file_status status = fs::status(file, error);
-  if (const auto mode = static_cast<unsigned>(status.permissions()); fs::is_regular_file(status) && (mode & 077) != 0) {
-    return ErrorAt(file, "", fmt::format("a token that others may read or change (mode {:04o})", mode),
+  if (const auto mode = static_cast<unsigned>(status.permissions());
+      fs::is_regular_file(status) && (mode & 077) != 0) {
+    return ErrorAt(file, "",
+                   fmt::format("a token that others may read or change (mode {:04o})", mode),
                    fmt::format("chmod 600 {}", file));
   }
   if (token.ends_with('\n')) token.pop_back();
-  return CheckToken(token).ok() ? StatusOr<std::string>(token)
-                                : ErrorAt(file, "", MessageOf(CheckToken(token)), "one line, the token");
+  return CheckToken(token).ok()
+             ? StatusOr<std::string>(token)
+             : ErrorAt(file, "", MessageOf(CheckToken(token)), "one line, the token");
 }
 
 bool EnvironmentHasToken() {
@@ -177,8 +185,10 @@ StatusOr<std::string> TokenOfEnvironment() {
     KILN_RETURN_IF_ERROR(WithContext("KILN_VTA_TOKEN", CheckToken(token)));
     return std::string(token);
   }
-  if (const char* file = std::getenv("KILN_VTA_TOKEN_FILE"); file != nullptr) return TokenOfFile(file);
-  return ErrorAt("", "", "a remote device asks for a token", "set KILN_VTA_TOKEN, or KILN_VTA_TOKEN_FILE to a file");
+  if (const char* file = std::getenv("KILN_VTA_TOKEN_FILE"); file != nullptr)
+    return TokenOfFile(file);
+  return ErrorAt("", "", "a remote device asks for a token",
+                 "set KILN_VTA_TOKEN, or KILN_VTA_TOKEN_FILE to a file");
 }
 
 }  // namespace kiln::vta

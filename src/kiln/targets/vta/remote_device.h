@@ -12,14 +12,16 @@ namespace kiln::vta {
 
 struct ClientTimes {
   ByteChannel::Duration connect{10'000};
-  ByteChannel::Duration reply{60'000};    // of everything but runs
-  ByteChannel::Duration run{86'400'000};  // a server that is gone is noticed sooner, by TCP's own probes
+  ByteChannel::Duration reply{60'000};  // of everything but runs
+  ByteChannel::Duration run{
+      86'400'000};  // a server that is gone is noticed sooner, by TCP's own probes
 };
 
 // Connects, shows the token, and has a machine of the design point made. Errors name the server. Unavailable: nobody
 // there, or the connection was lost - then every further call says so, as the machine is gone with its memory, and
 // another device has to be made. Others: what the server says.
-StatusOr<std::unique_ptr<Device>> MakeRemoteDevice(const Endpoint& server, std::string_view token, const Config& config,
+StatusOr<std::unique_ptr<Device>> MakeRemoteDevice(const Endpoint& server, std::string_view token,
+                                                   const Config& config,
                                                    const ClientTimes& times = {});
 
 // The token of this process: KILN_VTA_TOKEN, or the line in the file that KILN_VTA_TOKEN_FILE names. Errors: neither;

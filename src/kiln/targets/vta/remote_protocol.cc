@@ -18,7 +18,8 @@ struct Bounds {
   uint32_t least, most;
 };
 constexpr std::array<Bounds, 7> kBounds = {Bounds{1, 0},  // no request has number 0
-                                           {16, kMaxHello}, {8, 8}, {8, 8}, {8, 8 + kMaxData}, {12, 12}, {24, 24}};
+                                           {16, kMaxHello},   {8, 8},   {8, 8},
+                                           {8, 8 + kMaxData}, {12, 12}, {24, 24}};
 
 void PutNumber(std::vector<uint8_t>& to, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) to.push_back(static_cast<uint8_t>(value >> (8 * i)));
@@ -42,7 +43,9 @@ FrameWriter::FrameWriter(uint32_t kind) {
 }
 void FrameWriter::Number32(uint32_t value) { PutNumber(frame_, value, 4); }
 void FrameWriter::Number64(uint64_t value) { PutNumber(frame_, value, 8); }
-void FrameWriter::Bytes(std::span<const uint8_t> bytes) { frame_.insert(frame_.end(), bytes.begin(), bytes.end()); }
+void FrameWriter::Bytes(std::span<const uint8_t> bytes) {
+  frame_.insert(frame_.end(), bytes.begin(), bytes.end());
+}
 void FrameWriter::Text(std::string_view text) {
   Number32(static_cast<uint32_t>(text.size()));
   frame_.insert(frame_.end(), text.begin(), text.end());
@@ -85,7 +88,8 @@ Status CheckToken(std::string_view token) {
     return absl::InvalidArgumentError(
         fmt::format("a token of {} characters; {} to {}", token.size(), kMinToken, kMaxToken));
   }
-  if (std::any_of(token.begin(), token.end(), [](char letter) { return letter <= ' ' || letter > '~'; })) {
+  if (std::any_of(token.begin(), token.end(),
+                  [](char letter) { return letter <= ' ' || letter > '~'; })) {
     return absl::InvalidArgumentError("a token with other than printable ASCII characters");
   }
   return OkStatus();
@@ -100,12 +104,13 @@ std::vector<uint8_t> RemoteSession::ErrorReply(const Status& status) {
 
 Status RemoteSession::CheckHeader(const FrameHeader& header) const {
   if (header.kind == 0 || header.kind >= kBounds.size()) {
-    return absl::InvalidArgumentError(fmt::format("there is no request {}; 1 to {}", header.kind, kBounds.size() - 1));
+    return absl::InvalidArgumentError(
+        fmt::format("there is no request {}; 1 to {}", header.kind, kBounds.size() - 1));
   }
   const auto [least, most] = kBounds[header.kind];
   if (header.payload < least || header.payload > most) {
-    return absl::InvalidArgumentError(
-        fmt::format("a request {} of {} bytes; {} to {}", header.kind, header.payload, least, most));
+    return absl::InvalidArgumentError(fmt::format("a request {} of {} bytes; {} to {}", header.kind,
+                                                  header.payload, least, most));
   }
   const bool hello = header.kind == static_cast<uint32_t>(RequestKind::kHello);
   if (hello != (device_ == nullptr)) {
@@ -114,7 +119,8 @@ Status RemoteSession::CheckHeader(const FrameHeader& header) const {
   return OkStatus();
 }
 
-std::vector<uint8_t> RemoteSession::Handle(const FrameHeader& header, std::span<const uint8_t> payload) {
+std::vector<uint8_t> RemoteSession::Handle(const FrameHeader& header,
+                                           std::span<const uint8_t> payload) {
   const auto kind = static_cast<RequestKind>(header.kind);
   PayloadReader reader(payload);
   FrameWriter reply(static_cast<uint32_t>(StatusCode::kOk));
@@ -137,10 +143,13 @@ Status RemoteSession::Hello(PayloadReader& payload, FrameWriter& reply) {
         fmt::format("the client speaks version {} of the protocol; {}", version, kRemoteVersion));
   }
   const std::string token = payload.Text(), sizes = payload.Text();
-  if (!payload.all_read()) return absl::InvalidArgumentError("a hello that is not as long as it says");
-  if (!SameSecret(token, settings_.token)) return absl::PermissionDeniedError("the token is not the server's");
+  if (!payload.all_read())
+    return absl::InvalidArgumentError("a hello that is not as long as it says");
+  if (!SameSecret(token, settings_.token))
+    return absl::PermissionDeniedError("the token is not the server's");
   if (const std::string own = SizesOf(settings_.config); sizes != own) {
-    return absl::FailedPreconditionError(fmt::format("the client's design point is {}, the device's {}", sizes, own));
+    return absl::FailedPreconditionError(
+        fmt::format("the client's design point is {}, the device's {}", sizes, own));
   }
   KILN_RETURN_IF_ERROR(admit_());
   KILN_ASSIGN_OR_RETURN(device_, MakeDevice(settings_.device, settings_.config, settings_.limits));
@@ -163,7 +172,8 @@ Status RemoteSession::Serve(RequestKind kind, PayloadReader& payload, FrameWrite
       return device_->Write(address, payload.Rest());
     case RequestKind::kRead: {
       const uint32_t bytes = payload.Number32();
-      if (bytes > kMaxData) return absl::InvalidArgumentError(fmt::format("{} bytes at once; {}", bytes, kMaxData));
+      if (bytes > kMaxData)
+        return absl::InvalidArgumentError(fmt::format("{} bytes at once; {}", bytes, kMaxData));
       data_.resize(bytes);
       KILN_RETURN_IF_ERROR(device_->Read(address, data_));
       reply.Bytes(data_);
@@ -172,8 +182,8 @@ Status RemoteSession::Serve(RequestKind kind, PayloadReader& payload, FrameWrite
     case RequestKind::kRun: {
       const uint64_t count = payload.Number64(), wait = payload.Number64();
       if (count > settings_.limits.instructions) {
-        return absl::ResourceExhaustedError(
-            fmt::format("a program of {} instructions; at most {}", count, settings_.limits.instructions));
+        return absl::ResourceExhaustedError(fmt::format("a program of {} instructions; at most {}",
+                                                        count, settings_.limits.instructions));
       }
       KILN_RETURN_IF_ERROR(device_->Run(address, count, wait));
       if (const auto time = device_->last_run()) {
@@ -197,7 +207,8 @@ void ServeRequests(ByteChannel& channel, RemoteSession& session, const ServiceTi
   // One limit for all steps up to the hello's end: a client that sends a byte now and then gains no time by it.
   const auto limit = [&](Duration later) {
     if (greeted) return later;
-    const auto left = std::chrono::duration_cast<Duration>(hello_end - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<Duration>(hello_end - std::chrono::steady_clock::now());
     return std::max(left, Duration::zero());
   };
   std::vector<uint8_t> payload;
@@ -206,7 +217,8 @@ void ServeRequests(ByteChannel& channel, RemoteSession& session, const ServiceTi
     if (!channel.Receive(bytes, limit(times.between)).ok()) return;
     const FrameHeader header = FrameHeader::Parse(bytes);
     if (const Status status = session.CheckHeader(header); !status.ok()) {
-      (void)channel.Send(RemoteSession::ErrorReply(status), limit(times.of_a_message));  // nothing comes behind it
+      (void)channel.Send(RemoteSession::ErrorReply(status),
+                         limit(times.of_a_message));  // nothing comes behind it
       return;
     }
     payload.resize(header.payload);

@@ -39,12 +39,21 @@ namespace kiln::vta {
 
 inline constexpr uint32_t kRemoteMagic = 0x4154564b;  // "KVTA"
 inline constexpr uint32_t kRemoteVersion = 1;
-inline constexpr uint32_t kMaxData = budgets::kRemoteDataBytes;    // bytes of memory that a write or read moves
-inline constexpr uint32_t kMaxPayload = kMaxData + 64;             // of any message
-inline constexpr uint32_t kMaxHello = budgets::kRemoteHelloBytes;  // of a client that has not shown its token
-inline constexpr size_t kMinToken = 16, kMaxToken = 256;           // bytes
+inline constexpr uint32_t kMaxData =
+    budgets::kRemoteDataBytes;  // bytes of memory that a write or read moves
+inline constexpr uint32_t kMaxPayload = kMaxData + 64;  // of any message
+inline constexpr uint32_t kMaxHello =
+    budgets::kRemoteHelloBytes;  // of a client that has not shown its token
+inline constexpr size_t kMinToken = 16, kMaxToken = 256;  // bytes
 
-enum class RequestKind : uint32_t { kHello = 1, kAllocate = 2, kFree = 3, kWrite = 4, kRead = 5, kRun = 6 };
+enum class RequestKind : uint32_t {
+  kHello = 1,
+  kAllocate = 2,
+  kFree = 3,
+  kWrite = 4,
+  kRead = 5,
+  kRun = 6
+};
 
 struct FrameHeader {
   static constexpr size_t kBytes = 8;
@@ -138,9 +147,11 @@ class ByteChannel {
 };
 
 struct ServiceTimes {
-  ByteChannel::Duration hello{10'000};         // from the connection to the last byte of the hello, however it comes
-  ByteChannel::Duration between{3'600'000};    // from one reply to the next request's header
-  ByteChannel::Duration of_a_message{30'000};  // from a header to the payload's end; for a reply to be taken
+  ByteChannel::Duration hello{
+      10'000};  // from the connection to the last byte of the hello, however it comes
+  ByteChannel::Duration between{3'600'000};  // from one reply to the next request's header
+  ByteChannel::Duration of_a_message{
+      30'000};  // from a header to the payload's end; for a reply to be taken
 };
 
 // Answers requests until the conversation ends, the channel closes, or the client takes too long. The time for the

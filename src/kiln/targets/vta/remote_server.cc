@@ -17,7 +17,8 @@ constexpr ByteChannel::Duration kGoodbye{1000};
 
 }  // namespace
 
-std::optional<size_t> StrangerToDrop(std::span<const std::string> waiting, const std::string& newcomer) {
+std::optional<size_t> StrangerToDrop(std::span<const std::string> waiting,
+                                     const std::string& newcomer) {
   std::map<std::string_view, size_t> count;
   for (const std::string& address : waiting) ++count[address];
   std::optional<std::string_view> from;
@@ -39,7 +40,8 @@ StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(ServerSettings setti
   const ServiceSettings& service = settings.service;
   KILN_RETURN_IF_ERROR(CheckToken(service.token));
   if (service.device.starts_with(kRemotePrefix)) {
-    return absl::InvalidArgumentError(fmt::format("'{}' is elsewhere; a server has its device itself", service.device));
+    return absl::InvalidArgumentError(
+        fmt::format("'{}' is elsewhere; a server has its device itself", service.device));
   }
   KILN_RETURN_IF_ERROR(MakeDevice(service.device, service.config, service.limits).status());
   KILN_ASSIGN_OR_RETURN(auto listener, TcpListener::Bind(settings.address, settings.port));
@@ -47,7 +49,9 @@ StatusOr<std::unique_ptr<RemoteServer>> RemoteServer::Start(ServerSettings setti
 }
 
 RemoteServer::RemoteServer(ServerSettings settings, std::unique_ptr<TcpListener> listener)
-    : settings_(std::move(settings)), listener_(std::move(listener)), accepting_([this] { AcceptAll(); }) {}
+    : settings_(std::move(settings)),
+      listener_(std::move(listener)),
+      accepting_([this] { AcceptAll(); }) {}
 
 RemoteServer::~RemoteServer() {
   listener_->Interrupt();
@@ -58,7 +62,8 @@ RemoteServer::~RemoteServer() {
       if (one.stage != Stage::kEnded) one.channel->Interrupt();
     }
   }
-  connections_.clear();  // joins their threads, which take mutex_ to the end; nobody else is left to change the list
+  connections_
+      .clear();  // joins their threads, which take mutex_ to the end; nobody else is left to change the list
 }
 
 int RemoteServer::machines() const {
@@ -87,8 +92,8 @@ void RemoteServer::Drop(Connection& connection) noexcept {
 
 void RemoteServer::DropOldestStranger() noexcept {
   const std::scoped_lock lock(mutex_);
-  const auto oldest =
-      std::ranges::find_if(connections_, [](const Connection& one) { return one.stage == Stage::kHello; });
+  const auto oldest = std::ranges::find_if(
+      connections_, [](const Connection& one) { return one.stage == Stage::kHello; });
   if (oldest != connections_.end()) Drop(*oldest);
 }
 
@@ -103,7 +108,8 @@ void RemoteServer::MakeRoom(const std::string& newcomer, std::unique_lock<std::m
   if (const auto drop = StrangerToDrop(waiting, newcomer)) Drop(*strangers[*drop]);
   // A thread that is interrupted ends as soon as it is scheduled, so this waits for no client's doing.
   const auto closing = [this] {
-    return std::ranges::count_if(connections_, [](const Connection& one) { return one.stage == Stage::kClosing; });
+    return std::ranges::count_if(
+        connections_, [](const Connection& one) { return one.stage == Stage::kClosing; });
   };
   if (closing() < kMostClosing) return;
   for (Connection& one : connections_) {
@@ -136,8 +142,8 @@ Status RemoteServer::Admit(Connection& connection) {
   const std::scoped_lock lock(mutex_);
   if (connection.stage != Stage::kHello) return absl::UnavailableError("the connection was closed");
   if (machines_ >= settings_.machines) {
-    return absl::ResourceExhaustedError(
-        fmt::format("all of the server's {} machines are in use; try again later", settings_.machines));
+    return absl::ResourceExhaustedError(fmt::format(
+        "all of the server's {} machines are in use; try again later", settings_.machines));
   }
   connection.stage = Stage::kClient;
   ++machines_;

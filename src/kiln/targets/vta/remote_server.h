@@ -27,7 +27,8 @@ inline constexpr size_t kMostStrangers = 64, kMostStrangersOfAddress = 32;
 // the oldest first): the oldest of the newcomer's address where that address has its share already; else, with no place
 // left, the oldest of the address that has the most (of several such addresses, the one with the oldest stranger).
 // Nullopt: there is room.
-std::optional<size_t> StrangerToDrop(std::span<const std::string> waiting, const std::string& newcomer);
+std::optional<size_t> StrangerToDrop(std::span<const std::string> waiting,
+                                     const std::string& newcomer);
 
 struct ServerSettings {
   ServiceSettings service;
@@ -78,9 +79,10 @@ class RemoteServer {
   const ServerSettings settings_;
   const std::unique_ptr<TcpListener> listener_;
   mutable std::mutex mutex_;
-  std::condition_variable ended_;      // some connection's stage has become kEnded
-  int machines_ = 0;                   // under mutex_: connections of stage kClient
-  std::list<Connection> connections_;  // under mutex_, the oldest first; the accepting thread adds and removes
+  std::condition_variable ended_;  // some connection's stage has become kEnded
+  int machines_ = 0;               // under mutex_: connections of stage kClient
+  std::list<Connection>
+      connections_;  // under mutex_, the oldest first; the accepting thread adds and removes
   std::thread accepting_;
 };
 

@@ -63,7 +63,9 @@ void SetOptions(Tcp::socket& socket) {
 
 StatusOr<Endpoint> Endpoint::Parse(std::string_view text) {
   const size_t colon = text.rfind(':');
-  const auto wrong = [&] { return ErrorAt("", "", fmt::format("'{}' is no place to connect to", text), "HOST:PORT"); };
+  const auto wrong = [&] {
+    return ErrorAt("", "", fmt::format("'{}' is no place to connect to", text), "HOST:PORT");
+  };
   if (colon == std::string_view::npos || colon == 0) return wrong();
   std::string_view host = text.substr(0, colon), digits = text.substr(colon + 1);
   if (host.starts_with('[') && host.ends_with(']')) {
@@ -72,21 +74,25 @@ StatusOr<Endpoint> Endpoint::Parse(std::string_view text) {
     return wrong();  // an IPv6 address without brackets
   }
   Endpoint endpoint{.host = std::string(host)};
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
-  if (error != std::errc() || end != digits.data() + digits.size() || endpoint.port == 0 || host.empty())
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), endpoint.port);
+  if (error != std::errc() || end != digits.data() + digits.size() || endpoint.port == 0 ||
+      host.empty())
     return wrong();
   return endpoint;
 }
 
 std::string Endpoint::ToString() const {
-  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port) : fmt::format("[{}]:{}", host, port);
+  return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)
+                                             : fmt::format("[{}]:{}", host, port);
 }
 
 struct TcpChannel::Socket {
   asio::io_context context{1};
   Tcp::socket socket{context};
 
-  std::mutex mutex;          // of what Interrupt uses: the descriptor must not become another file's meanwhile
+  std::mutex
+      mutex;  // of what Interrupt uses: the descriptor must not become another file's meanwhile
   bool interrupted = false;  // under mutex
 
   bool is_interrupted() {
@@ -103,7 +109,8 @@ struct TcpChannel::Socket {
       Close();
       context.restart();
       context.run();  // the handler, which names `outcome`
-      return absl::DeadlineExceededError(fmt::format("nothing for {} s", static_cast<double>(most.count()) / 1000));
+      return absl::DeadlineExceededError(
+          fmt::format("nothing for {} s", static_cast<double>(most.count()) / 1000));
     }
     if (!*outcome) return OkStatus();
     Close();
@@ -136,26 +143,30 @@ StatusOr<std::unique_ptr<TcpChannel>> TcpChannel::Connect(const Endpoint& to, Du
   Outcome outcome;
   Tcp::resolver resolver(socket->context);
   Tcp::resolver::results_type places;
-  resolver.async_resolve(to.host, fmt::format("{}", to.port),
-                         [&](const asio::error_code& error, const Tcp::resolver::results_type& found) {
-                           outcome = error;
-                           places = found;
-                         });
+  resolver.async_resolve(
+      to.host, fmt::format("{}", to.port),
+      [&](const asio::error_code& error, const Tcp::resolver::results_type& found) {
+        outcome = error;
+        places = found;
+      });
   Status status = socket->Finish(outcome, most);
   if (status.ok()) {
     outcome.reset();
-    asio::async_connect(socket->socket, places,
-                        [&](const asio::error_code& error, const Tcp::endpoint& /*place*/) { outcome = error; });
+    asio::async_connect(
+        socket->socket, places,
+        [&](const asio::error_code& error, const Tcp::endpoint& /*place*/) { outcome = error; });
     status = socket->Finish(outcome, most);
   }
-  if (!status.ok()) return absl::UnavailableError(fmt::format("no connection: {}", MessageOf(status)));
+  if (!status.ok())
+    return absl::UnavailableError(fmt::format("no connection: {}", MessageOf(status)));
   SetOptions(socket->socket);
   return std::unique_ptr<TcpChannel>(new TcpChannel(std::move(socket)));
 }
 
 Status TcpChannel::Receive(std::span<uint8_t> bytes, Duration most) {
   if (bytes.empty()) return OkStatus();
-  if (socket_->is_interrupted()) return absl::UnavailableError(kClosed);  // bytes may have come before
+  if (socket_->is_interrupted())
+    return absl::UnavailableError(kClosed);  // bytes may have come before
   Outcome outcome;
   asio::async_read(socket_->socket, asio::buffer(bytes.data(), bytes.size()),
                    [&](const asio::error_code& error, size_t /*bytes*/) { outcome = error; });
@@ -180,8 +191,9 @@ void TcpChannel::CloseGently(Duration most) {
     const auto left = std::chrono::duration_cast<Duration>(end - std::chrono::steady_clock::now());
     if (left <= Duration::zero()) break;
     Outcome outcome;
-    socket_->socket.async_read_some(asio::buffer(nothing),
-                                    [&](const asio::error_code& failed, size_t /*bytes*/) { outcome = failed; });
+    socket_->socket.async_read_some(
+        asio::buffer(nothing),
+        [&](const asio::error_code& failed, size_t /*bytes*/) { outcome = failed; });
     if (!socket_->Finish(outcome, left).ok()) break;
   }
   socket_->Close();
@@ -199,10 +211,12 @@ struct TcpListener::Acceptor {
 TcpListener::TcpListener(std::unique_ptr<Acceptor> acceptor) : acceptor_(std::move(acceptor)) {}
 TcpListener::~TcpListener() = default;
 
-StatusOr<std::unique_ptr<TcpListener>> TcpListener::Bind(const std::string& address, uint16_t port) {
+StatusOr<std::unique_ptr<TcpListener>> TcpListener::Bind(const std::string& address,
+                                                         uint16_t port) {
   asio::error_code error;
   const asio::ip::address place = asio::ip::make_address(address, error);
-  if (error) return ErrorAt("", "", fmt::format("'{}' is no address", address), "such as 127.0.0.1 or ::1");
+  if (error)
+    return ErrorAt("", "", fmt::format("'{}' is no address", address), "such as 127.0.0.1 or ::1");
   auto acceptor = std::make_unique<Acceptor>();
   const Tcp::endpoint endpoint(place, port);
   acceptor->acceptor.open(endpoint.protocol(), error);
@@ -227,7 +241,8 @@ std::unique_ptr<TcpChannel> TcpListener::TryAccept() {
   auto socket = std::make_unique<TcpChannel::Socket>();
   Tcp::endpoint peer;
   Outcome outcome;
-  acceptor_->acceptor.async_accept(socket->socket, peer, [&](const asio::error_code& error) { outcome = error; });
+  acceptor_->acceptor.async_accept(socket->socket, peer,
+                                   [&](const asio::error_code& error) { outcome = error; });
   acceptor_->context.restart();
   while (!outcome.has_value()) acceptor_->context.run_one();
   if (*outcome) return nullptr;
@@ -251,7 +266,8 @@ std::unique_ptr<TcpChannel> TcpListener::Accept(const std::function<void()>& sho
 
 void TcpListener::Interrupt() noexcept {
   acceptor_->interrupted = true;
-  ::shutdown(acceptor_->acceptor.native_handle(), SHUT_RDWR);  // ends an accept that runs; needs no memory
+  ::shutdown(acceptor_->acceptor.native_handle(),
+             SHUT_RDWR);  // ends an accept that runs; needs no memory
 }
 
 }  // namespace kiln::vta

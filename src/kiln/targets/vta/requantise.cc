@@ -43,17 +43,20 @@ void CarryBias(const std::vector<ChannelScale>& channels, Requantisation* r) {
   for (int32_t& bias : r->bias) bias = static_cast<int32_t>(bias + carried);
 }
 
-Status DoesNotFit() { return absl::UnimplementedError("sums and bias do not fit the accumulators of 32 bits"); }
+Status DoesNotFit() {
+  return absl::UnimplementedError("sums and bias do not fit the accumulators of 32 bits");
+}
 
 }  // namespace
 
 bool Fits(const ChannelScale& c) {
   if (!(c.factor >= kLeastFactor) || !std::isfinite(c.factor)) return false;
-  return (std::abs(c.offset) + 1) / c.factor + static_cast<double>(c.greatest_sum) + 1 < static_cast<double>(kHalf);
+  return (std::abs(c.offset) + 1) / c.factor + static_cast<double>(c.greatest_sum) + 1 <
+         static_cast<double>(kHalf);
 }
 
-StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& channels, int32_t low, int32_t high,
-                                            std::optional<double> residual) {
+StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& channels, int32_t low,
+                                            int32_t high, std::optional<double> residual) {
   for (const ChannelScale& c : channels) {
     if (!Fits(c)) return DoesNotFit();
   }
@@ -77,22 +80,26 @@ StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& cha
     const double reach = 128 * (1 + *residual) + 2;
     reach_low = -reach;
     reach_high = reach;
-    r.shift = std::min(kShift, kResidualBits - 1 - static_cast<int>(std::ceil(elementary::Log2(reach))));
+    r.shift =
+        std::min(kShift, kResidualBits - 1 - static_cast<int>(std::ceil(elementary::Log2(reach))));
   }
-  while (r.shift > 0 && std::ldexp(LargestFactor(channels), r.shift) >= static_cast<double>(kHalf)) --r.shift;
+  while (r.shift > 0 && std::ldexp(LargestFactor(channels), r.shift) >= static_cast<double>(kHalf))
+    --r.shift;
   const auto scaled_low = static_cast<int64_t>(std::ceil(std::ldexp(reach_low, r.shift)));
   const auto scaled_high = static_cast<int64_t>(std::floor(std::ldexp(reach_high, r.shift))) - 1;
   for (const ChannelScale& c : channels) {
     const int64_t multiplier = std::max<int64_t>(1, std::llround(std::ldexp(c.factor, r.shift)));
     if (multiplier >= kMost) return DoesNotFit();
     const double bias = std::ldexp(c.offset + 0.5, r.shift) / static_cast<double>(multiplier);
-    if (std::abs(bias) + static_cast<double>(c.greatest_sum) >= static_cast<double>(kMost - 1)) return DoesNotFit();
+    if (std::abs(bias) + static_cast<double>(c.greatest_sum) >= static_cast<double>(kMost - 1))
+      return DoesNotFit();
     r.bias.push_back(static_cast<int32_t>(std::llround(bias)));
     r.multipliers.push_back(static_cast<int32_t>(multiplier));
     r.least.push_back(static_cast<int32_t>(CeilDiv(scaled_low, multiplier)));
     r.most.push_back(static_cast<int32_t>(FloorDiv(scaled_high, multiplier)));
   }
-  if (residual.has_value()) r.residual_multiplier = static_cast<int32_t>(std::llround(std::ldexp(*residual, r.shift)));
+  if (residual.has_value())
+    r.residual_multiplier = static_cast<int32_t>(std::llround(std::ldexp(*residual, r.shift)));
   return r;
 }
 

@@ -48,8 +48,8 @@ struct Requantisation {
 bool Fits(const ChannelScale& channel);
 
 // Unimplemented: a channel that does not fit. `residual`: the residual's factor.
-StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& channels, int32_t low, int32_t high,
-                                            std::optional<double> residual);
+StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& channels, int32_t low,
+                                            int32_t high, std::optional<double> residual);
 
 }  // namespace kiln::vta
 

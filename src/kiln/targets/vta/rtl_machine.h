@@ -42,7 +42,8 @@ class RtlDesigns {
   std::mutex mutex_;
   std::filesystem::path folder_;
   std::optional<TemporaryFolder> temporary_;
-  std::map<std::pair<std::string, bool>, std::filesystem::path> programs_;  // by the top module's text; with trace
+  std::map<std::pair<std::string, bool>, std::filesystem::path>
+      programs_;  // by the top module's text; with trace
 };
 
 // The design point as the cycle level times it behind that memory, as far as it follows it.
@@ -53,8 +54,9 @@ class RtlMachine {
  public:
   // `options`: the memory; its folder is not looked at. `wave`: what to record of launch `wave_launch`, counted from 0;
   // the file is whole when that one has ended.
-  static StatusOr<RtlMachine> Start(const Config& config, RtlDesigns& designs, const RtlOptions& options = {},
-                                    const WaveOptions& wave = {}, size_t wave_launch = 0);
+  static StatusOr<RtlMachine> Start(const Config& config, RtlDesigns& designs,
+                                    const RtlOptions& options = {}, const WaveOptions& wave = {},
+                                    size_t wave_launch = 0);
 
   struct Result {
     std::optional<Fault> fault;
@@ -67,10 +69,12 @@ class RtlMachine {
   // After `most_cycles` (0: no limit) the fault is kTooLong, and the machine is to be thrown away. After other faults
   // it can go on: its buffers are as the program has left them. Errors: a simulation that ends by itself, which is what
   // a failed assertion of the hardware does.
-  StatusOr<Result> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t most_cycles = 0);
+  StatusOr<Result> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                          uint64_t most_cycles = 0);
 
  private:
-  RtlMachine(TemporaryFolder folder, ChildProcess process) : folder_(std::move(folder)), process_(std::move(process)) {}
+  RtlMachine(TemporaryFolder folder, ChildProcess process)
+      : folder_(std::move(folder)), process_(std::move(process)) {}
 
   TemporaryFolder folder_;  // for the log
   ChildProcess process_;

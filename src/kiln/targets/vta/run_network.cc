@@ -41,8 +41,8 @@ Status CheckInputs(const ProgramParts& program, const Batch& batch) {
 }
 
 // A device with the program in its memory.
-StatusOr<std::unique_ptr<Device>> DeviceFor(const ProgramParts& program, Level level, const RtlOptions& rtl,
-                                            RtlDesigns& designs) {
+StatusOr<std::unique_ptr<Device>> DeviceFor(const ProgramParts& program, Level level,
+                                            const RtlOptions& rtl, RtlDesigns& designs) {
   auto made = level == Level::kRtl ? MakeRtlDevice(program.config, {}, designs, rtl)
                                    : MakeDevice(NameOf(level), Behind(rtl, program.config));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device, std::move(made));
@@ -57,7 +57,10 @@ StatusOr<std::unique_ptr<Device>> DeviceFor(const ProgramParts& program, Level l
 class DevicePool {
  public:
   DevicePool(const ProgramParts& program, const RunOptions& options)
-      : program_(program), options_(options), reuses_(options.level != Level::kRtl), designs_(options.rtl.folder) {}
+      : program_(program),
+        options_(options),
+        reuses_(options.level != Level::kRtl),
+        designs_(options.rtl.folder) {}
 
   // What devices wait for, once.
   Status Prepare() {
@@ -107,7 +110,9 @@ struct UnitRow {
 
 const std::vector<UnitRow>& UnitRows() {
   static const auto* rows = new std::vector<UnitRow>{
-      {"load", Counter::kLoadBusy, {{"tokens", Counter::kLoadTokens}, {"memory port", Counter::kLoadPort}}},
+      {"load",
+       Counter::kLoadBusy,
+       {{"tokens", Counter::kLoadTokens}, {"memory port", Counter::kLoadPort}}},
       {"gemm",
        Counter::kGemmSteps,
        {{"tokens", Counter::kComputeTokens},
@@ -144,8 +149,10 @@ Trace TraceOf(const ProgramParts& program, const NetworkRun& run) {
       }
       if (busy > 0) trace.spans.push_back({static_cast<int>(u), kernel, begin, trace.cycles});
     }
-    trace.units[0].bytes_read += static_cast<int64_t>(c[Counter::kInputBytes] + c[Counter::kWeightBytes]);
-    trace.units[3].bytes_read += static_cast<int64_t>(c[Counter::kAccumulatorBytes] + c[Counter::kUopBytes]);
+    trace.units[0].bytes_read +=
+        static_cast<int64_t>(c[Counter::kInputBytes] + c[Counter::kWeightBytes]);
+    trace.units[3].bytes_read +=
+        static_cast<int64_t>(c[Counter::kAccumulatorBytes] + c[Counter::kUopBytes]);
     trace.units[4].bytes_written += static_cast<int64_t>(c[Counter::kOutputBytes]);
   }
   return trace;
@@ -153,11 +160,12 @@ Trace TraceOf(const ProgramParts& program, const NetworkRun& run) {
 
 }  // namespace
 
-StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, const RunOptions& options,
-                               const PieceObserver& observer) {
+StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch,
+                               const RunOptions& options, const PieceObserver& observer) {
   const ProgramParts& program = compiled.parts();
   KILN_RETURN_IF_ERROR(CheckInputs(program, batch));
-  const int64_t images = batch.images(), at_once = program.images_at_once, runs = CeilDivide(images, at_once);
+  const int64_t images = batch.images(), at_once = program.images_at_once,
+                runs = CeilDivide(images, at_once);
   RunResult result;
   if (images == 0) return result;
   DevicePool pool(program, options);
@@ -166,7 +174,8 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
   std::mutex mutex;
   Status failure;
   int64_t done = 0, first_failed = runs;
-  if (options.level != Level::kFunctional) result.cycles_per_image.assign(static_cast<size_t>(images), 0);
+  if (options.level != Level::kFunctional)
+    result.cycles_per_image.assign(static_cast<size_t>(images), 0);
   const auto threads = static_cast<int>(std::clamp<int64_t>(ThreadCount() / runs, 1, kMostThreads));
 
   // `count` images from `first` on, at most as many as the machine has rows.
@@ -207,7 +216,9 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& compiled, const Batch& batch, c
     for (int64_t index = begin; index < end; ++index) {
       Status status = run_from(index * at_once, std::min(at_once, images - index * at_once));
       // Of images that are worked on together the one that failed first need not be the lowest that fails.
-      for (int64_t row = 0; !status.ok() && at_once > 1 && row < std::min(at_once, images - index * at_once); ++row) {
+      for (int64_t row = 0;
+           !status.ok() && at_once > 1 && row < std::min(at_once, images - index * at_once);
+           ++row) {
         if (const Status alone = run_from(index * at_once + row, 1); !alone.ok()) {
           status = alone;
           break;

@@ -13,8 +13,8 @@ namespace kiln::vta {
 // after the other, the host's operators beside them (run_plan.h). Images that are worked on at once have the same
 // cycles, those of all of them. Errors: inputs that do not fit the program (both shapes are named), a level without a
 // device, whatever stops a launch; of several, that of the first image.
-StatusOr<RunResult> RunNetwork(const VtaProgram& program, const Batch& batch, const RunOptions& options,
-                               const PieceObserver& observer = {});
+StatusOr<RunResult> RunNetwork(const VtaProgram& program, const Batch& batch,
+                               const RunOptions& options, const PieceObserver& observer = {});
 
 }  // namespace kiln::vta
 

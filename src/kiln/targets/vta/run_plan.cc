@@ -16,7 +16,8 @@ constexpr double kCopiedBytes = 1000;  // a microsecond
 // Pieces in the order of steps, with what they wait for.
 class Unordered {
  public:
-  Unordered(std::span<const FeatureMap> maps, const Config& config) : maps_(maps), config_(config) {}
+  Unordered(std::span<const FeatureMap> maps, const Config& config)
+      : maps_(maps), config_(config) {}
 
   void AddStep(size_t number, const PlannedStep& step) {
     AddTransfers(number, step.transfers);
@@ -36,7 +37,8 @@ class Unordered {
   void AddTransfers(size_t number, std::span<const Transfer> transfers) {
     for (size_t t = 0; t < transfers.size(); ++t) {
       const Transfer& transfer = transfers[t];
-      const auto bytes = static_cast<double>(maps_[static_cast<size_t>(transfer.map)].bytes(config_));
+      const auto bytes =
+          static_cast<double>(maps_[static_cast<size_t>(transfer.map)].bytes(config_));
       const double microseconds = bytes / kCopiedBytes;
       std::set<size_t> after;
       if (transfer.to_map) {
@@ -58,7 +60,8 @@ class Unordered {
   using Writers = std::map<int, std::vector<size_t>>;  // of a slot or a map
 
   static void After(const Writers& writers, int what, std::set<size_t>* after) {
-    if (const auto at = writers.find(what); at != writers.end()) after->insert(at->second.begin(), at->second.end());
+    if (const auto at = writers.find(what); at != writers.end())
+      after->insert(at->second.begin(), at->second.end());
   }
 
   // Also the maps that it stands in.
@@ -69,7 +72,8 @@ class Unordered {
     }
   }
 
-  size_t Add(Kind kind, size_t step, size_t transfer, const std::set<size_t>& after, double microseconds) {
+  size_t Add(Kind kind, size_t step, size_t transfer, const std::set<size_t>& after,
+             double microseconds) {
     pieces_.push_back({kind, step, transfer, {after.begin(), after.end()}});
     microseconds_.push_back(microseconds);
     return pieces_.size() - 1;
@@ -91,7 +95,8 @@ std::vector<std::vector<size_t>> SuccessorsOf(const std::vector<Piece>& pieces) 
 }
 
 // List scheduling on a host and a device: the pieces by their start.
-std::vector<size_t> OrderOf(const std::vector<Piece>& pieces, const std::vector<double>& microseconds) {
+std::vector<size_t> OrderOf(const std::vector<Piece>& pieces,
+                            const std::vector<double>& microseconds) {
   const size_t count = pieces.size();
   const std::vector<std::vector<size_t>> successors = SuccessorsOf(pieces);
   std::vector<double> to_come(count, 0), can_start(count, 0);
@@ -115,8 +120,8 @@ std::vector<size_t> OrderOf(const std::vector<Piece>& pieces, const std::vector<
     const auto rank = [&](size_t i) {
       return std::tuple(start_of(i), pieces[i].kind == Kind::kLaunch, -to_come[i], i);
     };
-    const size_t next =
-        *std::min_element(ready.begin(), ready.end(), [&](size_t a, size_t b) { return rank(a) < rank(b); });
+    const size_t next = *std::min_element(ready.begin(), ready.end(),
+                                          [&](size_t a, size_t b) { return rank(a) < rank(b); });
     const double end = start_of(next) + microseconds[next];
     (pieces[next].on_device() ? device_free : host_free) = end;
     ready.erase(next);
@@ -162,17 +167,19 @@ std::vector<std::vector<bool>> Ancestors(const std::vector<Piece>& pieces) {
 }  // namespace
 
 bool RunPlan::overlaps() const {
-  return std::any_of(beside.begin(), beside.end(), [](const auto& pieces) { return !pieces.empty(); });
+  return std::any_of(beside.begin(), beside.end(),
+                     [](const auto& pieces) { return !pieces.empty(); });
 }
 
-RunPlan PlanRun(std::span<const PlannedStep> steps, std::span<const Transfer> outputs, std::span<const FeatureMap> maps,
-                const Config& config) {
+RunPlan PlanRun(std::span<const PlannedStep> steps, std::span<const Transfer> outputs,
+                std::span<const FeatureMap> maps, const Config& config) {
   Unordered unordered(maps, config);
   for (size_t i = 0; i < steps.size(); ++i) unordered.AddStep(i, steps[i]);
   unordered.AddTransfers(steps.size(), outputs);
   RunPlan plan;
   plan.pieces = std::move(unordered.pieces());
-  const bool host = std::any_of(steps.begin(), steps.end(), [](const PlannedStep& s) { return s.host != nullptr; });
+  const bool host = std::any_of(steps.begin(), steps.end(),
+                                [](const PlannedStep& s) { return s.host != nullptr; });
   // Without the host's share there is nothing to gain: in the network's order.
   if (host) {
     const std::vector<size_t> order = OrderOf(plan.pieces, unordered.microseconds());
@@ -183,7 +190,8 @@ RunPlan PlanRun(std::span<const PlannedStep> steps, std::span<const Transfer> ou
   for (size_t i = 0; i < plan.pieces.size(); ++i) {
     if (plan.pieces[i].on_device()) continue;
     for (size_t k = 0; k < plan.pieces.size(); ++k) {
-      if (plan.pieces[k].on_device() && !ancestors[i][k] && !ancestors[k][i]) plan.beside[i].push_back(k);
+      if (plan.pieces[k].on_device() && !ancestors[i][k] && !ancestors[k][i])
+        plan.beside[i].push_back(k);
     }
   }
   return plan;

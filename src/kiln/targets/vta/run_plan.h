@@ -19,7 +19,7 @@ struct PlannedStep {
   std::span<const Transfer> transfers;  // before it
   const HostLayer* host = nullptr;      // else a launch
   std::vector<int> reads, writes;       // maps of a launch
-  double microseconds = 0;              // of the launch or the operator: decides about order, not about results
+  double microseconds = 0;  // of the launch or the operator: decides about order, not about results
 };
 
 struct Piece {
@@ -34,7 +34,9 @@ struct Piece {
   size_t step = 0;            // whose it is; the number of steps: the network's outputs'
   size_t transfer = 0;        // of the step's: all but kLaunch and kOperator
   std::vector<size_t> after;  // pieces that it waits for, all before it
-  bool on_device() const { return kind == Kind::kWrite || kind == Kind::kLaunch || kind == Kind::kRead; }
+  bool on_device() const {
+    return kind == Kind::kWrite || kind == Kind::kLaunch || kind == Kind::kRead;
+  }
 };
 
 struct RunPlan {
@@ -47,8 +49,8 @@ struct RunPlan {
 
 // Steps in an order in which they could run one by one. Pieces come out in the order in which they would start, had
 // each the time that is given: of those that can start first a copy, else the one with most to come behind it.
-RunPlan PlanRun(std::span<const PlannedStep> steps, std::span<const Transfer> outputs, std::span<const FeatureMap> maps,
-                const Config& config);
+RunPlan PlanRun(std::span<const PlannedStep> steps, std::span<const Transfer> outputs,
+                std::span<const FeatureMap> maps, const Config& config);
 
 }  // namespace kiln::vta
 

@@ -16,7 +16,7 @@ namespace kiln::vta {
 namespace {
 
 constexpr uint64_t kRoomBytes = uint64_t{32} << 20;  // for instructions, and as much for micro-ops
-constexpr size_t kRoomToEnd = 6;                     // instructions that the end of a stream may take
+constexpr size_t kRoomToEnd = 6;  // instructions that the end of a stream may take
 constexpr uint32_t kSignatures = 100;
 
 Status Misuse(const std::string& message) { return absl::FailedPreconditionError(message); }
@@ -65,7 +65,8 @@ class BufferHandles {
   }
 
  private:
-  static constexpr size_t kFreedKept = 1024;  // so that a handle just freed is not at once another buffer's
+  static constexpr size_t kFreedKept =
+      1024;  // so that a handle just freed is not at once another buffer's
 
   std::mutex mutex_;
   std::map<const void*, std::unique_ptr<Buffer>> all_;
@@ -109,7 +110,8 @@ bool Runtime::IsHandle(const void* pointer) { return BufferHandles::Get().Holds(
 
 Status Runtime::FreeBuffer(const void* handle) {
   const auto at = buffers_.find(handle);
-  if (at == buffers_.end()) return absl::InvalidArgumentError("what is freed is no buffer, or has been freed before");
+  if (at == buffers_.end())
+    return absl::InvalidArgumentError("what is freed is no buffer, or has been freed before");
   const Status status = device_->Free(at->second->address());
   BufferHandles::Get().Give(at->second);
   buffers_.erase(at);
@@ -118,7 +120,8 @@ Status Runtime::FreeBuffer(const void* handle) {
 
 Status Runtime::CheckRange(const Buffer& buffer, uint64_t offset, uint64_t bytes) const {
   if (offset <= buffer.bytes() && bytes <= buffer.bytes() - offset) return OkStatus();
-  return absl::OutOfRangeError(fmt::format("bytes {} to {} of a buffer of {}", offset, offset + bytes, buffer.bytes()));
+  return absl::OutOfRangeError(
+      fmt::format("bytes {} to {} of a buffer of {}", offset, offset + bytes, buffer.bytes()));
 }
 
 Status Runtime::CopyIn(std::span<const uint8_t> from, const Buffer& to, uint64_t offset) {
@@ -133,9 +136,11 @@ Status Runtime::CopyOut(const Buffer& from, uint64_t offset, std::span<uint8_t> 
 
 StatusOr<uint32_t> Runtime::ElementAddress(const Buffer& buffer, const Rectangle& transfer) const {
   const auto bytes = static_cast<uint64_t>(ElementBytes(transfer.memory, device_->config()));
-  if (bytes == 0) return Misuse(fmt::format("there is no memory {}", static_cast<int>(transfer.memory)));
+  if (bytes == 0)
+    return Misuse(fmt::format("there is no memory {}", static_cast<int>(transfer.memory)));
   const uint64_t address = buffer.address() / bytes + transfer.element_offset;
-  if (address > UINT32_MAX) return absl::OutOfRangeError(fmt::format("element {} has no address", address));
+  if (address > UINT32_MAX)
+    return absl::OutOfRangeError(fmt::format("element {} has no address", address));
   return static_cast<uint32_t>(address);
 }
 
@@ -151,9 +156,13 @@ Status Runtime::SynchroniseIfFull(size_t uops) {
   return full ? Synchronise(0) : OkStatus();
 }
 
-Status Runtime::Load(const Buffer& from, const Rectangle& transfer) { return Move(Opcode::kLoad, from, transfer); }
+Status Runtime::Load(const Buffer& from, const Rectangle& transfer) {
+  return Move(Opcode::kLoad, from, transfer);
+}
 
-Status Runtime::Store(const Rectangle& transfer, const Buffer& to) { return Move(Opcode::kStore, to, transfer); }
+Status Runtime::Store(const Rectangle& transfer, const Buffer& to) {
+  return Move(Opcode::kStore, to, transfer);
+}
 
 Status Runtime::Move(Opcode opcode, const Buffer& buffer, const Rectangle& t) {
   if (recording_ != nullptr) return Misuse("a load or store inside a kernel's body");
@@ -174,8 +183,8 @@ Status Runtime::Move(Opcode opcode, const Buffer& buffer, const Rectangle& t) {
   }
   if (const auto fault = FindStaticFault(in, 0, device_->config());
       fault.has_value() && fault->kind == FaultKind::kBadMemoryId) {
-    return absl::InvalidArgumentError(
-        fmt::format("{}; {}4 (out)", fault->message, opcode == Opcode::kLoad ? "any but " : "only "));
+    return absl::InvalidArgumentError(fmt::format("{}; {}4 (out)", fault->message,
+                                                  opcode == Opcode::kLoad ? "any but " : "only "));
   }
   return Append(in);
 }
@@ -190,7 +199,8 @@ Status Runtime::PushKernel(Kernel::Mode mode, KernelSlot& slot, std::span<const 
   } else if (!signature.empty()) {
     return Misuse(fmt::format("a signature of {} bytes; none or 4", signature.size()));
   }
-  if (key >= kSignatures) return Misuse(fmt::format("signature {}; below {}", key - 1, kSignatures - 1));
+  if (key >= kSignatures)
+    return Misuse(fmt::format("signature {}; below {}", key - 1, kSignatures - 1));
   auto at = slot.kernels_.find(key);
   if (at == slot.kernels_.end()) {
     auto kernel = std::make_unique<Kernel>();
@@ -206,8 +216,10 @@ Status Runtime::PushKernel(Kernel::Mode mode, KernelSlot& slot, std::span<const 
   }
   const Kernel& kernel = *at->second;
   if (kernel.uops().empty()) return OkStatus();
-  if (const auto misfit = encoding_.FindMisfit(kernel.InstructionAt(0))) return absl::OutOfRangeError(*misfit);
-  if (kernel.uops().size() > UINT16_MAX) return Misuse(fmt::format("a kernel of {} micro-ops", kernel.uops().size()));
+  if (const auto misfit = encoding_.FindMisfit(kernel.InstructionAt(0)))
+    return absl::OutOfRangeError(*misfit);
+  if (kernel.uops().size() > UINT16_MAX)
+    return Misuse(fmt::format("a kernel of {} micro-ops", kernel.uops().size()));
   KILN_RETURN_IF_ERROR(SynchroniseIfFull(kernel.uops().size()));
   KILN_ASSIGN_OR_RETURN(const KernelCache::Place place, cache_.Find(&kernel));
   if (place.load_from.has_value()) {
@@ -229,19 +241,21 @@ Status Runtime::BeginLoop(uint32_t extent, uint32_t dst, uint32_t src, uint32_t 
 }
 
 Status Runtime::EndLoop() {
-  return recording_ == nullptr ? Misuse("a loop's end outside of a kernel's body") : recording_->EndLoop();
+  return recording_ == nullptr ? Misuse("a loop's end outside of a kernel's body")
+                               : recording_->EndLoop();
 }
 
 Status Runtime::AddUop(const Kernel::Push& push) {
   if (recording_ == nullptr) return Misuse("a micro-op outside of a kernel's body");
   const Config& config = device_->config();
   const Uop& uop = push.uop;
-  const bool fits = uop.dst < config.accumulators() &&
-                    uop.src < (push.mode == Kernel::Mode::kGemm ? config.inputs() : config.accumulators()) &&
-                    uop.weight < config.weights();
+  const bool fits =
+      uop.dst < config.accumulators() &&
+      uop.src < (push.mode == Kernel::Mode::kGemm ? config.inputs() : config.accumulators()) &&
+      uop.weight < config.weights();
   if (!fits) {
-    return absl::OutOfRangeError(
-        fmt::format("micro-op of accumulator {}, source {}, weight {}", uop.dst, uop.src, uop.weight));
+    return absl::OutOfRangeError(fmt::format("micro-op of accumulator {}, source {}, weight {}",
+                                             uop.dst, uop.src, uop.weight));
   }
   return recording_->Add(push);
 }
@@ -250,7 +264,8 @@ Status Runtime::DependencyPush(int from, int to) {
   if (recording_ != nullptr) return Misuse("a dependency inside a kernel's body");
   KILN_ASSIGN_OR_RETURN(const Stage giver, StageOfNumber(from));
   KILN_ASSIGN_OR_RETURN(const Stage taker, StageOfNumber(to));
-  if (!stream_.Push(giver, taker)) return Misuse(fmt::format("stages {} and {} are no neighbours", from, to));
+  if (!stream_.Push(giver, taker))
+    return Misuse(fmt::format("stages {} and {} are no neighbours", from, to));
   return OkStatus();
 }
 
@@ -258,7 +273,8 @@ Status Runtime::DependencyPop(int from, int to) {
   if (recording_ != nullptr) return Misuse("a dependency inside a kernel's body");
   KILN_ASSIGN_OR_RETURN(const Stage giver, StageOfNumber(from));
   KILN_ASSIGN_OR_RETURN(const Stage taker, StageOfNumber(to));
-  if (!stream_.Pop(giver, taker)) return Misuse(fmt::format("stages {} and {} are no neighbours", from, to));
+  if (!stream_.Pop(giver, taker))
+    return Misuse(fmt::format("stages {} and {} are no neighbours", from, to));
   return OkStatus();
 }
 
@@ -274,8 +290,8 @@ Status Runtime::CheckTransfers() const {
     const bool loads_uops = in.opcode == Opcode::kLoad && in.memory == Memory::kUop;
     const auto stray = (loads_uops ? with_uops : buffers).FindStray(in, device_->config());
     if (!stray.has_value()) continue;
-    return absl::OutOfRangeError(
-        fmt::format("instruction {}, '{}': {}", i, Disassemble(encoding_.Encode(in), encoding_), *stray));
+    return absl::OutOfRangeError(fmt::format("instruction {}, '{}': {}", i,
+                                             Disassemble(encoding_.Encode(in), encoding_), *stray));
   }
   return OkStatus();
 }
@@ -287,14 +303,17 @@ Status Runtime::Synchronise(uint64_t wait_cycles) {
   } else {
     stream_.Finish();
   }
-  Launch launch{.instructions_at = instructions_at_, .uops_at = uops_at_, .instructions = {}, .uops = {}};
+  Launch launch{
+      .instructions_at = instructions_at_, .uops_at = uops_at_, .instructions = {}, .uops = {}};
   for (const Instruction& in : stream_.instructions()) {
     const Encoding::Bytes bytes = encoding_.Encode(in);
-    if ((debug_ & kDumpInstructions) != 0) std::fprintf(stderr, "%s\n", Disassemble(bytes, encoding_).c_str());
+    if ((debug_ & kDumpInstructions) != 0)
+      std::fprintf(stderr, "%s\n", Disassemble(bytes, encoding_).c_str());
     launch.instructions.insert(launch.instructions.end(), bytes.begin(), bytes.end());
   }
   for (const Uop& uop : cache_.launch_uops()) {
-    if ((debug_ & kDumpUops) != 0) std::fprintf(stderr, "uop dst=%u src=%u wgt=%u\n", uop.dst, uop.src, uop.weight);
+    if ((debug_ & kDumpUops) != 0)
+      std::fprintf(stderr, "uop dst=%u src=%u wgt=%u\n", uop.dst, uop.src, uop.weight);
     launch.uops.push_back(encoding_.EncodeUop(uop));
   }
   const size_t count = stream_.instructions().size();
@@ -307,7 +326,8 @@ Status Runtime::Synchronise(uint64_t wait_cycles) {
     PutNumber(uops.data(), i, 32, static_cast<int32_t>(launch.uops[i]));
   }
   if (launch.instructions.size() > kRoomBytes || uops.size() > kRoomBytes) {
-    return absl::ResourceExhaustedError(fmt::format("a stream of {} instructions is too long", count));
+    return absl::ResourceExhaustedError(
+        fmt::format("a stream of {} instructions is too long", count));
   }
   KILN_RETURN_IF_ERROR(device_->Write(uops_at_, uops));
   KILN_RETURN_IF_ERROR(device_->Write(instructions_at_, launch.instructions));

@@ -100,7 +100,9 @@ class Runtime {
     std::vector<uint8_t> instructions;
     std::vector<uint32_t> uops;
   };
-  void set_observer(std::function<void(const Launch&)> observer) { observer_ = std::move(observer); }
+  void set_observer(std::function<void(const Launch&)> observer) {
+    observer_ = std::move(observer);
+  }
 
  private:
   explicit Runtime(std::unique_ptr<Device> device);

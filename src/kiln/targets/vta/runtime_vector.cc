@@ -16,7 +16,8 @@ constexpr auto kMostMemory = static_cast<uint64_t>(Memory::kAccumulator8);
 // The calls of one vector, made on one runtime.
 class Player {
  public:
-  Player(const RuntimeVector& vector, Runtime& runtime) : vector_(vector), runtime_(runtime), reader_(vector.file) {
+  Player(const RuntimeVector& vector, Runtime& runtime)
+      : vector_(vector), runtime_(runtime), reader_(vector.file) {
     runtime_.set_observer([this](const Runtime::Launch& launch) { Compare(launch); });
   }
 
@@ -45,7 +46,8 @@ class Player {
     const std::string name = reader_.Text(arguments, key, path_ + "." + key);
     const auto at = buffers_.find(name);
     if (at != buffers_.end()) return at->second;
-    reader_.Fail(path_ + "." + key, fmt::format("'{}' is no buffer", name), "one that VTABufferAlloc has named");
+    reader_.Fail(path_ + "." + key, fmt::format("'{}' is no buffer", name),
+                 "one that VTABufferAlloc has named");
     return nullptr;
   }
 
@@ -71,8 +73,10 @@ class Player {
       return OkStatus();
     }
     // They keep caches of host and device alike, which are one here.
-    const std::set<std::string> nothing = {"VTAReadBarrier", "VTAWriteBarrier", "VTATLSCommandHandle"};
-    if (!nothing.contains(name)) reader_.Fail(path_, fmt::format("'{}' is no call of the runtime", name), "");
+    const std::set<std::string> nothing = {"VTAReadBarrier", "VTAWriteBarrier",
+                                           "VTATLSCommandHandle"};
+    if (!nothing.contains(name))
+      reader_.Fail(path_, fmt::format("'{}' is no call of the runtime", name), "");
     return OkStatus();
   }
 
@@ -82,8 +86,8 @@ class Player {
     buffers_[name] = buffer;
     const auto expected = vector_.buffers.find(name);
     if (expected != vector_.buffers.end() && expected->second.address != buffer->address()) {
-      difference_ = fmt::format("{}: buffer {} is at {:#x}; the vector has it at {:#x}", path_, name, buffer->address(),
-                                expected->second.address);
+      difference_ = fmt::format("{}: buffer {} is at {:#x}; the vector has it at {:#x}", path_,
+                                name, buffer->address(), expected->second.address);
     }
     return OkStatus();
   }
@@ -125,7 +129,8 @@ class Player {
     return buffer == nullptr ? OkStatus() : runtime_.Store(t, *buffer);
   }
   Status Depend(const Json& arguments, Status (Runtime::*call)(int, int)) {
-    const int from = static_cast<int>(Number(arguments, "from")), to = static_cast<int>(Number(arguments, "to"));
+    const int from = static_cast<int>(Number(arguments, "from")),
+              to = static_cast<int>(Number(arguments, "to"));
     return (runtime_.*call)(from, to);
   }
 
@@ -152,14 +157,16 @@ class Player {
   Status Record(const Json& call) {
     const auto is = [&](const char* name, size_t arguments) {
       return call.is_array() && call.size() == 2 && call[0] == name && call[1].is_array() &&
-             call[1].size() == arguments && std::all_of(call[1].begin(), call[1].end(), [](const Json& number) {
+             call[1].size() == arguments &&
+             std::all_of(call[1].begin(), call[1].end(), [](const Json& number) {
                if (number.is_number_unsigned()) return number.get<uint64_t>() <= kMost;
                return number.is_number_integer() && number.get<int64_t>() >= INT32_MIN;
              });
     };
     std::vector<int64_t> n;
     if (call.is_array() && call.size() == 2 && call[1].is_array()) {
-      for (const Json& number : call[1]) n.push_back(number.is_number_integer() ? number.get<int64_t>() : 0);
+      for (const Json& number : call[1])
+        n.push_back(number.is_number_integer() ? number.get<int64_t>() : 0);
     }
     const auto at = [&](size_t i) { return static_cast<uint32_t>(n[i]); };
     if (is("VTAUopLoopBegin", 4)) return runtime_.BeginLoop(at(0), at(1), at(2), at(3));
@@ -188,38 +195,45 @@ class Player {
     const RuntimeVector::Launch& expected = vector_.launches[number];
     const size_t count = launch.instructions.size() / kInstructionBytes;
     if (launch.instructions_at != expected.address) {
-      differ(
-          fmt::format("the stream is at {:#x}; the vector has it at {:#x}", launch.instructions_at, expected.address));
+      differ(fmt::format("the stream is at {:#x}; the vector has it at {:#x}",
+                         launch.instructions_at, expected.address));
     }
     for (size_t i = 0; i < std::min(count, expected.instructions.size()); ++i) {
-      const std::string is = HexOf(std::span(launch.instructions).subspan(i * kInstructionBytes, kInstructionBytes));
+      const std::string is =
+          HexOf(std::span(launch.instructions).subspan(i * kInstructionBytes, kInstructionBytes));
       if (is != expected.instructions[i])
-        differ(fmt::format("instruction {} is {}; the vector has {}", i, is, expected.instructions[i]));
+        differ(fmt::format("instruction {} is {}; the vector has {}", i, is,
+                           expected.instructions[i]));
     }
     if (count != expected.instructions.size()) {
-      differ(fmt::format("{} instructions; the vector has {}", count, expected.instructions.size()));
+      differ(
+          fmt::format("{} instructions; the vector has {}", count, expected.instructions.size()));
     }
     const std::vector<Instruction> loads = UopLoadsOf(launch);
     if (loads.size() != expected.uop_loads.size()) {
-      differ(fmt::format("{} loads of micro-ops; the vector has {}", loads.size(), expected.uop_loads.size()));
+      differ(fmt::format("{} loads of micro-ops; the vector has {}", loads.size(),
+                         expected.uop_loads.size()));
     }
     for (size_t i = 0; i < std::min(loads.size(), expected.uop_loads.size()); ++i) {
       const RuntimeVector::UopLoad& load = expected.uop_loads[i];
       if (loads[i].sram_base != load.sram) {
-        differ(fmt::format("micro-ops go to {} of the buffer; the vector has {}", loads[i].sram_base, load.sram));
+        differ(fmt::format("micro-ops go to {} of the buffer; the vector has {}",
+                           loads[i].sram_base, load.sram));
       }
       const uint64_t first = (load.address - launch.uops_at) / Config::kUopBytes;
-      const bool inside = load.address >= launch.uops_at && first + load.words.size() <= launch.uops.size();
+      const bool inside =
+          load.address >= launch.uops_at && first + load.words.size() <= launch.uops.size();
       if (!inside) {
-        differ(fmt::format("there are no {} micro-ops at {:#x}, where the vector has them", load.words.size(),
-                           load.address));
+        differ(fmt::format("there are no {} micro-ops at {:#x}, where the vector has them",
+                           load.words.size(), load.address));
         continue;
       }
-      const auto [is, should] = std::mismatch(launch.uops.begin() + static_cast<std::ptrdiff_t>(first),
-                                              launch.uops.end(), load.words.begin(), load.words.end());
+      const auto [is, should] =
+          std::mismatch(launch.uops.begin() + static_cast<std::ptrdiff_t>(first), launch.uops.end(),
+                        load.words.begin(), load.words.end());
       if (should == load.words.end()) continue;
-      differ(fmt::format("micro-op {} at {:#x} is {:#010x}; the vector has {:#010x}", should - load.words.begin(),
-                         load.address, *is, *should));
+      differ(fmt::format("micro-op {} at {:#x} is {:#010x}; the vector has {:#010x}",
+                         should - load.words.begin(), load.address, *is, *should));
     }
   }
 
@@ -227,9 +241,10 @@ class Player {
     const Encoding encoding(vector_.config);
     std::vector<Instruction> loads;
     for (size_t at = 0; at < launch.instructions.size(); at += kInstructionBytes) {
-      const Instruction in = encoding.Decode(
-          std::span<const uint8_t, kInstructionBytes>(launch.instructions.data() + at, kInstructionBytes));
-      if (in.opcode == Opcode::kLoad && in.memory == Memory::kUop && !IsNop(in)) loads.push_back(in);
+      const Instruction in = encoding.Decode(std::span<const uint8_t, kInstructionBytes>(
+          launch.instructions.data() + at, kInstructionBytes));
+      if (in.opcode == Opcode::kLoad && in.memory == Memory::kUop && !IsNop(in))
+        loads.push_back(in);
     }
     return loads;
   }
@@ -239,13 +254,14 @@ class Player {
       const auto at = buffers_.find(name);
       std::vector<uint8_t> bytes(expected.size());
       if (at == buffers_.end() || !runtime_.CopyOut(*at->second, 0, bytes).ok()) {
-        difference_ = fmt::format("there is no buffer {} of {} bytes at the end", name, expected.size());
+        difference_ =
+            fmt::format("there is no buffer {} of {} bytes at the end", name, expected.size());
         return;
       }
       const auto [is, should] = std::mismatch(bytes.begin(), bytes.end(), expected.begin());
       if (is == bytes.end()) continue;
-      difference_ = fmt::format("byte {} of buffer {} is {:#04x}; the vector has {:#04x}", is - bytes.begin(), name,
-                                *is, *should);
+      difference_ = fmt::format("byte {} of buffer {} is {:#04x}; the vector has {:#04x}",
+                                is - bytes.begin(), name, *is, *should);
       return;
     }
   }
@@ -260,7 +276,8 @@ class Player {
   std::optional<std::string> difference_;
 };
 
-void ReadLaunch(const Json& json, const std::string& path, JsonReader& reader, RuntimeVector::Launch* launch) {
+void ReadLaunch(const Json& json, const std::string& path, JsonReader& reader,
+                RuntimeVector::Launch* launch) {
   launch->address = reader.Count(json, "insn_addr", path + ".insn_addr", kMost);
   for (const Json& digits : reader.List(json, "insns", path + ".insns")) {
     const auto word = digits.is_string() ? ParseHex(digits.get<std::string>()) : std::nullopt;
@@ -288,7 +305,8 @@ StatusOr<RuntimeVector> ReadRuntimeVector(const std::filesystem::path& file) {
 StatusOr<RuntimeVector> ParseRuntimeVector(const Json& json, const std::filesystem::path& file) {
   JsonReader reader(file.string());
   if (const std::string format = reader.Text(json, "format", ""); format != kRuntimeVectorFormat) {
-    reader.Fail("format", fmt::format("'{}' is none of runtime calls", format), std::string(kRuntimeVectorFormat));
+    reader.Fail("format", fmt::format("'{}' is none of runtime calls", format),
+                std::string(kRuntimeVectorFormat));
   }
   RuntimeVector vector;
   vector.file = file.string();
@@ -304,7 +322,8 @@ StatusOr<RuntimeVector> ParseRuntimeVector(const Json& json, const std::filesyst
   }
   const Json::array_t& launches = reader.List(json, "launches", "");
   for (size_t i = 0; i < launches.size(); ++i) {
-    ReadLaunch(launches[i], fmt::format("launches[{}]", i), reader, &vector.launches.emplace_back());
+    ReadLaunch(launches[i], fmt::format("launches[{}]", i), reader,
+               &vector.launches.emplace_back());
   }
   for (const auto& [name, digits] : reader.Map(json, "final", "")) {
     vector.final[name] = reader.Hex(json["final"], name, "final." + name);
@@ -316,7 +335,8 @@ StatusOr<RuntimeVector> ParseRuntimeVector(const Json& json, const std::filesyst
 
 StatusOr<std::optional<std::string>> Replay(const RuntimeVector& vector, std::string_view device) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> machine, MakeDevice(device, vector.config));
-  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime, Runtime::Create(std::move(machine)));
+  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Runtime> runtime,
+                        Runtime::Create(std::move(machine)));
   return Player(vector, *runtime).Play();
 }
 

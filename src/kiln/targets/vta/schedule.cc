@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kSimulated = 256;       // tilings that the recurrence is run for
 constexpr size_t kSimulatedOfSize = 64;  // more of each size of tiles
-constexpr size_t kSimulatedOfMany = 64;  // of the former, those with more than kMostTiles, which take long
+constexpr size_t kSimulatedOfMany =
+    64;  // of the former, those with more than kMostTiles, which take long
 constexpr int64_t kMostTiles = 512;
 constexpr size_t kVaried = 8;     // of which begins and ends are varied
 constexpr int64_t kPipeline = 6;  // from a step to its result
@@ -48,8 +49,8 @@ int64_t StepsOf(const MatrixShape& shape, const Stretch& blocks, const Stretch& 
   int64_t pairs = 0;
   for (int64_t o = blocks.first; o < blocks.first + blocks.count; ++o) {
     const BlockRange& range = shape.reads[static_cast<size_t>(o)];
-    pairs +=
-        std::max<int64_t>(0, std::min(range.last, inputs.first + inputs.count) - std::max(range.first, inputs.first));
+    pairs += std::max<int64_t>(
+        0, std::min(range.last, inputs.first + inputs.count) - std::max(range.first, inputs.first));
   }
   return pairs * shape.kernel.taps();
 }
@@ -66,19 +67,24 @@ int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const Config&
   }
   int64_t rows = 0, columns = 0, places = 0;
   for (const Stretch& part : CutInto(0, shape.height, t.rows)) rows += shape.InputRows(part.count);
-  for (const Stretch& part : CutInto(0, shape.width, t.columns)) columns += shape.InputColumns(part.count, t.packed);
+  for (const Stretch& part : CutInto(0, shape.width, t.columns))
+    columns += shape.InputColumns(part.count, t.packed);
   places = CeilDivide(shape.height, t.rows) * CeilDivide(shape.width, t.columns);
   // Inputs stay where the next tile wants the same.
-  const int64_t room = c.inputs() / (shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed));
+  const int64_t room =
+      c.inputs() / (shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed));
   const bool stay = single == 1 || (shape.kernel.taps() == 1 && room >= input_blocks / groups);
-  if (stay && (!t.blocks_outermost || room >= places * input_blocks / groups)) input_blocks /= groups;
+  if (stay && (!t.blocks_outermost || room >= places * input_blocks / groups))
+    input_blocks /= groups;
   const bool once = t.resident || (single == 1 && t.blocks_outermost);
   const int64_t weights = shape.one_weight ? 1 : steps * (once ? 1 : places);
   const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
   const int64_t output_beats = BeatsOf(c.output_element_bytes(), c);
   const int64_t load = rows * columns * input_blocks * BeatsOf(c.input_element_bytes(), c) +
-                       weights * BeatsOf(c.weight_element_bytes(), c) + (shape.residual ? elements * output_beats : 0);
-  return std::max({load, steps * pixels, elements * (shape.alu_steps + 1), elements * shape.planes * output_beats});
+                       weights * BeatsOf(c.weight_element_bytes(), c) +
+                       (shape.residual ? elements * output_beats : 0);
+  return std::max({load, steps * pixels, elements * (shape.alu_steps + 1),
+                   elements * shape.planes * output_beats});
 }
 
 // How many tiles there would be.
@@ -94,7 +100,9 @@ bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const Config& c
   if (t.blocks * t.rows * t.columns > regions.sums) return false;
   if (shape.ConstantElements(t.blocks) > regions.constants) return false;
   const int64_t turns = std::min(t.threads, 3);
-  if (t.chunk * shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed) > c.inputs() / turns) return false;
+  if (t.chunk * shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed) >
+      c.inputs() / turns)
+    return false;
   if (shape.one_weight) return t.resident;
   int64_t most = 0, all = 0;
   for (const Stretch& blocks : CutInto(0, std::ssize(shape.reads), t.blocks)) {
@@ -132,16 +140,19 @@ int64_t UopsOf(const std::vector<Tile>& tiles, const MatrixTiling& t) {
 // Of loads of inputs and of stores.
 int64_t PartsOfTile(const MatrixShape& shape, const MatrixTiling& t, const Tile& tile) {
   int64_t parts =
-      shape.planes * std::ssize(PartsOf({tile.blocks.count, tile.rows.count, tile.columns.count, shape.output}));
+      shape.planes *
+      std::ssize(PartsOf({tile.blocks.count, tile.rows.count, tile.columns.count, shape.output}));
   for (const Chunk& chunk : tile.chunks) {
     for (const Chunk::Run& run : chunk.input_loads) {
-      parts += std::ssize(PartsOf(shape.InputVolume(run.count, tile.rows.count, tile.columns.count, t.packed)));
+      parts += std::ssize(
+          PartsOf(shape.InputVolume(run.count, tile.rows.count, tile.columns.count, t.packed)));
     }
   }
   return parts;
 }
 
-int64_t InstructionsOf(const MatrixShape& shape, const MatrixTiling& t, const std::vector<Tile>& tiles) {
+int64_t InstructionsOf(const MatrixShape& shape, const MatrixTiling& t,
+                       const std::vector<Tile>& tiles) {
   int64_t instructions = t.threads;
   for (const Tile& tile : tiles) {
     instructions += PartsOfTile(shape, t, tile) + shape.alu_steps + 1 + (t.threads == 2 ? 1 : 0);
@@ -151,11 +162,12 @@ int64_t InstructionsOf(const MatrixShape& shape, const MatrixTiling& t, const st
   return instructions;
 }
 
-int64_t LoadBeats(const MatrixShape& shape, const MatrixTiling& t, const Tile& tile, const Chunk& chunk,
-                  const Config& c) {
+int64_t LoadBeats(const MatrixShape& shape, const MatrixTiling& t, const Tile& tile,
+                  const Chunk& chunk, const Config& c) {
   int64_t blocks = 0;
   for (const Chunk::Run& run : chunk.input_loads) blocks += run.count;
-  const int64_t elements = shape.InputVolume(blocks, tile.rows.count, tile.columns.count, t.packed).elements();
+  const int64_t elements =
+      shape.InputVolume(blocks, tile.rows.count, tile.columns.count, t.packed).elements();
   return elements * BeatsOf(c.input_element_bytes(), c) +
          (chunk.load_weights ? chunk.weights * BeatsOf(c.weight_element_bytes(), c) : 0);
 }
@@ -163,7 +175,8 @@ int64_t LoadBeats(const MatrixShape& shape, const MatrixTiling& t, const Tile& t
 // The machine's units, each with the cycle from which on it is free.
 class Estimate {
  public:
-  Estimate(const MatrixShape& shape, const MatrixTiling& t, const Config& c, const std::vector<Tile>& tiles)
+  Estimate(const MatrixShape& shape, const MatrixTiling& t, const Config& c,
+           const std::vector<Tile>& tiles)
       : shape_(shape),
         t_(t),
         c_(c),
@@ -197,7 +210,8 @@ class Estimate {
     const int64_t elements = tiles_[k].elements();
     if (shape_.residual) {
       port_ += elements * output_beats_;
-      if (t_.threads == 1) alu_ = std::max(alu_, summed_[k] + elements * output_beats_ + c_.memory_latency);
+      if (t_.threads == 1)
+        alu_ = std::max(alu_, summed_[k] + elements * output_beats_ + c_.memory_latency);
     }
     alu_ = std::max(alu_, summed_[k] + kPipeline) + elements * shape_.alu_steps + kDispatch;
     store_ = std::max({store_, alu_, retired}) + elements * shape_.planes * output_beats_;
@@ -214,16 +228,19 @@ class Estimate {
       if (chunk.loads()) port_ = std::max(port_, room) + LoadBeats(shape_, t_, tile, chunk, c_);
       // Examination goes on beside the GEMM before.
       const int64_t there = chunk.loads() ? port_ + c_.memory_latency : 0;
-      dispatch_ = std::max({dispatch_, there, cleared_[k]}) + std::min(chunk.steps, pieces.head) + kExamination;
+      dispatch_ = std::max({dispatch_, there, cleared_[k]}) + std::min(chunk.steps, pieces.head) +
+                  kExamination;
       const int64_t start = std::max(gemm_, dispatch_);
       gemm_ = start + chunk.steps * chunk.repeats;
-      if (t_.threads > 1 && j == 0) AfterFirst(k, t_.threads == 2 ? start + pieces.head * chunk.repeats : gemm_);
+      if (t_.threads > 1 && j == 0)
+        AfterFirst(k, t_.threads == 2 ? start + pieces.head * chunk.repeats : gemm_);
       if (t_.threads == 2 && j + 1 == tile.chunks.size() && k + 1 < tiles_.size()) {
         Clear(k + 1);
         gemm_ = std::max(gemm_, dispatch_ + pieces.tail * chunk.repeats);
       }
       // Tokens are given in order: the ALU's work that was dispatched before comes first.
-      const bool behind_alu = t_.threads > 1 && (j > 0 || (t_.threads == 2 && tile.chunks.size() == 1));
+      const bool behind_alu =
+          t_.threads > 1 && (j > 0 || (t_.threads == 2 && tile.chunks.size() == 1));
       given_.push_back(behind_alu ? std::max(gemm_ + kPipeline, alu_) : gemm_ + kPipeline);
     }
     summed_[k] = gemm_;
@@ -282,8 +299,8 @@ class BestEstimates {
 };
 
 // The same tiling with other begins and ends.
-void AddVariants(const MatrixShape& shape, const MatrixTiling tiling, const Config& c, size_t first_number,
-                 std::vector<RankedTiling>* ranked) {
+void AddVariants(const MatrixShape& shape, const MatrixTiling tiling, const Config& c,
+                 size_t first_number, std::vector<RankedTiling>* ranked) {
   if (tiling.threads == 1) return;
   for (const int ramp : {0, 1}) {
     for (const int64_t eighths : {0, 1, 2, 4, 8, 12}) {
@@ -317,8 +334,8 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network) {
   const int64_t row_step = shape.kernel.y == 1 ? shape.kernel.stride_y * view.y_step : view.y_step;
   shape.input = {input.rows() * input.pitch(), row_step * input.pitch(), 1};
   shape.output = {output.rows() * output.pitch(), output.pitch(), 1};
-  const int64_t columns_end =
-      input.border.left + view.x0 - shape.kernel.left * view.x_step + shape.width * shape.column_step(false);
+  const int64_t columns_end = input.border.left + view.x0 - shape.kernel.left * view.x_step +
+                              shape.width * shape.column_step(false);
   shape.whole_columns = shape.kernel.x == 1 && columns_end <= input.pitch();
   shape.constant_rows = r.multiplies ? 4 : r.least.empty() ? 1 : 3;
   if (output.wide) {
@@ -330,34 +347,42 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network) {
   return shape;
 }
 
-std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
+std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTiling& t,
+                                      const Config& c) {
   const std::vector<Tile> tiles = TilesOf(shape, t, c);
   if (tiles.empty()) return std::nullopt;
   return Estimate(shape, t, c, tiles).Cycles();
 }
 
 int64_t LeastEstimate(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
-  const auto rest = [](int64_t count, int64_t piece) { return count % piece == 0 ? piece : count % piece; };
+  const auto rest = [](int64_t count, int64_t piece) {
+    return count % piece == 0 ? piece : count % piece;
+  };
   const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
   int64_t pairs = 0;
   for (const BlockRange& range : shape.reads) pairs += range.count();
   const int64_t steps = pairs * shape.kernel.taps() * pixels;
-  const int64_t last =
-      rest(std::ssize(shape.reads), t.blocks) * rest(shape.height, t.rows) * rest(shape.width, t.columns);
+  const int64_t last = rest(std::ssize(shape.reads), t.blocks) * rest(shape.height, t.rows) *
+                       rest(shape.width, t.columns);
   const int64_t output_beats = BeatsOf(c.output_element_bytes(), c) * shape.planes;
-  const int64_t first = shape.InputRows(std::min(t.rows, shape.height)) *
-                            shape.InputColumns(std::min(t.columns, shape.width), t.packed) *
-                            BeatsOf(c.input_element_bytes(), c) +
-                        (shape.one_weight ? 1 : shape.kernel.taps()) * BeatsOf(c.weight_element_bytes(), c);
-  const int64_t result = last * (shape.alu_steps + output_beats) + kPipeline + kDispatch + c.memory_latency;
-  const int64_t alu = elements * (shape.alu_steps + 1) + TileCount(shape, t) * kDispatch + last * output_beats;
+  const int64_t first =
+      shape.InputRows(std::min(t.rows, shape.height)) *
+          shape.InputColumns(std::min(t.columns, shape.width), t.packed) *
+          BeatsOf(c.input_element_bytes(), c) +
+      (shape.one_weight ? 1 : shape.kernel.taps()) * BeatsOf(c.weight_element_bytes(), c);
+  const int64_t result =
+      last * (shape.alu_steps + output_beats) + kPipeline + kDispatch + c.memory_latency;
+  const int64_t alu =
+      elements * (shape.alu_steps + 1) + TileCount(shape, t) * kDispatch + last * output_beats;
   return 2 * c.memory_latency + std::max(first + steps + result, alu);
 }
 
-int SizeClassOf(const MatrixTiling& tiling) { return std::bit_width(static_cast<uint64_t>(tiling.elements())); }
+int SizeClassOf(const MatrixTiling& tiling) {
+  return std::bit_width(static_cast<uint64_t>(tiling.elements()));
+}
 
-std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads, Ranked which,
-                                      double effort) {
+std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c, int threads,
+                                      Ranked which, double effort) {
   struct Candidate {
     MatrixTiling tiling;
     int64_t bound;
@@ -371,16 +396,19 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   };
   int64_t most_inputs = 1;
   for (const BlockRange& range : shape.reads) most_inputs = std::max(most_inputs, range.count());
-  const std::vector<int64_t> row_sizes = PieceSizes(shape.height), column_sizes = PieceSizes(shape.width);
+  const std::vector<int64_t> row_sizes = PieceSizes(shape.height),
+                             column_sizes = PieceSizes(shape.width);
   for (const int64_t blocks : PieceSizes(std::ssize(shape.reads))) {
-    const BlockRange range = UnionOf(shape, {0, std::min<int64_t>(blocks, std::ssize(shape.reads))});
+    const BlockRange range =
+        UnionOf(shape, {0, std::min<int64_t>(blocks, std::ssize(shape.reads))});
     for (const int64_t rows : row_sizes) {
       for (const int64_t columns : column_sizes) {
         if (columns < shape.width && rows > columns) continue;  // rows are cut where images are
         for (const int64_t chunk : PieceSizes(std::max(most_inputs, range.count()))) {
           for (int variant = 0; variant < 4 * kMaxThreads; ++variant) {
             const int order = variant / kMaxThreads;
-            MatrixTiling t{1 + variant % kMaxThreads, blocks, rows, columns, chunk, (order & 1) != 0, (order & 2) != 0};
+            MatrixTiling t{1 + variant % kMaxThreads, blocks,          rows, columns, chunk,
+                           (order & 1) != 0,          (order & 2) != 0};
             consider(t);
             t.packed = true;
             if (shape.CanPack()) consider(t);
@@ -390,19 +418,24 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
     }
   }
   const auto by_bound = [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.bound, -a.tiling.threads, -a.tiling.blocks * a.tiling.rows * a.tiling.columns, a.number) <
-           std::tuple(b.bound, -b.tiling.threads, -b.tiling.blocks * b.tiling.rows * b.tiling.columns, b.number);
+    return std::tuple(a.bound, -a.tiling.threads,
+                      -a.tiling.blocks * a.tiling.rows * a.tiling.columns, a.number) <
+           std::tuple(b.bound, -b.tiling.threads,
+                      -b.tiling.blocks * b.tiling.rows * b.tiling.columns, b.number);
   };
   std::sort(candidates.begin(), candidates.end(), by_bound);
   // Candidates for the recurrence. Their order is what tells estimates that are alike apart.
   std::vector<Candidate> chosen;
   std::map<int, size_t> of_size;
-  const auto part_of = [&](size_t count) { return static_cast<size_t>(static_cast<double>(count) * effort); };
+  const auto part_of = [&](size_t count) {
+    return static_cast<size_t>(static_cast<double>(count) * effort);
+  };
   for (size_t i = 0; i < candidates.size(); ++i) {
     Candidate candidate = candidates[i];
     if (TileCount(shape, candidate.tiling) > kMostTiles) {
       if (i >= part_of(kSimulatedOfMany)) continue;
-    } else if (i >= part_of(kSimulated) && ++of_size[SizeClassOf(candidate.tiling)] > part_of(kSimulatedOfSize)) {
+    } else if (i >= part_of(kSimulated) &&
+               ++of_size[SizeClassOf(candidate.tiling)] > part_of(kSimulatedOfSize)) {
       continue;
     }
     candidate.bound = LeastEstimate(shape, candidate.tiling, c);
@@ -424,20 +457,23 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   }
   std::sort(ranked.begin(), ranked.end(), IsBetter);
   const size_t varied = std::min(ranked.size(), kVaried);
-  for (size_t i = 0; i < varied; ++i) AddVariants(shape, ranked[i].tiling, c, chosen.size(), &ranked);
+  for (size_t i = 0; i < varied; ++i)
+    AddVariants(shape, ranked[i].tiling, c, chosen.size(), &ranked);
   std::sort(ranked.begin(), ranked.end(), IsBetter);
   return ranked;
 }
 
-std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling, const Config& c) {
+std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling,
+                                       const Config& c) {
   std::vector<MatrixTiling> all;
   const auto add = [&](const auto& change) {
     MatrixTiling t = tiling;
     change(&t);
     const auto within = [](int64_t size, int64_t most) { return size > 0 && size <= most; };
-    const bool possible = within(t.blocks, std::ssize(shape.reads)) && within(t.rows, shape.height) &&
-                          within(t.columns, shape.width) && t.chunk > 0 && t.ramp >= 0 && t.ramp <= kMostRamp &&
-                          t.drain >= 0 && (!t.packed || shape.CanPack());
+    const bool possible = within(t.blocks, std::ssize(shape.reads)) &&
+                          within(t.rows, shape.height) && within(t.columns, shape.width) &&
+                          t.chunk > 0 && t.ramp >= 0 && t.ramp <= kMostRamp && t.drain >= 0 &&
+                          (!t.packed || shape.CanPack());
     if (possible && FitsOnChip(shape, t, c) && TileCount(shape, t) <= kMaxTiles) all.push_back(t);
   };
   for (const int by : {-1, 1}) {
@@ -473,7 +509,8 @@ Certificate CertificateOf(const MatrixShape& shape, const Config& c, int64_t cyc
   // once.
   const int64_t steps = pairs * shape.kernel.taps() * pixels;
   const int64_t rows = std::min(shape.InputRows(shape.height), shape.height * shape.kernel.y);
-  const int64_t columns = std::min(shape.InputColumns(shape.width, false), shape.width * shape.kernel.x);
+  const int64_t columns =
+      std::min(shape.InputColumns(shape.width, false), shape.width * shape.kernel.x);
   const int64_t out_beats = BeatsOf(c.output_element_bytes(), c);
   const int64_t weights = shape.one_weight ? 1 : pairs * shape.kernel.taps();
   const int64_t reads = weights * BeatsOf(c.weight_element_bytes(), c) +
@@ -482,7 +519,9 @@ Certificate CertificateOf(const MatrixShape& shape, const Config& c, int64_t cyc
   const int64_t writes = elements * shape.planes * out_beats;
   const int64_t bound = std::max({steps, reads, writes});
   certificate.lower_bound = static_cast<double>(bound);
-  certificate.bound_from = bound == steps ? "GEMM steps" : bound == reads ? "memory reads" : "memory writes";
+  certificate.bound_from = bound == steps   ? "GEMM steps"
+                           : bound == reads ? "memory reads"
+                                            : "memory writes";
   certificate.optimal = cycles == bound;
   return certificate;
 }

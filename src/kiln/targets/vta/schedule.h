@@ -19,7 +19,8 @@ MatrixShape ShapeOf(const MatrixLayer& layer, const Network& network);
 
 // Cycles from the first instruction to the last store, by a recurrence over chunks and tiles (docs/vta-machine.md's
 // times, roughly). Nothing: the tiling does not fit.
-std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
+std::optional<int64_t> EstimateCycles(const MatrixShape& shape, const MatrixTiling& tiling,
+                                      const Config& config);
 
 // A bound of what EstimateCycles says of a tiling without ramp and drain, in a fraction of its time: the first load,
 // the GEMM's steps, and the last tile's result; or the ALU's work.
@@ -42,7 +43,8 @@ enum class Ranked : uint8_t { kBest, kEvery };
 std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& config, int threads,
                                       Ranked which = Ranked::kBest, double effort = 1);
 // Tilings that differ from one in a single choice and fit on chip, with as many virtual threads.
-std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
+std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTiling& tiling,
+                                       const Config& config);
 Certificate CertificateOf(const MatrixShape& shape, const Config& config, int64_t cycles);
 
 }  // namespace kiln::vta

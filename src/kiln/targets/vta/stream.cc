@@ -6,7 +6,9 @@
 namespace kiln::vta {
 namespace {
 
-bool AreNeighbours(Stage a, Stage b) { return std::abs(static_cast<int>(a) - static_cast<int>(b)) == 1; }
+bool AreNeighbours(Stage a, Stage b) {
+  return std::abs(static_cast<int>(a) - static_cast<int>(b)) == 1;
+}
 
 // Makes `next` wait for `last`, its neighbour in the stream, if their stages are neighbours; clears the other bits
 // between them.
@@ -68,7 +70,8 @@ void InstructionStream::Finish() {
 
 void InstructionStream::FinishSerial() {
   for (size_t i = 1; i < instructions_.size(); ++i) Chain(instructions_[i - 1], instructions_[i]);
-  const bool ends_with_store = !instructions_.empty() && StageOf(instructions_.back()) == Stage::kStore;
+  const bool ends_with_store =
+      !instructions_.empty() && StageOf(instructions_.back()) == Stage::kStore;
   PendingOf(Stage::kCompute).next = ends_with_store;
   if (ends_with_store) {
     instructions_.back().push_previous = true;

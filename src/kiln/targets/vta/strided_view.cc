@@ -21,7 +21,8 @@ std::optional<StridedView> Transposed(const StridedView& view, const std::vector
 // Operand i of a node as constant integers.
 std::optional<std::vector<int64_t>> ConstantInts(const Node& node, int i) {
   const Value* value = node.operand(i);
-  if (value == nullptr || !value->is_constant() || !IsInteger(value->constant().type())) return std::nullopt;
+  if (value == nullptr || !value->is_constant() || !IsInteger(value->constant().type()))
+    return std::nullopt;
   return value->constant().ToInts();
 }
 
@@ -48,7 +49,8 @@ std::optional<StridedView> Sliced(const Node& node, const StridedView& view) {
     if (axis < 0 || axis >= rank || steps[i] < 1) return std::nullopt;
     const auto a = static_cast<size_t>(axis);
     const int64_t size = view.shape[a];
-    const int64_t start = std::clamp<int64_t>((*starts)[i] < 0 ? (*starts)[i] + size : (*starts)[i], 0, size);
+    const int64_t start =
+        std::clamp<int64_t>((*starts)[i] < 0 ? (*starts)[i] + size : (*starts)[i], 0, size);
     out.offset += start * view.strides[a];
     out.strides[a] *= steps[i];
   }
@@ -119,7 +121,8 @@ Tensor Gather(const Tensor& dense, const StridedView& view) {
   int64_t at = view.offset;
   for (int64_t i = 0; i < out.size(); ++i) {
     KILN_CHECK(at >= 0 && at < dense.size());
-    std::memcpy(out.mutable_bytes() + i * bytes, dense.bytes() + at * bytes, static_cast<size_t>(bytes));
+    std::memcpy(out.mutable_bytes() + i * bytes, dense.bytes() + at * bytes,
+                static_cast<size_t>(bytes));
     for (size_t axis = index.size(); axis-- > 0;) {
       at += view.strides[axis];
       if (++index[axis] < view.shape[axis]) break;

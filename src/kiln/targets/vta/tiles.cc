@@ -41,7 +41,8 @@ std::vector<Tile> WholeTiles(const MatrixShape& shape, const MatrixTiling& t) {
   }
   std::vector<Tile> places;
   for (const Stretch& rows : row_parts) {
-    for (const Stretch& columns : CutInto(0, shape.width, t.columns)) places.push_back({{}, rows, columns, {}});
+    for (const Stretch& columns : CutInto(0, shape.width, t.columns))
+      places.push_back({{}, rows, columns, {}});
   }
   std::vector<Tile> tiles;
   const size_t count = groups.size() * places.size();
@@ -55,7 +56,9 @@ std::vector<Tile> WholeTiles(const MatrixShape& shape, const MatrixTiling& t) {
 
 // Cuts slices of at most `most` elements off a tile's end; nothing where it has no more than one.
 std::optional<Tile> CutOff(Tile* tile, int64_t most) {
-  Stretch Tile::* axis = tile->blocks.count > 1 ? &Tile::blocks : tile->rows.count > 1 ? &Tile::rows : &Tile::columns;
+  Stretch Tile::* axis = tile->blocks.count > 1 ? &Tile::blocks
+                         : tile->rows.count > 1 ? &Tile::rows
+                                                : &Tile::columns;
   const int64_t count = (tile->*axis).count;
   if (count == 1) return std::nullopt;
   const int64_t slices = std::clamp<int64_t>(most / (tile->elements() / count), 1, count - 1);
@@ -94,7 +97,8 @@ void Taper(const MatrixShape& shape, const MatrixTiling& t, std::vector<Tile>* t
     end.push_back(std::move(tiles->back()));
     tiles->pop_back();
   }
-  tiles->insert(tiles->end(), std::make_move_iterator(end.rbegin()), std::make_move_iterator(end.rend()));
+  tiles->insert(tiles->end(), std::make_move_iterator(end.rbegin()),
+                std::make_move_iterator(end.rend()));
 }
 
 // Chunks and their places on chip.
@@ -110,7 +114,8 @@ class Planner {
     for (Tile& tile : *tiles) {
       for (Chunk& chunk : tile.chunks) {
         std::optional<size_t> last_user;
-        if (!PlaceInputs(tile, &chunk, &last_user) || !PlaceWeights(&chunk, &last_user)) return false;
+        if (!PlaceInputs(tile, &chunk, &last_user) || !PlaceWeights(&chunk, &last_user))
+          return false;
         chunk.waits_for = last_user;
         CountSteps(tile, &chunk);
         ++number_;
@@ -140,10 +145,12 @@ class Planner {
         continue;
       }
       // Parts of the output blocks: one and two halves of the others, then two halves.
-      std::vector<Stretch> parts = CutInto(tile->blocks.first, tile->blocks.count, CeilDivide(tile->blocks.count, 2));
+      std::vector<Stretch> parts =
+          CutInto(tile->blocks.first, tile->blocks.count, CeilDivide(tile->blocks.count, 2));
       if (cut == 0) {
         const int64_t others = tile->blocks.count - 1;
-        parts = CutInto(tile->blocks.first + 1, others, std::max<int64_t>(1, CeilDivide(others, 2)));
+        parts =
+            CutInto(tile->blocks.first + 1, others, std::max<int64_t>(1, CeilDivide(others, 2)));
         parts.insert(parts.begin(), {tile->blocks.first, 1});
       }
       for (const Stretch& outputs : parts) AddChunk(outputs, inputs, tile);
@@ -151,7 +158,9 @@ class Planner {
   }
 
   // Input blocks of a tile's chunks where it has fewer output blocks: as many weights.
-  int64_t AlikeChunk(const Tile& tile) const { return t_.chunk * std::max<int64_t>(1, t_.blocks / tile.blocks.count); }
+  int64_t AlikeChunk(const Tile& tile) const {
+    return t_.chunk * std::max<int64_t>(1, t_.blocks / tile.blocks.count);
+  }
 
   // More where loads never wait.
   int64_t ChunkOf(const Tile& tile, bool first, int64_t inputs) const {
@@ -166,7 +175,8 @@ class Planner {
     int64_t pairs = 0;
     for (int64_t o = outputs.first; o < outputs.end(); ++o) {
       const BlockRange& range = shape_.reads[static_cast<size_t>(o)];
-      pairs += std::max<int64_t>(0, std::min(range.last, inputs.end()) - std::max(range.first, inputs.first));
+      pairs += std::max<int64_t>(
+          0, std::min(range.last, inputs.end()) - std::max(range.first, inputs.first));
     }
     if (pairs == 0) return;
     chunk.pairs.resize(static_cast<size_t>(pairs));
@@ -185,14 +195,17 @@ class Planner {
   void MakeInputSlots(const std::vector<Tile>& tiles) {
     const int64_t room = config_.inputs() / slot_elements_;
     int64_t most_inputs = 1;
-    for (const Tile& tile : tiles) most_inputs = std::max(most_inputs, UnionOf(shape_, tile.blocks).count());
-    const int64_t places = CeilDivide(shape_.height, t_.rows) * CeilDivide(shape_.width, t_.columns);
+    for (const Tile& tile : tiles)
+      most_inputs = std::max(most_inputs, UnionOf(shape_, tile.blocks).count());
+    const int64_t places =
+        CeilDivide(shape_.height, t_.rows) * CeilDivide(shape_.width, t_.columns);
     int64_t slots = std::min<int64_t>(t_.turns(), std::max<int64_t>(1, room / t_.chunk)) * t_.chunk;
     if (t_.threads > 1 && shape_.kernel.taps() == 1 && room >= most_inputs) {
       const int64_t rows_of_all = room / most_inputs;
       all_fit_ = rows_of_all >= places;
       const bool few = rows_of_all == 1 || all_fit_;
-      slots = std::max(slots, few ? room : std::min<int64_t>(t_.turns(), rows_of_all) * most_inputs);
+      slots =
+          std::max(slots, few ? room : std::min<int64_t>(t_.turns(), rows_of_all) * most_inputs);
     }
     input_slots_.resize(static_cast<size_t>(std::min(slots, room)));
     int64_t blocks = 0;
@@ -204,7 +217,8 @@ class Planner {
     for (const Tile& tile : tiles) {
       for (const Chunk& chunk : tile.chunks) weight_slot_ = std::max(weight_slot_, chunk.weights);
     }
-    weight_slots_.resize(static_cast<size_t>(std::min<int64_t>(t_.threads, config_.weights() / weight_slot_)));
+    weight_slots_.resize(
+        static_cast<size_t>(std::min<int64_t>(t_.threads, config_.weights() / weight_slot_)));
   }
 
   struct InputSlot {
@@ -251,7 +265,8 @@ class Planner {
     InputSlot& slot = input_slots_[*first];
     slot.last_user = number_;
     const int64_t row = (tile.rows.first - slot.rows.first) * shape_.row_step();
-    return static_cast<int64_t>(*first) * slot_elements_ + row * shape_.InputColumns(tile.columns.count, t_.packed);
+    return static_cast<int64_t>(*first) * slot_elements_ +
+           row * shape_.InputColumns(tile.columns.count, t_.packed);
   }
 
   // Puts a tile's input block into the slot at the cursor.
@@ -295,8 +310,8 @@ class Planner {
       return true;
     }
     if (t_.resident) return PlaceResidentWeights(chunk);
-    const std::array<int64_t, 4> key = {chunk->outputs.first, chunk->outputs.count, chunk->inputs.first,
-                                        chunk->inputs.count};
+    const std::array<int64_t, 4> key = {chunk->outputs.first, chunk->outputs.count,
+                                        chunk->inputs.first, chunk->inputs.count};
     if (weight_slots_.empty()) return false;
     size_t at = weight_slots_.size();
     for (size_t s = 0; s < weight_slots_.size(); ++s) {
@@ -335,7 +350,8 @@ class Planner {
   // Where a pair's resident weights stand on chip; -1: they have not been loaded.
   int64_t& WeightsOf(const Chunk::Pair& pair) {
     if (weights_of_.empty()) weights_of_.resize(shape_.reads.size() * slots_of_.size(), -1);
-    return weights_of_[static_cast<size_t>(pair.output) * slots_of_.size() + static_cast<size_t>(pair.input)];
+    return weights_of_[static_cast<size_t>(pair.output) * slots_of_.size() +
+                       static_cast<size_t>(pair.input)];
   }
 
   void PutPairs(int64_t at, Chunk* chunk) const {
@@ -362,8 +378,9 @@ class Planner {
   // Whether a pixel's successor is always as far away, and all pairs are there.
   bool LoopsPixels(const Tile& tile, const Chunk& chunk) const {
     if (shape_.kernel.taps() > 1 || shape_.one_weight) return false;
-    if (tile.rows.count > 1 && shape_.row_step() * shape_.InputColumns(tile.columns.count, t_.packed) !=
-                                   tile.columns.count * shape_.column_step(t_.packed)) {
+    if (tile.rows.count > 1 &&
+        shape_.row_step() * shape_.InputColumns(tile.columns.count, t_.packed) !=
+            tile.columns.count * shape_.column_step(t_.packed)) {
       return false;
     }
     return std::ssize(chunk.pairs) == chunk.outputs.count * chunk.inputs.count;
@@ -424,7 +441,8 @@ class Planner {
   bool all_fit_ = false;         // inputs of all tiles stay
   size_t number_ = 0;            // of the chunk
   std::vector<InputSlot> input_slots_;
-  std::vector<absl::InlinedVector<size_t, 4>> slots_of_;  // an input block each: the slots that hold it
+  std::vector<absl::InlinedVector<size_t, 4>>
+      slots_of_;  // an input block each: the slots that hold it
   size_t input_cursor_ = SIZE_MAX;
   int64_t weight_slot_ = 1, resident_ = 0;
   std::vector<WeightSlot> weight_slots_;
@@ -435,13 +453,15 @@ class Planner {
 }  // namespace
 
 std::string Describe(const MatrixTiling& t) {
-  return fmt::format("{} virtual thread{}, tiles of {} block{} x {} x {}", t.threads, t.threads == 1 ? "" : "s",
-                     t.blocks, t.blocks == 1 ? "" : "s", t.rows, t.columns);
+  return fmt::format("{} virtual thread{}, tiles of {} block{} x {} x {}", t.threads,
+                     t.threads == 1 ? "" : "s", t.blocks, t.blocks == 1 ? "" : "s", t.rows,
+                     t.columns);
 }
 
 std::vector<Stretch> CutInto(int64_t first, int64_t count, int64_t piece) {
   std::vector<Stretch> parts;
-  for (int64_t at = 0; at < count; at += piece) parts.push_back({first + at, std::min(piece, count - at)});
+  for (int64_t at = 0; at < count; at += piece)
+    parts.push_back({first + at, std::min(piece, count - at)});
   return parts;
 }
 
@@ -472,7 +492,8 @@ Pieces PiecesOf(const Tile& tile, const Tile* next) {
   int64_t wait = kDispatch;
   if (next != nullptr) wait += std::max(next->elements(), std::min(half, next->chunks[0].steps));
   pieces.tail = std::clamp<int64_t>(CeilDivide(wait, last.repeats), 1, std::min(half, last.steps));
-  pieces.head = tile.chunks.size() == 1 ? std::max<int64_t>(1, (steps - pieces.tail) / 2) : first.steps;
+  pieces.head =
+      tile.chunks.size() == 1 ? std::max<int64_t>(1, (steps - pieces.tail) / 2) : first.steps;
   return pieces;
 }
 

@@ -26,7 +26,7 @@ struct MatrixTiling {
   int64_t chunk = 1;                          // input blocks
   bool blocks_outermost = true;               // the order of tiles; else pixels are
   bool resident = false;                      // weights are loaded once and stay
-  bool packed = false;                        // of columns that are apart, only those that are read are loaded
+  bool packed = false;  // of columns that are apart, only those that are read are loaded
   // Of the outermost axis, the first piece is halved so many times, so that the ALU has something to do early.
   int ramp = 0;
   // The last tiles become smaller, so that this many cycles of the ALU's work are left when the last sum is there; 0:
@@ -53,17 +53,22 @@ struct MatrixShape {
   int64_t alu_steps = 1;          // for an output element, without the clearing
   bool begins_with_bias = false;  // clearing puts the bias there
   bool residual = false;
-  int64_t planes = 1;          // stores of an output element
-  bool one_weight = false;     // one element for all
-  bool whole_columns = false;  // a row of the input may be read up to where the next column would stand
+  int64_t planes = 1;       // stores of an output element
+  bool one_weight = false;  // one element for all
+  bool whole_columns =
+      false;  // a row of the input may be read up to where the next column would stand
   Strides input, output;
 
   // Constants of so many output blocks, and the residual's multiplier.
-  int64_t ConstantElements(int64_t blocks) const { return blocks * constant_rows + (residual ? 1 : 0); }
+  int64_t ConstantElements(int64_t blocks) const {
+    return blocks * constant_rows + (residual ? 1 : 0);
+  }
   // On chip, rows are as far apart as kernels need them.
   int64_t row_step() const { return kernel.y == 1 ? 1 : kernel.stride_y; }
   int64_t column_step(bool packed) const { return packed ? 1 : kernel.stride_x * x_step; }
-  int64_t InputRows(int64_t rows) const { return (rows - 1) * row_step() + (kernel.y - 1) * kernel.dilation_y + 1; }
+  int64_t InputRows(int64_t rows) const {
+    return (rows - 1) * row_step() + (kernel.y - 1) * kernel.dilation_y + 1;
+  }
   int64_t InputColumns(int64_t columns, bool packed) const {
     if (kernel.x == 1 && whole_columns) return columns * column_step(packed);
     return (columns - 1) * column_step(packed) + (kernel.x - 1) * kernel.dilation_x * x_step + 1;
@@ -99,8 +104,8 @@ struct Chunk {
     int64_t block = 0, count = 0, at = 0;
   };
   absl::InlinedVector<Run, 2> input_loads;  // blocks that follow each other in memory and on chip
-  bool load_weights = false;                // of all pairs, one behind the other from the first one's place
-  int64_t weights = 0;                      // elements
+  bool load_weights = false;  // of all pairs, one behind the other from the first one's place
+  int64_t weights = 0;        // elements
   // The number (over all tiles) of the chunk whose GEMM must be done before anything is loaded; and whether any chunk
   // waits so for this one.
   std::optional<size_t> waits_for;
@@ -142,7 +147,8 @@ std::string Describe(const MatrixTiling& tiling);
 inline int TilesAhead(int threads) { return threads > 3 ? 2 : 1; }
 
 // Tiles in the order of work; none: they do not fit on chip.
-std::vector<Tile> TilesOf(const MatrixShape& shape, const MatrixTiling& tiling, const Config& config);
+std::vector<Tile> TilesOf(const MatrixShape& shape, const MatrixTiling& tiling,
+                          const Config& config);
 
 // With two threads, where the GEMM of a tile is cut: micro-ops before the ALU's work for the tile before is dispatched,
 // and those behind the clearing for the tile after, which give that and the examination of the next piece time. No

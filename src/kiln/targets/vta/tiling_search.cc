@@ -33,7 +33,10 @@ struct TriedTiling {
 class Trials {
  public:
   Trials(const MatrixLayer& layer, const CodeContext& context)
-      : layer_(layer), context_(context), shape_(ShapeOf(layer, context.network)), timer_(context.config) {
+      : layer_(layer),
+        context_(context),
+        shape_(ShapeOf(layer, context.network)),
+        timer_(context.config) {
     lower_bound_ = CertificateOf(shape_, context.config, 0).lower_bound;
   }
 
@@ -74,7 +77,8 @@ class Trials {
 
  private:
   bool IsWorthMore() const {
-    return best_.has_value() && static_cast<double>(best_->cycles) > kGood * lower_bound_ && cycles_ < kMoreCycles;
+    return best_.has_value() && static_cast<double>(best_->cycles) > kGood * lower_bound_ &&
+           cycles_ < kMoreCycles;
   }
 
   // Whether it fits; one that was tried before is not timed again. One that cannot be faster than the best so far is
@@ -84,8 +88,8 @@ class Trials {
     if (before != tried_.end()) return before->fits;
     tried_.push_back({tiling, true});
     MemoryImage image = MemoryImage::WithoutBytes();
-    const auto launch =
-        GenerateMatrix(layer_, tiling, {context_.config, context_.network, context_.map_addresses, &image});
+    const auto launch = GenerateMatrix(
+        layer_, tiling, {context_.config, context_.network, context_.map_addresses, &image});
     if (launch.status().code() == StatusCode::kUnimplemented) {
       reason_ = launch.status();
       tried_.back().fits = false;
@@ -96,7 +100,8 @@ class Trials {
     std::optional<uint64_t> cycles;
     if (most == 0 || BusiestUnitOf(launch->instructions, context_.config) <= most) {
       KILN_ASSIGN_OR_RETURN(cycles, timer_.CyclesOf(launch->instructions, launch->address,
-                                                    {launch->uops_address, launch->uops}, static_cast<uint64_t>(most)));
+                                                    {launch->uops_address, launch->uops},
+                                                    static_cast<uint64_t>(most)));
     }
     if (cycles.has_value()) best_ = TimedTiling{tiling, static_cast<int64_t>(*cycles)};
     cycles_ += best_->cycles;
@@ -108,16 +113,19 @@ class Trials {
   const MatrixShape shape_;
   double lower_bound_ = 0;
   CycleTimer timer_;
-  Status reason_ = absl::UnimplementedError("the input of one output needs more than the buffers hold");
+  Status reason_ =
+      absl::UnimplementedError("the input of one output needs more than the buffers hold");
   std::optional<TimedTiling> best_;
   std::vector<TriedTiling> tried_;
   int64_t cycles_ = 0;  // of all that were timed
 };
 
 // The fastest of the tilings with so many virtual threads that promise most.
-StatusOr<TimedTiling> SearchWith(const MatrixLayer& layer, int threads, double effort, const CodeContext& context) {
+StatusOr<TimedTiling> SearchWith(const MatrixLayer& layer, int threads, double effort,
+                                 const CodeContext& context) {
   Trials trials(layer, context);
-  std::vector<RankedTiling> ranked = RankTilings(trials.shape(), context.config, threads, Ranked::kBest, effort);
+  std::vector<RankedTiling> ranked =
+      RankTilings(trials.shape(), context.config, threads, Ranked::kBest, effort);
   KILN_RETURN_IF_ERROR(trials.Run(ranked, kMeasured));
   // No micro-ops of the best fit: those of a tiling that promises less may.
   if (!ranked.empty() && !trials.best().ok()) {
@@ -142,7 +150,8 @@ int64_t BusiestUnitOf(const std::vector<Instruction>& program, const Config& con
   const auto beats_of = [&](Memory memory) {
     return std::max<uint64_t>(1, static_cast<uint64_t>(ElementBytes(memory, config)) / port);
   };
-  uint64_t read = program.size() * std::max<uint64_t>(1, kInstructionBytes / port), gemm = 0, alu = 0, written = 0;
+  uint64_t read = program.size() * std::max<uint64_t>(1, kInstructionBytes / port), gemm = 0,
+           alu = 0, written = 0;
   for (const Instruction& in : program) {
     switch (in.opcode) {
       case Opcode::kLoad: {
@@ -166,7 +175,8 @@ int64_t BusiestUnitOf(const std::vector<Instruction>& program, const Config& con
   return static_cast<int64_t>(std::max({read, gemm, alu, written}));
 }
 
-TilingMemo::Key TilingMemo::KeyOf(const MatrixLayer& layer, int threads, const CodeContext& context) {
+TilingMemo::Key TilingMemo::KeyOf(const MatrixLayer& layer, int threads,
+                                  const CodeContext& context) {
   const MatrixShape s = ShapeOf(layer, context.network);
   const Requantisation& r = layer.requantisation;
   const KernelSize& k = s.kernel;
@@ -205,7 +215,8 @@ TilingMemo::Key TilingMemo::KeyOf(const MatrixLayer& layer, int threads, const C
   return key;
 }
 
-Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int threads, const CodeContext& context) {
+Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int threads,
+                          const CodeContext& context) {
   std::vector<const MatrixLayer*> unknown;
   std::vector<Key> keys;
   std::set<Key> seen;
@@ -215,8 +226,8 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
     unknown.push_back(layer);
     keys.push_back(std::move(key));
   }
-  const double effort =
-      std::clamp(kLayersOfFullEffort / std::max(1.0, static_cast<double>(unknown.size())), kLeastEffort, 1.0);
+  const double effort = std::clamp(
+      kLayersOfFullEffort / std::max(1.0, static_cast<double>(unknown.size())), kLeastEffort, 1.0);
   // With one virtual thread nothing overlaps: that is for layers of which two do not fit.
   const bool any = threads == 0;
   std::vector<Task> tasks;
@@ -234,7 +245,8 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
     StatusOr<TimedTiling> best = absl::UnimplementedError("");
     int tried = 0;
     const auto consider = [&](StatusOr<TimedTiling> result) -> Status {
-      if (!result.ok() && result.status().code() != StatusCode::kUnimplemented) return result.status();
+      if (!result.ok() && result.status().code() != StatusCode::kUnimplemented)
+        return result.status();
       if (!best.ok() || (result.ok() && result->cycles < best->cycles)) best = std::move(result);
       return OkStatus();
     };
@@ -242,7 +254,8 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
       tried = tasks[at].threads;
       KILN_RETURN_IF_ERROR(consider(std::move(tasks[at].result)));
     }
-    while (!best.ok() && tried > 1) KILN_RETURN_IF_ERROR(consider(SearchWith(*unknown[i], --tried, effort, context)));
+    while (!best.ok() && tried > 1)
+      KILN_RETURN_IF_ERROR(consider(SearchWith(*unknown[i], --tried, effort, context)));
     if (best.ok()) {
       found_.emplace(std::move(keys[i]), best->tiling);
     } else {
@@ -252,7 +265,8 @@ Status TilingMemo::Search(const std::vector<const MatrixLayer*>& layers, int thr
   return OkStatus();
 }
 
-StatusOr<MatrixTiling> TilingMemo::TilingOf(const MatrixLayer& layer, int threads, const CodeContext& context) const {
+StatusOr<MatrixTiling> TilingMemo::TilingOf(const MatrixLayer& layer, int threads,
+                                            const CodeContext& context) const {
   const auto at = found_.find(KeyOf(layer, threads, context));
   KILN_CHECK(at != found_.end());
   return at->second;

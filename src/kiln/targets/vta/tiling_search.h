@@ -23,10 +23,12 @@ class TilingMemo {
   // threads. Many layers share the effort that some have each, so that networks of a hundred layers and more compile in
   // about the time of others. `threads`: virtual threads of every layer, fewer where so many cannot be; 0: whichever
   // are fastest.
-  Status Search(const std::vector<const MatrixLayer*>& layers, int threads, const CodeContext& context);
+  Status Search(const std::vector<const MatrixLayer*>& layers, int threads,
+                const CodeContext& context);
   // Returns the fastest tiling found for a layer that was given to Search with these `threads`. Unimplemented: no
   // tiling fits.
-  StatusOr<MatrixTiling> TilingOf(const MatrixLayer& layer, int threads, const CodeContext& context) const;
+  StatusOr<MatrixTiling> TilingOf(const MatrixLayer& layer, int threads,
+                                  const CodeContext& context) const;
   size_t size() const { return found_.size(); }
 
  private:

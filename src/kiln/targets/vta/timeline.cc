@@ -14,8 +14,8 @@ int64_t Signed(uint64_t cycles) { return static_cast<int64_t>(cycles); }
 }  // namespace
 
 std::string_view NameOf(Unit unit) {
-  static constexpr std::array<std::string_view, kUnits> kNames = {"fetch", "load",   "examination", "gemm",
-                                                                  "alu",   "loader", "store"};
+  static constexpr std::array<std::string_view, kUnits> kNames = {
+      "fetch", "load", "examination", "gemm", "alu", "loader", "store"};
   return kNames[static_cast<size_t>(unit)];
 }
 
@@ -49,25 +49,30 @@ Trace Timeline::ToTrace() const {
   trace.kernels = kernels_;
   std::sort(trace.kernels.begin(), trace.kernels.end(),
             [](const KernelTrace& a, const KernelTrace& b) { return a.kernel < b.kernel; });
-  for (int u = 0; u < kUnits; ++u) trace.units[static_cast<size_t>(u)].name = NameOf(static_cast<Unit>(u));
+  for (int u = 0; u < kUnits; ++u)
+    trace.units[static_cast<size_t>(u)].name = NameOf(static_cast<Unit>(u));
   for (const Span& span : spans_) {
     trace.units[static_cast<size_t>(span.unit)].busy_cycles += span.end - span.begin;
   }
   const auto unit = [&](Unit u) -> UnitTrace& { return trace.units[static_cast<size_t>(u)]; };
   const auto stalls = [&](Unit u, std::initializer_list<Counter> causes) {
     for (const Counter cause : causes) {
-      unit(u).stall_cycles[std::string(CounterTable()[static_cast<size_t>(cause)].name)] = Signed(counters_[cause]);
+      unit(u).stall_cycles[std::string(CounterTable()[static_cast<size_t>(cause)].name)] =
+          Signed(counters_[cause]);
     }
   };
   stalls(Unit::kFetch, {Counter::kFetchQueueFull});
   stalls(Unit::kLoad, {Counter::kLoadTokens, Counter::kLoadPort});
-  stalls(Unit::kExamination, {Counter::kComputeMicroOpsLoading, Counter::kComputeTokens, Counter::kComputeQueueFull,
-                              Counter::kComputeBanks, Counter::kComputeMicroOpsInUse});
+  stalls(Unit::kExamination,
+         {Counter::kComputeMicroOpsLoading, Counter::kComputeTokens, Counter::kComputeQueueFull,
+          Counter::kComputeBanks, Counter::kComputeMicroOpsInUse});
   stalls(Unit::kLoader, {Counter::kLoaderPort});
   stalls(Unit::kStore, {Counter::kStoreTokens});
   unit(Unit::kFetch).bytes_read = Signed(counters_[Counter::kInstructionBytes]);
-  unit(Unit::kLoad).bytes_read = Signed(counters_[Counter::kInputBytes] + counters_[Counter::kWeightBytes]);
-  unit(Unit::kLoader).bytes_read = Signed(counters_[Counter::kUopBytes] + counters_[Counter::kAccumulatorBytes]);
+  unit(Unit::kLoad).bytes_read =
+      Signed(counters_[Counter::kInputBytes] + counters_[Counter::kWeightBytes]);
+  unit(Unit::kLoader).bytes_read =
+      Signed(counters_[Counter::kUopBytes] + counters_[Counter::kAccumulatorBytes]);
   unit(Unit::kStore).bytes_written = Signed(counters_[Counter::kOutputBytes]);
   return trace;
 }

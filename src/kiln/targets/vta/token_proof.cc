@@ -7,9 +7,11 @@
 
 namespace kiln::vta {
 
-std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens& tokens, const TokenVisitor& visit) {
+std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens& tokens,
+                                    const TokenVisitor& visit) {
   std::array<std::vector<size_t>, kStages> of_stage;
-  for (size_t i = 0; i < program.size(); ++i) of_stage[static_cast<size_t>(StageOf(program[i]))].push_back(i);
+  for (size_t i = 0; i < program.size(); ++i)
+    of_stage[static_cast<size_t>(StageOf(program[i]))].push_back(i);
   Progress all_others;  // what FINISH has to know
   for (size_t s = 0; s < kStages; ++s) all_others[s] = of_stage[s].size();
   --all_others[static_cast<size_t>(Stage::kCompute)];
@@ -32,8 +34,9 @@ std::optional<Fault> FindTokenFault(std::span<const Instruction> program, Tokens
   }
   for (size_t s = 0; s < kStages; ++s) {
     if (passed[s] == of_stage[s].size()) continue;
-    return Fault{FaultKind::kDeadlock, of_stage[s][passed[s]],
-                 fmt::format("{} waits for a token that nobody gives", NameOf(static_cast<Stage>(s)))};
+    return Fault{
+        FaultKind::kDeadlock, of_stage[s][passed[s]],
+        fmt::format("{} waits for a token that nobody gives", NameOf(static_cast<Stage>(s)))};
   }
   if (!finished || early) {
     return Fault{FaultKind::kNoFinish, program.empty() ? 0 : program.size() - 1,

@@ -26,9 +26,15 @@ constexpr double kMostRatio = 0x1p13;  // of a result's code
 // Of what multiplies a code where the result's steps are chosen to fit its terms: less is too coarse.
 constexpr double kLeastMultiplier = 0x1p8;
 
-VectorStep Immediate(AluOp op, int destination, int32_t value) { return {op, destination, Operand::kImmediate, value}; }
-VectorStep Constant(AluOp op, int destination, int32_t value) { return {op, destination, Operand::kConstant, value}; }
-VectorStep Register(AluOp op, int destination, int32_t from) { return {op, destination, Operand::kRegister, from}; }
+VectorStep Immediate(AluOp op, int destination, int32_t value) {
+  return {op, destination, Operand::kImmediate, value};
+}
+VectorStep Constant(AluOp op, int destination, int32_t value) {
+  return {op, destination, Operand::kConstant, value};
+}
+VectorStep Register(AluOp op, int destination, int32_t from) {
+  return {op, destination, Operand::kRegister, from};
+}
 
 // The number of a constant that has only one.
 std::optional<double> NumberOf(const Value& value) {
@@ -157,14 +163,17 @@ int32_t Rounded(double v) { return static_cast<int32_t>(std::llround(v)); }
 
 // The shift under which a factor has so many bits.
 int ShiftFor(double factor, int bits) {
-  return std::clamp(bits - static_cast<int>(std::ceil(elementary::Log2(std::max(factor, 1e-30)))), 0, kMaxShift);
+  return std::clamp(bits - static_cast<int>(std::ceil(elementary::Log2(std::max(factor, 1e-30)))),
+                    0, kMaxShift);
 }
 
 // No sum of the terms has a greater magnitude, in steps of the result.
-double Reach(const Formula& f, const std::vector<Codes>& inputs, double greatest_constant, double step) {
+double Reach(const Formula& f, const std::vector<Codes>& inputs, double greatest_constant,
+             double step) {
   double greatest = 1 + greatest_constant / step;
   for (size_t i = 0; i < f.terms.size(); ++i) {
-    const double reach = 256 * std::abs(f.terms[i].factor) * inputs[i].scale + std::abs(f.terms[i].offset);
+    const double reach =
+        256 * std::abs(f.terms[i].factor) * inputs[i].scale + std::abs(f.terms[i].offset);
     greatest += reach / step;
   }
   return greatest + 128;
@@ -183,12 +192,16 @@ void AppendClamp(const Result& result, const Clamp& clamp, std::vector<VectorSte
   const double zero = result.wide ? 0 : result.codes.zero;
   const auto at = [&](double real) { return std::nearbyint(real / scale) + zero; };
   if (result.wide) {
-    const auto bound = [&](double real) { return static_cast<int32_t>(std::clamp(at(real), -0x1p31, 0x1p31 - 1)); };
+    const auto bound = [&](double real) {
+      return static_cast<int32_t>(std::clamp(at(real), -0x1p31, 0x1p31 - 1));
+    };
     if (std::isfinite(clamp.low)) steps->push_back(Constant(AluOp::kMax, 0, bound(clamp.low)));
     if (std::isfinite(clamp.high)) steps->push_back(Constant(AluOp::kMin, 0, bound(clamp.high)));
     return;
   }
-  const auto bound = [&](double real) { return static_cast<int32_t>(std::clamp(at(real), -128.0, 127.0)); };
+  const auto bound = [&](double real) {
+    return static_cast<int32_t>(std::clamp(at(real), -128.0, 127.0));
+  };
   int32_t low = result.codes.low, high = result.codes.high;
   if (std::isfinite(clamp.low)) low = std::max(low, bound(clamp.low));
   if (std::isfinite(clamp.high)) high = std::max(low, std::min(high, bound(clamp.high)));
@@ -202,24 +215,27 @@ void AppendCentre(int reg, const Codes& codes, std::vector<VectorStep>* steps) {
 }
 
 // Every term becomes a multiple of 2^-shift of the result's code (or of its unit).
-FormulaCode Combination(const Formula& f, const std::vector<Codes>& inputs, const std::vector<double>& constant,
-                        const Result& result) {
+FormulaCode Combination(const Formula& f, const std::vector<Codes>& inputs,
+                        const std::vector<double>& constant, const Result& result) {
   FormulaCode code;
   const double step = result.wide ? result.unit : double{result.codes.scale};
   const double greatest = Reach(f, inputs, Greatest(constant), step);
   int shift = 0;
   if (!result.wide)
-    shift = std::clamp(kProductBits - static_cast<int>(std::ceil(elementary::Log2(greatest))), 0, kMaxShift);
+    shift = std::clamp(kProductBits - static_cast<int>(std::ceil(elementary::Log2(greatest))), 0,
+                       kMaxShift);
   const double unit = std::ldexp(step, -shift);
   const bool separately = f.combine != AluOp::kAdd;
   double offset = result.wide ? 0 : std::ldexp(result.codes.zero + 0.5, shift);
   for (size_t i = 0; i < f.terms.size(); ++i) {
     const int32_t multiplier = Rounded(f.terms[i].factor * inputs[i].scale / unit);
-    const double own = f.terms[i].offset / unit - double{static_cast<double>(multiplier)} * inputs[i].zero;
+    const double own =
+        f.terms[i].offset / unit - double{static_cast<double>(multiplier)} * inputs[i].zero;
     const auto reg = static_cast<int>(i);
     if (multiplier != 1) code.steps.push_back(Constant(AluOp::kMultiply, reg, multiplier));
     if (separately) {
-      if (const int32_t add = Rounded(own); add != 0) code.steps.push_back(Constant(AluOp::kAdd, reg, add));
+      if (const int32_t add = Rounded(own); add != 0)
+        code.steps.push_back(Constant(AluOp::kAdd, reg, add));
     } else {
       offset += own;
     }
@@ -229,7 +245,8 @@ FormulaCode Combination(const Formula& f, const std::vector<Codes>& inputs, cons
     for (const double v : constant) code.constant.push_back(Rounded(f.constant->factor * v / unit));
     code.steps.push_back(Register(f.combine, 0, static_cast<int32_t>(f.terms.size())));
   }
-  if (const int32_t add = Rounded(offset); add != 0) code.steps.push_back(Constant(AluOp::kAdd, 0, add));
+  if (const int32_t add = Rounded(offset); add != 0)
+    code.steps.push_back(Constant(AluOp::kAdd, 0, add));
   if (shift > 0) code.steps.push_back(Immediate(AluOp::kShiftRight, 0, shift));
   return code;
 }
@@ -247,8 +264,8 @@ FormulaCode Product(const std::vector<Codes>& inputs, const Result& result) {
   return code;
 }
 
-FormulaCode ProductWithConstant(const std::vector<Codes>& inputs, const std::vector<double>& constant,
-                                const Result& result) {
+FormulaCode ProductWithConstant(const std::vector<Codes>& inputs,
+                                const std::vector<double>& constant, const Result& result) {
   FormulaCode code;
   const double ratio = inputs[0].scale / (result.wide ? result.unit : double{result.codes.scale});
   const int shift = result.wide ? 0 : ShiftFor(ratio * Greatest(constant), kFactorBits);
@@ -266,7 +283,8 @@ FormulaCode Gated(const Formula& f, const std::vector<Codes>& inputs, const Resu
   const int shift = result.wide ? 0 : ShiftFor(ratio, kFactorBits);
   const double one = std::round(std::ldexp(ratio, shift));
   const int32_t slope = Rounded(one * f.terms[1].factor * inputs[1].scale);
-  const int32_t begin = Rounded(one * f.terms[1].offset - double{static_cast<double>(slope)} * inputs[1].zero);
+  const int32_t begin =
+      Rounded(one * f.terms[1].offset - double{static_cast<double>(slope)} * inputs[1].zero);
   code.steps.push_back(Constant(AluOp::kMultiply, 1, slope));
   code.steps.push_back(Constant(AluOp::kAdd, 1, begin));
   code.steps.push_back(Immediate(AluOp::kMax, 1, 0));
@@ -278,19 +296,27 @@ FormulaCode Gated(const Formula& f, const std::vector<Codes>& inputs, const Resu
 }
 
 // Sums of one term count its own steps.
-bool IsExact(const Formula& f) { return f.terms.size() == 1 && f.terms[0].offset == 0 && !f.constant.has_value(); }
+bool IsExact(const Formula& f) {
+  return f.terms.size() == 1 && f.terms[0].offset == 0 && !f.constant.has_value();
+}
 
 bool AllFinite(const Formula& f, const std::vector<double>& constant) {
-  const auto finite = [](const Term& t) { return std::isfinite(t.factor) && std::isfinite(t.offset); };
+  const auto finite = [](const Term& t) {
+    return std::isfinite(t.factor) && std::isfinite(t.offset);
+  };
   const double infinity = std::numeric_limits<double>::infinity();
   // Bounds may be infinite where they hold nothing.
-  return std::all_of(f.terms.begin(), f.terms.end(), finite) && f.clamp.low < infinity && f.clamp.high > -infinity &&
+  return std::all_of(f.terms.begin(), f.terms.end(), finite) && f.clamp.low < infinity &&
+         f.clamp.high > -infinity &&
          std::all_of(constant.begin(), constant.end(), [](double v) { return std::isfinite(v); });
 }
 
 // Whether everything that multiplies a code keeps its digits in the result's steps.
-bool AllInSteps(const Formula& f, const std::vector<Codes>& inputs, const std::vector<double>& constant, double step) {
-  const auto enough = [&](double factor) { return factor == 0 || std::abs(factor) / step >= kLeastMultiplier; };
+bool AllInSteps(const Formula& f, const std::vector<Codes>& inputs,
+                const std::vector<double>& constant, double step) {
+  const auto enough = [&](double factor) {
+    return factor == 0 || std::abs(factor) / step >= kLeastMultiplier;
+  };
   switch (f.kind) {
     case Kind::kCombine:
       if (IsExact(f)) return step > 0;
@@ -299,7 +325,8 @@ bool AllInSteps(const Formula& f, const std::vector<Codes>& inputs, const std::v
       }
       return step > 0;
     case Kind::kProduct:
-      return std::all_of(constant.begin(), constant.end(), [&](double v) { return enough(v * inputs[0].scale); });
+      return std::all_of(constant.begin(), constant.end(),
+                         [&](double v) { return enough(v * inputs[0].scale); });
     case Kind::kGated:
       return true;
   }
@@ -307,15 +334,21 @@ bool AllInSteps(const Formula& f, const std::vector<Codes>& inputs, const std::v
 }
 
 // Whether factors to codes of the result, and what they make of any input code, fit 32 bits.
-bool Fits(const Formula& f, const std::vector<Codes>& inputs, double greatest_constant, const Result& result) {
-  const double step = result.wide ? result.unit : double{result.codes.scale}, scale = inputs[0].scale;
+bool Fits(const Formula& f, const std::vector<Codes>& inputs, double greatest_constant,
+          const Result& result) {
+  const double step = result.wide ? result.unit : double{result.codes.scale},
+               scale = inputs[0].scale;
   switch (f.kind) {
     case Kind::kCombine:
-      return result.wide || Reach(f, inputs, greatest_constant, step) <= std::ldexp(1, kProductBits);
+      return result.wide ||
+             Reach(f, inputs, greatest_constant, step) <= std::ldexp(1, kProductBits);
     case Kind::kProduct:
-      return result.wide || scale * (f.constant.has_value() ? greatest_constant : inputs[1].scale) / step <= kMostRatio;
+      return result.wide ||
+             scale * (f.constant.has_value() ? greatest_constant : inputs[1].scale) / step <=
+                 kMostRatio;
     case Kind::kGated:  // the slope takes a code's 9 bits to 2^29 at most
-      return (result.wide || scale / step <= kMostRatio) && std::abs(f.terms[1].factor) * scale <= 2;
+      return (result.wide || scale / step <= kMostRatio) &&
+             std::abs(f.terms[1].factor) * scale <= 2;
   }
   return false;
 }
@@ -341,14 +374,16 @@ double UnitOf(const Formula& f, const std::vector<Codes>& inputs, double greates
   return IsExact(f) ? greatest : std::ldexp(greatest, -19);
 }
 
-StatusOr<FormulaCode> CodeOf(const Formula& f, const std::vector<Codes>& inputs, const std::vector<double>& constant,
-                             const Result& result) {
+StatusOr<FormulaCode> CodeOf(const Formula& f, const std::vector<Codes>& inputs,
+                             const std::vector<double>& constant, const Result& result) {
   if (!AllFinite(f, constant)) return absl::UnimplementedError("a constant that is not finite");
   if (result.wide && !AllInSteps(f, inputs, constant, result.unit)) {
-    return absl::UnimplementedError("numbers so far apart that sums of 32 bits do not hold the smaller ones' digits");
+    return absl::UnimplementedError(
+        "numbers so far apart that sums of 32 bits do not hold the smaller ones' digits");
   }
   if (!Fits(f, inputs, Greatest(constant), result)) {
-    return absl::UnimplementedError("an output scale so small beside the inputs' that sums leave 32 bits");
+    return absl::UnimplementedError(
+        "an output scale so small beside the inputs' that sums leave 32 bits");
   }
   FormulaCode code;
   switch (f.kind) {
@@ -356,7 +391,8 @@ StatusOr<FormulaCode> CodeOf(const Formula& f, const std::vector<Codes>& inputs,
       code = Combination(f, inputs, constant, result);
       break;
     case Kind::kProduct:
-      code = f.constant.has_value() ? ProductWithConstant(inputs, constant, result) : Product(inputs, result);
+      code = f.constant.has_value() ? ProductWithConstant(inputs, constant, result)
+                                    : Product(inputs, result);
       break;
     case Kind::kGated:
       code = Gated(f, inputs, result);
@@ -369,13 +405,15 @@ StatusOr<FormulaCode> CodeOf(const Formula& f, const std::vector<Codes>& inputs,
 namespace {
 
 // Means of as many codes everywhere, however many: as sums of the GEMM are requantised.
-StatusOr<FormulaCode> MeanOfAll(int64_t taps, int64_t count, const Codes& input, const Result& result) {
+StatusOr<FormulaCode> MeanOfAll(int64_t taps, int64_t count, const Codes& input,
+                                const Result& result) {
   ChannelScale channel;
   channel.factor = double{input.scale} / result.codes.scale / static_cast<double>(count);
   channel.offset = result.codes.zero - channel.factor * input.zero * static_cast<double>(taps);
   channel.greatest_sum = taps * 128;
-  KILN_ASSIGN_OR_RETURN(const Requantisation r,
-                        MakeRequantisation({channel}, result.codes.low, result.codes.high, std::nullopt));
+  KILN_ASSIGN_OR_RETURN(
+      const Requantisation r,
+      MakeRequantisation({channel}, result.codes.low, result.codes.high, std::nullopt));
   FormulaCode code;
   const int32_t carried = r.begins_with_bias ? kCarried << r.shift : 0;
   code.steps.push_back(Constant(AluOp::kAdd, 0, r.bias[0] - carried));
@@ -392,11 +430,12 @@ StatusOr<FormulaCode> MeanOfAll(int64_t taps, int64_t count, const Codes& input,
 
 double UnitOfMean(const std::vector<int64_t>& counts, const Codes& input) {
   const double scale = input.scale;
-  return counts.size() == 1 ? scale / static_cast<double>(counts[0]) : std::ldexp(scale, -kMeanBits);
+  return counts.size() == 1 ? scale / static_cast<double>(counts[0])
+                            : std::ldexp(scale, -kMeanBits);
 }
 
-StatusOr<FormulaCode> MeanOf(int64_t taps, const std::vector<int64_t>& counts, const Codes& input, const Clamp& clamp,
-                             const Result& result) {
+StatusOr<FormulaCode> MeanOf(int64_t taps, const std::vector<int64_t>& counts, const Codes& input,
+                             const Clamp& clamp, const Result& result) {
   FormulaCode code;
   const int32_t zeros = static_cast<int32_t>(taps * input.zero);
   if (counts.size() == 1 && !result.wide) {
@@ -407,8 +446,10 @@ StatusOr<FormulaCode> MeanOf(int64_t taps, const std::vector<int64_t>& counts, c
   } else {
     // A sum of n codes, zero points taken off, is below 2^8 n, its factor 2^21 / n at most.
     const double ratio = input.scale / (result.wide ? result.unit : double{result.codes.scale});
-    if (*std::max_element(counts.begin(), counts.end()) > kMostCount || (!result.wide && ratio > kMostRatio)) {
-      return absl::UnimplementedError("means over different numbers of elements that leave 32 bits");
+    if (*std::max_element(counts.begin(), counts.end()) > kMostCount ||
+        (!result.wide && ratio > kMostRatio)) {
+      return absl::UnimplementedError(
+          "means over different numbers of elements that leave 32 bits");
     }
     const int shift = result.wide ? 0 : ShiftFor(ratio, kMeanBits);
     for (const int64_t count : counts) {

@@ -17,7 +17,8 @@ namespace kiln::vta {
 
 // Real bounds that an activation holds values in.
 struct Clamp {
-  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+  double low = -std::numeric_limits<double>::infinity(),
+         high = std::numeric_limits<double>::infinity();
   bool any() const { return std::isfinite(low) || std::isfinite(high); }
 };
 
@@ -74,8 +75,8 @@ StatusOr<FormulaCode> CodeOf(const Formula& formula, const std::vector<Codes>& i
 // each pixel is the mean (of one number: of all pixels). The others are the code of zero. Constant: a number a pixel,
 // in register 1.
 double UnitOfMean(const std::vector<int64_t>& counts, const Codes& input);
-StatusOr<FormulaCode> MeanOf(int64_t taps, const std::vector<int64_t>& counts, const Codes& input, const Clamp& clamp,
-                             const Result& result);
+StatusOr<FormulaCode> MeanOf(int64_t taps, const std::vector<int64_t>& counts, const Codes& input,
+                             const Clamp& clamp, const Result& result);
 
 }  // namespace kiln::vta
 

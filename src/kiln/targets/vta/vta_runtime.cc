@@ -87,7 +87,8 @@ int With(const Work& work) {
 
 StatusOr<Buffer*> BufferOf(Runtime& runtime, const void* handle) {
   Buffer* const buffer = runtime.FindBuffer(handle);
-  if (buffer == nullptr) return absl::InvalidArgumentError("what should be a buffer is none, or has been freed");
+  if (buffer == nullptr)
+    return absl::InvalidArgumentError("what should be a buffer is none, or has been freed");
   return buffer;
 }
 
@@ -106,8 +107,10 @@ void InBody(const Work& work) {
 
 int PushKernel(Kernel::Mode mode, void** handle, int (*body)(void*), void* signature, int bytes) {
   return With([&](Runtime& runtime) -> Status {
-    if (handle == nullptr || body == nullptr) return absl::InvalidArgumentError("a kernel without handle or body");
-    if (bytes < 0 || (bytes > 0 && signature == nullptr)) return absl::InvalidArgumentError("a signature of nothing");
+    if (handle == nullptr || body == nullptr)
+      return absl::InvalidArgumentError("a kernel without handle or body");
+    if (bytes < 0 || (bytes > 0 && signature == nullptr))
+      return absl::InvalidArgumentError("a signature of nothing");
     Process& process = TheProcess();
     auto slot = process.slots.find(*handle);
     if (slot == process.slots.end()) {
@@ -115,24 +118,29 @@ int PushKernel(Kernel::Mode mode, void** handle, int (*body)(void*), void* signa
       slot = process.slots.emplace(*handle, std::make_unique<KernelSlot>()).first;
     }
     const auto* begin = static_cast<const uint8_t*>(signature);
-    return runtime.PushKernel(mode, *slot->second, {begin, static_cast<size_t>(bytes)}, [&]() -> Status {
-      process.body = OkStatus();
-      process.recording = true;
-      const int code = body(signature);
-      process.recording = false;
-      if (process.body.ok() && code != 0) return absl::AbortedError("a kernel's body returned " + std::to_string(code));
-      return process.body;
-    });
+    return runtime.PushKernel(
+        mode, *slot->second, {begin, static_cast<size_t>(bytes)}, [&]() -> Status {
+          process.body = OkStatus();
+          process.recording = true;
+          const int code = body(signature);
+          process.recording = false;
+          if (process.body.ok() && code != 0)
+            return absl::AbortedError("a kernel's body returned " + std::to_string(code));
+          return process.body;
+        });
   });
 }
 
 constexpr uint32_t kMaxElementBits = 1 << 15;
 
 // Carries `extent` elements from `start` on between a buffer and what the host sees of it, where these are two.
-Status Barrier(Runtime& runtime, const void* handle, uint32_t bits, uint32_t start, uint32_t extent, bool to_device) {
+Status Barrier(Runtime& runtime, const void* handle, uint32_t bits, uint32_t start, uint32_t extent,
+               bool to_device) {
   KILN_ASSIGN_OR_RETURN(const Buffer* buffer, BufferOf(runtime, handle));
-  if (bits > kMaxElementBits) return absl::OutOfRangeError("elements of " + std::to_string(bits) + " bits");
-  const uint64_t begin = uint64_t{start} * bits / 8, end = ((uint64_t{start} + extent) * bits + 7) / 8;
+  if (bits > kMaxElementBits)
+    return absl::OutOfRangeError("elements of " + std::to_string(bits) + " bits");
+  const uint64_t begin = uint64_t{start} * bits / 8,
+                 end = ((uint64_t{start} + extent) * bits + 7) / 8;
   if (end > buffer->bytes()) return absl::OutOfRangeError("a barrier beyond the buffer's end");
   const auto shadow = TheProcess().shadows.find(buffer);
   const uint32_t skip = to_device ? VTA_DEBUG_SKIP_READ_BARRIER : VTA_DEBUG_SKIP_WRITE_BARRIER;
@@ -182,12 +190,14 @@ void VTABufferFree(void* buffer) {
   });
 }
 
-void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask) {
+void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size,
+                   int kind_mask) {
   With([&](Runtime& runtime) -> Status {
     // Both ends are checked before a byte is touched.
     if ((kind_mask & ~(VTA_MEMCPY_H2D | VTA_MEMCPY_D2H)) != 0) {
-      return absl::InvalidArgumentError("kind_mask " + std::to_string(kind_mask) +
-                                        " of a copy; 1 (to a buffer), 2 (from a buffer) or 3 (both)");
+      return absl::InvalidArgumentError(
+          "kind_mask " + std::to_string(kind_mask) +
+          " of a copy; 1 (to a buffer), 2 (from a buffer) or 3 (both)");
     }
     const Buffer* source = nullptr;
     const Buffer* target = nullptr;
@@ -201,13 +211,16 @@ void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_off
     }
     if (source == nullptr && Runtime::IsHandle(from)) {
       return absl::InvalidArgumentError(
-          "a copy from a buffer's handle as if it were the host's memory; a kind_mask with VTA_MEMCPY_D2H");
+          "a copy from a buffer's handle as if it were the host's memory; a kind_mask with "
+          "VTA_MEMCPY_D2H");
     }
     if (target == nullptr && Runtime::IsHandle(to)) {
       return absl::InvalidArgumentError(
-          "a copy to a buffer's handle as if it were the host's memory; a kind_mask with VTA_MEMCPY_H2D");
+          "a copy to a buffer's handle as if it were the host's memory; a kind_mask with "
+          "VTA_MEMCPY_H2D");
     }
-    if (size > 0 && ((source == nullptr && from == nullptr) || (target == nullptr && to == nullptr))) {
+    if (size > 0 &&
+        ((source == nullptr && from == nullptr) || (target == nullptr && to == nullptr))) {
       return absl::InvalidArgumentError("a copy of bytes at no address of the host");
     }
     std::vector<uint8_t> bytes(size);
@@ -221,7 +234,8 @@ void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_off
       KILN_RETURN_IF_ERROR(runtime.CopyIn(bytes, *target, to_offset));
       const auto shadow = TheProcess().shadows.find(target);
       if (shadow == TheProcess().shadows.end()) return OkStatus();
-      std::copy(bytes.begin(), bytes.end(), shadow->second.begin() + static_cast<std::ptrdiff_t>(to_offset));
+      std::copy(bytes.begin(), bytes.end(),
+                shadow->second.begin() + static_cast<std::ptrdiff_t>(to_offset));
       return OkStatus();
     }
     std::copy(bytes.begin(), bytes.end(), static_cast<uint8_t*>(to) + to_offset);
@@ -237,7 +251,8 @@ void* VTABufferCPUPtr(VTACommandHandle /*cmd*/, void* buffer) {
     return nullptr;
   }
   if (found == nullptr) return buffer;
-  if (uint8_t* const shared = runtime->device().HostPointer(found->address()); shared != nullptr) return shared;
+  if (uint8_t* const shared = runtime->device().HostPointer(found->address()); shared != nullptr)
+    return shared;
   void* pointer = nullptr;
   With([&](Runtime& /*runtime*/) -> Status {
     auto shadow = TheProcess().shadows.find(found);
@@ -268,7 +283,8 @@ void VTASetDebugMode(VTACommandHandle /*cmd*/, int debug_flag) {
                          VTA_DEBUG_SKIP_WRITE_BARRIER | VTA_DEBUG_FORCE_SERIAL;
   With([&](Runtime& runtime) -> Status {
     if ((debug_flag & ~kFlags) != 0) {
-      return absl::InvalidArgumentError("debug mode " + std::to_string(debug_flag) + "; a sum of 2, 4, 8, 16 and 32");
+      return absl::InvalidArgumentError("debug mode " + std::to_string(debug_flag) +
+                                        "; a sum of 2, 4, 8, 16 and 32");
     }
     TheProcess().debug = static_cast<uint32_t>(debug_flag);
     runtime.SetDebugMode(static_cast<uint32_t>(debug_flag));
@@ -276,17 +292,24 @@ void VTASetDebugMode(VTACommandHandle /*cmd*/, int debug_flag) {
   });
 }
 
-void VTAReadBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent) {
-  With([&](Runtime& runtime) { return Barrier(runtime, buffer, elem_bits, start, extent, /*to_device=*/true); });
+void VTAReadBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start,
+                    uint32_t extent) {
+  With([&](Runtime& runtime) {
+    return Barrier(runtime, buffer, elem_bits, start, extent, /*to_device=*/true);
+  });
 }
 
-void VTAWriteBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent) {
-  With([&](Runtime& runtime) { return Barrier(runtime, buffer, elem_bits, start, extent, /*to_device=*/false); });
+void VTAWriteBarrier(VTACommandHandle /*cmd*/, void* buffer, uint32_t elem_bits, uint32_t start,
+                     uint32_t extent) {
+  With([&](Runtime& runtime) {
+    return Barrier(runtime, buffer, elem_bits, start, extent, /*to_device=*/false);
+  });
 }
 
-void VTALoadBuffer2D(VTACommandHandle /*cmd*/, void* src_dram_addr, uint32_t src_elem_offset, uint32_t x_size,
-                     uint32_t y_size, uint32_t x_stride, uint32_t x_pad_before, uint32_t y_pad_before,
-                     uint32_t x_pad_after, uint32_t y_pad_after, uint32_t dst_sram_index, uint32_t dst_memory_type) {
+void VTALoadBuffer2D(VTACommandHandle /*cmd*/, void* src_dram_addr, uint32_t src_elem_offset,
+                     uint32_t x_size, uint32_t y_size, uint32_t x_stride, uint32_t x_pad_before,
+                     uint32_t y_pad_before, uint32_t x_pad_after, uint32_t y_pad_after,
+                     uint32_t dst_sram_index, uint32_t dst_memory_type) {
   With([&](Runtime& runtime) -> Status {
     KILN_ASSIGN_OR_RETURN(const Buffer* source, BufferOf(runtime, src_dram_addr));
     KILN_ASSIGN_OR_RETURN(const Memory memory, MemoryOf(dst_memory_type));
@@ -303,8 +326,9 @@ void VTALoadBuffer2D(VTACommandHandle /*cmd*/, void* src_dram_addr, uint32_t src
   });
 }
 
-void VTAStoreBuffer2D(VTACommandHandle /*cmd*/, uint32_t src_sram_index, uint32_t src_memory_type, void* dst_dram_addr,
-                      uint32_t dst_elem_offset, uint32_t x_size, uint32_t y_size, uint32_t x_stride) {
+void VTAStoreBuffer2D(VTACommandHandle /*cmd*/, uint32_t src_sram_index, uint32_t src_memory_type,
+                      void* dst_dram_addr, uint32_t dst_elem_offset, uint32_t x_size,
+                      uint32_t y_size, uint32_t x_stride) {
   With([&](Runtime& runtime) -> Status {
     KILN_ASSIGN_OR_RETURN(const Buffer* target, BufferOf(runtime, dst_dram_addr));
     KILN_ASSIGN_OR_RETURN(const Memory memory, MemoryOf(src_memory_type));
@@ -326,8 +350,8 @@ int VTAPushALUOp(void** uop_handle, int (*finit)(void*), void* signature, int nb
   return PushKernel(Kernel::Mode::kAlu, uop_handle, finit, signature, nbytes);
 }
 
-void VTAUopPush(uint32_t mode, uint32_t reset_out, uint32_t dst_index, uint32_t src_index, uint32_t wgt_index,
-                uint32_t opcode, uint32_t use_imm, int32_t imm_val) {
+void VTAUopPush(uint32_t mode, uint32_t reset_out, uint32_t dst_index, uint32_t src_index,
+                uint32_t wgt_index, uint32_t opcode, uint32_t use_imm, int32_t imm_val) {
   InBody([&](Runtime& runtime) {
     return runtime.AddUop({.mode = static_cast<Kernel::Mode>(mode),
                            .reset = reset_out != 0,
@@ -338,8 +362,11 @@ void VTAUopPush(uint32_t mode, uint32_t reset_out, uint32_t dst_index, uint32_t 
   });
 }
 
-void VTAUopLoopBegin(uint32_t extent, uint32_t dst_factor, uint32_t src_factor, uint32_t wgt_factor) {
-  InBody([&](Runtime& runtime) { return runtime.BeginLoop(extent, dst_factor, src_factor, wgt_factor); });
+void VTAUopLoopBegin(uint32_t extent, uint32_t dst_factor, uint32_t src_factor,
+                     uint32_t wgt_factor) {
+  InBody([&](Runtime& runtime) {
+    return runtime.BeginLoop(extent, dst_factor, src_factor, wgt_factor);
+  });
 }
 
 void VTAUopLoopEnd(void) {

@@ -38,7 +38,8 @@ void* VTABufferAlloc(size_t size);
 void VTABufferFree(void* buffer);
 /* Offsets and size in bytes; a side that `kind_mask` does not call a buffer is a pointer of the host. A handle there,
  * or a mask of other bits, is an error, and nothing is copied. */
-void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size, int kind_mask);
+void VTABufferCopy(const void* from, size_t from_offset, void* to, size_t to_offset, size_t size,
+                   int kind_mask);
 /* Where the host finds a buffer's data; the argument itself if it is no buffer. Of a device that is elsewhere this is
  * a copy, and the barriers below carry data over: VTAReadBarrier what the host has written, VTAWriteBarrier what the
  * device has. NULL where the device is lost, or the buffer has been freed. */
@@ -49,23 +50,28 @@ void VTARuntimeShutdown(void);
 void VTASetDebugMode(VTACommandHandle cmd, int debug_flag);
 
 /* Devices in this process see what the host writes: for them these check their arguments and do nothing. */
-void VTAReadBarrier(VTACommandHandle cmd, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent);
-void VTAWriteBarrier(VTACommandHandle cmd, void* buffer, uint32_t elem_bits, uint32_t start, uint32_t extent);
+void VTAReadBarrier(VTACommandHandle cmd, void* buffer, uint32_t elem_bits, uint32_t start,
+                    uint32_t extent);
+void VTAWriteBarrier(VTACommandHandle cmd, void* buffer, uint32_t elem_bits, uint32_t start,
+                     uint32_t extent);
 
-void VTALoadBuffer2D(VTACommandHandle cmd, void* src_dram_addr, uint32_t src_elem_offset, uint32_t x_size,
-                     uint32_t y_size, uint32_t x_stride, uint32_t x_pad_before, uint32_t y_pad_before,
-                     uint32_t x_pad_after, uint32_t y_pad_after, uint32_t dst_sram_index, uint32_t dst_memory_type);
-void VTAStoreBuffer2D(VTACommandHandle cmd, uint32_t src_sram_index, uint32_t src_memory_type, void* dst_dram_addr,
-                      uint32_t dst_elem_offset, uint32_t x_size, uint32_t y_size, uint32_t x_stride);
+void VTALoadBuffer2D(VTACommandHandle cmd, void* src_dram_addr, uint32_t src_elem_offset,
+                     uint32_t x_size, uint32_t y_size, uint32_t x_stride, uint32_t x_pad_before,
+                     uint32_t y_pad_before, uint32_t x_pad_after, uint32_t y_pad_after,
+                     uint32_t dst_sram_index, uint32_t dst_memory_type);
+void VTAStoreBuffer2D(VTACommandHandle cmd, uint32_t src_sram_index, uint32_t src_memory_type,
+                      void* dst_dram_addr, uint32_t dst_elem_offset, uint32_t x_size,
+                      uint32_t y_size, uint32_t x_stride);
 
 /* A kernel's body calls VTAUopLoopBegin, VTAUopPush and VTAUopLoopEnd, and returns 0; where a call in it goes wrong,
  * the kernel is none, and the push returns -1. `*uop_handle` is NULL at first
  * and belongs to the runtime then; after a shutdown what it holds counts as NULL. */
 int VTAPushGEMMOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes);
 int VTAPushALUOp(void** uop_handle, int (*finit)(void*), void* signature, int nbytes);
-void VTAUopPush(uint32_t mode, uint32_t reset_out, uint32_t dst_index, uint32_t src_index, uint32_t wgt_index,
-                uint32_t opcode, uint32_t use_imm, int32_t imm_val);
-void VTAUopLoopBegin(uint32_t extent, uint32_t dst_factor, uint32_t src_factor, uint32_t wgt_factor);
+void VTAUopPush(uint32_t mode, uint32_t reset_out, uint32_t dst_index, uint32_t src_index,
+                uint32_t wgt_index, uint32_t opcode, uint32_t use_imm, int32_t imm_val);
+void VTAUopLoopBegin(uint32_t extent, uint32_t dst_factor, uint32_t src_factor,
+                     uint32_t wgt_factor);
 void VTAUopLoopEnd(void);
 
 /* Stages: 1 load, 2 compute, 3 store. */

@@ -26,8 +26,9 @@ std::vector<int64_t> WithEnd(std::vector<int64_t> events, const RunTime& time) {
 }
 
 // The number, among stores, of the first one that writes one of the bytes that differ.
-std::optional<size_t> FirstWrongStore(std::span<const Instruction> program, const Config& config, uint64_t base,
-                                      const std::vector<uint8_t>& expected, const std::vector<uint8_t>& actual) {
+std::optional<size_t> FirstWrongStore(std::span<const Instruction> program, const Config& config,
+                                      uint64_t base, const std::vector<uint8_t>& expected,
+                                      const std::vector<uint8_t>& actual) {
   std::vector<uint64_t> wrong;
   for (size_t i = 0; i < expected.size(); ++i) {
     if (expected[i] != actual[i]) wrong.push_back(base + i);
@@ -55,7 +56,8 @@ std::optional<CycleWindow> FirstOtherStart(const Config& config, const LaunchOut
     const std::optional<size_t> index = FirstDifferent(a, b);
     if (!index.has_value()) continue;
     const std::vector<int64_t> ends_a = WithEnd(a, expected.time), ends_b = WithEnd(b, actual.time);
-    const int64_t cycle = std::min(ends_a[std::min(*index, a.size())], ends_b[std::min(*index, b.size())]);
+    const int64_t cycle =
+        std::min(ends_a[std::min(*index, a.size())], ends_b[std::min(*index, b.size())]);
     if (window.has_value() && first <= cycle) continue;
     first = cycle;
     window = WindowAround(*index, ends_a, ends_b, config.memory_latency);
@@ -76,7 +78,8 @@ const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
 // level's.
 class BothLevels final : public LocalDevice {
  public:
-  BothLevels(const ProgramParts& program, RtlDesigns& designs, const RtlOptions& options, bool timed)
+  BothLevels(const ProgramParts& program, RtlDesigns& designs, const RtlOptions& options,
+             bool timed)
       : LocalDevice(program.config, {}),
         program_(program),
         designs_(designs),
@@ -94,7 +97,8 @@ class BothLevels final : public LocalDevice {
   std::optional<RunTime> last_run() const override { return std::nullopt; }
 
  private:
-  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t) override {
+  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                        uint64_t) override {
     const size_t bytes = program_.memory.size();
     uint8_t* const at = memory.At(MemoryImage::kBase, bytes);
     KILN_CHECK(at != nullptr);
@@ -117,10 +121,11 @@ class BothLevels final : public LocalDevice {
     return std::optional<Fault>();
   }
 
-  Status RunHardware(DeviceMemory& memory, uint64_t address, size_t count, std::span<const Instruction> instructions,
-                     const LaunchOutcome& expected) {
+  Status RunHardware(DeviceMemory& memory, uint64_t address, size_t count,
+                     std::span<const Instruction> instructions, const LaunchOutcome& expected) {
     if (rtl_ == nullptr) {
-      KILN_ASSIGN_OR_RETURN(RtlMachine machine, RtlMachine::Start(program_.config, designs_, options_));
+      KILN_ASSIGN_OR_RETURN(RtlMachine machine,
+                            RtlMachine::Start(program_.config, designs_, options_));
       rtl_ = std::make_unique<RtlMachine>(std::move(machine));
     }
     KILN_ASSIGN_OR_RETURN(RtlMachine::Result result, rtl_->Launch(memory, address, count));
@@ -128,9 +133,11 @@ class BothLevels final : public LocalDevice {
       return absl::InternalError("the hardware stops a launch: " + result.fault->message);
     }
     const uint8_t* at = memory.At(MemoryImage::kBase, expected.memory.size());
-    const LaunchOutcome actual{
-        .time = result.time, .starts = std::move(result.starts), .memory = {at, at + expected.memory.size()}};
-    const auto window = FirstDifference(instructions, program_.config, MemoryImage::kBase, timed_, expected, actual);
+    const LaunchOutcome actual{.time = result.time,
+                               .starts = std::move(result.starts),
+                               .memory = {at, at + expected.memory.size()}};
+    const auto window = FirstDifference(instructions, program_.config, MemoryImage::kBase, timed_,
+                                        expected, actual);
     if (window.has_value()) found_ = {launches_, address, *window};
     return OkStatus();
   }
@@ -155,7 +162,8 @@ class Recorder final : public LocalDevice {
   bool done() const { return launches_ > last_; }
 
  private:
-  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count, uint64_t) override {
+  StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
+                                        uint64_t) override {
     if (done()) return absl::CancelledError("recorded");
     KILN_RETURN_IF_ERROR(machine_.Launch(memory, address, count).status());
     ++launches_;
@@ -183,8 +191,10 @@ Status RunOn(const ProgramParts& program, const Batch& batch, Device* device) {
 
 }  // namespace
 
-std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program, const Config& config, uint64_t base,
-                                           bool timed, const LaunchOutcome& expected, const LaunchOutcome& actual) {
+std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program,
+                                           const Config& config, uint64_t base, bool timed,
+                                           const LaunchOutcome& expected,
+                                           const LaunchOutcome& actual) {
   const auto end = static_cast<int64_t>(std::max(expected.time.cycles, actual.time.cycles));
   std::optional<CycleWindow> window;
   if (expected.memory != actual.memory) {
@@ -202,8 +212,8 @@ std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program,
   return window;
 }
 
-StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch, const RtlOptions& options,
-                                    bool timed, const fs::path& file) {
+StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch,
+                                    const RtlOptions& options, bool timed, const fs::path& file) {
   KILN_CHECK(batch.images() == 1);
   const ProgramParts& parts = program.parts();
   RtlDesigns of_folder(options.folder);
@@ -214,8 +224,9 @@ StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batc
   if (!both.found().has_value()) return waveform;
 
   const auto& [launch, address, window] = *both.found();
-  KILN_ASSIGN_OR_RETURN(RtlMachine machine,
-                        RtlMachine::Start(parts.config, designs, options, {fs::absolute(file), window}, launch));
+  KILN_ASSIGN_OR_RETURN(
+      RtlMachine machine,
+      RtlMachine::Start(parts.config, designs, options, {fs::absolute(file), window}, launch));
   Recorder recorder(parts.config, std::move(machine), launch);
   Status status = RunOn(parts, batch, &recorder);
   if (!status.ok() && !recorder.done()) return status;

@@ -22,8 +22,9 @@ namespace kiln::vta {
 // What a launch has come to at one of the levels.
 struct LaunchOutcome {
   RunTime time;
-  std::array<std::vector<int64_t>, kStages> starts;  // cycles in which each stage has started its instructions
-  std::vector<uint8_t> memory;                       // afterwards, from `base` of FirstDifference on
+  std::array<std::vector<int64_t>, kStages>
+      starts;                   // cycles in which each stage has started its instructions
+  std::vector<uint8_t> memory;  // afterwards, from `base` of FirstDifference on
 };
 
 // The cycles in which a launch of `program` first differs between the levels; nullopt: it does not.
@@ -32,12 +33,15 @@ struct LaunchOutcome {
 //   cycles  (`timed`) around the first instruction that starts at another time, whichever stage's; to the end of the
 //           launch where only that or a counter differs
 // Of both the one that begins first.
-std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program, const Config& config, uint64_t base,
-                                           bool timed, const LaunchOutcome& expected, const LaunchOutcome& actual);
+std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program,
+                                           const Config& config, uint64_t base, bool timed,
+                                           const LaunchOutcome& expected,
+                                           const LaunchOutcome& actual);
 
 // Accelerator::RecordDifference; `timed`: cycles are comparable.
-StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch, const RtlOptions& options,
-                                    bool timed, const std::filesystem::path& file);
+StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch,
+                                    const RtlOptions& options, bool timed,
+                                    const std::filesystem::path& file);
 
 }  // namespace kiln::vta
 
