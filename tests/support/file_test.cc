@@ -1,4 +1,5 @@
-// Reading files: what is no regular file is refused at once, and the budget holds at its edge.
+// Tests of reading files: files that are not regular are refused at once, and the budget holds at
+// its limit.
 #include "kiln/support/file.h"
 
 #include <gmock/gmock.h>

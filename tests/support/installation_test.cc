@@ -1,3 +1,4 @@
+// Tests of the folder in which Kiln finds its own files.
 #include "kiln/support/installation.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Tests of child processes and temporary folders, also when signals end the program.
 #include "kiln/support/process.h"
 
 #include <gmock/gmock.h>
@@ -91,8 +92,8 @@ TEST(Process, WhatAProgramLeavesBehindGoesWithIt) {
   EXPECT_TRUE(EndsSoon(left));
 }
 
-// A program that a signal ends leaves neither its temporary folder, nor the program that it runs, nor what that has
-// started, be it deaf to the signal.
+// A program that a signal ends leaves neither its temporary folder, nor the program that it runs,
+// nor what that has started, be it deaf to the signal.
 TEST(ProcessDeathTest, SignalsLeaveNothingBehind) {
   auto folder = TemporaryFolder::Create("kiln-test");
   ASSERT_TRUE(folder.ok());
@@ -120,8 +121,9 @@ TEST(ProcessDeathTest, SignalsLeaveNothingBehind) {
   }
 }
 
-// A program that stays and that nobody waits for has ended when it has, not when patience with it has. What it started
-// is deaf to the first signal, and counts from there to where the second one must have come.
+// A program that stays and that nobody waits for has ended when it has, not when patience with it
+// has. What it started is deaf to the first signal, and counts from there to where the second one
+// must have come.
 TEST(ProcessDeathTest, NobodyWaitsForAnIdleProgramThatHasEnded) {
   auto folder = TemporaryFolder::Create("kiln-test");
   ASSERT_TRUE(folder.ok());

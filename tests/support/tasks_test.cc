@@ -1,3 +1,4 @@
+// Tests of task graphs on threads: dependencies, the ordered lane, and errors.
 #include "kiln/support/tasks.h"
 
 #include <gtest/gtest.h>

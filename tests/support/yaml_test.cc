@@ -1,3 +1,4 @@
+// Tests of the strict YAML reader: values, errors with line and key, and budgets.
 #include "kiln/support/yaml.h"
 
 #include <fmt/format.h>

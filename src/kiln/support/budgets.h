@@ -1,7 +1,8 @@
-// The budget of every parser: the most that one input file may make Kiln read or hold.
+// The budgets of all parsers: upper limits on what one input may make Kiln read or allocate.
 //
-// A parser that meets more stops with one line that names the file, the quantity and the budget. Without budgets a file
-// of a few kilobytes could ask for all memory of the machine.
+// Without budgets an input of a few kilobytes could exhaust the machine's memory. A parser that
+// exceeds a budget stops with a one-line error that names the file, the quantity and the limit. The
+// limits themselves are in budgets.def.
 #ifndef KILN_SUPPORT_BUDGETS_H_
 #define KILN_SUPPORT_BUDGETS_H_
 
@@ -11,17 +12,19 @@ namespace kiln::budgets {
 
 inline constexpr int64_t kKiB = int64_t{1} << 10, kMiB = int64_t{1} << 20, kGiB = int64_t{1} << 30;
 
-// kYamlBytes and so on: one constant for each row of the table.
+// Defines one constant per row of the table: kYamlBytes, kOnnxNodes and so on.
 #define KILN_BUDGET(name, limit, unit, what) inline constexpr int64_t k##name = limit;
 #include "kiln/support/budgets.def"
 #undef KILN_BUDGET
 
+// One row of budgets.def, for code and tests that enumerate the table.
 struct Budget {
-  const char* name;
-  int64_t limit;
-  const char* unit;  // "bytes", or "" for a number of things
-  const char* what;
+  const char* name;  // without the leading k
+  int64_t limit;     // in `unit`
+  const char* unit;  // "bytes", or "" for a count
+  const char* what;  // the limited quantity, as docs/budgets.md prints it
 };
+// All rows, in the order of budgets.def.
 inline constexpr Budget kAll[] = {
 #define KILN_BUDGET(name, limit, unit, what) {#name, limit, unit, what},
 #include "kiln/support/budgets.def"

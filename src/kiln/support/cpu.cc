@@ -1,3 +1,5 @@
+// Detects the vector instructions of the processor once per process, with an override by KILN_CPU.
+
 #include "kiln/support/cpu.h"
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 namespace kiln {
 namespace {
 
+// Returns the highest level that the processor supports, lowered to KILN_CPU if that is set.
 CpuLevel Detect() {
   CpuLevel level = CpuLevel::kPortable;
 #if defined(__x86_64__)
@@ -21,6 +24,7 @@ CpuLevel Detect() {
   if (level == CpuLevel::kAvx512Vnni && __builtin_cpu_supports("avx512bf16"))
     level = CpuLevel::kAvx512Bf16;
 #endif
+  // KILN_CPU can only lower the level. CheckCpuEnvironment reports names that match no level.
   if (const char* wish = std::getenv("KILN_CPU")) {
     for (CpuLevel candidate : kCpuLevels) {
       if (wish == NameOf(candidate)) level = std::min(level, candidate);
@@ -29,15 +33,18 @@ CpuLevel Detect() {
   return level;
 }
 
+// The limit that LimitCpuLevel set. Relaxed ordering suffices: the value guards no other data.
 std::atomic<CpuLevel> limit{kHighestCpuLevel};
 
 }  // namespace
 
 CpuLevel GetCpuLevel() {
+  // The processor and KILN_CPU are queried once; only LimitCpuLevel changes the result afterwards.
   static const CpuLevel detected = Detect();
   return std::min(detected, limit.load(std::memory_order_relaxed));
 }
 
+// A wrong name must not be ignored silently: the user would measure another level than requested.
 Status CheckCpuEnvironment() {
   const char* wish = std::getenv("KILN_CPU");
   if (wish == nullptr) return OkStatus();

@@ -1,3 +1,6 @@
+// Reads and writes files through POSIX descriptors: std::fstream can neither open a FIFO without
+// blocking nor create a file exclusively.
+
 #include "kiln/support/file.h"
 
 #include <fcntl.h>
@@ -17,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A device or a pipe cannot be replaced by a file: what is written goes into it.
+// Writes into an existing device or pipe, which cannot be replaced by renaming a file over it.
 Status WriteInto(const fs::path& path, std::string_view bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -26,8 +29,8 @@ Status WriteInto(const fs::path& path, std::string_view bytes) {
              : ErrorAt(path.string(), "", "could not be written in full", "name a file");
 }
 
-// Whether the path names a descriptor that this process was started with, as /dev/stdin and a shell's <(...) do.
-// Opening those does not wait for a writer.
+// Returns whether the path names a descriptor that this process inherited (/dev/stdin, or the
+// /dev/fd/N of a shell's <(...)). Opening an inherited descriptor does not wait for a writer.
 bool IsOpenDescriptor(const fs::path& path) {
   const std::string text = path.string();
   for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
@@ -38,9 +41,11 @@ bool IsOpenDescriptor(const fs::path& path) {
   return text == "/dev/stdin";
 }
 
-// A new file beside `target`, under a name that nobody can know before. What has that name already, a link among it,
-// is left alone, and the umask decides who may read the file.
+// A new file next to `target` with an unpredictable name, removed on destruction unless renamed.
+// O_EXCL and O_NOFOLLOW protect an existing file or link of the same name; the umask applies to
+// 0666.
 struct PartFile {
+  // Tries random names until one is free.
   explicit PartFile(const fs::path& target) {
     std::random_device random;
     do {
@@ -55,6 +60,7 @@ struct PartFile {
     ::close(descriptor);
     if (!renamed) ::unlink(path.c_str());
   }
+  // Writes all bytes; returns false on an error, with the reason in errno.
   bool Write(std::string_view bytes) const {
     while (!bytes.empty()) {
       const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
@@ -66,7 +72,7 @@ struct PartFile {
   }
 
   std::string path;
-  int descriptor = -1;  // < 0: it cannot be made, errno says why
+  int descriptor = -1;  // negative if the file could not be created; errno then holds the reason
   bool renamed = false;
 };
 
@@ -74,7 +80,7 @@ struct PartFile {
 
 StatusOr<InputFile> InputFile::Open(const fs::path& path) {
   const bool streams = IsOpenDescriptor(path);
-  // Without O_NONBLOCK the opening of a FIFO would wait for a writer.
+  // O_NONBLOCK prevents the open of a FIFO from waiting for a writer.
   InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (streams ? 0 : O_NONBLOCK)));
   if (file.descriptor_ < 0) {
     if (errno == ENOENT || errno == ENOTDIR)
@@ -125,7 +131,8 @@ StatusOr<std::string> ReadFile(const fs::path& path, uint64_t max_bytes) {
       filled += static_cast<size_t>(got);
     }
     bytes.resize(filled);
-    // Files of /proc state no size, and a file may have grown since: the rest is read as a stream.
+    // Files in /proc report size 0, and a file may have grown since fstat: read the rest as a
+    // stream.
     if (filled < file.size()) return bytes;
   }
   std::array<char, 1 << 16> piece;
@@ -141,7 +148,7 @@ StatusOr<std::string> ReadFile(const fs::path& path, uint64_t max_bytes) {
 
 Status WriteFile(const fs::path& named, std::string_view bytes) {
   std::error_code error;
-  // Where a link points to is written, not the link.
+  // Writes to the target of a symbolic link and keeps the link.
   const fs::path target = fs::is_symlink(named, error) ? fs::weakly_canonical(named, error) : named;
   const fs::path path = target.empty() ? named : target;
   const fs::file_status status = fs::status(path, error);

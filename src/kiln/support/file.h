@@ -1,4 +1,6 @@
-// Whole-file reading and all-or-nothing writing.
+// Reads whole files within a byte budget (budgets.h), and writes files atomically.
+//
+// Checks on both sides protect Kiln from FIFOs, sockets and devices behind innocent names.
 #ifndef KILN_SUPPORT_FILE_H_
 #define KILN_SUPPORT_FILE_H_
 
@@ -12,11 +14,13 @@
 
 namespace kiln {
 
-// A file that is open for reading. It is a regular file, or a descriptor that the process was started with (/dev/stdin,
-// /dev/fd/N): a FIFO, socket or device by any other name is refused, because opening or reading it may never end.
+// A file that is open for reading; closed on destruction. Accepts regular files and descriptors
+// that the process inherited (/dev/stdin, /dev/fd/N). Rejects any other FIFO, socket or device,
+// because opening or reading it may block forever.
 class InputFile {
  public:
-  // Errors name the path: no such file, a directory, not a regular file, no permission.
+  // Opens a file. Errors (with the path): no such file, a directory, not a regular file, no
+  // permission.
   static StatusOr<InputFile> Open(const std::filesystem::path& path);
   InputFile(InputFile&& other) noexcept
       : descriptor_(std::exchange(other.descriptor_, -1)),
@@ -25,9 +29,10 @@ class InputFile {
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
 
+  // The POSIX descriptor. It remains owned by this object.
   int descriptor() const { return descriptor_; }
   bool is_regular() const { return is_regular_; }
-  uint64_t size() const { return size_; }  // bytes of a regular file when it was opened; else 0
+  uint64_t size() const { return size_; }  // bytes at the time of opening; 0 if not a regular file
 
  private:
   explicit InputFile(int descriptor) : descriptor_(descriptor) {}
@@ -36,12 +41,13 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// Returns the bytes of a file. Errors: those of InputFile::Open; more than `max_bytes`.
+// Returns the content of a file. Errors: those of InputFile::Open; more than `max_bytes` bytes.
 StatusOr<std::string> ReadFile(const std::filesystem::path& path,
                                uint64_t max_bytes = budgets::kFileBytes);
 
-// Writes beside `path` and renames over it, so that a reader finds the old file or the new one, never a part. A link
-// stays one; a device or pipe is written to.
+// Writes `bytes` to a temporary file next to `path` and renames it over `path`, so that a
+// concurrent reader sees the old or the new content, never a mixture. Follows a symbolic link and
+// keeps it. Writes directly into a device or pipe. Errors: not writable, disk full.
 Status WriteFile(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace kiln

@@ -1,4 +1,5 @@
-// Hashes that are the same on every machine and in every run.
+// A hash function with the same result on every machine and in every run, unlike std::hash. For
+// names and for the detection of changes.
 #ifndef KILN_SUPPORT_HASH_H_
 #define KILN_SUPPORT_HASH_H_
 
@@ -7,8 +8,9 @@
 
 namespace kiln {
 
-// FNV-1a with 64 bits (G. Fowler, L. C. Noll, K.-P. Vo, "The FNV Non-Cryptographic Hash Algorithm"). For names and for
-// finding what changed, not against anybody's intent. `basis`: the hash of what came before.
+// Returns the 64-bit FNV-1a hash of `bytes` (G. Fowler, L. C. Noll, K.-P. Vo, "The FNV
+// Non-Cryptographic Hash Algorithm"). Not collision-resistant against deliberate input. `basis` is
+// the hash of the preceding bytes when a longer text is hashed piece by piece.
 constexpr uint64_t StableHash(std::string_view bytes, uint64_t basis = 0xcbf29ce484222325) {
   for (const char c : bytes) basis = (basis ^ static_cast<uint8_t>(c)) * 0x100000001b3;
   return basis;

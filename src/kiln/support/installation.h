@@ -1,4 +1,5 @@
-// Where the files stand that come with Kiln.
+// Locates the data files that are installed with Kiln, from the position of the program itself, so
+// that an installation can be moved. resources.h and hardware/rtl_project.h search these files.
 #ifndef KILN_SUPPORT_INSTALLATION_H_
 #define KILN_SUPPORT_INSTALLATION_H_
 
@@ -7,9 +8,11 @@
 
 namespace kiln {
 
-// The folder with accelerators, recipes, rtl and their like: share/kiln in the nearest folder above the program, or
-// above the shared library, that this code is part of. `cmake --install` makes one beside bin and lib; in a build tree
-// it is a link to the source folder, which the path has in its place. nullopt: neither.
+// Returns the folder that contains `accelerators`, `recipes`, `rtl` and the other data of Kiln: the
+// directory share/kiln in the nearest ancestor of the program, or of the shared library that
+// contains this code. `cmake --install` creates it next to bin and lib. In a build tree share/kiln
+// is a link to the source folder; the returned path has the link resolved. Returns nullopt if there
+// is none.
 std::optional<std::filesystem::path> DataFolder();
 
 }  // namespace kiln

@@ -1,3 +1,5 @@
+// Implements ParallelFor and the global thread limit with oneTBB.
+
 #include "kiln/support/parallel.h"
 
 #include <tbb/blocked_range.h>
@@ -12,14 +14,17 @@
 namespace kiln {
 namespace {
 
+// The process-wide thread limit. `threads` is 0 for one thread per hardware thread.
 struct Control {
   std::mutex mutex;
   int threads = 0;
   std::unique_ptr<tbb::global_control> limit;
 };
 
+// Returns the only Control.
 Control& GetControl() {
-  static Control* control = new Control;  // never destroyed: threads may outlive static objects
+  // Leaked on purpose: worker threads may still use it while static objects are destroyed.
+  static Control* control = new Control;
   return *control;
 }
 
@@ -45,6 +50,8 @@ int ThreadCount() {
 void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
+  // The bounds of a piece depend on `count` and `grain` only, never on the number of threads: a sum
+  // that is computed per piece is therefore the same for every thread count.
   const int64_t pieces = (count + grain - 1) / grain;
   if (pieces == 1) {
     body(0, count);
@@ -57,6 +64,7 @@ void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t,
           body(piece * grain, std::min(count, (piece + 1) * grain));
         }
       },
+      // One TBB task per piece, for an even load: pieces may differ in cost.
       tbb::simple_partitioner());
 }
 

@@ -1,5 +1,7 @@
-// Parallel loops over a fixed number of threads. Work is cut by index, never by thread, so that results do not depend
-// on the thread count.
+// Parallel loops with results that do not depend on the number of threads.
+//
+// A loop is divided by index into pieces of fixed size, never by thread. Graphs of dependent tasks
+// use tasks.h instead.
 #ifndef KILN_SUPPORT_PARALLEL_H_
 #define KILN_SUPPORT_PARALLEL_H_
 
@@ -8,12 +10,15 @@
 
 namespace kiln {
 
-// Sets how many threads ParallelFor may use from now on; 0 means one per hardware thread (the default).
+// Sets the number of threads that ParallelFor may use from now on. 0, the default, means one per
+// hardware thread.
 void SetThreadCount(int threads);
+// Returns the number of threads that ParallelFor may use; at least 1.
 int ThreadCount();
 
-// Calls body(begin, end) over disjoint pieces that cover [0, count), each at most `grain` long; blocks until all are
-// done. Pieces run in any order and at once: they must not depend on each other. Nested calls are allowed.
+// Calls body(begin, end) for disjoint pieces of at most `grain` indices that cover [0, count), and
+// blocks until all calls have returned. Pieces run concurrently and in any order, and must not
+// depend on each other. `body` may call ParallelFor.
 void ParallelFor(int64_t count, int64_t grain,
                  const std::function<void(int64_t begin, int64_t end)>& body);
 

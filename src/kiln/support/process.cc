@@ -1,3 +1,9 @@
+// Starts child processes with posix_spawn and cleans up after them, including after a signal.
+//
+// Every child leads its own process group, so that one kill() also reaches its descendants. A
+// global record (Leftovers) of live children and temporary folders lets the signal thread remove
+// both.
+
 #include "kiln/support/process.h"
 
 #include <fcntl.h>
@@ -27,7 +33,7 @@ extern char** environ;
 namespace kiln {
 namespace {
 
-// The end of what a program printed, for an error message of one line.
+// Returns the last 400 bytes of a log on one line, for an error message; "" if it cannot be read.
 std::string LastLines(const std::filesystem::path& log) {
   const auto text = ReadFile(log);
   if (!text.ok()) return "";
@@ -38,20 +44,24 @@ std::string LastLines(const std::filesystem::path& log) {
   return end;
 }
 
-// What a signal that ends this program leaves behind unless somebody looks after it.
+// The resources that must be cleaned up if a signal ends this program.
 struct Leftovers {
-  std::mutex mutex;
-  std::map<std::filesystem::path, pid_t>
-      folders;  // with the process that made them, which is not one forked from it
-  std::set<pid_t> children;
-  bool ending = false;
+  std::mutex mutex;  // guards all members
+  // Temporary folders, each with the process that created it: a forked child inherits the map, but
+  // must not remove its parent's folders.
+  std::map<std::filesystem::path, pid_t> folders;
+  std::set<pid_t> children;  // started and not yet reaped
+  bool ending = false;       // a signal has arrived; no new child may start
 };
+// Returns the only Leftovers.
 Leftovers& TheLeftovers() {
-  static auto* const leftovers = new Leftovers;  // threads may look at it to the very end
+  // Leaked on purpose: threads may use it while static objects are destroyed.
+  static auto* const leftovers = new Leftovers;
   return *leftovers;
 }
 
-// Does not return while this program is being ended.
+// Blocks forever if this program is being ended by a signal; otherwise returns at once. `lock`
+// holds the mutex of Leftovers.
 void AwaitEnd(std::unique_lock<std::mutex>& lock) {
   while (TheLeftovers().ending) {
     lock.unlock();
@@ -60,11 +70,12 @@ void AwaitEnd(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Starts a program, as the leader of a process group of its own, that CleanUp knows of from its first moment; an error
-// number, or 0.
+// Starts a program as the leader of its own process group and registers it in Leftovers. Returns 0
+// or an errno value. The lock spans spawn and registration, so that CleanUp cannot miss a new
+// child.
 int Start(char* const* argv, char* const* environment, const posix_spawn_file_actions_t* actions,
           pid_t* child) {
-  // Signals are blocked here (CleanUpOnSignals), which is nothing to inherit.
+  // CleanUpOnSignals has blocked the termination signals; a child must not inherit that mask.
   posix_spawnattr_t attributes;
   sigset_t none;
   sigemptyset(&none);
@@ -81,12 +92,14 @@ int Start(char* const* argv, char* const* environment, const posix_spawn_file_ac
   return error;
 }
 
-// Waits for a program's end, and ends what it has started and left behind; false where it is lost.
+// Waits until a child exits, kills the rest of its process group, and reaps it. Returns false if
+// waitpid fails.
 bool Await(pid_t child, int* state) {
   siginfo_t info;
+  // WNOWAIT leaves the child as a zombie: until it is reaped, its process group number cannot be
+  // reused, so that the kill below cannot hit an unrelated group.
   while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
-  // While it has not been waited for, its number is no other group's.
   ::kill(-child, SIGKILL);
   pid_t ended = 0;
   do {
@@ -98,7 +111,7 @@ bool Await(pid_t child, int* state) {
   return ended == child;
 }
 
-// Whether a program has ended. It stays to be waited for, so that its number is nobody else's until then.
+// Returns whether a child has exited. Does not reap it, so that its process number is not reused.
 bool HasEnded(pid_t child) {
   siginfo_t info;
   info.si_pid = 0;
@@ -106,15 +119,15 @@ bool HasEnded(pid_t child) {
   return result != 0 ? errno != EINTR : info.si_pid != 0;
 }
 
-// Sends a signal to all programs and to what they have started, and waits up to two seconds for the programs to end.
-// Nobody may be waiting for one that stays (ChildProcess), so it is not enough to look at who has been waited for.
+// Sends a signal to the process groups of all children and waits up to two seconds for the children
+// to exit. Polls their state, because no thread may be in Await for a long-running ChildProcess.
 void EndPrograms(int signal) {
   Leftovers& leftovers = TheLeftovers();
   {
     const std::scoped_lock lock(leftovers.mutex);
     for (const pid_t child : leftovers.children) ::kill(-child, signal);
   }
-  constexpr int kPatience = 200;  // times 10 ms
+  constexpr int kPatience = 200;  // polls, 10 ms apart
   for (int i = 0; i < kPatience; ++i) {
     {
       const std::scoped_lock lock(leftovers.mutex);
@@ -124,7 +137,8 @@ void EndPrograms(int signal) {
   }
 }
 
-// Again where something was still being written there: what was killed may end its last system call.
+// Removes a folder with its content. Retries for 200 ms, because a killed process may still
+// complete its last system call and create a file.
 void Remove(const std::filesystem::path& folder) {
   constexpr int kTimes = 20;
   for (int i = 0; i < kTimes; ++i) {
@@ -135,6 +149,7 @@ void Remove(const std::filesystem::path& folder) {
   }
 }
 
+// Ends all children (SIGTERM, then SIGKILL) and removes the temporary folders of this process.
 void CleanUp() {
   Leftovers& leftovers = TheLeftovers();
   {
@@ -142,14 +157,14 @@ void CleanUp() {
     leftovers.ending = true;
   }
   EndPrograms(SIGTERM);
-  EndPrograms(SIGKILL);  // those that do not heed it
+  EndPrograms(SIGKILL);  // children that ignored SIGTERM
   const std::scoped_lock lock(leftovers.mutex);
   for (const auto& [folder, owner] : leftovers.folders) {
     if (owner == ::getpid()) Remove(folder);
   }
 }
 
-// This program's environment with another folder for temporary files.
+// Returns this program's environment with TMPDIR replaced.
 std::vector<std::string> EnvironmentWith(const std::filesystem::path& temporary) {
   std::vector<std::string> variables = {"TMPDIR=" + temporary.string()};
   for (char** at = environ; *at != nullptr; ++at) {
@@ -158,7 +173,8 @@ std::vector<std::string> EnvironmentWith(const std::filesystem::path& temporary)
   return variables;
 }
 
-// As C functions take them, ending with null.
+// Returns pointers to the texts, terminated by a null pointer, as argv and envp are passed to C.
+// The pointers are valid as long as `texts`.
 std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -167,7 +183,7 @@ std::vector<char*> PointersTo(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Files of a program to be started.
+// An RAII wrapper of posix_spawn_file_actions_t: the redirections of a program to be started.
 class Actions {
  public:
   Actions() { posix_spawn_file_actions_init(&actions_); }
@@ -180,6 +196,7 @@ class Actions {
   posix_spawn_file_actions_t actions_;
 };
 
+// Starts a program with an environment and redirections. Errors: it cannot be started.
 StatusOr<pid_t> Spawn(const std::vector<std::string>& arguments, char* const* environment,
                       Actions& actions) {
   const std::vector<char*> argv = PointersTo(arguments);
@@ -218,6 +235,8 @@ Status RunProgram(const std::vector<std::string>& arguments, const std::filesyst
 
 StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string>& arguments,
                                            const std::filesystem::path& log) {
+  // A socket pair rather than two pipes: one descriptor serves both directions, and MSG_NOSIGNAL
+  // turns a write to a terminated child into an error instead of SIGPIPE.
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return absl::InternalError(fmt::format("{}: {}", arguments[0], std::strerror(errno)));
@@ -304,7 +323,8 @@ void CleanUpOnSignals() {
     any = true;
   }
   if (!any || pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return;
-  // A thread that waits, not a handler: it may lock, allocate and remove folders.
+  // A dedicated thread waits for the signal. Unlike a signal handler it may lock, allocate and
+  // remove folders.
   std::thread([signals] {
     int signal = 0;
     if (sigwait(&signals, &signal) != 0) return;
@@ -313,7 +333,8 @@ void CleanUpOnSignals() {
     sigemptyset(&one);
     sigaddset(&one, signal);
     pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
-    ::kill(::getpid(), signal);  // whose disposition is the default
+    // The signal has its default disposition, so that the exit status reports the signal.
+    ::kill(::getpid(), signal);
   }).detach();
 }
 

@@ -1,3 +1,5 @@
+// Searches the resource folders for YAML files by kind and name.
+
 #include "kiln/support/resources.h"
 
 #include <algorithm>
@@ -13,6 +15,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> ResourceFolders() {
   std::vector<fs::path> folders;
   if (const char* path = std::getenv("KILN_PATH"); path != nullptr) {
+    // Splits at ':' and skips empty entries.
     std::string_view rest = path;
     while (!rest.empty()) {
       const size_t end = std::min(rest.find(':'), rest.size());
@@ -26,6 +29,7 @@ std::vector<fs::path> ResourceFolders() {
 }
 
 std::vector<fs::path> ListResources(std::string_view kind) {
+  // The map sorts by name; emplace keeps the entry of the first folder.
   std::map<std::string, fs::path> found;
   for (const fs::path& folder : ResourceFolders()) {
     std::error_code error;
@@ -48,6 +52,7 @@ StatusOr<fs::path> FindResource(std::string_view kind, const std::string& name) 
       if (!name.empty() && fs::is_regular_file(path, error)) return path.lexically_normal();
     }
   }
+  // Lists the available names in the message.
   std::string names;
   for (const fs::path& path : ListResources(kind))
     names += (names.empty() ? "" : ", ") + path.stem().string();

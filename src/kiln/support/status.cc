@@ -1,18 +1,22 @@
+// Composes the one-line error messages of Kiln.
+
 #include "kiln/support/status.h"
 
 namespace kiln {
 namespace {
 
-// Keeps a message on one line: file names and node names come from outside.
+// Replaces control characters by spaces. File and node names come from outside and could otherwise
+// split a message over lines or send escape sequences to a terminal.
 std::string OneLine(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
     const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) c = ' ';  // escape sequences of terminals, too
+    if (code < 0x20 || code == 0x7f) c = ' ';
   }
   return out;
 }
 
+// Returns "file: place: fault; remedy" without the parts that are empty.
 std::string Compose(std::string_view file, std::string_view place, std::string_view fault,
                     std::string_view remedy) {
   std::string out;

@@ -1,8 +1,9 @@
-// Errors as values. What a user can cause comes back as a Status; what only a programmer can cause is KILN_CHECK.
+// Errors as values. An error that a user can cause is returned as a Status; a condition that only a
+// programming error can violate is a KILN_CHECK (check.h).
 //
-// Every message is one line in four parts, built by ErrorAt:
-//   net.onnx: node 'conv_12' (ConvTranspose): output_padding [1,1] is not supported by vta; use [0,0] or
-//   --host-fallback
+// Every message is one line of up to four parts (file, place, fault, remedy), composed by ErrorAt:
+//   net.onnx: node 'conv_12' (ConvTranspose): output_padding [1,1] is not supported by vta;
+//   use [0,0]
 #ifndef KILN_SUPPORT_STATUS_H_
 #define KILN_SUPPORT_STATUS_H_
 
@@ -21,26 +22,30 @@ using absl::StatusOr;
 
 inline Status OkStatus() { return absl::OkStatus(); }
 
-// The one constructor of user-facing errors (code InvalidArgument).
-//   file    the file at fault as the user named it, or "" where there is none
-//   place   a node, key, line or flag: "node 'conv_12' (Conv)", "key 'array_rows'", "line 7"; "" where there is none
+// Returns an error with code InvalidArgument. All errors about user input are made by this function
+// or by the two below.
+//   file    the file at fault as the user named it, or "" if no file is involved
+//   place   the location in the file: "node 'conv_12' (Conv)", "key 'array_rows'", "line 7", or a
+//           command-line flag; "" if there is none
 //   fault   what is wrong, with the offending value
-//   remedy  what would be right; "" only where the fault itself says it
+//   remedy  what would be right; "" only if the fault already implies it
 Status ErrorAt(std::string_view file, std::string_view place, std::string_view fault,
                std::string_view remedy);
 
-// As ErrorAt, with code Unimplemented: right input that Kiln (or one family) does not run.
+// As ErrorAt, with code Unimplemented: valid input that Kiln, or one accelerator family, cannot
+// run.
 Status UnsupportedAt(std::string_view file, std::string_view place, std::string_view fault,
                      std::string_view remedy);
 
-// As ErrorAt, with code NotFound: a file or a named thing that is not there.
+// As ErrorAt, with code NotFound: a file or named object that does not exist.
 Status NotFoundAt(std::string_view file, std::string_view place, std::string_view fault,
                   std::string_view remedy);
 
-// Puts "context: " before the message of a failed status and keeps its code; an OK status passes through.
+// Returns `status` with "context: " before its message and the same code. Returns an OK status
+// unchanged.
 Status WithContext(std::string_view context, const Status& status);
 
-// The message as text (std::string, because Debian's absl has a string_view type of its own).
+// Returns the message as std::string, because Debian's absl has its own string_view type.
 std::string MessageOf(const Status& status);
 
 }  // namespace kiln

@@ -1,3 +1,8 @@
+// Runs tasks on threads in dependency order, with the same error as a sequential run would have.
+//
+// One thread executes the lane in index order; the other threads take the ready shared task with
+// the lowest index.
+
 #include "kiln/support/tasks.h"
 
 #include <condition_variable>
@@ -16,7 +21,8 @@
 namespace kiln {
 namespace {
 
-// A task's work; what it throws is an error as well, as other tasks wait for it.
+// Runs the work of a task. Converts exceptions to errors: an exception that left the thread would
+// end the program, and other threads would wait for this task forever.
 Status Work(const Task& task) {
   try {
     return task.work();
@@ -27,13 +33,16 @@ Status Work(const Task& task) {
   }
 }
 
+// Runs all tasks on the calling thread in index order; stops at the first error.
 Status RunInOrder(std::span<const Task> tasks) {
   for (const Task& task : tasks) KILN_RETURN_IF_ERROR(Work(task));
   return OkStatus();
 }
 
+// The shared state of one RunTasks call. Every thread runs either RunLane or RunShared.
 class TaskRun {
  public:
+  // Counts the open dependencies of every task and finds those that are ready at once.
   explicit TaskRun(std::span<const Task> tasks)
       : tasks_(tasks), waiting_(tasks.size()), successors_(tasks.size()) {
     for (size_t i = 0; i < tasks.size(); ++i) {
@@ -48,6 +57,7 @@ class TaskRun {
     }
   }
 
+  // Runs the tasks of the lane in index order, waiting for the dependencies of each.
   void RunLane() {
     std::unique_lock lock(mutex_);
     for (size_t task = 0; task < tasks_.size(); ++task) {
@@ -57,6 +67,7 @@ class TaskRun {
     }
   }
 
+  // Runs ready shared tasks, lowest index first, until all of them have been started.
   void RunShared() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -69,10 +80,14 @@ class TaskRun {
     }
   }
 
+  // The error of the first failed task by index; OK if none failed.
   Status failure() const { return failure_; }
 
  private:
-  // Everything before the first task that fails has run: it waits for earlier ones only, and none of them fails.
+  // Runs one task with `lock` released, then makes its successors ready. A task with a higher index
+  // than the first failed one is skipped but still counts as done, so that no thread waits for it.
+  // Since a task depends on lower indices only, every task before the first failure does run: the
+  // reported error is the error of a sequential run.
   void RunOne(size_t task, std::unique_lock<std::mutex>& lock) {
     if (task < first_failed_) {
       lock.unlock();
@@ -90,13 +105,13 @@ class TaskRun {
   }
 
   const std::span<const Task> tasks_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards all members below
   std::condition_variable changed_;
-  std::vector<size_t> waiting_;  // for so many tasks
+  std::vector<size_t> waiting_;  // by task: number of dependencies that are not done
   std::vector<std::vector<size_t>> successors_;
-  std::set<size_t> ready_;  // none of the lane
-  size_t shared_left_ = 0;  // not begun
-  size_t first_failed_ = SIZE_MAX;
+  std::set<size_t> ready_;          // shared tasks without open dependencies
+  size_t shared_left_ = 0;          // shared tasks that have not been started
+  size_t first_failed_ = SIZE_MAX;  // lowest index of a failed task
   Status failure_;
 };
 
@@ -112,8 +127,8 @@ Status RunTasks(std::span<const Task> tasks, int threads) {
     try {
       others.emplace_back([&run] { run.RunLane(); });
       for (int i = 2; i < threads; ++i) others.emplace_back([&run] { run.RunShared(); });
-    } catch (
-        const std::system_error&) {  // the system has no more threads: those there are do the work
+    } catch (const std::system_error&) {
+      // The system has no more threads. The threads that did start share the work.
       if (others.empty()) return RunInOrder(tasks);
     }
     run.RunShared();

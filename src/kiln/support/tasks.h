@@ -1,4 +1,5 @@
-// Tasks that wait for others, and start as soon as those are done.
+// Runs a list of tasks with dependencies on several threads. Loops without dependencies use
+// parallel.h.
 #ifndef KILN_SUPPORT_TASKS_H_
 #define KILN_SUPPORT_TASKS_H_
 
@@ -11,22 +12,27 @@
 
 namespace kiln {
 
+// One unit of work in a list of tasks.
 struct Task {
   std::function<Status()> work;
-  std::vector<size_t> after;  // tasks before this one that it waits for
-  // One of those that a thread of their own works through in their order, as a machine beside this one would.
+  // The indices of the tasks that must be done first; all lower than the task's own.
+  std::vector<size_t> after;
+  // Whether the task belongs to the lane: the tasks that one dedicated thread executes in index
+  // order, as an accelerator beside the host would.
   bool in_lane = false;
 };
 
-// Runs all tasks and blocks until they are done. Of `threads` threads, the calling one included, one works through the
-// lane and the others share the rest, of those that can start the first. With one thread, the calling one runs all in
-// their order, and nothing runs beside it. A task sees what those that it waits for have done; others must not depend
-// on each other.
+// Runs all tasks and blocks until they are done. Uses up to `threads` threads including the calling
+// one: one thread executes the lane, the others share the remaining tasks and take the ready task
+// with the lowest index first. With one thread the calling thread runs all tasks in index order. A
+// task sees the effects of the tasks that it waits for; tasks without a dependency between them run
+// concurrently.
 //
-// The error is that of the first task that would have failed had all run one by one in their order, whatever the
-// threads do: tasks behind one that has failed no longer start, tasks before it do. Work that throws fails:
-// ResourceExhausted where memory is out, else Internal. All threads are gone on return; fewer than `threads` work where
-// the system gives no more.
+// Returns the error of the first task, by index, that fails; this is the error of a sequential run,
+// whatever the timing of the threads. Tasks with a higher index than a failed task do not start;
+// tasks with a lower index do. Exceptions in a task's work become errors: ResourceExhausted if
+// memory is exhausted, otherwise Internal. All threads have ended on return. If the system refuses
+// to start more threads, fewer than `threads` do the work.
 Status RunTasks(std::span<const Task> tasks, int threads);
 
 }  // namespace kiln

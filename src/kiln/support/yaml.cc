@@ -1,3 +1,8 @@
+// Builds a tree with line numbers from yaml-cpp's parser events and implements the getters over it.
+//
+// The tree is built here because yaml-cpp's own tree loses the quotes and accepts duplicate keys.
+// Getters record the keys that they look up; Finish reports every other key as unknown.
+
 #include "kiln/support/yaml.h"
 
 #include <algorithm>
@@ -22,30 +27,34 @@
 namespace kiln {
 namespace internal {
 
+// A node of the parsed document: a scalar, an empty value, a list or a mapping.
 struct YamlNode {
   enum class Kind { kScalar, kEmpty, kList, kMap };
   Kind kind = Kind::kEmpty;
-  int line = 1;
-  std::string text;     // kScalar
-  bool quoted = false;  // kScalar
-  std::vector<std::string> keys;
-  std::vector<int> key_lines;
-  std::vector<std::unique_ptr<YamlNode>> children;  // kList; kMap: as many as keys
-  std::unordered_map<std::string, size_t> index;    // kMap: where each key stands in `keys`
-  mutable std::vector<std::string> asked;  // keys that the reader knows, in the order it asked
-  mutable std::unordered_set<std::string> known;  // the same keys
+  int line = 1;                   // of the value; for the value of a key, the line of the key
+  std::string text;               // kScalar
+  bool quoted = false;            // kScalar
+  std::vector<std::string> keys;  // kMap: in file order
+  std::vector<int> key_lines;     // kMap: one per key
+  std::vector<std::unique_ptr<YamlNode>> children;  // kList: the items; kMap: one value per key
+  std::unordered_map<std::string, size_t> index;    // kMap: position of each key in `keys`
+  // The keys that getters looked up, in order of the first lookup, and the same keys as a set.
+  mutable std::vector<std::string> asked;
+  mutable std::unordered_set<std::string> known;
 };
 
+// The document and the error to report; shared by a YamlFile and all of its YamlMaps.
 struct YamlState {
-  std::string source;
+  std::string source;  // the name of the document in messages
   std::unique_ptr<YamlNode> root;
-  int error_rank = 0;
-  Status error;
+  int error_rank = 0;  // sort key of `error`: its line, or the maximum for a missing key
+  Status error;        // the first error found so far, in file order
 
-  // Returns whether an error in line `rank` would be kept.
+  // Returns whether an error with sort key `rank` would replace the present one.
   bool Wants(int rank) const { return error.ok() || rank < error_rank; }
-  // Keeps the error that stands first in the file; of two in one line, the one noted first. A missing key stands
-  // nowhere and comes last: what looks like one is often a misspelt key further down.
+  // Records an error. Keeps the one with the lowest line; of two in the same line, the one recorded
+  // first. A missing key sorts last, because a key that seems missing is often a misspelt key in a
+  // later line, and the misspelling is the better message.
   void Note(int line, const std::string& path, std::string_view fault, std::string_view remedy,
             bool missing = false) {
     const int rank = missing ? std::numeric_limits<int>::max() : line;
@@ -64,20 +73,25 @@ namespace {
 using internal::YamlNode;
 using Kind = YamlNode::Kind;
 
-// Carries an error out of yaml-cpp's parser; never leaves this file.
+// An error thrown through yaml-cpp's parser, which has no other way to stop; caught in
+// YamlFile::Parse.
 struct Refusal {
   int line;
   std::string fault;
   std::string remedy;
 };
 
+// Returns the line of a mark, counted from 1. yaml-cpp counts from 0 and uses -1 for "unknown".
 int LineOf(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
 
-// Builds the tree from parser events. Unlike yaml-cpp's own tree it keeps lines and quotes, and refuses duplicates.
+// Builds the tree from parser events. Unlike yaml-cpp's own tree it keeps line numbers and quotes,
+// and rejects duplicate keys, anchors, tags and documents beyond the budgets.
 class TreeBuilder final : public YAML::EventHandler {
  public:
+  // Returns the finished tree; null for an empty stream.
   std::unique_ptr<YamlNode> TakeRoot() { return std::move(root_); }
 
+  // Events of yaml-cpp's parser, in document order.
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -87,7 +101,8 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     RefuseTag(mark, tag);
-    if (InMap() && !key_) {  // the scalar is a key
+    // Inside a mapping scalars alternate: a key, then its value.
+    if (InMap() && !key_) {
       if (anchor != 0) RefuseAnchor(mark);
       Count(mark);
       if (std::ssize(value) > budgets::kYamlKeyBytes) {
@@ -107,7 +122,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     YamlNode* node = Leaf(mark, anchor, Kind::kScalar);
     node->text = value;
-    node->quoted = tag == "!";
+    node->quoted = tag == "!";  // yaml-cpp reports quoted scalars with the non-specific tag
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -121,6 +136,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
  private:
+  // Returns whether the innermost open collection is a mapping.
   bool InMap() const { return !stack_.empty() && stack_.back()->kind == Kind::kMap; }
 
   [[noreturn]] static void RefuseAnchor(const YAML::Mark& mark) {
@@ -131,6 +147,8 @@ class TreeBuilder final : public YAML::EventHandler {
     throw Refusal{LineOf(mark), fmt::format("tag '{}' is not supported", tag), "leave it out"};
   }
 
+  // Appends a node to the innermost open collection, or makes it the root. In a mapping it becomes
+  // the value of the pending key.
   YamlNode* Add(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) {
     if (anchor != 0) RefuseAnchor(mark);
     if (!stack_.empty() && !InMap()) Count(mark);  // the value of a key is counted with the key
@@ -154,9 +172,11 @@ class TreeBuilder final : public YAML::EventHandler {
     stack_.back()->children.push_back(std::move(node));
     return raw;
   }
+  // Adds a node without children.
   YamlNode* Leaf(const YAML::Mark& mark, YAML::anchor_t anchor, Kind kind) {
     return Add(mark, anchor, kind);
   }
+  // Adds a list or mapping and makes it the innermost open collection.
   void Open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Kind kind) {
     RefuseTag(mark, tag);
     if (std::ssize(stack_) >= budgets::kYamlDepth) {
@@ -166,6 +186,7 @@ class TreeBuilder final : public YAML::EventHandler {
     stack_.push_back(Add(mark, anchor, kind));
   }
   void Close() { stack_.pop_back(); }
+  // Counts a key or list item against the budget kYamlValues.
   void Count(const YAML::Mark& mark) {
     if (++values_ <= budgets::kYamlValues) return;
     throw Refusal{LineOf(mark), "too many keys and list items",
@@ -173,12 +194,13 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   std::unique_ptr<YamlNode> root_;
-  std::vector<YamlNode*> stack_;
-  std::optional<std::string> key_;
-  int key_line_ = 1;
-  int64_t values_ = 0;
+  std::vector<YamlNode*> stack_;    // the open collections, outermost first
+  std::optional<std::string> key_;  // the pending key of the innermost mapping
+  int key_line_ = 1;                // of key_
+  int64_t values_ = 0;              // keys and list items so far
 };
 
+// Returns the kind as it appears in messages.
 std::string_view KindName(Kind kind) {
   switch (kind) {
     case Kind::kScalar:
@@ -193,7 +215,8 @@ std::string_view KindName(Kind kind) {
   return "?";
 }
 
-// The whole text as a number of that type, or nullopt.
+// Returns the whole text as a number of type T, or nullopt. Allows one leading '+', which
+// std::from_chars does not accept.
 template <typename T>
 std::optional<T> ParseNumber(std::string_view text) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
@@ -203,7 +226,8 @@ std::optional<T> ParseNumber(std::string_view text) {
   return value;
 }
 
-// Levenshtein distance, for the hint at a mistyped key.
+// Returns the Levenshtein distance of two texts, for the hint at a mistyped key. `row` holds the
+// current row of the dynamic programming table.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -219,11 +243,13 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Returns the remedy for an unknown key: the known key with the smallest edit distance if it is
+// below 3, otherwise the list of all known keys.
 std::string RemedyForUnknown(const std::string& key, const std::vector<std::string>& known) {
   if (known.empty()) return "leave it out";
   std::string all;
   const std::string* near = nullptr;
-  size_t least = std::min<size_t>(3, key.size());  // further away than that is no typing error
+  size_t least = std::min<size_t>(3, key.size());  // a larger distance is not a typing error
   for (const std::string& name : known) {
     all += (all.empty() ? "" : ", ") + name;
     if (key.size() > 64) continue;
@@ -235,9 +261,11 @@ std::string RemedyForUnknown(const std::string& key, const std::vector<std::stri
   return near != nullptr ? fmt::format("did you mean '{}'?", *near) : "one of: " + all;
 }
 
+// Records an error for every key below `node` that no getter looked up. `path` is the path of
+// `node`.
 void NoteUnknownKeys(internal::YamlState& state, const YamlNode& node, const std::string& path) {
   for (size_t i = 0; i < node.children.size(); ++i) {
-    // Children are in the order of the file: once an earlier error is kept, none of the rest is shown.
+    // Children are in file order: once an earlier error is recorded, later ones cannot replace it.
     if (!state.Wants(node.kind == Kind::kMap ? node.key_lines[i] : node.children[i]->line)) return;
     if (node.kind == Kind::kMap) {
       const std::string& key = node.keys[i];
@@ -364,7 +392,8 @@ void YamlMap::Name(std::string_view key, std::string* value) const {
 
 namespace {
 
-// Notes an error of `map` about `key` and returns true if the list `node` is beyond its budget.
+// Records an error about `key` and returns true if the list `node` exceeds the budget
+// kYamlListItems.
 bool HasTooMany(const YamlMap& map, std::string_view key, const YamlNode& node) {
   if (std::ssize(node.children) <= budgets::kYamlListItems) return false;
   map.Fail(key, fmt::format("has {} items", node.children.size()),
@@ -372,7 +401,8 @@ bool HasTooMany(const YamlMap& map, std::string_view key, const YamlNode& node) 
   return true;
 }
 
-// The items of a list; notes an error of `map` about `key` when they are not numbers from low to high.
+// Reads a list of numbers in [low, high] into `values`. Records an error about `key` and leaves
+// `values` unchanged if an item is not such a number.
 template <typename T>
 void ReadNumbers(const YamlMap& map, std::string_view key, const YamlNode* node,
                  std::string_view remedy, T low, T high, std::vector<T>* values) {
@@ -469,6 +499,7 @@ StatusOr<YamlFile> YamlFile::Parse(std::string_view text, std::string_view sourc
     YAML::Parser parser(stream);
     TreeBuilder builder;
     if (parser.HandleNextDocument(builder)) state->root = builder.TakeRoot();
+    // Only the first document is kept. The second builder serves to detect another document.
     TreeBuilder second;
     if (state->root != nullptr && parser.HandleNextDocument(second)) {
       return ErrorAt(source, "", "holds more than one YAML document", "one document a file");

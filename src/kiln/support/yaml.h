@@ -1,8 +1,9 @@
-// Strict reading of YAML settings: design points, recipes, design spaces.
+// Strict reader of YAML settings: design points, recipes, codebooks, design spaces.
 //
-// The reader is asked for each key it knows; what it was not asked for is an unknown key. Getters keep the default that
-// stands in `*value` when a key is absent, and note an error when its value is wrong; Finish reports the first error in
-// the order of the file, so that a parser reads straight through:
+// The reader calls a getter for each key that it knows; keys that no getter looked up are unknown
+// keys. If a key is absent, its getter keeps the default that `*value` already holds. If a value is
+// wrong, the getter records an error. Finish returns the first error in file order, so that a
+// reader needs no error handling of its own:
 //
 //   KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(text, source));
 //   YamlMap root = file.root();
@@ -11,13 +12,16 @@
 //   root.String("name", &config.name);
 //   root.Int("array_rows", &config.array_rows, 1, 256);
 //   root.Parsed("input_format", &config.input_format, FindFormat);
-//   if (root.Has("array_rows") && config.array_rows % 2 != 0) root.Fail("array_rows", "... is odd", "an even number");
+//   if (root.Has("array_rows") && config.array_rows % 2 != 0) {
+//     root.Fail("array_rows", "... is odd", "an even number");
+//   }
 //   KILN_RETURN_IF_ERROR(file.Finish());
 //
-// Errors: "net.yaml: line 7, key 'array_rows': 'many' is not an integer; a whole number from 1 to 256".
+// Example of an error:
+//   net.yaml: line 7, key 'array_rows': 'many' is not an integer; a whole number from 1 to 256
 //
-// Strict means: no duplicate keys, no anchors or aliases, no second document, no empty values, quoted text is text and
-// not a number, booleans are `true` and `false` only.
+// Strict means: no duplicate keys, anchors, aliases, tags, second documents or empty values; quoted
+// text is never a number; booleans are `true` and `false` only.
 #ifndef KILN_SUPPORT_YAML_H_
 #define KILN_SUPPORT_YAML_H_
 
@@ -40,34 +44,41 @@ struct YamlNode;
 struct YamlState;
 }  // namespace internal
 
-// A mapping inside a file. Copies share their file's errors; a map outlives neither its YamlFile nor its copies' need.
+// A mapping inside a file. Copies share the errors of their file, which stay valid as long as any
+// copy exists. Getters on an absent mapping find no keys and keep all defaults.
 class YamlMap {
  public:
-  // Whether the file gives the key. Asking makes it a known one.
+  // Returns whether the mapping contains the key. Makes the key a known one, like every getter.
   bool Has(std::string_view key) const;
-  std::vector<std::string> Keys() const;  // in file order; does not make them known
-  // Notes an error for each key that is absent.
+  // Returns all keys in file order. Does not make them known.
+  std::vector<std::string> Keys() const;
+  // Records an error for each key that is absent.
   void Require(std::initializer_list<std::string_view> keys) const;
 
+  // Reads an integer in [low, high].
   template <std::integral T>
   void Int(std::string_view key, T* value, int64_t low, int64_t high) const {
     static_assert(!std::same_as<T, bool>, "use Bool");
     int64_t wide = 0;
     if (ReadInt(key, low, high, &wide)) *value = static_cast<T>(wide);
   }
-  void Double(std::string_view key, double* value, double low,
-              double high) const;  // low <= value <= high, finite
+  // Reads a finite number in [low, high].
+  void Double(std::string_view key, double* value, double low, double high) const;
+  // Reads `true` or `false`.
   void Bool(std::string_view key, bool* value) const;
-  void String(std::string_view key, std::string* value) const;  // not empty
-  // What files that are written will hold in comments, each of one line: text without control characters.
+  // Reads a text that is not empty.
+  void String(std::string_view key, std::string* value) const;
+  // Reads a text without control characters. Required for names that generated files repeat in
+  // one-line comments: a line break would end the comment.
   void Name(std::string_view key, std::string* value) const;
-  // Lists; a value in place of a list is an error. At most budgets::kYamlListItems items.
+  // Read a list of integers in [low, high], of finite numbers in [low, high], or of texts that are
+  // not empty. A single value instead of a list is an error, as are more than
+  // budgets::kYamlListItems items.
   void Ints(std::string_view key, std::vector<int64_t>* values, int64_t low, int64_t high) const;
-  void Doubles(std::string_view key, std::vector<double>* values, double low,
-               double high) const;  // finite
+  void Doubles(std::string_view key, std::vector<double>* values, double low, double high) const;
   void Strings(std::string_view key, std::vector<std::string>* values) const;
-  // Text that `find`, StatusOr<T>(std::string_view), turns into a value: the Find... function of an enumeration or
-  // table. Its message becomes the fault and remedy.
+  // Reads a text and converts it with `find`, a function StatusOr<T>(std::string_view) such as the
+  // Find... function of an enumeration or table. An error of `find` becomes the error of the key.
   template <typename T, typename Find>
   void Parsed(std::string_view key, T* value, Find find) const {
     std::string text;
@@ -78,7 +89,7 @@ class YamlMap {
       Fail(key, MessageOf(found.status()), "");
     }
   }
-  // One of a few names with the values they stand for.
+  // Reads one of several names and stores the value that is paired with it.
   template <typename T>
   void Choice(std::string_view key, T* value,
               std::initializer_list<std::pair<std::string_view, T>> choices) const {
@@ -95,11 +106,15 @@ class YamlMap {
     Fail(key, "unknown value '" + text + "'", "one of: " + names);
   }
 
-  YamlMap Map(std::string_view key) const;                // an empty map when absent
-  std::vector<YamlMap> Maps(std::string_view key) const;  // a list of mappings; empty when absent
+  // Returns the mapping that is the value of the key; an empty one if the key is absent.
+  YamlMap Map(std::string_view key) const;
+  // Returns the items of a list of mappings; empty if the key is absent.
+  std::vector<YamlMap> Maps(std::string_view key) const;
 
-  // Notes an error about a key of this map ("" for the map itself), at its line.
+  // Records an error about a key of this mapping (or about the mapping itself if key is ""), with
+  // the line of the key.
   void Fail(std::string_view key, std::string_view fault, std::string_view remedy) const;
+  // Returns the line where the mapping begins; for the value of a key, the line of the key.
   int line() const;
 
  private:
@@ -107,28 +122,35 @@ class YamlMap {
   YamlMap(std::shared_ptr<internal::YamlState> state, const internal::YamlNode* node,
           std::string path)
       : state_(std::move(state)), node_(node), path_(std::move(path)) {}
+  // Returns the value of a key, or nullptr if it is absent. Makes the key a known one.
   const internal::YamlNode* Find(std::string_view key) const;
+  // Read an integer or a non-empty text. Return false and keep `*value` if the key is absent or
+  // wrong.
   bool ReadInt(std::string_view key, int64_t low, int64_t high, int64_t* value) const;
   bool ReadText(std::string_view key, std::string* text) const;
+  // Returns the path of a key from the root: "weights.scale", "layers[2].name".
   std::string PathOf(std::string_view key) const;
 
   std::shared_ptr<internal::YamlState> state_;
-  const internal::YamlNode* node_;
-  std::string path_;  // "weights", "layers[2]"; empty at the root
+  const internal::YamlNode* node_;  // nullptr for an absent mapping
+  std::string path_;                // "weights", "layers[2]"; empty for the root
 };
 
-// Text as a YAML value, quoted, so that a name like 16 or true reads back as text.
+// Returns text as a quoted YAML value, so that a name such as 16 or true is read back as text.
 std::string YamlText(std::string_view text);
 
+// A parsed YAML document and the errors that were recorded while reading it.
 class YamlFile {
  public:
-  // Parses a document whose root is a mapping. `source` names it in messages. Errors: not YAML (with line), not strict
-  // (see above), beyond a budget (support/budgets.def).
+  // Parses a document with a mapping as its root. `source` names the document in messages. Errors:
+  // not YAML (with the line), not strict (see above), beyond a budget (support/budgets.def).
   static StatusOr<YamlFile> Parse(std::string_view text, std::string_view source);
-  static StatusOr<YamlFile> Load(const std::string& path);  // `source` is the path
+  // Reads and parses a file; `source` is its path.
+  static StatusOr<YamlFile> Load(const std::string& path);
 
   YamlMap root() const;
-  // The first error noted, else the first key that nobody asked for, else OK. Call it last.
+  // Returns the first recorded error in file order; unknown keys count as errors. Returns OK if
+  // there are none. Call it after all getters.
   Status Finish() const;
 
  private:
