@@ -1,3 +1,4 @@
+// Tests of codebooks in YAML files.
 #include "kiln/numerics/codebook.h"
 
 #include <gtest/gtest.h>
@@ -56,12 +57,12 @@ TEST(CodebookFile, VectorCodeGivesTheSameCodes) {
   std::filesystem::remove(path);
 }
 
-struct ErrorCase {
+struct CodebookErrorCase {
   const char* text;
   const char* message;
 };
 
-class CodebookErrors : public testing::TestWithParam<ErrorCase> {};
+class CodebookErrors : public testing::TestWithParam<CodebookErrorCase> {};
 
 TEST_P(CodebookErrors, NameFileLineAndKey) {
   EXPECT_EQ(MessageOf(ParseCodebook(GetParam().text, "c.yaml").status()), GetParam().message);
@@ -70,26 +71,28 @@ TEST_P(CodebookErrors, NameFileLineAndKey) {
 INSTANTIATE_TEST_SUITE_P(
     Golden, CodebookErrors,
     testing::Values(
-        ErrorCase{"name: a\nbits: 9\nvalues: [0, 1]\n",
-                  "c.yaml: line 2, key 'bits': 9 is out of range; a whole number from 1 to 8"},
-        ErrorCase{"name: a b\nbits: 1\nvalues: [0, 1]\n",
-                  "c.yaml: line 1, key 'name': 'a b' is no name; letters, digits and _"},
-        ErrorCase{"name: a\nbits: 1\nvalues: [0, 1, 2]\n",
-                  "c.yaml: line 3, key 'values': 3 values under 1 bits; from 2 to 2 values"},
-        ErrorCase{
+        CodebookErrorCase{
+            "name: a\nbits: 9\nvalues: [0, 1]\n",
+            "c.yaml: line 2, key 'bits': 9 is out of range; a whole number from 1 to 8"},
+        CodebookErrorCase{"name: a b\nbits: 1\nvalues: [0, 1]\n",
+                          "c.yaml: line 1, key 'name': 'a b' is no name; letters, digits and _"},
+        CodebookErrorCase{
+            "name: a\nbits: 1\nvalues: [0, 1, 2]\n",
+            "c.yaml: line 3, key 'values': 3 values under 1 bits; from 2 to 2 values"},
+        CodebookErrorCase{
             "name: a\nbits: 2\nvalues: [0, 1, 1.00000001]\n",
             "c.yaml: line 3, key 'values': the value 1 is there twice (in fp32); each value once"},
-        ErrorCase{
+        CodebookErrorCase{
             "name: a\nbits: 2\nvalues: [0, -0.0]\n",
             "c.yaml: line 3, key 'values': the value 0 is there twice (in fp32); each value once"},
-        ErrorCase{
+        CodebookErrorCase{
             "name: a\nbits: 2\nvalues: [0, nan]\n",
             "c.yaml: line 3, key 'values': item 1 is not one it can hold; a list of numbers from "
             "-3.4028234663852886e+38 to 3.4028234663852886e+38"},
-        ErrorCase{"name: a\nbits: 2\nvalues: 7\n",
-                  "c.yaml: line 3, key 'values': is not a list; a list of numbers from "
-                  "-3.4028234663852886e+38 to "
-                  "3.4028234663852886e+38"}));
+        CodebookErrorCase{"name: a\nbits: 2\nvalues: 7\n",
+                          "c.yaml: line 3, key 'values': is not a list; a list of numbers from "
+                          "-3.4028234663852886e+38 to "
+                          "3.4028234663852886e+38"}));
 
 }  // namespace
 }  // namespace kiln

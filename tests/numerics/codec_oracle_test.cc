@@ -1,5 +1,6 @@
-// The codec against the oracle: every code, every number of fp16, every pair of codes of the formats of 8 bits and
-// fewer, whatever their rounding and overflow; directed and random numbers for wider formats.
+// Compares the codec with the oracle: every code, every number of fp16, and every pair of codes of
+// formats of up to 8 bits, with all roundings and overflows; directed and random numbers for wider
+// formats.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/support/random.h"
+#include "tests/numerics/find_format.h"
 #include "tests/numerics/oracle.h"
 
 namespace kiln {
@@ -16,12 +18,6 @@ namespace {
 
 using oracle::Number;
 using oracle::Oracle;
-
-Format Named(const std::string& name) {
-  const StatusOr<Format> format = FindFormat(name);
-  EXPECT_TRUE(format.ok()) << format.status();
-  return *format;
-}
 
 // The named formats, and names that FindFormat makes sense of: other splits, specials, overflows.
 std::vector<std::string> FormatNames() {
@@ -86,7 +82,7 @@ std::vector<std::string> FormatNames() {
 std::vector<std::string> NamesOf(int least_bits, int most_bits) {
   std::vector<std::string> names;
   for (const std::string& name : FormatNames()) {
-    const Format format = Named(name);
+    const Format format = Find(name);
     if (format.bits >= least_bits && format.bits <= most_bits) names.push_back(name);
   }
   return names;
@@ -130,7 +126,7 @@ TEST(Oracle, KnowsEveryNamedFormat) {
 class Codes : public testing::TestWithParam<std::string> {};
 
 TEST_P(Codes, StandForTheirValues) {
-  const Format format = Named(GetParam());
+  const Format format = Find(GetParam());
   const Oracle oracle(format);
   // Wider formats by a stride that meets every residue of small powers of two, and the ends.
   const uint64_t count = uint64_t{1} << format.bits;
@@ -144,7 +140,7 @@ TEST_P(Codes, StandForTheirValues) {
 }
 
 TEST_P(Codes, ComeBackFromTheirValues) {
-  const Format format = Named(GetParam());
+  const Format format = Find(GetParam());
   const Oracle oracle(format);
   const uint64_t count = uint64_t{1} << format.bits;
   const uint64_t stride = format.bits <= 8 ? 1 : count / 251;
@@ -162,7 +158,7 @@ class SmallFormat : public testing::TestWithParam<std::string> {};
 // The numbers of fp16 by the oracle, by code.
 const std::vector<Number>& Fp16Numbers() {
   static const auto* const numbers = [] {
-    const Oracle fp16(Named("fp16"));
+    const Oracle fp16(Find("fp16"));
     auto* all = new std::vector<Number>;
     for (uint32_t code = 0; code < 65536; ++code) all->push_back(fp16.Value(code));
     return all;
@@ -171,10 +167,10 @@ const std::vector<Number>& Fp16Numbers() {
 }
 
 TEST_P(SmallFormat, EncodesEveryFp16Number) {
-  const Format fp16 = Named("fp16");
+  const Format fp16 = Find("fp16");
   const std::vector<Number>& numbers = Fp16Numbers();
   for (const char* rounding : kRoundingNames) {
-    const Format format = Named(GetParam() + "." + rounding);
+    const Format format = Find(GetParam() + "." + rounding);
     const Oracle oracle(format);
     for (uint32_t code = 0; code < 65536; ++code) {
       const auto random = static_cast<uint32_t>(MixBits(code));
@@ -185,7 +181,7 @@ TEST_P(SmallFormat, EncodesEveryFp16Number) {
 }
 
 TEST_P(SmallFormat, MultipliesAndAddsAllPairs) {
-  const Format format = Named(GetParam());
+  const Format format = Find(GetParam());
   const Oracle oracle(format);
   std::vector<Number> values;
   for (uint32_t code = 0; code < 1u << format.bits; ++code) values.push_back(oracle.Value(code));
@@ -204,7 +200,7 @@ TEST_P(SmallFormat, MultipliesAndAddsAllPairs) {
 TEST_P(SmallFormat, RoundsEveryWay) {
   Random random(11);
   for (int rounding = 1; rounding < kRoundings; ++rounding) {
-    const Format format = Named(GetParam() + "." + kRoundingNames[rounding]);
+    const Format format = Find(GetParam() + "." + kRoundingNames[rounding]);
     const Oracle oracle(format);
     for (int i = 0; i < 1500; ++i) {
       const auto a = static_cast<uint32_t>(random() & CodeMask(format));
@@ -224,10 +220,10 @@ TEST_P(SmallFormat, RoundsEveryWay) {
 }
 
 TEST_P(SmallFormat, ConvertsEveryCodeToEveryFormat) {
-  const Format from = Named(GetParam());
+  const Format from = Find(GetParam());
   const Oracle source(from);
   for (const std::string& name : FormatNames()) {
-    const Format to = Named(name);
+    const Format to = Find(name);
     const Oracle oracle(to);
     for (uint32_t code = 0; code < 1u << from.bits; ++code) {
       ASSERT_EQ(Convert(from, code, to), oracle.Code(source.Value(code))) << code << " to " << name;
@@ -237,7 +233,8 @@ TEST_P(SmallFormat, ConvertsEveryCodeToEveryFormat) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, SmallFormat, testing::ValuesIn(NamesOf(1, 8)), TestName);
 
-// Codes at which something changes (ends, signs, single bits and their neighbours), and random ones.
+// Codes at which something changes (ends, signs, single bits and their neighbours), and random
+// ones.
 std::vector<uint32_t> TellingCodes(const Format& format, int count, Random* random) {
   std::vector<uint32_t> codes;
   for (int bit = 0; bit < format.bits; ++bit) {
@@ -257,7 +254,7 @@ class WideFormat : public testing::TestWithParam<std::string> {};
 TEST_P(WideFormat, MultipliesAddsAndFuses) {
   Random random(3);
   for (const char* rounding : kRoundingNames) {
-    const Format format = Named(GetParam() + "." + rounding);
+    const Format format = Find(GetParam() + "." + rounding);
     const Oracle oracle(format);
     const std::vector<uint32_t> codes = TellingCodes(format, 600, &random);
     for (const uint32_t a : codes) {
@@ -277,11 +274,11 @@ TEST_P(WideFormat, MultipliesAddsAndFuses) {
 
 TEST_P(WideFormat, ConvertsToEveryFormat) {
   Random random(4);
-  const Format from = Named(GetParam());
+  const Format from = Find(GetParam());
   const Oracle source(from);
   for (const std::string& name : FormatNames()) {
     for (const char* rounding : {"nearest_even", "nearest_away", "down"}) {
-      const Format to = Named(name + "." + rounding);
+      const Format to = Find(name + "." + rounding);
       const Oracle oracle(to);
       for (const uint32_t code : TellingCodes(from, 10, &random)) {
         ASSERT_EQ(Convert(from, code, to), oracle.Code(source.Value(code)))
@@ -295,7 +292,7 @@ TEST_P(WideFormat, ConvertsToEveryFormat) {
 TEST_P(WideFormat, RoundsNearMidpoints) {
   Random random(5);
   for (const char* rounding : kRoundingNames) {
-    const Format format = Named(GetParam() + "." + rounding);
+    const Format format = Find(GetParam() + "." + rounding);
     const Oracle oracle(format);
     for (const uint32_t code : TellingCodes(format, 300, &random)) {
       const uint32_t next = (code + 1) & CodeMask(format);
@@ -323,11 +320,12 @@ TEST_P(WideFormat, RoundsNearMidpoints) {
 
 INSTANTIATE_TEST_SUITE_P(Formats, WideFormat, testing::ValuesIn(NamesOf(9, 32)), TestName);
 
-// Over an even grid of draws the number that goes up is the fraction cut off, exactly: unbiased to 2^-16.
+// Over an even grid of draws the number that goes up is the fraction cut off, exactly: unbiased to
+// 2^-16.
 TEST(Stochastic, GoesUpAsOftenAsTheFractionSays) {
   for (const char* name : {"int8", "fixed8_4", "e4m3", "e5m2", "bf16", "fp16", "e8m0", "posit8_1",
                            "posit16_1", "nf4"}) {
-    const Format format = Named(std::string(name) + ".stochastic");
+    const Format format = Find(std::string(name) + ".stochastic");
     for (const double x : {1.1, 0.7, 2.84765625, -0.3, 5.0625}) {
       const Exact value = Exact::FromDouble(x);
       const uint32_t never =
@@ -340,7 +338,8 @@ TEST(Stochastic, GoesUpAsOftenAsTheFractionSays) {
         EXPECT_EQ(ups, 0) << name;
         continue;
       }
-      // Posits cut bit strings: within a step of one exponent that is the fraction of the distance, too.
+      // Posits cut bit strings: within a step of one exponent that is the fraction of the distance,
+      // too.
       const double low = ToDouble(Decode(format, never)), high = ToDouble(Decode(format, always));
       EXPECT_NEAR(static_cast<double>(ups) / 65536, (x - low) / (high - low), 1.0 / 65536)
           << name << " of " << x;
@@ -348,12 +347,13 @@ TEST(Stochastic, GoesUpAsOftenAsTheFractionSays) {
   }
 }
 
-// With random draws the mean is the number: |mean - x| below 4.5 standard errors of a step's Bernoulli variable, which
-// a right rounding misses once in 150,000 runs of the test; the seed is fixed.
+// With random draws the mean is the number: |mean - x| below 4.5 standard errors of a step's
+// Bernoulli variable, which a right rounding misses once in 150,000 runs of the test; the seed is
+// fixed.
 TEST(Stochastic, KeepsTheMeanAndRepeats) {
   constexpr int kDraws = 100000;
   for (const char* name : {"int8", "e4m3", "bf16", "posit16_1", "nf4"}) {
-    const Format format = Named(std::string(name) + ".stochastic");
+    const Format format = Find(std::string(name) + ".stochastic");
     const double x = 0.8123;
     const Exact value = Exact::FromDouble(x);
     const double low = ToDouble(Decode(format, Encode(format, value, ~0u)));

@@ -1,3 +1,5 @@
+// Tests of the codec with known codes, with the processor's own arithmetic, and of stochastic
+// rounding.
 #include "kiln/numerics/codec.h"
 
 #include <gtest/gtest.h>
@@ -6,18 +8,18 @@
 #include <cmath>
 
 #include "kiln/support/random.h"
+#include "tests/numerics/find_format.h"
 
 namespace kiln {
 namespace {
-
-Format Named(std::string_view name) { return *FindFormat(name); }
 
 TEST(Codec, EveryCodeComesBack) {
   for (const Format& format : AllFormats()) {
     if (format.bits > 16) continue;
     for (uint32_t code = 0; code <= CodeMask(format); ++code) {
       const Exact value = Decode(format, code);
-      // Saturating formats have no way back to their infinities, and narrow ones none to the unused code.
+      // Saturating formats have no way back to their infinities, and narrow ones none to the unused
+      // code.
       if (!value.is_finite() ||
           (format.is_integer() && SignedCode(format, code) < format.min_code()))
         continue;
@@ -28,7 +30,7 @@ TEST(Codec, EveryCodeComesBack) {
 
 TEST(Codec, IeeeFormatsAreTheProcessorsOwn) {
   Random random(1);
-  const Format fp32 = Named("fp32");
+  const Format fp32 = Find("fp32");
   for (int i = 0; i < 200000; ++i) {
     const auto a = static_cast<uint32_t>(random()), b = static_cast<uint32_t>(random());
     const float x = std::bit_cast<float>(a), y = std::bit_cast<float>(b);
@@ -90,12 +92,12 @@ TEST(Codec, KnownCodes) {
                          Row{"binary", 0.1f, 1},
                          Row{"binary", -3, 0},
                          Row{"nf4", 0, 7}}) {
-    EXPECT_EQ(EncodeFloat(Named(row.format), row.x), row.code) << row.format << " of " << row.x;
+    EXPECT_EQ(EncodeFloat(Find(row.format), row.x), row.code) << row.format << " of " << row.x;
   }
 }
 
 TEST(Codec, StochasticRoundingKeepsTheMean) {
-  const Format format = Named("int8.stochastic");
+  const Format format = Find("int8.stochastic");
   Random random(5);
   constexpr int kDraws = 20000;
   for (float x : {0.25f, 3.9f, -1.5f}) {

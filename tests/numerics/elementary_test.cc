@@ -1,5 +1,5 @@
-// Elementary functions against the C library's in extended precision (64 bits of significand, x87), whose results are
-// exact enough to count units in the last place of binary64.
+// Compares elementary functions with the C library's in extended precision (64 bits of significand,
+// x87), which is exact enough to count units in the last place of binary64.
 #include "kiln/numerics/elementary.h"
 
 #include <gtest/gtest.h>
@@ -85,11 +85,13 @@ TEST(Elementary, ArgumentsOfEverySize) {
     if (exponent < 2) {
       EXPECT_LE(UlpsBetween(elementary::Expm1(x), expm1l(x)), 3) << x;
     }
-    // x87's own sine reduces by a value of pi of limited precision, but the C library's sinl does not.
+    // x87's own sine reduces by a value of pi of limited precision, but the C library's sinl does
+    // not.
     EXPECT_LE(UlpsBetween(elementary::Sin(x), sinl(x)), 3) << x;
     EXPECT_LE(UlpsBetween(elementary::Cos(x), cosl(x)), 3) << x;
   }
-  // The number of binary64 that is nearest to a multiple of pi/2 (Muller, Elementary Functions, 2nd edition, 9.3.1).
+  // The number of binary64 that is nearest to a multiple of pi/2 (Muller, Elementary Functions, 2nd
+  // edition, 9.3.1).
   const double hard = 6381956970095103.0 * std::exp2(797);
   EXPECT_LE(UlpsBetween(elementary::Cos(hard), -4.68716592425462761112e-19L), 2);
   EXPECT_LE(UlpsBetween(elementary::Sin(std::numbers::pi), sinl(std::numbers::pi)), 2);

@@ -1,5 +1,6 @@
-// Exact numbers and their rounding to binary32 and binary64, against rational numbers (GMP) at every place where the
-// rounding turns: halves of the least subnormal number, ties, the end of the range.
+// Compares exact numbers and their rounding to binary32 and binary64 with rational numbers (GMP),
+// at every point where rounding changes direction: halves of the least subnormal number, ties, the
+// end of the range.
 #include "kiln/numerics/exact.h"
 
 #include <gmpxx.h>
@@ -32,8 +33,8 @@ mpq_class Magnitude(Float x) {
   return mpq_class(static_cast<double>(std::abs(x)));
 }
 
-// IEEE 754, 4.3.1: the nearest number, of two the one with an even last place; from 2^most * (2 - half an ulp) on
-// infinity. The candidates are the result and its neighbours.
+// IEEE 754, 4.3.1: the nearest number, of two the one with an even last place; from 2^most * (2 -
+// half an ulp) on infinity. The candidates are the result and its neighbours.
 template <typename Float>
 void ExpectNearestEven(const Exact& x, Float rounded) {
   using Limits = std::numeric_limits<Float>;
@@ -111,7 +112,8 @@ TEST(Exact, RoundsAtTheEndOfTheRange) {
 TEST(Exact, RoundsToTheNearestNumber) {
   Random random(31);
   for (int i = 0; i < 20000 && !::testing::Test::HasFailure(); ++i) {
-    // Significands of any length, of 24 to 26 or 53 to 55 bits (ties), or ones behind the place that is cut.
+    // Significands of any length, of 24 to 26 or 53 to 55 bits (ties), or ones behind the place
+    // that is cut.
     uint64_t magnitude = random() >> random.Below(64);
     if (i % 4 == 1) magnitude = (magnitude | uint64_t{1} << 63) >> (38 + random.Below(3));
     if (i % 4 == 2) magnitude = (magnitude | uint64_t{1} << 63) >> (9 + random.Below(3));
@@ -128,7 +130,8 @@ TEST(Exact, RoundsToTheNearestNumber) {
   }
 }
 
-// A sum of numbers that are 0 to 200 places apart, rounded once: the smaller one decides ties, however far below.
+// A sum of numbers that are 0 to 200 places apart, rounded once: the smaller one decides ties,
+// however far below.
 TEST(Exact, SumsOfFarNumbersRoundAsTheExactSum) {
   Random random(32);
   for (int64_t distance = 0; distance < 200; ++distance) {

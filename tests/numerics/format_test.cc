@@ -1,3 +1,4 @@
+// Tests of the names of formats and of their modifiers.
 #include "kiln/numerics/format.h"
 
 #include <gtest/gtest.h>
@@ -41,12 +42,12 @@ TEST(Format, SpecialsMakeTheNamedFormatsOfTheirFields) {
   EXPECT_EQ(fields("e5m2.fnuz"), fields("e5m2_fnuz"));
 }
 
-struct ErrorCase {
+struct FormatErrorCase {
   const char* name;
   const char* message;
 };
 
-class FormatErrors : public testing::TestWithParam<ErrorCase> {};
+class FormatErrors : public testing::TestWithParam<FormatErrorCase> {};
 
 TEST_P(FormatErrors, SayWhatWouldBeRight) {
   EXPECT_EQ(MessageOf(FindFormat(GetParam().name).status()), GetParam().message);
@@ -55,28 +56,34 @@ TEST_P(FormatErrors, SayWhatWouldBeRight) {
 INSTANTIATE_TEST_SUITE_P(
     Golden, FormatErrors,
     testing::Values(
-        ErrorCase{"int33", "unknown format 'int33'; a name that 'kiln list formats' prints"},
-        ErrorCase{"int08", "unknown format 'int08'; a name that 'kiln list formats' prints"},
-        ErrorCase{"e9m2", "unknown format 'e9m2'; a name that 'kiln list formats' prints"},
-        ErrorCase{"posit1_0", "unknown format 'posit1_0'; a name that 'kiln list formats' prints"},
-        ErrorCase{"", "unknown format ''; a name that 'kiln list formats' prints"},
-        ErrorCase{"int8.",
-                  "unknown modifier '' of a format; nearest_even, nearest_away, toward_zero, down, "
-                  "stochastic, "
-                  "saturate, wrap, infinity, flush, finite, nan_only, fnuz"},
-        ErrorCase{"int8.wrap.saturate", "'saturate' says a second time what was said; each once"},
-        ErrorCase{"e4m3.wrap", "'wrap' has no meaning for 'e4m3'; only integers wrap"},
-        ErrorCase{"e2m1.infinity",
-                  "'infinity' has no meaning for 'e2m1'; only floats with infinity or NaN overflow "
-                  "to it"},
-        ErrorCase{"e5m2.infinity.finite", "'e5m2' has no infinity to overflow to; saturate"},
-        ErrorCase{"posit8_1.fnuz",
-                  "'fnuz' has no meaning for 'posit8_1'; only floats have specials"},
-        ErrorCase{"e8m0.flush", "'flush' has no meaning for 'e8m0'; only floats have subnormals"},
-        ErrorCase{"none.yaml", "none.yaml: no such file; check the path"},
-        ErrorCase{"a b.yaml",
-                  "a b.yaml: has characters that a format's name cannot have; letters, digits and "
-                  "_ . / -"}));
+        FormatErrorCase{"int33", "unknown format 'int33'; a name that 'kiln list formats' prints"},
+        FormatErrorCase{"int08", "unknown format 'int08'; a name that 'kiln list formats' prints"},
+        FormatErrorCase{"e9m2", "unknown format 'e9m2'; a name that 'kiln list formats' prints"},
+        FormatErrorCase{"posit1_0",
+                        "unknown format 'posit1_0'; a name that 'kiln list formats' prints"},
+        FormatErrorCase{"", "unknown format ''; a name that 'kiln list formats' prints"},
+        FormatErrorCase{
+            "int8.",
+            "unknown modifier '' of a format; nearest_even, nearest_away, toward_zero, down, "
+            "stochastic, "
+            "saturate, wrap, infinity, flush, finite, nan_only, fnuz"},
+        FormatErrorCase{"int8.wrap.saturate",
+                        "'saturate' says a second time what was said; each once"},
+        FormatErrorCase{"e4m3.wrap", "'wrap' has no meaning for 'e4m3'; only integers wrap"},
+        FormatErrorCase{
+            "e2m1.infinity",
+            "'infinity' has no meaning for 'e2m1'; only floats with infinity or NaN overflow "
+            "to it"},
+        FormatErrorCase{"e5m2.infinity.finite", "'e5m2' has no infinity to overflow to; saturate"},
+        FormatErrorCase{"posit8_1.fnuz",
+                        "'fnuz' has no meaning for 'posit8_1'; only floats have specials"},
+        FormatErrorCase{"e8m0.flush",
+                        "'flush' has no meaning for 'e8m0'; only floats have subnormals"},
+        FormatErrorCase{"none.yaml", "none.yaml: no such file; check the path"},
+        FormatErrorCase{
+            "a b.yaml",
+            "a b.yaml: has characters that a format's name cannot have; letters, digits and "
+            "_ . / -"}));
 
 }  // namespace
 }  // namespace kiln

@@ -1,3 +1,5 @@
+// Tests of multiply-accumulate rules with values worked out by hand: order, rounding, wrapping,
+// scales.
 #include "kiln/numerics/mac.h"
 
 #include <gmock/gmock.h>
@@ -10,15 +12,10 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/tables.h"
+#include "tests/numerics/find_format.h"
 
 namespace kiln {
 namespace {
-
-Format Find(const std::string& name) {
-  StatusOr<Format> format = FindFormat(name);
-  EXPECT_TRUE(format.ok()) << name;
-  return std::move(format).value();
-}
 
 MacRule Rule(const char* operands, const char* psum, const char* accumulation) {
   MacRule rule;
@@ -44,7 +41,8 @@ float Sum(const MacRule& rule, const std::vector<std::vector<float>>& tiles, flo
 
 TEST(Mac, OrderAndRoundingShow) {
   const MacRule rule = Rule("bf16", "bf16", "bf16");
-  // bf16 holds 256 and 258, not 257: ones after 256 vanish one by one; in a row tile of their own they add up first.
+  // bf16 holds 256 and 258, not 257: ones after 256 vanish one by one; in a row tile of their own
+  // they add up first.
   EXPECT_EQ(Sum(rule, {{256, 1, 1, 1, 1}}, 1), 256);
   EXPECT_EQ(Sum(rule, {{1, 1, 1, 1, 256}}, 1), 260);
   EXPECT_EQ(Sum(rule, {{256}, {1, 1, 1, 1}}, 1), 260);

@@ -1,3 +1,4 @@
+// Tests of block scales with values worked out by hand.
 #include "kiln/numerics/microscaling.h"
 
 #include <gtest/gtest.h>
@@ -9,15 +10,10 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/support/random.h"
+#include "tests/numerics/find_format.h"
 
 namespace kiln {
 namespace {
-
-Format Find(const std::string& name) {
-  StatusOr<Format> format = FindFormat(name);
-  EXPECT_TRUE(format.ok()) << name;
-  return std::move(format).value();
-}
 
 TEST(Microscaling, ScalesByHand) {
   struct Case {
@@ -25,7 +21,8 @@ TEST(Microscaling, ScalesByHand) {
     float greatest;
     int field;
   };
-  // Exponents of greatest values: fixed8_6 127/64 -> 0, e4m3 448 -> 8, e5m2 57344 -> 15, e2m1 6 -> 2, e3m2 28 -> 4.
+  // Exponents of greatest values: fixed8_6 127/64 -> 0, e4m3 448 -> 8, e5m2 57344 -> 15, e2m1 6 ->
+  // 2, e3m2 28 -> 4.
   for (const Case& c : {Case{"fixed8_6", 1.0f, 127},
                         {"fixed8_6", 1.99f, 127},
                         {"fixed8_6", 2.0f, 128},
@@ -50,8 +47,9 @@ TEST(Microscaling, ScalesByHand) {
   }
 }
 
-// floor(log2(greatest)) less the exponent of the greatest element, biased by 127, down to the least scale: also where
-// the greatest value is subnormal. 127/128 is the greatest number of fixed8_7, whose exponent is -1.
+// floor(log2(greatest)) less the exponent of the greatest element, biased by 127, down to the least
+// scale: also where the greatest value is subnormal. 127/128 is the greatest number of fixed8_7,
+// whose exponent is -1.
 TEST(Microscaling, ScalesOfSubnormalBlocks) {
   const BlockCodec codec(*FindFormat("fixed8_7"), *FindFormat("e8m0"), 4);
   const auto scale = [&](float greatest) {

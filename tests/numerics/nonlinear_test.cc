@@ -1,3 +1,4 @@
+// Tests of the approximate functions: tables, stated errors, special values, and vector code.
 #include "kiln/numerics/nonlinear.h"
 
 #include <gtest/gtest.h>
@@ -140,7 +141,8 @@ TEST(Nonlinear, StatedErrorsOf16BitFormatsAreTheLargest) {
   }
 }
 
-// A sample of fp32: a dense sweep of where the curves bend, every exponent, and where the stated errors were found.
+// A sample of fp32: a dense sweep of where the curves bend, every exponent, and where the stated
+// errors were found.
 TEST(Nonlinear, StatedErrorsOfFp32HoldAndAreReached) {
   const Format fp32 = FormatOf("fp32");
   for (int f = 0; f < kNonlinearFunctions; ++f) {

@@ -1,3 +1,4 @@
+// Implements the oracle by tables of exact values and searches in them.
 #include "tests/numerics/oracle.h"
 
 #include <algorithm>
@@ -48,7 +49,8 @@ Spec ListSpec(int bits, std::vector<mpq_class> list) {
   return s;
 }
 
-// Two to the k eighths, nearest in 24 significant bits: n / 2^23 with (2n - 1)^8 < (2^24)^8 2^k < (2n + 1)^8.
+// Two to the k eighths, nearest in 24 significant bits: n / 2^23 with (2n - 1)^8 < (2^24)^8 2^k <
+// (2n + 1)^8.
 mpq_class EighthRoot(int k) {
   const mpz_class target = PowerOfTwo(24 * 8 + k).get_num();
   mpz_class root;
@@ -216,7 +218,8 @@ Number Sum(const Number& a, const Number& b) {
   if (a.what == Number::kInfinite) return a;
   if (b.what == Number::kInfinite) return b;
   Number sum = Real(a.value + b.value);
-  // A zero is negative only as the sum of two negative zeros (754, section 6.3, for roundings other than down).
+  // A zero is negative only as the sum of two negative zeros (754, section 6.3, for roundings other
+  // than down).
   if (sum.value == 0) sum.minus = a.minus && b.minus && a.value == 0;
   return sum;
 }
@@ -404,7 +407,8 @@ uint32_t Oracle::FloatCode(const Number& x, uint32_t random) const {
   return near.code + (x.minus ? 1u << (spec_.bits - 1) : 0);
 }
 
-// PS, section 4: between neighbours u and w stands the posit v of one more bit; x goes to u below v and to w above.
+// PS, section 4: between neighbours u and w stands the posit v of one more bit; x goes to u below v
+// and to w above.
 uint32_t Oracle::PositCode(const Number& x, uint32_t random) const {
   const mpq_class magnitude = abs(x.value);
   const auto with_sign = [&](uint32_t code) {
@@ -420,8 +424,8 @@ uint32_t Oracle::PositCode(const Number& x, uint32_t random) const {
   Spec finer = spec_;
   bool out = false;
   if (rounding_ == Rounding::kStochastic) {
-    // 32 more bits tell which fraction of the step is cut off, and it is above `random` where the posit that has
-    // random + 1 in these bits is not above x.
+    // 32 more bits tell which fraction of the step is cut off, and it is above `random` where the
+    // posit that has random + 1 in these bits is not above x.
     finer.bits += 32;
     out = ValueIn(finer, (code << 32) + random + 1).value <= magnitude;
   } else {

@@ -1,5 +1,6 @@
-// What codes mean and which code a number gets, from the texts of the standards, in rational numbers (GMP): tables of
-// values and searches among them. It shares no code with the library, only the names of roundings.
+// An oracle for codecs: the values of codes, and the code of a number, from the texts of the
+// standards. It works in rational numbers (GMP) with tables of values and searches in them. It
+// shares no code with the library except for the names of roundings.
 //
 //   OFP8  OCP 8-bit Floating Point Specification (OFP8), 1.0
 //   MX    OCP Microscaling Formats (MX) Specification, 1.0
@@ -19,7 +20,7 @@
 
 namespace kiln::oracle {
 
-// A number of a format, or one that is to be rounded to it.
+// A value of a format, or a number to be rounded to it.
 struct Number {
   enum Class { kReal, kInfinite, kNan };
   Class what = kReal;
@@ -47,8 +48,8 @@ struct Spec {
   std::vector<mpq_class> list;
 };
 
-// The specification of a format by its name (the part before the modifiers), from a table of this file's own; null
-// when there is none.
+// Returns the specification of a format by its name (the part before the modifiers), from a table
+// in this file; null if there is none.
 const Spec* FindSpec(const std::string& name);
 
 class Oracle {
@@ -66,7 +67,7 @@ class Oracle {
   };
   static Number ValueIn(const Spec& spec, uint64_t code);
 
-  // The finite values in ascending order, each once.
+  // Returns the finite values in ascending order, each once.
   int64_t Count() const;
   Entry At(int64_t rank) const;
   int64_t RankBelow(const mpq_class& x)
@@ -79,7 +80,8 @@ class Oracle {
   uint32_t FloatCode(const Number& x, uint32_t random) const;
   uint32_t PositCode(const Number& x, uint32_t random) const;
   uint32_t ListCode(const Number& x, uint32_t random) const;
-  // Of two neighbours on one side of zero, whether the number between them goes to the one farther from zero.
+  // Returns whether a number between two neighbours on one side of zero is rounded to the one
+  // farther from zero.
   bool GoesOut(const mpq_class& part, bool minus, bool inner_is_even, uint32_t random) const;
 
   Spec spec_;

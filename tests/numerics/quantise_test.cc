@@ -1,3 +1,4 @@
+// Tests of integer codes, scales and zero points.
 #include "kiln/numerics/quantise.h"
 
 #include <cmath>
@@ -104,7 +105,8 @@ TEST_P(EveryIntegerFormat, ErrorIsAtMostHalfAStepInRange) {
         const auto x = static_cast<float>(random.Uniform(low, high));
         const float back =
             DequantiseCode(QuantiseToCode(x, inverse, q.zero_point, codes), q.scale, q.zero_point);
-        // Half a step, plus a step's share where the rounded zero point moves the end of the range, plus fp32 rounding.
+        // Half a step, plus a step's share where the rounded zero point moves the end of the range,
+        // plus fp32 rounding.
         const double at_end = symmetric ? 0.0 : 0.5;
         const bool inner = x > DequantiseCode(codes.low, q.scale, q.zero_point) &&
                            x < DequantiseCode(codes.high, q.scale, q.zero_point);

@@ -1,3 +1,4 @@
+// Tests of quires: their sizes, and exact sums that are rounded once.
 #include "kiln/numerics/quire.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +56,8 @@ TEST(Quire, ProductsLieWithinTheirBounds) {
   }
 }
 
-// Sums of random products, a third of them taken away again so that carries and borrows run far, against rationals.
+// Sums of random products, a third of them taken away again so that carries and borrows run far,
+// against rationals.
 TEST(Quire, GivesTheRoundedExactSum) {
   Random random(7);
   for (const char* name : {"fp32", "fp16", "e5m2", "e8m0", "posit8_1", "posit16_1", "posit32_2",

@@ -1,4 +1,5 @@
-// What docs/adding-a-format.md promises: this one file adds a format that no kind covers, and everything works with it.
+// Checks the promise of docs/adding-a-format.md: this file alone adds a format that no kind covers,
+// and everything works with it.
 #include "kiln/numerics/rule.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +13,8 @@
 namespace kiln {
 namespace {
 
-// The new format: 6 bits, sign and magnitude, whose magnitudes are the triangular numbers over 8. Code 32 would be a
-// second zero and is a number beyond the others instead.
+// The new format: 6 bits, sign and magnitude, whose magnitudes are the triangular numbers over 8.
+// Code 32 would be a second zero and is a number beyond the others instead.
 float Triangular(uint32_t code) {
   if (code == 32) return -100;
   const auto n = static_cast<float>(code % 32);

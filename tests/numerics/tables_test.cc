@@ -1,3 +1,4 @@
+// Compares the tables of formats with the scalar definition.
 #include "kiln/numerics/tables.h"
 
 #include <gtest/gtest.h>
@@ -10,15 +11,10 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/support/random.h"
+#include "tests/numerics/find_format.h"
 
 namespace kiln {
 namespace {
-
-Format Find(const std::string& name) {
-  StatusOr<Format> format = FindFormat(name);
-  EXPECT_TRUE(format.ok()) << name;
-  return std::move(format).value();
-}
 
 std::vector<std::string> Names() {
   std::vector<std::string> names;
@@ -54,8 +50,8 @@ std::vector<std::string> Names() {
   return names;
 }
 
-// Values at which something may go wrong: all codes' values with their neighbours and the midpoints between them, every
-// binade's first numbers, specials.
+// Values at which something may go wrong: all codes' values with their neighbours and the midpoints
+// between them, every binade's first numbers, specials.
 std::vector<float> Directed(const Format& format, Random& random) {
   std::vector<float> values = {0.0f, -0.0f,     INFINITY,   -INFINITY,      NAN,
                                -NAN, 0x1p-149f, -0x1p-149f, 0x1.fffffep127f};

@@ -1,3 +1,5 @@
+// Reads codebook files and interns the codebooks, so that equal formats share one.
+
 #include "kiln/numerics/codebook.h"
 
 #include <fmt/format.h>
@@ -9,21 +11,22 @@
 #include <mutex>
 
 #include "kiln/support/budgets.h"
+#include "kiln/support/characters.h"
 #include "kiln/support/file.h"
 #include "kiln/support/yaml.h"
 
 namespace kiln {
 namespace {
 
-constexpr int kMostBits = 8;
+// Width of a code; a codebook has at most 2^8 = 256 values (Codebook in format.h).
+constexpr int kMostCodebookBits = 8;
 
-bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+// Returns whether a character may occur in the path of a codebook's file. The path becomes part of
+// format names, in which dots separate modifiers.
+bool IsPathByte(char c) { return IsNameCharacter(c) || c == '.' || c == '/' || c == '-'; }
 
-bool IsPathByte(char c) { return IsNameByte(c) || c == '.' || c == '/' || c == '-'; }
-
-// Notes what is wrong with the values; true when nothing is.
+// Records an error if the number of values is wrong or two are equal after rounding to fp32.
+// Returns whether all is well.
 bool CheckValues(const YamlMap& root, const std::vector<double>& values, int bits) {
   const size_t most = size_t{1} << bits;
   if (values.size() < 2 || values.size() > most) {
@@ -31,6 +34,7 @@ bool CheckValues(const YamlMap& root, const std::vector<double>& values, int bit
               fmt::format("from 2 to {} values", most));
     return false;
   }
+  // Adding +0 turns -0 into +0, so that the two count as equal.
   std::vector<float> sorted;
   for (const double value : values) sorted.push_back(static_cast<float>(value) + 0.0f);
   std::sort(sorted.begin(), sorted.end());
@@ -41,7 +45,8 @@ bool CheckValues(const YamlMap& root, const std::vector<double>& values, int bit
   return false;
 }
 
-// One Codebook for equal ones, for the life of the process.
+// Returns the kept Codebook that is equal to `codebook`, adding it if there is none. Formats hold
+// plain pointers to codebooks, so that a kept one is never deleted.
 const Codebook* Keep(Codebook codebook) {
   static std::mutex mutex;
   static auto* const kept = new std::vector<std::unique_ptr<const Codebook>>;
@@ -60,16 +65,16 @@ StatusOr<CodebookFile> ParseCodebook(std::string_view text, std::string_view sou
   root.Require({"name", "bits", "values"});
   CodebookFile result;
   root.String("name", &result.name);
-  if (!std::all_of(result.name.begin(), result.name.end(), IsNameByte)) {
+  if (!std::all_of(result.name.begin(), result.name.end(), IsNameCharacter)) {
     root.Fail("name", fmt::format("'{}' is no name", result.name), "letters, digits and _");
   }
-  root.Int("bits", &result.bits, 1, kMostBits);
+  root.Int("bits", &result.bits, 1, kMostCodebookBits);
   std::vector<double> values;
   constexpr auto kGreatest = static_cast<double>(std::numeric_limits<float>::max());
   root.Doubles("values", &values, -kGreatest, kGreatest);
   if (root.Has("values")) CheckValues(root, values, result.bits);
   KILN_RETURN_IF_ERROR(file.Finish());
-  // Adding zero makes a minus zero plain.
+  // Stores -0 as +0: a codebook represents zero once.
   for (const double value : values)
     result.codebook.values.push_back(static_cast<float>(value) + 0.0f);
   result.codebook.file = source;

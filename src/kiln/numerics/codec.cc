@@ -1,3 +1,6 @@
+// Dispatches the codec by kind of format, and defines arithmetic on codes as exact arithmetic
+// followed by one Encode.
+
 #include "kiln/numerics/codec.h"
 
 #include <algorithm>
@@ -10,6 +13,7 @@ namespace kiln {
 int64_t SignedCode(const Format& format, uint32_t code) {
   code &= CodeMask(format);
   if (!format.is_signed || (code >> (format.bits - 1)) == 0) return code;
+  // The top bit of a negative code weighs -2^(bits-1) instead of 2^(bits-1).
   return int64_t{code} - (int64_t{1} << format.bits);
 }
 
@@ -48,15 +52,20 @@ uint32_t EncodeFloat(const Format& format, float x, uint32_t random) {
 }
 
 bool FitsFp32(const Format& format) {
+  // A format fits if its significands have at most 24 bits and its exponents are those of fp32.
   const int significant = format.fraction_bits + 1;
   switch (format.kind) {
     case FormatKind::kInteger:
       return format.bits - (format.is_signed ? 1 : 0) <= 24;
     case FormatKind::kFloat:
+      // The smallest bit is 2^(1 - bias - fraction_bits), or 2^-149 in fp32, the smallest
+      // subnormal.
       return significant <= 24 && GreatestValue(format).exponent <= 127 &&
              1 - format.bias - format.fraction_bits >= -149 &&
              (format.low_exponent != LowExponent::kNormal || -format.bias >= -149);
     case FormatKind::kPosit:
+      // The significand has bits - 2 - es bits: the hidden bit, and the fraction of a code with the
+      // shortest regime (sign, two regime bits and es exponent bits precede it).
       return format.bits - 2 - format.exponent_bits <= 24 && GreatestValue(format).exponent <= 126;
     case FormatKind::kCodebook:
       return true;
@@ -100,6 +109,7 @@ Exact GreatestValue(const Format& format) {
   return {};
 }
 
+// Integers are not symmetric, codebooks need not be; floats and posits are.
 Exact LeastValue(const Format& format) {
   if (format.kind == FormatKind::kInteger)
     return Decode(format, static_cast<uint32_t>(format.min_code()));

@@ -1,4 +1,5 @@
-// Codebooks: a list of values.
+// The codec of codebooks: decoding is a table lookup, encoding a search for the two neighbours of a
+// number among the values, which may be in any order.
 #include <cmath>
 
 #include "kiln/numerics/codec.h"
@@ -7,11 +8,13 @@
 namespace kiln::internal {
 namespace {
 
+// The values of a codebook on either side of a number x.
 struct Neighbours {
-  int below = -1;  // code of the greatest value that is not above x; -1: none
-  int above = -1;  // code of the least value that is not below x
+  int below = -1;  // code of the largest value that is not above x; -1 if there is none
+  int above = -1;  // code of the smallest value that is not below x; -1 if there is none
 };
 
+// Returns the neighbours of x by a linear search; NaN is excluded by the caller.
 Neighbours Find(const std::vector<float>& values, const Exact& x) {
   Neighbours found;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -26,7 +29,7 @@ Neighbours Find(const std::vector<float>& values, const Exact& x) {
   return found;
 }
 
-// Whether x, strictly between two values, goes to the upper one.
+// Returns whether x, strictly between two adjacent values, is rounded to the upper one.
 bool GoesUp(Rounding rounding, float below, float above, const Exact& x, uint32_t random) {
   switch (rounding) {
     case Rounding::kTowardZero:
@@ -41,9 +44,11 @@ bool GoesUp(Rounding rounding, float below, float above, const Exact& x, uint32_
     case Rounding::kNearestAway:
       break;
   }
+  // Compares x with the midpoint exactly, as 2x with below + above.
   const Exact sum = Add(Exact::FromFloat(below), Exact::FromFloat(above));
   const std::strong_ordering order = Compare(Multiply(Exact::FromInt(2), x), sum);
   if (order != 0) return order > 0;
+  // A tie: between opposite values the positive one wins, which is `above`.
   if (std::fabs(below) == std::fabs(above)) return true;
   return (std::fabs(above) > std::fabs(below)) == (rounding == Rounding::kNearestAway);
 }
@@ -53,7 +58,7 @@ bool GoesUp(Rounding rounding, float below, float above, const Exact& x, uint32_
 Exact DecodeCodebook(const Format& format, uint32_t code) {
   const std::vector<float>& values = format.codebook->values;
   code &= CodeMask(format);
-  // Codes beyond the list stand for its last value.
+  // Codes beyond the list represent its last value.
   return Exact::FromFloat(values[code < values.size() ? code : values.size() - 1]);
 }
 

@@ -1,4 +1,4 @@
-// Integers and fixed point: value = code * 2^-fraction_bits.
+// The codec of integers and fixed-point numbers: value = code * 2^-fraction_bits.
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/codec_kinds.h"
 
@@ -21,7 +21,9 @@ uint32_t EncodeInteger(const Format& format, const Exact& x, uint32_t random) {
   if (x.is_zero()) return 0;
   if (x.is_infinite()) return as_code(limit(x.negative));
   const bool wraps = format.overflow == Overflow::kWrap;
-  if (x.exponent + format.fraction_bits > 62) {  // far outside, and without binary places to round
+  if (x.exponent + format.fraction_bits > 62) {
+    // At least 2^63 in units of the lowest bit: beyond every range, and without fraction bits to
+    // round. Wrapping keeps the lowest 32 bits of the shifted significand.
     if (!wraps) return as_code(limit(x.negative));
     const int64_t shift = x.exponent + format.fraction_bits - 63;
     const uint64_t low = shift >= 32 ? 0 : x.significand << shift;

@@ -1,4 +1,5 @@
-// Posits: sign, regime (a run of equal bits), es exponent bits, fraction (Posit Standard, 2022, section 3).
+// The codec of posits: sign, regime (a run of equal bits, ended by the opposite bit), es exponent
+// bits, fraction (Posit Standard, 2022, section 3).
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/codec_kinds.h"
 
@@ -7,6 +8,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
+// Returns the code of NaR, the only code other than zero that is its own negative.
 uint32_t NotAReal(const Format& format) { return 1u << (format.bits - 1); }
 uint32_t Negated(const Format& format, uint32_t code) { return (~code + 1) & CodeMask(format); }
 
@@ -17,8 +19,10 @@ Exact DecodePosit(const Format& format, uint32_t code) {
   if (code == 0) return Exact::Zero();
   if (code == NotAReal(format)) return Exact::Nan();
   const bool negative = (code & NotAReal(format)) != 0;
+  // A negative posit is the two's complement of its magnitude's code.
   if (negative) code = Negated(format, code);
-  // The bits after the sign at the top of 64; zeros follow them, as the standard has it.
+  // The bits below the sign, aligned to the top of 64 bits. Zeros follow them: the standard reads
+  // bits beyond the end of a code as 0.
   uint64_t rest = uint64_t{code} << (65 - format.bits);
   const bool ones = (rest >> 63) != 0;
   int run = 0;
@@ -26,7 +30,8 @@ Exact DecodePosit(const Format& format, uint32_t code) {
     rest <<= 1;
     ++run;
   }
-  rest <<= 1;  // the bit that ends the run; beyond the end of a code it is one of the zeros
+  rest <<= 1;  // the bit that ends the run; beyond the end of a code it is one of those zeros
+  // A run of n ones is regime n - 1, a run of n zeros is regime -n.
   const int64_t regime = ones ? run - 1 : -run;
   const int es = format.exponent_bits;
   const uint64_t exponent = es == 0 ? 0 : rest >> (64 - es);
@@ -46,9 +51,11 @@ uint32_t EncodePosit(const Format& format, const Exact& x, uint32_t random) {
   };
   const int es = format.exponent_bits;
   const int64_t regime = x.exponent >> es;  // floor
+  // Posits saturate: no number rounds to NaR, and none but zero rounds to zero.
   if (regime >= format.bits - 2) return with_sign(greatest);
   if (regime < 2 - format.bits) return with_sign(1);
-  // The whole bit string: run, its end, exponent, fraction of 63 bits; 31 + 1 + 30 + 63 bits at most.
+  // The unrounded bit string: the run, its end, the exponent and 63 fraction bits; at most 31 + 1 +
+  // 30 + 63 = 125 bits. Rounding cuts it to bits - 1, whichever field the cut falls into.
   const int run = static_cast<int>(regime >= 0 ? regime + 1 : -regime);
   Wide string = regime >= 0 ? ((Wide{1} << run) - 1) << 1 : 1;
   string = (string << es) | static_cast<uint64_t>(x.exponent - (regime << es));

@@ -1,3 +1,5 @@
+// Implements Exact with 128-bit intermediate results and a sticky bit.
+
 #include "kiln/numerics/exact.h"
 
 #include <algorithm>
@@ -10,7 +12,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// (-1)^negative * wide * 2^power; what falls below the 64 bits kept goes into the lowest one.
+// Returns (-1)^negative * wide * 2^power. Bits below the 64 kept are combined into the lowest bit,
+// the sticky bit.
 Exact FromWide(bool negative, Wide wide, int64_t power) {
   if (wide == 0) return Exact::Zero(negative);
   const auto upper = static_cast<uint64_t>(wide >> 64);
@@ -24,18 +27,21 @@ Exact FromWide(bool negative, Wide wide, int64_t power) {
   return x;
 }
 
-// Rounded to `bits` significant bits, fewer below 2^least, nearest even; as a double that is exact.
+// Returns x rounded to nearest even with `bits` significant bits, or fewer below 2^least (subnormal
+// results). `bits` is at most 53, so that the result is exact as a double.
 double Round(const Exact& x, int bits, int64_t least) {
   if (x.is_nan()) return std::numeric_limits<double>::quiet_NaN();
   if (x.is_infinite()) return x.negative ? -std::numeric_limits<double>::infinity() : HUGE_VAL;
   if (x.is_zero()) return x.negative ? -0.0 : 0.0;
+  // Each power of two below `least` costs one significant bit.
   const int64_t kept = x.exponent >= least ? bits : bits - (least - x.exponent);
   if (kept < 0) return x.negative ? -0.0 : 0.0;
-  const int cut = static_cast<int>(64 - kept);  // at least 11
+  const int cut = static_cast<int>(64 - kept);  // number of discarded bits, at least 11
   uint64_t quotient = cut == 64 ? 0 : x.significand >> cut;
   const uint64_t rest = cut == 64 ? x.significand : x.significand & ((uint64_t{1} << cut) - 1);
   const uint64_t half = uint64_t{1} << (cut - 1);
   if (rest > half || (rest == half && (quotient & 1) != 0)) ++quotient;
+  // The clamp keeps ldexp's argument an int; far outside it overflows or underflows anyway.
   const int64_t power = std::clamp<int64_t>(x.exponent - 63 + cut, -100000, 100000);
   const double magnitude = std::ldexp(static_cast<double>(quotient), static_cast<int>(power));
   return x.negative ? -magnitude : magnitude;
@@ -63,7 +69,7 @@ Exact Exact::FromInt(int64_t x) {
 }
 
 std::strong_ordering Compare(const Exact& a, const Exact& b) {
-  // A key that orders magnitudes: infinity, then exponent, then significand.
+  // Orders by sign, then by magnitude: infinity, exponent, significand.
   const auto sign = [](const Exact& x) { return x.is_zero() ? 0 : x.negative ? -1 : 1; };
   if (sign(a) != sign(b)) return sign(a) <=> sign(b);
   if (sign(a) == 0) return std::strong_ordering::equal;
@@ -104,7 +110,8 @@ Exact Add(const Exact& a, const Exact& b) {
       a.exponent != b.exponent ? a.exponent > b.exponent : a.significand >= b.significand;
   const Exact& large = a_larger ? a : b;
   const Exact& small = a_larger ? b : a;
-  // One bit of 128 is left for the carry, 63 below for the smaller one's bits; beyond those it is a sticky bit.
+  // The larger significand is placed with one bit of 128 above it for the carry and 63 below it for
+  // the bits of the smaller one. Bits of the smaller one below those set the lowest bit (sticky).
   const Wide top = Wide{large.significand} << 63;
   const int64_t distance = large.exponent - small.exponent;
   Wide low = 0;

@@ -1,4 +1,5 @@
-// Numbers as codes stand for them, exactly: what the definition of every format's arithmetic computes with.
+// Exact: an unrounded number, wide enough for the values of all formats, their products, and sums
+// that are rounded once. The codecs (codec.h) define every format's arithmetic with it.
 #ifndef KILN_NUMERICS_EXACT_H_
 #define KILN_NUMERICS_EXACT_H_
 
@@ -7,10 +8,12 @@
 
 namespace kiln {
 
-// Finite: (-1)^negative * significand * 2^(exponent - 63), the significand's top bit set; 0 has significand 0, exponent
-// 0. A significand of 64 bits holds every number of every format, every product of two, and of a sum so much that one
-// later rounding to 32 significant bits or fewer is that of the exact sum: what does not fit sets the lowest bit
-// ("sticky").
+// A number, an infinity or NaN. A finite number is (-1)^negative * significand * 2^(exponent - 63),
+// normalised so that the significand's top bit is set; zero has significand 0 and exponent 0.
+//
+// 64 significant bits hold every number of every format and every product of two. If a sum does not
+// fit, its lowest bit is set ("sticky"), which makes one later rounding to 32 significant bits or
+// fewer equal to that of the exact sum.
 struct Exact {
   enum class Kind : uint8_t { kFinite, kInfinity, kNan };
   Kind kind = Kind::kFinite;
@@ -18,6 +21,7 @@ struct Exact {
   int64_t exponent = 0;  // of the top bit: 2^exponent <= |value| < 2^(exponent + 1)
   uint64_t significand = 0;
 
+  // Zero of either sign; infinities and NaN are neither zero nor finite.
   bool is_zero() const { return kind == Kind::kFinite && significand == 0; }
   bool is_finite() const { return kind == Kind::kFinite; }
   bool is_nan() const { return kind == Kind::kNan; }
@@ -26,27 +30,29 @@ struct Exact {
   static Exact Zero(bool negative = false) { return {.negative = negative}; }
   static Exact Infinity(bool negative) { return {.kind = Kind::kInfinity, .negative = negative}; }
   static Exact Nan() { return {.kind = Kind::kNan}; }
-  // (-1)^negative * magnitude * 2^power.
+  // Returns (-1)^negative * magnitude * 2^power.
   static Exact Of(bool negative, uint64_t magnitude, int64_t power);
+  // Return a number exactly.
   static Exact FromFloat(float x);
   static Exact FromDouble(double x);
   static Exact FromInt(int64_t x);
 
-  friend bool operator==(const Exact&,
-                         const Exact&) = default;  // same number: zeros of two signs and NaNs apart
+  // Identity of representation: +0 differs from -0, and NaN equals NaN.
+  friend bool operator==(const Exact&, const Exact&) = default;
 };
 
-// Sign of a - b; neither is NaN. Zeros of both signs are equal.
+// Returns the sign of a - b; neither may be NaN. Zeros of both signs are equal.
 std::strong_ordering Compare(const Exact& a, const Exact& b);
 
-// As IEEE 754 defines them before rounding: NaN from 0 * infinity and infinity - infinity; a sum of opposite numbers is
-// +0, of two minus zeros -0. The product is exact for factors of 32 significant bits or fewer.
+// Arithmetic as IEEE 754 defines it before rounding: 0 * infinity and infinity - infinity are NaN;
+// the sum of opposite numbers is +0, and that of two minus zeros is -0. The product is exact if
+// both factors have at most 32 significant bits.
 Exact Multiply(const Exact& a, const Exact& b);
 Exact Add(const Exact& a, const Exact& b);
 Exact Negate(const Exact& a);
 
-// Rounded to binary64 and binary32, nearest even, overflow to infinity. A Multiply or Add result with a sticky bit may
-// be rounded by ToFloat only.
+// Return x rounded to nearest even in binary64 or binary32; overflow gives infinity. A result of
+// Multiply or Add that has a sticky bit may be rounded by ToFloat only.
 double ToDouble(const Exact& x);
 float ToFloat(const Exact& x);
 

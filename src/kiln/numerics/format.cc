@@ -1,3 +1,6 @@
+// Builds formats from the rows of formats.def, from systematic names (int5, e5m10, posit8_1) and
+// from modifiers (".toward_zero.wrap").
+
 #include "kiln/numerics/format.h"
 
 #include <fmt/format.h>
@@ -12,6 +15,7 @@
 namespace kiln {
 namespace {
 
+// Return formats of each kind with the given parameters; the macros of AllFormats call them.
 Format Integer(std::string name, int bits, bool is_signed, int fraction_bits, bool narrow) {
   Format f{
       .name = std::move(name), .kind = FormatKind::kInteger, .bits = bits, .is_signed = is_signed};
@@ -45,14 +49,14 @@ Format FromCodebook(std::string name, int bits, std::vector<float> values) {
   return f;
 }
 
-// Takes `prefix` off the front of `text`.
+// Removes `prefix` from the front of `text`. Returns whether it was there.
 bool Take(std::string_view* text, std::string_view prefix) {
   if (!text->starts_with(prefix)) return false;
   text->remove_prefix(prefix.size());
   return true;
 }
 
-// Takes a decimal number without leading zeros that is at most `most`.
+// Removes a decimal number without leading zeros, at most `most`, from the front of `text`.
 bool TakeNumber(std::string_view* text, int most, int* value) {
   const char* const begin = text->begin();
   const auto [rest, error] = std::from_chars(begin, text->end(), *value);
@@ -62,7 +66,7 @@ bool TakeNumber(std::string_view* text, int most, int* value) {
   return true;
 }
 
-// "e5m10", "ue4m3": IEEE 754 style.
+// Parses "e5m10" or "ue4m3": a float in the style of IEEE 754.
 std::optional<Format> ParseFloatName(std::string_view name) {
   std::string_view rest = name;
   const bool is_signed = !Take(&rest, "u");
@@ -72,13 +76,15 @@ std::optional<Format> ParseFloatName(std::string_view name) {
     return std::nullopt;
   }
   const int bits = exponent + fraction + (is_signed ? 1 : 0);
-  // With IEEE specials the exponent needs a field between zero's and infinity's, and a fraction to tell NaN by.
+  // IEEE specials need an exponent field between those of zero and infinity, and a fraction bit
+  // that distinguishes NaN from infinity.
   const bool has_specials = exponent > 1 && fraction > 0;
   return Float(std::string(name), bits, is_signed, exponent, fraction, (1 << (exponent - 1)) - 1,
                has_specials ? Specials::kIeee : Specials::kNone, LowExponent::kSubnormal,
                has_specials ? Overflow::kInfinity : Overflow::kSaturate);
 }
 
+// Parses "posit<N>_<es>".
 std::optional<Format> ParsePositName(std::string_view name) {
   std::string_view rest = name;
   int bits = 0, es = 0;
@@ -89,6 +95,7 @@ std::optional<Format> ParsePositName(std::string_view name) {
   return Posit(std::string(name), bits, es);
 }
 
+// Parses "int<N>", "uint<N>", "fixed<N>_<F>" and "ufixed<N>_<F>".
 std::optional<Format> ParseIntegerName(std::string_view name) {
   std::string_view rest = name;
   const bool is_signed = !Take(&rest, "u");
@@ -103,6 +110,8 @@ std::optional<Format> ParseIntegerName(std::string_view name) {
   return Integer(std::string(name), bits, is_signed, fraction, false);
 }
 
+// Finds a format by its name without modifiers. Rows of formats.def have priority: e4m3 is the OCP
+// format, not the IEEE-style float of that name.
 std::optional<Format> FindUnmodified(std::string_view name) {
   for (const Format& format : AllFormats()) {
     if (format.name == name) return format;
@@ -113,6 +122,7 @@ std::optional<Format> FindUnmodified(std::string_view name) {
   return ParseFloatName(name);
 }
 
+// The modifiers of format names.
 constexpr std::pair<std::string_view, Rounding> kRoundingNames[] = {
     {"nearest_even", Rounding::kNearestEven},
     {"nearest_away", Rounding::kNearestAway},
@@ -127,16 +137,18 @@ constexpr std::pair<std::string_view, Overflow> kOverflowNames[] = {
 constexpr std::pair<std::string_view, Specials> kSpecialsNames[] = {
     {"finite", Specials::kNone}, {"nan_only", Specials::kNanOnly}, {"fnuz", Specials::kFnuz}};
 
-// What modifiers have changed, so that none is said twice.
+// The properties that modifiers have set so far; each may be set once.
 struct Said {
   bool rounding = false, overflow = false, flush = false, specials = false;
 };
 
+// Returns the error that a format cannot have a modifier.
 Status Cannot(const Format& format, std::string_view word, std::string_view remedy) {
   return ErrorAt("", "", fmt::format("'{}' has no meaning for '{}'", word, format.name),
                  std::string(remedy));
 }
 
+// Check that a format can have a modifier. Errors name the modifier (`word`).
 Status CheckOverflow(const Format& format, std::string_view word, Overflow overflow) {
   if (overflow == Overflow::kWrap && !format.is_integer())
     return Cannot(format, word, "only integers wrap");
@@ -152,7 +164,7 @@ Status CheckSpecials(const Format& format, std::string_view word, Specials speci
   if (specials == Specials::kFnuz && !format.is_signed) {
     return Cannot(format, word, "only signed floats have a minus zero");
   }
-  // With a magnitude of one bit nothing but zero would be left.
+  // With a single magnitude bit, no value but zero would remain.
   if (format.bits - (format.is_signed ? 1 : 0) < 2)
     return Cannot(format, word, "a float of more bits");
   return OkStatus();
@@ -164,6 +176,7 @@ Status CheckFlush(const Format& format, std::string_view word) {
   return Cannot(format, word, "only floats have subnormals");
 }
 
+// Marks a property as set. Errors: it was set before.
 Status Once(std::string_view word, bool* said) {
   if (*said)
     return ErrorAt("", "", fmt::format("'{}' says a second time what was said", word), "each once");
@@ -171,6 +184,7 @@ Status Once(std::string_view word, bool* said) {
   return OkStatus();
 }
 
+// Applies one modifier to a format. Errors: unknown, set twice, impossible for the format.
 Status Modify(Format& format, std::string_view word, Said& said) {
   for (const auto& [name, rounding] : kRoundingNames) {
     if (word != name) continue;
@@ -186,6 +200,7 @@ Status Modify(Format& format, std::string_view word, Said& said) {
   for (const auto& [name, specials] : kSpecialsNames) {
     if (word != name) continue;
     KILN_RETURN_IF_ERROR(CheckSpecials(format, word, specials));
+    // kFnuz formats have a bias one higher than their IEEE counterparts (e4m3_fnuz, e5m2_fnuz).
     if (specials == Specials::kFnuz && format.specials != Specials::kFnuz) ++format.bias;
     format.specials = specials;
     return Once(word, &said.specials);
@@ -201,7 +216,7 @@ Status Modify(Format& format, std::string_view word, Said& said) {
                  "nan_only, fnuz");
 }
 
-// Modifiers between dots.
+// Applies modifiers separated by dots.
 Status ModifyAll(Format& format, std::string_view words) {
   Said said;
   for (size_t begin = 0; begin <= words.size();) {
@@ -209,6 +224,8 @@ Status ModifyAll(Format& format, std::string_view words) {
     KILN_RETURN_IF_ERROR(Modify(format, words.substr(begin, end - begin), said));
     begin = end + 1;
   }
+  // After "finite" or similar modifiers an overflow to infinity that the name did not ask for
+  // becomes saturation.
   if (format.kind == FormatKind::kFloat && format.specials == Specials::kNone &&
       format.overflow == Overflow::kInfinity) {
     if (said.overflow)
@@ -219,7 +236,8 @@ Status ModifyAll(Format& format, std::string_view words) {
   return OkStatus();
 }
 
-// The canonical name: modifiers that differ from the plain format's, in a fixed order.
+// Returns the canonical name: the plain name and the modifiers that differ from the plain format,
+// in a fixed order. Formats are equal if their canonical names are.
 std::string CanonicalName(const Format& plain, const Format& modified) {
   std::string name = plain.name;
   for (const auto& [word, specials] : kSpecialsNames) {
@@ -304,7 +322,7 @@ StatusOr<Scheme> FindScheme(std::string_view name) {
 }
 
 StatusOr<QuantType> FindQuantType(std::string_view name) {
-  constexpr int kMxBlock = 32;  // OCP Microscaling Formats 1.0, table 1
+  constexpr int kMxBlock = 32;  // OCP Microscaling Formats (MX) 1.0, table 1
   constexpr std::pair<std::string_view, std::string_view> kMicroscaling[] = {
       {"mxint8", "fixed8_6"}, {"mxfp8_e4m3", "e4m3"}, {"mxfp8_e5m2", "e5m2"},
       {"mxfp6_e3m2", "e3m2"}, {"mxfp6_e2m3", "e2m3"}, {"mxfp4", "e2m1"}};

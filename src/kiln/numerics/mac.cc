@@ -1,3 +1,5 @@
+// The scalar definition of the multiply-accumulate rules, and the check of rules for faults.
+
 #include "kiln/numerics/mac.h"
 
 #include <algorithm>
@@ -14,7 +16,8 @@
 namespace kiln {
 namespace {
 
-// A psum or an accumulation: starts at zero, takes both signs, and rounds the same way every time.
+// Returns why a format cannot hold a psum or an accumulation. Both start at zero and take both
+// signs, and the simulators and the RTL must round them alike every time.
 std::optional<MacFault> FindSumFault(std::string key, const Format& format) {
   if (format.rounding == Rounding::kStochastic) {
     return MacFault{std::move(key), fmt::format("{} rounds stochastically", format.name),
@@ -27,7 +30,7 @@ std::optional<MacFault> FindSumFault(std::string key, const Format& format) {
   return std::nullopt;
 }
 
-// The lowest `bits` bits of a number, sign-extended.
+// Returns the lowest `bits` bits of a number, sign-extended to 32 bits.
 uint32_t Wrap(int64_t value, int bits) {
   const auto low = static_cast<uint32_t>(value);
   return bits == 32
@@ -35,6 +38,7 @@ uint32_t Wrap(int64_t value, int bits) {
              : static_cast<uint32_t>(static_cast<int32_t>(low << (32 - bits)) >> (32 - bits));
 }
 
+// Returns the bits of an fp32 number, with every NaN as kQuietNan.
 uint32_t FloatBits(float value) {
   return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan;
 }
@@ -44,6 +48,7 @@ uint32_t FloatBits(float value) {
 bool IsIntegerOperand(const Format& format) {
   if (format.is_integer()) return true;
   return format.kind == FormatKind::kCodebook &&
+         // Codebooks of whole numbers of at most 16 bits serve as integers, too.
          std::all_of(format.codebook->values.begin(), format.codebook->values.end(),
                      [](float value) {
                        return value == std::nearbyint(value) && std::fabs(value) <= 32767;
@@ -55,6 +60,7 @@ int64_t IntegerOperand(const Format& format, uint32_t code) {
   return static_cast<int64_t>(DecodeFloat(format, code));
 }
 
+// Float psums first; the remaining checks concern integer psums only.
 std::optional<MacFault> FindMacFault(const MacRule& rule) {
   if (auto fault = FindSumFault("psum_format", rule.psum)) return fault;
   if (auto fault = FindSumFault("accumulation_format", rule.accumulation)) return fault;
@@ -94,8 +100,10 @@ std::optional<MacFault> FindMacFault(const MacRule& rule) {
 
 uint32_t MacZero(const Format& format) { return ZeroCode(format); }
 
+// Integer psums ignore product_rounded: the product is exact and only the sum wraps.
 uint32_t PsumStep(const MacRule& rule, uint32_t psum, uint32_t input, uint32_t weight) {
   if (rule.integer_psum()) {
+    // Unsigned arithmetic: products and sums wrap instead of overflowing.
     const auto x = static_cast<uint64_t>(IntegerOperand(rule.input, input));
     const auto w = static_cast<uint64_t>(IntegerOperand(rule.weight, weight));
     return Wrap(static_cast<int64_t>(uint64_t{psum} + x * w), rule.psum.bits);
@@ -130,6 +138,7 @@ uint32_t MacResult(const MacRule& rule, uint32_t accumulation) {
 
 namespace {
 
+// MultiplyAccumulate with a quire.
 uint32_t MultiplyAccumulateInQuire(const MacRule& rule, std::span<const MacTile> tiles) {
   uint32_t accumulation = MacZero(rule.accumulation);
   Quire sum;

@@ -1,3 +1,5 @@
+// Implements the block codec over whole rows with the tables of its two formats.
+
 #include "kiln/numerics/microscaling.h"
 
 #include <algorithm>
@@ -11,7 +13,8 @@
 namespace kiln {
 namespace {
 
-// The table of a format under saturating overflow.
+// Returns the table of a format with its overflow replaced by saturation, as the rule requires.
+// Posits and codebooks saturate anyway.
 std::shared_ptr<const FormatTable> SaturatingTable(const Format& format) {
   if (format.overflow == Overflow::kSaturate || format.kind == FormatKind::kPosit ||
       format.kind == FormatKind::kCodebook) {
@@ -19,11 +22,12 @@ std::shared_ptr<const FormatTable> SaturatingTable(const Format& format) {
   }
   Format saturating = format;
   saturating.overflow = Overflow::kSaturate;
-  saturating.name =
-      format.name + ", saturated";  // a key of the table's own; no name that FindFormat gives
+  // Tables are cached by name: this one must differ from every name that FindFormat returns.
+  saturating.name = format.name + ", saturated";
   return FormatTable::Of(saturating);
 }
 
+// Returns whether a scale format consists of powers of two only, as e8m0 does.
 bool IsPowerOfTwoScale(const Format& format) {
   return format.kind == FormatKind::kFloat && format.fraction_bits == 0 && !format.is_signed &&
          format.low_exponent == LowExponent::kNormal;
@@ -33,6 +37,7 @@ bool IsPowerOfTwoScale(const Format& format) {
 
 float InverseBlockScale(float scale) {
   const float inverse = 1.0f / scale;
+  // The inverse of a subnormal scale may exceed fp32; the clamp avoids an infinite factor.
   return inverse > std::numeric_limits<float>::max() ? std::numeric_limits<float>::max() : inverse;
 }
 
@@ -49,12 +54,14 @@ BlockCodec::BlockCodec(const Format& element, const Format& scale_format, int bl
   greatest_element_ = ToFloat(greatest);
   greatest_scale_ = kiln::Encode(scale_format, GreatestValue(scale_format));
   least_scale_ = kiln::Encode(scale_format, LeastPositive(scale_format));
+  // A scale format without NaN has no code for a block with NaN or infinity: its largest scale is
+  // used.
   const uint32_t nan = EncodeFloat(scale_format, std::bit_cast<float>(kQuietNan));
   nan_scale_ = kiln::Decode(scale_format, nan).is_nan() ? nan : greatest_scale_;
 }
 
 uint32_t BlockCodec::ScaleCode(const float* values, int64_t count) const {
-  // Magnitudes of floats are ordered as their bits are, infinity and NaN above all others.
+  // Magnitudes of floats have the order of their bits; infinity and NaN are above all others.
   uint32_t greatest = 0;
   for (int64_t i = 0; i < count; ++i) {
     greatest = std::max(greatest, std::bit_cast<uint32_t>(values[i]) & 0x7fffffffu);
@@ -63,11 +70,13 @@ uint32_t BlockCodec::ScaleCode(const float* values, int64_t count) const {
   if (powers_of_two_) {
     if (greatest == 0) return least_scale_;
     int exponent = static_cast<int>(greatest >> 23) - 127;
+    // The exponent of a subnormal maximum is the position of its highest bit.
     if (greatest < 0x00800000u) exponent = -118 - std::countl_zero(greatest);  // subnormal
     const int field = exponent - element_exponent_ + scale_format().bias;
     return static_cast<uint32_t>(
         std::clamp(field, static_cast<int>(least_scale_), static_cast<int>(greatest_scale_)));
   }
+  // Rounding the quotient may give zero, by which elements cannot be divided.
   const uint32_t code = scale_->Encode(std::bit_cast<float>(greatest) / greatest_element_);
   return scale_->Decode(code) > 0 ? code : least_scale_;
 }
@@ -80,6 +89,8 @@ void BlockCodec::Encode(const float* values, int64_t rows, int64_t length, void*
                         void* scales, uint64_t seed) const {
   const int64_t blocks = BlocksOf(length);
   const int64_t element_bytes = element().bytes();
+  // Scaled values are encoded in pieces of fixed size, so that no allocation depends on the block
+  // size.
   constexpr int64_t kPiece = 256;
   float scaled[kPiece];
   for (int64_t row = 0; row < rows; ++row) {

@@ -1,3 +1,5 @@
+// Selects the spline tables of a vector format and the evaluation body of the processor's level.
+
 #include "kiln/numerics/nonlinear.h"
 
 #include <map>
@@ -12,11 +14,13 @@
 namespace kiln {
 namespace {
 
+// The tables of the common formats are constants, so that they need not be fitted at run time.
 constexpr std::array<SplineTables, 3> kTables = {{
 #include "kiln/numerics/nonlinear_tables.inc"
 }};
 constexpr std::array<std::string_view, 3> kTableFormats = {"fp32", "bf16", "fp16"};
 
+// A row of nonlinear_errors.def.
 struct ErrorRow {
   NonlinearFunction function;
   std::string_view format;
@@ -78,11 +82,13 @@ StatusOr<const SplineTables*> SplineTablesFor(const Format& vector_format, int s
     return ErrorAt("", "", "splines of " + std::to_string(segments) + " segments",
                    "1 to " + std::to_string(kMostSplineSegments));
   }
+  // Looks for a constant table first.
   if (segments == kSplineSegments) {
     for (size_t i = 0; i < kTables.size(); ++i) {
       if (kTableFormats[i] == vector_format.name) return &kTables[i];
     }
   }
+  // Fitted tables are kept for the life of the process, because callers hold pointers to them.
   static std::mutex mutex;
   static auto* const fitted = new std::map<std::pair<std::string, int>, SplineTables>;
   const std::lock_guard<std::mutex> lock(mutex);

@@ -1,26 +1,35 @@
-// The approximate functions of programmable vector units, to the bit: piecewise quadratics with free knots, seven
-// segments unless asked otherwise, one table a function (after Voyager, arXiv 2509.15205, whose vector unit holds such
-// splines). Knots and coefficients are numbers of the vector unit's format. All arithmetic is IEEE 754 binary32,
-// nearest even, so that software at any vector width and hardware give the same bits; a unit of a narrower format
-// rounds the result to it, once, which is left to the caller.
+// The approximate functions of programmable vector units, defined to the bit.
 //
-//   spline S(t) = fma(fma(c2, t, c1), t, c0), coefficients of the segment that holds t (nonlinear_tables.inc)
+// Functions are piecewise quadratics with free knots, seven segments by default and one table per
+// function (after Voyager, arXiv 2509.15205, which has such splines in its vector unit).
+// Knots and coefficients are numbers of the vector unit's format. All arithmetic is IEEE 754
+// binary32, round to nearest even, so that software at any vector width and hardware compute the
+// same bits. A unit with a narrower format rounds the result to it once, which is left to the
+// caller.
 //
-//   function                evaluation                                                       largest error in fp32
-//   exp                     2^n E(f), n = floor(x log2 e), f = fma(x, log2 e, -n)            1.5e-5 relative
-//   log                     fma(e, ln 2, t L(t)), x = 2^e (1 + t), t in [-1/4, 1/2)          1e-5 absolute
-//   reciprocal              r = R(m), then r = fma(r, fma(-m, r, 1), r), x = 2^e m           1 ulp
-//   reciprocal square root  r = Q(m), then r = fma(r/2, fma(-m r, r, 1), r), x = 4^k m       2 ulp
-//   sqrt                    x times its reciprocal square root                               2 ulp
-//   tanh, erf               sign(x) min(S(|x|), 1)                                           4e-4 absolute
-//   sigmoid                 x < 0 ? S(|x|) : 1 - S(|x|), S the part below 1/2                2e-4 absolute
-//   gelu (both), silu,      max(x, 0) + S(|x|)                                               4e-4 absolute
-//     softplus
-//   elu                     x > 0 ? x : exp(x) - 1                                           1e-5 absolute
-//   hard sigmoid            max(min(fma(x, 1/6, 1/2), 1), 0), and hard swish x times that    exact as written
+//   spline S(t) = fma(fma(c2, t, c1), t, c0), with the coefficients of the segment that contains t
 //
-// Special values: NaN gives the NaN 0x7fc00000, and so do log and the square roots of numbers below zero; infinities
-// give the function's limits; log(0) is -infinity, 1/sqrt(+-0) is +infinity; subnormals count as what they are.
+//   function           evaluation                                             largest error in fp32
+//   exp                2^n E(f), n = floor(x log2 e), f = fma(x, log2 e, -n)  1.5e-5 relative
+//   log                fma(e, ln 2, t L(t)), x = 2^e (1 + t),                 1e-5 absolute
+//                      t in [-1/4, 1/2)
+//   reciprocal         r = R(m), then r = fma(r, fma(-m, r, 1), r), x = 2^e m 1 ulp
+//   reciprocal         r = Q(m), then r = fma(r/2, fma(-m r, r, 1), r),       2 ulp
+//   square root        x = 4^k m
+//   sqrt               x times its reciprocal square root                     2 ulp
+//   tanh, erf          sign(x) min(S(|x|), 1)                                 4e-4 absolute
+//   sigmoid            x < 0 ? S(|x|) : 1 - S(|x|), S the part below 1/2      2e-4 absolute
+//   gelu (both),       max(x, 0) + S(|x|)                                     4e-4 absolute
+//   silu, softplus
+//   elu                x > 0 ? x : exp(x) - 1                                 1e-5 absolute
+//   hard sigmoid       max(min(fma(x, 1/6, 1/2), 1), 0)                       exact as written
+//   hard swish         x times hard sigmoid                                   exact as written
+//
+// The updates of r are one Newton-Raphson iteration each.
+//
+// Special values: NaN gives the NaN 0x7fc00000, as do log and the square roots of negative numbers;
+// infinities give the function's limits; log(0) is -infinity, 1/sqrt(+-0) is +infinity; subnormal
+// arguments are not flushed to zero.
 #ifndef KILN_NUMERICS_NONLINEAR_H_
 #define KILN_NUMERICS_NONLINEAR_H_
 
@@ -34,6 +43,7 @@
 
 namespace kiln {
 
+// The functions. Instruction encodings use these numbers.
 enum class NonlinearFunction : uint8_t {
   kExp = 0,
   kSigmoid = 1,
@@ -52,23 +62,29 @@ enum class NonlinearFunction : uint8_t {
   kReciprocalSquareRoot = 14,
 };
 inline constexpr int kNonlinearFunctions = 15;
-std::string_view NameOf(NonlinearFunction function);  // "exp", "gelu_tanh", ...
+// Returns "exp", "gelu_tanh" and so on.
+std::string_view NameOf(NonlinearFunction function);
 
-// ---------------------------------------------------------------------------------------------------------------------
-// The tables, one set for a vector format and a number of segments; RTL is emitted from the same numbers.
+// -------------------------------------------------------------------------------------------------
+// The tables, one set per vector format and number of segments. The RTL is emitted from the same
+// numbers.
 
-inline constexpr int kSplineSegments = 7;  // unless a design point says otherwise
+inline constexpr int kSplineSegments = 7;  // the default of design points
 inline constexpr int kMostSplineSegments = 8;
 
+// A piecewise quadratic.
 struct Spline {
   const char* name;
-  // Segment i holds t with knots[i] <= t < knots[i + 1]; what lies before the first (after the last) segment takes the
-  // first (last) segment's coefficients. knots[0] and knots[segments] are the ends of the domain.
+  // Segment i contains t with knots[i] <= t < knots[i + 1]. Arguments before the first segment use
+  // its coefficients, arguments after the last one use those of the last. knots[0] and
+  // knots[segments] are the ends of the domain.
   float knots[kMostSplineSegments + 1];
-  float c0[kMostSplineSegments], c1[kMostSplineSegments],
-      c2[kMostSplineSegments];  // the last entry repeats
+  // The coefficients of each segment. Entries beyond the last segment repeat its coefficients.
+  float c0[kMostSplineSegments], c1[kMostSplineSegments], c2[kMostSplineSegments];
 };
 
+// The splines of a table. A function may use another function's spline: sqrt uses
+// kReciprocalSquareRoot, elu uses kExp2.
 enum class SplineId {
   kExp2,
   kLog,
@@ -84,39 +100,43 @@ enum class SplineId {
 };
 inline constexpr int kSplines = 11;
 
+// The splines of one vector format with one number of segments.
 struct SplineTables {
   int segments = kSplineSegments;
   std::array<Spline, kSplines> splines;
   const Spline& operator[](SplineId id) const { return splines[static_cast<size_t>(id)]; }
 };
 
-// The tables of a vector format: any float of at most 32 bits that has a zero. Those of fp32, bf16 and fp16 with seven
-// segments are constants; others are fitted on first use (spline_fit.h) and kept. Thread-safe; the reference stays
-// valid.
-//   errors  not a float with a zero; segments outside 1 to kMostSplineSegments
+// Returns the tables of a vector format: any signed float with a zero, at most 32 bits wide. The
+// tables of fp32, bf16 and fp16 with seven segments are constants; others are fitted at the first
+// call (spline_fit.h) and kept. Thread-safe; the returned pointer stays valid. Errors: not such a
+// format; segments outside 1 to kMostSplineSegments.
 StatusOr<const SplineTables*> SplineTablesFor(const Format& vector_format,
                                               int segments = kSplineSegments);
-// Those of fp32 with seven segments.
+// Returns the tables of fp32 with seven segments.
 const SplineTables& DefaultSplineTables();
 
-// In binary32, not yet rounded to the vector format.
+// Returns the function's value in binary32, not yet rounded to the vector format.
 float Approximate(const SplineTables& tables, NonlinearFunction function, float x);
-// Every element in place; the same bits as one by one.
+// Replaces every element by its function value, with the same bits as one call per element.
 void Approximate(const SplineTables& tables, NonlinearFunction function, std::span<float> values);
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Certificates: the largest error of a function over the numbers of the vector format, the result rounded to it.
+// -------------------------------------------------------------------------------------------------
+// Error bounds.
 
+// The largest error of a function over the numbers of the vector format, with the result rounded to
+// that format.
 struct NonlinearError {
   double absolute = 0;  // |result - exact|
-  double ulps =
-      0;  // in units of the last place of the format at the exact value (at its least normal number, below)
-  double absolute_at = 0, ulps_at = 0;  // arguments
+  // |result - exact| in units of the last place of the format at the exact value, or at the
+  // smallest normal number if the exact value is below it.
+  double ulps = 0;
+  double absolute_at = 0, ulps_at = 0;  // the arguments with these errors
 };
 
-// What nonlinear_errors.def states for fp32, bf16 and fp16 and seven segments, rounded up in the third digit: over
-// every number of the 16-bit formats (which a test repeats) and every 61st of fp32 (bench/nonlinear_errors). Null for
-// others.
+// Returns the row of nonlinear_errors.def for fp32, bf16 or fp16 with seven segments, or null for
+// other formats. The errors are rounded up in the third digit. They cover every number of the
+// 16-bit formats, which a test repeats, and every 61st number of fp32 (bench/nonlinear_errors).
 const NonlinearError* StatedError(NonlinearFunction function, std::string_view vector_format);
 
 }  // namespace kiln

@@ -1,3 +1,5 @@
+// The nonlinear functions compiled for AVX-512; the build gives this file the compiler flags.
+
 #include "kiln/numerics/nonlinear_body.h"
 
 #if defined(__AVX512F__)

@@ -1,3 +1,5 @@
+// Implements the quire as a fixed-point number of twelve 64-bit limbs.
+
 #include "kiln/numerics/quire.h"
 
 #include <algorithm>
@@ -9,10 +11,10 @@
 namespace kiln {
 namespace {
 
-// log2 of the weight of a number's lowest bit that is set.
+// Returns log2 of the weight of a number's lowest set bit.
 int64_t LowestBit(const Exact& x) { return x.exponent - 63 + std::countr_zero(x.significand); }
 
-// log2 of the greatest number that divides every number of a format.
+// Returns log2 of the largest power of two that divides every number of a format.
 int64_t Resolution(const Format& format) {
   if (format.kind == FormatKind::kCodebook) {
     int64_t lowest = 0;
@@ -27,7 +29,7 @@ int64_t Resolution(const Format& format) {
              : least;
 }
 
-// The least integer that log2 |x| does not exceed.
+// Returns the smallest integer that is at least log2 |x|.
 int64_t CeilLog2(const Exact& x) {
   return x.exponent + (std::has_single_bit(x.significand) ? 0 : 1);
 }
@@ -37,6 +39,7 @@ int64_t CeilLog2(const Exact& x) {
 ExactProducts ExactProductsOf(const Format& a, const Format& b) {
   ExactProducts products{.lowest = Resolution(a) + Resolution(b)};
   products.highest = products.lowest;
+  // The largest product has extreme factors: all combinations of the largest and smallest values.
   for (const Exact& x : {GreatestValue(a), LeastValue(a)}) {
     for (const Exact& y : {GreatestValue(b), LeastValue(b)}) {
       if (!x.is_zero() && !y.is_zero())
@@ -62,13 +65,15 @@ void Quire::Add(const Exact& x) {
     return;
   }
   KILN_CHECK(LowestBit(x) >= kLowest && x.exponent < 320);
-  // The significand's lowest set bit to its place.
+  // Aligns the lowest set bit of the significand with its bit in the quire; the 64 bits then
+  // straddle two limbs.
   const int zeros = std::countr_zero(x.significand);
   const uint64_t significand = x.significand >> zeros;
   const auto place = static_cast<unsigned>(LowestBit(x) - kLowest);
   const unsigned word = place / 64, shift = place % 64;
   const uint64_t parts[2] = {significand << shift, shift == 0 ? 0 : significand >> (64 - shift)};
   bool carry = false;
+  // Adds or subtracts the two limbs and propagates the carry (borrow) as far as it reaches.
   for (unsigned i = word; i < kWords && (i < word + 2 || carry); ++i) {
     const uint64_t part = i < word + 2 ? parts[i - word] : 0;
     const uint64_t before = words_[i];
@@ -90,6 +95,7 @@ Exact Quire::Value() const {
   std::array<uint64_t, kWords> magnitude = words_;
   const bool negative = (words_.back() >> 63) != 0;
   if (negative) {
+    // The two's complement of a negative sum.
     bool carry = true;
     for (uint64_t& word : magnitude) {
       word = ~word + (carry ? 1 : 0);
@@ -99,6 +105,7 @@ Exact Quire::Value() const {
   int top = kWords - 1;
   while (top >= 0 && magnitude[static_cast<size_t>(top)] == 0) --top;
   if (top < 0) return Exact::Zero();
+  // Normalises the top 64 bits; everything below them is the sticky bit.
   const auto at = [&](int i) { return i < 0 ? 0 : magnitude[static_cast<size_t>(i)]; };
   const int zeros = std::countl_zero(at(top));
   uint64_t significand = at(top) << zeros;

@@ -1,3 +1,5 @@
+// Turns format rules into codebook formats, and keeps the formats that programs register.
+
 #include "kiln/numerics/rule.h"
 
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "kiln/support/characters.h"
 #include "kiln/support/check.h"
 
 namespace kiln {
@@ -17,21 +20,19 @@ namespace kiln {
 
 namespace {
 
-constexpr int kMostBits = 8;
+constexpr int kMostRuleBits = 8;
 
-bool IsNameByte(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
+// Returns the format of a rule: a codebook of the rule's values. Errors: those of RegisterFormat,
+// except for a name that is taken.
 StatusOr<Format> FormatOf(const FormatRule& rule) {
   const auto fault = [&](const std::string& what, const std::string& remedy) {
     return ErrorAt("", fmt::format("format rule '{}'", rule.name), what, remedy);
   };
-  if (rule.name.empty() || !std::all_of(rule.name.begin(), rule.name.end(), IsNameByte)) {
+  if (rule.name.empty() || !std::all_of(rule.name.begin(), rule.name.end(), IsNameCharacter)) {
     return fault("has a name that is none", "letters, digits and _");
   }
-  if (rule.bits < 1 || rule.bits > kMostBits) {
-    return fault(fmt::format("has {} bits", rule.bits), fmt::format("1 to {}", kMostBits));
+  if (rule.bits < 1 || rule.bits > kMostRuleBits) {
+    return fault(fmt::format("has {} bits", rule.bits), fmt::format("1 to {}", kMostRuleBits));
   }
   if (rule.value == nullptr) return fault("has no values", "a function from code to value");
   Codebook codebook;
@@ -46,11 +47,12 @@ StatusOr<Format> FormatOf(const FormatRule& rule) {
     return fault(fmt::format("has the value {} twice", *twice), "a value of its own for each code");
   }
   Format format{.name = rule.name, .kind = FormatKind::kCodebook, .bits = rule.bits};
-  format.codebook =
-      new Codebook(std::move(codebook));  // for the life of the process, as the format is
+  // Never deleted: formats are valid for the life of the process.
+  format.codebook = new Codebook(std::move(codebook));
   return format;
 }
 
+// The formats that RegisterFormat added. Never destroyed, since callers hold pointers into it.
 struct Registry {
   std::mutex mutex;
   std::vector<std::unique_ptr<const Format>> formats;
@@ -80,6 +82,7 @@ namespace internal {
 std::vector<Format> BuiltInRules() {
   std::vector<Format> formats;
   const auto add = [&](const FormatRule& rule) {
+    // A built-in rule is part of the program: a fault in it is a programming error.
     StatusOr<Format> format = FormatOf(rule);
     KILN_CHECK(format.ok());
     formats.push_back(*std::move(format));

@@ -1,9 +1,11 @@
-// Formats that none of the kinds of format.h covers: a rule gives the value of each code, and everything else follows.
-// Encoding is the search for the nearest value that codebooks have, so are rounding, tables and vector code.
+// Formats that no kind of format.h covers. A rule states the value of each code; everything else
+// follows. The format is a codebook, so that encoding searches for the nearest value, and rounding,
+// tables and vector code are those of codebooks.
 //
-// A rule that Kiln is built with is one file, numerics/rule_<name>.cc, which defines `FormatRule Rule_<name>()`; the
-// build lists such files, and AllFormats() has their formats as it has the rows of formats.def. A program that
-// uses Kiln as a library registers its own at run time. docs/adding-a-format.md goes through both.
+// A built-in rule is one file, numerics/rule_<name>.cc, that defines `FormatRule Rule_<name>()`.
+// The build lists these files, and AllFormats() returns their formats like the rows of formats.def.
+// A program that uses Kiln as a library registers its own rules at run time.
+// docs/adding-a-format.md explains both.
 #ifndef KILN_NUMERICS_RULE_H_
 #define KILN_NUMERICS_RULE_H_
 
@@ -15,21 +17,23 @@
 
 namespace kiln {
 
+// The definition of a format by the value of each code.
 struct FormatRule {
-  std::string name;  // letters, digits and _; of the format
-  int bits = 8;      // of a code, 1 to 8
-  // The value of a code below 2^bits: finite and, for no two codes, the same.
+  std::string name;  // of the format: letters, digits and _
+  int bits = 8;      // width of a code, 1 to 8
+  // Returns the value of a code below 2^bits. Values must be finite and distinct.
   float (*value)(uint32_t code) = nullptr;
 };
 
-// Makes FindFormat know the rule's format from now on; thread-safe. AllFormats() stays as it was built.
-// Errors: a name that is taken or has other characters, bits outside 1 to 8, values not finite or the same twice.
+// Adds the rule's format to the formats that FindFormat knows; thread-safe. Does not change
+// AllFormats(). Errors: a name that is taken or has other characters, bits outside 1 to 8, values
+// that are not finite or not distinct.
 Status RegisterFormat(const FormatRule& rule);
 
 namespace internal {
-// The rules that Kiln is built with, as formats.
+// Returns the formats of the built-in rules.
 std::vector<Format> BuiltInRules();
-// The registered format of that name, or null; it stays.
+// Returns the registered format with that name, or null. The pointer stays valid.
 const Format* FindRegisteredFormat(std::string_view name);
 }  // namespace internal
 

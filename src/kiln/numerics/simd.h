@@ -1,8 +1,10 @@
-// One float lane, eight or sixteen, behind the same names, so that arithmetic is written once as a template and gives
-// the same bits at every width. A file gets the widths its compiler flags allow (see *_avx2.cc, *_avx512vnni.cc).
+// Vectors of 1, 8 or 16 fp32 lanes with the same member names, so that arithmetic is written once
+// as a template and computes the same bits at every width. A file can use the widths that its
+// compiler flags allow (*_avx2.cc, *_avx512vnni.cc).
 //
-// Every operation is the IEEE 754 one in binary32, nearest even; Max and Min are a > b ? a : b and a < b ? a : b, which
-// settles NaN and signed zeros.
+// Every operation is the IEEE 754 operation in binary32, round to nearest even. Max and Min are a >
+// b ? a : b and a < b ? a : b, which defines their results for NaN and signed zeros: the second
+// operand.
 #ifndef KILN_NUMERICS_SIMD_H_
 #define KILN_NUMERICS_SIMD_H_
 
@@ -17,6 +19,7 @@
 
 namespace kiln::simd {
 
+// One lane in plain C++: the definition of every operation.
 struct Scalar {
   static constexpr int kLanes = 1;
   using Float = float;
@@ -44,6 +47,7 @@ struct Scalar {
   static Float AsFloat(Int v) { return std::bit_cast<float>(v); }
   static Int ToInt(Float integral) { return static_cast<int32_t>(integral); }  // |integral| < 2^31
   static Float ToFloat(Int v) { return static_cast<float>(v); }
+  // Integer sums wrap; unsigned arithmetic avoids undefined behaviour.
   static Int AddInt(Int a, Int b) {
     return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
   }
@@ -61,16 +65,16 @@ struct Scalar {
   static Int ShiftRight(Int a) {  // arithmetic
     return a >> kBits;
   }
-  // table[index], index in [0, 8).
+  // Returns table[index] for an index in [0, 8).
   static Float Lookup(const float* table, Int index) { return table[index]; }
   static Int ShiftLeftBy(Int a, int bits) {
     return static_cast<int32_t>(static_cast<uint32_t>(a) << bits);
   }
   static Int ShiftRightBy(Int a, int bits) { return a >> bits; }
-  static Int Round(Float a) {
-    return static_cast<int32_t>(std::nearbyint(a));
-  }  // to nearest even; |a| < 2^31
-  // Codes of memory, sign- or zero-extended, and back, cut to their width.
+  // Rounds to nearest even; |a| < 2^31.
+  static Int Round(Float a) { return static_cast<int32_t>(std::nearbyint(a)); }
+  // Load codes from memory, sign- or zero-extended to 32 bits, and store the low bits of each lane.
+  // Addresses need not be aligned.
   static Int LoadInt8(const void* p) { return LoadAs<int8_t>(p); }
   static Int LoadUint8(const void* p) { return LoadAs<uint8_t>(p); }
   static Int LoadInt16(const void* p) { return LoadAs<int16_t>(p); }
@@ -94,6 +98,7 @@ struct Scalar {
 };
 
 #if defined(__AVX2__) && defined(__FMA__)
+// Eight lanes of AVX2 and FMA.
 struct Avx2 {
   static constexpr int kLanes = 8;
   using Float = __m256;
@@ -156,6 +161,7 @@ struct Avx2 {
   static Int LoadInt32(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
   static void StoreInt8(void* p, Int v) {
     const Int cut = _mm256_and_si256(v, _mm256_set1_epi32(0xff));
+    // packus works on each 128-bit half: the halves are extracted to keep the lanes in order.
     const __m128i words =
         _mm_packus_epi32(_mm256_castsi256_si128(cut), _mm256_extracti128_si256(cut, 1));
     _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(words, words));
@@ -170,6 +176,7 @@ struct Avx2 {
 #endif
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
+// Sixteen lanes of AVX-512.
 struct Avx512 {
   static constexpr int kLanes = 16;
   using Float = __m512;
@@ -185,7 +192,8 @@ struct Avx512 {
   static Float Multiply(Float a, Float b) { return _mm512_mul_ps(a, b); }
   static Float Divide(Float a, Float b) { return _mm512_div_ps(a, b); }
   static Float Fma(Float a, Float b, Float c) { return _mm512_fmadd_ps(a, b, c); }
-  // The masked forms are written out because g++ 12 warns about the undefined pass-through of the plain ones.
+  // The masked forms with all lanes enabled avoid a warning of g++ 12 about the undefined
+  // pass-through operand of the plain forms.
   static Float Max(Float a, Float b) { return _mm512_maskz_max_ps(0xffff, a, b); }
   static Float Min(Float a, Float b) { return _mm512_maskz_min_ps(0xffff, a, b); }
   static Float Floor(Float a) {

@@ -1,3 +1,7 @@
+// Fits piecewise quadratics by bisection on the error: for a given tolerance, segments are made as
+// long as possible from left to right; the smallest tolerance at which they cover the domain
+// balances the error over all segments.
+
 #include "kiln/numerics/spline_fit.h"
 
 #include <algorithm>
@@ -16,12 +20,14 @@ namespace {
 
 constexpr double kGrid = 1024;  // knots are multiples of 1/kGrid
 
+// The domain of a spline.
 struct Domain {
   const char* name;
   double begin, end;
-  bool anchored;  // meets the function exactly at `begin`
-  bool
-      open;  // ends as soon as the function is within the error of `limit`; `end` is only an upper bound
+  bool anchored;  // the spline equals the function exactly at `begin`
+  // Whether the domain ends as soon as the function is within the error of `limit`. `end` is then
+  // only an upper bound.
+  bool open;
   double limit;
 };
 
@@ -39,21 +45,23 @@ constexpr std::array<Domain, kSplines> kDomains = {{
     {"softplus", 0, 24, true, true, 0},
 }};
 
+// Each branch uses the exponential that cannot overflow.
 double Sigmoid(double x) {
   return x < 0 ? elementary::Exp(x) / (1 + elementary::Exp(x)) : 1 / (1 + elementary::Exp(-x));
 }
 
+// A quadratic in its monomial form.
 struct Quadratic {
   double c0, c1, c2;
   double operator()(double t) const { return (c2 * t + c1) * t + c0; }
 };
 
-// A range of arguments that one quadratic serves.
+// A range of arguments that is approximated by one quadratic.
 struct Piece {
   double begin, end;
   bool anchored;
-  // Where the quadratic meets the function: the zeros of the Chebyshev polynomial of degree 3; anchored: stretched so
-  // that the first falls on the left end.
+  // Returns an interpolation point: a zero of the Chebyshev polynomial of degree 3, mapped to the
+  // piece. In an anchored piece the points are stretched so that the first one is the left end.
   double Node(int i) const {
     const double r = std::numbers::sqrt3 / 2, u = (i - 1) * r;
     return anchored ? begin + (end - begin) * (u + r) / (1 + r)
@@ -61,6 +69,7 @@ struct Piece {
   }
 };
 
+// Returns the quadratic that equals the function at the three nodes of a piece.
 Quadratic Interpolate(SplineId id, const Piece& piece) {
   const double t0 = piece.Node(0), t1 = piece.Node(1), t2 = piece.Node(2);
   const double f0 = SplineTarget(id, t0), f1 = SplineTarget(id, t1), f2 = SplineTarget(id, t2);
@@ -70,6 +79,7 @@ Quadratic Interpolate(SplineId id, const Piece& piece) {
   return {f0 - d01 * t0 + d * t0 * t1, d01 - d * (t0 + t1), d};
 }
 
+// Returns the largest error of a quadratic over a piece, sampled at 65 points.
 double ErrorOf(SplineId id, const Quadratic& q, const Piece& piece) {
   double worst = 0;
   constexpr int kSamples = 64;
@@ -80,6 +90,7 @@ double ErrorOf(SplineId id, const Quadratic& q, const Piece& piece) {
   return worst;
 }
 
+// The fit of one spline in one format.
 class Fit {
  public:
   Fit(SplineId id, const Format& format, int segments)
@@ -91,9 +102,11 @@ class Fit {
     }
   }
 
+  // Bisects the tolerance, then fits every segment between the final knots.
   Spline Run() const {
-    double low = 0,
-           high = 0.25;  // the segments do not reach with an error of `low`, and do with `high`
+    // Bisection: the segments do not reach the end of the domain with an error of `low`, and do
+    // with `high`.
+    double low = 0, high = 0.25;
     bool reached = false;
     for (int i = 0; i < 40; ++i) {
       const double middle = (low + high) / 2;
@@ -105,9 +118,9 @@ class Fit {
     spline.name = domain_.name;
     for (size_t i = 0; i < knots.size(); ++i) spline.knots[i] = static_cast<float>(grid_[knots[i]]);
     for (size_t i = 0; i < kMostSplineSegments; ++i) {
+      // If fewer segments suffice, the remaining ones are empty and repeat the last coefficients.
       size_t s = std::min(i, knots.size() - 2);
-      while (s > 0 && knots[s] == knots[s + 1])
-        --s;  // where fewer segments were enough, the last one stays
+      while (s > 0 && knots[s] == knots[s + 1]) --s;
       const Quadratic q = Best(PieceOf(s, knots[s], knots[s + 1]));
       spline.c0[i] = static_cast<float>(q.c0);
       spline.c1[i] = static_cast<float>(q.c1);
@@ -117,15 +130,19 @@ class Fit {
   }
 
  private:
+  // Returns x rounded to the format.
   double Rounded(double x) const {
     return DecodeFloat(format_, EncodeFloat(format_, static_cast<float>(x)));
   }
+  // Returns whether the format has the precision of fp32, so that rounding coefficients one by one
+  // is not worthwhile.
   bool wide() const { return format_.fraction_bits >= 23; }
+  // Returns a segment between two grid points; only the first segment of a domain is anchored.
   Piece PieceOf(size_t segment, size_t first, size_t last) const {
     return {grid_[first], grid_[last], domain_.anchored && segment == 0};
   }
 
-  // The numbers of the format on either side of x (x itself twice when it is one).
+  // Returns the numbers of the format on either side of x, or x twice if the format represents it.
   std::array<double, 2> Neighbours(double x) const {
     const double nearest = Rounded(x);
     if (nearest == x) return {x, x};
@@ -134,7 +151,9 @@ class Fit {
     return {nearest, Rounded(nearest < x ? nearest + step : nearest - step)};
   }
 
-  // The quadratic of a piece with coefficients in the format.
+  // Returns the best quadratic of a piece with coefficients in the format. In narrow formats tries
+  // both neighbours of each coefficient, highest first, and recomputes the lower ones for the error
+  // that rounding the higher ones leaves.
   Quadratic Best(const Piece& piece) const {
     const Quadratic exact = Interpolate(id_, piece);
     if (wide()) return {Rounded(exact.c0), Rounded(exact.c1), Rounded(exact.c2)};
@@ -159,7 +178,7 @@ class Fit {
     return best;
   }
 
-  // What has to be added to q so that its errors above and below are the same.
+  // Returns the constant that balances the largest positive and negative errors of q.
   double Middle(const Piece& piece, const Quadratic& q) const {
     double above = -std::numeric_limits<double>::infinity(), below = -above;
     constexpr int kSamples = 64;
@@ -172,29 +191,33 @@ class Fit {
     return (above + below) / 2;
   }
 
+  // Returns whether a piece can be approximated within the tolerance.
   bool Fits(const Piece& piece, double tolerance) const {
-    // What rounding can only make worse need not be rounded.
+    // A quick test first: rounding seldom halves the error of the exact quadratic.
     const Quadratic exact = Interpolate(id_, piece);
     if (wide()) return ErrorOf(id_, exact, piece) <= tolerance;
     return ErrorOf(id_, exact, piece) <= 2 * tolerance &&
            ErrorOf(id_, Best(piece), piece) <= tolerance;
   }
 
-  // Where the domain ends: open ones as soon as the function is within the tolerance of its limit.
+  // Returns the index of the end of the domain: of open domains, the first grid point at which the
+  // function is within the tolerance of its limit.
   size_t EndOf(double tolerance) const {
     size_t end = grid_.size() - 1;
     if (!domain_.open) return end;
-    size_t inside = 0;  // the tail is above the tolerance here, or further left
+    size_t inside = 0;  // at or left of the last point with a tail above the tolerance
     while (end - inside > 1) {
       const size_t middle = (inside + end) / 2;
       const double tail = std::fabs(SplineTarget(id_, grid_[middle]) - domain_.limit);
-      // gelu and silu rise before they fall: the fall has begun for sure beyond 2.
+      // gelu and silu rise before they fall; beyond 2 they certainly fall, so that bisection is
+      // valid.
       (grid_[middle] < 2 || tail > tolerance ? inside : end) = middle;
     }
     return end;
   }
 
-  // Knots (places in the grid) such that no segment's error is above `tolerance`, each segment as long as can be.
+  // Returns knots (indices into the grid) for which no segment's error exceeds `tolerance`, with
+  // every segment as long as possible. `reached`: whether the last knot is the end of the domain.
   std::vector<size_t> PlaceKnots(double tolerance, bool* reached) const {
     const size_t end = EndOf(tolerance);
     std::vector<size_t> knots = {0};
@@ -215,7 +238,8 @@ class Fit {
   const Format& format_;
   int segments_;
   const Domain& domain_;
-  std::vector<double> grid_;  // where knots may lie, ascending
+  std::vector<double>
+      grid_;  // candidate knots, ascending: multiples of 1/kGrid that the format holds
 };
 
 }  // namespace
@@ -324,7 +348,7 @@ double NonlinearTarget(NonlinearFunction function, double x) {
     case F::kReciprocal:
       return 1 / x;
     case F::kReciprocalSquareRoot:
-      return 1 / std::sqrt(x == 0 ? 0 : x);  // of minus zero as of zero
+      return 1 / std::sqrt(x == 0 ? 0 : x);  // minus zero counts as zero
   }
   return 0;
 }
@@ -333,13 +357,13 @@ ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& forma
                                  float result) {
   const double exact = NonlinearTarget(function, static_cast<double>(x));
   if (std::isnan(exact) && std::isnan(result)) return {0, 0};
-  // The greatest finite number, half a last place beyond which rounding goes to infinity.
+  // Numbers from half a unit of the last place beyond the largest finite number round to infinity.
   const int most_exponent = (1 << format.exponent_bits) - 2 - format.bias;
   const double last_place = std::ldexp(1.0, most_exponent - format.fraction_bits);
   const double greatest = std::ldexp(2.0, most_exponent) - last_place;
   double absolute = std::fabs(static_cast<double>(result) - exact);
   if (std::isinf(result)) {
-    // Infinity stands for everything from the greatest number on.
+    // An infinite result represents everything from the largest number on.
     absolute = std::signbit(result) == std::signbit(exact)
                    ? std::max(0.0, greatest + last_place - std::fabs(exact))
                    : std::numeric_limits<double>::infinity();

@@ -1,4 +1,5 @@
-// Fits the splines of nonlinear.h, and measures what they are worth.
+// Fits the splines of nonlinear.h and measures their errors. Used by tools/fit_splines, by
+// bench/nonlinear_errors, and at run time for formats without constant tables.
 #ifndef KILN_NUMERICS_SPLINE_FIT_H_
 #define KILN_NUMERICS_SPLINE_FIT_H_
 
@@ -9,29 +10,35 @@
 
 namespace kiln {
 
-// The function that spline `id` stands for, in double precision.
+// Returns the function that spline `id` approximates, in double precision.
 double SplineTarget(SplineId id, double t);
 
-// The function that the vector unit approximates, in double precision.
+// Returns the function that the vector unit approximates, in double precision.
 double NonlinearTarget(NonlinearFunction function, double x);
 
-// Quadratics with the knots (multiples of 2^-10 that the format holds) at which all segments have about the same
-// largest error, coefficients in the format. Each quadratic interpolates at the Chebyshev points of its segment, which
-// is close to the minimax one; where the function has to be met at the start of the domain (tanh(0) = 0), the first
-// segment's leftmost point moves there. In formats narrower than fp32 the coefficients are rounded one after the other,
-// highest first, and those that follow are chosen anew for what the rounding left.
+// Returns the spline with knots (multiples of 2^-10 that the format represents) for which all
+// segments have about the same largest error. Coefficients are numbers of the format.
+//
+// Each quadratic interpolates the function at the Chebyshev points of its segment, which is close
+// to the minimax quadratic. If the function must be met at the start of the domain (tanh(0) = 0),
+// the first segment's leftmost point is moved there. In formats narrower than fp32 the coefficients
+// are rounded one after the other, highest first, and the remaining ones are chosen anew to
+// compensate for the rounding.
 Spline FitSpline(SplineId id, const Format& format, int segments);
+// Returns the splines of all functions.
 SplineTables FitSplines(const Format& format, int segments);
 
-// The tables that nonlinear.cc keeps, as the text of nonlinear_tables.inc (hexadecimal floats).
+// Returns the tables that nonlinear.cc contains, as the text of nonlinear_tables.inc (hexadecimal
+// floats).
 std::string PrintSplineTables();
 
-// The error at one argument, a finite number; `result` is rounded to the format. An exact value beyond the format's
-// range counts as met by infinity, or by the greatest number where the format has no infinity.
-//   returns  {|result - exact|, the same in units of the last place}
+// The error of a result: |result - exact|, and the same in units of the last place.
 struct ErrorAtArgument {
   double absolute, ulps;
 };
+// Returns the error at one finite argument; `result` must be rounded to the format. If the exact
+// value is beyond the format's range, infinity is a correct result, or the largest number if the
+// format has no infinity.
 ErrorAtArgument NonlinearErrorAt(NonlinearFunction function, const Format& format, float x,
                                  float result);
 

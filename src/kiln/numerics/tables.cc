@@ -1,3 +1,5 @@
+// Builds and applies the tables of tables.h.
+
 #include "kiln/numerics/tables.h"
 
 #include <algorithm>
@@ -16,9 +18,9 @@ namespace kiln {
 namespace {
 
 constexpr uint32_t kSignBit = 0x80000000u;
-constexpr uint32_t kInfinityBits = 0x7f800000u;
+constexpr uint32_t kInfinity = 0x7f800000u;
 
-// Codes in memory, at any address.
+// Load and store the i-th code of an array in memory, at any alignment.
 template <typename Code>
 Code CodeAt(const void* codes, int64_t i) {
   Code code;
@@ -33,14 +35,15 @@ void StoreCode(uint32_t bits, void* codes, int64_t i) {
               sizeof code);
 }
 
-// fp32 bits to a number that orders values from minus infinity to infinity (and -0 before +0), and back.
+// Map fp32 bits to a key and back. Keys order values from minus infinity to infinity, with -0
+// before +0.
 uint32_t KeyOf(uint32_t bits) { return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit; }
 float ValueOf(uint32_t key) {
   return std::bit_cast<float>((key & kSignBit) != 0 ? key ^ kSignBit : ~key);
 }
 
-// Fields laid out as IEEE 754 does, at most as wide as fp32's, rounded to nearest even: what arithmetic on fp32 bits
-// encodes.
+// Returns whether a format has IEEE 754 fields no wider than those of fp32 and rounds to nearest
+// even, so that it can be encoded by arithmetic on fp32 bits.
 bool IsSmallIeee(const Format& format) {
   return format.kind == FormatKind::kFloat && format.is_signed &&
          format.specials == Specials::kIeee && format.low_exponent == LowExponent::kSubnormal &&
@@ -75,8 +78,10 @@ FormatTable::FormatTable(const Format& format) : format_(format) {
       values_[code] = DecodeFloat(format, static_cast<uint32_t>(code));
       if (values_[code] != values_[code]) values_[code] = std::bit_cast<float>(kQuietNan);
     }
+    // All NaNs have the same code.
   }
   nan_code_ = EncodeFloat(format, std::bit_cast<float>(kQuietNan));
+  // Bisection needs a code that is a monotone function of the value.
   const bool monotone =
       format.rounding != Rounding::kStochastic && format.overflow != Overflow::kWrap;
   if (IsFp32(format) && format.overflow == Overflow::kInfinity) {
@@ -93,7 +98,8 @@ FormatTable::FormatTable(const Format& format) : format_(format) {
 std::shared_ptr<const FormatTable> FormatTable::Of(const Format& format) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const FormatTable>, std::less<>> tables;
-  const auto same = [&](const Format& other) {  // a codebook's file may have changed under its name
+  // A codebook file may have changed: the name alone does not identify its format.
+  const auto same = [&](const Format& other) {
     return format.codebook == nullptr || format.codebook == other.codebook ||
            format.codebook->values == other.codebook->values;
   };
@@ -102,13 +108,16 @@ std::shared_ptr<const FormatTable> FormatTable::Of(const Format& format) {
     const auto found = tables.find(format.name);
     if (found != tables.end() && same(found->second->format())) return found->second;
   }
+  // Built without the lock, since it may take long. If two threads build the same table, the last
+  // one is kept.
   auto made = std::make_shared<const FormatTable>(format);
   const std::lock_guard lock(mutex);
   return tables[format.name] = std::move(made);
 }
 
-// Bisects each side of zero for the places where the code changes. On a side, codes stand for values in order, so that
-// equal codes at both ends mean one code in between.
+// Finds the thresholds at which the code changes by bisection on each side of zero. Within a side,
+// codes are in the order of their values: if both ends of a range have the same code, so has every
+// value in between.
 void FormatTable::FindSteps() {
   struct Range {
     uint32_t low, high, low_code, high_code;
@@ -135,8 +144,8 @@ void FormatTable::FindSteps() {
       open.push_back({range.low, middle, range.low_code, code});
     }
   };
-  // NaNs stand beyond both infinities.
-  const uint32_t minus_infinity = KeyOf(kSignBit | kInfinityBits), infinity = KeyOf(kInfinityBits);
+  // NaNs have keys beyond those of both infinities.
+  const uint32_t minus_infinity = KeyOf(kSignBit | kInfinity), infinity = KeyOf(kInfinity);
   step_keys_.push_back(0);
   step_codes_.push_back(nan_code_);
   side(minus_infinity, KeyOf(kSignBit));
@@ -153,9 +162,12 @@ std::vector<FormatTable::Step> FormatTable::Steps() const {
   return steps;
 }
 
+// Divides the keys into equal buckets by their top bits. If no bucket contains more than one
+// threshold, one comparison finds a code; otherwise the buckets limit a binary search.
 void FormatTable::FillBuckets() {
   constexpr int kLeastShift = 16;
-  const auto crowded = [&](int shift) {  // the first step stands at 0 and is no change
+  // The first entry is at key 0 and is not a change of code.
+  const auto crowded = [&](int shift) {
     for (size_t i = 2; i < step_keys_.size(); ++i) {
       if ((step_keys_[i] >> shift) == (step_keys_[i - 1] >> shift)) return true;
     }
@@ -165,7 +177,7 @@ void FormatTable::FillBuckets() {
   while (bucket_shift_ > kLeastShift && crowded(bucket_shift_)) --bucket_shift_;
   const bool single = !crowded(bucket_shift_);
   const uint32_t count = 1u << (32 - bucket_shift_);
-  size_t step = 0;  // the last one at or before the bucket's beginning
+  size_t step = 0;  // the last threshold at or before the beginning of the bucket
   for (uint32_t bucket = 0; bucket < count; ++bucket) {
     const uint32_t begin = bucket << bucket_shift_;
     while (step + 1 < step_keys_.size() && step_keys_[step + 1] <= begin) ++step;
@@ -196,23 +208,24 @@ inline uint32_t FormatTable::EncodeBySteps(float value) const {
                                          1)];
 }
 
-// Normal numbers: the integer that sign-free bits are, rounded at the place of the last fraction bit, carries into the
-// exponent as it should. Below the least normal number an addition whose unit in the last place is the format's least
-// subnormal rounds instead.
+// Normal numbers: the magnitude's bits, as an integer, are rounded at the last fraction bit of the
+// format; a carry increments the exponent, as it should. Below the smallest normal number, an
+// addition rounds instead: the sum's unit in the last place is the format's smallest subnormal.
 inline uint32_t FormatTable::EncodeByArithmetic(float value) const {
   const int shift = 23 - format_.fraction_bits;
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & ~kSignBit,
                  sign = (bits & kSignBit) != 0 ? 1u << (format_.bits - 1) : 0u;
   const uint32_t infinity = ((1u << format_.exponent_bits) - 1) << format_.fraction_bits;
-  if (magnitude > kInfinityBits) return nan_code_;
+  if (magnitude > kInfinity) return nan_code_;
   const uint32_t rebias = static_cast<uint32_t>(127 - format_.bias) << 23;
   uint32_t code;
   if (rebias != 0 && magnitude < rebias + (1u << 23)) {
     const float magic = std::bit_cast<float>(rebias + (static_cast<uint32_t>(shift + 1) << 23));
     code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + magic) -
            std::bit_cast<uint32_t>(magic);
-  } else {  // fp32's own subnormals, too, when the exponents are as wide
+  } else {  // includes the subnormal numbers of fp32 if the exponent fields are equally wide
+    // Round to nearest even: add half a unit less one, plus the bit that decides ties.
     const uint32_t half = shift == 0 ? 0 : (1u << (shift - 1)) - 1 + ((magnitude >> shift) & 1);
     code = std::min((magnitude - rebias + half) >> shift, infinity);
   }
@@ -240,7 +253,8 @@ uint32_t FormatTable::Encode(float value, uint32_t random) const {
   return EncodeFloat(format_, value, random);
 }
 
-// Members stand in locals, since codes of one byte could alias them for all the compiler knows.
+// The members are copied into locals: stores of one-byte codes could alias them, which would
+// prevent the compiler from keeping them in registers.
 template <typename Code>
 void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused,
                                   void* codes) const {
@@ -249,8 +263,8 @@ void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused
   for (int64_t i = 0; i < count; ++i) {
     const uint32_t key = KeyOf(std::bit_cast<uint32_t>(values[i]));
     const Bucket bucket = buckets[key >> shift];
-    const uint32_t both = bucket.below | uint32_t{bucket.above}
-                                             << 16;  // no branch, which noise would mislead
+    // A shift selects the code without a branch, which random values would mispredict.
+    const uint32_t both = bucket.below | uint32_t{bucket.above} << 16;
     const uint32_t code = both >> (key >= bucket.threshold ? 16 : 0) & 0xffff;
     StoreCode<Code>(static_cast<uint32_t>(static_cast<int32_t>(code << unused) >> unused), codes,
                     i);
@@ -259,6 +273,7 @@ void FormatTable::EncodeByBuckets(const float* values, int64_t count, int unused
 
 template <typename Code>
 void FormatTable::EncodeAs(const float* values, int64_t count, void* codes, uint64_t seed) const {
+  // Shifting left and arithmetically right sign-extends signed integers to the width in memory.
   const bool extend = format_.is_integer() && format_.is_signed && format_.bits < 32;
   const int unused = extend ? 32 - format_.bits : 0;
   const auto store = [&](int64_t i, uint32_t code) {
@@ -323,10 +338,12 @@ void FormatTable::EncodeValues(const float* values, int64_t count, void* codes,
   }
 }
 
-// EncodeByArithmetic and back without the code in between, in steps that compilers turn into vectors.
+// Rounds like EncodeByArithmetic followed by Decode, without the code in between, in a form that
+// compilers vectorise.
 void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
   const int shift = 23 - format_.fraction_bits;
-  const bool narrow = format_.exponent_bits < 8;  // else fp32's own subnormals are this format's
+  // Formats with fp32's exponent range share its subnormals and need no separate case.
+  const bool narrow = format_.exponent_bits < 8;
   const uint32_t half_less_one = (1u << (shift - 1)) - 1, mask = ~0u << shift;
   const float normal = narrow ? DecodeFloat(format_, 1u << format_.fraction_bits) : 0.0f;
   const float magic = narrow ? 1.5f * std::ldexp(normal, shift) : 0.0f;
@@ -338,8 +355,8 @@ void FormatTable::RoundByArithmetic(float* values, int64_t count) const {
     const float size = std::bit_cast<float>(magnitude);
     const uint32_t small = std::bit_cast<uint32_t>((size + magic) - magic);
     uint32_t rounded = size < normal ? small : large;
-    rounded = rounded > greatest ? kInfinityBits : rounded;
-    rounded = magnitude > kInfinityBits ? kQuietNan : rounded | sign;
+    rounded = rounded > greatest ? kInfinity : rounded;
+    rounded = magnitude > kInfinity ? kQuietNan : rounded | sign;
     values[i] = std::bit_cast<float>(rounded);
   }
 }

@@ -1,9 +1,11 @@
-// Whole arrays of codes to fp32 values and back, with the bits of the scalar definition in codec.h.
+// Conversion of whole arrays between codes and fp32 values, with the bits of the scalar definition
+// in codec.h.
 //
-// For formats of at most 16 bits the value of every code stands in a table. The other way, the code is a step function
-// of the fp32 value; where it steps is found by bisection on the scalar definition itself, so that one mechanism serves
-// floats, posits, integers and codebooks under every rounding and overflow that is monotone. Wider formats, wrapping
-// overflow and stochastic rounding go by arithmetic or by the scalar definition.
+// Decoding formats of at most 16 bits is a table lookup. Encoding uses that the code is a step
+// function of the fp32 value: its thresholds are found by bisection on the scalar definition
+// itself, so that one mechanism serves floats, posits, integers and codebooks under every monotone
+// rounding and overflow. Wider formats, wrapping overflow and stochastic rounding use arithmetic on
+// the bits or the scalar definition.
 #ifndef KILN_NUMERICS_TABLES_H_
 #define KILN_NUMERICS_TABLES_H_
 
@@ -15,44 +17,53 @@
 
 namespace kiln {
 
-// A NaN that comes out of any function here is this one.
+// The NaN that all functions of this file return.
 inline constexpr uint32_t kQuietNan = 0x7fc00000;
 
+// The lookup tables of one format. Immutable and thread-safe.
 class FormatTable {
  public:
-  // Takes up to a tenth of a second for formats of 16 bits, a millisecond for 8.
+  // Builds the tables: up to 0.1 s for 16-bit formats, 1 ms for 8-bit formats.
   explicit FormatTable(const Format& format);
-  // The table of a format, made at its first use and kept. Safe from any thread.
+  // Returns the table of a format, built at its first use and kept. Thread-safe.
   static std::shared_ptr<const FormatTable> Of(const Format& format);
 
+  // The format as it was given to the constructor.
   const Format& format() const { return format_; }
-  // values()[code] = DecodeFloat(format, code); empty above 16 bits.
+  // Returns the value of every code: values()[code] = DecodeFloat(format, code). Empty above 16
+  // bits.
   const std::vector<float>& values() const { return values_; }
 
+  // Scalar conversions; `random` as in codec.h. Round returns the nearest value of the format.
   float Decode(uint32_t code) const;
-  // `random` as in codec.h.
   uint32_t Encode(float value, uint32_t random = 0) const;
   float Round(float value, uint32_t random = 0) const { return Decode(Encode(value, random)); }
 
-  // Where the code of an fp32 number changes, for monotone formats of at most 16 bits whose fields are not those of a
-  // wider IEEE 754 format; else empty. Step i holds the code of all numbers whose keys reach from its key to the next
-  // step's. The key of a number with bits b is ~b when its sign bit is set and b | 0x80000000 when it is not; NaNs
-  // stand at both ends. The first key is 0.
+  // A threshold of the step function from fp32 values to codes. The key of a number with bits b is
+  // ~b if its sign bit is set and b | 0x80000000 if not; keys ascend with the values, and NaNs have
+  // the keys at both ends. A step's code belongs to all keys from its own to that of the next step.
   struct Step {
     uint32_t key, code;
   };
+  // Returns the steps in ascending order, the first with key 0. Empty unless the format is
+  // monotone, has at most 16 bits and is not encoded by arithmetic (as IEEE 754 formats wider than
+  // 8 bits are).
   std::vector<Step> Steps() const;
 
-  // Codes in memory as codec.h lays them out, format().bytes() each, at any address. Ranges must not overlap.
-  // Stochastic rounding: element i draws MixBits(seed + i) >> 32 (support/random.h).
+  // Convert arrays of codes in the memory layout of codec.h, format().bytes() per code, at any
+  // alignment. Ranges must not overlap. Stochastic rounding: element i uses the draw MixBits(seed +
+  // i) >> 32 (support/random.h).
   void DecodeCodes(const void* codes, int64_t count, float* values) const;
   void EncodeValues(const float* values, int64_t count, void* codes, uint64_t seed = 0) const;
-  // values[i] = Round(values[i]).
+  // Rounds in place: values[i] = Round(values[i]).
   void RoundValues(float* values, int64_t count, uint64_t seed = 0) const;
 
  private:
+  // The method of encoding: copy the bits, arithmetic on fp32 bits, the steps, the scalar
+  // definition.
   enum class Encoder { kIdentity, kFloat, kSteps, kScalar };
-  // The codes of fp32 values whose keys share their top bits: `below` up to `threshold`, `above` from it on.
+  // The codes of all fp32 values with keys that share their top bits: `below` for keys less than
+  // `threshold`, `above` for the others.
   struct Bucket {
     uint32_t threshold;
     uint16_t below, above;
@@ -63,7 +74,7 @@ class FormatTable {
   uint32_t EncodeBySteps(float value) const;
   uint32_t EncodeByArithmetic(float value) const;
   void RoundByArithmetic(float* values, int64_t count) const;
-  // `unused`: bits above an integer's sign, which repeat it; else 0.
+  // `unused`: number of bits above an integer's sign that repeat it; otherwise 0.
   template <typename Code>
   void EncodeByBuckets(const float* values, int64_t count, int unused, void* codes) const;
   template <typename Code>
@@ -75,19 +86,20 @@ class FormatTable {
   std::vector<float> values_;
   Encoder encoder_ = Encoder::kScalar;
   uint32_t nan_code_ = 0;
-  // kSteps. Keys order fp32 values as unsigned integers. step_codes_[i] holds from step_keys_[i] to the next key.
+  // kSteps: step_codes_[i] is the code of the keys from step_keys_[i] to before the next key.
   std::vector<uint32_t> step_keys_, step_codes_;
-  int bucket_shift_ = 0;
-  std::vector<Bucket> buckets_;         // when no bucket holds more than one step
-  std::vector<uint32_t> bucket_first_;  // else: the last step at or before the bucket's beginning
+  int bucket_shift_ = 0;                // a key's bucket is key >> bucket_shift_
+  std::vector<Bucket> buckets_;         // if no bucket contains more than one step
+  std::vector<uint32_t> bucket_first_;  // otherwise: the last step at or before each bucket's begin
 };
 
-// The same through FormatTable::Of.
+// DecodeCodes and EncodeValues through FormatTable::Of.
 void DecodeCodes(const Format& format, const void* codes, int64_t count, float* values);
 void EncodeValues(const Format& format, const float* values, int64_t count, void* codes,
                   uint64_t seed = 0);
 
-// One code of an array in memory, as the lowest format.bits bits.
+// Load and store one code of an array in the memory layout of codec.h, as the lowest format.bits
+// bits.
 uint32_t LoadCode(const Format& format, const void* codes, int64_t index);
 void StoreCode(const Format& format, uint32_t code, int64_t index, void* codes);
 
