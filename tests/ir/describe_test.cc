@@ -1,3 +1,4 @@
+// Tests of the descriptions of values and nodes in messages.
 #include "kiln/ir/describe.h"
 
 #include <gtest/gtest.h>

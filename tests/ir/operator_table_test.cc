@@ -1,4 +1,5 @@
-// The tables operators.def and signatures.def against each other and against their own rules.
+// Checks the tables operators.def and signatures.def against each other and against their own
+// rules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -107,7 +108,8 @@ TEST(OperatorTable, LayoutStandsWhereTheTraitDoes) {
   }
 }
 
-// A node of every operator, with the most operands (one absent), results and all attributes it takes.
+// A node of every operator, with the most operands (one absent), results and all attributes it
+// takes.
 TEST(OperatorTable, EveryOperatorRoundTripsAsText) {
   for (const OpInfo& info : AllOps()) {
     Graph graph("one");

@@ -1,3 +1,4 @@
+// Tests of the random graphs that other tests use.
 #include "kiln/ir/random_graph.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Tests of every shape rule with hand-written cases, and on random and meaningless graphs.
 #include "kiln/ir/shape_inference.h"
 
 #include <gmock/gmock.h>
@@ -700,7 +701,8 @@ TEST(ShapeInference, ForgottenTypesOfRandomGraphsComeBack) {
   }
 }
 
-// Operands of random types and shapes, attributes of random numbers: whatever an operator is given, it says yes or no.
+// Operands of random types and shapes, attributes of random numbers: whatever an operator is given,
+// it says yes or no.
 TEST(ShapeInference, NonsenseNeverCrashes) {
   int accepted = 0;
   for (uint64_t seed = 0; seed < 60000; ++seed) {

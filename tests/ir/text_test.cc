@@ -1,3 +1,4 @@
+// Tests of the text form of graphs: round trips, errors with line and column, and damaged texts.
 #include "kiln/ir/text.h"
 
 #include <gmock/gmock.h>
@@ -296,7 +297,8 @@ TEST(Text, ErrorsNameLineAndColumn) {
   }
 }
 
-// Texts that are almost right: bytes of a good one changed, removed and doubled. Whatever parses must verify.
+// Texts that are almost right: bytes of a good one changed, removed and doubled. Whatever parses
+// must verify.
 TEST(Text, DamagedTextsNeverCrash) {
   int parsed = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {

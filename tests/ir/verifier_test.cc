@@ -1,3 +1,4 @@
+// Tests of the verifier: it accepts valid graphs and names what is broken in others.
 #include "kiln/ir/verifier.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Tests of the window geometry of convolutions and pools: pads, strides, dilations and ceil mode.
 #include "kiln/ir/window.h"
 
 #include <gmock/gmock.h>
@@ -116,7 +117,8 @@ TEST(ConvTransposeWindow, OutputPaddingAndGroups) {
 }
 
 TEST(ConvTransposeWindow, OutputShapeDecidesThePads) {
-  // The case of ONNX's test convtranspose_output_shape: 3x3 input, 3x3 kernel, strides 3 and 2, 10x8 result.
+  // The case of ONNX's test convtranspose_output_shape: 3x3 input, 3x3 kernel, strides 3 and 2,
+  // 10x8 result.
   const auto g = Conv(Op::kConvTranspose, {1, 1, 3, 3}, {1, 2, 3, 3},
                       Attrs({{"strides", Ints{3, 2}}, {"output_shape", Ints{10, 8}}}));
   ASSERT_TRUE(g.ok()) << g.status();
@@ -149,7 +151,8 @@ TEST(PoolWindow, CeilModeRoundsUp) {
 }
 
 TEST(PoolWindow, CeilModeDropsAWindowThatStartsInTheEndPadding) {
-  // Kernel 1, stride 2, input 2: ceil((2 - 1) / 2) + 1 = 2, but the second window starts at 2, outside.
+  // Kernel 1, stride 2, input 2: ceil((2 - 1) / 2) + 1 = 2, but the second window starts at 2,
+  // outside.
   const auto g = Pool(
       Op::kMaxPool, {1, 1, 2, 2},
       Attrs({{"kernel_shape", Ints{1, 1}}, {"strides", Ints{2, 2}}, {"ceil_mode", int64_t{1}}}));

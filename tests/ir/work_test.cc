@@ -1,3 +1,4 @@
+// Tests of the counts of multiply-accumulates, operations and parameters.
 #include "kiln/ir/work.h"
 
 #include <gtest/gtest.h>

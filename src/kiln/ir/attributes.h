@@ -1,4 +1,5 @@
-// Attributes of a node: an ordered map from name to value, with typed access.
+// Attributes of a node: an ordered map from name to value with typed access. signatures.def lists
+// the attributes of each operator.
 #ifndef KILN_IR_ATTRIBUTES_H_
 #define KILN_IR_ATTRIBUTES_H_
 
@@ -13,20 +14,26 @@
 
 namespace kiln {
 
+// The value of an attribute: one of the kinds of AttributeKind (signature.h), in the same order.
 using Attribute = std::variant<int64_t, float, std::string, std::vector<int64_t>,
                                std::vector<float>, std::vector<std::string>, Tensor>;
 
+// The attributes of one node, ordered by name so that printing and comparison are deterministic.
 class Attributes {
  public:
+  // Returns whether the attribute is present.
   bool Has(std::string_view name) const { return map_.find(name) != map_.end(); }
+  // Adds or replaces an attribute.
   void Set(std::string_view name, Attribute value) {
     map_.insert_or_assign(std::string(name), std::move(value));
   }
+  // Removes an attribute; does nothing if it is absent.
   void Remove(std::string_view name) {
     if (const auto it = map_.find(name); it != map_.end()) map_.erase(it);
   }
 
-  // The value, or the fallback when the name is absent or of another type. The verifier reports wrong types beforehand.
+  // Return the value, or the fallback if the attribute is absent or of another type. The verifier
+  // reports wrong types beforehand.
   int64_t Int(std::string_view name, int64_t fallback) const {
     return Get<int64_t>(name, fallback);
   }
@@ -37,11 +44,13 @@ class Attributes {
   std::vector<int64_t> Ints(std::string_view name, std::vector<int64_t> fallback = {}) const {
     return Get<std::vector<int64_t>>(name, std::move(fallback));
   }
+  // Returns the tensor, or null if the attribute is absent or not a tensor.
   const Tensor* FindTensor(std::string_view name) const {
     const auto it = map_.find(name);
     return it == map_.end() ? nullptr : std::get_if<Tensor>(&it->second);
   }
 
+  // Iterates over (name, value) pairs in order of names.
   auto begin() const { return map_.begin(); }
   auto end() const { return map_.end(); }
   size_t size() const { return map_.size(); }

@@ -1,3 +1,5 @@
+// Base64 by table lookup, three bytes to four digits at a time.
+
 #include "kiln/ir/base64.h"
 
 #include <array>
@@ -9,6 +11,7 @@ namespace {
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+// The value of each digit by character code; -1 for characters that are not digits.
 constexpr std::array<int8_t, 256> kValues = [] {
   std::array<int8_t, 256> values{};
   for (int8_t& value : values) value = -1;
@@ -46,8 +49,8 @@ std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text) {
       group = group << 6 | static_cast<uint32_t>(value);
     }
     const size_t n = 3 - padding;
-    if (n < 3 && (group & ((uint32_t{1} << (8 * (3 - n))) - 1)) != 0)
-      return std::nullopt;  // stray bits
+    // The unused bits of the last digit must be 0, so that every byte string has one encoding.
+    if (n < 3 && (group & ((uint32_t{1} << (8 * (3 - n))) - 1)) != 0) return std::nullopt;
     for (size_t j = 0; j < n; ++j)
       out.push_back(static_cast<std::byte>(group >> (16 - 8 * j) & 255));
   }

@@ -1,4 +1,5 @@
-// Base64 with padding (RFC 4648, section 4).
+// Base64 with padding (RFC 4648, section 4). The text form of graphs (text.h) stores large
+// constants in it.
 #ifndef KILN_IR_BASE64_H_
 #define KILN_IR_BASE64_H_
 
@@ -11,8 +12,9 @@
 
 namespace kiln {
 
+// Returns the encoding of `bytes`.
 std::string EncodeBase64(std::span<const std::byte> bytes);
-// Nullopt for anything that EncodeBase64 would not have written.
+// Returns the decoded bytes, or nullopt for any text that EncodeBase64 would not have written.
 std::optional<std::vector<std::byte>> DecodeBase64(std::string_view text);
 
 }  // namespace kiln

@@ -1,4 +1,7 @@
-// Integer arithmetic on numbers that come from files: nullopt instead of overflow.
+// Checked and saturating integer arithmetic.
+//
+// For numbers that come from files, such as dimensions, pads and group counts: their products may
+// exceed int64, which would be undefined behaviour.
 #ifndef KILN_IR_CHECKED_MATH_H_
 #define KILN_IR_CHECKED_MATH_H_
 
@@ -7,6 +10,7 @@
 
 namespace kiln {
 
+// Return a + b and a * b, or nullopt on overflow.
 inline std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
   int64_t sum = 0;
   if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
@@ -19,7 +23,8 @@ inline std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
   return product;
 }
 
-// As the others, but ends at the largest or least number: for counts that only need to be "too many".
+// Return a * b and a + b, saturated to the limits of int64_t. For counts that are only compared
+// with a limit or reported.
 inline int64_t SaturatingMul(int64_t a, int64_t b) {
   if (const auto product = CheckedMul(a, b)) return *product;
   return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
@@ -30,7 +35,7 @@ inline int64_t SaturatingAdd(int64_t a, int64_t b) {
   return a > 0 ? INT64_MAX : INT64_MIN;
 }
 
-// Quotients for b > 0, rounded towards minus and plus infinity.
+// Return a / b rounded towards minus infinity and towards plus infinity; b > 0.
 inline int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 inline int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 

@@ -1,4 +1,5 @@
-// How messages to users name what is in a graph.
+// Helpers for messages to users: names of values, and the reason for an unknown shape. Accelerator
+// families explain with them why a node cannot be lowered.
 #ifndef KILN_IR_DESCRIBE_H_
 #define KILN_IR_DESCRIBE_H_
 
@@ -8,12 +9,13 @@
 
 namespace kiln {
 
-// Names a value in quotes; by the node that makes it, "the result of 'conv1'", where the value's name is one that the
-// graph made up ("v12", Graph::AddNode).
+// Returns the name of a value in quotes. If the graph made up the name ("v12", Graph::AddNode),
+// names the producing node instead: "the result of 'conv1'".
 std::string NameForUser(const Value& value);
 
-// Returns the first node that gives the value an unknown shape although the shapes of its operands are known, such as
-// a NonMaxSuppression; null where the shapes of the inputs are not known.
+// Returns the first node that gives the value an unknown shape although the shapes of its own
+// operands are known, such as a NonMaxSuppression. Returns null if the shapes of the graph's inputs
+// are unknown.
 const Node* DataDependentNode(const Value* value);
 
 }  // namespace kiln

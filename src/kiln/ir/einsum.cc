@@ -1,3 +1,6 @@
+// Parses an einsum equation into labels per axis, and merges the lengths of axes that share a
+// label.
+
 #include "kiln/ir/einsum.h"
 
 #include <algorithm>
@@ -9,10 +12,12 @@
 namespace kiln {
 namespace {
 
-constexpr int kLetters = 52;  // labels 0 to 51; the axes of ellipses follow
+constexpr int kLetters = 52;  // labels 0 to 51 are letters; the axes of ellipses have labels above
 
+// The caller adds the name of the node to these errors.
 Status Invalid(const std::string& fault) { return absl::InvalidArgumentError(fault); }
 
+// Returns the label of a letter (A to Z are 0 to 25, a to z 26 to 51), or -1 for other characters.
 int LabelOf(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
   if (c >= 'a' && c <= 'z') return 26 + (c - 'a');
@@ -23,8 +28,8 @@ char LetterOf(int label) {
   return static_cast<char>(label < 26 ? 'A' + label : 'a' + (label - 26));
 }
 
-// The labels of one term; an ellipsis is kEllipsis.
 constexpr int kEllipsis = -1;
+// Returns the labels of one term; an ellipsis is kEllipsis. Errors: two ellipses, other characters.
 StatusOr<std::vector<int>> ReadTerm(std::string_view term) {
   std::vector<int> labels;
   for (size_t i = 0; i < term.size(); ++i) {
@@ -45,12 +50,14 @@ StatusOr<std::vector<int>> ReadTerm(std::string_view term) {
   return labels;
 }
 
+// The terms of an equation before they are compared with shapes.
 struct Terms {
   std::vector<std::vector<int>> operands;
   std::vector<int> result;
   bool has_result = false;
 };
 
+// Splits an equation at "->" and commas.
 StatusOr<Terms> ReadTerms(std::string_view equation) {
   Terms terms;
   std::string_view left = equation;
@@ -68,7 +75,9 @@ StatusOr<Terms> ReadTerms(std::string_view equation) {
   }
 }
 
-// The labels with the ellipsis, if there is one, written out as `axes` labels, of which the last is kLetters.
+// Returns the labels with the ellipsis, if there is one, replaced by `axes` labels in descending
+// order. The last axis of every ellipsis has label kLetters, so that ellipses align at their last
+// axis.
 std::vector<int> WithEllipsis(const std::vector<int>& labels, int axes) {
   std::vector<int> out;
   for (int label : labels) {
@@ -83,6 +92,8 @@ std::vector<int> WithEllipsis(const std::vector<int>& labels, int axes) {
 
 }  // namespace
 
+// First the labels of each operand's axes, then the lengths of the labels, then the result's
+// labels.
 StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vector<Shape>& shapes) {
   KILN_ASSIGN_OR_RETURN(const Terms terms, ReadTerms(equation));
   if (terms.operands.size() != shapes.size()) {
@@ -90,7 +101,7 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
                                terms.operands.size(), shapes.size()));
   }
   EinsumEquation out;
-  int most_axes = 0;  // that an ellipsis stands for
+  int most_axes = 0;  // the largest number of axes that an ellipsis represents
   for (size_t i = 0; i < shapes.size(); ++i) {
     const std::vector<int>& labels = terms.operands[i];
     const bool open = std::count(labels.begin(), labels.end(), kEllipsis) > 0;
@@ -103,12 +114,13 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
     if (open) most_axes = std::max(most_axes, axes);
     out.operands.push_back(WithEllipsis(labels, axes));
   }
+  // Merges the lengths of all axes with the same label.
   out.sizes.assign(static_cast<size_t>(kLetters + most_axes), kUnknownDim);
   for (size_t i = 0; i < shapes.size(); ++i) {
     for (size_t axis = 0; axis < out.operands[i].size(); ++axis) {
       const int64_t length = shapes[i][static_cast<int>(axis)];
       int64_t& size = out.sizes[static_cast<size_t>(out.operands[i][axis])];
-      // A length of 1 gives way to any other.
+      // A length of 1 broadcasts: any other length replaces it.
       if (length < 0 || length == 1) {
         if (size < 0) size = length;
       } else if (size < 0 || size == 1) {
@@ -119,6 +131,8 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
       }
     }
   }
+  // Without "->" the result has the ellipsis and all letters that occur once, in alphabetical
+  // order.
   std::array<int, kLetters> uses{};
   for (const auto& labels : terms.operands) {
     for (int label : labels) {

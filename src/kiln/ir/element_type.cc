@@ -1,3 +1,5 @@
+// The table of element types: name, size and ONNX code of each.
+
 #include "kiln/ir/element_type.h"
 
 #include <iterator>
@@ -5,11 +7,12 @@
 namespace kiln {
 namespace {
 
+// A row of the table, in the order of the enumeration.
 struct Row {
   ElementType type;
   std::string_view name;
   int bytes;
-  int onnx_code;
+  int onnx_code;  // TensorProto.DataType
 };
 
 constexpr Row kRows[] = {
@@ -24,6 +27,7 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
+// The rows are in enumeration order, so that a type is the index of its row.
 int SizeOf(ElementType type) { return kRows[static_cast<int>(type)].bytes; }
 std::string_view NameOf(ElementType type) { return kRows[static_cast<int>(type)].name; }
 

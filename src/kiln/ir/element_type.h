@@ -1,4 +1,7 @@
-// Element types of tensors as they stand in a model file (not the formats of quantised values: numerics/format.h).
+// Element types of tensors, as model files declare them, with names and ONNX codes.
+//
+// The formats of quantised values are a different matter: numerics/format.h. A quantised value
+// keeps its element type and gets an annotation.
 #ifndef KILN_IR_ELEMENT_TYPE_H_
 #define KILN_IR_ELEMENT_TYPE_H_
 
@@ -8,6 +11,7 @@
 
 namespace kiln {
 
+// The element types. The order matters: IsFloat and IsInteger test ranges.
 enum class ElementType {
   kFloat32,
   kFloat64,
@@ -25,21 +29,23 @@ enum class ElementType {
   kString,
 };
 
-// Bytes of one element; kString elements live outside the byte array and count 0.
+// Returns the size of one element in bytes; 0 for kString, which is not stored in the byte array.
 int SizeOf(ElementType type);
-std::string_view NameOf(
-    ElementType type);  // "f32", "f64", "f16", "bf16", "i8", ..., "u64", "bool", "string"
+// Returns "f32", "f64", "f16", "bf16", "i8", ..., "u64", "bool" or "string".
+std::string_view NameOf(ElementType type);
+// Returns the type with that name, or nullopt.
 std::optional<ElementType> FindElementType(std::string_view name);
-// To and from the numbers of ONNX's TensorProto.DataType, which also stand in Cast's attribute `to`.
+// Convert from and to the numbers of ONNX's TensorProto.DataType, which Cast's attribute `to` uses.
 std::optional<ElementType> FindElementTypeByOnnxCode(int64_t code);
 int64_t OnnxCodeOf(ElementType type);
+// Return whether elements are floats, or integers; kBool and kString are neither.
 inline bool IsFloat(ElementType t) { return t <= ElementType::kBfloat16; }
 inline bool IsInteger(ElementType t) {
   return t >= ElementType::kInt8 && t <= ElementType::kUint64;
 }
 
-// C++ type to element type: ElementTypeOf<float>() == kFloat32. fp16 and bf16 are stored as uint16_t bits and have
-// none.
+// Returns the element type of a C++ type: ElementTypeOf<float>() == kFloat32. fp16 and bf16 have no
+// C++ type; they are stored as uint16_t bits.
 template <typename T>
 constexpr ElementType ElementTypeOf();
 template <>

@@ -1,3 +1,6 @@
+// Implements the graph's mutators. Every change of an operand updates the user list of the value,
+// so that both always agree.
+
 #include "kiln/ir/graph.h"
 
 #include <algorithm>
@@ -9,6 +12,8 @@ std::string Node::Describe() const {
   return "node '" + name_ + "' (" + std::string(info().id) + ")";
 }
 
+// Creates a value with the name `wish`, or a made-up name if that is empty. A taken name gets a
+// suffix.
 Value* Graph::NewValue(std::string_view wish) {
   std::string name(wish);
   if (name.empty()) name = "v" + std::to_string(next_name_++);
@@ -31,6 +36,7 @@ Value* Graph::AddInput(std::string_view name, TensorType type) {
   return value;
 }
 
+// The type of a constant is that of its tensor.
 Value* Graph::AddConstant(std::string_view name, Tensor tensor) {
   Value* value = NewValue(name);
   value->type_ = {tensor.type(), tensor.shape()};
@@ -64,6 +70,7 @@ void Graph::MarkOutput(Value* value) { outputs_.push_back(value); }
 
 void Graph::SetOutput(int i, Value* value) { outputs_[static_cast<size_t>(i)] = value; }
 
+// The value keeps its identity and its users; only its kind changes.
 void Graph::BindInput(Value* input, Tensor tensor) {
   KILN_CHECK(input->is_input_);
   EraseInput(input);
@@ -81,12 +88,14 @@ void Graph::Rename(Value* value, std::string_view name) {
   by_name_.emplace(unique, value);
 }
 
+// Removes one entry of `user` from a value's user list.
 void Graph::DropUse(Value* value, Node* user) {
   const auto it = std::find(value->users_.begin(), value->users_.end(), user);
   KILN_CHECK(it != value->users_.end());
   value->users_.erase(it);
 }
 
+// A node may use a value several times, with one user entry per use; DropUse removes one of them.
 void Graph::SetOperand(Node* node, int i, Value* value) {
   if (i >= node->num_operands()) node->operands_.resize(static_cast<size_t>(i) + 1, nullptr);
   Value*& slot = node->operands_[static_cast<size_t>(i)];
@@ -95,6 +104,7 @@ void Graph::SetOperand(Node* node, int i, Value* value) {
   if (value != nullptr) value->users_.push_back(node);
 }
 
+// Iterates over a copy of the user list, which SetOperand changes.
 void Graph::ReplaceAllUses(Value* from, Value* to) {
   if (from == to) return;
   const std::vector<Node*> users = from->users_;
@@ -109,6 +119,7 @@ void Graph::ReplaceAllUses(Value* from, Value* to) {
       output = to;
       was_output = true;
     }
+    // The interface of the graph keeps its names: the new value takes over the name of the output.
   }
   if (was_output && to->producer_ != nullptr) {
     const std::string name = from->name_;
@@ -117,6 +128,7 @@ void Graph::ReplaceAllUses(Value* from, Value* to) {
   }
 }
 
+// Uses are dropped and added as a whole, since old and new operands may overlap.
 void Graph::ReplaceNode(Node* node, Op op, std::vector<Value*> operands, Attributes attributes) {
   for (Value* operand : node->operands_) {
     if (operand != nullptr) DropUse(operand, node);
@@ -129,6 +141,7 @@ void Graph::ReplaceNode(Node* node, Op op, std::vector<Value*> operands, Attribu
   }
 }
 
+// The entry in results() remains, as null, so that later results keep their numbers.
 void Graph::EraseResult(Node* node, int i) {
   Value*& result = node->results_[static_cast<size_t>(i)];
   if (result == nullptr) return;
@@ -168,6 +181,7 @@ std::vector<Node*> Graph::NodeList() const {
   return list;
 }
 
+// values_ is in order of creation, and so are the constants.
 std::vector<Value*> Graph::Constants() const {
   std::vector<Value*> list;
   for (const auto& value : values_) {
@@ -192,11 +206,14 @@ Value* Graph::FindValue(std::string_view name) const {
   return it == by_name_.end() ? nullptr : it->second;
 }
 
+// Kahn's algorithm with a priority queue.
 bool Graph::SortTopologically() {
+  // `waiting` counts the operands of each node that no sorted node produces yet.
   std::unordered_map<const Node*, int> position, waiting;
   std::vector<Node*> order = NodeList();
   for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
-  // The ready node that stood first goes first, so that a graph already in order is left as it is.
+  // Among ready nodes the first in the present order is taken, so that a sorted graph stays
+  // unchanged.
   const auto later = [&](Node* a, Node* b) { return position[a] > position[b]; };
   std::priority_queue<Node*, std::vector<Node*>, decltype(later)> ready(later);
   for (Node* node : order) {
@@ -219,15 +236,19 @@ bool Graph::SortTopologically() {
     }
   }
   if (sorted.size() != order.size()) return false;
+  // Splicing moves list nodes, so that every Node::self_ stays valid.
   for (Node* node : sorted) nodes_.splice(nodes_.end(), nodes_, node->self_);
   return true;
 }
 
+// Copies values in an order in which operands precede their users: inputs, constants, then nodes in
+// order.
 Graph Graph::Clone() const {
   Graph copy(name_);
   copy.source_ = source_;
   copy.metadata_ = metadata_;
   copy.next_name_ = next_name_;
+  // Maps the values of this graph to their copies.
   std::unordered_map<const Value*, Value*> map;
   const auto clone_value = [&](const Value* value) {
     Value* v = copy.NewValue(value->name_);

@@ -1,3 +1,5 @@
+// Resolves slices with ONNX's rules for negative and out-of-range numbers.
+
 #include "kiln/ir/indexing.h"
 
 #include <algorithm>
@@ -8,11 +10,11 @@ namespace kiln {
 
 SliceRange ResolveSlice(int64_t size, int64_t start, int64_t end, int64_t step) {
   KILN_CHECK(size >= 0 && step != 0);
-  // Stepping further than the axis is long visits the same elements as stepping just past its end.
+  // Steps beyond the axis length visit the same elements as steps of just that length; clamping
+  // them prevents overflow below.
   step = std::clamp(step, -(size + 1), size + 1);
-  const auto from_end = [&](int64_t i) {
-    return i < 0 ? i + size : i;
-  };  // cannot overflow: the signs differ
+  // Adding cannot overflow: the signs differ.
+  const auto from_end = [&](int64_t i) { return i < 0 ? i + size : i; };
   SliceRange out{.start = 0, .step = step, .count = 0};
   if (step > 0) {
     out.start = std::clamp<int64_t>(from_end(start), 0, size);

@@ -1,4 +1,5 @@
-// Axes and slices as ONNX counts them: negative numbers from the end, ends clamped.
+// Axes and slices as ONNX counts them: negative numbers count from the end, slice ends are clamped.
+// Shape rules, passes and accelerator families share these rules.
 #ifndef KILN_IR_INDEXING_H_
 #define KILN_IR_INDEXING_H_
 
@@ -7,14 +8,14 @@
 
 namespace kiln {
 
-// The axis in [0, rank) that `axis` in [-rank, rank) means; nullopt outside. For operators where axis = rank is meant
-// too (Flatten, Unsqueeze), pass a rank one larger or look at the number before.
+// Returns the axis in [0, rank) for `axis` in [-rank, rank), or nullopt outside. Operators that
+// also allow axis = rank (Flatten, Unsqueeze) pass a larger rank or check the number first.
 inline std::optional<int> NormaliseAxis(int64_t axis, int rank) {
   if (axis < -rank || axis >= rank) return std::nullopt;
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
-// Elements start, start + step, ... of an axis, `count` of them; all lie within it.
+// The elements start, start + step, ... of an axis, `count` of them, all within the axis.
 struct SliceRange {
   int64_t start = 0;
   int64_t step = 1;
@@ -22,9 +23,9 @@ struct SliceRange {
   friend bool operator==(const SliceRange&, const SliceRange&) = default;
 };
 
-// What Slice's start, end and step mean on an axis of `size` >= 0 elements; step must not be 0. Any other numbers are
-// fine, the int64 limits (which exporters write for "to the end") included.
-//   source  ONNX Operators.md, Slice-13
+// Returns the elements that Slice selects on an axis of `size` >= 0 elements; `step` must not be 0.
+// Accepts any other numbers, including the int64 limits that exporters write for "to the end".
+// Follows ONNX Operators.md, Slice-13.
 SliceRange ResolveSlice(int64_t size, int64_t start, int64_t end, int64_t step);
 
 }  // namespace kiln

@@ -1,3 +1,5 @@
+// The operator table, expanded from operators.def.
+
 #include "kiln/ir/op.h"
 
 #include <string>

@@ -1,3 +1,7 @@
+// Grows random graphs from small steps. Every step chooses operands among the existing values, adds
+// the constants it needs, and bounds what it computes, so that comparisons of different executors
+// are not dominated by overflow or cancellation.
+
 #include "kiln/ir/random_graph.h"
 
 #include <algorithm>
@@ -13,15 +17,15 @@ namespace {
 using Ints = std::vector<int64_t>;
 using AttributeList = std::vector<std::pair<std::string_view, Attribute>>;
 
-// Grows a graph step by step. `Pick` hands out values that are there; a step returns the value it made, or null when it
-// does not apply to what it picked.
+// A graph that grows step by step. `Pick` chooses among the existing values. A step returns the
+// value that it adds, or null if it does not apply to the values that it picked.
 class Grower {
  public:
   Grower(uint64_t seed, const RandomGraphOptions& options) : random_(seed), options_(options) {}
 
   Graph Grow();
 
-  // Steps, one an entry of kSteps.
+  // The growth steps, one per entry of kSteps. The argument is the step's main operator.
   Value* Conv(Op);
   Value* ConvTranspose(Op);
   Value* Pool(Op);
@@ -75,13 +79,13 @@ class Grower {
   int64_t Between(int64_t low, int64_t high) { return random_.Between(low, high); }
   bool Chance(double probability) { return random_.Uniform() < probability; }
 
-  // A value of any rank, more often a late one so that graphs grow deep.
+  // Returns a value of any rank. Prefers recent ones, so that graphs grow deep.
   Value* Pick() {
     const int64_t n = static_cast<int64_t>(values_.size());
     const int64_t i = Chance(0.6) ? std::max<int64_t>(n - 1 - Between(0, 2), 0) : Between(0, n - 1);
     return values_[static_cast<size_t>(i)];
   }
-  // A value of that rank, or null.
+  // Returns a value of the given rank, or null if there is none.
   Value* PickOfRank(int rank) {
     for (int tries = 0; tries < 8; ++tries) {
       if (Value* x = Pick(); x->shape().rank() == rank) return x;
@@ -91,6 +95,7 @@ class Grower {
     }
     return nullptr;
   }
+  // Returns a value of the given shape; there must be one.
   Value* PickOfShape(const Shape& shape) {
     std::vector<Value*> fitting;
     for (Value* value : values_) {
@@ -99,10 +104,11 @@ class Grower {
     return fitting[random_.Below(fitting.size())];
   }
 
+  // Return new constants: random numbers, a list of integers, one number.
   Value* Constant(const Shape& shape, double low, double high) {
     return graph_.AddConstant("", RandomTensor(random_, ElementType::kFloat32, shape, low, high));
   }
-  // Weights that keep the size of what they multiply.
+  // Returns weights that keep the magnitude of their input: their bound shrinks with the fan-in.
   Value* Weights(const Shape& shape, int64_t fan_in) {
     const double bound = 1.5 / std::sqrt(static_cast<double>(fan_in));
     return Constant(shape, -bound, bound);
@@ -113,6 +119,7 @@ class Grower {
   }
   Value* Number(float value) { return graph_.AddConstant("", Tensor::Scalar<float>(value)); }
 
+  // Adds a node and infers its result types. A failure is a fault of the step.
   Node* Add(Op op, std::vector<Value*> operands, AttributeList list = {}, int results = 1) {
     Attributes attributes;
     for (auto& [name, value] : list) attributes.Set(name, std::move(value));
@@ -129,11 +136,12 @@ class Grower {
   Value* Make(Op op, std::vector<Value*> operands, AttributeList list = {}) {
     return Add(op, std::move(operands), std::move(list))->result();
   }
+  // Returns whether a shape is within the size limit of the options.
   bool Fits(const Shape& shape) const {
     const auto size = CheckedNumElements(shape);
     return size.has_value() && *size > 0 && *size <= options_.max_elements;
   }
-  // Runs `inner` on the NHWC form of x (when that is asked for), and turns its result back.
+  // Applies `inner` to x, or (by chance, if allowed) to the NHWC form of x between two transposes.
   template <typename Inner>
   Value* WithLayout(Value* x, Inner inner) {
     AttributeList list;
@@ -142,23 +150,28 @@ class Grower {
     Value* turned = Make(Op::kTranspose, {x}, {{"perm", Ints{0, 2, 3, 1}}});
     return Make(Op::kTranspose, {inner(turned, list)}, {{"perm", Ints{0, 3, 1, 2}}});
   }
-  // Kernel, strides, pads of a window over two axes of the given lengths; kernels never exceed the padded input.
+  // Returns random strides, pads and dilations of a window over two axes of the given lengths, and
+  // its kernel in `kernel`. Kernels never exceed the padded input.
   AttributeList WindowOver(int64_t height, int64_t width, Ints* kernel, bool dilate);
+  // Returns a new truth value, compared from an existing value.
   Value* Bool();
   Shape SmallerForBroadcast(const Shape& shape);
 
   Random random_;
   const RandomGraphOptions& options_;
   Graph graph_{"random"};
-  std::vector<Value*> values_;  // fp32, inputs and results
+  std::vector<Value*> values_;  // the values to pick from: fp32 inputs and results
 };
 
+// A growth step with its main operator. Steps are drawn with a probability proportional to
+// `weight`.
 struct Step {
   Op op;
   int weight;
   Value* (Grower::*grow)(Op);
 };
 
+// All growth steps. A step of weight 10 is drawn ten times as often as one of weight 1.
 constexpr Step kSteps[] = {
     {Op::kConv, 10, &Grower::Conv},
     {Op::kConvTranspose, 2, &Grower::ConvTranspose},
@@ -275,6 +288,8 @@ AttributeList Grower::WindowOver(int64_t height, int64_t width, Ints* kernel, bo
   return list;
 }
 
+// Adds a convolution, sometimes depthwise or grouped, with random window and optional bias. Its
+// cost is bounded by the size of its result.
 Value* Grower::Conv(Op) {
   Value* x = PickOfRank(4);
   if (x == nullptr) return nullptr;
@@ -299,6 +314,7 @@ Value* Grower::Conv(Op) {
   });
 }
 
+// Adds a transposed convolution with equal pads on all sides. Gives up if the pads leave no output.
 Value* Grower::ConvTranspose(Op) {
   Value* x = PickOfRank(4);
   if (x == nullptr) return nullptr;
@@ -318,6 +334,7 @@ Value* Grower::ConvTranspose(Op) {
   return Make(Op::kConvTranspose, {x, weights}, std::move(list));
 }
 
+// Adds a max or average pool with a random window.
 Value* Grower::Pool(Op op) {
   Value* x = PickOfRank(4);
   if (x == nullptr) return nullptr;
@@ -332,6 +349,7 @@ Value* Grower::Pool(Op op) {
   });
 }
 
+// Adds a global max or average pool.
 Value* Grower::GlobalPool(Op op) {
   Value* x = PickOfRank(4);
   if (x == nullptr) return nullptr;
@@ -340,6 +358,7 @@ Value* Grower::GlobalPool(Op op) {
   });
 }
 
+// Adds a Gemm with constant weights, after a Flatten if no matrix is available.
 Value* Grower::Dense(Op) {
   Value* x = PickOfRank(2);
   if (x == nullptr) {
@@ -363,13 +382,14 @@ Value* Grower::Dense(Op) {
   return Make(Op::kGemm, std::move(operands), std::move(list));
 }
 
+// Adds a product with constant weights, or of a value with its own transpose.
 Value* Grower::MatMul(Op) {
   Value* x = Pick();
   const Shape shape = x->shape();
   if (shape.rank() < 2) return nullptr;
   const int64_t in = shape[shape.rank() - 1];
   if (Chance(0.3)) {
-    // Attention: x times itself transposed, scaled, as scores.
+    // As in attention: x times its own transpose, scaled, are the scores.
     Shape scores = shape;
     scores[shape.rank() - 1] = shape[shape.rank() - 2];
     if (!Fits(scores)) return nullptr;
@@ -389,6 +409,7 @@ Value* Grower::MatMul(Op) {
   return Make(Op::kMatMul, {x, Weights({in, out}, in)});
 }
 
+// Adds a batch normalisation with variances away from 0.
 Value* Grower::BatchNorm(Op) {
   Value* x = Pick();
   if (x->shape().rank() < 2) return nullptr;
@@ -401,6 +422,8 @@ Value* Grower::BatchNorm(Op) {
               std::move(list));
 }
 
+// Adds a layer normalisation over the last axis. The large epsilon keeps nearly constant rows from
+// amplifying rounding errors.
 Value* Grower::LayerNorm(Op) {
   Value* x = Pick();
   const Shape& shape = x->shape();
@@ -410,6 +433,7 @@ Value* Grower::LayerNorm(Op) {
               {{"epsilon", 1e-2f}});
 }
 
+// Adds an instance or group normalisation over at least four elements.
 Value* Grower::ChannelNorm(Op op) {
   Value* x = PickOfRank(4);
   if (x == nullptr || x->shape()[2] * x->shape()[3] < 4) return nullptr;
@@ -421,6 +445,7 @@ Value* Grower::ChannelNorm(Op op) {
               std::move(list));
 }
 
+// Adds a softmax or log-softmax over a random axis.
 Value* Grower::Softmax(Op op) {
   Value* x = Pick();
   if (x->shape().rank() == 0) return nullptr;
@@ -429,6 +454,7 @@ Value* Grower::Softmax(Op op) {
   return Make(op, {x}, std::move(list));
 }
 
+// Adds an element-wise operator that accepts all numbers.
 Value* Grower::Unary(Op op) {
   AttributeList list;
   if (op == Op::kLeakyRelu && Chance(0.5)) list.emplace_back("alpha", 0.25f);
@@ -436,13 +462,16 @@ Value* Grower::Unary(Op op) {
   return Make(op, {Pick()}, std::move(list));
 }
 
+// Adds an operator of positive numbers (Sqrt, Reciprocal, Log), applied to |x| + 0.5.
 Value* Grower::OfPositive(Op op) {
   Value* positive = Make(Op::kAdd, {Make(Op::kAbs, {Pick()}), Number(0.5f)});
   return Make(op, {positive});
 }
 
+// Adds an exponential of numbers bounded by Tanh.
 Value* Grower::ExpStep(Op) { return Make(Op::kExp, {Make(Op::kTanh, {Pick()})}); }
 
+// Adds a PRelu with one slope, or with one per channel of an image.
 Value* Grower::PReluStep(Op) {
   Value* x = Pick();
   const bool per_channel = x->shape().rank() == 4 && Chance(0.7);
@@ -450,6 +479,7 @@ Value* Grower::PReluStep(Op) {
               {x, Constant(per_channel ? Shape{x->shape()[1], 1, 1} : Shape{1}, 0, 0.5)});
 }
 
+// Adds a Clip with two bounds, one bound, or none.
 Value* Grower::ClipStep(Op) {
   Value* x = Pick();
   switch (Between(0, 3)) {
@@ -464,7 +494,7 @@ Value* Grower::ClipStep(Op) {
   }
 }
 
-// A shape that broadcasts to `shape`: some dimensions 1, some leading ones gone.
+// Returns a shape that broadcasts to `shape`: some dimensions are 1, some leading ones missing.
 Shape Grower::SmallerForBroadcast(const Shape& shape) {
   const int drop = static_cast<int>(Between(0, shape.rank()));
   Ints dims;
@@ -472,6 +502,7 @@ Shape Grower::SmallerForBroadcast(const Shape& shape) {
   return Shape(std::move(dims));
 }
 
+// Adds a sum or difference with a value of the same shape, or with a constant that broadcasts.
 Value* Grower::Binary(Op op) {
   Value* x = Pick();
   Value* y =
@@ -480,28 +511,32 @@ Value* Grower::Binary(Op op) {
   return Make(op, {x, y});
 }
 
+// Adds a product with a bounded factor: a constant, or a Sigmoid of another value.
 Value* Grower::Product(Op) {
   Value* x = Pick();
   if (Chance(0.5)) return Make(Op::kMul, {x, Constant(SmallerForBroadcast(x->shape()), -1, 1)});
   return Make(Op::kMul, {x, Make(Op::kSigmoid, {PickOfShape(x->shape())})});
 }
 
+// Adds a quotient by a constant away from 0.
 Value* Grower::Quotient(Op) {
   Value* x = Pick();
   return Make(Op::kDiv, {x, Constant(SmallerForBroadcast(x->shape()), 0.75, 2)});
 }
 
+// Adds the square or cube of numbers bounded by Tanh.
 Value* Grower::PowStep(Op) {
   Value* bounded = Make(Op::kTanh, {Pick()});
   return Make(Op::kPow, {bounded, Number(static_cast<float>(Between(2, 3)))});
 }
 
 Value* Grower::ModStep(Op) {
-  // On whole numbers, where a remainder does not jump with the last bit of its operand.
+  // On whole numbers: elsewhere the remainder may jump with the last bit of its operand.
   Value* whole = Make(Op::kRound, {Make(Op::kMul, {Make(Op::kTanh, {Pick()}), Number(9)})});
   return Make(Op::kMod, {whole, Number(4)}, {{"fmod", int64_t{1}}});
 }
 
+// Adds a variadic operator (Min, Max, Mean, Sum) with one to four operands.
 Value* Grower::Several(Op op) {
   Value* x = Pick();
   std::vector<Value*> operands = {x};
@@ -515,6 +550,7 @@ Value* Grower::Bool() {
   return Make(Op::kGreater, {x, Constant(SmallerForBroadcast(x->shape()), -0.5, 0.5)});
 }
 
+// Adds a selection by the comparison of two values.
 Value* Grower::Choice(Op compare) {
   Value* x = Pick();
   Value* y = PickOfShape(x->shape());
@@ -522,16 +558,20 @@ Value* Grower::Choice(Op compare) {
   return Make(Op::kWhere, {condition, x, Chance(0.5) ? Number(0) : y});
 }
 
+// Adds a logical operator on two truth values, cast back to numbers.
 Value* Grower::Logic(Op op) {
   Value* a = Bool();
   Value* b = Make(Op::kLess, {PickOfShape(a->shape()), Number(0.25f)});
   return Make(Op::kCast, {Make(op, {a, b})}, {{"to", OnnxCodeOf(ElementType::kFloat32)}});
 }
 
+// Adds a negated truth value, cast back to a number.
 Value* Grower::NotStep(Op) {
   return Make(Op::kCast, {Make(Op::kNot, {Bool()})}, {{"to", OnnxCodeOf(ElementType::kFloat32)}});
 }
 
+// Adds a reduction over random axes, some of them counted from the end. Sums are scaled down and
+// products bounded, so that numbers do not grow.
 Value* Grower::Reduce(Op op) {
   Value* x = Pick();
   const int rank = x->shape().rank();
@@ -548,16 +588,18 @@ Value* Grower::Reduce(Op op) {
   return Make(Op::kMul, {reduced, Number(0.125f)});
 }
 
+// Adds the index of a maximum, cast to a small number.
 Value* Grower::ArgMaxStep(Op) {
   Value* x = Pick();
   if (x->shape().rank() == 0) return nullptr;
-  // Tanh apart, equal elements are rare: the index does not hang on the last bit often.
+  // Equal elements are rare, except after Tanh: the index seldom depends on the last bit.
   Value* index = Make(Op::kArgMax, {x},
                       {{"axis", Between(0, x->shape().rank() - 1)}, {"keepdims", Between(0, 1)}});
   Value* number = Make(Op::kCast, {index}, {{"to", OnnxCodeOf(ElementType::kFloat32)}});
   return Make(Op::kMul, {number, Number(0.0625f)});
 }
 
+// Adds a concatenation with values of the same shape and with constants of other lengths.
 Value* Grower::Concat(Op) {
   Value* x = Pick();
   if (x->shape().rank() == 0) return nullptr;
@@ -579,6 +621,7 @@ Value* Grower::Concat(Op) {
               {{"axis", Chance(0.3) ? axis - x->shape().rank() : axis}});
 }
 
+// Adds a split into two pieces, by lengths or by number. Both pieces become values to pick from.
 Value* Grower::Split(Op) {
   Value* x = Pick();
   const int rank = x->shape().rank();
@@ -597,6 +640,8 @@ Value* Grower::Split(Op) {
   return node->result(1);
 }
 
+// Adds a slice of one axis, forwards or backwards, with the int64 limits that exporters write as
+// ends.
 Value* Grower::Slice(Op) {
   Value* x = Pick();
   const int rank = x->shape().rank();
@@ -611,6 +656,7 @@ Value* Grower::Slice(Op) {
   return Make(Op::kSlice, {x, List({start}), List({end}), List({axis}), List({step})});
 }
 
+// Adds a gather by constant indices, also negative ones, or by a single scalar index.
 Value* Grower::Gather(Op) {
   Value* x = Pick();
   const int rank = x->shape().rank();
@@ -627,6 +673,7 @@ Value* Grower::Gather(Op) {
   return Make(Op::kGather, {x, list}, {{"axis", axis}});
 }
 
+// Adds a reshape to a list, to rows, to a matrix, or to an image.
 Value* Grower::Reshape(Op) {
   Value* x = Pick();
   const Shape& shape = x->shape();
@@ -642,7 +689,7 @@ Value* Grower::Reshape(Op) {
       return Make(Op::kReshape, {x, List({factor, size / factor})});
     }
     default: {
-      // Back to an image, so that convolutions go on.
+      // Back to an image, so that convolutions can follow.
       const int64_t size = shape.NumElements();
       if (size % 16 != 0) return nullptr;
       return Make(Op::kReshape, {x, List({1, -1, 4, 4})});
@@ -650,11 +697,14 @@ Value* Grower::Reshape(Op) {
   }
 }
 
+// Adds a flatten at any axis, the rank included.
 Value* Grower::Flatten(Op) {
   Value* x = Pick();
   return Make(Op::kFlatten, {x}, {{"axis", Between(0, x->shape().rank())}});
 }
 
+// Adds a transposition by a random permutation (Fisher-Yates), or without one, which reverses the
+// axes.
 Value* Grower::Transpose(Op) {
   Value* x = Pick();
   const int rank = x->shape().rank();
@@ -666,6 +716,7 @@ Value* Grower::Transpose(Op) {
   return Make(Op::kTranspose, {x}, {{"perm", perm}});
 }
 
+// Adds a squeeze of all axes of length 1, or of the first one.
 Value* Grower::Squeeze(Op) {
   Value* x = Pick();
   if (Chance(0.5)) return Make(Op::kSqueeze, {x});
@@ -675,6 +726,7 @@ Value* Grower::Squeeze(Op) {
   return nullptr;
 }
 
+// Adds an unsqueeze at any position, counted from either end.
 Value* Grower::Unsqueeze(Op) {
   Value* x = Pick();
   const int rank = x->shape().rank();
@@ -682,6 +734,7 @@ Value* Grower::Unsqueeze(Op) {
   return Make(Op::kUnsqueeze, {x, List({Between(-rank - 1, rank)})});
 }
 
+// Adds an expansion of axes of length 1, and sometimes by a leading axis.
 Value* Grower::Expand(Op) {
   Value* x = Pick();
   Ints dims = x->shape().dims();
@@ -693,6 +746,7 @@ Value* Grower::Expand(Op) {
   return Make(Op::kExpand, {x, List(dims)});
 }
 
+// Adds a repetition of up to two copies per axis.
 Value* Grower::Tile(Op) {
   Value* x = Pick();
   Ints repeats;
@@ -705,6 +759,7 @@ Value* Grower::Tile(Op) {
   return Make(Op::kTile, {x, List(repeats)});
 }
 
+// Adds a padding of random axes in any mode.
 Value* Grower::Pad(Op) {
   Value* x = Pick();
   const Shape& shape = x->shape();
@@ -713,7 +768,7 @@ Value* Grower::Pad(Op) {
   Ints pads(static_cast<size_t>(2 * shape.rank()), 0);
   Shape out = shape;
   for (int i = 0; i < shape.rank(); ++i) {
-    // A reflection has one element fewer to take, a wrap no more than all.
+    // Reflection cannot repeat the edge element, and wrapping cannot take more than the whole axis.
     const int64_t most =
         mode == "constant" || mode == "edge" ? 2 : std::min<int64_t>(2, shape[i] - 1);
     for (int side = 0; side < 2; ++side) {
@@ -729,6 +784,7 @@ Value* Grower::Pad(Op) {
   return Make(Op::kPad, std::move(operands), {{"mode", mode}});
 }
 
+// Adds a resize of an image by scales or to sizes, nearest or linear.
 Value* Grower::Resize(Op) {
   Value* x = PickOfRank(4);
   if (x == nullptr || !Fits({x->shape()[0], x->shape()[1], x->shape()[2] * 2, x->shape()[3] * 2}))
@@ -749,6 +805,7 @@ Value* Grower::Resize(Op) {
               std::move(list));
 }
 
+// Adds a depth-to-space by blocks of 2x2.
 Value* Grower::DepthToSpace(Op) {
   Value* x = PickOfRank(4);
   if (x == nullptr || x->shape()[1] % 4 != 0) return nullptr;
@@ -756,12 +813,15 @@ Value* Grower::DepthToSpace(Op) {
               {{"blocksize", int64_t{2}}, {"mode", std::string(Chance(0.5) ? "CRD" : "DCR")}});
 }
 
+// Adds a space-to-depth by blocks of 2x2.
 Value* Grower::SpaceToDepth(Op) {
   Value* x = PickOfRank(4);
   if (x == nullptr || x->shape()[2] % 2 != 0 || x->shape()[3] % 2 != 0) return nullptr;
   return Make(Op::kSpaceToDepth, {x}, {{"blocksize", int64_t{2}}});
 }
 
+// Adds a cast to another type and back. Numbers are bounded, and rounded before a cast to integers,
+// since a truncation may jump with the last bit.
 Value* Grower::CastStep(Op) {
   static constexpr ElementType kTypes[] = {ElementType::kFloat64, ElementType::kInt32,
                                            ElementType::kInt8, ElementType::kInt64};
@@ -773,6 +833,7 @@ Value* Grower::CastStep(Op) {
   return Make(Op::kMul, {back, Number(0.0625f)});
 }
 
+// Adds a constant of the shape of another value.
 Value* Grower::ConstantOfShape(Op) {
   const Shape shape = Pick()->shape();
   if (shape.rank() == 0) return nullptr;
@@ -780,6 +841,7 @@ Value* Grower::ConstantOfShape(Op) {
               {{"value", Tensor::Of<float>(Shape{1}, {0.25f})}});
 }
 
+// Adds the shape or size of a value, cast to small numbers.
 Value* Grower::ShapeStep(Op op) {
   Value* x = Pick();
   if (op == Op::kShape && x->shape().rank() == 0) return nullptr;
@@ -787,6 +849,7 @@ Value* Grower::ShapeStep(Op op) {
   return Make(Op::kMul, {number, Number(0.03125f)});
 }
 
+// Adds a range of numbers from constants.
 Value* Grower::RangeStep(Op) {
   return Make(Op::kRange,
               {Number(-0.5f), Number(static_cast<float>(Between(1, 4))), Number(0.25f)});
@@ -794,6 +857,7 @@ Value* Grower::RangeStep(Op) {
 
 Value* Grower::Dropout(Op) { return Make(Op::kDropout, {Pick()}); }
 
+// Adds a QuantizeLinear and DequantizeLinear pair, per tensor or per channel.
 Value* Grower::QuantizeDequantize(Op) {
   Value* x = Pick();
   const int rank = x->shape().rank();
@@ -813,6 +877,7 @@ Value* Grower::QuantizeDequantize(Op) {
   return Make(Op::kDequantizeLinear, {quantised, scale, zero});
 }
 
+// Adds a Quant of 2 to 8 bits with scale 1/8, or a BipolarQuant.
 Value* Grower::QuantStep(Op op) {
   Value* x = Pick();
   if (op == Op::kBipolarQuant) return Make(op, {x, Number(0.5f)});
@@ -822,6 +887,7 @@ Value* Grower::QuantStep(Op op) {
                {"rounding_mode", std::string("ROUND")}});
 }
 
+// Creates the inputs, takes the steps, and chooses the outputs.
 Graph Grower::Grow() {
   const int64_t channels = Between(1, 6);
   const Shape image{options_.batch, channels, Between(4, 9), Between(4, 9)};
@@ -829,6 +895,7 @@ Graph Grower::Grow() {
   for (int64_t i = 0; i < inputs; ++i) {
     values_.push_back(graph_.AddInput("input" + std::to_string(i), {ElementType::kFloat32, image}));
   }
+  // The steps whose main operator the options allow.
   std::vector<Step> steps;
   uint64_t total = 0;
   for (const Step& step : kSteps) {
@@ -840,9 +907,11 @@ Graph Grower::Grow() {
   KILN_CHECK(!steps.empty());
   const int64_t wanted = Between(options_.min_steps, options_.max_steps);
   int64_t done = 0;
+  // The limit on tries ends the loop if no step applies any more.
   for (int64_t tries = 0; done < wanted && tries < 10 * wanted; ++tries) {
     uint64_t draw = random_.Below(total);
     const Step* step = steps.data();
+    // Draws a step by its weight.
     while (draw >= static_cast<uint64_t>(step->weight))
       draw -= static_cast<uint64_t>((step++)->weight);
     Value* made = (this->*step->grow)(step->op);
@@ -850,7 +919,7 @@ Graph Grower::Grow() {
     values_.push_back(made);
     ++done;
   }
-  // Ends become outputs, but for a few dead ones.
+  // Values without users become outputs, except for a few dead ones.
   for (const auto& node : graph_.nodes()) {
     for (Value* result : node->results()) {
       if (!result->users().empty()) continue;
@@ -859,7 +928,7 @@ Graph Grower::Grow() {
     }
   }
   if (Chance(0.2) && graph_.num_nodes() > 0) {
-    // An output that is used inside as well.
+    // An output that also has users inside the graph.
     Value* inner = graph_.nodes().front()->result();
     const auto& outputs = graph_.outputs();
     if (std::find(outputs.begin(), outputs.end(), inner) == outputs.end()) graph_.MarkOutput(inner);
@@ -881,12 +950,15 @@ std::vector<Op> RandomGraphOps() {
   return out;
 }
 
+// Draws all elements as doubles, then converts them.
 Tensor RandomTensor(Random& random, ElementType type, const Shape& shape, double low, double high) {
   Tensor tensor(ElementType::kFloat64, shape);
   for (double& x : tensor.data<double>()) {
     x = random.Uniform(low, high);
     if (!IsFloat(type)) x = std::floor(x);
   }
+  // Draws are doubles; conversion to the element type comes last, so that all types share one
+  // sequence.
   const auto copy = [&](auto zero) {
     using T = decltype(zero);
     Tensor out(type, shape);
@@ -935,6 +1007,7 @@ Tensor RandomTensor(Random& random, ElementType type, const Shape& shape, double
   return tensor;
 }
 
+// The constant separates this sequence from that of RandomGraph with the same seed.
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed) {
   Random random(seed ^ 0x696e70757473u);
   std::vector<Tensor> out;

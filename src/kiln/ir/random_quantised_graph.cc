@@ -1,3 +1,7 @@
+// Builds networks in the style of quantising exporters: an input image, random stages, a linear
+// layer. A Wire carries the magnitude of its numbers along, from which each stage derives its
+// scales.
+
 #include "kiln/ir/random_quantised_graph.h"
 
 #include <algorithm>
@@ -13,21 +17,22 @@
 namespace kiln {
 namespace {
 
-// How codes of a tensor are meant.
+// The encoding of a tensor by codes of 8 bits.
 struct Coding {
   float scale = 1;
   int zero_point = 0;
   bool is_signed = true;
 };
 
-// A tensor under construction: its value (floats, or codes in style kQOperator), how it is coded, and about how large
-// its numbers are.
+// A tensor under construction: its value (floats, or codes in style kQOperator), their encoding,
+// and the approximate magnitude of its numbers.
 struct Wire {
   Value* value = nullptr;
   Coding coding;
   double magnitude = 1;
 };
 
+// Builds one graph.
 class Builder {
  public:
   Builder(uint64_t seed, const RandomQuantisedOptions& options)
@@ -35,6 +40,7 @@ class Builder {
         options_(options),
         graph_("quantised") {}
 
+  // Builds the network from input to output.
   Graph Build() {
     const Shape image{1, Between(1, 4), Between(4, 8), Between(4, 8)};
     Wire x{graph_.AddInput("x", {ElementType::kFloat32, image}), {}, 1.0};
@@ -49,8 +55,10 @@ class Builder {
  private:
   int64_t Between(int64_t low, int64_t high) { return random_.Between(low, high); }
   bool Chance(double p) { return random_.Uniform() < p; }
+  // Returns whether values are codes rather than floats.
   bool OnCodes() const { return options_.style == QuantisedStyle::kQOperator; }
 
+  // Adds a node and returns its first result, whose type is inferred.
   Value* Make(Op op, std::vector<Value*> operands, Attributes attributes = {}) {
     const std::string name = "n" + std::to_string(count_++);
     Node* node = graph_.AddNode(op, name, std::move(operands), {name}, std::move(attributes));
@@ -64,12 +72,13 @@ class Builder {
     const Shape shape{static_cast<int64_t>(values.size())};
     return Constant(Tensor::Of<int64_t>(shape, values));
   }
-  // About `wanted`, and never less.
+  // Returns a scale that is at least `wanted` and at most twice as large.
   float Scale(double wanted) {
     if (options_.powers_of_two)
       return static_cast<float>(elementary::Exp2(std::ceil(elementary::Log2(wanted))));
     return static_cast<float>(wanted * random_.Uniform(1.0, 1.5));
   }
+  // Return a constant of one code, or of several, as i8 or u8.
   Value* Code(int64_t code, bool is_signed) { return Codes(Shape{}, {code}, is_signed); }
   Value* Codes(const Shape& shape, const std::vector<int64_t>& codes, bool is_signed) {
     if (is_signed)
@@ -78,17 +87,19 @@ class Builder {
   }
 
   // ---- Activations ----
-  // Codes for numbers of the wire's magnitude; all at or above zero where `positive`.
+  // Returns an encoding for numbers of the given magnitude; `positive`: none of them is negative.
   Coding CodingFor(double magnitude, bool positive) {
     Coding c;
     c.is_signed = Chance(0.4);
     const bool symmetric = c.is_signed && Chance(0.5);
     const int middle = symmetric ? 0 : static_cast<int>(Between(-20, 20)) + (c.is_signed ? 0 : 128);
     const int lowest = c.is_signed ? -128 : 0;
+    // Non-negative numbers use all codes from the lowest; others leave room on both sides of zero.
     c.zero_point = positive && !symmetric ? lowest : middle;
     c.scale = Scale(magnitude / (positive && !symmetric ? 250 : 105));
     return c;
   }
+  // Returns the scale and zero-point operands of an encoding.
   std::vector<Value*> Parameters(const Coding& c) {
     return {Constant(Tensor::Scalar(c.scale)), Code(c.zero_point, c.is_signed)};
   }
@@ -97,7 +108,8 @@ class Builder {
     return Make(Op::kDequantizeLinear, {x.value, p[0], p[1]});
   }
 
-  // Rounds floats as the style does; the wire then holds floats, or codes in style kQOperator.
+  // Quantises floats in the style of the options. The new wire holds floats, or codes in style
+  // kQOperator.
   Wire Quantise(const Wire& x, bool positive = false) {
     if (options_.style == QuantisedStyle::kQonnx) return QuantiseQonnx(x, positive);
     const Coding coding = CodingFor(x.magnitude, positive);
@@ -106,6 +118,7 @@ class Builder {
     if (OnCodes()) return codes;
     return {Make(Op::kDequantizeLinear, {codes.value, p[0], p[1]}), coding, x.magnitude};
   }
+  // Quantises by a Quant node with a random number of bits.
   Wire QuantiseQonnx(const Wire& x, bool positive) {
     const auto bits = static_cast<int>(Between(2, 8));
     const bool is_signed = !positive || Chance(0.3);
@@ -134,6 +147,7 @@ class Builder {
     Value *scale = nullptr, *zero = nullptr;  // kQOperator
     double magnitude = 1;
   };
+  // Returns random weights, quantised per tensor or per channel of `axis`.
   Weights MakeWeights(const Shape& shape, int axis, int64_t fan_in) {
     const double magnitude = 1.5 / std::sqrt(static_cast<double>(fan_in));
     const bool per_channel = Chance(0.6);
@@ -169,7 +183,8 @@ class Builder {
     w.value = Make(Op::kDequantizeLinear, {w.value, w.scale, w.zero}, std::move(attributes));
     return w;
   }
-  // A bias in 32 bits under the scale of the products; floats in style kQonnx; null for none.
+  // Returns a 32-bit bias under the scale of the products; floats in style kQonnx; null for no
+  // bias.
   Value* Bias(const Wire& x, const Weights& w, int64_t channels) {
     if (Chance(0.4)) return nullptr;
     if (options_.style == QuantisedStyle::kQonnx) {
@@ -205,17 +220,20 @@ class Builder {
     }
   }
 
+  // Returns the attributes of a window that keeps height and width.
   Attributes SameWindow(int64_t kernel) {
     Attributes attributes;
     attributes.Set("kernel_shape", std::vector<int64_t>{kernel, kernel});
     attributes.Set("pads", std::vector<int64_t>(4, kernel / 2));
     return attributes;
   }
-  // The sum of many products of independent numbers.
+  // Returns the magnitude of a sum of fan_in independent products, which grows with the square
+  // root.
   static double SumMagnitude(const Wire& x, const Weights& w, int64_t fan_in) {
     return x.magnitude * w.magnitude * std::sqrt(static_cast<double>(fan_in));
   }
 
+  // Adds a convolution with optional bias, in the operators of the style.
   Wire Convolve(const Wire& x, int64_t out_channels = 0) {
     const int64_t channels = x.value->shape()[1], kernel = 2 * Between(0, 1) + 1;
     if (out_channels == 0) out_channels = Between(1, 6);
@@ -240,7 +258,7 @@ class Builder {
     return Quantise(y, relu);
   }
 
-  // Integer products of codes, scaled afterwards by one number.
+  // Adds a convolution of codes to 32-bit sums, scaled afterwards by one number.
   Wire IntegerConvolution(const Wire& x) {
     const int64_t channels = x.value->shape()[1], out_channels = Between(1, 6);
     Weights w = MakeWeights(Shape{out_channels, channels, 3, 3}, 0, channels * 9);
@@ -253,6 +271,7 @@ class Builder {
     return Quantise({Make(Op::kMul, {floats, scale}), {}, SumMagnitude(x, w, channels * 9)});
   }
 
+  // Adds a convolution added to its own input.
   Wire Residual(const Wire& x) {
     const Wire branch = Convolve(x, x.value->shape()[1]);
     Wire sum{Make(Op::kAdd, {branch.value, x.value}), {}, branch.magnitude + x.magnitude};
@@ -260,7 +279,7 @@ class Builder {
     return Quantise(sum);
   }
 
-  // One value rounded in two ways.
+  // Adds one value that is quantised in two ways and joined again.
   Wire Branches(const Wire& x) {
     Attributes attributes;
     attributes.Set("alpha", 0.25f);
@@ -274,7 +293,7 @@ class Builder {
     return Quantise(joined);
   }
 
-  // Codes go through a max pool as they are.
+  // Adds a max pool, which selects among codes without changing them.
   Wire Pool(const Wire& x) {
     Attributes attributes;
     attributes.Set("kernel_shape", std::vector<int64_t>{2, 2});
@@ -282,11 +301,13 @@ class Builder {
     return {Make(Op::kMaxPool, {x.value}, std::move(attributes)), x.coding, x.magnitude};
   }
 
+  // Adds a reshape to one row.
   Wire Flatten(const Wire& x) {
     const int64_t size = x.value->shape().NumElements();
     return {Make(Op::kReshape, {x.value, Ints({1, size})}), x.coding, x.magnitude};
   }
 
+  // Adds a matrix product to a few outputs, in the operators of the style.
   Wire Linear(const Wire& x) {
     const int64_t fan_in = x.value->shape()[1], outputs = Between(2, 6);
     const bool transposed = !OnCodes() && Chance(0.4);
@@ -320,6 +341,7 @@ class Builder {
 
 }  // namespace
 
+// The style takes part in the seed, so that the styles yield different networks.
 Graph RandomQuantisedGraph(uint64_t seed, const RandomQuantisedOptions& options) {
   return Builder(seed, options).Build();
 }

@@ -1,4 +1,5 @@
-// Random networks that bring their own quantisation, as exporters write them, for tests.
+// Random networks that are already quantised, in the styles of different exporters, for tests of
+// the import of such networks.
 #ifndef KILN_IR_RANDOM_QUANTISED_GRAPH_H_
 #define KILN_IR_RANDOM_QUANTISED_GRAPH_H_
 
@@ -8,23 +9,29 @@
 
 namespace kiln {
 
+// The operators that represent the quantisation.
 enum class QuantisedStyle {
-  kQdq,  // float operators between QuantizeLinear and DequantizeLinear; weights and biases as codes
-  kQOperator,  // QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger; moves and max pools of codes
-  kQonnx,      // Quant of 2 to 8 bits, narrow or not, over floats
+  // Float operators between QuantizeLinear and DequantizeLinear; weights and biases as codes.
+  kQdq,
+  // QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger; data movement and max pools on codes.
+  kQOperator,
+  // Quant of 2 to 8 bits, narrow or not, on floats.
+  kQonnx,
 };
 inline constexpr int kQuantisedStyles = 3;
 
+// The style and size of a random quantised network.
 struct RandomQuantisedOptions {
   QuantisedStyle style = QuantisedStyle::kQdq;
-  int stages = 3;  // convolutions, residuals, pools, ... before the linear layer at the end
-  // Every scale is a power of two: then all sums and quotients are exact in fp32, and all levels must agree bit by bit.
+  int stages = 3;  // convolutions, residuals, pools, ... before the final linear layer
+  // Makes every scale a power of two. All sums and quotients are then exact in fp32, and all levels
+  // of execution must agree to the bit.
   bool powers_of_two = false;
 };
 
-// A graph that Verify accepts: one fp32 image in, one fp32 row out, all shapes known, every weight quantised. Scales
-// follow the magnitude of what they cover; zero points, signs, widths and channels vary. A pure function of its
-// arguments.
+// Returns a graph that Verify accepts: one fp32 image as input, one fp32 row as output, all shapes
+// known, every weight quantised. Scales match the magnitude of the numbers they cover; zero points,
+// signs, widths and channels vary. A pure function of its arguments.
 Graph RandomQuantisedGraph(uint64_t seed, const RandomQuantisedOptions& options = {});
 
 }  // namespace kiln

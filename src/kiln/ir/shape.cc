@@ -1,3 +1,5 @@
+// Implements shapes and ONNX's broadcasting.
+
 #include "kiln/ir/shape.h"
 
 #include <algorithm>
@@ -31,6 +33,7 @@ std::string Shape::ToString() const {
 
 std::optional<int64_t> CheckedNumElements(const Shape& shape) {
   if (!shape.IsKnown()) return std::nullopt;
+  // With a dimension of 0 the product is 0, however large the others are.
   if (std::find(shape.dims().begin(), shape.dims().end(), 0) != shape.dims().end()) return 0;
   int64_t product = 1;
   for (int64_t d : shape.dims()) {
@@ -40,6 +43,7 @@ std::optional<int64_t> CheckedNumElements(const Shape& shape) {
   return product;
 }
 
+// Walks both shapes from the last axis; missing leading axes count as 1.
 std::optional<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
   const int rank = std::max(a.rank(), b.rank());
   std::vector<int64_t> dims(static_cast<size_t>(rank));
@@ -52,7 +56,7 @@ std::optional<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
     } else if (y == 1 || x == y) {
       d = x;
     } else if (x < 0 || y < 0) {
-      d = std::max(x, y);  // the known one; equal at run time or an error then
+      d = std::max(x, y);  // the known one; at run time both are equal or it is an error
     } else {
       return std::nullopt;
     }
@@ -61,6 +65,7 @@ std::optional<Shape> BroadcastShapes(const Shape& a, const Shape& b) {
   return Shape(std::move(dims));
 }
 
+// The last axis has stride 1.
 std::vector<int64_t> RowMajorStrides(const Shape& shape) {
   std::vector<int64_t> strides(static_cast<size_t>(shape.rank()));
   int64_t stride = 1;

@@ -1,3 +1,6 @@
+// The framework of shape inference: checks a node, applies its operator's rule from the table
+// kRules, and merges the result with declared types. The rules themselves are in shape_rules_*.cc.
+
 #include "kiln/ir/shape_inference.h"
 
 #include <algorithm>
@@ -20,10 +23,11 @@ const Tensor* Context::ConstantOf(int i) const {
   return it == known_.end() ? nullptr : &it->second;
 }
 
+// The limit keeps a rule from copying a huge constant that is not a list of axes or lengths at all.
 StatusOr<std::optional<Ints>> Context::ListOf(int i, int64_t limit) const {
   const Tensor* tensor = ConstantOf(i);
   if (tensor == nullptr) return std::optional<Ints>();
-  // A scalar in place of a list of one is common enough, and can mean only one thing.
+  // A scalar instead of a list of one number is common and unambiguous.
   if (tensor->shape().rank() > 1 || tensor->size() > limit ||
       tensor->type() == ElementType::kString) {
     return Error(fmt::format("operand {} '{}' has shape {}", i, node_.operand(i)->name(),
@@ -62,6 +66,8 @@ StatusOr<std::vector<int>> Context::Axes(const Ints& axes, int rank) const {
   return out;
 }
 
+// Starts from the scalar shape, which broadcasts to everything. An operand of unknown rank leaves
+// the result's rank unknown.
 Status Context::SetBroadcast(int first_operand, int num_operands) {
   std::optional<Shape> shape = Shape{};
   for (int i = first_operand; i < first_operand + num_operands; ++i) {
@@ -89,6 +95,7 @@ Status SameShape(Context& c) {
   return OkStatus();
 }
 
+// Compares from the last axis; an unknown dimension is assumed to fit.
 bool BroadcastsTo(const Shape& from, const Shape& to) {
   if (from.rank() > to.rank()) return false;
   for (int i = 1; i <= from.rank(); ++i) {
@@ -110,12 +117,14 @@ namespace {
 
 using ShapeRule = Status (*)(shape_rules::Context&);
 
+// The rule of each operator, in the order of operators.def.
 constexpr ShapeRule kRules[] = {
 #define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) shape_rules::Infer##id,
 #include "kiln/ir/operators.def"
 #undef KILN_OPERATOR
 };
 
+// Checks the shapes of the operands. Rules may then assume acceptable shapes.
 Status CheckOperandShapes(const Node& node, std::string_view source) {
   for (const Value* operand : node.operands()) {
     if (operand == nullptr || !operand->has_shape() || IsAcceptable(operand->shape())) continue;
@@ -129,6 +138,8 @@ Status CheckOperandShapes(const Node& node, std::string_view source) {
 
 }  // namespace
 
+// Zero dimensions are skipped: a tensor without elements may have large other dimensions only if
+// their product is acceptable, too.
 bool IsAcceptable(const Shape& shape) {
   if (shape.rank() > kMaxRank) return false;
   int64_t product = 1;
@@ -139,6 +150,7 @@ bool IsAcceptable(const Shape& shape) {
   return product <= kMaxElements;
 }
 
+// An unknown rank or dimension is compatible with every other one.
 bool Compatible(const TensorType& a, const TensorType& b) {
   if (a.element != b.element) return false;
   if (!a.shape.has_value() || !b.shape.has_value()) return true;
@@ -164,6 +176,7 @@ TensorType MergeTypes(const TensorType& inferred, const TensorType& declared) {
   return out;
 }
 
+// Checks in the order in which rules rely on them: element types, attributes, operand shapes.
 StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string_view source,
                                                    const KnownTensors& known) {
   std::vector<std::optional<ElementType>> elements;
@@ -185,6 +198,7 @@ StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string
   return std::move(context.types);
 }
 
+// Declared dimensions fill gaps in the inferred type; the verifier reports contradictions.
 Status InferNode(Graph& graph, Node& node, const KnownTensors& known) {
   KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> types,
                         InferResultTypes(node, graph.source(), known));

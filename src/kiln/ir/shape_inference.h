@@ -1,9 +1,10 @@
 // Shape inference: result types of nodes from operand types, attributes and constant operands.
 //
-// One rule function an operator (shape_rules_*.cc, semantics of ONNX opset 21 and QONNX); element types come from
-// signatures.def. Unknown dimensions stay kUnknownDim, unknown ranks stay absent. Where a shape depends on the value of
-// an operand (Reshape, Slice, ...) only constants are looked at, and values that the caller says it knows; folding the
-// shape arithmetic of a network into constants is a pass.
+// Every operator has one rule function (shape_rules_*.cc, with the semantics of ONNX opset 21 and
+// QONNX). Element types come from signatures.def. Unknown dimensions remain kUnknownDim, and
+// unknown ranks remain absent. If a shape depends on the value of an operand (Reshape, Slice, ...),
+// rules use constants and the values that the caller knows; folding a network's shape arithmetic
+// into constants is the task of a pass.
 #ifndef KILN_IR_SHAPE_INFERENCE_H_
 #define KILN_IR_SHAPE_INFERENCE_H_
 
@@ -16,32 +17,34 @@
 
 namespace kiln {
 
-// Values that are no constants of the graph and yet known before it runs, such as the dimensions in its shape
-// arithmetic.
+// Values that are not constants of the graph but known before it executes, such as dimensions in
+// its shape arithmetic.
 using KnownTensors = std::unordered_map<const Value*, Tensor>;
 
-// What inference can tell about the results of a node, one type a result (a type for absent results as well). Nothing
-// is taken from the types that the results have. Operands in `known` count as constants.
-//   errors  operand count, element types, shapes or attributes that do not fit; results above kMaxElements. They name
-//           the node and, where given, the file `source`.
+// Returns one type per result of a node, absent results included. Does not use the types that the
+// results have. Operands in `known` count as constants. Errors name the node and, if given, the
+// file `source`: operand count, element types, shapes or attributes that do not fit; results above
+// kMaxElements.
 StatusOr<std::vector<TensorType>> InferResultTypes(const Node& node, std::string_view source = "",
                                                    const KnownTensors& known = {});
 
-// Gives the results of a node the types that inference finds. Where inference cannot tell, a dimension or shape that
-// was declared stays.
+// Sets the result types of a node to the inferred ones. Dimensions or shapes that inference cannot
+// determine keep their declared values.
 Status InferNode(Graph& graph, Node& node, const KnownTensors& known = {});
 
-// InferNode over all nodes, in order.
+// Calls InferNode for all nodes in order.
 Status InferShapes(Graph& graph);
 
-// `inferred`, with unknown dimensions (or an absent shape) filled in from `declared` where that has the same rank.
+// Returns `inferred` with unknown dimensions (or an absent shape) filled in from `declared` if that
+// has the same rank.
 TensorType MergeTypes(const TensorType& inferred, const TensorType& declared);
 
-// Whether two types can be of one tensor: element types equal, no known dimension different.
+// Returns whether two types can describe one tensor: equal element types and no differing known
+// dimension.
 bool Compatible(const TensorType& a, const TensorType& b);
 
-// A shape that Kiln accepts: dimensions known or kUnknownDim, at most kMaxRank of them, the product of the known ones
-// not above kMaxElements.
+// Returns whether Kiln accepts a shape: at most kMaxRank dimensions, each known or kUnknownDim,
+// with a product of the known ones of at most kMaxElements.
 inline constexpr int kMaxRank = 16;
 bool IsAcceptable(const Shape& shape);
 

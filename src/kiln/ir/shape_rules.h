@@ -1,4 +1,5 @@
-// What a shape rule sees of its node. Private to the shape_rules_*.cc files and shape_inference.cc.
+// The interface between shape inference and the rules: a Context gives a rule access to its node
+// and receives the result types. Private to shape_rules_*.cc and shape_inference.cc.
 #ifndef KILN_IR_SHAPE_RULES_H_
 #define KILN_IR_SHAPE_RULES_H_
 
@@ -16,31 +17,36 @@ namespace kiln::shape_rules {
 
 using Ints = std::vector<int64_t>;
 
+// A node under inference. Rules read operands and attributes and set result shapes; results without
+// a set shape have an unknown rank.
 class Context {
  public:
   Context(const Node& node, std::string_view source, const KnownTensors& known)
       : node_(node), source_(source), known_(known) {}
 
   const Node& node() const { return node_; }
+  // The file of the graph, for errors.
   std::string_view source() const { return source_; }
+  // Returns an error that names the node and the source.
   Status Error(std::string_view fault, std::string_view remedy = "") const {
     return ErrorAt(source_, node_.Describe(), fault, remedy);
   }
 
-  // Operands. The signature has been checked: required ones are there, element types fit.
+  // Operands. The signature has been checked: required operands are present, element types fit.
   bool Has(int i) const { return node_.operand(i) != nullptr; }
-  // Null when the operand is absent or its shape unknown.
+  // Returns null if the operand is absent or its shape is unknown.
   const Shape* ShapeOf(int i) const {
     return Has(i) && node_.operand(i)->has_shape() ? &node_.operand(i)->shape() : nullptr;
   }
-  // Null when the operand is absent or its value neither a constant nor known to the caller.
+  // Returns null if the operand is absent or its value is neither constant nor known to the caller.
   const Tensor* ConstantOf(int i) const;
-  // The numbers of a constant list of at most kMaxRank (or `limit`) numbers; nullopt where ConstantOf is
-  // null.
+  // Returns the numbers of a constant list, or nullopt if ConstantOf is null. Errors: not a list,
+  // or more than `limit` numbers.
   StatusOr<std::optional<Ints>> ListOf(int i, int64_t limit = 16) const;
-  // The length of a list operand, from its shape; kUnknownDim when not known.
+  // Returns the length of a list operand from its shape, or kUnknownDim.
   int64_t LengthOf(int i) const;
 
+  // Attributes. Return the value, or the fallback if the attribute is absent.
   int64_t Int(std::string_view name, int64_t fallback) const {
     return node_.attributes().Int(name, fallback);
   }
@@ -48,12 +54,12 @@ class Context {
   std::string String(std::string_view name, std::string fallback) const {
     return node_.attributes().String(name, std::move(fallback));
   }
-  // An axis in [0, rank).
+  // Returns the axis in [0, rank) that `axis` denotes. Errors: outside [-rank, rank).
   StatusOr<int> Axis(int64_t axis, int rank) const;
-  // Distinct axes in [0, rank), in ascending order.
+  // Returns distinct axes in [0, rank) in ascending order. Errors: those of Axis, an axis twice.
   StatusOr<std::vector<int>> Axes(const Ints& axes, int rank) const;
 
-  // Results.
+  // Results. Setting a result that the node does not have does nothing.
   void SetShape(int result, std::optional<Shape> shape) {
     if (result < static_cast<int>(types.size()))
       types[static_cast<size_t>(result)].shape = std::move(shape);
@@ -61,13 +67,15 @@ class Context {
   void SetShape(int result, const Shape* shape) {
     if (shape != nullptr) SetShape(result, std::optional<Shape>(*shape));
   }
+  // For operators whose signature leaves the element type of a result open.
   void SetElement(int result, ElementType element) {
     if (result < static_cast<int>(types.size()))
       types[static_cast<size_t>(result)].element = element;
   }
+  // Sets result 0 to the broadcast shape of consecutive operands. Errors: they do not broadcast.
   Status SetBroadcast(int first_operand, int num_operands);
 
-  std::vector<TensorType> types;  // one a result; element types filled in from the signature
+  std::vector<TensorType> types;  // one per result; element types come from the signature
 
  private:
   const Node& node_;
@@ -75,19 +83,31 @@ class Context {
   const KnownTensors& known_;
 };
 
-// Result 0 has the shape of operand 0.
+// Gives result 0 the shape of operand 0.
 Status SameShape(Context& c);
 
-// Shape of `rank` unknown dimensions.
+// Returns a shape of `rank` unknown dimensions.
 inline Shape UnknownShape(int rank) { return Shape(Ints(static_cast<size_t>(rank), kUnknownDim)); }
 
-// Whether `from` broadcasts to `to` without changing it.
+// Returns whether `from` broadcasts to `to` without changing `to`.
 bool BroadcastsTo(const Shape& from, const Shape& to);
 
-// Product of dimensions [begin, end); kUnknownDim when one is unknown or the product is too large.
+// Returns the product of dimensions [begin, end), or kUnknownDim if one is unknown or the product
+// is too large.
 int64_t ProductOf(const Shape& shape, int begin, int end);
 
-// The rules. One that is missing does not link.
+// The rules, one per operator. A missing rule is a link error. A rule checks the shapes of its
+// operands and the attributes that shapes depend on, and sets the shapes of its results as far as
+// they are known:
+//
+//   // Result: operand 0 without its last axis.
+//   Status InferExample(Context& c) {
+//     const Shape* x = c.ShapeOf(0);
+//     if (x == nullptr) return OkStatus();  // unknown rank: the result's rank remains unknown
+//     if (x->rank() == 0) return c.Error("the input is a scalar", "at least one axis");
+//     c.SetShape(0, Shape(Ints(x->dims().begin(), x->dims().end() - 1)));
+//     return OkStatus();
+//   }
 #define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) \
   Status Infer##id(Context& c);
 #include "kiln/ir/operators.def"

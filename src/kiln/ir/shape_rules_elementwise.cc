@@ -1,8 +1,10 @@
-// Shape rules of operators that work element by element.
+// Shape rules of element-wise operators: the result has the operand's shape, or the shape to which
+// the operands broadcast.
 #include "kiln/ir/shape_rules.h"
 
 namespace kiln::shape_rules {
 
+// Operators with one operand: the result has its shape.
 #define KILN_SAME_SHAPE(id) \
   Status Infer##id(Context& c) { return SameShape(c); }
 KILN_SAME_SHAPE(Relu)
@@ -31,6 +33,7 @@ KILN_SAME_SHAPE(Not)
 KILN_SAME_SHAPE(Identity)
 #undef KILN_SAME_SHAPE
 
+// Operators with several operands: the result has the shape to which they broadcast.
 #define KILN_BROADCAST(id) \
   Status Infer##id(Context& c) { return c.SetBroadcast(0, c.node().num_operands()); }
 KILN_BROADCAST(Add)
@@ -53,6 +56,7 @@ KILN_BROADCAST(Xor)
 KILN_BROADCAST(Where)
 #undef KILN_BROADCAST
 
+// Result: the broadcast shape. Only the C remainder (fmod=1) is defined for floats.
 Status InferMod(Context& c) {
   if (!c.Flag("fmod", false) && IsFloat(c.node().operand(0)->element())) {
     return c.Error("is an integer modulo of floats", "fmod=1 for floats");
@@ -60,6 +64,7 @@ Status InferMod(Context& c) {
   return c.SetBroadcast(0, 2);
 }
 
+// Result: the shape of operand 0, to which the slope must broadcast.
 Status InferPRelu(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* slope = c.ShapeOf(1);
@@ -71,6 +76,7 @@ Status InferPRelu(Context& c) {
   return SameShape(c);
 }
 
+// Result: the shape of operand 0; the bounds are scalars.
 Status InferClip(Context& c) {
   for (int i = 1; i < 3; ++i) {
     const Shape* bound = c.ShapeOf(i);
@@ -82,6 +88,7 @@ Status InferClip(Context& c) {
   return SameShape(c);
 }
 
+// Result: the shape of operand 0, with the element type of the attribute `to`.
 Status InferCast(Context& c) {
   const int64_t code = c.Int("to", 0);
   const std::optional<ElementType> element = FindElementTypeByOnnxCode(code);
@@ -93,6 +100,7 @@ Status InferCast(Context& c) {
   return SameShape(c);
 }
 
+// Results: operand 0 (dropout is the identity at inference) and its mask.
 Status InferDropout(Context& c) {
   c.SetShape(1, c.ShapeOf(0));
   return SameShape(c);

@@ -1,4 +1,5 @@
-// Shape rules of operators whose result is made from shapes and numbers, and of Resize.
+// Shape rules of operators that make their result from shapes or numbers (ConstantOfShape, Shape,
+// Size, Range), and of Resize.
 #include <algorithm>
 #include <cmath>
 
@@ -7,6 +8,7 @@
 
 namespace kiln::shape_rules {
 
+// Result: the shape that operand 0 lists. The element type is that of the attribute `value`.
 Status InferConstantOfShape(Context& c) {
   if (const Tensor* value = c.node().attributes().FindTensor("value")) {
     if (value->size() != 1)
@@ -27,6 +29,7 @@ Status InferConstantOfShape(Context& c) {
   return OkStatus();
 }
 
+// Result: a list with the operand's dimensions from `start` to `end`; only its length is inferred.
 Status InferShape(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) {
@@ -34,17 +37,20 @@ Status InferShape(Context& c) {
     return OkStatus();
   }
   const int64_t rank = x->rank();
-  // Unlike Slice's, a missing `end` is the end; the numbers clamp alike.
+  // As in Slice, numbers are clamped; unlike in Slice, a missing `end` means the end.
   const int64_t end = c.Int("end", rank);
   c.SetShape(0, Shape{ResolveSlice(rank, c.Int("start", 0), end, 1).count});
   return OkStatus();
 }
 
+// Result: a scalar.
 Status InferSize(Context& c) {
   c.SetShape(0, Shape{});
   return OkStatus();
 }
 
+// Result: ceil((limit - start) / delta) numbers, at least 0; an unknown number if the operands are
+// not constants.
 Status InferRange(Context& c) {
   for (int i = 0; i < 3; ++i) {
     const Shape* x = c.ShapeOf(i);
@@ -58,6 +64,7 @@ Status InferRange(Context& c) {
   const Tensor* delta = c.ConstantOf(2);
   if (start == nullptr || limit == nullptr || delta == nullptr) return OkStatus();
   double count = 0;
+  // Differences of int64 numbers need 65 bits. The quotient is rounded up by hand.
   if (IsInteger(start->type())) {
     const auto step = static_cast<__int128>(delta->IntAt(0));
     if (step == 0) return c.Error("the step is 0", "any other number");
@@ -81,13 +88,15 @@ Status InferRange(Context& c) {
 
 namespace {
 
-// An operand that is there and holds anything; exporters write empty tensors for "none".
+// Returns whether an operand is present and not known to be empty; exporters write empty tensors
+// for "none".
 bool IsGiven(const Context& c, int i) {
   if (!c.Has(i)) return false;
   const Shape* shape = c.ShapeOf(i);
   return shape == nullptr || !shape->IsKnown() || CheckedNumElements(*shape) != 0;
 }
 
+// Returns a computed length as a dimension. Errors: negative, NaN, above kMaxElements.
 StatusOr<int64_t> ToDimension(const Context& c, double size) {
   if (!(size >= 0) || size > static_cast<double>(kMaxElements)) {
     return c.Error(fmt::format("resizes an axis to {} elements", size),
@@ -98,6 +107,8 @@ StatusOr<int64_t> ToDimension(const Context& c, double size) {
 
 }  // namespace
 
+// Result: operand 0 with the resized axes replaced, either scaled by operand 2 or set to operand 3.
+// Operands: data, roi, scales, sizes; exactly one of scales and sizes must be given.
 Status InferResize(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const bool by_scales = IsGiven(c, 2);
@@ -147,7 +158,7 @@ Status InferResize(Context& c) {
         dim = kUnknownDim;
         continue;
       }
-      // In single precision, as runtimes compute it: 0.6 * 5 is 3.
+      // Single precision, as in runtimes: there 0.6 * 5 is 3.
       float size = static_cast<float>(dim);
       if (crops) {
         size *= static_cast<float>(roi->ValueAt(at + static_cast<int64_t>(axes.size())) -
@@ -162,11 +173,14 @@ Status InferResize(Context& c) {
       if (size < 0)
         return c.Error(fmt::format("resizes to sizes [{}]", fmt::join(sizes, ",")), "0 or more");
     }
+    // The policies that keep the aspect ratio use one scale for all axes: the smallest quotient of
+    // requested and present size (not_larger) or the largest (not_smaller).
     double scale = -1;
     bool known = true;
     for (size_t i = 0; policy != "stretch" && i < axes.size(); ++i) {
       const int64_t dim = (*x)[static_cast<int>(axes[i])];
       known = known && dim > 0;
+      // The quotient is only used if all dimensions are known.
       const double s = static_cast<double>(sizes[i]) / static_cast<double>(dim);
       scale = scale < 0 ? s : policy == "not_larger" ? std::min(scale, s) : std::max(scale, s);
     }

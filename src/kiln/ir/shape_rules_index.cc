@@ -1,4 +1,5 @@
-// Shape rules of operators that pick and put elements by index, and of selections whose length the data decide.
+// Shape rules of operators that gather and scatter elements by index, and of selections with a
+// length that depends on the data.
 #include <algorithm>
 
 #include "kiln/ir/shape_rules.h"
@@ -6,7 +7,7 @@
 namespace kiln::shape_rules {
 namespace {
 
-// Operand i has at most the lengths of operand 0 on every axis but `axis` (-1: on all).
+// Checks that `indices` is nowhere longer than x, except along `axis` (-1: along no axis).
 Status CheckWithin(const Context& c, const Shape& x, const Shape& indices, int axis) {
   if (indices.rank() != x.rank()) {
     return c.Error(fmt::format("indices {} for a tensor {}", indices.ToString(), x.ToString()),
@@ -22,6 +23,7 @@ Status CheckWithin(const Context& c, const Shape& x, const Shape& indices, int a
 
 }  // namespace
 
+// Result: the shape of the indices.
 Status InferGatherElements(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* indices = c.ShapeOf(1);
@@ -33,6 +35,7 @@ Status InferGatherElements(Context& c) {
   return OkStatus();
 }
 
+// Result: the shape of the data; updates must have the shape of the indices.
 Status InferScatterElements(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* indices = c.ShapeOf(1);
@@ -50,6 +53,8 @@ Status InferScatterElements(Context& c) {
   return SameShape(c);
 }
 
+// Result: [indices without the last axis, data after batch_dims + depth axes], where depth is the
+// length of the last axis of indices.
 Status InferGatherND(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* indices = c.ShapeOf(1);
@@ -77,6 +82,8 @@ Status InferGatherND(Context& c) {
   return OkStatus();
 }
 
+// Result: the shape of the data. Updates must have the shape [indices without the last axis, data
+// after depth axes].
 Status InferScatterND(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* indices = c.ShapeOf(1);
@@ -103,6 +110,7 @@ Status InferScatterND(Context& c) {
   return SameShape(c);
 }
 
+// Results (values, indices): the operand with `axis` of length k.
 Status InferTopK(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();
@@ -123,6 +131,7 @@ Status InferTopK(Context& c) {
   return OkStatus();
 }
 
+// Result: the shape of operand 0; operand 1 is the axis.
 Status InferCumSum(Context& c) {
   const Shape* x = c.ShapeOf(0);
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> axis, c.ListOf(1, 1));
@@ -133,6 +142,7 @@ Status InferCumSum(Context& c) {
   return SameShape(c);
 }
 
+// Result: one row [batch, class, box] per selected box; the number of rows is unknown.
 Status InferNonMaxSuppression(Context& c) {
   const Shape* boxes = c.ShapeOf(0);
   const Shape* scores = c.ShapeOf(1);
@@ -152,6 +162,7 @@ Status InferNonMaxSuppression(Context& c) {
   return OkStatus();
 }
 
+// Result: [rank, number of nonzero elements]; the latter is unknown.
 Status InferNonZero(Context& c) {
   const Shape* x = c.ShapeOf(0);
   c.SetShape(0, Shape{x == nullptr ? kUnknownDim : x->rank(), kUnknownDim});

@@ -1,4 +1,4 @@
-// Shape rules of matrix products.
+// Shape rules of matrix products: MatMul, Gemm and their integer variants.
 #include <utility>
 
 #include "kiln/ir/shape_rules.h"
@@ -6,8 +6,9 @@
 namespace kiln::shape_rules {
 namespace {
 
-// The product of a and b under the rules of numpy.matmul: a scalar is not allowed, a vector is a row (a) or column (b)
-// that leaves the result again, leading axes broadcast.
+// Infers the product of a and b under the rules of numpy.matmul. Scalars are not allowed. A vector
+// counts as a row (a) or column (b), and that axis is removed from the result. Leading axes
+// broadcast.
 Status InferProduct(Context& c, const Shape* a, const Shape* b, bool transpose_b) {
   if (a == nullptr || b == nullptr) return OkStatus();
   if (a->rank() == 0 || b->rank() == 0 || (transpose_b && b->rank() < 2)) {
@@ -52,6 +53,8 @@ Status InferMatMul(Context& c) {
 Status InferMatMulInteger(Context& c) { return InferProduct(c, c.ShapeOf(0), c.ShapeOf(1), false); }
 Status InferQLinearMatMul(Context& c) { return InferProduct(c, c.ShapeOf(0), c.ShapeOf(3), false); }
 
+// Result: [m, n] from a [m, k] and b [k, n], either of them possibly transposed; c broadcasts to
+// it.
 Status InferGemm(Context& c) {
   const Shape* a = c.ShapeOf(0);
   const Shape* b = c.ShapeOf(1);

@@ -1,4 +1,4 @@
-// Shape rules of operators that cut, join, index and repeat tensors.
+// Shape rules of operators that split, join, index, repeat and pad tensors.
 #include <algorithm>
 
 #include "kiln/ir/checked_math.h"
@@ -7,6 +7,7 @@
 
 namespace kiln::shape_rules {
 
+// Result: the operands joined along `axis`. Unknown dimensions are filled in from other operands.
 Status InferConcat(Context& c) {
   std::optional<Shape> out;
   bool all_known = true;
@@ -25,6 +26,7 @@ Status InferConcat(Context& c) {
       return c.Error(fmt::format("joins {} and {}", out->ToString(), shape->ToString()),
                      "as many axes in all");
     }
+    // All axes but `axis` must agree; the known one of two lengths is kept.
     for (int d = 0; d < shape->rank(); ++d) {
       if (d == axis) continue;
       const int64_t other = (*shape)[d];
@@ -45,6 +47,8 @@ Status InferConcat(Context& c) {
   return OkStatus();
 }
 
+// Results: pieces of operand 0 along `axis`, with the lengths in operand 1 or in num_outputs equal
+// pieces, of which the last may be shorter.
 Status InferSplit(Context& c) {
   const int count = c.node().num_results();
   const bool has_number = c.node().attributes().Has("num_outputs");
@@ -77,6 +81,7 @@ Status InferSplit(Context& c) {
                                  fmt::join(lengths, ","), sum, axis, length),
                      "");
     }
+    // Without a list the axis is divided evenly; only num_outputs allows a shorter last piece.
   } else if (!c.Has(1) && length >= 0) {
     const int64_t chunk = CeilDiv(length, count);
     const int64_t last = length - chunk * (count - 1);
@@ -95,13 +100,15 @@ Status InferSplit(Context& c) {
   return OkStatus();
 }
 
+// Result: operand 0 with every sliced axis reduced to its selected elements. Operands: data,
+// starts, ends, axes, steps. A sliced axis is unknown unless all its numbers are constants.
 Status InferSlice(Context& c) {
   const Shape* x = c.ShapeOf(0);
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> starts, c.ListOf(1));
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> ends, c.ListOf(2));
   KILN_ASSIGN_OR_RETURN(std::optional<Ints> axes, c.ListOf(3));
   KILN_ASSIGN_OR_RETURN(std::optional<Ints> steps, c.ListOf(4));
-  // How many axes are cut, from whichever list tells.
+  // The number of sliced axes, from any list with a known length.
   int64_t count = kUnknownDim;
   for (int i = 1; i < 5; ++i) {
     const int64_t length = c.LengthOf(i);
@@ -140,6 +147,7 @@ Status InferSlice(Context& c) {
   return OkStatus();
 }
 
+// Result: data with `axis` replaced by the shape of the indices. Constant indices are checked.
 Status InferGather(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* indices = c.ShapeOf(1);
@@ -155,6 +163,7 @@ Status InferGather(Context& c) {
     }
   }
   if (indices == nullptr) return OkStatus();
+  // The axes before `axis`, those of the indices, the axes after it.
   Ints out(x->dims().begin(), x->dims().begin() + axis);
   out.insert(out.end(), indices->dims().begin(), indices->dims().end());
   out.insert(out.end(), x->dims().begin() + axis + 1, x->dims().end());
@@ -162,6 +171,7 @@ Status InferGather(Context& c) {
   return OkStatus();
 }
 
+// Result: operand 0 broadcast with the shape that operand 1 lists.
 Status InferExpand(Context& c) {
   const Shape* x = c.ShapeOf(0);
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> list, c.ListOf(1));
@@ -186,6 +196,7 @@ Status InferExpand(Context& c) {
   return OkStatus();
 }
 
+// Result: every dimension of operand 0 times its repeat count.
 Status InferTile(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();
@@ -205,6 +216,8 @@ Status InferTile(Context& c) {
   return OkStatus();
 }
 
+// Result: operand 0 with the padded axes extended. Operands: data, pads (begins, then ends;
+// negative ones crop), value, axes.
 Status InferPad(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();
@@ -229,6 +242,7 @@ Status InferPad(Context& c) {
     const int64_t begin = (*pads)[i];
     const int64_t end = (*pads)[axes->size() + i];
     if ((*x)[axis] < 0) continue;
+    // Saturation keeps absurd pads from wrapping; IsAcceptable rejects the result later.
     out[axis] = SaturatingAdd(SaturatingAdd((*x)[axis], begin), end);
     if (out[axis] < 0) {
       return c.Error(

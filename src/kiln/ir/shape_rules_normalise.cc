@@ -1,10 +1,11 @@
-// Shape rules of normalisations and softmax.
+// Shape rules of normalisations and softmax: the result has the shape of operand 0.
 #include "kiln/ir/shape_rules.h"
 
 namespace kiln::shape_rules {
 namespace {
 
-// Operands [first, last] hold one number a channel (axis 1 of operand 0).
+// Checks that each of the operands [first, last] is a list with one number per channel (axis 1 of
+// operand 0).
 Status CheckPerChannel(Context& c, int first, int last) {
   const Shape* x = c.ShapeOf(0);
   if (x != nullptr && x->rank() < 2)
@@ -24,7 +25,8 @@ Status CheckPerChannel(Context& c, int first, int last) {
   return OkStatus();
 }
 
-// The input's shape; where its channels are not known, the per-channel operands [first, last] tell them.
+// Gives result 0 the shape of operand 0. If the number of channels is unknown there, it is taken
+// from the per-channel operands [first, last].
 Status SameShapeWithChannels(Context& c, int first, int last) {
   KILN_RETURN_IF_ERROR(CheckPerChannel(c, first, last));
   const Shape* x = c.ShapeOf(0);
@@ -37,6 +39,7 @@ Status SameShapeWithChannels(Context& c, int first, int last) {
   return OkStatus();
 }
 
+// Gives result 0 the shape of operand 0 and checks the attribute `axis`.
 Status CheckAxisOfInput(Context& c, int64_t fallback) {
   if (const Shape* x = c.ShapeOf(0)) {
     const auto axis = c.Axis(c.Int("axis", fallback), x->rank());
@@ -47,6 +50,7 @@ Status CheckAxisOfInput(Context& c, int64_t fallback) {
 
 }  // namespace
 
+// Operands: x, scale, bias, mean, variance; training mode has other results and is rejected.
 Status InferBatchNormalization(Context& c) {
   if (c.Flag("training_mode", false))
     return c.Error("is in training mode", "a network exported for inference");
@@ -55,6 +59,7 @@ Status InferBatchNormalization(Context& c) {
 
 Status InferInstanceNormalization(Context& c) { return SameShapeWithChannels(c, 1, 2); }
 
+// Scale and bias have one number per channel (opset 21), and channels form num_groups groups.
 Status InferGroupNormalization(Context& c) {
   KILN_RETURN_IF_ERROR(CheckPerChannel(c, 1, 2));
   const int64_t groups = c.Int("num_groups", 0);
@@ -66,6 +71,8 @@ Status InferGroupNormalization(Context& c) {
   return SameShape(c);
 }
 
+// Results: operand 0's shape; mean and inverse standard deviation, with length 1 on all axes from
+// `axis`. Scale and bias broadcast to operand 0.
 Status InferLayerNormalization(Context& c) {
   c.SetElement(1, ElementType::kFloat32);
   c.SetElement(2, ElementType::kFloat32);
@@ -88,6 +95,7 @@ Status InferLayerNormalization(Context& c) {
   return SameShape(c);
 }
 
+// Result: the shape of operand 0, to which the scale broadcasts.
 Status InferRmsNormalization(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();

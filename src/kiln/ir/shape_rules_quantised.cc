@@ -1,4 +1,5 @@
-// Shape rules of the operators of already quantised networks: ONNX's QDQ and integer operators, and QONNX.
+// Shape rules of operators in already quantised networks: ONNX's QDQ and integer operators, QONNX,
+// and Kiln's Quantise.
 #include "kiln/ir/shape_rules.h"
 #include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
@@ -6,8 +7,8 @@
 namespace kiln::shape_rules {
 namespace {
 
-// Scale (and zero point, when there) of QuantizeLinear and DequantizeLinear: one number, one an index of `axis`, or one
-// a block of `block_size` along it.
+// Checks the scale of QuantizeLinear and DequantizeLinear, and the zero point if there is one: one
+// number, one per index of `axis`, or one per block of `block_size` elements along it.
 Status CheckScale(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const Shape* scale = c.ShapeOf(1);
@@ -41,12 +42,12 @@ Status CheckScale(Context& c) {
       fmt::format("one number a block of {} along axis {} of {}", block, axis, x->ToString()));
 }
 
-// Operands [1, count] broadcast to operand 0.
+// Checks that operands 1 to `count` broadcast to operand 0, and gives result 0 its shape.
 Status CheckBroadcastToInput(Context& c, int count) {
   const Shape* x = c.ShapeOf(0);
   for (int i = 1; i <= count; ++i) {
     const Shape* operand = c.ShapeOf(i);
-    // A list of one fits a scalar as well.
+    // A list of one number counts as a scalar.
     if (x == nullptr || operand == nullptr || CheckedNumElements(*operand) == 1 ||
         BroadcastsTo(*operand, *x))
       continue;
@@ -59,6 +60,8 @@ Status CheckBroadcastToInput(Context& c, int count) {
 
 }  // namespace
 
+// Result: operand 0's shape, with the element type of the zero point, else of output_dtype, else
+// u8.
 Status InferQuantizeLinear(Context& c) {
   ElementType element = ElementType::kUint8;
   const int64_t code = c.Int("output_dtype", 0);
@@ -88,6 +91,7 @@ Status InferDequantizeLinear(Context& c) {
   return SameShape(c);
 }
 
+// Results: the codes with the shape of operand 0, a scalar scale, and a scalar zero point.
 Status InferDynamicQuantizeLinear(Context& c) {
   c.SetShape(1, Shape{});
   c.SetShape(2, Shape{});
@@ -97,6 +101,7 @@ Status InferDynamicQuantizeLinear(Context& c) {
 Status InferQuant(Context& c) { return CheckBroadcastToInput(c, 3); }
 Status InferBipolarQuant(Context& c) { return CheckBroadcastToInput(c, 1); }
 
+// Result: the shape of operand 0, for which the annotation in the attribute `type` must be valid.
 Status InferQuantise(Context& c) {
   KILN_RETURN_IF_ERROR(SameShape(c));
   const std::string text = c.node().attributes().String("type", "");

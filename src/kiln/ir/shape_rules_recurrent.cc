@@ -1,4 +1,4 @@
-// Shape rules of Einsum and of recurrent operators.
+// Shape rules of Einsum and of the recurrent operators RNN, GRU and LSTM.
 #include "kiln/ir/checked_math.h"
 #include "kiln/ir/einsum.h"
 #include "kiln/ir/shape_rules.h"
@@ -6,10 +6,11 @@
 namespace kiln::shape_rules {
 namespace {
 
-// One dimension that several operands tell.
+// One dimension that several operands determine; they must agree.
 class Dimension {
  public:
   Dimension(const Context& c, std::string_view what) : c_(c), what_(what) {}
+  // Records that the dimension is `length` according to `where`. Errors: another length is known.
   Status Is(int64_t length, std::string_view where) {
     if (length < 0) return OkStatus();
     if (length_ >= 0 && length_ != length) {
@@ -27,13 +28,18 @@ class Dimension {
   int64_t length_ = kUnknownDim;
 };
 
+// Checks that operand i, if its shape is known, has the given rank.
 Status RequireRank(const Context& c, int i, std::string_view what, int rank) {
   const Shape* shape = c.ShapeOf(i);
   if (shape == nullptr || shape->rank() == rank) return OkStatus();
   return c.Error(fmt::format("{} is {}", what, shape->ToString()), fmt::format("{} axes", rank));
 }
 
-// What RNN, GRU and LSTM share. Operands: X, W, R, B, sequence_lens, initial_h and then, of LSTM, initial_c and P.
+// Infers RNN, GRU and LSTM, which differ in the number of gates. Operands: X [steps, batch, input],
+// W [directions, gates * hidden, input], R [directions, gates * hidden, hidden], B [directions, 2 *
+// gates * hidden], sequence_lens [batch], initial_h [directions, batch, hidden], and for LSTM
+// initial_c (as initial_h) and P [directions, 3 * hidden]. Layout 1 has the batch axis first in X
+// and in the states.
 Status InferRecurrent(Context& c, int64_t gates) {
   const std::string direction = c.String("direction", "forward");
   const int64_t layout = c.Int("layout", 0);
@@ -50,6 +56,7 @@ Status InferRecurrent(Context& c, int64_t gates) {
       return c.Error(fmt::format("hidden_size is {}", c.Int("hidden_size", 0)), "1 or more");
     KILN_RETURN_IF_ERROR(hidden.Is(c.Int("hidden_size", 0), "the attribute"));
   }
+  // Checks that an axis of operand i counts the directions.
   const auto directions_of = [&](int i, int axis) -> Status {
     const Shape* shape = c.ShapeOf(i);
     if (shape == nullptr || (*shape)[axis] < 0 || (*shape)[axis] == directions) return OkStatus();
@@ -57,7 +64,7 @@ Status InferRecurrent(Context& c, int64_t gates) {
         fmt::format("{} is {}", kNames[i], shape->ToString()),
         fmt::format("{} along axis {}, for the direction is {}", directions, axis, direction));
   };
-  // rows of `multiple` * hidden
+  // Checks that an axis of operand i is `multiple` * hidden.
   const auto hidden_of = [&](int i, int axis, int64_t multiple) -> Status {
     const Shape* shape = c.ShapeOf(i);
     if (shape == nullptr || (*shape)[axis] < 0) return OkStatus();
@@ -88,6 +95,7 @@ Status InferRecurrent(Context& c, int64_t gates) {
     KILN_RETURN_IF_ERROR(hidden_of(i, 2, 1));
   }
   KILN_RETURN_IF_ERROR(hidden_of(7, 1, 3));
+  // Y, then Y_h and, for LSTM, Y_c.
   const int64_t s = steps.length(), b = batch.length(), h = hidden.length();
   c.SetShape(0, layout == 0 ? Shape{s, directions, b, h} : Shape{b, s, directions, h});
   for (int i : {1, 2})
@@ -101,6 +109,8 @@ Status InferRNN(Context& c) { return InferRecurrent(c, 1); }
 Status InferGRU(Context& c) { return InferRecurrent(c, 3); }
 Status InferLSTM(Context& c) { return InferRecurrent(c, 4); }
 
+// Result: the length of each label of the equation's result. Unknown if an operand's rank is
+// unknown.
 Status InferEinsum(Context& c) {
   std::vector<Shape> shapes;
   for (int i = 0; i < c.node().num_operands(); ++i) {

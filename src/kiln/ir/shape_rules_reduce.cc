@@ -1,4 +1,4 @@
-// Shape rules of reductions over axes.
+// Shape rules of reductions over axes: Reduce* and ArgMax.
 #include <algorithm>
 
 #include "kiln/ir/shape_rules.h"
@@ -6,6 +6,7 @@
 namespace kiln::shape_rules {
 namespace {
 
+// Returns x without the given axes (ascending), or with length 1 on them (keepdims).
 Shape Reduce(const Shape& x, const std::vector<int>& axes, bool keepdims) {
   Ints out;
   for (int i = 0; i < x.rank(); ++i) {
@@ -18,13 +19,15 @@ Shape Reduce(const Shape& x, const std::vector<int>& axes, bool keepdims) {
   return Shape(std::move(out));
 }
 
+// Result: operand 0 reduced over the axes in operand 1. Without axes all are reduced, or none under
+// noop_with_empty_axes.
 Status InferReduction(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();
   const bool keepdims = c.Flag("keepdims", true);
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> list, c.ListOf(1));
   if (c.Has(1) && !list.has_value()) {
-    // Which axes go is not known; with keepdims the rank still is.
+    // The reduced axes are unknown; with keepdims the rank is known nevertheless.
     if (keepdims) c.SetShape(0, UnknownShape(x->rank()));
     return OkStatus();
   }

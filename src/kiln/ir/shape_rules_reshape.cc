@@ -1,4 +1,5 @@
-// Shape rules of operators that keep the elements and change the axes.
+// Shape rules of operators that keep the elements and change the axes: Reshape, Flatten, Transpose,
+// Squeeze, Unsqueeze, DepthToSpace, SpaceToDepth.
 #include <algorithm>
 
 #include "kiln/ir/checked_math.h"
@@ -8,8 +9,10 @@
 namespace kiln::shape_rules {
 namespace {
 
-// Fills the one dimension of `out` that stood as -1 in the request, `inferred`, where the others tell it. Dimensions
-// copied from the input cancel, so that ?x64x1x1 reshaped to [0,-1] is ?x64.
+// Computes the dimension `inferred` of `out` (the -1 of the request; negative: none) from the
+// number of elements, if the other dimensions are known. Without such a dimension checks that both
+// shapes have equally many elements. Unknown dimensions that are copied from the input cancel:
+// ?x64x1x1 reshaped to [0,-1] is ?x64.
 Status FillInferred(Context& c, const Shape& x, const std::vector<bool>& copied, int inferred,
                     Shape& out) {
   int64_t have = 1;
@@ -27,6 +30,7 @@ Status FillInferred(Context& c, const Shape& x, const std::vector<bool>& copied,
     asked = SaturatingMul(asked, out[i] < 0 ? 1 : out[i]);
   }
   if (!have_known || !asked_known) return OkStatus();
+  // Without a -1 both products must be equal.
   if (inferred < 0) {
     if (have != asked) {
       return c.Error(fmt::format("reshapes {} to {}", x.ToString(), out.ToString()),
@@ -45,6 +49,8 @@ Status FillInferred(Context& c, const Shape& x, const std::vector<bool>& copied,
 
 }  // namespace
 
+// Result: the shape that operand 1 lists. -1 stands for the remaining elements, and 0 for a copy of
+// the input's dimension (unless allowzero).
 Status InferReshape(Context& c) {
   const Shape* x = c.ShapeOf(0);
   KILN_ASSIGN_OR_RETURN(const std::optional<Ints> list, c.ListOf(1));
@@ -79,6 +85,7 @@ Status InferReshape(Context& c) {
       copied[static_cast<size_t>(i)] = true;
     }
   }
+  // With allowzero a 0 is a length, and 0 times any length is 0: -1 would be ambiguous.
   if (allow_zero && inferred >= 0 && std::find(list->begin(), list->end(), 0) != list->end()) {
     return c.Error(fmt::format("reshapes to [{}] with allowzero", fmt::join(*list, ",")),
                    "0 or -1, not both");
@@ -88,6 +95,7 @@ Status InferReshape(Context& c) {
   return OkStatus();
 }
 
+// Result: two axes, the products of the dimensions before `axis` and from `axis` on.
 Status InferFlatten(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) {
@@ -105,6 +113,7 @@ Status InferFlatten(Context& c) {
   return OkStatus();
 }
 
+// Result: axis i has the length of the input's axis perm[i]; without perm the axes are reversed.
 Status InferTranspose(Context& c) {
   const Shape* x = c.ShapeOf(0);
   const bool has_perm = c.node().attributes().Has("perm");
@@ -131,6 +140,7 @@ Status InferTranspose(Context& c) {
   return OkStatus();
 }
 
+// Result: operand 0 without the axes in operand 1, or without all axes of length 1.
 Status InferSqueeze(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();
@@ -164,6 +174,7 @@ Status InferSqueeze(Context& c) {
   return OkStatus();
 }
 
+// Result: operand 0 with axes of length 1 inserted; the axes in operand 1 count in the result.
 Status InferUnsqueeze(Context& c) {
   const Shape* x = c.ShapeOf(0);
   if (x == nullptr) return OkStatus();
@@ -185,6 +196,7 @@ Status InferUnsqueeze(Context& c) {
 
 namespace {
 
+// Returns the attribute blocksize. Errors: out of range, operand 0 is not NCHW.
 StatusOr<int64_t> BlockSize(const Context& c) {
   const int64_t block = c.Int("blocksize", 0);
   if (block < 1 || block > (int64_t{1} << 15))
@@ -197,6 +209,7 @@ StatusOr<int64_t> BlockSize(const Context& c) {
 
 }  // namespace
 
+// Result: [batch, channels / block^2, height * block, width * block].
 Status InferDepthToSpace(Context& c) {
   KILN_ASSIGN_OR_RETURN(const int64_t block, BlockSize(c));
   const Shape* x = c.ShapeOf(0);
@@ -219,6 +232,7 @@ Status InferDepthToSpace(Context& c) {
   return OkStatus();
 }
 
+// Result: [batch, channels * block^2, height / block, width / block].
 Status InferSpaceToDepth(Context& c) {
   KILN_ASSIGN_OR_RETURN(const int64_t block, BlockSize(c));
   const Shape* x = c.ShapeOf(0);

@@ -1,10 +1,12 @@
-// Shape rules of convolutions and pools; the geometry is ir/window.h's.
+// Shape rules of convolutions and pools. ir/window.h computes the geometry.
 #include "kiln/ir/shape_rules.h"
 #include "kiln/ir/window.h"
 
 namespace kiln::shape_rules {
 namespace {
 
+// Result: the output shape of the convolution. If the weights' shape is unknown only the rank is
+// known.
 Status InferConvolution(Context& c) {
   const ConvOperands operands = *ConvOperandsOf(c.node().op());
   const Shape* input = c.ShapeOf(operands.input);
@@ -25,6 +27,7 @@ Status InferConvolution(Context& c) {
   return OkStatus();
 }
 
+// Results: the output shape of the pool, for MaxPool's indices as well.
 Status InferPool(Context& c) {
   const Shape* input = c.ShapeOf(0);
   if (input == nullptr) return OkStatus();

@@ -1,3 +1,5 @@
+// Parses the rows of signatures.def at first use, and checks nodes against them.
+
 #include "kiln/ir/signature.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace {
 constexpr std::string_view kKindNames[] = {"int",    "float",   "string", "ints",
                                            "floats", "strings", "tensor"};
 
-// Splits on `separator`, dropping empty pieces.
+// Splits text at `separator`; drops empty pieces.
 std::vector<std::string> SplitText(std::string_view text, char separator) {
   std::vector<std::string> out;
   size_t begin = 0;
@@ -24,6 +26,7 @@ std::vector<std::string> SplitText(std::string_view text, char separator) {
   return out;
 }
 
+// Parses one word of a signature. `letters` maps the letters seen so far to their classes.
 TypeSpec ParseType(std::string word, std::map<char, std::string>& letters) {
   TypeSpec spec;
   if (word.ends_with("...")) {
@@ -40,6 +43,7 @@ TypeSpec ParseType(std::string word, std::map<char, std::string>& letters) {
   return spec;
 }
 
+// Parses one attribute: name:kind, "!", "=fallback", "{a|b}". Reads from the end to the front.
 AttributeSpec ParseAttribute(std::string word) {
   AttributeSpec spec;
   if (word.ends_with('}')) {
@@ -64,6 +68,7 @@ AttributeSpec ParseAttribute(std::string word) {
   return spec;
 }
 
+// Parses a row of signatures.def.
 Signature ParseSignature(Op op, std::string_view types, std::string_view attributes) {
   Signature out;
   out.op = op;
@@ -83,7 +88,7 @@ Signature ParseSignature(Op op, std::string_view types, std::string_view attribu
   return out;
 }
 
-// One member an operator, so that a row missing from signatures.def does not compile.
+// One member per operator, so that a row for an unknown operator does not compile.
 struct Rows {
 #define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) Signature id;
 #include "kiln/ir/operators.def"
@@ -92,6 +97,7 @@ struct Rows {
 
 using Table = std::vector<Signature>;
 
+// Returns the signatures in the order of operators.def, parsed at the first call and never freed.
 const Table& AllSignatures() {
   static const Table* table = [] {
     Rows rows;
@@ -110,7 +116,7 @@ const Table& AllSignatures() {
   return *table;
 }
 
-// Counts the rows of both tables at compile time.
+// The numbers of rows of both tables. A row that is missing from signatures.def makes them differ.
 constexpr int kOperators = 0
 #define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) +1
 #include "kiln/ir/operators.def"
@@ -124,11 +130,13 @@ constexpr int kSignatures = 0
 static_assert(kOperators == kSignatures,
               "every operator of operators.def has one row in signatures.def");
 
+// Returns the i-th specification; the last one may repeat. Null beyond the end.
 const TypeSpec* At(const std::vector<TypeSpec>& specs, int i) {
   if (i < static_cast<int>(specs.size())) return &specs[static_cast<size_t>(i)];
   return !specs.empty() && specs.back().repeats ? &specs.back() : nullptr;
 }
 
+// Checks the numbers of operands and results and the presence of required operands.
 Status CheckArity(const Node& node, std::string_view source) {
   const OpInfo& info = node.info();
   const auto range = [](int least, int most) {
@@ -145,8 +153,8 @@ Status CheckArity(const Node& node, std::string_view source) {
     return ErrorAt(source, node.Describe(), fmt::format("has {} results", node.num_results()),
                    fmt::format("{} gives {}", info.id, range(1, info.max_results)));
   }
-  // Operands up to the least number are there; of the rest any may be absent, except where the last word repeats. Mean
-  // and its like would take "absent" for a number, and the first result is what an operator is for.
+  // Operands up to the minimum are required. Of the others any may be absent, except in variadic
+  // operators: Mean and similar ones would count an absent operand.
   const bool variadic = info.max_operands < 0;
   for (int i = 0; i < node.num_operands(); ++i) {
     if (node.operand(i) == nullptr && (i < info.min_operands || variadic)) {
@@ -173,6 +181,17 @@ const TypeSpec* Signature::Result(int i) const { return At(results, i); }
 
 const Signature& SignatureOf(Op op) { return AllSignatures()[static_cast<size_t>(op)]; }
 
+// The classes of signatures.def:
+//   any      all types
+//   num      floats and integers
+//   numbool  floats, integers and bool
+//   float    f32, f64, f16, bf16
+//   int      integers of 8 to 64 bits
+//   index    i32, i64
+//   byte     i8, u8
+//   quant    i8, u8, i16, u16: the codes of QuantizeLinear
+//   dequant  the codes of DequantizeLinear: quant and i32
+// Any other name is that of a single type.
 bool IsOfClass(ElementType type, std::string_view element_class) {
   using enum ElementType;
   if (element_class == "any") return true;
@@ -192,6 +211,7 @@ Status CheckElementTypes(const Node& node, std::string_view source,
                          std::vector<std::optional<ElementType>>* results) {
   KILN_RETURN_IF_ERROR(CheckArity(node, source));
   const Signature& signature = SignatureOf(node.op());
+  // The first operand of each letter: later operands of the letter must have its element type.
   std::array<const Value*, 26> bound{};
   const auto slot = [&](char letter) -> const Value*& {
     return bound[static_cast<size_t>(letter - 'A')];
@@ -223,6 +243,7 @@ Status CheckElementTypes(const Node& node, std::string_view source,
   for (int i = 0; i < node.num_results(); ++i) {
     const TypeSpec* spec = signature.Result(i);
     KILN_CHECK(spec != nullptr);
+    // The class of a result may name a single type; its letter, if bound by an operand, decides.
     std::optional<ElementType> element = FindElementType(spec->element_class);
     if (spec->letter != 0 && slot(spec->letter) != nullptr) element = slot(spec->letter)->element();
     results->push_back(element);
@@ -230,6 +251,7 @@ Status CheckElementTypes(const Node& node, std::string_view source,
   return OkStatus();
 }
 
+// Unknown attributes are errors: ignoring one could silently change the meaning of a network.
 Status CheckAttributes(const Node& node, std::string_view source) {
   const Signature& signature = SignatureOf(node.op());
   for (const auto& [name, value] : node.attributes()) {

@@ -1,3 +1,5 @@
+// Implements tensors: aligned storage, element access by type, and conversion of 16-bit floats.
+
 #include "kiln/ir/tensor.h"
 
 #include <bit>
@@ -12,7 +14,8 @@ Tensor::Tensor(ElementType type, Shape shape)
     strings_ = std::make_shared<std::vector<std::string>>(static_cast<size_t>(size_));
     return;
   }
-  // 64 bytes of alignment and of slack, so that vector kernels may load whole registers at the end.
+  // Vector kernels may load whole registers at the end: storage is aligned to 64 bytes and has 64
+  // bytes of slack.
   const size_t bytes = (static_cast<size_t>(num_bytes()) + 63) / 64 * 64 + 64;
   void* storage = std::aligned_alloc(64, bytes);
   KILN_CHECK(storage != nullptr);
@@ -28,6 +31,7 @@ Tensor Tensor::OfStrings(Shape shape, std::vector<std::string> values) {
   return t;
 }
 
+// The view keeps the owner alive; writable_ remains false.
 Tensor Tensor::View(ElementType type, Shape shape, std::shared_ptr<const void> owner,
                     const std::byte* bytes) {
   Tensor t;
@@ -77,6 +81,7 @@ double Tensor::ValueAt(int64_t i) const {
   }
 }
 
+// memcpy, because views may be unaligned.
 int64_t Tensor::IntAt(int64_t i) const {
   const auto at = [&](auto zero) {
     decltype(zero) value;
@@ -107,6 +112,7 @@ int64_t Tensor::IntAt(int64_t i) const {
       KILN_CHECK(false);
       return 0;
     default: {
+      // Floats: the conversion saturates, and NaN becomes INT64_MIN.
       const double value = ValueAt(i);
       if (!(value >= -0x1p63)) return INT64_MIN;
       return value < 0x1p63 ? static_cast<int64_t>(value) : INT64_MAX;
@@ -126,20 +132,24 @@ std::vector<float> Tensor::ToFloats() const {
   return out;
 }
 
+// Compares bits: NaNs with equal bits are equal, +0 and -0 are not.
 bool operator==(const Tensor& a, const Tensor& b) {
   if (a.type_ != b.type_ || !(a.shape_ == b.shape_)) return false;
   if (a.type_ == ElementType::kString) return a.strings() == b.strings();
   return a.size_ == 0 || std::memcmp(a.bytes_, b.bytes_, static_cast<size_t>(a.num_bytes())) == 0;
 }
 
+// Every half is a float; only subnormal numbers need arithmetic.
 float HalfToFloat(uint16_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16;
   const uint32_t exponent = (bits >> 10) & 0x1fu;
   const uint32_t fraction = bits & 0x3ffu;
+  // Zero or subnormal: fraction * 2^-24.
   if (exponent == 0) {
     const float magnitude = static_cast<float>(fraction) * 0x1.0p-24f;
     return sign != 0 ? -magnitude : magnitude;
   }
+  // The bias of fp32 is larger by 127 - 15 = 112.
   const uint32_t exponent32 = exponent == 31 ? 255u : exponent + 112u;
   return std::bit_cast<float>(sign | (exponent32 << 23) | (fraction << 13));
 }
@@ -150,13 +160,16 @@ uint16_t FloatToHalf(float value) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u)
     return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x1ffu));
-  if (magnitude >= 0x477ff000u)
-    return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and above round to infinity
-  if (magnitude <
-      0x38800000u) {  // below 2^-14: subnormal half; adding 0.5 puts the rounding where we want it
+  // 65520 and above round to infinity.
+  if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);
+  // Below 2^-14 the result is subnormal. The unit in the last place of 0.5 + x is 2^-24, that of
+  // subnormal halves, so that the addition rounds x as required.
+  if (magnitude < 0x38800000u) {
     const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
   }
+  // Rebiases the exponent and rounds to nearest even: half a unit less one, plus the last kept bit.
+  // A carry out of the fraction increments the exponent.
   const uint32_t odd = (magnitude >> 13) & 1u;
   return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
 }
@@ -165,8 +178,11 @@ float Bfloat16ToFloat(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
+// Adds half a unit less one, plus the last kept bit, and truncates: round to nearest even. A carry
+// into the exponent turns the largest numbers into infinity.
 uint16_t FloatToBfloat16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
+  // NaN: setting the quiet bit keeps truncation from turning it into infinity.
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }

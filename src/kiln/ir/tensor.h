@@ -1,5 +1,5 @@
-// A dense row-major tensor with shared, copy-on-nothing storage: copying a Tensor shares its bytes, so treat the bytes
-// of a tensor that others may hold as read-only.
+// A dense row-major tensor. Copies share storage and nothing is copied on write: treat the bytes of
+// a tensor that others may share as read-only.
 #ifndef KILN_IR_TENSOR_H_
 #define KILN_IR_TENSOR_H_
 
@@ -15,11 +15,13 @@
 
 namespace kiln {
 
+// A tensor: element type, shape and storage, which copies share.
 class Tensor {
  public:
   Tensor() = default;
-  // Zero-filled. The shape must be fully known.
+  // Creates a tensor of zeros (or empty strings). The shape must be known.
   Tensor(ElementType type, Shape shape);
+  // Create tensors from values in row-major order, as many as the shape has elements.
   static Tensor OfStrings(Shape shape, std::vector<std::string> values);
   template <typename T>
   static Tensor Of(Shape shape, const std::vector<T>& values) {
@@ -32,10 +34,11 @@ class Tensor {
   static Tensor Scalar(T value) {
     return Of<T>(Shape{}, std::vector<T>{value});
   }
-  // A view over bytes that `owner` keeps alive (memory-mapped or shared storage); never written through.
+  // Creates a read-only view of bytes that `owner` keeps alive (mapped or shared memory).
   static Tensor View(ElementType type, Shape shape, std::shared_ptr<const void> owner,
                      const std::byte* bytes);
 
+  // Element type, shape and size.
   ElementType type() const { return type_; }
   const Shape& shape() const { return shape_; }
   int64_t size() const { return size_; }  // elements
@@ -46,6 +49,8 @@ class Tensor {
     return const_cast<std::byte*>(bytes_);
   }
 
+  // Access by C++ type, which must match the element type. fp16 and bf16 are uint16_t. The mutable
+  // form requires storage of this tensor's own, not a view.
   template <typename T>
   std::span<const T> data() const {
     KILN_CHECK(Holds<T>());
@@ -61,20 +66,22 @@ class Tensor {
     return *strings_;
   }
 
-  // The same bytes under another shape of as many elements.
+  // Returns a tensor with the same bytes and another shape of equally many elements.
   Tensor Reshaped(Shape shape) const;
-  // A copy with storage of its own.
+  // Returns a copy with its own storage.
   Tensor Clone() const;
-  // Elements as double / int64, whatever the type; used for small tensors (shapes, axes, scales).
+  // Return elements converted to double, int64_t or float from any numeric type. For small tensors
+  // (shapes, axes, scales). Floats saturate to int64_t.
   double ValueAt(int64_t index) const;
   int64_t IntAt(int64_t index) const;
   std::vector<int64_t> ToInts() const;
   std::vector<float> ToFloats() const;
-  // Same type, shape and bits.
+  // Compares type, shape and bits.
   friend bool operator==(const Tensor& a, const Tensor& b);
 
  private:
   template <typename T>
+  // Returns whether T is the storage type of the elements.
   bool Holds() const {
     if constexpr (std::is_same_v<T, uint16_t>) {
       return type_ == ElementType::kUint16 || type_ == ElementType::kFloat16 ||
@@ -86,14 +93,15 @@ class Tensor {
 
   ElementType type_ = ElementType::kFloat32;
   Shape shape_{0};
-  int64_t size_ = 0;
-  bool writable_ = false;
-  std::shared_ptr<const void> owner_;
+  int64_t size_ = 0;                   // elements
+  bool writable_ = false;              // false for views
+  std::shared_ptr<const void> owner_;  // keeps bytes_ alive
   const std::byte* bytes_ = nullptr;
-  std::shared_ptr<const std::vector<std::string>> strings_;
+  std::shared_ptr<const std::vector<std::string>> strings_;  // kString only
 };
 
-// IEEE half and bfloat16 bits to float and back (nearest even; overflow to infinity; NaN stays NaN).
+// Convert the bits of IEEE half and bfloat16 to float and back. Round to nearest even; overflow
+// gives infinity; NaN remains NaN.
 float HalfToFloat(uint16_t bits);
 uint16_t FloatToHalf(float value);
 float Bfloat16ToFloat(uint16_t bits);

@@ -1,3 +1,6 @@
+// Parses the text form by recursive descent. A Scanner provides tokens and error positions; a
+// Parser reads statements and builds the graph as it goes.
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -13,17 +16,17 @@
 namespace kiln {
 namespace {
 
-// A longer token in a message helps nobody.
+// Returns a token cut to 40 characters, for messages.
 std::string Shorten(std::string_view text) {
   return text.size() <= 40 ? std::string(text) : std::string(text.substr(0, 37)) + "...";
 }
 
-// The text with a position in it. Every reader skips white space and comments first.
+// The text and a position in it. Every reading function skips white space and comments first.
 class Scanner {
  public:
   Scanner(std::string_view text, std::string_view source) : text_(text), source_(source) {}
 
-  // An error at the position where the last token began.
+  // Returns an error at the start of the last token.
   Status Error(std::string_view fault, std::string_view remedy) const {
     const std::string_view before = text_.substr(0, token_);
     const auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -31,28 +34,31 @@ class Scanner {
     return ErrorAt(source_, fmt::format("line {}, column {}", line, token_ - line_begin + 1), fault,
                    remedy);
   }
+  // Returns the error that `what` was expected instead of the next token.
   Status Expected(std::string_view what) const {
     return Error(fmt::format("found {}", Found()), fmt::format("expected {}", what));
   }
 
+  // Returns whether only white space and comments are left.
   bool AtEnd() {
     Skip();
     return position_ == text_.size();
   }
-  // Takes `c` when it comes next.
+  // Consumes `c` if it is the next character. Returns whether it was.
   bool Take(char c) {
     Skip();
     if (position_ == text_.size() || text_[position_] != c) return false;
     ++position_;
     return true;
   }
+  // Returns the next character without consuming it; '\0' at the end.
   char Peek() {
     Skip();
     return position_ == text_.size() ? '\0' : text_[position_];
   }
   Status Expect(char c) { return Take(c) ? OkStatus() : Expected(fmt::format("'{}'", c)); }
 
-  // A run of letters, digits and _ . / : + -; empty when there is none.
+  // Consumes and returns a run of letters, digits and _ . / : + -; empty if there is none.
   std::string_view Word() {
     Skip();
     size_t end = position_;
@@ -61,7 +67,7 @@ class Scanner {
     position_ = end;
     return word;
   }
-  // Takes the word when it comes next.
+  // Consumes the word if it is the next one. Returns whether it was.
   bool TakeWord(std::string_view word) {
     Skip();
     const size_t before = position_;
@@ -70,6 +76,7 @@ class Scanner {
     return false;
   }
 
+  // Reads a string in double quotes on one line and resolves its escapes.
   StatusOr<std::string> Quoted() {
     Skip();
     if (position_ == text_.size() || text_[position_] != '"')
@@ -122,7 +129,7 @@ class Scanner {
     return Error("a string that does not end on its line", "a closing double quote");
   }
 
-  // A number as its characters: a word, or nan(bits).
+  // Consumes and returns the characters of a number: a word, or nan(bits).
   std::string_view NumberText() {
     Skip();
     const size_t begin = position_;
@@ -134,7 +141,7 @@ class Scanner {
     return text_.substr(begin, position_ - begin);
   }
 
-  // Bytes that are left: no honest text needs more elements than that.
+  // Returns the number of remaining bytes, an upper limit of the number of elements to come.
   size_t Left() const { return text_.size() - position_; }
 
  private:
@@ -142,6 +149,7 @@ class Scanner {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.' || c == '/' || c == ':' || c == '-' || c == '+';
   }
+  // Skips white space and comments, and marks the start of the next token.
   void Skip() {
     while (position_ < text_.size()) {
       const char c = text_[position_];
@@ -155,6 +163,7 @@ class Scanner {
     }
     token_ = position_;
   }
+  // Returns the next token for a message; bytes that are not printable as a number.
   std::string Found() const {
     if (token_ == text_.size()) return "the end of the text";
     size_t end = token_;
@@ -167,9 +176,10 @@ class Scanner {
 
   std::string_view text_, source_;
   size_t position_ = 0;
-  size_t token_ = 0;  // where the last token began
+  size_t token_ = 0;  // where the last token begins
 };
 
+// Parses the whole text as an integer of type T. Errors: not an integer, out of range.
 template <typename T>
 StatusOr<T> ParseInteger(Scanner& scan, std::string_view text) {
   T value = 0;
@@ -186,12 +196,13 @@ StatusOr<T> ParseInteger(Scanner& scan, std::string_view text) {
 }
 
 template <typename T>
+// Reads the next number as an integer of type T.
 StatusOr<T> ReadInteger(Scanner& scan) {
   const std::string_view text = scan.NumberText();
   return ParseInteger<T>(scan, text);
 }
 
-// A float of type T; NaN bits are those of Bits.
+// Parses the whole text as a float of type T. "nan(hex)" gives the bits of a NaN, as Bits.
 template <typename T, typename Bits>
 StatusOr<T> ParseFloat(Scanner& scan, std::string_view text) {
   if (text.starts_with("nan(") && text.ends_with(')')) {
@@ -207,6 +218,7 @@ StatusOr<T> ParseFloat(Scanner& scan, std::string_view text) {
   if (text == "nan") return std::numeric_limits<T>::quiet_NaN();
   T value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  // from_chars also accepts "nan" forms with payloads, which the text form writes differently.
   const size_t first = text.find_first_not_of('-');
   const bool named = first != std::string_view::npos && (text[first] == 'n' || text[first] == 'N');
   if (text.empty() || named || end != text.data() + text.size() || fault != std::errc()) {
@@ -216,6 +228,7 @@ StatusOr<T> ParseFloat(Scanner& scan, std::string_view text) {
   return value;
 }
 
+// Parses the whole text as the bits of an fp16 or bf16 number, rounded from fp32.
 StatusOr<uint16_t> ParseHalf(Scanner& scan, std::string_view text, ElementType type) {
   if (text.starts_with("nan(") && text.ends_with(')')) {
     uint16_t bits = 0;
@@ -231,7 +244,7 @@ StatusOr<uint16_t> ParseHalf(Scanner& scan, std::string_view text, ElementType t
   return type == ElementType::kFloat16 ? FloatToHalf(value) : FloatToBfloat16(value);
 }
 
-// "[item, item]" with a reader for one item.
+// Reads "[item, item]" with a function that reads one item.
 template <typename T, typename Read>
 StatusOr<std::vector<T>> ReadList(Scanner& scan, Read read) {
   KILN_RETURN_IF_ERROR(scan.Expect('['));
@@ -245,6 +258,7 @@ StatusOr<std::vector<T>> ReadList(Scanner& scan, Read read) {
   return out;
 }
 
+// Reads a whole text into a graph. Functions named Read... consume their part of the text.
 class Parser {
  public:
   Parser(std::string_view text, std::string_view source, const ParseOptions& options)
@@ -252,6 +266,7 @@ class Parser {
     graph_.set_source(std::string(source));
   }
 
+  // Reads the whole text as one graph.
   StatusOr<Graph> Run() {
     if (!scan_.TakeWord("graph")) return scan_.Expected("graph");
     KILN_ASSIGN_OR_RETURN(std::string name, scan_.Quoted());
@@ -263,6 +278,7 @@ class Parser {
     return std::move(graph_);
   }
 
+  // Reads the whole text as one annotation.
   StatusOr<Quantisation> RunQuantisation() {
     KILN_ASSIGN_OR_RETURN(Quantisation q, ReadAnnotation());
     if (!scan_.AtEnd()) return scan_.Expected("the end of the annotation");
@@ -270,6 +286,7 @@ class Parser {
   }
 
  private:
+  // Reads one statement: a node, or a line that begins with a keyword.
   Status ReadStatement() {
     const char next = scan_.Peek();
     if (next == '%' || next == '_') return ReadNode();
@@ -291,7 +308,7 @@ class Parser {
     return scan_.Expected("metadata, input, const, output, a node, or '}'");
   }
 
-  // "%name", without looking it up.
+  // Reads "%name" without looking it up.
   StatusOr<std::string> ReadName() {
     KILN_RETURN_IF_ERROR(scan_.Expect('%'));
     if (scan_.Peek() == '"') return scan_.Quoted();
@@ -300,9 +317,10 @@ class Parser {
     return std::string(word);
   }
 
+  // Reads the name of a new value. Errors: empty, taken.
   StatusOr<std::string> ReadNewName() {
     KILN_ASSIGN_OR_RETURN(std::string name, ReadName());
-    // The graph makes up names for nameless values and would not keep an empty one.
+    // Graph::AddNode replaces empty names by made-up ones.
     if (name.empty()) return scan_.Error("a value has an empty name", "a name");
     if (graph_.FindValue(name) != nullptr) {
       return scan_.Error(fmt::format("the name %{} is taken", Shorten(name)), "every value once");
@@ -310,7 +328,7 @@ class Parser {
     return name;
   }
 
-  // "%name" of a value that is there, or "_" (null).
+  // Reads "%name" of an existing value, or "_" (null).
   StatusOr<Value*> ReadUse() {
     if (scan_.TakeWord("_")) return nullptr;
     KILN_ASSIGN_OR_RETURN(const std::string name, ReadName());
@@ -322,6 +340,7 @@ class Parser {
     return value;
   }
 
+  // Reads "element[dimensions]".
   StatusOr<TensorType> ReadType() {
     const std::string_view word = scan_.Word();
     const std::optional<ElementType> element = FindElementType(word);
@@ -334,7 +353,7 @@ class Parser {
     }
     std::vector<int64_t> dims;
     if (!scan_.Take(']')) {
-      // Known dimensions in a row are one word, "1x3x32"; "?" cuts it.
+      // Adjacent known dimensions are one word, "1x3x32", which a "?" interrupts.
       bool separated = true;
       while (!scan_.Take(']')) {
         if (scan_.Take('?')) {
@@ -374,6 +393,7 @@ class Parser {
     return type;
   }
 
+  // Reads an annotation if the word `quant` is next.
   StatusOr<std::optional<Quantisation>> ReadQuantisation() {
     using Maybe = std::optional<Quantisation>;
     if (!scan_.TakeWord("quant")) return Maybe();
@@ -381,6 +401,7 @@ class Parser {
     return Maybe(std::move(q));
   }
 
+  // Reads the name of a format, quoted or as a word.
   StatusOr<Format> ReadFormat() {
     std::string name;
     if (scan_.Peek() == '"') {
@@ -393,6 +414,7 @@ class Parser {
     return found;
   }
 
+  // Reads an annotation without the word `quant`; see text.h for its order.
   StatusOr<Quantisation> ReadAnnotation() {
     Quantisation q;
     KILN_ASSIGN_OR_RETURN(q.type.format, ReadFormat());
@@ -427,6 +449,7 @@ class Parser {
     return q;
   }
 
+  // Reads a list of integers into a tensor.
   template <typename T>
   StatusOr<Tensor> ReadIntegers(const TensorType& type) {
     KILN_ASSIGN_OR_RETURN(const std::vector<T> list,
@@ -434,7 +457,8 @@ class Parser {
     return FromList(type, list);
   }
 
-  // A tensor of `type` from as many elements; T is the storage type.
+  // Returns a tensor with the given elements; T is the storage type. Errors: a wrong number of
+  // elements.
   template <typename T>
   StatusOr<Tensor> FromList(const TensorType& type, const std::vector<T>& list) {
     if (static_cast<int64_t>(list.size()) != CheckedNumElements(*type.shape))
@@ -450,7 +474,7 @@ class Parser {
         fmt::format("{}", CheckedNumElements(*type.shape).value_or(0)));
   }
 
-  // The elements of a constant after "=".
+  // Reads the elements of a constant after "=".
   StatusOr<Tensor> ReadPayload(const TensorType& type) {
     if (!type.shape.has_value() || !type.shape->IsKnown()) {
       return scan_.Error("a constant of unknown shape", "a shape of known dimensions");
@@ -462,6 +486,7 @@ class Parser {
       const auto bytes = DecodeBase64(text);
       if (!bytes.has_value())
         return scan_.Error("faulty base64", "groups of four digits, padded by '='");
+      // The decoded size must match the type exactly, so that no element is undefined.
       const int64_t wanted = *CheckedNumElements(*type.shape) * SizeOf(type.element);
       if (static_cast<int64_t>(bytes->size()) != wanted) {
         return scan_.Error(
@@ -508,6 +533,7 @@ class Parser {
         return ReadIntegers<uint32_t>(type);
       case ElementType::kUint64:
         return ReadIntegers<uint64_t>(type);
+      // from_chars has no bool; the elements are written as 0 and 1.
       case ElementType::kBool: {
         const auto read = [&]() -> StatusOr<uint8_t> {
           KILN_ASSIGN_OR_RETURN(const uint8_t value, ReadInteger<uint8_t>(scan_));
@@ -528,6 +554,7 @@ class Parser {
     return scan_.Expected("elements");
   }
 
+  // Reads an input statement after its keyword.
   Status ReadInput() {
     KILN_ASSIGN_OR_RETURN(const std::string name, ReadNewName());
     KILN_RETURN_IF_ERROR(scan_.Expect(':'));
@@ -537,6 +564,7 @@ class Parser {
     return OkStatus();
   }
 
+  // Reads a const statement after its keyword.
   Status ReadConstant() {
     KILN_ASSIGN_OR_RETURN(const std::string name, ReadNewName());
     KILN_RETURN_IF_ERROR(scan_.Expect(':'));
@@ -558,6 +586,7 @@ class Parser {
     return OkStatus();
   }
 
+  // Reads the value of an attribute.
   StatusOr<Attribute> ReadAttribute() {
     if (scan_.TakeWord("tensor")) {
       KILN_ASSIGN_OR_RETURN(const TensorType type, ReadType());
@@ -576,7 +605,7 @@ class Parser {
     if (scan_.TakeWord("floats")) return empty(std::vector<float>());
     if (scan_.TakeWord("strings")) return empty(std::vector<std::string>());
     if (!scan_.Take('[')) return ReadScalar();
-    // The first item says of what kind the list is.
+    // The first item determines the kind of the list.
     KILN_ASSIGN_OR_RETURN(const Attribute first, ReadScalar());
     const auto rest = [&]<typename T>(const T& head) -> StatusOr<Attribute> {
       std::vector<T> list = {head};
@@ -594,7 +623,7 @@ class Parser {
     return rest(std::get<std::string>(first));
   }
 
-  // An integer, float or string.
+  // Reads an integer, float or string. A number without point and exponent is an integer.
   StatusOr<Attribute> ReadScalar() {
     if (scan_.Peek() == '"') {
       KILN_ASSIGN_OR_RETURN(std::string text, scan_.Quoted());
@@ -609,6 +638,7 @@ class Parser {
     return Attribute(value);
   }
 
+  // Reads "{name=value, ...}" if there is one.
   StatusOr<Attributes> ReadAttributes() {
     Attributes out;
     if (!scan_.Take('{') || scan_.Take('}')) return out;
@@ -630,6 +660,7 @@ class Parser {
     return out;
   }
 
+  // Reads a node: "%a, _ = operator operands {attributes} "name" region "name" : types".
   Status ReadNode() {
     if (++nodes_ > options_.most_nodes) {
       return scan_.Error("the graph has too many nodes",
@@ -666,6 +697,7 @@ class Parser {
     if (scan_.TakeWord("region")) {
       KILN_ASSIGN_OR_RETURN(region, scan_.Quoted());
     }
+    // AddNode creates all results; those written as "_" are erased again.
     std::vector<std::string> result_names;
     for (const auto& n : names) result_names.push_back(n.value_or(""));
     Node* node =
@@ -674,6 +706,7 @@ class Parser {
     for (size_t i = 0; i < names.size(); ++i) {
       if (!names[i].has_value()) graph_.EraseResult(node, static_cast<int>(i));
     }
+    // Without types the result types are inferred from the operands.
     if (!scan_.Take(':')) {
       return InferNode(graph_, *node);
     }

@@ -1,3 +1,5 @@
+// Prints the text form of graphs; the counterpart of text_parse.cc.
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,11 +12,14 @@
 namespace kiln {
 namespace {
 
+// Returns whether a name with this character can be written without quotes.
 bool IsWordByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == '/' || c == ':' || c == '-';
 }
 
+// Returns text in double quotes, with escapes for quotes, backslashes and bytes that are not
+// printable ASCII.
 std::string Quote(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
@@ -45,6 +50,7 @@ std::string Quote(std::string_view text) {
   return out + '"';
 }
 
+// Returns "%name", or "_" for an absent value.
 std::string NameText(const Value* value) {
   if (value == nullptr) return "_";
   const std::string& name = value->name();
@@ -52,7 +58,8 @@ std::string NameText(const Value* value) {
   return "%" + Quote(name);
 }
 
-// The shortest text that reads back to the same number; a NaN that is not the usual one shows its bits.
+// Returns the shortest text that reads back to the same number. A NaN other than the canonical one
+// is written with its bits.
 std::string FloatText(float x) {
   if (std::isnan(x)) {
     const auto bits = std::bit_cast<uint32_t>(x);
@@ -69,18 +76,20 @@ std::string FloatText(double x) {
   return fmt::format("{}", x);
 }
 
-// 16-bit floats go through fp32, which holds them all; NaNs show their own bits.
+// Returns the text of a 16-bit float, printed as fp32, which represents all of them. NaNs are
+// written with their own bits.
 std::string HalfText(uint16_t bits, float value) {
   return std::isnan(value) ? fmt::format("nan({:04x})", bits) : FloatText(value);
 }
 
-// A float attribute must not look like an integer.
+// Returns the text of a float attribute, with ".0" if it would otherwise read as an integer.
 std::string FloatAttributeText(float x) {
   std::string text = FloatText(x);
   if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
   return text;
 }
 
+// Returns "f32[1x3]", with "?" for unknown dimensions and "*" for an unknown rank.
 std::string TypeText(const TensorType& type) {
   std::string out(NameOf(type.element));
   if (!type.shape.has_value()) return out + "[*]";
@@ -93,6 +102,7 @@ std::string TypeText(const TensorType& type) {
 }
 
 template <typename List, typename ToText>
+// Returns "[item, item]".
 std::string ListText(const List& list, ToText to_text) {
   std::string out = "[";
   for (size_t i = 0; i < std::size(list); ++i) {
@@ -102,6 +112,7 @@ std::string ListText(const List& list, ToText to_text) {
   return out + "]";
 }
 
+// Returns the text of one element.
 std::string ElementText(const Tensor& tensor, int64_t i) {
   const auto at = static_cast<size_t>(i);
   switch (tensor.type()) {
@@ -122,6 +133,7 @@ std::string ElementText(const Tensor& tensor, int64_t i) {
   }
 }
 
+// Returns the elements of a constant: listed, as base64, or "elided". Strings are always listed.
 std::string PayloadText(const Tensor& tensor, const PrintOptions& options) {
   const bool listed = tensor.size() <= options.max_listed_elements;
   if (!listed && options.elide_constants) return "elided";
@@ -137,19 +149,22 @@ std::string PayloadText(const Tensor& tensor, const PrintOptions& options) {
   return out + "]";
 }
 
-// A format's name; the path of a codebook may hold anything.
+// Returns the name of a format, quoted if it has characters that a word cannot have (codebook
+// paths).
 std::string FormatText(const Format& format) {
   const bool is_word =
       !format.name.empty() && std::all_of(format.name.begin(), format.name.end(), IsWordByte);
   return is_word ? format.name : Quote(format.name);
 }
 
+// Returns the type of a value with its annotation.
 std::string ValueTypeText(const Value& value) {
   return TypeText(value.type()) + (value.quantisation().has_value()
                                        ? " quant " + PrintQuantisation(*value.quantisation())
                                        : "");
 }
 
+// Prints an attribute by its kind.
 struct AttributeText {
   const PrintOptions& options;
   std::string operator()(int64_t x) const { return std::to_string(x); }
@@ -169,6 +184,7 @@ struct AttributeText {
   }
 };
 
+// Returns the line of a node without indentation.
 std::string NodeText(const Node& node, const PrintOptions& options) {
   std::string out;
   for (int i = 0; i < node.num_results(); ++i)
@@ -197,6 +213,7 @@ std::string NodeText(const Node& node, const PrintOptions& options) {
 
 }  // namespace
 
+// Omits everything that ParseQuantisation restores by default.
 std::string PrintQuantisation(const Quantisation& q) {
   const QuantType& type = q.type;
   std::string out = fmt::format("{} {}", FormatText(type.format), NameOf(type.scheme));
@@ -209,6 +226,7 @@ std::string PrintQuantisation(const Quantisation& q) {
     out += " scale=" + ListText(q.scales, [](float x) { return FloatText(x); });
   const bool zeros =
       std::all_of(q.zero_points.begin(), q.zero_points.end(), [](int32_t z) { return z == 0; });
+  // Zero points that are all 0 are implied.
   if (!zeros || q.zero_points.size() != q.scales.size()) {
     out += " zero=" + ListText(q.zero_points, [](int32_t x) { return std::to_string(x); });
   }
@@ -217,6 +235,7 @@ std::string PrintQuantisation(const Quantisation& q) {
 
 std::string PrintNode(const Node& node) { return NodeText(node, {.elide_constants = true}); }
 
+// Statements are printed in the order in which ParseGraph requires definitions to precede uses.
 std::string PrintGraph(const Graph& graph, const PrintOptions& options) {
   std::string out = "graph " + Quote(graph.name()) + " {\n";
   for (const auto& [key, value] : graph.metadata())

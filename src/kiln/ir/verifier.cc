@@ -1,3 +1,5 @@
+// Checks graphs and annotations against the rules in verifier.h.
+
 #include "kiln/ir/verifier.h"
 
 #include <algorithm>
@@ -11,13 +13,17 @@
 namespace kiln {
 namespace {
 
+// Returns how errors name a value.
 std::string PlaceOf(const Value& value) { return "value '" + value.name() + "'"; }
 
-std::string TypeText(const TensorType& type) {
+// Returns a type for messages: "f32[1x3]", or "f32[*]" for an unknown rank.
+std::string TypeForMessage(const TensorType& type) {
   return fmt::format("{}[{}]", NameOf(type.element),
                      type.shape.has_value() ? type.shape->ToString() : "*");
 }
 
+// One verification of a graph. Collects values and uses while it checks nodes in order, and
+// compares the uses with the user lists at the end.
 class Verifier {
  public:
   explicit Verifier(const Graph& graph) : graph_(graph) {}
@@ -38,6 +44,7 @@ class Verifier {
     return ErrorAt(graph_.source(), place, fault, remedy);
   }
 
+  // Checks the properties that all values share, and marks the value as defined.
   Status CheckValue(const Value& value) {
     if (!defined_.insert(&value).second) return Error(PlaceOf(value), "is defined twice", "");
     if (!names_.insert(value.name()).second)
@@ -57,6 +64,7 @@ class Verifier {
     return OkStatus();
   }
 
+  // Checks inputs and constants, which are defined before all nodes.
   Status CheckValues() {
     for (const Value* input : graph_.inputs()) {
       if (!input->is_input() || input->is_constant() || input->producer() != nullptr) {
@@ -71,8 +79,8 @@ class Verifier {
       const Tensor& tensor = constant->constant();
       if (constant->type() != TensorType{tensor.type(), tensor.shape()}) {
         return Error(PlaceOf(*constant),
-                     fmt::format("has type {}, its constant {}", TypeText(constant->type()),
-                                 TypeText({tensor.type(), tensor.shape()})),
+                     fmt::format("has type {}, its constant {}", TypeForMessage(constant->type()),
+                                 TypeForMessage({tensor.type(), tensor.shape()})),
                      "the same type");
       }
       KILN_RETURN_IF_ERROR(CheckValue(*constant));
@@ -80,7 +88,9 @@ class Verifier {
     return OkStatus();
   }
 
+  // Checks that operands are defined before their node, and that types and results are consistent.
   Status CheckNodes() {
+    // All results, to distinguish a wrong order from a value of another graph.
     std::unordered_set<const Value*> results;
     for (const auto& node : graph_.nodes()) {
       for (const Value* result : node->results()) results.insert(result);
@@ -113,6 +123,7 @@ class Verifier {
     return OkStatus();
   }
 
+  // Checks that no declared type contradicts inference.
   Status CheckTypes(const Node& node) {
     KILN_ASSIGN_OR_RETURN(const std::vector<TensorType> inferred,
                           InferResultTypes(node, graph_.source()));
@@ -124,17 +135,20 @@ class Verifier {
         }
         continue;
       }
+      // An unknown part of the inferred type permits any declared one.
       const TensorType& type = inferred[static_cast<size_t>(i)];
       if (!Compatible(type, result->type())) {
-        return Error(node.Describe(),
-                     fmt::format("result '{}' has type {}, where {} follows from the operands",
-                                 result->name(), TypeText(result->type()), TypeText(type)),
-                     "types set by InferNode");
+        return Error(
+            node.Describe(),
+            fmt::format("result '{}' has type {}, where {} follows from the operands",
+                        result->name(), TypeForMessage(result->type()), TypeForMessage(type)),
+            "types set by InferNode");
       }
     }
     return OkStatus();
   }
 
+  // Checks that the user list of every value counts exactly its uses.
   Status CheckUsers() {
     for (const Value* value : defined_) {
       std::unordered_map<const Node*, int> listed;
@@ -155,14 +169,15 @@ class Verifier {
   std::unordered_map<const Value*, std::unordered_map<const Node*, int>> uses_;
 };
 
-// Whether a format says what it is: a row or rule of FindFormat, or a codebook, whose file need not be read again.
+// Returns whether a format is complete: known to FindFormat, or a codebook with values. The file of
+// a codebook is not read again.
 bool IsKnown(const Format& format) {
   if (format.kind == FormatKind::kCodebook)
     return format.codebook != nullptr && !format.codebook->values.empty();
   return FindFormat(format.name).ok();
 }
 
-// The rules of one annotation.
+// Checks one annotation against the type of its value.
 class AnnotationVerifier {
  public:
   AnnotationVerifier(const Quantisation& q, const TensorType& type, std::string_view source,
@@ -186,10 +201,12 @@ class AnnotationVerifier {
   Status Error(std::string_view fault, std::string_view remedy) const {
     return ErrorAt(source_, place_, fault, remedy);
   }
+  // Returns whether the scheme has one scale per index or block of an axis.
   bool HasAxis() const {
     return q_.type.scheme == Scheme::kPerChannel || q_.type.scheme == Scheme::kPerBlock;
   }
 
+  // Checks the formats, the block size, and that only integers have zero points.
   Status CheckFormats() const {
     const QuantType& type = q_.type;
     if (!IsKnown(type.format))
@@ -213,6 +230,7 @@ class AnnotationVerifier {
     return OkStatus();
   }
 
+  // Checks that the axis exists exactly if the scheme needs one.
   Status CheckAxis() const {
     if (!HasAxis()) {
       if (q_.axis == -1) return OkStatus();
@@ -226,7 +244,7 @@ class AnnotationVerifier {
                  rank == 0 ? "an axis that is there" : fmt::format("0 to {}", rank - 1));
   }
 
-  // How many scales there must be; nullopt where the shape does not tell.
+  // Returns the required number of scales, or nullopt if the shape does not determine it.
   std::optional<int64_t> ScalesWanted() const {
     if (!HasAxis()) return q_.type.scheme == Scheme::kNone ? 0 : 1;
     if (q_.type.scheme == Scheme::kPerBlock && q_.scales.empty()) return 0;
@@ -240,6 +258,7 @@ class AnnotationVerifier {
     return CheckedNumElements(shape);
   }
 
+  // Checks the numbers of scales and zero points.
   Status CheckCounts() const {
     const std::optional<int64_t> wanted = ScalesWanted();
     if (wanted.has_value() && std::ssize(q_.scales) != *wanted) {
@@ -252,6 +271,7 @@ class AnnotationVerifier {
         "as many");
   }
 
+  // Checks that every scale is positive and finite.
   Status CheckScales() const {
     for (float scale : q_.scales) {
       if (!std::isfinite(scale) || scale <= 0) {
@@ -261,6 +281,7 @@ class AnnotationVerifier {
     return OkStatus();
   }
 
+  // Checks that every zero point is a code of the format, and 0 in symmetric annotations.
   Status CheckZeroPoints() const {
     const Format& format = q_.type.format;
     const int64_t least = format.is_integer() ? format.min_code() : 0;

@@ -1,3 +1,5 @@
+// Resolves window attributes into numbers, with the output-size formulas of ONNX.
+
 #include "kiln/ir/window.h"
 
 #include <algorithm>
@@ -9,17 +11,19 @@
 namespace kiln {
 namespace {
 
-// Attributes above this are nonsense, and below it no product of two of them overflows.
+// The largest accepted attribute. Products of two accepted numbers do not overflow.
 constexpr int64_t kMaxWindowNumber = int64_t{1} << 30;
 
 enum class AutoPad { kNotSet, kSameUpper, kSameLower, kValid };
 
-// The window attributes of a node, with defaults filled in and ranges checked.
+// The window attributes of a node with defaults filled in and ranges checked. `pads` has all
+// begins, then all ends.
 struct WindowAttributes {
   AutoPad auto_pad = AutoPad::kNotSet;
   std::vector<int64_t> strides, dilations, pads;
 };
 
+// Creates errors about one node.
 struct Errors {
   const Node& node;
   std::string_view source;
@@ -28,11 +32,13 @@ struct Errors {
   }
 };
 
+// Returns "[1,2,3]", for messages.
 std::string ListText(const std::vector<int64_t>& list) {
   return fmt::format("[{}]", fmt::join(list, ","));
 }
 
-// The list `name` with `count` numbers in [least, kMaxWindowNumber], or all `fallback` when absent.
+// Returns the list attribute `name` with `count` numbers in [least, kMaxWindowNumber], or `count`
+// times `fallback` if it is absent.
 StatusOr<std::vector<int64_t>> ReadList(const Node& node, const Errors& error,
                                         std::string_view name, size_t count, int64_t least,
                                         int64_t fallback) {
@@ -52,6 +58,7 @@ StatusOr<std::vector<int64_t>> ReadList(const Node& node, const Errors& error,
   return list;
 }
 
+// Reads the window attributes of a node with `axes` spatial axes.
 StatusOr<WindowAttributes> ReadAttributes(const Node& node, const Errors& error, size_t axes) {
   WindowAttributes out;
   const std::string auto_pad = node.attributes().String("auto_pad", "NOTSET");
@@ -67,7 +74,7 @@ StatusOr<WindowAttributes> ReadAttributes(const Node& node, const Errors& error,
   }
   KILN_ASSIGN_OR_RETURN(out.strides, ReadList(node, error, "strides", axes, 1, 1));
   KILN_ASSIGN_OR_RETURN(out.dilations, ReadList(node, error, "dilations", axes, 1, 1));
-  // Exporters leave zeros in `pads` beside auto_pad; auto_pad wins, as ONNX says.
+  // Exporters write zeros in `pads` together with auto_pad, which has priority in ONNX.
   if (out.auto_pad == AutoPad::kNotSet) {
     KILN_ASSIGN_OR_RETURN(out.pads, ReadList(node, error, "pads", 2 * axes, 0, 0));
   } else {
@@ -76,19 +83,21 @@ StatusOr<WindowAttributes> ReadAttributes(const Node& node, const Errors& error,
   return out;
 }
 
+// Rejects inputs so large that window arithmetic could overflow.
 Status CheckInput(const Errors& error, int64_t input) {
   if (input > kMaxElements)
     return error(fmt::format("dimension {} of the input is too large", input), "");
   return OkStatus();
 }
 
+// Distributes padding over both ends; an odd total leaves one end with one position more.
 void SplitPadding(int64_t total, bool begin_gets_less, WindowAxis& axis) {
   const int64_t less = total / 2;
   axis.pad_begin = begin_gets_less ? less : total - less;
   axis.pad_end = total - axis.pad_begin;
 }
 
-// Fills output and, under auto_pad, the pads of a convolution or pool axis.
+// Computes the output length of a convolution or pool axis and, under auto_pad, its pads.
 Status ResolveForward(const Errors& error, AutoPad auto_pad, bool ceil_mode, int axis_index,
                       WindowAxis& axis) {
   KILN_RETURN_IF_ERROR(CheckInput(error, axis.input));
@@ -97,17 +106,20 @@ Status ResolveForward(const Errors& error, AutoPad auto_pad, bool ceil_mode, int
     return OkStatus();
   }
   if (axis.input == 0) {
-    // ONNX leaves open what a window over nothing is.
+    // ONNX does not define windows over an empty axis.
     return error(fmt::format("spatial axis {} of the input is empty", axis_index),
                  "at least one position");
   }
   if (auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower) {
     axis.output = CeilDiv(axis.input, axis.stride);
+    // SAME: the output length is ceil(input / stride), and the padding is as large as that
+    // requires.
     const int64_t needed = (axis.output - 1) * axis.stride + axis.Extent();
     SplitPadding(std::max<int64_t>(needed - axis.input, 0), auto_pad == AutoPad::kSameUpper, axis);
     return OkStatus();
   }
   const int64_t padded = axis.input + axis.pad_begin + axis.pad_end;
+  // The number of positions that the window can move within the padded input.
   const int64_t free = padded - axis.Extent();
   if (free < 0) {
     return error(
@@ -115,13 +127,15 @@ Status ResolveForward(const Errors& error, AutoPad auto_pad, bool ceil_mode, int
                     axis.Extent(), axis_index, padded),
         "a smaller kernel or dilation, or more padding");
   }
-  // ONNX's formula for VALID is the same with and without ceil_mode.
+  // The formula for VALID is the same with and without ceil_mode.
   const bool ceil = ceil_mode && auto_pad == AutoPad::kNotSet;
   axis.output = (ceil ? CeilDiv(free, axis.stride) : free / axis.stride) + 1;
+  // A last window that would start in the end padding is dropped.
   if (ceil && (axis.output - 1) * axis.stride >= axis.input + axis.pad_begin) --axis.output;
   return OkStatus();
 }
 
+// Computes the output length of a ConvTranspose axis, or its pads if the output length is given.
 Status ResolveTransposed(const Errors& error, AutoPad auto_pad, int64_t output_padding,
                          std::optional<int64_t> output_size, int axis_index, WindowAxis& axis) {
   KILN_RETURN_IF_ERROR(CheckInput(error, axis.input));
@@ -135,7 +149,8 @@ Status ResolveTransposed(const Errors& error, AutoPad auto_pad, int64_t output_p
   if (output_size.has_value() || same) {
     axis.output = output_size.has_value() ? *output_size : axis.input * axis.stride;
     if (axis.input < 0) return OkStatus();
-    // A negative total means that the end of the output is out of reach of every input position; it stays at the bias.
+    // A negative total means that no input position reaches the end of the output; only the bias is
+    // added there.
     const int64_t full = axis.stride * (axis.input - 1) + output_padding + axis.Extent();
     SplitPadding(std::max<int64_t>(full - axis.output, 0), auto_pad == AutoPad::kSameUpper, axis);
     return OkStatus();
@@ -150,11 +165,13 @@ Status ResolveTransposed(const Errors& error, AutoPad auto_pad, int64_t output_p
   return OkStatus();
 }
 
+// Returns whether all input and output lengths are known.
 bool AxesKnown(const std::vector<WindowAxis>& axes) {
   return std::all_of(axes.begin(), axes.end(),
                      [](const WindowAxis& a) { return a.input >= 0 && a.output >= 0; });
 }
 
+// Returns the shape of activations in the given layout.
 Shape ActivationShape(bool nhwc, int64_t batch, int64_t channels,
                       const std::vector<WindowAxis>& axes) {
   std::vector<int64_t> dims = {batch};
@@ -164,6 +181,7 @@ Shape ActivationShape(bool nhwc, int64_t batch, int64_t channels,
   return Shape(std::move(dims));
 }
 
+// Returns whether the layout is "nhwc". Errors: unknown, or the operator has no layout.
 StatusOr<bool> ReadLayout(const Node& node, const Errors& error) {
   const std::string layout = node.attributes().String("layout", "nchw");
   if (layout != "nchw" && layout != "nhwc")
@@ -172,6 +190,7 @@ StatusOr<bool> ReadLayout(const Node& node, const Errors& error) {
   return layout == "nhwc";
 }
 
+// Checks that the input has batch, channels and spatial axes.
 Status CheckRank(const Errors& error, const Shape& input) {
   if (input.rank() >= 3 && input.rank() <= 10) return OkStatus();
   return error(fmt::format("the input has shape {}", input.ToString()),
@@ -200,6 +219,7 @@ bool PoolGeometry::IsKnown() const { return batch >= 0 && channels >= 0 && AxesK
 
 Shape PoolGeometry::OutputShape() const { return ActivationShape(nhwc, batch, channels, axes); }
 
+// QLinearConv has scale and zero point after each of input and weights, and those of the output.
 std::optional<ConvOperands> ConvOperandsOf(Op op) {
   switch (op) {
     case Op::kConv:
@@ -242,6 +262,7 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, const Shape& input, const S
     return error(fmt::format("group is {}", out.groups), "1 or more");
   const int64_t declared_channels = input[out.nhwc ? input.rank() - 1 : 1];
   if (out.transposed) {
+    // ConvTranspose lists input channels in full and output channels per group.
     out.in_channels = weights[0];
     const auto channels = CheckedMul(weights[1], out.groups);
     if (!channels.has_value() || *channels > kMaxElements)
@@ -259,12 +280,14 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, const Shape& input, const S
                              declared_channels, weights.ToString(), out.groups, out.in_channels),
                  out.nhwc ? "channels stand last under layout nhwc" : "");
   }
+  // The channels that the weights list in full must be divisible by the number of groups.
   const int64_t grouped = out.transposed ? out.in_channels : out.out_channels;
   if (grouped % out.groups != 0) {
     return error(fmt::format("{} {} channels do not split into {} groups", grouped,
                              out.transposed ? "input" : "output", out.groups),
                  "");
   }
+  // The weights determine the kernel; the attribute is redundant and must agree.
   if (node.attributes().Has("kernel_shape")) {
     const std::vector<int64_t> kernel = node.attributes().Ints("kernel_shape");
     if (!std::equal(kernel.begin(), kernel.end(), weights.dims().begin() + 2,
@@ -274,6 +297,7 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, const Shape& input, const S
                    "");
     }
   }
+  // Only ConvTranspose has these: an extension of the output, or its size, from which pads follow.
   std::vector<int64_t> output_padding(spatial, 0), output_shape;
   if (out.transposed) {
     KILN_ASSIGN_OR_RETURN(output_padding, ReadList(node, error, "output_padding", spatial, 0, 0));
@@ -320,6 +344,7 @@ StatusOr<ConvGeometry> ResolveConv(const Node& node, std::string_view source) {
   return ResolveConv(node, input->shape(), weights->shape(), source);
 }
 
+// Global pools are ordinary pools with the input as kernel and one output position.
 StatusOr<PoolGeometry> ResolvePool(const Node& node, const Shape& input, std::string_view source) {
   const Errors error{node, source};
   KILN_CHECK(node.op() == Op::kMaxPool || node.op() == Op::kAveragePool ||

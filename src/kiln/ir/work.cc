@@ -1,3 +1,5 @@
+// Counts operations and parameters with saturating arithmetic: shapes from files may be huge.
+
 #include "kiln/ir/work.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@
 namespace kiln {
 namespace {
 
-// Number of elements, an unknown leading dimension taken as 1; 0 where others are unknown.
+// Returns the number of elements, with 1 for an unknown first dimension; 0 if another is unknown.
 int64_t ElementsOf(const Shape& shape) {
   int64_t product = 1;
   for (int i = 0; i < shape.rank(); ++i) {
@@ -22,10 +24,12 @@ int64_t ElementsOf(const Shape& shape) {
   return product;
 }
 
+// Returns the number of elements of a value, or 0 if it is absent or has no shape.
 int64_t ElementsOf(const Value* value) {
   return value != nullptr && value->has_shape() ? ElementsOf(value->shape()) : 0;
 }
 
+// Output positions (ConvTranspose: input positions) * kernel * in_channels / groups * out_channels.
 int64_t ConvolutionMacs(const Node& node) {
   const auto geometry = ResolveConv(node);
   if (!geometry.ok()) return 0;
@@ -35,11 +39,12 @@ int64_t ConvolutionMacs(const Node& node) {
     if (positions < 0) return 0;
     macs = SaturatingMul(SaturatingMul(macs, positions), axis.kernel);
   }
-  // in / groups * out: both divide by groups or neither would resolve.
+  // ResolveConv has checked that in_channels is divisible by groups.
   macs = SaturatingMul(macs, geometry->in_channels / geometry->groups);
   return SaturatingMul(macs, geometry->out_channels);
 }
 
+// Result elements times the length of the inner axis of operand `a_index`.
 int64_t ProductMacs(const Node& node, int a_index) {
   const Value* a = node.operand(a_index);
   const Value* result = node.result();
@@ -47,12 +52,14 @@ int64_t ProductMacs(const Node& node, int a_index) {
       !result->has_shape())
     return 0;
   const Shape& shape = a->shape();
+  // The inner axis is the last one of a, or the first one of a transposed Gemm operand.
   const bool transposed = node.op() == Op::kGemm && node.attributes().Int("transA", 0) != 0;
   const int inner_axis = transposed ? 0 : shape.rank() - 1;
   const int64_t inner = shape[inner_axis];
   return inner < 0 ? 0 : SaturatingMul(ElementsOf(result), inner);
 }
 
+// One operation per kernel element of every window.
 int64_t PoolOperations(const Node& node) {
   const auto geometry = ResolvePool(node);
   if (!geometry.ok() || geometry->channels < 0) return 0;
@@ -64,7 +71,7 @@ int64_t PoolOperations(const Node& node) {
   return count;
 }
 
-// Products of gates with inputs and states, for every step, batch and direction.
+// Products of gates with inputs and states, for every step, sample and direction.
 int64_t RecurrentMacs(const Node& node) {
   const Value *x = node.operand(0), *w = node.operand(1), *r = node.operand(2);
   if (x == nullptr || w == nullptr || r == nullptr) return 0;
@@ -73,7 +80,7 @@ int64_t RecurrentMacs(const Node& node) {
                        SaturatingAdd(ElementsOf(w), ElementsOf(r)));
 }
 
-// One for each combination of labels and each operand after the first.
+// One product per combination of labels and per operand after the first.
 int64_t EinsumMacs(const Node& node) {
   std::vector<Shape> shapes;
   for (const Value* operand : node.operands()) {
@@ -90,6 +97,8 @@ int64_t EinsumMacs(const Node& node) {
   return count;
 }
 
+// Sums count(constant) over the constants that nodes compute with. Operands of class i64 or index
+// are lists of axes, shapes and indices.
 template <typename Count>
 int64_t OverParameters(const Graph& graph, Count count) {
   int64_t sum = 0;
@@ -109,6 +118,7 @@ int64_t OverParameters(const Graph& graph, Count count) {
 
 }  // namespace
 
+// Counts by operator; QLinear variants have the same geometry as their float versions.
 int64_t MacsOf(const Node& node) {
   switch (node.op()) {
     case Op::kConv:
@@ -132,6 +142,7 @@ int64_t MacsOf(const Node& node) {
   }
 }
 
+// Operators without a case of their own cost one operation per result element.
 int64_t OperationsOf(const Node& node) {
   const OpInfo& info = node.info();
   if (info.Has(kMacs)) return MacsOf(node);
@@ -179,6 +190,7 @@ int64_t ParametersOf(const Graph& graph) {
   return OverParameters(graph, [](const Value& constant) { return constant.constant().size(); });
 }
 
+// Constants with an annotation are stored as codes of that format.
 int64_t ParameterBytesOf(const Graph& graph) {
   return OverParameters(graph, [](const Value& constant) {
     const Tensor& tensor = constant.constant();

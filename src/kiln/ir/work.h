@@ -1,4 +1,6 @@
-// How much work a node is, and how many parameters a graph has: figures for reports, utilisation and rooflines.
+// The work of nodes and the number of parameters of graphs, for reports, utilisation and rooflines.
+//
+// All counts follow from shapes alone, before any accelerator is chosen.
 #ifndef KILN_IR_WORK_H_
 #define KILN_IR_WORK_H_
 
@@ -8,23 +10,33 @@
 
 namespace kiln {
 
-// Multiply-accumulates of convolutions and matrix products, padding included: every window position counts, as
-// published figures have it (ResNet-20 on 32x32: 40.55 million with its shortcuts of option A). 0 for other operators
-// and where the operand shapes are not known or do not fit; an unknown leading (batch) dimension counts as 1. Numbers
-// above int64 saturate.
+// Returns the multiply-accumulates of a node:
+//   convolutions      batch * output positions * kernel positions * in_channels / groups *
+//                     out_channels
+//   ConvTranspose     the same with input positions
+//   matrix products   result elements * length of the inner axis
+//   RNN, GRU, LSTM    steps * batch * (elements of W + elements of R)
+//   Einsum            combinations of labels * (operands - 1)
+//   other operators   0
+// Padding is included: every window position counts, as in published figures (ResNet-20 on 32x32:
+// 40.55 million with shortcuts of option A). Returns 0 if operand shapes are unknown or do not fit.
+// An unknown first (batch) dimension counts as 1. Saturates at the limits of int64_t.
 int64_t MacsOf(const Node& node);
 
-// MacsOf where the operator has MACs; else elementary operations: one a result element for element-wise operators, one
-// a window position for pools, one an operand element for reductions and normalisations, 0 for moving data.
+// Returns MacsOf for operators with MACs, otherwise the number of elementary operations: one per
+// result element of element-wise operators, one per window position of pools, one per operand
+// element of reductions and normalisations, 0 for data movement.
 int64_t OperationsOf(const Node& node);
 
+// Returns the sum over all nodes.
 int64_t MacsOf(const Graph& graph);
 
-// Elements of the constants that nodes compute with: weights, biases, scales; not the lists of axes, shapes and indices
-// that only steer an operator. A constant used twice counts once.
+// Returns the number of elements in constants that nodes compute with: weights, biases, scales, but
+// not lists of axes, shapes and indices. A constant with several uses counts once.
 int64_t ParametersOf(const Graph& graph);
-// The bytes these take in hardware: whole bits of the annotated format, rounded up a constant, or else those of the
-// element type. Scales of an annotation are not counted.
+// Returns the bytes of those constants in hardware: the bits of the annotated format, rounded up to
+// bytes per constant, or the element type's bytes without an annotation. Excludes the scales of
+// annotations.
 int64_t ParameterBytesOf(const Graph& graph);
 
 }  // namespace kiln
