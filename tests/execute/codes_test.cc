@@ -1,3 +1,5 @@
+// Tests of rounding whole tensors to codes, against the scalar definition, for every format and
+// axis.
 #include "kiln/execute/codes.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +16,7 @@
 namespace kiln {
 namespace {
 
-Tensor RandomTensor(const Shape& shape, uint64_t seed) {
+Tensor RandomValues(const Shape& shape, uint64_t seed) {
   Tensor t(ElementType::kFloat32, shape);
   Random random(seed);
   for (float& x : t.data<float>()) x = static_cast<float>(random.Uniform(-3, 3));
@@ -23,7 +25,7 @@ Tensor RandomTensor(const Shape& shape, uint64_t seed) {
 
 TEST(Codes, EveryAxisAndFormatElementByElement) {
   const Shape shape{2, 3, 4};
-  const Tensor values = RandomTensor(shape, 1);
+  const Tensor values = RandomValues(shape, 1);
   for (std::string_view name : {"int4", "uint8", "int8", "int16", "uint16", "int32"}) {
     for (int axis = -1; axis < 3; ++axis) {
       Quantisation q;
@@ -55,7 +57,7 @@ TEST(Codes, EveryAxisAndFormatElementByElement) {
 
 // Under every format, each element is what the scalar definition says.
 TEST(Codes, EveryNamedFormatByTheScalarDefinition) {
-  const Tensor values = RandomTensor({5, 40}, 2);
+  const Tensor values = RandomValues({5, 40}, 2);
   for (const Format& format : AllFormats()) {
     if (format.is_whole()) continue;  // numerics/quantise.h's, tested above
     for (Scheme scheme : {Scheme::kNone, Scheme::kPerTensor, Scheme::kPerChannel}) {
@@ -108,7 +110,7 @@ TEST(Codes, IntegersUnderOtherRoundingsAndOverflow) {
 // Lines along the blocked axis one by one through BlockCodec, whatever stands behind the axis.
 TEST(Codes, BlocksAlongEveryAxis) {
   const Shape shape{3, 7, 5};
-  const Tensor values = RandomTensor(shape, 3);
+  const Tensor values = RandomValues(shape, 3);
   const std::vector<int64_t> strides = RowMajorStrides(shape);
   for (std::string_view name : {"mxint8", "mxfp8_e4m3", "mxfp4"}) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -138,7 +140,7 @@ TEST(Codes, BlocksAlongEveryAxis) {
 
 TEST(Codes, BlocksWithScalesOfTheirOwn) {
   const Shape shape{2, 5, 3};
-  const Tensor values = RandomTensor(shape, 4);
+  const Tensor values = RandomValues(shape, 4);
   for (int axis = 0; axis < 3; ++axis) {
     Quantisation q;
     q.type = *FindQuantType("int8");
@@ -200,7 +202,7 @@ TEST(Codes, TheOperatorQuantiseRoundsAsItsTypeSays) {
       ": f32[2x40] output %y }",
       "t.kir");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const Tensor x = RandomTensor({2, 40}, 5);
+  const Tensor x = RandomValues({2, 40}, 5);
   const Tensor* operands[] = {&x};
   const auto y = EvaluateNode(*graph->NodeList()[0], operands);
   ASSERT_TRUE(y.ok()) << y.status();
@@ -218,6 +220,20 @@ TEST(Codes, EmptyTensor) {
   EXPECT_EQ(RoundTensor(Tensor(ElementType::kFloat32, Shape{3, 0}), blocks).size(), 0);
   const Quantisation q = PerTensorQuantisation(-1, 1, {.format = *FindFormat("int8")});
   EXPECT_EQ(QuantiseTensor(Tensor(ElementType::kFloat32, Shape{0, 3}), q).size(), 0);
+}
+
+// Blocks by their rule: with a largest value of 6 the scale of e8m0 is 1, and e2m1 has the codes 7,
+// 2 and 9 for 6, 1 and -0.5.
+TEST(Codes, EncodeTensorTakesEveryAnnotation) {
+  const Tensor values = Tensor::Of<float>({1, 3}, {6, 1, -0.5f});
+  Quantisation q;
+  q.type = {.format = *FindFormat("e2m1"), .scheme = Scheme::kPerBlock, .block_size = 32};
+  q.type.scale_format = *FindFormat("e8m0");
+  q.axis = 1;
+  EXPECT_EQ(EncodeTensor(values, q), Tensor::Of<uint8_t>({1, 3}, {7, 2, 9}));
+  Quantisation whole = PerTensorQuantisation(-8, 8, *FindQuantType("int8"));
+  whole.scales = {0.5f};
+  EXPECT_EQ(EncodeTensor(values, whole), Tensor::Of<int8_t>({1, 3}, {12, 2, -1}));
 }
 
 }  // namespace

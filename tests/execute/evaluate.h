@@ -1,6 +1,8 @@
-// Evaluating one operator in a test, without writing out a graph.
+// Evaluates one operator in a test without writing out a graph.
 #ifndef KILN_TESTS_EXECUTE_EVALUATE_H_
 #define KILN_TESTS_EXECUTE_EVALUATE_H_
+
+#include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
@@ -14,7 +16,8 @@ namespace kiln {
 
 using AttributeList = std::vector<std::pair<std::string, Attribute>>;
 
-// A graph of one node. Operand i is a graph input of the tensor's type and shape, or absent (nullopt).
+// Returns a graph of one node. Operand i is a graph input of the tensor's type and shape, or absent
+// (nullopt).
 struct OneNode {
   OneNode(Op op, const std::vector<std::optional<Tensor>>& operands,
           const AttributeList& attributes, int results = 1) {
@@ -53,7 +56,14 @@ inline Tensor IntList(const Ints& values) {
   return Tensor::Of<int64_t>({static_cast<int64_t>(values.size())}, values);
 }
 
-// 0, 1, 2, ... in the given shape.
+// Return all results, or the first, of a node that must evaluate.
+inline std::vector<Tensor> All(StatusOr<std::vector<Tensor>> results) {
+  EXPECT_TRUE(results.ok()) << results.status();
+  return results.ok() ? *std::move(results) : std::vector<Tensor>(3);
+}
+inline Tensor First(StatusOr<std::vector<Tensor>> results) { return All(std::move(results))[0]; }
+
+// Returns 0, 1, 2, ... in the given shape.
 inline Tensor Iota(const Shape& shape) {
   Tensor t(ElementType::kFloat32, shape);
   for (int64_t i = 0; i < t.size(); ++i)

@@ -1,3 +1,4 @@
+// Tests of the exact int8 products at every processor level, against plain loops.
 #include "kiln/execute/int8_gemm.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// Every kernel of mac_gemm.h against the definition in numerics/mac.h, bit for bit: random rules, shapes ragged in
-// every dimension, row tiles of every length, block scales, and operands chosen to hit rounding's corner cases.
+// Compares every kernel of mac_gemm.h with the definition in numerics/mac.h, bit for bit: random
+// rules, shapes that are ragged in every dimension, row tiles of every length, block scales, and
+// operands chosen for the corner cases of rounding.
 #include "kiln/execute/mac_gemm.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,8 @@ struct Problem {
   std::vector<int64_t> places, scale_places;
 };
 
-// How operands are drawn. Sums that come close to midpoints need operands of very different magnitude.
+// How operands are drawn. Sums that come close to midpoints need operands of very different
+// magnitude.
 enum class Draw { kAny, kFinite, kFew, kSmall };
 
 uint32_t DrawCode(const Format& format, Draw draw, Random& random) {
@@ -329,8 +331,8 @@ TEST(MacGemmRules, AnyTwoSmallFormats) {
   }
 }
 
-// Every product of two codes onto psums from least to great, zeros and specials: where a sum that was rounded twice, or
-// a lost grain under a product halfway between two psums, would show.
+// Every product of two codes onto psums from least to great, zeros and specials: where a sum that
+// was rounded twice, or a lost grain under a product halfway between two psums, would show.
 TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
   const RuleText rules[] = {{"posit8_1", "posit8_1", "bf16", "fp32"},
                             {"e4m3", "e4m3", "bf16", "fp32"},
@@ -390,8 +392,9 @@ TEST(MacGemmRules, EveryProductOntoEveryKindOfPsum) {
   }
 }
 
-// The odd sum that fp32 cannot hold among many that it can, in one group of pixels and then in another: what a kernel
-// takes for granted of most groups must not spill into this one, nor this one into the rest.
+// The odd sum that fp32 cannot hold among many that it can, in one group of pixels and then in
+// another: what a kernel takes for granted of most groups must not spill into this one, nor this
+// one into the rest.
 TEST(MacGemmRules, OneInexactSumAmongExactOnes) {
   const RuleText text{"posit8_1", "posit8_1", "bf16", "bf16"};
   const MacRule rule = text.Rule();

@@ -1,3 +1,4 @@
+// Tests of ReferenceExecutor: batches, observers, and errors that name the input or node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,8 @@ Tensor RandomTensor(const Shape& shape, uint64_t seed) {
   return t;
 }
 
-// conv -> relu -> max_pool -> conv, added to a strided conv of the first relu -> relu -> global pool -> flatten -> gemm
+// conv -> relu -> max_pool -> conv, added to a strided conv of the first relu -> relu -> global
+// pool -> flatten -> gemm
 struct SmallNet {
   SmallNet() {
     Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 3, 12, 12}});
@@ -118,7 +120,7 @@ TEST(ReferenceExecutor, BatchIsTheImagesOneByOneForAnyThreadCount) {
   const auto one = (*executor)->RunBatch(x);
   SetThreadCount(4);
   int64_t last = 0;
-  const auto four = (*executor)->RunBatch(x, {}, [&](int64_t done, int64_t total) {
+  const auto four = (*executor)->RunBatch(x, [&](int64_t done, int64_t total) {
     EXPECT_EQ(done, last + 1);
     EXPECT_EQ(total, 9);
     last = done;

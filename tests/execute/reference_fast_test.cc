@@ -1,5 +1,5 @@
-// The executor's fast kernels against the plain ones, over random shapes, and against each other: the same bits at
-// every processor level, for any number of threads, fused or not.
+// Compares the executor's fast kernels with the plain ones over random shapes, and with each other:
+// the bits must be the same at every processor level, for any number of threads, fused or not.
 #include "kiln/execute/reference_fast.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kiln/ir/batch_shape.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
@@ -18,7 +19,7 @@
 namespace kiln {
 namespace {
 
-Tensor RandomTensor(const Shape& shape, Random& random) {
+Tensor RandomOperand(const Shape& shape, Random& random) {
   Tensor t(ElementType::kFloat32, shape);
   for (float& v : t.data<float>()) v = static_cast<float>(random.Uniform(-1, 1));
   return t;
@@ -54,7 +55,8 @@ StatusOr<std::vector<Tensor>> RunAtEveryLevel(const Graph& graph,
   return expected;
 }
 
-// Runs the node through the executor and through its kernel. Also makes sure that the executor takes a fast kernel.
+// Runs the node through the executor and through its kernel. Also makes sure that the executor
+// takes a fast kernel.
 void ExpectAgreement(Op op, const std::vector<std::optional<Tensor>>& operands,
                      const AttributeList& attributes) {
   const OneNode one(op, operands, attributes);
@@ -107,9 +109,9 @@ TEST(ReferenceFast, RandomConvolutions) {
     if (nhwc) x.push_back(in);
     begins.insert(begins.end(), ends.begin(), ends.end());
     std::optional<Tensor> bias;
-    if (random.Below(2) == 0) bias = RandomTensor({out}, random);
+    if (random.Below(2) == 0) bias = RandomOperand({out}, random);
     ExpectAgreement(Op::kConv,
-                    {RandomTensor(Shape(x), random), RandomTensor(Shape(w), random), bias},
+                    {RandomOperand(Shape(x), random), RandomOperand(Shape(w), random), bias},
                     {{"group", groups},
                      {"strides", strides},
                      {"dilations", dilations},
@@ -130,7 +132,7 @@ class ReferenceFastEveryLevel : public testing::TestWithParam<CpuLevel> {
 // The levels that the other tests compare; those that the processor lacks are counted here.
 TEST_P(ReferenceFastEveryLevel, GivesTheBitsOfThePortableOne) {
   Random random(12);
-  const Tensor x = RandomTensor({1, 5, 9, 9}, random), w = RandomTensor({21, 5, 3, 3}, random);
+  const Tensor x = RandomOperand({1, 5, 9, 9}, random), w = RandomOperand({21, 5, 3, 3}, random);
   const OneNode one(Op::kConv, {x, w}, {{"pads", Ints{1, 1, 1, 1}}});
   const auto run = [&] {
     return (*ReferenceExecutor::Create(one.graph))->Run(std::vector<Tensor>{x, w});
@@ -153,11 +155,11 @@ TEST(ReferenceFast, RandomProducts) {
     const int64_t trans_a = random.Between(0, 1), trans_b = random.Between(0, 1);
     const std::vector<Shape> biases = {Shape{n}, Shape{1, n}};
     std::optional<Tensor> bias;
-    if (random.Below(2) == 0) bias = RandomTensor(biases[random.Below(2)], random);
+    if (random.Below(2) == 0) bias = RandomOperand(biases[random.Below(2)], random);
     ExpectAgreement(
         Op::kGemm,
-        {RandomTensor(trans_a != 0 ? Shape{k, m} : Shape{m, k}, random),
-         RandomTensor(trans_b != 0 ? Shape{n, k} : Shape{k, n}, random), bias},
+        {RandomOperand(trans_a != 0 ? Shape{k, m} : Shape{m, k}, random),
+         RandomOperand(trans_b != 0 ? Shape{n, k} : Shape{k, n}, random), bias},
         {{"transA", trans_a}, {"transB", trans_b}, {"alpha", bias.has_value() ? 1.0f : 0.5f}});
     const int64_t batch = random.Between(1, 3);
     const std::vector<Shape> left = {Shape{m, k}, Shape{batch, m, k}, Shape{2, batch, m, k}};
@@ -168,15 +170,15 @@ TEST(ReferenceFast, RandomProducts) {
     };
     const std::vector<Shape> leads = {Shape{}, Shape{1}, Shape{batch}, Shape{2, 1}};
     ExpectAgreement(Op::kMatMul,
-                    {RandomTensor(left[random.Below(3)], random),
-                     RandomTensor(right(leads[random.Below(4)]), random)},
+                    {RandomOperand(left[random.Below(3)], random),
+                     RandomOperand(right(leads[random.Below(4)]), random)},
                     {{"transpose_b", trans_b}, {"alpha", 0.25f}});
   }
 }
 
-// What padding, dilations and strides make of one element: planes beyond all memory, extents whose product overflows,
-// strides that nobody may count through, planes that rounding up makes 32 times as large. The plain kernel computes
-// these.
+// What padding, dilations and strides make of one element: planes beyond all memory, extents whose
+// product overflows, strides that nobody may count through, planes that rounding up makes 32 times
+// as large. The plain kernel computes these.
 TEST(ReferenceFast, ConvolutionsThatWouldCopyTooMuchArePlain) {
   struct Case {
     Shape x, w;
@@ -248,14 +250,14 @@ TEST(ReferenceFast, MoreMemoryThanThereIsIsAnError) {
   }
 }
 
-// A chain of fused multiply-adds from +0 in order of input channels and kernel positions, then the bias: what the
-// kernels promise, written down once more. std::fma is exact.
+// A chain of fused multiply-adds from +0 in order of input channels and kernel positions, then the
+// bias: what the kernels promise, written down once more. std::fma is exact.
 TEST(ReferenceFast, SumsAreChainsInAStatedOrder) {
   Random random(15);
   const int64_t channels = 37, outputs = 11, size = 9;
-  const Tensor x = RandomTensor({1, channels, size, size}, random),
-               w = RandomTensor({outputs, channels, 3, 3}, random),
-               bias = RandomTensor({outputs}, random);
+  const Tensor x = RandomOperand({1, channels, size, size}, random),
+               w = RandomOperand({outputs, channels, 3, 3}, random),
+               bias = RandomOperand({outputs}, random);
   Tensor x_nhwc(ElementType::kFloat32, {1, size, size, channels});
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t p = 0; p < size * size; ++p) {
@@ -292,7 +294,8 @@ TEST(ReferenceFast, SumsAreChainsInAStatedOrder) {
   }
 }
 
-// Numbers at the ends of the range: subnormals, infinities, sums that overflow and cancel. NaN is 0x7fc00000.
+// Numbers at the ends of the range: subnormals, infinities, sums that overflow and cancel. NaN is
+// 0x7fc00000.
 TEST(ReferenceFast, SpecialNumbersAreTheSameAtEveryLevel) {
   Random random(16);
   const auto special = [&](const Shape& shape) {
@@ -337,8 +340,8 @@ TEST(ReferenceFast, FusionAndThreadsDoNotChangeTheBits) {
     Graph graph("g");
     const Shape shape = nhwc ? Shape{1, 13, 13, 24} : Shape{1, 24, 13, 13};
     Value* x = graph.AddInput("x", {ElementType::kFloat32, shape});
-    Value* w = graph.AddConstant("w", RandomTensor({24, 24, 3, 3}, random));
-    Value* bias = graph.AddConstant("b", RandomTensor({24}, random));
+    Value* w = graph.AddConstant("w", RandomOperand({24, 24, 3, 3}, random));
+    Value* bias = graph.AddConstant("b", RandomOperand({24}, random));
     Attributes attributes;
     attributes.Set("pads", Ints{1, 1, 1, 1});
     attributes.Set("layout", std::string(nhwc ? "nhwc" : "nchw"));
@@ -352,29 +355,37 @@ TEST(ReferenceFast, FusionAndThreadsDoNotChangeTheBits) {
     }
     Attributes leaky;
     leaky.Set("alpha", 0.3f);
-    Value* columns = graph.AddConstant("m", RandomTensor({shape[3], 19}, random));
+    Value* columns = graph.AddConstant("m", RandomOperand({shape[3], 19}, random));
     Value* product = graph.AddNode(Op::kMatMul, "", {y, columns}, {"p"})->result();
     graph.MarkOutput(graph.AddNode(Op::kLeakyRelu, "", {product}, {"l"}, leaky)->result());
     ASSERT_TRUE(InferShapes(graph).ok());
-    const Tensor input = RandomTensor({5, shape[1], shape[2], shape[3]}, random);
+    const Tensor input = RandomOperand({5, shape[1], shape[2], shape[3]}, random);
     const auto executor = ReferenceExecutor::Create(graph);
     ASSERT_TRUE(executor.ok());
-    const auto watched =
-        (*executor)->RunBatch(std::span(&input, 1), [](const Value&, const Tensor&) {});
-    ASSERT_TRUE(watched.ok());
+    std::vector<Tensor> watched;  // what operators give one by one, image by image
+    const Status observed =
+        (*executor)->ObserveBatch(std::span(&input, 1), [&](const Value& value, const Tensor& one) {
+          if (value.name() == "l") watched.push_back(one);
+        });
+    ASSERT_TRUE(observed.ok()) << observed;
+    ASSERT_EQ(watched.size(), 5u);
     for (const int threads : {1, 2, 5}) {
       SetThreadCount(threads);
       const auto batch = (*executor)->RunBatch(std::span(&input, 1)),
                  whole = (*executor)->Run(std::span(&input, 1));
       ASSERT_TRUE(batch.ok() && whole.ok());
-      EXPECT_TRUE(SameBits((*watched)[0], (*batch)[0])) << threads;
-      EXPECT_TRUE(SameBits((*watched)[0], (*whole)[0])) << threads;
+      EXPECT_TRUE(SameBits((*whole)[0], (*batch)[0])) << threads;
+      for (int64_t i = 0; i < 5; ++i) {
+        const Tensor& image = watched[static_cast<size_t>(i)];
+        EXPECT_TRUE(SameBits(image, SampleOf((*batch)[0], image.shape(), i))) << threads;
+      }
     }
     SetThreadCount(0);
   }
 }
 
-// Of 4000 images all even ones from the 2000th on divide by zero; threads begin at different places among them.
+// Of 4000 images all even ones from the 2000th on divide by zero; threads begin at different places
+// among them.
 TEST(ReferenceFast, TheFirstErrorIsThatOfTheLowestImage) {
   Graph graph("g");
   Value* x = graph.AddInput("x", {ElementType::kInt64, Shape{1, 1}});

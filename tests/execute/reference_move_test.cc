@@ -1,3 +1,4 @@
+// Tests of the reference kernels that move data: Slice, Gather, Transpose, Pad, Concat and others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +9,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Tensor First(StatusOr<std::vector<Tensor>> results) {
-  EXPECT_TRUE(results.ok()) << (results.ok() ? "" : MessageOf(results.status()));
-  return results.ok() ? (*results)[0] : Tensor();
-}
 
 TEST(ReferenceMove, SliceWalksBackwardsAndClampsItsEnds) {
   const Tensor x = Iota({5});

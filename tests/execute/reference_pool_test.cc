@@ -1,4 +1,4 @@
-// Pools against their definition, window by window, over random shapes.
+// Compares pools with their definition, window by window, over random shapes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,8 @@ struct Axis {
   int64_t input, kernel, stride, dilation, begin, end, output;
 };
 
-// One window of one channel: the average in binary64 or the greatest element; `at` reads the input at (row, column).
+// One window of one channel: the average in binary64 or the greatest element; `at` reads the input
+// at (row, column).
 template <typename At>
 double PoolWindow(const Axis& rows, const Axis& columns, int64_t oh, int64_t ow, bool average,
                   bool include_pad, const At& at) {

@@ -1,4 +1,5 @@
-// RNN, GRU and LSTM against PyTorch's layers on small numbers, and against each other: layouts, lengths, directions.
+// Compares RNN, GRU and LSTM with PyTorch's layers on small numbers, and with each other across
+// layouts, lengths and directions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,11 +13,6 @@ namespace {
 
 using ::testing::FloatNear;
 using ::testing::Pointwise;
-
-std::vector<Tensor> All(StatusOr<std::vector<Tensor>> results) {
-  EXPECT_TRUE(results.ok()) << MessageOf(results.status());
-  return results.ok() ? *std::move(results) : std::vector<Tensor>();
-}
 
 // Three steps of two sequences of two numbers; two hidden numbers, both directions.
 const Tensor kInput = Floats({3, 2, 2}, {0.8f, 0.17f, 0.09f, -0.61f, 0.05f, -1.37f, 0.34f, 1.01f,
@@ -144,7 +140,8 @@ TEST(ReferenceRecurrent, BatchFirstIsTheSameTransposed) {
   EXPECT_EQ(Exchanged(y[2]), z[2]);
 }
 
-// The second sequence cut to two steps: as if it had no third, 0 behind its end, in either direction.
+// The second sequence cut to two steps: as if it had no third, 0 behind its end, in either
+// direction.
 TEST(ReferenceRecurrent, SequencesEndWhereTheirLengthSays) {
   std::vector<std::optional<Tensor>> operands = LstmOperands();
   operands[4] = Tensor::Of<int32_t>({2}, {3, 2});
@@ -211,7 +208,8 @@ TEST(ReferenceRecurrent, ClipBoundsWhatActivationsTake) {
 }
 
 TEST(ReferenceRecurrent, GruThatResetsBeforeTheProductByHand) {
-  // One number each: z = s(x + h), r = s(x + h), n = tanh(x + r * h), h' = (1 - z) n + z h, with x = 0.5 and h = 0.25.
+  // One number each: z = s(x + h), r = s(x + h), n = tanh(x + r * h), h' = (1 - z) n + z h, with x
+  // = 0.5 and h = 0.25.
   const auto y = All(Evaluate(
       Op::kGRU,
       {Floats({1, 1, 1}, {0.5f}), Floats({1, 3, 1}, {1, 1, 1}), Floats({1, 3, 1}, {1, 1, 1}),
@@ -223,8 +221,8 @@ TEST(ReferenceRecurrent, GruThatResetsBeforeTheProductByHand) {
 }
 
 TEST(ReferenceRecurrent, LstmCouplesForgetToInput) {
-  // All weights 0: the gates are 1/2, or i = 1/2 and f = 1 - i; the cell halves and takes in tanh(0) = 0. A bias on f
-  // shows which it is.
+  // All weights 0: the gates are 1/2, or i = 1/2 and f = 1 - i; the cell halves and takes in
+  // tanh(0) = 0. A bias on f shows which it is.
   std::vector<std::optional<Tensor>> operands = {Floats({1, 1, 1}, {0}),
                                                  Floats({1, 4, 1}, {0, 0, 0, 0}),
                                                  Floats({1, 4, 1}, {0, 0, 0, 0}),

@@ -1,5 +1,5 @@
-// Every operator on operands that make no sense: errors are fine, anything else than an answer is not. Meant for the
-// sanitiser build as much as for this one.
+// Runs every operator on meaningless operands: the result must be an answer or an error, never a
+// crash. The sanitiser builds run this test too.
 #include <gtest/gtest.h>
 
 #include "kiln/support/random.h"

@@ -1,4 +1,5 @@
-// Einsum, indexing and selection on numbers worked out by hand or by loops that follow the definition.
+// Tests of Einsum, indexing and selection with values worked out by hand or by loops that follow
+// the definition.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,10 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::Pointwise;
 
-std::vector<Tensor> All(StatusOr<std::vector<Tensor>> results) {
-  EXPECT_TRUE(results.ok()) << MessageOf(results.status());
-  return results.ok() ? *std::move(results) : std::vector<Tensor>(3);
-}
 Tensor Sum(const std::string& equation, const std::vector<std::optional<Tensor>>& operands) {
   return All(Evaluate(Op::kEinsum, operands, {{"equation", equation}}))[0];
 }

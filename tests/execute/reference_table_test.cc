@@ -1,3 +1,4 @@
+// Checks that every operator has a reference kernel.
 #include <gtest/gtest.h>
 
 #include "kiln/execute/reference.h"

@@ -1,4 +1,4 @@
-// Operators whose definition has corners, by values worked out by hand.
+// Tests of operators with corner cases in their definition, with values worked out by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +15,6 @@ using testing::FloatNear;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-std::vector<Tensor> All(StatusOr<std::vector<Tensor>> results) {
-  EXPECT_TRUE(results.ok()) << MessageOf(results.status());
-  return results.ok() ? *results : std::vector<Tensor>(3);
-}
-Tensor First(StatusOr<std::vector<Tensor>> results) { return All(std::move(results))[0]; }
 std::string Fault(const StatusOr<std::vector<Tensor>>& results) {
   return results.ok() ? "no error" : MessageOf(results.status());
 }

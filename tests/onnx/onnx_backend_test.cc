@@ -1,17 +1,18 @@
-// Runs the test models of the ONNX standard (Debian package libonnx-testdata) on the reference executor and compares
-// with the standard's outputs at the standard's tolerances.
+// Runs the test models of the ONNX standard (Debian package libonnx-testdata) on the reference
+// executor and compares with the standard's outputs at the standard's tolerances.
 //
-//   onnx_backend_test DATA_FOLDER [--report FOLDER] [--mode direct|clean-up|round-trip] [--filter TEXT]
-//                     [--expected FILE]
+//   onnx_backend_test DATA_FOLDER [--report FOLDER] [--mode direct|clean-up|round-trip]
+//                     [--filter TEXT] [--expected FILE]
 //
 //   direct      import, run
 //   clean-up    import, run the clean-up passes, run
 //   round-trip  import, export, import again, run
 //
-// A test whose model needs an operator or feature that Kiln does not support is counted as unsupported, with the
-// message that import or executor gave. With --expected the outcome of every test is compared with the one that FILE
-// states for it (tests/onnx/expected.txt): the program fails when one differs, be it for the better, and when a test is
-// in the data or in the file alone. Without, it fails when a supported test does not reproduce its outputs.
+// A test with an operator or feature that Kiln does not support counts as unsupported, with the
+// message of the importer or executor. With --expected, the program compares every outcome with the
+// one that FILE lists (tests/onnx/expected.txt). It fails if an outcome differs, even for the
+// better, and if a test occurs only in the data or only in the file. Without --expected, it fails
+// if a supported test does not reproduce its outputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +78,8 @@ std::string Compare(const Tensor& value, const Tensor& expected) {
                        expected.shape().ToString());
   }
   if (!IsFloat(value.type())) return value == expected ? "" : "has other values";
-  // The data of bfloat16 results was truncated, where ONNX today and Kiln round to nearest: one unit in the last place.
+  // The data of bfloat16 results was truncated, where ONNX today and Kiln round to nearest: one
+  // unit in the last place.
   const double relative = value.type() == ElementType::kBfloat16 ? 0x1p-7 : kRelativeTolerance;
   int64_t wrong = 0;
   std::string first;
@@ -90,7 +92,8 @@ std::string Compare(const Tensor& value, const Tensor& expected) {
   return wrong == 0 ? "" : fmt::format("{} of {} elements differ, {}", wrong, value.size(), first);
 }
 
-// The data sets keep bfloat16 tensors as uint16 bits; under the type that the model declares they are themselves.
+// The data sets keep bfloat16 tensors as uint16 bits; under the type that the model declares they
+// are themselves.
 Tensor AsDeclared(Tensor tensor, ElementType declared) {
   if (tensor.type() != ElementType::kUint16 || declared != ElementType::kBfloat16) return tensor;
   const Tensor bits = tensor.Clone();
@@ -111,8 +114,8 @@ StatusOr<std::vector<Tensor>> ReadTensors(const fs::path& folder, const std::str
   }
 }
 
-// Imports the model. Where a data set has another input shape than the model declares, the data set is right (four
-// tests of CastLike).
+// Imports the model. Where a data set has another input shape than the model declares, the data set
+// is right (four tests of CastLike).
 StatusOr<Graph> ImportForData(const fs::path& model) {
   auto graph = ImportOnnx(model);
   if (!graph.ok()) return graph;
@@ -246,8 +249,8 @@ std::string PerOperator(const std::vector<Result>& results) {
   return text;
 }
 
-// The outcomes in words that the file states for the mode, by test. A line is "WORD TEST", or "WORD/WORD/WORD TEST"
-// where the modes differ.
+// The outcomes in words that the file states for the mode, by test. A line is "WORD TEST", or
+// "WORD/WORD/WORD TEST" where the modes differ.
 StatusOr<std::map<std::string, std::string>> ReadExpected(const fs::path& file, Mode mode) {
   const auto text = ReadFile(file);
   if (!text.ok()) return text.status();

@@ -1,3 +1,5 @@
+// Implements codes.h: splits a tensor into runs that share a scale and converts each run with the
+// scalar and vector code of the numerics room.
 #include "kiln/execute/codes.h"
 
 #include <algorithm>
@@ -12,25 +14,31 @@
 namespace kiln {
 namespace {
 
+// Returns the number of elements between two neighbours along `axis`: the product of the dimensions
+// after it.
 int64_t ElementsBehind(const Shape& shape, int axis) {
   int64_t inner = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
   return inner;
 }
 
-// Elements [begin, end) share a scale.
+// A stretch of consecutive elements [begin, end) that share one scale and zero point.
 struct Run {
   int64_t begin, end;
   float scale;
   int32_t zero_point;
 };
 
-// Calls visit(run) for runs that cover the tensor in order.
+// Calls visit(run) for runs that cover the whole tensor in memory order. Without a scheme the
+// tensor is one run with scale 1.
+// Example: per channel on axis 1 of [2, 3, 4] gives six runs of 4 elements, with scales 0 1 2 0 1
+// 2.
 template <typename Visit>
 void ForEachRun(const Shape& shape, const Quantisation& q, const Visit& visit) {
   const int64_t size = shape.NumElements();
   if (q.type.scheme == Scheme::kNone) return visit(Run{0, size, 1, 0});
   KILN_CHECK(!q.scales.empty() && q.scales.size() == q.zero_points.size());
+  // Calls visit for elements [begin, end) with scale number `scale`.
   const auto run = [&](int64_t begin, int64_t end, int64_t scale) {
     visit(Run{begin, end, q.scales[static_cast<size_t>(scale)],
               q.zero_points[static_cast<size_t>(scale)]});
@@ -48,8 +56,12 @@ void ForEachRun(const Shape& shape, const Quantisation& q, const Visit& visit) {
       run(begin, begin + inner, begin / inner % length);
     return;
   }
+  // Scales have the shape of ScaleShape: the blocked axis counts blocks.
   const int64_t block = q.type.block_size, blocks = (length + block - 1) / block;
   KILN_CHECK(size / length * blocks == std::ssize(q.scales));
+  // Blocks lie along q.axis. On the innermost axis (inner == 1) the elements of a block are
+  // contiguous and form one run; on any other axis they are `inner` elements apart, so each element
+  // is a run of its own.
   for (int64_t line = 0; line < size / length / inner; ++line) {
     for (int64_t along = 0; along < length; along += inner > 1 ? 1 : block) {
       const int64_t first = (line * length + along) * inner;
@@ -84,13 +96,15 @@ void VisitCodes(CodeTensor& codes, const Visit& visit) {
   }
 }
 
-// Whole integers that numerics/quantise.h defines.
+// Returns true for whole-number formats that numerics/quantise.h converts directly: round to
+// nearest even, saturating.
 bool IsPlainInteger(const Format& format) {
   return format.is_whole() && format.rounding == Rounding::kNearestEven &&
          format.overflow == Overflow::kSaturate;
 }
 
-// A whole integer format's code moved by a zero point, under its overflow.
+// Adds the zero point to a code of a whole-number format and applies the format's overflow rule:
+// saturates, or wraps to the format's bits.
 int64_t MoveByZeroPoint(const Format& format, int64_t code, int32_t zero_point) {
   const int64_t moved = code + zero_point;
   if (format.overflow != Overflow::kWrap)
@@ -98,6 +112,9 @@ int64_t MoveByZeroPoint(const Format& format, int64_t code, int32_t zero_point) 
   return SignedCode(format, static_cast<uint32_t>(moved) & CodeMask(format));
 }
 
+// Encodes one run through codec.h: multiplies by the inverse scale (one rounding to fp32), encodes,
+// then adds the zero point. The element's index seeds stochastic rounding, so the bits do not
+// depend on how the tensor is split into runs.
 void EncodeRun(const Run& run, const Format& format, std::span<const float> values, Tensor& codes) {
   const auto first = static_cast<size_t>(run.begin),
              count = static_cast<size_t>(run.end - run.begin);
@@ -118,6 +135,8 @@ void EncodeRun(const Run& run, const Format& format, std::span<const float> valu
   });
 }
 
+// Encodes one run of a plain integer format; scaling, rounding, zero point and saturation are those
+// of QuantiseToCode.
 void EncodePlainRun(const Run& run, CodeRange range, std::span<const float> values, Tensor& codes) {
   const float inverse = InverseScale(run.scale);
   VisitCodes(codes, [&](auto to) {
@@ -128,14 +147,18 @@ void EncodePlainRun(const Run& run, CodeRange range, std::span<const float> valu
   });
 }
 
-// The tensor with `axis` last, and back.
+// Copies between a tensor's memory order and lines: an order in which `axis` is innermost, so that
+// the elements of a line are contiguous.
 class Lines {
  public:
   Lines(const Shape& shape, int axis) : length_(shape[axis]), inner_(ElementsBehind(shape, axis)) {}
   int64_t length() const { return length_; }
+  // Returns true if the elements of a line are not contiguous in the tensor and must be gathered.
   bool stand_apart() const { return inner_ > 1; }
 
-  // Moves items of `width` bytes; `length` items a line, which need not be that of the shape.
+  // Gather copies items of `width` bytes from memory order to line order, Scatter the other way.
+  // `count` is the total number of items and `length` the number per line: elements, or the scales
+  // of the blocks (fewer per line than the shape's axis).
   void Gather(const std::byte* from, int64_t count, int64_t length, int width,
               std::byte* to) const {
     Move(from, count, length, width, to, true);
@@ -162,12 +185,16 @@ class Lines {
   int64_t length_, inner_;
 };
 
+// Returns the shape of the scales: the tensor's shape with the number of blocks on the blocked
+// axis. The last block may be partial.
 Shape ScaleShape(const Shape& shape, const Quantisation& q) {
   Shape scales = shape;
   scales[q.axis] = (shape[q.axis] + q.type.block_size - 1) / q.type.block_size;
   return scales;
 }
 
+// Returns true if the scale of each block is computed from the block's elements (microscaling)
+// rather than given by the annotation.
 bool IsBlockedByRule(const Quantisation& q) {
   return q.type.scheme == Scheme::kPerBlock && q.scales.empty();
 }
@@ -237,11 +264,14 @@ BlockCodes QuantiseBlocks(const Tensor& values, const Quantisation& q) {
   const Lines lines(values.shape(), q.axis);
   const int64_t rows = values.size() / lines.length();
   std::byte *codes = blocks.codes.mutable_bytes(), *scales = blocks.scales.mutable_bytes();
+  // Lines on the innermost axis are contiguous already, so the codec reads the tensor in place.
   if (!lines.stand_apart()) {
     codec.Encode(values.data<float>().data(), rows, lines.length(), codes, scales);
     return blocks;
   }
   std::vector<float> gathered(static_cast<size_t>(values.size()));
+  // Any other axis: gather the lines, encode them, and scatter codes and scales back to memory
+  // order.
   std::vector<std::byte> line_codes(static_cast<size_t>(blocks.codes.num_bytes()));
   std::vector<std::byte> line_scales(static_cast<size_t>(blocks.scales.num_bytes()));
   lines.Gather(values.bytes(), values.size(), lines.length(), sizeof(float),
@@ -265,6 +295,7 @@ Tensor DequantiseBlocks(const BlockCodes& blocks, const Quantisation& q) {
                  values.data<float>().data());
     return values;
   }
+  // The reverse of QuantiseBlocks: gather codes and scales into lines, decode, scatter the values.
   std::vector<std::byte> codes(static_cast<size_t>(blocks.codes.num_bytes()));
   std::vector<std::byte> scales(static_cast<size_t>(blocks.scales.num_bytes()));
   std::vector<float> gathered(static_cast<size_t>(values.size()));
@@ -276,6 +307,10 @@ Tensor DequantiseBlocks(const BlockCodes& blocks, const Quantisation& q) {
   lines.Scatter(reinterpret_cast<const std::byte*>(gathered.data()), values.size(), lines.length(),
                 sizeof(float), values.mutable_bytes());
   return values;
+}
+
+Tensor EncodeTensor(const Tensor& values, const Quantisation& q) {
+  return IsBlockedByRule(q) ? QuantiseBlocks(values, q).codes : QuantiseTensor(values, q);
 }
 
 Tensor RoundTensor(const Tensor& values, const Quantisation& q) {

@@ -1,4 +1,6 @@
-// The kernels that fp32_kernels.h describes, once, over lanes in the manner of numerics/simd.h.
+// The kernels that fp32_kernels.h describes, written once as templates over a vector type `V` in
+// the manner of numerics/simd.h. fp32_gemm.cc instantiates them for portable code,
+// fp32_gemm_avx*.cc for the instruction sets of their names.
 #ifndef KILN_EXECUTE_FP32_BODY_H_
 #define KILN_EXECUTE_FP32_BODY_H_
 
@@ -11,8 +13,11 @@
 
 namespace kiln::internal {
 
+// Computes one tile of exactly kRows x kVectors vectors with all sums in registers. `stride` is the
+// number of floats between rows of t.sums.
 template <class V, int kRows, int kVectors>
 void SumTile(const Fp32Tile& t, int64_t stride) {
+  // All array sizes are constants, so compilers keep the sums in registers and unroll the loops.
   typename V::Float sums[kRows][kVectors];
   const float* rows[kRows];
   for (int r = 0; r < kRows; ++r) {
@@ -21,6 +26,9 @@ void SumTile(const Fp32Tile& t, int64_t stride) {
       sums[r][v] = t.resumes ? V::Load(t.sums + r * stride + v * V::kLanes) : V::Set(0.0f);
     }
   }
+  // Each step of the reduction broadcasts one element of the left matrix per row and multiplies it
+  // by one row of the panel. A lane holds one sum, so its order of additions does not depend on the
+  // vector width.
   for (int64_t k = 0; k < t.depth; ++k) {
     const int64_t at = t.a_depth[k];
     const float* from = t.b + t.b_depth[k];
@@ -39,7 +47,7 @@ void SumTile(const Fp32Tile& t, int64_t stride) {
   }
 }
 
-// A tile of kVectors vectors and up to kRows rows.
+// Dispatches on the number of rows: up to kRows, kVectors vectors wide.
 template <class V, int kRows, int kVectors>
 void TileOfVectors(const Fp32Tile& t, int64_t stride) {
   const auto run = [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) {
@@ -49,7 +57,7 @@ void TileOfVectors(const Fp32Tile& t, int64_t stride) {
   run(std::make_integer_sequence<int, kRows>());
 }
 
-// A tile of up to kRows rows and kVectors vectors; vectors without a column are left out.
+// Dispatches on the number of columns: computes only the vectors that hold at least one column.
 template <class V, int kRows, int kVectors>
 void TileOf(const Fp32Tile& t) {
   constexpr int64_t kColumns = int64_t{kVectors} * V::kLanes;
@@ -61,6 +69,7 @@ void TileOf(const Fp32Tile& t) {
   run(std::make_integer_sequence<int, kVectors>());
 }
 
+// Computes kVectors vectors of channels, starting at `channel`, for one output pixel.
 template <class V, int kVectors>
 void DepthwiseColumns(const Fp32Depthwise& job, int64_t channel) {
   typename V::Float sums[kVectors];
@@ -76,7 +85,8 @@ void DepthwiseColumns(const Fp32Depthwise& job, int64_t channel) {
   for (int v = 0; v < kVectors; ++v) V::Store(job.out + channel + v * V::kLanes, sums[v]);
 }
 
-// `One` has a single lane, for what is left of a row.
+// Computes all channels of one output pixel, four vectors at a time. `One` has a single lane and
+// serves the remaining channels.
 template <class V, class One>
 void DepthwiseOf(const Fp32Depthwise& job) {
   int64_t channel = 0;
@@ -87,6 +97,7 @@ void DepthwiseOf(const Fp32Depthwise& job) {
   for (; channel < job.channels; channel += One::kLanes) DepthwiseColumns<One, 1>(job, channel);
 }
 
+// Applies job's epilogue to one vector of sums, starting at index `at`.
 template <class V>
 void FinishSums(const Fp32Finish& job, int64_t at) {
   using Float = typename V::Float;
@@ -100,6 +111,7 @@ void FinishSums(const Fp32Finish& job, int64_t at) {
     case Fp32Activation::kNone:
       break;
     case Fp32Activation::kRelu:
+      // Selecting by `less` keeps a NaN as it is: every comparison with it is false.
       y = V::Select(V::Less(y, zero), zero, y);
       break;
     case Fp32Activation::kLeakyRelu:
@@ -112,9 +124,11 @@ void FinishSums(const Fp32Finish& job, int64_t at) {
       break;
     }
   }
+  // Replaces every NaN by one bit pattern (see Fp32Finish).
   V::Store(job.out + at, V::Select(V::Equal(y, y), y, V::AsFloat(V::SetInt(0x7fc00000))));
 }
 
+// Applies the epilogue to job.count sums; the sums after the last full vector go one at a time.
 template <class V>
 void FinishOf(const Fp32Finish& job) {
   int64_t at = 0;

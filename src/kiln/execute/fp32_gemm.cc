@@ -1,3 +1,5 @@
+// Implements fp32_gemm.h: the portable kernels, the choice of kernels for this processor, and the
+// packing of the right matrix into panels.
 #include "kiln/execute/fp32_gemm.h"
 
 #include "kiln/execute/fp32_body.h"
@@ -10,10 +12,11 @@ namespace {
 #if defined(__FP_FAST_FMAF)
 using PortableLanes = simd::Scalar;  // the target has the instruction
 #else
-// Two lanes of binary32, kept as binary64. A fused multiply-add is computed exactly: the product of two binary32
-// numbers is a binary64 number; its sum with the addend is rounded to odd (S. Boldo, G. Melquiond, "Emulation of a FMA
-// and correctly rounded sums: proved algorithms using rounding to odd", 2008), after which rounding to binary32 gives
-// what one rounding of the exact sum gives.
+// Two lanes of binary32, held as binary64. A fused multiply-add is emulated exactly: the product of
+// two binary32 numbers is a binary64 number; its sum with the addend is rounded to odd (S. Boldo,
+// G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to
+// odd", 2008), after which the rounding to binary32 gives the same result as one rounding of the
+// exact sum.
 struct PortableLanes {
   static constexpr int kLanes = 2;
   typedef double Float __attribute__((vector_size(16)));
@@ -29,11 +32,12 @@ struct PortableLanes {
   static Float Fma(Float a, Float b, Float c) {
     const Float product = a * b;
     const Float sum = product + c;
-    // Knuth's two-sum: what the sum has lost, exactly; NaN where it is infinite.
+    // Knuth's two-sum computes the rounding error of the sum exactly; NaN if the sum is infinite.
     const Float part = sum - product;
     const Float lost = (product - (sum - part)) + (c - part);
     const Bits bits = std::bit_cast<Bits>(sum);
-    // One step towards what was lost for even sums that lost something; never for infinities and NaN.
+    // Rounds to odd: an inexact sum with an even significand moves one unit in the last place
+    // towards the lost part. Infinities and NaN stay, because `lost` is NaN and compares false.
     const Bits inexact = std::bit_cast<Bits>(lost < 0.0) | std::bit_cast<Bits>(lost > 0.0);
     const Bits even = (bits & 1) - 1;
     const Bits opposite = (bits ^ std::bit_cast<Bits>(lost)) < 0;  // all ones, or zero
@@ -43,7 +47,7 @@ struct PortableLanes {
 };
 #endif
 
-// One sum, with the arithmetic of PortableLanes.
+// A single lane with the arithmetic of PortableLanes.
 struct PortableOne {
   static constexpr int kLanes = 1;
   using Float = float;
@@ -99,7 +103,7 @@ void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_
       }
       continue;
     }
-    // Column by column, which are rows of memory where the matrix is transposed.
+    // Copies column by column: in a transposed matrix a column is contiguous in memory.
     for (int64_t j = 0; j < width; ++j) {
       for (int64_t k = 0; k < depth; ++k) {
         to[k * width + j] = j < here ? panel[k * row_stride + j * column_stride] : 0.0f;

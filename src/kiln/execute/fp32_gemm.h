@@ -1,8 +1,11 @@
-// Products of fp32 matrices whose bits depend on neither the processor nor the number of threads.
+// Multiplies fp32 matrices with bits that depend on neither the processor nor the number of
+// threads. The reference executor runs convolutions and matrix products on it.
 //
-// A sum is one chain of fused multiply-adds in binary32, from +0, in the order of the reduction. Matrices are read in
-// place through tables of offsets, so that a convolution is a product without a copy of each window: an element of the
-// left matrix is a[rows[i] + left_depth[k]], one of the right matrix b[panel * panel_stride + right_depth[k] + column].
+// Each sum is one chain of fused multiply-adds in binary32 that starts from +0 and follows the
+// order of the reduction. Matrices are read in place through tables of offsets, so that a
+// convolution is a product that does not copy its windows: an element of the left matrix is
+// a[rows[i] + left_depth[k]], an element of the right matrix b[panel * panel_stride +
+// right_depth[k] + column].
 #ifndef KILN_EXECUTE_FP32_GEMM_H_
 #define KILN_EXECUTE_FP32_GEMM_H_
 
@@ -17,41 +20,44 @@
 
 namespace kiln {
 
-// The kernels of this processor's level (support/cpu.h).
+// Returns the kernels of this processor's level (support/cpu.h).
 const internal::Fp32Kernels& Fp32KernelsOfProcessor();
 
-// One product. Panels of `panel_columns` columns; every panel must be readable in full, also behind the last column.
+// One matrix product. The right matrix is split into panels of Fp32Kernels::columns columns; each
+// panel must be readable in full, including the columns after the matrix's last one.
+// A convolution in NHWC sets a_rows to the first input of each output pixel and a_depth to the
+// offsets of the kernel positions and channels; both are computed once per plan.
 struct Fp32Product {
   int64_t rows = 0, columns = 0;
   const float* a = nullptr;
-  std::span<const int64_t> a_rows;   // offset of each row
-  std::span<const int64_t> a_depth;  // offset of each step of the reduction
+  std::span<const int64_t> a_rows;   // offset of each row, in floats
+  std::span<const int64_t> a_depth;  // offset of each element of the reduction
   const float* b = nullptr;
-  std::span<const int64_t> b_depth;  // as many
-  int64_t panel_stride = 0;          // between panels of b
+  std::span<const int64_t> b_depth;  // the same for b; as many entries as a_depth
+  int64_t panel_stride = 0;          // floats between panels of b
 };
 
-// Calls store(row, first column, columns, sums) for each row and panel; calls may come from several threads at once
-// where `parallel` is set, and never twice for one sum.
+// Computes the product and calls store(row, first column, columns, sums) once for each row of each
+// panel. If `parallel` is set, several threads call `store` at once, for different rows or panels.
 template <typename Store>
 void MultiplyFp32(const internal::Fp32Kernels& kernels, const Fp32Product& p, bool parallel,
                   const Store& store);
 
-// A matrix of `depth` x `columns`, element (k, j) at from[k * row_stride + j * column_stride], as panels of `width`
-// columns: [panel][depth][width], columns beyond the last zero. `to` holds PackedSize elements.
+// Packs a matrix of `depth` x `columns`, with element (k, j) at from[k * row_stride + j *
+// column_stride], into panels [panel][depth][width]; columns after the last are zero. `to` holds
+// PackedSize elements. The strides make a transposed matrix as easy to pack as a plain one.
 int64_t PackedSize(int64_t depth, int64_t columns, int64_t width);
 void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_stride,
                  int64_t column_stride, int64_t width, float* to);
 
-// ---------------------------------------------------------------------------------------------------------------------
-
 namespace internal {
 
-inline constexpr int64_t kFp32RowBlock = 256;  // rows whose sums are kept at a time
-inline constexpr int64_t kFp32DepthBlock =
-    256;  // steps of the reduction before the next tile's turn
+// Rows of one block; their sums of one panel stay in the cache.
+inline constexpr int64_t kFp32RowBlock = 256;
+// Elements of the reduction that one tile computes before the next tile of the block.
+inline constexpr int64_t kFp32DepthBlock = 256;
 
-// One block of rows of one panel.
+// Computes one block of rows of one panel into `sums`, then passes each row to `store`.
 template <typename Store>
 void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t first_row,
                        int64_t panel, float* sums, const Store& store) {
@@ -63,6 +69,8 @@ void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t
   tile.columns = columns;
   tile.a = p.a;
   tile.b = p.b + panel * p.panel_stride;
+  // Splits the reduction so that one slice of the panel stays in the cache for all tiles of the
+  // block. A tile resumes its chains from `sums`, so the split does not change a bit.
   for (int64_t k = 0; k == 0 || k < depth; k += kFp32DepthBlock) {
     tile.depth = std::min(kFp32DepthBlock, depth - k);
     tile.a_depth = p.a_depth.data() + k;
@@ -98,7 +106,7 @@ void MultiplyFp32(const internal::Fp32Kernels& kernels, const Fp32Product& p, bo
   };
   const int64_t jobs = blocks * panels;
   if (jobs == 0) return;
-  // Pieces of about a million multiply-adds.
+  // One parallel job is about a million multiply-adds, to keep the cost of starting it small.
   const int64_t work =
       std::max<int64_t>(1, std::min(internal::kFp32RowBlock, p.rows) * kernels.columns *
                                static_cast<int64_t>(p.a_depth.size()));

@@ -1,3 +1,5 @@
+// Implements int8_gemm.h: the portable kernels, the choice of kernels per processor level, the
+// packing of weights, and the loop over blocks of columns, stretches of the reduction and pixels.
 #include "kiln/execute/int8_gemm.h"
 
 #include <algorithm>
@@ -11,6 +13,8 @@ namespace kiln {
 namespace internal {
 namespace {
 
+// Computes kPixels pixels by 8 columns, two codes per step. The sums are unsigned because they must
+// wrap; in portable code signed overflow would be undefined.
 template <int kPixels>
 void PortableBlock(const BlockArguments& args) {
   constexpr int kColumns = 8;
@@ -40,6 +44,7 @@ void PortableBlock(const BlockArguments& args) {
     std::memcpy(args.out + p * args.out_stride, sums[p], sizeof sums[p]);
 }
 
+// Portable depthwise kernel. The low half of each packed weight is the weight itself.
 void PortableDepthwise(const int8_t* image, const int64_t* pixels, int64_t pixel_count,
                        const int64_t* tap_offsets, int64_t taps, const int32_t* weights,
                        int64_t channels, int32_t* out, int64_t out_stride) {
@@ -75,6 +80,7 @@ using internal::BlockArguments;
 using internal::KernelSet;
 using internal::Segment;
 
+// Returns the kernels of a processor level.
 const KernelSet& KernelsOf(CpuLevel level) {
 #if defined(__x86_64__)
   if (level >= CpuLevel::kAvx512Vnni) return internal::kAvx512VnniKernels;
@@ -84,7 +90,8 @@ const KernelSet& KernelsOf(CpuLevel level) {
   return internal::kPortableKernels;
 }
 
-// Weights of one column block that are walked again and again stay in the first-level cache.
+// Bytes of weights that one pass over the pixels multiplies, so that they stay in the first-level
+// cache from one pixel group to the next.
 constexpr int64_t kResidentWeightBytes = 24 * 1024;
 
 }  // namespace
@@ -128,6 +135,7 @@ void FillCodes(CodeLayout layout, int8_t code, int64_t count, void* to) {
   }
 }
 
+// Runs are padded to whole steps and columns to whole vectors, both with zero weights.
 PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, int64_t columns,
                              const int8_t* weights)
     : level_(level), runs_(runs), columns_(columns) {
@@ -140,6 +148,8 @@ PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, i
   const int64_t codes = padded_columns_ * runs * steps_per_run_ * step;
   codes_.resize(static_cast<size_t>(wide ? codes : CeilDivide(codes, 2)), 0);
   starting_.resize(static_cast<size_t>(padded_columns_), 0);
+  // In the biased layout the image holds code + 128, so every sum is too large by 128 times the sum
+  // of its column's weights. Sums start from minus that amount.
   if (!wide) {
     for (int64_t k = 0; k < runs * run_length; ++k) {
       for (int64_t n = 0; n < columns; ++n) {
@@ -152,6 +162,8 @@ PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, i
   int16_t* wide_codes = codes_.data();
   int8_t* narrow_codes = reinterpret_cast<int8_t*>(codes_.data());
   int64_t at = 0;
+  // Writes the weights in the order of [column block][run][step][column][codes of a step]; codes
+  // that pad a run or the columns stay 0.
   for (int64_t first = 0; first < padded_columns_; first += block) {
     const int64_t width = std::min(block, padded_columns_ - first);
     for (int64_t run = 0; run < runs; ++run) {
@@ -172,6 +184,8 @@ PackedWeights::PackedWeights(CpuLevel level, int64_t runs, int64_t run_length, i
   }
 }
 
+// The loops, outermost first: blocks of columns, cache-sized slices of the reduction, groups of
+// pixels. Only the kernel is inside: it loops over the segments and steps of a slice.
 void PackedWeights::Multiply(const void* image, const int64_t* pixels, int64_t pixel_count,
                              const int64_t* run_offsets, int32_t* out, int64_t out_stride) const {
   const KernelSet& kernels = KernelsOf(level_);
@@ -185,15 +199,18 @@ void PackedWeights::Multiply(const void* image, const int64_t* pixels, int64_t p
   for (int64_t first = 0; first < padded_columns_; first += block) {
     const int64_t width = std::min(block, padded_columns_ - first);
     const int vectors = static_cast<int>(width / kernels.vector);
+    // At least one step per slice, even if it exceeds the cache budget.
     const int64_t step_bytes = width * step * code_bytes;
     const int64_t max_steps = std::max<int64_t>(1, kResidentWeightBytes / step_bytes);
     const int64_t max_pixels = kernels.max_pixels[vectors - 1];
     const int64_t groups = CeilDivide(pixel_count, max_pixels);
 
-    int64_t run = 0, done = 0;  // steps done of this run
+    int64_t run = 0, done = 0;  // steps of this run that earlier slices have covered
     bool begun = false;
+    // Multiplies one cache-sized slice of the reduction with all pixels before it goes on to the
+    // next slice. `run` and `done` say where the next slice begins; a slice may end inside a run.
     while (run < runs_) {
-      // Gather as many steps as the cache takes.
+      // Collects as many steps as fit the cache; each stretch within one run is a segment.
       int count = 0;
       int64_t steps = 0;
       while (run < runs_ && count < kMaxSegments && steps < max_steps) {
@@ -206,6 +223,8 @@ void PackedWeights::Multiply(const void* image, const int64_t* pixels, int64_t p
           ++run;
         }
       }
+      // Splits the pixels into groups of nearly equal size, each at most max_pixels: one kernel
+      // call per group.
       for (int64_t group = 0; group < groups; ++group) {
         const int64_t begin = group * pixel_count / groups,
                       end = (group + 1) * pixel_count / groups;

@@ -1,3 +1,4 @@
+// AVX2 kernels of int8_gemm.h: codes and weights are int16, two per step (vpmaddwd, vpaddd).
 #include "kiln/execute/int8_kernels.h"
 
 #if defined(__AVX2__)
@@ -11,6 +12,8 @@ namespace {
 __m256i LoadVector(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 void StoreVector(void* p, __m256i v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
 
+// Computes kPixels pixels by kVectors vectors of 8 columns. Each step broadcasts two codes of a
+// pixel as one 32-bit lane and multiplies them by two weights of each column.
 template <int kPixels, int kVectors>
 void Block(const BlockArguments& args) {
   __m256i sums[kPixels][kVectors];
@@ -46,7 +49,7 @@ void Block(const BlockArguments& args) {
   }
 }
 
-// As the AVX-512 kernel: (code, sign) times (weight, 0).
+// Depthwise block with the operands of the AVX-512 kernel: (code, its sign) times (weight, 0).
 struct DepthwiseBlock {
   template <int kPixels>
   static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets,
@@ -66,6 +69,7 @@ struct DepthwiseBlock {
       }
       for (int p = 0; p < kPixels; ++p) StoreVector(out + p * out_stride + c, sums[p]);
     }
+    // Channels after the last full vector, one at a time.
     for (; c < channels; ++c) {
       for (int p = 0; p < kPixels; ++p) {
         uint32_t sum = 0;

@@ -1,3 +1,4 @@
+// AVX-512 VNNI kernels of int8_gemm.h: biased codes and int8 weights, four per step (vpdpbusd).
 #include "kiln/execute/int8_kernels.h"
 
 #if defined(__AVX512VNNI__)
@@ -8,6 +9,8 @@
 namespace kiln::internal {
 namespace {
 
+// Computes kPixels pixels by kVectors vectors of 16 columns. Each step broadcasts four codes of a
+// pixel as one 32-bit lane.
 template <int kPixels, int kVectors>
 void Block(const BlockArguments& args) {
   __m512i sums[kPixels][kVectors];
@@ -43,8 +46,8 @@ void Block(const BlockArguments& args) {
   }
 }
 
-// A code widened to 32 bits is the pair (code, its sign) of int16; a weight stands as (weight, 0), so that vpmaddwd
-// gives the exact product.
+// Depthwise block of 16 channels. A code widened to 32 bits is the int16 pair (code, its sign); a
+// weight is stored as (weight, 0), so vpmaddwd computes the exact product.
 struct DepthwiseBlock {
   template <int kPixels>
   static void Run(const int8_t* image, const int64_t* pixels, const int64_t* tap_offsets,

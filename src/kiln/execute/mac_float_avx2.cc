@@ -1,3 +1,5 @@
+// Float psums for AVX2, from mac_float_body.h. AVX2 has no rounding mode per instruction, so sums
+// that round to odd run with the processor's mode set to round down.
 #include "kiln/execute/mac_kernels.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
@@ -7,9 +9,10 @@
 namespace kiln::internal {
 namespace {
 
+// AVX2 vectors with the operations of mac_float_body.h.
 struct Width : simd::Avx2 {
-  // Needs a DownwardScope. The sum rounded up is minus the negated sum rounded down; see the AVX-512 kernel for the
-  // rest.
+  // Requires a DownwardScope. The sum rounded up is minus the negated sum rounded down; the AVX-512
+  // kernel explains the rest.
   static Float FmaOdd(Float a, Float b, Float c) {
     const Float down = _mm256_fmadd_ps(a, b, c);
     const Float up = _mm256_xor_ps(_mm256_fnmsub_ps(a, b, c), _mm256_set1_ps(-0.0f));
@@ -21,8 +24,9 @@ struct Width : simd::Avx2 {
   }
 };
 
-// Arithmetic rounds toward minus infinity while one lives. What is to round so stands in a function that is not
-// inlined, because compilers take the rounding mode for constant.
+// Sets the rounding mode towards minus infinity for its lifetime. Arithmetic under it must be in a
+// function that is not inlined, because compilers assume a constant rounding mode and could move
+// operations out of the scope.
 class DownwardScope {
  public:
   DownwardScope() { _mm_setcsr((saved_ & ~kModes) | kDown); }
@@ -39,6 +43,7 @@ template <SumRounding kRounding, bool kProductRounded, int kPixels, int kVectors
 __attribute__((noinline)) void OddTileBody(const TileArguments& args) {
   FloatTile<Width, kRounding, true, kProductRounded, kPixels, kVectors>(args);
 }
+// Sets the rounding mode and calls the body, which is not inlined here.
 template <SumRounding kRounding, bool kProductRounded, int kPixels, int kVectors>
 void OddTile(const TileArguments& args) {
   const DownwardScope scope;
@@ -49,12 +54,14 @@ __attribute__((noinline)) void AddTileBody(const AccumulationArguments& args,
                                            const TileScales& scales) {
   AddTile<Width, kRounding>(args, scales);
 }
+// Computes the scales in round-to-nearest, before the rounding mode changes.
 __attribute__((noinline)) void Prepare(const AccumulationArguments& args, TileScales& scales) {
   PrepareTile<Width>(args, scales);
 }
 
+// The kernels; those that round to odd set the rounding mode around their body.
 struct Level {
-  // Eight psums in flight leave the other half of the registers to weights, operand and constants.
+  // Eight psums in flight leave the other half of the registers to weights, operands and constants.
   template <SumRounding kRounding, bool kOdd, bool kProductRounded>
   static TileKernel Tile() {
     TileKernel kernel{.lanes = Width::kLanes, .max_vectors = 2, .pixels = 4};

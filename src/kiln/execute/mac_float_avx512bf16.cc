@@ -1,18 +1,21 @@
-// Psums in bf16 where vcvtne2ps2bf16 rounds two vectors of fp32 sums at once, to nearest even. It takes subnormals for
-// zeros, which is why FloatPsum::normal must hold; it neither reads nor changes the processor's modes and flags.
+// Psums in bf16 with vcvtne2ps2bf16, which rounds two vectors of fp32 sums at once to nearest even.
+// The instruction treats subnormals as zeros, so FloatPsum::normal must hold; it neither reads nor
+// changes the processor's modes and flags.
 //
-// Products of too many bits (FloatPsum::odd) are served in two ways, the second where the first is not sure:
+// Products with too many bits to round twice (FloatPsum::odd) are served in two ways; the second is
+// the fallback of the first:
 //
-//   at a venture   Sums are rounded to nearest in fp32, then to bf16. The processor keeps a flag for inexact results
-//                  and all else here leaves it alone: if it is still down after a chunk, every fp32 sum was the exact
-//                  one and has been rounded only once.
-//   both sides     The exact sum s is rounded down and up to fp32, either is rounded to bf16, giving a <= b, and the
-//                  result r is the odd one of the two.
-//                    Rounding is monotone, so a <= r <= b. If a != b, a midpoint m lies between them; fp32 holds it,
-//                    and holds nothing between `down` and `up`, so one of them is m, and s is not. If `down` is m, then
-//                    r = b as s > m, whereas m went to a: a is even and b odd. If `up` is m, then likewise r = a is
-//                    odd. If a = b, either is r, but for the zeros of opposite sign of an exact 0: of these even
-//                    numbers b, +0, is right, and is taken.
+//   at a venture   Sums are rounded to nearest in fp32, then to bf16. The processor keeps a sticky
+//                  flag for inexact results, which no other operation here raises. If the flag is
+//                  still clear after a chunk, every fp32 sum was exact and was rounded only once.
+//   both sides     The exact sum s is rounded down and up to fp32 and each is rounded to bf16,
+//                  giving a <= b. The result r is the odd one of the two.
+//                    Rounding is monotone, so a <= r <= b. If a != b, a midpoint m lies between
+//                    them. fp32 represents m and has no number between `down` and `up`, so one of
+//                    them is m and s is not. If `down` is m, then r = b as s > m, whereas m rounded
+//                    to a: a is even and b odd. If `up` is m, then likewise r = a is odd. If a = b,
+//                    either one is r, except for the zeros of opposite sign of an exact 0; both are
+//                    even, so b = +0 is taken, which is right.
 #include "kiln/execute/mac_kernels.h"
 
 #if defined(__AVX512BF16__)
@@ -24,16 +27,16 @@ namespace kiln::internal {
 namespace {
 
 constexpr int kLanes = 16;
-// 26 psums, two weights and two permutations in the 32 registers. An addition and its rounding take about 13 cycles
-// from psum to psum, in which twelve or so others can begin.
+// 26 psums, two weights and two permutations in the 32 registers. An addition and its rounding have
+// a latency of about 13 cycles from psum to psum, in which about twelve others can issue.
 constexpr int kPixels = 13;
 
-// 32 bf16 numbers, those of `low` first.
+// Rounds to 32 bf16 numbers, those of `low` first.
 inline __m512i ToBf16(__m512 low, __m512 high) {
   return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
 }
 
-// Word n of the lower or upper half becomes the upper half of lane n: the fp32 value of the bf16 number.
+// Widens bf16 to fp32: 16-bit word n of the lower or upper half becomes the upper half of lane n.
 class Widener {
  public:
   __m512 Low(__m512i words) const { return Widen(low_, words); }
@@ -50,15 +53,17 @@ class Widener {
   __m512i high_ = _mm512_add_epi32(low_, _mm512_set1_epi32(16 << 16));
 };
 
-// Two vectors of sums a + x * w each, rounded.
+// Two vectors of sums a.sum + a.x * a.w, and how they are rounded to bf16.
 struct Terms {
   __m512 x, w, sum;
 };
+// Rounds twice, to nearest each time: right if every fp32 sum is exact or the claim holds.
 struct Nearest {
   static __m512i Round(const Terms& a, const Terms& b) {
     return ToBf16(_mm512_fmadd_ps(a.x, a.w, a.sum), _mm512_fmadd_ps(b.x, b.w, b.sum));
   }
 };
+// Rounds down and up and selects, per 16-bit lane, the odd result.
 struct BothSides {
   static __m512i Round(const Terms& a, const Terms& b) {
     const __m512i down = Directed < _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC > (a, b);
@@ -74,16 +79,18 @@ struct BothSides {
   }
 };
 
-// The psums of one tile, [pixel][vector] one after the other; a rounding takes two neighbours, the last one perhaps
-// twice.
+// The psums of one tile, [pixel][vector]. One rounding instruction takes two neighbouring vectors;
+// if their number is odd, it takes the last one twice.
 template <int kVectors>
 constexpr int kSums = kPixels * kVectors;
 
+// The part of the reduction that one tile covers.
 struct TileWalk {
   const int64_t* offsets;
   int64_t steps;
   const float* weights;
 };
+// Computes the psums of one tile, rounding after each step.
 template <typename Rounding, int kVectors>
 inline void SumTile(const float* const* operands, const TileWalk& tile, const Widener& widener,
                     __m512 (&sums)[kSums<kVectors>]) {
@@ -106,6 +113,7 @@ inline void SumTile(const float* const* operands, const TileWalk& tile, const Wi
   }
 }
 
+// Finds the first operand of each pixel.
 inline void FindOperands(const void* image, const int64_t* places, const float** operands) {
   for (int p = 0; p < kPixels; ++p) operands[p] = static_cast<const float*>(image) + places[p];
 }
@@ -123,13 +131,13 @@ void Tile(const TileArguments& args) {
     _mm512_storeu_ps(static_cast<float*>(args.psums) + i * kLanes, sums[i]);
 }
 
-// Raises no flag.
+// Adds without raising the inexact flag, so that InexactWatch sees only the psums' sums.
 inline __m512 AddQuietly(__m512 a, __m512 b) {
   return _mm512_maskz_add_round_ps(0xffff, a, b, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
-// accumulation + psum, in bf16 or fp32. Both are bf16 numbers in the first case, which may be rounded twice by the
-// claim of mac_float.cc.
+// Adds psums to accumulations in bf16 or fp32. In bf16 both are bf16 numbers, so the claim of
+// mac_float.cc allows rounding twice.
 template <bool kBf16, int kVectors>
 inline void Accumulate(const __m512 (&sums)[kSums<kVectors>], const Widener& widener,
                        __m512* accumulations) {
@@ -149,7 +157,8 @@ inline void Accumulate(const __m512 (&sums)[kSums<kVectors>], const Widener& wid
   }
 }
 
-// Not inlined, so that compilers keep its arithmetic where the watch over it is.
+// Sums all tiles of a chunk. Not inlined, so that compilers keep its arithmetic within the lifetime
+// of InexactWatch.
 template <typename Rounding, bool kBf16, int kVectors>
 __attribute__((noinline)) void SumChunk(const ChunkArguments& args, __m512* accumulations) {
   const Widener widener;
@@ -178,7 +187,7 @@ void StoreResults(const __m512* accumulations, const ChunkArguments& args) {
   }
 }
 
-// Whether an operation that reports it has been inexact since the watch began.
+// Watches the processor's inexact flag from construction on; restores it at the end.
 class InexactWatch {
  public:
   InexactWatch() { _mm_setcsr(saved_ & ~kInexact); }
@@ -192,6 +201,7 @@ class InexactWatch {
   const unsigned saved_ = _mm_getcsr();
 };
 
+// Sums a chunk with a rounding that is always right.
 template <typename Rounding, bool kBf16, int kVectors>
 bool Chunk(const ChunkArguments& args) {
   __m512 accumulations[kSums<kVectors>];
@@ -199,6 +209,7 @@ bool Chunk(const ChunkArguments& args) {
   StoreResults<kVectors>(accumulations, args);
   return true;
 }
+// Sums a chunk assuming that every fp32 sum is exact; returns false, with nothing written, if not.
 template <bool kBf16, int kVectors>
 bool ChunkAtAVenture(const ChunkArguments& args) {
   __m512 accumulations[kSums<kVectors>];
@@ -209,6 +220,7 @@ bool ChunkAtAVenture(const ChunkArguments& args) {
   return true;
 }
 
+// Returns true if vcvtne2ps2bf16 gives this psum's bits.
 bool Serves(const FloatPsum& psum) {
   return psum.rounding == SumRounding::kBf16 && !psum.product_rounded && psum.normal;
 }
@@ -229,6 +241,7 @@ AccumulationFunction ChooseAccumulation(SumRounding accumulation) {
   return kAvx512FloatKernels.accumulation(accumulation);
 }
 
+// Chooses the chunk kernels: with exact products no attempt can fail, so no fallback is needed.
 template <bool kBf16>
 ChunkKernel ChunkOf(bool odd) {
   if (!odd)
@@ -238,6 +251,7 @@ ChunkKernel ChunkOf(bool odd) {
           .function = {ChunkAtAVenture<kBf16, 1>, ChunkAtAVenture<kBf16, 2>},
           .fallback = {Chunk<BothSides, kBf16, 1>, Chunk<BothSides, kBf16, 2>}};
 }
+// Accumulations in bf16 or fp32 stay in registers; other formats have no chunk kernel.
 ChunkKernel ChooseChunk(const FloatPsum& psum, SumRounding accumulation) {
   if (!Serves(psum)) return {};
   if (accumulation == SumRounding::kBf16) return ChunkOf<true>(psum.odd);

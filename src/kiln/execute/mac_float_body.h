@@ -1,9 +1,11 @@
-// Float psums in one body for every vector width; each mac_float*.cc makes its kernels of it.
+// Float psums, written once as templates for every vector width; each mac_float*.cc instantiates
+// them.
 //
-// A width `S` is one of numerics/simd.h with, besides,
-//   FmaOdd(a, b, c)     a * b + c, "rounded to odd": exact, or that of the two fp32 neighbours whose last bit is 1
-//   RoundIntegral(a)    to the nearest integer, ties to even, whatever the rounding mode
-//   RoundToBf16(a)      where there is a better way than SumRounder's
+// A width `S` is a vector type of numerics/simd.h with these additional operations:
+//   FmaOdd(a, b, c)     a * b + c rounded to odd: the exact sum, or the one of its two fp32
+//                       neighbours whose last bit is 1
+//   RoundIntegral(a)    rounds to the nearest integer, ties to even, in any rounding mode
+//   RoundToBf16(a)      optional; a faster rounding than SumRounder's
 #ifndef KILN_EXECUTE_MAC_FLOAT_BODY_H_
 #define KILN_EXECUTE_MAC_FLOAT_BODY_H_
 
@@ -33,6 +35,7 @@ class SumRounder {
     }
   }
 
+  // Returns `sum` rounded to the format; fp32 itself needs no rounding.
   Float operator()(Float sum) const {
     if constexpr (kRounding == SumRounding::kBf16) {
       if constexpr (requires { S::RoundToBf16(sum); }) return S::RoundToBf16(sum);
@@ -44,8 +47,12 @@ class SumRounder {
   }
 
  private:
-  // Adding half of the last place that stays, less one if that place is even, carries exactly when nearest even does;
-  // exponents and infinity follow from the carry.
+  // Rounds the kept upper bits to nearest even. Adding half a unit of the last kept bit, less one
+  // if that bit is 0, carries exactly when the value must round up; the carry also updates the
+  // exponent and turns an overflow into infinity.
+  // Example for bf16 (16 bits dropped): 0x3f808000 is a tie with an even upper half; adding 0x7fff
+  // does not carry, and 0x3f80 stays. 0x3f818000 is a tie with an odd one; adding 0x7fff + 1
+  // carries to 0x3f82.
   template <int kDropped>
   static Float Top(Float sum) {
     const Int bits = S::AsInt(sum);
@@ -54,6 +61,8 @@ class SumRounder {
     return S::AsFloat(S::And(carried, S::SetInt(static_cast<int32_t>(~0u << kDropped))));
   }
 
+  // Rounds to a kNarrow format. Normal numbers round as in Top; below the least normal number,
+  // values round to multiples of the least subnormal; above the greatest, they become infinity.
   Float Narrow(Float sum) const {
     const Int bits = S::AsInt(sum);
     const Int odd = S::And(S::ShiftRightBy(bits, dropped_), S::SetInt(1));
@@ -70,6 +79,8 @@ class SumRounder {
   Float normal_{}, unit_{}, inverse_unit_{}, greatest_{};
 };
 
+// Computes the psums of kPixels pixels by kVectors vectors of columns, all in registers. Every step
+// adds one product and rounds as the rule says.
 template <typename S, SumRounding kRounding, bool kOdd, bool kProductRounded, int kPixels,
           int kVectors>
 void FloatTile(const TileArguments& args) {
@@ -108,11 +119,13 @@ void FloatTile(const TileArguments& args) {
   }
 }
 
-// What an accumulation works on: psums as fp32 values, and s of each, fp32(input scale * weight scale) or 1.
+// The factor s of each psum of a tile, [pixel][column]: fp32(input scale * weight scale), or 1.
 struct TileScales {
   static constexpr int kMost = 16 * 64;
   float of[kMost];
 };
+// Fills `scales` and converts integer psums to fp32 values in place, sign-extending them from
+// args.psum_bits bits first.
 template <typename S>
 void PrepareTile(const AccumulationArguments& args, TileScales& scales) {
   for (int64_t p = 0; p < args.pixels; ++p) {
@@ -130,7 +143,7 @@ void PrepareTile(const AccumulationArguments& args, TileScales& scales) {
   }
 }
 
-// accumulation = fma(fp32(psum), s, accumulation) for integer psums of 32 bits.
+// Accumulates integer psums of 32 bits: accumulation = fma(fp32(psum), s, accumulation).
 template <typename S>
 void AddConvertedTile(const AccumulationArguments& args) {
   for (int64_t p = 0; p < args.pixels; ++p) {
@@ -147,6 +160,8 @@ void AddConvertedTile(const AccumulationArguments& args) {
   }
 }
 
+// Accumulates fp32 psums: accumulation = round(psum * s + accumulation), rounded once for fp32, and
+// to odd before the format's own rounding otherwise.
 template <typename S, SumRounding kRounding>
 void AddTile(const AccumulationArguments& args, const TileScales& scales) {
   using Float = typename S::Float;
@@ -166,7 +181,8 @@ void AddTile(const AccumulationArguments& args, const TileScales& scales) {
   }
 }
 
-// Tables of a level's kernels. Level::Tile<rounding, odd, product_rounded>() and Level::Add<rounding> make them.
+// Chooses a level's kernel for a rounding. The level provides Level::Tile<rounding, odd,
+// product_rounded>() and Level::Accumulate<rounding>.
 template <typename Level, SumRounding kRounding>
 TileKernel ChooseTileOf(bool odd, bool product_rounded) {
   if constexpr (kRounding != SumRounding::kFp32) {

@@ -1,3 +1,4 @@
+// Implements the common part of mac_gemm.h: choosing the kernel for a rule and filling operands.
 #include "kiln/execute/mac_gemm.h"
 
 #include <cstring>
@@ -11,6 +12,7 @@ namespace kiln {
 
 namespace internal {
 
+// Checks the arguments that every kernel's Pack has in common.
 void CheckPacking(const MacRule& rule, const MacOrder& order, int64_t columns,
                   const float* scales) {
   const int64_t elements =
@@ -25,6 +27,8 @@ void CheckPacking(const MacRule& rule, const MacOrder& order, int64_t columns,
 }  // namespace internal
 
 std::unique_ptr<const MacKernel> MacKernel::Create(CpuLevel level, const MacRule& rule) {
+  // The first kernel that can give the rule's bits serves it; the scalar kernel can serve every
+  // rule.
   KILN_CHECK(!FindMacFault(rule).has_value());
   if (auto kernel = internal::MakeIntegerKernel(level, rule)) return kernel;
   if (auto kernel = internal::MakeQuireKernel(level, rule)) return kernel;
@@ -32,6 +36,7 @@ std::unique_ptr<const MacKernel> MacKernel::Create(CpuLevel level, const MacRule
   return internal::MakeScalarKernel(rule);
 }
 
+// Converts the code once and copies the operand.
 void MacKernel::FillOperands(uint32_t code, int64_t count, void* operands) const {
   if (count == 0) return;
   uint8_t in_memory[4] = {}, one[8];

@@ -1,5 +1,6 @@
-// Integer psums: sums wrap, so their order matters only where a row tile ends and the psum is cut to its bits. All
-// processor levels multiply exactly in int32, modulo 2^32.
+// Integer psums. Sums wrap, so their order matters only where a row tile ends and the psum is cut
+// to its bits. Kernels of all processor levels multiply exactly in int32, modulo 2^32, and
+// therefore give the same bits.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -13,16 +14,17 @@
 namespace kiln::internal {
 namespace {
 
-constexpr int kColumns = 16;
+constexpr int kIntegerColumns = 16;
 
+// Portable tile kernel: one pixel by 16 columns, two int16 operands per step.
 void WordTile(const TileArguments& args) {
-  uint32_t sums[kColumns] = {};
+  uint32_t sums[kIntegerColumns] = {};
   const int16_t* operands = static_cast<const int16_t*>(args.image) + args.places[0];
   const auto* weights = static_cast<const int16_t*>(args.weights);
-  for (int64_t s = 0; s < args.steps; ++s, weights += 2 * kColumns) {
+  for (int64_t s = 0; s < args.steps; ++s, weights += 2 * kIntegerColumns) {
     const int16_t* two = operands + args.offsets[s];
-    for (int n = 0; n < kColumns; ++n) {
-      // Each product fits int32, -2^15 * -2^15 twice does not.
+    for (int n = 0; n < kIntegerColumns; ++n) {
+      // Each product fits int32, but the sum of two products -2^15 * -2^15 does not.
       sums[n] += static_cast<uint32_t>(two[0] * weights[2 * n]) +
                  static_cast<uint32_t>(two[1] * weights[2 * n + 1]);
     }
@@ -30,10 +32,12 @@ void WordTile(const TileArguments& args) {
   std::memcpy(args.psums, sums, sizeof sums);
 }
 
+// Returns the low `bits` bits of a value, sign-extended: two's complement wrap-around.
 int32_t Wrapped(uint32_t value, int bits) {
   return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits);
 }
 
+// Adds integer psums to integer accumulations; each wraps at its own bits.
 void AddIntegers(const AccumulationArguments& args) {
   for (int64_t p = 0; p < args.pixels; ++p) {
     const uint32_t* psums = static_cast<const uint32_t*>(args.psums) + p * args.columns;
@@ -45,9 +49,11 @@ void AddIntegers(const AccumulationArguments& args) {
   }
 }
 
+// Adds 32-bit psums to fp32 accumulations.
 void AddAsFp32(const AccumulationArguments& args) { AddConvertedTile<simd::Scalar>(args); }
 
-const IntegerKernelSet& KernelsOf(CpuLevel level) {
+// Returns the integer kernels of a processor level.
+const IntegerKernelSet& IntegerKernelsOf(CpuLevel level) {
 #if defined(__x86_64__)
   if (level >= CpuLevel::kAvx512Vnni) return kAvx512IntegerKernels;
   if (level == CpuLevel::kAvx2) return kAvx2IntegerKernels;
@@ -56,11 +62,13 @@ const IntegerKernelSet& KernelsOf(CpuLevel level) {
   return kPortableIntegerKernels;
 }
 
+// The range of an operand's values.
 struct Range {
   int64_t low = 0, high = 0;
   bool Within(int64_t least, int64_t most) const { return low >= least && high <= most; }
 };
-// What the codes of an operand format count.
+// Returns the range of the values of an operand format. Formats other than plain integers are
+// enumerated, up to 2^16 codes.
 Range RangeOf(const Format& format) {
   if (format.is_integer() && !format.narrow) return {format.min_code(), format.max_code()};
   Range range{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
@@ -71,12 +79,13 @@ Range RangeOf(const Format& format) {
   return range;
 }
 
+// The integer kernel. Operands are bytes or 16-bit words, as the tile kernel asks for.
 class IntegerKernel final : public MacKernel {
  public:
   IntegerKernel(const MacRule& rule, const TilePlan& plan, bool one_tile)
       : MacKernel(rule), plan_(plan), one_tile_(one_tile) {
     for (uint32_t code = 0; code < 256;
-         ++code) {  // formats of more bits are integers that stand for themselves
+         ++code) {  // wider formats are integers whose codes are the values
       const int64_t value = IntegerOperand(rule.input, code);
       operand_of_byte_[code] = plan.tile.starting ? value + 128 : value;
     }
@@ -84,8 +93,9 @@ class IntegerKernel final : public MacKernel {
   std::string_view name() const override { return "integer"; }
   int operand_bytes() const override { return plan_.tile.weight_bytes; }
 
+  // A 2-byte code already is the operand: formats are stored sign- or zero-extended.
   void StoreOperands(const void* codes, int64_t count, void* operands) const override {
-    if (rule().input.bytes() == 2) {  // sign- or zero-extended already
+    if (rule().input.bytes() == 2) {
       std::memcpy(operands, codes, static_cast<size_t>(count) * 2);
     } else if (operand_bytes() == 1) {
       StoreBytes(static_cast<const uint8_t*>(codes), count, static_cast<uint8_t*>(operands));
@@ -112,9 +122,11 @@ class IntegerKernel final : public MacKernel {
   }
 
  private:
+  // Converts 1-byte codes to operands of 1 or 2 bytes, biased by 128 if the kernel takes unsigned
+  // bytes.
   template <typename Operand>
   void StoreBytes(const uint8_t* codes, int64_t count, Operand* operands) const {
-    if (rule().input.is_integer()) {  // extended in memory
+    if (rule().input.is_integer()) {  // sign- or zero-extended in memory
       const int bias = plan_.tile.starting ? 128 : 0;
       if (rule().input.is_signed) {
         for (int64_t i = 0; i < count; ++i)
@@ -137,7 +149,7 @@ class IntegerKernel final : public MacKernel {
 }  // namespace
 
 const IntegerKernelSet kPortableIntegerKernels = {.bytes = {},
-                                                  .words = {.lanes = kColumns,
+                                                  .words = {.lanes = kIntegerColumns,
                                                             .max_vectors = 1,
                                                             .pixels = 1,
                                                             .operands_per_step = 2,
@@ -150,8 +162,10 @@ const IntegerKernelSet kPortableIntegerKernels = {.bytes = {},
 
 std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule& rule) {
   if (!rule.integer_psum()) return nullptr;
+  // Prefers byte kernels, which multiply twice as many operands per instruction, if both formats
+  // fit int8; otherwise uses 16-bit words; otherwise leaves the rule to another kernel.
   const Range input = RangeOf(rule.input), weight = RangeOf(rule.weight);
-  const IntegerKernelSet& kernels = KernelsOf(level);
+  const IntegerKernelSet& kernels = IntegerKernelsOf(level);
   TilePlan plan;
   const bool bytes =
       input.Within(-128, 127) && weight.Within(-128, 127) && kernels.bytes.function[0] != nullptr;
@@ -159,13 +173,16 @@ std::unique_ptr<const MacKernel> MakeIntegerKernel(CpuLevel level, const MacRule
   plan.tile = bytes ? kernels.bytes : kernels.words;
   plan.psum_bits = rule.psum.bits;
   plan.accumulation_bits = rule.accumulation.bits;
+  // An integer accumulation wraps; a float accumulation converts each tile's psum first.
   bool one_tile = false;
   if (rule.integer_result()) {
     plan.accumulate = kernels.to_integer;
     one_tile =
-        rule.accumulation.bits <= rule.psum.bits;  // then cutting the psum first changes nothing
+        // Cutting the psum first does not change the result then, so tile boundaries do not matter.
+        rule.accumulation.bits <= rule.psum.bits;
   } else {
     plan.accumulation = SumFormatOf(rule.accumulation);
+    // Scaled fp32 accumulations of 32-bit psums have a chunk kernel that never stores psums.
     const bool plain = plan.accumulation.rounding == SumRounding::kFp32 && rule.psum.bits == 32;
     plan.accumulate =
         plain ? kernels.to_fp32 : FloatAccumulation(level, plan.accumulation.rounding);

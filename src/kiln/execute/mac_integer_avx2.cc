@@ -1,3 +1,4 @@
+// Integer psums for AVX2: int16 operands and weights, two per step (vpmaddwd).
 #include "kiln/execute/mac_kernels.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
@@ -9,8 +10,11 @@
 namespace kiln::internal {
 namespace {
 
+// 4 pixels by 2 vectors of 8 columns: 8 sums stay in registers.
 constexpr int kPixels = 4;
 
+// Computes kPixels pixels by kVectors vectors of 8 columns. Each step broadcasts two operands of a
+// pixel as one 32-bit lane.
 template <int kVectors>
 void WordTile(const TileArguments& args) {
   __m256i sums[kPixels][kVectors];
@@ -39,6 +43,8 @@ void WordTile(const TileArguments& args) {
   }
 }
 
+// Adds integer psums to integer accumulations. A shift left and an arithmetic shift right cut a sum
+// to its bits and sign-extend it.
 void AddIntegers(const AccumulationArguments& args) {
   const __m128i psum_above = _mm_cvtsi32_si128(32 - args.psum_bits);
   const __m128i above = _mm_cvtsi32_si128(32 - args.accumulation_bits);

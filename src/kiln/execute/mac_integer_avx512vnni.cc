@@ -1,3 +1,4 @@
+// Integer psums for AVX-512 VNNI: four int8 operands per step (vpdpbusd), or two int16 (vpdpwssd).
 #include "kiln/execute/mac_kernels.h"
 
 #if defined(__AVX512VNNI__)
@@ -9,9 +10,12 @@
 namespace kiln::internal {
 namespace {
 
+// 6 pixels by up to 4 vectors of 16 columns: 24 sums, 4 vectors of weights and one operand fit the
+// 32 registers.
 constexpr int kPixels = 6;
 
-// kBytes: four int8 weights and biased operands a step, psums starting from what the bias adds; else two int16.
+// Computes kPixels pixels by kVectors vectors. kBytes: four int8 weights and biased operands per
+// step, with initial psums that correct the bias; otherwise two int16.
 template <bool kBytes, int kVectors>
 void Tile(const TileArguments& args) {
   constexpr int kOperandBytes = kBytes ? 1 : 2;
@@ -46,7 +50,8 @@ void Tile(const TileArguments& args) {
   }
 }
 
-// accumulation = fma(fp32(psum), s, accumulation); 12 psums and 12 accumulations stay in registers.
+// Chunk kernel for scaled fp32 accumulations, accumulation = fma(fp32(psum), s, accumulation).
+// Twelve psums and twelve accumulations stay in registers for all tiles.
 template <int kVectors>
 bool ScaledTiles(const ChunkArguments& args) {
   const auto* weights = static_cast<const __m512i*>(args.weights);
@@ -76,6 +81,7 @@ bool ScaledTiles(const ChunkArguments& args) {
         for (int v = 0; v < kVectors; ++v) sums[p][v] = _mm512_dpbusd_epi32(sums[p][v], x, w[v]);
       }
     }
+    // The tile ends: converts its psums to fp32 and adds them under the tile's scales.
     const float* weight_scales = args.weight_scales + t * args.weight_scale_stride;
     for (int p = 0; p < kPixels; ++p) {
       const __m512 input_scale = _mm512_set1_ps(args.input_scales[p][args.scale_offsets[t]]);
@@ -93,6 +99,7 @@ bool ScaledTiles(const ChunkArguments& args) {
   return true;
 }
 
+// Adds integer psums to integer accumulations; both wrap at their bits.
 void AddIntegers(const AccumulationArguments& args) {
   const __m128i psum_above = _mm_cvtsi32_si128(32 - args.psum_bits);
   const __m128i above = _mm_cvtsi32_si128(32 - args.accumulation_bits);
@@ -121,6 +128,7 @@ constexpr TileKernel Kernel() {
           .function = {Tile<kBytes, 1>, Tile<kBytes, 2>, Tile<kBytes, 3>, Tile<kBytes, 4>}};
 }
 
+// The chunk kernel keeps psums and accumulations in registers, so it takes half the vectors.
 constexpr TileKernel ScaledShape() {
   TileKernel kernel = Kernel<true>();
   kernel.max_vectors = 2;

@@ -1,8 +1,11 @@
-// Exact sums. Operands become integers times a power of two of their format, products are exact in 64 bits or 128, sums
-// stay below 2^63 or 2^127 for the reduction at hand, and what leaves is rounded to fp32 once.
+// Exact sums (quires). Operands become integers times a power of two of their format. Products are
+// exact in 64 or 128 bits, sums stay below 2^63 or 2^127 for the reduction at hand, and each result
+// is rounded to fp32 once.
 //
-// NaN and infinity are no integers. They stand in the image as numbers that no finite operand has; where an image or
-// the weights hold any, the results they reach are formed again by the definition.
+// NaN and infinity are not integers. The image represents them by numbers that no finite operand
+// has; if an image or the weights contain any, the results that depend on them are recomputed by
+// the definition.
+// definition.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,21 +21,22 @@
 namespace kiln::internal {
 namespace {
 
-constexpr int kColumns = 16;
-constexpr int kMostProductsLog2 = 28;  // CheckPacking sees to it
+constexpr int kQuireColumns = 16;
+constexpr int kMostProductsLog2 = 28;  // log2 of the longest reduction; CheckPacking enforces it
 
-// One pixel, for sums of any width.
+// Computes one pixel with sums of any width.
 template <typename Operand, typename Sum>
 void ExactTile(const TileArguments& args) {
-  Sum sums[kColumns] = {};  // unsigned, since specials make them wrap
+  Sum sums[kQuireColumns] =
+      {};  // unsigned, because operands that stand for specials make them wrap
   const Operand* operands = static_cast<const Operand*>(args.image) + args.places[0];
   const auto* weights = static_cast<const Operand*>(args.weights);
-  for (int64_t s = 0; s < args.steps; ++s, weights += kColumns) {
+  for (int64_t s = 0; s < args.steps; ++s, weights += kQuireColumns) {
     const auto x = static_cast<Sum>(operands[args.offsets[s]]);
-    for (int n = 0; n < kColumns; ++n) sums[n] += x * static_cast<Sum>(weights[n]);
+    for (int n = 0; n < kQuireColumns; ++n) sums[n] += x * static_cast<Sum>(weights[n]);
   }
   using Signed = std::conditional_t<sizeof(Sum) == 8, int64_t, __int128>;
-  for (int n = 0; n < kColumns; ++n) {
+  for (int n = 0; n < kQuireColumns; ++n) {
     static_cast<float*>(args.psums)[n] =
         static_cast<float>(static_cast<Signed>(sums[n])) * args.unit;
   }
@@ -40,7 +44,7 @@ void ExactTile(const TileArguments& args) {
 
 template <typename Operand, typename Sum>
 constexpr TileKernel ExactKernel() {
-  return {.lanes = kColumns,
+  return {.lanes = kQuireColumns,
           .max_vectors = 1,
           .pixels = 1,
           .operands_per_step = 1,
@@ -50,6 +54,7 @@ constexpr TileKernel ExactKernel() {
 }
 using Wide = unsigned __int128;
 
+// Returns the 64-bit kernel of a processor level.
 const TileKernel& Kernel64(CpuLevel level) {
 #if defined(__x86_64__)
   if (level >= CpuLevel::kAvx512Vnni) return kAvx512QuireKernel;
@@ -59,7 +64,8 @@ const TileKernel& Kernel64(CpuLevel level) {
   return kPortableQuireKernel;
 }
 
-// One format as integers of type Operand, times 2^lowest.
+// Converts the codes of one format to integers of type Operand, in units of 2^lowest().
+// Example: e4m3's least subnormal is 2^-9, so 1.5 is the operand 768 in units of 2^-9.
 template <typename Operand>
 class FixedPoint {
  public:
@@ -70,10 +76,13 @@ class FixedPoint {
   }
   int64_t lowest() const { return extent_.lowest; }
   bool specials() const { return extent_.specials; }
+  // Converts `count` codes in memory to operands, by table.
   void Store(const void* codes, int64_t count, Operand* to) const {
     for (int64_t i = 0; i < count; ++i) to[i] = values_[LoadCode(format_, codes, i)];
   }
+  // Returns true for the operands that represent NaN and infinity: the three least of the type.
   static bool IsSpecial(Operand operand) { return operand <= kInfinity[1]; }
+  // Returns the value that an operand represents.
   Exact ExactOf(Operand operand) const {
     if (operand == kNan) return Exact::Nan();
     if (IsSpecial(operand)) return Exact::Infinity(operand == kInfinity[1]);
@@ -89,6 +98,8 @@ class FixedPoint {
     if (value.is_nan()) return kNan;
     if (value.is_infinite()) return kInfinity[value.negative ? 1 : 0];
     if (value.is_zero()) return 0;
+    // `significand` is normalised to bit 63; the shift aligns its unit with 2^lowest. No set bit is
+    // lost, because `lowest` is the lowest bit of any code.
     const auto magnitude =
         static_cast<Operand>(value.significand >> (63 - (value.exponent - extent_.lowest)));
     return value.negative ? static_cast<Operand>(-magnitude) : magnitude;
@@ -99,7 +110,7 @@ class FixedPoint {
   std::vector<Operand> values_;  // by code
 };
 
-// The results of plain kernels, but for those that a NaN or an infinity reaches.
+// Weights that run a plain kernel and then correct the results that a NaN or an infinity reaches.
 template <typename Operand>
 class QuireWeights final : public MacWeights {
  public:
@@ -114,6 +125,8 @@ class QuireWeights final : public MacWeights {
     if (scales != nullptr)
       scales_.assign(scales, scales + std::ssize(order.tile_sizes) * columns());
     if (!input_->specials() && !weight.specials()) return;
+    // Keeps the exact weights only if either format has specials; otherwise no result needs
+    // correction.
     for (const Operand operand : weights) weights_.push_back(weight.ExactOf(operand));
     special_column_.resize(static_cast<size_t>(columns()), false);
     for (size_t i = 0; i < weights.size(); ++i) {
@@ -132,11 +145,13 @@ class QuireWeights final : public MacWeights {
     plain_->Multiply(image, scales, pixels, out, out_stride);
     if (weights_.empty() || pixels.count == 0) return;
     const auto* operands = static_cast<const Operand*>(image);
+    // Searches the part of the image that these pixels can read for specials, which are rare.
     const auto [low, high] = std::minmax_element(pixels.places, pixels.places + pixels.count);
     const bool any =
         std::any_of(operands + *low + lowest_offset_, operands + *high + highest_offset_ + 1,
                     FixedPoint<Operand>::IsSpecial);
     if (!any && !any_special_column_) return;
+    // Recomputes the results whose pixel or column has a special.
     for (int64_t p = 0; p < pixels.count; ++p) {
       const Operand* of_pixel = operands + pixels.places[p];
       const bool special =
@@ -152,6 +167,7 @@ class QuireWeights final : public MacWeights {
   }
 
  private:
+  // Returns the bits of one result by the definition of numerics/mac.h.
   uint32_t Defined(const Operand* operands, const float* scales, int64_t column) const {
     uint32_t accumulation = MacZero(rule_.accumulation);
     Quire sum;
@@ -167,6 +183,8 @@ class QuireWeights final : public MacWeights {
       const size_t weight_scale = t * static_cast<size_t>(columns()) + static_cast<size_t>(column);
       const float scale =
           rule_.scaled ? scales[order_.scale_offsets[t]] * scales_[weight_scale] : 1.0f;
+      // At the end of a row tile the exact sum is rounded to fp32 and accumulated under the tile's
+      // scales.
       accumulation =
           AccumulationStep(rule_, accumulation, Exact::FromFloat(ToFloat(sum.Value())), scale);
       sum = {};
@@ -181,12 +199,13 @@ class QuireWeights final : public MacWeights {
   const std::unique_ptr<const MacWeights> plain_;
   const MacOrder order_;
   std::vector<float> scales_;   // [tile][column]
-  std::vector<Exact> weights_;  // [element][column]; empty when no code of either format is special
+  std::vector<Exact> weights_;  // [element][column]; empty if neither format has specials
   std::vector<bool> special_column_;
   bool any_special_column_ = false;
   int64_t lowest_offset_ = 0, highest_offset_ = 0;
 };
 
+// The quire kernel. Weights and operands are int32 or int64 integers.
 template <typename Operand>
 class QuireKernel final : public MacKernel {
  public:
@@ -215,7 +234,8 @@ class QuireKernel final : public MacKernel {
   }
 
  private:
-  // 64 bits where `count` of the greatest products stay below 2^63.
+  // Returns a kernel with 64-bit sums if `count` products of the greatest magnitude stay below
+  // 2^62, otherwise one with 128-bit sums.
   TileKernel TileFor(int64_t count) const {
     if constexpr (sizeof(Operand) == 4) {
       const OperandExtent input = ExtentOf(rule().input), weight = ExtentOf(rule().weight);
@@ -226,6 +246,7 @@ class QuireKernel final : public MacKernel {
     }
     return ExactKernel<Operand, Wide>();
   }
+  // Returns the greatest finite magnitude of a format's codes.
   static double GreatestMagnitude(const Format& format) {
     double greatest = 0;
     for (uint32_t code = 0; code <= CodeMask(format); ++code) {
@@ -248,9 +269,11 @@ const TileKernel kPortableQuireKernel = ExactKernel<int32_t, uint64_t>();
 std::unique_ptr<const MacKernel> MakeQuireKernel(CpuLevel level, const MacRule& rule) {
   if (!rule.quire || rule.input.bits > 16 || rule.weight.bits > 16) return nullptr;
   const OperandExtent input = ExtentOf(rule.input), weight = ExtentOf(rule.weight);
+  // Bits of an operand without its sign, and bound of a product's bits.
   const int64_t bits = std::max(input.highest - input.lowest, weight.highest - weight.lowest) + 1;
   const int64_t product_bits = input.highest - input.lowest + weight.highest - weight.lowest + 2;
-  // Sums of kMostProducts fit 128 bits, and fp32 holds the unit and them.
+  // Serves the rule only if sums of 2^kMostProductsLog2 products fit 128 bits and both the unit and
+  // the greatest sum are normal in fp32.
   if (bits > 62 || product_bits + kMostProductsLog2 > 126 || input.lowest + weight.lowest < -126 ||
       input.highest + weight.highest + 2 + kMostProductsLog2 > 126) {
     return nullptr;

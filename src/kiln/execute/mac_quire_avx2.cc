@@ -1,3 +1,4 @@
+// AVX2 kernel for quires that fit 64 bits: int32 operands and weights, int64 sums (vpmuldq).
 #include "kiln/execute/mac_kernels.h"
 
 #if defined(__AVX2__)
@@ -9,6 +10,7 @@ namespace {
 constexpr int kPixels = 3;
 constexpr int kLanes = 16;  // two vectors of int32 weights, four of int64 sums
 
+// Computes 3 pixels by 16 columns.
 void Tile(const TileArguments& args) {
   __m256i sums[kPixels][4];
   const int32_t* operands[kPixels];
@@ -20,7 +22,8 @@ void Tile(const TileArguments& args) {
   for (int64_t s = 0; s < args.steps; ++s, weights += 2) {
     const int64_t offset = args.offsets[s];
     for (int v = 0; v < 2; ++v) {
-      // vpmuldq multiplies the lower halves of 64-bit lanes: the even columns, and after a shift the odd ones.
+      // vpmuldq multiplies the lower halves of 64-bit lanes: the even columns, and the odd ones
+      // after a shift.
       const __m256i even = _mm256_loadu_si256(weights + v), odd = _mm256_srli_epi64(even, 32);
       for (int p = 0; p < kPixels; ++p) {
         const __m256i x = _mm256_set1_epi32(operands[p][offset]);
@@ -30,6 +33,8 @@ void Tile(const TileArguments& args) {
     }
   }
   for (int p = 0; p < kPixels; ++p) {
+    // AVX2 cannot convert int64 to fp32; the conversion is scalar and undoes the order of the
+    // columns.
     alignas(32) int64_t exact[4][4];
     for (int i = 0; i < 4; ++i)
       _mm256_store_si256(reinterpret_cast<__m256i*>(exact[i]), sums[p][i]);

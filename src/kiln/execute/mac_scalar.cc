@@ -1,16 +1,19 @@
-// The kernel that serves every rule: numerics/mac.h, output by output.
+// The kernel that serves every rule: evaluates numerics/mac.h result by result. Operands of its
+// images are codes, 4 bytes each. It is slow, and the last choice of MacKernel::Create.
 #include "kiln/execute/mac_kernels.h"
 #include "kiln/numerics/tables.h"
 
 namespace kiln::internal {
 namespace {
 
+// Weights as codes, one column after the other, so that a tile's weights are contiguous.
 class ScalarWeights final : public MacWeights {
  public:
   ScalarWeights(const MacRule& rule, const MacOrder& order, int64_t columns, const void* codes,
                 const float* scales)
       : MacWeights(columns, columns), rule_(rule), order_(order) {
     const int64_t elements = std::ssize(order.offsets);
+    // Transposes [element][column] to [column][element].
     codes_.resize(static_cast<size_t>(elements * columns));
     for (int64_t r = 0; r < elements; ++r) {
       for (int64_t n = 0; n < columns; ++n) {
@@ -34,6 +37,8 @@ class ScalarWeights final : public MacWeights {
         size_t first = 0;
         for (size_t t = 0; t < tile_count; ++t) {
           const auto size = static_cast<size_t>(order_.tile_sizes[t]);
+          // The tiles refer to consecutive ranges of the pixel's inputs and of the column's
+          // weights.
           tiles[t].inputs = {inputs.data() + first, size};
           tiles[t].weights = {codes_.data() + static_cast<size_t>(n) * elements + first, size};
           if (rule_.scaled) {
@@ -54,6 +59,7 @@ class ScalarWeights final : public MacWeights {
   std::vector<float> scales_;    // [tile][column]
 };
 
+// The kernel whose operands are codes.
 class ScalarKernel final : public MacKernel {
  public:
   explicit ScalarKernel(const MacRule& rule) : MacKernel(rule) {}

@@ -1,3 +1,5 @@
+// The loop over column blocks, chunks of row tiles and pixels that all vector kernels of mac_gemm.h
+// share, and the packing of weights in the order in which it reads them.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -9,12 +11,13 @@
 namespace kiln::internal {
 namespace {
 
-// Weights of the row tiles that all pixels walk before the next ones stay in the first-level cache.
+// Bytes of weights that all pixels multiply before the next chunk of row tiles, so that the weights
+// stay in the first-level cache.
 constexpr int64_t kResidentWeightBytes = 24 * 1024;
-constexpr int64_t kMaxPixels = 16;
-constexpr int64_t kMaxColumns = 64;  // of a block
+constexpr int64_t kMaxTilePixels = 16;
+constexpr int64_t kMaxColumns = 64;  // of a column block
 
-// A NaN may come out of the processor with either sign.
+// Replaces each NaN by the quiet NaN of the definition; processors return NaNs of either sign.
 void MakeNansQuiet(int64_t pixels, int64_t columns, float* results, int64_t stride) {
   for (int64_t p = 0; p < pixels; ++p) {
     for (int64_t n = 0; n < columns; ++n) {
@@ -24,6 +27,7 @@ void MakeNansQuiet(int64_t pixels, int64_t columns, float* results, int64_t stri
   }
 }
 
+// Weights packed for the kernels of a TilePlan.
 class TiledWeights final : public MacWeights {
  public:
   TiledWeights(const TilePlan& plan, const MacOrder& order, int64_t columns, const void* weights,
@@ -48,7 +52,9 @@ class TiledWeights final : public MacWeights {
     const uint8_t* weights = weights_.data();
     for (int64_t first = 0; first < padded_columns(); first += block) {
       const Block columns{first, std::min(block, padded_columns() - first)};
+      // A chunk is as many row tiles as fit kResidentWeightBytes, at least one.
       for (size_t tile = 0; tile < tiles_.size();) {
+        // `chunk` points to the chunk's weights, which are contiguous.
         const size_t begin = tile;
         const uint8_t* const chunk = weights;
         do {
@@ -72,16 +78,20 @@ class TiledWeights final : public MacWeights {
 
  private:
   using Tile = TileSteps;
+  // A block of columns, at most max_vectors vectors wide.
   struct Block {
     int64_t first, width;
   };
 
+  // Returns the bytes of one row tile's packed weights for a block of `width` columns.
   int64_t TileBytes(const Tile& tile, int64_t width) const {
     return width * (tile.steps * plan_.tile.operands_per_step * plan_.tile.weight_bytes +
                     (plan_.tile.starting ? 4 : 0));
   }
 
-  // A step takes operands that stand side by side; the places that are left over weigh nothing.
+  // Groups the elements of each row tile into steps. A step multiplies operands that are
+  // consecutive in the image; if fewer than operands_per_step are, the rest are multiplied by zero
+  // weights.
   void FindSteps(const MacOrder& order) {
     size_t element = 0;
     for (int64_t size : order.tile_sizes) {
@@ -90,6 +100,8 @@ class TiledWeights final : public MacWeights {
       while (element < end) {
         step_offsets_.push_back(order.offsets[element]);
         step_elements_.push_back(static_cast<int64_t>(element));
+        // Example with operands_per_step = 4: offsets 0 1 2 9 10 become steps at 0 (3 elements) and
+        // 9 (2).
         int64_t taken = 1;
         for (++element; element < end && taken < plan_.tile.operands_per_step &&
                         order.offsets[element] == order.offsets[element - 1] + 1;
@@ -102,6 +114,7 @@ class TiledWeights final : public MacWeights {
     }
   }
 
+  // Writes the weights in the order in which MultiplyTiles reads them. Padding stays 0.
   void PackWeights(const uint8_t* weights) {
     const int64_t bytes = plan_.tile.weight_bytes, per_step = plan_.tile.operands_per_step;
     const int64_t block = int64_t{plan_.tile.lanes} * plan_.tile.max_vectors;
@@ -130,7 +143,7 @@ class TiledWeights final : public MacWeights {
       }
     }
   }
-  // Operands are int8 + 128: the psum starts 128 times the weight lower.
+  // Subtracts 128 * weight from a column's initial psum, because operands are stored as int8 + 128.
   static void TakeOff(int8_t weight, uint8_t* starting) {
     uint32_t sum;
     std::memcpy(&sum, starting, sizeof sum);
@@ -138,7 +151,7 @@ class TiledWeights final : public MacWeights {
     std::memcpy(starting, &sum, sizeof sum);
   }
 
-  // As MultiplyTiles, by a kernel that takes all tiles at once.
+  // As MultiplyTiles, with a kernel that computes all tiles of a chunk at once.
   void MultiplyChunk(size_t begin, size_t end, const Block& columns, const uint8_t* weights,
                      const void* image, const float* scales, const Pixels& pixels, float* out,
                      int64_t out_stride) const {
@@ -149,9 +162,10 @@ class TiledWeights final : public MacWeights {
     const bool scaled = !scales_.empty();
     int64_t in_vain = 0;
     for (int64_t p = 0; p < pixels.count; p += plan_.tile.pixels) {
-      int64_t places[kMaxPixels];
-      const float* input_scales[kMaxPixels];
-      float* results[kMaxPixels];
+      int64_t places[kMaxTilePixels];
+      const float* input_scales[kMaxTilePixels];
+      float* results[kMaxTilePixels];
+      // The kernel always computes tile.pixels pixels; the last group repeats its last pixel.
       for (int64_t i = 0; i < plan_.tile.pixels; ++i) {
         const int64_t pixel = std::min(p + i, pixels.count - 1);
         places[i] = pixels.places[pixel];
@@ -173,19 +187,22 @@ class TiledWeights final : public MacWeights {
           begin != 0};
       if (multiply(arguments)) continue;
       fallback(arguments);
-      if (++in_vain >= 2 && 2 * in_vain > p / plan_.tile.pixels)
-        multiply = fallback;  // and likely to go on so
+      // If the kernel has failed at least twice and for more than half of the groups so far,
+      // further attempts would waste time: use the fallback for the rest of the chunk.
+      if (++in_vain >= 2 && 2 * in_vain > p / plan_.tile.pixels) multiply = fallback;
     }
   }
 
+  // Computes the psums of tiles [begin, end) for each group of pixels and adds them to `out`, which
+  // the first chunk clears.
   void MultiplyTiles(size_t begin, size_t end, const Block& columns, const uint8_t* weights,
                      const void* image, const float* scales, const Pixels& pixels, uint32_t* out,
                      int64_t out_stride) const {
     const TileFunction multiply = plan_.tile.function[columns.width / plan_.tile.lanes - 1];
-    alignas(64) uint32_t psums[kMaxPixels * kMaxColumns];
+    alignas(64) uint32_t psums[kMaxTilePixels * kMaxColumns];
     for (int64_t p = 0; p < pixels.count; p += plan_.tile.pixels) {
       const int64_t count = std::min<int64_t>(plan_.tile.pixels, pixels.count - p);
-      int64_t places[kMaxPixels];  // the last group repeats its last pixel
+      int64_t places[kMaxTilePixels];  // the last group repeats its last pixel
       for (int64_t i = 0; i < plan_.tile.pixels; ++i)
         places[i] = pixels.places[p + std::min(i, count - 1)];
       uint32_t* results = out + p * out_stride + columns.first;
@@ -199,7 +216,7 @@ class TiledWeights final : public MacWeights {
         multiply({image, places, step_offsets_.data() + tile.first_step, tile.steps, at, psums,
                   &plan_.psum, plan_.unit});
         at += TileBytes(tile, columns.width);
-        float input_scales[kMaxPixels];
+        float input_scales[kMaxTilePixels];
         if (!scales_.empty()) {
           for (int64_t i = 0; i < count; ++i)
             input_scales[i] = scales[pixels.scale_places[p + i] + scale_offsets_[t]];
@@ -217,11 +234,11 @@ class TiledWeights final : public MacWeights {
   const TilePlan plan_;
   const std::vector<int64_t> scale_offsets_;
   std::vector<Tile> tiles_;
-  std::vector<int64_t> step_offsets_;   // in the image
-  std::vector<int64_t> step_elements_;  // of the reduction: the first that a step takes
-  std::vector<int> step_counts_;        // how many it takes
-  std::vector<uint8_t>
-      weights_;  // [column block][tile][starting, then steps][column][operands of a step]
+  std::vector<int64_t> step_offsets_;   // index in the image, relative to the pixel
+  std::vector<int64_t> step_elements_;  // index of the first reduction element of each step
+  std::vector<int> step_counts_;        // number of elements of each step
+  // [column block][tile][initial psums, then steps][column][operands of a step].
+  std::vector<uint8_t> weights_;
   std::vector<float> scales_;  // [tile][padded column]
 };
 
@@ -242,7 +259,7 @@ MacOrder OneTile(const MacOrder& order) {
 std::unique_ptr<const MacWeights> PackTiles(const TilePlan& plan, const MacOrder& order,
                                             int64_t columns, const void* weights,
                                             const float* scales) {
-  KILN_CHECK(plan.tile.pixels <= kMaxPixels &&
+  KILN_CHECK(plan.tile.pixels <= kMaxTilePixels &&
              plan.tile.lanes * plan.tile.max_vectors <= kMaxColumns);
   return std::make_unique<TiledWeights>(plan, order, columns, weights, scales);
 }

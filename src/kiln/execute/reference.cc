@@ -1,3 +1,5 @@
+// Implements EvaluateNode: checks the operands' number and presence, converts element types that
+// kernels do not handle (strings, fp16, bf16), and calls the operator's kernel.
 #include "kiln/execute/reference.h"
 
 #include <array>
@@ -13,6 +15,7 @@ namespace {
 constexpr int64_t kMaxResultBytes = int64_t{1} << 32;
 constexpr int64_t kMaxListLength = 1 << 16;
 
+// By operator, in the order of operators.def; null without a kernel.
 constexpr Kernel kKernels[] = {
 #define KILN_OPERATOR(id, text, domain, onnx, least, most, results, traits) \
   KernelOf<Op::k##id>::kFunction,
@@ -24,7 +27,7 @@ bool IsHalf(ElementType type) {
   return type == ElementType::kFloat16 || type == ElementType::kBfloat16;
 }
 
-// The operand whose element type the first result has.
+// Returns the index of the operand whose element type the first result has.
 int TypeGivingOperand(Op op) {
   switch (op) {
     case Op::kWhere:
@@ -35,7 +38,8 @@ int TypeGivingOperand(Op op) {
   }
 }
 
-// Moves strings as numbers: each different string is known by its index, and what a kernel moves are the indices.
+// Lets kernels that only move elements work on strings: encodes each distinct string as an index
+// and decodes the indices that the kernel returns.
 class StringTable {
  public:
   StringTable() { IndexOf(""); }  // index 0, what kernels fill with
@@ -63,12 +67,13 @@ class StringTable {
   std::vector<std::string> texts_;
 };
 
+// Returns true if the operator copies elements without computing on them.
 bool MovesStrings(Op op) {
   return InfoOf(op).Has(kMovesData) || op == Op::kWhere || op == Op::kScatterElements ||
          op == Op::kScatterND;
 }
 
-// Whether operand i is of the type the operator works on, rather than a shape, an axis or a condition.
+// Returns true if operand i holds data, rather than a shape, an axis or a condition.
 bool HoldsData(Op op, int i) {
   switch (op) {
     case Op::kConcat:
@@ -85,6 +90,8 @@ bool HoldsData(Op op, int i) {
   }
 }
 
+// Evaluates a node on strings, encoded as int64. Equal compares indices, which are equal if and
+// only if the strings are.
 KernelResult EvaluateOnStrings(const KernelCall& call, Kernel kernel) {
   const Op op = call.node.op();
   if (!MovesStrings(op) && op != Op::kEqual) return call.UnsupportedType(0);
@@ -106,6 +113,8 @@ KernelResult EvaluateOnStrings(const KernelCall& call, Kernel kernel) {
   return results;
 }
 
+// Evaluates a node on fp16 or bf16 operands: widens them to fp32 and rounds the results that have
+// the operand's type.
 KernelResult EvaluateOnHalves(const KernelCall& call, Kernel kernel) {
   const int giving = TypeGivingOperand(call.node.op());
   std::vector<Tensor> widened(call.operands.size());
@@ -117,7 +126,8 @@ KernelResult EvaluateOnHalves(const KernelCall& call, Kernel kernel) {
   }
   KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, kernel(KernelCall{call.node, operands}));
   if (!call.Has(giving) || !IsHalf(call.operand(giving).type())) return results;
-  // Further results have types of their own (mask, indices, mean), except the states of recurrent operators.
+  // Only the first result has the operand's type, except for recurrent operators, whose states have
+  // it as well; other further results (mask, indices, mean) have types of their own.
   const Op op = call.node.op();
   const bool all = op == Op::kRNN || op == Op::kGRU || op == Op::kLSTM;
   for (size_t i = 0; i < (all ? results.size() : 1); ++i) {
@@ -127,6 +137,7 @@ KernelResult EvaluateOnHalves(const KernelCall& call, Kernel kernel) {
   return results;
 }
 
+// Converts the operands if necessary and calls the kernel.
 KernelResult Dispatch(const KernelCall& call, Kernel kernel) {
   bool has_half = false, has_string = false;
   for (const Tensor* operand : call.operands) {
@@ -134,12 +145,12 @@ KernelResult Dispatch(const KernelCall& call, Kernel kernel) {
     has_half |= IsHalf(operand->type());
     has_string |= operand->type() == ElementType::kString;
   }
-  // These look at no element, or convert themselves.
+  // These do not read elements, or convert types themselves.
   const Op op = call.node.op();
   if (op == Op::kCast || op == Op::kShape || op == Op::kSize || op == Op::kIdentity)
     return kernel(call);
   if (has_string) return EvaluateOnStrings(call, kernel);
-  // Kernels that only move bytes need not widen, unless types are mixed.
+  // Kernels that only move bytes work on fp16 and bf16 directly.
   if (has_half && !call.node.info().Has(kMovesData)) return EvaluateOnHalves(call, kernel);
   return kernel(call);
 }
@@ -162,6 +173,7 @@ Status KernelCall::UnsupportedType(int i) const {
 
 Status KernelCall::CheckSize(ElementType type, const Shape& shape) const {
   const std::optional<int64_t> count = CheckedNumElements(shape);
+  // A string counts as its object, without its characters.
   const int64_t element_bytes = type == ElementType::kString ? 32 : SizeOf(type);
   if (!count.has_value() || *count > kMaxResultBytes / element_bytes) {
     return Error(
@@ -171,6 +183,7 @@ Status KernelCall::CheckSize(ElementType type, const Shape& shape) const {
   return OkStatus();
 }
 
+// Checks first: attributes of a small model may ask for any amount of memory.
 StatusOr<Tensor> KernelCall::NewTensor(ElementType type, const Shape& shape) const {
   KILN_RETURN_IF_ERROR(CheckSize(type, shape));
   return Tensor(type, shape);
@@ -242,6 +255,7 @@ StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
                                       ? ""
                                       : fmt::format(" to {}", info.max_operands)));
   }
+  // Required operands must be present; so must all operands of an operator that takes any number.
   for (int i = 0; i < info.min_operands; ++i) {
     if (!call.Has(i)) return call.Error(fmt::format("operand {} is absent", i), "it is required");
   }
@@ -253,6 +267,7 @@ StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
   const reference::Kernel kernel = reference::kKernels[static_cast<size_t>(node.op())];
   if (kernel == nullptr) return call.Unsupported("the reference level has no kernel for it", "");
   KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, reference::Dispatch(call, kernel));
+  // A kernel may compute more results than the node asks for, but not fewer.
   if (static_cast<int>(results.size()) < node.num_results()) {
     return call.Error(fmt::format("{} results are asked for", node.num_results()),
                       fmt::format("it gives {}", results.size()));

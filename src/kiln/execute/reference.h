@@ -1,12 +1,16 @@
-// The reference level: networks on real numbers, as ONNX defines them.
+// The reference level: evaluates networks on real numbers, as ONNX defines them. Calibration,
+// constant folding and the host's part of a compiled network run on it, and the tests of the
+// families compare with it.
 //
 //   EvaluateNode       one operator on concrete tensors; plain loops, the oracle of everything else
-//   ReferenceExecutor  a whole graph; convolutions and matrix products of fp32 run on fast kernels (fp32_gemm.h)
+//   ReferenceExecutor  a whole graph; fp32 convolutions and matrix products run on fast kernels
+//                      (fp32_gemm.h)
 //
-// Floats are computed in their own type, fp16 and bf16 in fp32 with one rounding at the end. Elementary functions are
-// evaluated in binary64 (numerics/elementary.h) and rounded once; EvaluateNode takes long sums in binary64, the fast
-// kernels take each sum as one chain of fp32 multiply-adds. Integer arithmetic wraps. Results are the same bits on
-// every processor and for any number of threads.
+// Floats are computed in their own type; fp16 and bf16 are computed in fp32 and rounded once at the
+// end. Elementary functions are evaluated in binary64 (numerics/elementary.h) and rounded once.
+// EvaluateNode computes long sums in binary64; the fast kernels compute each sum as one chain of
+// fp32 fused multiply-adds. Integer arithmetic wraps. Results have the same bits on every processor
+// and for any number of threads.
 #ifndef KILN_EXECUTE_REFERENCE_H_
 #define KILN_EXECUTE_REFERENCE_H_
 
@@ -16,60 +20,63 @@
 #include <span>
 #include <vector>
 
+#include "kiln/execute/run_batch.h"
 #include "kiln/ir/graph.h"
 #include "kiln/ir/tensor.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
 
-// Evaluates one node of any operator in ir/operators.def. `operands` stand in the node's order, null for absent; their
-// types and shapes are taken from the tensors, never from the node's values. Results may share bytes with operands and
-// are as many as the node's.
-//   semantics  ONNX Operators.md at opset 21, with the additions noted in operators.def; QONNX for its operators
-//   errors     name the node: shapes, types or attributes that do not fit, results above 4 GiB, integer division by
-//              zero; Unimplemented for types and modes that have no kernel
+// Evaluates one node of any operator in ir/operators.def and returns its results. `operands` are in
+// the node's order, null if absent; types and shapes are taken from the tensors, never from the
+// node's values. Results may share bytes with operands.
+//   semantics  ONNX Operators.md at opset 21, with the additions noted in operators.def; QONNX for
+//              its operators
+//   errors     name the node: shapes, types or attributes that do not fit; results above 4 GiB;
+//              integer division by zero; Unimplemented for types and modes without a kernel
 StatusOr<std::vector<Tensor>> EvaluateNode(const Node& node,
                                            std::span<const Tensor* const> operands);
 
-// False for a row of operators.def that still lacks a kernel; EvaluateNode answers Unimplemented for it.
+// Returns false for a row of operators.def that has no kernel yet; EvaluateNode then returns
+// Unimplemented.
 bool HasReferenceKernel(Op op);
 
-// Sees a value of the graph and the tensor it holds.
+// Receives a value of the graph and the tensor that it holds.
 using ValueObserver = std::function<void(const Value&, const Tensor&)>;
-// Sees how many images of how many are done; called from one thread at a time.
-using BatchProgress = std::function<void(int64_t done, int64_t total)>;
 
+// Evaluates a whole graph at the reference level. Safe to call from several threads at once.
 class ReferenceExecutor {
  public:
-  // The graph must outlive the executor and not change under it. Weights that the fast kernels need in another layout
-  // are packed once; the rest are used in place.
+  // Creates an executor. The graph must outlive it and must not change. Weights that the fast
+  // kernels need in another layout are packed once; all others are used in place.
   //   errors  an operator without a kernel
   static StatusOr<std::unique_ptr<ReferenceExecutor>> Create(const Graph& graph);
   ~ReferenceExecutor();
   ReferenceExecutor(const ReferenceExecutor&) = delete;
   ReferenceExecutor& operator=(const ReferenceExecutor&) = delete;
 
-  // Runs the graph on one tensor for each graph input, in order, and returns one for each output. Inputs may have other
-  // shapes than the graph declares wherever its nodes allow that.
-  // An observer sees the inputs and every result in topological order; operators are then run one by one, without
-  // fusion.
-  //   errors  number or element type of inputs; whatever EvaluateNode reports
+  // Runs the graph on one tensor per graph input, in order, and returns one tensor per output.
+  // Input shapes may differ from the declared ones wherever the graph's nodes allow it. An observer
+  // receives the inputs and then every result in topological order; operators are then run one by
+  // one, without fusion, which gives the same bits.
+  //   errors  number or element type of the inputs; any error of EvaluateNode
   StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> inputs,
                                     const ValueObserver& observer = {}) const;
 
-  // Runs the graph once for each image: each input is [images, ...], of which every run sees a slice [1, ...], or a
-  // slice without the axis of images where the tensor has one axis more than the graph's input. Results are joined by
-  // BatchShape (ir/batch_shape.h): [1, ...] to [images, ...], and what has no leading 1 along a new axis. Images run in
-  // parallel (support/parallel.h); with an observer they run one after the other, in order.
-  //   errors  as Run; inputs that differ in the number of images; outputs of strings, or whose shape differs between
-  //   images
+  // Runs the graph once for each image: each input is [images, ...], of which every run sees a
+  // slice [1, ...], or a slice without the axis of images where the tensor has one axis more than
+  // the graph's input. Results are joined by BatchShape (ir/batch_shape.h): [1, ...] to [images,
+  // ...], and what has no leading 1 along a new axis. Images run in parallel (run_batch.h).
+  //   errors  as Run, of the lowest image that fails; inputs that differ in the number of images;
+  //   outputs of strings, or whose shape differs between images
   StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs,
-                                         const ValueObserver& observer = {},
                                          const BatchProgress& progress = {}) const;
-  // As RunBatch with an observer, for what it sees alone: results are not joined, so their shapes may differ.
+  // Runs the images of a batch one after the other, in order, for an observer of their values.
+  // Results are not joined, so their shapes may differ.
   Status ObserveBatch(std::span<const Tensor> inputs, const ValueObserver& observer) const;
 
  private:
+  // Hides the plans and packed weights (reference_plan.h) from users of this header.
   struct State;
   explicit ReferenceExecutor(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;

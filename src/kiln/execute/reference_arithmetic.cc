@@ -1,4 +1,4 @@
-// Arithmetic with broadcasting.
+// Reference kernels of element-wise arithmetic with NumPy broadcasting.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -20,7 +20,7 @@ StatusOr<Shape> BroadcastOf(const KernelCall& call, const Tensor& a, const Tenso
 
 namespace {
 
-// Integers go through uint64_t, where wrap-around is defined for every width.
+// Applies f to floats directly, and to integers as uint64_t, whose overflow wraps at every width.
 template <typename T, typename F>
 T Wrapping(T a, T b, F f) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -30,6 +30,7 @@ T Wrapping(T a, T b, F f) {
   }
 }
 
+// The element functions of the arithmetic kernels. Integers wrap.
 struct AddOp {
   template <typename T>
   T operator()(T a, T b) const {
@@ -48,7 +49,8 @@ struct MulOp {
     return Wrapping(a, b, std::multiplies<>());
   }
 };
-// Towards zero for integers, whose divisors are checked beforehand; the least integer over -1 wraps.
+// Divides; integers round towards zero. The caller has checked integer divisors for 0. The least
+// integer divided by -1 would overflow in hardware; it wraps instead.
 struct DivOp {
   template <typename T>
   T operator()(T a, T b) const {
@@ -58,7 +60,7 @@ struct DivOp {
     return static_cast<T>(a / b);
   }
 };
-// Remainder with the sign of the divisor.
+// Returns the remainder with the sign of the divisor (Python's %, ONNX Mod with fmod = 0).
 struct ModOp {
   template <typename T>
   T operator()(T a, T b) const {
@@ -71,7 +73,7 @@ struct ModOp {
     }
   }
 };
-// Remainder with the sign of the dividend.
+// Returns the remainder with the sign of the dividend (C's fmod, ONNX Mod with fmod = 1).
 struct FmodOp {
   template <typename T>
   T operator()(T a, T b) const {
@@ -85,7 +87,7 @@ struct FmodOp {
     }
   }
 };
-// NaN in either operand gives NaN.
+// Return NaN if either operand is NaN.
 struct MinOp {
   template <typename T>
   T operator()(T a, T b) const {
@@ -99,6 +101,7 @@ struct MaxOp {
   }
 };
 
+// Evaluates f on two operands of the same numeric type.
 template <typename F>
 KernelResult Binary(const KernelCall& call, F f) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
@@ -110,7 +113,7 @@ KernelResult Binary(const KernelCall& call, F f) {
   });
 }
 
-// Integer division and remainder by zero have no result.
+// Returns an error if an integer divisor has a zero element; that division has no result.
 Status CheckDivisors(const KernelCall& call) {
   const Tensor& b = call.operand(1);
   if (!IsInteger(b.type())) return OkStatus();
@@ -121,7 +124,7 @@ Status CheckDivisors(const KernelCall& call) {
   return OkStatus();
 }
 
-// Operands one after the other from the left.
+// Combines the operands from left to right, rounding after each one.
 template <typename F>
 StatusOr<Tensor> Fold(const KernelCall& call, F f) {
   Tensor sum = call.operand(0);
@@ -139,12 +142,14 @@ StatusOr<Tensor> Fold(const KernelCall& call, F f) {
   return sum;
 }
 
+// Fold as an operator with one result.
 template <typename F>
 KernelResult FoldKernel(const KernelCall& call, F f) {
   KILN_ASSIGN_OR_RETURN(Tensor out, Fold(call, f));
   return One(std::move(out));
 }
 
+// Returns base^exponent modulo 2^bits by repeated squaring.
 template <typename T>
 T IntegerPower(T base, uint64_t exponent) {
   uint64_t result = 1;
@@ -155,6 +160,9 @@ T IntegerPower(T base, uint64_t exponent) {
   return static_cast<T>(result);
 }
 
+// Returns base^exponent in the base's type. A square is base * base in the base's type; other
+// powers of floats are computed in binary64 and rounded once. Integers with a negative or
+// fractional exponent truncate towards zero.
 template <typename T, typename E>
 T Power(T base, E exponent) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -175,11 +183,13 @@ KernelResult AddKernel(const KernelCall& call) { return Binary(call, AddOp()); }
 KernelResult SubKernel(const KernelCall& call) { return Binary(call, SubOp()); }
 KernelResult MulKernel(const KernelCall& call) { return Binary(call, MulOp()); }
 
+// Integer division truncates and floats divide in their own type.
 KernelResult DivKernel(const KernelCall& call) {
   KILN_RETURN_IF_ERROR(CheckDivisors(call));
   return Binary(call, DivOp());
 }
 
+// ONNX defines fmod = 0 for integers only.
 KernelResult ModKernel(const KernelCall& call) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
   KILN_RETURN_IF_ERROR(CheckDivisors(call));
@@ -194,8 +204,8 @@ KernelResult ModKernel(const KernelCall& call) {
   });
 }
 
-// The exponent may have another type than the base, which gives the result its type. Narrow exponents are widened to
-// int64 or, where they exceed the integer base's needs, taken as they are.
+// The result has the type of the base. The exponent's type may differ: integers are widened to
+// int64; floats of another type than the base to binary64.
 KernelResult PowKernel(const KernelCall& call) {
   const Tensor& base = call.operand(0);
   Tensor exponent = call.operand(1);
@@ -227,6 +237,7 @@ KernelResult MinKernel(const KernelCall& call) { return FoldKernel(call, MinOp()
 KernelResult MaxKernel(const KernelCall& call) { return FoldKernel(call, MaxOp()); }
 KernelResult SumKernel(const KernelCall& call) { return FoldKernel(call, AddOp()); }
 
+// Sums in the element type, from the left, then divides once.
 KernelResult MeanKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Tensor sum, Fold(call, AddOp()));
   return VisitFloat(call, 0, [&](auto zero) -> KernelResult {

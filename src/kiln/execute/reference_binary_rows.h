@@ -1,4 +1,5 @@
-// Kernels of two operands that broadcast against each other.
+// Applies a function to two operands that broadcast against each other. The kernels of arithmetic
+// and logic use it.
 #ifndef KILN_EXECUTE_REFERENCE_BINARY_ROWS_H_
 #define KILN_EXECUTE_REFERENCE_BINARY_ROWS_H_
 
@@ -9,7 +10,8 @@
 
 namespace kiln::reference {
 
-// One row, with loops of its own for the operand that stands still so that compilers see plain vectors.
+// Computes one row. An operand whose stride is 0 has a loop of its own, so that compilers vectorise
+// it.
 template <typename R, typename A, typename B, typename F>
 void BinaryRow(R* out, const A* a, int64_t a_stride, const B* b, int64_t b_stride, int64_t length,
                F f) {
@@ -24,10 +26,11 @@ void BinaryRow(R* out, const A* a, int64_t a_stride, const B* b, int64_t b_strid
   }
 }
 
-// The shape of two broadcast operands, or an error.
+// Returns the broadcast shape of two operands, or an error that names both shapes.
 StatusOr<Shape> BroadcastOf(const KernelCall& call, const Tensor& a, const Tensor& b);
 
-// f over elements of two broadcast tensors; the result has element type `type`, held as R.
+// Returns f(a, b) for each pair of elements of two broadcast tensors. The result has element type
+// `type`, stored as R; errors: shapes that do not broadcast, results above 4 GiB.
 template <typename R, typename A, typename B, typename F>
 StatusOr<Tensor> BinaryMap(const KernelCall& call, const Tensor& a, const Tensor& b,
                            ElementType type, F f) {

@@ -1,3 +1,4 @@
+// Implements reference_broadcast.h.
 #include "kiln/execute/reference_broadcast.h"
 
 #include <algorithm>
@@ -8,6 +9,8 @@ namespace kiln::reference {
 
 RowWalk::RowWalk(const Shape& shape, std::span<const Shape> operands)
     : num_operands_(operands.size()) {
+  // Element strides of each operand along each axis of the whole shape; 0 where the operand
+  // broadcasts.
   std::vector<std::vector<int64_t>> strides(static_cast<size_t>(shape.rank()),
                                             std::vector<int64_t>(num_operands_, 0));
   for (size_t i = 0; i < num_operands_; ++i) {
@@ -19,7 +22,9 @@ RowWalk::RowWalk(const Shape& shape, std::span<const Shape> operands)
       stride *= operands[i][d];
     }
   }
-  // From the innermost axis outwards; `dims` collects joined axes in that order.
+  // Joins axes from the innermost outwards; `dims` and `joined` collect lengths and strides in that
+  // order. Two neighbouring axes join if every operand continues from one to the other without a
+  // jump.
   std::vector<int64_t> dims;
   std::vector<std::vector<int64_t>> joined;
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
@@ -35,6 +40,7 @@ RowWalk::RowWalk(const Shape& shape, std::span<const Shape> operands)
       joined.push_back(here);
     }
   }
+  // The innermost joined axis is the row; the others are stored outermost first.
   row_strides_.assign(num_operands_, 1);
   if (!dims.empty()) {
     row_length_ = dims[0];

@@ -1,4 +1,5 @@
-// Conversion between element types.
+// The reference kernel of Cast, and CastTensor, which other kernels use. Floats become integers by
+// truncation with saturation (TruncateTo); fp16 and bf16 round to nearest even.
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -9,7 +10,7 @@
 namespace kiln::reference {
 namespace {
 
-// Halves as types of their own, so that one loop serves every pair.
+// Storage types that have no C++ type of their own, so that one loop serves every pair of types.
 struct Half {
   uint16_t bits;
 };
@@ -20,6 +21,7 @@ struct Boolean {
   uint8_t byte;
 };
 
+// Converts one element. fp16, bf16 and booleans convert through float or uint8_t.
 template <typename From, typename To>
 To Convert(From value) {
   if constexpr (std::is_same_v<From, Half>) {
@@ -41,6 +43,7 @@ To Convert(From value) {
   }
 }
 
+// Calls body with a value of the type in which elements of `type` are stored.
 template <typename Body>
 void VisitStorage(ElementType type, Body&& body) {
   switch (type) {
@@ -75,7 +78,8 @@ void VisitStorage(ElementType type, Body&& body) {
   }
 }
 
-// Shortest decimal text that reads back as the same number; NaN and INF as ONNX spells them.
+// Returns the shortest decimal text that parses to the same number, with NaN and INF spelt as in
+// ONNX.
 std::string TextOf(const Tensor& t, int64_t i) {
   if (t.type() == ElementType::kBool) return t.IntAt(i) != 0 ? "True" : "False";
   if (t.type() == ElementType::kUint64) return fmt::format("{}", static_cast<uint64_t>(t.IntAt(i)));
@@ -89,7 +93,8 @@ std::string TextOf(const Tensor& t, int64_t i) {
   return text;
 }
 
-// A number in decimal or scientific notation, or NaN and infinity in any case.
+// Parses a number in decimal or scientific notation, NaN or infinity, in any case; blanks around it
+// are ignored.
 std::optional<double> NumberIn(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -100,6 +105,7 @@ std::optional<double> NumberIn(std::string_view text) {
   return value;
 }
 
+// Casts strings that hold numbers, by way of binary64.
 KernelResult FromStrings(const KernelCall& call, ElementType to) {
   const Tensor& x = call.operand(0);
   Tensor wide(ElementType::kFloat64, x.shape());
@@ -117,8 +123,10 @@ KernelResult FromStrings(const KernelCall& call, ElementType to) {
 
 }  // namespace
 
+// Converts element by element; the visits below choose both storage types.
 Tensor CastTensor(const Tensor& from, ElementType to) {
   if (from.type() == to) return from;
+  // Two nested visits instantiate one loop per pair of types.
   Tensor out(to, from.shape());
   VisitStorage(from.type(), [&](auto f) {
     using From = decltype(f);
@@ -132,6 +140,7 @@ Tensor CastTensor(const Tensor& from, ElementType to) {
   return out;
 }
 
+// The attribute `to` is a TensorProto.DataType. Strings are parsed and printed as ONNX specifies.
 KernelResult CastKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int64_t number = call.attributes().Int("to", 0);

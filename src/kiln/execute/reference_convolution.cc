@@ -1,5 +1,6 @@
-// Convolutions by their definition, of any number of spatial axes. The fast ones stand in
-// reference_fast_convolution.cc; these are their oracle, and run what those do not take.
+// Reference kernels of convolutions with any number of spatial axes, by their definition.
+// reference_fast_convolution.cc has fast kernels for fp32; these are the oracle for it and run the
+// convolutions that it does not serve. Sums are computed in binary64, or int64 for codes.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -13,12 +14,13 @@
 namespace kiln::reference {
 namespace {
 
-// How far apart neighbours stand in an activation tensor of either layout, in elements.
+// Distances between neighbours in an activation tensor of either layout, in elements.
 struct Strides {
   int64_t image = 0, channel = 0;
   std::vector<int64_t> axes;
 };
 
+// Returns the strides of a tensor with these channels and spatial dimensions, NHWC or NCHW.
 Strides StridesOf(bool nhwc, int64_t channels, const std::vector<int64_t>& spatial) {
   Strides s;
   s.axes.assign(spatial.size(), 0);
@@ -32,7 +34,7 @@ Strides StridesOf(bool nhwc, int64_t channels, const std::vector<int64_t>& spati
   return s;
 }
 
-// Steps `index` through [0, limits) in row-major order; false after the last.
+// Advances `index` through [0, limits) in row-major order; returns false after the last one.
 bool Next(std::vector<int64_t>& index, const std::vector<int64_t>& limits) {
   for (size_t d = index.size(); d-- > 0;) {
     if (++index[d] < limits[d]) return true;
@@ -41,8 +43,10 @@ bool Next(std::vector<int64_t>& index, const std::vector<int64_t>& limits) {
   return false;
 }
 
-// A convolution seen from the walked side, which is the result of a plain and the input of a transposed one: walked
-// position p meets position p * stride - pad_begin + k * dilation of the other side through kernel position k.
+// A convolution seen from the side that is walked: the result of a plain convolution, the input of
+// a transposed one. Walked position p meets position p * stride - pad_begin + k * dilation of the
+// other side through kernel position k.
+// In both cases the walked side has stride 1, so one loop serves both kinds.
 struct Walk {
   explicit Walk(const ConvGeometry& geometry) : g(geometry) {
     for (const WindowAxis& axis : g.axes) {
@@ -61,8 +65,9 @@ struct Walk {
   int64_t plane;  // positions of one output channel
 };
 
-// Adds to `sums` ([output positions], row-major) what input channels first_in .. first_in + depth - 1 of one image give
-// to one output channel. weights(channel, kernel position) is read through w + channel * w_channel + position.
+// Adds the contribution of `depth` input channels of one image to one output channel. `sums` is
+// [output positions], row-major. The weight of a channel and a kernel position is w[channel *
+// w_channel + position].
 template <typename T, typename A>
 void Accumulate(const Walk& walk, const T* x, const T* w, int64_t w_channel, int64_t depth,
                 A* sums) {
@@ -79,6 +84,8 @@ void Accumulate(const Walk& walk, const T* x, const T* w, int64_t w_channel, int
   const int64_t x_step = walk.x.axes[outer] * (g.transposed ? 1 : last.stride);
   const int64_t sum_step = g.transposed ? last.stride : 1;
 
+  // The outer spatial axes are walked position by position; along the last axis, one weight is
+  // applied to all positions at once.
   std::vector<int64_t> p(outer, 0);
   do {
     std::vector<int64_t> k(outer, 0);
@@ -96,7 +103,8 @@ void Accumulate(const Walk& walk, const T* x, const T* w, int64_t w_channel, int
       for (int64_t c = 0; c < depth; ++c) {
         for (int64_t kw = 0; kw < last.kernel; ++kw) {
           const A weight = static_cast<A>(w[c * w_channel + w_base + kw]);
-          // Walked positions whose partner at InputPosition(position, kw) lies on the other side.
+          // The walked positions whose partner InputPosition(position, kw) is inside the other
+          // side.
           const int64_t shift = last.InputPosition(0, kw);
           const int64_t begin = std::max<int64_t>(0, CeilDiv(-shift, last.stride));
           const int64_t end =
@@ -112,7 +120,8 @@ void Accumulate(const Walk& walk, const T* x, const T* w, int64_t w_channel, int
   } while (Next(p, walked_outer));
 }
 
-// Calls store(output element, output channel, sum) for every element of the result.
+// Computes a convolution and calls store(output element, output channel, sum) for each element of
+// the result. Each sum is an A; one job of the parallel loop is one output channel of one image.
 template <typename T, typename A, typename Store>
 void Convolve(const ConvGeometry& g, const T* x, const T* w, Store store) {
   const Walk walk(g);
@@ -136,6 +145,7 @@ void Convolve(const ConvGeometry& g, const T* x, const T* w, Store store) {
   });
 }
 
+// Returns an error unless bias operand i is absent or has one element of `type` per channel.
 Status CheckBias(const KernelCall& call, int i, int64_t channels, ElementType type) {
   if (!call.Has(i)) return OkStatus();
   if (call.operand(i).shape() == Shape{channels} && call.operand(i).type() == type)
@@ -145,6 +155,7 @@ Status CheckBias(const KernelCall& call, int i, int64_t channels, ElementType ty
                     fmt::format("it holds {} numbers of {}", channels, NameOf(type)));
 }
 
+// Conv and ConvTranspose on floats: sums in binary64, rounded once after the bias.
 KernelResult FloatConvolution(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& w = call.operand(1);
@@ -172,6 +183,7 @@ KernelResult FloatConvolution(const KernelCall& call) {
 KernelResult ConvKernel(const KernelCall& call) { return FloatConvolution(call); }
 KernelResult ConvTransposeKernel(const KernelCall& call) { return FloatConvolution(call); }
 
+// Sums of code products, exact in int64 and wrapped to int32.
 KernelResult ConvIntegerKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const ConvGeometry g,
                         ResolveConv(call.node, call.operand(0).shape(), call.operand(1).shape()));
@@ -187,7 +199,8 @@ KernelResult ConvIntegerKernel(const KernelCall& call) {
   return One(std::move(y));
 }
 
-// Operands: x, its scale and zero point, w, its scale and zero point, the result's scale and zero point, bias.
+// Operands: x, its scale and zero point; w, its scale and zero point; the result's scale and zero
+// point; bias. The exact sum is scaled in binary64 and requantised once.
 KernelResult QLinearConvKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const ConvGeometry g,
                         ResolveConv(call.node, call.operand(0).shape(), call.operand(3).shape()));

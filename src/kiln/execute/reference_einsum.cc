@@ -1,5 +1,6 @@
-// Einsum by its definition: for every combination of the result's labels, the sum over all combinations of the others
-// of the products. The pass expand-einsum turns most of them into matrix products, which are faster.
+// The reference kernel of Einsum, by its definition: for each combination of the result's labels,
+// the sum of the products over all combinations of the other labels. The pass expand-einsum turns
+// most equations into matrix products, which are faster.
 #include <type_traits>
 
 #include "kiln/execute/reference_kernels.h"
@@ -9,18 +10,22 @@
 namespace kiln::reference {
 namespace {
 
-// Products that are computed at most; more would take hours.
+// Largest number of multiplications that is computed; more would take hours.
 constexpr int64_t kMostProducts = int64_t{1} << 36;
 
-// Floats are summed in double; integers wrap, in unsigned arithmetic.
+// The type of a sum: double for floats; uint64_t for integers, which wrap.
 template <typename T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
+// The order in which labels are iterated, and how each operand moves with them.
+// Example: "ij,jk->ik" has the labels i, k, j; operand 0 does not move with k, operand 1 not with
+// i.
 struct LabelWalk {
-  std::vector<int> labels;                    // the result's, then those that are summed over
-  std::vector<std::vector<int64_t>> strides;  // [operand][label of `labels`], in elements
+  std::vector<int> labels;  // the result's labels, then the labels that are summed over
+  std::vector<std::vector<int64_t>> strides;  // [operand][index into labels], in elements
 };
 
+// Returns the iteration order of an equation and the operands' strides along it.
 LabelWalk WalkOf(const EinsumEquation& e, const std::vector<Shape>& shapes) {
   LabelWalk walk;
   std::vector<bool> seen(e.sizes.size(), false);
@@ -39,7 +44,7 @@ LabelWalk WalkOf(const EinsumEquation& e, const std::vector<Shape>& shapes) {
       if (shapes[i][static_cast<int>(axis)] == 1) continue;  // broadcasts
       for (size_t l = 0; l < walk.labels.size(); ++l) {
         if (walk.labels[l] == e.operands[i][axis])
-          strides[l] += own[axis];  // a label twice: the diagonal
+          strides[l] += own[axis];  // a label that occurs twice selects the diagonal
       }
     }
     walk.strides.push_back(std::move(strides));
@@ -87,6 +92,8 @@ KernelResult EinsumKernel(const KernelCall& call) {
           product *= static_cast<Sum>(Elements<T>(call.operand(static_cast<int>(i)))[at[i]]);
         }
         sum += product;
+        // Advances to the next combination of labels, the last one fastest. Summed labels come
+        // last, so all terms of one result element are consecutive.
         for (size_t l = index.size(); l-- > 0;) {
           const bool carry = ++index[l] == lengths[l];
           for (size_t i = 0; i < at.size(); ++i) {

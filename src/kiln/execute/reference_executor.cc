@@ -1,50 +1,23 @@
-#include <algorithm>
-#include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/execute/reference.h"
 #include "kiln/execute/reference_plan.h"
-#include "kiln/ir/batch_shape.h"
-#include "kiln/support/parallel.h"
+#include "kiln/execute/run_batch.h"
 
 namespace kiln {
 namespace {
 
-constexpr size_t kMaxPlans = 4;  // input shapes that are remembered
-
-// The failure of the lowest image that has one, whichever thread met it first.
-class FirstError {
- public:
-  void Report(int64_t image, const Status& status) {
-    std::lock_guard lock(mutex_);
-    if (image_ < 0 || image < image_) {
-      image_ = image;
-      status_ = status;
-    }
-  }
-  // Whether the failure of an image would be the first: no lower image has failed.
-  bool CouldBeFirst(int64_t image) const {
-    std::lock_guard lock(mutex_);
-    return image_ < 0 || image < image_;
-  }
-  Status status() const {
-    std::lock_guard lock(mutex_);
-    return image_ < 0 ? OkStatus() : WithContext(fmt::format("image {}", image_), status_);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  int64_t image_ = -1;
-  Status status_;
-};
+constexpr size_t kMaxPlans = 4;  // plans kept at a time; the oldest is dropped
 
 // Whether a tensor of a batch has an axis of images that the graph's input lacks.
 bool HasExtraAxis(const Tensor& batch, const Value& input) {
   return input.has_shape() && batch.shape().rank() == input.shape().rank() + 1;
 }
 
-// Image i of a batch, as a view of [1, ...], or of [...] where the graph's input has no axis of images.
+// Returns image i of a batch as a view that shares its bytes: [1, ...], or [...] if the graph's
+// input has no axis of images.
 Tensor ImageOf(const Tensor& batch, const Value& input, int64_t i) {
   std::vector<int64_t> dims = batch.shape().dims();
   if (HasExtraAxis(batch, input)) {
@@ -60,25 +33,36 @@ Tensor ImageOf(const Tensor& batch, const Value& input, int64_t i) {
 
 }  // namespace
 
+// The state of an executor: the graph and, guarded by a mutex, plans and packed weights.
 struct ReferenceExecutor::State {
   const Graph* graph = nullptr;
 
+  // Returns an error that names the graph's file.
   Status Error(std::string_view place, std::string_view fault, std::string_view remedy) const {
     return ErrorAt(graph->source(), place, fault, remedy);
   }
   Status CheckInputs(std::span<const Tensor> tensors, bool batch) const;
+  // Runs one image of a batch of inputs, alone in the batch or beside others on other threads.
+  //   errors  name the image
+  StatusOr<std::vector<Tensor>> RunImage(std::span<const Tensor> inputs, int64_t image,
+                                         const ValueObserver& observer) const;
+  // Checks one result of a batch.
+  //   first   the same result of the first image; null for the first image itself
+  Status CheckResult(size_t output, int64_t images, const Tensor& result,
+                     const Tensor* first) const;
   // Runs on a plan for these input shapes, made when first asked for.
   StatusOr<std::vector<Tensor>> Run(std::span<const Tensor> tensors, bool parallel,
                                     const ValueObserver& observer) const;
   StatusOr<std::shared_ptr<const reference::Plan>> PlanFor(std::vector<Shape> shapes,
                                                            bool observable) const;
 
+  // A plan and the input shapes and mode for which it was built.
   struct CachedPlan {
     std::vector<Shape> shapes;
     bool observable = false;
     std::shared_ptr<const reference::Plan> plan;
   };
-  mutable std::mutex mutex;  // of what follows
+  mutable std::mutex mutex;  // guards the members below
   mutable std::vector<CachedPlan> plans;
   mutable reference::WeightCache weights;
 };
@@ -91,6 +75,7 @@ StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanF
   }
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<reference::Plan> plan,
                         reference::Plan::Build(*graph, shapes, observable, weights));
+  // Batches of one shape are the common case; a few plans suffice.
   if (plans.size() == kMaxPlans) plans.erase(plans.begin());
   plans.push_back({std::move(shapes), observable, std::move(plan)});
   return plans.back().plan;
@@ -101,6 +86,7 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tens
                                                             const ValueObserver& observer) const {
   std::vector<Shape> shapes;
   for (const Tensor& t : tensors) shapes.push_back(t.shape());
+  // A plan with fusions does not compute every value, so an observer needs a plan of its own.
   const bool observable = static_cast<bool>(observer);
   KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const reference::Plan> plan,
                         PlanFor(std::move(shapes), observable));
@@ -110,7 +96,8 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::State::Run(std::span<const Tens
   return results;
 }
 
-// Element types and shapes as the graph declares them; the leading dimension is free.
+// Checks element types and shapes against the graph's declaration. The leading dimension is free,
+// because it counts images.
 Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bool batch) const {
   if (tensors.size() != graph->inputs().size()) {
     return Error("", fmt::format("{} inputs given", tensors.size()),
@@ -170,67 +157,53 @@ StatusOr<std::vector<Tensor>> ReferenceExecutor::Run(std::span<const Tensor> inp
   return state_->Run(inputs, true, observer);
 }
 
+StatusOr<std::vector<Tensor>> ReferenceExecutor::State::RunImage(
+    std::span<const Tensor> inputs, int64_t image, const ValueObserver& observer) const {
+  std::vector<Tensor> slices;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    slices.push_back(ImageOf(inputs[i], *graph->inputs()[i], image));
+  return Run(slices, /*parallel=*/inputs[0].shape()[0] == 1, observer);
+}
+
+Status ReferenceExecutor::State::CheckResult(size_t output, int64_t images, const Tensor& result,
+                                             const Tensor* first) const {
+  const std::string place = "output '" + graph->outputs()[output]->name() + "'";
+  if (first != nullptr) {
+    if (result.type() == first->type() && result.shape() == first->shape()) return OkStatus();
+    return Error(place,
+                 "is " + result.shape().ToString() + ", another shape than for the first image",
+                 "a batch needs results of one shape");
+  }
+  if (result.type() == ElementType::kString)
+    return Error(place, "holds strings", "results of a batch are numbers");
+  if (result.num_bytes() <= (int64_t{1} << 36) / images) return OkStatus();
+  return Error(place, fmt::format("of {} images would exceed 64 GiB", images),
+               "run smaller batches");
+}
+
 StatusOr<std::vector<Tensor>> ReferenceExecutor::RunBatch(std::span<const Tensor> inputs,
-                                                          const ValueObserver& observer,
                                                           const BatchProgress& progress) const {
   KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, true));
   if (inputs.empty()) return state_->Error("", "the network has no inputs", "a batch needs one");
   const int64_t images = inputs[0].shape()[0];
-  std::mutex progress_mutex;
-  int64_t done = 0;
-  std::vector<Tensor> outputs;  // allocated once the first image has shown the shapes
-  std::vector<Shape> shapes;    // of the first image's results
+  BatchTensors outputs(images);
+  std::vector<Tensor> first;  // the first image's results
   const auto run = [&](int64_t image) -> Status {
-    std::vector<Tensor> slices;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      slices.push_back(ImageOf(inputs[i], *state_->graph->inputs()[i], image));
-    }
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results,
-                          state_->Run(slices, images == 1, observer));
+    KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, state_->RunImage(inputs, image, {}));
     for (size_t i = 0; i < results.size(); ++i) {
-      const Tensor& result = results[i];
-      const std::string place = "output '" + state_->graph->outputs()[i]->name() + "'";
-      if (image == 0) {
-        if (result.type() == ElementType::kString) {
-          return state_->Error(place, "holds strings", "results of a batch are numbers");
-        }
-        if (result.num_bytes() > (int64_t{1} << 36) / images) {
-          return state_->Error(place, fmt::format("of {} images would exceed 64 GiB", images),
-                               "run smaller batches");
-        }
-        outputs.emplace_back(result.type(), BatchShape(result.shape(), images));
-        shapes.push_back(result.shape());
-      }
-      Tensor& whole = outputs[i];
-      if (result.type() != whole.type() || result.shape() != shapes[i]) {
-        return state_->Error(
-            place, "is " + result.shape().ToString() + ", another shape than for the first image",
-            "a batch needs results of one shape");
-      }
-      if (result.num_bytes() == 0) continue;
-      std::memcpy(whole.mutable_bytes() + image * result.num_bytes(), result.bytes(),
-                  static_cast<size_t>(result.num_bytes()));
+      KILN_RETURN_IF_ERROR(
+          state_->CheckResult(i, images, results[i], image == 0 ? nullptr : &first[i]));
     }
-    if (progress) {
-      std::lock_guard lock(progress_mutex);
-      progress(++done, images);
-    }
+    outputs.Add(image, results);
+    if (image == 0) first = std::move(results);
     return OkStatus();
   };
-  if (Status first = run(0); !first.ok()) return WithContext("image 0", first);
-  FirstError error;
-  const auto run_range = [&](int64_t begin, int64_t end) {
-    for (int64_t image = begin + 1; image < end + 1 && error.CouldBeFirst(image); ++image) {
-      if (Status status = run(image); !status.ok()) error.Report(image, status);
-    }
-  };
-  if (observer) {
-    run_range(0, images - 1);
-  } else {
-    ParallelFor(images - 1, 1, run_range);
-  }
-  KILN_RETURN_IF_ERROR(error.status());
-  return outputs;
+  KILN_RETURN_IF_ERROR(
+      RunGroups({.images = images, .at_once = 1, .first_alone = true, .progress = progress},
+                [&](const ImageGroup& group) {
+                  return WithContext(fmt::format("image {}", group.first), run(group.first));
+                }));
+  return outputs.Take();
 }
 
 Status ReferenceExecutor::ObserveBatch(std::span<const Tensor> inputs,
@@ -238,12 +211,7 @@ Status ReferenceExecutor::ObserveBatch(std::span<const Tensor> inputs,
   KILN_RETURN_IF_ERROR(state_->CheckInputs(inputs, true));
   const int64_t images = inputs.empty() ? 0 : inputs[0].shape()[0];
   for (int64_t image = 0; image < images; ++image) {
-    std::vector<Tensor> slices;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      slices.push_back(ImageOf(inputs[i], *state_->graph->inputs()[i], image));
-    }
-    // As RunBatch, which has the other images for the other threads.
-    const Status status = state_->Run(slices, images == 1, observer).status();
+    const Status status = state_->RunImage(inputs, image, observer).status();
     if (!status.ok()) return WithContext(fmt::format("image {}", image), status);
   }
   return OkStatus();

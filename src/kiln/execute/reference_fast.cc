@@ -1,3 +1,5 @@
+// Implements reference_fast.h: decides which nodes can run on the fast kernels and describes each
+// as a convolution or a matrix product.
 #include "kiln/execute/reference_fast.h"
 
 #include <fmt/format.h>
@@ -13,11 +15,13 @@
 namespace kiln::reference {
 namespace {
 
+// Returns true if all dimensions are known and none is 0.
 bool HasElements(const Shape& shape) {
   return shape.IsKnown() &&
          std::find(shape.dims().begin(), shape.dims().end(), 0) == shape.dims().end();
 }
 
+// Returns true if all operands and the result are non-empty fp32 tensors of known shape.
 bool AreDense(const NodeShapes& shapes) {
   const auto fits = [](const TensorType& t) {
     return t.element == ElementType::kFloat32 && t.shape.has_value() && HasElements(*t.shape);
@@ -28,10 +32,13 @@ bool AreDense(const NodeShapes& shapes) {
 }
 
 const Shape& OperandShape(const NodeShapes& shapes, size_t i) { return *shapes.operands[i]->shape; }
+// Returns true if operand i is present.
 bool Present(const NodeShapes& shapes, size_t i) {
   return i < shapes.operands.size() && shapes.operands[i].has_value();
 }
 
+// Returns the geometry of a convolution that the fast kernels support: at most three spatial axes
+// and a padded input within budget.
 std::optional<ConvGeometry> FindConvolution(const Node& node, const NodeShapes& shapes) {
   StatusOr<ConvGeometry> geometry =
       ResolveConv(node, OperandShape(shapes, 0), OperandShape(shapes, 1));
@@ -43,6 +50,7 @@ std::optional<ConvGeometry> FindConvolution(const Node& node, const NodeShapes& 
   return *std::move(geometry);
 }
 
+// Returns a Gemm as a product. A bias must be one row, and then alpha and beta must be 1.
 std::optional<FastProduct> FindGemm(const Node& node, const NodeShapes& shapes) {
   const Shape &a = OperandShape(shapes, 0), &b = OperandShape(shapes, 1), &y = *shapes.result.shape;
   if (a.rank() != 2 || b.rank() != 2 || y.rank() != 2) return std::nullopt;
@@ -54,6 +62,7 @@ std::optional<FastProduct> FindGemm(const Node& node, const NodeShapes& shapes) 
   p.depth = a[transpose_a ? 0 : 1];
   if (a.NumElements() != p.rows * p.depth || b.NumElements() != p.depth * p.columns)
     return std::nullopt;
+  // A transposed operand only exchanges its strides.
   p.a_row = transpose_a ? 1 : p.depth;
   p.a_depth = transpose_a ? p.rows : 1;
   p.b_depth = transpose_b ? 1 : p.columns;
@@ -70,7 +79,8 @@ std::optional<FastProduct> FindGemm(const Node& node, const NodeShapes& shapes) 
   return p;
 }
 
-// First elements of the matrices that meet in a product with broadcast leading axes, `y`'s.
+// Returns the offsets of the first elements of the left and right matrices of each product. The
+// leading axes broadcast to y's.
 std::vector<std::pair<int64_t, int64_t>> MatricesOf(const Shape& a, const Shape& b,
                                                     const Shape& y) {
   const int leading = y.rank() - 2;
@@ -93,12 +103,13 @@ std::vector<std::pair<int64_t, int64_t>> MatricesOf(const Shape& a, const Shape&
   return matrices;
 }
 
+// Returns a MatMul as one product or several.
 std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes) {
   Shape a = OperandShape(shapes, 0), y = *shapes.result.shape;
   const Shape& b = OperandShape(shapes, 1);
   if (a.rank() < 2 || b.rank() < 2) return std::nullopt;
   if (b.rank() == 2 && a.rank() > 2) {
-    // One tall matrix instead of many.
+    // A right operand without leading axes multiplies one tall matrix instead of many small ones.
     const int64_t depth = a[a.rank() - 1], columns = y[y.rank() - 1];
     a = Shape{a.NumElements() / depth, depth};
     y = Shape{y.NumElements() / columns, columns};
@@ -125,7 +136,7 @@ std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes
 
 StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes) {
   constexpr size_t kMost =
-      size_t{1} << 46;  // no machine has as much, and what is rounded up to must not wrap
+      size_t{1} << 46;  // above any machine's memory; keeps the rounding below from wrapping
   void* storage = bytes > kMost ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
   if (storage == nullptr) {
     return absl::ResourceExhaustedError(
@@ -134,6 +145,7 @@ StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes) {
   return std::shared_ptr<void>(storage, std::free);
 }
 
+// Clip's bounds must be constants, because a plan fixes them; an absent bound is infinite.
 std::optional<PostOperations> FindActivation(const Node& node) {
   using internal::Fp32Activation;
   PostOperations post;
@@ -169,6 +181,7 @@ std::shared_ptr<const float> WeightCache::Get(const Value& constant,
                                               const std::vector<int64_t>& use, size_t elements,
                                               const std::function<void(float* to)>& pack) {
   auto& entries = entries_[&constant];
+  // A node uses a constant in few ways, so a linear search is enough.
   for (const auto& [known, panels] : entries) {
     if (known == use) return panels;
   }
@@ -180,6 +193,7 @@ std::shared_ptr<const float> WeightCache::Get(const Value& constant,
   return entries.back().second;
 }
 
+// The caller adds counts, sums, biases and destinations.
 internal::Fp32Finish FinishOf(const PostOperations& post, float alpha) {
   internal::Fp32Finish finish;
   finish.alpha = alpha;
@@ -203,6 +217,7 @@ bool IsFast(const Node& node, const NodeShapes& shapes) {
   }
 }
 
+// IsFast has checked that the geometry exists.
 std::unique_ptr<FastNode> MakeFast(const Node& node, const NodeShapes& shapes,
                                    const PostOperations& post, WeightCache& weights) {
   if (node.op() == Op::kConv)

@@ -1,12 +1,14 @@
-// Convolutions on fp32_gemm.h, in the order of input channels and then of kernel positions for both layouts.
+// Fast fp32 convolutions on fp32_gemm.h. For both layouts a sum runs over input channels first,
+// then over kernel positions, so both give the same bits.
 //
-// NCHW: output positions are lanes and weights are broadcast, read where they stand. The input is copied once into
-// planes with its padding, one plane for each phase of the strides: there the inputs of neighbouring outputs are
-// neighbours for every kernel position. Output rows follow each other at the pitch of a plane's rows, so that some sums
-// between two rows belong to no output; they are left out.
+// NCHW: lanes are output positions; weights are broadcast and read in place. The input is copied
+// once into planes that include its padding, one plane per phase of the strides: within a phase,
+// the inputs of neighbouring outputs are neighbours for every kernel position. Output rows follow
+// each other at the pitch of a plane's rows, so some sums between two rows belong to no output and
+// are dropped.
 //
-// NHWC: output channels are lanes, pixels are broadcast; the input is copied only if it has padding. A depthwise
-// convolution has its channels as lanes.
+// NHWC: lanes are output channels; pixels are broadcast, and the input is copied only if it has
+// padding. In a depthwise convolution, lanes are channels.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -21,11 +23,12 @@ namespace {
 using Extents = std::array<int64_t, 3>;
 
 int64_t Volume(const Extents& e) { return e[0] * e[1] * e[2]; }
+// Returns the row-major index of position `at`.
 int64_t IndexIn(const Extents& extents, const Extents& at) {
   return (at[0] * extents[1] + at[1]) * extents[2] + at[2];
 }
 
-// Calls body(position) for every position inside the extents, row-major.
+// Calls body(position) for each position inside the extents, in row-major order.
 template <typename Body>
 void ForEachPosition(const Extents& extents, const Body& body) {
   Extents at;
@@ -36,7 +39,10 @@ void ForEachPosition(const Extents& extents, const Body& body) {
   }
 }
 
-// Phases of the stride that kernel positions meet: of a stride of 2 with a kernel of 1 only the first.
+// Returns the phases (position modulo stride) that kernel positions meet. A kernel of 1 with stride
+// 2 meets only phase 0.
+// With stride 2 and a kernel of 3, positions 0 and 2 read phase 0 (the even inputs) at offsets 0
+// and 1, and position 1 reads phase 1 (the odd inputs) at offset 0.
 std::vector<int64_t> PhasesOf(const WindowAxis& axis) {
   std::vector<int64_t> phases;
   for (int64_t k = 0; k < axis.kernel; ++k) phases.push_back(k * axis.dilation % axis.stride);
@@ -45,7 +51,7 @@ std::vector<int64_t> PhasesOf(const WindowAxis& axis) {
   return phases;
 }
 
-// A convolution of three spatial axes, of which the first may be trivial.
+// A convolution with three spatial axes; missing leading axes have length 1.
 struct Convolution {
   explicit Convolution(const ConvGeometry& geometry) : g(geometry) {
     for (int d = 0; d < 3; ++d) {
@@ -64,6 +70,7 @@ struct Convolution {
     out_group = g.out_channels / g.groups;
     depth = in_group * Volume(kernel);
   }
+  // Returns the input offset of kernel position k relative to kernel position 0.
   Extents Reach(const Extents& k) const {
     return {k[0] * axes[0].dilation, k[1] * axes[1].dilation, k[2] * axes[2].dilation};
   }
@@ -71,11 +78,12 @@ struct Convolution {
   ConvGeometry g;
   std::array<WindowAxis, 3> axes;
   Extents input{}, output{}, kernel{};
-  Extents padded{};  // inputs that windows cover, with padding
+  Extents padded{};  // inputs that the windows cover, including padding
   bool has_padding = false;
   int64_t in_group = 0, out_group = 0, depth = 0;
 };
 
+// Calls body on the range [0, count), in several threads or in the calling one.
 void RunOver(int64_t count, bool parallel, const std::function<void(int64_t, int64_t)>& body) {
   if (parallel) {
     ParallelFor(count, 1, body);
@@ -84,6 +92,7 @@ void RunOver(int64_t count, bool parallel, const std::function<void(int64_t, int
   }
 }
 
+// A convolution in NCHW layout.
 class NchwConvolution : public FastNode {
  public:
   NchwConvolution(const Convolution& c, const PostOperations& post)
@@ -95,7 +104,8 @@ class NchwConvolution : public FastNode {
     phase_plane_ = Volume(pitch_);
     plane_ = phase_plane_ *
              static_cast<int64_t>(phases_[0].size() * phases_[1].size() * phases_[2].size());
-    // An odd number of cache lines, so that equal places of the channels fall into different sets of a cache.
+    // Makes a plane an odd number of cache lines, so that the same position in different channels
+    // maps to different cache sets.
     plane_ = RoundUp(plane_, 16);
     if (plane_ / 16 % 2 == 0) plane_ += 16;
     for (int64_t channel = 0; channel < c_.in_group; ++channel) {
@@ -104,7 +114,10 @@ class NchwConvolution : public FastNode {
     }
     for (int64_t k = 0; k < c_.depth; ++k) a_depth_.push_back(k);
     for (int64_t r = 0; r < c_.out_group; ++r) rows_.push_back(r * c_.depth);
+    // Collects the stretches of sums that are outputs. Rows whose sums follow each other without a
+    // gap become one stretch.
     ForEachPosition({c_.output[0], c_.output[1], 1}, [&](const Extents& at) {
+      // Sums have the pitch of a phase plane, outputs are dense.
       const int64_t sum = IndexIn(pitch_, at), out = IndexIn(c_.output, at);
       if (!runs_.empty() && runs_.back().sum + runs_.back().length == sum) {
         runs_.back().length += c_.output[2];
@@ -116,7 +129,8 @@ class NchwConvolution : public FastNode {
 
   Status Run(std::span<const float* const> operands, const float* residual, float* result,
              bool parallel) const override {
-    const int64_t slack = kernels_.columns;  // the last panel is read in full
+    const int64_t slack =
+        kernels_.columns;  // the last panel is read in full, beyond the last plane
     const auto elements = static_cast<size_t>(c_.g.in_channels * plane_ + slack);
     KILN_ASSIGN_OR_RETURN(const std::shared_ptr<void> bytes,
                           AllocateBuffer(elements * sizeof(float)));
@@ -132,6 +146,8 @@ class NchwConvolution : public FastNode {
         }
       });
       const int64_t base = image * c_.g.out_channels * outputs;
+      // With several groups, each group is one parallel job; with one, its product runs in
+      // parallel.
       RunOver(c_.g.groups, parallel && c_.g.groups > 1, [&](int64_t begin, int64_t end) {
         for (int64_t group = begin; group < end; ++group) {
           MultiplyGroup(group, operands[1], planes, bias,
@@ -149,7 +165,8 @@ class NchwConvolution : public FastNode {
     int64_t sum, out, length;
   };
 
-  // Where the input of output 0 for kernel position k stands in a channel's planes.
+  // Returns the index, within a channel's planes, of the input that output 0 reads at kernel
+  // position k.
   int64_t OffsetOf(const Extents& k) const {
     const Extents reach = c_.Reach(k);
     int64_t phase = 0;
@@ -163,7 +180,7 @@ class NchwConvolution : public FastNode {
     return phase * phase_plane_ + IndexIn(pitch_, at);
   }
 
-  // One channel of the input, cut into phases.
+  // Copies one channel of the input into its phase planes, with padding.
   void CopyPlane(const float* x, float* to) const {
     float* const begin = to;
     for (const int64_t p0 : phases_[0]) {
@@ -185,7 +202,7 @@ class NchwConvolution : public FastNode {
     }
     std::fill(to, begin + plane_, 0.0f);
   }
-  // Every stride-th input from position `first` on, zeros outside.
+  // Copies every stride-th input from position `first` on; positions outside the input become zero.
   void CopyRow(const float* x, int64_t first, float* to) const {
     const int64_t stride = c_.axes[2].stride, length = pitch_[2];
     const int64_t begin =
@@ -201,6 +218,7 @@ class NchwConvolution : public FastNode {
     std::fill_n(to + end, length - end, 0.0f);
   }
 
+  // Multiplies one group of channels and applies the epilogue to the sums that are outputs.
   void MultiplyGroup(int64_t group, const float* weights, const float* planes, const float* bias,
                      const float* residual, float* result, bool parallel) const {
     Fp32Product product;
@@ -218,6 +236,8 @@ class NchwConvolution : public FastNode {
                    const int64_t channel = group * c_.out_group + row;
                    internal::Fp32Finish finish = FinishOf(post_, 1);
                    finish.row_bias = bias != nullptr ? bias + channel : nullptr;
+                   // Finds the first stretch of outputs that overlaps these sums, then finishes
+                   // each overlap.
                    auto run = std::upper_bound(
                        runs_.begin(), runs_.end(), column,
                        [](int64_t at, const Row& r) { return at < r.sum + r.length; });
@@ -238,19 +258,21 @@ class NchwConvolution : public FastNode {
   const PostOperations post_;
   const internal::Fp32Kernels& kernels_;
   std::array<std::vector<int64_t>, 3> phases_;
-  Extents pitch_{};  // of one phase
+  Extents pitch_{};  // extents of one phase plane
   int64_t phase_plane_ = 0,
-          plane_ = 0;  // elements of a phase, and of a channel with all its phases
+          plane_ = 0;  // elements of one phase plane, and of a channel with all its phases
   std::vector<int64_t> rows_, a_depth_, b_depth_;
   std::vector<Row> runs_;
 };
 
+// A convolution in NHWC layout.
 class NhwcConvolution : public FastNode {
  public:
   NhwcConvolution(const Convolution& c, const PostOperations& post, const Value* weights,
                   WeightCache& cache)
       : c_(c), post_(post), kernels_(Fp32KernelsOfProcessor()) {
     is_depthwise_ = c_.g.groups > 1 && c_.in_group == 1 && c_.out_group == 1;
+    // Offsets refer to the padded copy if there is one, otherwise to the input itself.
     const Extents& held = c_.has_padding ? c_.padded : c_.input;
     const int64_t channels = c_.g.in_channels;
     for (int64_t channel = 0; channel < c_.in_group; ++channel) {
@@ -264,7 +286,9 @@ class NhwcConvolution : public FastNode {
                          at[2] * c_.axes[2].stride};
       rows_.push_back(IndexIn(held, from) * channels);
     });
+    // Panels of one group; groups follow each other.
     group_panels_ = PackedSize(c_.depth, c_.out_group, kernels_.columns);
+    // Constant weights are packed once per executor.
     if (weights->is_constant()) {
       packed_ = cache.Get(*weights, {c_.g.groups, is_depthwise_ ? 1 : 0}, PackedElements(),
                           [&](float* to) { Pack(weights->constant().data<float>().data(), to); });
@@ -304,7 +328,7 @@ class NhwcConvolution : public FastNode {
   }
 
  private:
-  // Of one image.
+  // The operands of the epilogue of one image.
   struct Output {
     const float* bias;
     const float* residual;
@@ -315,6 +339,8 @@ class NhwcConvolution : public FastNode {
     return static_cast<size_t>(is_depthwise_ ? c_.depth * c_.g.out_channels
                                              : c_.g.groups * group_panels_);
   }
+  // Packs weights [out channel][in channel][kernel position]: for depthwise as [kernel position]
+  // [channel], otherwise as panels of output channels, group by group.
   void Pack(const float* weights, float* to) const {
     if (is_depthwise_) {  // [kernel position][channel]
       for (int64_t channel = 0; channel < c_.g.out_channels; ++channel) {
@@ -329,6 +355,7 @@ class NhwcConvolution : public FastNode {
     }
   }
 
+  // Copies one image with zeros around it.
   void Pad(const float* x, float* to) const {
     const int64_t channels = c_.g.in_channels, row = c_.padded[2] * channels;
     const int64_t left = std::min(c_.axes[2].pad_begin, c_.padded[2]);
@@ -347,6 +374,7 @@ class NhwcConvolution : public FastNode {
     });
   }
 
+  // Applies the epilogue to `count` channels of one pixel, starting at `channel`.
   void Finish(const float* sums, int64_t pixel, int64_t channel, int64_t count,
               const Output& output) const {
     const int64_t at = pixel * c_.g.out_channels + channel;
@@ -359,6 +387,7 @@ class NhwcConvolution : public FastNode {
     kernels_.finish(finish);
   }
 
+  // Multiplies one group: rows are pixels, columns are output channels.
   void MultiplyGroup(int64_t group, const float* x, const float* panels, const Output& output,
                      bool parallel) const {
     Fp32Product product;
@@ -376,6 +405,7 @@ class NhwcConvolution : public FastNode {
                  });
   }
 
+  // Runs a depthwise convolution pixel by pixel; one parallel job is about 65536 multiply-adds.
   void RunDepthwise(const float* x, const float* weights, const Output& output,
                     bool parallel) const {
     const auto run = [&](int64_t begin, int64_t end) {
@@ -406,21 +436,23 @@ class NhwcConvolution : public FastNode {
   bool is_depthwise_ = false;
   int64_t group_panels_ = 0;
   std::vector<int64_t> rows_, a_depth_, b_depth_;
-  std::shared_ptr<const float> packed_;  // weights, where they are constant
+  // Panels of constant weights; null if weights are not constant.
+  std::shared_ptr<const float> packed_;
 };
 
 }  // namespace
 
+// The limit is 256 MiB, or 8 times the elements of input and output if that is more.
 bool IsWithinBudget(const ConvGeometry& g) {
   constexpr int64_t kAlwaysAllowed = int64_t{1} << 26;  // elements: 256 MiB
-  constexpr int64_t kMostSlack = 32;                    // that a plane is rounded up by
+  constexpr int64_t kMostSlack = 32;  // elements by which a plane may be rounded up
   int64_t input = g.in_channels, output = g.out_channels, plane = 1;
   for (const WindowAxis& axis : g.axes) {
     const int64_t extent = SaturatingAdd(SaturatingMul(axis.dilation, axis.kernel - 1), 1);
     const int64_t padded = SaturatingAdd(SaturatingMul(axis.output - 1, axis.stride), extent);
     input = SaturatingMul(input, axis.input);
     output = SaturatingMul(output, axis.output);
-    // Under NCHW a plane for each phase that kernel positions meet, at most.
+    // NCHW stores one plane per phase; there are at most this many.
     const int64_t phases = g.nhwc ? 1 : std::min(axis.kernel, axis.stride);
     const int64_t pitch = g.nhwc ? padded : CeilDiv(padded, axis.stride);
     plane = SaturatingMul(plane, SaturatingMul(phases, pitch));

@@ -1,4 +1,5 @@
-// Matrix products on fp32_gemm.h: rows of the left operand are broadcast, columns of the right one are lanes.
+// Matrix products on fp32_gemm.h: elements of the left operand are broadcast, columns of the right
+// operand are lanes.
 #include <utility>
 
 #include "kiln/execute/fp32_gemm.h"
@@ -7,6 +8,7 @@
 namespace kiln::reference {
 namespace {
 
+// A matrix product, or several with the same right-hand strides.
 class ProductNode : public FastNode {
  public:
   ProductNode(FastProduct product, const PostOperations& post, const Value* right,
@@ -17,6 +19,8 @@ class ProductNode : public FastNode {
       a_depth_.push_back(k * p_.a_depth);
       b_depth_.push_back(k * kernels_.columns);
     }
+    // A constant right operand is packed once per executor. With several matrices it is packed per
+    // run.
     if (right != nullptr && right->is_constant() && p_.matrices.size() == 1) {
       packed_ =
           weights.Get(*right, {p_.depth, p_.columns, p_.b_depth, p_.b_column}, PanelElements(),
@@ -31,10 +35,11 @@ class ProductNode : public FastNode {
       KILN_ASSIGN_OR_RETURN(own, AllocateBuffer(PanelElements() * sizeof(float)));
     }
     auto* const panels = static_cast<float*>(own.get());
-    int64_t in_panels = -1;
+    int64_t in_panels = -1;  // offset of the matrix that `panels` holds
     const float* bias = p_.has_bias ? operands[2] : nullptr;
     for (size_t i = 0; i < p_.matrices.size(); ++i) {
       const auto [a, b] = p_.matrices[i];
+      // Consecutive products that share a right matrix pack it once.
       if (packed_ == nullptr && in_panels != b) {
         Pack(operands[1] + b, panels);
         in_panels = b;
@@ -49,6 +54,7 @@ class ProductNode : public FastNode {
       product.b_depth = b_depth_;
       product.panel_stride = p_.depth * kernels_.columns;
       const int64_t base = static_cast<int64_t>(i) * p_.rows * p_.columns;
+      // Rows and columns are independent sums, so parallel blocks do not change the bits.
       MultiplyFp32(kernels_, product, parallel,
                    [&](int64_t row, int64_t column, int64_t count, const float* sums) {
                      const int64_t at = base + row * p_.columns + column;
@@ -65,9 +71,11 @@ class ProductNode : public FastNode {
   }
 
  private:
+  // Returns the floats of one packed right matrix.
   size_t PanelElements() const {
     return static_cast<size_t>(PackedSize(p_.depth, p_.columns, kernels_.columns));
   }
+  // Packs one right matrix into panels.
   void Pack(const float* from, float* to) const {
     PackColumns(from, p_.depth, p_.columns, p_.b_depth, p_.b_column, kernels_.columns, to);
   }
@@ -76,7 +84,7 @@ class ProductNode : public FastNode {
   const PostOperations post_;
   const internal::Fp32Kernels& kernels_;
   std::vector<int64_t> rows_, a_depth_, b_depth_;
-  std::shared_ptr<const float> packed_;  // the right operand, where it is constant
+  std::shared_ptr<const float> packed_;  // panels of the right operand; null if it is not constant
 };
 
 }  // namespace

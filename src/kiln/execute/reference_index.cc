@@ -1,4 +1,5 @@
-// Operators that pick and put elements by index.
+// Reference kernels of operators that read or write elements at given indices: GatherElements,
+// GatherND and their Scatter counterparts.
 #include <algorithm>
 #include <cstring>
 
@@ -7,13 +8,7 @@
 namespace kiln::reference {
 namespace {
 
-int64_t ProductOf(const Shape& shape, int begin, int end) {
-  int64_t product = 1;
-  for (int i = begin; i < end; ++i) product *= shape[i];
-  return product;
-}
-
-// Indices counted from either end, as 0 .. length - 1.
+// Converts an index that may count from the end to 0 .. length - 1; error if it is outside.
 StatusOr<int64_t> Resolve(const KernelCall& call, int64_t index, int64_t length) {
   if (index < -length || index >= length) {
     return call.Error(fmt::format("index {} is outside an axis of {}", index, length),
@@ -22,13 +17,15 @@ StatusOr<int64_t> Resolve(const KernelCall& call, int64_t index, int64_t length)
   return index < 0 ? index + length : index;
 }
 
+// Returns an error unless operand i holds int32 or int64.
 Status RequireIndices(const KernelCall& call, int i) {
   const ElementType type = call.operand(i).type();
   return type == ElementType::kInt32 || type == ElementType::kInt64 ? OkStatus()
                                                                     : call.UnsupportedType(i);
 }
 
-// Calls visit(position in `indices`, element of `x`) for the walk that GatherElements and ScatterElements share.
+// Calls visit(position in `indices`, element of `x`) for each index; GatherElements and
+// ScatterElements share this loop.
 template <typename Visit>
 Status VisitElements(const KernelCall& call, const Tensor& x, const Tensor& indices,
                      Visit&& visit) {
@@ -53,6 +50,7 @@ Status VisitElements(const KernelCall& call, const Tensor& x, const Tensor& indi
       element += (i == axis ? chosen : at[s]) * strides[s];
     }
     visit(n, element);
+    // Advances `at` to the next position of `indices`, in row-major order.
     for (size_t i = at.size(); i-- > 0;) {
       if (++at[i] < shape[static_cast<int>(i)]) break;
       at[i] = 0;
@@ -61,11 +59,12 @@ Status VisitElements(const KernelCall& call, const Tensor& x, const Tensor& indi
   return OkStatus();
 }
 
-// to = to op from, by the attribute `reduction`; nullptr for an operation that the type has not.
+// A function that combines an update with the element it is scattered to.
 template <typename T>
 using Combine = void (*)(T& to, T from);
 
 template <typename T>
+// Returns the combination that the attribute `reduction` names; null for an unknown name.
 Combine<T> CombineOf(const std::string& reduction) {
   if (reduction == "none") return [](T& to, T from) { to = from; };
   if (reduction == "add") return [](T& to, T from) { to = static_cast<T>(to + from); };
@@ -83,7 +82,9 @@ Combine<T> CombineOf(const std::string& reduction) {
   return nullptr;
 }
 
-// Integers are added without a sign, which wraps as Kiln's integers do.
+// Calls body with a value of the type in which elements are combined: bytes if they are only
+// copied; unsigned integers for sums and products, so that overflow wraps; the element type
+// otherwise.
 template <typename Body>
 KernelResult VisitScattered(const KernelCall& call, Body&& body) {
   const std::string reduction = call.attributes().String("reduction", "none");
@@ -100,6 +101,7 @@ KernelResult VisitScattered(const KernelCall& call, Body&& body) {
 
 }  // namespace
 
+// Sets result[i, j, ..] = x[.., indices[i, j, ..], ..], with the index along `axis`.
 KernelResult GatherElementsKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& indices = call.operand(1);
@@ -113,6 +115,7 @@ KernelResult GatherElementsKernel(const KernelCall& call) {
   });
 }
 
+// Copies x and combines updates[i, j, ..] into the element that indices[i, j, ..] selects.
 KernelResult ScatterElementsKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& indices = call.operand(1);
@@ -135,6 +138,7 @@ KernelResult ScatterElementsKernel(const KernelCall& call) {
   });
 }
 
+// The last axis of `indices` holds index tuples into the data's axes after batch_dims.
 KernelResult GatherNDKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& indices = call.operand(1);
@@ -154,6 +158,8 @@ KernelResult GatherNDKernel(const KernelCall& call) {
         fmt::format("data {} and indices {}", shape.ToString(), wanted.ToString()),
         "the same batch dimensions, then indices of at most as many numbers as axes are left");
   }
+  // The result has the indices' outer dimensions, then the data dimensions that are not indexed;
+  // each index tuple copies one contiguous block of `bytes`.
   const int end = b + static_cast<int>(depth);
   std::vector<int64_t> dims(wanted.dims().begin(), wanted.dims().end() - 1);
   dims.insert(dims.end(), shape.dims().begin() + end, shape.dims().end());
@@ -177,6 +183,7 @@ KernelResult GatherNDKernel(const KernelCall& call) {
   return One(std::move(out));
 }
 
+// Copies x and combines each slice of updates into the slice that its index tuple selects.
 KernelResult ScatterNDKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& indices = call.operand(1);
@@ -196,6 +203,8 @@ KernelResult ScatterNDKernel(const KernelCall& call) {
   if (updates.shape() != Shape(wanted)) {
     return call.Error("updates are " + updates.shape().ToString(), Shape(wanted).ToString());
   }
+  // Each index tuple updates one contiguous block of `inner` elements, in order, so that repeated
+  // indices have a defined result.
   const int64_t inner = ProductOf(shape, end, shape.rank());
   const int64_t count = ProductOf(where, 0, where.rank() - 1);
   return VisitScattered(call, [&](auto zero) -> KernelResult {

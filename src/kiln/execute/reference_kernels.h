@@ -1,4 +1,5 @@
-// What the kernels of the reference level share: how they are called, how they report, and which there are.
+// The interface between EvaluateNode and the reference kernels: how a kernel is called, helpers for
+// operands and errors, and the list of all kernels by file.
 #ifndef KILN_EXECUTE_REFERENCE_KERNELS_H_
 #define KILN_EXECUTE_REFERENCE_KERNELS_H_
 
@@ -17,44 +18,59 @@ namespace kiln::reference {
 
 using KernelResult = StatusOr<std::vector<Tensor>>;
 
-// One evaluation of one node. EvaluateNode has checked that the operands are as many as the operator table allows and
-// that those it requires are there; all else is the kernel's to check. fp16 and bf16 operands arrive as fp32.
+// Returns the product of dimensions [begin, end).
+inline int64_t ProductOf(const Shape& shape, int begin, int end) {
+  int64_t product = 1;
+  for (int i = begin; i < end; ++i) product *= shape[i];
+  return product;
+}
+
+// One evaluation of one node. EvaluateNode has checked that the number of operands is in the
+// operator's range and that required operands are present; kernels check everything else. fp16 and
+// bf16 operands arrive as fp32.
 struct KernelCall {
+  // The node gives attributes and the number of results; its values' types are not used.
   const Node& node;
+  // In the node's order, null if absent.
   std::span<const Tensor* const> operands;
 
+  // Returns the number of operands, including absent ones.
   int num_operands() const { return static_cast<int>(operands.size()); }
+  // Returns true if operand i is present.
   bool Has(int i) const {
     return i < num_operands() && operands[static_cast<size_t>(i)] != nullptr;
   }
+  // Returns operand i, which must be present.
   const Tensor& operand(int i) const {
     KILN_CHECK(Has(i));
     return *operands[static_cast<size_t>(i)];
   }
   const Attributes& attributes() const { return node.attributes(); }
 
+  // Return an error that names the node: Error for operands or attributes that do not fit, the
+  // others for valid models that Kiln has no kernel for.
   Status Error(std::string_view fault, std::string_view remedy) const;
   Status Unsupported(std::string_view fault, std::string_view remedy) const;
   Status UnsupportedType(int operand) const;
 
-  // A zero-filled tensor, or an error when it would take more than 4 GiB.
+  // Returns a zero-filled tensor, or an error if it would exceed 4 GiB.
   StatusOr<Tensor> NewTensor(ElementType type, const Shape& shape) const;
-  // NewTensor's check alone.
+  // Checks the size of a tensor as NewTensor does, without allocating it.
   Status CheckSize(ElementType type, const Shape& shape) const;
-  // Operand i as a short list of integers (shapes, axes, pads).
+  // Returns operand i as a short list of integers (shapes, axes, pads); error if it is not one.
   StatusOr<std::vector<int64_t>> Ints(int i) const;
-  // Operand i as one number of any numeric type.
+  // Returns operand i as a number; error unless it is one element of a numeric type.
   StatusOr<double> Number(int i) const;
-  // An axis counted from either end, as 0 .. rank - 1; `rank` itself is accepted when `with_end`.
+  // Converts an axis that may count from the end to 0 .. rank - 1. `with_end` also accepts `rank`.
   StatusOr<int> Axis(int64_t axis, int rank, bool with_end = false) const;
-  // Sorted axes without repetition.
+  // Returns axes in ascending order; error if one occurs twice.
   StatusOr<std::vector<int>> Axes(const std::vector<int64_t>& axes, int rank) const;
-  // An error unless operands i and j have the same element type.
+  // Returns an error unless operands i and j have the same element type.
   Status RequireSameType(int i, int j) const;
 };
 
-// The elements of a tensor of C++ type T. Booleans are read as bytes (uint8_t): what a file holds may be neither 0
-// nor 1.
+// Returns the elements of a tensor as C++ type T. Booleans are read as uint8_t, because a file may
+// hold bytes other than 0 and 1.
 template <typename T>
 const T* Elements(const Tensor& t) {
   return reinterpret_cast<const T*>(t.bytes());
@@ -64,13 +80,15 @@ T* Elements(Tensor& t) {
   return reinterpret_cast<T*>(t.mutable_bytes());
 }
 
+// Returns the result list of an operator with one result.
 inline std::vector<Tensor> One(Tensor t) {
   std::vector<Tensor> out;
   out.push_back(std::move(t));
   return out;
 }
 
-// Calls body(T{}) with the C++ type of operand i: float and double only, and all numbers.
+// Calls body(T{}) with the C++ type T of operand i. VisitFloat accepts float and double,
+// VisitNumber integers as well; other types are an error.
 template <typename Body>
 KernelResult VisitFloat(const KernelCall& call, int i, Body&& body) {
   switch (call.operand(i).type()) {
@@ -112,7 +130,8 @@ KernelResult VisitNumber(const KernelCall& call, int i, Body&& body) {
   return IsFloat(call.operand(i).type()) ? VisitFloat(call, i, body) : VisitInteger(call, i, body);
 }
 
-// Calls body with an unsigned integer of the operand's element size, for kernels that only move bytes.
+// Calls body with an unsigned integer as wide as the operand's elements, for kernels that only move
+// bytes.
 template <typename Body>
 KernelResult VisitBytes(const KernelCall& call, int i, Body&& body) {
   switch (SizeOf(call.operand(i).type())) {
@@ -129,7 +148,7 @@ KernelResult VisitBytes(const KernelCall& call, int i, Body&& body) {
   }
 }
 
-// Float to integer: towards zero, saturating, NaN to 0.
+// Converts a float to an integer: truncates towards zero, saturates, maps NaN to 0.
 template <typename T>
 T TruncateTo(double value) {
   constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
@@ -141,15 +160,18 @@ T TruncateTo(double value) {
   return static_cast<T>(value);
 }
 
-// Element type conversion as Cast does it, for tensors that are not strings.
+// Converts the elements of a tensor as Cast does; not for strings.
 Tensor CastTensor(const Tensor& from, ElementType to);
 
+// A kernel evaluates one operator. KernelOf<op>::kFunction is null for an operator without one.
 using Kernel = KernelResult (*)(const KernelCall&);
 template <Op op>
 struct KernelOf {
   static constexpr Kernel kFunction = nullptr;
 };
 
+// Declares a kernel and enters it in KernelOf. Kernels are grouped below by the file that defines
+// them.
 #define KILN_KERNEL(id)                             \
   KernelResult id##Kernel(const KernelCall&);       \
   template <>                                       \

@@ -1,4 +1,4 @@
-// Comparison, logic and choice, with broadcasting.
+// Reference kernels of comparisons, logic and Where, with broadcasting.
 #include <functional>
 
 #include "kiln/execute/reference_binary_rows.h"
@@ -6,6 +6,7 @@
 namespace kiln::reference {
 namespace {
 
+// Compares two operands of the same numeric type element by element.
 template <typename F>
 KernelResult Compare(const KernelCall& call, F f) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
@@ -19,8 +20,9 @@ KernelResult Compare(const KernelCall& call, F f) {
   });
 }
 
+// Combines two boolean operands. Any non-zero byte is true.
 template <typename F>
-KernelResult Combine(const KernelCall& call, F f) {
+KernelResult CombineBooleans(const KernelCall& call, F f) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
   if (call.operand(0).type() != ElementType::kBool) return call.UnsupportedType(0);
   KILN_ASSIGN_OR_RETURN(
@@ -33,8 +35,9 @@ KernelResult Combine(const KernelCall& call, F f) {
 
 }  // namespace
 
+// Booleans are compared as truth values, because their bytes may differ from 0 and 1.
 KernelResult EqualKernel(const KernelCall& call) {
-  if (call.operand(0).type() == ElementType::kBool) return Combine(call, std::equal_to<>());
+  if (call.operand(0).type() == ElementType::kBool) return CombineBooleans(call, std::equal_to<>());
   return Compare(call, std::equal_to<>());
 }
 KernelResult GreaterKernel(const KernelCall& call) { return Compare(call, std::greater<>()); }
@@ -45,10 +48,15 @@ KernelResult LessKernel(const KernelCall& call) { return Compare(call, std::less
 KernelResult LessOrEqualKernel(const KernelCall& call) {
   return Compare(call, std::less_equal<>());
 }
-KernelResult AndKernel(const KernelCall& call) { return Combine(call, std::logical_and<>()); }
-KernelResult OrKernel(const KernelCall& call) { return Combine(call, std::logical_or<>()); }
-KernelResult XorKernel(const KernelCall& call) { return Combine(call, std::not_equal_to<>()); }
+KernelResult AndKernel(const KernelCall& call) {
+  return CombineBooleans(call, std::logical_and<>());
+}
+KernelResult OrKernel(const KernelCall& call) { return CombineBooleans(call, std::logical_or<>()); }
+KernelResult XorKernel(const KernelCall& call) {
+  return CombineBooleans(call, std::not_equal_to<>());
+}
 
+// Selects elements of x or y by the condition; all three broadcast against each other.
 KernelResult WhereKernel(const KernelCall& call) {
   const Tensor& condition = call.operand(0);
   const Tensor& x = call.operand(1);

@@ -1,4 +1,5 @@
-// Matrix products.
+// Reference kernels of matrix products by their definition: MatMul, Gemm and their integer forms.
+// reference_fast_product.cc has fast kernels for fp32.
 #include <algorithm>
 #include <optional>
 #include <type_traits>
@@ -11,14 +12,15 @@
 namespace kiln::reference {
 namespace {
 
-// A matrix in memory: element (i, j) stands at data[i * row + j * column].
+// A matrix in memory: element (i, j) is data[i * row + j * column].
 template <typename T>
 struct Matrix {
   const T* data;
   int64_t row, column;
 };
 
-// Calls store(i, j, sum) with the elements of a [rows, depth] times b [depth, columns], summed in A in order of depth.
+// Multiplies a [rows, depth] by b [depth, columns] and calls store(i, j, sum) for each element.
+// Sums are of type A, in the order of depth. One parallel job is about 65536 multiplications.
 template <typename T, typename A, typename Store>
 void Multiply(const Matrix<T>& a, const Matrix<T>& b, int64_t rows, int64_t depth, int64_t columns,
               const Store& store) {
@@ -26,6 +28,9 @@ void Multiply(const Matrix<T>& a, const Matrix<T>& b, int64_t rows, int64_t dept
               [&](int64_t begin, int64_t end) {
                 std::vector<A> sums(static_cast<size_t>(columns));
                 for (int64_t i = begin; i < end; ++i) {
+                  // If b's rows are contiguous, all columns of a row of the result are summed at
+                  // once, which reads b in memory order. Each sum has the same order of additions
+                  // either way.
                   if (b.column == 1) {
                     std::fill(sums.begin(), sums.end(), A{0});
                     for (int64_t k = 0; k < depth; ++k) {
@@ -49,18 +54,20 @@ void Multiply(const Matrix<T>& a, const Matrix<T>& b, int64_t rows, int64_t dept
               });
 }
 
-// Sums of floats in double, of integers modulo 2^64.
+// The type of a sum: double for floats; uint64_t for integers, which wrap.
 template <typename T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
-// Shapes of a product with ONNX's (NumPy's) rules: operands of rank 1 gain an axis that the result loses again, axes
-// before the last two broadcast.
+// The shapes of a product by ONNX's (NumPy's) rules: operands of rank 1 gain an axis that the
+// result loses again, axes before the last two broadcast.
+// Example: [5, 1, 2, 3] * [4, 3, 7] multiplies 5 x 4 pairs of matrices and gives [5, 4, 2, 7].
 struct ProductShape {
   Shape a_batch, b_batch, batch;
   int64_t rows = 1, depth = 1, columns = 1;
   Shape result;
 };
 
+// Returns the shapes of a * b, or an error that names both operands.
 StatusOr<ProductShape> ResolveProduct(const KernelCall& call, const Shape& a, const Shape& b,
                                       bool transpose_b) {
   const auto misfit = [&] {
@@ -93,7 +100,7 @@ StatusOr<ProductShape> ResolveProduct(const KernelCall& call, const Shape& a, co
   return p;
 }
 
-// Calls store(element of the result, row, column, sum).
+// Multiplies each pair of matrices and calls store(element of the result, row, column, sum).
 template <typename T, typename A, typename Store>
 void MultiplyBatch(const ProductShape& p, const T* a, const T* b, bool transpose_b,
                    const Store& store) {
@@ -117,6 +124,8 @@ void MultiplyBatch(const ProductShape& p, const T* a, const T* b, bool transpose
 
 }  // namespace
 
+// alpha and transpose_b are Kiln's additions (operators.def). alpha scales the exact sum before the
+// single rounding.
 KernelResult MatMulKernel(const KernelCall& call) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
   const Tensor& a = call.operand(0);
@@ -142,7 +151,7 @@ KernelResult MatMulKernel(const KernelCall& call) {
   });
 }
 
-// alpha * A' * B' + beta * C, where C broadcasts to the product.
+// Computes alpha * A' * B' + beta * C, where C broadcasts to the product.
 KernelResult GemmKernel(const KernelCall& call) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
   const Tensor& a = call.operand(0);
@@ -167,6 +176,7 @@ KernelResult GemmKernel(const KernelCall& call) {
     if (BroadcastShapes(shape, c) != shape) {
       return call.Error("C is " + c.ToString(), "it broadcasts to " + shape.ToString());
     }
+    // Strides of C; 0 along an axis that broadcasts.
     const int64_t c_columns = c.rank() > 0 ? c[c.rank() - 1] : 1;
     c_column = c_columns == 1 ? 0 : 1;
     c_row = c.rank() < 2 || c[0] == 1 ? 0 : c_columns;
@@ -186,6 +196,7 @@ KernelResult GemmKernel(const KernelCall& call) {
         trans_b ? Matrix<T>{Elements<T>(b), 1, b_columns} : Matrix<T>{Elements<T>(b), b_columns, 1};
     Multiply<T, A>(left, right, rows, depth, columns, [&](int64_t i, int64_t j, A sum) {
       const T addend = c != nullptr ? c[i * c_row + j * c_column] : T{0};
+      // Integers stay exact unless alpha or beta scale them.
       if (!std::is_floating_point_v<T> && alpha == 1 && beta == 1) {
         to[i * columns + j] = static_cast<T>(sum + static_cast<A>(addend));
         return;
@@ -204,12 +215,14 @@ KernelResult GemmKernel(const KernelCall& call) {
 
 namespace {
 
-// The axis of a matrix operand along which its zero points may run: rows of the first, columns of the second.
+// Return the axis of a matrix operand along which its zero points may vary: rows of the first
+// operand, columns of the second.
 int RowAxis(const Tensor& t) { return t.shape().rank() >= 2 ? t.shape().rank() - 2 : -1; }
 int ColumnAxis(const Tensor& t) { return t.shape().rank() >= 2 ? t.shape().rank() - 1 : -1; }
 
 }  // namespace
 
+// The exact sum of code products, wrapped to int32.
 KernelResult MatMulIntegerKernel(const KernelCall& call) {
   const Tensor &a = call.operand(0), &b = call.operand(1);
   KILN_ASSIGN_OR_RETURN(const ProductShape p, ResolveProduct(call, a.shape(), b.shape(), false));
@@ -223,7 +236,8 @@ KernelResult MatMulIntegerKernel(const KernelCall& call) {
   return One(std::move(y));
 }
 
-// Operands: a, its scale and zero point, b, its scale and zero point, the result's scale and zero point.
+// Operands: a, its scale and zero point; b, its scale and zero point; the result's scale and zero
+// point.
 KernelResult QLinearMatMulKernel(const KernelCall& call) {
   const Tensor &a = call.operand(0), &b = call.operand(3);
   KILN_ASSIGN_OR_RETURN(const ProductShape p, ResolveProduct(call, a.shape(), b.shape(), false));

@@ -1,4 +1,5 @@
-// Operators that move elements: whatever the element type, they copy bytes.
+// Reference kernels of operators that move elements. They copy bytes and work for every element
+// type.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -10,20 +11,15 @@
 namespace kiln::reference {
 namespace {
 
-int64_t ProductOf(const Shape& shape, int begin, int end) {
-  int64_t product = 1;
-  for (int i = begin; i < end; ++i) product *= shape[i];
-  return product;
-}
-
-// memcpy that is at peace with nothing to copy.
+// Copies bytes; unlike memcpy, accepts null pointers if there is nothing to copy.
 void CopyBytes(std::byte* to, const std::byte* from, int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 }  // namespace
 
-// Writes every element of `out` (row-major) from base + sum(index * strides), both in elements.
+// Implements reference_strided.h: copies the innermost axis in a loop of its own and advances the
+// other axes like an odometer.
 void GatherStrided(const Tensor& from, int64_t base, std::span<const int64_t> strides,
                    Tensor& out) {
   if (out.size() == 0) return;
@@ -64,6 +60,7 @@ void GatherStrided(const Tensor& from, int64_t base, std::span<const int64_t> st
   }
 }
 
+// For each index of the outer axes, an operand contributes one contiguous piece.
 KernelResult ConcatKernel(const KernelCall& call) {
   const Tensor& first = call.operand(0);
   const int rank = first.shape().rank();
@@ -85,6 +82,7 @@ KernelResult ConcatKernel(const KernelCall& call) {
   }
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(first.type(), shape));
   const int64_t element = SizeOf(first.type());
+  // Bytes of one index of the joined axis.
   const int64_t inner = ProductOf(shape, axis + 1, rank) * element;
   const int64_t outer = ProductOf(shape, 0, axis);
   int64_t at = 0;
@@ -100,6 +98,7 @@ KernelResult ConcatKernel(const KernelCall& call) {
   return One(std::move(out));
 }
 
+// Splits along an axis into parts of given sizes, or into equal parts.
 KernelResult SplitKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const int axis,
@@ -119,7 +118,7 @@ KernelResult SplitKernel(const KernelCall& call) {
                         "make them equal");
     }
   } else {
-    // Equal parts; the last is smaller where they do not divide the axis.
+    // Splits into equal parts; the last part is smaller if they do not divide the axis.
     const int64_t count = call.attributes().Int("num_outputs", call.node.num_results());
     if (count < 1 || count > std::max<int64_t>(length, 1) || count != call.node.num_results()) {
       return call.Error(fmt::format("{} parts of an axis of {}", count, length),
@@ -147,6 +146,8 @@ KernelResult SplitKernel(const KernelCall& call) {
   return parts;
 }
 
+// Slices are views with a base and strides; a negative step walks backwards.
+// Example: start 5, end 1, step -2 of an axis of 6 selects the elements 5 and 3.
 KernelResult SliceKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();
@@ -175,7 +176,7 @@ KernelResult SliceKernel(const KernelCall& call) {
     const int64_t step = steps[i];
     if (step == 0 || step == INT64_MIN)
       return call.Error(fmt::format("the step along axis {} is {}", axis, step), "use another");
-    // Out-of-range ends are clamped to where the walk would fall off the axis.
+    // Clamps starts and ends to the positions at which a walk by `step` leaves the axis.
     const auto clamp = [&](int64_t position, int64_t low, int64_t high) {
       return std::clamp(position < 0 ? position + length : position, low, high);
     };
@@ -186,7 +187,7 @@ KernelResult SliceKernel(const KernelCall& call) {
     const int64_t stride = step > 0 ? step : -step;
     shape[axis] = span <= 0 ? 0 : (span - 1) / stride + 1;
     if (shape[axis] > 0) base += begin * strides[static_cast<size_t>(axis)];
-    // A single element has no stride; with a huge step the product could overflow.
+    // A single element needs no stride; with a huge step the product could overflow.
     strides[static_cast<size_t>(axis)] *= shape[axis] > 1 ? step : 0;
   }
   Tensor out(x.type(), shape);
@@ -194,6 +195,7 @@ KernelResult SliceKernel(const KernelCall& call) {
   return One(std::move(out));
 }
 
+// Copies one contiguous block of inner axes per index.
 KernelResult GatherKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& indices = call.operand(1);
@@ -211,6 +213,7 @@ KernelResult GatherKernel(const KernelCall& call) {
     }
     if (index < 0) index += length;
   }
+  // The indices' dimensions replace the axis.
   std::vector<int64_t> dims(x.shape().dims().begin(), x.shape().dims().begin() + axis);
   dims.insert(dims.end(), indices.shape().dims().begin(), indices.shape().dims().end());
   dims.insert(dims.end(), x.shape().dims().begin() + axis + 1, x.shape().dims().end());
@@ -228,6 +231,7 @@ KernelResult GatherKernel(const KernelCall& call) {
   return One(std::move(out));
 }
 
+// Without `perm`, the axes are reversed.
 KernelResult TransposeKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();
@@ -252,6 +256,7 @@ KernelResult TransposeKernel(const KernelCall& call) {
   return One(std::move(out));
 }
 
+// Broadcasts by stride 0. Dimensions of 1 in the target keep the operand's length.
 KernelResult ExpandKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, call.Ints(1));
@@ -274,6 +279,7 @@ KernelResult ExpandKernel(const KernelCall& call) {
   return One(std::move(out));
 }
 
+// Repeats the tensor along each axis.
 KernelResult TileKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();
@@ -282,7 +288,7 @@ KernelResult TileKernel(const KernelCall& call) {
     return call.Error(fmt::format("{} repeats for a tensor of rank {}", repeats.size(), rank),
                       "one for each axis");
   }
-  // Seen as [r0, d0, r1, d1, ...], where the axes of repeats stand still.
+  // Views the result as [r0, d0, r1, d1, ...]; along the axes of repeats the stride is 0.
   std::vector<int64_t> wide, strides;
   Shape shape = x.shape();
   const std::vector<int64_t> from = RowMajorStrides(x.shape());
@@ -302,7 +308,8 @@ KernelResult TileKernel(const KernelCall& call) {
 
 namespace {
 
-// DepthToSpace and SpaceToDepth are transpositions of a tensor seen with six axes.
+// Transposes a tensor seen as `seen` (six axes) by `perm` and returns it as `shape`. DepthToSpace
+// and SpaceToDepth are such transpositions.
 KernelResult Permuted(const KernelCall& call, const Shape& seen, const std::vector<int>& perm,
                       const Shape& shape) {
   const Tensor& x = call.operand(0);
@@ -318,6 +325,7 @@ KernelResult Permuted(const KernelCall& call, const Shape& seen, const std::vect
   return One(out.Reshaped(shape));
 }
 
+// Returns the attribute blocksize of an NCHW operand, 1 to 32768.
 StatusOr<int64_t> BlockSize(const KernelCall& call) {
   const int64_t block = call.attributes().Int("blocksize", 0);
   if (block < 1 || block > 1 << 15)
@@ -330,6 +338,7 @@ StatusOr<int64_t> BlockSize(const KernelCall& call) {
 
 }  // namespace
 
+// DCR reads the channels as [block, block, channel], CRD as [channel, block, block].
 KernelResult DepthToSpaceKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const int64_t b, BlockSize(call));
   const Shape& s = call.operand(0).shape();
@@ -346,6 +355,7 @@ KernelResult DepthToSpaceKernel(const KernelCall& call) {
   return Permuted(call, {s[0], c, b, b, s[2], s[3]}, {0, 1, 4, 2, 5, 3}, shape);
 }
 
+// The inverse of DepthToSpace in mode DCR.
 KernelResult SpaceToDepthKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const int64_t b, BlockSize(call));
   const Shape& s = call.operand(0).shape();

@@ -1,4 +1,5 @@
-// Normalisations: statistics in double, results in the operand's type.
+// Reference kernels of normalisations and softmax. Statistics are computed in binary64, results
+// rounded to the operand's type.
 #include <algorithm>
 #include <cmath>
 
@@ -9,12 +10,14 @@
 namespace kiln::reference {
 namespace {
 
+// The mean and the reciprocal of the standard deviation of some elements.
 struct Moments {
   double mean = 0;
   double inverse_deviation = 1;  // 1 / sqrt(variance + epsilon)
 };
 
-// Two passes, so that a large mean does not swallow the variance.
+// Computes the moments of `count` elements in two passes: with a large mean, sum(x^2) - mean^2
+// would cancel.
 template <typename T>
 Moments MomentsOf(const T* x, int64_t count, double epsilon) {
   double sum = 0;
@@ -28,7 +31,7 @@ Moments MomentsOf(const T* x, int64_t count, double epsilon) {
   return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
-// Operand i must be [channels] of the first operand's type.
+// Returns an error unless operand i is [channels] and has the first operand's type.
 Status RequireChannels(const KernelCall& call, int i, int64_t channels) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, i));
   if (call.operand(i).shape() == Shape{channels}) return OkStatus();
@@ -36,6 +39,7 @@ Status RequireChannels(const KernelCall& call, int i, int64_t channels) {
                     fmt::format("it holds one number for each of {} channels", channels));
 }
 
+// Returns an error if operand 0 has a lower rank.
 Status RequireRank(const KernelCall& call, int rank) {
   if (call.operand(0).shape().rank() >= rank) return OkStatus();
   return call.Error("the input is " + call.operand(0).shape().ToString(),
@@ -44,6 +48,8 @@ Status RequireRank(const KernelCall& call, int rank) {
 
 }  // namespace
 
+// The inference form: (x - mean) * scale / sqrt(variance + epsilon) + shift per channel. The factor
+// is rounded to the operand's type before it is applied.
 KernelResult BatchNormalizationKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_RETURN_IF_ERROR(RequireRank(call, 1));
@@ -72,7 +78,7 @@ KernelResult BatchNormalizationKernel(const KernelCall& call) {
   });
 }
 
-// x / sqrt(mean(x^2) + epsilon) * scale, the mean over the axes from `axis` on.
+// Computes x / sqrt(mean(x^2) + epsilon) * scale, with the mean over the axes from `axis` on.
 KernelResult RmsNormalizationKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const Tensor& scale = call.operand(1);
@@ -110,6 +116,7 @@ KernelResult RmsNormalizationKernel(const KernelCall& call) {
   });
 }
 
+// Normalises over the axes from `axis` on. Results: y, then mean and inverse deviation in fp32.
 KernelResult LayerNormalizationKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();
@@ -164,6 +171,7 @@ KernelResult LayerNormalizationKernel(const KernelCall& call) {
   });
 }
 
+// Normalises each channel of each image by its own mean and deviation.
 KernelResult InstanceNormalizationKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_RETURN_IF_ERROR(RequireRank(call, 2));
@@ -190,6 +198,7 @@ KernelResult InstanceNormalizationKernel(const KernelCall& call) {
   });
 }
 
+// Normalises each group of channels of each image; scale and bias are per channel.
 KernelResult GroupNormalizationKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_RETURN_IF_ERROR(RequireRank(call, 2));
@@ -223,11 +232,13 @@ KernelResult GroupNormalizationKernel(const KernelCall& call) {
 
 namespace {
 
-// Softmax or its logarithm along one axis. Columns beside each other are taken together, so that memory is read along
-// rows whatever the axis.
+// Computes softmax, or its logarithm, over `length` elements that are `inner` elements apart, for
+// `inner` neighbouring columns together, so that memory is read in order for every axis. `greatest`
+// and `sum` are scratch memory of `inner` elements.
 template <typename T>
 void Normalise(const T* x, T* y, int64_t length, int64_t inner, bool logarithm,
                std::vector<T>& greatest, std::vector<double>& sum) {
+  // Subtracting the greatest element keeps the exponentials from overflowing.
   std::copy(x, x + inner, greatest.begin());
   for (int64_t k = 1; k < length; ++k) {
     for (int64_t i = 0; i < inner; ++i)
@@ -252,6 +263,7 @@ void Normalise(const T* x, T* y, int64_t length, int64_t inner, bool logarithm,
   }
 }
 
+// Softmax or LogSoftmax along the attribute `axis`, block by block of inner columns.
 KernelResult Softmax(const KernelCall& call, bool logarithm) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();

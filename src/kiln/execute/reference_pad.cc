@@ -1,4 +1,5 @@
-// Pad: constant, reflect, edge and wrap.
+// The reference kernel of Pad in the modes constant, reflect, edge and wrap, for every element
+// type.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -8,10 +9,15 @@
 namespace kiln::reference {
 namespace {
 
+// The modes of ONNX Pad.
 enum class PadMode { kConstant, kReflect, kEdge, kWrap };
 
-// The input position that position p of a padded axis shows, or -1 for the constant. `p` counts from the first element
-// of the input and may be negative.
+// Returns the input position that a padded axis shows at position p, or -1 for the constant. `p`
+// counts from the first element of the input and may be negative.
+// Example: positions -2 .. 5 of an axis of length 4 show
+//   reflect  2 1 | 0 1 2 3 | 2 1
+//   edge     0 0 | 0 1 2 3 | 3 3
+//   wrap     2 3 | 0 1 2 3 | 0 1
 int64_t Source(PadMode mode, int64_t p, int64_t length) {
   if (p >= 0 && p < length) return p;
   switch (mode) {
@@ -22,7 +28,7 @@ int64_t Source(PadMode mode, int64_t p, int64_t length) {
     case PadMode::kWrap:
       return ((p % length) + length) % length;
     case PadMode::kReflect: {
-      // Without repeating the edge: a period is there and back.
+      // Reflection does not repeat the edge elements, so a period is 2 * (length - 1).
       if (length == 1) return 0;
       const int64_t period = 2 * (length - 1);
       const int64_t q = ((p % period) + period) % period;
@@ -34,6 +40,8 @@ int64_t Source(PadMode mode, int64_t p, int64_t length) {
 
 }  // namespace
 
+// Pads with the operand constant_value, or with elements of the input. Negative pads remove
+// elements.
 KernelResult PadKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();
@@ -93,7 +101,8 @@ KernelResult PadKernel(const KernelCall& call) {
       *to = *Elements<T>(x);
       return One(std::move(out));
     }
-    // For every axis, where each of its positions comes from, in elements of the input.
+    // For each axis and each position of the result: the offset it contributes in the input, or -1
+    // if the position shows the constant.
     const std::vector<int64_t> strides = RowMajorStrides(x.shape());
     std::vector<std::vector<int64_t>> source(static_cast<size_t>(rank));
     for (int d = 0; d < rank; ++d) {
@@ -107,6 +116,7 @@ KernelResult PadKernel(const KernelCall& call) {
     const std::vector<int64_t>& last = source[static_cast<size_t>(rank - 1)];
     std::vector<int64_t> index(static_cast<size_t>(rank), 0);
     for (int64_t done = 0; done < out.size(); done += inner, to += inner) {
+      // A row whose outer position is padding shows the constant in all columns.
       int64_t base = 0;
       for (int d = 0; d + 1 < rank && base >= 0; ++d) {
         const int64_t part =

@@ -1,3 +1,5 @@
+// Implements reference_plan.h: infers shapes, fuses nodes, assigns slots to values and finds the
+// step after which each slot's memory is free.
 #include "kiln/execute/reference_plan.h"
 
 #include <algorithm>
@@ -11,15 +13,17 @@
 
 namespace kiln::reference {
 
-// Visits the nodes once, in order, and appends steps.
+// Builds a plan by visiting the nodes once, in order.
 class PlanBuilder {
  public:
   PlanBuilder(const Graph& graph, bool observable, WeightCache& weights)
       : graph_(graph), observable_(observable), weights_(weights) {}
 
+  // Builds the plan: types, fusions, steps in the graph's order, and the release of slots.
   StatusOr<std::unique_ptr<Plan>> Build(std::span<const Shape> inputs) {
     KILN_RETURN_IF_ERROR(InferTypes(inputs));
     for (const Value* input : graph_.inputs()) plan_->inputs_.push_back(SlotOf(input));
+    // Fused values never exist as tensors, so an observable plan has no fusions.
     if (!observable_) FindFusions();
     for (const auto& node : graph_.nodes()) {
       const auto fused = fused_.find(node.get());
@@ -27,6 +31,7 @@ class PlanBuilder {
         Append(*node);
         plan_->steps_.back().is_observed = observable_;
       } else if (fused->second->last == node.get()) {
+        // A fusion is appended at its last node, when all its operands have been computed.
         AppendFast(*fused->second->heavy, fused->second->last->result(), fused->second->post,
                    fused->second->residual);
       }
@@ -40,23 +45,24 @@ class PlanBuilder {
   using Slot = Plan::Slot;
   using Step = Plan::Step;
 
-  // Nodes that run as one step: a convolution or product, then perhaps an addition, then perhaps an activation.
+  // Nodes that run as one step: a convolution or product, optionally an addition after a
+  // convolution, optionally an activation.
   struct Fusion {
-    const Node* heavy = nullptr;
-    const Node* last = nullptr;
-    const Node* add = nullptr;
-    const Value* residual = nullptr;
+    const Node* heavy = nullptr;      // the convolution or product
+    const Node* last = nullptr;       // the node whose result the step stores
+    const Node* add = nullptr;        // null: no addition
+    const Value* residual = nullptr;  // the other operand of `add`
     PostOperations post;
   };
 
-  // Types of all values for these input shapes, found on a copy of the graph.
+  // Infers the types of all values for these input shapes, on a copy of the graph.
   Status InferTypes(std::span<const Shape> inputs) {
     Graph copy = graph_.Clone();
     for (size_t i = 0; i < inputs.size(); ++i) {
       Value* input = copy.inputs()[i];
       copy.SetType(input, {input->element(), inputs[i]});
     }
-    // Declared types of results are for the declared input shapes.
+    // The declared types of results hold for the declared input shapes only.
     for (const auto& node : copy.nodes()) {
       for (Value* result : node->results()) {
         if (result != nullptr) copy.SetType(result, {result->element(), std::nullopt});
@@ -69,12 +75,13 @@ class PlanBuilder {
     return OkStatus();
   }
 
+  // Returns true if the value's shape is fully known for these inputs.
   bool IsKnown(const Value* value) const {
     const TensorType& type = types_.at(value);
     return type.shape.has_value() && type.shape->IsKnown();
   }
 
-  // The types of a node's operands and of `result`, when all are known.
+  // Returns the types of a node's operands and of `result`, or nullopt if one is unknown.
   std::optional<NodeShapes> ShapesOf(const Node& node, const Value* result) const {
     NodeShapes shapes;
     for (const Value* operand : node.operands()) {
@@ -91,24 +98,28 @@ class PlanBuilder {
     return std::find(graph_.outputs().begin(), graph_.outputs().end(), value) !=
            graph_.outputs().end();
   }
-  // The only user of a value that nobody else can see.
+  // Returns the only user of a value, or null if it has several or is a graph output.
   const Node* OnlyUser(const Value* value) const {
     return value->users().size() == 1 && !IsOutput(value) ? value->users()[0] : nullptr;
   }
 
+  // Finds the nodes that run as one fast step.
   void FindFusions() {
     for (const auto& node : graph_.nodes()) {
       const Op op = node->op();
       if ((op != Op::kConv && op != Op::kGemm && op != Op::kMatMul) || node->result() == nullptr)
         continue;
       const auto shapes = ShapesOf(*node, node->result());
+      // Only fast nodes can fuse, because their epilogue computes the fused nodes.
       if (!shapes.has_value() || !IsFast(*node, *shapes)) continue;
       auto fusion = std::make_shared<Fusion>();
       fusion->heavy = fusion->last = node.get();
+      // An Add or activation is fused only if nobody else reads the value before it.
       const Node* user = OnlyUser(node->result());
       if (op == Op::kConv && user != nullptr && user->op() == Op::kAdd && fused_.count(user) == 0) {
         const Value* other = user->operand(user->operand(0) == node->result() ? 1 : 0);
         const Value* sum = user->result();
+        // A residual must have the sum's type without broadcasting.
         if (other != node->result() && IsKnown(other) && IsKnown(sum) &&
             types_.at(other) == types_.at(sum) && types_.at(node->result()) == types_.at(sum)) {
           fusion->add = fusion->last = user;
@@ -133,6 +144,7 @@ class PlanBuilder {
     }
   }
 
+  // Returns the slot of a value, creating it on first use.
   int SlotOf(const Value* value) {
     const auto [it, is_new] = slots_.emplace(value, static_cast<int>(plan_->slots_.size()));
     if (is_new) {
@@ -144,12 +156,14 @@ class PlanBuilder {
     }
     return it->second;
   }
+  // Returns the slots of a list of values, -1 for absent ones.
   std::vector<int> SlotsOf(std::span<Value* const> values) {
     std::vector<int> slots;
     for (const Value* value : values) slots.push_back(value == nullptr ? -1 : SlotOf(value));
     return slots;
   }
 
+  // Appends a fast step that writes `result`, the value of the last fused node.
   void AppendFast(const Node& node, const Value* result, const PostOperations& post,
                   const Value* residual) {
     Step step;
@@ -161,6 +175,8 @@ class PlanBuilder {
     plan_->steps_.push_back(std::move(step));
   }
 
+  // Appends a node that is not fused. A plain kernel may return views of its operands, so these
+  // slots must not be overwritten.
   void Append(const Node& node) {
     const auto shapes = ShapesOf(node, node.result());
     if (shapes.has_value() && IsFast(node, *shapes)) {
@@ -177,6 +193,7 @@ class PlanBuilder {
     plan_->steps_.push_back(std::move(step));
   }
 
+  // Lists, for each step, the slots that no later step reads. Outputs are kept.
   void FreeEarly() {
     std::vector<int> last(plan_->slots_.size(), -1);
     for (size_t s = 0; s < plan_->steps_.size(); ++s) {
@@ -188,6 +205,7 @@ class PlanBuilder {
       use(step.residual);
       std::for_each(step.results.begin(), step.results.end(), use);
     }
+    // Outputs are returned, so no step may release them.
     for (int slot : plan_->outputs_) last[static_cast<size_t>(slot)] = -1;
     for (size_t slot = 0; slot < last.size(); ++slot) {
       if (last[slot] >= 0)
@@ -209,11 +227,13 @@ StatusOr<std::unique_ptr<Plan>> Plan::Build(const Graph& graph, std::span<const 
   return PlanBuilder(graph, observable, weights).Build(inputs);
 }
 
+// Constants are read from the graph; all other values from the run's cells.
 const Tensor& Plan::TensorOf(int slot, const std::vector<Cell>& cells) const {
   const Slot& s = slots_[static_cast<size_t>(slot)];
   return s.is_constant ? s.value->constant() : cells[static_cast<size_t>(slot)].tensor;
 }
 
+// Runs a fast step. Its result overwrites the residual's memory if nothing else needs it.
 Status Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) const {
   std::vector<const float*> operands;
   for (const int slot : step.operands) {
@@ -223,7 +243,8 @@ Status Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) 
   Cell result;
   if (step.residual >= 0) {
     residual = TensorOf(step.residual, cells).data<float>().data();
-    // The result takes the place of a residual that nobody else needs.
+    // Reuses the residual's memory if this run allocated it, this step is its last reader, it is
+    // not an operand of the same step and no view shares it.
     Cell& cell = cells[static_cast<size_t>(step.residual)];
     const bool is_last =
         std::find(step.done.begin(), step.done.end(), step.residual) != step.done.end();
@@ -236,7 +257,7 @@ Status Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) 
   }
   float* target = nullptr;
   if (result.is_ours) {
-    target = const_cast<float*>(residual);  // of memory that RunFast has allocated
+    target = const_cast<float*>(residual);  // the memory belongs to this run: RunFast allocated it
   } else {
     const Shape& shape = slots_[static_cast<size_t>(step.results[0])].shape;
     KILN_ASSIGN_OR_RETURN(std::shared_ptr<void> buffer,
@@ -250,6 +271,8 @@ Status Plan::RunFast(const Step& step, bool parallel, std::vector<Cell>& cells) 
   return OkStatus();
 }
 
+// Runs the steps in order; everything that changes is in `cells`, so runs do not disturb each
+// other.
 StatusOr<std::vector<Tensor>> Plan::Run(std::span<const Tensor> inputs, bool parallel,
                                         const ValueObserver& observer) const {
   std::vector<Cell> cells(slots_.size());

@@ -1,4 +1,4 @@
-// Pools over any number of spatial axes.
+// Reference kernels of max and average pools with any number of spatial axes, NCHW or NHWC.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -11,6 +11,7 @@
 namespace kiln::reference {
 namespace {
 
+// Advances `index` through [begin, end) in row-major order; returns false after the last one.
 bool Next(std::vector<int64_t>& index, const std::vector<int64_t>& begin,
           const std::vector<int64_t>& end) {
   for (size_t d = index.size(); d-- > 0;) {
@@ -20,14 +21,15 @@ bool Next(std::vector<int64_t>& index, const std::vector<int64_t>& begin,
   return false;
 }
 
+// The numbers of kernel positions that a window meets.
 struct Window {
   int64_t places = 0;  // kernel positions inside the padded input
   int64_t inside = 0;  // of those, inside the input
 };
 
-// Walks the windows of every channel of every image. For each window calls Start(), then Element(input element) for
-// each place inside the input, in row-major order, then Finish(output element, window). `prototype` is copied for each
-// thread.
+// Visits the windows of every channel of every image. For each window calls Start(), then
+// Element(input element) for each element inside the input in row-major order, then Finish(output
+// element, window). Each thread uses its own copy of `prototype`.
 template <typename Body>
 void ForEachWindow(const PoolGeometry& g, const Body& prototype) {
   const size_t rank = g.axes.size();
@@ -54,7 +56,7 @@ void ForEachWindow(const PoolGeometry& g, const Body& prototype) {
         for (size_t d = 0; d < rank; ++d) {
           const WindowAxis& axis = g.axes[d];
           const int64_t start = axis.InputPosition(o[d], 0);
-          // First and end of the kernel positions that fall on [low, high).
+          // Sets the range of kernel positions that fall on [low, high).
           const auto clip = [&](int64_t low, int64_t high, int64_t* begin, int64_t* end) {
             *begin = start >= low ? 0 : (low - start + axis.dilation - 1) / axis.dilation;
             *end = start >= high
@@ -85,6 +87,8 @@ void ForEachWindow(const PoolGeometry& g, const Body& prototype) {
   });
 }
 
+// Body of ForEachWindow that finds the greatest element and its index; the first one of equals
+// wins.
 template <typename T>
 struct Greatest {
   const T* x;
@@ -103,7 +107,7 @@ struct Greatest {
   }
 };
 
-// Output positions of one axis, [begin, end), whose kernel position k lies at a place in [low, high) of the input.
+// The output positions [begin, end) of one axis whose kernel position k falls on [low, high).
 struct Span {
   int64_t begin, end;
 };
@@ -114,10 +118,13 @@ Span SpanOf(const WindowAxis& axis, int64_t k, int64_t low, int64_t high) {
                             std::max(begin, axis.output))};
 }
 
-// Combines the elements of each window in row-major order of the kernel, a whole row of outputs at a time, which
-// compilers turn into vectors: Body::First takes the first element of a window, Body::Next a further one. Rows are
-// outputs along the last axis (NCHW), or channels (NHWC). Body::Finish turns what was combined into a result, given the
-// number of elements that met and of places in the padded input.
+// Combines the elements of each window in row-major order of the kernel, for a whole row of outputs
+// at a time, so that compilers vectorise the loop. Rows are outputs along the last axis (NCHW), or
+// outputs and channels (NHWC). Body::First takes the first element of a window, Body::Next each
+// further one, and Body::Finish computes the result from the number of elements combined and the
+// number of positions inside the padded input.
+// With padding, the first kernel positions meet only later outputs and the last ones only earlier
+// outputs, so the outputs that each position meets form a span.
 template <typename Body>
 void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Body::Input* y,
               const Body& body) {
@@ -130,12 +137,14 @@ void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Bod
     x_plane *= g.axes[d].input;
     if (d < outer) y_rows *= g.axes[d].output;
   }
-  std::vector<Span> inside_of, places_of;  // by kernel position along the last axis
+  // Per kernel position along the last axis: the outputs whose element is inside the input, and
+  // inside the padded input.
+  std::vector<Span> inside_of, places_of;
   for (int64_t k = 0; k < last.kernel; ++k) {
     inside_of.push_back(SpanOf(last, k, 0, last.input));
     places_of.push_back(SpanOf(last, k, -last.pad_begin, last.input + last.pad_end));
   }
-  // Lanes of one output position: neighbours in memory.
+  // Elements of one output position that are neighbours in memory.
   const int64_t lanes = g.nhwc ? g.channels : 1, planes = g.nhwc ? g.batch : g.batch * g.channels;
   ParallelFor(planes * y_rows, std::max<int64_t>(1, 4096 / (last.output * lanes)),
               [&](int64_t first, int64_t end) {
@@ -147,6 +156,8 @@ void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Bod
                 const std::vector<int64_t> zero(outer, 0);
                 for (int64_t job = first; job < end; ++job) {
                   const int64_t plane = job / y_rows;
+                  // One job is one row of outputs: a position along the outer spatial axes of one
+                  // plane.
                   int64_t rest = job % y_rows;
                   for (size_t d = outer; d-- > 0;) {
                     o[d] = rest % g.axes[d].output;
@@ -175,7 +186,8 @@ void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Bod
                       const T* from = x + ((plane * x_plane / last.input + x_row) * last.input +
                                            last.InputPosition(0, kw)) *
                                               lanes;
-                      // Windows that meet their first element come before those that have met one: the latter met kw - 1, too.
+                      // Outputs that have not combined an element yet form a prefix of the span: an
+                      // output after it has already combined kernel position kw - 1.
                       int64_t i = here.begin;
                       const auto step = [&](int64_t until, auto combine) {
                         const int64_t from_step = last.stride * lanes;
@@ -209,6 +221,7 @@ void PoolRows(const PoolGeometry& g, const typename Body::Input* x, typename Bod
               });
 }
 
+// Body of PoolRows for averages, summed in binary64.
 template <typename T>
 struct Average {
   using Input = T;
@@ -222,6 +235,7 @@ struct Average {
   }
 };
 
+// Body of PoolRows for maxima; -infinity or the least integer for a window outside the input.
 template <typename T>
 struct Maximum {
   using Input = T;
@@ -235,6 +249,7 @@ struct Maximum {
   }
 };
 
+// AveragePool and GlobalAveragePool; ResolvePool makes the latter's window the whole plane.
 KernelResult AverageWindows(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(call.node, x.shape()));
@@ -246,8 +261,9 @@ KernelResult AverageWindows(const KernelCall& call) {
   });
 }
 
-// ONNX counts the place of a maximum through the whole tensor in NCHW order; storage_order 1 counts the spatial axes of
-// each plane with the first running fastest.
+// Converts indices of maxima from memory order to ONNX's: an index in the whole tensor in NCHW
+// order, or, with storage_order 1, with the first spatial axis of each plane varying fastest. A
+// window outside the input has index 0.
 void RenumberPlaces(const PoolGeometry& g, bool first_axis_fastest, Tensor& places) {
   int64_t plane = 1;
   for (const WindowAxis& axis : g.axes) plane *= axis.input;
@@ -276,6 +292,7 @@ void RenumberPlaces(const PoolGeometry& g, bool first_axis_fastest, Tensor& plac
   }
 }
 
+// MaxPool and GlobalMaxPool. The slower window walk is needed only if the indices are requested.
 KernelResult GreatestOfWindows(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const PoolGeometry g, ResolvePool(call.node, x.shape()));

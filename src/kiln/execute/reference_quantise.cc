@@ -1,4 +1,5 @@
-// Quantisation between floats and codes: ONNX's linear operators and QONNX's.
+// Reference kernels of quantisation: ONNX's QuantizeLinear, DequantizeLinear and
+// DynamicQuantizeLinear, QONNX's Quant, BipolarQuant and Trunc, and Kiln's Quantise.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -15,10 +16,12 @@
 namespace kiln::reference {
 namespace {
 
-// Which scale belongs to which element of x: one for all, one for each index of an axis, or one for each block of
-// `block_size` indices of that axis (then scales have x's rank).
+// Maps an element of x to its scale: one scale for all, one per index of an axis, or one per block
+// of `block_size` indices of that axis (then scales have x's rank).
+// Example: x [4, 6] with axis 1 has 6 scales, or with block_size 3 scales of shape [4, 2].
 class ScaleMap {
  public:
+  // Reads axis and block_size; errors: scales or zero points of another shape than these ask for.
   static StatusOr<ScaleMap> Of(const KernelCall& call) {
     const Shape& x = call.operand(0).shape();
     const Tensor& scale = call.operand(1);
@@ -56,6 +59,7 @@ class ScaleMap {
                       "for these blocks it is " + expected.ToString());
   }
 
+  // Returns the index of the scale of an element.
   int64_t operator()(int64_t element) const {
     switch (kind_) {
       case kTensor:
@@ -71,12 +75,14 @@ class ScaleMap {
   }
 
  private:
+  // One scale, one per index of the axis, or one per block of indices.
   enum Kind { kTensor, kAxis, kBlock };
   Kind kind_ = kTensor;
   int64_t length_ = 1, inner_ = 1, block_size_ = 1, blocks_ = 1;
 };
 
-// The element type of codes: that of the zero point, else what `output_dtype` names, else uint8.
+// Returns the element type of the codes: the zero point's, otherwise the one that `output_dtype`
+// names, otherwise uint8.
 StatusOr<ElementType> CodeType(const KernelCall& call) {
   if (call.Has(2)) return call.operand(2).type();
   const int64_t code = call.attributes().Int("output_dtype", 0);
@@ -89,8 +95,9 @@ StatusOr<ElementType> CodeType(const KernelCall& call) {
   return *type;
 }
 
-// How QONNX operators round, by the attribute rounding_mode; null for an unknown name.
+// A rounding function of QONNX's operators.
 using Rounding = double (*)(double);
+// Returns the function for the attribute rounding_mode, in any case; null for an unknown name.
 Rounding FindRounding(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::toupper(c); });
@@ -106,6 +113,7 @@ Rounding FindRounding(std::string name) {
   return nullptr;
 }
 
+// Returns the rounding of a node; error: an unknown name.
 StatusOr<Rounding> RoundingOf(const KernelCall& call, const std::string& fallback) {
   const std::string name = call.attributes().String("rounding_mode", fallback);
   if (const Rounding rounding = FindRounding(name)) return rounding;
@@ -113,8 +121,8 @@ StatusOr<Rounding> RoundingOf(const KernelCall& call, const std::string& fallbac
                     "use ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP or HALF_DOWN");
 }
 
-// f(x, others[0], others[1], ...) over operand 0 and the operands after it, which broadcast to it and may be of any
-// numeric type.
+// Evaluates f(x, parameters) on each element of operand 0. Operands 1 .. count - 1 are the
+// parameters; they broadcast to operand 0 and may have any numeric type.
 template <typename F>
 KernelResult MapWithParameters(const KernelCall& call, int count, F f) {
   const Tensor& x = call.operand(0);
@@ -151,7 +159,7 @@ KernelResult MapWithParameters(const KernelCall& call, int count, F f) {
 
 }  // namespace
 
-// saturate(round_half_even(x / scale) + zero_point)
+// Computes saturate(round_half_even(x / scale) + zero_point).
 KernelResult QuantizeLinearKernel(const KernelCall& call) {
   Tensor x = call.operand(0);
   const Tensor& scale = call.operand(1);
@@ -167,7 +175,7 @@ KernelResult QuantizeLinearKernel(const KernelCall& call) {
   for (int64_t i = 0; i < x.size(); ++i) {
     const int64_t s = map(i);
     const double zero = call.Has(2) ? call.operand(2).ValueAt(s) : 0;
-    // fp32 operands divide in fp32: a tie there is a tie for everyone who computes as ONNX says.
+    // fp32 operands divide in fp32, so that ties fall where ONNX's definition puts them.
     const double ratio = wide ? x.ValueAt(i) / scale.ValueAt(s)
                               : static_cast<double>(static_cast<float>(x.ValueAt(i)) /
                                                     static_cast<float>(scale.ValueAt(s)));
@@ -177,7 +185,7 @@ KernelResult QuantizeLinearKernel(const KernelCall& call) {
   return One(std::move(y));
 }
 
-// (x - zero_point) * scale, of the scale's type.
+// Computes (x - zero_point) * scale in the scale's type.
 KernelResult DequantizeLinearKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   CodeRange range;
@@ -196,7 +204,8 @@ KernelResult DequantizeLinearKernel(const KernelCall& call) {
   });
 }
 
-// Results: uint8 codes, scale, zero point. The range is widened to hold 0.
+// Quantises to uint8 with a scale computed from the data. Results: codes, scale, zero point. The
+// range is widened to contain 0.
 KernelResult DynamicQuantizeLinearKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   if (x.type() != ElementType::kFloat32) return call.UnsupportedType(0);
@@ -219,7 +228,7 @@ KernelResult DynamicQuantizeLinearKernel(const KernelCall& call) {
   return results;
 }
 
-// Operands: x, scale, zero point, bit width. Rounds to the integers of that width and back.
+// Rounds x to the integers of a bit width and back. Operands: x, scale, zero point, bit width.
 //   source  github.com/fastmachinelearning/qonnx, docs/qonnx-custom-ops/quant_op.md
 KernelResult QuantKernel(const KernelCall& call) {
   const bool is_signed = call.attributes().Int("signed", 1) != 0,
@@ -230,13 +239,14 @@ KernelResult QuantKernel(const KernelCall& call) {
     const double low = is_signed ? -elementary::Exp2(bits - 1) + (narrow ? 1 : 0) : 0;
     const double high =
         is_signed ? elementary::Exp2(bits - 1) - 1 : elementary::Exp2(bits) - (narrow ? 2 : 1);
-    // The order keeps a low above high (no such code) from being undefined, as std::clamp would be.
+    // This order of min and max is defined even if low > high (no code exists); std::clamp's is
+    // not.
     const double code = round(std::max(std::min(x / scale + zero, high), low));
     return (code - zero) * scale;
   });
 }
 
-// The nearest values that the annotation in `type` has.
+// Rounds to the nearest values that the annotation in the attribute `type` can represent.
 KernelResult QuantiseKernel(const KernelCall& call) {
   if (call.operand(0).type() != ElementType::kFloat32) return call.UnsupportedType(0);
   const auto q = ParseQuantisation(call.attributes().String("type", ""), "");
@@ -246,13 +256,13 @@ KernelResult QuantiseKernel(const KernelCall& call) {
   return One(RoundTensor(call.operand(0), *q));
 }
 
-// scale where x / scale >= 0, -scale elsewhere.
+// Returns scale if x / scale >= 0, otherwise -scale.
 KernelResult BipolarQuantKernel(const KernelCall& call) {
   return MapWithParameters(call, 2,
                            [](double x, const double* p) { return x / p[0] >= 0 ? p[0] : -p[0]; });
 }
 
-// Operands: x, scale, zero point, input bit width, output bit width. Drops the low bits of the code.
+// Drops the low bits of codes. Operands: x, scale, zero point, input bit width, output bit width.
 //   source  github.com/fastmachinelearning/qonnx, docs/qonnx-custom-ops/trunc_op.md
 KernelResult TruncKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Rounding round, RoundingOf(call, "FLOOR"));

@@ -1,5 +1,6 @@
-// RNN, GRU and LSTM as ONNX defines them: a plain recurrence, one step and one sequence at a time. Sums and activations
-// are computed in double, unrounded; only the states are rounded to the element type, after each step.
+// Reference kernels of RNN, GRU and LSTM as ONNX defines them: a plain recurrence, one time step
+// and one sequence at a time. Sums and activations are computed in binary64 without rounding; after
+// each time step the states are rounded to the element type.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -15,6 +16,7 @@ namespace {
 
 using Function = std::function<double(double)>;
 
+// An activation function that the attribute `activations` can name.
 struct FunctionInfo {
   std::string_view name;
   bool takes_alpha, takes_beta;
@@ -22,7 +24,7 @@ struct FunctionInfo {
   double (*apply)(double x, double alpha, double beta);
 };
 
-// Names in lower case, by which they are compared: exporters write both "Tanh" and "tanh".
+// Names are in lower case and compared so, because exporters write both "Tanh" and "tanh".
 constexpr FunctionInfo kFunctions[] = {
     {"relu", false, false, 0, 0, [](double x, double, double) { return x < 0 ? 0 : x; }},
     {"tanh", false, false, 0, 0, [](double x, double, double) { return elementary::Tanh(x); }},
@@ -47,6 +49,7 @@ constexpr FunctionInfo kFunctions[] = {
      }},
 };
 
+// Returns a list attribute, or an empty list if it is absent.
 template <typename T>
 std::vector<T> ListAttribute(const KernelCall& call, std::string_view name) {
   for (const auto& [key, value] : call.attributes()) {
@@ -56,8 +59,8 @@ std::vector<T> ListAttribute(const KernelCall& call, std::string_view name) {
   return {};
 }
 
-// The activation functions of all directions, in the attribute's order. The numbers of activation_alpha and
-// activation_beta go to the functions that take them, in that order.
+// Returns the activation functions of all directions, in the attribute's order. The numbers of
+// activation_alpha and activation_beta are assigned, in order, to the functions that take them.
 StatusOr<std::vector<Function>> ActivationsOf(const KernelCall& call,
                                               const std::vector<std::string>& defaults,
                                               int directions) {
@@ -99,10 +102,11 @@ StatusOr<std::vector<Function>> ActivationsOf(const KernelCall& call,
   return out;
 }
 
-// Sizes, and where the elements of X, Y and the states are for either layout.
+// The sizes of a recurrence, and the offsets of rows of X, Y and the states in either layout.
 struct Geometry {
   int64_t steps = 0, batch = 0, input = 0, hidden = 0, directions = 1, gates = 1;
   bool batch_first = false;
+  // Offsets of the rows of X, Y and the states: time step t, direction d, sequence b.
   int64_t XRow(int64_t t, int64_t b) const {
     return (batch_first ? b * steps + t : t * batch + b) * input;
   }
@@ -122,6 +126,7 @@ struct Geometry {
   }
 };
 
+// Returns an error unless operand i is absent or has this shape.
 Status RequireShape(const KernelCall& call, int i, const Shape& shape) {
   if (!call.Has(i)) return OkStatus();
   if (call.operand(i).shape() == shape) return OkStatus();
@@ -129,6 +134,7 @@ Status RequireShape(const KernelCall& call, int i, const Shape& shape) {
                     shape.ToString());
 }
 
+// Reads the sizes and checks the operands' shapes. `gates` is 1 for RNN, 3 for GRU, 4 for LSTM.
 StatusOr<Geometry> GeometryOf(const KernelCall& call, int64_t gates) {
   Geometry g;
   g.gates = gates;
@@ -168,6 +174,7 @@ StatusOr<Geometry> GeometryOf(const KernelCall& call, int64_t gates) {
   return g;
 }
 
+// Returns the length of each sequence; the full number of time steps without sequence_lens.
 StatusOr<std::vector<int64_t>> LengthsOf(const KernelCall& call, const Geometry& g) {
   std::vector<int64_t> lengths(static_cast<size_t>(g.batch), g.steps);
   if (!call.Has(4)) return lengths;
@@ -182,22 +189,24 @@ StatusOr<std::vector<int64_t>> LengthsOf(const KernelCall& call, const Geometry&
   return lengths;
 }
 
-// What one step of one sequence sees. Every gate is a row of `hidden` numbers.
+// The inputs of one time step of one sequence. Each gate is a row of `hidden` numbers.
 template <typename T>
 struct Step {
   const Geometry& g;
   const std::vector<Function>& functions;  // of all directions
   int64_t direction;
-  const T *x, *w, *r, *b, *p;    // of this step and direction; b and p may be null
-  const std::vector<double>& h;  // the state before
-  std::vector<double>& c;        // the cell, of LSTM
+  const T *x, *w, *r, *b, *p;    // of this time step and direction; b and p may be null
+  const std::vector<double>& h;  // the state after the previous time step
+  std::vector<double>& c;        // LSTM: the cell, updated in place
   std::vector<double>* h_after;
   bool linear_before_reset, input_forget;
 
+  // Returns an element of the bias of input (Wb) or recurrence (Rb).
   double Bias(int64_t gate, int64_t j, bool recurrent) const {
     return b == nullptr ? 0
                         : static_cast<double>(b[((recurrent ? g.gates : 0) + gate) * g.hidden + j]);
   }
+  // Returns one element of Xt W + Wb.
   double FromInput(int64_t gate, int64_t j) const {
     const T* row = w + (gate * g.hidden + j) * g.input;
     double sum = Bias(gate, j, false);
@@ -205,7 +214,7 @@ struct Step {
       sum += static_cast<double>(x[i]) * static_cast<double>(row[i]);
     return sum;
   }
-  // Rows of R times `state`, which is the state unless GRU resets it first.
+  // Returns one element of state R + Rb. `state` is the previous state, or GRU's reset state.
   double FromState(int64_t gate, int64_t j, const std::vector<double>& state) const {
     const T* row = r + (gate * g.hidden + j) * g.hidden;
     double sum = Bias(gate, j, true);
@@ -213,16 +222,18 @@ struct Step {
       sum += state[static_cast<size_t>(i)] * static_cast<double>(row[i]);
     return sum;
   }
+  // Returns peephole weight i (order i, o, f) of hidden element j; 0 without peepholes.
   double Peephole(int64_t i, int64_t j) const {
     return p == nullptr ? 0 : static_cast<double>(p[i * g.hidden + j]);
   }
+  // Applies activation `function` of this direction.
   double Apply(size_t function, double value) const {
     const size_t each = functions.size() / static_cast<size_t>(g.directions);
     return functions[static_cast<size_t>(direction) * each + function](value);
   }
 };
 
-// Ht = f(Xt W + Ht-1 R + Wb + Rb)
+// RNN: Ht = f(Xt W + Ht-1 R + Wb + Rb).
 template <typename T>
 void StepRnn(Step<T>& s) {
   for (int64_t j = 0; j < s.g.hidden; ++j) {
@@ -230,10 +241,15 @@ void StepRnn(Step<T>& s) {
   }
 }
 
-// Gates z, r, h.
+// GRU, with gates in the order z, r, h.
+//   z = f(Xt Wz + Ht-1 Rz + b)     r = f(Xt Wr + Ht-1 Rr + b)
+//   h = g(Xt Wh + Wbh + (r * Ht-1) Rh + Rbh), or with linear_before_reset
+//   h = g(Xt Wh + Wbh + r * (Ht-1 Rh + Rbh))
+//   Ht = (1 - z) * h + z * Ht-1
 template <typename T>
 void StepGru(Step<T>& s) {
   const size_t n = static_cast<size_t>(s.g.hidden);
+  // All reset gates are needed before the candidate, whose recurrence reads the whole reset state.
   std::vector<double> z(n), reset(n), state(n);
   for (size_t j = 0; j < n; ++j) {
     const auto i = static_cast<int64_t>(j);
@@ -250,7 +266,11 @@ void StepGru(Step<T>& s) {
   }
 }
 
-// Gates i, o, f, c; peepholes of i, o, f.
+// LSTM, with gates in the order i, o, f, c and peepholes in the order i, o, f.
+//   i = f(Xt Wi + Ht-1 Ri + Pi * Ct-1 + b)
+//   f = f(Xt Wf + Ht-1 Rf + Pf * Ct-1 + b), or with input_forget 1 - i
+//   c = g(Xt Wc + Ht-1 Rc + b)     Ct = f * Ct-1 + i * c
+//   o = f(Xt Wo + Ht-1 Ro + Po * Ct + b)     Ht = o * h(Ct)
 template <typename T>
 void StepLstm(Step<T>& s) {
   for (int64_t i = 0; i < s.g.hidden; ++i) {
@@ -270,14 +290,16 @@ void StepLstm(Step<T>& s) {
   }
 }
 
-// All sequences in all directions. Results: Y, Y_h and, of LSTM, Y_c. Rows beyond a sequence's end are 0 in Y; the
-// states are those after its last step, which in reverse is its first element.
+// Runs all sequences in all directions. Results: Y, Y_h and, for LSTM, Y_c. Rows of Y after a
+// sequence's end are 0; the states are those after its last time step, which in reverse direction
+// is its first element.
 template <typename T, typename StepFunction>
 KernelResult Recur(const KernelCall& call, const Geometry& g,
                    const std::vector<Function>& functions, StepFunction step) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, LengthsOf(call, g));
   KILN_ASSIGN_OR_RETURN(Tensor y, call.NewTensor(call.operand(0).type(), g.YShape()));
   Tensor y_h(y.type(), g.StateShape()), y_c(y.type(), g.StateShape());
+  // The second direction of a bidirectional operator also runs backwards.
   const bool reverse_only = call.attributes().String("direction", "forward") == "reverse";
   std::vector<double> h(static_cast<size_t>(g.hidden)), c(h), next(h);
   for (int64_t d = 0; d < g.directions; ++d) {
@@ -310,7 +332,7 @@ KernelResult Recur(const KernelCall& call, const Geometry& g,
                   .linear_before_reset = call.attributes().Int("linear_before_reset", 0) != 0,
                   .input_forget = call.attributes().Int("input_forget", 0) != 0};
         step(s);
-        // States are held in the element type between steps.
+        // Between time steps, states are held in the element type.
         T* row = Elements<T>(y) + g.YRow(t, d, b);
         for (size_t j = 0; j < h.size(); ++j) {
           row[j] = static_cast<T>(next[j]);
@@ -334,6 +356,7 @@ KernelResult Recur(const KernelCall& call, const Geometry& g,
 
 }  // namespace
 
+// The kernels give the gates' number, the default activations and the step function.
 KernelResult RNNKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const Geometry g, GeometryOf(call, 1));
   KILN_ASSIGN_OR_RETURN(const auto functions,

@@ -1,4 +1,4 @@
-// Reductions along axes.
+// Reference kernels of reductions along axes, and ArgMax.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,14 +10,16 @@
 namespace kiln::reference {
 namespace {
 
-// What the operand `axes` and the attributes ask for.
+// The axes that a node reduces, and the shapes that result.
 struct Reduction {
   std::vector<bool> reduced;  // per axis
   Shape kept;                 // reduced axes as 1
-  Shape result;               // as asked: with or without the reduced axes
-  int64_t count = 1;          // elements that meet in one result
+  Shape result;               // with the reduced axes as 1 (keepdims) or without them
+  int64_t count = 1;          // elements per result
 };
 
+// Reads the operand `axes` and the attributes. Without axes, all axes are reduced, or none if
+// noop_with_empty_axes is set.
 StatusOr<Reduction> Resolve(const KernelCall& call) {
   const Shape& shape = call.operand(0).shape();
   Reduction r;
@@ -42,13 +44,14 @@ StatusOr<Reduction> Resolve(const KernelCall& call) {
   return r;
 }
 
-// Accumulates in A, starting from `initial`, with accumulator = step(accumulator, element) in row-major order; `finish`
-// turns the accumulator into a T.
+// Reduces with an accumulator of type A: starts from `initial`, updates it by step(accumulator,
+// element) in row-major order, and converts it by finish(accumulator, count).
 template <typename T, typename A, typename Step, typename Finish>
 KernelResult Reduce(const KernelCall& call, A initial, Step step, Finish finish) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const Reduction r, Resolve(call));
   KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(x.type(), r.result));
+  // One accumulator per result; the walk visits x in memory order.
   std::vector<A> accumulators(static_cast<size_t>(out.size()), initial);
   const Shape shapes[] = {r.kept};
   const RowWalk walk(x.shape(), shapes);
@@ -56,6 +59,7 @@ KernelResult Reduce(const KernelCall& call, A initial, Step step, Finish finish)
     const T* row = Elements<T>(x) + first;
     A* into = accumulators.data() + offsets[0];
     if (walk.row_stride(0) == 0) {
+      // The whole row belongs to one result.
       A accumulator = *into;
       for (int64_t i = 0; i < walk.row_length(); ++i) accumulator = step(accumulator, row[i]);
       *into = accumulator;
@@ -68,10 +72,11 @@ KernelResult Reduce(const KernelCall& call, A initial, Step step, Finish finish)
   return One(std::move(out));
 }
 
-// Sums of floats in double, of integers modulo 2^64.
+// The type of a sum: double for floats; uint64_t for integers, which wrap.
 template <typename T>
 using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
 
+// Finds the extreme element. A NaN replaces the accumulator and stays, since no comparison is true.
 template <typename T, typename Better>
 KernelResult Extreme(const KernelCall& call, T initial, Better better) {
   return Reduce<T, T>(
@@ -79,6 +84,7 @@ KernelResult Extreme(const KernelCall& call, T initial, Better better) {
       [](T a, int64_t) { return a; });
 }
 
+// The neutral elements of maximum and minimum.
 template <typename T>
 T LeastOf() {
   return std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity()
@@ -92,6 +98,7 @@ T GreatestOf() {
 
 }  // namespace
 
+// Floats are summed in binary64 and rounded once; integers wrap.
 KernelResult ReduceSumKernel(const KernelCall& call) {
   return VisitNumber(call, 0, [&](auto zero) {
     using T = decltype(zero);
@@ -102,6 +109,7 @@ KernelResult ReduceSumKernel(const KernelCall& call) {
   });
 }
 
+// The mean of integers truncates towards zero.
 KernelResult ReduceMeanKernel(const KernelCall& call) {
   return VisitNumber(call, 0, [&](auto zero) {
     using T = decltype(zero);
@@ -115,6 +123,7 @@ KernelResult ReduceMeanKernel(const KernelCall& call) {
   });
 }
 
+// The product of integers wraps.
 KernelResult ReduceProdKernel(const KernelCall& call) {
   return VisitNumber(call, 0, [&](auto zero) {
     using T = decltype(zero);
@@ -127,7 +136,7 @@ KernelResult ReduceProdKernel(const KernelCall& call) {
 
 KernelResult ReduceMaxKernel(const KernelCall& call) {
   const auto better = [](auto a, auto b) { return a > b; };
-  // true > false
+  // Booleans are ordered false < true.
   if (call.operand(0).type() == ElementType::kBool) return Extreme<uint8_t>(call, 0, better);
   return VisitNumber(call, 0, [&](auto zero) {
     using T = decltype(zero);
@@ -144,6 +153,7 @@ KernelResult ReduceMinKernel(const KernelCall& call) {
   });
 }
 
+// The first index wins between equal elements, or the last with select_last_index.
 KernelResult ArgMaxKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();

@@ -1,3 +1,4 @@
+// Implements reference_requantise.h.
 #include "kiln/execute/reference_requantise.h"
 
 #include <algorithm>
@@ -21,6 +22,7 @@ StatusOr<Tensor> CodesLessZeroPoint(const KernelCall& call, int codes, int zero_
                       channel_axis < 0 ? "it is a single number"
                                        : fmt::format("it holds 1 or {} numbers", channels));
   }
+  // Distance between neighbours along the channel axis, to find an element's channel.
   int64_t inner = 1;
   for (int d = channel_axis + 1; channel_axis >= 0 && d < x.shape().rank(); ++d)
     inner *= x.shape()[d];
@@ -44,6 +46,7 @@ StatusOr<std::vector<double>> ScalesOf(const KernelCall& call, int i, int64_t co
   return scales;
 }
 
+// The ranges are doubles, so that values can be clamped before the conversion.
 bool FindCodeRange(ElementType type, CodeRange* range) {
   switch (type) {
     case ElementType::kInt8:
@@ -66,6 +69,7 @@ bool FindCodeRange(ElementType type, CodeRange* range) {
   }
 }
 
+// The value is an integer inside the range, so the conversion is exact.
 void StoreCode(Tensor& codes, int64_t at, double value) {
   switch (codes.type()) {
     case ElementType::kInt8:
@@ -88,6 +92,7 @@ void StoreCode(Tensor& codes, int64_t at, double value) {
   }
 }
 
+// Scale and zero point are single numbers.
 StatusOr<Requantiser> Requantiser::Of(const KernelCall& call, int scale, int zero_point) {
   Requantiser out;
   KILN_ASSIGN_OR_RETURN(out.scale_, call.Number(scale));

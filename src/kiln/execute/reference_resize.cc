@@ -1,4 +1,4 @@
-// Resize: nearest, linear and cubic, one axis after the other.
+// The reference kernel of Resize: nearest, linear and cubic, one axis after the other.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,19 +10,23 @@
 namespace kiln::reference {
 namespace {
 
-// What one output position of an axis is made of: `weights[i]` of input position `first + i`, each clamped to the axis.
+// The inputs of one output position of an axis: input position `first + i`, clamped to the axis,
+// with weight weights[i].
+// Linear interpolation has two taps, cubic four, nearest one.
 struct Taps {
   int64_t first = 0;
   std::vector<double> weights;
-  bool outside = false;  // tf_crop_and_resize: takes the extrapolation value instead
+  bool outside = false;  // tf_crop_and_resize: the output is the extrapolation value
 };
 
+// How one axis is resized.
 struct AxisPlan {
   int64_t input = 0;
   int64_t output = 0;
-  std::vector<Taps> taps;  // per output position; empty when the axis stays as it is
+  std::vector<Taps> taps;  // one per output position; empty if the axis is not resized
 };
 
+// The node's attributes, with ONNX's names.
 struct ResizeOptions {
   std::string mode, coordinates, nearest;
   double cubic_a = -0.75;
@@ -30,19 +34,21 @@ struct ResizeOptions {
   bool exclude_outside = false;
 };
 
-// The input position, as a real number, that output position `o` shows.
+// Returns the input coordinate, a real number, of output position `o` under the attribute
+// coordinate_transformation_mode.
 double InputCoordinate(const ResizeOptions& options, int64_t o, int64_t in, int64_t out,
                        double scale, double roi_begin, double roi_end) {
   const double x = static_cast<double>(o), in_size = static_cast<double>(in),
                out_size = static_cast<double>(out);
   const std::string_view mode = options.coordinates;
   if (mode == "asymmetric") return x / scale;
-  // The resized length is taken before it is rounded down to whole elements, as ONNX's reference does.
+  // Uses the resized length before rounding down to whole elements, as ONNX's reference
+  // implementation does.
   if (mode == "align_corners") return out == 1 ? 0 : x * (in_size - 1) / (scale * in_size - 1);
   if (mode == "pytorch_half_pixel") return out > 1 ? (x + 0.5) / scale - 0.5 : 0;
   if (mode == "tf_half_pixel_for_nn") return (x + 0.5) / scale;
   if (mode == "half_pixel_symmetric") {
-    // The middle of the input stays in the middle although the output size was rounded down.
+    // Keeps the middle of the input in the middle, although the output size was rounded down.
     return in_size / 2 * (1 - out_size / (scale * in_size)) + (x + 0.5) / scale - 0.5;
   }
   if (mode == "tf_crop_and_resize") {
@@ -52,6 +58,7 @@ double InputCoordinate(const ResizeOptions& options, int64_t o, int64_t in, int6
   return (x + 0.5) / scale - 0.5;
 }
 
+// Rounds a coordinate to an input position; the default, round_prefer_floor, rounds halves down.
 double RoundNearest(std::string_view mode, double x) {
   if (mode == "floor") return std::floor(x);
   if (mode == "ceil") return std::ceil(x);
@@ -59,18 +66,21 @@ double RoundNearest(std::string_view mode, double x) {
   return std::ceil(x - 0.5);
 }
 
-// Keys' cubic convolution kernel with parameter a, for the four neighbours of a point at `ratio` behind the second.
+// Returns the weights of Keys' cubic convolution kernel with parameter a for the four neighbours of
+// a point that lies `ratio` after the second one.
 std::vector<double> CubicWeights(double ratio, double a) {
   const auto near = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
   const auto far = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
   return {far(1 + ratio), near(ratio), near(1 - ratio), far(2 - ratio)};
 }
 
+// Returns the taps of an output position at input coordinate x.
 Taps TapsAt(const ResizeOptions& options, double x, int64_t length) {
   Taps taps;
   const double last = static_cast<double>(length - 1);
   taps.outside = options.coordinates == "tf_crop_and_resize" && (x < 0 || x > last);
-  // Crop boxes may lie anywhere; beyond a few positions from the edge every tap shows the edge.
+  // A crop box may be anywhere. A few positions beyond the edge, every tap shows the edge element,
+  // and the clamped coordinate fits an integer.
   x = std::clamp(x, -4.0, last + 4.0);
   if (options.mode == "nearest") {
     taps.first = static_cast<int64_t>(RoundNearest(options.nearest, x));
@@ -85,6 +95,7 @@ Taps TapsAt(const ResizeOptions& options, double x, int64_t length) {
   } else {
     taps.weights = {1 - ratio, ratio};
   }
+  // exclude_outside drops the taps outside the input and scales the others to sum 1.
   if (options.exclude_outside) {
     double sum = 0;
     for (size_t i = 0; i < taps.weights.size(); ++i) {
@@ -97,7 +108,8 @@ Taps TapsAt(const ResizeOptions& options, double x, int64_t length) {
   return taps;
 }
 
-// Resizes axis `axis` of x, element by element of type T.
+// Resizes one axis of x by calling mix(taps, input row, output row, inner) for each output
+// position.
 template <typename T, typename Mix>
 Tensor ResizeAxis(const Tensor& x, int axis, const AxisPlan& plan, const Mix& mix) {
   Shape shape = x.shape();
@@ -115,6 +127,7 @@ Tensor ResizeAxis(const Tensor& x, int axis, const AxisPlan& plan, const Mix& mi
   return y;
 }
 
+// Resizes one axis by copying elements of any type.
 template <typename T>
 Tensor NearestAxis(const Tensor& x, int axis, const AxisPlan& plan, T extrapolation) {
   return ResizeAxis<T>(x, axis, plan, [&](const Taps& taps, const T* from, T* to, int64_t inner) {
@@ -123,6 +136,7 @@ Tensor NearestAxis(const Tensor& x, int axis, const AxisPlan& plan, T extrapolat
   });
 }
 
+// Resizes one axis by weighted sums in binary64.
 Tensor MixedAxis(const Tensor& x, int axis, const AxisPlan& plan, double extrapolation) {
   return ResizeAxis<double>(
       x, axis, plan, [&](const Taps& taps, const double* from, double* to, int64_t inner) {
@@ -136,6 +150,7 @@ Tensor MixedAxis(const Tensor& x, int axis, const AxisPlan& plan, double extrapo
       });
 }
 
+// Reads and checks the attributes.
 StatusOr<ResizeOptions> ReadOptions(const KernelCall& call) {
   const Attributes& a = call.attributes();
   ResizeOptions o;
@@ -165,7 +180,7 @@ StatusOr<ResizeOptions> ReadOptions(const KernelCall& call) {
   return o;
 }
 
-// The numbers of an operand of floats, or none when it is absent or empty.
+// Returns a list of floats, empty if the operand is absent or empty.
 StatusOr<std::vector<double>> Floats(const KernelCall& call, int i) {
   std::vector<double> out;
   if (!call.Has(i)) return out;
@@ -178,12 +193,13 @@ StatusOr<std::vector<double>> Floats(const KernelCall& call, int i) {
   return out;
 }
 
-// Output sizes and the scale that coordinates are computed with, for every axis.
+// The output sizes and, for each axis, the scale and region used to compute coordinates.
 struct Target {
   std::vector<int64_t> sizes;
   std::vector<double> scales, roi_begin, roi_end;
 };
 
+// Reads the operands roi, scales and sizes and the attributes axes and keep_aspect_ratio_policy.
 StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
   const size_t rank = static_cast<size_t>(x.rank());
   std::vector<int64_t> axes(rank);
@@ -253,7 +269,7 @@ StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
     }
     for (int64_t axis : axes) {
       t.scales[static_cast<size_t>(axis)] = scale;
-      // Rounded half up, as ONNX's round_int.
+      // Rounds halves up, like round_int in ONNX's definition.
       t.sizes[static_cast<size_t>(axis)] = static_cast<int64_t>(
           std::floor(scale * static_cast<double>(x.dims()[static_cast<size_t>(axis)]) + 0.5));
     }
@@ -263,6 +279,8 @@ StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
 
 }  // namespace
 
+// Plans each axis first, then resizes axis by axis: by copying in mode nearest, in binary64
+// otherwise.
 KernelResult ResizeKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const ResizeOptions options, ReadOptions(call));
@@ -290,7 +308,8 @@ KernelResult ResizeKernel(const KernelCall& call) {
       plan.taps.push_back(TapsAt(options, at, plan.input));
     }
   }
-  // Shrinking one axis and growing another must not pass through a tensor larger than both ends.
+  // A partly resized tensor can be larger than both input and output if one axis grows and another
+  // shrinks; it must not exceed the limit either.
   KILN_RETURN_IF_ERROR(call.CheckSize(ElementType::kFloat64, largest));
   Tensor y = x;
   if (options.mode == "nearest") {

@@ -1,4 +1,5 @@
-// Operators that select by comparison: TopK, NonMaxSuppression, NonZero. And CumSum.
+// Reference kernels of operators that select by comparison (TopK, NonMaxSuppression, NonZero), and
+// CumSum.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,7 +9,7 @@
 namespace kiln::reference {
 namespace {
 
-// A strict order of numbers in which NaN is above all others.
+// Orders numbers strictly, with NaN above all others.
 template <typename T>
 bool Above(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -19,7 +20,8 @@ bool Above(T a, T b) {
 
 }  // namespace
 
-// Equal elements stand in the order of their indices. The results are sorted whatever `sorted` says.
+// Equal elements are returned in the order of their indices. Results are sorted for every value of
+// the attribute `sorted`.
 KernelResult TopKKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();
@@ -64,6 +66,7 @@ KernelResult TopKKernel(const KernelCall& call) {
   });
 }
 
+// Computes prefix sums along an axis, in binary64 or modulo 2^64; each is rounded once.
 KernelResult CumSumKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(const double given, call.Number(1));
@@ -94,6 +97,7 @@ KernelResult CumSumKernel(const KernelCall& call) {
   });
 }
 
+// Returns the indices of non-zero elements, [rank, count], in row-major order.
 KernelResult NonZeroKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   const int rank = x.shape().rank();
@@ -103,6 +107,7 @@ KernelResult NonZeroKernel(const KernelCall& call) {
     for (int64_t i = 0; i < x.size(); ++i) {
       if (Elements<T>(x)[i] != T{0}) found.push_back(i);
     }
+    // The result's shape depends on the data.
     const auto count = static_cast<int64_t>(found.size());
     KILN_ASSIGN_OR_RETURN(Tensor out, call.NewTensor(ElementType::kInt64, {rank, count}));
     for (int64_t n = 0; n < count; ++n) {
@@ -120,18 +125,21 @@ KernelResult NonZeroKernel(const KernelCall& call) {
 
 namespace {
 
+// A box by its edges.
 struct Box {
   float left, bottom, right, top;
   float area() const { return (right - left) * (top - bottom); }
 };
 
-// Corners in either order, or centre, width and height.
+// Returns the box of four numbers: two opposite corners (y, x, y, x) in either order, or centre x
+// and y, width and height.
+// The first form sorts the corners, as ONNX allows them in any order.
 Box BoxOf(const float* b, bool centre) {
   if (centre) return {b[0] - b[2] / 2, b[1] - b[3] / 2, b[0] + b[2] / 2, b[1] + b[3] / 2};
   return {std::min(b[1], b[3]), std::min(b[0], b[2]), std::max(b[1], b[3]), std::max(b[0], b[2])};
 }
 
-// Intersection over union; 0 where a box has no area.
+// Returns intersection over union; 0 if a box has no area.
 float Overlap(const Box& a, const Box& b) {
   const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
   const float height = std::min(a.top, b.top) - std::max(a.bottom, b.bottom);
@@ -142,8 +150,8 @@ float Overlap(const Box& a, const Box& b) {
 
 }  // namespace
 
-// Rows [batch, class, box], by batch, class, then falling score; boxes of equal score by index. Their number depends on
-// the data.
+// Returns rows [batch, class, box index], sorted by batch, class and descending score, then by
+// index. The number of rows depends on the data.
 KernelResult NonMaxSuppressionKernel(const KernelCall& call) {
   const Tensor& boxes = call.operand(0);
   const Tensor& scores = call.operand(1);
@@ -176,11 +184,13 @@ KernelResult NonMaxSuppressionKernel(const KernelCall& call) {
       for (int64_t i = 0; i < s[2]; ++i) {
         if (!call.Has(4) || static_cast<double>(score[i]) > least_score) order.push_back(i);
       }
+      // Greedy suppression: a box is kept unless it overlaps a kept box of higher score too much.
       std::sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
         return Above(score[i], score[j]) || (!Above(score[j], score[i]) && i < j);
       });
       kept.clear();
       for (int64_t i : order) {
+        // max_output_boxes_per_class; its default 0 keeps no box.
         if (static_cast<double>(kept.size()) >= most) break;
         const Box box = BoxOf(Elements<float>(boxes) + (image * b[1] + i) * 4, centre);
         const bool suppressed = std::any_of(kept.begin(), kept.end(), [&](const Box& other) {

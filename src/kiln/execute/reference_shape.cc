@@ -1,4 +1,5 @@
-// Operators that only rename or make shapes: no element is touched.
+// Reference kernels of operators that change or produce shapes without touching elements, and of
+// the generators ConstantOfShape and Range.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,12 +9,7 @@
 namespace kiln::reference {
 namespace {
 
-int64_t ProductOf(const Shape& shape, int begin, int end) {
-  int64_t product = 1;
-  for (int i = begin; i < end; ++i) product *= shape[i];
-  return product;
-}
-
+// Returns operand 0 with another shape of as many elements; both share their bytes.
 KernelResult Renamed(const KernelCall& call, std::vector<int64_t> dims) {
   const Tensor& x = call.operand(0);
   const Shape shape(std::move(dims));
@@ -30,6 +26,7 @@ KernelResult ReshapeKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
   KILN_ASSIGN_OR_RETURN(std::vector<int64_t> dims, call.Ints(1));
   const bool allow_zero = call.attributes().Int("allowzero", 0) != 0;
+  // A dimension 0 copies the input's (unless allowzero is set); one dimension -1 is inferred.
   int64_t known = 1;
   int inferred = -1;
   for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
@@ -61,6 +58,7 @@ KernelResult ReshapeKernel(const KernelCall& call) {
   return Renamed(call, std::move(dims));
 }
 
+// Joins the axes before `axis` and those from it on.
 KernelResult FlattenKernel(const KernelCall& call) {
   const Shape& shape = call.operand(0).shape();
   KILN_ASSIGN_OR_RETURN(const int axis,
@@ -68,6 +66,7 @@ KernelResult FlattenKernel(const KernelCall& call) {
   return Renamed(call, {ProductOf(shape, 0, axis), ProductOf(shape, axis, shape.rank())});
 }
 
+// Without axes, all axes of length 1 are dropped.
 KernelResult SqueezeKernel(const KernelCall& call) {
   const Shape& shape = call.operand(0).shape();
   std::vector<bool> drop(static_cast<size_t>(shape.rank()));
@@ -92,6 +91,7 @@ KernelResult SqueezeKernel(const KernelCall& call) {
   return Renamed(call, std::move(dims));
 }
 
+// The axes refer to the result.
 KernelResult UnsqueezeKernel(const KernelCall& call) {
   const Shape& shape = call.operand(0).shape();
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> list, call.Ints(1));
@@ -99,13 +99,13 @@ KernelResult UnsqueezeKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int> axes, call.Axes(list, rank));
   std::vector<int64_t> dims = shape.dims();
   for (int axis : axes)
-    dims.insert(dims.begin() + axis, 1);  // sorted, so that each lands at its final place
+    dims.insert(dims.begin() + axis, 1);  // axes are sorted, so each lands at its final position
   return Renamed(call, std::move(dims));
 }
 
 KernelResult IdentityKernel(const KernelCall& call) { return One(call.operand(0)); }
 
-// Inference only: the input passes, and the mask is all true.
+// Inference only: returns the input, and a mask that is all true.
 KernelResult DropoutKernel(const KernelCall& call) {
   if (call.Has(2)) {
     KILN_ASSIGN_OR_RETURN(const double training, call.Number(2));
@@ -126,6 +126,7 @@ KernelResult DropoutKernel(const KernelCall& call) {
   return results;
 }
 
+// Returns dimensions [start, end) of the operand; both ends are clamped.
 KernelResult ShapeKernel(const KernelCall& call) {
   const Shape& shape = call.operand(0).shape();
   const int64_t rank = shape.rank();
@@ -138,10 +139,12 @@ KernelResult ShapeKernel(const KernelCall& call) {
   return One(Tensor::Of<int64_t>({end - start}, dims));
 }
 
+// Returns the number of elements as an i64 scalar.
 KernelResult SizeKernel(const KernelCall& call) {
   return One(Tensor::Scalar<int64_t>(call.operand(0).size()));
 }
 
+// Without the attribute `value`, the constant is fp32 zero.
 KernelResult ConstantOfShapeKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> dims, call.Ints(0));
   const Tensor zero = Tensor::Scalar<float>(0);
@@ -159,6 +162,8 @@ KernelResult ConstantOfShapeKernel(const KernelCall& call) {
   return One(std::move(out));
 }
 
+// Returns start, start + delta, ... up to but excluding limit; each element is computed from its
+// index, so rounding errors do not accumulate.
 KernelResult RangeKernel(const KernelCall& call) {
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 1));
   KILN_RETURN_IF_ERROR(call.RequireSameType(0, 2));
@@ -169,6 +174,7 @@ KernelResult RangeKernel(const KernelCall& call) {
     const T limit = *Elements<T>(call.operand(1));
     const T delta = *Elements<T>(call.operand(2));
     if (!(delta != T{0})) return call.Error("delta is 0", "the range would not end");
+    // Computed in binary64; an integer range may be longer than its type can express.
     const double steps = std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
                                    static_cast<double>(delta));
     if (!(steps < static_cast<double>(kMaxElements)))

@@ -1,4 +1,4 @@
-// Functions of one operand, element by element.
+// Reference kernels of functions of one operand, applied to each element.
 #include <cmath>
 #include <type_traits>
 
@@ -8,7 +8,7 @@
 namespace kiln::reference {
 namespace {
 
-// -x with the wrap-around of two's complement at the least integer.
+// Returns -x; the least integer wraps to itself.
 template <typename T>
 T Negate(T x) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -20,6 +20,7 @@ T Negate(T x) {
 
 }  // namespace
 
+// IEEE operations run in the element type, elementary functions in binary64 (MapReals).
 KernelResult SqrtKernel(const KernelCall& call) {
   return MapFloats(call, [](auto x) { return std::sqrt(x); });
 }
@@ -46,7 +47,7 @@ KernelResult FloorKernel(const KernelCall& call) {
 KernelResult CeilKernel(const KernelCall& call) {
   return MapFloats(call, [](auto x) { return std::ceil(x); });
 }
-// Halves go to the even neighbour.
+// Rounds halves to the even neighbour.
 KernelResult RoundKernel(const KernelCall& call) {
   return MapFloats(call, [](auto x) { return std::nearbyint(x); });
 }
@@ -56,6 +57,7 @@ KernelResult SignKernel(const KernelCall& call) {
     return x > T{0} ? T{1} : x < T{0} ? Negate(T{1}) : x;  // zeros and NaN stay
   });
 }
+// A boolean is false if its byte is 0.
 KernelResult NotKernel(const KernelCall& call) {
   if (call.operand(0).type() != ElementType::kBool) return call.UnsupportedType(0);
   return MapElements<uint8_t>(call, [](uint8_t x) { return static_cast<uint8_t>(x == 0); });

@@ -1,4 +1,5 @@
-// Kernels that apply one function to every element.
+// Applies one function to every element of operand 0. The kernels of unary operators and
+// activations use it.
 #ifndef KILN_EXECUTE_REFERENCE_UNARY_ROWS_H_
 #define KILN_EXECUTE_REFERENCE_UNARY_ROWS_H_
 
@@ -6,7 +7,7 @@
 
 namespace kiln::reference {
 
-// result[i] = f(operand0[i]), of the same type.
+// Returns f(x) for each element x of operand 0, in the same type.
 template <typename T, typename F>
 KernelResult MapElements(const KernelCall& call, F f) {
   const Tensor& x = call.operand(0);
@@ -17,20 +18,21 @@ KernelResult MapElements(const KernelCall& call, F f) {
   return One(std::move(y));
 }
 
-// The same for float and double, `f` a generic lambda.
+// The same for float and double; `f` is a generic lambda.
 template <typename F>
 KernelResult MapFloats(const KernelCall& call, F f) {
   return VisitFloat(call, 0, [&](auto zero) { return MapElements<decltype(zero)>(call, f); });
 }
 
-// The same for a function of binary64, whose results are rounded once: numerics/elementary.h gives the same bits on
-// every processor, which the C library's functions do not.
+// The same for a function on binary64 whose result is rounded once. Use numerics/elementary.h for
+// elementary functions: it gives the same bits on every processor, which the C library does not.
 template <typename F>
 KernelResult MapReals(const KernelCall& call, F f) {
   return MapFloats(call,
                    [f](auto x) { return static_cast<decltype(x)>(f(static_cast<double>(x))); });
 }
 
+// The same for all numeric types.
 template <typename F>
 KernelResult MapNumbers(const KernelCall& call, F f) {
   return VisitNumber(call, 0, [&](auto zero) { return MapElements<decltype(zero)>(call, f); });
