@@ -1,12 +1,13 @@
-// Golden text: tests/passes/golden/<pass>.txt holds graphs before and after a pass, each case
+// Golden tests of passes: tests/passes/golden/<pass>.txt holds graphs before and after a pass. A
+// case is
 //
 //   --- title
 //   <graph>
 //   =>
 //   <graph>, or the word "unchanged"
 //
-// Run with KILN_UPDATE_GOLDEN=1 to write what the passes do now into the files; then read the difference. The first
-// case of each file stands in docs/passes.md as well.
+// KILN_UPDATE_GOLDEN=1 rewrites the files with the current results; check the difference
+// afterwards. Each pass's section of docs/passes-*.md shows the first case of its file.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +24,7 @@
 namespace kiln {
 namespace {
 
-struct Case {
+struct GoldenCase {
   std::string title, before, after;
 };
 
@@ -37,8 +38,8 @@ std::filesystem::path GoldenFile(std::string_view pass) {
   return SourceFile(std::filesystem::path("tests/passes/golden") / fmt::format("{}.txt", pass));
 }
 
-std::vector<Case> ReadCases(std::string_view text) {
-  std::vector<Case> cases;
+std::vector<GoldenCase> ReadCases(std::string_view text) {
+  std::vector<GoldenCase> cases;
   std::string* part = nullptr;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size() - 1);
@@ -56,9 +57,10 @@ std::vector<Case> ReadCases(std::string_view text) {
   return cases;
 }
 
-std::string WriteCases(const std::vector<Case>& cases) {
+std::string WriteCases(const std::vector<GoldenCase>& cases) {
   std::string text;
-  for (const Case& c : cases) text += fmt::format("--- {}\n{}=>\n{}", c.title, c.before, c.after);
+  for (const GoldenCase& c : cases)
+    text += fmt::format("--- {}\n{}=>\n{}", c.title, c.before, c.after);
   return text;
 }
 
@@ -68,10 +70,10 @@ TEST_P(Golden, BeforeAndAfter) {
   const auto file = GoldenFile(GetParam());
   const StatusOr<std::string> text = ReadFile(file);
   ASSERT_TRUE(text.ok()) << MessageOf(text.status());
-  std::vector<Case> cases = ReadCases(*text);
+  std::vector<GoldenCase> cases = ReadCases(*text);
   ASSERT_FALSE(cases.empty());
   const bool update = std::getenv("KILN_UPDATE_GOLDEN") != nullptr;
-  for (Case& c : cases) {
+  for (GoldenCase& c : cases) {
     SCOPED_TRACE(c.title);
     StatusOr<Graph> graph = ParseGraph(c.before, file.string());
     ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
@@ -88,27 +90,44 @@ TEST_P(Golden, BeforeAndAfter) {
     GTEST_SKIP() << "written: " << file;
   }
   EXPECT_TRUE(std::any_of(cases.begin(), cases.end(),
-                          [](const Case& c) { return c.after != "unchanged\n"; }));
+                          [](const GoldenCase& c) { return c.after != "unchanged\n"; }));
 }
 
-// Each pass has a section of its name in docs/passes.md, with its summary and its first golden case in it.
-TEST_P(Golden, StandsInTheDocumentation) {
-  const StatusOr<std::string> docs = ReadFile(SourceFile("docs/passes.md"));
-  ASSERT_TRUE(docs.ok()) << MessageOf(docs.status());
-  const size_t begin = docs->find(fmt::format("\n### {}\n", GetParam()));
-  ASSERT_NE(begin, std::string::npos) << "docs/passes.md has no section '### " << GetParam() << "'";
-  const std::string section = docs->substr(begin, docs->find("\n##", begin + 3) - begin);
+// Returns the text of all pages docs/passes-*.md, in the order of their names.
+std::string PassPages() {
+  std::vector<std::filesystem::path> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(SourceFile("docs"))) {
+    if (entry.path().filename().string().starts_with("passes-")) pages.push_back(entry.path());
+  }
+  std::sort(pages.begin(), pages.end());
+  std::string text;
+  for (const auto& page : pages) {
+    const StatusOr<std::string> content = ReadFile(page);
+    EXPECT_TRUE(content.ok()) << MessageOf(content.status());
+    if (content.ok()) text += *content;
+  }
+  return text;
+}
+
+// Each pass has a section of its name on a page docs/passes-*.md, with its summary and its first
+// golden case. The table of docs/passes.md links to the section.
+TEST_P(Golden, IsDocumented) {
+  const std::string docs = PassPages();
+  const size_t begin = docs.find(fmt::format("\n### {}\n", GetParam()));
+  ASSERT_NE(begin, std::string::npos)
+      << "no page docs/passes-*.md has a section '### " << GetParam() << "'";
+  const std::string section = docs.substr(begin, docs.find("\n##", begin + 3) - begin);
   const StatusOr<std::string> golden = ReadFile(GoldenFile(GetParam()));
   ASSERT_TRUE(golden.ok()) << MessageOf(golden.status());
-  const Case first = ReadCases(*golden).at(0);
+  const GoldenCase first = ReadCases(*golden).at(0);
   EXPECT_THAT(section, testing::HasSubstr(fmt::format("{}=>\n{}", first.before, first.after)));
-  EXPECT_THAT(section, testing::HasSubstr(std::string(FindPass(GetParam())->summary)));
-}
-
-std::vector<std::string_view> PassNames() {
-  std::vector<std::string_view> names;
-  for (const PassInfo& pass : AllPasses()) names.push_back(pass.name);
-  return names;
+  const std::string summary(FindPass(GetParam())->summary);
+  EXPECT_THAT(section, testing::HasSubstr(summary));
+  const StatusOr<std::string> index = ReadFile(SourceFile("docs/passes.md"));
+  ASSERT_TRUE(index.ok()) << MessageOf(index.status());
+  EXPECT_THAT(*index, testing::ContainsRegex(
+                          fmt::format("\\[{0}\\]\\(passes-[a-z-]+\\.md#{0}\\)", GetParam())));
+  EXPECT_THAT(*index, testing::HasSubstr(fmt::format(") | {} |\n", summary)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Passes, Golden, testing::ValuesIn(PassNames()), [](const auto& info) {

@@ -1,4 +1,4 @@
-// The passes that edit a graph without computing, on graphs built in code.
+// Tests of the passes that edit a graph without computing, on graphs built in code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Transposes that sink below reductions: for every set of axes, with and without the reduced ones, the values are those
-// of the definition.
+// Tests of transposes that sink below reductions: for every set of axes, with and without keeping
+// the reduced ones, values must equal those of the definition.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

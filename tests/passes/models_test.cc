@@ -1,4 +1,5 @@
-// The pipelines on trained networks: outputs stay, and so many transposes remain as must.
+// Tests of the pipelines on trained networks: outputs are unchanged, and only unavoidable
+// transposes remain.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,13 +20,13 @@ int Count(const Graph& graph, Op op) {
                                         [&](const auto& node) { return node->op() == op; }));
 }
 
-struct Case {
+struct ModelCase {
   const char* model;
   int nodes;       // after both pipelines
   int transposes;  // among them
 };
 
-class Models : public testing::TestWithParam<Case> {};
+class Models : public testing::TestWithParam<ModelCase> {};
 
 TEST_P(Models, GoThroughThePipelines) {
   const std::string file = std::string(GetParam().model) + ".onnx";
@@ -53,18 +54,20 @@ TEST_P(Models, GoThroughThePipelines) {
   for (const PassRun& run : again.log) EXPECT_EQ(run.changed, Changed::kNo) << run.pass;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Trained, Models,
-    testing::Values(Case{"resnet20_cifar10", 58, 1}, Case{"resnet8_cifar10_mlperftiny", 25, 1},
-                    Case{"dscnn_kws_mlperftiny", 24, 0}, Case{"mnist-8", 10, 0},
-                    Case{"vit_mnist", 30, 1}, Case{"tfc_2w2a_mnist_qonnx", 25, 0},
-                    Case{"super_resolution_espcn3x", 12, 2}, Case{"ultraface_rfb320", 118, 1},
-                    Case{"ultraface_rfb320_simplified", 103, 1}),
-    [](const auto& info) {
-      std::string name(info.param.model);
-      std::replace(name.begin(), name.end(), '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Trained, Models,
+                         testing::Values(ModelCase{"resnet20_cifar10", 58, 1},
+                                         ModelCase{"resnet8_cifar10_mlperftiny", 25, 1},
+                                         ModelCase{"dscnn_kws_mlperftiny", 24, 0},
+                                         ModelCase{"mnist-8", 10, 0}, ModelCase{"vit_mnist", 30, 1},
+                                         ModelCase{"tfc_2w2a_mnist_qonnx", 25, 0},
+                                         ModelCase{"super_resolution_espcn3x", 12, 2},
+                                         ModelCase{"ultraface_rfb320", 118, 1},
+                                         ModelCase{"ultraface_rfb320_simplified", 103, 1}),
+                         [](const auto& info) {
+                           std::string name(info.param.model);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace kiln

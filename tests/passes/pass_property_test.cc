@@ -1,5 +1,5 @@
-// What pass.h promises of every row of passes.def, on random graphs: outputs keep names, types and values; Changed is
-// the truth; a second run changes nothing; the graph verifies.
+// Checks the guarantees of pass.h for every row of passes.def on random graphs: outputs keep names,
+// types and values; Changed is truthful; a second run changes nothing; the graph verifies.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,8 +19,9 @@ namespace {
 
 constexpr uint64_t kSeeds = 200;
 
-// Graphs of any operators, graphs made of what passes look for, and quantised networks, by turns. The latter's scales
-// are powers of two: a value on the other side of a rounding boundary would be no matter of fp32 rounding any more.
+// Graphs of any operators, graphs made of what passes look for, and quantised networks, by turns.
+// The latter's scales are powers of two: a value on the other side of a rounding boundary would be
+// no matter of fp32 rounding any more.
 Graph GraphOf(uint64_t seed) {
   if (seed % 8 == 7) {
     const auto style = static_cast<QuantisedStyle>(seed / 8 % kQuantisedStyles);
@@ -50,12 +51,6 @@ TEST_P(EveryPass, KeepsItsPromisesOnRandomGraphs) {
   EXPECT_GE(changed, 5) << "the random graphs hold too little for this pass to do";
 }
 
-std::vector<std::string_view> PassNames() {
-  std::vector<std::string_view> names;
-  for (const PassInfo& pass : AllPasses()) names.push_back(pass.name);
-  return names;
-}
-
 INSTANTIATE_TEST_SUITE_P(Passes, EveryPass, testing::ValuesIn(PassNames()), [](const auto& info) {
   std::string name(info.param);
   std::replace(name.begin(), name.end(), '-', '_');
@@ -81,7 +76,8 @@ TEST(Pipelines, KeepOutputsOnRandomGraphs) {
   }
 }
 
-// Whether a node that only moves elements makes or reads the value: moves are merged, and two of one grid are one.
+// Whether a node that only moves elements makes or reads the value: moves are merged, and two of
+// one grid are one.
 bool IsMoved(const Value& value) {
   const auto moves = [](const Node* node) {
     return node->info().Has(kMovesData) || node->op() == Op::kFlatten;

@@ -1,3 +1,4 @@
+// Implements the helpers of pass tests.
 #include "tests/passes/pass_testing.h"
 
 #include <fmt/format.h>

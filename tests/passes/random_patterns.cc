@@ -1,3 +1,4 @@
+// Generates random graphs around the patterns that passes recognise.
 #include "tests/passes/random_patterns.h"
 
 #include <array>
@@ -307,7 +308,8 @@ class Builder {
     return Coin() ? Either(Op::kMul, y, Constant(Shape{4}, 0.5, 1.5)) : y;
   }
 
-  // Two of the four features turned by an angle for each token. Now and then a spelling that is none: halves in place.
+  // Two of the four features turned by an angle for each token. Now and then a spelling that is
+  // none: halves in place.
   Value* Rope(Value* x) {
     const int64_t tokens = x->shape()[1];
     const auto half = [&](int64_t first, int64_t end) {

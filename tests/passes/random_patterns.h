@@ -1,4 +1,5 @@
-// Random graphs that contain what passes look for: batch normalisation after convolutions, GELU spelled out, attention.
+// Random graphs with the patterns that passes look for: batch normalisation after convolutions,
+// spelled-out GELU, attention.
 #ifndef KILN_TESTS_PASSES_RANDOM_PATTERNS_H_
 #define KILN_TESTS_PASSES_RANDOM_PATTERNS_H_
 
@@ -8,8 +9,9 @@
 
 namespace kiln {
 
-// A network of a few stages, each a pattern that some pass transforms, in one of its spellings, on small random
-// tensors; now and then with a second user of an inner value, so that a pass must keep it. A pure function of the seed.
+// Returns a network of a few stages on small random tensors. Each stage is a pattern that a pass
+// transforms, in one of its spellings, sometimes with a second user of an inner value, so that the
+// pass must keep it. A pure function of the seed.
 Graph RandomPatternGraph(uint64_t seed);
 
 }  // namespace kiln

@@ -1,3 +1,5 @@
+// Implements absent_weights.h: decides from the uses of a graph input whether it is a weight, and
+// draws its values.
 #include "kiln/passes/absent_weights.h"
 
 #include <algorithm>
@@ -8,9 +10,11 @@
 namespace kiln {
 namespace {
 
+// What a value is used as: data, a weight or bias, or a parameter that must be positive (scales and
+// variances).
 enum class Role { kActivation, kWeight, kPositive };
 
-// What operand `i` of a node is to it.
+// Returns what operand `i` is to a node.
 Role RoleOf(const Node& node, int i) {
   switch (node.op()) {
     case Op::kConv:
@@ -18,7 +22,8 @@ Role RoleOf(const Node& node, int i) {
     case Op::kGemm:
     case Op::kPRelu:
       return i >= 1 ? Role::kWeight : Role::kActivation;
-    // A matrix that has no batch is weights; with a batch it may well be an activation.
+    // A rank-2 right operand has no batch axis, so it is a weight matrix; with a batch axis it may
+    // be an activation.
     case Op::kMatMul: {
       const Value& operand = *node.operand(i);
       return i == 1 && operand.has_shape() && operand.shape().rank() == 2 ? Role::kWeight
@@ -31,7 +36,7 @@ Role RoleOf(const Node& node, int i) {
     case Op::kInstanceNormalization:
     case Op::kGroupNormalization:
       return i == 1 ? Role::kPositive : i >= 2 ? Role::kWeight : Role::kActivation;
-    // A vector added to something with more axes is a bias.
+    // A vector added to a value with more axes is a bias.
     case Op::kAdd: {
       const Value &operand = *node.operand(i), &other = *node.operand(1 - i);
       return operand.has_shape() && other.has_shape() && operand.shape().rank() == 1 &&
@@ -44,12 +49,13 @@ Role RoleOf(const Node& node, int i) {
   }
 }
 
-// The one role of all uses of a value; kActivation when they differ or there are none.
+// Returns what all uses of a value agree on; kActivation if they differ or the value has no use.
 Role RoleOf(const Value& value) {
   std::vector<Role> roles;
   for (const Node* user : value.users()) {
     for (int i = 0; i < user->num_operands(); ++i) {
       if (user->operand(i) != &value) continue;
+      // These nodes only move the value, so the uses of their result count.
       const bool moves = i == 0 && (user->op() == Op::kIdentity || user->op() == Op::kReshape ||
                                     user->op() == Op::kTranspose);
       roles.push_back(moves ? RoleOf(*user->result()) : RoleOf(*user, i));
@@ -74,6 +80,8 @@ std::vector<std::string> BindAbsentWeights(Graph& graph, uint64_t seed) {
       continue;
     if (!CheckedNumElements(input->shape()).has_value()) continue;
     Tensor tensor(ElementType::kFloat32, input->shape());
+    // Uniform values within +-sqrt(3 / fan-in) have variance 1 / fan-in, which keeps the variance
+    // of activations through a layer. A vector gets the fan-in 100.
     const int64_t fan_in = input->shape().rank() > 1
                                ? tensor.size() / std::max<int64_t>(input->shape()[0], 1)
                                : int64_t{100};

@@ -1,3 +1,6 @@
+// Implements annotate-activations in three steps: turn each quantising node into an Identity with
+// an annotated result (below: a rounding), move roundings below Relu, and remove the roundings
+// whose operand can carry the annotation itself.
 #include "kiln/passes/annotate_activations.h"
 
 #include <algorithm>
@@ -13,17 +16,19 @@
 namespace kiln {
 namespace {
 
-// Formats under which an accelerator rounds as the node does. A codebook's rounding of ties is its own.
+// Returns true if an accelerator rounds values under the annotation as the node does: integer
+// formats with one scale. A codebook has its own rule for ties.
 bool CanAnnotate(const std::optional<Quantisation>& q) {
   return q.has_value() && q->axis < 0 && q->type.format.is_integer();
 }
 
-// The node becomes an Identity that rounds: its result is annotated.
+// Turns the node into an Identity with an annotated result: a rounding.
 void BecomeRounding(Graph& graph, Node& root, Value* x, Quantisation annotation) {
   graph.ReplaceNode(&root, Op::kIdentity, {x}, {});
   root.result()->set_quantisation(std::move(annotation));
 }
 
+// Turns QONNX's Quant into a rounding.
 bool TurnQuant(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = AnnotationOf(root);
   if (root.operand(0)->is_constant() || !CanAnnotate(annotation)) return false;
@@ -31,7 +36,8 @@ bool TurnQuant(Graph& graph, Node& root) {
   return true;
 }
 
-// Quantise rounds as an annotation does, in every format.
+// Turns Kiln's own Quantise into a rounding. Quantise is defined by its annotation, so every format
+// is allowed.
 bool TurnQuantise(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = AnnotationOf(root);
   const bool can = annotation.has_value() && annotation->axis < 0 &&
@@ -41,9 +47,10 @@ bool TurnQuantise(Graph& graph, Node& root) {
   return true;
 }
 
-// +scale for x >= 0, else -scale, in operations that vector units have: twice 2^100 carries every number below 0, down
-// to the least subnormal, under -2, and the 1 that is added takes 0 to the side of +1. Then bounds of -1 and 1,
-// exactly.
+// Turns BipolarQuant, +scale for x >= 0 and -scale otherwise, into operations of vector units.
+// Multiplying by 2^100 twice takes every negative number, down to the least subnormal, below -2;
+// the bound in between keeps large numbers finite. Adding 1 then takes 0 to the side of +1, and
+// bounding to [-1, 1] yields exactly the sign.
 bool TurnBipolarQuant(Graph& graph, Node& root) {
   Value* x = root.operand(0);
   const auto scale = ScalarConstant(root.operand(1));
@@ -54,7 +61,7 @@ bool TurnBipolarQuant(Graph& graph, Node& root) {
   const auto size = static_cast<float>(*scale);
   if (!std::isfinite(size) || size <= 0 || !std::isfinite(InverseScale(size)) || !x->has_shape())
     return false;
-  if (root.result()->type() != x->type()) return false;  // a scale of more axes
+  if (root.result()->type() != x->type()) return false;  // the scale has more axes and broadcasts x
   const auto number = [&](float value) {
     return graph.AddConstant(root.name() + ".c", Tensor::Scalar(value));
   };
@@ -75,6 +82,8 @@ bool TurnBipolarQuant(Graph& graph, Node& root) {
   return true;
 }
 
+// Turns a QuantizeLinear and the DequantizeLinear after it into one rounding. A DequantizeLinear
+// that reads other codes only gets its result annotated.
 bool TurnDequantizeLinear(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = AnnotationOf(root);
   Value* codes = root.operand(0);
@@ -91,19 +100,22 @@ bool TurnDequantizeLinear(Graph& graph, Node& root) {
   return true;
 }
 
+// Returns true for an Identity with an annotated result: a rounding that this pass has made.
 bool IsRounding(const Node& node) {
   return node.op() == Op::kIdentity && node.result()->quantisation().has_value() &&
          !node.operand(0)->is_constant();
 }
 
-// Whether users of `rounded` might run in one kernel with what makes `x`. Moves make no kernels.
+// Returns true if a kernel could fuse users of `rounded` with the node that computes `x`, and so
+// skip the rounding. Nodes that only move data are not kernels.
 bool MayBeJoined(const Value& x, const Value& rounded) {
   return x.producer() != nullptr && !x.producer()->info().Has(kMovesData) &&
          std::any_of(rounded.users().begin(), rounded.users().end(),
                      [](const Node* user) { return user->info().Has(kElementwise); });
 }
 
-// relu(round(x)) is round(relu(x)), for zero is on every grid: the rounding goes behind, where a kernel may end.
+// Moves a rounding below a Relu, where a kernel can end: relu(round(x)) equals round(relu(x)),
+// because zero is a value of every grid.
 StatusOr<bool> SinkBelowRelu(Graph& graph, Node& relu) {
   Node* rounding = relu.op() == Op::kRelu ? ProducedBy(relu.operand(0), Op::kIdentity) : nullptr;
   if (rounding == nullptr || !IsRounding(*rounding) || !HasOneUse(graph, rounding->result()))
@@ -111,6 +123,7 @@ StatusOr<bool> SinkBelowRelu(Graph& graph, Node& relu) {
   if (relu.result()->quantisation().has_value()) return false;
   relu.result()->set_quantisation(rounding->result()->quantisation());
   rounding->result()->set_quantisation(std::nullopt);
+  // The nodes exchange operators instead of positions, so that values and names stay connected.
   const std::string name = rounding->name();
   rounding->set_name(relu.name());
   relu.set_name(name);
@@ -119,7 +132,7 @@ StatusOr<bool> SinkBelowRelu(Graph& graph, Node& relu) {
   return true;
 }
 
-// Several roundings of one value to one grid become the first of them.
+// Merges roundings of one value to the same grid into the first of them.
 bool MergeRoundings(Graph& graph) {
   bool changed = false;
   std::unordered_map<const Value*, std::vector<Node*>> seen;
@@ -142,7 +155,8 @@ bool MergeRoundings(Graph& graph) {
   return changed;
 }
 
-// A rounding whose operand nobody else sees: the operand itself is rounded.
+// Moves the annotation of a rounding to its operand if the operand has no other use, and removes
+// the rounding if no kernel could skip it. Returns true if the graph changed.
 bool AnnotateOperand(Graph& graph, Node& root) {
   Value* x = root.operand(0);
   Value* rounded = root.result();

@@ -1,3 +1,6 @@
+// The pass annotate-activations. AnnotationPipeline runs it after annotate-constants: it replaces
+// the quantisers of activations in a network that comes quantised (QDQ, QONNX) by annotations,
+// which accelerators execute.
 #ifndef KILN_PASSES_ANNOTATE_ACTIVATIONS_H_
 #define KILN_PASSES_ANNOTATE_ACTIVATIONS_H_
 
@@ -5,15 +8,17 @@
 
 namespace kiln {
 
-// Turns nodes that quantise activations into annotations: QuantizeLinear with the DequantizeLinear behind it, and
-// Quant. Applies to scales per tensor that have an annotation (quantiser.h).
-//   %q = quantize_linear %x    %y = dequantize_linear %q      =>      %x quant int8 ..., and %x in place of %y
-// Where nobody may take the rounding away, an Identity with the annotation on both sides stays: before element-wise
-// operators, which hardware would join with what makes %x into one kernel, rounded at its end only. Only before a Relu
-// it moves behind, which gives the same values. Where %x has other users that see it unrounded, or rounded in another
-// way, the annotation is on the Identity's result alone. Other codes that a DequantizeLinear reads (graph inputs)
-// annotate its result.
-// A BipolarQuant with one scale becomes multiplications and bounds that give +scale or -scale exactly, annotated int2.
+// Turns nodes that quantise activations into annotations: QuantizeLinear followed by
+// DequantizeLinear, and Quant. Applies to per-tensor scales that have an annotation (quantiser.h).
+//   %q = quantize_linear %x    %y = dequantize_linear %q
+//     =>   %x quant int8 ..., and %x in place of %y
+// Where the rounding must be kept, an Identity with the annotation on both sides stays: before
+// element-wise operators, which hardware would fuse with the node that computes %x into one kernel
+// that rounds only at its end. Before a Relu the rounding moves below it, which gives the same
+// values. If %x has other users that read it unrounded or rounded differently, only the Identity's
+// result is annotated. A DequantizeLinear of other codes (graph inputs) gets its result annotated.
+// A BipolarQuant with one scale becomes multiplications and bounds that compute exactly +scale or
+// -scale, annotated int2.
 class AnnotateActivations final : public Pass {
  public:
   static constexpr std::string_view kName = "annotate-activations";

@@ -1,3 +1,5 @@
+// Implements annotate-constants: evaluates quantising nodes on constants and keeps their parameters
+// as the annotation of the result.
 #include "kiln/passes/annotate_constants.h"
 
 #include <algorithm>
@@ -12,8 +14,8 @@
 namespace kiln {
 namespace {
 
-// The values of the codes that the annotation gives `values`: the same numbers, zeros without sign. nullopt where they
-// are not (a NaN, or an overflow).
+// Returns the values after quantising and dequantising by the annotation, with zeros unsigned.
+// Returns nullopt if a value would change (a NaN, or an overflow).
 std::optional<Tensor> ThereAndBack(const Tensor& values, const Quantisation& q) {
   Tensor result(values.type(), values.shape());
   int64_t inner = 1;
@@ -32,7 +34,7 @@ std::optional<Tensor> ThereAndBack(const Tensor& values, const Quantisation& q) 
   return result;
 }
 
-// The constant takes the place, and the name, of the node's result.
+// Replaces the node's result by a constant of the same name.
 void ReplaceByConstant(Graph& graph, Node& root, Tensor tensor,
                        std::optional<Quantisation> annotation) {
   const std::string name = root.result()->name();
@@ -43,6 +45,7 @@ void ReplaceByConstant(Graph& graph, Node& root, Tensor tensor,
   EraseUpwards(graph, &root);
 }
 
+// Returns true if all operands of a node are constant and its single result may become a constant.
 bool IsConstantNode(const Graph& graph, const Node& root) {
   const auto is_constant = [](const Value* operand) {
     return operand == nullptr || operand->is_constant();
@@ -52,6 +55,7 @@ bool IsConstantNode(const Graph& graph, const Node& root) {
          std::all_of(root.operands().begin(), root.operands().end(), is_constant);
 }
 
+// Evaluates a node with constant operands on the reference level; nullopt on an error.
 std::optional<Tensor> ValueOf(const Node& root) {
   std::vector<const Tensor*> operands;
   for (const Value* operand : root.operands())
@@ -60,6 +64,9 @@ std::optional<Tensor> ValueOf(const Node& root) {
   return results.ok() ? std::optional((*results)[0]) : std::nullopt;
 }
 
+// Replaces a quantising node by its constant result. QuantizeLinear becomes codes and a
+// DequantizeLinear of 32-bit codes (a bias) becomes plain floats; every other node needs an
+// annotation.
 bool FoldQuantiser(Graph& graph, Node& root) {
   const bool plain =
       root.op() == Op::kQuantizeLinear ||
@@ -67,7 +74,7 @@ bool FoldQuantiser(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = plain ? std::nullopt : AnnotationOf(root);
   if (!plain && !annotation.has_value()) return false;
   std::optional<Tensor> value = ValueOf(root);
-  // Quantise itself computes as the annotation says.
+  // Quantise computes by its annotation, so there is nothing to check.
   const bool computes_itself = root.op() == Op::kQuantise;
   if (value.has_value() && annotation.has_value() && !computes_itself)
     value = ThereAndBack(*value, *annotation);
@@ -76,7 +83,8 @@ bool FoldQuantiser(Graph& graph, Node& root) {
   return true;
 }
 
-// A move of an annotated constant; nullopt when the annotation's axis is lost in it.
+// Returns the annotation after a move of an annotated constant; nullopt if the move does not
+// preserve the annotation's axis.
 std::optional<Quantisation> MovedAnnotation(const Node& root) {
   const std::optional<Quantisation>& q = root.operand(0)->quantisation();
   if (!q.has_value() || q->type.scheme == Scheme::kPerBlock) return std::nullopt;
@@ -85,6 +93,7 @@ std::optional<Quantisation> MovedAnnotation(const Node& root) {
   return perm.has_value() ? Permuted(q, *perm) : std::nullopt;
 }
 
+// Replaces a Transpose or reshape of an annotated constant by the moved constant.
 bool FoldMove(Graph& graph, Node& root) {
   std::optional<Quantisation> annotation = MovedAnnotation(root);
   if (!annotation.has_value()) return false;

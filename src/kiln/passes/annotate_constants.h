@@ -1,3 +1,5 @@
+// The pass annotate-constants. AnnotationPipeline runs it after expand-integer-operators and before
+// annotate-activations.
 #ifndef KILN_PASSES_ANNOTATE_CONSTANTS_H_
 #define KILN_PASSES_ANNOTATE_CONSTANTS_H_
 
@@ -5,11 +7,13 @@
 
 namespace kiln {
 
-// Turns constants that a node quantises into constants of the rounded values, annotated with the node's parameters
-// (quantiser.h says which have an annotation): codes behind a DequantizeLinear, floats behind a Quant or BipolarQuant.
-// Quantising the new constant by its annotation gives back the very codes; where it would not (a scale so large that
-// values overflow), the node stays. Codes of 32 bits (biases) become plain floats, a QuantizeLinear of a constant
-// becomes its codes. Transposes and reshapes of annotated constants are carried out, the annotation's axis included.
+// Replaces constants that a node quantises by constants of the rounded values, annotated with the
+// node's parameters (quantiser.h lists the nodes that have an annotation): codes before a
+// DequantizeLinear, floats before a Quant or BipolarQuant. Quantising the new constant by its
+// annotation yields exactly the same codes; if it would not (a scale so large that values
+// overflow), the node stays. Codes of 32 bits (biases) become plain floats; a QuantizeLinear of a
+// constant becomes its codes. Transposes and reshapes of annotated constants are evaluated,
+// including the annotation's axis.
 //   %y = dequantize_linear %codes, %scale      =>      const %y : f32 quant int8 ...
 class AnnotateConstants final : public Pass {
  public:

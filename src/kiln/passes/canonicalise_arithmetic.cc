@@ -1,3 +1,4 @@
+// Implements canonicalise-arithmetic.
 #include "kiln/passes/canonicalise_arithmetic.h"
 
 #include <cmath>
@@ -7,7 +8,7 @@
 namespace kiln {
 namespace {
 
-// -c, or 1/c where every quotient is a normal number; nullopt otherwise.
+// Returns -c, or 1/c; nullopt if some 1/c is not a normal number and would lose precision.
 std::optional<Tensor> Inverse(const Tensor& constant, bool reciprocal) {
   std::vector<float> values = constant.ToFloats();
   for (float& v : values) {

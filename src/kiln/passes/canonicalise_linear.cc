@@ -1,3 +1,5 @@
+// Implements canonicalise-linear: one rule each for Gemm, MatMul, the bias's Add, and Transposes of
+// quantised weights.
 #include "kiln/passes/canonicalise_linear.h"
 
 #include "kiln/passes/data_movement.h"
@@ -7,17 +9,20 @@
 namespace kiln {
 namespace {
 
+// Returns the tensor times `by`, each element rounded to fp32.
 Tensor Scaled(const Tensor& tensor, float by) {
   std::vector<float> values = tensor.ToFloats();
   for (float& v : values) v *= by;
   return Tensor::Of<float>(tensor.shape(), values);
 }
 
+// Returns true for fp32 values and for absent operands.
 bool IsFloat32(const Value* value) {
   return value == nullptr || value->element() == ElementType::kFloat32;
 }
 
-// alpha and transpose_b of a MatMul go into a constant matrix b; attributes that say what is the default go.
+// Folds alpha and transpose_b of a MatMul into a constant right operand; removes attributes that
+// have their default values.
 bool FoldAttributes(Graph& g, Node& root) {
   bool changed = false;
   for (const char* name : {"alpha", "transpose_b"}) {
@@ -31,7 +36,8 @@ bool FoldAttributes(Graph& g, Node& root) {
   const Tensor* b = FloatConstant(root.operand(1));
   if (b == nullptr || b->shape().rank() < 2 || root.attributes().size() == 0) return changed;
   std::optional<Quantisation> annotation = root.operand(1)->quantisation();
-  // Codes may move; what they stand for is not scaled, nor are blocks cut.
+  // Codes may be transposed, but scaling would change the values that they represent, and a
+  // transpose would break up blocks.
   if (annotation.has_value() &&
       (root.attributes().Has("alpha") || annotation->type.scheme == Scheme::kPerBlock)) {
     return changed;
@@ -54,7 +60,7 @@ bool FoldAttributes(Graph& g, Node& root) {
   return true;
 }
 
-// gemm: alpha * op(a) * op(b) + beta * c
+// Splits a Gemm, alpha * op(a) * op(b) + beta * c, into MatMul and Add.
 bool SplitGemm(Graph& g, Node& gemm) {
   Value* a = gemm.operand(0);
   Value* b = gemm.operand(1);
@@ -64,6 +70,7 @@ bool SplitGemm(Graph& g, Node& gemm) {
               beta = gemm.attributes().Float("beta", 1.0f);
   const TensorType type = gemm.result()->type();
   const std::string name = gemm.name(), region = gemm.region();
+  // MatMul has no transpose of its first operand.
   if (gemm.attributes().Int("transA", 0) != 0) {
     TensorType turned = a->type();
     if (turned.shape.has_value()) turned.shape = Permute(*turned.shape, {1, 0});
@@ -74,6 +81,7 @@ bool SplitGemm(Graph& g, Node& gemm) {
   Attributes product;
   if (gemm.attributes().Int("transB", 0) != 0) product.Set("transpose_b", int64_t{1});
   if (alpha != 1.0f) product.Set("alpha", alpha);
+  // Without a bias the Gemm becomes a single MatMul under its own name.
   if (c == nullptr || beta == 0) {
     g.ReplaceNode(&gemm, Op::kMatMul, {a, b}, std::move(product));
     FoldAttributes(g, gemm);
@@ -88,11 +96,11 @@ bool SplitGemm(Graph& g, Node& gemm) {
   }
   g.ReplaceNode(&gemm, Op::kAdd, {matmul->result(), c}, {});
   if (beta != 1.0f && constant != nullptr) SetConstantOperand(g, gemm, 1, Scaled(*constant, beta));
-  FoldAttributes(g, *matmul);  // now that nobody else uses the weights
+  FoldAttributes(g, *matmul);  // the MatMul is now the only user of the weights
   return true;
 }
 
-// matmul + bias: the bias second, as a vector [out].
+// Brings the bias of matmul + bias into second position and into the shape [out].
 bool StraightenBias(Graph& g, Node& add) {
   for (const int i : {0, 1}) {
     const Node* matmul = ProducedBy(add.operand(i), Op::kMatMul);
@@ -114,6 +122,7 @@ bool StraightenBias(Graph& g, Node& add) {
     if (rank < 2 || bias->shape().rank() > rank || !is_row || bias->shape() == Shape{columns})
       return changed;
     std::vector<float> row = bias->ToFloats();
+    // A bias of one element is repeated for every column.
     row.resize(static_cast<size_t>(columns), row[0]);
     SetConstantOperand(g, add, 1, Tensor::Of<float>(Shape{columns}, row));
     return true;
@@ -121,8 +130,9 @@ bool StraightenBias(Graph& g, Node& add) {
   return false;
 }
 
-// transpose(quant(constant)), the quantiser per tensor: the constant is transposed instead, so that the matrix b of
-// quantised networks stands as [in, out] too.
+// Moves a Transpose above a per-tensor quantiser onto its constant, transpose(quant(constant)) =>
+// quant(transposed constant), so that the right operands of quantised networks are [in, out] as
+// well.
 bool TransposeBelowQuantiser(Graph& g, Node& transpose) {
   Node* quant = transpose.operand(0)->producer();
   if (quant == nullptr || !HasOneUse(g, quant->result()) || quant->num_results() != 1) return false;

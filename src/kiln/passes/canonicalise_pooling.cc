@@ -1,3 +1,4 @@
+// Implements canonicalise-pooling.
 #include "kiln/passes/canonicalise_pooling.h"
 
 #include "kiln/passes/rewrite.h"
@@ -15,6 +16,8 @@ StatusOr<Changed> CanonicalisePooling::Run(Graph& graph, PassContext&) const {
       g.ReplaceNode(&root, Op::kGlobalAveragePool, {root.operand(0)}, {});
       return true;
     }
+    // Reshape takes 0 as "copy", so a dropped plane needs known, non-empty dimensions; one unknown
+    // dimension (the batch) may remain.
     if (x[1] == kUnknownDim || x[1] == 0 || x[0] == 0) return false;
     Node* pool = InsertNode(g, &root, Op::kGlobalAveragePool, root.name(), {root.operand(0)}, {},
                             {ElementType::kFloat32, Shape{x[0], x[1], 1, 1}});

@@ -1,3 +1,4 @@
+// Implements canonicalise-reshapes.
 #include "kiln/passes/canonicalise_reshapes.h"
 
 #include <algorithm>
@@ -11,20 +12,21 @@ StatusOr<Changed> CanonicaliseReshapes::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
     if (!IsReshape(root.op()) || !root.result()->has_shape()) return false;
     const std::vector<int64_t> dims = root.result()->shape().dims();
-    // 0 in a target means "as in the operand"; a result with no elements keeps the form it has.
+    // In a target, 0 means "as in the operand", so a result without elements keeps its form.
     if (std::count(dims.begin(), dims.end(), 0) != 0) return false;
-    // An Unsqueeze whose axes are not known may declare a result that cannot be; that shows when it runs.
+    // An Unsqueeze with unknown axes may declare an impossible result; execution reports the error.
     const Value& operand = *root.operand(0);
     if (operand.has_shape() && operand.shape().IsKnown() && root.result()->shape().IsKnown() &&
         operand.shape().NumElements() != root.result()->shape().NumElements()) {
       return false;
     }
-    static_assert(kUnknownDim == -1);  // also what Reshape writes for the dimension it computes
+    static_assert(kUnknownDim == -1);  // the value by which Reshape marks the dimension it computes
     if (std::count(dims.begin(), dims.end(), kUnknownDim) > 1) return false;
     if (root.op() == Op::kReshape) {
       const auto target = IntConstant(root.operand(1));
       if (!target.has_value() || (*target == dims && root.attributes().size() == 0)) return false;
-      // With a known shape any target that says it is as good; otherwise only its 0 entries need spelling out.
+      // If the shape is known, any target that describes it is canonicalised; otherwise only 0
+      // entries need to be replaced.
       if (!root.result()->shape().IsKnown() && std::count(target->begin(), target->end(), 0) == 0)
         return false;
     }

@@ -1,3 +1,4 @@
+// Implements canonicalise-windows.
 #include "kiln/passes/canonicalise_windows.h"
 
 #include "kiln/ir/window.h"
@@ -9,6 +10,7 @@ namespace {
 bool IsPool(Op op) { return op == Op::kMaxPool || op == Op::kAveragePool; }
 bool IsGlobalPool(Op op) { return op == Op::kGlobalAveragePool || op == Op::kGlobalMaxPool; }
 
+// Returns the window of each spatial axis of a convolution or pool.
 StatusOr<std::vector<WindowAxis>> AxesOf(const Node& node, std::string_view source) {
   if (IsPool(node.op())) {
     KILN_ASSIGN_OR_RETURN(const PoolGeometry pool, ResolvePool(node, source));
@@ -18,6 +20,7 @@ StatusOr<std::vector<WindowAxis>> AxesOf(const Node& node, std::string_view sour
   return conv.axes;
 }
 
+// Returns true if the input and output lengths of all axes are known.
 bool IsKnown(const std::vector<WindowAxis>& axes) {
   for (const WindowAxis& axis : axes) {
     if (axis.input == kUnknownDim || axis.output == kUnknownDim) return false;
@@ -25,7 +28,7 @@ bool IsKnown(const std::vector<WindowAxis>& axes) {
   return true;
 }
 
-// auto_pad becomes pads.
+// Replaces auto_pad by explicit pads.
 StatusOr<bool> SpellOutPads(Graph& g, Node& node) {
   if (!node.attributes().Has("auto_pad")) return false;
   const std::string auto_pad = node.attributes().String("auto_pad", "NOTSET");
@@ -36,32 +39,35 @@ StatusOr<bool> SpellOutPads(Graph& g, Node& node) {
   const Value* weights = node.operand(1);
   if (!node.operand(0)->has_shape() || (!IsPool(node.op()) && !HasKnownShape(weights)))
     return false;
-  // The pads of a transposed convolution may come from output_shape, which has no other spelling.
+  // The pads of a transposed convolution may follow from output_shape, which has no other spelling.
   if (node.attributes().Has("output_shape")) return false;
   KILN_ASSIGN_OR_RETURN(const std::vector<WindowAxis> axes, AxesOf(node, g.source()));
   if (!IsKnown(axes)) return false;
   std::vector<int64_t> pads;
   for (const WindowAxis& axis : axes) pads.push_back(axis.pad_begin);
   for (const WindowAxis& axis : axes) pads.push_back(axis.pad_end);
+  // Replaces the attributes and checks that the window is the same; restores them if it is not.
   const Attributes before = node.attributes();
   node.attributes().Remove("auto_pad");
-  // SAME_* gives ceil(input / stride) positions with or without ceil_mode; explicit pads do so without.
+  // SAME_* yields ceil(input / stride) positions with or without ceil_mode; explicit pads yield
+  // them without.
   if (auto_pad != "VALID") node.attributes().Remove("ceil_mode");
   node.attributes().Set("pads", pads);
   KILN_ASSIGN_OR_RETURN(const std::vector<WindowAxis> after, AxesOf(node, g.source()));
   if (after == axes) return true;
-  node.attributes() = before;  // pads alone cannot say it
+  node.attributes() = before;  // explicit pads cannot express this window
   return false;
 }
 
-// [begin, end] of one axis as [0, begin, 0, end] of two; [k] as [fill, k].
+// Extends an attribute from one axis to two: [begin, end] becomes [0, begin, 0, end], and [k]
+// becomes [fill, k].
 void Widen(Attributes& attributes, const char* name, int64_t fill) {
   const std::vector<int64_t> one = attributes.Ints(name);
   if (one.size() == 1) attributes.Set(name, std::vector<int64_t>{fill, one[0]});
   if (one.size() == 2) attributes.Set(name, std::vector<int64_t>{fill, one[0], fill, one[1]});
 }
 
-// An operator over [N, C, L] becomes one over [N, C, 1, L].
+// Turns an operator over [N, C, L] into one over [N, C, 1, L] between two Reshapes.
 bool MakeTwoDimensional(Graph& g, Node& node) {
   if (RankOf(node.operand(0)) != 3 || !HasKnownShape(node.operand(0)) ||
       !HasKnownShape(node.result()))

@@ -1,3 +1,4 @@
+// Implements data_movement.h.
 #include "kiln/passes/data_movement.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace kiln {
 namespace {
 
-// Takes `root` off a node of its own kind: from now on it reads what that node reads.
+// Removes the producer of operand 0 from the path: `root` reads the producer's operand instead.
 void SkipProducer(Graph& graph, Node& root, Node* producer) {
   root.set_name(JoinNames(producer->name(), root.name()));
   graph.SetOperand(&root, 0, producer->operand(0));
@@ -27,11 +28,14 @@ std::optional<Permutation> PermutationOf(const Node& transpose) {
     perm.resize(static_cast<size_t>(rank));
     std::iota(perm.rbegin(), perm.rend(), 0);
   }
+  // A permutation, sorted, is 0, 1, 2, ...
   Permutation sorted = perm;
   std::sort(sorted.begin(), sorted.end());
   return IsIdentity(sorted) ? std::optional(perm) : std::nullopt;
 }
 
+// Axis i of the final result is axis second[i] of the middle value, which is axis first[second[i]]
+// of the operand.
 Permutation Compose(const Permutation& first, const Permutation& second) {
   KILN_CHECK(first.size() == second.size());
   Permutation result;
@@ -54,6 +58,7 @@ bool IsIdentity(const Permutation& perm) {
 }
 
 bool MovesNothing(const Permutation& perm, const Shape& operand_shape) {
+  // Axes of length 1 do not affect the order of elements; the others must keep theirs.
   int64_t last = -1;
   for (const int64_t axis : perm) {
     if (operand_shape[static_cast<int>(axis)] == 1) continue;
@@ -93,6 +98,7 @@ bool PicksElements(const Node& node) {
   }
 }
 
+// Copies element by element; only constants are transposed here.
 Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm) {
   const Shape shape = Permute(tensor.shape(), perm);
   Tensor result(tensor.type(), shape);
@@ -115,7 +121,8 @@ Tensor TransposeTensor(const Tensor& tensor, const Permutation& perm) {
 
 namespace {
 
-// Whether the value between two moves is rounded, if at all, as the value before or the value behind is.
+// Returns true if no rounding is lost by dropping the value between two moves: it is not annotated,
+// or has the same grid as the value before or after it.
 bool RoundsNothing(const Node& inner, const Node& outer) {
   const std::optional<Quantisation>& between = inner.result()->quantisation();
   if (!between.has_value()) return true;
@@ -130,6 +137,7 @@ bool MergeTransposes(Graph& graph, Node& root) {
   if (inner == nullptr || !RoundsNothing(*inner, root)) return false;
   const auto first = PermutationOf(*inner), second = PermutationOf(root);
   if (!first.has_value() || !second.has_value() || first->size() != second->size()) return false;
+  // The composed permutation may be the identity; eliminate-identities removes it then.
   root.attributes().Set("perm", Compose(*first, *second));
   SkipProducer(graph, root, inner);
   return true;
@@ -140,7 +148,7 @@ bool MergeReshapes(Graph& graph, Node& root) {
   if (inner == nullptr || !IsReshape(inner->op()) || !RoundsNothing(*inner, root)) return false;
   const auto target = IntConstant(root.operand(1));
   if (!target.has_value()) return false;
-  // A 0 copies a dimension of the operand, which is about to change; it must be spelled out first.
+  // A 0 copies a dimension of the operand, which is about to change, so it must be replaced first.
   if (std::count(target->begin(), target->end(), 0) != 0) {
     if (!HasKnownShape(root.result()) || root.attributes().Int("allowzero", 0) != 0) return false;
     const std::vector<int64_t> dims = root.result()->shape().dims();

@@ -1,3 +1,4 @@
+// Implements decompose-batch-norm.
 #include "kiln/passes/decompose_batch_norm.h"
 
 #include "kiln/passes/rewrite.h"
@@ -11,7 +12,8 @@ StatusOr<Changed> DecomposeBatchNorm::Run(Graph& graph, PassContext&) const {
     const int rank = norm.num_operands() > 0 ? RankOf(norm.operand(0)) : -1;
     if (!by.has_value() || rank < 2 || norm.operand(0)->element() != ElementType::kFloat32)
       return false;
-    std::vector<int64_t> dims(static_cast<size_t>(rank) - 1, 1);  // [channels, 1, ..., 1]
+    // [channels, 1, ..., 1], which broadcasts along axis 1
+    std::vector<int64_t> dims(static_cast<size_t>(rank) - 1, 1);
     dims[0] = static_cast<int64_t>(by->scale.size());
     const auto constant = [&](const char* suffix, const std::vector<double>& values) {
       return g.AddConstant(

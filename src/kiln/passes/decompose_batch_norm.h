@@ -1,3 +1,5 @@
+// The pass decompose-batch-norm. StandardPipeline runs it after fold-batch-norm, for the
+// normalisations that are left.
 #ifndef KILN_PASSES_DECOMPOSE_BATCH_NORM_H_
 #define KILN_PASSES_DECOMPOSE_BATCH_NORM_H_
 
@@ -5,9 +7,9 @@
 
 namespace kiln {
 
-// Turns a batch normalisation in inference form into a Mul and an Add by one constant per channel, for those that no
-// convolution can take in (fold-batch-norm comes first). Both nodes keep its name. Applies when its constants are fp32
-// and the rank is known.
+// Replaces a batch normalisation in inference form by a Mul and an Add with one constant per
+// channel. Meant for normalisations that no convolution can absorb; fold-batch-norm comes first.
+// Both nodes keep its name. Applies if its constants are fp32 and the rank is known.
 //   %1 = batch_norm %x, %g, %h, %m, %v      =>      %2 = mul %x, %scale     %1 = add %2, %shift
 class DecomposeBatchNorm final : public Pass {
  public:

@@ -1,16 +1,15 @@
+// Implements eliminate-common-subexpressions.
 #include "kiln/passes/eliminate_common_subexpressions.h"
 
-#include <map>
 #include <string_view>
-#include <tuple>
-#include <unordered_map>
 
 #include "kiln/passes/rewrite.h"
 
 namespace kiln {
 namespace {
 
-// Constants that carry a quantisation keep apart: their codes may differ where their values agree.
+// Merges equal constants. Annotated constants are not merged, because their codes may differ
+// although their values agree.
 bool MergeConstants(Graph& graph) {
   bool changed = false;
   std::unordered_multimap<size_t, Value*> seen;
@@ -20,6 +19,7 @@ bool MergeConstants(Graph& graph) {
     const Tensor& tensor = constant->constant();
     const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes()),
                                  static_cast<size_t>(tensor.num_bytes()));
+    // Tensors are compared only within a hash bucket.
     const size_t hash = std::hash<std::string_view>{}(bytes);
     const auto [first, last] = seen.equal_range(hash);
     Value* twin = nullptr;
@@ -36,10 +36,11 @@ bool MergeConstants(Graph& graph) {
   return changed;
 }
 
+// Returns true if two nodes have the same results present, none of them annotated.
 bool SameResults(const Node& a, const Node& b) {
   if (a.num_results() != b.num_results()) return false;
   for (int i = 0; i < a.num_results(); ++i) {
-    // A result that only one of them has (optional results) keeps them apart, as does a different annotation.
+    // An optional result that only one of them has, or an annotation, keeps two nodes apart.
     if ((a.result(i) == nullptr) != (b.result(i) == nullptr)) return false;
     if (a.result(i) == nullptr) continue;
     if (a.result(i)->quantisation().has_value() || b.result(i)->quantisation().has_value())
@@ -48,6 +49,7 @@ bool SameResults(const Node& a, const Node& b) {
   return true;
 }
 
+// Returns true if every result of `from` can be replaced without losing an output name.
 bool CanReplaceResults(const Graph& graph, const Node& from, const Node& to) {
   for (int i = 0; i < from.num_results(); ++i) {
     if (from.result(i) != nullptr && !CanReplace(graph, from.result(i), to.result(i))) return false;
@@ -59,8 +61,9 @@ bool CanReplaceResults(const Graph& graph, const Node& from, const Node& to) {
 
 StatusOr<Changed> EliminateCommonSubexpressions::Run(Graph& graph, PassContext&) const {
   bool changed = MergeConstants(graph);
-  // Operators and operands select candidates; attributes, results and names decide. One walk in order suffices: when
-  // a node is met its operands have been replaced by their first twins already.
+  // Operator and operands select candidates; attributes, results and names decide. One walk in
+  // order suffices: when it reaches a node, equal operands have already been replaced by the first
+  // of them.
   std::multimap<std::pair<Op, std::vector<Value*>>, Node*> seen;
   for (Node* node : graph.NodeList()) {
     const std::pair<Op, std::vector<Value*>> key{node->op(), node->operands()};

@@ -1,3 +1,4 @@
+// Implements eliminate-dead-code.
 #include "kiln/passes/eliminate_dead_code.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace kiln {
 
 StatusOr<Changed> EliminateDeadCode::Run(Graph& graph, PassContext&) const {
   bool changed = false;
-  // From the last node up, so that a chain of dead nodes goes in one sweep.
+  // Walks from the last node up, so that one sweep removes a whole chain of dead nodes.
   std::vector<Node*> nodes = graph.NodeList();
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const auto is_used = [&](const Value* result) {

@@ -1,3 +1,4 @@
+// The pass eliminate-dead-code, the first and last of every clean-up (CleanUpPipeline).
 #ifndef KILN_PASSES_ELIMINATE_DEAD_CODE_H_
 #define KILN_PASSES_ELIMINATE_DEAD_CODE_H_
 
@@ -5,8 +6,8 @@
 
 namespace kiln {
 
-// Drops nodes that no graph output depends on, and constants without users. Graph inputs stay: they are the network's
-// interface.
+// Erases nodes that no graph output depends on, and constants without users. Graph inputs stay:
+// they are the network's interface.
 //   %1 = relu %x     %2 = exp %x     output %1      =>      %1 = relu %x     output %1
 class EliminateDeadCode final : public Pass {
  public:

@@ -1,3 +1,4 @@
+// Implements eliminate-identities.
 #include "kiln/passes/eliminate_identities.h"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 namespace kiln {
 namespace {
 
-// Same shape for sure: at most one dimension unknown (then the element count settles it where `reshapes`).
+// Returns true if two values certainly have the same shape. For a reshape, one unknown dimension is
+// allowed, because the number of elements determines it.
 bool SameShape(const Value* a, const Value* b, bool reshapes) {
   if (!a->has_shape() || !b->has_shape() || a->shape() != b->shape()) return false;
   const auto& dims = a->shape().dims();
@@ -17,12 +19,14 @@ bool SameShape(const Value* a, const Value* b, bool reshapes) {
   return unknown == 0 || (reshapes && unknown == 1 && !has_zero);
 }
 
+// Returns true if a value is a constant of integers that all equal `wanted`.
 bool AllInts(const Value* value, int64_t wanted) {
   const auto ints = IntConstant(value);
   return ints.has_value() &&
          std::all_of(ints->begin(), ints->end(), [&](int64_t i) { return i == wanted; });
 }
 
+// Returns true if a value is absent or a constant of positive integers.
 bool AllPositive(const Value* value) {
   if (value == nullptr) return true;
   const auto ints = IntConstant(value);
@@ -30,6 +34,7 @@ bool AllPositive(const Value* value) {
          std::all_of(ints->begin(), ints->end(), [](int64_t i) { return i > 0; });
 }
 
+// Returns true if a value is an fp32 constant whose elements all equal `wanted`.
 bool AllFloats(const Value* value, float wanted) {
   const Tensor* tensor = FloatConstant(value);
   if (tensor == nullptr) return false;
@@ -37,7 +42,7 @@ bool AllFloats(const Value* value, float wanted) {
   return std::all_of(data.begin(), data.end(), [&](float f) { return f == wanted; });
 }
 
-// The operand that the node's only result copies; null when it does more than copying.
+// Returns the operand that the node's only result copies, or null if the node computes anything.
 Value* CopiedOperand(const Graph& graph, const Node& node) {
   Value* x = node.operand(0);
   const Value* y = node.result();
@@ -46,6 +51,7 @@ Value* CopiedOperand(const Graph& graph, const Node& node) {
     case Op::kIdentity:
       return x;
     case Op::kDropout: {
+      // A mask that somebody reads must stay.
       const Value* mask = node.result(1);
       if (mask != nullptr && (!mask->users().empty() || IsOutput(graph, mask))) return nullptr;
       const Value* training = node.operand(2);
@@ -80,6 +86,7 @@ Value* CopiedOperand(const Graph& graph, const Node& node) {
       return perm.has_value() && IsIdentity(*perm) ? x : nullptr;
     }
     case Op::kAdd:
+      // The constant must not broadcast x to a larger shape.
       if (AllFloats(node.operand(1), 0) && SameShape(x, y, false)) return x;
       return AllFloats(x, 0) && SameShape(node.operand(1), y, false) ? node.operand(1) : nullptr;
     case Op::kMul:
@@ -99,7 +106,8 @@ Value* CopiedOperand(const Graph& graph, const Node& node) {
 StatusOr<Changed> EliminateIdentities::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
     Value* copied = CopiedOperand(g, root);
-    // An annotated Identity is a place where the network rounds; other moves of codes are moves.
+    // An annotated Identity is a rounding that the network asks for; other annotated copies only
+    // move codes.
     const bool replaces = copied != nullptr &&
                           (root.op() == Op::kIdentity ? CanReplace(g, root.result(), copied)
                                                       : CanReplaceMove(g, root.result(), copied));

@@ -1,3 +1,5 @@
+// Implements expand-einsum: multiplies the operands from left to right. Labels are the letters of
+// the equation, numbered by ParseEinsum.
 #include "kiln/passes/expand_einsum.h"
 
 #include <algorithm>
@@ -14,26 +16,27 @@ namespace {
 
 using Labels = std::vector<int>;
 
-// What a product between operands may hold, in elements, where no operand and not the result is as large. Einsum itself
-// holds nothing between them.
+// Largest size, in elements, of an intermediate product, unless an operand or the result is larger.
+// Einsum itself needs no intermediate storage.
 constexpr int64_t kMostBetween = int64_t{1} << 26;
 
 bool Has(const Labels& labels, int label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-// A value whose axes have labels.
+// A value whose axes are named by labels, in order.
 struct Labelled {
   Value* value;
   Labels labels;
 };
 
+// Writes one Einsum out as nodes before `root`.
 class Expander {
  public:
   Expander(Graph& graph, Node& root, EinsumEquation equation)
       : graph_(graph), root_(root), equation_(std::move(equation)) {}
 
-  // Whether all products between operands are small enough to be held.
+  // Returns true if all intermediate products are small enough.
   bool IsBounded() const {
     int64_t most = std::max(kMostBetween, Size(equation_.result));
     for (const Labels& labels : equation_.operands) most = std::max(most, Size(labels));
@@ -48,12 +51,14 @@ class Expander {
     return true;
   }
 
-  // The value of the whole Einsum.
+  // Inserts the nodes and returns the value of the whole Einsum.
   Value* Run() {
     Labelled left{root_.operand(0), equation_.operands[0]};
     for (int i = 1; i < root_.num_operands(); ++i) {
       const std::set<int> needed = NeededAfter(i);
       Labelled right{root_.operand(i), equation_.operands[static_cast<size_t>(i)]};
+      // Labels that occur in one operand only, and are not needed later, are summed before the
+      // product.
       left = Summed(left,
                     [&](int label) { return needed.contains(label) || Has(right.labels, label); });
       right = Summed(right,
@@ -65,7 +70,7 @@ class Expander {
   }
 
  private:
-  // Labels of the result and of operands after the i-th.
+  // Returns the labels of the result and of operands after the i-th: those that must survive.
   std::set<int> NeededAfter(int i) const {
     std::set<int> needed(equation_.result.begin(), equation_.result.end());
     for (size_t j = static_cast<size_t>(i) + 1; j < equation_.operands.size(); ++j) {
@@ -81,6 +86,7 @@ class Expander {
     return product;
   }
 
+  // Inserts a node named after the Einsum and returns its result.
   Value* Add(Op op, std::vector<Value*> operands, Attributes attributes,
              const std::vector<int64_t>& dims) {
     const TensorType type{root_.result()->element(), Shape(dims)};
@@ -97,6 +103,7 @@ class Expander {
     return dims;
   }
 
+  // Sums over the labels for which keep(label) is false.
   template <typename Keep>
   Labelled Summed(const Labelled& x, Keep keep) {
     std::vector<int64_t> axes;
@@ -115,6 +122,7 @@ class Expander {
     return {Add(Op::kReduceSum, {x.value, list}, std::move(attributes), DimsOf(kept)), kept};
   }
 
+  // Transposes a value to the given order of labels.
   Labelled Ordered(const Labelled& x, const Labels& order) {
     if (x.labels == order) return x;
     std::vector<int64_t> perm;
@@ -125,11 +133,15 @@ class Expander {
     return {Add(Op::kTranspose, {x.value}, std::move(attributes), DimsOf(order)), order};
   }
 
+  // Reshapes a value, unless it already has these dimensions.
   Value* Reshaped(Value* x, const std::vector<int64_t>& dims) {
     if (x->shape() == Shape(dims)) return x;
     return Add(Op::kReshape, {x, AddIntConstant(graph_, root_.name() + ".shape", dims)}, {}, dims);
   }
 
+  // Multiplies two values and sums over the labels that both have and nothing else needs. The
+  // labels fall into four classes: shared and needed (batch), only in a (left), only in b (right),
+  // shared and summed (inner).
   Labelled Multiplied(const Labelled& a, const Labelled& b, const std::set<int>& needed) {
     Labels batch, left, inner, right;
     for (int label : a.labels) {
@@ -153,13 +165,15 @@ class Expander {
       labels.insert(labels.end(), second.begin(), second.end());
       return labels;
     };
+    // A matmul takes one axis per class, so several labels are joined by a reshape.
     Value* x = Reshaped(Ordered(a, order(left, inner)).value, joined(left, inner));
     Value* y = Reshaped(Ordered(b, order(inner, right)).value, joined(inner, right));
     Value* product = Add(Op::kMatMul, {x, y}, {}, joined(left, right));
     return {Reshaped(product, DimsOf(result)), result};
   }
 
-  // Without a sum: both under the result's axes, 1 where they lack one.
+  // Multiplies without a sum: both operands are reshaped to the result's axes, with 1 for missing
+  // ones, so that Mul broadcasts them.
   Value* Product(const Labelled& a, const Labelled& b, const Labels& batch, const Labels& left,
                  const Labels& right, const Labels& result) {
     const auto aligned = [&](const Labelled& x, const Labels& own) {
@@ -175,10 +189,10 @@ class Expander {
   Graph& graph_;
   Node& root_;
   EinsumEquation equation_;
-  int nodes_ = 0;  // that were added
+  int nodes_ = 0;  // nodes inserted so far
 };
 
-// The equation, when it can be written out.
+// Returns the equation if it can be written out with these operators.
 std::optional<EinsumEquation> Expandable(const Node& node) {
   if (node.op() != Op::kEinsum || node.result()->element() != ElementType::kFloat32)
     return std::nullopt;
@@ -218,7 +232,8 @@ StatusOr<Changed> ExpandEinsum::Run(Graph& graph, PassContext&) const {
     Expander expander(g, root, *std::move(equation));
     if (!expander.IsBounded()) return false;
     Value* value = expander.Run();
-    // A node carries the result's name and annotation, also where nothing was left to do.
+    // The root becomes an Identity that keeps the result's name and annotation, even if there was
+    // nothing else to do.
     g.ReplaceNode(&root, Op::kIdentity, {value}, {});
     return true;
   });

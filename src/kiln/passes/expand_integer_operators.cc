@@ -1,3 +1,5 @@
+// Implements expand-integer-operators: one rule for QLinear*, one for *Integer before a Cast, and
+// one that moves DequantizeLinear above moves of codes.
 #include "kiln/passes/expand_integer_operators.h"
 
 #include <algorithm>
@@ -13,20 +15,20 @@ namespace {
 
 TensorType FloatsLike(const Value& value) { return {ElementType::kFloat32, value.type().shape}; }
 
-// The element of a parameter that counts for channel c.
+// Returns the element of a scale or zero point that applies to channel c.
 double At(const Tensor& parameter, int64_t c) {
   return parameter.ValueAt(parameter.size() == 1 ? 0 : c);
 }
 
-// What a DequantizeLinear or QuantizeLinear of one tensor needs, scale and zero point in one shape.
+// The parameters of a QuantizeLinear or DequantizeLinear, with as many scales as zero points.
 struct Settings {
   std::vector<float> scales = {};
   std::vector<int64_t> zero_points = {};
   ElementType codes = ElementType::kInt8;
 };
 
-// `scale` null: all 1. `zero` null: all 0. nullopt when either is not constant, or holds neither one number nor
-// `channels` of them (0: unknown, one number only).
+// Reads a scale and a zero point. A null `scale` means 1, a null `zero` 0. Returns nullopt if
+// either is not constant or has neither one element nor `channels` (0: unknown, so only one).
 std::optional<Settings> SettingsOf(const Value* scale, const Value* zero, int64_t channels,
                                    ElementType codes) {
   const auto fits = [&](const Value* v) {
@@ -47,6 +49,7 @@ std::optional<Settings> SettingsOf(const Value* scale, const Value* zero, int64_
   return s;
 }
 
+// Returns the zero points as a tensor of the codes' type.
 Tensor ZeroPoints(const Settings& s, const Shape& shape) {
   Tensor tensor(s.codes, shape);
   for (size_t i = 0; i < s.zero_points.size(); ++i) {
@@ -63,7 +66,7 @@ Shape ShapeOf(const Settings& s) {
   return s.scales.size() == 1 ? Shape{} : Shape{static_cast<int64_t>(s.scales.size())};
 }
 
-// Scale and zero point as operands; none for the zero point of a 32-bit bias, which is 0.
+// Adds scale and zero point as constants. A 32-bit bias has the zero point 0, which is left out.
 std::vector<Value*> AddSettings(Graph& graph, const Node& root, std::string_view of,
                                 const Settings& s) {
   const std::string name = root.name() + "." + std::string(of);
@@ -74,6 +77,7 @@ std::vector<Value*> AddSettings(Graph& graph, const Node& root, std::string_view
   return values;
 }
 
+// Inserts a DequantizeLinear of `codes` before `root`.
 Value* Dequantise(Graph& graph, Node& root, std::string_view of, Value* codes, const Settings& s,
                   int axis) {
   std::vector<Value*> operands = AddSettings(graph, root, of, s);
@@ -85,7 +89,7 @@ Value* Dequantise(Graph& graph, Node& root, std::string_view of, Value* codes, c
       ->result();
 }
 
-// How many output channels constant or other weights have, and along which axis; 0 when not known.
+// The number of output channels of some weights (0: unknown) and their axis.
 struct Channels {
   int axis = 0;
   int64_t count = 0;
@@ -98,6 +102,7 @@ Channels ChannelsOf(const Node& root, const Value& weights) {
   return {conv ? 0 : rank - 1, weights.shape()[conv ? 0 : rank - 1]};
 }
 
+// Writes QLinearConv or QLinearMatMul as DequantizeLinear, float operator and QuantizeLinear.
 bool ExpandQLinear(Graph& graph, Node& root) {
   Value *x = root.operand(0), *w = root.operand(3), *bias = root.operand(8);
   const Channels channels = ChannelsOf(root, *w);
@@ -124,7 +129,7 @@ bool ExpandQLinear(Graph& graph, Node& root) {
   return true;
 }
 
-// Whether sums of products of byte codes stay within 32 bits: each product is at most 255 * 255.
+// Returns true if sums of products of byte codes fit 32 bits: each product is at most 255 * 255.
 bool CannotWrap(const Value& weights, const Channels& channels) {
   if (channels.count < 1) return false;
   const Shape& shape = weights.shape();
@@ -134,6 +139,7 @@ bool CannotWrap(const Value& weights, const Channels& channels) {
   return terms <= std::numeric_limits<int32_t>::max() / (255 * 255);
 }
 
+// Returns true for operators that move or select codes without changing them.
 bool MovesCodes(const Node& node) {
   switch (node.op()) {
     case Op::kIdentity:
@@ -152,14 +158,15 @@ bool MovesCodes(const Node& node) {
   }
 }
 
-// The QuantizeLinear that codes come from, by moves alone; null when they come from elsewhere.
+// Returns the QuantizeLinear that the codes come from through moves only, or null.
 const Node* QuantiserOf(const Value* codes) {
   const Node* node = codes->producer();
   while (node != nullptr && MovesCodes(*node)) node = node->operand(0)->producer();
   return node != nullptr && node->op() == Op::kQuantizeLinear ? node : nullptr;
 }
 
-// cast(conv_integer(x, w)), the cast to fp32 being the only one who sees the integers.
+// Writes cast(conv_integer(x, w)) as a float convolution or product of dequantised operands. The
+// cast to fp32 must be the only user of the integers.
 bool ExpandInteger(Graph& graph, Node& cast) {
   if (cast.result()->element() != ElementType::kFloat32) return false;
   Node* integer = ProducedBy(cast.operand(0), Op::kConvInteger);
@@ -170,7 +177,8 @@ bool ExpandInteger(Graph& graph, Node& cast) {
   auto x_settings = SettingsOf(nullptr, integer->operand(2), 0, x->element());
   auto w_settings = SettingsOf(nullptr, integer->operand(3), channels.count, w->element());
   if (!CannotWrap(*w, channels) || !x_settings.has_value() || !w_settings.has_value()) return false;
-  // With the scale of the QuantizeLinear before, the pair becomes an annotation.
+  // With the scale of the preceding QuantizeLinear, the pair of nodes can become an annotation. The
+  // weights get the inverse scale, so the product still is the sum of codes.
   const Node* quantise = QuantiserOf(x);
   const auto annotation = quantise == nullptr ? std::nullopt : AnnotationOf(*quantise);
   if (annotation.has_value() && annotation->axis < 0) {
@@ -188,6 +196,7 @@ bool ExpandInteger(Graph& graph, Node& cast) {
   return true;
 }
 
+// Moves a DequantizeLinear above the move whose codes it reads, next to the node that quantises.
 bool HoistDequantize(Graph& graph, Node& root) {
   Node* move = root.operand(0)->producer();
   if (move == nullptr || !MovesCodes(*move) || !HasOneUse(graph, move->result())) return false;

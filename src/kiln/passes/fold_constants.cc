@@ -1,3 +1,4 @@
+// Implements fold-constants on the reference executor.
 #include "kiln/passes/fold_constants.h"
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace kiln {
 namespace {
 
-// Whether every result is small, by inference from the operands alone; nothing has been allocated yet.
+// Returns true if every result has a known, small size. Infers it from the operands, before
+// anything is allocated.
 bool ResultsAreSmall(const Node& node, int64_t max_elements) {
   const auto types = InferResultTypes(node);
   if (!types.ok()) return false;
@@ -22,8 +24,10 @@ bool ResultsAreSmall(const Node& node, int64_t max_elements) {
   return true;
 }
 
+// Returns true if all operands are constant and no result is an output or annotated.
 bool CanFold(const Graph& graph, const Node& node) {
-  // Quantised networks keep their constants in codes: their nodes say how weights are stored.
+  // The weights of quantised networks stay in codes, because the quantising nodes say how they are
+  // stored.
   if (node.info().Has(kQuantises)) return false;
   const auto is_constant = [](const Value* operand) {
     return operand == nullptr || operand->is_constant();
@@ -45,7 +49,7 @@ StatusOr<Changed> FoldConstants::Run(Graph& graph, PassContext& context) const {
       operands.push_back(operand == nullptr ? nullptr : &operand->constant());
     StatusOr<std::vector<Tensor>> results = EvaluateNode(root, operands);
     if (!results.ok())
-      return false;  // it will be reported when the network runs, if it ever gets there
+      return false;  // the error is reported when the network runs, if the node is reached
     for (int i = 0; i < root.num_results(); ++i) {
       Value* result = root.result(i);
       if (result == nullptr) continue;
@@ -57,7 +61,7 @@ StatusOr<Changed> FoldConstants::Run(Graph& graph, PassContext& context) const {
     return true;
   };
   KILN_ASSIGN_OR_RETURN(const Changed changed, ApplyRule(graph, fold));
-  // An operand that has become a constant may tell its user's shape.
+  // A constant operand may determine the shape of its user's result.
   if (changed == Changed::kYes) KILN_RETURN_IF_ERROR(InferShapes(graph));
   return changed;
 }

@@ -1,3 +1,4 @@
+// The pass fold-constants, part of every clean-up (CleanUpPipeline), after fold-shapes.
 #ifndef KILN_PASSES_FOLD_CONSTANTS_H_
 #define KILN_PASSES_FOLD_CONSTANTS_H_
 
@@ -5,9 +6,10 @@
 
 namespace kiln {
 
-// Evaluates nodes whose operands are all constants with the reference executor. A node stays when it makes a graph
-// output, when a result's shape is not known beforehand or has more than PassContext::max_folded_elements elements
-// (an Expand or ConstantOfShape can ask for any size), and when the executor has no kernel for its types.
+// Evaluates nodes whose operands are all constants with the reference executor. A node stays if it
+// computes a graph output, if the shape of a result is not known in advance or has more than
+// PassContext::max_folded_elements elements (an Expand or ConstantOfShape can request any size), or
+// if the executor has no kernel for its types.
 //   %1 = mul %c, %d      =>      a constant
 class FoldConstants final : public Pass {
  public:

@@ -1,3 +1,4 @@
+// Implements fold-pad.
 #include "kiln/passes/fold_pad.h"
 
 #include "kiln/ir/window.h"
@@ -6,7 +7,7 @@
 namespace kiln {
 namespace {
 
-// Pads of a Pad node for every axis: begins, then ends; nullopt when not constant.
+// Returns the pads of a Pad node for every axis, begins first, then ends; nullopt if not constant.
 std::optional<std::vector<int64_t>> PadsOf(const Node& pad, int rank) {
   const auto pads = IntConstant(pad.operand(1));
   if (!pads.has_value()) return std::nullopt;
@@ -40,6 +41,7 @@ StatusOr<Changed> FoldPad::Run(Graph& graph, PassContext&) const {
     if (conv.attributes().String("auto_pad", "NOTSET") != "NOTSET") return false;
     if (pad->attributes().String("mode", "constant") != "constant") return false;
     if (pad->operand(2) != nullptr && ScalarConstant(pad->operand(2)) != 0.0) return false;
+    // The weights' rank is known even if the input's is not.
     const int rank = RankOf(conv.operand(1));
     const auto pads = rank < 3 ? std::nullopt : PadsOf(*pad, rank);
     if (!pads.has_value()) return false;
@@ -48,6 +50,7 @@ StatusOr<Changed> FoldPad::Run(Graph& graph, PassContext&) const {
     std::vector<int64_t> merged =
         conv.attributes().Ints("pads", std::vector<int64_t>(2 * static_cast<size_t>(spatial), 0));
     if (merged.size() != 2 * static_cast<size_t>(spatial)) return false;
+    // Only spatial axes may be padded, and only by non-negative amounts.
     for (int i = 0; i < rank; ++i) {
       const int64_t begin = (*pads)[static_cast<size_t>(i)],
                     end = (*pads)[static_cast<size_t>(i + rank)];
@@ -57,6 +60,7 @@ StatusOr<Changed> FoldPad::Run(Graph& graph, PassContext&) const {
         if (begin != 0 || end != 0) return false;
         continue;
       }
+      // Pads of a convolution are begins first, then ends.
       merged[static_cast<size_t>(axis)] += begin;
       merged[static_cast<size_t>(axis + spatial)] += end;
     }

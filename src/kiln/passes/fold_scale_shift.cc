@@ -1,3 +1,4 @@
+// Implements fold-scale-shift with scale_shift.h.
 #include "kiln/passes/fold_scale_shift.h"
 
 #include <cmath>
@@ -8,8 +9,8 @@
 namespace kiln {
 namespace {
 
-// One number per channel from a constant that varies along the channel axis only, when it broadcasts onto a value of
-// `rank` axes without making it larger.
+// Returns one number per channel if the constant varies along the channel axis only and broadcasts
+// to a value of `rank` axes without enlarging it. `axis_from_end` is the channel axis, e.g. -1.
 std::optional<std::vector<double>> PerChannel(const Tensor& constant, int rank, int axis_from_end,
                                               int64_t channels) {
   const Shape& shape = constant.shape();
@@ -24,14 +25,16 @@ std::optional<std::vector<double>> PerChannel(const Tensor& constant, int rank, 
   return values;
 }
 
-// An element-wise operator with a constant: result = scale * x + shift, the constant being scale or shift.
+// An element-wise operator with a constant, result = scale * x + shift; the constant is either the
+// scale or the shift.
 struct Affine {
   Value* x = nullptr;
   const Tensor* constant = nullptr;
   bool is_scale = false;
-  bool inverted = false;  // Div: scale = 1/constant. Sub: shift = -constant
+  bool inverted = false;  // Div: scale = 1 / constant; Sub: shift = -constant
 };
 
+// Reads a Mul, Div, Add or Sub with an fp32 constant; Div and Sub need it on the right.
 std::optional<Affine> AffineOf(const Node& node) {
   const bool commutes = node.op() == Op::kMul || node.op() == Op::kAdd;
   if (!commutes && node.op() != Op::kDiv && node.op() != Op::kSub) return std::nullopt;
@@ -48,6 +51,8 @@ std::optional<Affine> AffineOf(const Node& node) {
   return affine;
 }
 
+// Returns the operator as a scale and a shift per channel of `linear`; nullopt if it does not fit
+// or a reciprocal is not finite.
 std::optional<ScaleShift> PerChannelOf(const Affine& affine, const Node& linear, int64_t channels) {
   const bool is_conv = linear.op() == Op::kConv || linear.op() == Op::kConvTranspose;
   const int rank =
@@ -62,7 +67,7 @@ std::optional<ScaleShift> PerChannelOf(const Affine& affine, const Node& linear,
   return affine.is_scale ? ScaleShift{*values, zeros} : ScaleShift{ones, *values};
 }
 
-// matmul(x, w) + c, then the affine operator: the scale goes into w and c, the shift into c.
+// Folds an operator after matmul(x, w) + c: its scale goes into w and c, its shift into c.
 bool FoldIntoMatMulAndAdd(Graph& g, Node& root, const Affine& outer) {
   Node* add = ComputedBy(outer.x, Op::kAdd);
   if (add == nullptr || !HasOneUse(g, outer.x)) return false;
@@ -79,6 +84,7 @@ bool FoldIntoMatMulAndAdd(Graph& g, Node& root, const Affine& outer) {
   for (size_t c = 0; c < by->scale.size(); ++c) {
     merged.push_back(static_cast<float>(by->scale[c] * bias->shift[c] + by->shift[c]));
   }
+  // The MatMul takes the scale; the Add's constant takes scale and shift.
   FoldInto(g, *linear, {by->scale, std::vector<double>(by->scale.size(), 0.0)});
   const int at = add->operand(1) == inner->x ? 0 : 1;
   SetConstantOperand(g, *add, at, Tensor::Of<float>(Shape{channels}, merged));
@@ -97,6 +103,7 @@ StatusOr<Changed> FoldScaleShift::Run(Graph& graph, PassContext&) const {
     if (linear == nullptr || !HasOneUse(g, affine->x) || affine->x->quantisation().has_value())
       return false;
     const int64_t channels = FoldableChannels(*linear);
+    // Not a foldable linear operator itself; perhaps the Add of its bias.
     if (channels == 0) return FoldIntoMatMulAndAdd(g, root, *affine);
     const auto by = PerChannelOf(*affine, *linear, channels);
     if (!by.has_value() || (linear->op() == Op::kMatMul && !affine->is_scale)) return false;

@@ -1,3 +1,5 @@
+// Implements fold-shapes: an abstract evaluation in which some elements of a tensor are known and
+// others are not, repeated until shapes and constants stop changing.
 #include "kiln/passes/fold_shapes.h"
 
 #include <algorithm>
@@ -11,7 +13,7 @@
 namespace kiln {
 namespace {
 
-// An integer tensor of rank 0 or 1 of which some elements are known.
+// An integer tensor of rank 0 or 1 with some elements known; nullopt marks the others.
 struct Dims {
   std::vector<std::optional<int64_t>> values;
   bool is_scalar = false;
@@ -22,11 +24,14 @@ struct Dims {
 
 constexpr int64_t kMaxDims = 1024;  // shape arithmetic is short; longer vectors are data
 
+// Evaluates nodes on dimensions, in topological order.
 class ShapeEvaluator {
  public:
+  // Returns the known elements of a value; nullopt if nothing is known.
   std::optional<Dims> Find(const Value* value) const {
     if (value == nullptr) return std::nullopt;
-    // Constants are looked at where they stand: one made by this pass may lie where an erased value lay.
+    // Constants are read directly rather than from known_: a constant that this pass creates may
+    // have the address of an erased value.
     if (!value->is_constant()) {
       const auto it = known_.find(value);
       return it == known_.end() ? std::nullopt : std::optional(it->second);
@@ -39,7 +44,7 @@ class ShapeEvaluator {
     return dims;
   }
 
-  // Looks at a node once its operands have been looked at.
+  // Evaluates a node whose operands have been visited.
   void Visit(const Node& node) {
     if (node.num_results() != 1 || node.result() == nullptr || node.num_operands() == 0) return;
     if (const auto dims = Evaluate(node)) known_[node.result()] = *dims;
@@ -63,7 +68,7 @@ class ShapeEvaluator {
       case Op::kIdentity:
         return Find(node.operand(0));
       case Op::kCast:
-        // Dimensions pass through integers unchanged; other types have other uses.
+        // Dimensions pass through integer casts unchanged; other types are not used for shapes.
         if (node.result()->element() != ElementType::kInt64 &&
             node.result()->element() != ElementType::kInt32) {
           return std::nullopt;
@@ -93,6 +98,7 @@ class ShapeEvaluator {
     const int64_t start = clamp(node.attributes().Int("start", 0)),
                   end = clamp(node.attributes().Int("end", rank));
     Dims dims;
+    // Shape's attributes start and end select dimensions; both are clamped to the rank.
     for (int64_t i = start; i < end; ++i) {
       const int64_t dim = shape[static_cast<int>(i)];
       dims.values.push_back(dim == kUnknownDim ? std::nullopt : std::optional(dim));
@@ -100,6 +106,7 @@ class ShapeEvaluator {
     return dims;
   }
 
+  // An index must be known, but the dimension that it selects need not be.
   std::optional<Dims> Gather(const Node& node) const {
     const auto data = Find(node.operand(0)), indices = Find(node.operand(1));
     if (!data.has_value() || data->is_scalar || !indices.has_value()) return std::nullopt;
@@ -112,6 +119,7 @@ class ShapeEvaluator {
     return dims;
   }
 
+  // Slices a list along its only axis; start, end and step must be known.
   std::optional<Dims> Slice(const Node& node) const {
     const auto data = Find(node.operand(0));
     if (!data.has_value() || data->is_scalar) return std::nullopt;
@@ -137,6 +145,7 @@ class ShapeEvaluator {
     return dims;
   }
 
+  // Joins lists, unknown elements included.
   std::optional<Dims> Concat(const Node& node) const {
     Dims dims;
     for (const Value* operand : node.operands()) {
@@ -148,6 +157,7 @@ class ShapeEvaluator {
     return dims;
   }
 
+  // A reshape of a list of dimensions to another list, or to and from a scalar, keeps its elements.
   std::optional<Dims> Reshape(const Node& node) const {
     auto dims = Find(node.operand(0));
     const int rank = RankOf(node.result());
@@ -157,6 +167,8 @@ class ShapeEvaluator {
     return dims;
   }
 
+  // Computes element by element; a list of one element broadcasts. An unknown element makes the
+  // result unknown.
   std::optional<Dims> Arithmetic(const Node& node) const {
     const auto a = Find(node.operand(0)), b = Find(node.operand(1));
     if (!a.has_value() || !b.has_value()) return std::nullopt;
@@ -176,7 +188,7 @@ class ShapeEvaluator {
     return dims;
   }
 
-  // nullopt where the exact result leaves int64 or is not defined.
+  // Returns nullopt if the exact result does not fit int64 or is undefined.
   static std::optional<int64_t> Compute(Op op, int64_t x, int64_t y) {
     int64_t result = 0;
     switch (op) {
@@ -195,6 +207,7 @@ class ShapeEvaluator {
   std::unordered_map<const Value*, Dims> known_;
 };
 
+// Returns fully known elements as a constant tensor.
 Tensor TensorOf(const Dims& dims, ElementType type) {
   const Shape shape = dims.is_scalar ? Shape{} : Shape{static_cast<int64_t>(dims.values.size())};
   Tensor tensor(type, shape);
@@ -206,7 +219,8 @@ Tensor TensorOf(const Dims& dims, ElementType type) {
   return tensor;
 }
 
-// The target of a Reshape known but for one dimension: that one is -1, if nothing else says 0 or -1.
+// Replaces the target of a Reshape by a constant if all but one dimension are known; that one
+// becomes -1. Not possible if the target contains 0 or -1 itself.
 bool FoldReshapeTarget(Graph& graph, Node& node, const Dims& target) {
   std::vector<int64_t> dims;
   int unknown = 0;
@@ -222,7 +236,7 @@ bool FoldReshapeTarget(Graph& graph, Node& node, const Dims& target) {
   return true;
 }
 
-// One round on what the types say now.
+// Evaluates all nodes once with the types known now and applies what was found.
 StatusOr<Changed> FoldOnce(Graph& graph) {
   ShapeEvaluator evaluator;
   for (const auto& node : graph.nodes()) evaluator.Visit(*node);
@@ -248,7 +262,8 @@ StatusOr<Changed> FoldOnce(Graph& graph) {
 
 }  // namespace
 
-// A target that has become a constant tells a Reshape its shape, and that may tell the next Shape its dimensions.
+// A constant target gives a Reshape its shape, which may give the next Shape its dimensions; hence
+// the loop.
 StatusOr<Changed> FoldShapes::Run(Graph& graph, PassContext&) const {
   Changed any = Changed::kNo;
   while (true) {

@@ -1,3 +1,5 @@
+// Implements layout-nhwc: convert windows, sink Transposes (layout_sink.h), move the rest into the
+// weights of products, and turn Transposes that move nothing into Reshapes.
 #include "kiln/passes/layout_nhwc.h"
 
 #include <algorithm>
@@ -12,12 +14,13 @@
 namespace kiln {
 namespace {
 
+// Returns true for a convolution or pool in NCHW over two spatial axes.
 bool IsWindowOver2D(const Node& node) {
   if (!node.info().Has(kHasLayout) || IsNhwc(node) || node.num_results() != 1) return false;
   return RankOf(node.operand(0)) == 4 && RankOf(node.result()) == 4;
 }
 
-// Convolutions and pools to NHWC, each between two Transposes.
+// Converts convolutions and pools to NHWC, each between two Transposes.
 bool ConvertWindows(Graph& graph) {
   bool changed = false;
   const std::vector<Node*> nodes = graph.NodeList();
@@ -56,7 +59,7 @@ bool SinkTransposes(Graph& graph) {
   return any;
 }
 
-// A Transpose that moves no element becomes a Reshape, which may merge with another.
+// Turns a Transpose that moves no element into a Reshape, which may merge with another.
 StatusOr<bool> TransposeToReshape(Graph& graph, Node& root) {
   if (root.op() != Op::kTranspose) return MergeReshapes(graph, root);
   const auto perm = PermutationOf(root);
@@ -72,7 +75,8 @@ StatusOr<bool> TransposeToReshape(Graph& graph, Node& root) {
   return true;
 }
 
-// matmul(reshape(transpose(x)), w), the reshape flattening all axes but the first: the rows of w move instead.
+// Handles matmul(reshape(transpose(x)), w), where the reshape flattens all axes but the first:
+// permutes the rows of w and removes the Transpose.
 StatusOr<bool> MoveRowsOfWeights(Graph& graph, Node& matmul) {
   if (matmul.op() != Op::kMatMul || matmul.attributes().Int("transpose_b", 0) != 0) return false;
   Node* reshape = ProducedBy(matmul.operand(0), Op::kReshape);
@@ -89,12 +93,13 @@ StatusOr<bool> MoveRowsOfWeights(Graph& graph, Node& matmul) {
   if (!perm.has_value() || perm->size() < 2 || (*perm)[0] != 0 ||
       RankOf(x) != static_cast<int>(perm->size()))
     return false;
-  // Moves between codes of one grid are moves still.
+  // Moves between values of the same grid may still be removed.
   for (const Value* moved : {transpose->result(), reshape->result()}) {
     if (moved->quantisation().has_value() && !SameGrid(moved->quantisation(), x->quantisation()))
       return false;
   }
-  // The reshape makes [batch, rows] out of [batch, ...]: row r of w belongs to element r of the transposed axes.
+  // The reshape produces [batch, rows] from [batch, ...]: row r of w belongs to element r of the
+  // transposed axes.
   const int64_t rows = weights->shape()[0];
   const std::vector<int64_t> moved = Permute(x->shape(), *perm).dims();
   if (RankOf(reshape->result()) != 2 || reshape->result()->shape()[1] != rows) return false;
@@ -102,6 +107,7 @@ StatusOr<bool> MoveRowsOfWeights(Graph& graph, Node& matmul) {
       CheckedNumElements(Shape(std::vector<int64_t>(moved.begin() + 1, moved.end())));
   if (per_image != rows || rows == 0) return false;
 
+  // Views the rows of w as the transposed axes, and transposes them back to the order of x.
   std::vector<int64_t> view(moved.begin() + 1, moved.end());
   view.push_back(weights->shape()[1]);
   const Permutation inverse = Invert(*perm);

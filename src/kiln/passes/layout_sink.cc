@@ -1,3 +1,5 @@
+// Implements layout_sink.h: one plan per operator says which operands change layout and how the
+// node's axes change with them.
 #include "kiln/passes/layout_sink.h"
 
 #include <algorithm>
@@ -12,7 +14,7 @@ namespace {
 
 constexpr int kRank = 4;
 
-// Where axis i of NCHW stands in NHWC.
+// Returns the position in NHWC of axis i of NCHW; negative axes count from the end.
 int64_t NhwcAxis(int64_t nchw_axis) {
   static constexpr int64_t kMap[kRank] = {0, 3, 1, 2};
   return kMap[nchw_axis < 0 ? nchw_axis + kRank : nchw_axis];
@@ -20,30 +22,34 @@ int64_t NhwcAxis(int64_t nchw_axis) {
 
 bool IsAxis(int64_t axis) { return axis >= -kRank && axis < kRank; }
 
+// Returns the type of a value transposed by `perm`.
 TensorType PermutedType(TensorType type, const Permutation& perm) {
   if (type.shape.has_value()) type.shape = Permute(*type.shape, perm);
   return type;
 }
 
-// The value in NHWC that `value` is the NCHW form of; null when it does not come out of such a Transpose.
+// Returns the NHWC value that `value` is the transpose of; null if `value` is not the result of a
+// Transpose from NHWC to NCHW. Such an operand is called lifted below.
 Value* Lifted(const Value* value) {
   const Node* transpose = ProducedBy(value, Op::kTranspose);
   if (transpose == nullptr) return nullptr;
   return PermutationOf(*transpose) == ToNchw() ? transpose->operand(0) : nullptr;
 }
 
+// Returns true for a Transpose that a lifted result would cancel.
 bool IsTransposeToNhwc(const Node& node) {
   return node.op() == Op::kTranspose && PermutationOf(node) == ToNhwc();
 }
 
-// What has to change in a node besides its operands, and what its results look like afterwards.
+// The changes that let a node work on NHWC.
 struct Plan {
   std::vector<int> data;           // the operands that change layout
-  std::function<void()> rewrite;   // axes and their like; may be empty
+  std::function<void()> rewrite;   // changes axes and similar attributes; may be empty
   Permutation results = ToNchw();  // transposes a new result to the old one
 };
 
-// A small i64 operand with a value per axis, put in NHWC order.
+// Reorders a small constant operand with one entry per axis, from NCHW to NHWC order. Pads have two
+// such blocks of entries, begins and ends; other operands have one.
 void PermuteEntries(Graph& graph, Node& node, int operand, size_t block_offset_count) {
   const Tensor& old = node.operand(operand)->constant();
   Tensor fresh = old.Clone();
@@ -58,6 +64,7 @@ void PermuteEntries(Graph& graph, Node& node, int operand, size_t block_offset_c
   SetConstantOperand(graph, node, operand, std::move(fresh));
 }
 
+// Replaces operand `operand`, a list of axes in NCHW, by the same axes in NHWC.
 void SetAxes(Graph& graph, Node& node, int operand, const std::vector<int64_t>& nchw_axes) {
   std::vector<int64_t> axes;
   for (const int64_t axis : nchw_axes) axes.push_back(NhwcAxis(axis));
@@ -66,12 +73,14 @@ void SetAxes(Graph& graph, Node& node, int operand, const std::vector<int64_t>& 
                      node.name() + ".axes");
 }
 
+// Returns a constant list of axes in its own order; nullopt if it is not constant or out of range.
 std::optional<std::vector<int64_t>> AxesInOrder(const Value* value) {
   auto axes = IntConstant(value);
   if (!axes.has_value() || !std::all_of(axes->begin(), axes->end(), IsAxis)) return std::nullopt;
   return axes;
 }
 
+// Plans an operator with the attribute `axis`.
 std::optional<Plan> PlanAxisAttribute(Node& root, int64_t fallback) {
   const int64_t axis = root.attributes().Int("axis", fallback);
   if (!IsAxis(axis)) return std::nullopt;
@@ -80,6 +89,7 @@ std::optional<Plan> PlanAxisAttribute(Node& root, int64_t fallback) {
   return plan;
 }
 
+// Plans a Slice. Without explicit axes it gets them, because the order of its entries changes.
 std::optional<Plan> PlanSlice(Graph& graph, Node& root) {
   std::vector<int64_t> axes;
   if (root.operand(3) != nullptr) {
@@ -98,6 +108,7 @@ std::optional<Plan> PlanSlice(Graph& graph, Node& root) {
   return plan;
 }
 
+// Plans a Pad: changes its axes, or reorders its pads.
 std::optional<Plan> PlanPad(Graph& graph, Node& root) {
   Plan plan;
   plan.data = {0};
@@ -113,6 +124,8 @@ std::optional<Plan> PlanPad(Graph& graph, Node& root) {
   return plan;
 }
 
+// Plans a reduction. If it drops the reduced axes, the others change their order, and a Transpose
+// of fewer axes follows.
 std::optional<Plan> PlanReduce(Graph& graph, Node& root) {
   const auto axes = AxesInOrder(root.operand(1));
   if (!axes.has_value() || axes->empty()) return std::nullopt;
@@ -120,7 +133,7 @@ std::optional<Plan> PlanReduce(Graph& graph, Node& root) {
   plan.data = {0};
   plan.rewrite = [&graph, &root, axes] { SetAxes(graph, root, 1, *axes); };
   if (root.attributes().Int("keepdims", 1) != 0) return plan;
-  // Axes that are left, in the old order and in the new one.
+  // The remaining axes as NHWC positions, in NCHW order and in the new order.
   std::vector<int64_t> old_order;
   for (int64_t axis = 0; axis < kRank; ++axis) {
     const bool reduced = std::any_of(axes->begin(), axes->end(),
@@ -136,6 +149,7 @@ std::optional<Plan> PlanReduce(Graph& graph, Node& root) {
   return plan;
 }
 
+// Plans a Resize with constant scales or sizes for all four axes.
 std::optional<Plan> PlanResize(Graph& graph, Node& root) {
   if (root.attributes().Has("axes")) return std::nullopt;
   const Value* roi = root.operand(1);
@@ -156,6 +170,7 @@ std::optional<Plan> PlanResize(Graph& graph, Node& root) {
   return plan;
 }
 
+// Returns the plan of a node; nullopt if it cannot work on NHWC.
 std::optional<Plan> PlanFor(Graph& graph, Node& root) {
   const auto all = [&](Plan plan) {
     for (int i = 0; i < root.num_operands(); ++i) plan.data.push_back(i);
@@ -196,7 +211,7 @@ std::optional<Plan> PlanFor(Graph& graph, Node& root) {
     case Op::kQuant:
     case Op::kBipolarQuant:
     case Op::kTrunc:
-      // Scales per tensor do not see the layout.
+      // Per-tensor scales do not depend on the layout.
       for (int i = 1; i < root.num_operands(); ++i) {
         const Value* setting = root.operand(i);
         if (setting != nullptr && (!HasKnownShape(setting) || setting->shape().NumElements() != 1))
@@ -208,7 +223,7 @@ std::optional<Plan> PlanFor(Graph& graph, Node& root) {
   }
 }
 
-// A constant laid out for NHWC, without leading axes of 1: [1, 8, 1, 1] becomes [8].
+// Returns a constant laid out for NHWC without leading axes of length 1: [1, 8, 1, 1] becomes [8].
 Tensor RelaidConstant(const Tensor& constant) {
   if (constant.size() == 1 && constant.shape().rank() <= kRank) return constant;
   std::vector<int64_t> dims = constant.shape().dims();
@@ -219,7 +234,7 @@ Tensor RelaidConstant(const Tensor& constant) {
   return moved.Reshaped(Shape(dims));
 }
 
-// Concat takes its operands as they are: a constant keeps all four axes.
+// Returns a constant in NHWC with all four axes, because Concat does not broadcast.
 Tensor RelaidForConcat(const Tensor& constant) { return TransposeTensor(constant, ToNhwc()); }
 
 }  // namespace
@@ -247,7 +262,7 @@ void TransposeAfter(Graph& graph, Value* result, const Permutation& perm, Node* 
   const std::string name = result->name();
   graph.ReplaceAllUses(result, transpose->result());
   if (result->name() != name) graph.Rename(result, name + ".nhwc");
-  graph.SetOperand(transpose, 0, result);  // its own use went with the others
+  graph.SetOperand(transpose, 0, result);  // ReplaceAllUses has redirected this use as well
 }
 
 bool SinkThrough(Graph& graph, Node& root, Node* next) {
@@ -256,6 +271,8 @@ bool SinkThrough(Graph& graph, Node& root, Node* next) {
   const std::optional<Plan> plan = PlanFor(graph, root);
   if (!plan.has_value()) return false;
 
+  // Each operand that is not lifted costs a new Transpose. That pays if more operands are lifted
+  // than not, or if a user transposes the result back to NHWC anyway.
   int lifted = 0, straight = 0;
   for (const int i : plan->data) {
     const Value* value = root.operand(i);
@@ -273,6 +290,7 @@ bool SinkThrough(Graph& graph, Node& root, Node* next) {
     }
   }
   if (lifted == 0) return false;
+  // The transposes after the node need to know the rank of its results.
   for (const Value* result : root.results()) {
     if (result == nullptr ||
         (result->has_shape() && RankOf(result) != static_cast<int>(plan->results.size())))
@@ -296,7 +314,7 @@ bool SinkThrough(Graph& graph, Node& root, Node* next) {
       const Tensor fresh = root.op() == Op::kConcat ? RelaidForConcat(old) : RelaidConstant(old);
       if (fresh == old) continue;
       const std::optional<Quantisation> annotation =
-          value->quantisation();  // one scale sees no layout
+          value->quantisation();  // a single scale does not depend on the layout
       SetConstantOperand(graph, root, i, fresh);
       root.operand(i)->set_quantisation(annotation);
     } else {

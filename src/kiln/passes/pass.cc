@@ -1,3 +1,5 @@
+// Builds the table of passes from passes.def. It includes the header of every pass, so a new pass
+// adds its header here.
 #include "kiln/passes/pass.h"
 
 #include <algorithm>
@@ -39,9 +41,10 @@ std::unique_ptr<Pass> Create() {
   return std::make_unique<T>();
 }
 
-#define KILN_PASS(type, name, summary)                                                        \
-  static_assert(type::kName == name, "the class and its row in passes.def must agree on the " \
-                                     "name");
+#define KILN_PASS(type, name, summary)                                   \
+  static_assert(type::kName == name,                                     \
+                "the class and its row in passes.def must agree on the " \
+                "name");
 #include "kiln/passes/passes.def"
 #undef KILN_PASS
 

@@ -1,3 +1,4 @@
+// Implements pattern.h.
 #include "kiln/passes/pattern.h"
 
 #include <algorithm>
@@ -8,8 +9,10 @@
 namespace kiln {
 namespace {
 
+// Bounds the work on deep trees of products.
 constexpr size_t kMaxTerms = 16;
 
+// Multiplies `value` into `product`, recursing through products of constants, Mul, Div and Pow.
 void MultiplyOut(Value* value, const Value* stop, Product& product) {
   if (const auto c = ScalarConstant(value); c.has_value()) {
     product.factor *= *c;
@@ -51,6 +54,7 @@ std::optional<std::pair<Value*, Value*>> OperandsOf(const Value* value, Op op) {
   return std::pair{node->operand(0), node->operand(1)};
 }
 
+// Tries the constant on either side.
 Value* SumWith(const Value* value, double constant) {
   const auto sum = OperandsOf(value, Op::kAdd);
   if (!sum.has_value()) return nullptr;
@@ -62,6 +66,7 @@ Value* SumWith(const Value* value, double constant) {
 }
 
 std::string NamesOfPattern(const Graph& graph, Node& root, std::span<Value* const> stops) {
+  // Walks from the root against the edges until it meets `stops` or values without a producer.
   std::unordered_set<const Node*> inside = {&root};
   std::vector<Node*> waiting = {&root};
   while (!waiting.empty()) {

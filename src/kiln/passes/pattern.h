@@ -1,5 +1,6 @@
-// Matching of patterns that exporters spell out in many orders: products of factors, sums with a constant. An annotated
-// value is not taken apart: it is rounded.
+// Helpers to match patterns that exporters spell in many orders: products of factors, sums with a
+// constant. The recognise-* passes use them. An annotated value is never decomposed, because it is
+// rounded as a whole.
 #ifndef KILN_PASSES_PATTERN_H_
 #define KILN_PASSES_PATTERN_H_
 
@@ -13,22 +14,24 @@
 
 namespace kiln {
 
-// factor * terms[0] * terms[1] * ...
+// A value as a product: factor * terms[0] * terms[1] * ...
 struct Product {
   double factor = 1;
   std::vector<Value*> terms;
 };
 
-// Multiplies out a value through Mul, Div by a scalar constant and Pow by 2, 3 or 4; `stop` (may be null) is not taken
-// apart. A value that is no product is its own only term. At most 16 terms: then further products stay whole.
+// Decomposes a value into factors through Mul, Div by a scalar constant, and Pow by 2, 3 or 4.
+// `stop` (may be null) is not decomposed. A value that is not a product is its own only term. After
+// 16 terms, further products stay whole.
 Product ProductOf(Value* value, const Value* stop);
 
-// Both operands of a node; nullopt unless it has this operator and two operands.
+// Returns both operands of the node that computes `value`; nullopt unless it has this operator.
 std::optional<std::pair<Value*, Value*>> OperandsOf(const Value* value, Op op);
-// For `value` = x + c or c + x with a scalar constant near `constant`: x. Null otherwise.
+// Returns x if `value` is x + c or c + x with a scalar constant near `constant`; otherwise null.
 Value* SumWith(const Value* value, double constant);
 
-// The names of the nodes that make `root`'s result out of `stops` and constants, in graph order, joined by '+'.
+// Returns the names of the nodes that compute `root`'s result from `stops` and constants, in graph
+// order, joined by '+'. The node that replaces a pattern gets this name.
 std::string NamesOfPattern(const Graph& graph, Node& root, std::span<Value* const> stops);
 
 }  // namespace kiln

@@ -1,3 +1,5 @@
+// Implements RunPasses and lists the pipelines. The order of each list matters; comments give the
+// reason where it is not obvious.
 #include "kiln/passes/pipeline.h"
 
 #include <fmt/format.h>
@@ -13,6 +15,8 @@
 namespace kiln {
 namespace {
 
+// Returns an error that lists all passes unless `name` is one of them. `what` says where it was
+// given.
 Status CheckName(std::string_view name, std::string_view what) {
   if (FindPass(name) != nullptr) return OkStatus();
   std::string known;
@@ -53,7 +57,8 @@ Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassCont
   return OkStatus();
 }
 
-// fold-shapes comes before fold-constants, which evaluates what is constant then; both make more identities.
+// fold-shapes comes before fold-constants, which evaluates what has become constant; both create
+// new identities.
 #define KILN_CLEAN_UP                                                             \
   "eliminate-dead-code", "eliminate-identities", "fold-shapes", "fold-constants", \
       "eliminate-identities", "eliminate-common-subexpressions", "eliminate-dead-code"
@@ -68,11 +73,13 @@ std::span<const std::string_view> StandardPipeline() {
       KILN_CLEAN_UP,
       "expand-einsum",
       "eliminate-identities",
-      // Arithmetic before what looks for it: one spelling of "times a constant" is enough for the patterns.
+      // Canonicalise arithmetic before the pattern passes, which then match a single spelling of
+      // "times a constant".
       "canonicalise-windows",
       "canonicalise-arithmetic",
       "fold-pad",
-      // What stands between a convolution and its batch normalisation goes first, what is left of the latter last.
+      // First fold what is between a convolution and its batch normalisation, then the
+      // normalisation; decompose what is left of it last.
       "fold-scale-shift",
       "fold-batch-norm",
       "decompose-batch-norm",
@@ -98,7 +105,7 @@ std::span<const std::string_view> AnnotationPipeline() {
       "expand-integer-operators",
       "annotate-constants",
       "annotate-activations",
-      // What stood behind a quantiser may be a constant now.
+      // A value after a quantiser may be constant now.
       "canonicalise-arithmetic",
       "canonicalise-linear",
       KILN_CLEAN_UP,

@@ -1,4 +1,5 @@
-// Runs passes one after another: skip list, bisect limit, verification, log and dumps in one place.
+// Runs lists of passes: skip list, bisection limit, verification, log and dumps are handled in one
+// place. Also defines the four pipelines that import, the reference level and the families use.
 #ifndef KILN_PASSES_PIPELINE_H_
 #define KILN_PASSES_PIPELINE_H_
 
@@ -10,23 +11,25 @@
 
 namespace kiln {
 
-// Runs the named passes in order. Errors: a name that is no pass (in `names` or in context.skip); a graph that does not
-// verify, before the first pass or after one (the message names the pass); whatever a pass or on_step reports. After an
-// error the graph is whole but may be half transformed.
+// Runs the named passes in order. Errors: an unknown name in `names` or context.skip; a graph that
+// does not verify, before the first pass or after one (the message names the pass); any error of a
+// pass or of on_step. After an error the graph is valid but may be partly transformed.
 Status RunPasses(Graph& graph, std::span<const std::string_view> names, PassContext& context);
 
-// Import clean-up: the network as its author meant it, without the exporter's detours.
+// Import clean-up: removes exporters' detours and keeps the network as its author meant it.
 std::span<const std::string_view> CleanUpPipeline();
-// Clean-up, batch normalisation folded, patterns recognised, canonical forms (docs/passes.md#canonical-forms).
+// Clean-up, folding of batch normalisation, patterns, canonical forms
+// (docs/passes.md#canonical-forms).
 std::span<const std::string_view> StandardPipeline();
-// Quantisers of a network that brings its own (QDQ, QOperator, QONNX) to annotations, for accelerators; expects a graph
-// that went through StandardPipeline. The reference level, which knows no annotations, runs the graph before it.
+// Turns the quantisers of a network that comes quantised (QDQ, QOperator, QONNX) into annotations,
+// for accelerators. Expects a graph that went through StandardPipeline. The reference level does
+// not execute annotations and runs the graph before this pipeline.
 std::span<const std::string_view> AnnotationPipeline();
-// To NHWC, for accelerators; expects a graph that went through StandardPipeline.
+// Moves a graph to NHWC, for accelerators. Expects a graph that went through StandardPipeline.
 std::span<const std::string_view> LayoutPipeline();
 
-// An on_step that writes the text form of the graph (ir/text.h) to <directory>/<step>-<pass>.kir after each pass that
-// changed it. The directory must exist.
+// Returns an on_step that writes the text form of the graph (ir/text.h) to
+// <directory>/<step>-<pass>.kir after each pass that changed it. The directory must exist.
 std::function<Status(int, const PassRun&, const Graph&)> DumpStepsTo(
     std::filesystem::path directory);
 

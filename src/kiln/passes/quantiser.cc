@@ -1,3 +1,4 @@
+// Implements quantiser.h: one reader per kind of quantising node.
 #include "kiln/passes/quantiser.h"
 
 #include <fmt/format.h>
@@ -15,17 +16,18 @@
 namespace kiln {
 namespace {
 
-// Codes wider than this are not told apart by the fp32 arithmetic of numerics/quantise.h.
+// Widest codes whose rounding the fp32 arithmetic of numerics/quantise.h reproduces.
 constexpr int kMostBits = 16;
 
+// Returns true for scales that an annotation allows: positive, finite, with a finite inverse.
 bool IsScale(float scale) {
   return std::isfinite(scale) && scale > 0 && std::isfinite(InverseScale(scale));
 }
 
 bool IsWhole(double x) { return std::isfinite(x) && std::trunc(x) == x; }
 
-// The axis that a parameter varies along when it broadcasts to `x`; -1 for a single number, nullopt when there is more
-// than one such axis.
+// Returns the only axis along which a parameter varies when it broadcasts to `x`; -1 for a single
+// number; nullopt for several axes.
 std::optional<int> AxisOfBroadcast(const Shape& parameter, const Shape& x) {
   int axis = -1;
   for (int i = 0; i < parameter.rank(); ++i) {
@@ -37,7 +39,8 @@ std::optional<int> AxisOfBroadcast(const Shape& parameter, const Shape& x) {
   return axis;
 }
 
-// Scales and zero points of one tensor into the annotation; `axis` is -1 for one scale.
+// Adds the scales and zero points of a tensor to an annotation; `axis` is -1 for one scale. Returns
+// nullopt if one of them is not allowed.
 std::optional<Quantisation> WithParameters(QuantType type, int axis, const Tensor& scales,
                                            const Tensor* zero_points) {
   Quantisation q{.type = std::move(type), .axis = axis};
@@ -59,6 +62,7 @@ std::optional<Quantisation> WithParameters(QuantType type, int axis, const Tenso
   return q;
 }
 
+// Returns the name of the format whose codes are stored in an element type.
 std::optional<std::string> FormatOfCodes(ElementType element) {
   switch (element) {
     case ElementType::kInt8:
@@ -74,6 +78,7 @@ std::optional<std::string> FormatOfCodes(ElementType element) {
   }
 }
 
+// Reads a QuantizeLinear or DequantizeLinear.
 std::optional<Quantisation> OfLinear(const Node& node) {
   const Value* codes = node.op() == Op::kQuantizeLinear ? node.result() : node.operand(0);
   const Value* values = node.op() == Op::kQuantizeLinear ? node.operand(0) : node.result();
@@ -94,6 +99,7 @@ std::optional<Quantisation> OfLinear(const Node& node) {
       return std::nullopt;
     axis = static_cast<int>(*normal);
   }
+  // The element type of the codes is the format.
   const auto name = FormatOfCodes(codes->element());
   const auto format =
       name.has_value() ? FindFormat(*name) : StatusOr<Format>(absl::NotFoundError(""));
@@ -102,6 +108,7 @@ std::optional<Quantisation> OfLinear(const Node& node) {
                         zero == nullptr ? nullptr : &zero->constant());
 }
 
+// Returns true for the two names of round to nearest even.
 bool RoundsToNearestEven(const Node& quant) {
   std::string mode = quant.attributes().String("rounding_mode", "ROUND");
   std::transform(mode.begin(), mode.end(), mode.begin(),
@@ -109,12 +116,13 @@ bool RoundsToNearestEven(const Node& quant) {
   return mode == "ROUND" || mode == "HALF_EVEN";
 }
 
-// Which axis a parameter of broadcasting shape runs along; nullopt when that is not one.
+// Returns the axis along which a scale varies; -1 for a single one; nullopt for several axes.
 std::optional<int> AxisOf(const Tensor& scale, const Value& x) {
   if (scale.size() == 1) return -1;
   return HasKnownShape(&x) ? AxisOfBroadcast(scale.shape(), x.shape()) : std::nullopt;
 }
 
+// Reads a QONNX Quant. The code range follows from its bit width, signed and narrow.
 std::optional<Quantisation> OfQuant(const Node& node) {
   const Value* x = node.operand(0);
   const Tensor* scale = FloatConstant(node.operand(1));
@@ -128,6 +136,7 @@ std::optional<Quantisation> OfQuant(const Node& node) {
     return std::nullopt;
   const bool is_signed = node.attributes().Int("signed", 1) != 0,
              narrow = node.attributes().Int("narrow", 0) != 0;
+  // QONNX's unsigned narrow range drops the greatest code, which an annotation cannot express.
   if (narrow && !is_signed) return std::nullopt;
   const auto format =
       FindFormat(fmt::format("{}int{}", is_signed ? "" : "u", static_cast<int>(*bits)));
@@ -138,7 +147,7 @@ std::optional<Quantisation> OfQuant(const Node& node) {
   return WithParameters({.format = *format, .symmetric = narrow}, *axis, *scale, zero);
 }
 
-// A constant of +-scale is two of the three codes of a narrow int2.
+// Reads a BipolarQuant of a constant: +-scale are two of the three codes of a narrow int2.
 std::optional<Quantisation> OfBipolarQuant(const Node& node) {
   const Value* x = node.operand(0);
   const Tensor* scale = FloatConstant(node.operand(1));

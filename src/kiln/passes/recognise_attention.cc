@@ -1,3 +1,5 @@
+// Implements recognise-attention: matches from the second product up to the first, then moves scale
+// and transpose into the first product.
 #include "kiln/passes/recognise_attention.h"
 
 #include <cmath>
@@ -10,8 +12,8 @@
 namespace kiln {
 namespace {
 
-// The value under Mul and Div by scalar constants, each with no other user; `scale` collects the constants, `names` the
-// names of the nodes.
+// Returns the value below Mul and Div by scalar constants, each without another user; multiplies
+// the constants into `scale` and adds the nodes' names to `names`.
 Value* Unscaled(const Graph& graph, Value* value, double& scale, std::string& names) {
   while (value->producer() != nullptr && HasOneUse(graph, value) &&
          !value->quantisation().has_value()) {
@@ -23,7 +25,7 @@ Value* Unscaled(const Graph& graph, Value* value, double& scale, std::string& na
       c = ScalarConstant(x);
       x = node.operand(1);
     }
-    // A constant of higher rank would broadcast; one of 0 would divide by 0.
+    // A constant of higher rank would broadcast; a constant 0 would be divided by.
     if (!c.has_value() || *c == 0 || x->type() != value->type()) break;
     scale *= node.op() == Op::kMul ? *c : 1 / *c;
     names = JoinNames(node.name(), names);
@@ -37,13 +39,16 @@ Permutation SwapLastTwo(Permutation perm) {
   return perm;
 }
 
-// Takes a Transpose that brings another axis to the end out of k and into transpose_b. True when it did.
+// Moves the exchange of k's last two axes from a Transpose into transpose_b; a Transpose of the
+// other axes remains if there is one. Returns true if the graph changed.
 bool TakeInTranspose(Graph& g, Node& scores) {
   Value* k = scores.operand(1);
   Node* transpose = ProducedBy(k, Op::kTranspose);
   if (transpose == nullptr || k->quantisation().has_value()) return false;
   const auto perm = PermutationOf(*transpose);
   if (!perm.has_value() || perm->size() < 2) return false;
+  // `rest` is the permutation that remains without the exchange; it must leave the last axis in
+  // place.
   const Permutation rest = SwapLastTwo(*perm);
   const int64_t last = static_cast<int64_t>(perm->size()) - 1;
   if (rest.back() != last || perm->back() == last) return false;
@@ -66,7 +71,7 @@ bool TakeInTranspose(Graph& g, Node& scores) {
   return true;
 }
 
-// Moves the scalar factors around q and k into alpha, and the transpose of k into transpose_b.
+// Moves the scalar factors of q and k into alpha, and the transpose of k into transpose_b.
 void Canonicalise(Graph& g, Node& scores, double scale) {
   std::string names;
   for (const int i : {0, 1}) {
@@ -77,6 +82,7 @@ void Canonicalise(Graph& g, Node& scores, double scale) {
     g.SetOperand(&scores, i, plain);
     EraseUpwards(g, top);
   }
+  // A factor may also be hidden between the Transpose and the product.
   if (TakeInTranspose(g, scores)) {
     Value* operand = scores.operand(1);
     Value* plain = Unscaled(g, operand, scale, names);
@@ -93,6 +99,7 @@ void Canonicalise(Graph& g, Node& scores, double scale) {
   }
 }
 
+// Returns true if a softmax normalises the last axis.
 bool IsOverLastAxis(const Node& softmax) {
   const int rank = RankOf(softmax.operand(0));
   const int64_t axis = softmax.attributes().Int("axis", -1);
@@ -108,7 +115,7 @@ StatusOr<Changed> RecogniseAttention::Run(Graph& graph, PassContext&) const {
     if (softmax == nullptr || !IsOverLastAxis(*softmax) || !HasOneUse(g, root.operand(0)))
       return false;
 
-    // Below the softmax: the scores, scaled or not, and perhaps a mask added to them.
+    // Before the softmax: the scores, with or without a scale, and optionally an added mask.
     double scale = 1;
     std::string names;
     Value* masked = softmax->operand(0);
@@ -129,7 +136,7 @@ StatusOr<Changed> RecogniseAttention::Run(Graph& graph, PassContext&) const {
     Node* scores = ProducedBy(plain, Op::kMatMul);
     if (scores == nullptr || !HasOneUse(g, plain) || !scores->region().empty()) return false;
     if (scaled != plain && plain->quantisation().has_value())
-      return false;  // rounded before it is scaled
+      return false;  // the scores are rounded before they are scaled
 
     if (scaled != plain) {
       scores->set_name(JoinNames(scores->name(), names));

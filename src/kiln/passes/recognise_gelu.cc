@@ -1,3 +1,5 @@
+// Implements recognise-gelu: finds the gate, 1 + erf(..) or 1 + tanh(..), and then matches the
+// product around it.
 #include "kiln/passes/recognise_gelu.h"
 
 #include <algorithm>
@@ -10,12 +12,13 @@
 namespace kiln {
 namespace {
 
+// Returns true if a product is factor * x^exponent.
 bool IsPowerOf(const Product& product, const Value* x, size_t exponent) {
   return product.terms.size() == exponent && std::all_of(product.terms.begin(), product.terms.end(),
                                                          [&](const Value* t) { return t == x; });
 }
 
-// u = x / sqrt(2): gives x.
+// Returns x if u = x / sqrt(2), otherwise null.
 Value* ErfArgument(Value* u) {
   const Node* node = u->producer();
   if (node == nullptr || (node->op() != Op::kMul && node->op() != Op::kDiv)) return nullptr;
@@ -27,7 +30,8 @@ Value* ErfArgument(Value* u) {
   return nullptr;
 }
 
-// u = sqrt(2/pi) * (x + 0.044715 x^3), or the same with x taken out: gives x.
+// Returns x if u = sqrt(2/pi) * (x + 0.044715 x^3), or the same with x factored out; otherwise
+// null.
 Value* TanhArgument(Value* u) {
   constexpr double kCubic = 0.044715;
   const Product outer = ProductOf(u, nullptr);
@@ -52,25 +56,26 @@ Value* TanhArgument(Value* u) {
   return nullptr;
 }
 
-struct Match {
+// A GELU's argument and the value of its attribute `approximate`.
+struct GateMatch {
   Value* x;
   const char* approximate;
 };
 
-// value = 1 + erf(..) or 1 + tanh(..)
-std::optional<Match> MatchGate(const Value* value) {
+// Matches 1 + erf(..) and 1 + tanh(..).
+std::optional<GateMatch> MatchGate(const Value* value) {
   const Value* curve = SumWith(value, 1);
   if (const Node* erf = ComputedBy(curve, Op::kErf)) {
-    if (Value* x = ErfArgument(erf->operand(0))) return Match{x, "none"};
+    if (Value* x = ErfArgument(erf->operand(0))) return GateMatch{x, "none"};
   }
   if (const Node* tanh = ComputedBy(curve, Op::kTanh)) {
-    if (Value* x = TanhArgument(tanh->operand(0))) return Match{x, "tanh"};
+    if (Value* x = TanhArgument(tanh->operand(0))) return GateMatch{x, "tanh"};
   }
   return std::nullopt;
 }
 
-// Looks for the gate among the factors of `value`, however deep.
-std::optional<std::pair<Match, Value*>> FindGate(Value* value, int depth) {
+// Looks for the gate among the factors of `value`, at most `depth` products deep.
+std::optional<std::pair<GateMatch, Value*>> FindGate(Value* value, int depth) {
   if (value == nullptr || value->producer() == nullptr) return std::nullopt;
   if (const auto match = MatchGate(value)) return std::pair{*match, value};
   const Op op = value->producer()->op();
@@ -94,7 +99,7 @@ StatusOr<Changed> RecogniseGelu::Run(Graph& graph, PassContext&) const {
     if (std::count(product.terms.begin(), product.terms.end(), match.x) != 1) return false;
     if (std::count(product.terms.begin(), product.terms.end(), gate) != 1) return false;
     if (match.x->type() != root.result()->type())
-      return false;  // a constant of higher rank broadcast it
+      return false;  // a constant of higher rank has broadcast x
     Attributes attributes;
     attributes.Set("approximate", std::string(match.approximate));
     Node* gelu = InsertNode(g, &root, Op::kGelu, NamesOfPattern(g, root, std::array{match.x}),

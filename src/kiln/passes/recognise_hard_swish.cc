@@ -1,3 +1,4 @@
+// Implements recognise-hard-swish.
 #include "kiln/passes/recognise_hard_swish.h"
 
 #include <array>
@@ -8,9 +9,9 @@
 namespace kiln {
 namespace {
 
-// value = hard_sigmoid(x) {1/6, 0.5} (factor 1) or clip(x + 3, 0, 6) (factor 1/6): gives x and the factor that makes
-// the product with x a hard swish.
-std::optional<std::pair<Value*, double>> MatchGate(const Value* value) {
+// Matches the gate hard_sigmoid(x) {1/6, 0.5} or clip(x + 3, 0, 6). Returns x and the factor (1 or
+// 1/6) that makes gate * x a hard swish.
+std::optional<std::pair<Value*, double>> MatchHardGate(const Value* value) {
   if (const Node* sigmoid = ComputedBy(value, Op::kHardSigmoid)) {
     const bool fits = Near(double{sigmoid->attributes().Float("alpha", 0.2f)}, 1.0 / 6) &&
                       Near(double{sigmoid->attributes().Float("beta", 0.5f)}, 0.5);
@@ -31,7 +32,7 @@ StatusOr<Changed> RecogniseHardSwish::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
     if (root.op() != Op::kMul && root.op() != Op::kDiv) return false;
     for (Value* term : ProductOf(root.result(), nullptr).terms) {
-      const auto gate = MatchGate(term);
+      const auto gate = MatchHardGate(term);
       if (!gate.has_value()) continue;
       const auto& [x, factor] = *gate;
       const Product product = ProductOf(root.result(), x);

@@ -1,3 +1,4 @@
+// The pass recognise-hard-swish, one of the pattern passes in StandardPipeline.
 #ifndef KILN_PASSES_RECOGNISE_HARD_SWISH_H_
 #define KILN_PASSES_RECOGNISE_HARD_SWISH_H_
 

@@ -1,3 +1,5 @@
+// Implements recognise-layer-norm: one rule for the normalisation itself, one that absorbs scale
+// and bias.
 #include "kiln/passes/recognise_layer_norm.h"
 
 #include <array>
@@ -11,9 +13,10 @@ namespace {
 // A mean over trailing axes that keeps its dimensions.
 struct TrailingMean {
   Value* x;
-  int first_axis;  // the axes are first_axis ... rank - 1
+  int first_axis;  // the reduced axes are first_axis ... rank - 1
 };
 
+// Matches a mean over trailing axes.
 std::optional<TrailingMean> MatchMean(const Value* value) {
   const Node* mean = ComputedBy(value, Op::kReduceMean);
   if (mean == nullptr || mean->attributes().Int("keepdims", 1) != 1) return std::nullopt;
@@ -28,7 +31,7 @@ std::optional<TrailingMean> MatchMean(const Value* value) {
   return TrailingMean{x, first};
 }
 
-// value = x - mean(x)
+// Matches x - mean(x).
 std::optional<TrailingMean> MatchCentred(const Value* value) {
   const auto difference = OperandsOf(value, Op::kSub);
   if (!difference.has_value()) return std::nullopt;
@@ -37,12 +40,13 @@ std::optional<TrailingMean> MatchCentred(const Value* value) {
   return mean;
 }
 
+// Returns true if `value` is the same x - mean(x), possibly computed by another node.
 bool SameCentring(const Value* value, const TrailingMean& centring) {
   const auto other = MatchCentred(value);
   return other.has_value() && other->x == centring.x && other->first_axis == centring.first_axis;
 }
 
-// value = mean((x - mean(x))^2) + epsilon over the same axes: gives epsilon.
+// Returns epsilon if value = mean((x - mean(x))^2) + epsilon over the same axes; otherwise nullopt.
 std::optional<double> MatchVariance(const Value* value, const TrailingMean& centring) {
   const auto sum = OperandsOf(value, Op::kAdd);
   if (!sum.has_value()) return std::nullopt;
@@ -61,13 +65,14 @@ std::optional<double> MatchVariance(const Value* value, const TrailingMean& cent
   return std::nullopt;
 }
 
-struct Match {
+// A normalisation without scale and bias.
+struct NormMatch {
   TrailingMean centring;
   double epsilon;
 };
 
-// root = d / sqrt(variance + epsilon), or d * (1 / sqrt(..)).
-std::optional<Match> MatchNormalised(const Node& root) {
+// Matches d / sqrt(variance + epsilon) and d * (1 / sqrt(..)).
+std::optional<NormMatch> MatchLayerNorm(const Node& root) {
   if (root.num_operands() != 2 || root.result()->quantisation().has_value()) return std::nullopt;
   for (const int i : {0, 1}) {
     const auto centring = MatchCentred(root.operand(i));
@@ -87,17 +92,19 @@ std::optional<Match> MatchNormalised(const Node& root) {
     }
     if (under_root == nullptr) continue;
     if (const auto epsilon = MatchVariance(under_root, *centring))
-      return Match{*centring, *epsilon};
+      return NormMatch{*centring, *epsilon};
   }
   return std::nullopt;
 }
 
-bool RecogniseCore(Graph& g, Node& root) {
-  const auto match = MatchNormalised(root);
+// Replaces the pattern by LayerNormalization with scale 1.
+bool RecogniseLayerNormCore(Graph& g, Node& root) {
+  const auto match = MatchLayerNorm(root);
   if (!match.has_value()) return false;
   const auto& [x, first_axis] = match->centring;
   if (x->element() != ElementType::kFloat32 || x->type() != root.result()->type()) return false;
   std::vector<int64_t> dims(x->shape().dims().begin() + first_axis, x->shape().dims().end());
+  // Bounds the constant of ones that is added.
   const auto count = CheckedNumElements(Shape(dims));
   if (!count.has_value() || *count > (int64_t{1} << 24)) return false;
   const std::string name = NamesOfPattern(g, root, std::array{x});
@@ -114,7 +121,7 @@ bool RecogniseCore(Graph& g, Node& root) {
   return true;
 }
 
-// The constant as one number per normalised element; nullopt when it varies along other axes.
+// Returns the constant as one number per normalised element; nullopt if it varies along other axes.
 std::optional<std::vector<float>> OverNormalisedAxes(const Tensor& constant,
                                                      const Shape& normalised) {
   const Shape& shape = constant.shape();
@@ -130,7 +137,7 @@ std::optional<std::vector<float>> OverNormalisedAxes(const Tensor& constant,
   return constant.ToFloats();
 }
 
-// layer_norm(x) * c or + c, with c constant over the normalised axes.
+// Absorbs layer_norm(x) * c or + c into scale and bias, if c is constant over the other axes.
 bool TakeInConstant(Graph& g, Node& root) {
   if (root.op() != Op::kMul && root.op() != Op::kAdd) return false;
   for (const int i : {0, 1}) {
@@ -154,6 +161,7 @@ bool TakeInConstant(Graph& g, Node& root) {
     }
     std::vector<float> scales = scale->ToFloats();
     const Shape shape = scale->shape();
+    // (x * scale + bias) * c scales the bias as well.
     for (size_t n = 0; n < values->size(); ++n) {
       if (root.op() == Op::kMul) {
         scales[n] *= (*values)[n];
@@ -177,7 +185,7 @@ bool TakeInConstant(Graph& g, Node& root) {
 
 StatusOr<Changed> RecogniseLayerNorm::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
-    return RecogniseCore(g, root) || TakeInConstant(g, root);
+    return RecogniseLayerNormCore(g, root) || TakeInConstant(g, root);
   });
 }
 

@@ -1,3 +1,4 @@
+// Implements recognise-rms-norm: one rule for the normalisation itself, one that absorbs its scale.
 #include "kiln/passes/recognise_rms_norm.h"
 
 #include <array>
@@ -8,13 +9,14 @@
 namespace kiln {
 namespace {
 
-struct Match {
+// A normalisation without scale.
+struct MeanSquareMatch {
   Value* x;
-  int first_axis;  // the axes are first_axis ... rank - 1
+  int first_axis;  // the normalised axes are first_axis ... rank - 1
   double epsilon;
 };
 
-// value = x^2, computed once or as a power.
+// Returns x if value = x^2, as a product or as a power; otherwise null.
 Value* SquareRootOf(const Value* value) {
   if (value->quantisation().has_value()) return nullptr;
   if (const auto power = OperandsOf(value, Op::kPow)) {
@@ -24,8 +26,8 @@ Value* SquareRootOf(const Value* value) {
   return product.has_value() && product->first == product->second ? product->first : nullptr;
 }
 
-// value = mean(x^2) + epsilon over trailing axes, dimensions kept.
-std::optional<Match> MatchMeanSquare(const Value* value) {
+// Matches mean(x^2) + epsilon over trailing axes that keep their dimensions.
+std::optional<MeanSquareMatch> MatchMeanSquare(const Value* value) {
   const auto sum = OperandsOf(value, Op::kAdd);
   if (!sum.has_value()) return std::nullopt;
   for (const auto& [mean_value, constant] : {*sum, std::pair{sum->second, sum->first}}) {
@@ -41,12 +43,12 @@ std::optional<Match> MatchMeanSquare(const Value* value) {
     bool trailing = true;
     for (int i = first; i < rank; ++i)
       trailing = trailing && (*axes)[static_cast<size_t>(i - first)] == i;
-    if (trailing) return Match{x, first, *epsilon};
+    if (trailing) return MeanSquareMatch{x, first, *epsilon};
   }
   return std::nullopt;
 }
 
-// What is under 1 / sqrt(..), in the spellings of exporters; null for anything else.
+// Returns v if value = 1 / sqrt(v) in one of the exporters' spellings; otherwise null.
 const Value* UnderInverseRoot(const Value* value) {
   if (const auto power = OperandsOf(value, Op::kPow)) {
     return ScalarConstant(power->second) == -0.5 ? power->first : nullptr;
@@ -60,8 +62,8 @@ const Value* UnderInverseRoot(const Value* value) {
   return sqrt == nullptr ? nullptr : sqrt->operand(0);
 }
 
-// root = x / sqrt(mean(x^2) + epsilon)
-std::optional<Match> MatchNormalised(const Node& root) {
+// Matches x / sqrt(mean(x^2) + epsilon).
+std::optional<MeanSquareMatch> MatchRmsNorm(const Node& root) {
   if (root.num_operands() != 2 || root.result()->quantisation().has_value()) return std::nullopt;
   for (const int i : {0, 1}) {
     const Value* under_root = nullptr;
@@ -80,14 +82,16 @@ std::optional<Match> MatchNormalised(const Node& root) {
   return std::nullopt;
 }
 
-bool RecogniseCore(Graph& g, Node& root) {
-  const auto match = MatchNormalised(root);
+// Replaces the pattern by RmsNormalization with scale 1.
+bool RecogniseRmsNormCore(Graph& g, Node& root) {
+  const auto match = MatchRmsNorm(root);
   if (!match.has_value()) return false;
   const auto& [x, first_axis, epsilon] = *match;
   if (x->element() != ElementType::kFloat32 || !x->has_shape() ||
       x->type() != root.result()->type())
     return false;
   const std::vector<int64_t> dims(x->shape().dims().begin() + first_axis, x->shape().dims().end());
+  // Bounds the constant of ones.
   const auto count = CheckedNumElements(Shape(dims));
   if (!count.has_value() || *count > (int64_t{1} << 24)) return false;
   Value* ones = g.AddConstant(
@@ -103,7 +107,7 @@ bool RecogniseCore(Graph& g, Node& root) {
   return true;
 }
 
-// rms_norm(x) * c with c constant over the normalised axes.
+// Absorbs rms_norm(x) * c into the scale, if c has the normalised shape or is a single number.
 bool TakeInScale(Graph& g, Node& root) {
   if (root.op() != Op::kMul) return false;
   for (const int i : {0, 1}) {
@@ -135,7 +139,7 @@ bool TakeInScale(Graph& g, Node& root) {
 
 StatusOr<Changed> RecogniseRmsNorm::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph, [](Graph& g, Node& root) -> StatusOr<bool> {
-    return RecogniseCore(g, root) || TakeInScale(g, root);
+    return RecogniseRmsNormCore(g, root) || TakeInScale(g, root);
   });
 }
 

@@ -1,3 +1,4 @@
+// Implements recognise-rope.
 #include "kiln/passes/recognise_rope.h"
 
 #include <array>
@@ -11,12 +12,13 @@
 namespace kiln {
 namespace {
 
-// value = x[.., first : first + count] along the last axis of x alone.
+// The elements [first, first + count) of x along its last axis.
 struct LastSlice {
   Value* x;
   int64_t first, count;
 };
 
+// Matches a forward Slice of the last axis only.
 std::optional<LastSlice> MatchSlice(const Value* value) {
   const Node* slice = ComputedBy(value, Op::kSlice);
   if (slice == nullptr || !HasKnownShape(slice->operand(0))) return std::nullopt;
@@ -34,7 +36,7 @@ std::optional<LastSlice> MatchSlice(const Value* value) {
   return LastSlice{x, range.start, range.count};
 }
 
-// value = -v, as Neg or as a product with -1.
+// Returns v if value = -v, as Neg or as a product with -1; otherwise null.
 Value* NegatedIn(const Value* value) {
   if (const Node* neg = ComputedBy(value, Op::kNeg)) return neg->operand(0);
   const auto product = OperandsOf(value, Op::kMul);
@@ -44,7 +46,7 @@ Value* NegatedIn(const Value* value) {
   return nullptr;
 }
 
-// value = concat(-x[h:], x[:h]) along the last axis, 2 h long: gives x.
+// Returns x if value = concat(-x[h:], x[:h]) along the last axis, of length 2 h; otherwise null.
 Value* MatchRotated(const Value* value) {
   const Node* concat = ComputedBy(value, Op::kConcat);
   if (concat == nullptr || concat->num_operands() != 2 || !HasKnownShape(value)) return nullptr;
@@ -61,7 +63,7 @@ Value* MatchRotated(const Value* value) {
   return halves ? first->x : nullptr;
 }
 
-// value = v * c with a constant c that broadcasts to v: gives both.
+// Matches v * c with a constant c that broadcasts to v; returns both.
 std::optional<std::pair<Value*, const Tensor*>> MatchScaled(const Value* value) {
   const auto product = OperandsOf(value, Op::kMul);
   if (!product.has_value() || value->quantisation().has_value()) return std::nullopt;
@@ -75,7 +77,8 @@ std::optional<std::pair<Value*, const Tensor*>> MatchScaled(const Value* value) 
   return std::nullopt;
 }
 
-// The constant with its last axis, which is 2 h long, as two, the first half multiplied by `sign`.
+// Returns the constant with its last axis, of length 2 h, split into [2, h]; the first half is
+// multiplied by `sign`.
 Tensor Halved(const Tensor& constant, float sign) {
   std::vector<int64_t> dims = constant.shape().dims();
   const int64_t length = dims.back();
@@ -88,7 +91,9 @@ Tensor Halved(const Tensor& constant, float sign) {
   return Tensor::Of<float>(Shape(dims), values);
 }
 
-bool Recognise(Graph& g, Node& root) {
+// Replaces one x * cos + rotated(x) * sin. Both products must have constants that span the last
+// axis.
+bool RecogniseRotation(Graph& g, Node& root) {
   if (root.op() != Op::kAdd || root.num_operands() != 2 ||
       root.result()->element() != ElementType::kFloat32) {
     return false;
@@ -117,9 +122,11 @@ bool Recognise(Graph& g, Node& root) {
     const auto list = [&](int64_t number) {
       return AddIntConstant(g, root.name() + ".exchange", {number});
     };
+    // Slicing the axis of halves with step -1 exchanges them.
     Value* exchanged = add(Op::kSlice, {halves, list(-1), list(INT64_MIN), list(-2), list(-1)});
     Value* sum = add(Op::kAdd, {add(Op::kMul, {halves, cos}), add(Op::kMul, {exchanged, sin})});
     Value* shape = AddIntConstant(g, root.name() + ".shape", x->shape().dims());
+    // The old operands may have other users; only those without are erased.
     std::vector<Node*> before;
     for (const Value* operand : root.operands()) before.push_back(operand->producer());
     g.ReplaceNode(&root, Op::kReshape, {sum, shape}, {});
@@ -136,8 +143,8 @@ bool Recognise(Graph& g, Node& root) {
 }  // namespace
 
 StatusOr<Changed> RecogniseRope::Run(Graph& graph, PassContext&) const {
-  return ApplyRule(graph,
-                   [](Graph& g, Node& root) -> StatusOr<bool> { return Recognise(g, root); });
+  return ApplyRule(
+      graph, [](Graph& g, Node& root) -> StatusOr<bool> { return RecogniseRotation(g, root); });
 }
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Implements recognise-swiglu.
 #include "kiln/passes/recognise_swiglu.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace kiln {
 namespace {
 
-// Whether a product, with or without a bias, makes the value.
+// Returns true if the value is a matrix product, with or without a constant bias.
 bool IsLinear(const Value* value) {
   const Node* node = value->producer();
   if (node != nullptr && node->op() == Op::kAdd) {
@@ -19,7 +20,8 @@ bool IsLinear(const Value* value) {
   return node != nullptr && (node->op() == Op::kMatMul || node->op() == Op::kGemm);
 }
 
-bool Recognise(Graph& g, Node& root) {
+// Matches a product of exactly three terms: gate, sigmoid(gate) and up.
+bool RecogniseSwiGlu(Graph& g, Node& root) {
   if (root.op() != Op::kMul || !root.region().empty()) return false;
   const Product product = ProductOf(root.result(), nullptr);
   if (product.terms.size() != 3 || product.factor != 1) return false;
@@ -33,11 +35,12 @@ bool Recognise(Graph& g, Node& root) {
     }
     if (up == nullptr || std::count(product.terms.begin(), product.terms.end(), gate) != 1)
       continue;
+    // Only a gate and an up projection make this product a gated unit.
     if (!IsLinear(gate) || !IsLinear(up) || gate->type() != root.result()->type() ||
         up->type() != gate->type()) {
       continue;
     }
-    // The inner product of the two that the root is made of.
+    // The root multiplies two of the three terms' product with the third; `inner` is that product.
     Node* inner = nullptr;
     for (const Value* operand : root.operands()) {
       if (operand != gate && operand != up && operand != curve)
@@ -49,6 +52,7 @@ bool Recognise(Graph& g, Node& root) {
     const std::string region = "swiglu " + root.name();
     Node* silu =
         InsertNode(g, &root, Op::kMul, inner->name(), {gate, curve}, {}, inner->result()->type());
+    // Keeps `inner` on its side of the root.
     const bool swapped = root.operand(0) == inner->result();
     g.SetOperand(&root, swapped ? 0 : 1, silu->result());
     g.SetOperand(&root, swapped ? 1 : 0, up);
@@ -63,7 +67,7 @@ bool Recognise(Graph& g, Node& root) {
 
 StatusOr<Changed> RecogniseSwiglu::Run(Graph& graph, PassContext&) const {
   return ApplyRule(graph,
-                   [](Graph& g, Node& root) -> StatusOr<bool> { return Recognise(g, root); });
+                   [](Graph& g, Node& root) -> StatusOr<bool> { return RecogniseSwiGlu(g, root); });
 }
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// The pass recognise-swiglu, one of the pattern passes in StandardPipeline.
 #ifndef KILN_PASSES_RECOGNISE_SWIGLU_H_
 #define KILN_PASSES_RECOGNISE_SWIGLU_H_
 
@@ -5,10 +6,11 @@
 
 namespace kiln {
 
-// Finds the gated unit of LLaMA's feed-forward layers and marks its nodes with the region "swiglu <name>":
-//   gate * sigmoid(gate) * up      with gate and up results of products
-// and brings the factors into the order (gate * sigmoid(gate)) * up, in which an accelerator that has SiLU runs them
-// behind the product that makes the gate, in one kernel.
+// Finds the gated unit of LLaMA's feed-forward layers and marks its nodes with the region "swiglu
+// <name>":
+//   gate * sigmoid(gate) * up      where gate and up are results of matrix products
+// Reorders the factors to (gate * sigmoid(gate)) * up, so that an accelerator with SiLU can fuse
+// them with the product that computes the gate into one kernel.
 //   source  Shazeer: "GLU Variants Improve Transformer", arXiv 2002.05202
 class RecogniseSwiglu final : public Pass {
  public:

@@ -1,3 +1,4 @@
+// Implements rewrite.h.
 #include "kiln/passes/rewrite.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 namespace kiln {
 namespace {
 
+// Bounds rules that do not terminate; see ApplyRule.
 constexpr int kMaxRounds = 10'000;
 
 }  // namespace
@@ -21,7 +23,7 @@ StatusOr<Changed> ApplyRule(Graph& graph, const Rule& rule) {
     bool changed = false;
     const auto& nodes = graph.nodes();
     for (auto it = nodes.begin(); it != nodes.end();) {
-      Node& root = **it++;  // stepped first: the rule may erase the root
+      Node& root = **it++;  // advanced first, because the rule may erase the root
       KILN_ASSIGN_OR_RETURN(const bool applied, rule(graph, root));
       changed |= applied;
     }
@@ -53,14 +55,14 @@ bool HasOneUse(const Graph& graph, const Value* value) {
 }
 
 bool CanReplace(const Graph& graph, const Value* from, const Value* to) {
-  // A value in other codes than its copy is not a copy to the hardware.
+  // To the hardware, a value in other codes than its copy is not a copy.
   return !from->quantisation().has_value() && CanReplaceMove(graph, from, to);
 }
 
 bool CanReplaceMove(const Graph& graph, const Value* from, const Value* to) {
   if (from->quantisation().has_value() && !SameGrid(from->quantisation(), to->quantisation()))
     return false;
-  // An output keeps its name, so its name must be free to move to `to`.
+  // An output keeps its name, so the name must be free to move to `to`.
   return !IsOutput(graph, from) || (to->producer() != nullptr && !IsOutput(graph, to));
 }
 
@@ -104,6 +106,7 @@ std::optional<std::vector<int64_t>> ConstantAxes(const Value* axes, int rank) {
   return list;
 }
 
+// Compares whole names between '+' signs, so "conv1" is not found in "conv10".
 std::string JoinNames(std::string_view a, std::string_view b) {
   if (a.empty() || a == b) return std::string(b);
   if (b.empty() || fmt::format("+{}+", a).find(fmt::format("+{}+", b)) != std::string::npos)
@@ -129,6 +132,7 @@ void SetConstantOperand(Graph& graph, Node& node, int i, Tensor tensor,
                         std::string_view fresh_name) {
   Value* old = node.operand(i);
   std::string name(fresh_name);
+  // The new constant takes over the name if nobody else uses the old one.
   if (old != nullptr && old->is_constant()) {
     name = old->name();
     if (HasOneUse(graph, old)) graph.Rename(old, name + ".old");
@@ -146,6 +150,7 @@ void EraseUpwards(Graph& graph, Node* node) {
   const auto is_used = [&](const Value* result) {
     return result != nullptr && (!result->users().empty() || IsOutput(graph, result));
   };
+  // A work list instead of recursion: chains of nodes can be as long as the graph.
   std::vector<Node*> waiting = {node};
   std::unordered_set<const Node*> erased;
   while (!waiting.empty()) {

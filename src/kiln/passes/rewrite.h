@@ -1,4 +1,5 @@
-// What passes share: a driver that applies a local rule until nothing changes, and small questions and edits on graphs.
+// Shared tools of passes: a driver that applies a local rule until nothing changes, and small
+// queries and edits of graphs.
 #ifndef KILN_PASSES_REWRITE_H_
 #define KILN_PASSES_REWRITE_H_
 
@@ -13,58 +14,65 @@
 
 namespace kiln {
 
-// Tries to transform the pattern whose last node is `root`; true when it did. A rule may insert nodes before the root,
-// change nodes in place, and erase the root and nodes that stand before it; nothing that stands after the root.
+// A local transformation. Tries to transform the pattern whose last node is `root` and returns true
+// if it did. A rule may insert nodes before the root, change nodes in place, and erase the root and
+// nodes before it; it must not erase nodes after the root.
 using Rule = std::function<StatusOr<bool>(Graph& graph, Node& root)>;
 
-// Applies the rule to every node in order, again and again until a round changes nothing; then drops constants that
-// lost their users. Rules must make progress: a rule that still fires after 10,000 rounds is reported as an internal
-// error.
+// Applies the rule to every node in order, round after round, until a round changes nothing; then
+// erases constants that lost their users. A rule must terminate: one that still applies after
+// 10,000 rounds is reported as an internal error.
 StatusOr<Changed> ApplyRule(Graph& graph, const Rule& rule);
 
-// ---- Questions ----
+// ---- Queries ----
+// Returns true if the value is a graph output.
 bool IsOutput(const Graph& graph, const Value* value);
-// The node that makes the value when it has this operator; else null.
+// Returns the node that produces the value if it has this operator, otherwise null.
 Node* ProducedBy(const Value* value, Op op);
-// The same, but null where the value is annotated: it is what the node computes, rounded, so that patterns end there.
+// The same, but null if the value is annotated: then it is the node's result after rounding, and
+// patterns end there.
 Node* ComputedBy(const Value* value, Op op);
-// One use in all, and not a graph output: the value may change its meaning without anyone else noticing.
+// Returns true if the value has a single use and is not a graph output, so that its meaning may
+// change.
 bool HasOneUse(const Graph& graph, const Value* value);
-// Whether Replace(graph, node, by) can keep every output name.
+// Returns true if Replace(graph, node, by) can keep every output name, for `from` without
+// annotation.
 bool CanReplace(const Graph& graph, const Value* from, const Value* to);
-// The same for a move that turns out to move nothing: annotations may stand on both sides where they agree.
+// The same for a node that turns out to move nothing: both values may be annotated if the
+// annotations agree.
 bool CanReplaceMove(const Graph& graph, const Value* from, const Value* to);
-// The constant when `value` is one of fp32, else null.
+// Returns the constant if `value` is an fp32 constant, otherwise null.
 const Tensor* FloatConstant(const Value* value);
-// The integers of a constant i64 or i32 tensor; nullopt when it is none.
+// Returns the elements of a constant i64 or i32 tensor, otherwise nullopt.
 std::optional<std::vector<int64_t>> IntConstant(const Value* value);
-// The only element of a floating-point constant with one element.
+// Returns the element of a floating-point constant with exactly one element.
 std::optional<double> ScalarConstant(const Value* value);
-// |a - b| within `relative` of |b|: for recognising constants that exporters rounded.
+// Returns true if |a - b| <= relative * |b|; exporters round the constants of patterns.
 bool Near(double a, double b, double relative = 1e-4);
-bool HasKnownShape(const Value* value);  // every dimension known
-// -1 when the rank is not known.
+// Returns true if every dimension is known.
+bool HasKnownShape(const Value* value);
+// Returns the rank, or -1 if it is not known.
 int RankOf(const Value* value);
-// The axes of a Reduce*, Squeeze or Unsqueeze operand, made non-negative and sorted; nullopt when not constant or out
-// of range. `rank` counts the axes they index.
+// Returns the axes operand of a Reduce*, Squeeze or Unsqueeze, non-negative and sorted; nullopt if
+// it is not constant or out of range. `rank` is the number of axes that they index.
 std::optional<std::vector<int64_t>> ConstantAxes(const Value* axes, int rank);
-// "a+b"; a name that stands in the list already is not added again.
+// Returns "a+b"; a name that the list already contains is not repeated.
 std::string JoinNames(std::string_view a, std::string_view b);
 
 // ---- Edits ----
-// A node with one result of the given type, inserted before `before` (null: at the end). An empty `result_name` gets a
-// fresh one.
+// Inserts a node with one result of the given type before `before` (null: at the end). An empty
+// `result_name` gets a fresh name.
 Node* InsertNode(Graph& graph, Node* before, Op op, std::string_view name,
                  std::vector<Value*> operands, Attributes attributes, TensorType type,
                  std::string_view result_name = "");
-// A rank-1 i64 constant.
+// Adds a rank-1 i64 constant.
 Value* AddIntConstant(Graph& graph, std::string_view name, const std::vector<int64_t>& values);
-// Gives operand i of the node another constant value. When nobody else uses the old constant the new one takes its
-// name.
+// Gives operand i of the node another constant value. If nobody else uses the old constant, the new
+// one takes its name.
 void SetConstantOperand(Graph& graph, Node& node, int i, Tensor tensor,
                         std::string_view fresh_name = "");
-// Gives the uses of the node's first result to `by` and erases the node, with whatever stood before it for its sake
-// alone. Requires CanReplace and no other used result.
+// Gives the uses of the node's first result to `by` and erases the node, together with the nodes
+// before it that existed only for it. Requires CanReplaceMove and no other used result.
 void Replace(Graph& graph, Node& node, Value* by);
 // Erases a node without users, and then, up the graph, the nodes that lost their last user by it.
 void EraseUpwards(Graph& graph, Node* node);

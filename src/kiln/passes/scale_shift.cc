@@ -1,3 +1,4 @@
+// Implements scale_shift.h.
 #include "kiln/passes/scale_shift.h"
 
 #include <algorithm>
@@ -8,14 +9,15 @@
 namespace kiln {
 namespace {
 
-// Weights seen as [outer, channels, inner] with `inner` contiguous elements; a grouped ConvTranspose repeats its
-// channels per group, which `outer` indexes.
+// The weights of a linear operator seen as [outer, channels, inner] with `inner` contiguous
+// elements. A grouped ConvTranspose repeats its channels per group; `outer` contains the groups.
 struct ChannelView {
   int64_t outer, channels, inner;
   int64_t groups =
       1;  // ConvTranspose: channel = group * channels + c, group = outer index / (outer / groups)
 };
 
+// Returns the view of a Conv [out, in, ...], ConvTranspose [in, out / groups, ...], or a matrix.
 ChannelView WeightsOf(const Node& linear) {
   const Shape& w = linear.operand(1)->constant().shape();
   int64_t inner = 1;
@@ -32,7 +34,8 @@ ChannelView WeightsOf(const Node& linear) {
   return transposed ? ChannelView{1, w[0], w[1]} : ChannelView{w[0], w[1], 1};
 }
 
-// The bias of a Gemm as one number per column, beta included; nullopt when C is not a constant row.
+// Returns the bias of a Gemm, times beta, as one number per column; nullopt if C is not a constant
+// row.
 std::optional<std::vector<double>> GemmBias(const Node& gemm, int64_t columns) {
   std::vector<double> bias(static_cast<size_t>(columns), 0.0);
   if (gemm.operand(2) == nullptr) return bias;
@@ -55,10 +58,6 @@ Tensor FloatsOf(const std::vector<double>& values) {
 
 }  // namespace
 
-bool ScaleShift::IsScaleOnly() const {
-  return std::all_of(shift.begin(), shift.end(), [](double s) { return s == 0; });
-}
-
 std::optional<ScaleShift> ScaleShiftOf(const Node& node) {
   if (node.op() != Op::kBatchNormalization || node.attributes().Int("training_mode", 0) != 0)
     return std::nullopt;
@@ -68,11 +67,13 @@ std::optional<ScaleShift> ScaleShiftOf(const Node& node) {
     if (constants[i] == nullptr || constants[i]->size() != constants[0]->size())
       return std::nullopt;
   }
+  // The operands of BatchNormalization after the input, in this order.
   const auto [gamma, beta, mean, variance] =
       std::tie(constants[0], constants[1], constants[2], constants[3]);
   const double epsilon = double{node.attributes().Float("epsilon", 1e-5f)};
   ScaleShift result;
   for (int64_t i = 0; i < gamma->size(); ++i) {
+    // In fp64: gamma / sqrt(variance + epsilon), and beta less the scaled mean.
     const double scale = gamma->ValueAt(i) / std::sqrt(variance->ValueAt(i) + epsilon);
     if (!std::isfinite(scale)) return std::nullopt;
     result.scale.push_back(scale);
@@ -86,7 +87,8 @@ int64_t FoldableChannels(const Node& linear) {
   if (!is_conv && linear.op() != Op::kGemm && linear.op() != Op::kMatMul) return 0;
   const Tensor* weights = FloatConstant(linear.operand(1));
   if (weights == nullptr || weights->size() == 0) return 0;
-  if (linear.operand(1)->quantisation().has_value()) return 0;  // their codes stand
+  if (linear.operand(1)->quantisation().has_value())
+    return 0;  // quantised weights keep their codes
   if (is_conv ? weights->shape().rank() < 3 : weights->shape().rank() != 2) return 0;
   const ChannelView view = WeightsOf(linear);
   const int64_t channels = view.channels * view.groups;
@@ -133,6 +135,7 @@ void FoldInto(Graph& graph, Node& linear, const ScaleShift& by) {
           w[at] = static_cast<float>(double{w[at]} * scale);
       }
     }
+    // The weights get a new constant, because other nodes may use the old one.
     SetConstantOperand(graph, linear, 1, std::move(weights));
   }
   if (linear.op() == Op::kMatMul) return;

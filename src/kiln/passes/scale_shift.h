@@ -1,5 +1,6 @@
-// y = scale * x + shift, one scale and one shift per channel: what batch normalisation is at inference, and what a
-// convolution, Gemm or MatMul before it can take into its weights and bias.
+// A scale and a shift per channel, y = scale * x + shift. This is batch normalisation at inference,
+// and a preceding convolution, Gemm or MatMul can absorb it into its weights and bias.
+// fold-batch-norm, decompose-batch-norm and fold-scale-shift use it.
 #ifndef KILN_PASSES_SCALE_SHIFT_H_
 #define KILN_PASSES_SCALE_SHIFT_H_
 
@@ -10,24 +11,26 @@
 
 namespace kiln {
 
+// One scale and one shift per channel, in fp64.
 struct ScaleShift {
   std::vector<double> scale;  // one per channel
   std::vector<double> shift;  // one per channel
-  bool IsScaleOnly() const;   // every shift is 0
 };
 
-// Scale and shift of a BatchNormalization node in inference form with fp32 constants; nullopt otherwise.
+// Returns scale and shift of a BatchNormalization node in inference form with fp32 constants,
+// otherwise nullopt.
 std::optional<ScaleShift> ScaleShiftOf(const Node& batch_norm);
 
-// Output channels of a Conv, ConvTranspose, Gemm or MatMul (rank-2 b) whose weights, and bias where present, are fp32
-// constants that can take a ScaleShift in; 0 when the node is none of these.
+// Returns the number of output channels of a Conv, ConvTranspose, Gemm or MatMul (rank-2 b) that
+// can absorb a ScaleShift: weights and, if present, bias are fp32 constants. Otherwise returns 0.
 int64_t FoldableChannels(const Node& linear);
-// The axis of the result that the channels run along, counted from the end (-1: last), e.g. -3 for NCHW.
+// Returns the channel axis of the result, counted from the end: -1 for the last, e.g. -3 for NCHW.
 // Requires FoldableChannels > 0 and, for Conv and ConvTranspose, weights of rank 3 or more.
 int ChannelAxisFromEnd(const Node& linear);
 
-// Folds y = scale * linear(x) + shift into weights and bias: in fp64, rounded once to fp32. A MatMul has no bias: it
-// takes the scale only, and the caller must see to the shift. Requires FoldableChannels == scale.size().
+// Folds y = scale * linear(x) + shift into weights and bias, in fp64 with one rounding to fp32. A
+// MatMul has no bias: it takes only the scale, and the caller must handle the shift. Requires
+// FoldableChannels == scale.size().
 void FoldInto(Graph& graph, Node& linear, const ScaleShift& by);
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Implements spread-annotations: alternates a backward and a forward sweep until nothing changes.
 #include "kiln/passes/spread_annotations.h"
 
 #include <algorithm>
@@ -10,28 +11,31 @@
 namespace kiln {
 namespace {
 
-// Whether rounding the data operands gives what rounding the results does. The indices that a MaxPool may return beside
-// its maxima are not the same.
+// Returns true if rounding the data operands equals rounding the results. The indices that a
+// MaxPool may return besides its maxima are not values to round.
 bool Picks(const Node& node) {
   return PicksElements(node) && (node.num_results() == 1 || node.info().Has(kMovesData));
 }
 
+// Returns the operands whose elements the result consists of.
 std::vector<Value*> DataOperands(const Node& node) {
   if (node.op() == Op::kConcat) return node.operands();
   return {node.operand(0)};
 }
 
-// Codes that hold zero, one scale.
+// Returns true for annotations with one scale and integer codes, which can represent zero.
 bool CanSpread(const std::optional<Quantisation>& q) {
   return q.has_value() && q->axis < 0 && q->type.format.is_integer() &&
          q->type.scheme == Scheme::kPerTensor;
 }
 
+// Returns true if the value is an fp32 activation without annotation that is not a graph output.
 bool CanTake(const Graph& graph, const Value* value) {
   return value != nullptr && !value->is_constant() && value->element() == ElementType::kFloat32 &&
          !value->quantisation().has_value() && !IsOutput(graph, value);
 }
 
+// Annotates the results of a node whose data operands all have the same grid.
 bool SpreadForward(const Graph& graph, const Node& node) {
   if (!Picks(node) && node.op() != Op::kRelu) return false;
   const std::vector<Value*> operands = DataOperands(node);
@@ -50,6 +54,7 @@ bool SpreadForward(const Graph& graph, const Node& node) {
   return changed;
 }
 
+// Annotates the data operands of a node whose result is annotated, if they have no other user.
 bool SpreadBack(const Graph& graph, const Node& node) {
   if (!Picks(node) || node.num_results() != 1 || !CanSpread(node.result()->quantisation()))
     return false;

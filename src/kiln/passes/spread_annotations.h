@@ -1,3 +1,5 @@
+// The pass spread-annotations, the last of LayoutPipeline: nodes between annotated values then move
+// codes instead of floats.
 #ifndef KILN_PASSES_SPREAD_ANNOTATIONS_H_
 #define KILN_PASSES_SPREAD_ANNOTATIONS_H_
 
@@ -5,9 +7,10 @@
 
 namespace kiln {
 
-// Gives an annotation on to values that hold nothing but elements (or zeros) of annotated ones, so that codes pass
-// through moves, max pools and Relu as they are; and back from the result of a move or max pool to its operand, which
-// has no other user: rounding before is rounding after. Per tensor only. Graph outputs are left as they are.
+// Copies an annotation to values that consist only of elements (or zeros) of annotated values, so
+// that codes pass unchanged through moves, max pools and Relu; and from the result of a move or max
+// pool back to an operand without another user, because rounding before it equals rounding after
+// it. Per-tensor annotations only. Graph outputs are left unchanged.
 //   %b = reshape %a      =>      %a and %b with the annotation that one of them has
 class SpreadAnnotations final : public Pass {
  public:
