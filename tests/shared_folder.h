@@ -1,5 +1,5 @@
-// Trained networks and data sets that are too large for the repository; tests that need them skip where they are
-// absent.
+// Access to trained networks and data sets that are too large for the repository. Tests that need
+// them are skipped if they are absent.
 #ifndef KILN_TESTS_SHARED_FOLDER_H_
 #define KILN_TESTS_SHARED_FOLDER_H_
 
@@ -8,8 +8,8 @@
 
 namespace kiln {
 
-// The folder that the environment variable KILN_SHARED names, else ../shared beside the sources; empty when neither is
-// there. Tests run in the root of the sources.
+// Returns the folder named by the environment variable KILN_SHARED, else ../shared beside the
+// sources; empty if neither exists. Tests run in the root of the sources.
 inline std::filesystem::path SharedFolder() {
   const char* named = std::getenv("KILN_SHARED");
   const std::filesystem::path folder = named != nullptr ? named : "../shared";

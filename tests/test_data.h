@@ -1,4 +1,4 @@
-// Trained networks, images and vectors that the repository holds for its tests (tests/data/README.md).
+// Access to the trained networks, images and vectors in the repository (tests/data/README.md).
 #ifndef KILN_TESTS_TEST_DATA_H_
 #define KILN_TESTS_TEST_DATA_H_
 
@@ -6,7 +6,7 @@
 
 namespace kiln {
 
-// The path of a file or folder of tests/data. Tests run in the root of the sources.
+// Returns the path of a file or folder in tests/data. Tests run in the root of the sources.
 inline std::filesystem::path TestData(const std::filesystem::path& name) {
   return std::filesystem::path("tests/data") / name;
 }

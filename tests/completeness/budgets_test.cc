@@ -1,4 +1,4 @@
-// docs/budgets.md shows the budget of every parser as it is.
+// Checks that docs/budgets.md lists the budget of every parser as it is.
 #include "kiln/support/budgets.h"
 
 #include <gtest/gtest.h>

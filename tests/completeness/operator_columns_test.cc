@@ -1,5 +1,6 @@
-// Walks operators.def and names what a row lacks. Shape rule and signature are not asked for here: a row without them
-// does not build; that each has a hand-checked case is tests/ir/shape_inference_test.cc's business.
+// Checks that every row of operators.def has all its parts and names the missing ones. Shape rule
+// and signature are not checked here: a row without them does not build, and
+// tests/ir/shape_inference_test.cc checks that each has a hand-written case.
 #include <gtest/gtest.h>
 
 #include <algorithm>

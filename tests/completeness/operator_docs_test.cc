@@ -1,5 +1,6 @@
-// Holds docs/operators.md equal to operators.def and signatures.def. All columns but the last follow from the tables;
-// the last, Notes, is written by hand. KILN_WRITE_DOCS=1 rewrites the table and keeps the notes.
+// Checks that docs/operators.md equals operators.def and signatures.def. All columns but the last
+// follow from the tables; the last, Notes, is written by hand. KILN_WRITE_DOCS=1 rewrites the table
+// and keeps the notes.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// The budgets of data files and of --preprocess (support/budgets.def), each at its edge.
+// Tests of the budgets of data files and of --preprocess (support/budgets.def), each at its limit.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

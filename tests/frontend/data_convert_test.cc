@@ -1,3 +1,5 @@
+// Tests of preprocessing: its text and YAML forms, and the conversion of stored images to network
+// inputs.
 #include "kiln/frontend/data_convert.h"
 
 #include <gmock/gmock.h>
@@ -122,7 +124,8 @@ TEST_F(ConvertTest, ComputesInTheStatedOrder) {
   }
 }
 
-// A byte and a float of the same value must come out as the same bits: one goes through a table, one does not.
+// A byte and a float of the same value must come out as the same bits: one goes through a table,
+// one does not.
 TEST_F(ConvertTest, ElementTypesAgree) {
   std::vector<uint8_t> bytes(256);
   std::vector<float> floats(256);

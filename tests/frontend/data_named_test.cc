@@ -1,4 +1,5 @@
-// Arrays by name: archives and folders in, archives out, and the way into a network's inputs.
+// Tests of named arrays: reading archives and folders, writing archives, and matching arrays to a
+// network's inputs.
 #include "kiln/frontend/data_named.h"
 
 #include <gmock/gmock.h>
@@ -160,7 +161,8 @@ TEST_F(NamedTest, WritesWhatIsReadAgain) {
   }
 }
 
-// What does not fit into memory waits in the nearest folder that is there; the others come about with the file.
+// What does not fit into memory waits in the nearest folder that is there; the others come about
+// with the file.
 TEST_F(NamedTest, SpillsBeforeTheFolderIsThere) {
   const auto path = folder_ / "new/deeper/out.npz";
   NpzWriter writer(path, 16);

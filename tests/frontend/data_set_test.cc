@@ -1,3 +1,4 @@
+// Tests of the readers of image and label files in every format, and of damaged files.
 #include "kiln/frontend/data_set.h"
 
 #include <gmock/gmock.h>
@@ -164,7 +165,8 @@ TEST_F(DataSetTest, ReadsNpzByName) {
       LoadDataSet(WriteNpz("c.npz", {{"y.npy", y}, {"labels.npy", sevens}, {"x.npy", x}}));
   ASSERT_TRUE(both.ok()) << both.status();
   EXPECT_THAT(both->labels(), ElementsAre(7, 7));
-  // An array of that name which holds no labels, which nobody asked for: the images have none, and the set knows why.
+  // An array of that name which holds no labels, which nobody asked for: the images have none, and
+  // the set knows why.
   const std::string floats =
       Npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", BytesOf<float>({4, 5}));
   const std::string three =
@@ -292,7 +294,8 @@ TEST_F(DataSetTest, NamesWhatIsWrongInNpy) {
   EXPECT_THAT(ErrorOf(Write("v.npy", Npy("{}", "", 7))), HasSubstr(".npy version 7"));
 }
 
-// Any damage gives a set or an error, never a crash or a read past the end (the address sanitiser watches).
+// Any damage gives a set or an error, never a crash or a read past the end (the address sanitiser
+// watches).
 TEST_F(DataSetTest, SurvivesDamage) {
   const std::vector<std::pair<std::string, std::string>> files = {
       {"a.idx", Idx(8, {3, 2, 2}, Counting(12))},

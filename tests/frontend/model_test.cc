@@ -1,5 +1,6 @@
-// Trained networks: they load with every shape known, and compute the reference outputs that ONNX Runtime gave. Those
-// of TrainedModels are in tests/data; those of SharedModels need images or networks of the shared folder.
+// Tests of trained networks: they load with every shape known and compute the reference outputs of
+// ONNX Runtime. Those of TrainedModels are in tests/data; those of SharedModels need images or
+// networks of the shared folder.
 #include "kiln/frontend/model.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,8 @@ Tensor ReadFloats(const fs::path& path, Shape shape) {
   return tensor;
 }
 
-// Pixels of `count` images that begin at `offset` in a file, `stride` bytes apart, through `value(pixel, channel)`.
+// Pixels of `count` images that begin at `offset` in a file, `stride` bytes apart, through
+// `value(pixel, channel)`.
 Tensor ReadImages(const fs::path& path, size_t offset, size_t stride, Shape shape,
                   const std::function<float(uint8_t, int)>& value) {
   const std::string bytes = MustRead(path);

@@ -1,4 +1,5 @@
-// The budgets of the ONNX importer (support/budgets.def), each at its edge: what a small file may ask for.
+// Tests of the budgets of the ONNX importer (support/budgets.def), each at its limit: a small file
+// must not be able to request unlimited resources.
 #include "kiln/frontend/onnx_budget.h"
 
 #include <gmock/gmock.h>
@@ -68,8 +69,8 @@ TEST(OnnxStructure, IsWhatParsingTakes) {
   compare(floats, "floats");
 }
 
-// Fields of onnx.proto that come in another wire type, numbers that an enumeration lacks and groups: protobuf keeps all
-// of them as unknown fields.
+// Fields of onnx.proto that come in another wire type, numbers that an enumeration lacks and
+// groups: protobuf keeps all of them as unknown fields.
 TEST(OnnxStructure, CountsFieldsOfAnotherWireType) {
   const std::pair<const char*, std::string> fields[] = {
       {"ir_version as bytes", std::string("\x0a\x00", 2)},
@@ -123,7 +124,8 @@ TEST(OnnxOutline, ShapesOfNegativeSizeCountNothing) {
   EXPECT_EQ(outline->parameters, 0);
 }
 
-// 18 MB of empty nodes would take more than the budget of memory; they are refused before they are parsed.
+// 18 MB of empty nodes would take more than the budget of memory; they are refused before they are
+// parsed.
 TEST(OnnxStructure, HoldsAtItsEdge) {
   const int64_t each =
       StructureBytes(std::string("\x3a\x02\x0a\x00", 4), *onnx::ModelProto::descriptor(),
@@ -171,8 +173,9 @@ TEST(OnnxStructure, LeavesDamageToTheParser) {
               HasSubstr("is not an ONNX model, or is damaged"));
 }
 
-// A model that calls a function of `nodes` constants and passes an attribute of that many bytes to each.
-onnx::ModelProto Attributes(int nodes, int64_t bytes) {
+// A model that calls a function of `nodes` constants and passes an attribute of that many bytes to
+// each.
+onnx::ModelProto ManyAttributes(int nodes, int64_t bytes) {
   onnx::ModelProto model = SmallModel();
   auto* import = model.add_opset_import();
   import->set_domain("local");
@@ -208,7 +211,7 @@ onnx::ModelProto Attributes(int nodes, int64_t bytes) {
 
 // 1.3 MB of file: an attribute of a megabyte that a function hands to thousands of nodes.
 TEST(OnnxInlining, ChargesAttributes) {
-  const std::string whole = ErrorOf(ImportProto(Attributes(8000, 1 << 20)));
+  const std::string whole = ErrorOf(ImportProto(ManyAttributes(8000, 1 << 20)));
   EXPECT_THAT(
       whole,
       HasSubstr(
@@ -216,13 +219,13 @@ TEST(OnnxInlining, ChargesAttributes) {
   // Copies: one of the call's attribute, one for each node, and the body.
   const int nodes = 63;
   const int64_t half = budgets::kOnnxInlinedBytes / (nodes + 1);
-  EXPECT_EQ(ErrorOf(ImportProto(Attributes(nodes, half - 4096))), "no error");
-  EXPECT_THAT(ErrorOf(ImportProto(Attributes(nodes, half))), HasSubstr("to be inlined"));
+  EXPECT_EQ(ErrorOf(ImportProto(ManyAttributes(nodes, half - 4096))), "no error");
+  EXPECT_THAT(ErrorOf(ImportProto(ManyAttributes(nodes, half))), HasSubstr("to be inlined"));
 }
 
 // The name of a call stands before the names of all nodes inside.
 TEST(OnnxInlining, ChargesNames) {
-  onnx::ModelProto model = Attributes(4000, 1);
+  onnx::ModelProto model = ManyAttributes(4000, 1);
   model.mutable_graph()->mutable_node(0)->set_name(std::string(1 << 16, 'n'));
   EXPECT_THAT(ErrorOf(ImportProto(model)),
               HasSubstr("functions are too large, or called too often, to be inlined"));
@@ -344,7 +347,8 @@ TEST_F(OnnxExternal, CopiesAtTheBudget) {
   EXPECT_EQ(MessageOf(Take(others, 1 << 20, 0, onnx::TensorProto::BOOL).status()), refused);
 }
 
-// What is unpacked counts: a byte of the file holds two elements of INT4, or one of FP8 that becomes four bytes.
+// What is unpacked counts: a byte of the file holds two elements of INT4, or one of FP8 that
+// becomes four bytes.
 TEST_F(OnnxExternal, NarrowElementsCountAsWhatTheyBecome) {
   MakeFile(1 << 20);
   const std::pair<int, int64_t> types[] = {

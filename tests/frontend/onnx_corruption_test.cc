@@ -1,4 +1,4 @@
-// A damaged model is an error or another model, never a crash.
+// Checks that a damaged model causes an error or is another model, and never a crash.
 #include <gtest/gtest.h>
 
 #include "kiln/ir/shape_inference.h"
@@ -8,8 +8,9 @@
 namespace kiln {
 namespace {
 
-// Small, with many kinds of field: raw and typed data, attributes of several kinds, a function, symbols.
-std::string SmallModel() {
+// Small, with many kinds of field: raw and typed data, attributes of several kinds, a function,
+// symbols.
+std::string ModelWithFunction() {
   const std::string function =
       "functions { domain: 'local' name: 'F' input: 'a' output: 'b' opset_import { version: 11 } "
       "node { op_type: 'Clip' input: 'a' output: 't' } node { op_type: 'Softmax' input: 't' "
@@ -43,14 +44,14 @@ void Check(const std::string& bytes) {
 }
 
 TEST(OnnxCorruption, TheWholeModelIsFine) {
-  const auto graph = ImportOnnxBytes(SmallModel(), "test.onnx", "");
+  const auto graph = ImportOnnxBytes(ModelWithFunction(), "test.onnx", "");
   ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
   EXPECT_TRUE(Verify(*graph).ok()) << MessageOf(Verify(*graph));
   EXPECT_EQ(graph->outputs()[0]->shape(), (Shape{1, 128}));
 }
 
 TEST(OnnxCorruption, TruncatedAnywhere) {
-  const std::string whole = SmallModel();
+  const std::string whole = ModelWithFunction();
   for (size_t size = 0; size < whole.size(); ++size) {
     SCOPED_TRACE(size);
     Check(whole.substr(0, size));
@@ -58,7 +59,7 @@ TEST(OnnxCorruption, TruncatedAnywhere) {
 }
 
 TEST(OnnxCorruption, AnyBitFlipped) {
-  const std::string whole = SmallModel();
+  const std::string whole = ModelWithFunction();
   for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
     SCOPED_TRACE(bit);
     std::string bytes = whole;
@@ -68,7 +69,7 @@ TEST(OnnxCorruption, AnyBitFlipped) {
 }
 
 TEST(OnnxCorruption, AnyByteReplaced) {
-  const std::string whole = SmallModel();
+  const std::string whole = ModelWithFunction();
   for (const char value : {'\0', '\x7f', '\xff'}) {
     for (size_t i = 0; i < whole.size(); ++i) {
       SCOPED_TRACE(i);

@@ -1,4 +1,4 @@
-// Export, by importing again and running both graphs.
+// Tests of export: imports the exported file again and runs both graphs.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/random.h"
 #include "onnx/onnx_pb.h"
+#include "tests/frontend/onnx_models.h"
 
 namespace kiln {
 namespace {
@@ -35,12 +36,6 @@ Graph RoundTrip(const Graph& graph) {
   auto again = ImportOnnxBytes(*bytes, "again.onnx", "");
   EXPECT_TRUE(again.ok()) << MessageOf(again.status());
   return *std::move(again);
-}
-
-std::vector<std::string> OperatorsOf(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const auto& node : graph.nodes()) names.emplace_back(node->info().id);
-  return names;
 }
 
 void ExpectClose(const Tensor& a, const Tensor& b, double tolerance = 1e-5) {
@@ -78,7 +73,8 @@ TEST(OnnxExport, KeepsNamesTypesAndMetadata) {
   EXPECT_EQ(again.FindValue("w")->constant(), graph.FindValue("w")->constant());
 }
 
-// Passes leave one name to several nodes, as a Gemm's to its product and its sum; readers refuse equal names.
+// Passes leave one name to several nodes, as a Gemm's to its product and its sum; readers refuse
+// equal names.
 TEST(OnnxExport, GivesEveryNodeANameOfItsOwn) {
   Graph graph("gemm");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2}});
@@ -96,7 +92,8 @@ TEST(OnnxExport, GivesEveryNodeANameOfItsOwn) {
   EXPECT_EQ(names, (std::vector<std::string>{"fc", "fc.1", "fc.2"}));
 }
 
-// ONNX has known 4-bit and 16-bit codes, and scales of blocks, since opset 21 and IR version 10; FP8 since 19.
+// ONNX has known 4-bit and 16-bit codes, and scales of blocks, since opset 21 and IR version 10;
+// FP8 since 19.
 TEST(OnnxExport, WritesTheOpsetThatItNeeds) {
   const std::vector<std::pair<const char*, int>> cases = {
       {"", 20}, {"int8", 20}, {"e4m3", 20}, {"int4", 21}, {"int16", 21}};
@@ -224,7 +221,8 @@ TEST(OnnxExport, RefusesWhatOnnxCannotSay) {
   EXPECT_NE(MessageOf(bytes.status()).find("32-bit codes"), std::string::npos);
 }
 
-// Whatever would be another network is an error, for activations as for constants; only fp32 itself rounds nothing.
+// Whatever would be another network is an error, for activations as for constants; only fp32 itself
+// rounds nothing.
 TEST(OnnxExport, LeavesNoRoundingOut) {
   for (const char* format : {"e4m3.toward_zero", "e4m3_fnuz", "posit8_1", "bf16", "nf4", "fixed8_6",
                              "int20", "int8.toward_zero", "int8.wrap"}) {
@@ -259,8 +257,8 @@ TEST(OnnxExport, EveryOperatorHasAForm) {
   }
 }
 
-// 100,000 nodes of one name, and one that has a name of theirs already. To try all suffixes for each would take
-// minutes.
+// 100,000 nodes of one name, and one that has a name of theirs already. To try all suffixes for
+// each would take minutes.
 TEST(ExportOnnx, GivesAnyNumberOfEqualNamesSuffixes) {
   constexpr int kNodes = 100'000;
   Graph graph("g");

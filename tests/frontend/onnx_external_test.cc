@@ -1,3 +1,4 @@
+// Tests of weights in external files: offsets, lengths, and paths that leave the model's folder.
 #include "kiln/frontend/onnx_external.h"
 
 #include <gtest/gtest.h>

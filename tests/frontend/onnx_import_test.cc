@@ -1,3 +1,5 @@
+// Tests of the ONNX importer: batch and symbolic dimensions, names, constants, functions, and
+// errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,12 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::vector<std::string> OperatorsOf(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const auto& node : graph.nodes()) names.emplace_back(node->info().id);
-  return names;
-}
 
 TEST(OnnxImport, BindsTheBatchAndItsSymbol) {
   const std::string text = InputText("x", {"n", "3"}) + InputText("z", {"3", "n"}) +
@@ -110,7 +106,8 @@ TEST(OnnxImport, ReadsConstantsOfEveryKind) {
               StatusCode::kInvalidArgument, "lies outside");
 }
 
-// Sizes of symbols by name, everywhere the symbol stands; an input's whole shape by the input's name.
+// Sizes of symbols by name, everywhere the symbol stands; an input's whole shape by the input's
+// name.
 TEST(OnnxImport, SymbolicDimensionsAreSetByName) {
   const std::string model = InputText("ids", {"batch", "seq"}) +
                             InputText("mask", {"batch", "seq", "heads"}) +
@@ -251,8 +248,8 @@ TEST(OnnxImport, RefusesWhatIsNoModel) {
   EXPECT_FALSE(ImportOnnx("/").ok());
 }
 
-// x [N, 8, 4, 4] becomes r [N, 4, 32] by the detour of old exporters: the target of Reshape is computed from Shape,
-// with one number cast from a float.
+// x [N, 8, 4, 4] becomes r [N, 4, 32] by the detour of old exporters: the target of Reshape is
+// computed from Shape, with one number cast from a float.
 std::string ReshapedByNodes() {
   return InputText("x", {"N", "8", "4", "4"}) +
          "initializer { name: 'zero' data_type: 7 int64_data: 0 } "

@@ -1,4 +1,4 @@
-// ONNX models for tests, written in protobuf's text format.
+// Builds ONNX models for tests from protobuf's text format.
 #ifndef KILN_TESTS_FRONTEND_ONNX_MODELS_H_
 #define KILN_TESTS_FRONTEND_ONNX_MODELS_H_
 
@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/execute/reference.h"
@@ -15,7 +16,7 @@
 
 namespace kiln {
 
-// A model of the opset whose graph is given in text form; `rest` stands beside the graph.
+// Returns a model of the opset with a graph in text form; `rest` is placed beside the graph.
 inline std::string ModelBytes(int opset, const std::string& graph, const std::string& rest = "") {
   onnx::ModelProto model;
   const std::string text =
@@ -30,7 +31,8 @@ inline StatusOr<Graph> Import(int opset, const std::string& graph, const std::st
   return ImportOnnxBytes(ModelBytes(opset, graph, rest), "test.onnx", "", options);
 }
 
-// "input { name: 'x' type { tensor_type { elem_type: 1 shape { ... } } } }"; a dimension is a number or a symbol.
+// Returns "input { name: 'x' type { tensor_type { elem_type: 1 shape { ... } } } }"; a dimension is
+// a number or a symbol.
 inline std::string ValueText(const std::string& field, const std::string& name,
                              const std::vector<std::string>& dims, int element = 1) {
   std::string shape;
@@ -49,7 +51,8 @@ inline std::string InputText(const std::string& name, const std::vector<std::str
   return ValueText("input", name, dims, element);
 }
 
-// The node `op_type` from x (and what `more` adds) to y, which is the output.
+// Returns the node `op_type` with input x (and the inputs and attributes in `more`) and output y,
+// which is the graph's output.
 inline std::string NodeToY(const std::string& op_type, const std::string& more = "") {
   return fmt::format("node {{ op_type: '{}' input: 'x' {} output: 'y' }} output {{ name: 'y' }} ",
                      op_type, more);
@@ -72,7 +75,22 @@ inline std::string FloatsText(const std::string& name, const std::vector<int64_t
                      fmt::join(dims, ", "), fmt::join(values, ", "));
 }
 
-// The one output of the graph for the inputs.
+// Returns the operators of a graph's nodes in order.
+inline std::vector<std::string> OperatorsOf(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const auto& node : graph.nodes()) names.emplace_back(node->info().id);
+  return names;
+}
+
+// Returns start, start + step, start + 2 step, ... in a shape.
+inline Tensor Ramp(Shape shape, float step = 1, float start = 0) {
+  Tensor tensor(ElementType::kFloat32, std::move(shape));
+  for (size_t i = 0; i < tensor.data<float>().size(); ++i)
+    tensor.data<float>()[i] = start + step * static_cast<float>(i);
+  return tensor;
+}
+
+// Runs the graph on the inputs and returns its only output.
 inline Tensor OutputOf(const StatusOr<Graph>& graph, const std::vector<Tensor>& inputs) {
   EXPECT_TRUE(graph.ok()) << MessageOf(graph.status());
   if (!graph.ok()) return Tensor();

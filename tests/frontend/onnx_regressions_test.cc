@@ -1,5 +1,5 @@
-// Models that fuzzing has found fault with (fuzz/onnx_fuzz.cc): each becomes a graph that the passes leave whole, or an
-// error of one line.
+// Tests of models in which fuzzing found faults (fuzz/onnx_fuzz.cc): each must become a graph that
+// the passes keep valid, or a one-line error.
 #include <gtest/gtest.h>
 
 #include <filesystem>

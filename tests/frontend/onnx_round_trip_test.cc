@@ -1,4 +1,5 @@
-// Annotated graphs through ONNX and back: every parameter and every code as it was.
+// Checks that annotated graphs survive ONNX export and import: every parameter and every code is
+// unchanged.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

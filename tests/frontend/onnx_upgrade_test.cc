@@ -1,5 +1,5 @@
-// Older forms of operators compute what their own opset says. The ONNX standard's tests (tests/onnx) cover what its
-// data has; here stands what it lacks.
+// Checks that older forms of operators compute what their own opset defines. The tests of the ONNX
+// standard (tests/onnx) cover most forms; this file covers those that its data lacks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,13 +9,6 @@
 
 namespace kiln {
 namespace {
-
-Tensor Ramp(Shape shape, float step = 1, float start = 0) {
-  Tensor tensor(ElementType::kFloat32, std::move(shape));
-  for (size_t i = 0; i < tensor.data<float>().size(); ++i)
-    tensor.data<float>()[i] = start + step * static_cast<float>(i);
-  return tensor;
-}
 
 void ExpectNear(const Tensor& a, const std::vector<double>& expected, double tolerance = 1e-5) {
   ASSERT_EQ(a.size(), static_cast<int64_t>(expected.size()));

@@ -1,5 +1,6 @@
-// Every row of onnx_rules.def on a small model of an opset that the row covers. Expected values are computed here from
-// the formulas of ONNX's Operators.md and Changelog.md, so that no test data has to be installed.
+// Tests every row of onnx_rules.def on a small model of an opset that the row covers. Expected
+// values are computed here from the formulas of ONNX's Operators.md and Changelog.md, so no test
+// data needs to be installed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,14 +38,6 @@ Tensor Floats(Shape shape, const std::vector<float>& values) {
 }
 
 // start, start + step, ...
-Tensor Ramp(Shape shape, float step = 1, float start = 0) {
-  Tensor tensor(ElementType::kFloat32, std::move(shape));
-  for (size_t i = 0; i < tensor.data<float>().size(); ++i) {
-    tensor.data<float>()[i] = start + step * static_cast<float>(i);
-  }
-  return tensor;
-}
-
 std::string TextAttribute(const std::string& name, const std::string& value) {
   return fmt::format("attribute {{ name: '{}' type: STRING s: '{}' }} ", name, value);
 }
@@ -94,9 +87,11 @@ Tensor ResultOf(const Case& c) {
   return OutputOf(Import(c.opset, text), {c.x});
 }
 
-// ---------------------------------------------------------------------------------------------------- upgrades
+// ----------------------------------------------------------------------------------------------------
+// upgrades
 
-// Elementwise operators of one operand, whose form before opset 6 had the attribute consumed_inputs.
+// Elementwise operators of one operand, whose form before opset 6 had the attribute
+// consumed_inputs.
 std::vector<Case> UnaryCases() {
   const Tensor any = Floats({5}, {-2, -0.75f, 0.25f, 1, 3}),
                positive = Floats({4}, {0.25f, 1, 2, 7});
@@ -199,7 +194,8 @@ std::vector<Case> BroadcastCases() {
   return cases;
 }
 
-// The slopes of PRelu belong to channels before opset 7, and are broadcast from the last axis from then on.
+// The slopes of PRelu belong to channels before opset 7, and are broadcast from the last axis from
+// then on.
 std::vector<Case> SlopeCases() {
   const Tensor x = Floats({1, 2, 2}, {-1, 2, -3, -4});
   const std::string slopes = FloatsText("c", {2}, {0.5, 0.25});
@@ -436,7 +432,8 @@ std::vector<Case> MovingCases() {
   return cases;
 }
 
-// A matrix of all axes before `axis` times all from it on, where opset 12 and before name one that is not the last.
+// A matrix of all axes before `axis` times all from it on, where opset 12 and before name one that
+// is not the last.
 std::vector<Case> SoftmaxCases() {
   const Tensor x = Ramp({2, 2, 3}, 0.25f);
   const auto over = [&](int64_t run, int64_t step, bool logarithm) {
@@ -486,7 +483,8 @@ std::vector<Case> SoftmaxCases() {
   return cases;
 }
 
-// Resize by opset. Output position o shows input position o / scale (opset 10, and "asymmetric"), or (o + 1/2) / scale
+// Resize by opset. Output position o shows input position o / scale (opset 10, and "asymmetric"),
+// or (o + 1/2) / scale
 // - 1/2 ("half_pixel", the default from opset 11 on), and others.
 std::vector<Case> ResizeCases() {
   const auto scales = [](float scale) { return FloatsText("scales", {2}, {1, scale}); };
@@ -501,13 +499,17 @@ std::vector<Case> ResizeCases() {
   const Tensor two = Floats({1, 2}, {0, 10}), four = Floats({1, 4}, {0, 10, 20, 30});
   const Tensor eight = Ramp({1, 8});
   std::vector<Case> cases = {
-      // Opset 10: floor(o / scale). Positions 0, 1/2.., 1, 3/2 by 2; half_pixel rounded would begin at -1/4.
+      // Opset 10: floor(o / scale). Positions 0, 1/2.., 1, 3/2 by 2; half_pixel rounded would begin
+      // at -1/4.
       {"Resize", 10, scales(2), of_10, two, {1, 4}, {0, 0, 10, 10}},
-      // o / 3 is 0, 1/3, 2/3, 1, 4/3, 5/3; half_pixel rounded would be 0, 0, 0, 1, 1, 1 as well, but not by 1.5:
-      // o / 1.5 is 0, 2/3, 4/3, 2, 8/3, 10/3, while (o + 1/2) / 1.5 - 1/2 rounded is 0, 0 (1/2), 1, 2, 2 (5/2), 3.
+      // o / 3 is 0, 1/3, 2/3, 1, 4/3, 5/3; half_pixel rounded would be 0, 0, 0, 1, 1, 1 as well,
+      // but not by 1.5:
+      // o / 1.5 is 0, 2/3, 4/3, 2, 8/3, 10/3, while (o + 1/2) / 1.5 - 1/2 rounded is 0, 0 (1/2), 1,
+      // 2, 2 (5/2), 3.
       {"Resize", 10, scales(3), of_10, two, {1, 6}, {0, 0, 0, 10, 10, 10}},
       {"Resize", 10, scales(1.5f), of_10, four, {1, 6}, {0, 0, 10, 20, 20, 30}},
-      // By 3/8 positions are 0, 8/3, 16/3 (opset 10), or 5/6, 7/2, 37/6 less nothing: 0.83, 3.5, 6.17.
+      // By 3/8 positions are 0, 8/3, 16/3 (opset 10), or 5/6, 7/2, 37/6 less nothing:
+      // 0.83, 3.5, 6.17.
       {"Resize", 10, scales(0.375f), of_10, eight, {1, 3}, {0, 2, 5}},
       {"Resize", 10, scales(2), of_10 + linear, two, {1, 4}, {0, 5, 10, 10}},
       {"Resize", 10, scales(0.5f), of_10 + linear, four, {1, 2}, {0, 20}},
@@ -555,7 +557,8 @@ std::vector<Case> ResizeCases() {
        four,
        {1, 1},
        {0}},
-      // Opset 18: axes; opset 19: half_pixel_symmetric (length 3.2 of which 3 are left: 0.2 / 2 / 0.8 further).
+      // Opset 18: axes; opset 19: half_pixel_symmetric (length 3.2 of which 3 are left: 0.2 / 2 /
+      // 0.8 further).
       {"Resize",
        18,
        IntsText("sizes", {4}),
@@ -570,7 +573,8 @@ std::vector<Case> ResizeCases() {
        four,
        {1, 3},
        {2.5, 15, 27.5}},
-      // Keys' cubic with a = -3/4 at 1/4 and 3/4 between the second and third of four points 0, 10, 20, 30.
+      // Keys' cubic with a = -3/4 at 1/4 and 3/4 between the second and third of four points 0, 10,
+      // 20, 30.
       {"Resize", 13, scales(2), of_11 + cubic, four, {1, 8}, {}},
   };
   const double a = -0.75;
@@ -620,7 +624,8 @@ std::vector<Case> UpsampleCases() {
   };
 }
 
-// ------------------------------------------------------------------------------------------------ compositions
+// ------------------------------------------------------------------------------------------------
+// compositions
 
 std::vector<Case> ComposedCases() {
   const Tensor any = Floats({5}, {-3, -0.4f, 0, 0.4f, 3});
@@ -808,7 +813,8 @@ std::vector<Case> CurrentCases() {
       three, {1, 1, 6}, {1, 10, 102, 20, 203, 30});
   one("ConvTranspose", 11, taps, "input: 'w' " + by_two + TextAttribute("auto_pad", "SAME_LOWER"),
       three, {1, 1, 6}, {10, 102, 20, 203, 30, 300});
-  // Steps of 2 from -1 on, and a window of 3 over 4 places: what is left over, and with ceil_mode one window more.
+  // Steps of 2 from -1 on, and a window of 3 over 4 places: what is left over, and with ceil_mode
+  // one window more.
   const Tensor row = Floats({1, 1, 5}, {1, 2, 3, 4, 5});
   const std::string window = IntsAttribute("kernel_shape", {3}) + IntsAttribute("strides", {2});
   one("AveragePool", 7, "", window + IntsAttribute("pads", {1, 1}), row, {1, 1, 3}, {1.5, 3, 4.5});
@@ -832,7 +838,8 @@ std::vector<Case> CurrentCases() {
       "initializer { name: 'wz' data_type: 2 int32_data: 2 } ";
   one("ConvInteger", 10, weights + zeros, Operands({"w", "xz", "wz"}), codes, {1, 1, 2},
       {1 * 1 + 3 * 3, 3 * 1 + 5 * 3});
-  // The same with scales 1/2 and 1/4 of operands and 1/8 of the result, whose zero point is 7: 10 and 18 codes.
+  // The same with scales 1/2 and 1/4 of operands and 1/8 of the result, whose zero point is 7: 10
+  // and 18 codes.
   const std::string scales = FloatsText("xs", {}, {0.5}) + FloatsText("ws", {}, {0.25}) +
                              FloatsText("ys", {}, {0.125}) +
                              "initializer { name: 'yz' data_type: 2 int32_data: 7 } ";
@@ -845,8 +852,8 @@ std::vector<Case> CurrentCases() {
 
 double Logistic(double v) { return 1 / (1 + std::exp(-v)); }
 
-// Two steps of one number each through one hidden unit, by the equations of Operators.md. Weights stand in the order of
-// the standard: z, r, h of GRU; i, o, f, c of LSTM.
+// Two steps of one number each through one hidden unit, by the equations of Operators.md. Weights
+// stand in the order of the standard: z, r, h of GRU; i, o, f, c of LSTM.
 std::vector<Case> RecurrentCases() {
   const std::vector<float> steps = {0.5, -1};
   std::vector<Case> cases;
@@ -940,7 +947,8 @@ INSTANTIATE_TEST_SUITE_P(Rows, OnnxVariant, testing::ValuesIn(AllCases()), [](co
   return fmt::format("{}_{}_{}", suite.param.op_type, suite.param.opset, suite.index);
 });
 
-// Split has several results: sizes as an attribute, as an operand, by the number of results, by an attribute.
+// Split has several results: sizes as an attribute, as an operand, by the number of results, by an
+// attribute.
 TEST(OnnxVariants, SplitOfEveryOpset) {
   const auto run = [](int opset, const std::string& text, const std::string& more) {
     return OutputOf(

@@ -1,3 +1,4 @@
+// Tests of made-up samples: they must be valid indices and masks for the network that reads them.
 #include "kiln/frontend/random_samples.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +30,8 @@ std::vector<T> ValuesOf(const DataSet& set) {
   return out;
 }
 
-// What BERT does: ids into a table of words by way of a reshape, a mask that is cast, a table of two kinds.
+// What BERT does: ids into a table of words by way of a reshape, a mask that is cast, a table of
+// two kinds.
 constexpr char kTokens[] = R"(
   input %ids : i64[1x8]
   input %mask : i64[1x8]

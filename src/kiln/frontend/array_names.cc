@@ -1,7 +1,9 @@
+// Implements array_names.h.
 #include "kiln/frontend/array_names.h"
 
 namespace kiln {
 
+// The percent sign itself is encoded too, so the mapping is injective.
 std::string ArrayNameOf(std::string_view name) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;

@@ -1,4 +1,6 @@
-// Names of values as names of arrays in .npz archives and of .npy files in folders.
+// Converts names of values to names of arrays in .npz archives and of .npy files in folders. The
+// data readers and the commands that write outputs use the same names, so that outputs of one run
+// can be inputs of another.
 #ifndef KILN_FRONTEND_ARRAY_NAMES_H_
 #define KILN_FRONTEND_ARRAY_NAMES_H_
 
@@ -7,9 +9,9 @@
 
 namespace kiln {
 
-// Returns `name` with every byte outside [A-Za-z0-9_-] written as % and two upper-case hexadecimal digits:
-// "/head/Gemm:0" becomes "%2Fhead%2FGemm%3A0". Different names stay different; no result has a dot, a slash or a
-// control character, so that none is a path or has an extension.
+// Returns `name` with each byte outside [A-Za-z0-9_-] written as % and two upper-case hexadecimal
+// digits: "/head/Gemm:0" becomes "%2Fhead%2FGemm%3A0". Different names stay different. The result
+// has no dot, slash or control character, so it is never a path and never has an extension.
 std::string ArrayNameOf(std::string_view name);
 
 }  // namespace kiln

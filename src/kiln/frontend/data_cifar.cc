@@ -1,5 +1,7 @@
-// CIFAR-10 and CIFAR-100 binary: records of label bytes and 3072 pixel bytes (planes R, G, B of 32x32).
-// Source: A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009, and its data page.
+// Reads CIFAR-10 and CIFAR-100 in their binary form: records of label bytes followed by 3072 pixel
+// bytes (planes R, G, B of 32x32).
+//   source  A. Krizhevsky, "Learning Multiple Layers of Features from Tiny Images", 2009, and its
+//           data page
 #include "kiln/frontend/data_readers.h"
 
 namespace kiln::data {
@@ -7,7 +9,8 @@ namespace {
 
 constexpr int64_t kPixels = 3 * 32 * 32;
 
-// `label_limits`: one exclusive bound per label byte; the last label byte is the class.
+// Reads the records of a file. `label_limits` has one exclusive bound per label byte; the last
+// label byte is the class. A label outside its bound means that the file has another format.
 StatusOr<DataSet::Parts> ReadRecords(const Source& source, std::string_view name,
                                      std::vector<int> label_limits) {
   const std::string_view bytes = source.view();
@@ -20,6 +23,7 @@ StatusOr<DataSet::Parts> ReadRecords(const Source& source, std::string_view name
                        " records of " + std::to_string(record) + " bytes",
                    "is it truncated, or of another format (--data-format)?");
   }
+  // The images stay where they are in the file; `stride` skips the labels of the next record.
   DataSet::Parts parts;
   parts.bytes = source.bytes;
   parts.offset = labels;

@@ -1,3 +1,5 @@
+// Implements ImageConverter: decides how stored images fit a network's input, and converts them
+// element by element.
 #include "kiln/frontend/data_convert.h"
 
 #include <fmt/format.h>
@@ -11,17 +13,20 @@
 namespace kiln {
 namespace {
 
+// Returns the shape of a stored image with its channels first.
 Shape ChannelsFirst(const Shape& shape, ImageLayout layout) {
   if (layout == ImageLayout::kChw || shape.rank() != 3) return shape;
   return Shape{shape[2], shape[0], shape[1]};
 }
 
+// Returns true if stored images (channels first) fit an input: equal dimensions up to dimensions of
+// 1, or as many elements for a flat vector.
 bool Fits(const Shape& stored, const Shape& wanted) {
   if (WithoutOnes(stored.dims()) == WithoutOnes(wanted.dims())) return true;
   return wanted.rank() == 1 && stored.NumElements() == wanted.NumElements();
 }
 
-// Calls f with a function from element index to float that suits the type.
+// Calls f with a function that reads element i of `bytes` as a float.
 template <typename F>
 void WithReader(ElementType type, const std::byte* bytes, F&& f) {
   const auto reader = [&](auto zero) {
@@ -68,6 +73,7 @@ void WithReader(ElementType type, const std::byte* bytes, F&& f) {
 
 }  // namespace
 
+// Checks everything once, so that Convert cannot fail.
 StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess preprocess,
                                                 const Value& input, std::string_view model_source) {
   const std::string place = "input '" + input.name() + "'";
@@ -81,6 +87,7 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
         "has shape " + (input.has_shape() ? input.shape().ToString() : std::string("unknown")),
         "an image input has a batch dimension and at least one more");
   }
+  // The network's shape without the batch.
   const Shape wanted(
       std::vector<int64_t>(input.shape().dims().begin() + 1, input.shape().dims().end()));
   if (!wanted.IsKnown()) {
@@ -90,6 +97,7 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
   const ImageLayout layout = preprocess.layout.value_or(set->layout());
   const Shape stored = ChannelsFirst(set->image_shape(), layout);
   if (!Fits(stored, wanted)) {
+    // If the other layout would fit, the message suggests it.
     const ImageLayout other = layout == ImageLayout::kChw ? ImageLayout::kHwc : ImageLayout::kChw;
     const bool other_fits = Fits(ChannelsFirst(set->image_shape(), other), wanted);
     return ErrorAt(set->source(), "",
@@ -129,6 +137,8 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
         "only images of 3 channels have an order of colours; leave channels out of --preprocess");
   }
   converter.preprocess_ = std::move(preprocess);
+  // A uint8 image has only 256 values per channel, so preprocessing becomes a table look-up with
+  // the same bits.
   if (set->element() == ElementType::kUint8) {
     converter.table_of_bytes_.resize(static_cast<size_t>(converter.channels_) * 256);
     for (size_t at = 0; at < converter.table_of_bytes_.size(); ++at) {
@@ -144,10 +154,12 @@ StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess p
 void ImageConverter::Convert(int64_t i, std::span<float> out) const {
   KILN_CHECK(static_cast<int64_t>(out.size()) == elements_per_image());
   const std::span<const std::byte> image = set_->Image(i);
+  // Strides of the stored image; the result is channels first.
   const int64_t channel_stride = channels_last_ ? 1 : pixels_;
   const int64_t pixel_stride = channels_last_ ? channels_ : 1;
   for (int64_t c = 0; c < channels_; ++c) {
     float* to = out.data() + c * pixels_;
+    // mean_ and std_ are in the network's channel order, so only the stored channel is reversed.
     const int64_t stored = preprocess_.reverse_channels ? channels_ - 1 - c : c;
     if (!table_of_bytes_.empty()) {
       const float* table = table_of_bytes_.data() + c * 256;

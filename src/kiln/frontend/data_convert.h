@@ -1,4 +1,5 @@
-// From stored images to the tensors that a network takes.
+// Converts stored images to the fp32 tensors that a network takes: the last step between a data set
+// (data_set.h) and calibration, evaluation or a run.
 #ifndef KILN_FRONTEND_DATA_CONVERT_H_
 #define KILN_FRONTEND_DATA_CONVERT_H_
 
@@ -12,24 +13,27 @@
 
 namespace kiln {
 
-// Turns images of one data set into inputs of one network: element type to fp32, preprocessing (data_preprocess.h),
-// order of dimensions to the network's (NCHW). Holds on to the data set, which must outlive it. Thread-safe.
+// Converts the images of one data set to inputs of one network: element type to fp32, preprocessing
+// (data_preprocess.h), dimensions to the network's order (NCHW). Refers to the data set, which must
+// outlive it. Thread-safe.
 class ImageConverter {
  public:
-  // `input`: the network's image input; fp32, all dimensions but the first known. A stored image fits when its
-  // dimensions (channels first) equal the input's behind the batch, up to dimensions of 1, or when the input takes a
-  // flat vector of as many elements. Errors name the model and the data with both shapes; or the mean, std that do
-  // not match the channels.
+  // Creates a converter for an image input of a network: fp32, all dimensions but the first known.
+  // A stored image fits if its dimensions (channels first) equal the input's after the batch, up to
+  // dimensions of 1, or if the input takes a flat vector of as many elements.
+  //   errors  name the model and the data with both shapes; mean or std that do not match the
+  //           channels
   static StatusOr<ImageConverter> Create(const DataSet* set, Preprocess preprocess,
                                          const Value& input, std::string_view model_source);
 
   const DataSet& set() const { return *set_; }
   const Preprocess& preprocess() const { return preprocess_; }
+  // Returns the elements of one converted image.
   int64_t elements_per_image() const { return channels_ * pixels_; }
 
-  // Image i, channels first, row-major.
+  // Converts image i: channels first, row-major.
   void Convert(int64_t i, std::span<float> out) const;
-  // Images [first, first + count) as fp32 [count, ...input dimensions].
+  // Converts images [first, first + count) to fp32 [count, ...input dimensions].
   Tensor MakeBatch(int64_t first, int64_t count) const;
 
  private:
@@ -42,7 +46,8 @@ class ImageConverter {
   bool channels_last_ = false;     // in the stored image
   std::vector<float> mean_, std_;  // one per channel
   std::vector<float>
-      table_of_bytes_;  // uint8 images: value of byte b in channel c at [c * 256 + b]
+      // For uint8 images only: the converted value of byte b in channel c is at [c * 256 + b]
+      table_of_bytes_;
 };
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Unpacks gzip files with zlib, within a budget.
 #include <zlib.h>
 
 #include <algorithm>
@@ -7,10 +8,10 @@
 namespace kiln::data {
 namespace {
 
-// Ends the stream whichever way the function is left.
+// A zlib stream that ends with its scope.
 struct Inflater {
   z_stream stream = {};
-  bool ok = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: a gzip wrapper is demanded
+  bool ok = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;  // 16: zlib must find a gzip wrapper
   Inflater() = default;
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
@@ -25,10 +26,12 @@ bool IsGzip(std::string_view bytes) {
   return bytes.size() >= 18 && bytes[0] == '\x1f' && bytes[1] == '\x8b' && bytes[2] == '\x08';
 }
 
+// The output grows by doubling, because gzip does not state a reliable size.
 StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, uint64_t max_bytes) {
   Inflater inflater;
   if (!inflater.ok) return absl::ResourceExhaustedError("zlib could not start");
-  constexpr size_t kPiece = size_t{1} << 30;  // zlib counts in 32 bits
+  // zlib counts in 32 bits, so it gets the data in pieces.
+  constexpr size_t kPiece = size_t{1} << 30;
   std::string out;
   size_t in = 0, filled = 0;
   while (true) {
@@ -37,7 +40,8 @@ StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, ui
         return ErrorAt(source, "", "unpacks to more than " + std::to_string(max_bytes) + " bytes",
                        "split it");
       }
-      // One byte more than allowed, so that the stream shows whether it goes on.
+      // Allows one byte more than the budget, to distinguish a stream of exactly that size from a
+      // longer one.
       out.resize(std::min<size_t>(std::max<size_t>(filled * 2, 1 << 16), max_bytes + 1));
     }
     const size_t in_now = std::min(bytes.size() - in, kPiece),
@@ -49,8 +53,10 @@ StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, ui
     const int code = inflate(&inflater.stream, Z_NO_FLUSH);
     in += in_now - inflater.stream.avail_in;
     filled += out_now - inflater.stream.avail_out;
+    // A gzip file may consist of several members; the next one continues the data.
     if (code == Z_STREAM_END) {
-      if (!IsGzip(bytes.substr(in))) break;  // padding after the last member is nobody's business
+      // Bytes after the last member are padding.
+      if (!IsGzip(bytes.substr(in))) break;
       if (inflateReset(&inflater.stream) != Z_OK)
         return ErrorAt(source, "", "damaged gzip data", "fetch it again");
     } else if (code == Z_BUF_ERROR ||

@@ -1,10 +1,12 @@
-// IDX: two zero bytes, a type byte, the rank, one big-endian 32-bit size per dimension, the elements big-endian.
-// Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database", file format.
+// Reads IDX files: two zero bytes, a type byte, the rank, one big-endian 32-bit size per dimension,
+// then the elements, big-endian.
+//   source  Y. LeCun, C. Cortes, C. Burges, "The MNIST database", file format
 #include "kiln/frontend/data_readers.h"
 
 namespace kiln::data {
 namespace {
 
+// A type code of the header and its element type.
 struct Type {
   uint8_t code;
   ElementType element;
@@ -13,6 +15,7 @@ constexpr Type kTypes[] = {{0x08, ElementType::kUint8},   {0x09, ElementType::kI
                            {0x0b, ElementType::kInt16},   {0x0c, ElementType::kInt32},
                            {0x0d, ElementType::kFloat32}, {0x0e, ElementType::kFloat64}};
 
+// Returns the big-endian 32-bit number at byte `at`.
 uint32_t BigEndian(std::string_view bytes, size_t at) {
   uint32_t value = 0;
   for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
@@ -21,12 +24,15 @@ uint32_t BigEndian(std::string_view bytes, size_t at) {
 
 }  // namespace
 
+// Example: 00 00 08 03, 00 00 27 10, 00 00 00 1c, 00 00 00 1c are 10000 images of 28x28 bytes
+// (MNIST).
 StatusOr<Array> ReadIdxArray(const Source& source) {
   const std::string_view bytes = source.view();
   if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) {
     return ErrorAt(source.name, "", "not an IDX file",
                    "it begins with two zero bytes, a type and a rank");
   }
+  // Byte 2 is the type, byte 3 the rank.
   const Type* type = nullptr;
   for (const Type& row : kTypes) {
     if (row.code == static_cast<uint8_t>(bytes[2])) type = &row;
@@ -47,6 +53,7 @@ StatusOr<Array> ReadIdxArray(const Source& source) {
                    "cut off within the IDX header (" + std::to_string(bytes.size()) + " bytes)",
                    "fetch it again");
   }
+  // Sizes follow the rank byte, one per dimension.
   std::vector<int64_t> dims;
   for (size_t i = 0; i < rank; ++i) dims.push_back(BigEndian(bytes, 4 + 4 * i));
   Array array;
@@ -68,6 +75,7 @@ StatusOr<Array> ReadIdxArray(const Source& source) {
   }
   array.bytes = source.bytes;
   array.offset = static_cast<int64_t>(header);
+  // Multi-byte elements are copied and swapped; bytes are read in place.
   if (SizeOf(type->element) > 1) {
     auto swapped = std::make_shared<std::string>(bytes.substr(header));
     SwapBytes(swapped->data(), *count, SizeOf(type->element));
@@ -79,6 +87,7 @@ StatusOr<Array> ReadIdxArray(const Source& source) {
 
 StatusOr<DataSet::Parts> ReadIdx(const Source& source, const DataOptions&) {
   KILN_ASSIGN_OR_RETURN(Array array, ReadIdxArray(source));
+  // A vector of single values is a file of labels given in place of images.
   if (array.shape.rank() == 1) {
     return ErrorAt(source.name, "",
                    "holds " + array.shape.ToString() + " single values, as a file of labels does",

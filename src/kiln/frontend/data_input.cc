@@ -1,3 +1,4 @@
+// Implements InputReader.
 #include "kiln/frontend/data_input.h"
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@
 namespace kiln {
 namespace {
 
-// NumPy's word for a type, for messages.
+// Returns NumPy's name of a type, for messages; empty if NumPy lacks the type.
 std::string_view NumPyName(ElementType type) {
   switch (type) {
     case ElementType::kFloat32:
@@ -60,6 +61,7 @@ std::string DescribeInput(const Value& input) {
                      input.has_shape() ? input.shape().ToString() : "of unknown shape");
 }
 
+// ImageConverter keeps a pointer to the set, which `set_` keeps alive.
 StatusOr<InputReader> InputReader::OfImages(std::shared_ptr<const DataSet> set,
                                             Preprocess preprocess, const Value& input,
                                             std::string_view model_source) {
@@ -70,6 +72,7 @@ StatusOr<InputReader> InputReader::OfImages(std::shared_ptr<const DataSet> set,
   return reader;
 }
 
+// Checks shape and type first, so that MakeBatch is a plain copy.
 StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, const Value& input,
                                             std::string_view model_source) {
   const std::string place = fmt::format("input '{}' of {}", input.name(), model_source);
@@ -89,6 +92,7 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
   }
   InputReader reader;
   reader.sample_ = SampleShape(input);
+  // Dimensions of 1 do not change the order of elements, so they may differ.
   if (WithoutOnes(set->image_shape().dims()) != WithoutOnes(reader.sample_.dims())) {
     std::vector<int64_t> all = set->image_shape().dims();
     all.insert(all.begin(), set->size());
@@ -117,7 +121,7 @@ Tensor InputReader::MakeBatch(int64_t first, int64_t count) const {
     std::memcpy(to, sample.data(), sample.size());
     to += sample.size();
   }
-  if (set_->element() == ElementType::kBool) {  // a file may hold other bytes than 0 and 1
+  if (set_->element() == ElementType::kBool) {  // a file may hold bytes other than 0 and 1
     std::byte* bytes = batch.mutable_bytes();
     for (int64_t i = 0; i < batch.size(); ++i) bytes[i] = std::byte{bytes[i] != std::byte{0}};
   }

@@ -1,4 +1,5 @@
-// From stored samples to the tensors that one input of a network takes, whatever its element type.
+// Reads stored samples as the tensors that one input of a network takes, for every element type.
+// The commands that run a network use one reader per input.
 #ifndef KILN_FRONTEND_DATA_INPUT_H_
 #define KILN_FRONTEND_DATA_INPUT_H_
 
@@ -13,30 +14,34 @@
 
 namespace kiln {
 
-// The shape of one sample of a network's input: its declared shape, an unknown leading dimension being 1.
+// Returns the shape of one sample of a network's input: its declared shape, with 1 for an unknown
+// leading dimension.
 Shape SampleShape(const Value& input);
 
-// "input_ids i64 1x128": how messages and help name what a network takes.
+// Returns "input_ids i64 1x128", as messages and help describe an input.
 std::string DescribeInput(const Value& input);
 
-// One data set as one input. Thread-safe.
+// Reads one data set as one input. Thread-safe.
 class InputReader {
  public:
-  // Images for an fp32 input: any numeric type, preprocessed (ImageConverter).
+  // Reads images for an fp32 input: any numeric type, preprocessed by an ImageConverter.
   static StatusOr<InputReader> OfImages(std::shared_ptr<const DataSet> set, Preprocess preprocess,
                                         const Value& input, std::string_view model_source);
-  // Values as they are stored: the type must be the input's, the samples' shape the input's up to dimensions of 1.
-  // Errors name the data and the model with both types or shapes.
+  // Reads values as they are stored. Their type must be the input's, and the shape of a sample must
+  // be the input's up to dimensions of 1. Errors name the data and the model with both types or
+  // shapes.
   static StatusOr<InputReader> OfValues(std::shared_ptr<const DataSet> set, const Value& input,
                                         std::string_view model_source);
 
   const DataSet& set() const { return *set_; }
-  // Samples [first, first + count): BatchShape(SampleShape(input), count) in the input's type.
+  // Returns samples [first, first + count): shape BatchShape(SampleShape(input), count), in the
+  // input's type.
   Tensor MakeBatch(int64_t first, int64_t count) const;
 
  private:
   InputReader() = default;
   std::shared_ptr<const DataSet> set_;
+  // Absent for values that are read as they are stored.
   std::optional<ImageConverter> images_;
   Shape sample_;
 };

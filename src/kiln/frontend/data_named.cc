@@ -1,3 +1,4 @@
+// Implements NamedArrays for archives and folders.
 #include "kiln/frontend/data_named.h"
 
 #include <fmt/format.h>
@@ -17,14 +18,16 @@ namespace kiln {
 
 namespace fs = std::filesystem;
 
+// The archive or folder behind the names.
 struct NamedArrays::Source {
   fs::path path;
-  std::shared_ptr<const std::string> bytes;  // of an archive
+  std::shared_ptr<const std::string> bytes;  // archives only: the whole file
   std::optional<data::NpzArchive> archive;
   std::vector<size_t> entries;  // index in the archive of each of names()
   int64_t most_stored = 0,
-          left = 0;  // bytes of a folder's files: in all, and those that may still be read
+          left = 0;  // folders only: total bytes allowed, and bytes that may still be read
 
+  // Reads one array and charges its bytes against the limits.
   StatusOr<data::Array> Read(const std::string& name, size_t index) {
     if (archive.has_value()) return archive->Read(entries[index]);
     const fs::path file = path / (name + ".npy");
@@ -54,6 +57,7 @@ bool NamedArrays::IsNamed(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) return true;
   if (!fs::is_regular_file(status)) return false;
+  // The content decides, not the extension: a zip archive begins with a local file header.
   std::array<char, 4> head{};
   std::ifstream in(path, std::ios::binary);
   in.read(head.data(), head.size());
@@ -67,6 +71,7 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path, const Limits& limi
   std::error_code error;
   std::vector<std::pair<std::string, size_t>> found;
   if (fs::is_directory(path, error)) {
+    // Subfolders and other files are ignored.
     for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error)) {
       if (at->path().extension() != ".npy") continue;
       found.emplace_back(at->path().stem().string(), found.size());
@@ -94,6 +99,7 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path, const Limits& limi
     return ErrorAt(path.string(), "", "holds no arrays",
                    "one .npy for each input of the network, named as the input");
   }
+  // Sorted for Find's binary search, and so that messages do not depend on the file system's order.
   std::sort(found.begin(), found.end());
   for (size_t i = 0; i < found.size(); ++i) {
     if (i > 0 && found[i].first == found[i - 1].first) {
@@ -107,6 +113,7 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path, const Limits& limi
 }
 
 std::optional<size_t> NamedArrays::Find(std::string_view value_name) const {
+  // An exact name wins over an encoded one.
   for (const std::string& name : {std::string(value_name), ArrayNameOf(value_name)}) {
     const auto at = std::lower_bound(names_.begin(), names_.end(), name);
     if (at != names_.end() && *at == name) return static_cast<size_t>(at - names_.begin());

@@ -1,5 +1,6 @@
-// Arrays by name: an .npz archive, or a folder of .npy files. Networks with several inputs, and inputs that are no
-// images, take their data this way: an array has the name of its input, and its first axis counts the samples.
+// Arrays by name: an .npz archive, or a folder of .npy files. Networks with several inputs, and
+// inputs that are not images, take their data in this form: each array has the name of its input,
+// and its first axis counts samples.
 #ifndef KILN_FRONTEND_DATA_NAMED_H_
 #define KILN_FRONTEND_DATA_NAMED_H_
 
@@ -16,18 +17,22 @@
 
 namespace kiln {
 
+// The named arrays of one archive or folder; arrays are decoded when they are read.
 class NamedArrays {
  public:
-  // How many bytes the arrays that are read may have together: of an archive, unpacked; of a folder, as stored.
+  // The bytes that all arrays read may have together: unpacked bytes of an archive, stored bytes of
+  // a folder.
   struct Limits {
     int64_t unpacked = budgets::kUnpackedBytes;
     int64_t stored = budgets::kDataFileBytes;
   };
-  // Whether `path` is a folder, or a file whose content is a zip archive.
+  // Returns true if `path` is a folder, or a file that contains a zip archive.
   static bool IsNamed(const std::filesystem::path& path);
-  // Reads the names; an archive is read as a whole, files of a folder when they are asked for.
-  //   errors  not there, not readable, an archive that is damaged, no arrays, two arrays of one name
+  // Reads the names. An archive is loaded as a whole; files of a folder are loaded when they are
+  // read.
+  //   errors  not found or not readable, a damaged archive, no arrays, two arrays with one name
   static StatusOr<NamedArrays> Open(const std::filesystem::path& path, const Limits& limits);
+  // The same with the default limits.
   static StatusOr<NamedArrays> Open(const std::filesystem::path& path) {
     return Open(path, Limits());
   }
@@ -35,17 +40,19 @@ class NamedArrays {
   NamedArrays& operator=(NamedArrays&&) noexcept;
   ~NamedArrays();
 
+  // Returns true for a folder, false for an archive.
   bool is_folder() const;
-  // As they are stored, without ".npy", sorted.
+  // Returns the names as stored, without ".npy", sorted.
   const std::vector<std::string>& names() const { return names_; }
-  // The array of a value: by its very name, or by ArrayNameOf(name), in which the name may have any characters.
+  // Returns the index of a value's array: an array of exactly that name, or of ArrayNameOf(name),
+  // which can encode any name.
   std::optional<size_t> Find(std::string_view value_name) const;
-  // How messages call an array: "data.npz: array 'x'", "folder/x.npy".
+  // Returns an array's name for messages: "data.npz: array 'x'" or "folder/x.npy".
   std::string Describe(size_t index) const;
-  // One array as a data set: its first axis counts the samples. Errors: those of .npy; no samples; more than the
-  // limits.
+  // Reads one array as a data set; its first axis counts samples. Errors: those of .npy; no
+  // samples; more bytes than the limits.
   StatusOr<DataSet> Read(size_t index) const;
-  // One array as labels (LoadLabels in data_set.h).
+  // Reads one array as labels (LoadLabels in data_set.h).
   StatusOr<Labels> ReadLabels(size_t index) const;
 
  private:

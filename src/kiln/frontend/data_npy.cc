@@ -1,5 +1,6 @@
-// NumPy's .npy: magic, version, length of the header, a Python dict literal {descr, fortran_order, shape}, elements.
-// Source: NEP 1 and numpy.lib.format, versions 1.0 to 3.0.
+// Reads NumPy's .npy: magic, version, header length, a Python dict literal {descr, fortran_order,
+// shape}, elements.
+//   source  NEP 1 and numpy.lib.format, versions 1.0 to 3.0
 #include <cstring>
 
 #include "kiln/frontend/data_readers.h"
@@ -8,18 +9,21 @@
 namespace kiln::data {
 namespace {
 
+// The contents of the dict.
 struct Header {
   std::string descr;
   bool fortran_order = false;
   std::vector<int64_t> shape;
 };
 
-// Reads the one kind of dict that NumPy writes: three known keys with a string, a bool and a tuple of integers.
+// Parses the only kind of dict that NumPy writes: three known keys with a string, a bool and a
+// tuple of integers.
+// Example: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
 
-  // Empty on success, else what was expected.
+  // Parses the dict. Returns an empty string on success, otherwise what was expected.
   std::string Parse(Header* header) {
     bool has_descr = false, has_order = false, has_shape = false;
     if (!Eat('{')) return "a dict";
@@ -46,6 +50,8 @@ class HeaderParser {
   }
 
  private:
+  // The parsers below skip blanks first and return false, without an error message, if the text
+  // does not match.
   void SkipBlanks() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
   }
@@ -58,12 +64,14 @@ class HeaderParser {
     ++at_;
     return true;
   }
+  // Reads a Python literal such as True.
   bool Word(std::string_view word) {
     SkipBlanks();
     if (!text_.substr(at_).starts_with(word)) return false;
     at_ += word.size();
     return true;
   }
+  // Reads a string in single or double quotes, without escapes.
   bool String(std::string* out) {
     const char quote = Peek('"') ? '"' : '\'';
     if (!Eat(quote)) return false;
@@ -73,6 +81,7 @@ class HeaderParser {
     at_ = end + 1;
     return true;
   }
+  // Reads a number of digits; fails on one above kMaxElements, so it cannot overflow.
   bool Number(int64_t* out) {
     SkipBlanks();
     const size_t begin = at_;
@@ -84,6 +93,7 @@ class HeaderParser {
     *out = value;
     return at_ > begin;
   }
+  // Reads a tuple of numbers; a trailing comma is allowed, as in (5,).
   bool Tuple(std::vector<int64_t>* out) {
     if (!Eat('(')) return false;
     while (!Eat(')')) {
@@ -99,6 +109,7 @@ class HeaderParser {
   size_t at_ = 0;
 };
 
+// Returns the element type of a dtype without its byte order.
 std::optional<ElementType> FindDescr(std::string_view kind) {
   struct Row {
     std::string_view kind;
@@ -115,7 +126,7 @@ std::optional<ElementType> FindDescr(std::string_view kind) {
   return std::nullopt;
 }
 
-// Column-major elements to row-major ones.
+// Converts column-major elements to row-major order.
 std::string RowMajor(const char* column_major, const Shape& shape, int element_bytes) {
   const int64_t count = shape.NumElements();
   std::string out(static_cast<size_t>(count * element_bytes), '\0');
@@ -125,7 +136,7 @@ std::string RowMajor(const char* column_major, const Shape& shape, int element_b
   for (int64_t from = 0; from < count; ++from) {
     std::memcpy(out.data() + to * element_bytes, column_major + from * element_bytes,
                 static_cast<size_t>(element_bytes));
-    for (size_t axis = 0; axis < index.size(); ++axis) {  // the first index runs fastest
+    for (size_t axis = 0; axis < index.size(); ++axis) {  // the first index varies fastest
       to += strides[axis];
       if (++index[axis] < shape[static_cast<int>(axis)]) break;
       to -= strides[axis] * index[axis];
@@ -147,6 +158,7 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
     return UnsupportedAt(source.name, "", ".npy version " + std::to_string(version),
                          "versions 1 to 3 are read");
   }
+  // The header's length has 2 bytes in version 1 and 4 bytes later, little-endian.
   const size_t length_bytes = version == 1 ? 2 : 4;
   size_t header_length = 0;
   for (size_t i = 0; i < length_bytes && 8 + i < bytes.size(); ++i) {
@@ -169,6 +181,8 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
   }
   Array array;
   array.shape = Shape(std::move(header.shape));
+  // A dtype is a byte order followed by a kind and a size: "<f4". '|' and '=' mean no or native
+  // order.
   const std::optional<ElementType> element =
       header.descr.size() == 3 && std::strchr("<>|=", header.descr[0]) != nullptr
           ? FindDescr(std::string_view(header.descr).substr(1))
@@ -184,6 +198,7 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
     return ErrorAt(source.name, "", "shape " + array.shape.ToString() + " is too large",
                    "is the header damaged?");
   }
+  // The size must match exactly; a mismatch means a truncated or different file.
   const uint64_t needed = static_cast<uint64_t>(*count) * static_cast<uint64_t>(element_bytes);
   if (bytes.size() - start != needed) {
     return ErrorAt(source.name, "",
@@ -193,6 +208,7 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
                        std::to_string(bytes.size() - start),
                    "save it again");
   }
+  // Elements are used in place unless their byte order or their layout differs from Kiln's.
   array.bytes = source.bytes;
   array.offset = static_cast<int64_t>(start);
   const bool swap = header.descr[0] == '>' && element_bytes > 1;

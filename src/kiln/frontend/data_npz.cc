@@ -1,4 +1,4 @@
-// NumPy's .npz: a zip archive of .npy files.
+// Reads NumPy's .npz, a zip archive of .npy files, with libzip.
 #include <zip.h>
 
 #include <algorithm>
@@ -9,29 +9,30 @@
 namespace kiln::data {
 namespace {
 
-struct Closer {
-  void operator()(zip_t* archive) const { zip_discard(archive); }
+// Closes libzip's handles; an archive is only read, so changes are discarded.
+struct FileCloser {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
-// Error: more than `left` of the `most` bytes that the archive may unpack to.
+// Unpacks one entry. Error: it has more than `left` bytes; `most` is the archive's whole budget.
 StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name,
                                 uint64_t left, uint64_t most) {
   zip_stat_t stat;
   zip_stat_init(&stat);
-  // NumPy knows no other methods, and those that zip has besides blow up small files without bound.
+  // NumPy uses no other methods. zip's other methods can expand small files without bound.
   if (zip_stat_index(archive, index, 0, &stat) == 0 && (stat.valid & ZIP_STAT_COMP_METHOD) != 0 &&
       stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE) {
     return UnsupportedAt(name, "",
                          "is compressed by method " + std::to_string(stat.comp_method) + " of zip",
                          "save it again with numpy.savez or savez_compressed");
   }
-  const std::unique_ptr<zip_file_t, Closer> file(zip_fopen_index(archive, index, 0));
+  const std::unique_ptr<zip_file_t, FileCloser> file(zip_fopen_index(archive, index, 0));
   if (file == nullptr)
     return ErrorAt(name, "", "cannot be unpacked", zip_error_strerror(zip_get_error(archive)));
   std::string out;
   std::vector<char> piece(1 << 20);
-  while (true) {  // grows with what is there, whatever size the archive states
+  // Grows with the data actually unpacked, because the size that the archive states may be wrong.
+  while (true) {
     const zip_int64_t got = zip_fread(file.get(), piece.data(), piece.size());
     if (got < 0)
       return ErrorAt(name, "", "damaged", zip_error_strerror(zip_file_get_error(file.get())));
@@ -48,6 +49,9 @@ StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::s
 }  // namespace
 
 struct NpzArchive::Handle {
+  struct Closer {
+    void operator()(zip_t* archive) const { zip_discard(archive); }
+  };
   std::unique_ptr<zip_t, Closer> archive;
 };
 
@@ -55,13 +59,16 @@ NpzArchive::NpzArchive() = default;
 NpzArchive::NpzArchive(NpzArchive&&) noexcept = default;
 NpzArchive::~NpzArchive() = default;
 
+// An archive without a label array by name has no labels; the first array that is not labels is
+// taken for the images.
 StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpacked) {
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* bytes =
       zip_source_buffer_create(source.view().data(), source.view().size(), 0, &error);
-  std::unique_ptr<zip_t, Closer> archive(
+  std::unique_ptr<zip_t, Handle::Closer> archive(
       bytes == nullptr ? nullptr : zip_open_from_source(bytes, ZIP_RDONLY, &error));
+  // The source belongs to the archive only if opening succeeded.
   if (archive == nullptr) {
     const std::string why = zip_error_strerror(&error);
     if (bytes != nullptr) zip_source_free(bytes);
@@ -99,6 +106,7 @@ StatusOr<Array> NpzArchive::Read(size_t index) {
   return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
 }
 
+// Prefers arrays by name; otherwise takes the first array that is not the labels.
 StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& options) {
   KILN_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(source, options.most_unpacked));
   const std::vector<std::string>& names = archive.names();
@@ -119,6 +127,8 @@ StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& option
   KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, PartsOf(source, std::move(images)));
   if (label_index >= 0) {
     KILN_ASSIGN_OR_RETURN(const Array array, archive.Read(static_cast<size_t>(label_index)));
+    // Images can be used without labels, so a bad label array is not an error here; the reason is
+    // kept for commands that need labels.
     StatusOr<Labels> labels =
         LabelsOf(Source{archive.Describe(static_cast<size_t>(label_index)), array.bytes}, array);
     if (labels.ok()) {

@@ -1,4 +1,5 @@
-// Binary PGM (P5) and PPM (P6), one image a file. Source: netpbm's pgm(5) and ppm(5).
+// Reads binary PGM (P5) and PPM (P6), one image per file.
+//   source  netpbm's pgm(5) and ppm(5)
 #include <cctype>
 
 #include "kiln/frontend/data_readers.h"
@@ -6,7 +7,8 @@
 namespace kiln::data {
 namespace {
 
-// Reads one decimal number of the header, past blanks and comments; -1 when there is none or it is absurd.
+// Reads one decimal number of the header after blanks and comments; returns -1 if there is none or
+// it is too large.
 int64_t HeaderNumber(std::string_view bytes, size_t* at) {
   while (*at < bytes.size()) {
     if (bytes[*at] == '#') {
@@ -28,11 +30,13 @@ int64_t HeaderNumber(std::string_view bytes, size_t* at) {
 
 }  // namespace
 
+// Example of a header: "P6\n640 480\n255\n", followed by 480 rows of 640 R, G, B triples.
 StatusOr<DataSet::Parts> ReadPnm(const Source& source, const DataOptions&) {
   const std::string_view bytes = source.view();
   if (!bytes.starts_with("P5") && !bytes.starts_with("P6")) {
     return ErrorAt(source.name, "", "not a binary PGM or PPM file", "it begins with P5 or P6");
   }
+  // P6 has interleaved R, G, B; P5 has one channel.
   const int64_t channels = bytes[1] == '6' ? 3 : 1;
   size_t at = 2;
   const int64_t width = HeaderNumber(bytes, &at), height = HeaderNumber(bytes, &at),
@@ -61,6 +65,7 @@ StatusOr<DataSet::Parts> ReadPnm(const Source& source, const DataOptions&) {
   parts.stride = static_cast<int64_t>(needed);
   parts.bytes = source.bytes;
   parts.offset = static_cast<int64_t>(at);
+  // 16-bit samples are stored big-endian.
   if (sample_bytes == 2) {
     auto swapped = std::make_shared<std::string>(bytes.substr(at, needed));
     SwapBytes(swapped->data(), *samples, 2);

@@ -1,3 +1,5 @@
+// Implements data_preprocess.h: parses the textual and the YAML form of Preprocess and prints the
+// former.
 #include "kiln/frontend/data_preprocess.h"
 
 #include <fmt/format.h>
@@ -15,12 +17,14 @@ namespace {
 constexpr std::string_view kRemedy =
     "write it as scale=1/255,mean=0.485:0.456:0.406,std=0.229:0.224:0.225,layout=chw";
 
+// Removes blanks at both ends.
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
 }
 
+// Returns the text as a finite number, nullopt if it is anything else.
 std::optional<float> ParseNumber(std::string_view text) {
   text = Trim(text);
   float value = 0;
@@ -30,7 +34,7 @@ std::optional<float> ParseNumber(std::string_view text) {
   return value;
 }
 
-// Reads a number at the front of `text` and takes it away.
+// Removes a number from the front of `text` and returns it.
 std::optional<double> TakeNumber(std::string_view* text) {
   *text = Trim(*text);
   double value = 0;
@@ -41,10 +45,11 @@ std::optional<double> TakeNumber(std::string_view* text) {
   return value;
 }
 
-// A sum of products of numbers, as in "127.5/128" or "1 - 2*0.25": no value where the text is anything else, or its
-// value does not fit fp32.
+// Evaluates a sum of products of numbers such as "127.5/128" or "1 - 2*0.25". Returns nullopt if
+// the text is not one, or if its value does not fit fp32.
 std::optional<float> ParseExpression(std::string_view text) {
   if (const auto number = ParseNumber(text)) return number;  // rounded once, from decimal to fp32
+  // A sum of products: products bind closer than sums, all from left to right.
   double sum = 0, sign = 1;
   while (true) {
     std::optional<double> product = TakeNumber(&text);
@@ -67,6 +72,7 @@ std::optional<float> ParseExpression(std::string_view text) {
   return value;
 }
 
+// Splits text at a character and trims the parts.
 std::vector<std::string> Split(std::string_view text, char at) {
   std::vector<std::string> parts;
   while (true) {
@@ -77,12 +83,13 @@ std::vector<std::string> Split(std::string_view text, char at) {
   }
 }
 
-// Sets one key from its values as text (several for mean and std).
+// Sets one key from its values in text form; mean and std may have several.
 Status SetKey(std::string_view key, const std::vector<std::string>& values, std::string_view source,
               std::string_view place, Preprocess* out) {
   const auto bad = [&](std::string_view value, std::string_view why) {
     return ErrorAt(source, place, fmt::format("{} '{}' {}", key, value, why), kRemedy);
   };
+  // All keys but mean and std take a single value.
   const std::string_view first =
       values.empty() ? std::string_view() : std::string_view(values.front());
   if (key != "mean" && key != "std" && values.size() != 1) return bad(first, "takes one value");
@@ -90,7 +97,7 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
     const size_t slash = first.find('/');
     std::optional<float> multiply = ParseNumber(first.substr(0, slash)), divide = 1.0f;
     if (slash != std::string_view::npos) divide = ParseNumber(first.substr(slash + 1));
-    if (!multiply || !divide) {  // not a number or one fraction
+    if (!multiply || !divide) {  // neither a number nor a single fraction
       multiply = ParseExpression(first);
       divide = 1.0f;
     }
@@ -123,6 +130,8 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
 
 }  // namespace
 
+// Prints only keys that differ from the identity; {} prints floats so that they parse to the same
+// value.
 std::string Preprocess::ToString() const {
   std::string out;
   const auto add = [&](std::string_view key, std::string_view value) {
@@ -146,6 +155,7 @@ StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view sou
                    fmt::format("at most {}", budgets::kPreprocessBytes));
   }
   std::vector<std::string> pairs = Split(Trim(text), ',');
+  // A leading "none" starts from the identity instead of `base`.
   const bool bare = pairs.front() == "none";
   Preprocess out = bare ? Preprocess{} : base;
   if (bare) pairs.erase(pairs.begin());
@@ -156,6 +166,7 @@ StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view sou
       return ErrorAt(source, place, "'" + pair + "' is not of the form key=value", kRemedy);
     }
     const std::string key(Trim(std::string_view(pair).substr(0, equals)));
+    // A repeated key is a mistake, not an override.
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
       return ErrorAt(source, place, "key '" + key + "' stands twice", "keep one");
     }
@@ -170,6 +181,7 @@ StatusOr<Preprocess> LoadPreprocess(const std::filesystem::path& path, const Pre
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Load(path.string()));
   const YamlMap root = file.root();
   Preprocess out = base;
+  // Keys that the file lacks keep the values of `base`.
   for (std::string_view key : {"scale", "layout", "channels"}) {
     std::string value;
     root.String(key, &value);

@@ -1,4 +1,4 @@
-// Raw float32: images one after the other, little-endian, row-major, no header.
+// Reads raw float32 images, one after the other: little-endian, row-major, without header.
 #include <bit>
 
 #include "kiln/frontend/data_readers.h"
@@ -17,6 +17,7 @@ StatusOr<DataSet::Parts> ReadRaw(const Source& source, const DataOptions& option
     return ErrorAt(source.name, "", "an image of shape " + options.shape->ToString() + " cannot be",
                    "give the shape of one image with --data-shape CxHxW");
   }
+  // Without a header, a size that is not a multiple of an image is the only sign of a wrong shape.
   const int64_t image = *elements * 4;
   const auto size = static_cast<int64_t>(source.view().size());
   if (size == 0 || size % image != 0) {

@@ -1,4 +1,5 @@
-// The readers behind LoadDataSet, one function a row of data_formats.def. Private to the frontend.
+// The readers behind LoadDataSet, one per row of data_formats.def, and the helpers they share.
+// Private to the frontend.
 #ifndef KILN_FRONTEND_DATA_READERS_H_
 #define KILN_FRONTEND_DATA_READERS_H_
 
@@ -11,9 +12,9 @@
 
 namespace kiln::data {
 
-// The bytes of a file after gzip, if any, is off.
+// The bytes of a file, after gzip has been unpacked.
 struct Source {
-  std::string name;  // as the user named it, for messages
+  std::string name;  // the name that the user gave, for messages
   std::shared_ptr<const std::string> bytes;
   std::string_view view() const { return *bytes; }
 };
@@ -23,35 +24,39 @@ struct Source {
 #include "kiln/frontend/data_formats.def"
 #undef KILN_DATA_FORMAT
 
-// An array of any rank with its element bytes in this machine's order, row-major; bytes start at `offset`.
+// An array of any rank: elements in this machine's byte order, row-major, from byte `offset` on.
 struct Array {
   ElementType element = ElementType::kUint8;
   Shape shape;
   std::shared_ptr<const std::string> bytes;
   int64_t offset = 0;
 };
+// Reads an IDX or .npy file as an array. Errors: a damaged or truncated file, an unsupported type.
 StatusOr<Array> ReadIdxArray(const Source& source);
 StatusOr<Array> ReadNpyArray(const Source& source);
 
-// First axis = image. Error: a scalar, or no elements.
+// Returns an array as images; its first axis counts them. Error: a scalar, a vector, or no
+// elements.
 StatusOr<DataSet::Parts> PartsOf(const Source& source, Array array);
-// The same for arrays of any rank from 1: a sample may be a scalar.
+// The same for arrays of rank 1 and above: a sample may be a scalar.
 StatusOr<DataSet::Parts> SamplesOf(const Source& source, Array array);
-// An array of integers as labels, first axis = image. Errors: a scalar, another type, a negative label.
+// Returns an array of integers as labels; its first axis counts images. Errors: a scalar, another
+// type, a negative label.
 StatusOr<Labels> LabelsOf(const Source& source, const Array& array);
 
-// An .npz archive in memory. The bytes must outlive it.
+// An .npz archive in memory. The archive's bytes must outlive it.
 class NpzArchive {
  public:
-  // `most_unpacked`: the bytes that all arrays together may unpack to, as they are read.
+  // Opens an archive. `most_unpacked` limits the bytes that all arrays read may unpack to.
   static StatusOr<NpzArchive> Open(const Source& source, uint64_t most_unpacked);
   NpzArchive(NpzArchive&&) noexcept;
   ~NpzArchive();
-  const std::vector<std::string>& names() const {
-    return names_;
-  }  // in the archive's order, without ".npy"
-  // How messages call an array: "data.npz: array 'x'".
+  // Returns the arrays' names in the archive's order, without ".npy".
+  const std::vector<std::string>& names() const { return names_; }
+  // Returns an array's name for messages: "data.npz: array 'x'".
   std::string Describe(size_t index) const;
+  // Unpacks and decodes one array. Errors: those of .npy, a damaged entry, more bytes than the
+  // limit.
   StatusOr<Array> Read(size_t index);
 
  private:
@@ -63,11 +68,13 @@ class NpzArchive {
   std::vector<std::string> names_;
 };
 
-// Turns elements of `element_bytes` bytes around, in place.
+// Reverses the bytes of each element, in place.
 void SwapBytes(char* bytes, int64_t count, int element_bytes);
 
+// Returns true if the bytes begin with a gzip header.
 bool IsGzip(std::string_view bytes);
-// Unpacks gzip, several members in a row included. Errors: damaged, cut off, or more than `max_bytes` in the end.
+// Unpacks gzip data, including several members in a row. Errors: damaged or truncated data, more
+// than `max_bytes` in total.
 StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, uint64_t max_bytes);
 
 }  // namespace kiln::data

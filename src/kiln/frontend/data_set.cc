@@ -1,3 +1,4 @@
+// Implements data_set.h: detects the kind of a file, calls its reader, and attaches labels.
 #include "kiln/frontend/data_set.h"
 
 #include <fmt/format.h>
@@ -24,12 +25,14 @@ constexpr DataFormatInfo kFormats[] = {
 };
 
 using Reader = StatusOr<DataSet::Parts> (*)(const data::Source&, const DataOptions&);
+// The readers by format, in the order of data_formats.def (kAuto has none).
 constexpr Reader kReaders[] = {
 #define KILN_DATA_FORMAT(id, name, what) &data::Read##id,
 #include "kiln/frontend/data_formats.def"
 #undef KILN_DATA_FORMAT
 };
 
+// Returns the names of all formats for messages.
 std::string FormatNames() {
   std::string names;
   for (const DataFormatInfo& row : kFormats)
@@ -37,18 +40,21 @@ std::string FormatNames() {
   return names;
 }
 
+// Returns the file name without ".gz".
 std::string FileNameOf(const fs::path& path) {
   std::string name = path.filename().string();
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
   return name;
 }
 
+// Returns true if the bytes can be the beginning of an IDX file.
 bool LooksLikeIdx(std::string_view bytes) {
   return bytes.size() >= 8 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 && bytes[2] <= 14 &&
          bytes[3] >= 1 && bytes[3] <= 8;
 }
 
-// kAuto where nothing fits. Unmistakable contents come first; then the name; records without a header (CIFAR-10) last.
+// Returns the kind of a file, kAuto if it is unknown. Unambiguous content decides first, then the
+// name; records without a header (CIFAR-10) come last.
 DataFormat Detect(const fs::path& path, std::string_view bytes, bool shape_given) {
   const std::string name = FileNameOf(path);
   if (bytes.starts_with("\x93NUMPY")) return DataFormat::kNpy;
@@ -59,11 +65,13 @@ DataFormat Detect(const fs::path& path, std::string_view bytes, bool shape_given
   }
   if (name.ends_with(".npy")) return DataFormat::kNpy;
   if (name.ends_with(".npz")) return DataFormat::kNpz;
+  // 3073 is the size of a CIFAR-10 record.
   if (name.ends_with(".bin"))
     return shape_given || bytes.size() % 3073 != 0 ? DataFormat::kRaw : DataFormat::kCifar10;
   return LooksLikeIdx(bytes) ? DataFormat::kIdx : DataFormat::kAuto;
 }
 
+// Reads a file and unpacks it if it is gzip.
 StatusOr<data::Source> ReadSource(const fs::path& path,
                                   uint64_t most_unpacked = budgets::kUnpackedBytes) {
   KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
@@ -74,7 +82,7 @@ StatusOr<data::Source> ReadSource(const fs::path& path,
   return data::Source{path.string(), std::make_shared<const std::string>(std::move(bytes))};
 }
 
-// One integer a line; blank lines are skipped.
+// Parses labels from text: one integer per line; blank lines are skipped.
 StatusOr<Labels> ParseTextLabels(const data::Source& source) {
   std::vector<int32_t> labels;
   std::string_view rest = source.view();
@@ -96,13 +104,14 @@ StatusOr<Labels> ParseTextLabels(const data::Source& source) {
   return Labels{.values = std::move(labels)};
 }
 
-// The file of labels that belongs to a file of images by MNIST's convention; empty where there is none.
+// Returns the label file next to an image file by MNIST's convention; empty if there is none.
 fs::path LabelsBeside(const fs::path& images) {
   std::string name = images.filename().string();
   const size_t at = name.find("images-idx3");
   if (at == std::string::npos) return {};
   name.replace(at, std::strlen("images-idx3"), "labels-idx1");
   const std::string bare = name.ends_with(".gz") ? name.substr(0, name.size() - 3) : name;
+  // Images and labels may be compressed independently.
   for (const std::string& candidate : {name, bare, bare + ".gz"}) {
     std::error_code error;
     if (fs::exists(images.parent_path() / candidate, error))
@@ -140,6 +149,7 @@ DataSet::DataSet(std::string source, DataFormat format, Parts parts)
       labels_(std::move(parts.labels)),
       label_shape_(std::move(parts.label_shape)),
       no_labels_(std::move(parts.no_labels)) {
+  // Checked once here, so that Image() needs no further checks.
   KILN_CHECK(count_ > 0 && offset_ >= 0 && stride_ >= image_bytes_);
   KILN_CHECK(offset_ + (count_ - 1) * stride_ + image_bytes_ <=
              static_cast<int64_t>(bytes_->size()));
@@ -151,6 +161,7 @@ std::span<const std::byte> DataSet::Image(int64_t i) const {
           static_cast<size_t>(image_bytes_)};
 }
 
+// Labels are checked against the network here, because a file does not state the number of classes.
 Status DataSet::CheckLabels(int64_t classes, int32_t ignored) const {
   for (size_t i = 0; i < labels_.size(); ++i) {
     if (labels_[i] >= classes && labels_[i] != ignored) {
@@ -170,6 +181,7 @@ Status DataSet::SetLabels(Labels labels, std::string source) {
     const auto counted = [](int64_t n, const char* noun) {
       return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
     };
+    // each() is 0 if a dimension of the label shape is 0.
     const int64_t images = labels.each() == 0 ? 0 : count / labels.each();
     return ErrorAt(source, "",
                    labels.shape.rank() == 0
@@ -196,6 +208,7 @@ StatusOr<Labels> LoadLabels(const fs::path& path) {
     KILN_ASSIGN_OR_RETURN(const data::Array array, data::ReadIdxArray(source));
     return data::LabelsOf(source, array);
   }
+  // A PGM is one image whose pixels are labels (segmentation).
   if (source.view().starts_with("P5")) {
     KILN_ASSIGN_OR_RETURN(DataSet::Parts parts, data::ReadPnm(source, {}));
     std::vector<int64_t> dims = parts.image_shape.dims();
@@ -206,6 +219,7 @@ StatusOr<Labels> LoadLabels(const fs::path& path) {
   return ParseTextLabels(source);
 }
 
+// Labels given explicitly win over labels in the file, and those over a neighbouring file.
 StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) {
   KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path, options.most_unpacked));
   DataFormat format = options.format;
@@ -214,6 +228,7 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
     return ErrorAt(path.string(), "", "neither content nor name tells what kind of data this is",
                    "say it with --data-format: " + FormatNames());
   }
+  // The network's shape applies only after the detection, which must not depend on it.
   DataOptions known = options;
   if (!known.shape.has_value()) known.shape = options.default_shape;
   KILN_ASSIGN_OR_RETURN(DataSet::Parts parts,
@@ -226,6 +241,8 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
     KILN_ASSIGN_OR_RETURN(Labels own, LoadLabels(labels));
     KILN_RETURN_IF_ERROR(set.SetLabels(std::move(own), labels.string()));
   } else if (set.has_labels()) {
+    // An .npz archive may contain an array named labels that is something else; it is not an error
+    // until a command needs labels.
     if (Status fits = set.SetLabels({set.labels_, set.label_shape_}, set.source_); !fits.ok()) {
       if (format != DataFormat::kNpz) return fits;
       set.labels_.clear();
@@ -277,14 +294,14 @@ StatusOr<Labels> LabelsOf(const Source& source, const Array& array) {
                        std::string(NameOf(array.element)),
                    "labels are integers: one per image, or one per place of an image");
   }
-  // A view wants aligned elements; what lies behind a header need not be.
+  // The elements after a header may be unaligned, so they are copied.
   Tensor tensor(array.element, array.shape);
   std::memcpy(tensor.mutable_bytes(), array.bytes->data() + array.offset,
               static_cast<size_t>(tensor.num_bytes()));
   Labels labels;
   labels.shape =
       Shape(std::vector<int64_t>(array.shape.dims().begin() + 1, array.shape.dims().end()));
-  if (labels.each() == 1) labels.shape = Shape{};  // a column, as Keras stores CIFAR's
+  if (labels.each() == 1) labels.shape = Shape{};  // a column of labels, as Keras stores CIFAR's
   labels.values.reserve(static_cast<size_t>(tensor.size()));
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const int64_t label = tensor.IntAt(i);

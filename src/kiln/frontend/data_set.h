@@ -1,5 +1,5 @@
-// Images with labels, read from the usual files and held as they are stored: uint8 stays uint8 until an image is asked
-// for (data_convert.h).
+// Images with labels, read from the common file formats. Elements stay as they are stored (uint8
+// remains uint8) until an image is requested through data_convert.h or data_input.h.
 #ifndef KILN_FRONTEND_DATA_SET_H_
 #define KILN_FRONTEND_DATA_SET_H_
 
@@ -19,76 +19,93 @@
 
 namespace kiln {
 
+// The format of a data file.
 enum class DataFormat {
-  kAuto,  // told by content first, then by the file's name
+  kAuto,  // detected by content first, then by the file's name
 #define KILN_DATA_FORMAT(id, name, what) k##id,
 #include "kiln/frontend/data_formats.def"
 #undef KILN_DATA_FORMAT
 };
 
+// A row of data_formats.def.
 struct DataFormatInfo {
+  // The value, its name for --data-format, and its description for `kiln list`.
   DataFormat format;
   std::string_view name;
   std::string_view what;
 };
+// Returns all rows of data_formats.def.
 std::span<const DataFormatInfo> AllDataFormats();
-StatusOr<DataFormat> FindDataFormat(
-    std::string_view name);  // a name of data_formats.def, or "auto"
+// Returns the format with a name of data_formats.def, or kAuto for "auto". Error: an unknown name.
+StatusOr<DataFormat> FindDataFormat(std::string_view name);
 
-// Order of a stored image's dimensions; a 2-D image is one channel in either.
+// The order of a stored image's dimensions. A 2-D image is one channel in either order.
 enum class ImageLayout { kChw, kHwc };
 std::string_view NameOf(ImageLayout layout);  // "chw", "hwc"
 
+// How a data file is to be read.
 struct DataOptions {
   DataFormat format = DataFormat::kAuto;
-  // A file of labels: IDX, .npy, PGM, or text with one integer a line. Empty: the labels that stand in the data file
-  // itself, or for *-images-idx3-ubyte[.gz] the file *-labels-idx1-ubyte[.gz] beside it, or none.
+  // A file of labels: IDX, .npy, PGM, or text with one integer per line. If empty: the labels
+  // inside the data file; or for *-images-idx3-ubyte[.gz] the file *-labels-idx1-ubyte[.gz] next to
+  // it; or none.
   std::filesystem::path labels = {};
   std::optional<Shape> shape = {};  // of one image; only `raw` needs it
-  // In place of `shape`, of a file that turns out to be raw: what the network takes.
+  // Replaces `shape` for a file that is detected as raw: the shape that the network takes.
   std::optional<Shape> default_shape = {};
-  // The most that a gzip file, or the arrays of an .npz archive that are read, may unpack to.
+  // Limit of the bytes that a gzip file, or the arrays read from an .npz archive, may unpack to.
   uint64_t most_unpacked = budgets::kUnpackedBytes;
 };
 
-// Labels of some images: one each, or one for each place (pixel, token) of an image.
+// Labels of some images: one per image, or one per position (pixel, token) of an image.
 struct Labels {
   std::vector<int32_t> values;  // none negative; image by image, row-major in `shape`
-  Shape shape = {};             // of one image's labels; a scalar where an image has one
+  Shape shape = {};             // of one image's labels; a scalar for a single label
+  // Returns the number of labels per image.
   int64_t each() const { return shape.NumElements(); }
 };
 
+// A set of images (or other samples) of one shape and type, with optional labels. Copies share the
+// bytes.
 class DataSet {
  public:
+  // Returns the number of images.
   int64_t size() const { return count_; }
+  // Returns the name of the data for messages, usually the file's path.
   const std::string& source() const { return source_; }
   DataFormat format() const { return format_; }
-  const Shape& image_shape() const {
-    return image_shape_;
-  }  // of one image, as stored, without the count
+  // The shape of one image as stored, without the number of images.
+  const Shape& image_shape() const { return image_shape_; }
+  // Returns the layout that the file's kind implies; Preprocess::layout overrides it.
   ImageLayout layout() const { return layout_; }
   ElementType element() const { return element_; }  // in this machine's byte order
 
-  // Image i as stored, row-major in image_shape(). 0 <= i < size().
+  // Returns image i as stored, row-major in image_shape(). 0 <= i < size().
   std::span<const std::byte> Image(int64_t i) const;
 
-  // Empty when the set has none, else labels_per_image() for each image, none negative.
+  // Returns labels_per_image() labels for each image, none negative; empty if there are no labels.
   const std::vector<int32_t>& labels() const { return labels_; }
+  // Returns true if every image has labels.
   bool has_labels() const { return !labels_.empty(); }
-  // The shape of one image's labels: a scalar, or one label for each place, such as 224x224.
+  // Returns the shape of one image's labels: a scalar, or one label per position, such as 224x224.
   const Shape& label_shape() const { return label_shape_; }
+  // Returns the number of labels of one image.
   int64_t labels_per_image() const { return label_shape_.NumElements(); }
+  // Returns the name of the file that the labels come from, for messages.
   const std::string& label_source() const { return label_source_; }
-  // Error: a label that is not below `classes` and is not `ignored` (-1: none is); names its image.
+  // Error: a label that is neither below `classes` nor equal to `ignored` (-1: none); names its
+  // image.
   Status CheckLabels(int64_t classes, int32_t ignored = -1) const;
-  // Gives the images these labels. Error: not as many as the images need.
+  // Attaches labels to the images. Error: their number does not match the images.
   Status SetLabels(Labels labels, std::string source);
-  // Where has_labels is false: why an array that has the name of labels is none; empty where there is no such array.
+  // If has_labels() is false: why an array with the name of labels is not usable as such; empty if
+  // there is no such array.
   const std::string& no_labels() const { return no_labels_; }
+  // Records why there are no labels.
   void SetNoLabels(std::string why) { no_labels_ = std::move(why); }
 
-  // What a reader fills in. Image i stands at bytes [offset + i * stride, ... + size of one image); the readers have
-  // checked that all images lie within `bytes`.
+  // The data that a reader supplies. Image i occupies bytes [offset + i * stride, ... + size of one
+  // image); the readers have checked that all images are inside `bytes`.
   struct Parts {
     std::shared_ptr<const std::string> bytes;
     int64_t offset = 0;
@@ -104,6 +121,7 @@ class DataSet {
   DataSet(std::string source, DataFormat format, Parts parts);
 
  private:
+  // LoadDataSet attaches labels, which may come from another file than the images.
   friend StatusOr<DataSet> LoadDataSet(const std::filesystem::path&, const DataOptions&);
   std::string source_;
   std::string label_source_;
@@ -118,12 +136,13 @@ class DataSet {
   std::string no_labels_;
 };
 
-// Reads a data file. Errors name the file and the fault: unknown kind, truncated or too long, a size that overflows,
-// no images, a label out of the format's own range, as many labels as images.
+// Reads a data file. Errors name the file and the fault: unknown kind, truncated or too long, a
+// size that overflows, no images, a label outside the format's range, not as many labels as images.
 StatusOr<DataSet> LoadDataSet(const std::filesystem::path& path, const DataOptions& options = {});
 
-// Reads a file of labels alone (IDX, .npy, PGM with a label a pixel, or text with one integer a line). The first axis
-// of an array counts the images; further axes are the places of an image that have a label each.
+// Reads a file of labels: IDX, .npy, PGM with a label per pixel, or text with one integer per line.
+// The first axis of an array counts images; further axes are the positions of an image that have a
+// label each.
 StatusOr<Labels> LoadLabels(const std::filesystem::path& path);
 
 }  // namespace kiln

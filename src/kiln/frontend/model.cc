@@ -1,3 +1,4 @@
+// Implements LoadModel.
 #include "kiln/frontend/model.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 namespace kiln {
 namespace {
 
+// Reads a network without cleaning it up.
 StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& options) {
   std::string extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
@@ -38,6 +40,7 @@ StatusOr<Graph> LoadModel(const std::filesystem::path& path, const LoadOptions& 
   if (options.clean_up) {
     PassContext context;
     KILN_RETURN_IF_ERROR(RunPasses(graph, CleanUpPipeline(), context));
+    // Folded constants may make further shapes known.
     KILN_RETURN_IF_ERROR(InferShapes(graph));
   }
   KILN_RETURN_IF_ERROR(Verify(graph));

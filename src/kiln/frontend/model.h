@@ -1,4 +1,5 @@
-// Networks from files, ready to work with: read, cleaned up, verified.
+// Loads networks from files, ready for use: read, cleaned up, verified. The commands load their
+// networks through LoadModel.
 #ifndef KILN_FRONTEND_MODEL_H_
 #define KILN_FRONTEND_MODEL_H_
 
@@ -10,15 +11,18 @@
 
 namespace kiln {
 
+// How a network is loaded.
 struct LoadOptions {
   ImportOptions import;  // .onnx only
-  // Runs the clean-up pipeline (passes/pipeline.h): shape arithmetic and constants folded, dead nodes and exporters'
-  // detours gone, so that every shape that follows from the inputs' shapes is known.
+  // Runs the clean-up pipeline (passes/pipeline.h): folds shape arithmetic and constants and
+  // removes dead nodes and exporters' detours, so that every shape that follows from the inputs'
+  // shapes is known.
   bool clean_up = true;
 };
 
-// Reads a network by its file's extension: .onnx, or .kir for Kiln's text form. The result verifies (ir/verifier.h).
-//   errors  an unknown extension; whatever the reader, a pass or the verifier reports
+// Reads a network; the extension decides the format: .onnx, or .kir for Kiln's text form. The
+// result verifies (ir/verifier.h).
+//   errors  an unknown extension; any error of the reader, a pass or the verifier
 StatusOr<Graph> LoadModel(const std::filesystem::path& path, const LoadOptions& options = {});
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Implements NpzWriter with libzip.
 #include "kiln/frontend/npz_writer.h"
 
 #include <unistd.h>
@@ -17,10 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxName = 60000;  // a zip archive holds 65535 bytes
-// 1980-01-01 00:00 in the date format of zip archives.
+constexpr size_t kMaxName = 60000;  // below the 65535 bytes of a zip entry's name
+// 1980-01-01 00:00, the earliest date of the zip format.
 constexpr zip_uint16_t kDosTime = 0, kDosDate = 1 << 5 | 1;
 
+// Returns NumPy's dtype of an element type; empty if NumPy has none.
 std::string_view DescrOf(ElementType type) {
   switch (type) {
     case ElementType::kFloat32:
@@ -54,15 +56,15 @@ std::string_view DescrOf(ElementType type) {
   return "";
 }
 
-// Where the file is to be: a link stays one.
+// Returns the path to write: the target of a symbolic link, so that the link stays.
 fs::path TargetOf(const fs::path& path) {
   std::error_code error;
   const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
   return target.empty() ? path : target;
 }
 
-// Where files without a name may stand: beside the target, or in the nearest folder above it that is there. The folders
-// between come about with the file, when the whole of it is known to be good.
+// Returns a name pattern for unnamed files: next to the target, or in the nearest parent folder
+// that exists. Missing folders are created only when the whole file is known to be good.
 fs::path SpillPattern(const fs::path& target) {
   fs::path folder = target.parent_path();
   std::error_code error;
@@ -72,17 +74,19 @@ fs::path SpillPattern(const fs::path& target) {
   return folder / (target.filename().string() + ".XXXXXX");
 }
 
+// Closes an archive without writing it.
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
 };
 
 }  // namespace
 
+// One array while it grows.
 struct NpzWriter::Array {
   std::string name;
-  std::string held;           // header and elements, as far as they are in memory
-  std::FILE* file = nullptr;  // what came before them
-  uint64_t missing = 0;       // bytes of elements that are still to come
+  std::string held;           // header and elements that are still in memory
+  std::FILE* file = nullptr;  // header and elements before `held`, in an unnamed file; null: none
+  uint64_t missing = 0;       // bytes of elements that have not been appended yet
 
   ~Array() {
     if (file != nullptr) std::fclose(file);
@@ -106,6 +110,7 @@ StatusOr<std::string> NpyHeader(ElementType type, const Shape& shape) {
   }
   std::string text =
       "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (" + dims + "), }";
+  // NumPy pads the header so that the elements begin at a multiple of 64 bytes.
   constexpr size_t kPrefix = 10, kAlign = 64;
   text.append((kAlign - (kPrefix + text.size() + 1) % kAlign) % kAlign, ' ');
   text += '\n';
@@ -125,6 +130,7 @@ StatusOr<size_t> NpzWriter::Add(const std::string& name, ElementType type, const
     if (array->name == name)
       return ErrorAt(path_.string(), "", "two arrays are named '" + name + "'", "");
   }
+  // The header needs the final shape, so an array's size is fixed when it is added.
   auto header = NpyHeader(type, shape);
   if (!header.ok()) return WithContext(path_.string() + ": array '" + name + "'", header.status());
   auto array = std::make_unique<Array>();
@@ -136,6 +142,7 @@ StatusOr<size_t> NpzWriter::Add(const std::string& name, ElementType type, const
   return arrays_.size() - 1;
 }
 
+// Memory is spilled as soon as all arrays together exceed the limit.
 Status NpzWriter::Append(size_t index, std::span<const std::byte> bytes) {
   Array& array = *arrays_[index];
   KILN_CHECK(bytes.size() <= array.missing);
@@ -150,7 +157,8 @@ Status NpzWriter::AddTensor(const std::string& name, const Tensor& tensor) {
   return Append(index, {tensor.bytes(), static_cast<size_t>(tensor.num_bytes())});
 }
 
-// Moves what is held to files that have no name, so that nothing is left behind whatever happens.
+// Moves arrays from memory to files that are unlinked as soon as they are open, so that nothing
+// remains after a crash.
 Status NpzWriter::Spill() {
   for (const auto& array : arrays_) {
     if (array->held.empty()) continue;
@@ -177,6 +185,7 @@ Status NpzWriter::Spill() {
   return OkStatus();
 }
 
+// Writes all arrays to `part`, a file next to the target.
 Status NpzWriter::WriteArchive(const fs::path& part) {
   const auto fault = [&](zip_error_t* error) {
     return ErrorAt(path_.string(), "",
@@ -195,9 +204,9 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
   for (const auto& array : arrays_) {
     zip_source_t* source = nullptr;
     if (array->file != nullptr) {
-      std::rewind(array->file);  // libzip reads from where the file stands
+      std::rewind(array->file);  // libzip reads from the file's current position
       source = zip_source_filep(archive.get(), array->file, 0, -1);
-      if (source != nullptr) array->file = nullptr;  // the archive closes it
+      if (source != nullptr) array->file = nullptr;  // the archive closes the file
     } else {
       source = zip_source_buffer(archive.get(), array->held.data(), array->held.size(), 0);
     }
@@ -209,7 +218,8 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
       return fault(zip_get_error(archive.get()));
     }
     const auto entry = static_cast<zip_uint64_t>(index);
-    // Set, for libzip takes them from the file where there is one.
+    // libzip would take attributes and date from the spilled file; fixed values make archives
+    // reproducible.
     constexpr zip_uint32_t kAttributes = zip_uint32_t{0100644} << 16;
     if (zip_set_file_compression(archive.get(), entry, ZIP_CM_STORE, 0) != 0 ||
         zip_file_set_external_attributes(archive.get(), entry, 0, ZIP_OPSYS_UNIX, kAttributes) !=
@@ -226,6 +236,7 @@ Status NpzWriter::WriteArchive(const fs::path& part) {
 Status NpzWriter::Finish() {
   const bool spilled =
       std::any_of(arrays_.begin(), arrays_.end(), [](const auto& a) { return a->file != nullptr; });
+  // An array is either in memory or in its file as a whole.
   if (spilled) KILN_RETURN_IF_ERROR(Spill());
   for (const auto& array : arrays_) KILN_CHECK(array->missing == 0);
   const fs::path target = TargetOf(path_);
@@ -233,6 +244,8 @@ Status NpzWriter::Finish() {
   if (fs::exists(target, error) && !fs::is_regular_file(target, error)) {
     return ErrorAt(path_.string(), "", "is not a regular file", "name a file");
   }
+  // The archive is written next to the target and renamed, so the target is replaced at once or not
+  // at all.
   const fs::path part = target.string() + ".part" + std::to_string(::getpid());
   Status status = WriteArchive(part);
   if (status.ok()) {

@@ -1,3 +1,6 @@
+// Implements onnx_budget.h: walks the wire format as protobuf would and adds up the memory that
+// protobuf's objects would take, without allocating them. The constants approximate protobuf's data
+// structures.
 #include "kiln/frontend/onnx_budget.h"
 
 #include <fmt/format.h>
@@ -26,7 +29,7 @@ constexpr int64_t kAllocationBytes = 8;  // the header of a message's allocation
 constexpr int64_t kGroupBytes =
     64;  // an UnknownFieldSet of its own, with its first room for entries
 
-// Bytes of an element in memory; 0 for strings and messages.
+// Returns the bytes of an element in memory; 0 for strings and messages.
 int64_t ScalarBytes(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
@@ -47,13 +50,15 @@ int64_t ScalarBytes(const FieldDescriptor& field) {
   return 0;
 }
 
-// Whether protobuf reads a field from this wire type. What comes in another one it keeps as an unknown field.
+// Returns true if protobuf reads a field from this wire type; it keeps other wire types as unknown
+// fields.
 bool Takes(const FieldDescriptor& field, WireFormat::WireType type) {
   if (type == WireFormat::WireTypeForFieldType(static_cast<WireFormat::FieldType>(field.type())))
     return true;
   return field.is_packable() && type == WireFormat::WIRETYPE_LENGTH_DELIMITED;
 }
 
+// Walks encoded messages and adds up memory, up to a limit.
 class Walk {
  public:
   Walk(std::string_view bytes, int64_t most)
@@ -62,10 +67,12 @@ class Walk {
 
   int64_t found() const { return found_; }
 
-  // Adds up the fields to the end of the message, or of the group if `group` is not 0. `message` is null within fields
-  // that onnx.proto does not have, or has of another wire type. False: stop, for damage or because there is too much.
+  // Adds up the fields up to the end of the message, or of the group if `group` is not 0. `message`
+  // is null inside fields that onnx.proto lacks or declares with another wire type. Returns false
+  // to stop: the bytes are damaged, or the limit is exceeded.
   bool Message(const Descriptor* message, int depth, int group) {
     if (depth > kMostDepth) return false;
+    // One field per iteration, until the message ends or the limit is exceeded.
     while (found_ <= most_) {
       const uint32_t tag = in_.ReadTag();
       if (tag == 0) return group == 0 && in_.ConsumedEntireMessage();
@@ -81,8 +88,9 @@ class Walk {
   }
 
  private:
+  // Adds up one field whose tag has been read.
   bool Field(const FieldDescriptor* field, WireFormat::WireType type, int number, int depth) {
-    // A list that grows by single elements has room for up to twice as many.
+    // A list that grows element by element may have twice the capacity it needs.
     const int64_t element = field == nullptr       ? kUnknownBytes
                             : field->is_repeated() ? 2 * ScalarBytes(*field)
                                                    : 0;
@@ -90,7 +98,7 @@ class Walk {
       case WireFormat::WIRETYPE_VARINT: {
         uint64_t value = 0;
         if (!in_.ReadVarint64(&value)) return false;
-        // A number that its enumeration lacks becomes an unknown field, too.
+        // A number that its enumeration lacks also becomes an unknown field.
         const bool is_odd =
             field != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM &&
             field->enum_type()->FindValueByNumber(static_cast<int>(value)) == nullptr;
@@ -113,6 +121,8 @@ class Walk {
     }
   }
 
+  // Adds up a length-delimited field: string, message or packed numbers.
+  // Nested messages are walked; strings, bytes and unknown fields are skipped by their length.
   bool Delimited(const FieldDescriptor* field, int depth) {
     uint32_t length = 0;
     if (!in_.ReadVarint32(&length) || length > static_cast<uint32_t>(INT32_MAX)) return false;
@@ -135,7 +145,7 @@ class Walk {
     return Packed(*field, bytes);
   }
 
-  // Numbers side by side: those of fixed size are as large in memory, varints may grow.
+  // Adds up packed numbers. Numbers of fixed size are as large in memory; varints may grow.
   bool Packed(const FieldDescriptor& field, int bytes) {
     if (field.type() == FieldDescriptor::TYPE_FLOAT ||
         field.type() == FieldDescriptor::TYPE_DOUBLE) {
@@ -149,7 +159,8 @@ class Walk {
       here = std::min(here, left);
       const auto* const at = static_cast<const uint8_t*>(data);
       count += std::count_if(at, at + here,
-                             [](uint8_t byte) { return byte < 0x80; });  // the last byte of each
+                             // Counts the last byte of each varint, which has no continuation bit.
+                             [](uint8_t byte) { return byte < 0x80; });
       in_.Skip(here);
       left -= here;
     }
@@ -157,6 +168,7 @@ class Walk {
     return true;
   }
 
+  // Returns the bytes of an empty message in memory.
   static int64_t SizeOf(const Descriptor& message) {
     const auto* const empty =
         google::protobuf::MessageFactory::generated_factory()->GetPrototype(&message);

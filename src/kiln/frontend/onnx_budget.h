@@ -1,4 +1,5 @@
-// How much memory an ONNX file asks for, found before the file is parsed.
+// Estimates the memory that an ONNX file needs before it is parsed, so that a small malicious file
+// cannot exhaust memory.
 #ifndef KILN_FRONTEND_ONNX_BUDGET_H_
 #define KILN_FRONTEND_ONNX_BUDGET_H_
 
@@ -11,13 +12,14 @@
 
 namespace kiln {
 
-// Returns about how many bytes of memory protobuf takes for the message `message` encoded in `bytes` beyond the size of
-// the encoding: an empty node takes 2 bytes of a file and more than 100 of memory. The bytes of tensors, which are most
-// of a model, are skipped. Stops at the first damage, which parsing reports, and when the result exceeds `most`.
+// Returns the approximate number of bytes that protobuf needs for a message of type `message`
+// encoded in `bytes`, beyond the size of the encoding: an empty node takes 2 bytes in a file but
+// more than 100 in memory. Tensor data, the largest part of most models, is skipped. Stops at the
+// first damage, which parsing reports, and when the result exceeds `most`.
 int64_t StructureBytes(std::string_view bytes, const google::protobuf::Descriptor& message,
                        int64_t most);
 
-// Error: a model that takes more than budgets::kOnnxStructureBytes.
+// Error: the model needs more than budgets::kOnnxStructureBytes.
 Status CheckStructure(std::string_view bytes, const std::string& source);
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
-// ONNX operators that are a short formula over Kiln's operators, written out on import. Each function states its
-// formula; defaults of attributes are those of ONNX's Operators.md.
+// ONNX operators that are a short formula over Kiln's operators; import writes the formula out.
+// Each function states its formula. Defaults of attributes are those of ONNX's Operators.md.
 #include <fmt/format.h>
 
 #include <limits>
@@ -11,12 +11,14 @@
 namespace kiln::onnx_rules {
 namespace {
 
+// Returns an error unless operand 0 is of a float type.
 Status RequireFloat(const NodeImport& node) {
   if (IsFloat(node.operand(0)->element())) return OkStatus();
   return node.Refuse(fmt::format("operand of type {}", NameOf(node.operand(0)->element())),
                      "cast it to a float type");
 }
 
+// Returns the greatest finite value of a float type.
 double GreatestOf(ElementType type) {
   switch (type) {
     case ElementType::kFloat64:
@@ -30,9 +32,11 @@ double GreatestOf(ElementType type) {
   }
 }
 
-// What the Reduce* formulas share: axes as operand 1 whatever the opset, and the attributes of the reduction.
+// Prepares a Reduce* formula: moves axes to operand 1 in every opset and returns the attributes of
+// the reduction.
 StatusOr<Attributes> PrepareReduction(NodeImport& node) {
   if (node.opset() < 18) KILN_RETURN_IF_ERROR(AxesToOperand(node));
+  // The formula would still apply its element-wise part, so a reduction over no axes is refused.
   if (node.attributes.Int("noop_with_empty_axes", 0) != 0) {
     const Shape* axes = node.ShapeOf(1);
     if (axes == nullptr || axes->rank() != 1 || (*axes)[0] < 1) {
@@ -45,8 +49,8 @@ StatusOr<Attributes> PrepareReduction(NodeImport& node) {
 
 }  // namespace
 
-// The greatest of the values in reverse order: -x for floats; for integers -1 - x (signed) or max - x (unsigned), the
-// bitwise complement, which reverses the order without overflow.
+// Finds the greatest of the values in reverse order. The order is reversed by -x for floats and by
+// the bitwise complement for integers (-1 - x if signed, max - x if not), which cannot overflow.
 Status ComposeArgMin(NodeImport& node) {
   Value* x = node.operand(0);
   Value* reversed = nullptr;
@@ -62,6 +66,7 @@ Status ComposeArgMin(NodeImport& node) {
   return node.EmitResult(Op::kArgMax, {reversed}, node.attributes);
 }
 
+// Casts to the type of operand 1.
 Status ComposeCastLike(NodeImport& node) {
   if (node.operand(1) == nullptr) return node.Invalid("lacks the operand whose type to take");
   Attributes attributes = Attrs({{"to", OnnxCodeOf(node.operand(1)->element())}});
@@ -70,7 +75,7 @@ Status ComposeCastLike(NodeImport& node) {
   return node.EmitResult(Op::kCast, {node.operand(0)}, attributes);
 }
 
-// alpha * elu(x / alpha)
+// Computes alpha * elu(x / alpha).
 Status ComposeCelu(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -81,7 +86,7 @@ Status ComposeCelu(NodeImport& node) {
 }
 
 namespace {
-// (exp(x) + exp(-x)) / 2
+// Returns (exp(x) + exp(-x)) / 2.
 StatusOr<Value*> EmitCosh(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -98,13 +103,15 @@ Status ComposeCosh(NodeImport& node) {
   return node.EmitResult(Op::kIdentity, {cosh});
 }
 
-// tanh(x) * cosh(x), which unlike the difference of two exponentials keeps its precision near 0.
+// Computes tanh(x) * cosh(x), which keeps its precision near 0, unlike the difference of two
+// exponentials.
 Status ComposeSinh(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(Value * cosh, EmitCosh(node));
   KILN_ASSIGN_OR_RETURN(Value * tanh, node.Emit("tanh", Op::kTanh, {node.operand(0)}));
   return node.EmitResult(Op::kMul, {tanh, cosh});
 }
 
+// Computes sin(x) / cos(x).
 Status ComposeTan(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   KILN_ASSIGN_OR_RETURN(Value * sine, node.Emit("sin", Op::kSin, {node.operand(0)}));
@@ -112,6 +119,7 @@ Status ComposeTan(NodeImport& node) {
   return node.EmitResult(Op::kDiv, {sine, cosine});
 }
 
+// A constant matrix with ones on diagonal k, cast to the result's type.
 Status ComposeEyeLike(NodeImport& node) {
   const Shape* shape = node.ShapeOf(0);
   if (shape == nullptr || shape->rank() != 2 || !shape->IsKnown()) {
@@ -122,6 +130,7 @@ Status ComposeEyeLike(NodeImport& node) {
   KILN_RETURN_IF_ERROR(node.ClaimElements(*count));
   const int64_t type = node.attributes.Int("dtype", OnnxCodeOf(node.operand(0)->element()));
   const int64_t k = node.attributes.Int("k", 0);
+  // Built in fp32 and cast by a node, so that every element type is supported.
   Tensor ones(ElementType::kFloat32, *shape);
   for (int64_t row = 0; row < (*shape)[0]; ++row) {
     for (int64_t column = 0; column < (*shape)[1]; ++column) {
@@ -132,7 +141,7 @@ Status ComposeEyeLike(NodeImport& node) {
   return node.EmitResult(Op::kCast, {node.Constant("eye", std::move(ones))}, Attrs({{"to", type}}));
 }
 
-// 1 where the position equals that of the first greatest element, else 0
+// Computes 1 at the position of the first greatest element, 0 elsewhere.
 Status ComposeHardmax(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   const Shape* shape = node.ShapeOf(0);
@@ -141,6 +150,7 @@ Status ComposeHardmax(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(
       const int axis,
       node.NormaliseAxis(node.attributes.Int("axis", node.opset() < 13 ? 1 : -1), shape->rank()));
+  // Before opset 13 Hardmax saw a matrix; only its last axis means the same today.
   if (node.opset() < 13 && axis != shape->rank() - 1) {
     return node.Refuse(fmt::format("axis {} of opset 12 that is not the last", axis),
                        "convert the model to opset 13");
@@ -162,6 +172,7 @@ Status ComposeHardmax(NodeImport& node) {
   return node.EmitResult(Op::kCast, {mask}, Attrs({{"to", type}}));
 }
 
+// Compares |x|, or x, with infinity, depending on the signs to detect.
 Status ComposeIsInf(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -176,11 +187,11 @@ Status ComposeIsInf(NodeImport& node) {
     return node.EmitResult(Op::kEqual,
                            {x, node.ScalarLike("infinity", negative ? -infinity : infinity, x)});
   }
-  // Nothing to detect: x > infinity is false everywhere.
+  // There is nothing to detect; x > infinity is false for every x.
   return node.EmitResult(Op::kGreater, {x, node.ScalarLike("infinity", infinity, x)});
 }
 
-// Only NaN is neither at most infinity nor above it.
+// Only a NaN is neither at most infinity nor above it.
 Status ComposeIsNaN(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -189,8 +200,10 @@ Status ComposeIsNaN(NodeImport& node) {
   return node.EmitResult(Op::kNot, {ordered});
 }
 
-// x / (bias + alpha * mean of x^2 over `size` channels)^beta, the mean as an average pool along the channel axis of a
-// [batch, 1, channels, spatial] view; channels beyond the ends count as zeros.
+// Computes x / (bias + alpha * mean of x^2 over `size` channels)^beta. The mean is an average pool
+// along the channel axis of a [batch, 1, channels, spatial] view; channels beyond the ends count as
+// zeros.
+// The window is (size - 1) / 2 channels before and size / 2 after, e.g. 1 and 2 for size 4.
 Status ComposeLrn(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -200,6 +213,7 @@ Status ComposeLrn(NodeImport& node) {
     return node.Refuse("operand with unknown channels", "give the shape of the network's input");
   }
   if (size < 1) return node.Invalid(fmt::format("size {}", size), "it must be at least 1");
+  // Known dimensions allow a reshape in which the channels are an axis that the pool slides along.
   const int64_t channels = (*shape)[1];
   int64_t spatial = 1;
   for (int axis = 2; axis < shape->rank(); ++axis) {
@@ -229,7 +243,7 @@ Status ComposeLrn(NodeImport& node) {
   return node.EmitResult(Op::kDiv, {x, power});
 }
 
-// (x - mean) / (sqrt(mean((x - mean)^2)) + 1e-9)
+// Computes (x - mean) / (sqrt(mean((x - mean)^2)) + 1e-9).
 Status ComposeMeanVarianceNormalization(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -245,7 +259,7 @@ Status ComposeMeanVarianceNormalization(NodeImport& node) {
   return node.EmitResult(Op::kDiv, {centred, guarded});
 }
 
-// x * tanh(softplus(x))
+// Computes x * tanh(softplus(x)).
 Status ComposeMish(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   KILN_ASSIGN_OR_RETURN(Value * softplus, node.Emit("softplus", Op::kSoftplus, {node.operand(0)}));
@@ -253,12 +267,14 @@ Status ComposeMish(NodeImport& node) {
   return node.EmitResult(Op::kMul, {node.operand(0), tanh});
 }
 
+// Computes sum(|x|).
 Status ComposeReduceL1(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
   KILN_ASSIGN_OR_RETURN(Value * magnitude, node.Emit("magnitude", Op::kAbs, {node.operand(0)}));
   return node.EmitResult(Op::kReduceSum, {magnitude, node.operand(1)}, reduction);
 }
 
+// Computes sqrt(sum(x^2)).
 Status ComposeReduceL2(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
@@ -269,6 +285,7 @@ Status ComposeReduceL2(NodeImport& node) {
   return node.EmitResult(Op::kSqrt, {sum});
 }
 
+// Computes log(sum(x)).
 Status ComposeReduceLogSum(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
@@ -277,7 +294,8 @@ Status ComposeReduceLogSum(NodeImport& node) {
   return node.EmitResult(Op::kLog, {sum});
 }
 
-// m + log(sum(exp(x - m))) with m the greatest element, kept finite so that infinities come out as themselves
+// Computes m + log(sum(exp(x - m))), where m is the greatest element, clipped to finite values so
+// that infinite results come out as infinities rather than NaN.
 Status ComposeReduceLogSumExp(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
@@ -294,10 +312,11 @@ Status ComposeReduceLogSumExp(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(Value * sum, node.Emit("sum", Op::kReduceSum, {exp, axes}, keep));
   KILN_ASSIGN_OR_RETURN(Value * log, node.Emit("log", Op::kLog, {sum}));
   KILN_ASSIGN_OR_RETURN(Value * shifted, node.Emit("shifted", Op::kAdd, {log, finite}));
-  // Every reduced axis is 1 by now; this only drops them where keepdims is 0.
+  // All reduced axes have length 1 here; this only drops them if keepdims is 0.
   return node.EmitResult(Op::kReduceSum, {shifted, axes}, reduction);
 }
 
+// Computes sum(x^2).
 Status ComposeReduceSumSquare(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(Attributes reduction, PrepareReduction(node));
   KILN_ASSIGN_OR_RETURN(Value * square,
@@ -311,9 +330,10 @@ Status ComposeScatter(NodeImport& node) {
                          node.attributes);
 }
 
-// gamma * elu(x, alpha)
+// Computes gamma * elu(x, alpha).
 Status ComposeSelu(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
+  // Opset 6 gave the default constants more digits.
   const bool legacy = node.opset() < 6;
   const float alpha = node.attributes.Float("alpha", legacy ? 1.6732f : 1.67326319217681884765625f);
   const float gamma = node.attributes.Float("gamma", legacy ? 1.0507f : 1.05070102214813232421875f);
@@ -322,7 +342,7 @@ Status ComposeSelu(NodeImport& node) {
   return node.EmitResult(Op::kMul, {elu, node.ScalarLike("gamma", gamma, node.operand(0))});
 }
 
-// x + bias below -lambd, x - bias above lambd, else 0
+// Computes x + bias below -lambd, x - bias above lambd, 0 in between.
 Status ComposeShrink(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -340,7 +360,7 @@ Status ComposeShrink(NodeImport& node) {
   return node.EmitResult(Op::kWhere, {below, raised, upper_part});
 }
 
-// x / (1 + |x|)
+// Computes x / (1 + |x|).
 Status ComposeSoftsign(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -350,7 +370,7 @@ Status ComposeSoftsign(NodeImport& node) {
   return node.EmitResult(Op::kDiv, {x, divisor});
 }
 
-// x above alpha, else 0
+// Computes x above alpha, otherwise 0.
 Status ComposeThresholdedRelu(NodeImport& node) {
   KILN_RETURN_IF_ERROR(RequireFloat(node));
   Value* x = node.operand(0);
@@ -359,7 +379,8 @@ Status ComposeThresholdedRelu(NodeImport& node) {
   return node.EmitResult(Op::kWhere, {above, x, node.ScalarLike("zero", 0, x)});
 }
 
-// x where column - row >= k (upper) or <= k (lower), else 0
+// Computes x where column - row >= k (upper) or <= k (lower), otherwise 0.
+// The mask compares a constant matrix of column - row with k, which may be computed by the network.
 Status ComposeTrilu(NodeImport& node) {
   Value* x = node.operand(0);
   const Shape* shape = node.ShapeOf(0);
@@ -388,7 +409,8 @@ Status ComposeTrilu(NodeImport& node) {
   return node.EmitResult(Op::kWhere, {mask, x, node.ScalarLike("zero", 0, x)});
 }
 
-// Resize as it was before opset 10. Opset 1 had a scale each for height and width, opset 7 an attribute, 9 an operand.
+// Upsample is the predecessor of Resize. Opset 1 has one scale each for height and width, opset 7
+// an attribute, opset 9 an operand.
 Status ComposeUpsample(NodeImport& node) {
   Value* scales = node.operand(1);
   if (node.attributes.Has("scales")) {

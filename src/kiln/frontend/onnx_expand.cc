@@ -1,3 +1,4 @@
+// Implements onnx_expand.h.
 #include "kiln/frontend/onnx_expand.h"
 
 #include <fmt/format.h>
@@ -10,9 +11,10 @@
 namespace kiln {
 namespace {
 
+// Returns true for the only operator that needs expansion.
 bool IsRmsNorm(const Node& node) { return node.op() == Op::kRmsNormalization; }
 
-// A scalar of the element type of `like`, which is a float type.
+// Returns a scalar of a float type.
 Tensor ScalarOf(ElementType type, float value) {
   Tensor scalar(type, Shape{});
   if (type == ElementType::kFloat64) {
@@ -27,6 +29,8 @@ Tensor ScalarOf(ElementType type, float value) {
   return scalar;
 }
 
+// Writes one RmsNormalization out as x / sqrt(mean(x * x) + epsilon) * scale. The node itself
+// becomes the last Mul and keeps its name and result.
 Status ExpandRmsNorm(Graph& graph, Node& node) {
   Value* x = node.operand(0);
   Value* scale = node.operand(1);
@@ -39,6 +43,7 @@ Status ExpandRmsNorm(Graph& graph, Node& node) {
     }
     axis -= x->shape().rank();
   }
+  // Negative axes do not depend on the rank.
   std::vector<int64_t> axes;
   for (int64_t i = axis; i < 0; ++i) axes.push_back(i);
   const std::string name = node.name();

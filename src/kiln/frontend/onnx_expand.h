@@ -1,4 +1,4 @@
-// Operators of Kiln's graphs that opset 21 of ONNX lacks, written out for export.
+// Writes out operators of Kiln's graphs that ONNX's opset 21 lacks, before export.
 #ifndef KILN_FRONTEND_ONNX_EXPAND_H_
 #define KILN_FRONTEND_ONNX_EXPAND_H_
 
@@ -7,12 +7,12 @@
 
 namespace kiln {
 
-// Whether ExpandForOnnx would change the graph.
+// Returns true if ExpandForOnnx would change the graph.
 bool NeedsExpansion(const Graph& graph);
 
-// Replaces every RmsNormalization by x / sqrt(mean(x * x) + epsilon) * scale, which the pass recognise-rms-norm finds
-// again. Names and annotations of results stay.
-//   errors  an axis that is counted from the front in a tensor of unknown rank
+// Replaces every RmsNormalization by x / sqrt(mean(x * x) + epsilon) * scale, which the pass
+// recognise-rms-norm finds again. Names and annotations of results are kept.
+//   errors  an axis counted from the front of a tensor of unknown rank
 Status ExpandForOnnx(Graph& graph);
 
 }  // namespace kiln

@@ -1,7 +1,10 @@
+// Implements ExportOnnx. Values are written under their own names; where a value is annotated, the
+// quantised value takes over the name, so that users and graph outputs read it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,7 +21,7 @@
 namespace kiln {
 namespace {
 
-// Whether an annotation changes numbers: fp32 itself rounds nothing.
+// Returns true if an annotation rounds values; an annotation of fp32 itself does not.
 bool IsRounded(const Value& value) {
   if (!value.quantisation()) return false;
   const QuantType& type = value.quantisation()->type;
@@ -27,13 +30,14 @@ bool IsRounded(const Value& value) {
 
 // How ONNX stores the codes of a format.
 struct Storage {
-  ElementType element = ElementType::kInt8;  // of whole bytes
-  std::string narrow;  // or a type that Kiln's graphs do not have (onnx_narrow.h), by its format
-  CodeRange range;     // of integers
+  ElementType element = ElementType::kInt8;  // for codes of whole bytes
+  // Name of a type without element type in Kiln's graphs (onnx_narrow.h); empty: none.
+  std::string narrow;
+  CodeRange range;  // of integers
   bool is_float() const { return narrow == "e4m3" || narrow == "e5m2"; }
 };
 
-// nullopt where ONNX's quantisers have no type for a format.
+// Returns how codes of a format are stored; nullopt if ONNX's quantisers have no type for it.
 std::optional<Storage> StorageOf(const Format& format) {
   if (format.name == "e4m3" || format.name == "e5m2")
     return Storage{ElementType::kFloat32, format.name, {}};
@@ -52,7 +56,7 @@ std::optional<Storage> StorageOf(const Format& format) {
   return std::nullopt;
 }
 
-// Integers of any storage type; each value must fit.
+// Returns integers as a tensor of a storage type; each value must fit.
 Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& codes) {
   Tensor tensor(storage, std::move(shape));
   const auto fill = [&](auto zero) {
@@ -80,10 +84,10 @@ Tensor CodeTensor(ElementType storage, Shape shape, const std::vector<int64_t>& 
 }
 
 constexpr int kMostQuantBits = 16;
-// The first that has Gelu, which the standard passes recognise.
+// Opset 20 is the first with Gelu, which the standard passes recognise.
 constexpr int kLeastExportOpset = 20;
 
-// The number that the low `bits` of a code are in two's complement.
+// Returns the low `bits` bits of a code as a two's complement number.
 int64_t SignExtended(uint32_t code, int bits) {
   const int64_t value = code & ((int64_t{1} << bits) - 1);
   return value >= int64_t{1} << (bits - 1) ? value - (int64_t{1} << bits) : value;
@@ -99,7 +103,7 @@ void ForEachChannel(const Shape& shape, const Quantisation& q, const Visit& visi
   for (int64_t i = 0; i < size; ++i) visit(i, static_cast<size_t>(i / inner % channels));
 }
 
-// Whether a node means something else, or nothing, before opset 21.
+// Returns true if a node has another meaning, or none, before opset 21.
 bool NeedsOpset21(const Node& node) {
   if (node.op() == Op::kGroupNormalization || node.attributes().Has("block_size")) return true;
   if (node.op() != Op::kQuantizeLinear && node.op() != Op::kDequantizeLinear) return false;
@@ -111,12 +115,12 @@ bool NeedsOpset21(const Node& node) {
          std::any_of(node.operands().begin(), node.operands().end(), has_16_bits);
 }
 
-// Names that differ from each other. Each wish remembers how far its suffixes went: passes may give any number of nodes
-// one name.
+// Assigns unique names. Remembers the last suffix per requested name, because passes may give one
+// name to any number of nodes and a search from 1 would be quadratic.
 class FreshNames {
  public:
   void Insert(const std::string& name) { names_.insert(name); }
-  // `wish`, or the first of wish.1, wish.2, ... that is new.
+  // Returns `wish`, or the first of wish.1, wish.2, ... that is not taken.
   std::string Give(const std::string& wish) {
     if (names_.insert(wish).second) return wish;
     int& suffix = suffixes_[wish];
@@ -129,9 +133,10 @@ class FreshNames {
 
  private:
   std::unordered_set<std::string> names_;
-  std::unordered_map<std::string, int> suffixes_;  // the last that was tried
+  std::unordered_map<std::string, int> suffixes_;  // the last suffix tried
 };
 
+// Exports one graph.
 class Exporter {
  public:
   Exporter(const Graph& graph, const ExportOptions& options)
@@ -142,37 +147,57 @@ class Exporter {
  private:
   Status AddInputs();
   Status AddConstants();
+  // One node as it is written to the model. Nodes around it stand for attributes that ONNX lacks:
+  // they turn an NHWC operator into an NCHW one between two Transposes, and scale a product. The
+  // results then have temporary names here.
+  struct WrittenNode {
+    std::vector<std::string> operands, results;
+    Attributes attributes;
+    int rank = 0;     // of an NHWC operand
+    float alpha = 1;  // what a Mul multiplies the product by
+  };
+  // Writes a node, together with the nodes for attributes that ONNX lacks.
   Status AddNode(const Node& node);
+  // Transposes the first operand of an NHWC operator to NCHW and gives its results temporary names.
+  Status TransposeNhwcOperand(const Node& node, WrittenNode* written);
+  // Takes transpose_b and alpha, which ONNX's MatMul lacks, from a MatMul's attributes: transposes
+  // the second operand, and gives the product a temporary name if it is to be scaled.
+  Status SeparateMatMulAttributes(const Node& node, WrittenNode* written);
+  // Writes the product times alpha, in the product's element type, to `result`.
+  Status MultiplyByAlpha(const Node& node, const WrittenNode& written, const std::string& result);
+  // Writes the quantising nodes of one annotated value.
   Status AddQuantisation(const Value& value);
   Status QuantiseConstant(const Value& value, const Quantisation& q, const Storage& storage);
   Status QuantiseActivation(const Value& value, const Quantisation& q, const Storage& storage);
-  // A constant with a scale for each block along an axis.
+  // Quantises a constant with scales per block along an axis.
   Status QuantiseBlocks(const Value& value, const Quantisation& q);
-  // Through a Quant of QONNX.
+  // Quantises through QONNX's Quant.
   void QuantiseInQonnx(const Value& value, const Quantisation& q);
   void AddOutputs();
 
-  // The name that users of a value read, and the one that its definition writes; they differ where nodes stand between.
+  // Return the name that users of a value read, and the name that its definition writes. They
+  // differ if nodes are inserted between.
   const std::string& ReadName(const Value& value) const;
   std::string WrittenName(const Value& value);
   std::string FreshName(const std::string& wish);
-  // The same among nodes, whose names need not differ from those of values. Passes make several nodes of one and leave
-  // its name to all of them; ONNX Runtime refuses files with equal names.
+  // The same for names of nodes, which are independent of the names of values. Passes split nodes
+  // and give all parts the same name; ONNX Runtime rejects files with equal names.
   std::string FreshNodeName(const std::string& wish);
 
+  // Adds a node to the model.
   onnx::NodeProto* Emit(std::string_view op_type, const std::string& name,
                         const std::vector<std::string>& operands,
                         const std::vector<std::string>& results);
   void Initialiser(const std::string& name, const Tensor& tensor);
-  // Adds a Transpose and returns the name of its result.
+  // Adds a Transpose from one value to another.
   void EmitTranspose(const std::string& from, const std::string& to,
                      const std::vector<int64_t>& permutation);
   static void SetAttribute(onnx::NodeProto* node, const std::string& name, const Attribute& value);
   static void SetType(const TensorType& type, onnx::TypeProto* proto);
-  // Scale and zero point of a quantisation as initialisers; their names.
+  // Adds scale and zero point as initialisers and returns their names.
   std::pair<std::string, std::string> ScaleAndZeroPoint(const Value& value, const Quantisation& q,
                                                         const Storage& storage);
-  // Codes as an initialiser.
+  // Adds codes as an initialiser.
   void CodeInitialiser(const std::string& name, const Shape& shape, const Storage& storage,
                        const std::vector<int64_t>& codes);
   Status CannotExpress(const Value& value, std::string_view why) const;
@@ -182,12 +207,14 @@ class Exporter {
   onnx::ModelProto model_;
   onnx::GraphProto& proto_;
   FreshNames names_;       // of values
-  FreshNames node_names_;  // that have been given out
+  FreshNames node_names_;  // of nodes written so far
   std::unordered_map<const Value*, std::string> read_names_;
-  std::set<std::string> domains_;  // of operators that are not ONNX's own
+  std::set<std::string> domains_;  // domains of operators other than ONNX's own
   int opset_ = kLeastExportOpset;
 };
 
+// Adds inputs, constants, nodes (each followed by the quantisers of its results) and outputs, then
+// the opsets that they turned out to need.
 StatusOr<std::string> Exporter::Run() {
   model_.set_producer_name("kiln");
   proto_.set_name(graph_.name().empty() ? "graph" : graph_.name());
@@ -196,6 +223,7 @@ StatusOr<std::string> Exporter::Run() {
     property->set_key(key);
     property->set_value(value);
   }
+  // All names of the graph are taken before the first name is invented.
   for (const Value* value : graph_.Values()) names_.Insert(value->name());
   KILN_RETURN_IF_ERROR(AddInputs());
   KILN_RETURN_IF_ERROR(AddConstants());
@@ -206,6 +234,7 @@ StatusOr<std::string> Exporter::Run() {
     }
   }
   AddOutputs();
+  // Opset 21 came with IR version 10, opset 20 with version 9.
   model_.set_ir_version(opset_ == kOnnxOpset ? kOnnxIrVersion : kOnnxIrVersion - 1);
   model_.add_opset_import()->set_version(opset_);
   for (const std::string& domain : domains_) {
@@ -214,6 +243,7 @@ StatusOr<std::string> Exporter::Run() {
     opset->set_version(1);
   }
   std::string bytes;
+  // Protocol buffers limit a message to 2 GiB.
   if (!model_.SerializeToString(&bytes)) {
     return ErrorAt(graph_.source(), "", "the network is too large for one ONNX file",
                    "at most 2 GiB");
@@ -233,7 +263,8 @@ const std::string& Exporter::ReadName(const Value& value) const {
 }
 
 std::string Exporter::WrittenName(const Value& value) {
-  // Behind an annotation the quantised value takes the name over, so that a graph output keeps it.
+  // After an annotation the quantised value takes over the name, so that a graph output keeps it.
+  // An input's name is fixed; its quantised value gets a new name.
   if (!IsRounded(value) || value.is_input()) return value.name();
   return FreshName(value.name() + "/real");
 }
@@ -293,6 +324,7 @@ void Exporter::SetType(const TensorType& type, onnx::TypeProto* proto) {
   auto* shape = tensor->mutable_shape();
   for (int64_t dim : type.shape->dims()) {
     auto* d = shape->add_dim();
+    // An unknown dimension has neither a value nor a name.
     if (dim >= 0) d->set_dim_value(dim);
   }
 }
@@ -322,7 +354,8 @@ void Exporter::AddOutputs() {
   std::set<std::string> listed;
   for (const Value* output : graph_.outputs()) {
     std::string name = output->name();
-    // ONNX wants every output to be another value, and the quantised form of an input has another name.
+    // ONNX requires the outputs to be distinct values, and the quantised form of an input has
+    // another name.
     if (!listed.insert(name).second || ReadName(*output) != name) {
       name = FreshName(name + "/output");
       Emit("Identity", name, {ReadName(*output)}, {name});
@@ -331,6 +364,7 @@ void Exporter::AddOutputs() {
     info->set_name(name);
     SetType(output->type(), info->mutable_type());
   }
+  // Declares the types of all other values, so that other tools need not infer them.
   for (const auto& node : graph_.nodes()) {
     for (const Value* result : node->results()) {
       if (result == nullptr || !result->has_shape() || listed.count(result->name()) != 0) continue;
@@ -341,7 +375,8 @@ void Exporter::AddOutputs() {
   }
 }
 
-// [batch, spatial..., channels] to [batch, channels, spatial...], or back.
+// Returns the permutation from [batch, spatial..., channels] to [batch, channels, spatial...], or
+// back.
 std::vector<int64_t> LayoutPermutation(int rank, bool to_nchw) {
   std::vector<int64_t> permutation(static_cast<size_t>(rank));
   for (int i = 0; i < rank; ++i) permutation[static_cast<size_t>(i)] = i;
@@ -353,101 +388,106 @@ std::vector<int64_t> LayoutPermutation(int rank, bool to_nchw) {
   return permutation;
 }
 
-Status Exporter::AddNode(const Node& node) {
-  if (NeedsOpset21(node)) opset_ = kOnnxOpset;
-  std::vector<std::string> operands, results;
-  for (const Value* operand : node.operands())
-    operands.push_back(operand == nullptr ? "" : ReadName(*operand));
-  for (const Value* result : node.results())
-    results.push_back(result == nullptr ? "" : WrittenName(*result));
-  Attributes attributes = node.attributes();
+Status Exporter::TransposeNhwcOperand(const Node& node, WrittenNode* written) {
+  if (!node.operand(0)->has_shape() || node.operand(0)->shape().rank() < 3) {
+    return ErrorAt(graph_.source(), node.Describe(), "layout nhwc on an operand of unknown shape",
+                   "infer shapes first");
+  }
+  written->rank = node.operand(0)->shape().rank();
+  std::string& operand = written->operands[0];
+  const std::string nchw = FreshName(operand + "/nchw");
+  EmitTranspose(operand, nchw, LayoutPermutation(written->rank, /*to_nchw=*/true));
+  operand = nchw;
+  for (std::string& result : written->results) {
+    if (!result.empty()) result = FreshName(result + "/nchw");
+  }
+  return OkStatus();
+}
 
-  const bool nhwc = attributes.String("layout", "nchw") == "nhwc";
-  if (node.info().Has(kHasLayout)) attributes.Remove("layout");
-  std::vector<std::string> nhwc_results;
-  int rank = 0;
-  if (nhwc) {
-    if (!node.operand(0)->has_shape() || node.operand(0)->shape().rank() < 3) {
-      return ErrorAt(graph_.source(), node.Describe(), "layout nhwc on an operand of unknown shape",
+Status Exporter::SeparateMatMulAttributes(const Node& node, WrittenNode* written) {
+  Attributes& attributes = written->attributes;
+  if (attributes.Int("transpose_b", 0) != 0) {
+    const Value& b = *node.operand(1);
+    if (!b.has_shape() || b.shape().rank() < 2) {
+      return ErrorAt(graph_.source(), node.Describe(), "transpose_b on an operand of unknown shape",
                      "infer shapes first");
     }
-    rank = node.operand(0)->shape().rank();
-    const std::string nchw = FreshName(operands[0] + "/nchw");
-    EmitTranspose(operands[0], nchw, LayoutPermutation(rank, /*to_nchw=*/true));
-    operands[0] = nchw;
-    for (std::string& result : results) {
-      nhwc_results.push_back(result);
-      if (!result.empty()) result = FreshName(result + "/nchw");
-    }
+    std::vector<int64_t> permutation(static_cast<size_t>(b.shape().rank()));
+    std::iota(permutation.begin(), permutation.end(), int64_t{0});
+    std::swap(permutation.end()[-1], permutation.end()[-2]);
+    const std::string transposed = FreshName(written->operands[1] + "/transposed");
+    EmitTranspose(written->operands[1], transposed, permutation);
+    written->operands[1] = transposed;
   }
+  written->alpha = attributes.Float("alpha", 1);
+  attributes.Remove("transpose_b");
+  attributes.Remove("alpha");
+  if (written->alpha != 1) written->results[0] = FreshName(written->results[0] + "/unscaled");
+  return OkStatus();
+}
 
-  std::string scaled_result;
-  float alpha = 1;
-  if (node.op() == Op::kMatMul) {
-    if (attributes.Int("transpose_b", 0) != 0) {
-      const Value& b = *node.operand(1);
-      if (!b.has_shape() || b.shape().rank() < 2) {
-        return ErrorAt(graph_.source(), node.Describe(),
-                       "transpose_b on an operand of unknown shape", "infer shapes first");
-      }
-      std::vector<int64_t> permutation(static_cast<size_t>(b.shape().rank()));
-      for (size_t i = 0; i < permutation.size(); ++i) permutation[i] = static_cast<int64_t>(i);
-      std::swap(permutation.end()[-1], permutation.end()[-2]);
-      const std::string transposed = FreshName(operands[1] + "/transposed");
-      EmitTranspose(operands[1], transposed, permutation);
-      operands[1] = transposed;
-    }
-    alpha = attributes.Float("alpha", 1);
-    attributes.Remove("transpose_b");
-    attributes.Remove("alpha");
-    if (alpha != 1) {
-      scaled_result = results[0];
-      results[0] = FreshName(results[0] + "/unscaled");
-    }
+Status Exporter::MultiplyByAlpha(const Node& node, const WrittenNode& written,
+                                 const std::string& result) {
+  Tensor alpha(node.result()->element(), Shape{});
+  switch (alpha.type()) {
+    case ElementType::kFloat32:
+      alpha.data<float>()[0] = written.alpha;
+      break;
+    case ElementType::kFloat64:
+      alpha.data<double>()[0] = written.alpha;
+      break;
+    case ElementType::kFloat16:
+      alpha.data<uint16_t>()[0] = FloatToHalf(written.alpha);
+      break;
+    case ElementType::kBfloat16:
+      alpha.data<uint16_t>()[0] = FloatToBfloat16(written.alpha);
+      break;
+    default:
+      return ErrorAt(graph_.source(), node.Describe(), "alpha on integers has no form in ONNX", "");
   }
+  const std::string factor = FreshName(result + "/alpha");
+  Initialiser(factor, alpha);
+  Emit("Mul", result, {written.results[0], factor}, {result});
+  return OkStatus();
+}
 
-  onnx::NodeProto* proto = Emit(node.info().onnx_name, node.name(), operands, results);
+Status Exporter::AddNode(const Node& node) {
+  if (NeedsOpset21(node)) opset_ = kOnnxOpset;
+  WrittenNode written;
+  for (const Value* operand : node.operands())
+    written.operands.push_back(operand == nullptr ? "" : ReadName(*operand));
+  std::vector<std::string> results;
+  for (const Value* result : node.results())
+    results.push_back(result == nullptr ? "" : WrittenName(*result));
+  written.results = results;
+  written.attributes = node.attributes();
+
+  const bool nhwc = written.attributes.String("layout", "nchw") == "nhwc";
+  if (node.info().Has(kHasLayout)) written.attributes.Remove("layout");
+  if (nhwc) KILN_RETURN_IF_ERROR(TransposeNhwcOperand(node, &written));
+  if (node.op() == Op::kMatMul) KILN_RETURN_IF_ERROR(SeparateMatMulAttributes(node, &written));
+
+  onnx::NodeProto* proto =
+      Emit(node.info().onnx_name, node.name(), written.operands, written.results);
   if (!node.info().onnx_domain.empty()) {
+    // Operators of other domains, such as QONNX's, need their domain's opset in the model.
     proto->set_domain(std::string(node.info().onnx_domain));
     domains_.insert(std::string(node.info().onnx_domain));
   }
-  for (const auto& [name, value] : attributes) SetAttribute(proto, name, value);
+  for (const auto& [name, value] : written.attributes) SetAttribute(proto, name, value);
 
-  for (size_t i = 0; i < nhwc_results.size(); ++i) {
-    if (results[i].empty()) continue;
-    EmitTranspose(results[i], nhwc_results[i], LayoutPermutation(rank, /*to_nchw=*/false));
-  }
-  if (!scaled_result.empty()) {
-    const std::string factor = FreshName(scaled_result + "/alpha");
-    Tensor scalar(node.result()->element(), Shape{});
-    switch (scalar.type()) {
-      case ElementType::kFloat32:
-        scalar.data<float>()[0] = alpha;
-        break;
-      case ElementType::kFloat64:
-        scalar.data<double>()[0] = alpha;
-        break;
-      case ElementType::kFloat16:
-        scalar.data<uint16_t>()[0] = FloatToHalf(alpha);
-        break;
-      case ElementType::kBfloat16:
-        scalar.data<uint16_t>()[0] = FloatToBfloat16(alpha);
-        break;
-      default:
-        return ErrorAt(graph_.source(), node.Describe(), "alpha on integers has no form in ONNX",
-                       "");
+  if (nhwc) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (results[i].empty()) continue;
+      EmitTranspose(written.results[i], results[i],
+                    LayoutPermutation(written.rank, /*to_nchw=*/false));
     }
-    Initialiser(factor, scalar);
-    Emit("Mul", scaled_result, {results[0], factor}, {scaled_result});
   }
-  // What a node of several results wrote for annotated ones is read again by AddQuantisation.
+  if (written.alpha != 1) KILN_RETURN_IF_ERROR(MultiplyByAlpha(node, written, results[0]));
+  // AddQuantisation reads annotated results of a node under the name written here.
   for (size_t i = 0; i < node.results().size(); ++i) {
     const Value* result = node.results()[i];
-    if (result == nullptr) continue;
-    const std::string& written = !scaled_result.empty() ? scaled_result
-                                 : nhwc                 ? nhwc_results[i]
-                                                        : results[i];
-    if (written != result->name()) read_names_[result] = written;
+    if (result != nullptr && results[i] != result->name()) read_names_[result] = results[i];
   }
   return OkStatus();
 }
@@ -460,6 +500,7 @@ Status Exporter::CannotExpress(const Value& value, std::string_view why) const {
       "constants of up to 8 bits per block; IR text (.kir) holds every annotation");
 }
 
+// Codes of 4 or 16 bits exist in ONNX's quantisers since opset 21 only.
 void Exporter::CodeInitialiser(const std::string& name, const Shape& shape, const Storage& storage,
                                const std::vector<int64_t>& codes) {
   if (storage.narrow.empty()) {
@@ -476,6 +517,7 @@ std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& val
                                                                 const Storage& storage) {
   std::vector<float> scales = q.scales;
   std::vector<int64_t> zero_points(q.zero_points.begin(), q.zero_points.end());
+  // ONNX requires a scale.
   if (q.type.scheme == Scheme::kNone) scales = {1.0f};
   zero_points.resize(scales.size(), 0);
   const bool per_tensor = scales.size() == 1 && q.axis < 0;
@@ -487,11 +529,13 @@ std::pair<std::string, std::string> Exporter::ScaleAndZeroPoint(const Value& val
   return {scale, zero_point};
 }
 
+// Checks that ONNX can express the annotation and writes its nodes.
 Status Exporter::AddQuantisation(const Value& value) {
   if (!IsRounded(value)) return OkStatus();
   const Quantisation& q = *value.quantisation();
   const Format& format = q.type.format;
   if (q.type.scheme == Scheme::kPerBlock) {
+    // Block scales are computed from the data, so only constants can be exported with them.
     if (!value.is_constant())
       return CannotExpress(value, "scales per block that are found while the network runs");
     return QuantiseBlocks(value, q);
@@ -504,7 +548,9 @@ Status Exporter::AddQuantisation(const Value& value) {
   }
   if (value.element() != ElementType::kFloat32)
     return CannotExpress(value, "an annotation on a value that is not fp32");
+  // A per-channel annotation has one scale per index of its axis.
   const bool per_channel = q.axis >= 0;
+  // An 8-bit float without scales is exported with scale 1.
   const bool values_are_codes = q.type.scheme == Scheme::kNone && storage->is_float();
   const bool fits =
       values_are_codes ||
@@ -527,10 +573,11 @@ Status Exporter::AddQuantisation(const Value& value) {
                              : QuantiseActivation(value, q, *storage);
 }
 
+// Writes x/real -> Quant -> x, with scale, zero point and bit width as initialisers.
 void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
   std::string real = ReadName(value);
   if (value.is_constant()) {
-    // The values of the codes, so that no reader rounds them otherwise.
+    // Stores the values of the codes, so that every reader rounds them to the same codes.
     Tensor values = value.constant().Clone();
     const CodeRange range = CodesOf(q.type.format, q.type.symmetric);
     ForEachChannel(values.shape(), q, [&](int64_t element, size_t channel) {
@@ -542,6 +589,7 @@ void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
     real = FreshName(value.name() + "/real");
     Initialiser(real, values);
   }
+  // QONNX broadcasts scales: one per channel has the shape [1, ..., channels, ..., 1].
   std::vector<int64_t> dims;
   if (q.axis >= 0) {
     dims.assign(static_cast<size_t>(value.shape().rank()), 1);
@@ -565,6 +613,7 @@ void Exporter::QuantiseInQonnx(const Value& value, const Quantisation& q) {
   read_names_[&value] = result;
 }
 
+// Writes x/codes -> DequantizeLinear -> x, with the codes as an initialiser.
 Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q,
                                   const Storage& storage) {
   const CodeRange range =
@@ -592,12 +641,13 @@ Status Exporter::QuantiseConstant(const Value& value, const Quantisation& q,
   return OkStatus();
 }
 
+// Writes x/codes -> DequantizeLinear {block_size} -> x (opset 21).
 Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
   const Format& element = q.type.format;
   const Tensor& tensor = value.constant();
   const Shape& shape = tensor.shape();
-  Storage storage{
-      ElementType::kInt8, "", {}};  // of fixed point, whose binary places go to the scale
+  // Fixed point is stored as integers; the binary point goes into the scale.
+  Storage storage{ElementType::kInt8, "", {}};
   if (element.name == "e4m3" || element.name == "e5m2") storage = *StorageOf(element);
   const bool sayable =
       storage.is_float() || (element.is_integer() && element.is_signed && element.bits <= 8);
@@ -608,6 +658,7 @@ Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
   }
   if (element.bits == 4 && element.is_integer()) storage.narrow = "int4";
   const BlockCodec codec(q.type);
+  // Value of a code's least significant bit before scaling.
   const float unit = std::ldexp(1.0f, element.is_integer() ? -element.fraction_bits : 0);
   int64_t inner = 1;
   for (int i = q.axis + 1; i < shape.rank(); ++i) inner *= shape[i];
@@ -625,6 +676,8 @@ Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
         const int64_t count = std::min(block, length - b * block);
         row.clear();
         for (int64_t k = 0; k < count; ++k) row.push_back(tensor.data<float>()[at(k)]);
+        // The block's scale is rounded to its format first; the elements are encoded under the
+        // rounded scale.
         const float scale = codec.ScaleValue(codec.ScaleCode(row.data(), count));
         scales[static_cast<size_t>((o * blocks + b) * inner + i)] = scale * unit;
         for (int64_t k = 0; k < count; ++k) {
@@ -648,6 +701,8 @@ Status Exporter::QuantiseBlocks(const Value& value, const Quantisation& q) {
   return OkStatus();
 }
 
+// Writes, for a value x:
+//   x/real -> [Clip -> x/clipped ->] QuantizeLinear -> x/codes -> DequantizeLinear -> x
 Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q,
                                     const Storage& storage) {
   if (storage.element == ElementType::kInt32)
@@ -655,6 +710,7 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q,
   std::string real = ReadName(value);
   const CodeRange used =
       storage.is_float() ? storage.range : CodesOf(q.type.format, q.type.symmetric);
+  // ONNX's quantisers use all codes of the type, so a smaller range needs a Clip to its bounds.
   if (!(used == storage.range)) {
     if (q.axis >= 0)
       return CannotExpress(value, "fewer codes than the type has, with a scale per channel");
@@ -665,7 +721,7 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q,
     const std::string clipped = FreshName(value.name() + "/clipped");
     if (storage.narrow.empty()) {
       Emit("Clip", clipped, {real, least, greatest}, {clipped});
-    } else {  // ONNX Runtime takes no Clip in front of 4-bit codes
+    } else {  // ONNX Runtime does not accept a Clip before 4-bit codes
       const std::string bounded = FreshName(value.name() + "/bounded");
       Emit("Max", bounded, {real, least}, {bounded});
       Emit("Min", clipped, {bounded, greatest}, {clipped});
@@ -674,7 +730,7 @@ Status Exporter::QuantiseActivation(const Value& value, const Quantisation& q,
   }
   const auto [scale, zero_point] = ScaleAndZeroPoint(value, q, storage);
   const std::string codes = FreshName(value.name() + "/codes");
-  // An input's own name is taken; its quantised form gets another.
+  // An input's name is taken; its quantised value gets another.
   const std::string result =
       value.is_input() ? FreshName(value.name() + "/quantised") : value.name();
   onnx::NodeProto* quantise = Emit("QuantizeLinear", codes, {real, scale, zero_point}, {codes});

@@ -1,3 +1,4 @@
+// Implements onnx_external.h.
 #include "kiln/frontend/onnx_external.h"
 
 #include <fmt/format.h>
@@ -22,7 +23,8 @@ StatusOr<MappedFile> MapFile(const fs::path& path) {
   mapped.size = file.size();
   const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t length = (mapped.size + page - 1) / page * page + page;
-  // Zero pages first, then the file over their beginning: the last page stays zero.
+  // Maps zero pages first, then the file over their beginning, so the page after the file reads as
+  // zero.
   void* base = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED) {
     return ErrorAt(path.string(), "", std::string("cannot be mapped: ") + std::strerror(errno),
@@ -46,6 +48,7 @@ Status ExternalFiles::Charge(int64_t bytes, bool copied, const std::string& plac
   bytes_ += bytes;
   if (bytes_ > limits_.bytes)
     return refuse("makes the model's external data too large", limits_.bytes);
+  // Mapped pages can be dropped by the system at any time; copies cannot.
   if (!copied) return OkStatus();
   copied_ += bytes;
   if (copied_ <= limits_.copied) return OkStatus();
@@ -54,7 +57,9 @@ Status ExternalFiles::Charge(int64_t bytes, bool copied, const std::string& plac
       limits_.copied);
 }
 
+// The model is untrusted: a location must not reach files outside its folder.
 StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std::string& place) {
+  // Usually all tensors of a model are in one file.
   if (const auto it = open_.find(location); it != open_.end()) return it->second;
   const auto refuse = [&](const std::string& why) {
     return ErrorAt(source_, place, "external data '" + location + "' " + why,
@@ -63,6 +68,8 @@ StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std:
   if (folder_.empty()) return refuse("cannot be followed: the model does not come from a file");
   if (location.empty() || location.find('\0') != std::string::npos)
     return refuse("is not a file name");
+  // Checks the path as text first, then after resolving symbolic links: both must stay in the
+  // folder.
   const fs::path relative(location);
   if (relative.is_absolute() || relative.has_root_path()) return refuse("is an absolute path");
   if (std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end())

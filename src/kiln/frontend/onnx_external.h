@@ -1,4 +1,5 @@
-// Tensor data that a model keeps in files beside it.
+// Maps tensor data that a model keeps in external files. A model is untrusted input: it may only
+// name files inside its own folder.
 #ifndef KILN_FRONTEND_ONNX_EXTERNAL_H_
 #define KILN_FRONTEND_ONNX_EXTERNAL_H_
 
@@ -14,35 +15,38 @@
 
 namespace kiln {
 
-// A read-only mapping of a whole file; `bytes` stays valid while `owner` lives.
+// A read-only mapping of a whole file; `bytes` is valid while `owner` exists.
 struct MappedFile {
   std::shared_ptr<const void> owner;
   const std::byte* bytes = nullptr;
   uint64_t size = 0;
 };
 
-// Maps a regular file. The mapping is followed by a readable page, so that vector kernels may load past the end.
+// Maps a regular file. A readable page follows the mapping, so that vector kernels may load past
+// the end.
 StatusOr<MappedFile> MapFile(const std::filesystem::path& path);
 
-// The external files of one model: each is mapped once and must lie within the model's folder.
+// The external files of one model. Each is mapped once and must be inside the model's folder.
 class ExternalFiles {
  public:
-  // How many bytes of tensors one model may take from them: all, and those that are copied.
+  // The bytes of tensors that one model may read from external files: in total, and of copied
+  // tensors.
   struct Limits {
     int64_t bytes = budgets::kOnnxExternalBytes;
     int64_t copied = budgets::kOnnxExternalCopies;
   };
 
-  // An empty folder means that the model has no place on disk and may not refer to files.
+  // An empty folder means that the model was not read from disk; it may then not refer to files.
   ExternalFiles(std::filesystem::path folder, std::string source, Limits limits)
       : folder_(std::move(folder)), source_(std::move(source)), limits_(limits) {}
   ExternalFiles(std::filesystem::path folder, std::string source)
       : ExternalFiles(std::move(folder), std::move(source), Limits()) {}
 
-  // The file that a tensor's `location` names.
-  //   errors  an absolute location, one with "..", one that a symbolic link leads out of the folder, no such file
+  // Returns the file that a tensor's `location` names.
+  //   errors  an absolute location, one with "..", one that a symbolic link leads out of the
+  //           folder, a missing file
   StatusOr<MappedFile> Open(const std::string& location, const std::string& place);
-  // Counts a tensor against the limits. A file may be named by any number of tensors.
+  // Counts a tensor against the limits. Any number of tensors may name the same file.
   Status Charge(int64_t bytes, bool copied, const std::string& place);
 
  private:

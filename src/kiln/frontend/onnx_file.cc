@@ -1,3 +1,4 @@
+// Implements onnx_file.h.
 #include "kiln/frontend/onnx_file.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 namespace kiln {
 namespace {
 
+// Returns the error for bytes that do not parse.
 Status NotAModel(const std::string& source) {
   return ErrorAt(source, "", "is not an ONNX model, or is damaged",
                  "a protobuf ModelProto is expected");
@@ -24,6 +26,7 @@ Status NotAModel(const std::string& source) {
 Status ParseOnnxFile(const std::filesystem::path& path, onnx::ModelProto* model) {
   const std::string source = path.string();
   {
+    // The mapping serves the check of the structure only and is released before parsing.
     KILN_ASSIGN_OR_RETURN(const MappedFile mapped, MapFile(path));
     if (mapped.size > static_cast<uint64_t>(budgets::kOnnxFileBytes)) {
       return ErrorAt(source, "", fmt::format("{} bytes are too many", mapped.size),
@@ -33,10 +36,12 @@ Status ParseOnnxFile(const std::filesystem::path& path, onnx::ModelProto* model)
     KILN_RETURN_IF_ERROR(
         CheckStructure({reinterpret_cast<const char*>(mapped.bytes), mapped.size}, source));
   }
-  // Parsed from a stream, so that the file's bytes and the parsed tensors are never in memory both.
+  // Parses from a stream, so that the file's bytes and the parsed tensors are never in memory
+  // together.
   KILN_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   google::protobuf::io::FileInputStream stream(file.descriptor());
   google::protobuf::io::CodedInputStream coded(&stream);
+  // The file's size has been checked already.
   coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
   if (!model->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
     return NotAModel(source);

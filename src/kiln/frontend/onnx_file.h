@@ -1,4 +1,5 @@
-// An .onnx file as protobuf's structure, within the budgets: the one way in for all that reads one.
+// Parses an .onnx file into protobuf's structure within the budgets. Every reader of ONNX files
+// goes through these functions.
 #ifndef KILN_FRONTEND_ONNX_FILE_H_
 #define KILN_FRONTEND_ONNX_FILE_H_
 
@@ -11,10 +12,11 @@
 
 namespace kiln {
 
-// Parses into `model`.
-//   errors  no regular file; more than budgets::kOnnxFileBytes; more structure than CheckStructure allows; no model
+// Parses a file into `model`.
+//   errors  not a regular file; more than budgets::kOnnxFileBytes; more structure than
+//           CheckStructure allows; not a model
 Status ParseOnnxFile(const std::filesystem::path& path, onnx::ModelProto* model);
-// The same of bytes in memory; messages call them `source`.
+// Parses bytes in memory; messages call them `source`.
 Status ParseOnnxBytes(std::string_view bytes, const std::string& source, onnx::ModelProto* model);
 
 }  // namespace kiln

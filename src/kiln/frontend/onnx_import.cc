@@ -1,3 +1,6 @@
+// Implements ImportOnnx. The importer reads opsets, functions, initialisers and inputs, sorts the
+// nodes (onnx_schedule.h) and adds them one by one: functions are inlined, older forms upgraded
+// (onnx_rules.h), and types inferred as nodes are added.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -26,6 +29,7 @@ namespace {
 constexpr std::string_view kKilnDomain = "kiln";
 constexpr std::string_view kMetadataPrefix = "kiln.";
 
+// Returns the bytes that a message takes in memory.
 int64_t MemoryOf(const google::protobuf::Message& message) {
   return static_cast<int64_t>(message.SpaceUsedLong());
 }
@@ -33,19 +37,22 @@ int64_t MemoryOf(const google::protobuf::Message& message) {
 using AttributeProtos = std::unordered_map<std::string, onnx::AttributeProto>;
 using Opsets = std::unordered_map<std::string, int64_t>;
 
-// Names and versions that hold within one list of nodes: the model's graph, or the body of one function call.
+// The names and versions valid within one list of nodes: the model's graph, or the body of one
+// function call.
+// Names inside a function are local: call "block" of a body with a value "y" makes "block/y".
 struct Scope {
-  std::unordered_map<std::string, Value*>
-      values;  // by name within the scope; null: an absent operand
-  std::unordered_map<std::string, std::string> renamed;  // results that have a name of the caller's
-  std::unordered_map<std::string, int> uses;             // how often a name is read
+  // Values by name within the scope; null: an absent operand.
+  std::unordered_map<std::string, Value*> values;
+  std::unordered_map<std::string, std::string> renamed;  // results whose name the caller chose
+  std::unordered_map<std::string, int> uses;             // how often each name is read
   std::unordered_set<std::string> outputs;
-  std::string prefix;               // before names of values and nodes
-  AttributeProtos call_attributes;  // what ref_attr_name refers to
+  std::string prefix;               // prefix of the names of values and nodes
+  AttributeProtos call_attributes;  // the attributes that ref_attr_name refers to
   const Opsets* opsets = nullptr;
   int depth = 0;
 };
 
+// Imports one model.
 class Importer {
  public:
   Importer(onnx::ModelProto& model, std::string source, const std::filesystem::path& folder,
@@ -68,6 +75,7 @@ class Importer {
   Status AddOperator(onnx::NodeProto& proto, int index, const std::string& domain, int opset,
                      Scope& scope);
   Status AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope);
+  // Counts bytes that inlining copies against the budget.
   Status ChargeCopy(int64_t bytes, const std::string& place);
   Status InlineCall(const onnx::NodeProto& proto, int index, const onnx::FunctionProto& function,
                     Scope& scope);
@@ -84,27 +92,39 @@ class Importer {
                                           const std::string& op_type) const;
   void CountUses(const NodeProtos& nodes, Scope& scope) const;
 
+  // Consumed during the import: converted tensors are freed, so that both forms of the weights
+  // never exist together.
   onnx::ModelProto& model_;
   std::string source_;
   ExternalFiles files_;
+  // The constants of narrow types, which the graph stores as other types.
   NarrowValues narrow_;
+  // Limits constants that the import creates beyond those in the file.
   ElementBudget budget_;
+  // Results of shape arithmetic that have been evaluated.
   KnownTensors known_;
   const ImportOptions& options_;
   Graph graph_;
   Scope main_;
+  // Versions by canonical domain: of the model, and of each function.
   Opsets opsets_;
   std::unordered_map<std::string, Opsets> function_opsets_;
   std::unordered_map<std::string, const onnx::FunctionProto*> functions_;  // by "domain.name"
+  // Sizes of symbolic dimensions, by name.
   std::unordered_map<std::string, int64_t> symbols_;
-  std::map<std::string, Shape> input_shapes_;  // that the caller wants
+  std::map<std::string, Shape> input_shapes_;  // shapes that the caller requested
+  // Types that the model declares, by value name.
   std::unordered_map<std::string, TensorType> declared_;
-  // Cleared when the caller overrides a shape that the model fixes: what it declares within no longer holds.
+  // Cleared if the caller overrides a shape that the model fixes, because its declared types of
+  // inner values then no longer hold.
   bool trust_declared_ = true;
+  // Counted against budgets::kOnnxNodes and budgets::kOnnxInlinedBytes.
   int64_t num_nodes_ = 0;
   int64_t inlined_bytes_ = 0;
 };
 
+// Each step fills what the next ones need; operators are checked before any tensor is converted, so
+// that an unsupported network fails fast.
 StatusOr<Graph> Importer::Run() {
   if (!model_.has_graph()) {
     return ErrorAt(source_, "", "is not an ONNX model: it holds no graph",
@@ -112,6 +132,7 @@ StatusOr<Graph> Importer::Run() {
   }
   graph_.set_name(model_.graph().name());
   graph_.set_source(source_);
+  // Only Kiln's own metadata is kept, such as preprocessing.
   for (const auto& property : model_.metadata_props()) {
     if (property.key().rfind(kMetadataPrefix, 0) == 0)
       graph_.metadata()[property.key()] = property.value();
@@ -132,10 +153,11 @@ StatusOr<Graph> Importer::Run() {
   return std::move(graph_);
 }
 
+// Reads the opsets that the model imports.
 Status Importer::ReadOpsets() {
   for (const auto& opset : model_.opset_import())
     opsets_[CanonicalDomain(opset.domain())] = opset.version();
-  // Before IR version 3 models did not say; opset 1 was all there was.
+  // Models before IR version 3 do not state an opset; opset 1 was the only one.
   if (opsets_.empty() && model_.ir_version() < 3) opsets_[""] = 1;
   if (const auto it = opsets_.find("");
       it != opsets_.end() && (it->second < 1 || it->second > kOnnxOpset)) {
@@ -146,6 +168,7 @@ Status Importer::ReadOpsets() {
   return OkStatus();
 }
 
+// A function may import other opsets than the model; the model's are the default.
 Status Importer::ReadFunctions() {
   for (const auto& function : model_.functions()) {
     const std::string key = DescribeOperator(CanonicalDomain(function.domain()), function.name());
@@ -164,7 +187,7 @@ const onnx::FunctionProto* Importer::FindFunction(const std::string& domain,
   return it == functions_.end() ? nullptr : it->second;
 }
 
-// One message for all operators that Kiln does not support, each with the first node that uses it.
+// Reports all unsupported operators in one message, each with the first node that uses it.
 Status Importer::CheckOperators() const {
   std::vector<std::string> unsupported;
   std::set<std::string> seen;
@@ -187,7 +210,9 @@ Status Importer::CheckOperators() const {
       "docs/operators.md lists what is");
 }
 
+// Adds dense and sparse initialisers as constants.
 Status Importer::AddInitialisers() {
+  // Adds a constant, unless its name is taken or its conversion failed.
   const auto add = [&](const std::string& name, StatusOr<Tensor> tensor) -> Status {
     if (!tensor.ok()) return tensor.status();
     if (name.empty()) return ErrorAt(source_, "", "an initialiser has no name", "");
@@ -213,6 +238,8 @@ Status Importer::AddInitialisers() {
   return OkStatus();
 }
 
+// Reads a declared type. Symbolic dimensions become the sizes given for their symbols; an input's
+// first dimension becomes options_.batch.
 StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::string& place,
                                         bool is_input) {
   if (!type.has_tensor_type()) {
@@ -230,6 +257,8 @@ StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::
   if (!tensor.has_shape()) return out;
   std::vector<int64_t> dims;
   for (const auto& dim : tensor.shape().dim()) {
+    // The first symbolic dimension of an input is taken for the batch, unless its symbol has a
+    // size.
     const bool first = dims.empty();
     if (dim.has_dim_value() && dim.dim_value() >= 0) {
       dims.push_back(dim.dim_value());
@@ -250,7 +279,7 @@ StatusOr<TensorType> Importer::ReadType(const onnx::TypeProto& type, const std::
   return out;
 }
 
-// "batch x seq x 768": a declared shape with its symbols.
+// Returns a declared shape with its symbols, such as "batch x seq x 768".
 std::string DeclaredShape(const onnx::ValueInfoProto& input) {
   if (!input.type().tensor_type().has_shape()) return "of unknown shape";
   std::vector<std::string> dims;
@@ -263,7 +292,7 @@ std::string DeclaredShape(const onnx::ValueInfoProto& input) {
   return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, " x "));
 }
 
-// Tells the symbols of options_.shapes from its inputs.
+// Divides options_.shapes into sizes of symbols and shapes of inputs.
 Status Importer::ApplyShapes() {
   input_shapes_ = options_.input_shapes;
   std::set<std::string> symbols, inputs;
@@ -295,9 +324,11 @@ Status Importer::ApplyShapes() {
   return OkStatus();
 }
 
+// Reports the inputs whose shapes are still unknown, and how to set them.
 Status Importer::CheckInputsKnown() const {
+  // Collects the symbols without a size, in order of appearance, and the inputs that need them.
   std::vector<std::string> symbols, where;
-  std::string unnamed;  // an input with a dimension that has no name
+  std::string unnamed;  // an input with an unnamed unknown dimension
   for (const auto& input : model_.graph().input()) {
     const Value* value = graph_.FindValue(input.name());
     if (value == nullptr || !value->is_input() || (value->has_shape() && value->shape().IsKnown()))
@@ -323,7 +354,9 @@ Status Importer::CheckInputsKnown() const {
                  "set each with --shape, as in --shape " + example);
 }
 
+// Adds the graph's inputs with the caller's shapes, if given, in place of the declared ones.
 Status Importer::AddInputs() {
+  // First checks that each shape belongs to an input.
   for (const auto& [name, shape] : input_shapes_) {
     const auto& inputs = model_.graph().input();
     const bool found =
@@ -339,7 +372,7 @@ Status Importer::AddInputs() {
     const std::string place = "input '" + input.name() + "'";
     if (input.name().empty()) return ErrorAt(source_, place, "has no name", "");
     if (const auto it = main_.values.find(input.name()); it != main_.values.end()) {
-      // Old exporters list initialisers as inputs too; the value wins.
+      // Old exporters list initialisers as inputs as well; the initialiser wins.
       if (it->second->is_constant()) continue;
       return ErrorAt(source_, place, "is defined twice", "every value has one definition");
     }
@@ -353,6 +386,7 @@ Status Importer::AddInputs() {
   return OkStatus();
 }
 
+// Collects the types that the model declares for inner values and outputs.
 Status Importer::ReadDeclaredTypes() {
   if (!trust_declared_) return OkStatus();
   const auto read = [&](const onnx::ValueInfoProto& info) -> Status {
@@ -364,7 +398,8 @@ Status Importer::ReadDeclaredTypes() {
     return OkStatus();
   };
   for (const auto& info : model_.graph().value_info()) {
-    // Values of narrow types are other values in the graph (onnx_narrow.h).
+    // In the graph, a value of a narrow type holds other values than the model declares
+    // (onnx_narrow.h).
     if (!NarrowFormatOf(info.type().tensor_type().elem_type()).empty()) continue;
     KILN_RETURN_IF_ERROR(read(info));
   }
@@ -372,6 +407,7 @@ Status Importer::ReadDeclaredTypes() {
   return OkStatus();
 }
 
+// Merges a declared type into an inferred one; error if they contradict each other.
 Status Importer::ApplyDeclaredType(const std::string& name, Value* value,
                                    const std::string& place) {
   const auto it = declared_.find(name);
@@ -390,6 +426,7 @@ Status Importer::ApplyDeclaredType(const std::string& name, Value* value,
   return OkStatus();
 }
 
+// Counts how often each name is read; rules may drop results that nobody reads.
 void Importer::CountUses(const NodeProtos& nodes, Scope& scope) const {
   for (const auto& node : nodes) {
     for (const std::string& operand : node.input()) ++scope.uses[operand];
@@ -397,7 +434,9 @@ void Importer::CountUses(const NodeProtos& nodes, Scope& scope) const {
   for (const std::string& output : scope.outputs) ++scope.uses[output];
 }
 
+// Adds a list of nodes in an order in which operands come before users.
 Status Importer::AddNodes(NodeProtos& nodes, Scope& scope) {
+  // Counted before the nodes are added, since calls of functions can multiply them.
   num_nodes_ += nodes.size();
   if (num_nodes_ > budgets::kOnnxNodes) {
     return ErrorAt(source_, "", "the model has too many nodes",
@@ -412,9 +451,10 @@ Status Importer::AddNodes(NodeProtos& nodes, Scope& scope) {
   return OkStatus();
 }
 
+// Returns the opset of a domain in a scope; error: unknown or not supported.
 StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain,
                                 const std::string& place) const {
-  // The operators of QONNX and Kiln's own have one version.
+  // QONNX's operators and Kiln's own have a single version.
   if (domain == kQonnxDomain || domain == kKilnDomain) return 1;
   const auto it = opsets.find(domain);
   if (it == opsets.end()) {
@@ -429,6 +469,7 @@ StatusOr<int> Importer::OpsetOf(const Opsets& opsets, const std::string& domain,
   return static_cast<int>(it->second);
 }
 
+// Dispatches a node: a call of a function, a Constant, or an operator.
 Status Importer::AddNode(onnx::NodeProto& proto, int index, Scope& scope) {
   const std::string domain = CanonicalDomain(proto.domain());
   if (const onnx::FunctionProto* function = FindFunction(domain, proto.op_type());
@@ -440,17 +481,20 @@ Status Importer::AddNode(onnx::NodeProto& proto, int index, Scope& scope) {
   return AddOperator(proto, index, domain, opset, scope);
 }
 
+// Returns a result's name in the graph: the caller's name for it, or the name under the scope's
+// prefix.
 std::string Importer::ResultName(const Scope& scope, const std::string& name) const {
   if (name.empty()) return "";
   if (const auto it = scope.renamed.find(name); it != scope.renamed.end()) return it->second;
   return scope.prefix + name;
 }
 
+// Reads one attribute. Graphs and types as attributes are not supported.
 Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& place,
                                Attributes& out) {
   const std::string name = proto.name();
   auto type = proto.type();
-  // Files of IR version 1 do not say which field holds the value.
+  // Files of IR version 1 do not state which field holds the value.
   if (type == onnx::AttributeProto::UNDEFINED) {
     type = proto.has_f()              ? onnx::AttributeProto::FLOAT
            : proto.has_i()            ? onnx::AttributeProto::INT
@@ -501,6 +545,7 @@ Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& p
   }
 }
 
+// Adds the value of a Constant node as a constant; the node itself is not needed.
 Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope) {
   const std::string place = PlaceOfNode(proto, index);
   if (proto.output_size() != 1 || proto.attribute_size() != 1) {
@@ -540,6 +585,8 @@ Status Importer::AddConstantNode(onnx::NodeProto& proto, int index, Scope& scope
   return OkStatus();
 }
 
+// Adds one operator: collects operands, results and attributes, applies the rules, and emits the
+// node unless a rule has done so.
 Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::string& domain,
                              int opset, Scope& scope) {
   NodeImport node(graph_, opset, budget_, known_);
@@ -551,7 +598,7 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
   }
   const std::optional<Op> op = FindOpByOnnxName(domain, proto.op_type());
   int num_results = proto.output_size();
-  // A result without a name at the end is one that nobody asked for, except where the number of results says something.
+  // Trailing results without a name are not requested, unless the number of results has a meaning.
   const bool any_number = op && InfoOf(*op).max_results < 0;
   while (!any_number && num_results > 0 && proto.output(num_results - 1).empty()) --num_results;
   for (int i = 0; i < num_results; ++i) {
@@ -564,7 +611,8 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
       KILN_RETURN_IF_ERROR(ReadAttribute(attribute, node.Place(), node.attributes));
       continue;
     }
-    // An attribute of the function around the node; where the call does not give it, the operator's default holds.
+    // The attribute refers to one of the enclosing function. If the call does not give it, the
+    // operator's default applies.
     const auto it = scope.call_attributes.find(attribute.ref_attr_name());
     if (it == scope.call_attributes.end()) continue;
     KILN_RETURN_IF_ERROR(ChargeCopy(MemoryOf(it->second), node.Place()));
@@ -572,7 +620,7 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
     referred.set_name(attribute.name());
     KILN_RETURN_IF_ERROR(ReadAttribute(referred, node.Place(), node.attributes));
   }
-  // Kiln's own additions to ONNX's operators have no meaning in an ONNX file.
+  // Kiln's additions to ONNX's operators have no meaning in an ONNX file.
   if (op == Op::kMatMul || (op && InfoOf(*op).Has(kHasLayout))) {
     for (const std::string_view own : {"layout", "transpose_b", "alpha"}) {
       if (node.attributes.Has(own))
@@ -580,17 +628,19 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
     }
   }
 
+  // Enters result i under its name in the scope. Only the main graph declares types.
   const auto bind = [&](Value* value, int i) -> Status {
     const std::string& name = proto.output(i);
     if (name.empty()) return OkStatus();
     scope.values[name] = value;
     return scope.depth == 0 ? ApplyDeclaredType(name, value, node.Place()) : OkStatus();
   };
-  // Another name for a constant needs no node, unless the graph hands it out under that name.
+  // A copy of a constant needs no node, unless it is a graph output.
   if (op == Op::kIdentity && num_results == 1 && node.ConstantOf(0) != nullptr &&
       scope.outputs.count(proto.output(0)) == 0) {
     return bind(node.operand(0), 0);
   }
+  // Narrow types first, then rules; if neither emits the node, it is emitted as it is.
   KILN_RETURN_IF_ERROR(narrow_.Import(node));
   if (!node.emitted()) KILN_RETURN_IF_ERROR(ApplyRules(node));
   if (!node.emitted()) {
@@ -602,6 +652,7 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
     }
     KILN_RETURN_IF_ERROR(node.EmitResult(*op, node.operands, node.attributes));
   }
+  // EmitResult added the node with the results last.
   const Node& last = *graph_.nodes().back();
   if (last.num_results() < num_results) {
     for (int i = last.num_results(); i < num_results; ++i) {
@@ -614,7 +665,7 @@ Status Importer::AddOperator(onnx::NodeProto& proto, int index, const std::strin
   return OkStatus();
 }
 
-// Counts what inlining is about to copy.
+// Counts the bytes that inlining is about to copy.
 Status Importer::ChargeCopy(int64_t bytes, const std::string& place) {
   inlined_bytes_ += bytes;
   if (inlined_bytes_ <= budgets::kOnnxInlinedBytes) return OkStatus();
@@ -623,6 +674,7 @@ Status Importer::ChargeCopy(int64_t bytes, const std::string& place) {
       fmt::format("at most {} bytes of bodies and attributes", budgets::kOnnxInlinedBytes));
 }
 
+// Adds the body of a function in place of its call, under a name prefix.
 Status Importer::InlineCall(const onnx::NodeProto& proto, int index,
                             const onnx::FunctionProto& function, Scope& scope) {
   const std::string place = PlaceOfNode(proto, index);
@@ -631,10 +683,11 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index,
                          fmt::format("at most {} levels", budgets::kOnnxCallDepth));
   }
   const std::string prefix = scope.prefix + NameOfNode(proto, index) + "/";
-  int64_t names = 0;  // that get the prefix
+  int64_t names = 0;  // names that get the prefix
   for (const auto& node : function.node()) names += 1 + node.output_size();
   KILN_RETURN_IF_ERROR(ChargeCopy(MemoryOf(function) + names * std::ssize(prefix), place));
-  // FunctionProto.attribute_proto (field 11) came after the installed onnx.proto; its defaults would be lost.
+  // FunctionProto.attribute_proto (field 11) is newer than the installed onnx.proto, so its
+  // defaults would be lost silently.
   const auto& unknown = function.GetReflection()->GetUnknownFields(function);
   for (int i = 0; i < unknown.field_count(); ++i) {
     if (unknown.field(i).number() == 11) {
@@ -645,11 +698,13 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index,
   if (proto.input_size() > function.input_size() || proto.output_size() > function.output_size()) {
     return ErrorAt(source_, place, "passes more operands or results than the function has", "");
   }
+  // The body sees the function's formal names; results get the names that the caller uses.
   Scope inner;
   inner.depth = scope.depth + 1;
   inner.prefix = prefix;
   inner.opsets =
       &function_opsets_[DescribeOperator(CanonicalDomain(function.domain()), function.name())];
+  // Attributes of the call; those that refer to an outer function are resolved here.
   for (const auto& attribute : proto.attribute()) {
     const onnx::AttributeProto* given = &attribute;
     if (!attribute.ref_attr_name().empty()) {
@@ -672,6 +727,7 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index,
       inner.renamed[function.output(i)] = ResultName(scope, proto.output(i));
     }
   }
+  // A copy, because reading attributes consumes their tensors and the function may be called again.
   NodeProtos body = function.node();
   KILN_RETURN_IF_ERROR(AddNodes(body, inner));
   for (int i = 0; i < proto.output_size(); ++i) {
@@ -688,6 +744,7 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index,
   return OkStatus();
 }
 
+// Marks the graph's outputs; each must be a tensor that some node, input or initialiser defines.
 Status Importer::MarkOutputs() {
   if (model_.graph().output_size() == 0)
     return ErrorAt(source_, "", "the model has no outputs", "");
@@ -736,11 +793,12 @@ StatusOr<Tensor> ImportOnnxTensor(std::string_view bytes, const std::string& sou
     return ErrorAt(source, "", "is not an ONNX tensor, or is damaged",
                    "a protobuf TensorProto is expected");
   }
+  // A single tensor has no folder, so it may not refer to external files.
   ExternalFiles none({}, source);
   return TakeTensor(proto, source, "tensor", none);
 }
 
-// Import converts every row of operators.def by its ONNX name.
+// Import converts every row of operators.def under its ONNX name.
 bool HasImporter(Op op) {
   return FindOpByOnnxName(InfoOf(op).onnx_domain, InfoOf(op).onnx_name) == op;
 }

@@ -1,3 +1,4 @@
+// Implements onnx_narrow.h.
 #include "kiln/frontend/onnx_narrow.h"
 
 #include <fmt/format.h>
@@ -9,19 +10,23 @@
 namespace kiln {
 namespace {
 
+// A narrow type and Kiln's format for it.
 struct NarrowType {
   int onnx_code;
   std::string_view format;
 };
 
-// By the numbers of TensorProto.DataType. E4M3FNUZ and E5M2FNUZ (18, 20) have formats of Kiln's own names and no user
-// yet.
+// By the numbers of TensorProto.DataType. E4M3FNUZ and E5M2FNUZ (18, 20) are missing: Kiln has
+// formats for them, but no user yet.
 constexpr NarrowType kNarrowTypes[] = {{17, "e4m3"}, {19, "e5m2"}, {21, "uint4"}, {22, "int4"}};
 
+// Returns true for the 8-bit float formats.
 bool IsFloatFormat(std::string_view format) { return format == "e4m3" || format == "e5m2"; }
+// Returns true for the formats that are packed two to a byte.
 bool IsNibble(std::string_view format) { return format == "int4" || format == "uint4"; }
 
-// The annotation of scale (operand 1) and zero point (operand 2) in a format, for a tensor of `rank` axes.
+// Reads scale (operand 1) and zero point (operand 2) as an annotation in a format, for a tensor of
+// `rank` axes.
 StatusOr<Quantisation> ReadParameters(const NodeImport& node, std::string_view format, int rank) {
   const Tensor* scale = node.ConstantOf(1);
   if (scale == nullptr || scale->type() != ElementType::kFloat32) {
@@ -36,6 +41,7 @@ StatusOr<Quantisation> ReadParameters(const NodeImport& node, std::string_view f
   }
   Quantisation q;
   q.type.format = *FindFormat(format);
+  // Floats have no zero point; integers use all their codes.
   q.type.symmetric = !q.type.format.is_whole();
   const bool one = scale->size() == 1;
   q.type.scheme = one ? Scheme::kPerTensor : Scheme::kPerChannel;
@@ -61,6 +67,7 @@ StatusOr<Quantisation> ReadParameters(const NodeImport& node, std::string_view f
   return q;
 }
 
+// Emits a Quantise node, which rounds as the annotation says.
 Status EmitQuantise(NodeImport& node, Value* operand, const Quantisation& q) {
   Attributes attributes;
   attributes.Set("type", PrintQuantisation(q));
@@ -92,13 +99,14 @@ StatusOr<Tensor> TakeNarrowTensor(onnx::TensorProto& proto, const std::string& s
     return ErrorAt(source, place, "shape " + shape.ToString() + " is negative or too large",
                    fmt::format("at most {} elements", kMaxElements));
   }
-  // The same storage read as bytes: two nibbles or one float each.
+  // Reads the same storage as bytes: two nibbles or one float each.
   proto.set_data_type(onnx::TensorProto::UINT8);
   proto.clear_dims();
   proto.add_dims(IsNibble(name) ? (*count + 1) / 2 : *count);
+  // Remembered, because TakeTensor clears the proto.
   const bool is_external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   KILN_ASSIGN_OR_RETURN(const Tensor bytes, TakeTensor(proto, source, place, files));
-  if (is_external) {  // a mapped file costs nothing, what is unpacked from it does
+  if (is_external) {  // mapping a file is free; unpacking it costs memory
     const int size = SizeOf(IsFloatFormat(name) ? ElementType::kFloat32 : ElementType::kInt8);
     KILN_RETURN_IF_ERROR(files.Charge(*count * size, /*copied=*/true, place));
   }
@@ -145,6 +153,8 @@ std::string_view NarrowValues::FormatOfConstant(const Value* value) const {
   return it == constants_.end() ? std::string_view() : it->second;
 }
 
+// An annotation rounds values in place, so the pair QuantizeLinear and DequantizeLinear becomes one
+// Quantise; any other user of the codes would see rounded values instead.
 Status NarrowValues::Import(NodeImport& node) {
   if (!node.domain.empty()) return OkStatus();
   if (node.op_type == "QuantizeLinear") {
@@ -153,6 +163,7 @@ Status NarrowValues::Import(NodeImport& node) {
     return format.empty() ? OkStatus() : Quantise(node, format);
   }
   if (node.op_type == "DequantizeLinear") return Dequantise(node);
+  // No other operator may read codes of a narrow type.
   for (const Value* operand : node.operands) {
     const auto it = quantised_.find(operand);
     const std::string_view format = it != quantised_.end() ? it->second : FormatOfConstant(operand);
@@ -163,11 +174,13 @@ Status NarrowValues::Import(NodeImport& node) {
   return OkStatus();
 }
 
+// Emits a QuantizeLinear to a narrow type as a Quantise node and records its result.
 Status NarrowValues::Quantise(NodeImport& node, std::string_view format) {
   if (node.operand(0) == nullptr || node.operand(0)->element() != ElementType::kFloat32) {
     return node.Refuse(fmt::format("quantises a value that is not fp32 to {}", format),
                        "cast it to float before");
   }
+  // Without saturation, overflow would become NaN or infinity, which annotations do not express.
   if (node.attributes.Int("saturate", 1) == 0) {
     return node.Refuse(fmt::format("quantises to {} without saturation", format), "saturate=1");
   }
@@ -181,12 +194,14 @@ Status NarrowValues::Quantise(NodeImport& node, std::string_view format) {
   return OkStatus();
 }
 
+// The value already holds dequantised values; the node only must have the same parameters.
 Status NarrowValues::Dequantise(NodeImport& node) {
   Value* x = node.operand(0);
   if (const auto it = quantised_.find(x); it != quantised_.end()) {
     const Shape* shape = node.ShapeOf(0);
     KILN_ASSIGN_OR_RETURN(const Quantisation q,
                           ReadParameters(node, it->second, shape == nullptr ? 0 : shape->rank()));
+    // Equal parameters are required, because Quantise has already dequantised with its own.
     if (PrintQuantisation(q) != annotations_.at(x)) {
       return node.Refuse("has another scale or zero point than the QuantizeLinear before it",
                          "the same parameters");
@@ -198,7 +213,8 @@ Status NarrowValues::Dequantise(NodeImport& node) {
                                : OkStatus();  // INT4 is read as int8
 }
 
-// Codes of 8-bit floats are constants that hold their values: times their scales, they are the weights.
+// Constants of 8-bit floats already hold the values of their codes; multiplying them by the scales
+// gives the weights.
 Status NarrowValues::DequantiseFloats(NodeImport& node, std::string_view format) {
   const Tensor& codes = *node.ConstantOf(0);
   const Tensor* scale = node.ConstantOf(1);
@@ -218,6 +234,7 @@ Status NarrowValues::DequantiseFloats(NodeImport& node, std::string_view format)
   const int64_t length = shape.rank() == 0 ? 1 : shape[axis];
   const int64_t blocks = block > 0 ? (length + block - 1) / block : length;
   const int64_t outer = length * inner == 0 ? 0 : codes.size() / (length * inner);
+  // One scale per block, per index of the axis, or for the whole tensor.
   const int64_t wanted = block > 0 ? outer * blocks * inner : scale->size() == 1 ? 1 : length;
   if (scale->size() != wanted) {
     return node.Invalid(

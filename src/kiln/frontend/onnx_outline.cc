@@ -1,3 +1,4 @@
+// Implements onnx_outline.h.
 #include "kiln/frontend/onnx_outline.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 namespace kiln {
 namespace {
 
+// Returns "image f32 1x3x?x?" for an input or output.
 std::string Describe(const onnx::ValueInfoProto& info) {
   if (!info.type().has_tensor_type()) return info.name() + " (not a tensor)";
   const auto& tensor = info.type().tensor_type();
@@ -32,6 +34,7 @@ std::string Describe(const onnx::ValueInfoProto& info) {
   return text + " " + (shape.empty() ? "scalar" : shape);
 }
 
+// Collects the outline of one model.
 class Outliner {
  public:
   explicit Outliner(const onnx::ModelProto& model) : model_(model) {}
@@ -43,15 +46,19 @@ class Outliner {
     for (const auto& function : model_.functions()) {
       functions_.insert(DescribeOperator(CanonicalDomain(function.domain()), function.name()));
     }
+    // Initialisers that are also listed as inputs are not inputs of the network.
     std::set<std::string> initialisers;
     for (const auto& tensor : model_.graph().initializer()) {
       initialisers.insert(tensor.name());
       const auto element = FindElementTypeByOnnxCode(tensor.data_type());
       if (!element.has_value() || !IsFloat(*element)) continue;
+      // Saturating, because nothing has been checked yet: a damaged file may declare any
+      // dimensions.
       int64_t count = 1;
       for (int64_t dim : tensor.dims()) count = SaturatingMul(count, std::max<int64_t>(dim, 0));
       out_.parameters = SaturatingAdd(out_.parameters, count);
     }
+    // Joins descriptions of inputs or outputs by commas.
     const auto list = [&](const auto& values, std::string& text) {
       for (const auto& info : values) {
         if (initialisers.contains(info.name())) continue;
@@ -67,6 +74,7 @@ class Outliner {
   }
 
  private:
+  // Counts the operators of a list of nodes.
   void Count(const NodeProtos& nodes) {
     for (int i = 0; i < nodes.size(); ++i) {
       const onnx::NodeProto& node = nodes[i];
@@ -74,12 +82,13 @@ class Outliner {
       const std::string domain = CanonicalDomain(node.domain()),
                         name = DescribeOperator(domain, node.op_type());
       OnnxOutline::Operator& row = rows_[name];
+      // The first node of an operator creates its row.
       if (row.nodes++ == 0) {
         row.name = name;
         row.first_node = NameOfNode(node, i);
         row.supported = functions_.contains(name) || IsSupported(domain, node.op_type());
       }
-      // The graphs of If, Loop and Scan. Protocol buffers themselves limit how deep they nest.
+      // Includes the graphs of If, Loop and Scan. Protocol buffers limit how deeply they can nest.
       for (const auto& attribute : node.attribute()) {
         if (attribute.has_g()) Count(attribute.g().node());
         for (const auto& graph : attribute.graphs()) Count(graph.node());

@@ -1,5 +1,5 @@
-// What an ONNX file holds, also one that cannot be imported: operators are counted, and told apart by whether Kiln
-// supports them. Nothing is inferred, and no weight is read.
+// Summarises the contents of an ONNX file, even of one that cannot be imported: counts the
+// operators and tells whether Kiln supports each. Nothing is inferred and no weight is read.
 #ifndef KILN_FRONTEND_ONNX_OUTLINE_H_
 #define KILN_FRONTEND_ONNX_OUTLINE_H_
 
@@ -13,9 +13,11 @@
 
 namespace kiln {
 
+// The summary of one file.
 struct OnnxOutline {
+  // The nodes of one operator.
   struct Operator {
-    std::string name;  // with its domain, where that is not ai.onnx: "com.acme.Scale"
+    std::string name;  // with its domain unless that is ai.onnx: "com.acme.Scale"
     int64_t nodes = 0;
     bool supported =
         false;  // by import; a node may still be refused for an attribute, a type or its opset
@@ -24,12 +26,12 @@ struct OnnxOutline {
   int64_t ir_version = 0;
   std::map<std::string, int64_t> opsets;  // by domain; "" is ai.onnx
   std::string inputs, outputs;  // "image f32 1x3x?x?", several joined by ", "; without initialisers
-  int64_t nodes = 0;            // those of functions and of the graphs in If, Loop and Scan as well
-  int64_t parameters = 0;       // elements of floating-point initialisers
-  std::vector<Operator> operators;  // by name
+  int64_t nodes = 0;       // including those of functions and of the graphs in If, Loop and Scan
+  int64_t parameters = 0;  // elements of floating-point initialisers
+  std::vector<Operator> operators;  // sorted by name
 };
 
-// Reads the file's structure.
+// Reads the structure of a file.
 //   errors  those of ParseOnnxFile (onnx_file.h); a model without a graph
 StatusOr<OnnxOutline> OutlineOnnx(const std::filesystem::path& path);
 

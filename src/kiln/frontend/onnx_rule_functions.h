@@ -1,4 +1,5 @@
-// Declares every function that onnx_rules.def names.
+// Declares every function that onnx_rules.def names; onnx_upgrades.cc and onnx_compositions.cc
+// define them. A row without a function does not link.
 #ifndef KILN_FRONTEND_ONNX_RULE_FUNCTIONS_H_
 #define KILN_FRONTEND_ONNX_RULE_FUNCTIONS_H_
 

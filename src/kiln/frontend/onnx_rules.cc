@@ -1,3 +1,4 @@
+// Implements onnx_rules.h: builds the tables of rules from onnx_rules.def and applies them.
 #include "kiln/frontend/onnx_rules.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 namespace kiln {
 namespace {
 
+// A row KILN_ONNX_UPGRADE.
 struct Upgrade {
   std::string_view op_type;
   int first_opset;
@@ -26,6 +28,7 @@ constexpr Upgrade kUpgrades[] = {
 #undef KILN_ONNX_COMPOSITION
 };
 
+// A row KILN_ONNX_COMPOSITION.
 struct Composition {
   std::string_view op_type;
   Status (*apply)(NodeImport&);
@@ -39,17 +42,18 @@ constexpr Composition kCompositions[] = {
 #undef KILN_ONNX_COMPOSITION
 };
 
-// Shape arithmetic handles lists of dimensions; whatever is longer is data.
+// Shape arithmetic handles lists of dimensions; longer tensors are data.
 constexpr int64_t kMaxKnownElements = 32;
 
+// Returns true if a value's type and size make it a possible operand of shape arithmetic.
 bool IsSmall(const Value* value) {
   if (value->element() == ElementType::kString || !value->has_shape()) return false;
   const std::optional<int64_t> count = CheckedNumElements(value->shape());
   return count && *count <= kMaxKnownElements;
 }
 
-// Adds the results of a node whose operands are known, if all of it is small. Shape and Size know their results from
-// the operand's shape alone.
+// Evaluates a node with known operands and records its results, if all of them are small. The
+// results of Shape and Size follow from the operand's shape alone.
 void EvaluateIfKnown(const Node& node, KnownTensors& known) {
   for (const Value* result : node.results()) {
     if (result != nullptr && !IsSmall(result)) return;
@@ -74,7 +78,7 @@ void EvaluateIfKnown(const Node& node, KnownTensors& known) {
     }
   }
   auto results = EvaluateNode(node, operands);
-  if (!results.ok()) return;  // reported when the network runs, if it ever gets there
+  if (!results.ok()) return;  // the error is reported when the network runs, if the node is reached
   for (int i = 0; i < node.num_results(); ++i) {
     if (node.result(i) != nullptr)
       known[node.result(i)] = std::move((*results)[static_cast<size_t>(i)]);
@@ -136,7 +140,8 @@ Value* NodeImport::ScalarLike(std::string_view suffix, double value, const Value
       tensor.data<float>()[0] = static_cast<float>(value);
       break;
     default: {
-      // Integers: the low bytes of the two's complement value (little endian), which wraps as Kiln's integers do.
+      // Integers take the low bytes of the two's complement value (little endian), which wraps as
+      // all of Kiln's integers do.
       const int64_t integer = static_cast<int64_t>(value);
       std::memcpy(tensor.mutable_bytes(), &integer, static_cast<size_t>(tensor.num_bytes()));
     }
@@ -160,10 +165,12 @@ Status NodeImport::EmitResult(Op op, std::vector<Value*> emit_operands,
   return node.status();
 }
 
+// Adds a node, infers its types and evaluates it if its operands are known.
 StatusOr<Node*> NodeImport::Add(Op op, std::string_view node_name,
                                 std::vector<Value*> node_operands,
                                 const std::vector<std::string>& result_names,
                                 Attributes node_attributes) {
+  // Trailing absent operands are dropped; nodes do not store them.
   while (!node_operands.empty() && node_operands.back() == nullptr) node_operands.pop_back();
   Node* node = graph_.AddNode(op, node_name, std::move(node_operands), result_names,
                               std::move(node_attributes));
@@ -180,8 +187,10 @@ Status NodeImport::Invalid(std::string_view fault, std::string_view remedy) cons
   return ErrorAt(graph_.source(), Place(), fault, remedy);
 }
 
+// Rules exist for ONNX's main domain only.
 Status ApplyRules(NodeImport& node) {
   if (!node.domain.empty()) return OkStatus();
+  // The upgrades of an operator are applied in table order; each may change the node further.
   for (const Upgrade& rule : kUpgrades) {
     if (node.emitted()) return OkStatus();
     if (rule.op_type != node.op_type || node.opset() < rule.first_opset ||
@@ -191,12 +200,14 @@ Status ApplyRules(NodeImport& node) {
   }
   for (const Composition& rule : kCompositions) {
     if (rule.op_type != node.op_type) continue;
+    // All formulas use operand 0, so they need not check it.
     if (node.operand(0) == nullptr) return node.Invalid("has no first operand");
     return rule.apply(node);
   }
   return OkStatus();
 }
 
+// The domains under which Brevitas and FINN export QONNX's operators.
 std::string CanonicalDomain(const std::string& domain) {
   if (domain == "ai.onnx") return "";
   if (domain == "onnx.brevitas" || domain == "finn.custom_op.general")
@@ -210,6 +221,7 @@ std::string DescribeOperator(const std::string& domain, const std::string& op_ty
 
 bool IsSupported(const std::string& domain, const std::string& op_type) {
   if (FindOpByOnnxName(domain, op_type).has_value()) return true;
+  // Constant has no row in operators.def, because constants are values rather than nodes.
   return domain.empty() && (op_type == "Constant" || HasComposition(op_type));
 }
 

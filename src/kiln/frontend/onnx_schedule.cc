@@ -1,3 +1,4 @@
+// Implements onnx_schedule.h.
 #include "kiln/frontend/onnx_schedule.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ std::string PlaceOfNode(const onnx::NodeProto& node, int index) {
   return fmt::format("node '{}' ({})", NameOfNode(node, index), node.op_type());
 }
 
+// Checks that each value has one definition while it collects the producers.
 StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
                                          const std::function<bool(const std::string&)>& known,
                                          const std::string& source) {
@@ -31,8 +33,10 @@ StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
   }
   std::vector<std::vector<int>> users(static_cast<size_t>(nodes.size()));
   std::vector<int> waiting(static_cast<size_t>(nodes.size()), 0);
+  // Topological sort by Kahn's algorithm; among ready nodes the first in the file comes first.
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int i = 0; i < nodes.size(); ++i) {
+    // Counts the operands that other nodes must produce first.
     for (const std::string& operand : nodes[i].input()) {
       if (operand.empty() || known(operand)) continue;
       const auto it = producer.find(operand);
@@ -46,6 +50,7 @@ StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
     }
     if (waiting[static_cast<size_t>(i)] == 0) ready.push(i);
   }
+  // Releases the users of each node that is placed.
   std::vector<int> order;
   while (!ready.empty()) {
     const int node = ready.top();

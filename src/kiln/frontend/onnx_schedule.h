@@ -1,4 +1,5 @@
-// The order in which the nodes of an ONNX graph can be built.
+// Sorts the nodes of an ONNX graph, which may be stored in any order, so that operands come before
+// users.
 #ifndef KILN_FRONTEND_ONNX_SCHEDULE_H_
 #define KILN_FRONTEND_ONNX_SCHEDULE_H_
 
@@ -13,13 +14,13 @@ namespace kiln {
 
 using NodeProtos = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-// The node's own name, or "<operator>_<index>" where it has none.
+// Returns the node's name, or "<operator>_<index>" if it has none.
 std::string NameOfNode(const onnx::NodeProto& node, int index);
-// "node 'conv_12' (Conv)", for messages.
+// Returns "node 'conv_12' (Conv)", for messages.
 std::string PlaceOfNode(const onnx::NodeProto& node, int index);
 
-// Indices of the nodes, operands before users, otherwise in file order.
-//   known    whether a value is there before the first node (inputs, initialisers)
+// Returns the indices of the nodes with operands before users, otherwise in file order.
+//   known    returns true if a value exists before the first node (inputs, initialisers)
 //   errors   a value defined twice, an operand that nothing defines, a cycle
 StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
                                          const std::function<bool(const std::string&)>& known,

@@ -1,3 +1,4 @@
+// Implements onnx_tensor.h.
 #include "kiln/frontend/onnx_tensor.h"
 
 #include "kiln/frontend/onnx_narrow.h"
@@ -12,23 +13,26 @@
 namespace kiln {
 namespace {
 
-// By the numbers of TensorProto.DataType in onnx.proto; the last ones are newer than the installed header may be.
+// By the numbers of TensorProto.DataType in onnx.proto; the last ones may be newer than the
+// installed header.
 constexpr std::string_view kTypeNames[] = {
     "undefined",      "float",      "uint8",          "int8",       "uint16",   "int16",
     "int32",          "int64",      "string",         "bool",       "float16",  "double",
     "uint32",         "uint64",     "complex64",      "complex128", "bfloat16", "float8e4m3fn",
     "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",     "float4e2m1"};
 
-// Below this many bytes a tensor gets storage of its own (aligned, with slack); above it is a view where alignment
-// allows.
+// A tensor with fewer bytes gets its own storage (aligned, with slack); a larger one is a view if
+// its alignment allows.
 constexpr int64_t kSmallTensorBytes = 64 * 1024;
 
+// A tensor's type and checked shape.
 struct Header {
   ElementType element;
   Shape shape;
   int64_t count = 0;
 };
 
+// Reads and checks a tensor's element type and dimensions.
 StatusOr<Header> ReadHeader(const onnx::TensorProto& proto, const std::string& source,
                             const std::string& place) {
   const std::optional<ElementType> element = FindElementTypeByOnnxCode(proto.data_type());
@@ -50,6 +54,7 @@ StatusOr<Header> ReadHeader(const onnx::TensorProto& proto, const std::string& s
   return header;
 }
 
+// Returns the error for data that does not fit the shape.
 Status WrongSize(const std::string& source, const std::string& place, const Header& header,
                  uint64_t found, std::string_view unit) {
   return ErrorAt(
@@ -60,14 +65,14 @@ Status WrongSize(const std::string& source, const std::string& place, const Head
       "the file is damaged or was cut short");
 }
 
-// Whether a tensor of these bytes is copied: when it is small or not aligned for its type.
+// Returns true if a tensor with these bytes is copied: it is small, or not aligned for its type.
 bool IsCopied(const Header& header, const std::byte* bytes) {
   const int size = SizeOf(header.element);
   return header.count * size < kSmallTensorBytes ||
          reinterpret_cast<uintptr_t>(bytes) % static_cast<uintptr_t>(size);
 }
 
-// A tensor over bytes that `owner` keeps alive, or a copy of them.
+// Returns a tensor over bytes that `owner` keeps alive, or a copy of them.
 Tensor ViewOrCopy(const Header& header, std::shared_ptr<const void> owner, const std::byte* bytes) {
   if (!IsCopied(header, bytes))
     return Tensor::View(header.element, header.shape, std::move(owner), bytes);
@@ -77,7 +82,7 @@ Tensor ViewOrCopy(const Header& header, std::shared_ptr<const void> owner, const
   return tensor;
 }
 
-// Any byte other than 0 means true; kernels may rely on 0 and 1.
+// Replaces every byte other than 0 by 1; kernels rely on these two values.
 Tensor NormaliseBool(Tensor tensor) {
   if (tensor.type() != ElementType::kBool) return tensor;
   bool clean = true;
@@ -91,6 +96,7 @@ Tensor NormaliseBool(Tensor tensor) {
   return copy;
 }
 
+// Parses an offset or length of external data.
 StatusOr<uint64_t> ParseNumber(const std::string& text, const std::string& source,
                                const std::string& place, const std::string& key) {
   uint64_t value = 0;
@@ -102,12 +108,14 @@ StatusOr<uint64_t> ParseNumber(const std::string& text, const std::string& sourc
   return value;
 }
 
+// Reads a tensor from an external file: a range of bytes of a file in the model's folder.
 StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& header,
                               const std::string& source, const std::string& place,
                               ExternalFiles& files) {
   if (header.element == ElementType::kString) {
     return ErrorAt(source, place, "strings cannot be stored as external data", "");
   }
+  // The keys of external_data that ONNX defines; `checksum` is optional and not verified.
   std::string location;
   uint64_t offset = 0;
   std::optional<uint64_t> length;
@@ -129,12 +137,13 @@ StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& head
                                location, file.size),
                    "the external file is damaged or was cut short");
   }
-  // Booleans other than 0 and 1 are copied, too.
+  // Booleans are counted as copied, because bytes other than 0 and 1 force a copy.
   const bool copied = header.element == ElementType::kBool || IsCopied(header, file.bytes + offset);
   KILN_RETURN_IF_ERROR(files.Charge(static_cast<int64_t>(needed), copied, place));
   return NormaliseBool(ViewOrCopy(header, file.owner, file.bytes + offset));
 }
 
+// Takes over raw data, which is already in memory in the right layout.
 StatusOr<Tensor> TakeRaw(onnx::TensorProto& proto, const Header& header, const std::string& source,
                          const std::string& place) {
   if (header.element == ElementType::kString)
@@ -142,6 +151,7 @@ StatusOr<Tensor> TakeRaw(onnx::TensorProto& proto, const Header& header, const s
   const uint64_t needed = static_cast<uint64_t>(header.count * SizeOf(header.element));
   if (proto.raw_data().size() != needed)
     return WrongSize(source, place, header, proto.raw_data().size(), "bytes");
+  // Takes the string out of the proto; a large tensor becomes a view of it.
   const std::shared_ptr<const std::string> bytes(proto.release_raw_data());
   return NormaliseBool(
       ViewOrCopy(header, bytes, reinterpret_cast<const std::byte*>(bytes->data())));
@@ -161,6 +171,8 @@ StatusOr<Tensor> CopyField(const Field& field, const Header& header, const std::
   return tensor;
 }
 
+// Copies the typed field in which ONNX stores an element type: small integers and halves in
+// int32_data, for instance.
 StatusOr<Tensor> CopyTyped(const onnx::TensorProto& proto, const Header& header,
                            const std::string& source, const std::string& place) {
   switch (header.element) {
@@ -203,8 +215,9 @@ StatusOr<Tensor> CopyTyped(const onnx::TensorProto& proto, const Header& header,
   return ErrorAt(source, place, "has no element type", "");
 }
 
+// Releases the memory of a converted proto.
 void FreeTypedFields(onnx::TensorProto& proto) {
-  // Clear() keeps the capacity of repeated fields; swapping with an empty proto gives it back.
+  // Clear() keeps the capacity of repeated fields; swapping with an empty proto releases it.
   onnx::TensorProto empty;
   proto.Swap(&empty);
 }
@@ -212,6 +225,7 @@ void FreeTypedFields(onnx::TensorProto& proto) {
 }  // namespace
 
 std::string OnnxTypeName(int64_t data_type) {
+  // A number from a newer version of ONNX has no name here.
   if (data_type < 0 || data_type >= static_cast<int64_t>(std::size(kTypeNames))) {
     return fmt::format("number {}", data_type);
   }
@@ -235,11 +249,13 @@ StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source,
   return tensor;
 }
 
+// The dense form counts against the budget before it is allocated.
 StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source,
                                   const std::string& place, ExternalFiles& files,
                                   ElementBudget& budget) {
   const Shape shape(std::vector<int64_t>(proto.dims().begin(), proto.dims().end()));
   const std::optional<int64_t> count = CheckedNumElements(shape);
+  // The dense form may be far larger than the file.
   if (!count || *count == 0 || !budget.Take(*count)) {
     return ErrorAt(source, place,
                    "sparse tensor of shape " + shape.ToString() + " is empty or too large",
@@ -253,6 +269,7 @@ StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::str
     return ErrorAt(source, place, "sparse tensor needs numbers as values and i64 indices", "");
   }
   const int64_t entries = values.size();
+  // ONNX allows one linear index per entry, or one tuple of indices.
   const bool linear = indices.shape().rank() == 1 && indices.size() == entries;
   const bool tuples = indices.shape().rank() == 2 && indices.shape()[0] == entries &&
                       indices.shape()[1] == shape.rank();
@@ -261,6 +278,7 @@ StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::str
                    "sparse tensor has indices of shape " + indices.shape().ToString(),
                    fmt::format("{} or {}x{}", entries, entries, shape.rank()));
   }
+  // Scatters the entries into zeros; an index is a position in row-major order or a tuple.
   const std::vector<int64_t> strides = RowMajorStrides(shape);
   const size_t size = static_cast<size_t>(SizeOf(values.type()));
   Tensor dense(values.type(), shape);

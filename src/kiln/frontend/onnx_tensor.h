@@ -1,4 +1,4 @@
-// TensorProto to Tensor and back.
+// Converts TensorProto to Tensor and back, for import and export.
 #ifndef KILN_FRONTEND_ONNX_TENSOR_H_
 #define KILN_FRONTEND_ONNX_TENSOR_H_
 
@@ -14,20 +14,23 @@
 
 namespace kiln {
 
-// The name that ONNX gives a TensorProto.DataType, Kiln's own types (ir/element_type.h) and those that it lacks:
-// "float", "complex64", "float8e4m3fn"; "type 99" for a number without one.
+// Returns ONNX's name of a TensorProto.DataType, whether or not Kiln supports it
+// (ir/element_type.h): "float", "complex64", "float8e4m3fn"; "number 99" for a number without a
+// name.
 std::string OnnxTypeName(int64_t data_type);
 
-// Converts a tensor and frees the data of `proto` as it goes: large raw data is handed over without a copy.
-//   place   what the tensor is, for messages: "initialiser 'conv1.weight'"
-//   errors  an unsupported element type, dimensions and data that do not fit each other, bad external data
+// Converts a tensor and frees the data of `proto` in the process; large raw data is moved, not
+// copied.
+//   place   the tensor's description for messages: "initialiser 'conv1.weight'"
+//   errors  an unsupported element type, dimensions that do not fit the data, bad external data
 StatusOr<Tensor> TakeTensor(onnx::TensorProto& proto, const std::string& source,
                             const std::string& place, ExternalFiles& files);
 
-// How many elements of constants may come into being that the file itself does not hold (dense forms of sparse tensors,
-// masks): a few bytes of file must not make gigabytes of memory.
+// The number of elements of constants that import may create beyond those in the file (dense forms
+// of sparse tensors, masks): a few bytes of a file must not become gigabytes of memory.
 class ElementBudget {
  public:
+  // Claims elements; returns false if the budget does not suffice.
   bool Take(int64_t elements) {
     if (elements > left_) return false;
     left_ -= elements;
@@ -35,15 +38,17 @@ class ElementBudget {
   }
 
  private:
+  // Elements that may still be created.
   int64_t left_ = budgets::kOnnxMadeElements;
 };
 
-// The dense form of a sparse tensor.
+// Converts a sparse tensor to its dense form. Errors: those of TakeTensor; an index outside the
+// tensor; more elements than the budget.
 StatusOr<Tensor> TakeSparseTensor(onnx::SparseTensorProto& proto, const std::string& source,
                                   const std::string& place, ExternalFiles& files,
                                   ElementBudget& budget);
 
-// Writes the tensor as raw data (strings as string_data).
+// Writes a tensor as raw data (strings as string_data).
 void WriteTensor(const Tensor& tensor, const std::string& name, onnx::TensorProto* proto);
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
-// Upgrades of older forms of operators to opset 21: one small function a change, named in onnx_rules.def. Sources:
-// the version history of each operator in ONNX's Changelog.md.
+// Upgrades older forms of operators to opset 21. Each change is one small function, named in
+// onnx_rules.def.
+//   source  the version history of each operator in ONNX's Changelog.md
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,14 +13,15 @@
 namespace kiln::onnx_rules {
 namespace {
 
-// Moves an attribute of integers to operand i; nothing to do where the attribute is absent.
+// Moves an attribute of integers to operand i; does nothing if the attribute is absent.
 void IntsToOperand(NodeImport& node, std::string_view attribute, int i) {
   if (!node.attributes.Has(attribute)) return;
   node.SetOperand(i, node.Ints(attribute, node.attributes.Ints(attribute)));
   node.attributes.Remove(attribute);
 }
 
-// Gives `operand` as many trailing axes of size 1 as put its first axis on axis `first` of a tensor of `rank` axes.
+// Adds trailing axes of size 1 to `operand`, so that its first axis meets axis `first` of a tensor
+// of `rank` axes under right-aligned broadcasting.
 Status AddTrailingAxes(NodeImport& node, int operand, int first, int rank) {
   const Shape& shape = *node.ShapeOf(operand);
   const int trailing = rank - first - shape.rank();
@@ -39,11 +41,13 @@ Status AddTrailingAxes(NodeImport& node, int operand, int first, int rank) {
 
 }  // namespace
 
+// consumed_inputs was a hint about memory.
 Status DropConsumedInputs(NodeImport& node) {
   node.attributes.Remove("consumed_inputs");
   return OkStatus();
 }
 
+// is_test = 0 asks for training, which Kiln does not support.
 Status DropIsTest(NodeImport& node) {
   if (node.attributes.Int("is_test", 0) == 0) {
     return node.Refuse("is in training mode (is_test is 0)", "export the model for inference");
@@ -53,8 +57,9 @@ Status DropIsTest(NodeImport& node) {
   return OkStatus();
 }
 
-// Before opset 7 the second operand broadcast only on request, its axes a run of the first operand's axes that began
-// at `axis` (or ended with the last).
+// Before opset 7 the second operand broadcast only on request; its axes matched consecutive axes of
+// the first operand beginning at `axis` (or ending with the last).
+// Example: a [2, 3, 4, 5] and b [3, 4] with axis 1; b becomes [3, 4, 1].
 Status AlignLegacyBroadcast(NodeImport& node) {
   node.attributes.Remove("consumed_inputs");
   const bool broadcast = node.attributes.Int("broadcast", 0) != 0;
@@ -73,6 +78,7 @@ Status AlignLegacyBroadcast(NodeImport& node) {
   return AddTrailingAxes(node, 1, first, a->rank());
 }
 
+// Before opset 7 a slope of rank 1 is per channel (axis 1).
 Status AlignLegacySlope(NodeImport& node) {
   const Shape* x = node.ShapeOf(0);
   const Shape* slope = node.ShapeOf(1);
@@ -84,6 +90,7 @@ Status AlignLegacySlope(NodeImport& node) {
   return AddTrailingAxes(node, 1, 1, x->rank());
 }
 
+// Before opset 6 the target type is given by name.
 Status CastTypeFromText(NodeImport& node) {
   if (node.attributes.Int("to", -1) >= 0) return OkStatus();
   std::string text = node.attributes.String("to", "");
@@ -98,16 +105,19 @@ Status CastTypeFromText(NodeImport& node) {
                       "name a type of TensorProto.DataType");
 }
 
+// Before opset 4 the axis defaults to 1.
 Status ConcatDefaultAxis(NodeImport& node) {
   if (!node.attributes.Has("axis")) node.attributes.Set("axis", int64_t{1});
   return OkStatus();
 }
 
+// Since opset 7 Gemm's C always broadcasts.
 Status DropGemmBroadcast(NodeImport& node) {
   node.attributes.Remove("broadcast");
   return OkStatus();
 }
 
+// The attribute was renamed in opset 2.
 Status RenamePaddings(NodeImport& node) {
   if (node.attributes.Has("paddings"))
     node.attributes.Set("pads", node.attributes.Ints("paddings"));
@@ -115,6 +125,7 @@ Status RenamePaddings(NodeImport& node) {
   return OkStatus();
 }
 
+// Opset 5 turned the attribute shape into an operand.
 Status ReshapeShapeToOperand(NodeImport& node) {
   node.attributes.Remove("consumed_inputs");
   if (!node.attributes.Has("shape")) return node.Invalid("lacks the attribute shape");
@@ -122,7 +133,7 @@ Status ReshapeShapeToOperand(NodeImport& node) {
   return OkStatus();
 }
 
-// Opset 1: operands tiles and axis, one repetition of one axis.
+// Opset 1 has the operands tiles and axis: a number of repetitions of one axis.
 Status LegacyTileToRepeats(NodeImport& node) {
   const Shape* x = node.ShapeOf(0);
   const Tensor* tiles = node.ConstantOf(1);
@@ -140,11 +151,13 @@ Status LegacyTileToRepeats(NodeImport& node) {
   return OkStatus();
 }
 
+// Opsets 13 and 18 turned the attribute axes of these operators into an operand.
 Status AxesToOperand(NodeImport& node) {
   IntsToOperand(node, "axes", 1);
   return OkStatus();
 }
 
+// Opset 10 turned the attribute k into an operand.
 Status TopKCountToOperand(NodeImport& node) {
   if (!node.attributes.Has("k")) return node.Invalid("lacks the attribute k");
   node.SetOperand(1, node.Ints("k", {node.attributes.Int("k", 0)}));
@@ -152,8 +165,8 @@ Status TopKCountToOperand(NodeImport& node) {
   return OkStatus();
 }
 
-// Opset 1 said by output_sequence whether Y is a result; who reads Y says that, too. A list of sequence lengths that is
-// empty stands for none in some exporters.
+// The attribute output_sequence of opset 1 only states whether Y is a result, which its users show.
+// Some exporters pass an empty list of sequence lengths for none.
 Status CheckRecurrent(NodeImport& node) {
   node.attributes.Remove("output_sequence");
   const Shape* lengths = node.ShapeOf(4);
@@ -161,12 +174,13 @@ Status CheckRecurrent(NodeImport& node) {
   return OkStatus();
 }
 
+// Opset 11 turned the attributes min and max into operands.
 Status ClipBoundsToOperands(NodeImport& node) {
   int operand = 1;
   for (const std::string_view bound : {"min", "max"}) {
     if (node.attributes.Has(bound) && node.operand(0) != nullptr) {
       const float value = node.attributes.Float(bound, 0);
-      // The defaults of the old attributes: no bound at all.
+      // The defaults of the old attributes mean no bound.
       const bool open = value == (operand == 1 ? std::numeric_limits<float>::lowest()
                                                : std::numeric_limits<float>::max());
       if (!open) node.SetOperand(operand, node.ScalarLike(bound, value, node.operand(0)));
@@ -177,6 +191,7 @@ Status ClipBoundsToOperands(NodeImport& node) {
   return OkStatus();
 }
 
+// Before opset 10 the mask has the operand's type; Kiln's mask is boolean.
 Status DropoutRatioToOperand(NodeImport& node) {
   if (node.opset() < 10 && node.num_results() > 1 && node.result_used[1]) {
     return node.Refuse("its mask is read, in the float form of opset 9",
@@ -190,6 +205,7 @@ Status DropoutRatioToOperand(NodeImport& node) {
   return OkStatus();
 }
 
+// Refuses training mode, in which Dropout is random.
 Status CheckDropout(NodeImport& node) {
   const Tensor* training = node.ConstantOf(2);
   const Tensor* ratio = node.ConstantOf(1);
@@ -197,7 +213,7 @@ Status CheckDropout(NodeImport& node) {
     return t == nullptr ? fallback
                         : t->type() != ElementType::kString && t->size() == 1 && t->ValueAt(0) != 0;
   };
-  // A ratio of zero keeps everything, whatever the mode.
+  // A ratio of zero keeps all elements in either mode.
   if (nonzero(training, false) && (node.operand(1) == nullptr || nonzero(ratio, true))) {
     return node.Refuse("is in training mode, which draws random numbers",
                        "export the model for inference");
@@ -205,6 +221,7 @@ Status CheckDropout(NodeImport& node) {
   return OkStatus();
 }
 
+// Opset 11 turned the attributes pads and value into operands.
 Status PadsToOperands(NodeImport& node) {
   if (!node.attributes.Has("pads")) return node.Invalid("lacks the attribute pads");
   IntsToOperand(node, "pads", 1);
@@ -216,6 +233,7 @@ Status PadsToOperands(NodeImport& node) {
   return OkStatus();
 }
 
+// Opset 10 turned the attributes starts, ends and axes into operands.
 Status SliceBoundsToOperands(NodeImport& node) {
   if (!node.attributes.Has("starts") || !node.attributes.Has("ends")) {
     return node.Invalid("lacks the attributes starts and ends");
@@ -226,23 +244,26 @@ Status SliceBoundsToOperands(NodeImport& node) {
   return OkStatus();
 }
 
+// Opset 13 turned the attribute split into an operand.
 Status SplitSizesToOperand(NodeImport& node) {
   IntsToOperand(node, "split", 1);
   return OkStatus();
 }
 
-// Before opset 18 the number of results alone said into how many equal parts to split.
+// Before opset 18 the number of results alone gives the number of equal parts.
 Status SplitCountToAttribute(NodeImport& node) {
   if (node.operand(1) == nullptr) node.attributes.Set("num_outputs", int64_t{node.num_results()});
   return OkStatus();
 }
 
+// Refuses statistics per element (spatial 0, before opset 9) and training mode.
 Status CheckBatchNormalization(NodeImport& node) {
   if (node.attributes.Int("spatial", 1) == 0) {
     return node.Refuse("spatial is 0", "statistics per channel (spatial 1) are supported");
   }
   node.attributes.Remove("spatial");
   bool training = node.attributes.Int("training_mode", 0) != 0;
+  // Further results (running statistics) exist in training only.
   for (int i = 1; i < node.num_results(); ++i) {
     training = training || !node.results[static_cast<size_t>(i)].empty();
   }
@@ -251,7 +272,8 @@ Status CheckBatchNormalization(NodeImport& node) {
   return OkStatus();
 }
 
-// Opset 18 has one scale and bias a group, opset 21 one a channel.
+// Opset 18 has one scale and bias per group, opset 21 one per channel.
+// Example: scales s0, s1 of 2 groups become s0, s0, s1, s1 for 4 channels.
 Status GroupScalesToChannels(NodeImport& node) {
   const Shape* x = node.ShapeOf(0);
   const int64_t groups = node.attributes.Int("num_groups", 0);
@@ -279,7 +301,9 @@ Status GroupScalesToChannels(NodeImport& node) {
   return OkStatus();
 }
 
-// Before opset 13 (Log)Softmax saw its operand as a matrix: axes from `axis` (default 1) on were one axis.
+// Before opset 13 Softmax and LogSoftmax saw their operand as a matrix: the axes from `axis` on
+// (default 1) form one axis.
+// Example: [2, 3, 4] with axis 1 is a matrix [2, 12].
 Status CoerceSoftmaxToMatrix(NodeImport& node) {
   const int64_t axis = node.attributes.Int("axis", 1);
   node.attributes.Set("axis", int64_t{-1});
@@ -292,7 +316,7 @@ Status CoerceSoftmaxToMatrix(NodeImport& node) {
   KILN_ASSIGN_OR_RETURN(const int first, node.NormaliseAxis(axis, x->rank()));
   const auto one = [](int64_t d) { return d == 1; };
   if (first == x->rank() - 1) return OkStatus();
-  // With every axis after `first` of size 1 the matrix view changes nothing but the name of the axis.
+  // If all axes after `first` have size 1, softmax along `first` alone is the same.
   if (std::all_of(x->dims().begin() + first + 1, x->dims().end(), one)) {
     node.attributes.Set("axis", int64_t{first});
     return OkStatus();
@@ -307,7 +331,7 @@ Status CoerceSoftmaxToMatrix(NodeImport& node) {
   return node.EmitResult(Op::kReshape, {result, shape});
 }
 
-// Opset 10 had operands X and scales and one way to map coordinates.
+// Opset 10 has the operands X and scales, and a single mapping of coordinates.
 Status ResizeFromOpset10(NodeImport& node) {
   node.operands = {node.operand(0), nullptr, node.operand(1)};
   node.attributes.Set("coordinate_transformation_mode", std::string("asymmetric"));
@@ -315,10 +339,11 @@ Status ResizeFromOpset10(NodeImport& node) {
   return OkStatus();
 }
 
-// Until opset 13 an empty tensor stood for an absent roi, scales or sizes.
+// Up to opset 13 an empty tensor can stand for an absent roi, scales or sizes.
 Status DropEmptyResizeOperands(NodeImport& node) {
   if (node.attributes.String("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
-    // Of opset 11: half_pixel without the half pixel taken off again. Rounded down that is half_pixel rounded.
+    // Opset 11's tf_half_pixel_for_nn is half_pixel without subtracting the final half; rounding it
+    // down equals rounding half_pixel to nearest, halves up.
     if (node.attributes.String("nearest_mode", "round_prefer_floor") != "floor") {
       return node.Refuse(
           "coordinate_transformation_mode tf_half_pixel_for_nn without nearest_mode floor",

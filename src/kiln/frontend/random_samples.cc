@@ -1,3 +1,5 @@
+// Implements random_samples.h: finds the range of valid indices by following an input to the tables
+// that it indexes, and draws values.
 #include "kiln/frontend/random_samples.h"
 
 #include <fmt/format.h>
@@ -18,11 +20,13 @@
 namespace kiln {
 namespace {
 
-constexpr size_t kMaxUses = size_t{1} << 20;  // of values that an input flows through
+constexpr size_t kMaxUses = size_t{1} << 20;  // bounds the work of following one input
 
-// Where a value goes, with the least and the greatest constant that was added to it on the way.
+// Follows a value to its uses, with the least and the greatest constant added to it on the way.
+// Example: ids + 2 as indices of a table of 1000 rows restricts ids to [0, 998).
 class IndexWalk {
  public:
+  // Follows the value with a work list; each combination of value and sums is visited once.
   void Run(const Value& value) {
     Reach(value, 0, 0);
     while (!open_.empty() && uses_ <= kMaxUses) {
@@ -41,19 +45,23 @@ class IndexWalk {
 
  private:
   using Place =
-      std::tuple<const Value*, int64_t, int64_t>;  // a value, with the least and the greatest sum
+      // A value, with the least and the greatest sum added so far.
+      std::tuple<const Value*, int64_t, int64_t>;
 
+  // Schedules a value for a visit unless it has been visited with the same sums.
   void Reach(const Value& value, int64_t least, int64_t most) {
     if (seen_.emplace(&value, least, most).second) open_.emplace_back(&value, least, most);
   }
 
+  // Restricts the range so that value + sum stays inside a table of `places` entries.
   void Narrow(int64_t places, int64_t least, int64_t most) {
     is_index_ = true;
     low_ = std::max(low_, -least);
     high_ = std::min(high_, places - std::max<int64_t>(0, most));
   }
 
-  // How many places the table has that operand `i` of the node indexes; nothing where it is no index.
+  // Returns the number of entries of the table that operand `i` of the node indexes; nullopt if it
+  // is not an index.
   static std::optional<int64_t> Places(const Node& node, int i) {
     const std::string_view op = node.info().onnx_name;
     const Value* table = node.operand(0);
@@ -66,7 +74,7 @@ class IndexWalk {
     if (!gathers || i != 1 || table == nullptr) return std::nullopt;
     if (!table->has_shape() || !table->shape().IsKnown()) return 1;
     const Shape& shape = table->shape();
-    if (op == "GatherND") {  // an index for each of the first axes: below the least of them
+    if (op == "GatherND") {  // one index per leading axis: below the shortest of them
       return shape.rank() == 0 ? 1 : *std::min_element(shape.dims().begin(), shape.dims().end());
     }
     int64_t axis = node.attributes().Int("axis", 0);
@@ -74,6 +82,7 @@ class IndexWalk {
     return axis >= 0 && axis < shape.rank() ? shape[static_cast<int>(axis)] : 1;
   }
 
+  // Returns true if the node only moves or casts operand `i`.
   static bool Moves(const Node& node, int i) {
     if (node.op() == Op::kConcat) return true;
     if (node.op() == Op::kWhere) return i > 0;
@@ -81,6 +90,7 @@ class IndexWalk {
     return i == 0 && node.info().Has(kMovesData);
   }
 
+  // Handles one use of a value: an index, a move, or a sum with a constant.
   void Use(const Node& node, int i, int64_t least, int64_t most) {
     if (const std::optional<int64_t> places = Places(node, i)) Narrow(*places, least, most);
     if (Moves(node, i)) {
@@ -96,13 +106,15 @@ class IndexWalk {
         other->constant().size() == 0) {
       return;
     }
+    // Subtracting a constant from [low, high] adds [-high, -low].
     const auto [low, high] = RangeOf(*other);
     const int64_t lowest = subtracts ? -high : low, highest = subtracts ? -low : high;
+    // The value's own range is still unknown; only the constants are added up.
     Reach(*node.result(), std::clamp(least + lowest, -kMost, kMost),
           std::clamp(most + highest, -kMost, kMost));
   }
 
-  // The least and the greatest element of a constant, within kMost.
+  // Returns the least and the greatest element of a constant, clamped to +-kMost.
   std::pair<int64_t, int64_t> RangeOf(const Value& constant) {
     const auto [at, is_new] = ranges_.try_emplace(&constant, kMost, -kMost);
     if (is_new) {
@@ -114,8 +126,7 @@ class IndexWalk {
     return at->second;
   }
 
-  static constexpr int64_t kMost = int64_t{1}
-                                   << 40;  // sums stay far from where they would overflow
+  static constexpr int64_t kMost = int64_t{1} << 40;  // keeps sums far from overflow
   std::vector<Place> open_;
   std::set<Place> seen_;
   std::unordered_map<const Value*, std::pair<int64_t, int64_t>> ranges_;
@@ -124,7 +135,7 @@ class IndexWalk {
   int64_t low_ = 0, high_ = std::numeric_limits<int64_t>::max();
 };
 
-// The greatest value of an integer type, or of int64 where that is less.
+// Returns the greatest value of an integer type, at most that of int64.
 int64_t MostOf(ElementType type) {
   const int bits = 8 * SizeOf(type);
   const bool is_signed = type == ElementType::kInt8 || type == ElementType::kInt16 ||
@@ -133,6 +144,7 @@ int64_t MostOf(ElementType type) {
                     : (int64_t{1} << (bits - (is_signed ? 1 : 0))) - 1;
 }
 
+// Appends a value in little-endian order.
 void AppendInteger(int64_t value, ElementType type, std::string* bytes) {
   for (int i = 0; i < SizeOf(type); ++i)
     *bytes += static_cast<char>(static_cast<uint64_t>(value) >> (8 * i) & 255);
@@ -155,6 +167,7 @@ void AppendFloat(double value, ElementType type, std::string* bytes) {
   }
 }
 
+// Draws `count` samples of an input; the header lists the distributions.
 std::string Draw(const Value& input, const Shape& sample, int64_t count, uint64_t seed) {
   const ElementType type = input.element();
   const int64_t elements = count * sample.NumElements();
@@ -169,8 +182,10 @@ std::string Draw(const Value& input, const Shape& sample, int64_t count, uint64_
     const int64_t low = std::min(range->low, most), high = std::min(range->high - 1, most);
     for (int64_t i = 0; i < elements; ++i) AppendInteger(random.Between(low, high), type, &bytes);
   } else if (type == ElementType::kInt8 || type == ElementType::kUint8) {
+    // 8-bit integers are drawn as bytes, so all values of either sign occur.
     for (int64_t i = 0; i < elements; ++i) AppendInteger(random.Between(0, 255), type, &bytes);
   } else {
+    // Masks: ones, then zeros, per row.
     const int64_t row = sample.rank() > 0 ? sample[sample.rank() - 1] : 1;
     for (int64_t i = 0; i < elements; i += row) {
       const int64_t ones = random.Between(1, row);
@@ -191,7 +206,7 @@ std::optional<IndexRange> IndexRangeOf(const Value& value) {
 StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count,
                                              int64_t most_bytes) {
   std::vector<DataSet> sets;
-  int64_t left = most_bytes;  // a model can name any shape
+  int64_t left = most_bytes;  // a model can declare any shape
   for (const Value* input : network.inputs()) {
     const std::string place = fmt::format("input '{}'", input->name());
     if (input->element() == ElementType::kString) {
@@ -205,6 +220,7 @@ StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count
                      "the network's inputs must have known dimensions above 0");
     }
     const int64_t size = *elements * SizeOf(input->element());
+    // Dividing avoids an overflow of count * size.
     if (count > left / size) {
       return ErrorAt("", "--random",
                      fmt::format("{} sample{} of {} {} too large", count, count == 1 ? "" : "s",
@@ -212,6 +228,7 @@ StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count
                      fmt::format("at most {} bytes are made", most_bytes));
     }
     left -= count * size;
+    // The seed depends only on the input's position, so samples are reproducible.
     auto bytes = std::make_shared<const std::string>(Draw(*input, sample, count, 1 + sets.size()));
     const auto first = sample.dims().begin() + (HasBatchAxis(sample) ? 1 : 0);
     sets.emplace_back(
