@@ -1,3 +1,4 @@
+// Tests of the fit of area models to synthesised grids, and of the grid's reader.
 #include "kiln/hardware/area_fit.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,5 @@
+// Tests of energy and technology models against the published figures they are based on and against
+// values worked out by hand.
 #include "kiln/hardware/energy.h"
 
 #include <gtest/gtest.h>
@@ -47,23 +49,25 @@ TEST(Energy, MemoriesMeetTheFiguresTheyAreFrom) {
   }
 }
 
-// A register bit costs less than a bit of the smallest memory that Horowitz lists, and far less than a multiplication.
+// A register bit costs less than a bit of the smallest memory that Horowitz lists, and far less
+// than a multiplication.
 TEST(Energy, RegistersAreCheap) {
   EXPECT_GT(RegisterEnergyPerBit(), 0.001);
   EXPECT_LT(RegisterEnergyPerBit(), MemoryEnergyPerBit(8 * 8192));
   EXPECT_LT(8 * RegisterEnergyPerBit(), Energy("int8", "int8"));
 }
 
-// 0.137 pJ of a clock cycle, 0.090 pJ of the clock pin, and every other time a change of input and output (0.067 pJ and
-// 0.070 pJ), at 180 nm; there and at 45 nm a circuit's energy is as 24.64 * 1.8 - 17.98 and as 1.018 * 0.9^2 - 0.3107 *
-// 0.9 + 0.1539.
+// 0.137 pJ of a clock cycle, 0.090 pJ of the clock pin, and every other time a change of input and
+// output (0.067 pJ and 0.070 pJ), at 180 nm; there and at 45 nm a circuit's energy is as 24.64
+// * 1.8 - 17.98 and as 1.018 * 0.9^2 - 0.3107 * 0.9 + 0.1539.
 TEST(Energy, ARegisterBitByHand) {
   const double at_180 = 24.64 * 1.8 - 17.98, at_45 = 1.018 * 0.81 - 0.3107 * 0.9 + 0.1539;
   EXPECT_DOUBLE_EQ(EnergyScale(180, 45), at_45 / at_180);
   EXPECT_NEAR(RegisterEnergyPerBit(), (0.137 + 0.090 + 0.137 / 2) * at_45 / at_180, 1e-12);
 }
 
-// 0.0031 pJ for each pair of bits of integers or significands, and 0.05 pJ for each bit of the wider float.
+// 0.0031 pJ for each pair of bits of integers or significands, and 0.05 pJ for each bit of the
+// wider float.
 TEST(Energy, MultiplicationsByHand) {
   EXPECT_DOUBLE_EQ(Energy("int4", "int8"), 0.0031 * 4 * 8);
   EXPECT_DOUBLE_EQ(Energy("e4m3", "e4m3"), 0.0031 * 4 * 4 + 0.05 * 8);
@@ -75,7 +79,8 @@ TEST(Energy, MultiplicationsByHand) {
                    0.0031 * 11 * 8);  // a codebook of up to 11 bits, without exponents
 }
 
-// The straight lines through 8 and 32 bits (integers), 16 and 32 bits (floats); floats below 8 bits as of 8.
+// The straight lines through 8 and 32 bits (integers), 16 and 32 bits (floats); floats below 8 bits
+// as of 8.
 TEST(Energy, AdditionsByHand) {
   const auto add = [](std::string_view name) { return AddEnergy(*FindFormat(name)); };
   EXPECT_DOUBLE_EQ(add("int20"), 0.03 + 12 * 0.07 / 24);

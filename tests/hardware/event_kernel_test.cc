@@ -1,3 +1,5 @@
+// Tests of the event-driven kernel of the cycle models: waiting, deadlock detection and the end of
+// runs.
 #include "kiln/hardware/event_kernel.h"
 
 #include <gtest/gtest.h>

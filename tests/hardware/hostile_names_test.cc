@@ -1,4 +1,4 @@
-// Text from files and arguments that is meant for a shell, a script or somebody else's files: none of it gets there.
+// Checks that text from files and arguments cannot reach a shell, a script or other people's files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-// Names that a shell, make, Yosys or Tcl would take for more than a name; each that runs makes a file "marker".
+// Names that a shell, make, Yosys or Tcl would take for more than a name; each that runs makes a
+// file "marker".
 const std::vector<std::string> kHostileNames = {
     "a.sv; !touch marker",
     "a.sv;exec -- touch marker",
@@ -393,7 +394,8 @@ TEST_F(HostileFolder, EmissionsWriteToFilesAlone) {
               HasSubstr("build.log: is not a regular file"));
 }
 
-// A folder as an earlier synthesis leaves it, but for one thing in it that tools would write through or wait for.
+// A folder as an earlier synthesis leaves it, but for one thing in it that tools would write
+// through or wait for.
 TEST_F(HostileFolder, SynthesisWorksInItsFolderAlone) {
   Write("outside", "somebody's");
   const fs::path work = Folder("work");

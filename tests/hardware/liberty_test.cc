@@ -1,3 +1,4 @@
+// Tests of the reader of Liberty files: cells, errors and budgets.
 #include "kiln/hardware/liberty.h"
 
 #include <gmock/gmock.h>

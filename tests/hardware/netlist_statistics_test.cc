@@ -1,3 +1,4 @@
+// Tests of Yosys' statistics: reading them, and summing resources by unit.
 #include "kiln/hardware/netlist_statistics.h"
 
 #include <gmock/gmock.h>

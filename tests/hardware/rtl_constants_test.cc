@@ -1,3 +1,5 @@
+// Checks that the SystemVerilog packages of formats and function tables are up to date, and tests
+// the constants in them.
 #include "kiln/hardware/rtl_format.h"
 
 #include <bit>

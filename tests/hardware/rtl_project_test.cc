@@ -1,4 +1,5 @@
-// Folders that Kiln fills: what an emission leaves of the one before, and what it never touches.
+// Tests of folders that Kiln fills: which files of an earlier emission remain, and which files are
+// never touched.
 #include "kiln/hardware/rtl_project.h"
 
 #include <gmock/gmock.h>
@@ -71,7 +72,8 @@ TEST_F(RtlProjectFolder, RemovesNothingElse) {
   EXPECT_TRUE(Has("pictures"));
 }
 
-// The list of what was written has the budgets of all lists of files; with more in it, it is not Kiln's.
+// The list of what was written has the budgets of all lists of files; with more in it, it is not
+// Kiln's.
 TEST_F(RtlProjectFolder, ListsOfEmittedFilesHaveLimits) {
   const auto is_removed = [&](const std::string& list) {
     Write(ProjectOf("first_top", "kiln_fifo", "memory.hex"));
@@ -112,7 +114,8 @@ TEST_F(RtlProjectFolder, ThePackagesOfTheLibraryAreAListOfFiles) {
               HasSubstr("packages.f: 1048577 bytes are too many"));
 }
 
-// Builds with a Verilator that only counts how often it runs and leaves a program that says what it was made of.
+// Builds with a Verilator that only counts how often it runs and leaves a program that says what it
+// was made of.
 class SimulationFolder : public RtlProjectFolder {
  protected:
   void SetUp() override {
@@ -122,7 +125,7 @@ class SimulationFolder : public RtlProjectFolder {
 while [ $# -gt 0 ]; do
   if [ "$1" = --Mdir ]; then
     mkdir -p "$2"
-    find . -type f | sort > "$2/files"
+    find . -type f | sort > )" + Files().string() + R"(
     printf 'V%%:\n\tprintf "#!/bin/sh\\necho genuine\\n" > $@ && chmod +x $@\n' > "$2/Vtop.mk"
   fi
   shift
@@ -135,10 +138,11 @@ done
   }
   void TearDown() override { ::setenv("PATH", path_.c_str(), 1); }
   fs::path Runs() const { return folder_.path() / "runs"; }
+  fs::path Files() const { return folder_.path() / "files"; }
   int64_t NumberOfRuns() const { return std::ssize(ReadFile(Runs()).value_or("")) / 4; }
   // What the program prints that a build returns.
-  std::string Prints(bool trace = false) const {
-    const auto program = BuildSimulation(Design(), trace);
+  std::string Prints(bool trace = false) {
+    const auto program = BuildSimulation(Design(), trace, cache_);
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return "";
     const fs::path log = folder_.path() / "printed";
@@ -148,6 +152,7 @@ done
 
  private:
   std::string path_;
+  SimulationCache cache_;
 };
 
 TEST_F(SimulationFolder, RunsNothingThatAnotherLeftThere) {
@@ -177,7 +182,7 @@ TEST_F(SimulationFolder, RunsNothingThatAnotherLeftThere) {
   EXPECT_EQ(Prints(true), "genuine\n");
   EXPECT_FALSE(fs::exists(marker));
   EXPECT_EQ(NumberOfRuns(), 2);
-  const std::string files = ReadFile(Design() / "build/model/files").value_or("");
+  const std::string files = ReadFile(Files()).value_or("");
   EXPECT_THAT(files, testing::AllOf(HasSubstr("./memory.h\n"), HasSubstr("./rtl/kiln_fifo.sv\n"),
                                     HasSubstr("./testbench/kiln_axi_lite.h\n")));
   EXPECT_THAT(files, testing::Not(testing::AnyOf(HasSubstr("vector"), HasSubstr("verilated"),
@@ -197,15 +202,23 @@ TEST_F(SimulationFolder, IsBuiltAnewWhereItIsNotOfTheseFiles) {
   Write(ProjectOf("top", "kiln_pulse_delay", "memory.h"));
   EXPECT_EQ(Prints(), "genuine\n");
   EXPECT_EQ(NumberOfRuns(), 2);
+  // Another program where make would put it is not run, and is replaced.
   ASSERT_TRUE(WriteFile(Design() / "build/simulate", "#!/bin/sh\necho another\n").ok());
   fs::permissions(Design() / "build/simulate", fs::perms::owner_all);
   EXPECT_EQ(Prints(), "genuine\n");
-  EXPECT_EQ(NumberOfRuns(), 3);
+  EXPECT_EQ(NumberOfRuns(), 2);
+  EXPECT_THAT(*ReadFile(Design() / "build/simulate"), HasSubstr("genuine"));
   // make in the folder finds it up to date.
   ASSERT_TRUE(
       RunProgram({"make", "-C", Design().string(), "build/simulate"}, folder_.path() / "make.log")
           .ok());
-  EXPECT_EQ(NumberOfRuns(), 3);
+  EXPECT_EQ(NumberOfRuns(), 2);
+  // What `make sim` runs does not decide about the program.
+  RtlProject same = ProjectOf("top", "kiln_pulse_delay", "memory.h");
+  same.simulation_arguments = "--program 4096";
+  Write(same);
+  EXPECT_EQ(Prints(), "genuine\n");
+  EXPECT_EQ(NumberOfRuns(), 2);
 }
 
 TEST_F(RtlProjectFolder, IsADesignsOrOneOfDesigns) {

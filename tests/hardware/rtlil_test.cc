@@ -1,3 +1,4 @@
+// Tests of the reader and writer of RTLIL.
 #include "kiln/hardware/rtlil.h"
 
 #include <gmock/gmock.h>

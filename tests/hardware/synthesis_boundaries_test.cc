@@ -1,3 +1,4 @@
+// Tests of the choice of modules that synthesis maps on their own.
 #include "kiln/hardware/synthesis_boundaries.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +43,8 @@ TEST(Boundaries, LargeCopiesAreMappedOnce) {
 }
 
 TEST(Boundaries, CopiesAreThoseInWhatIsMapped) {
-  // Four in a register file that stands a hundred times and is mapped once; a wrapper that becomes part of it has them.
+  // Four in a register file that stands a hundred times and is mapped once; a wrapper that becomes
+  // part of it has them.
   NetlistStatistics statistics = {{"top", Holding({{"file", 100}})},
                                   {"file", Holding({{"$dff_8", 1}, {"pair", 2}})},
                                   {"pair", Holding({{"$and_1", 1}, {"leaf", 2}})},
@@ -50,7 +52,8 @@ TEST(Boundaries, CopiesAreThoseInWhatIsMapped) {
   EXPECT_THAT(FindBoundaries(statistics, "top").kept, UnorderedElementsAre("top", "file"));
   statistics["leaf"] = Logic(kCopiedGates / 3 + 1);
   EXPECT_THAT(FindBoundaries(statistics, "top").kept, UnorderedElementsAre("top", "file", "leaf"));
-  // Large enough for the wrapper: then its leaves stand twice in one module that is mapped, and become part of it.
+  // Large enough for the wrapper: then its leaves stand twice in one module that is mapped, and
+  // become part of it.
   statistics["leaf"] = Logic(kCopiedGates / 2 + 1);
   EXPECT_THAT(FindBoundaries(statistics, "top").kept, UnorderedElementsAre("top", "file", "pair"));
 }
@@ -84,7 +87,8 @@ TEST(Boundaries, TablesRememberNothing) {
   EXPECT_THAT(found.stateless, UnorderedElementsAre("table", "often"));
 }
 
-// A module that is kept because its estimate is above what may be mapped again, until it is known what it comes to.
+// A module that is kept because its estimate is above what may be mapped again, until it is known
+// what it comes to.
 TEST(Boundaries, SmallEstimatesAreInDoubt) {
   const NetlistStatistics statistics = {{"top", Holding({{"$dff_8", 1}, {"decode", 3}})},
                                         {"decode", Holding({{"inside", 1}})},

@@ -1,3 +1,5 @@
+// Tests of reading module instances and their input bits from netlists, and of replacing instances
+// by name.
 #include "kiln/hardware/synthesis_instances.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// Tests of the parts that synthesis maps separately and reuses.
 #include "kiln/hardware/synthesis_parts.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +23,8 @@ std::string Module(const std::string& name, int bits, const std::vector<std::str
   return text + "end\n";
 }
 
-// Two specialisations with one content, one with another; each has a gate that becomes part of it, and a memory.
+// Two specialisations with one content, one with another; each has a gate that becomes part of it,
+// and a memory.
 RtlilDesign Design() {
   const auto design =
       ParseRtlil(Module("\\memory", 8, {}) + Module("\\gate", 1, {}) +

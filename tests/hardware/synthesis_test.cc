@@ -1,3 +1,5 @@
+// Tests of synthesis: reading the tools' output, collecting sources, and, if the tools are
+// installed, complete runs of Yosys and OpenSTA.
 #include "kiln/hardware/synthesis.h"
 
 #include <gmock/gmock.h>
@@ -314,8 +316,9 @@ endmodule
               0.08 * one->design.resources.area);
 }
 
-// Multipliers of which most bits of a factor are 0, as a decoder with a boundary of its own hands them over: they keep
-// their boundary, and what is mapped for them is a product with few bits. The third one has other constants.
+// Multipliers of which most bits of a factor are 0, as a decoder with a boundary of its own hands
+// them over: they keep their boundary, and what is mapped for them is a product with few bits. The
+// third one has other constants.
 TEST_F(Tools, ConstantsAtInputsGoIntoWhatIsMapped) {
   const char* const source = R"(
 module decode (input logic [3:0] a, output logic [27:0] b);
@@ -345,14 +348,16 @@ endmodule
   const SynthesisedUnit& products = some.design.parts[0];
   EXPECT_EQ(products.name, "product");
   EXPECT_EQ(products.instances, 3);
-  // With one factor 8 as well the third product is wires; the two others, with three or four bits, are small beside it.
+  // With one factor 8 as well the third product is wires; the two others, with three or four bits,
+  // are small beside it.
   const SynthesisedUnit three = synthesise("28'd8").design.parts[0];
   EXPECT_EQ(three.instances, 3);
   EXPECT_LT(three.resources.area, 0.5 * products.resources.area);
   EXPECT_TRUE(some.timing.has_value());  // OpenSTA has found every module of the netlist
 }
 
-// A hierarchy of registers and logic of all kinds; `counter` stands three times, twice with the same width.
+// A hierarchy of registers and logic of all kinds; `counter` stands three times, twice with the
+// same width.
 constexpr const char* kHierarchy = R"(
 module counter #(parameter int WIDTH = 4) (input logic clock, step, output logic [WIDTH-1:0] count);
   always_ff @(posedge clock) count <= count + WIDTH'(step);
@@ -399,11 +404,12 @@ NetlistStatistics StatisticsOf(const fs::path& parts) {
   return all;
 }
 
-// One run of Yosys over the whole hierarchy finds what one for each module does, but for the noise of ABC, which goes
-// by the names of nets.
+// One run of Yosys over the whole hierarchy finds what one for each module does, but for the noise
+// of ABC, which goes by the names of nets.
 class Whole : public Tools {
  protected:
-  // `kept`: modules that keep their boundary, as Yosys' patterns. `commands`: for kPartModule, in the work folder.
+  // `kept`: modules that keep their boundary, as Yosys' patterns. `commands`: for kPartModule, in
+  // the work folder.
   void ExpectTheSame(const char* source, const SynthesisOptions& options, const std::string& kept,
                      size_t parts, const std::string& commands) {
     const auto result = Synthesise(Design(source), options, work_.path());
@@ -481,7 +487,8 @@ TEST_F(Tools, NetlistsAssignSingleNets) {
   EXPECT_THAT(*ReadFile(work_.path() / "netlist.v"), testing::Not(HasSubstr("assign {")));
 }
 
-// A product that is added to a wider sum is a product of its own width and an adder: no more cells than the two have.
+// A product that is added to a wider sum is a product of its own width and an adder: no more cells
+// than the two have.
 TEST_F(Tools, ProductsAreNotExtendedToTheWidthOfSums) {
   const auto cells = [this](const char* module) {
     SynthesisOptions options;

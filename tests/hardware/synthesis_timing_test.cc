@@ -1,3 +1,4 @@
+// Tests of the choice of instances whose timing is analysed in large designs.
 #include "kiln/hardware/synthesis_timing.h"
 
 #include <gmock/gmock.h>
@@ -34,15 +35,16 @@ TEST(SynthesisTiming, OfLargeDesignsLargeModulesThatStandOften) {
                                                                   std::make_pair("stage", "lane")));
 }
 
-std::string Instance(const std::string& module, const std::string& name) {
+std::string InstanceText(const std::string& module, const std::string& name) {
   return fmt::format("  {}  {} (\n    .clock(clock)\n  );\n", module, name);
 }
 
 TEST(SynthesisTiming, TheFirstTwoAndTheLastStay) {
   std::string netlist = "module top(clock);\n  input clock;\n";
   for (const int i : {10, 2, 9, 1, 0})
-    netlist += Instance("\\stage$0a ", fmt::format("\\stage[{}].unit ", i));
-  netlist += Instance("\\stage$0ab ", "\\other[5] ") + Instance("INVX1", "_1_") + "endmodule\n";
+    netlist += InstanceText("\\stage$0a ", fmt::format("\\stage[{}].unit ", i));
+  netlist +=
+      InstanceText("\\stage$0ab ", "\\other[5] ") + InstanceText("INVX1", "_1_") + "endmodule\n";
   int64_t count = 1;
   const std::string timed = LeaveInstancesOut(netlist, {"stage$0a"}, &count);
   EXPECT_EQ(count, 1 + 2);

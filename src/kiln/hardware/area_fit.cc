@@ -1,3 +1,6 @@
+// Reads grids of synthesised modules, fits the area models to them by non-negative least squares,
+// and prints the coefficients.
+
 #include "kiln/hardware/area_fit.h"
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 namespace kiln::hardware {
 namespace {
 
+// Splits text at every occurrence of `at`; keeps empty parts.
 std::vector<std::string> Split(std::string_view text, char at) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
@@ -24,7 +28,8 @@ std::vector<std::string> Split(std::string_view text, char at) {
   return parts;
 }
 
-// Solves M x = y for a symmetric positive definite M, by Gaussian elimination with pivots.
+// Returns x with M x = y for a symmetric positive definite M, by Gaussian elimination with
+// pivoting.
 std::vector<double> Solve(std::vector<std::vector<double>> m, std::vector<double> y) {
   const size_t n = y.size();
   for (size_t k = 0; k < n; ++k) {
@@ -49,7 +54,8 @@ std::vector<double> Solve(std::vector<std::vector<double>> m, std::vector<double
   return x;
 }
 
-// The normal equations of a least squares problem, columns scaled to length 1.
+// The normal equations A^T A x = A^T b of a least squares problem. The columns of A are scaled to
+// length 1, so that one tolerance applies to all of them.
 class Normal {
  public:
   Normal(const std::vector<std::vector<double>>& rows, const std::vector<double>& b)
@@ -73,13 +79,13 @@ class Normal {
   size_t size() const { return size_; }
   double length(size_t i) const { return lengths_[i]; }
 
-  // How fast the error falls when x[i] grows.
+  // Returns half the rate at which the squared error falls when x[i] grows.
   double Descent(const std::vector<double>& x, size_t i) const {
     double descent = right_[i];
     for (size_t j = 0; j < size_; ++j) descent -= product_[i][j] * x[j];
     return descent;
   }
-  // The best x whose entries outside `free` are 0.
+  // Returns the x with the smallest error among those with zeros wherever `free` is false.
   std::vector<double> Best(const std::vector<bool>& free) const {
     std::vector<size_t> places;
     for (size_t i = 0; i < size_; ++i) {
@@ -99,14 +105,15 @@ class Normal {
   }
 
  private:
-  // Keeps columns that are the same apart; far below what is looked at.
+  // A ridge term, which keeps the system regular if two columns are equal. Too small to matter.
   static constexpr double kRidge = 1e-9;
   size_t size_;
-  std::vector<double> lengths_;
-  std::vector<std::vector<double>> product_;
-  std::vector<double> right_;
+  std::vector<double> lengths_;               // original lengths of the columns
+  std::vector<std::vector<double>> product_;  // A^T A
+  std::vector<double> right_;                 // A^T b
 };
 
+// Parses a row of the grid; `place` is its file and line.
 StatusOr<GridPoint> ParsePoint(const std::vector<std::string>& cells, const std::string& place) {
   constexpr size_t kModule = 0, kWithout = 1, kParameters = 2, kUse = 3, kArea = 4, kColumns = 8;
   if (cells.size() != kColumns)
@@ -125,6 +132,8 @@ StatusOr<GridPoint> ParsePoint(const std::vector<std::string>& cells, const std:
   return point;
 }
 
+// Adds a relative error to the statistics; FitModels divides `mean` by the number of points at the
+// end.
 void Add(double error, FitError* sum) {
   ++sum->points;
   sum->mean += std::abs(error);
@@ -149,12 +158,12 @@ StatusOr<std::vector<GridPoint>> ParseGrid(const std::string& text, const std::s
 
 std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& rows,
                                      const std::vector<double>& b) {
-  constexpr double kFlat = 1e-7;  // less of a descent is none
+  constexpr double kFlat = 1e-7;  // a smaller descent counts as none
   const Normal normal(rows, b);
   std::vector<bool> free(normal.size());
   std::vector<double> x(normal.size());
   for (size_t turns = 10 * normal.size() + 10; turns > 0; --turns) {
-    // The entry at 0 that most wants to grow.
+    // Frees the variable at 0 whose growth reduces the error fastest.
     size_t best = normal.size();
     double most = kFlat;
     for (size_t i = 0; i < normal.size(); ++i) {
@@ -167,7 +176,8 @@ std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& row
     free[best] = true;
     for (;;) {
       const std::vector<double> wanted = normal.Best(free);
-      // As far towards the best as no entry falls below 0; those that come to 0 stay there.
+      // Moves towards the optimum of the free variables until the first of them reaches 0, and
+      // fixes that one at 0. Repeats until the optimum itself is non-negative.
       double step = 1;
       for (size_t i = 0; i < wanted.size(); ++i) {
         if (free[i] && wanted[i] <= 0) step = std::min(step, x[i] / (x[i] - wanted[i] + 1e-300));
@@ -200,6 +210,7 @@ std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models,
       if (point.check) continue;
       std::vector<double> row;
       for (const Feature& feature : model.features(point.parameters, fitted))
+        // Dividing a row by the area makes the residual a relative error.
         row.push_back(feature.count / point.area);
       features = row.size();
       rows.push_back(std::move(row));
@@ -209,7 +220,7 @@ std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models,
     result.name = model.name;
     result.coefficients = SolveNonNegative(rows, std::vector<double>(rows.size(), 1.0));
     KILN_CHECK(result.coefficients.size() == features);
-    // What is printed is what is used.
+    // Rounds first, so that the errors below are those of the printed coefficients.
     for (double& c : result.coefficients) c = std::round(c * 1e4) / 1e4;
     fitted.push_back(result);
     FittedModel& last = fitted.back();

@@ -1,4 +1,5 @@
-// Fits the area models (area_model.h) to synthesised modules.
+// Fits the area models (area_model.h) to synthesised modules. Used by tools/fit_area and by the
+// tests that compare the models with the grid.
 #ifndef KILN_HARDWARE_AREA_FIT_H_
 #define KILN_HARDWARE_AREA_FIT_H_
 
@@ -10,31 +11,35 @@
 
 namespace kiln::hardware {
 
-// A row of the grid.
+// A row of the grid: one synthesised module with its parameters.
 struct GridPoint {
-  std::string module, without;
+  std::string module, without;  // as ModuleModel::module and ModuleModel::without
   ModuleParameters parameters;
-  std::string text;    // the parameters as they stand there
-  bool check = false;  // kept out of the fit
+  std::string text;    // the parameters as the file writes them
+  bool check = false;  // kept out of the fit, to measure the error
   double area = 0;     // um2
 };
 
-// Reads a grid of technology/osu018, whose columns bench/area_grid explains. `file` names it in errors.
+// Parses a grid of technology/osu018; bench/area_grid explains the columns. `file` is its name in
+// errors. Errors: a wrong number of cells, parameters that ModuleParameters::Parse rejects, a
+// missing or non-positive area.
 StatusOr<std::vector<GridPoint>> ParseGrid(const std::string& text, const std::string& file);
 
-// The coefficients of every model of a family: none is less than 0, and the squares of the relative errors on the
-// points that are not for checking have the least sum. Models without a point to fit are left out.
+// Returns the coefficients of every model of a family. They are non-negative and minimise the sum
+// of squared relative errors over the points that are not kept out for checking. Omits models
+// without points.
 std::vector<FittedModel> FitModels(const std::vector<ModuleModel>& models,
                                    const std::vector<GridPoint>& grid);
 
-// How far the models are from a point, as a share of its area; positive: the model's area is larger.
+// Returns the relative error of the models at a point, as a fraction of its area; positive if the
+// model's area is larger.
 double RelativeError(const GridPoint& point, const AreaModels& models);
 
-// The text of a family's area_coefficients.inc, found from the grid in `file`.
+// Returns the text of a family's area_coefficients.inc, fitted to the grid in `file`.
 std::string PrintCoefficients(const AreaModels& models, const std::string& file);
 
-// The x that makes |A x - b| least under x >= 0: the active-set method of Lawson and Hanson, "Solving Least Squares
-// Problems", 1974, chapter 23. `rows` are A's.
+// Returns the x >= 0 that minimises |A x - b|, by the active-set method of Lawson and Hanson,
+// "Solving Least Squares Problems", 1974, chapter 23. `rows` are the rows of A.
 std::vector<double> SolveNonNegative(const std::vector<std::vector<double>>& rows,
                                      const std::vector<double>& b);
 

@@ -1,3 +1,5 @@
+// Evaluates area models: finds the model of a module, computes its features, and adds their areas.
+
 #include "kiln/hardware/area_model.h"
 
 #include <algorithm>
@@ -20,6 +22,7 @@ StatusOr<ModuleParameters> ModuleParameters::Parse(std::string_view text) {
     const std::string_view value = one.substr(equals + 1);
     int64_t number = 0;
     const auto [last, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    // Values are integers or names of formats.
     if (error == std::errc() && last == value.data() + value.size()) {
       parameters.Set(name, number);
       continue;
@@ -70,6 +73,7 @@ const FittedModel* FindFit(const ModuleModel& model, const std::vector<FittedMod
   return found == fitted.end() ? nullptr : &*found;
 }
 
+// A missing model or fit is a programming error: families test that their models are complete.
 double ModuleArea(const AreaModels& models, std::string_view module,
                   const ModuleParameters& parameters) {
   const ModuleModel* model = FindModuleModel(models.models, module, parameters);

@@ -1,8 +1,10 @@
-// Areas of modules of rtl/ as formulas of their parameters: a sum of features, each a count that the module's text
-// explains (register bits, pairs of bits that are multiplied, places of a shifter) times an area. A family says what
-// the features of its modules are (its area_model.cc); the areas are fitted (area_fit.h) to modules synthesised over a
-// grid of sizes with OSU's 0.18 um cells (technology/osu018), and stand with their errors in its
-// area_coefficients.inc.
+// Areas of the modules in rtl/ as functions of their parameters.
+//
+// The area of a module is a sum of features. A feature is a count that follows from the module's
+// source (register bits, pairs of multiplied bits, shifter bits) times an area. A family defines
+// the features of its modules in its area_model.cc. The areas are fitted (area_fit.h) to modules
+// synthesised over a grid of sizes with OSU's 0.18 um cells (technology/osu018), and are listed
+// with their errors in the family's area_coefficients.inc.
 #ifndef KILN_HARDWARE_AREA_MODEL_H_
 #define KILN_HARDWARE_AREA_MODEL_H_
 
@@ -17,20 +19,22 @@
 
 namespace kiln::hardware {
 
-inline constexpr int kAreaNode = 180;    // nm, of the library that areas were fitted with
-inline constexpr double kGateArea = 24;  // um2 of its NAND gate with two inputs, NAND2X1
+inline constexpr int kAreaNode = 180;    // nm, node of the library that areas are fitted with
+inline constexpr double kGateArea = 24;  // um2, its two-input NAND gate, NAND2X1
 inline constexpr const char* kAreaSource =
     "areas fitted to Yosys with OSU 0.18 um cells, without wires";
 
-// Parameters of a module of rtl/, by their names there.
+// The parameters of a module in rtl/, by their SystemVerilog names. Values are integers or formats.
 class ModuleParameters {
  public:
-  // "ARRAY_ROWS=4 INPUT_FORMAT=int8", as in the grid. Error: not of that form, no such format.
+  // Parses "ARRAY_ROWS=4 INPUT_FORMAT=int8", the notation of the grid. Errors: not of that form,
+  // unknown format.
   static StatusOr<ModuleParameters> Parse(std::string_view text);
 
+  // Set a parameter, replacing an earlier value.
   ModuleParameters& Set(const std::string& name, int64_t value);
   ModuleParameters& Set(const std::string& name, const Format& format);
-  // The value, or what the module has where it is not named.
+  // Return the value, or the module's default (`otherwise`) if the parameter is not set.
   int64_t Number(const std::string& name, int64_t otherwise) const;
   const Format& FormatOf(const std::string& name, std::string_view otherwise = "int8") const;
 
@@ -39,52 +43,53 @@ class ModuleParameters {
   std::map<std::string, Format> formats_;
 };
 
+// A quantity of a module to which a part of its area is proportional.
 struct Feature {
-  const char* name;  // what is counted, for area_coefficients.inc
+  const char* name;  // description, for area_coefficients.inc
   double count;
 };
 
 struct FittedModel;
 
+// The area model of a module, or of a variant of it.
 struct ModuleModel {
-  const char* name;    // "processing element, integer sums"
-  const char* module;  // of rtl/
-  const char*
-      without;  // modules inside it that have models of their own and do not count, with blanks between them
-  bool (*applies)(const ModuleParameters& parameters);
-  // `fitted` holds the models before this one.
+  const char* name;     // "processing element, integer sums"
+  const char* module;   // in rtl/
+  const char* without;  // blank-separated inner modules with models of their own, not counted here
+  bool (*applies)(const ModuleParameters& parameters);  // whether the model covers these parameters
+  // Returns the features in a fixed order. `fitted` holds the fits of the models before this one.
   std::vector<Feature> (*features)(const ModuleParameters& parameters,
                                    const std::vector<FittedModel>& fitted);
 };
-// How far a model is from what synthesis found, as a share of it.
+// The relative error of a model against synthesis, over a set of points.
 struct FitError {
   int points = 0;
-  double mean = 0, worst = 0;  // of the magnitudes
+  double mean = 0, worst = 0;  // of the magnitudes of the errors
 };
 
-// What the fit made of a model.
+// The result of fitting a model.
 struct FittedModel {
   std::string name;                  // ModuleModel::name
-  std::vector<double> coefficients;  // um2 for one of each feature
-  FitError fit;                      // on the points it was fitted to
-  FitError check;                    // on points kept out of the fit
+  std::vector<double> coefficients;  // um2 per unit of each feature
+  FitError fit;                      // error on the points of the fit
+  FitError check;                    // error on the points that were kept out of the fit
 };
 
-// A family's models, in an order in which each uses only models before it, and what the fit made of them. Refers to
-// both.
+// The models of a family, each of which uses only models before it, and their fits. Holds
+// references to both.
 struct AreaModels {
   const std::vector<ModuleModel>& models;
   const std::vector<FittedModel>& fitted;
 };
 
-// The model of a module with these parameters; null where there is none.
+// Returns the model of a module with these parameters, or null.
 const ModuleModel* FindModuleModel(const std::vector<ModuleModel>& models, std::string_view module,
                                    const ModuleParameters& parameters);
-// The fit of a model; null where the grid had no points for it.
+// Returns the fit of a model, or null if the grid had no points for it.
 const FittedModel* FindFit(const ModuleModel& model, const std::vector<FittedModel>& fitted);
 
-// Area of the module's cells in um2 at kAreaNode, memories and ModuleModel::without left out. There must be a model and
-// a fit.
+// Returns the area of the module's cells in um2 at kAreaNode, without memories and without the
+// modules in ModuleModel::without. The module must have a model and a fit.
 double ModuleArea(const AreaModels& models, std::string_view module,
                   const ModuleParameters& parameters);
 

@@ -1,4 +1,5 @@
-// Timing of the memory ports of rtl/bus, in one place for configurations, closed forms and event-driven models.
+// Timing of the memory ports of rtl/bus: latencies and beat counts. Configurations, closed-form
+// models and event-driven models all use these functions.
 #ifndef KILN_HARDWARE_AXI_PORT_H_
 #define KILN_HARDWARE_AXI_PORT_H_
 
@@ -8,18 +9,20 @@
 
 namespace kiln {
 
-// Cycles that a read or write port of rtl/bus adds to the memory behind it (PORT_LATENCY of kiln_axi_pkg.sv). A design
-// point's memory_latency L includes it, so the memory itself answers M = L - kAxiPortLatency cycles after an address: L
-// must exceed it. Read: the word of a request accepted in cycle t, of n beats, is at the port's output in cycle t + n -
-// 1 + L. Write: the port counts the request as done so that it is visible in cycle t + n + L.
+// Latency in cycles that a read or write port of rtl/bus adds to the memory (PORT_LATENCY of
+// kiln_axi_pkg.sv). A design point's memory_latency L includes it: the memory itself answers M = L
+// - kAxiPortLatency cycles after an address, so L must be larger. Read: if a request of n beats is
+// accepted in cycle t, the word is at the port's output in cycle t + n - 1 + L. Write: the request
+// counts as complete in cycle t + n + L.
 inline constexpr int kAxiPortLatency = 2;
-// The same where ports share a bus (SHARED_PORT_LATENCY).
+// The latency of ports that share a bus (SHARED_PORT_LATENCY).
 inline constexpr int kSharedPortLatency = kAxiPortLatency + 1;
 
-// A beat is an aligned word of a port's width, a power of two of bytes; what begins in the middle of one and ends in
-// the next takes both. A request keeps its port for its beats, one without any (a null request) for one cycle.
+// A beat is one transfer of a port: an aligned unit of the port's width, a power of two of bytes.
+// Data that cross a beat boundary need both beats. A request occupies its port for its beats; a
+// request without any (a null request) occupies it for one cycle.
 
-// Beats that `bytes` bytes from `address` on touch; 0 for none.
+// Returns the number of beats that `bytes` bytes from `address` on touch; 0 for no bytes.
 inline int64_t BeatsOf(uint64_t address, int64_t bytes, int64_t port_bytes) {
   if (bytes <= 0) return 0;
   const int shift = std::countr_zero(static_cast<uint64_t>(port_bytes));
@@ -27,18 +30,20 @@ inline int64_t BeatsOf(uint64_t address, int64_t bytes, int64_t port_bytes) {
   return static_cast<int64_t>(((first + static_cast<uint64_t>(bytes) - 1) >> shift) + 1);
 }
 
-// The least that so many bytes can take: those of an aligned address.
+// Returns the smallest number of beats for `bytes` bytes, which an aligned address achieves.
 inline int64_t LeastBeats(int64_t bytes, int64_t port_bytes) {
   return (bytes + port_bytes - 1) / port_bytes;
 }
 
-// After how many steps of `stride` bytes addresses lie in their beats as before.
+// Returns the number of increments by `stride` bytes after which addresses have the same offset
+// within a beat again. The offsets repeat with period port_bytes / gcd(stride, port_bytes).
 inline int64_t BeatPeriod(int64_t stride, int64_t port_bytes) {
   const auto offset = static_cast<uint64_t>(stride) & static_cast<uint64_t>(port_bytes - 1);
   return offset == 0 ? 1 : port_bytes >> std::countr_zero(offset);
 }
 
-// The sum of BeatsOf(address + i * stride, bytes, port_bytes) over 0 <= i < count.
+// Returns the sum of BeatsOf(address + i * stride, bytes, port_bytes) over 0 <= i < count.
+// Evaluates one period of offsets only.
 inline int64_t BeatsOfRun(uint64_t address, int64_t stride, int64_t count, int64_t bytes,
                           int64_t port_bytes) {
   if (count <= 0) return 0;

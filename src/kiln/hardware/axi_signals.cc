@@ -1,16 +1,10 @@
+// The lists of AXI signals and their text in SystemVerilog.
+
 #include "kiln/hardware/axi_signals.h"
 
-#include "fmt/format.h"
+#include <utility>
 
 namespace kiln::hardware {
-namespace {
-
-std::string RangeOf(const Signal& signal) {
-  return signal.bits == 1 ? "" : fmt::format(" [{}:0]", signal.bits - 1);
-}
-
-}  // namespace
-
 std::vector<Signal> AxiReadSignals(int port_bytes, int address_bits) {
   return {{true, 1, "arvalid"}, {false, 1, "arready"}, {true, address_bits, "araddr"},
           {true, 8, "arlen"},   {true, 3, "arsize"},   {true, 2, "arburst"},
@@ -26,6 +20,22 @@ std::vector<Signal> AxiWriteSignals(int port_bytes, int address_bits) {
           {true, 1, "bready"},         {false, 2, "bresp"}};
 }
 
+std::vector<Signal> AxiSignals(int port_bytes, int address_bits) {
+  std::vector<Signal> signals = AxiReadSignals(port_bytes, address_bits);
+  const std::vector<Signal> writes = AxiWriteSignals(port_bytes, address_bits);
+  signals.insert(signals.end(), writes.begin(), writes.end());
+  return signals;
+}
+
+std::vector<Signal> AxiSignalsWithIds(int port_bytes, int address_bits, int id_bits) {
+  std::vector<Signal> signals = AxiSignals(port_bytes, address_bits);
+  for (const auto& [output, name] :
+       {std::pair{true, "arid"}, {false, "rid"}, {true, "awid"}, {false, "bid"}}) {
+    signals.push_back({output, id_bits, name});
+  }
+  return signals;
+}
+
 std::vector<Signal> AxiLiteSignals() {
   return {{false, 1, "awvalid"}, {true, 1, "awready"}, {false, 12, "awaddr"}, {false, 1, "wvalid"},
           {true, 1, "wready"},   {false, 32, "wdata"}, {false, 4, "wstrb"},   {true, 1, "bvalid"},
@@ -34,19 +44,20 @@ std::vector<Signal> AxiLiteSignals() {
           {true, 2, "rresp"}};
 }
 
-std::string PortsOf(const std::string& bus, const std::vector<Signal>& signals) {
-  std::string out;
-  for (const Signal& s : signals) {
-    out += fmt::format(",\n    {} logic{} {}_{}", s.output ? "output" : "input ", RangeOf(s), bus,
-                       s.name);
+std::vector<Signal> AxiStreamSinkSignals(int data_bytes, bool packets) {
+  std::vector<Signal> signals = {
+      {false, 1, "tvalid"}, {true, 1, "tready"}, {false, data_bytes * 8, "tdata"}};
+  if (packets) {
+    signals.push_back({false, data_bytes, "tkeep"});
+    signals.push_back({false, 1, "tlast"});
   }
-  return out;
+  return signals;
 }
 
-std::string WiresOf(const std::string& bus, const std::vector<Signal>& signals) {
-  std::string out;
-  for (const Signal& s : signals) out += fmt::format("  logic{} {}_{};\n", RangeOf(s), bus, s.name);
-  return out;
+std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets) {
+  std::vector<Signal> signals = AxiStreamSinkSignals(data_bytes, packets);
+  for (Signal& signal : signals) signal.output = !signal.output;
+  return signals;
 }
 
 }  // namespace kiln::hardware

@@ -1,4 +1,5 @@
-// The signals of AXI buses, for emitted tops: direction as the accelerator sees it, bits, and name behind the bus' own.
+// The signals of AXI buses, for emitted tops (top_module.h): direction as the accelerator sees it,
+// bits, and the name that follows the name of the bus.
 #ifndef KILN_HARDWARE_AXI_SIGNALS_H_
 #define KILN_HARDWARE_AXI_SIGNALS_H_
 
@@ -7,22 +8,32 @@
 
 namespace kiln::hardware {
 
+// A port of a module, or a wire inside it.
 struct Signal {
-  bool output;
+  bool output;  // driven by the accelerator
   int bits;
-  const char* name;
+  const char* name;  // "arvalid"; the bus prefix and '_' precede it
 };
 
-// Masters without IDs: read channels, write channels.
+// Signals that share the prefix `name`_.
+struct Bus {
+  std::string name;
+  std::vector<Signal> signals;
+};
+
+// Return the signals of an AXI4 master without IDs: the read channels, the write channels, or both.
 std::vector<Signal> AxiReadSignals(int port_bytes, int address_bits);
 std::vector<Signal> AxiWriteSignals(int port_bytes, int address_bits);
-// An AXI4-Lite slave of 32 bits with addresses of 12.
+std::vector<Signal> AxiSignals(int port_bytes, int address_bits);
+// Returns the signals of an AXI4 master with IDs of `id_bits` bits.
+std::vector<Signal> AxiSignalsWithIds(int port_bytes, int address_bits, int id_bits);
+// Returns the signals of an AXI4-Lite slave with 32-bit data and 12-bit addresses.
 std::vector<Signal> AxiLiteSignals();
-
-// Ports of a module, each with a comma in front: ",\n    output logic [7:0] BUS_arlen".
-std::string PortsOf(const std::string& bus, const std::vector<Signal>& signals);
-// The same as wires inside a module, a line each.
-std::string WiresOf(const std::string& bus, const std::vector<Signal>& signals);
+// Return the signals of an AXI4-Stream with `data_bytes` bytes per beat that the accelerator
+// receives (sink) or sends (source). Streams of packets also have TKEEP and TLAST, as those of
+// rtl/bus do.
+std::vector<Signal> AxiStreamSinkSignals(int data_bytes, bool packets = true);
+std::vector<Signal> AxiStreamSourceSignals(int data_bytes, bool packets = true);
 
 }  // namespace kiln::hardware
 

@@ -1,3 +1,5 @@
+// Energy figures and their interpolation; energy.h states sources and rules.
+
 #include "kiln/hardware/energy.h"
 
 #include <algorithm>
@@ -10,10 +12,11 @@
 namespace kiln::hardware {
 namespace {
 
+// pJ per pair of significand bits and per bit of a float's format: see MultiplyEnergy.
 constexpr double kPerPairOfBits = 0.0031, kPerFloatBit = 0.05;
-constexpr int kMostCodebookBits = 11;
+constexpr int kMostCodebookBits = 11;  // limit of a codebook's significand
 
-// Bits of the significand that stands for x exactly, at most kMostCodebookBits.
+// Returns the number of significand bits that represent x exactly, at most kMostCodebookBits.
 int SignificandBits(float x) {
   int exponent = 0;
   const double fraction = std::abs(std::frexp(static_cast<double>(x), &exponent));
@@ -24,6 +27,7 @@ int SignificandBits(float x) {
   return kMostCodebookBits;
 }
 
+// Returns the operand width of a multiplier for a format.
 int MultiplierBits(const Format& format) {
   switch (format.kind) {
     case FormatKind::kInteger:
@@ -31,8 +35,9 @@ int MultiplierBits(const Format& format) {
     case FormatKind::kFloat:
       return format.fraction_bits + 1;
     case FormatKind::kPosit:
-      return std::max(format.bits - format.exponent_bits - 2,
-                      1);  // sign, two bits of regime, exponent; hidden one
+      // The longest fraction: all bits but the sign, two regime bits and the exponent, plus the
+      // hidden bit.
+      return std::max(format.bits - format.exponent_bits - 2, 1);
     case FormatKind::kCodebook: {
       int bits = 1;
       for (const float value : format.codebook->values)
@@ -43,11 +48,12 @@ int MultiplierBits(const Format& format) {
   return format.bits;
 }
 
+// Returns whether adding numbers of a format requires alignment, as for floats and posits.
 bool HasExponent(const Format& format) {
   return format.kind == FormatKind::kFloat || format.kind == FormatKind::kPosit;
 }
 
-// The straight line through two points.
+// Returns the value at x of the straight line through (x0, y0) and (x1, y1).
 double Line(double x, double x0, double y0, double x1, double y1) {
   return y0 + (x - x0) * (y1 - y0) / (x1 - x0);
 }
@@ -69,6 +75,7 @@ double AddEnergy(const Format& format) {
 
 double MemoryEnergyPerBit(int64_t bits) {
   const double size = std::max<double>(static_cast<double>(bits), 1);
+  // Energy grows with the square root of the size up to 32 KiB.
   if (size <= 32 * kKibibyte) return 20.0 / 64 * std::sqrt(size / (32 * kKibibyte));
   static const double exponent = elementary::Log(100.0 / 20) / elementary::Log(1024.0 / 32);
   return 20.0 / 64 * elementary::Pow(size / (32 * kKibibyte), exponent);

@@ -1,17 +1,19 @@
-// An event-driven kernel for cycle models: units are coroutines, connected by bounded queues and counters.
+// An event-driven simulation kernel for cycle models. Units are coroutines that communicate through
+// bounded queues and counters.
 //
 //   Process Unit(Simulator& sim, Queue<Item>& in, Queue<Item>& out) {
 //     for (;;) {
-//       Item item = co_await in.Pop();        // waits until an item is there and ripe
-//       co_await sim.Delay(item.cycles);      // the unit is busy
-//       co_await out.Push(item, latency);     // waits for room; the item ripens `latency` cycles later
+//       Item item = co_await in.Pop();      // waits for an item that is ready
+//       co_await sim.Delay(item.cycles);    // the unit is busy
+//       co_await out.Push(item, latency);   // waits for space; the item is ready `latency` later
 //     }
 //   }
 //
-// Time is in whole cycles. What happens in one cycle is ordered by when it was scheduled, so a run is a pure function
-// of its inputs. What must see everything that happens in a cycle (an arbiter its requests) comes behind it
-// (EndOfCycle). A process that waits for what never comes is no error by itself: Run returns when no event is left,
-// and the caller sees which processes have not ended (Simulator::unfinished).
+// Time is counted in whole cycles. Events of the same cycle run in the order in which they were
+// scheduled, so that a simulation is a pure function of its inputs. Code that must see all events
+// of a cycle, such as an arbiter, runs after them (EndOfCycle). A process that waits forever
+// is not an error in itself: Run returns when no events are left, and the caller can ask which
+// processes have not finished (Simulator::unfinished).
 #ifndef KILN_HARDWARE_EVENT_KERNEL_H_
 #define KILN_HARDWARE_EVENT_KERNEL_H_
 
@@ -31,7 +33,8 @@ namespace kiln::hardware {
 
 class Simulator;
 
-// The coroutine type of a unit. It starts when handed to Simulator::Spawn, which owns it from then on.
+// The coroutine type of a unit. It does not start by itself: Simulator::Spawn takes ownership and
+// starts it.
 class Process {
  public:
   struct promise_type {
@@ -58,14 +61,15 @@ class Process {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// A part of a process that a process waits for: co_await Name(...). It starts there; what it is given must live so
-// long.
+// The coroutine type of a subroutine that a process calls by co_await Name(...). It starts at once;
+// its arguments must stay valid until it returns.
 class Part {
  public:
   struct promise_type {
     Part get_return_object() {
       return Part(std::coroutine_handle<promise_type>::from_promise(*this));
     }
+    // Resumes the caller directly (symmetric transfer), without an event.
     std::suspend_always initial_suspend() noexcept { return {}; }
     auto final_suspend() noexcept {
       struct Awaiter {
@@ -79,7 +83,7 @@ class Part {
     }
     void return_void() {}
     void unhandled_exception() { std::terminate(); }
-    std::coroutine_handle<> waiting;
+    std::coroutine_handle<> waiting;  // the caller
   };
 
   explicit Part(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
@@ -102,44 +106,50 @@ class Part {
   std::coroutine_handle<promise_type> handle_;
 };
 
-// What is called behind all that happens in a cycle (Simulator::AtEndOf). It schedules nothing but later cycles.
+// A callback after all events of a cycle (Simulator::AtEndOf). It may only schedule events of later
+// cycles.
 class EndOfCycle {
  public:
+  // Called after all events of `cycle`.
   virtual void At(int64_t cycle) = 0;
 
  protected:
   ~EndOfCycle() = default;
 };
 
+// The event queue and the clock. Owns all processes.
 class Simulator {
  public:
   Simulator() = default;
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
-  int64_t now() const { return now_; }
+  int64_t now() const { return now_; }  // the present cycle
 
-  // Takes over a process; it begins at the present cycle once Run gets to it. `name` is for diagnosis.
+  // Takes ownership of a process and schedules its start in the present cycle. `name` is for
+  // diagnosis.
   void Spawn(std::string name, Process process) {
     Schedule(now_, process.handle_);
     processes_.push_back({std::move(name), std::move(process)});
   }
 
-  // Resumes `handle` at cycle `at`.
+  // Resumes `handle` in cycle `at`, which must not be in the past.
   void Schedule(int64_t at, std::coroutine_handle<> handle) {
     KILN_CHECK(at >= now_);
     events_.push({at, sequence_++, handle});
   }
 
-  // Calls `what` behind everything in cycle `at`. It is no event: it does not move now(), and must live so long.
+  // Calls `what` after all events of cycle `at`. This is not an event: it does not advance now().
+  // `what` must stay valid until then.
   void AtEndOf(int64_t at, EndOfCycle* what) {
     KILN_CHECK(at >= now_);
     ends_.push({at, sequence_++, what});
   }
 
-  // Works off all events, or stops when the next lies beyond `limit` (then returns false).
+  // Processes all events. Stops at the first one after cycle `limit` and then returns false.
   bool Run(int64_t limit) {
     while (!events_.empty() || !ends_.empty()) {
+      // The end of a cycle is due when no event of that cycle is left.
       if (events_.empty() || (!ends_.empty() && ends_.top().at < events_.top().at)) {
         const End end = ends_.top();
         if (end.at > limit) return false;
@@ -156,7 +166,7 @@ class Simulator {
     return true;
   }
 
-  // Names of processes that have not reached their end.
+  // Returns the names of processes that have not finished.
   std::vector<std::string> unfinished() const {
     std::vector<std::string> names;
     for (const auto& [name, process] : processes_) {
@@ -165,7 +175,7 @@ class Simulator {
     return names;
   }
 
-  // co_await sim.WaitUntil(t): goes on at cycle t, or at once when t has come.
+  // co_await sim.WaitUntil(t): resumes in cycle t, or continues at once if t has passed.
   auto WaitUntil(int64_t at) {
     struct Awaiter {
       Simulator& simulator;
@@ -176,15 +186,15 @@ class Simulator {
     };
     return Awaiter{*this, at};
   }
-  // co_await sim.Delay(n): goes on n cycles later (n = 0: at once, without giving way).
+  // co_await sim.Delay(n): resumes n cycles later. With n = 0 it continues without yielding.
   auto Delay(int64_t cycles) { return WaitUntil(now_ + cycles); }
 
  private:
   struct Event {
     int64_t at;
-    uint64_t sequence;
+    uint64_t sequence;  // breaks ties in the order of scheduling
     std::coroutine_handle<> handle;
-    bool operator<(const Event& other) const {  // std::priority_queue takes the greatest first
+    bool operator<(const Event& other) const {  // reversed: std::priority_queue takes the largest
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
   };
@@ -207,8 +217,9 @@ class Simulator {
   std::vector<Named> processes_;
 };
 
-// A bounded queue, first in, first out. An item may need time to ripen (a pipeline's or memory's latency): it holds its
-// place from the push on and can be popped once it is ripe. Items leave in the order of their pushes.
+// A bounded first-in, first-out queue. An item may become ready some cycles after its push, which
+// models the latency of a pipeline or memory. It occupies its entry from the push on and can be
+// popped once it is ready. Items leave in the order of their pushes.
 template <typename T>
 class Queue {
  public:
@@ -218,9 +229,10 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
+  // The number of items, ready or not.
   size_t size() const { return items_.size(); }
 
-  // co_await queue.Push(item, latency)
+  // co_await queue.Push(item, latency): waits until the queue has space.
   auto Push(T item, int64_t latency = 0) {
     struct Awaiter {
       Queue& queue;
@@ -241,7 +253,7 @@ class Queue {
     return Awaiter{*this, std::move(item), latency};
   }
 
-  // T item = co_await queue.Pop()
+  // T item = co_await queue.Pop(): waits until the first item is ready.
   auto Pop() {
     struct Awaiter {
       Queue& queue;
@@ -269,18 +281,19 @@ class Queue {
 
  private:
   struct Entry {
-    int64_t ripe;
+    int64_t ripe;  // first cycle in which the item is ready
     T item;
   };
-  // Places already promised to senders that were woken but have not run yet count as taken.
+  // Entries that are promised to woken senders, which have not run yet, count as occupied.
   bool HasRoom() const { return items_.size() + promised_ < capacity_ && senders_.empty(); }
-  // At most one receiver is on its way at a time, so that the item it was woken for is there when it arrives.
+  // Wakes at most one receiver at a time: another could take the item for which it is woken.
   void WakeReceiver() {
     if (waking_ || receivers_.empty() || items_.empty()) return;
     waking_ = true;
     simulator_.Schedule(std::max(items_.front().ripe, simulator_.now()), receivers_.front());
     receivers_.pop_front();
   }
+  // Wakes the first waiting sender if there is space, and promises the space to it.
   void WakeSender() {
     if (senders_.empty() || items_.size() + promised_ >= capacity_) return;
     ++promised_;
@@ -290,13 +303,14 @@ class Queue {
 
   Simulator& simulator_;
   const size_t capacity_;
-  size_t promised_ = 0;
-  bool waking_ = false;
+  size_t promised_ = 0;  // woken senders that have not pushed yet
+  bool waking_ = false;  // a receiver is woken and has not popped yet
   std::deque<Entry> items_;
-  std::deque<std::coroutine_handle<>> senders_, receivers_;
+  std::deque<std::coroutine_handle<>> senders_, receivers_;  // waiting, in order of arrival
 };
 
-// A count that only grows; processes wait until it has reached a number (instructions finished, banks released).
+// A monotone count (instructions finished, banks released). Processes wait until it reaches a
+// number.
 class Counter {
  public:
   explicit Counter(Simulator& simulator) : simulator_(simulator) {}
@@ -305,6 +319,7 @@ class Counter {
 
   int64_t value() const { return value_; }
 
+  // Increases the count and resumes, in this cycle, the processes whose number is reached.
   void Add(int64_t n = 1) {
     value_ += n;
     for (size_t i = 0; i < waiting_.size();) {
@@ -317,7 +332,7 @@ class Counter {
     }
   }
 
-  // co_await counter.AtLeast(n)
+  // co_await counter.AtLeast(n): waits until the count is at least n.
   auto AtLeast(int64_t n) {
     struct Awaiter {
       Counter& counter;
@@ -334,7 +349,7 @@ class Counter {
  private:
   Simulator& simulator_;
   int64_t value_ = 0;
-  std::vector<std::pair<int64_t, std::coroutine_handle<>>> waiting_;
+  std::vector<std::pair<int64_t, std::coroutine_handle<>>> waiting_;  // number and process
 };
 
 }  // namespace kiln::hardware

@@ -1,3 +1,5 @@
+// Parses and checks lists of source files, which may come from an untrusted folder.
+
 #include "kiln/hardware/file_list.h"
 
 #include <algorithm>
@@ -13,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A path as a message can show it.
+// Returns a path cut to 200 characters, for messages.
 std::string Shown(std::string_view path) {
   constexpr size_t kMost = 200;
   return path.size() <= kMost ? std::string(path) : std::string(path.substr(0, kMost)) + "...";
@@ -58,6 +60,7 @@ Status CheckListedFile(const fs::path& folder, const ListedFile& file, const std
     return NotFoundAt(list, place, fmt::format("'{}' is not there", Shown(file.path)),
                       "write the design anew");
   }
+  // Compares canonical paths, so that links to files outside the folder are found.
   const fs::path inside = fs::canonical(folder, error);
   const fs::path target = error ? fs::path() : fs::canonical(folder / file.path, error);
   const auto [end, rest] =

@@ -1,4 +1,7 @@
-// filelist.f: the source files of a design, in the order in which tools read them.
+// Lists of a design's source files (filelist.f, packages.f), in the order in which tools read them.
+//
+// A list may come from an untrusted folder. Its paths become part of scripts, so both the text and
+// the files that it names are checked.
 #ifndef KILN_HARDWARE_FILE_LIST_H_
 #define KILN_HARDWARE_FILE_LIST_H_
 
@@ -12,17 +15,20 @@
 
 namespace kiln::hardware {
 
+// An entry of a list.
 struct ListedFile {
-  std::string path;  // as IsPlainPath (hardware/tool_names.h) has it
-  int line = 0;      // from 1
+  std::string path;  // a plain path (IsPlainPath, hardware/tool_names.h)
+  int line = 0;      // line number in the list, counted from 1
 };
 
-// Reads a list: a path a line; empty lines and those that begin with # or // are left out, and so are blanks and a
-// carriage return at a line's end. Looks at no files. Errors name `file` and the line: a path that is not plain
-// (options of tools and paths out of the folder among them), too many files or bytes, none.
+// Parses a list with one path per line. Ignores empty lines, lines that begin with # or //, and
+// blanks and carriage returns at line ends. Does not access the listed files. Errors name `file`
+// and the line: a path that is not plain (including tool options and paths out of the folder), too
+// many files or bytes, no files.
 StatusOr<std::vector<ListedFile>> ParseFileList(std::string_view text, const std::string& file);
 
-// Checks that a listed file is a file and, behind all links, inside of `folder`. Errors name `list` and the line.
+// Checks that a listed file exists and that, after resolving links, it is inside `folder`. Errors
+// name `list` and the line.
 Status CheckListedFile(const std::filesystem::path& folder, const ListedFile& file,
                        const std::string& list);
 

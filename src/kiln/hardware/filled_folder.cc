@@ -1,3 +1,5 @@
+// Guards against links and special files in folders that Kiln writes to.
+
 #include "kiln/hardware/filled_folder.h"
 
 #include <algorithm>
@@ -14,6 +16,7 @@ namespace {
 
 constexpr char kRemedy[] = "remove it or name a new folder";
 
+// The errors of files that are in the way.
 Status IsALink(const fs::path& link) {
   return ErrorAt(link.string(), "", "is a link, and nothing is written through links", kRemedy);
 }
@@ -44,7 +47,7 @@ Status CheckOnlyFiles(const fs::path& folder, std::string_view link) {
   fs::recursive_directory_iterator at(folder, error);
   if (error == std::errc::no_such_file_or_directory) return OkStatus();
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    std::error_code gone;  // a file that another program takes away meanwhile
+    std::error_code gone;  // set if another program removes the file meanwhile
     const fs::file_status status = at->symlink_status(gone);
     if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) continue;
     if (at.depth() > 0 || !fs::is_symlink(status) || at->path().filename() != link)
@@ -53,6 +56,7 @@ Status CheckOnlyFiles(const fs::path& folder, std::string_view link) {
   if (error)
     return ErrorAt(folder.string(), "", "cannot be read: " + error.message(), "name a new folder");
   if (wrong.empty()) return OkStatus();
+  // The first path in order, so that the message does not depend on the directory's order.
   const fs::path& first = *std::ranges::min_element(wrong);
   return fs::is_symlink(fs::symlink_status(first, error)) ? IsALink(first) : IsNoFile(first);
 }

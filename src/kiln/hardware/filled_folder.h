@@ -1,5 +1,6 @@
-// Folders that a user names and Kiln fills: designs, and what a synthesis leaves. Somebody else may have filled them
-// before, and then nothing is written through a link in them, and nothing into a FIFO, a socket or a device.
+// Output folders that the user names: designs and synthesis results. A folder may contain files
+// that Kiln did not write. Kiln therefore never writes through a link in it, nor into a FIFO,
+// socket or device.
 #ifndef KILN_HARDWARE_FILLED_FOLDER_H_
 #define KILN_HARDWARE_FILLED_FOLDER_H_
 
@@ -11,19 +12,20 @@
 
 namespace kiln::hardware {
 
-// Returns the first part of the path `file` below `folder` that is a link; empty: none is, so that the file, if it is
-// there, is inside of the folder.
+// Returns the first component of the path `file` below `folder` that is a link, or "" if there is
+// none. Without a link the file is inside the folder.
 std::string LinkIn(const std::filesystem::path& folder, const std::filesystem::path& file);
 
-// Error: LinkIn finds one.
+// Checks that LinkIn finds no link.
 Status CheckNoLink(const std::filesystem::path& folder, const std::filesystem::path& file);
 
-// Checks all that is below `folder`, which need not be there. Error, which names the first by its path: something
-// that is neither a regular file nor a folder, but for a link named `link` at the top.
+// Checks everything below `folder`, which need not exist. Errors name the first path that is
+// neither a regular file nor a folder. A link named `link` directly in `folder` is allowed.
 Status CheckOnlyFiles(const std::filesystem::path& folder, std::string_view link = "");
 
-// Writes `file` below `folder`. A file that has this text keeps its time, so that make builds anew only what differs.
-// Errors: CheckNoLink's; something stands there that is not a regular file.
+// Writes `file` below `folder`. A file that already has this text is left untouched, so that its
+// time does not make `make` rebuild. Errors: those of CheckNoLink; the path exists and is not a
+// regular file.
 Status WriteBelow(const std::filesystem::path& folder, const std::filesystem::path& file,
                   const std::string& text);
 

@@ -1,3 +1,6 @@
+// A parser for the small part of Liberty that synthesis needs. It parses all groups and ignores
+// most of them.
+
 #include "kiln/hardware/liberty.h"
 
 #include <algorithm>
@@ -12,16 +15,17 @@
 namespace kiln::hardware {
 namespace {
 
-// Tokens: names and numbers, strings without their quotes, and the characters { } ( ) : ; ,
+// Splits text into tokens: names and numbers, strings without quotes, and the characters {}():;,
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
   struct Token {
-    char kind = 0;  // 'n' a name, number or string; a character for itself; 0 at the end
+    char kind = 0;  // 'n' for names, numbers and strings; punctuation is itself; 0 at the end
     std::string_view text;
   };
 
+  // Returns the next token.
   Token Next() {
     SkipBlanks();
     if (at_ >= text_.size()) return {};
@@ -41,7 +45,7 @@ class Scanner {
   int line() const { return line_; }
 
  private:
-  // Blanks, line ends (with a backslash before them or not) and comments.
+  // Skips blanks, line ends (with or without a preceding backslash) and comments.
   void SkipBlanks() {
     while (at_ < text_.size()) {
       const size_t begin = at_;
@@ -58,6 +62,7 @@ class Scanner {
       CountLines(begin, at_);
     }
   }
+  // Advances the line number over the text in [begin, end).
   void CountLines(size_t begin, size_t end) {
     line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(begin),
                                          text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
@@ -68,12 +73,13 @@ class Scanner {
   int line_ = 1;
 };
 
+// A pin of the cell that is being parsed.
 struct Pin {
   std::string name, direction, function;
   double capacitance = 0;
 };
 
-// An area or a capacitance; nullopt where the text is not a finite number of 0 or more.
+// Returns an area or a capacitance, or nullopt if the text is not a finite non-negative number.
 std::optional<double> NumberOf(std::string_view text) {
   const std::string number(text);
   char* end = nullptr;
@@ -85,16 +91,18 @@ std::optional<double> NumberOf(std::string_view text) {
   return value;
 }
 
-// Whether `function` is the complement of `input`: !A, (!A), A', (A').
+// Returns whether `function` is the complement of `input`: !A, (!A), A' or (A').
 bool IsComplement(std::string function, const std::string& input) {
   std::erase_if(function, [](char c) { return c == '(' || c == ')' || c == ' '; });
   return function == "!" + input || function == input + "'";
 }
 
-class Parser {
+// Parses a library by recursive descent and collects its cells.
+class LibertyParser {
  public:
-  Parser(std::string_view text, const std::string& file) : scanner_(text), file_(file) {}
+  LibertyParser(std::string_view text, const std::string& file) : scanner_(text), file_(file) {}
 
+  // Reads `library (name) { ... }` and checks that the library is usable.
   StatusOr<LibertyLibrary> Parse() {
     if (scanner_.Next().text != "library")
       return Fault("is no Liberty file: it does not begin with 'library'");
@@ -110,16 +118,18 @@ class Parser {
   }
 
  private:
+  // The enclosing group.
   struct Place {
     std::string_view kind;
     std::string name;
   };
 
+  // Returns an error at the present line.
   Status Fault(std::string_view fault) const {
     return ErrorAt(file_, fmt::format("line {}", scanner_.line()), fault, "give a Liberty file");
   }
 
-  // "( a , b )": the words, a comma between.
+  // Reads "( a , b )" and returns the words joined by commas.
   StatusOr<std::string> Arguments() {
     if (scanner_.Next().kind != '(') return Fault("'(' expected");
     std::string words;
@@ -131,7 +141,7 @@ class Parser {
     }
   }
 
-  // What follows the '{' of a group, its '}' included.
+  // Reads the members of a group after its '{', and its '}'.
   Status Group(const Place& place) {
     if (++depth_ > budgets::kLibertyDepth) {
       return ErrorAt(file_, fmt::format("line {}", scanner_.line()), "groups are nested too deeply",
@@ -149,7 +159,8 @@ class Parser {
     return OkStatus();
   }
 
-  // name : value ;   name (arguments) ;   name (arguments) { ... }
+  // Reads one member after its name: an attribute `: value ;`, a complex attribute `(arguments) ;`
+  // or a group `(arguments) { ... }`.
   Status Member(const Place& place, std::string_view name) {
     Scanner mark = scanner_;
     const Scanner::Token next = scanner_.Next();
@@ -172,6 +183,7 @@ class Parser {
     return OkStatus();
   }
 
+  // Starts a group inside `place`.
   void Begin(const Place& place, std::string_view name, const std::string& arguments) {
     if (name == "cell") {
       cell_ = LibertyCell();
@@ -183,6 +195,7 @@ class Parser {
     if (name == "pin") pins_.push_back({.name = arguments, .direction = {}, .function = {}});
   }
 
+  // Stores the attributes of cells and pins that synthesis needs; ignores others.
   Status Attribute(const Place& place, std::string_view name, std::string_view value) {
     if (place.kind == "cell" && name == "area") return ReadNumber(name, value, &cell_.area);
     if (place.kind != "pin" || pins_.empty()) return OkStatus();
@@ -200,6 +213,7 @@ class Parser {
     return OkStatus();
   }
 
+  // Finishes a cell: derives its properties from its pins.
   void End(const std::string& name) {
     std::vector<const Pin*> inputs, outputs;
     for (const Pin& pin : pins_) {
@@ -234,7 +248,7 @@ std::string LibertyLibrary::MiddleInverter() const {
 }
 
 StatusOr<LibertyLibrary> ParseLiberty(std::string_view text, const std::string& file) {
-  return Parser(text, file).Parse();
+  return LibertyParser(text, file).Parse();
 }
 
 std::filesystem::path DefaultLiberty() {

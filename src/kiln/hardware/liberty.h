@@ -1,4 +1,6 @@
-// What synthesis needs to know of a standard cell library in Liberty format.
+// The facts about a standard cell library that synthesis needs, read from its Liberty file: areas,
+// flip-flops, and an inverter that models the environment of a design. Timing itself is read by
+// OpenSTA.
 #ifndef KILN_HARDWARE_LIBERTY_H_
 #define KILN_HARDWARE_LIBERTY_H_
 
@@ -11,27 +13,30 @@
 
 namespace kiln::hardware {
 
+// A standard cell.
 struct LibertyCell {
-  double area = 0;  // in the library's units, um2 as a rule
+  double area = 0;  // in the library's units, usually um2
   bool is_flip_flop = false;
   bool is_latch = false;
-  bool is_inverter = false;      // one input, one output, which is its complement
-  double input_capacitance = 0;  // of the input that has most, in the library's units
+  bool is_inverter = false;      // one input, and one output that is its complement
+  double input_capacitance = 0;  // the largest of its inputs, in the library's units
 };
 
+// A library: its name and its cells by name.
 struct LibertyLibrary {
   std::string name;
   std::map<std::string, LibertyCell> cells;
 
-  // The inverter that stands for what drives inputs and takes outputs: the middle one by area, the larger of two.
-  // Empty: none.
+  // Returns the inverter of median area (the larger of two), which models the drivers of inputs and
+  // the loads of outputs. Returns "" if there is none.
   std::string MiddleInverter() const;
 };
 
-// `file` names the text in errors: no `library` group, no cells, a group that does not end, a flip-flop-less library.
+// Parses a library; `file` is its name in errors: no `library` group, no cells, an unterminated
+// group, no flip-flop.
 StatusOr<LibertyLibrary> ParseLiberty(std::string_view text, const std::string& file);
 
-// Where Debian's package qflow-tech-osu018 puts its library (OSU, 0.18 um).
+// Returns the path of the library in Debian's package qflow-tech-osu018 (OSU, 0.18 um).
 std::filesystem::path DefaultLiberty();
 
 }  // namespace kiln::hardware

@@ -1,3 +1,5 @@
+// Parses Yosys' statistics, validates the module hierarchy, and sums resources over it.
+
 #include "kiln/hardware/netlist_statistics.h"
 
 #include <algorithm>
@@ -12,12 +14,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Names of cell types and of modules alike.
+// Returns a name of a cell type or module without the leading backslash.
 std::string Plain(const std::string& name) {
   return name.starts_with('\\') ? name.substr(1) : name;
 }
 
-// The lines of `text` that can be of JSON as Yosys prints it.
+// Returns the lines of `text` that can belong to Yosys' JSON; drops the hierarchy tree between
+// them.
 std::string JsonLines(const std::string& text) {
   std::string json;
   for (size_t at = 0; at < text.size();) {
@@ -32,15 +35,17 @@ std::string JsonLines(const std::string& text) {
   return json;
 }
 
-// Groups of modules of one name: which ones, and how many of each.
+// The modules that come from one source module, with the number of instances of each.
 using Group = std::map<std::string, int64_t>;
 
+// Sums resources over the hierarchy. Every module is summed once and its total reused.
 class Summation {
  public:
   using ResourcesOf = std::function<StatusOr<Resources>(const std::string&)>;
   Summation(const NetlistStatistics& statistics, const ResourcesOf& resources_of)
       : statistics_(statistics), resources_of_(resources_of) {}
 
+  // Returns the unit of a group of modules with `depth` levels of parts.
   StatusOr<SynthesisedUnit> Unit(const std::string& name, const Group& modules, int depth) {
     SynthesisedUnit unit;
     unit.name = name;
@@ -72,6 +77,7 @@ class Summation {
   }
 
  private:
+  // Returns the resources of a module's own cells, without the modules inside it.
   StatusOr<Resources> Own(const std::string& module) {
     Resources sum;
     for (const auto& [cell, count] : statistics_.at(module).cells) {
@@ -82,6 +88,7 @@ class Summation {
     return sum;
   }
 
+  // Returns the resources of a module with everything below it.
   StatusOr<Resources> Total(const std::string& module) {
     if (const auto known = totals_.find(module); known != totals_.end()) return known->second;
     KILN_ASSIGN_OR_RETURN(Resources sum, Own(module));
@@ -102,14 +109,16 @@ class Summation {
 
 namespace {
 
-// The number of cells and of bits that a design may come to, all instances counted: sums stay exact in binary64.
+// The largest accepted number of cells and bits of a design, over all instances: sums remain exact
+// in binary64.
 constexpr int64_t kMostCells = int64_t{1} << 52;
 
+// Returns an error about Yosys' statistics.
 Status Faulty(const std::string& fault) {
   return ErrorAt("", "", "Yosys' statistics " + fault, "");
 }
 
-// A count of 0 or more, or an error that names its key.
+// Returns a count of 0 or more. Errors name its key.
 StatusOr<int64_t> CountOf(const Json& value, const std::string& key) {
   if (value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMostCells)) {
     return value.get<int64_t>();
@@ -117,7 +126,8 @@ StatusOr<int64_t> CountOf(const Json& value, const std::string& key) {
   return Faulty("have a '" + key + "' that is not a count");
 }
 
-// Refuses what sums over the hierarchy cannot take: a module inside itself, too many levels, too many cells.
+// Rejects hierarchies that cannot be summed: a module inside itself, too many levels, too many
+// cells.
 class HierarchyCheck {
  public:
   explicit HierarchyCheck(const NetlistStatistics& statistics) : statistics_(statistics) {}
@@ -129,12 +139,13 @@ class HierarchyCheck {
   }
 
  private:
-  // What a module comes to with all that is below it.
+  // The size of a module with everything below it.
   struct Size {
-    int64_t cells = 0;  // and memory bits, at least 1; 0 while it is being measured
+    int64_t cells = 0;  // cells and memory bits, at least 1; 0 while the module is being measured
     int64_t levels = 1;
   };
 
+  // Measures a module depth first. A module whose size is still 0 is among its own ancestors.
   StatusOr<Size> Measure(const std::string& module, int depth) {
     if (const auto known = sizes_.find(module); known != sizes_.end()) {
       if (known->second.cells == 0) return Faulty("have the module " + module + " inside itself");
@@ -214,7 +225,7 @@ bool KeepsState(const std::string& cell) {
 
 namespace {
 
-// Modules with something of `own` in them or below.
+// Returns the modules for which `own` holds, or that contain a module for which it holds.
 std::vector<std::string> ModulesWith(const NetlistStatistics& statistics,
                                      const std::function<bool(const ModuleStatistics&)>& own) {
   std::map<std::string, bool> known;
@@ -233,7 +244,7 @@ std::vector<std::string> ModulesWith(const NetlistStatistics& statistics,
   return modules;
 }
 
-// What reads a memory and what says how it begins: all that there is of a table.
+// Returns whether a cell reads or initialises a memory. A memory with only such cells is a table.
 bool IsOfATable(const std::string& cell) {
   return cell.starts_with("$memrd") || cell.starts_with("$meminit");
 }
@@ -271,6 +282,7 @@ StatusOr<SynthesisedUnit> SumUnits(
     const std::function<StatusOr<Resources>(const std::string& cell)>& resources_of) {
   if (!statistics.contains(top))
     return absl::InternalError("Yosys' statistics have no module " + top);
+  // Skips wrappers: a module with a single cell that is a module.
   std::string unit = top;
   for (;;) {
     const auto& cells = statistics.at(unit).cells;

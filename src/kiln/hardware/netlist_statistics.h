@@ -1,4 +1,7 @@
-// What Yosys' `stat` counts, and the units that it makes up.
+// The cell counts of Yosys' `stat` command, and resources summed over the module hierarchy.
+//
+// Counts are used twice: before mapping to choose the module boundaries (synthesis_boundaries.h),
+// and after mapping for the report.
 #ifndef KILN_HARDWARE_NETLIST_STATISTICS_H_
 #define KILN_HARDWARE_NETLIST_STATISTICS_H_
 
@@ -12,53 +15,60 @@
 
 namespace kiln::hardware {
 
+// The counts of one module, without the modules inside it.
 struct ModuleStatistics {
-  int64_t memory_bits = 0;               // of memories that are not mapped yet
-  std::map<std::string, int64_t> cells;  // by type; modules are types, too
+  int64_t memory_bits = 0;               // bits of memories that have not been mapped
+  std::map<std::string, int64_t> cells;  // by type; instances of modules are counted like cells
 };
-// By module, names as Yosys makes them: \kiln_fifo as kiln_fifo, with parameters $paramod$<hash>\kiln_fifo.
+// Statistics by module name as Yosys writes it: \kiln_fifo is kiln_fifo; with parameters it is
+// $paramod$<hash>\kiln_fifo.
 using NetlistStatistics = std::map<std::string, ModuleStatistics>;
 
-// The output of `stat -json`. Yosys 0.23 prints its tree of the hierarchy, which is no JSON, into the middle; it is
-// left out. Errors: not such an output; a count that is negative or absurd; a module inside itself, or modules nested
-// deeper than budgets::kNetlistDepth.
+// Parses the output of `stat -json`. Yosys 0.23 prints the hierarchy tree, which is not JSON, into
+// the middle; it is skipped. Errors: text that is not such an output; a negative or absurd count; a
+// module inside itself; modules nested deeper than budgets::kNetlistDepth.
 StatusOr<NetlistStatistics> ParseStatistics(const std::string& text);
 
-// The module's name in its source: $paramod$<hash>\kiln_fifo, $paramod\kiln_fifo\WIDTH=... and kiln_fifo$<hash> (a
-// MappingPart's) are kiln_fifo.
+// Returns the name of a module in its source: $paramod$<hash>\kiln_fifo,
+// $paramod\kiln_fifo\WIDTH=... and kiln_fifo$<hash> (a MappingPart) are kiln_fifo.
 std::string SourceName(const std::string& module);
 
-// Yosys' cells that keep something: $dff and its kin, latches, memories; and their gates.
+// Returns whether a Yosys cell stores state: flip-flops ($dff and similar), latches, memories, and
+// their gate-level counterparts.
 bool KeepsState(const std::string& cell);
 
-// Modules with registers, latches or memories (tables, too) in them or below. Others are combinational.
+// Returns the modules that contain registers, latches or memories, tables included, at any depth.
+// All others are combinational.
 std::vector<std::string> SequentialModules(const NetlistStatistics& statistics);
-// Of these the ones that remember something: tables do not, what comes out of them follows from what goes in.
+// Returns the sequential modules that store state. A table does not: its output depends only on its
+// input.
 std::vector<std::string> StatefulModules(const NetlistStatistics& statistics);
 
-// What a cell counts for.
+// The resources of a cell or of a set of cells.
 struct Resources {
   double area = 0;  // standard cells, in the library's units
   int64_t cells = 0, flip_flops = 0, memory_bits = 0;
-  int64_t luts = 0, lut_memories = 0, carries = 0, dsps = 0,
-          ultra_rams = 0;  // FPGA; lut_memories: LUTs as memory
-  double block_rams = 0;   // FPGA, of 36 Kib
+  // FPGA only; lut_memories are LUTs that serve as memory.
+  int64_t luts = 0, lut_memories = 0, carries = 0, dsps = 0, ultra_rams = 0;
+  double block_rams = 0;  // FPGA only, in units of 36 Kib
 
+  // Adds `times` the resources of `other`.
   void Add(const Resources& other, int64_t times);
 };
 
+// A unit of the report: all instances of a source module in one place of the hierarchy.
 struct SynthesisedUnit {
-  std::string name;  // of its module, in the source
+  std::string name;  // name of the module in the source
   int64_t instances = 1;
-  Resources resources;  // of all instances, with all that is below
-  std::vector<SynthesisedUnit>
-      parts;      // modules inside, those of one name together; the largest first
-  Resources own;  // what no part has
+  Resources resources;  // of all instances, including the modules inside
+  // The modules inside, one entry per source module, sorted by decreasing size.
+  std::vector<SynthesisedUnit> parts;
+  Resources own;  // of all instances, without the modules inside
 };
 
-// Sums up a design from its top. `resources_of` gives what a cell that is no module counts for; its error ends the sum.
-//   depth   levels of parts that are kept
-// A module that does nothing but wrap another one is passed over.
+// Sums up a design from its top module, with `depth` levels of parts. `resources_of` returns the
+// resources of a cell that is not a module; its error ends the sum. Modules that only wrap another
+// module are skipped.
 StatusOr<SynthesisedUnit> SumUnits(
     const NetlistStatistics& statistics, const std::string& top, int depth,
     const std::function<StatusOr<Resources>(const std::string& cell)>& resources_of);

@@ -1,3 +1,5 @@
+// Wide constants as strings of hexadecimal digits.
+
 #include "kiln/hardware/rtl_constant.h"
 
 #include <algorithm>
@@ -35,7 +37,7 @@ std::string RtlConstant::Expression(int width) const {
   constexpr size_t kDigitsOfLine = 64;
   const std::string text = Text();
   if (text.size() <= kDigitsOfLine) return Literal(width);
-  // The first piece takes the rest of the width.
+  // The digits are divided from the low end; the first piece has the remaining digits and width.
   const size_t first = (text.size() - 1) % kDigitsOfLine + 1;
   std::string expression = fmt::format(
       "{{\n    {}'h{}", width - 4 * static_cast<int>(text.size() - first), text.substr(0, first));

@@ -1,4 +1,5 @@
-// Wide constants of SystemVerilog, built field by field.
+// Wide SystemVerilog constants that are built field by field, for format descriptors (rtl_format.h)
+// and spline tables (rtl_spline.h).
 #ifndef KILN_HARDWARE_RTL_CONSTANT_H_
 #define KILN_HARDWARE_RTL_CONSTANT_H_
 
@@ -7,23 +8,26 @@
 
 namespace kiln::hardware {
 
+// A constant of any width, a multiple of 4 bits. Fields are appended from the LSB upwards.
 class RtlConstant {
  public:
-  // The next `bits` bits above all that are there: the lowest of value. A multiple of 4, at most 64.
+  // Appends the lowest `bits` bits of `value` above all present bits. `bits` must be a multiple of
+  // 4, at most 64.
   void Append(uint64_t value, int bits);
-  // Another constant, with zeros up to `width` bits, a multiple of 4.
+  // Appends another constant, zero-extended to `width` bits, a multiple of 4.
   void Append(const RtlConstant& constant, int width);
   int bits() const { return static_cast<int>(digits_.size()) * 4; }
 
-  // The constant with zeros up to `width` bits, which is not less than bits(): as one literal, 64'h2a, and as an
-  // expression that may go on over lines of 64 digits, indented by four.
+  // Return the constant zero-extended to `width` bits, at least bits(). Literal returns one
+  // literal, 64'h2a; Expression may be a concatenation over several lines of 64 digits, indented by
+  // four.
   std::string Literal(int width) const;
   std::string Expression(int width) const;
 
  private:
   std::string Text() const;  // the digits, highest first, without leading zeros
 
-  std::string digits_;  // lowest first
+  std::string digits_;  // hexadecimal, lowest first
 };
 
 }  // namespace kiln::hardware

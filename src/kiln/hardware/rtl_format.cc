@@ -1,3 +1,5 @@
+// Builds format descriptors field by field, in the layout of rtl/arith/kiln_format_pkg.sv.
+
 #include "kiln/hardware/rtl_format.h"
 
 #include <algorithm>
@@ -17,21 +19,22 @@
 namespace kiln::hardware {
 namespace {
 
-// kiln_format_pkg::FORMAT_BITS.
+// The sizes in kiln_format_pkg: FORMAT_BITS and its parts.
 constexpr int kHeaderBits = 128, kValueBits = 32, kStepBits = 40;
 constexpr int kMostTableBits = 8;
 constexpr int kMostCodes = 1 << kMostTableBits;
 constexpr int kMostSteps = kMostCodes + 2;
 constexpr int kFormatBits = kHeaderBits + kMostCodes * kValueBits + kMostSteps * kStepBits;
 
+// The kinds of descriptors, numbered as in kiln_format_pkg.
 enum Kind : uint8_t { kInteger = 0, kFloat = 1, kPosit = 2, kTable = 3, kQuire = 4 };
 
-// What the values of a format need when they stand as a significand and an exponent.
+// The ranges of significands and exponents of a format's values.
 struct Span {
   int significand_bits = 1;
-  int64_t least_exponent = 0,
-          greatest_exponent = 0;  // of the leading bits of values that are not zero
+  int64_t least_exponent = 0, greatest_exponent = 0;  // of the leading bits of nonzero values
 
+  // Widens the ranges to include x; ignores zero, infinities and NaN.
   void Add(const Exact& x) {
     if (!x.is_finite() || x.is_zero()) return;
     significand_bits = std::max(significand_bits, 64 - std::countr_zero(x.significand));
@@ -40,6 +43,8 @@ struct Span {
   }
 };
 
+// Returns the ranges of a format: of all codes for narrow formats, of the extreme values for
+// others.
 Span SpanOf(const Format& format) {
   Span span;
   if (format.bits <= kMostTableBits) {
@@ -62,27 +67,29 @@ Span SpanOf(const Format& format) {
   return span;
 }
 
-// Bits of a two's complement integer that holds both.
+// Returns the width of a two's complement integer that holds both numbers.
 int SignedBits(int64_t least, int64_t greatest) {
   int bits = 1;
   while (least < -(int64_t{1} << (bits - 1)) || greatest > (int64_t{1} << (bits - 1)) - 1) ++bits;
   return bits;
 }
 
-// Bits of a two's complement integer for what a code counts in an integer sum; 0 where it cannot be in one.
+// Returns the width of a two's complement integer that holds every code's term in an integer sum,
+// or 0 if the format cannot be an operand of such a sum.
 int IntegerBits(const Format& format, bool table) {
   if (!table) return format.is_integer() ? format.bits + (format.is_signed ? 0 : 1) : 0;
   int64_t greatest = 0;
   for (uint32_t code = 0; code <= CodeMask(format); ++code) {
     const float value = DecodeFloat(format, code);
-    if (!(std::fabs(value) <= 32767) || value != std::nearbyint(value))
-      return 0;  // as IsIntegerOperand has it
+    // The condition of IsIntegerOperand (numerics/mac.h).
+    if (!(std::fabs(value) <= 32767) || value != std::nearbyint(value)) return 0;
     greatest = std::max<int64_t>(greatest, static_cast<int64_t>(std::fabs(value)));
   }
   return SignedBits(-greatest, greatest);
 }
 
-// Of a table: whether there are subnormal fp32 numbers among its values.
+// Returns the field low_exponent. For a table it states whether any value is a subnormal fp32
+// number.
 uint64_t LowExponentOf(const Format& format, Kind kind) {
   if (kind == kFloat) return static_cast<uint64_t>(format.low_exponent);
   if (kind != kTable) return 0;
@@ -93,6 +100,7 @@ uint64_t LowExponentOf(const Format& format, Kind kind) {
   return static_cast<uint64_t>(LowExponent::kZero);
 }
 
+// Appends the header. Tables have zeros in the fields that only other kinds use.
 void AppendHeader(const Format& format, Kind kind, size_t steps, RtlConstant* constant) {
   const bool fields = kind != kTable;
   const Span span = SpanOf(format);
@@ -115,6 +123,7 @@ void AppendHeader(const Format& format, Kind kind, size_t steps, RtlConstant* co
   constant->Append(0, kHeaderBits - constant->bits());
 }
 
+// Returns the descriptor kind of a format described by its fields.
 Kind KindOf(FormatKind kind) {
   switch (kind) {
     case FormatKind::kInteger:
@@ -129,6 +138,7 @@ Kind KindOf(FormatKind kind) {
   return kTable;
 }
 
+// Returns the descriptor: the header and, for a table, the values and the steps of encoding.
 RtlConstant ConstantOf(const Format& format, DescriptorStyle style) {
   RtlConstant constant;
   const Kind kind = style == DescriptorStyle::kTable ? kTable : KindOf(format.kind);
@@ -150,9 +160,10 @@ RtlConstant ConstantOf(const Format& format, DescriptorStyle style) {
   return constant;
 }
 
+// Returns the descriptor of a quire: its width, the weight of its LSB and the widths of its value.
 RtlConstant QuireOf(const Format& input, const Format& weight) {
   constexpr int kFlags = 3;
-  constexpr int kSignificandBits = 34;  // what rounds to fp32 and its sticky bit, and some to spare
+  constexpr int kSignificandBits = 34;  // fp32's 24 bits, rounding and sticky bits, and some spare
   const ExactProducts products = ExactProductsOf(input, weight);
   const auto bits =
       static_cast<uint64_t>(std::max<int64_t>(products.sum_bits(), kSignificandBits + 1) + kFlags);
@@ -218,8 +229,9 @@ std::string FormatsPackage(const std::string& package, const std::string& commen
                            const std::vector<FormatConstant>& constants) {
   std::string text = fmt::format(
       "{}package {};\n\n"
-      "  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside "
-      "a package.\n"
+      "  // kiln_format_pkg::format_t, written out: Yosys 0.23 does not resolve types of other "
+      "packages\n"
+      "  // inside a package.\n"
       "  typedef logic [{}:0] format_t;\n\n",
       comment, package, kFormatBits - 1);
   for (const FormatConstant& constant : constants) {
@@ -249,9 +261,8 @@ std::string NamedFormatsPackage() {
     constants.push_back({.name = FormatConstantName(format), .format = format});
   return FormatsPackage(
       "kiln_named_formats_pkg",
-      "// The named number formats. Written by kiln::hardware::NamedFormatsPackage "
-      "(src/kiln/hardware/rtl_format.h) from\n"
-      "// src/kiln/numerics/formats.def; a test compares.\n",
+      "// The named number formats. Written by kiln::hardware::NamedFormatsPackage\n"
+      "// (src/kiln/hardware/rtl_format.h) from src/kiln/numerics/formats.def; a test compares.\n",
       constants);
 }
 

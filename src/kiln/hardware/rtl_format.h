@@ -1,5 +1,5 @@
-// Number formats as SystemVerilog constants: what modules of rtl/ take as their format parameters. The layout of a
-// descriptor stands in rtl/arith/kiln_format_pkg.sv.
+// Number formats as SystemVerilog constants, the format parameters of modules in rtl/.
+// rtl/arith/kiln_format_pkg.sv defines the layout of a descriptor.
 #ifndef KILN_HARDWARE_RTL_FORMAT_H_
 #define KILN_HARDWARE_RTL_FORMAT_H_
 
@@ -12,44 +12,50 @@
 
 namespace kiln::hardware {
 
+// The form in which a descriptor describes a format.
 enum class DescriptorStyle {
-  kFields,  // by its fields, where the kind has any: integers, floats, posits
-  kTable,  // by the list of its values, whatever the kind; at most 8 bits, monotone (no wrapping, nothing stochastic)
+  kFields,  // by its fields (integers, floats, posits); codebooks are always tables
+  kTable,   // by the list of its values; formats for which CanBeTable holds
 };
 
-// The literal of a format. Codebooks are tables in either style.
+// Returns the literal of a format's descriptor. Codebooks are tables in either style.
 std::string FormatDescriptor(const Format& format,
                              DescriptorStyle style = DescriptorStyle::kFields);
-// The literal of a list of formats (kiln_format_pkg::formats_t), the first one lowest; at most kMostListedFormats.
+// Returns the literal of a list of formats (kiln_format_pkg::formats_t) with the first one at the
+// LSB; at most kMostListedFormats.
 inline constexpr int kMostListedFormats = 3;
 std::string FormatsDescriptor(std::span<const Format> formats);
-// The literal of the quire of the two formats' products (numerics/quire.h), for psums and accumulations.
+// Returns the literal of the quire for products of the two formats (numerics/quire.h), which psum
+// and accumulation parameters take.
 std::string QuireDescriptor(const Format& input, const Format& weight);
-// How wide a format's numbers are between decoding and encoding, as its descriptor has it.
+// The widths of a format's numbers between decoding and encoding, as its descriptor states them.
 struct NumberWidths {
-  int significand_bits = 1;  // of the longest significand, its leading bit included
-  int exponent_bits = 1;     // of a signed number for the exponents
-  int integer_bits = 0;      // of what a code counts in an integer sum; 0 where it cannot be in one
+  int significand_bits = 1;  // bits of the longest significand, with its leading bit
+  int exponent_bits = 1;     // bits of a signed number for the exponents
+  int integer_bits = 0;      // bits of a code's term in an integer sum; 0 if it has none
 };
+// Returns the widths of a format.
 NumberWidths WidthsOf(const Format& format);
-// Whether a format can be a table.
+// Returns whether a format can be a table: at most 8 bits, and encoding is monotone (neither
+// wrapping nor stochastic).
 bool CanBeTable(const Format& format);
 
-// A name of the language for a format's constant: "INT8", "E4M3_TOWARD_ZERO".
+// Returns the name of a format's SystemVerilog constant: "INT8", "E4M3_TOWARD_ZERO".
 std::string FormatConstantName(const Format& format);
 
-// A package of formats: a constant for each, and format_of(index), all by index.
+// A named format of a package.
 struct FormatConstant {
   std::string name;
   Format format;
   DescriptorStyle style = DescriptorStyle::kFields;
-  std::optional<Format> weight =
-      std::nullopt;  // with one, the constant is the quire of `format` and this one
+  // If present, the constant is the quire for products of `format` and this format.
+  std::optional<Format> weight = std::nullopt;
 };
-//   comment    lines of the file's head, each with its "// "
+// Returns the text of a package with one constant per format and a function format_of(index) that
+// returns them by index. `comment` holds the lines of the file's head, each with its "// ".
 std::string FormatsPackage(const std::string& package, const std::string& comment,
                            const std::vector<FormatConstant>& constants);
-// The text of rtl/arith/kiln_named_formats_pkg.sv: AllFormats() in order.
+// Returns the text of rtl/arith/kiln_named_formats_pkg.sv: AllFormats() in order.
 std::string NamedFormatsPackage();
 
 }  // namespace kiln::hardware

@@ -1,10 +1,11 @@
+// Writes projects, keeps track of the files that an emission wrote, and builds simulations.
+
 #include "kiln/hardware/rtl_project.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -12,27 +13,26 @@
 #include "fmt/format.h"
 #include "kiln/hardware/file_list.h"
 #include "kiln/hardware/filled_folder.h"
+#include "kiln/hardware/folder_lock.h"
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/verilog_text.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
-#include "kiln/support/hash.h"
 #include "kiln/support/installation.h"
-#include "kiln/support/process.h"
 
 namespace kiln::hardware {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The names that begin with kiln_ in SystemVerilog text.
+// Returns the names in SystemVerilog text that begin with kiln_: candidates for library modules.
 std::set<std::string> LibraryNames(const std::string& text) {
   std::set<std::string> names = NamesIn(WithoutComments(text));
   std::erase_if(names, [](const std::string& name) { return !name.starts_with("kiln_"); });
   return names;
 }
 
-// The library's files by module name, as paths relative to it.
+// Returns the library's files by module name, as paths relative to the library.
 std::map<std::string, std::string> FilesOf(const fs::path& library) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(library)) {
@@ -42,22 +42,28 @@ std::map<std::string, std::string> FilesOf(const fs::path& library) {
   return files;
 }
 
+// Returns the last component of a path.
 std::string FileName(const std::string& path) { return fs::path(path).filename().string(); }
 
-// What rtl/testbench/Makefile includes.
+// The file that rtl/testbench/Makefile includes. The first line names the top module, and the last
+// one holds the arguments of `make sim`.
+constexpr char kSettings[] = "design.mk";
+constexpr char kTop[] = "TOP := ";
+constexpr char kArguments[] = "ARGUMENTS ?= ";
 std::string SettingsOf(const RtlProject& project) {
-  return fmt::format("TOP := {}\nMAIN := {}\nARGUMENTS ?= {}\n", project.top,
+  return fmt::format("{}{}\nMAIN := {}\n{}{}\n", kTop, project.top,
                      project.testbench.empty() ? "" : "testbench/" + project.testbench[0],
-                     project.simulation_arguments);
+                     kArguments, project.simulation_arguments);
 }
 
-// The list of what an emission has written, so that the next one leaves nothing of it behind: a path below the folder a
-// line.
+// The list of the files that an emission wrote, one path per line. The next emission to the same
+// folder removes those that it does not write itself.
 constexpr char kEmitted[] = "emitted.txt";
-// What `make synth` runs.
+// The Yosys script of `make synth`.
 constexpr char kScript[] = "synth.ys";
 
-// Whatever became of the list: where it has a line that no emission wrote, it is somebody else's, and names nothing.
+// Returns the files of the list. If it contains a line that no emission writes, the list is not
+// Kiln's, and the result is empty.
 std::set<std::string> EmittedFiles(const fs::path& folder) {
   std::set<std::string> files;
   const auto list = ReadFile(folder / kEmitted, budgets::kFileListBytes);
@@ -69,65 +75,58 @@ std::set<std::string> EmittedFiles(const fs::path& folder) {
   return files;
 }
 
+// Writes the list of emitted files.
 Status ListEmitted(const fs::path& folder, const std::set<std::string>& files) {
   std::string text = "# What Kiln has written here, for the next emission to this folder.\n";
   for (const std::string& file : files) text += file + '\n';
   return WriteBelow(folder, kEmitted, text);
 }
 
-// Where make builds, below a project's folder.
+// The folder of build results, below a project's folder.
 constexpr char kBuild[] = "build";
 
-// What a simulation is built of: text by name below the folder.
-using BuildSources = std::map<std::string, std::string>;
+// A project's files by their name below its folder.
+using ProjectFiles = std::vector<std::pair<std::string, std::string>>;
 
-// The files among an emission's that its Makefile and the compilers read.
-StatusOr<BuildSources> SourcesOfSimulation(const fs::path& folder) {
+// Returns whether a project's Makefile or the compilers read the file.
+bool IsSource(const std::string& file) {
   static const std::set<fs::path> kExtensions = {".sv", ".h", ".cc", ".vlt", ".f", ".mk"};
-  BuildSources sources;
-  for (const std::string& file : EmittedFiles(folder)) {
-    if (file != "Makefile" && !kExtensions.contains(fs::path(file).extension())) continue;
-    KILN_RETURN_IF_ERROR(CheckNoLink(folder, file));
-    KILN_ASSIGN_OR_RETURN(sources[file], ReadFile(folder / file));
+  return file == "Makefile" || kExtensions.contains(fs::path(file).extension());
+}
+
+// Returns the sources of the simulation. The arguments of `make sim` in design.mk are left out,
+// because the program does not depend on them.
+SimulationSources SourcesOfSimulation(const ProjectFiles& files) {
+  SimulationSources sources;
+  for (const auto& [file, text] : files) {
+    if (IsSource(file))
+      sources[file] = file == kSettings ? text.substr(0, text.find(kArguments)) : text;
   }
   return sources;
 }
 
-// The simulations that this process has built. Another program in a folder, whatever its time, may be anybody's.
-class Builds {
- public:
-  static Builds& OfThisProcess() {
-    static Builds builds;
-    return builds;
+// Copies a simulation to the place where make would build it in the project's folder, so that make
+// does not build it again. Kiln itself runs the program in the cache.
+Status CopyProgram(const fs::path& program, const std::string& top, const fs::path& build,
+                   bool trace) {
+  const std::string suffix = trace ? "_trace" : "";
+  const fs::path model = build / ("model" + suffix), copy = build / ("simulate" + suffix);
+  KILN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(program));
+  const auto before = ReadFile(copy);
+  if (before.ok() && *before == bytes) return OkStatus();
+  std::error_code error;
+  for (const fs::path& old : {model, copy}) fs::remove_all(old, error);
+  fs::create_directories(model, error);
+  // build/simulate is written last, so that make considers it newer than the file that it is copied
+  // from.
+  for (const fs::path& file : {model / ("V" + top), copy}) {
+    if (!error) fs::copy_file(program, file, error);
   }
-  bool Have(const fs::path& program, const BuildSources& sources) {
-    const StatusOr<Build> now = Of(program, sources);
-    const std::scoped_lock lock(mutex_);
-    const auto before = builds_.find(fs::absolute(program));
-    return now.ok() && before != builds_.end() && before->second == *now;
-  }
-  Status Add(const fs::path& program, const BuildSources& sources) {
-    KILN_ASSIGN_OR_RETURN(const Build build, Of(program, sources));
-    const std::scoped_lock lock(mutex_);
-    builds_[fs::absolute(program)] = build;
-    return OkStatus();
-  }
+  if (!error) return OkStatus();
+  return ErrorAt(build.string(), "", "cannot be written: " + error.message(), "name a new folder");
+}
 
- private:
-  // Hashes of the sources and of the program.
-  using Build = std::pair<uint64_t, uint64_t>;
-  static StatusOr<Build> Of(const fs::path& program, const BuildSources& sources) {
-    KILN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(program));
-    uint64_t hash = StableHash("");
-    for (const auto& [file, text] : sources) hash = StableHash(text, StableHash(file, hash));
-    return Build(hash, StableHash(bytes));
-  }
-
-  std::mutex mutex_;
-  std::map<fs::path, Build> builds_;  // by the program's path
-};
-
-// Takes away what an earlier emission has written and this one does not.
+// Removes the files of an earlier emission that this one does not write.
 Status RemoveOthers(const fs::path& folder, const std::set<std::string>& files) {
   for (const std::string& file : EmittedFiles(folder)) {
     if (files.contains(file) || !LinkIn(folder, file).empty()) continue;
@@ -162,6 +161,7 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
   const std::map<std::string, std::string> files = FilesOf(library);
   std::set<std::string> needed;
   std::vector<std::string> open = {text};
+  // Follows names from file to file. A name that is not a library file is ignored.
   while (!open.empty()) {
     const std::set<std::string> names = LibraryNames(open.back());
     open.pop_back();
@@ -224,36 +224,46 @@ Status CheckRtlFolders(const fs::path& folder) {
   return error ? whole : OkStatus();
 }
 
-Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
-  KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
+namespace {
+
+// Returns all files of a project except the list of emitted files.
+StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
-  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> files,
+  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> modules,
                         NeededFiles(library, project.top_text));
-  // Everything is read before anything is written.
-  std::vector<std::pair<fs::path, std::string>> texts;
+  ProjectFiles files;
   std::vector<std::string> sources;
-  for (const std::string& file : files) {
-    KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / file));
-    sources.push_back("rtl/" + FileName(file));
-    texts.emplace_back(fs::path("rtl") / FileName(file), std::move(text));
+  const auto copy = [&](const fs::path& from, const std::string& name) -> Status {
+    KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / from));
+    files.emplace_back(name, std::move(text));
+    return OkStatus();
+  };
+  for (const std::string& module : modules) {
+    sources.push_back("rtl/" + FileName(module));
+    KILN_RETURN_IF_ERROR(copy(module, sources.back()));
   }
   sources.push_back(project.top + ".sv");
   std::string list;
   for (const std::string& source : sources) list += source + '\n';
   for (const std::string& file : project.testbench) {
-    KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(library / "testbench" / file));
-    texts.emplace_back(fs::path("testbench") / file, std::move(text));
+    KILN_RETURN_IF_ERROR(copy(fs::path("testbench") / file, "testbench/" + file));
   }
-  KILN_ASSIGN_OR_RETURN(std::string waivers, ReadFile(library / "waivers.vlt"));
-  texts.emplace_back("waivers.vlt", std::move(waivers));
-  texts.emplace_back(project.top + ".sv", project.top_text);
-  texts.emplace_back("filelist.f", list);
-  KILN_ASSIGN_OR_RETURN(std::string makefile, ReadFile(library / "testbench" / "Makefile"));
-  texts.emplace_back("Makefile", std::move(makefile));
-  texts.emplace_back("design.mk", SettingsOf(project));
-  for (const auto& [name, text] : project.others) texts.emplace_back(name, text);
-  texts.emplace_back(kScript, ProjectScript(sources, project.top));
+  KILN_RETURN_IF_ERROR(copy("waivers.vlt", "waivers.vlt"));
+  files.emplace_back(project.top + ".sv", project.top_text);
+  files.emplace_back("filelist.f", list);
+  KILN_RETURN_IF_ERROR(copy("testbench/Makefile", "Makefile"));
+  files.emplace_back(kSettings, SettingsOf(project));
+  files.insert(files.end(), project.others.begin(), project.others.end());
+  files.emplace_back(kScript, ProjectScript(sources, project.top));
+  return files;
+}
 
+}  // namespace
+
+Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
+  KILN_RETURN_IF_ERROR(CheckRtlFolder(folder));
+  // Reads all inputs before it writes the first file.
+  KILN_ASSIGN_OR_RETURN(const ProjectFiles texts, FilesOf(project));
   for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
   for (const char* other : {kEmitted, "rtl", "testbench"})
     KILN_RETURN_IF_ERROR(CheckNoLink(folder, other));
@@ -265,8 +275,9 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
                      "name a folder to write to");
   }
   std::set<std::string> names;
-  for (const auto& [name, text] : texts) names.insert(name.generic_string());
+  for (const auto& [name, text] : texts) names.insert(name);
   KILN_RETURN_IF_ERROR(RemoveOthers(folder, names));
+  // The list is written before the files, so that an interrupted emission can be cleaned up.
   KILN_RETURN_IF_ERROR(ListEmitted(folder, names));
   for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(WriteBelow(folder, name, text));
   return OkStatus();
@@ -281,40 +292,33 @@ Status AddToRtlProject(const fs::path& folder, const std::string& name, const st
   return WriteBelow(folder, name, text);
 }
 
-StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace) {
-  const std::string name = trace ? "simulate_trace" : "simulate",
-                    model = trace ? "model_trace" : "model";
+StatusOr<fs::path> BuildSimulation(const RtlProject& project, bool trace, SimulationCache& cache) {
+  KILN_ASSIGN_OR_RETURN(const ProjectFiles files, FilesOf(project));
+  return cache.ProgramOf(SourcesOfSimulation(files), trace);
+}
+
+StatusOr<fs::path> BuildSimulation(const fs::path& folder, bool trace, SimulationCache& cache) {
   const fs::path build = folder / kBuild;
-  fs::path program = build / name;
   KILN_RETURN_IF_ERROR(CheckNoLink(folder, kBuild));
   KILN_RETURN_IF_ERROR(CheckOnlyFiles(build));
-  KILN_ASSIGN_OR_RETURN(const BuildSources sources, SourcesOfSimulation(folder));
-  if (Builds::OfThisProcess().Have(program, sources)) return program;
-
-  KILN_ASSIGN_OR_RETURN(const TemporaryFolder apart, TemporaryFolder::Create("kiln-build"));
-  KILN_RETURN_IF_ERROR(CheckRtlPath(apart.path()));
-  std::error_code error;
-  for (const auto& [file, text] : sources) {
-    fs::create_directories((apart.path() / file).parent_path(), error);
-    KILN_RETURN_IF_ERROR(WriteFile(apart.path() / file, text));
+  ProjectFiles files;
+  std::string top;
+  for (const std::string& file : EmittedFiles(folder)) {
+    if (!IsSource(file)) continue;
+    KILN_RETURN_IF_ERROR(CheckNoLink(folder, file));
+    KILN_ASSIGN_OR_RETURN(std::string text, ReadFile(folder / file));
+    if (file == kSettings) top = text.substr(0, text.find('\n')).substr(sizeof kTop - 1);
+    files.emplace_back(file, std::move(text));
   }
+  std::error_code error;
   fs::create_directories(build, error);
-  for (const std::string& old : {model, name}) fs::remove_all(build / old, error);
   if (error)
     return ErrorAt(folder.string(), "", "cannot be written: " + error.message(),
                    "name a new folder");
-  const std::string target = std::string(kBuild) + '/' + name;
-  std::vector<std::string> arguments = {"make", "-s",       "-C",  apart.path().string(),
-                                        "-f",   "Makefile", target};
-  if (trace) arguments.push_back("TRACE=1");
-  KILN_RETURN_IF_ERROR(RunProgram(arguments, build / "build.log"));
-  // The program last, so that make takes it for newer than what it is linked of.
-  for (const std::string& made : {model, name}) {
-    fs::copy(apart.path() / kBuild / made, build / made, fs::copy_options::recursive, error);
-    if (error)
-      return ErrorAt((build / made).string(), "", "cannot be written: " + error.message(), "");
-  }
-  KILN_RETURN_IF_ERROR(Builds::OfThisProcess().Add(program, sources));
+  KILN_ASSIGN_OR_RETURN(fs::path program,
+                        cache.ProgramOf(SourcesOfSimulation(files), trace, build / "build.log"));
+  KILN_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(build));
+  KILN_RETURN_IF_ERROR(CopyProgram(program, top, build, trace));
   return program;
 }
 

@@ -1,5 +1,5 @@
-// A folder with a design in SystemVerilog that stands by itself: the modules of rtl/ that it needs, its own top, memory
-// images, a testbench, and a Makefile with lint, sim and synth.
+// A self-contained folder with a SystemVerilog design: the modules of rtl/ that it needs, its own
+// top, memory images, a testbench, and a Makefile with the targets lint, sim and synth.
 #ifndef KILN_HARDWARE_RTL_PROJECT_H_
 #define KILN_HARDWARE_RTL_PROJECT_H_
 
@@ -8,55 +8,68 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/hardware/simulation_cache.h"
 #include "kiln/support/status.h"
 
 namespace kiln::hardware {
 
+// The content of a project.
 struct RtlProject {
   std::string top;       // name of the top module
-  std::string top_text;  // its SystemVerilog; modules of rtl/ are found by the names it mentions
-  // Files of rtl/testbench that the simulation is built from: a main program and its headers.
+  std::string top_text;  // its SystemVerilog; the names in it determine the modules of rtl/
+  // Files of rtl/testbench for the simulation: a main program, then its headers.
   std::vector<std::string> testbench;
-  std::string simulation_arguments;                         // of `make sim`
+  std::string simulation_arguments;                         // arguments of `make sim`
   std::vector<std::pair<std::string, std::string>> others;  // name and text: images, headers
 };
 
-// Where the SystemVerilog library is: $KILN_RTL, else with the files that come with Kiln (support/installation.h).
-// Error: no library there.
+// Returns the folder of the SystemVerilog library: $KILN_RTL, or rtl in the data folder of Kiln
+// (support/installation.h). Error: there is no library.
 StatusOr<std::filesystem::path> RtlLibrary();
 
-// Error: a blank or a control character in the folder's path, with which nothing can be built there. Other characters
-// may be in it: Makefile and script name files relative to the folder, which can be moved.
+// Checks the path of a project's folder. Errors: it contains a blank or a control character, with
+// which make and Verilator cannot build. All other characters are allowed, because Makefile and
+// scripts name files relative to the folder. The folder can be moved.
 Status CheckRtlPath(const std::filesystem::path& folder);
-// Errors: that one; the folder holds files, and is none that WriteRtlProject wrote (no design.mk in it names a TOP).
+// Checks that a project may be written to a folder. Errors: those of CheckRtlPath; the folder
+// contains files but no project of WriteRtlProject (no design.mk with a TOP).
 Status CheckRtlFolder(const std::filesystem::path& folder);
-// The same of a folder that may also hold nothing but such folders, one a design, as the rtl level of some families
-// writes them.
+// Does the same for a folder that may instead contain several such folders, one per design, and
+// nothing else. The rtl level of some families writes such folders.
 Status CheckRtlFolders(const std::filesystem::path& folder);
 
-// Writes the project: all of it or, after an error, nothing of what was not there before. `folder` is made; what an
-// earlier project has there under the same names is overwritten, and what it has written (emitted.txt lists it) and
-// this one does not is taken away. Everything else stays, what make has built in build/ among it. Nothing is written,
-// or taken away, through a link below `folder`. Errors: CheckRtlFolder's; something other than a regular file where a
-// file of the project goes.
-//   TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, synth.ys (synthesis_flow.h), waivers.vlt, rtl/
-//   (flat), testbench/, and `others`
+// Writes the project, creating `folder`. Reads all inputs first, so that a missing input leaves the
+// folder unchanged.
+//
+// Files of the same names from an earlier project are overwritten, and other files that it wrote
+// (listed in emitted.txt) are removed. Everything else is kept, including the results of make in
+// build/. Never writes or removes anything through a link below `folder`. Errors: those of
+// CheckRtlFolder; a path of the project exists and is not a regular file.
+//
+// The files: TOP.sv, filelist.f, Makefile (rtl/testbench/Makefile), design.mk, synth.ys
+// (synthesis_flow.h), waivers.vlt, rtl/ (flat), testbench/, and `others`.
 Status WriteRtlProject(const RtlProject& project, const std::filesystem::path& folder);
 
-// Writes a further file to a project's folder: `name` below it. It is the project's, and goes with it.
+// Writes a further file, `name` below the project's folder, and adds it to the list of emitted
+// files.
 Status AddToRtlProject(const std::filesystem::path& folder, const std::string& name,
                        const std::string& text);
 
-// Builds the simulation of a project that this process has written (make build/simulate) and returns its program's
-// path; the log stands in build/build.log. With `trace` it is one that can record waveforms. What else is in the folder
-// takes no part in it: the project's files are built in a temporary folder, the results replace those in build/, and
-// a program that stands there already is run only if this process built it of the same files. Errors: something below
-// build/ is neither a regular file nor a folder; make's.
-StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder,
-                                                bool trace = false);
+// Returns the program of a project's simulation from the cache, building it if necessary. With
+// `trace` it can record waveforms. Errors: those of SimulationCache::ProgramOf.
+StatusOr<std::filesystem::path> BuildSimulation(const RtlProject& project, bool trace = false,
+                                                SimulationCache& cache = SimulationCache::Shared());
 
-// Modules and packages of the library that `text` needs, directly or through others, as paths relative to it: packages
-// first, in the order of packages.f, then modules by name.
+// Does the same for a project that this process has written to `folder`. Other files in the folder
+// are ignored, and no program in it is run. The log of make and a copy of the program are written
+// to build/ below it, so that `make sim` does not build the program again. Further error: something
+// below build/ is neither a regular file nor a folder.
+StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& folder,
+                                                bool trace = false,
+                                                SimulationCache& cache = SimulationCache::Shared());
+
+// Returns the modules and packages of the library that `text` needs directly or indirectly, as
+// paths relative to the library: packages first, in the order of packages.f, then modules by name.
 StatusOr<std::vector<std::string>> NeededFiles(const std::filesystem::path& library,
                                                const std::string& text);
 

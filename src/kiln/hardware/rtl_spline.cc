@@ -1,3 +1,5 @@
+// Builds the constants of spline tables in the layout of rtl/arith/kiln_spline_pkg.sv.
+
 #include "kiln/hardware/rtl_spline.h"
 
 #include <bit>
@@ -12,13 +14,17 @@
 namespace kiln::hardware {
 namespace {
 
-// kiln_spline_pkg::TABLE_BITS: rows, ends, number of segments.
+// kiln_spline_pkg::TABLE_BITS: a 128-bit row per segment, the end of each domain, the number of
+// segments.
 constexpr int kTableBits = kSplines * kMostSplineSegments * 128 + kSplines * 32 + 32;
 
+// Appends the 32 bits of an fp32 number.
 void AppendFloat(float value, RtlConstant* constant) {
   constant->Append(std::bit_cast<uint32_t>(value), 32);
 }
 
+// Returns the constant of a set of tables: for every segment c0, c1, c2 and its first knot; then
+// the last knots and the number of segments.
 RtlConstant ConstantOf(const SplineTables& tables) {
   RtlConstant constant;
   for (const Spline& spline : tables.splines) {
@@ -42,12 +48,12 @@ std::string SplineParameters(const SplineTables& tables) {
 
 std::string SplineTablesPackage() {
   std::string text = fmt::format(
-      "// Tables of approximate functions. Written by kiln::hardware::SplineTablesPackage "
-      "(src/kiln/hardware/rtl_spline.h)\n"
-      "// from src/kiln/numerics/nonlinear_tables.inc; a test compares.\n"
+      "// Tables of approximate functions. Written by kiln::hardware::SplineTablesPackage\n"
+      "// (src/kiln/hardware/rtl_spline.h) from src/kiln/numerics/nonlinear_tables.inc; a test\n"
+      "// compares.\n"
       "package kiln_spline_tables_pkg;\n\n"
-      "  // kiln_spline_pkg::tables_t, written out: Yosys knows no types of other packages inside "
-      "a package.\n"
+      "  // kiln_spline_pkg::tables_t, written out: Yosys 0.23 does not resolve types of other\n"
+      "  // packages inside a package.\n"
       "  typedef logic [{}:0] tables_t;\n\n",
       kTableBits - 1);
   for (const char* name : {"fp32", "bf16", "fp16"}) {

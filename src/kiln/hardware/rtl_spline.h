@@ -1,5 +1,5 @@
-// The tables of approximate functions as SystemVerilog constants: what kiln_spline takes as its parameter. The layout
-// stands in rtl/arith/kiln_spline_pkg.sv.
+// The tables of the approximate functions as SystemVerilog constants, the parameter of kiln_spline.
+// rtl/arith/kiln_spline_pkg.sv defines the layout.
 #ifndef KILN_HARDWARE_RTL_SPLINE_H_
 #define KILN_HARDWARE_RTL_SPLINE_H_
 
@@ -9,10 +9,11 @@
 
 namespace kiln::hardware {
 
-// The literal of a set of tables.
+// Returns the literal of a set of tables.
 std::string SplineParameters(const SplineTables& tables);
 
-// The text of rtl/arith/kiln_spline_tables_pkg.sv: the tables of fp32, bf16 and fp16 with seven segments.
+// Returns the text of rtl/arith/kiln_spline_tables_pkg.sv: the tables of fp32, bf16 and fp16 with
+// seven segments.
 std::string SplineTablesPackage();
 
 }  // namespace kiln::hardware

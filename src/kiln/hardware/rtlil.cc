@@ -1,3 +1,6 @@
+// A line-oriented parser of RTLIL. It keeps lines as text and interprets only names, ports and
+// instances.
+
 #include "kiln/hardware/rtlil.h"
 
 #include <algorithm>
@@ -9,17 +12,19 @@
 namespace kiln::hardware {
 namespace {
 
+// Returns whether a word begins like a name in RTLIL: \ for names of the source, $ for made-up
+// ones.
 bool BeginsAsName(std::string_view name) { return name.starts_with('\\') || name.starts_with('$'); }
 
-// The name without its backslash; an escaped name of the source that begins with \ or $ keeps it, so that Written gives
-// every name back.
+// Returns a name without its backslash, and the inverse. An escaped name of the source that itself
+// begins with \ or $ keeps its backslash, so that Written inverts Plain.
 std::string Plain(std::string_view name) {
   const bool strips = name.starts_with('\\') && !BeginsAsName(name.substr(1));
   return std::string(strips ? name.substr(1) : name);
 }
 std::string Written(const std::string& name) { return BeginsAsName(name) ? name : '\\' + name; }
 
-// The first word of a line, without what is before it.
+// Returns a line without leading blanks, and its first word.
 std::string_view Trimmed(std::string_view line) {
   const size_t first = line.find_first_not_of(' ');
   return first == std::string_view::npos ? std::string_view() : line.substr(first);
@@ -27,14 +32,15 @@ std::string_view Trimmed(std::string_view line) {
 std::string_view FirstWord(std::string_view trimmed) {
   return trimmed.substr(0, trimmed.find(' '));
 }
-// What follows the first word, which is `word`, and a blank.
+// Returns the rest of a line after its first word `word` and one blank.
 std::string_view After(std::string_view word, std::string_view trimmed) {
   return trimmed.substr(std::min(word.size() + 1, trimmed.size()));
 }
 std::string_view LastWord(std::string_view line) { return line.substr(line.rfind(' ') + 1); }
 
-// Attributes of modules, wires and cells that do not bear on what they become. With `keep_hierarchy` a module that
-// becomes part of others would stay a module of its own, and its name would not be known.
+// Returns whether an attribute has no influence on the result and is dropped, such as positions in
+// the source. keep_hierarchy is dropped as well: a module that becomes part of another one would
+// remain a module, under a name that is not known.
 bool IsOfTheSource(std::string_view attribute) {
   for (const std::string_view name :
        {"src", "hdlname", "top", "initial_top", "dynports", "cells_not_processed",
@@ -44,16 +50,20 @@ bool IsOfTheSource(std::string_view attribute) {
   return false;
 }
 
+// Returns whether a word is a complete name.
 bool IsName(std::string_view name) {
   return name.size() > 1 && BeginsAsName(name) && name.find(' ') == std::string_view::npos;
 }
 
 constexpr std::string_view kMemory = "parameter \\MEMID \"";
 
-class Parser {
+// Parses a design line by line; a line inside a module is appended to the module's body.
+class RtlilParser {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  explicit RtlilParser(const std::string& text) : text_(text) {}
 
+  // Parses all lines. Instances of cells that are not modules of the design are dropped at the end,
+  // when all modules are known.
   StatusOr<RtlilDesign> Parse() {
     for (size_t at = 0; at < text_.size();) {
       const size_t end = std::min(text_.find('\n', at), text_.size());
@@ -70,6 +80,7 @@ class Parser {
   }
 
  private:
+  // Parses one line. Attributes are collected until the line that they belong to.
   Status Line(std::string_view line) {
     const std::string_view trimmed = Trimmed(line), word = FirstWord(trimmed);
     if (word.empty() || word.starts_with('#')) return OkStatus();
@@ -86,6 +97,7 @@ class Parser {
     return Inside(line, trimmed, word);
   }
 
+  // Parses a line outside of modules.
   Status Outside(std::string_view line, std::string_view word) {
     if (word == "autoidx") return OkStatus();
     if (word != "module")
@@ -101,10 +113,11 @@ class Parser {
     return OkStatus();
   }
 
+  // Parses a line inside a module.
   Status Inside(std::string_view line, std::string_view trimmed, std::string_view word) {
     const bool of_module = line.size() - trimmed.size() == 2;
     if (word == "process") return absl::InternalError("RTLIL: a module has processes");
-    if (word == "parameter" && of_module) return OkStatus();  // its value is in the module already
+    if (word == "parameter" && of_module) return OkStatus();  // already evaluated by Yosys
     module_->body += std::exchange(attributes_, "");
     if (word == "cell") {
       const std::string_view rest = After(word, trimmed), type = FirstWord(rest);
@@ -126,6 +139,7 @@ class Parser {
     return OkStatus();
   }
 
+  // Returns whether a wire is a port.
   static bool IsPort(std::string_view wire) {
     const std::string_view options = wire.substr(0, wire.rfind(' ') + 1);
     for (const std::string_view direction : {" input ", " output ", " inout "}) {
@@ -134,7 +148,8 @@ class Parser {
     return false;
   }
 
-  // A port of a memory names it in a string, which ends the line. Whatever else stands there is left as it is.
+  // Renumbers the memory's name in the parameter MEMID of a memory port, a string at the end of the
+  // line. Leaves other strings unchanged.
   std::string MemoryName(std::string_view line) {
     const size_t begin = line.find('"') + 1;
     std::string name;
@@ -149,7 +164,8 @@ class Parser {
     return std::string(line.substr(0, begin)) + Numbered(name) + '"';
   }
 
-  // The line with the names that Yosys made up as numbers. Names have no blanks; strings may have anything.
+  // Returns the line with the names that Yosys made up replaced by numbers, in order of first
+  // occurrence. Names contain no blanks; strings may contain anything and are copied.
   std::string Numbered(std::string_view line) {
     std::string out;
     for (size_t at = 0; at < line.size();) {
@@ -174,14 +190,14 @@ class Parser {
 
   std::string_view text_;
   RtlilDesign design_;
-  RtlilModule* module_ = nullptr;  // the one that the lines are of
-  std::string attributes_;         // of what comes next
-  std::map<std::string, size_t> numbers_;
+  RtlilModule* module_ = nullptr;          // the module being parsed; null outside of modules
+  std::string attributes_;                 // attributes of the next line
+  std::map<std::string, size_t> numbers_;  // numbers of made-up names in this module
 };
 
 }  // namespace
 
-StatusOr<RtlilDesign> ParseRtlil(const std::string& text) { return Parser(text).Parse(); }
+StatusOr<RtlilDesign> ParseRtlil(const std::string& text) { return RtlilParser(text).Parse(); }
 
 std::string ToRtlil(const RtlilModule& module, const std::string& name,
                     const std::function<std::string(const std::string& module)>& name_of) {

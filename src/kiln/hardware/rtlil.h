@@ -1,4 +1,5 @@
-// Yosys' text form of a design (RTLIL, what `write_rtlil` writes), as far as it takes to cut a design into modules.
+// Yosys' text representation of a design (RTLIL, as `write_rtlil` prints it), parsed as far as
+// needed to divide a design into modules.
 #ifndef KILN_HARDWARE_RTLIL_H_
 #define KILN_HARDWARE_RTLIL_H_
 
@@ -12,28 +13,32 @@
 
 namespace kiln::hardware {
 
-// A module in a form that says nothing of how it came about, so that two specialisations with the same contents have
-// the same text: without places in the source, and names that Yosys made up ($add$file.sv:7$12) numbered as they come.
+// A module in a canonical form, so that two specialisations with the same contents have the same
+// text: source positions are removed, and names that Yosys made up ($add$file.sv:7$12) are numbered
+// in order of occurrence.
 struct RtlilModule {
+  // An instance of another module of the design.
   struct Instance {
-    size_t at = 0;       // where in the body its module's name begins, as the text has it
-    std::string module;  // as in RtlilDesign
+    size_t at = 0;       // offset in the body of the module's name, in the notation of the text
+    std::string module;  // its key in RtlilDesign
   };
   std::string attributes;           // lines before the module
-  std::vector<std::string> ports;   // lines of the wires that are ports: "wire width 8 input 1 \a"
-  std::string body;                 // lines, those of ports included
-  std::vector<Instance> instances;  // of modules of the design
+  std::vector<std::string> ports;   // the lines of port wires: "wire width 8 input 1 \a"
+  std::string body;                 // all lines, including those of ports
+  std::vector<Instance> instances;  // in order of their offsets
 };
-// By name, without the backslash of names that come from the source (as in NetlistStatistics).
+// Modules by name. Names from the source have no backslash (as in NetlistStatistics).
 using RtlilDesign = std::map<std::string, RtlilModule>;
 
-// `text`: of a design without processes (after `proc`). Error: not such a text.
+// Parses a design without processes (after `proc`). Error: text that is not such a design.
 StatusOr<RtlilDesign> ParseRtlil(const std::string& text);
 
-// The module as text under another name. `name_of` gives the names of the modules that it has instances of.
+// Returns the module as text under another name. `name_of` returns the new names of the modules
+// that it instantiates.
 std::string ToRtlil(const RtlilModule& module, const std::string& name,
                     const std::function<std::string(const std::string& module)>& name_of);
-// Its ports alone, as a black box; `clock`: an input that clock buffers are wanted for.
+// Returns a black box with the module's ports, under another name. `clock` is the input that clock
+// buffers must drive.
 std::string BlackBox(const RtlilModule& module, const std::string& name, const std::string& clock);
 
 }  // namespace kiln::hardware

@@ -1,3 +1,7 @@
+// Runs the steps of a synthesis: elaborate the sources, divide the design into parts, map each
+// part, sum up the results, and time the netlist. Each step leaves its files in the work folder and
+// is skipped if they are up to date.
+
 #include "kiln/hardware/synthesis.h"
 
 #include <algorithm>
@@ -24,20 +28,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What every run writes first.
+// The file that every run writes first; it identifies a work folder of an earlier run.
 constexpr char kVersionLog[] = "version.log";
 
-// One run of the tools: its files are named here.
+// One synthesis in a work folder.
 class Run {
  public:
   Run(const DesignSources& sources, const SynthesisOptions& options, const fs::path& work)
       : sources_(sources), options_(options), work_(RealPath(work)) {}
 
+  // Runs all steps. Names and paths are checked before any tool is started.
   StatusOr<SynthesisResult> Do() {
     const auto start = std::chrono::steady_clock::now();
     KILN_RETURN_IF_ERROR(CheckToolPath(work_, ""));
-    KILN_RETURN_IF_ERROR(
-        CheckOnlyFiles(work_, kSourcesLink));  // tools write to names that are there already
+    // The tools overwrite existing names: special files must be ruled out first.
+    KILN_RETURN_IF_ERROR(CheckOnlyFiles(work_, kSourcesLink));
     std::error_code error;
     KILN_RETURN_IF_ERROR(CheckToolPath(fs::temp_directory_path(error), "TMPDIR"));
     KILN_RETURN_IF_ERROR(CheckNames());
@@ -64,17 +69,19 @@ class Run {
   }
 
  private:
-  // Without links: ABC asks the system for the folder that it runs in.
+  // Returns a path without links: ABC queries the system for its working folder.
   static fs::path RealPath(const fs::path& path) {
     std::error_code error;
     fs::path real = fs::canonical(path, error);
     return error ? fs::absolute(path, error) : real;
   }
+  // Returns whether the target is standard cells rather than an FPGA.
   bool for_cells() const { return options_.fpga.empty(); }
   std::string Path(const char* name) const { return (work_ / name).string(); }
   double period_ns() const { return 1e3 / options_.clock_mhz; }
 
-  // The library, a copy of it where the tools read it, and what drives and loads the design's ports.
+  // Reads the library, copies it into the work folder, and determines the driver and the load of
+  // the design's ports.
   Status ReadLibrary() {
     std::error_code error;
     if (!fs::exists(options_.liberty, error)) {
@@ -91,7 +98,7 @@ class Run {
       return ErrorAt(options_.liberty.string(), "", "has no inverter",
                      "give a library of standard cells");
     }
-    // Its name goes into scripts of OpenSTA and ABC.
+    // The name becomes part of OpenSTA and ABC scripts.
     if (!IsIdentifier(inverter_)) {
       return ErrorAt(options_.liberty.string(), "",
                      fmt::format("its inverter is named '{}'", inverter_),
@@ -101,10 +108,11 @@ class Run {
         work_ / "ports.constr",
         fmt::format("set_driving_cell {}\nset_load {} [all_outputs]\n", inverter_, OutputLoad()));
   }
-  // A fan-out of four.
+  // Returns the load of output ports: a fan-out of four inverters.
   double OutputLoad() const { return 4 * library_.cells.at(inverter_).input_capacitance; }
 
-  // The top and its parameters are in the sources, which Yosys takes seconds to read.
+  // Checks the names of the top and of its parameters in the sources themselves; Yosys would need
+  // seconds to find the same errors.
   Status CheckNames() const {
     for (const std::string& name_of_file : sources_.files) {
       const fs::path file = sources_.folder / name_of_file;
@@ -125,7 +133,8 @@ class Run {
                       fmt::format("there is no module '{}' in the design", sources_.top),
                       "give a module of one of the files that its filelist.f names");
   }
-  // Scripts name the sources through a link, whatever their folder is called.
+  // Creates the link through which scripts access the sources, so that their folder may have any
+  // name.
   Status LinkSources() const {
     const fs::path link = work_ / kSourcesLink;
     std::error_code error;
@@ -136,21 +145,21 @@ class Run {
     return ErrorAt(link.string(), "", "cannot be made a link to the sources: " + error.message(),
                    "name another folder to work in");
   }
-  // What is of this run's design alone; the rest serves others, too.
+  // Removes the results of an earlier design. All other files are reusable and carry hashes.
   void RemoveResults() const {
     std::error_code error;
     for (const char* file : {"netlist.v", "timed.v", "time.tcl", "time.log"})
       fs::remove(work_ / file, error);
   }
 
-  // What results depend on beside sources and commands, as a comment of their scripts: versions of tools and cells.
+  // Reads the version of Yosys. It becomes a comment of every script, since results depend on it.
   Status ReadVersion() {
     KILN_RETURN_IF_ERROR(RunProgram({"yosys", "-V"}, work_ / kVersionLog));
     KILN_ASSIGN_OR_RETURN(const std::string version, ReadFile(work_ / kVersionLog));
     tools_ = fmt::format("# {}", version.substr(0, version.find('\n') + 1));
     return OkStatus();
   }
-  // The contents of all files that the elaboration can come to read, as a comment.
+  // Returns a comment with a hash of all files that elaboration may read.
   StatusOr<std::string> HashOfSources() const {
     std::vector<std::string> files = sources_.files;
     std::error_code error;
@@ -168,6 +177,7 @@ class Run {
     }
     return fmt::format("# sources {:016x}\n", hash);
   }
+  // Runs a script for which this run's tools and `inputs` are recorded.
   Status Yosys(const char* name, const std::string& script, const std::string& inputs,
                std::vector<std::string> outputs) const {
     return RunYosys({.work = work_,
@@ -178,12 +188,13 @@ class Run {
                      .design = sources_.top,
                      .sources = sources_.folder});
   }
+  // Reports the start of a step.
   void Progress(const char* step, const std::string& module, int64_t done, int64_t total) const {
     if (options_.progress)
       options_.progress({.step = step, .module = module, .done = done, .total = total});
   }
 
-  // From sources to registers and operators; which modules are there.
+  // Elaborates the sources to registers and operators, and counts the cells of each module.
   Status Elaborate() {
     constexpr const char *kDesign = "elaborated.il", *kCounts = "elaborated.json";
     const auto in_sources = [](std::vector<std::string> paths) {
@@ -194,7 +205,8 @@ class Run {
                                             .folders = in_sources(sources_.folders),
                                             .parameters = options_.parameters,
                                             .top = sources_.top});
-    // What is counted is what constants leave: a decoder of one format is a hundredth of the text that takes them all.
+    // The counts exclude logic that constants make superfluous: the decoder of one format has a
+    // hundredth of the logic in the source for all formats.
     script += fmt::format(
         "write_rtlil {}\nopt_expr\nopt_muxtree\nopt_clean\ntee -q -o {} stat -width -json\n",
         kDesign, kCounts);
@@ -211,7 +223,7 @@ class Run {
     return OkStatus();
   }
 
-  // Every module that keeps its boundary on its own, to the cells' netlist.
+  // Maps every module that keeps its boundary by itself, and merges the netlists.
   Status Map() {
     constexpr const char* fpga_cells = "fpga_cells.il";
     if (!for_cells())
@@ -238,7 +250,8 @@ class Run {
     KILN_ASSIGN_OR_RETURN(mapped_, MapParts(parts, mapping));
     return MergeNetlists();
   }
-  // Modules whose estimates are in doubt are mapped to see what they come to.
+  // Divides the design into parts. Modules with doubtful estimates are mapped first to measure
+  // them.
   StatusOr<std::vector<MappingPart>> Parts(const PartsMapping& mapping) const {
     KILN_ASSIGN_OR_RETURN(const std::string text,
                           ReadFile(Path("elaborated.il"), budgets::kNetlistBytes));
@@ -262,6 +275,7 @@ class Run {
     }
     return cut(FindBoundaries(elaborated_, sources_.top, measured));
   }
+  // Writes the netlist of the whole design.
   Status MergeNetlists() const {
     std::string netlist;
     for (const std::string& part : mapped_.names) {
@@ -271,6 +285,7 @@ class Run {
     return WriteFile(Path("netlist.v"), netlist);
   }
 
+  // Returns the resources of a cell or black box.
   StatusOr<Resources> ResourcesOf(const std::string& type) const {
     if (memories_.contains(type)) {
       Resources memory;
@@ -291,6 +306,7 @@ class Run {
     return resources;
   }
 
+  // Times the netlist. Large designs are timed without some instances (synthesis_timing.h).
   StatusOr<Timing> Time() const {
     Progress("time", sources_.top, 0, 1);
     std::map<std::string, std::set<std::string>> left_out;
@@ -324,10 +340,10 @@ class Run {
   const SynthesisOptions& options_;
   fs::path work_;
   LibertyLibrary library_;
-  std::string inverter_, tools_;
-  NetlistStatistics elaborated_;
+  std::string inverter_, tools_;  // the cell that models ports; comments with versions and hashes
+  NetlistStatistics elaborated_;  // before mapping
   MappedParts mapped_;
-  std::set<std::string> memories_;
+  std::set<std::string> memories_;  // modules whose bits are counted and that are not mapped
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Synthesis of SystemVerilog with open tools: Yosys for standard cells and FPGAs, OpenSTA for timing.
+// Synthesis of SystemVerilog with open tools: Yosys for standard cells and FPGAs, OpenSTA for
+// timing. This is the interface behind `kiln synth`; the synthesis_*.h files are its parts.
 #ifndef KILN_HARDWARE_SYNTHESIS_H_
 #define KILN_HARDWARE_SYNTHESIS_H_
 
@@ -16,92 +17,108 @@
 
 namespace kiln::hardware {
 
-// Paths are relative to `folder` and plain (IsPlainPath, hardware/tool_names.h); the folder itself may have any name.
+// The sources of a design. Paths are relative to `folder` and plain (IsPlainPath,
+// hardware/tool_names.h); the folder itself may have any name.
 struct DesignSources {
   std::filesystem::path folder;
   std::vector<std::string> files;    // packages first
-  std::vector<std::string> folders;  // where modules are that `files` do not have, <module>.sv
-  std::string top;                   // a module
+  std::vector<std::string> folders;  // searched for other modules, as <module>.sv
+  std::string top;                   // name of the top module
 };
 
-// Of a folder that `kiln compile --emit` wrote, or any with a filelist.f (hardware/file_list.h). `top` "": the TOP of
-// its design.mk. Errors name the folder: no filelist.f, a file in it that is not there or not in the folder, no top.
+// Returns the sources in a folder that `kiln compile --emit` wrote, or in any folder with a
+// filelist.f (hardware/file_list.h). An empty `top` means the TOP of its design.mk. Errors name the
+// folder: no filelist.f, a listed file that is missing or outside the folder, no top.
 StatusOr<DesignSources> SourcesOfFolder(const std::filesystem::path& folder,
                                         const std::string& top);
-// One module of the SystemVerilog library with all that it needs. The library is in $KILN_RTL, else in the source
-// folder that this program was built from.
+// Returns the sources of one module of the SystemVerilog library (RtlLibrary,
+// hardware/rtl_project.h) with everything that it needs.
 StatusOr<DesignSources> SourcesOfModule(const std::string& module);
 
-// "ROWS=4,INPUT_FORMAT=e4m3": names and values for Yosys. A value is a whole number, a Verilog constant (8'h2a), or a
-// number format's name, which becomes its descriptor. Errors: not of that form, no such format.
+// Parameter names and their values in Yosys' notation.
 using ParameterValues = std::vector<std::pair<std::string, std::string>>;
+// Parses "ROWS=4,INPUT_FORMAT=e4m3" into names and values for Yosys. A value is an integer of 32
+// bits, a Verilog constant (8'h2a), the name of a number format, which becomes its descriptor, or
+// quire(A*B) for two formats. Errors: not of that form, unknown format.
 StatusOr<ParameterValues> ParseParameters(const std::string& text);
 
+// The treatment of memories in a synthesis for standard cells.
 enum class Memories : uint8_t {
   kCount,      // memories (kiln_ram_1w) are counted in bits and are black boxes in the netlist
-  kRegisters,  // they become flip-flops, too; only for small ones
+  kRegisters,  // memories become flip-flops; only for small ones
 };
 
+// A progress report: a step begins on a module.
 struct SynthesisProgress {
-  std::string step;             // elaborate, map, time
+  std::string step;             // elaborate, map or time
   std::string module;           // its name in the source
   int64_t done = 0, total = 1;  // modules of this step
 };
 
+// The settings of a synthesis.
 struct SynthesisOptions {
   ParameterValues parameters;  // of the top
   std::string fpga;            // a family of synth_xilinx, "xc7" or "xcup"; "" for standard cells
   std::filesystem::path liberty = DefaultLiberty();
   double clock_mhz = 100;
-  std::string clock =
-      "clock";  // port of the top; without one of that name, paths from inputs to outputs are timed
+  // The clock port of the top. If it has none of that name, paths from inputs to outputs are timed.
+  std::string clock = "clock";
   bool timing = true;                    // standard cells only
-  Memories memories = Memories::kCount;  // standard cells only; FPGAs have memories of their own
+  Memories memories = Memories::kCount;  // standard cells only; FPGAs map memories to their own
   int depth = 1;                         // levels of units below the top
-  int jobs = 1;  // modules that are mapped at once; results do not depend on it
-  std::function<void(const SynthesisProgress&)>
-      progress;  // told what begins, from any thread; may be empty
+  int jobs = 1;  // number of modules that are mapped concurrently; does not affect results
+  // Called when a step begins, from any thread; may be empty.
+  std::function<void(const SynthesisProgress&)> progress;
 };
 
+// The worst path of a design.
 struct Timing {
-  double slack_ns = 0;     // the worst; less than 0: the clock is too fast
-  double fastest_mhz = 0;  // the clock at which it would be 0; 0: nothing depends on the clock
-  std::string from, to;    // the path's ends as OpenSTA names them: cells and ports
-  std::string from_net,
-      to_net;  // the registers by the names of what they hold; of memories and ports empty
-  int64_t instances_left_out =
-      0;  // of modules that stand often in a large design (synthesis_timing.h)
+  double slack_ns = 0;     // negative if the clock is too fast
+  double fastest_mhz = 0;  // the clock frequency with slack 0; 0 if nothing depends on the clock
+  std::string from, to;    // the ends of the path as OpenSTA names them: cells and ports
+  std::string from_net, to_net;  // the nets that the registers at its ends drive; else empty
+  // Number of instances that were not timed, of modules with many instances (synthesis_timing.h).
+  int64_t instances_left_out = 0;
 };
 
+// The result of a synthesis.
 struct SynthesisResult {
   std::string top;
   SynthesisedUnit design;
-  std::string library;  // of the cells; empty for an FPGA
-  std::optional<Timing> timing;
-  double seconds = 0;
+  std::string library;           // name of the cell library; empty for FPGAs
+  std::optional<Timing> timing;  // absent for FPGAs and without SynthesisOptions::timing
+  double seconds = 0;            // elapsed time
 };
 
-// Whether a user's folder may be one that Synthesise works in. Errors: it holds files, and none of an earlier run
-// (Yosys' version.log); something in it, other than the link to the sources, is neither a regular file nor a folder.
+// Checks whether a user's folder may become the work folder of Synthesise. Errors: it contains
+// files but none of an earlier run (Yosys' version.log); something in it other than the link to the
+// sources is neither a regular file nor a folder.
 Status CheckSynthesisFolder(const std::filesystem::path& work);
 
-// Runs the tools in `work`, a folder that is there and whose path CheckToolPath (hardware/tool_names.h) takes; scripts,
-// logs and the netlist (netlist.v) stay there. The hierarchy is kept where FindBoundaries says, so that areas are known
-// by unit; each such module is mapped by a run of Yosys of its own, modules with the same contents once, other modules
-// as part of the module that uses them. What `work` has from an earlier run, of the same contents with the same
-// commands and tools, is not done again. Errors: no such top, or none of its parameters, before any tool is run; of the
-// sources (in Yosys' words), of the Liberty file, a library without a cell that the
-// design needs, a tool that is not installed.
+// Runs the tools in `work`, an existing folder with a path that CheckToolPath
+// (hardware/tool_names.h) accepts. Scripts, logs and the netlist (netlist.v) remain there.
+//
+// Module boundaries are kept where FindBoundaries decides so, which yields areas per unit. Each
+// kept module is mapped by its own run of Yosys, and modules with the same contents only once; all
+// other modules become part of the module that uses them. Results in `work` from an earlier run
+// with the same contents, commands and tools are reused.
+//
+// Errors: an unknown top or parameter, before any tool is run; errors of the sources (in Yosys'
+// words) and of the Liberty file; a library that lacks a required cell; a tool that is not
+// installed.
 StatusOr<SynthesisResult> Synthesise(const DesignSources& sources, const SynthesisOptions& options,
                                      const std::filesystem::path& work);
 
-// What a cell of Xilinx' libraries counts for; none of the kinds that are counted: one cell.
+// Returns the resources of a cell of Xilinx' libraries; a cell of an unknown kind counts as one
+// cell.
 Resources XilinxResources(std::string_view cell);
 
-// Of the lines that the timing script prints; `period_ns` is the clock's. Error: OpenSTA's own, or none of these lines.
+// Parses the lines that the timing script prints; `period_ns` is the clock period. Errors: those of
+// OpenSTA, or no such lines.
 StatusOr<Timing> ParseTiming(const std::string& log, double period_ns);
 
-// Yosys' first error in its log, with file and line where it names them; empty: none.
+// Returns the first error in Yosys' log, with file and line if Yosys names them; "" if there is
+// none.
 std::string YosysError(const std::string& log);
 
 }  // namespace kiln::hardware

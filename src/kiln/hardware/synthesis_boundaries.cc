@@ -1,3 +1,5 @@
+// Estimates the gates of modules from operator counts and decides which boundaries to keep.
+
 #include "kiln/hardware/synthesis_boundaries.h"
 
 #include <algorithm>
@@ -12,11 +14,12 @@
 namespace kiln::hardware {
 namespace {
 
+// The estimated gates of a module: all gates, and those of arithmetic operators.
 struct Gates {
   int64_t all = 0, arithmetic = 0;
 };
 
-// What of a design is mapped together.
+// The decision for one design.
 class BoundarySearch {
  public:
   BoundarySearch(const NetlistStatistics& statistics, const std::string& top,
@@ -27,16 +30,18 @@ class BoundarySearch {
     Order(top);
   }
 
+  // Walks the hierarchy twice: top down to decide what is kept, then bottom up to classify it.
   Boundaries Find() {
-    // From the top down, so that it is known where a module's copies would go.
+    // From the top down, so that the number of copies of a module is known when it is considered.
     for (auto module = order_.rbegin(); module != order_.rend(); ++module) {
+      // Merging a module into its users maps it once per copy instead of once.
       if (!kept_.contains(*module) &&
           GatesOf(*module).all * (copies_[*module] - 1) > kCopiedGates) {
         kept_.insert(*module);
         if (GatesOf(*module).all <= kDoubtfulGates && !measured_.contains(*module))
           doubtful_.insert(*module);
       }
-      // What is in a small module has been measured with it.
+      // The measurement of a small module includes the modules inside it.
       if (!kept_.contains(*module) && measured_.contains(*module)) continue;
       const int64_t copies = kept_.contains(*module) ? 1 : copies_[*module];
       for (const auto& [cell, count] : statistics_.at(*module).cells) {
@@ -45,7 +50,7 @@ class BoundarySearch {
     }
     Boundaries boundaries;
     const std::vector<std::string> stateful = StatefulModules(statistics_);
-    gates_.clear();  // now without what is kept
+    gates_.clear();  // from now on without the kept modules
     for (const std::string& module : order_) {
       if (!kept_.contains(module)) continue;
       boundaries.kept.push_back(module);
@@ -62,7 +67,7 @@ class BoundarySearch {
   }
 
  private:
-  // Modules below a module, each before those that use it.
+  // Orders the modules below a module so that each precedes those that use it.
   void Order(const std::string& module) {
     if (!seen_.insert(module).second) return;
     for (const auto& [cell, count] : statistics_.at(module).cells) {
@@ -70,10 +75,10 @@ class BoundarySearch {
     }
     order_.push_back(module);
   }
-  // Of a module and what becomes part of it.
+  // Returns the gates of a module and of the modules that become part of it.
   Gates GatesOf(const std::string& module) {
     if (const auto known = gates_.find(module); known != gates_.end()) return known->second;
-    constexpr int64_t kGatesPerMemoryBit = 3;  // to choose a word
+    constexpr int64_t kGatesPerMemoryBit = 3;  // the multiplexers that select a word
     if (const auto gates = measured_.find(module); gates != measured_.end()) {
       return gates_[module] = {.all = gates->second, .arithmetic = 0};
     }
@@ -94,9 +99,9 @@ class BoundarySearch {
   const NetlistStatistics& statistics_;
   const std::map<std::string, int64_t>& measured_;
   std::set<std::string> kept_, doubtful_, seen_;
-  std::vector<std::string> order_;
-  std::map<std::string, int64_t> copies_;
-  std::map<std::string, Gates> gates_;
+  std::vector<std::string> order_;         // each module before those that use it
+  std::map<std::string, int64_t> copies_;  // number of instances in kept modules
+  std::map<std::string, Gates> gates_;     // results of GatesOf
 };
 
 }  // namespace
@@ -111,8 +116,8 @@ int64_t GateEstimate(const std::string& cell) {
   const auto is_one_of = [type](std::initializer_list<std::string_view> types) {
     return std::find(types.begin(), types.end(), type) != types.end();
   };
-  constexpr int64_t kAdder = 5, kMultiplexer = 3;  // gates a bit
-  // The width is the greatest of a cell's ports': a product's, not its factors'.
+  constexpr int64_t kAdder = 5, kMultiplexer = 3;  // gates per bit
+  // The width is that of the cell's widest port; for a product this is the result.
   if (is_one_of({"$mul"})) return kAdder * (width / 2) * (width / 2);
   if (is_one_of({"$div", "$mod"})) return kAdder * width * width;
   if (is_one_of({"$shl", "$shr", "$sshl", "$sshr", "$shift"})) {

@@ -1,4 +1,5 @@
-// Which modules of a design are mapped on their own.
+// The division of a design into modules that are mapped separately: the first decision of a
+// synthesis.
 #ifndef KILN_HARDWARE_SYNTHESIS_BOUNDARIES_H_
 #define KILN_HARDWARE_SYNTHESIS_BOUNDARIES_H_
 
@@ -11,32 +12,36 @@
 
 namespace kiln::hardware {
 
-// How synthesis goes about a design, from what `stat -width` counts before any mapping.
+// The decision for a design, made from the counts of `stat -width` before mapping.
 struct Boundaries {
-  // Modules that are mapped on their own: the top, the sequential ones, and combinational ones that stand so often, and
-  // are so large, that becoming part of the modules around them would have kCopiedGates mapped once more.
+  // Modules that are mapped by themselves: the top, all sequential modules, and combinational
+  // modules that are so large and used so often that merging them into their users would map more
+  // than kCopiedGates repeatedly.
   std::vector<std::string> kept;
-  // Of these the ones with more than kLargeGates in them, what becomes part of them included, and more than
-  // kArithmeticGates of that in adders, multipliers and dividers: what a SAT solver is lost in. Multiplexers are not.
+  // The kept modules with more than kLargeGates gates, merged modules included, and more than
+  // kArithmeticGates gates in adders, multipliers and dividers. Arithmetic of that size overwhelms
+  // a SAT solver; multiplexers do not.
   std::vector<std::string> large;
-  // And those that remember nothing (StatefulModules), the top left out: what comes out of them follows from what goes
-  // in, so that an instance with constants at its inputs needs less than the whole module.
+  // The kept modules that store no state (StatefulModules), without the top. Their outputs depend
+  // only on their inputs, so that an instance with constant inputs needs less than the whole
+  // module.
   std::vector<std::string> stateless = {};
-  // Of the stateless ones those whose estimate, of at most kDoubtfulGates, decides that they are kept: of a decoder of
-  // powers of two, which is a text for all formats, a hundredth is left.
+  // The stateless modules that are kept because of an estimate of at most kDoubtfulGates. The
+  // estimate may be far too high: a format of powers of two needs a hundredth of a decoder that is
+  // written for all formats.
   std::vector<std::string> doubtful = {};
 };
-// In gates as GateEstimate() counts them.
+// Limits in gates, as GateEstimate counts them.
 inline constexpr int64_t kCopiedGates = 2500, kLargeGates = 16'000, kArithmeticGates = 2000,
                          kDoubtfulGates = 5000;
-//   measured   gates of modules that are known, all that is below included
+// Decides for a design. `measured` holds known gate counts of modules, including everything below.
 Boundaries FindBoundaries(const NetlistStatistics& statistics, const std::string& top,
                           const std::map<std::string, int64_t>& measured = {});
 
-// Roughly the gates with two inputs in one of Yosys' operators, named as `stat -width` does: $add_32. Registers and
-// memories count for none.
+// Returns an estimate of the two-input gates of a Yosys operator, named as by `stat -width`:
+// $add_32. Returns 0 for registers and memories.
 int64_t GateEstimate(const std::string& cell);
-// The same of adders, multipliers and dividers; of others 0.
+// Returns GateEstimate for adders, multipliers and dividers, and 0 for other operators.
 int64_t ArithmeticEstimate(const std::string& cell);
 
 }  // namespace kiln::hardware

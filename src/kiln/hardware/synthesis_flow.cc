@@ -1,3 +1,5 @@
+// The Yosys commands of each step of synthesis.
+
 #include "kiln/hardware/synthesis_flow.h"
 
 #include <algorithm>
@@ -10,20 +12,20 @@
 namespace kiln::hardware {
 namespace {
 
-// ABC's usual script looks for equivalent nodes with a SAT solver, which on large arithmetic takes hours: there `quick`
-// is run in its place.
+// Returns an ABC command. ABC's default script searches for equivalent nodes with a SAT solver,
+// which takes hours on large arithmetic; `quick` replaces it there.
 std::string Abc(const std::string& command, const std::string& quick, bool large) {
   return large ? fmt::format("{} -script +{}\n", command, quick) : command + "\n";
 }
 
-// From operators to gates.
+// Returns the commands that convert operators to gates.
 //
-// Left to itself Yosys makes one carry-save sum of products and what is added to them, all partial products of which it
-// extends to the sum's width: with an int8 product in an int32 sum that is 40 % more area than the product and an
-// adder. So products come first.
+// By default Yosys merges a product and its addends into one carry-save sum, and extends every
+// partial product to the width of the sum. An int8 product in an int32 sum is then 40 % larger than
+// the product and an adder. Products are therefore converted first.
 //
-// Yosys' `share` is left out: it searches for exclusive conditions with a SAT solver, found nothing to share in any
-// processing element, and does not end on what has several rounders.
+// Yosys' `share` is omitted: it searches for exclusive conditions with a SAT solver, found nothing
+// to share in any processing element, and does not terminate on modules with several rounders.
 std::string GateCommands(std::string_view top, bool flatten) {
   return fmt::format(
       "{}opt_expr\nopt_clean\nwreduce t:$mul\nalumacc t:$mul\n"
@@ -70,7 +72,7 @@ std::string FpgaCells(const std::string& file) {
       file);
 }
 
-// What synth_xilinx does, but for `share`, and with ABC as above.
+// The commands of synth_xilinx without `share` and with the ABC commands above.
 std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top) {
   const std::string synthesis =
       fmt::format("synth_xilinx -family {} -flatten {}-top {} -run ", mapping.family,

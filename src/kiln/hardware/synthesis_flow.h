@@ -1,6 +1,6 @@
-// The passes of synthesis as commands of Yosys: one place for `kiln synth` and for the script that emitted designs have
-// for `make synth`. Files are named relative to the folder that Yosys runs in; all names that come from outside have
-// been checked (hardware/tool_names.h).
+// The steps of synthesis as Yosys commands, shared by `kiln synth` and by the script that emitted
+// designs contain for `make synth`. File names are relative to the folder in which Yosys runs. All
+// names from outside have been checked (hardware/tool_names.h).
 #ifndef KILN_HARDWARE_SYNTHESIS_FLOW_H_
 #define KILN_HARDWARE_SYNTHESIS_FLOW_H_
 
@@ -11,41 +11,44 @@
 
 namespace kiln::hardware {
 
-// The module of rtl/ that all memories are instances of.
+// The module of rtl/ that implements all memories.
 inline constexpr std::string_view kMemoryModule = "kiln_ram_1w";
 
-// Reads SystemVerilog. Functions of C that a source imports are not called.
+// Returns commands that read SystemVerilog. Imported C functions are not called.
 std::string ReadCommands(const std::vector<std::string>& files);
 
-// From sources to registers and operators of `top`.
+// The input of elaboration.
 struct Elaboration {
   std::vector<std::string> files;    // packages first
-  std::vector<std::string> folders;  // where other modules are, <module>.sv
-  std::vector<std::pair<std::string, std::string>> parameters;  // of the top
+  std::vector<std::string> folders;  // searched for other modules, as <module>.sv
+  std::vector<std::pair<std::string, std::string>> parameters;  // parameters of the top
   std::string top;
 };
+// Returns commands that elaborate the sources to registers and operators of the top.
 std::string ElaborateCommands(const Elaboration& elaboration);
 
-// For standard cells; the clock's period in ns.
+// The target of mapping to standard cells.
 struct CellMapping {
-  std::string liberty, constraints;
-  double period_ns = 0;
+  std::string liberty, constraints;  // file names
+  double period_ns = 0;              // clock period
 };
-// For an FPGA.
+// The target of mapping to an FPGA.
 struct FpgaMapping {
   std::string family;  // as synth_xilinx names it
-  std::string
-      cells;  // its cells as FpgaCells() leaves them: reading that takes a sixth of the time that their sources do
+  // The file with its cells that FpgaCells() writes, which is read six times faster than their
+  // sources.
+  std::string cells;
 };
+// Returns commands that write the cells of Xilinx FPGAs to a file.
 std::string FpgaCells(const std::string& file);
-// The commands that make cells of kPartModule (hardware/synthesis_parts.h). `is_top`: the whole design's top, which on
-// an FPGA has pads.
+// Return commands that map kPartModule (hardware/synthesis_parts.h) to cells. `large`: see
+// Boundaries. `is_top`: the part is the top of the whole design, which has pads on an FPGA.
 std::string CellCommands(const CellMapping& mapping, bool large);
 std::string FpgaCommands(const FpgaMapping& mapping, bool large, bool is_top);
 
-// The whole script of `make synth` in an emitted design's folder: generic gates, module by module, with memories as
-// black boxes. Writes build/synth.txt (cells of the modules and of the whole) and, where there are memories,
-// build/memories.txt (their bits).
+// Returns the script of `make synth` in an emitted design's folder: maps to generic gates module by
+// module, with memories as black boxes. Writes build/synth.txt (cells per module and in total) and,
+// if there are memories, build/memories.txt (their bits).
 std::string ProjectScript(const std::vector<std::string>& files, const std::string& top);
 
 }  // namespace kiln::hardware

@@ -1,3 +1,5 @@
+// Extracts the instances of a mapped module from Yosys' JSON, and edits instances in netlists.
+
 #include "kiln/hardware/synthesis_instances.h"
 
 #include <algorithm>
@@ -12,13 +14,15 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Returns a Yosys selection of all cells of these types.
 std::string Selection(const std::set<std::string>& modules) {
   std::string selection;
   for (const std::string& module : modules) selection += " t:" + module;
   return selection;
 }
 
-// A port's bits in Yosys' JSON, the lowest first: constants are strings, nets numbers.
+// Returns the bits of a port in Yosys' JSON, MSB first. There the LSB is first; constants are
+// strings, nets are numbers.
 std::string BitsOf(const Json& connection) {
   std::string bits;
   for (auto bit = connection.rbegin(); bit != connection.rend(); ++bit) {
@@ -50,7 +54,7 @@ StatusOr<std::vector<MappedInstance>> ParseInstances(const std::string& text) {
     return fault();
   std::vector<MappedInstance> instances;
   for (const auto& [module, contents] : json["modules"].items()) {
-    // Cells of an FPGA come with their timing, which stands in cells of their own.
+    // FPGA cells are accompanied by black boxes for their timing.
     if (contents.contains("attributes") && contents["attributes"].contains("blackbox")) continue;
     const Json cells = contents.value("cells", Json::object());
     for (const auto& [name, cell] : cells.items()) {
@@ -70,6 +74,7 @@ StatusOr<std::vector<MappedInstance>> ParseInstances(const std::string& text) {
   return instances;
 }
 
+// A sixteenth of the inputs: fewer constants do not repay a separate mapping run.
 bool HasManyConstants(const MappedInstance& instance) {
   constexpr int64_t kShare = 16;
   int64_t bits = 0, constants = 0;
@@ -100,8 +105,8 @@ std::string ReplaceInstances(const std::string& netlist,
     size_t begin, end;
     const std::string* part;
   };
-  std::map<std::string, std::map<std::string_view, const std::string*>>
-      parts;  // by module and instance
+  // By module and instance.
+  std::map<std::string, std::map<std::string_view, const std::string*>> parts;
   for (const ReplacedInstance& instance : replaced)
     parts[instance.module][instance.name] = &instance.part;
   std::vector<Change> changes;

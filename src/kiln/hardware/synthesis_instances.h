@@ -1,4 +1,5 @@
-// What a mapped module hands to the modules below it.
+// The instances in a mapped module, with the constants at their inputs. Used to map stateless
+// modules for the constants that their instances receive.
 #ifndef KILN_HARDWARE_SYNTHESIS_INSTANCES_H_
 #define KILN_HARDWARE_SYNTHESIS_INSTANCES_H_
 
@@ -12,33 +13,37 @@
 
 namespace kiln::hardware {
 
+// An instance of a module in a mapped part.
 struct MappedInstance {
   std::string name, module;
-  std::map<std::string, std::string>
-      inputs;  // bits of ports, the highest first: 0, 1, or x for what is no constant
+  // The bits of its input ports, MSB first: 0, 1, or x for a bit that is not constant.
+  std::map<std::string, std::string> inputs;
 };
 
-// Commands of Yosys that write the instances of these modules to a file and leave nothing else of the design; before,
-// names for instances that have none in the source.
+// Return Yosys commands: NameInstances names the instances of these modules that have no name in
+// the source; WriteInstances writes all of them to a file and deletes the rest of the design.
 std::string NameInstances(const std::set<std::string>& modules);
 std::string WriteInstances(const std::set<std::string>& modules, const std::string& file);
-// What these wrote. Error: not such a file.
+// Parses the file that WriteInstances wrote. Error: text that is not such a file.
 StatusOr<std::vector<MappedInstance>> ParseInstances(const std::string& text);
 
-// Whether enough of an instance's inputs are constants for its module to be mapped with them.
+// Returns whether enough inputs of an instance are constant for a separate mapping to pay off.
 bool HasManyConstants(const MappedInstance& instance);
 
-// Places of instances in a netlist as Yosys writes it, which has them in lines "  \\module$0a1b  name (".
+// The position of an instance in a netlist of Yosys. It begins a line "  \\module$0a1b name (".
 struct NetlistPlace {
-  size_t at = 0;              // of the module's name, with its backslash
-  std::string_view instance;  // its name, without one
+  size_t at = 0;              // offset of the module's name, with its backslash
+  std::string_view instance;  // name of the instance, without a backslash
 };
+// Returns the positions of all instances of a module.
 std::vector<NetlistPlace> PlacesOf(std::string_view netlist, const std::string& module);
 
+// An instance that becomes an instance of `part` where the netlist has `module`. Both names contain
+// a '$'.
 struct ReplacedInstance {
-  std::string name, module,
-      part;  // it is of `part` where the netlist says `module`; both names have a '$' in them
+  std::string name, module, part;
 };
+// Returns the netlist with the modules of these instances replaced.
 std::string ReplaceInstances(const std::string& netlist,
                              const std::vector<ReplacedInstance>& replaced);
 

@@ -1,3 +1,6 @@
+// Runs Yosys on parts, in parallel and with reuse of earlier results, and decides from mapped parts
+// which variants of stateless parts are needed.
+
 #include "kiln/hardware/synthesis_mapping.h"
 
 #include <algorithm>
@@ -23,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Returns whether an earlier run with the same recipe (inputs and script) left all outputs.
 bool IsDone(const fs::path& mark, const std::string& recipe, const fs::path& work,
             const std::vector<std::string>& outputs) {
   std::error_code ignored;
@@ -36,12 +40,13 @@ bool IsDone(const fs::path& mark, const std::string& recipe, const fs::path& wor
 
 constexpr const char* kInstances = ".instances";
 
-// A part's file, relative to the work folder.
+// Returns a part's file, relative to the work folder.
 std::string FileOf(const std::string& part, std::string_view extension) {
   return fmt::format("{}/{}{}", kPartsFolder, part, extension);
 }
 
-// One part: its files are named after it. Instances of modules without state are listed.
+// Maps one part; its files are named after it. Lists the instances of the modules `listed`, which
+// are stateless.
 StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& mapping,
                                    const std::set<std::string>& listed) {
   const std::string input = FileOf(part.name, ".il"), counts = FileOf(part.name, ".json"),
@@ -70,7 +75,7 @@ StatusOr<ModuleStatistics> MapPart(const MappingPart& part, const PartsMapping& 
   return std::move(found->second);
 }
 
-// The fault with the sources' own folder where Yosys names the link to it.
+// Returns an error message of Yosys with the link to the sources replaced by their folder.
 std::string WithSources(std::string fault, const fs::path& sources) {
   const std::string link = std::string(kSourcesLink) + '/', folder = (sources / "").string();
   for (size_t at = fault.find(link); at != std::string::npos; at = fault.find(link, at)) {
@@ -86,6 +91,8 @@ std::string WithSources(std::string fault, const fs::path& sources) {
 
 Status RunYosys(const YosysRun& run) {
   const auto file = [&run](const char* extension) { return run.work / (run.name + extension); };
+  // The .done file holds the recipe of the present outputs. It is removed first and written last,
+  // so that an interrupted run is repeated.
   const std::string recipe = run.inputs + run.script;
   if (IsDone(file(".done"), recipe, run.work, run.outputs)) return OkStatus();
   std::error_code ignored;
@@ -104,11 +111,12 @@ namespace {
 
 using Modules = std::set<std::string>;
 
-// How far the mapping is when parts are begun.
+// The progress at the start of a set of parts.
 struct Count {
-  int64_t done = 0, waiting = 0;  // before, and after them
+  int64_t done = 0, waiting = 0;  // parts mapped before, and parts that follow
 };
 
+// Maps parts on several threads. `listed` returns the modules whose instances a part lists.
 StatusOr<std::vector<ModuleStatistics>> MapAll(
     const std::vector<MappingPart>& parts, const PartsMapping& mapping,
     const std::function<Modules(const MappingPart&)>& listed, const Count& count) {
@@ -117,7 +125,8 @@ StatusOr<std::vector<ModuleStatistics>> MapAll(
   std::atomic<size_t> next = 0;
   std::atomic<int64_t> done = count.done;
   std::atomic<bool> failed = false;
-  // Begun in order: where one fails, those before it have been begun, and the first failure is always the same one.
+  // Parts are started in order. If one fails, all before it have been started, so that the first
+  // failure is the same in every run.
   const auto work = [&] {
     while (!failed) {
       const size_t i = next++;
@@ -141,7 +150,8 @@ StatusOr<std::vector<ModuleStatistics>> MapAll(
   return statistics;
 }
 
-// Maps parts from the top down where what a part is to be depends on those above it.
+// Maps parts in rounds from the top down: the variants of a stateless part that are needed depend
+// on the mapped parts above it.
 class PartsMapper {
  public:
   PartsMapper(const std::vector<MappingPart>& parts, const PartsMapping& mapping)
@@ -151,6 +161,7 @@ class PartsMapper {
     }
   }
 
+  // Maps all parts with state in the first round, then the stateless ones.
   StatusOr<MappedParts> Map() {
     std::vector<MappingPart> next;
     std::vector<const MappingPart*> waiting;
@@ -164,7 +175,7 @@ class PartsMapper {
     for (;;) {
       KILN_RETURN_IF_ERROR(MapNext(next, static_cast<int64_t>(waiting.size())));
       if (waiting.empty()) return std::move(mapped_);
-      // Those that no other one of them can have instances of.
+      // The next round: parts that no other waiting part can instantiate.
       std::set<std::string> used;
       for (const MappingPart* part : waiting) used.insert(part->below.begin(), part->below.end());
       std::vector<const MappingPart*> ready;
@@ -181,6 +192,7 @@ class PartsMapper {
   }
 
  private:
+  // Returns the stateless parts that a part may instantiate.
   std::set<std::string> Listed(const MappingPart& part) const {
     std::set<std::string> listed;
     std::set_intersection(part.below.begin(), part.below.end(), stateless_.begin(),
@@ -188,6 +200,7 @@ class PartsMapper {
     return listed;
   }
 
+  // Maps one round and evaluates the instances in it.
   Status MapNext(const std::vector<MappingPart>& parts, int64_t waiting) {
     const Count count{.done = static_cast<int64_t>(mapped_.names.size()), .waiting = waiting};
     const auto listed = [this](const MappingPart& part) { return Listed(part); };
@@ -201,7 +214,7 @@ class PartsMapper {
     return OkStatus();
   }
 
-  // What the instances in a mapped part are to be of.
+  // Selects the variant of each instance in a mapped part, and records the variants to map.
   Status ChooseBelow(const MappingPart& part) {
     KILN_ASSIGN_OR_RETURN(
         const std::string text,
@@ -227,10 +240,10 @@ class PartsMapper {
 
   const std::vector<MappingPart>& parts_;
   const PartsMapping& mapping_;
-  std::set<std::string> stateless_;  // names
+  std::set<std::string> stateless_;  // names of the stateless parts
   MappedParts mapped_;
-  std::map<std::string, std::map<std::string, MappingPart>>
-      wanted_;  // of a part, by the names of what it is to be
+  // The wanted variants of each stateless part, by name.
+  std::map<std::string, std::map<std::string, MappingPart>> wanted_;
 };
 
 }  // namespace

@@ -1,4 +1,7 @@
-// Yosys on the parts of a design: how each is mapped, and what it came to.
+// Mapping of the parts of a design by runs of Yosys.
+//
+// Every part is mapped on its own, on several threads if requested, and results from earlier runs
+// are reused if script, inputs and tools are the same.
 #ifndef KILN_HARDWARE_SYNTHESIS_MAPPING_H_
 #define KILN_HARDWARE_SYNTHESIS_MAPPING_H_
 
@@ -16,48 +19,52 @@
 
 namespace kiln::hardware {
 
-// A script of Yosys' commands, which is kept as `work`/`name`.ys, and what it prints as .log. Yosys runs in `work`, and
-// the script names files relative to it.
+// A script of Yosys commands. It is kept as `work`/`name`.ys, its output as `work`/`name`.log.
+// Yosys runs in `work`, and the script names files relative to it.
 struct YosysRun {
-  std::filesystem::path work;  // absolute
-  std::string name, script;    // the name may have folders in front
-  std::string inputs;  // what the outputs depend on beside the script: versions, hashes of files
+  std::filesystem::path work;        // absolute
+  std::string name, script;          // the name may include folders
+  std::string inputs;                // other inputs of the outputs: tool versions, source hashes
   std::vector<std::string> outputs;  // files, relative to `work`
-  std::string design;                // that errors are about
-  std::filesystem::path sources;     // the folder that kSourcesLink stands for, for errors
+  std::string design;                // the name of the design in errors
+  std::filesystem::path sources;     // the folder that kSourcesLink points to, for errors
 };
-// Below a work folder: a link to the folder with the design's sources, whose own name no script has to quote.
+// A link in the work folder to the folder of the design's sources, so that scripts need not quote
+// its name.
 inline constexpr std::string_view kSourcesLink = "sources";
-// Does nothing where `work`/`name`.done says that the outputs are of the same script and inputs. Error: Yosys' own
-// first one.
+// Runs a script. Does nothing if `work`/`name`.done shows that the outputs come from the same
+// script and inputs. Errors: Yosys' first error.
 Status RunYosys(const YosysRun& run);
 
+// The settings of mapping.
 struct PartsMapping {
-  std::filesystem::path
-      work;  // absolute, with a folder kPartsFolder that has the parts' files; what is there already
-             // and still right is not done again
-  std::string tools;  // what results depend on beside the commands: versions, the library
+  // Absolute, with a folder kPartsFolder for the files of the parts. Valid results in it are
+  // reused.
+  std::filesystem::path work;
+  std::string tools;  // versions of the tools and the library, on which results also depend
   std::string top;
-  int jobs = 1;                                                  // runs of Yosys at once
+  int jobs = 1;                                                  // concurrent runs of Yosys
   std::function<std::string(const MappingPart& part)> commands;  // from operators to cells
-  // Told what begins, of how many so far known; from any thread; may be empty.
+  // Called when a part begins, with the total known so far; from any thread; may be empty.
   std::function<void(const MappingPart& part, int64_t done, int64_t total)> started;
 };
 inline constexpr std::string_view kPartsFolder = "parts";
+// The result of mapping.
 struct MappedParts {
-  NetlistStatistics statistics;    // what the parts came to, by name
-  std::vector<std::string> names;  // of all that have been mapped
-  // Of a part, its instances that are of another part than its netlist says.
+  NetlistStatistics statistics;    // statistics of the mapped parts, by name
+  std::vector<std::string> names;  // names of all mapped parts
+  // By part: its instances whose module differs from the one in its netlist file.
   std::map<std::string, std::vector<ReplacedInstance>> replaced;
 };
-// Each part, those without state as their instances need them: with constants where instances have them at a good share
-// of their inputs (WithConstants), and not at all where there is no instance left. Results do not depend on `jobs`.
-//   parts   each before those that have instances of it
+// Maps all parts, each of which precedes those that instantiate it. Stateless parts are mapped in
+// the variants that their instances need: with constants, if a considerable share of an instance's
+// inputs is constant (WithConstants), and not at all without instances. Results do not depend on
+// `jobs`.
 StatusOr<MappedParts> MapParts(const std::vector<MappingPart>& parts, const PartsMapping& mapping);
-// What parts come to as they stand, without any of their instances' constants.
+// Maps parts as they are, without the constants of any instance, and returns their statistics.
 StatusOr<NetlistStatistics> MapWhole(const std::vector<MappingPart>& parts,
                                      const PartsMapping& mapping);
-// The netlist of a part, which is <name>.v in the parts' folder but for the instances that are replaced.
+// Returns the netlist of a part: <name>.v in the parts' folder with the replaced instances.
 StatusOr<std::string> NetlistOf(const MappedParts& mapped, const std::string& part,
                                 const std::filesystem::path& work);
 

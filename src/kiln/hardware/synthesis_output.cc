@@ -1,4 +1,4 @@
-// What the tools print.
+// Interprets the output of the synthesis tools: cells of Xilinx, timing reports and Yosys errors.
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
@@ -8,6 +8,7 @@
 namespace kiln::hardware {
 namespace {
 
+// A row of xilinx_cells.def.
 struct XilinxCell {
   std::string_view prefix;
   Resources resources;

@@ -1,3 +1,5 @@
+// Divides a design in RTLIL into parts and renames them by their contents.
+
 #include "kiln/hardware/synthesis_parts.h"
 
 #include <algorithm>
@@ -13,14 +15,15 @@
 namespace kiln::hardware {
 namespace {
 
-// Escaped identifiers of Verilog may have any character, and this name goes into scripts.
+// Returns the name of a part. Escaped Verilog identifiers may contain any character, and the name
+// becomes part of scripts: it is reduced to plain characters, and a hash makes it unique.
 std::string NameOf(const std::string& module, const std::string& design) {
   return fmt::format("{}${:016x}", PlainName(SourceName(module)), StableHash(design));
 }
 
-// The bits of a port, some of which are constants, as RTLIL writes a signal: { \port [31:23] 23'00000000000000000000000
-// }.
-std::string Signal(const std::string& port, const std::string& bits) {
+// Returns a port's bits, some of which are constant, as an RTLIL signal: { \port [31:23]
+// 23'00000000000000000000000 }
+std::string SignalText(const std::string& port, const std::string& bits) {
   if (bits.size() == 1) return bits == "x" ? '\\' + port : fmt::format("1'{}", bits);
   std::string signal = "{";
   for (size_t begin = 0; begin < bits.size();) {
@@ -35,6 +38,7 @@ std::string Signal(const std::string& port, const std::string& bits) {
   return signal + " }";
 }
 
+// Divides one design. Names and parts accumulate from module to module.
 class Cutter {
  public:
   Cutter(const RtlilDesign& design, const std::set<std::string>& black_boxes,
@@ -43,7 +47,7 @@ class Cutter {
     for (const std::string& module : black_boxes) names_[module] = module;
   }
 
-  // `modules` with boundaries of their own stand before those that use them.
+  // Each of `modules` must precede those that use it.
   StatusOr<std::vector<MappingPart>> Cut(const std::vector<std::string>& modules,
                                          const std::set<std::string>& large,
                                          const std::set<std::string>& stateless,
@@ -70,12 +74,12 @@ class Cutter {
   }
 
  private:
-  // The module, what becomes part of it in the order in which it is met, and the rest as black boxes, whose names go
-  // to `below`.
+  // Returns the text of a part: the module, then the modules that become part of it in order of
+  // occurrence, then the others as black boxes. Adds the names of these to `below`.
   std::string DesignOf(const std::string& module, std::set<std::string>* below) const {
     std::vector<std::string> inside = {module};
     std::map<std::string, std::string> names = {{module, kPartModule}};
-    std::map<std::string, std::string> boxes;  // by name in the netlist
+    std::map<std::string, std::string> boxes;  // by their names in the netlist
     for (size_t i = 0; i < inside.size(); ++i) {
       for (const RtlilModule::Instance& instance : design_.at(inside[i]).instances) {
         const std::string& used = instance.module;
@@ -100,9 +104,9 @@ class Cutter {
 
   const RtlilDesign& design_;
   const std::string& clock_;
-  std::map<std::string, std::string>
-      names_;  // of modules that are done and of black boxes, in the netlist
-  std::map<std::string, size_t> places_;  // of parts, by name
+  // Netlist names of black boxes and of the modules that have been processed.
+  std::map<std::string, std::string> names_;
+  std::map<std::string, size_t> places_;  // indices into parts_, by name
   std::vector<MappingPart> parts_;
 };
 
@@ -123,7 +127,8 @@ StatusOr<std::vector<MappingPart>> CutIntoParts(const RtlilDesign& design,
 
 MappingPart WithConstants(const MappingPart& part,
                           const std::map<std::string, std::string>& inputs) {
-  // The module under another name, and around it one with the same ports that hands the constants to it.
+  // The module is renamed, and a new module with its old name and ports instantiates it with the
+  // constants.
   constexpr std::string_view kWhole = "whole";
   const std::string head = fmt::format("module \\{}\n", kPartModule);
   const size_t at = part.design.find(head);
@@ -132,7 +137,7 @@ MappingPart WithConstants(const MappingPart& part,
   size_t bits_of_inputs = 0, constants = 0;
   for (const std::string& line : part.ports) {
     ports += fmt::format("  {}\n", line);
-    const std::string port = line.substr(line.rfind(' ') + 2);  // behind the backslash
+    const std::string port = line.substr(line.rfind(' ') + 2);  // without the backslash
     const auto bits = inputs.find(port);
     if (bits != inputs.end()) {
       bits_of_inputs += bits->second.size();
@@ -140,14 +145,15 @@ MappingPart WithConstants(const MappingPart& part,
                                                      [](char bit) { return bit != 'x'; }));
     }
     connections += fmt::format("    connect \\{} {}\n", port,
-                               bits == inputs.end() ? '\\' + port : Signal(port, bits->second));
+                               bits == inputs.end() ? '\\' + port : SignalText(port, bits->second));
   }
   MappingPart result = part;
   result.design.replace(at, head.size(), fmt::format("module \\{}\n", kWhole));
   result.design +=
       fmt::format("{}{}  cell \\{} \\{}\n{}  end\nend\n", head, ports, kWhole, kWhole, connections);
   result.name = NameOf(part.name, result.design);
-  result.large = part.large && 2 * constants < bits_of_inputs;  // of a product a quarter is left
+  // With half of its inputs constant, a quarter of a product remains, which is not large any more.
+  result.large = part.large && 2 * constants < bits_of_inputs;
   return result;
 }
 

@@ -1,4 +1,6 @@
-// A design cut into parts that are mapped one by one.
+// The parts of a design that are mapped one by one: the text of each part is cut out of the
+// elaborated design (rtlil.h) along the module boundaries that were chosen
+// (synthesis_boundaries.h).
 #ifndef KILN_HARDWARE_SYNTHESIS_PARTS_H_
 #define KILN_HARDWARE_SYNTHESIS_PARTS_H_
 
@@ -13,32 +15,36 @@
 
 namespace kiln::hardware {
 
-// What one run of Yosys maps: a module that keeps its boundary with all that becomes part of it.
+// The unit of one Yosys run: a module that keeps its boundary, with all modules that become part of
+// it.
 struct MappingPart {
-  // In the netlist: the top's own name, of others the name in the source (as PlainName has it), '$', and a hash of
-  // `design`. It follows from the contents alone.
+  // Its name in the netlist: the top's own name, or the source name (PlainName), '$' and a hash of
+  // `design`. The name depends on the contents alone.
   std::string name;
-  std::string
-      design;  // RTLIL: the module as kPartModule, what becomes part of it, the modules below as black boxes
-  std::vector<std::string> modules;  // of the design
-  std::vector<std::string> ports;    // as in RtlilModule
-  bool large = false;
-  bool stateless = false;       // Boundaries::stateless
-  std::set<std::string> below;  // parts that it has instances of
+  // RTLIL: the module as kPartModule, the modules that become part of it, and the modules below as
+  // black boxes.
+  std::string design;
+  std::vector<std::string> modules;  // the modules of the design that it represents
+  std::vector<std::string> ports;    // as RtlilModule::ports
+  bool large = false;                // Boundaries::large
+  bool stateless = false;            // Boundaries::stateless
+  std::set<std::string> below;       // the parts that it instantiates
 };
 inline constexpr const char* kPartModule = "part";
 
-// The parts of a design, each before those that have instances of it. Modules with the same contents are one part.
-//   black_boxes   modules that are not mapped; they keep their names
-//   clock         the input of black boxes that an FPGA's clock buffers are wanted for
-// Error: the boundaries are of another design.
+// Returns the parts of a design, each before those that instantiate it. Modules with the same
+// contents become one part.
+//   black_boxes  modules that are not mapped; they keep their names
+//   clock        the input of black boxes that FPGA clock buffers must drive
+// Errors: the boundaries belong to another design.
 StatusOr<std::vector<MappingPart>> CutIntoParts(const RtlilDesign& design,
                                                 const Boundaries& boundaries,
                                                 const std::set<std::string>& black_boxes,
                                                 const std::string& top, const std::string& clock);
 
-// The part as instances need it of which some inputs are always the same bits: these are constants inside of it.
-//   inputs   of ports by name: their bits, the highest first: 0, 1, or x for what is no constant
+// Returns the variant of a part for instances with these constant inputs; the variant contains the
+// constants and has the same ports. `inputs` holds the bits of ports by name, MSB first: 0, 1, or x
+// for a bit that is not constant.
 MappingPart WithConstants(const MappingPart& part,
                           const std::map<std::string, std::string>& inputs);
 

@@ -1,4 +1,5 @@
-// Which files and parameters go to the synthesis.
+// Collects the input of a synthesis: the files of a folder or library module, and the parameters of
+// the command line.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -25,7 +26,7 @@ constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kQuires = "quire(A*B), of the names of two formats";
 constexpr std::string_view kNames = "a letter, then letters, digits and _";
 
-// A whole number of 32 bits, signed or not, as Yosys takes it; nothing: `text` is none.
+// Returns an integer of 32 bits, signed or unsigned, in Yosys' notation; nullopt for other texts.
 std::optional<std::string> WholeNumber(const std::string& text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -35,7 +36,8 @@ std::optional<std::string> WholeNumber(const std::string& text) {
   return value < 0 ? fmt::format("32'd{}", static_cast<uint32_t>(value)) : text;
 }
 
-// 8'h2a, 4'b0101, 32'd7: digits that fit the base.
+// Returns whether a text is a Verilog constant (8'h2a, 4'b0101, 32'd7) with digits that fit its
+// base.
 bool IsVerilogConstant(const std::string& text) {
   const size_t quote = text.find('\'');
   if (quote == std::string::npos || quote == 0 || quote + 2 >= text.size()) return false;
@@ -53,7 +55,8 @@ bool IsVerilogConstant(const std::string& text) {
   }
 }
 
-// quire(e4m3*e4m3): the exact sums of those products. Null for other texts.
+// Returns the descriptor for quire(e4m3*e4m3), the exact sums of such products; nullopt for other
+// texts.
 std::optional<StatusOr<std::string>> QuireValue(const std::string& text,
                                                 const std::string& parameter) {
   constexpr std::string_view kBefore = "quire(";
@@ -75,6 +78,7 @@ std::optional<StatusOr<std::string>> QuireValue(const std::string& text,
   return QuireDescriptor(*input, *weight);
 }
 
+// Returns a parameter's value in Yosys' notation.
 StatusOr<std::string> ValueOf(const std::string& text, const std::string& parameter) {
   if (const auto number = WholeNumber(text)) return *number;
   if (IsVerilogConstant(text)) return text;
@@ -89,7 +93,7 @@ StatusOr<std::string> ValueOf(const std::string& text, const std::string& parame
   return FormatDescriptor(*format);
 }
 
-// The name in the first line "TOP := NAME"; empty: there is none.
+// Returns the name in the first line "TOP := NAME", or "" if there is none.
 std::string TopOf(std::string_view settings) {
   constexpr std::string_view kBlanks = " \t\r";
   while (!settings.empty()) {

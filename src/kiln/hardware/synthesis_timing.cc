@@ -1,3 +1,5 @@
+// Writes the OpenSTA script, and omits instances of large designs from the netlist.
+
 #include "kiln/hardware/synthesis_timing.h"
 
 #include <algorithm>
@@ -15,9 +17,11 @@
 namespace kiln::hardware {
 namespace {
 
+// The prefix of the modules of omitted instances. No such module exists, so that OpenSTA treats
+// them as black boxes.
 constexpr const char* kNotTimed = "kiln_not_timed$";
 
-// Numbers in names by their value: stage[2] before stage[10].
+// Compares names with the numbers in them by value: stage[2] precedes stage[10].
 bool StandsBefore(std::string_view x, std::string_view y) {
   const auto is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   const auto number = [&is_digit](std::string_view* name) {
@@ -72,6 +76,7 @@ std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::st
     std::sort(places.begin(), places.end(), [](const NetlistPlace& x, const NetlistPlace& y) {
       return StandsBefore(x.instance, y.instance);
     });
+    // Keeps the first kTimedInstances - 1 and the last one.
     for (size_t i = kTimedInstances - 1; i + 1 < places.size(); ++i) out.push_back(places[i]);
   }
   *count += static_cast<int64_t>(out.size());
@@ -81,12 +86,13 @@ std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::st
   size_t at = 0;
   for (const NetlistPlace& place : out) {
     text.append(netlist, at, place.at - at).append("\\").append(kNotTimed);
-    at = place.at + 1;  // behind its backslash
+    at = place.at + 1;  // after its backslash
   }
   return text.append(netlist, at);
 }
 
 StatusOr<Timing> FindWorstPath(const TimingSetup& setup) {
+  // Without the clock port, the clock is virtual and times paths from inputs to outputs.
   const std::string script = fmt::format(
       R"(read_liberty {0}
 set_cmd_units -time ns

@@ -1,4 +1,7 @@
-// OpenSTA on a mapped design.
+// Static timing of a mapped design by OpenSTA: the last step of a synthesis for standard cells.
+//
+// Very large designs are timed without most of their repeated instances, since OpenSTA flattens the
+// whole design in memory.
 #ifndef KILN_HARDWARE_SYNTHESIS_TIMING_H_
 #define KILN_HARDWARE_SYNTHESIS_TIMING_H_
 
@@ -14,34 +17,35 @@
 
 namespace kiln::hardware {
 
-// What of a design is timed. OpenSTA takes a kilobyte and more for each cell of the flat design, and a vector unit of
-// twelve equal stages has millions: in a design of more than kTimedCells, of the instances of a module that has more
-// than kLeftOutCells and stands more than kTimedInstances times in another one, the first two (by name) and the last
-// are timed, so that paths within one, from one to the next, and to both ends of a chain are. The others are black
-// boxes.
+// Limits of timing. OpenSTA needs a kilobyte or more per cell of the flat design, and a vector unit
+// of twelve equal stages has millions of cells. In designs with more than kTimedCells, consider a
+// module with more than kLeftOutCells that is instantiated more than kTimedInstances times in
+// another module: only its first two instances (by name) and its last are timed. These cover the
+// paths within one instance, from one to the next, and to both ends of a chain. The other instances
+// are black boxes.
 inline constexpr int64_t kTimedCells = 1'000'000, kLeftOutCells = 10'000, kTimedInstances = 3;
 
-// Modules whose instances are left out, and in which module: (the module around, the module). `statistics`: of the
-// mapped design.
+// Returns the modules with omitted instances as pairs (enclosing module, module). `statistics` are
+// those of the mapped design.
 std::set<std::pair<std::string, std::string>> ModulesLeftOut(const NetlistStatistics& statistics,
                                                              const std::string& top);
 
-// The Verilog netlist of one module, as Yosys writes it, with the instances of `modules` beyond those that are timed as
-// instances of modules that are not there. `count` is raised by how many.
+// Returns the netlist of one module, as Yosys wrote it, in which the omitted instances of `modules`
+// are instances of modules that do not exist. Adds their number to `count`.
 std::string LeaveInstancesOut(const std::string& netlist, const std::set<std::string>& modules,
                               int64_t* count);
 
+// The input of timing. All names are identifiers (hardware/tool_names.h).
 struct TimingSetup {
-  std::filesystem::path
-      work;  // absolute; with netlist, cells and what is written here. OpenSTA runs in it
+  // Absolute; contains the netlist and the library. OpenSTA runs in it and writes to it.
+  std::filesystem::path work;
   std::string netlist, liberty;  // files, relative to it
-  std::string top, clock;        // clock: a port, or none of that name
+  std::string top, clock;        // the top may lack a port with the clock's name
   double period_ns = 0;
-  std::string
-      driver;  // a cell, of all inputs; as all names here it is an identifier (hardware/tool_names.h)
-  double load = 0;  // of all outputs, in the library's units
+  std::string driver;  // the cell that drives all inputs
+  double load = 0;     // load of each output, in the library's units
 };
-// The worst path. Error: OpenSTA's.
+// Returns the worst path. Errors: those of OpenSTA.
 StatusOr<Timing> FindWorstPath(const TimingSetup& setup);
 
 }  // namespace kiln::hardware

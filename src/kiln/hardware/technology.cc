@@ -1,3 +1,5 @@
+// Scaling between technology nodes, from the table technology_nodes.def.
+
 #include "kiln/hardware/technology.h"
 
 #include <algorithm>
@@ -9,9 +11,11 @@
 namespace kiln::hardware {
 namespace {
 
+// A row of technology_nodes.def.
 struct Node {
   int nm;
   double volts, area, a2, a1, a0;
+  // Relative energy at the nominal supply voltage.
   double energy() const { return a2 * volts * volts + a1 * volts + a0; }
 };
 
@@ -21,6 +25,7 @@ constexpr Node kNodes[] = {
 #undef KILN_NODE
 };
 
+// Return a node; Find returns null for an unknown one, Known requires that it exists.
 const Node* Find(int nm) {
   const Node* node = std::find_if(std::begin(kNodes), std::end(kNodes),
                                   [nm](const Node& n) { return n.nm == nm; });
@@ -33,6 +38,7 @@ const Node& Known(int nm) {
   return *node;
 }
 
+// The memory model of MemoryArea.
 constexpr int kMemoryNode = 130;
 constexpr double kAreaPerBit = 6.16, kAreaPerRootOfBits = 1630;  // um2
 
@@ -55,8 +61,7 @@ double EnergyScale(int from_nm, int to_nm) {
   return Known(to_nm).energy() / Known(from_nm).energy();
 }
 
-double SupplyVolts(int node_nm) { return Known(node_nm).volts; }
-
+// The model is defined at 130 nm; other nodes are scaled from there.
 double MemoryArea(int64_t bits, int node_nm) {
   const auto count = static_cast<double>(bits);
   return (kAreaPerBit * count + kAreaPerRootOfBits * std::sqrt(count)) *

@@ -1,17 +1,16 @@
+// Character sets of names and paths that are safe in scripts.
+
 #include "kiln/hardware/tool_names.h"
 
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "kiln/support/characters.h"
 
 namespace kiln::hardware {
 namespace {
 
-// Unlike std::isalnum the same in every locale.
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsNameCharacter(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
-
+// Returns whether a component of a path is plain.
 bool IsPlainPart(std::string_view part) {
   if (part == ".") return true;
   return !part.empty() && IsNameCharacter(part.front()) && std::ranges::all_of(part, [](char c) {
@@ -19,6 +18,7 @@ bool IsPlainPart(std::string_view part) {
   });
 }
 
+// Returns a character for a message.
 std::string NameOf(char c) {
   if (c == ' ') return "a blank";
   const auto code = static_cast<unsigned char>(c);

@@ -1,15 +1,15 @@
+// Finds names in SystemVerilog text by scanning words.
+
 #include "kiln/hardware/verilog_text.h"
 
 #include <algorithm>
 
+#include "kiln/support/characters.h"
+
 namespace kiln::hardware {
 namespace {
 
-bool IsNameCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// The name at `at` or behind it, and where it begins; empty at the end of the text.
+// Returns the first name at or after position `at`; empty at the end of the text.
 std::string_view NextName(std::string_view text, size_t at) {
   const char* const end = text.data() + text.size();
   const char* const begin =
@@ -17,6 +17,7 @@ std::string_view NextName(std::string_view text, size_t at) {
   return {begin, static_cast<size_t>(std::find_if_not(begin, end, IsNameCharacter) - begin)};
 }
 
+// Returns the position after `name`, which must be a part of `text`.
 size_t EndOf(std::string_view text, std::string_view name) {
   return static_cast<size_t>(name.data() - text.data()) + name.size();
 }

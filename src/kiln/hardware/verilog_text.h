@@ -1,4 +1,5 @@
-// What SystemVerilog text says without a parser: enough for names.
+// Extracts names from SystemVerilog without parsing it: enough to find the modules that a text
+// uses.
 #ifndef KILN_HARDWARE_VERILOG_TEXT_H_
 #define KILN_HARDWARE_VERILOG_TEXT_H_
 
@@ -9,12 +10,14 @@
 
 namespace kiln::hardware {
 
+// Returns the text without comments; a block comment becomes a blank.
 std::string WithoutComments(const std::string& text);
 
-// Every name and keyword in the text, which has no comments.
+// Returns all names and keywords in text without comments.
 std::set<std::string> NamesIn(std::string_view text);
 
-// From the name of the module to its endmodule, in text without comments; nothing: the text defines no such module.
+// Returns the text from the module's name to its endmodule, or nullopt if the text, which must not
+// contain comments, does not define the module.
 std::optional<std::string_view> ModuleIn(std::string_view text, std::string_view module);
 
 }  // namespace kiln::hardware

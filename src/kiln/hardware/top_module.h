@@ -1,0 +1,49 @@
+// The top module of an emitted design: a description of its ports and instances, and its
+// SystemVerilog text.
+//
+// A top has a clock, a reset, buses (axi_signals.h), ports without a bus, and instances of library
+// modules whose ports are connected by name. A signal that is not a port of the top is a wire.
+#ifndef KILN_HARDWARE_TOP_MODULE_H_
+#define KILN_HARDWARE_TOP_MODULE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/hardware/axi_signals.h"
+#include "kiln/hardware/key_table.h"
+
+namespace kiln::hardware {
+
+// An instance of a module in the top. `connections` are pairs of a port and an expression, which is
+// empty for a port that is left open. Every other port is connected to the signal of its name.
+struct Instance {
+  std::string module, name;
+  std::vector<RtlParameter> parameters = {};
+  std::vector<std::pair<std::string, std::string>> connections = {};
+  bool only_in_simulation = false;  // for checkers, which synthesis omits
+};
+
+// The description of a top module.
+struct TopModule {
+  std::string name = "kiln_accelerator";
+  std::string comment;  // the comment above the module
+  // Ports, in this order after `clock` and `reset`.
+  std::vector<Bus> buses;
+  std::vector<Signal> ports;
+  std::string observed_comment;  // the comment above the ports in `observed`
+  std::vector<Signal> observed;  // ports that only testbenches read
+  std::vector<Bus> wires;        // buses between instances
+  std::vector<Instance> instances;
+};
+
+// Ties off the ports of an instance that belong to a bus which the top does not have: connects
+// inputs to zero and leaves outputs open.
+void TieOff(const Bus& bus, Instance* instance);
+
+// Returns the SystemVerilog text of the module.
+std::string SystemVerilogOf(const TopModule& top);
+
+}  // namespace kiln::hardware
+
+#endif  // KILN_HARDWARE_TOP_MODULE_H_
