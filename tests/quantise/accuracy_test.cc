@@ -1,3 +1,4 @@
+// Tests of top-k accuracy and PSNR.
 #include "kiln/quantise/accuracy.h"
 
 #include <cmath>

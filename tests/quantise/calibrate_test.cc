@@ -1,3 +1,4 @@
+// Tests of calibration and of simulated quantisation.
 #include "kiln/quantise/calibrate.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 namespace kiln {
 namespace {
 
-Tensor RandomTensor(const Shape& shape, uint64_t seed, double magnitude = 1) {
+Tensor RandomImages(const Shape& shape, uint64_t seed, double magnitude = 1) {
   Tensor t(ElementType::kFloat32, shape);
   Random random(seed);
   for (float& x : t.data<float>()) x = static_cast<float>(random.Uniform(-magnitude, magnitude));
@@ -22,7 +23,7 @@ Tensor RandomTensor(const Shape& shape, uint64_t seed, double magnitude = 1) {
 }
 
 // conv - relu - max pool - flatten - gemm
-Graph SmallNet() {
+Graph CalibratedNet() {
   Graph graph("small");
   graph.set_source("small.onnx");
   const TensorType f32;
@@ -36,21 +37,22 @@ Graph SmallNet() {
   };
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 2, 6, 6}});
   Value* conv = add(Op::kConv, "conv",
-                    {x, graph.AddConstant("w", RandomTensor({3, 2, 3, 3}, 1)),
-                     graph.AddConstant("b", RandomTensor({3}, 2))});
+                    {x, graph.AddConstant("w", RandomImages({3, 2, 3, 3}, 1)),
+                     graph.AddConstant("b", RandomImages({3}, 2))});
   Attributes window;
   window.Set("kernel_shape", std::vector<int64_t>{2, 2});
   window.Set("strides", std::vector<int64_t>{2, 2});
   Value* pool = add(Op::kMaxPool, "pool", {add(Op::kRelu, "relu", {conv})}, window);
   Value* y =
       add(Op::kGemm, "y",
-          {add(Op::kFlatten, "flat", {pool}), graph.AddConstant("wg", RandomTensor({12, 4}, 3)),
-           graph.AddConstant("bg", RandomTensor({4}, 4))});
+          {add(Op::kFlatten, "flat", {pool}), graph.AddConstant("wg", RandomImages({12, 4}, 3)),
+           graph.AddConstant("bg", RandomImages({4}, 4))});
   graph.MarkOutput(y);
   return graph;
 }
 
-// Two rows of a masked attention: what counts of the masks is 16 below the row's greatest, 2.5 and -1.
+// Two rows of a masked attention: what counts of the masks is 16 below the row's greatest, 2.5 and
+// -1.
 TEST(Calibrate, MasksInFrontOfASoftmaxTakeNoCodes) {
   for (const bool also_elsewhere : {false, true}) {
     Graph graph("attention");
@@ -77,8 +79,8 @@ TEST(Calibrate, MasksInFrontOfASoftmaxTakeNoCodes) {
 }
 
 TEST(Calibrate, EqualsOneImageAfterTheOther) {
-  const Graph graph = SmallNet();
-  const Tensor images = RandomTensor({21, 2, 6, 6}, 5);
+  const Graph graph = CalibratedNet();
+  const Tensor images = RandomImages({21, 2, 6, 6}, 5);
   const auto data = Calibrate(graph, std::span(&images, 1), 1000);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->images(), 21);
@@ -90,7 +92,7 @@ TEST(Calibrate, EqualsOneImageAfterTheOther) {
     h.Add(tensor.data<float>());
     expected.Add(value.name(), h);
   };
-  ASSERT_TRUE((*executor)->RunBatch(std::span(&images, 1), observe).ok());
+  ASSERT_TRUE((*executor)->ObserveBatch(std::span(&images, 1), observe).ok());
   expected.set_images(21);
   EXPECT_EQ(*data, expected);
   for (const char* name : {"x", "conv", "relu", "pool", "flat", "y"})
@@ -100,8 +102,8 @@ TEST(Calibrate, EqualsOneImageAfterTheOther) {
 }
 
 TEST(Calibrate, SameForAnyNumberOfThreads) {
-  const Graph graph = SmallNet();
-  const Tensor images = RandomTensor({50, 2, 6, 6}, 6);
+  const Graph graph = CalibratedNet();
+  const Tensor images = RandomImages({50, 2, 6, 6}, 6);
   SetThreadCount(1);
   const auto one = Calibrate(graph, std::span(&images, 1), 50);
   SetThreadCount(7);
@@ -112,8 +114,8 @@ TEST(Calibrate, SameForAnyNumberOfThreads) {
 }
 
 TEST(Calibrate, UsesTheFirstImagesOnly) {
-  const Graph graph = SmallNet();
-  const Tensor images = RandomTensor({12, 2, 6, 6}, 7);
+  const Graph graph = CalibratedNet();
+  const Tensor images = RandomImages({12, 2, 6, 6}, 7);
   const auto data = Calibrate(graph, std::span(&images, 1), 3);
   ASSERT_TRUE(data.ok());
   EXPECT_EQ(data->images(), 3);
@@ -121,11 +123,11 @@ TEST(Calibrate, UsesTheFirstImagesOnly) {
 }
 
 TEST(Calibrate, Errors) {
-  const Graph graph = SmallNet();
+  const Graph graph = CalibratedNet();
   EXPECT_EQ(
       MessageOf(Calibrate(graph, {}, 1).status()),
       "small.onnx: calibration: there are no images; at least one image for each graph input");
-  Tensor images = RandomTensor({3, 2, 6, 6}, 7);
+  Tensor images = RandomImages({3, 2, 6, 6}, 7);
   images.data<float>()[100] = std::nanf("");
   EXPECT_EQ(MessageOf(Calibrate(graph, std::span(&images, 1), 3).status()),
             "small.onnx: value 'x': 1 of its elements are NaN or infinite on the calibration "
@@ -135,8 +137,8 @@ TEST(Calibrate, Errors) {
 
 // What the simulation computes, from the definition: round at every annotation.
 TEST(SimulateQuantisation, StaysCloseAndWideFormatsStayCloser) {
-  const Graph graph = SmallNet();
-  const Tensor images = RandomTensor({40, 2, 6, 6}, 8);
+  const Graph graph = CalibratedNet();
+  const Tensor images = RandomImages({40, 2, 6, 6}, 8);
   const auto data = Calibrate(graph, std::span(&images, 1), 40);
   ASSERT_TRUE(data.ok());
   const auto outputs_of = [&](const Graph& g) {
@@ -168,8 +170,8 @@ TEST(SimulateQuantisation, StaysCloseAndWideFormatsStayCloser) {
 }
 
 TEST(SimulateQuantisation, RoundsOnceAGroup) {
-  const Graph graph = SmallNet();
-  const Tensor images = RandomTensor({8, 2, 6, 6}, 9);
+  const Graph graph = CalibratedNet();
+  const Tensor images = RandomImages({8, 2, 6, 6}, 9);
   const auto data = Calibrate(graph, std::span(&images, 1), 8);
   ASSERT_TRUE(data.ok());
   const auto quantised = Quantise(graph, Int8Recipe(), *data);

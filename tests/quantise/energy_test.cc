@@ -1,3 +1,4 @@
+// Tests of the bits per element of types with block scales.
 #include "kiln/quantise/energy.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Tests of histograms: counts against brute force, and merging in any order.
 #include "kiln/quantise/histogram.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Tests of the knapsack solver against exhaustive search, and of its lower bound.
 #include "kiln/quantise/knapsack.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// The layout passes move the axes of blocks with the dimensions.
+// Checks that the layout passes move the axes of blocks along with the dimensions.
 #include <gtest/gtest.h>
 
 #include "kiln/ir/verifier.h"

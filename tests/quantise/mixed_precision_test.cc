@@ -1,3 +1,4 @@
+// Tests of the mixed-precision search and of its merit.
 #include "kiln/quantise/mixed_precision.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +82,8 @@ TEST_F(MixedPrecisionSearch, NothingWithinTheBudgetIsSaid) {
   EXPECT_NE(found->Report("bit", "dB").find("not within the budget"), std::string::npos);
 }
 
-// Each step goes from 0 to its total without a step back, one after the other; the long ones image by image.
+// Each step goes from 0 to its total without a step back, one after the other; the long ones image
+// by image.
 TEST_F(MixedPrecisionSearch, TellsHowFarItIs) {
   struct Step {
     std::string name;

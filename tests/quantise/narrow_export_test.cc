@@ -1,5 +1,5 @@
-// ONNX's own types for 8-bit floats, 4-bit integers and scales per block: what is exported and read again computes what
-// the annotations say, as SimulateQuantisation does.
+// Tests of ONNX's own types for 8-bit floats, 4-bit integers and scales per block: a graph that is
+// exported and imported again computes what its annotations say, as SimulateQuantisation does.
 #include <gtest/gtest.h>
 
 #include <cmath>

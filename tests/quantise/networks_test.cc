@@ -1,4 +1,5 @@
-// Trained networks, quantised by the ready-made recipes and simulated: predictions stay what they were.
+// Tests of trained networks, quantised by the ready-made recipes and simulated: predictions must
+// not change.
 #include <gtest/gtest.h>
 
 #include "kiln/execute/reference.h"
@@ -23,8 +24,8 @@ struct NetworkCase {
   std::string_view preprocess;
   int64_t calibration_images;
   int64_t test_images;
-  int64_t
-      least_fp32;  // images that fp32 gets right, at least: what the reference outputs of the models say
+  int64_t least_fp32;    // images that fp32 gets right, at least: what the reference outputs of the
+                         // models say
   int64_t allowed_loss;  // images
   bool shared = false;   // whether the images are those of the shared folder
 };
@@ -59,7 +60,8 @@ TEST_P(Networks, Int8KeepsTheAccuracy) {
   const auto calibration_set = LoadDataSet(folder / c.calibration);
   const auto test_set = LoadDataSet(folder / c.test);
   ASSERT_TRUE(calibration_set.ok() && test_set.ok());
-  // The last images of the calibration file, which are not among those tested where both are the same file.
+  // The last images of the calibration file, which are not among those tested where both are the
+  // same file.
   const Tensor calibration = images_of(
       *calibration_set, calibration_set->size() - c.calibration_images, c.calibration_images);
   const Tensor images = images_of(*test_set, 0, c.test_images);

@@ -1,4 +1,4 @@
-// Networks that bring their own quantisation: what their quantisers say, their annotations must say.
+// Tests of networks that bring their own quantisation: annotations must match their quantisers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ Graph Simulated(const Graph& annotated) {
   return *std::move(simulated);
 }
 
-// Every code of 8 and 16 bits, under scales from the least that has an inverse to the greatest whose values are finite.
+// Every code of 8 and 16 bits, under scales from the least that has an inverse to the greatest
+// whose values are finite.
 template <typename Code>
 void ExpectCodesBack(ElementType element, int64_t first) {
   std::vector<Code> codes(size_t{1} << (8 * sizeof(Code)));
@@ -119,7 +120,8 @@ TEST(OwnConstants, WhatOverflowsStaysANode) {
 
 class OwnQuantisation : public testing::TestWithParam<QuantisedStyle> {};
 
-// With powers of two nothing is lost in sums, products and quotients: whatever differs is a wrong rule.
+// With powers of two nothing is lost in sums, products and quotients: whatever differs is a wrong
+// rule.
 TEST_P(OwnQuantisation, AnnotationsMeanWhatTheQuantisersDid) {
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Graph graph = RandomQuantisedGraph(seed, {.style = GetParam(), .powers_of_two = true});

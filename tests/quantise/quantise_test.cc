@@ -1,3 +1,4 @@
+// Tests of Quantise: shared annotations, weights, blocks, biases and layer settings.
 #include "kiln/quantise/quantise.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+// Tests of the calibration methods against their definitions and against brute force.
 #include "kiln/quantise/range.h"
 
 #include <algorithm>
@@ -81,7 +82,8 @@ TEST(ChooseRange, PercentileAgainstSorting) {
       std::vector<float> sorted = values;
       std::sort(sorted.begin(), sorted.end());
       const ValueRange range = ChooseRange(h, recipe);
-      // The least end with at most `allowed` values beyond it is an order statistic; bins round it outwards.
+      // The least end with at most `allowed` values beyond it is an order statistic; bins round it
+      // outwards.
       EXPECT_GE(range.high, sorted[sorted.size() - 1 - allowed]);
       EXPECT_LE(range.high, sorted[sorted.size() - 1 - allowed] + h.bin_width());
       EXPECT_LE(range.low, std::min(0.0f, sorted[allowed]));
@@ -214,8 +216,8 @@ TEST(ChooseRange, EntropyClipsFarOutliers) {
   EXPECT_GT(range.high, 3);
 }
 
-// One channel in sixteen is a hundred times as large as the rest, and each has an outlier of its own: per tensor the
-// large channel is cut off whole, per channel only the outliers are.
+// One channel in sixteen is a hundred times as large as the rest, and each has an outlier of its
+// own: per tensor the large channel is cut off whole, per channel only the outliers are.
 TEST(ChooseRange, PercentilePerChannelKeepsLargeChannels) {
   std::vector<Histogram> channels;
   Histogram all;

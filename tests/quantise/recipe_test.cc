@@ -1,3 +1,4 @@
+// Tests of recipes: the ready-made files, all keys, names of types, errors, and globs.
 #include "kiln/quantise/recipe.h"
 
 #include <filesystem>

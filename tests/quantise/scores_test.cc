@@ -1,3 +1,4 @@
+// Tests of finding class scores among outputs and counting them by place.
 #include "kiln/quantise/scores.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +56,8 @@ TEST(Scores, AreCountedByPlace) {
       }
     }
   }
-  // Right: the greatest; a tie, the lower class; a NaN is never right; the second greatest is among two.
+  // Right: the greatest; a tie, the lower class; a NaN is never right; the second greatest is among
+  // two.
   const std::vector<int32_t> labels = {1, 0, 2, 1};
   const ScoreLayout channels_first{.places = 2, .classes = 3, .class_stride = 2, .place_stride = 1};
   const ScoreLayout channels_last{.places = 2, .classes = 3, .class_stride = 1, .place_stride = 3};

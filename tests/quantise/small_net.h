@@ -1,4 +1,4 @@
-// A float network of two convolutions and a product for tests of quantisation.
+// A float network of two convolutions and a product, for tests of quantisation.
 #ifndef KILN_TESTS_QUANTISE_SMALL_NET_H_
 #define KILN_TESTS_QUANTISE_SMALL_NET_H_
 
@@ -19,9 +19,11 @@ inline Tensor UniformTensor(const Shape& shape, uint64_t seed, double low = -1, 
   return t;
 }
 
-// x [1, 4, 8, 8] -> conv 3x3 (16 channels) -> relu -> depthwise 3x3 -> relu -> conv 1x1 (12) -> relu -> global average
-// pool -> flatten -> matmul (5) -> add. The channels of the first convolution differ in size by powers of `spread`, and
-// those of the second by its inverse, so that all layers behind see them alike.
+// Returns the network
+//   x [1, 4, 8, 8] -> conv 3x3 (16 channels) -> relu -> depthwise 3x3 -> relu -> conv 1x1 (12) ->
+//   relu -> global average pool -> flatten -> matmul (5) -> add
+// The channels of the first convolution differ in size by powers of `spread`, and those of the
+// second by the inverse, so that all later layers see equal channels.
 inline Graph SmallNet(double spread = 1) {
   Graph net("small");
   net.set_source("small.kir");

@@ -1,4 +1,5 @@
-// Weight equalisation and bias correction: they keep the function, and they help where they should.
+// Tests of weight equalisation and bias correction: they preserve the function and improve accuracy
+// where they should.
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -121,8 +122,8 @@ TEST(CorrectBiases, BiasesStayInTheirFormat) {
   }
 }
 
-// Layers of all kinds whose channels stand on different axes of one result: the means of every output channel come
-// back.
+// Layers of all kinds whose channels stand on different axes of one result: the means of every
+// output channel come back.
 TEST(CorrectBiases, FindsTheChannelsOfEveryLayer) {
   struct Layer {
     const char* name;
@@ -131,7 +132,8 @@ TEST(CorrectBiases, FindsTheChannelsOfEveryLayer) {
     bool nhwc;
     int channel_axis;
   };
-  // As many places as channels, and others, so that a wrong axis is either a wrong size or a wrong mean.
+  // As many places as channels, and others, so that a wrong axis is either a wrong size or a wrong
+  // mean.
   for (const Layer& layer :
        {Layer{"conv", Op::kConv, {1, 3, 6, 6}, {6, 3, 1, 1}, false, 1},
         Layer{"conv nhwc", Op::kConv, {1, 6, 6, 3}, {6, 3, 1, 1}, true, 3},
@@ -180,7 +182,8 @@ TEST(CorrectBiases, FindsTheChannelsOfEveryLayer) {
   }
 }
 
-// Recipes that share what they have in common get what each would get alone, in whichever order they come.
+// Recipes that share what they have in common get what each would get alone, in whichever order
+// they come.
 TEST(PostTraining, RecipesShareCalibrations) {
   const Graph graph = SmallNet(16);
   const Tensor images = UniformTensor({24, 4, 8, 8}, 11);

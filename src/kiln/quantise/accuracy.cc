@@ -1,3 +1,4 @@
+// Top-k accuracy and PSNR, computed over whole fp32 tensors.
 #include "kiln/quantise/accuracy.h"
 #include "kiln/numerics/elementary.h"
 
@@ -32,6 +33,7 @@ StatusOr<Accuracy> TopK(const Tensor& scores, std::span<const int32_t> labels, i
     }
     const float own = row[static_cast<size_t>(label)];
     if (std::isnan(own)) continue;
+    // Counting the scores that rank above the label's needs no sort.
     int64_t higher = 0;
     for (size_t i = 0; i < classes; ++i) {
       higher += row[i] > own || (row[i] == own && i < static_cast<size_t>(label));

@@ -1,4 +1,7 @@
-// Figures of merit of a network's outputs.
+// Figures of merit of a network's outputs: top-k accuracy and peak signal-to-noise ratio.
+//
+// The quantisation flow compares a quantised network with its fp32 original by these figures.
+// scores.h extends top-k to networks that label every pixel or token.
 #ifndef KILN_QUANTISE_ACCURACY_H_
 #define KILN_QUANTISE_ACCURACY_H_
 
@@ -10,23 +13,28 @@
 
 namespace kiln {
 
+// The top-k accuracy of a set of images.
 struct Accuracy {
+  // Images with their label among the k highest scores, and all images.
   int64_t correct = 0;
   int64_t images = 0;
+  // Returns the accuracy in per cent; 0 without images.
   double percent() const {
     return images == 0 ? 0 : 100.0 * static_cast<double>(correct) / static_cast<double>(images);
   }
 };
 
-// How many images have their label among the k highest scores. Of equal scores the one with the lower index counts as
-// higher, so that the result does not depend on how a tie is sorted; a NaN counts as lowest.
+// Counts the images with their label among the k highest scores. Among equal scores, the lower
+// class index ranks higher, so that the result does not depend on how ties are sorted. A NaN ranks
+// lowest.
 //   scores  fp32, [images, classes] or more dimensions that flatten to that
-//   labels  one for each image, or more: the first `images` are used
+//   labels  one per image; labels after the first `images` are ignored
 //   errors  fewer labels than images, a label outside the classes, scores of another type, k < 1
 StatusOr<Accuracy> TopK(const Tensor& scores, std::span<const int32_t> labels, int k = 1);
 
-// Peak signal-to-noise ratio in dB, 10 log10(peak^2 / mean squared error); infinite for equal tensors.
-//   errors  shapes or types that differ, nothing to compare
+// Returns the peak signal-to-noise ratio in dB, 10 log10(peak^2 / mean squared error); infinity
+// for equal tensors.
+//   errors  different shapes, types other than fp32, empty tensors
 StatusOr<double> Psnr(const Tensor& values, const Tensor& reference, double peak);
 
 }  // namespace kiln

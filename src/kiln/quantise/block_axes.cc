@@ -1,3 +1,5 @@
+// Finds blocked axes: demands of layers spread over the nodes that move data, then values lose
+// their blocks again where a layer cannot use them.
 #include "kiln/quantise/block_axes.h"
 
 #include <algorithm>
@@ -10,18 +12,20 @@
 namespace kiln {
 namespace {
 
-constexpr int kLeastShareOfBlock =
-    4;  // a sum shorter than this part of a block is not worth a scale
+// A sum shorter than this fraction of a block (1/4) does not justify a scale.
+constexpr int kLeastShareOfBlock = 4;
 
 bool IsActivation(const Value* value) { return value != nullptr && !value->is_constant(); }
 
+// Returns whether each convolution group sums over a whole number of blocks.
 bool SumsOverWholeGroups(const Node& conv, int block_size) {
   const auto geometry = ResolveConv(conv);
   if (!geometry.ok()) return false;
   return geometry->groups == 1 || geometry->in_channels / geometry->groups % block_size == 0;
 }
 
-// Axes that the members of one candidate are blocked along; empty when they cannot agree.
+// Finds the axes along which the members of one candidate are blocked. The result is empty if the
+// layers that read the members demand different axes.
 class AxisFinder {
  public:
   AxisFinder(const BlockCandidate& candidate, const FloatLayers& float_layers)
@@ -40,7 +44,7 @@ class AxisFinder {
       pending_.pop_back();
       if (!Spread(value)) return {};
     }
-    // A member that no axis reached holds its elements in another order.
+    // A member that no axis reached holds its elements in another order, so it has no blocked axis.
     if (axes_.size() != members_.size()) return {};
     return std::move(axes_);
   }
@@ -50,7 +54,8 @@ class AxisFinder {
     return node.info().Has(kMacs) && !float_layers_.contains(&node);
   }
 
-  // A Concat along the axis itself puts whole blocks behind one another when all operands but the last hold some.
+  // Returns whether a Concat along the blocked axis itself keeps blocks whole: all operands but the
+  // last must hold a whole number of blocks.
   bool JoinsWholeBlocks(const Node& concat, int axis) const {
     const int rank = concat.result()->has_shape() ? concat.result()->shape().rank() : 0;
     const int64_t along = concat.attributes().Int("axis", 0);
@@ -61,11 +66,14 @@ class AxisFinder {
                                 operand->shape()[axis] % block_size_ == 0;
                        });
   }
+  // Carries an axis across a node, from operand to result if `forward`, else from result to
+  // operand.
   std::optional<int> Across(const Node& node, int axis, bool forward) const {
     if (node.op() == Op::kConcat && JoinsWholeBlocks(node, axis)) return axis;
     return forward ? AxisBehind(node, axis) : AxisBefore(node, axis);
   }
 
+  // Records the axis that a layer sums over for each use of `member`. False on a conflict.
   bool Demand(const Node& layer, const Value* member) {
     for (int i = 0; i < layer.num_operands(); ++i) {
       if (layer.operand(i) != member) continue;
@@ -75,18 +83,21 @@ class AxisFinder {
     return true;
   }
 
+  // Records an axis for a value and queues the value for spreading. False on a conflict.
   bool Set(const Value* value, int axis) {
     const auto [it, is_new] = axes_.emplace(value, axis);
     if (is_new) pending_.push_back(value);
     return it->second == axis;
   }
 
+  // As Set, for a neighbour that may lie outside the candidate; such neighbours are ignored.
   bool SetOther(const Value* other, std::optional<int> axis) {
     if (!members_.contains(other)) return true;
     return axis.has_value() && Set(other, *axis);
   }
 
-  // To the members before and behind a value, across the node between.
+  // Carries the axis of a value to the members that produce it or are computed from it by one node.
+  // False on a conflict.
   bool Spread(const Value* value) {
     const int axis = axes_.at(value);
     for (const Node* user : value->users()) {
@@ -109,17 +120,18 @@ class AxisFinder {
   int block_size_;
   std::unordered_set<const Value*> members_;
   const FloatLayers& float_layers_;
+  // The axes found so far, and the values that Spread has not visited yet.
   std::unordered_map<const Value*, int> axes_;
   std::vector<const Value*> pending_;
 };
 
 }  // namespace
 
-QuantType ElementType(const QuantType& type, Scheme scheme) {
+QuantType ElementQuantType(const QuantType& type, Scheme scheme) {
   if (type.scheme != Scheme::kPerBlock) return type;
   QuantType element{.format = type.format, .scheme = scheme};
   if (element.format.is_integer() && !element.format.is_whole()) {
-    // Rounding and overflow stand behind the first dot of the name and stay.
+    // The rounding and overflow modifiers follow the first dot of the name and are kept.
     const std::string& name = element.format.name;
     const std::string modifiers = name.substr(std::min(name.find('.'), name.size()));
     const auto whole = FindFormat(fmt::format("{}int{}{}", element.format.is_signed ? "" : "u",
@@ -155,8 +167,8 @@ BlockPlan BlockPlan::Make(const Graph& graph, std::span<const BlockCandidate> ca
       candidate_of[value] = &candidate;
     }
   }
-  // What a layer that cannot be blocked reads loses its blocks, and with it what other layers multiply it by: until
-  // nothing changes.
+  // If a layer cannot be blocked, the values that it reads lose their blocks. The other layers that
+  // read these values then lose them for their second operand too. Repeat until nothing changes.
   for (bool changed = true; changed;) {
     changed = false;
     for (const auto& node : graph.nodes()) {

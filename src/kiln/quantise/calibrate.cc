@@ -1,3 +1,4 @@
+// Runs images in pieces on parallel threads and merges the histograms of the pieces.
 #include "kiln/quantise/calibrate.h"
 
 #include <algorithm>
@@ -17,11 +18,13 @@ namespace kiln {
 namespace {
 
 constexpr int kChannelBinsLog2 = 9;
-// e^-16 is 1.1e-7: less than the last bit of probabilities of 16 bits, for rows of hundreds of such elements, too.
+// e^-16 is 1.1e-7: less than the last bit of 16-bit probabilities, even if a row has hundreds of
+// elements that small.
 constexpr float kSoftmaxReach = 16;
-constexpr int64_t kImagesAPiece = 8;  // histograms are merged once a piece
+// Images per parallel task. Histograms are merged, under a lock, once per task.
+constexpr int64_t kImagesAPiece = 8;
 
-// Images [begin, end) of a batch, sharing its bytes.
+// Returns images [begin, end) of a batch; shares the batch's bytes.
 Tensor Slice(const Tensor& batch, int64_t begin, int64_t end) {
   Shape shape = batch.shape();
   const int64_t image_bytes = batch.num_bytes() / shape[0];
@@ -31,12 +34,14 @@ Tensor Slice(const Tensor& batch, int64_t begin, int64_t end) {
   return Tensor::View(batch.type(), std::move(shape), std::move(owner), bytes);
 }
 
+// The histograms of one piece of the batch, for whole values and for their channels.
 struct Histograms {
   std::unordered_map<const Value*, Histogram> values;
   std::unordered_map<const Value*, std::vector<Histogram>> channels;
 };
 
-// The axis of the soft-maxes that a value goes to, if it goes nowhere else.
+// Returns the axis that all soft-maxes reading the value have in common; nullopt if another
+// operator reads it or the axes differ.
 std::optional<int> SoftmaxAxis(const Value& value, int rank) {
   std::optional<int> common;
   for (const Node* user : value.users()) {
@@ -49,7 +54,8 @@ std::optional<int> SoftmaxAxis(const Value& value, int rank) {
   return common;
 }
 
-// Raises what lies so far below the greatest of its row that a soft-max makes nothing of it: masks.
+// Raises elements far below the greatest of their row to `kSoftmaxReach` below it. A soft-max maps
+// to nearly zero; masks are the usual case.
 Tensor WithoutMasks(const Tensor& tensor, int axis) {
   Tensor raised = tensor.Clone();
   const std::span<float> values = raised.data<float>();
@@ -70,7 +76,7 @@ Tensor WithoutMasks(const Tensor& tensor, int axis) {
   return raised;
 }
 
-// Counts the elements of each index of an axis on their own.
+// Adds the elements of each index of `axis` to the histogram of that index.
 void AddByChannel(const Tensor& tensor, int axis, std::vector<Histogram>* channels) {
   const std::span<const float> values = tensor.data<float>();
   const int64_t count = tensor.shape()[axis];
@@ -88,7 +94,7 @@ void AddByChannel(const Tensor& tensor, int axis, std::vector<Histogram>* channe
   }
 }
 
-// `axes` is null where channels are not asked for.
+// Calibrates on images [begin, end). `axes` is null unless histograms by channel are wanted.
 StatusOr<Histograms> RunPiece(const ReferenceExecutor& executor, std::span<const Tensor> inputs,
                               const ChannelAxes* axes, int64_t begin, int64_t end) {
   std::vector<Tensor> piece;
@@ -124,8 +130,8 @@ StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> 
   const int64_t pieces = (count + kImagesAPiece - 1) / kImagesAPiece;
   std::mutex mutex;
   CalibrationData data;
-  int64_t failed_piece =
-      pieces;  // the first one, so that the message does not depend on who comes first
+  // The first piece that failed, so that the message does not depend on thread timing.
+  int64_t failed_piece = pieces;
   Status failure;
   ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {

@@ -1,3 +1,4 @@
+// Stores and merges histograms by value name.
 #include "kiln/quantise/calibration_data.h"
 
 #include "kiln/support/check.h"

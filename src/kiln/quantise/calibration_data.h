@@ -1,5 +1,5 @@
-// What values a network takes: one histogram for each fp32 value of a graph, and one for each of its channels on
-// demand.
+// The result of calibration: one histogram per fp32 value of a graph, and on demand one per channel
+// of each value. Calibrate fills it; DivideValues and ChooseRange read it.
 #ifndef KILN_QUANTISE_CALIBRATION_DATA_H_
 #define KILN_QUANTISE_CALIBRATION_DATA_H_
 
@@ -13,20 +13,24 @@
 
 namespace kiln {
 
+// Histograms by value name.
 class CalibrationData {
  public:
-  // Data for when there is none: every value is taken to lie in [-1, 1]. For schedules and cycle counts of networks
-  // whose weights or images are absent; results computed with it mean nothing.
+  // Returns data for networks without weights or images: every value is assumed to span [-1, 1].
+  // Schedules and cycle counts computed with such data are valid; results are meaningless.
   static CalibrationData Assumed();
 
-  // Merges into what stands under that name; the order of calls does not matter.
+  // Merges a histogram into the one recorded under that name. The order of calls does not matter.
   void Add(std::string_view value, const Histogram& histogram);
-  // The same for each channel of a value, as many each time.
+  // Does the same for each channel of a value. All calls for a value must pass the same number of
+  // channels.
   void AddChannels(std::string_view value, const std::vector<Histogram>& channels);
-  // Null when the value was never seen.
+  // Returns the histogram of a value; null if the value was never recorded.
   const Histogram* Find(std::string_view value) const;
-  // Empty where channels were not counted, or a value has none that are known.
+  // Returns the histograms of a value's channels. Empty if channels were not recorded or the
+  // value's channel axis is unknown.
   const std::vector<Histogram>& FindChannels(std::string_view value) const;
+  // The number of images that the histograms were recorded on.
   int64_t images() const { return images_; }
   void set_images(int64_t images) { images_ = images; }
   friend bool operator==(const CalibrationData&, const CalibrationData&) = default;
@@ -34,7 +38,7 @@ class CalibrationData {
  private:
   std::map<std::string, Histogram, std::less<>> histograms_;
   std::map<std::string, std::vector<Histogram>, std::less<>> channels_;
-  std::map<std::string, Histogram, std::less<>> assumed_;  // under "", or empty
+  std::map<std::string, Histogram, std::less<>> assumed_;  // one entry "" in Assumed data, or empty
   int64_t images_ = 0;
 };
 

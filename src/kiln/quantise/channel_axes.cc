@@ -1,29 +1,28 @@
+// Derives channel and reduction axes from operators, and carries axes across nodes.
 #include "kiln/quantise/channel_axes.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "kiln/ir/window.h"
+#include "kiln/passes/rewrite.h"
 
 namespace kiln {
 namespace {
 
-int RankOf(const Value* value) {
-  return value != nullptr && value->has_shape() ? value->shape().rank() : -1;
-}
-
+// Returns the axis that is `from_end` axes from the end (1: the last).
 std::optional<int> AxisFromEnd(const Value* value, int from_end) {
   const int rank = RankOf(value);
   return rank >= from_end ? std::optional(rank - from_end) : std::nullopt;
 }
 
-// The channels of operands and results of operators with a layout.
+// Returns the channel axis of an operand or result of an operator with a layout (NCHW or NHWC).
 std::optional<int> WindowChannels(const Node& node, const Value* value) {
   if (RankOf(value) < 2) return std::nullopt;
   return IsNhwc(node) ? RankOf(value) - 1 : 1;
 }
 
-// The permutation of a Transpose: result axis i is operand axis perm[i].
+// Returns the permutation of a Transpose: result axis i is operand axis perm[i].
 std::vector<int64_t> PermutationOf(const Node& transpose, int rank) {
   std::vector<int64_t> perm = transpose.attributes().Ints("perm", {});
   if (perm.empty()) {
@@ -32,13 +31,15 @@ std::vector<int64_t> PermutationOf(const Node& transpose, int rank) {
   return perm;
 }
 
-// Elements before and along an axis: what fixes where a line stands in row-major order. An unknown leading (batch)
-// dimension counts as 1. nullopt where another dimension is unknown.
+// The length of an axis and the number of elements inside it (the stride of the axis in row-major
+// order). Two axes with equal lines cover the same elements.
 struct Line {
   int64_t length = 0, inner = 1;
   friend bool operator==(const Line&, const Line&) = default;
 };
 
+// Returns the line of an axis. Dimensions outside the axis do not matter, so an unknown batch
+// dimension is fine; nullopt if the axis or a dimension inside it is unknown.
 std::optional<Line> LineOf(const Shape& shape, int axis) {
   Line line{.length = shape[axis], .inner = 1};
   if (line.length < 0) return std::nullopt;
@@ -49,7 +50,7 @@ std::optional<Line> LineOf(const Shape& shape, int axis) {
   return line;
 }
 
-// The axis of `to` that runs over the same elements in row-major order as `axis` of `from`.
+// Returns the axis of `to` that covers the same elements in row-major order as `axis` of `from`.
 std::optional<int> SameLine(const Value* from, const Value* to, int axis) {
   const std::optional<Line> line = LineOf(from->shape(), axis);
   if (!line || line->length <= 1) return std::nullopt;
@@ -61,7 +62,8 @@ std::optional<int> SameLine(const Value* from, const Value* to, int axis) {
 
 int NormalAxis(int64_t axis, int rank) { return static_cast<int>(axis < 0 ? axis + rank : axis); }
 
-// Whether elements along `axis` pass through in order and complete. Both values have the same rank.
+// Returns whether elements along `axis` pass through the node complete and in order. Both values
+// have the same rank.
 bool KeepsLines(const Node& node, int axis) {
   const Value* x = node.operand(0);
   const Value* y = node.result();
@@ -104,6 +106,7 @@ bool IsReshape(Op op) {
   return op == Op::kReshape || op == Op::kFlatten || op == Op::kSqueeze || op == Op::kUnsqueeze;
 }
 
+// Carries an axis across a node: from operand 0 to the result if `forward`, else the other way.
 std::optional<int> Carry(const Node& node, int axis, bool forward) {
   const Value* x = node.operand(0);
   const Value* y = node.result();
@@ -119,7 +122,7 @@ std::optional<int> Carry(const Node& node, int axis, bool forward) {
   return KeepsLines(node, axis) ? std::optional(axis) : std::nullopt;
 }
 
-// The channel axis that the node itself gives its result.
+// Returns the channel axis that the node itself defines for its result.
 std::optional<int> ResultChannels(const Node& node) {
   switch (node.op()) {
     case Op::kConv:
@@ -182,6 +185,7 @@ ChannelAxes::ChannelAxes(const Graph& graph) {
       if (operand != nullptr && !operand->is_constant()) Note(operand, ReductionAxis(*node, i));
     }
   }
+  // Axes travel in both directions, so iterate to a fixed point.
   for (bool changed = true; changed;) {
     changed = false;
     for (const auto& node : graph.nodes()) {

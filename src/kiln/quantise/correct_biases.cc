@@ -1,3 +1,5 @@
+// Measures channel means in the fp32 network and the simulated one, and shifts biases by the
+// difference.
 #include "kiln/quantise/correct_biases.h"
 
 #include <algorithm>
@@ -13,19 +15,21 @@
 namespace kiln {
 namespace {
 
-// A bias that can be corrected, and where its effect is measured.
+// A bias that can be corrected, and the value at which its effect is measured.
 struct Place {
-  std::string result;  // the value that holds the sum with the bias
-  int channel_axis = 1;
-  Node* node = nullptr;  // of the quantised graph
+  std::string result;    // the value that holds the sum including the bias
+  int channel_axis = 1;  // of that value
+  Node* node = nullptr;  // the node of the quantised graph that adds the bias
   int operand = 2;
 };
 
+// Returns the channel axis of a layer's result.
 int ChannelAxisOf(const Node& layer, const Value& result) {
   const bool nchw = (layer.op() == Op::kConv && !IsNhwc(layer)) || layer.op() == Op::kConvTranspose;
   return nchw ? 1 : result.shape().rank() - 1;
 }
 
+// Returns all correctable biases in graph order. Adds zero biases to convolutions without one.
 std::vector<Place> PlacesOf(Graph& quantised) {
   for (Node* node : quantised.NodeList()) {
     const bool is_conv = node->op() == Op::kConv || node->op() == Op::kConvTranspose;
@@ -49,13 +53,15 @@ std::vector<Place> PlacesOf(Graph& quantised) {
   return places;
 }
 
-// The graph cut down to what one of its values needs, that value its only result.
+// Returns a copy of the graph reduced to the nodes that one of its values depends on, with that
+// value as its only output.
 Graph CutAt(const Graph& graph, const std::string& name) {
   Graph cut = graph.Clone();
   Value* value = cut.FindValue(name);
   KILN_CHECK(value != nullptr);
   for (size_t i = 0; i < cut.outputs().size(); ++i) cut.SetOutput(static_cast<int>(i), value);
   std::vector<Node*> nodes = cut.NodeList();
+  // Nodes are visited in reverse order, so the users of a node's results are erased before it.
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const auto& results = (*it)->results();
     const bool needed = std::any_of(results.begin(), results.end(), [&](const Value* result) {
@@ -67,6 +73,7 @@ Graph CutAt(const Graph& graph, const std::string& name) {
   return cut;
 }
 
+// Returns the mean of each channel over all images and positions, in fp64.
 std::vector<double> ChannelMeans(const Tensor& batch, int axis) {
   const Shape& shape = batch.shape();
   int64_t inner = 1;
@@ -81,6 +88,7 @@ std::vector<double> ChannelMeans(const Tensor& batch, int axis) {
   return means;
 }
 
+// Runs the graph up to the place's value and returns the channel means of that value.
 StatusOr<std::vector<double>> MeansAt(const Graph& graph, const Place& place,
                                       std::span<const Tensor> inputs) {
   const Graph cut = CutAt(graph, place.result);
@@ -89,7 +97,7 @@ StatusOr<std::vector<double>> MeansAt(const Graph& graph, const Place& place,
   return ChannelMeans(outputs[0], place.channel_axis);
 }
 
-// The first `count` images of a batch, sharing its bytes.
+// Returns the first `count` images of a batch; shares the batch's bytes.
 Tensor FirstImages(const Tensor& batch, int64_t count) {
   Shape shape = batch.shape();
   shape[0] = std::min(shape[0], count);
@@ -106,6 +114,7 @@ Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t
   for (const Tensor& input : inputs)
     batch.push_back(FirstImages(input, std::min(images, kMaxCorrectionImages)));
   for (const Place& place : PlacesOf(*quantised)) {
+    // Simulated anew for each bias, so that the means include all earlier corrections.
     KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(*quantised));
     KILN_ASSIGN_OR_RETURN(const std::vector<double> exact, MeansAt(graph, place, batch));
     KILN_ASSIGN_OR_RETURN(const std::vector<double> rounded, MeansAt(simulated, place, batch));

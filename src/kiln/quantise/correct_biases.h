@@ -1,4 +1,7 @@
-// Bias correction: takes the mean error that quantisation causes in each channel off the bias.
+// Bias correction: subtracts the mean error that quantisation causes in each channel from the bias.
+//
+// It is the last step of post-training quantisation (post_training.h), after ranges and annotations
+// are chosen.
 #ifndef KILN_QUANTISE_CORRECT_BIASES_H_
 #define KILN_QUANTISE_CORRECT_BIASES_H_
 
@@ -11,17 +14,18 @@
 
 namespace kiln {
 
+// Means settle early, and each layer costs one run of all layers before it.
 inline constexpr int64_t kMaxCorrectionImages = 64;
 
-// Layer after layer in graph order: the mean of each output channel over images and places is measured in the fp32
-// network and in the quantised one as it is simulated (simulate.h) with the layers before it corrected, and the
-// difference goes into the bias. So what rounding of weights and clipping of activations shift on average is put right
-// where it arises. A convolution without bias gets one; a matrix product needs an Add of one number per channel behind
-// it.
+// Corrects the biases of `quantised` layer by layer, in graph order. For each output channel it
+// measures the mean over all images and positions, once in the fp32 network and once in the
+// simulated quantised network (simulate.h) with all earlier layers corrected, and adds the
+// difference to the bias. This corrects the mean shift caused by weight rounding and activation
+// clipping in the layer where it arises. A convolution without a bias is given one; a matrix
+// product is corrected only if an Add of one number per channel follows it.
 //   graph      the fp32 network that `quantised` was made from
-//   inputs     one tensor for each graph input, [images, ...]
-//   images     at most this many, and at most kMaxCorrectionImages, are used: means settle early, and each layer
-//              takes a run of all before it
+//   inputs     one tensor per graph input, [images, ...]
+//   images     the greatest number of images to use, at most kMaxCorrectionImages
 //   source     M. Nagel et al., arXiv 1906.04721, section 4.2 (with measured means)
 Status CorrectBiases(const Graph& graph, std::span<const Tensor> inputs, int64_t images,
                      Graph* quantised);

@@ -1,3 +1,4 @@
+// Sums operand bits and multiplication energies over the multiply-accumulate nodes of a graph.
 #include "kiln/quantise/energy.h"
 
 #include "kiln/hardware/energy.h"

@@ -1,5 +1,5 @@
-// What a network's multiplications cost (hardware/energy.h) and what they read: for comparing assignments of formats,
-// not for absolute figures of a chip.
+// Estimates of what a network's multiplications read and cost (hardware/energy.h). They serve to
+// compare assignments of formats, not as absolute figures of a chip.
 #ifndef KILN_QUANTISE_ENERGY_H_
 #define KILN_QUANTISE_ENERGY_H_
 
@@ -8,17 +8,21 @@
 
 namespace kiln {
 
-// Bits of one element in memory, its share of a block's scale included.
+// Returns the bits that one element occupies in memory, including its share of a block's scale.
 double BitsOf(const QuantType& type);
 
-// What an annotated graph's convolutions and matrix products read, and what their multiplications cost. Values without
-// annotation count as fp32.
+// The operand widths and multiplication energy of the convolutions and matrix products of an
+// annotated graph. Values without annotation count as fp32.
 struct MultiplyCost {
-  double activation_bits =
-      0;  // of an element, the mean over all elements of the operands that are not constants
-  double weight_bits = 0;  // of an element, the mean over all elements of the constant operands
-  double picojoules = 0;   // of all multiplications of one run
+  // Mean bits per element, over all elements of the operands that are not constants.
+  double activation_bits = 0;
+  // Mean bits per element, over all elements of the constant operands.
+  double weight_bits = 0;
+  // Energy of all multiplications of one run.
+  double picojoules = 0;
 };
+// Computes the costs of a graph. Operands without a known shape do not count towards the means;
+// unknown dimensions count as 1.
 MultiplyCost MultiplyCostOf(const Graph& graph);
 
 }  // namespace kiln

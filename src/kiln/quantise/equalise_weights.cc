@@ -1,3 +1,4 @@
+// Finds pairs of layers that share channels, and rescales the channels until they balance.
 #include "kiln/quantise/equalise_weights.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "kiln/ir/window.h"
 #include "kiln/numerics/elementary.h"
+#include "kiln/passes/rewrite.h"
 #include "kiln/quantise/channel_axes.h"
 #include "kiln/quantise/weights.h"
 
@@ -15,27 +17,25 @@ namespace {
 
 constexpr int kMaxRounds = 20;
 
-bool IsOutput(const Graph& graph, const Value* value) {
-  return std::count(graph.outputs().begin(), graph.outputs().end(), value) > 0;
-}
-
-// A constant that may change its elements: nobody else would notice.
+// Returns whether the elements of a constant may change without affecting any other node.
 bool IsOwnConstant(const Graph& graph, const Value* value) {
   return value != nullptr && value->is_constant() && value->element() == ElementType::kFloat32 &&
          value->users().size() == 1 && !value->quantisation() && !IsOutput(graph, value);
 }
 
-// A stretch of a layer's constants that belong to the channels: element [outer][channel][inner] has channel (first +
-// channel), where constants of grouped convolutions repeat the same indices for each group.
+// A constant with one element or slice per channel: element [outer][index][inner], `index` along
+// `axis`, belongs to channel `index`. Grouped convolutions repeat the same indices for each
+// convolution group, and the group selects the channel.
 struct ChannelConstant {
   Node* node = nullptr;
   int operand = 0;
   int axis = 0;
-  int64_t groups =
-      1;  // channel = group * (axis length) + index, the group told by axis 0 (input channels of a Conv)
+  // Convolution groups along axis 0; channel = group * (length of `axis`) + index. Only the input
+  // channels of a Conv have more than one.
+  int64_t groups = 1;
 };
 
-// Calls visit(channel, element).
+// Calls visit(channel, element index) for every element.
 template <typename Visit>
 void ForEachElement(const ChannelConstant& constant, const Visit& visit) {
   const Shape& shape = constant.node->operand(constant.operand)->constant().shape();
@@ -46,6 +46,7 @@ void ForEachElement(const ChannelConstant& constant, const Visit& visit) {
   for (int64_t i = 0; i < size; ++i) visit(i / group_elements * length + i / inner % length, i);
 }
 
+// Returns the greatest magnitude of each channel.
 std::vector<double> Magnitudes(const ChannelConstant& constant, int64_t channels) {
   std::vector<double> greatest(static_cast<size_t>(channels), 0);
   const auto values = constant.node->operand(constant.operand)->constant().data<float>();
@@ -56,6 +57,8 @@ std::vector<double> Magnitudes(const ChannelConstant& constant, int64_t channels
   return greatest;
 }
 
+// Multiplies each channel of the constant by its factor. The factors are powers of two, so the
+// product is exact within fp32's normal range.
 void Multiply(Graph& graph, const ChannelConstant& constant, const std::vector<double>& factors) {
   const Value* old = constant.node->operand(constant.operand);
   Tensor scaled = old->constant().Clone();
@@ -67,13 +70,15 @@ void Multiply(Graph& graph, const ChannelConstant& constant, const std::vector<d
                    graph.AddConstant(old->name(), std::move(scaled)));
 }
 
-// Two layers and the channels between them.
+// Two layers and the constants of the channels between them.
 struct Pair {
   int64_t channels = 0;
   std::vector<ChannelConstant> before;  // weights first, then biases: divided
-  ChannelConstant behind;               // multiplied
+  ChannelConstant behind;               // the second layer's weights: multiplied
 };
 
+// Returns the weights of a layer along its output channels; nullopt if the node is not such a layer
+// or its weights must not change.
 std::optional<ChannelConstant> OutputWeights(const Graph& graph, Node* node) {
   const bool is_layer =
       node->op() == Op::kConv || node->op() == Op::kGemm || node->op() == Op::kMatMul;
@@ -85,6 +90,7 @@ std::optional<ChannelConstant> OutputWeights(const Graph& graph, Node* node) {
   return ChannelConstant{node, 1, weights->axis, 1};
 }
 
+// Returns the weights of a layer along the input channels that `input` holds.
 std::optional<ChannelConstant> InputWeights(const Graph& graph, Node* node, const Value* input,
                                             int64_t channels) {
   if (!OutputWeights(graph, node) || node->operand(0) != input) return std::nullopt;
@@ -102,7 +108,8 @@ std::optional<ChannelConstant> InputWeights(const Graph& graph, Node* node, cons
   return constant;
 }
 
-// The axis of a constant whose elements stand one for each channel of `value` (broadcast from the last axis).
+// Returns the axis of a bias that holds one element per channel of `value`. Shapes are aligned at
+// the last axis, as broadcasting does.
 std::optional<int> BiasAxis(const Value* bias, const Value* value, int channel_axis,
                             int64_t channels) {
   const Shape& shape = bias->shape();
@@ -111,7 +118,7 @@ std::optional<int> BiasAxis(const Value* bias, const Value* value, int channel_a
   return axis;
 }
 
-// Whether node(s * x) = s * node(x) for s > 0 and channels stay apart.
+// Returns whether node(s * x) = s * node(x) for s > 0 and the node keeps channels apart.
 bool IsHomogeneous(const Node& node) {
   switch (node.op()) {
     case Op::kRelu:
@@ -129,6 +136,8 @@ bool IsHomogeneous(const Node& node) {
   }
 }
 
+// Returns the pair that begins at a layer. Follows the chain of single users from the layer to the
+// next layer; nullopt if a node on the way does not commute with the scaling.
 std::optional<Pair> PairFrom(const Graph& graph, Node* first) {
   const std::optional<ChannelConstant> weights = OutputWeights(graph, first);
   const Value* value = first->result();
@@ -171,7 +180,7 @@ std::optional<Pair> PairFrom(const Graph& graph, Node* first) {
   }
 }
 
-// How often each channel is to be halved: s as exponents of two.
+// Returns s[c] of each channel (see the header); 1 for dead channels.
 std::vector<double> Factors(const Pair& pair) {
   const std::vector<double> before = Magnitudes(pair.before[0], pair.channels);
   const std::vector<double> behind = Magnitudes(pair.behind, pair.channels);

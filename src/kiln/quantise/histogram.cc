@@ -1,3 +1,4 @@
+// Counting and merging. Ranges grow by powers of two, so bins never have to be split.
 #include "kiln/quantise/histogram.h"
 
 #include <algorithm>
@@ -8,7 +9,8 @@
 namespace kiln {
 namespace {
 
-// Joins bins in groups of 2^shift, in place; beyond the number of bins all are one.
+// Joins each run of 2^shift bins into one, in place. If the shift exceeds the number of bins, all
+// counts end up in the first bin.
 void Coarsen(std::vector<int64_t>& bins, int shift) {
   if (bins.empty()) return;
   std::vector<int64_t> joined(bins.size(), 0);
@@ -47,6 +49,7 @@ void Histogram::Add(std::span<const float> values) {
   if (low != 0 || high != 0) GrowTo(exponent);
   if (low < 0 && negative_.empty()) negative_.resize(static_cast<size_t>(bins()));
   if (high > 0 && positive_.empty()) positive_.resize(static_cast<size_t>(bins()));
+  // A power of two, so that the product is exact and a bin edge belongs to the bin above it.
   const float bins_per_unit = std::ldexp(1.0f, bins_log2_ - exponent_);
   for (float x : values) {
     if (!std::isfinite(x)) continue;

@@ -1,9 +1,11 @@
-// Histograms that can be merged exactly, in any order.
+// Histograms that can be merged exactly, in any order. Calibration records value distributions in
+// them, in parallel.
 //
-// Bins are fp32 magnitudes cut evenly over [0, 2^exponent), kBins for negative and kBins for positive values; zeros are
-// counted apart. The exponent is the least that holds the largest magnitude seen, and a histogram grows by joining
-// bins in pairs. Edges always fall together, so merging two histograms gives the counts that one histogram over both
-// data sets would have, whatever the order and however the data were cut.
+// Bins divide the magnitudes [0, 2^exponent) evenly, kBins for negative and kBins for positive
+// values; zeros are counted separately. The exponent is the least one that covers the largest
+// magnitude seen; when it grows, bins are joined in pairs. Bin edges therefore always coincide, and
+// merging two histograms gives the counts that one histogram of both data sets would have,
+// regardless of the order and of how the data were divided.
 #ifndef KILN_QUANTISE_HISTOGRAM_H_
 #define KILN_QUANTISE_HISTOGRAM_H_
 
@@ -13,17 +15,19 @@
 
 namespace kiln {
 
+// Counts of values by sign and magnitude, with the exact minimum and maximum.
 class Histogram {
  public:
   static constexpr int kBinsLog2 = 12;
-  static constexpr int kBins = 1 << kBinsLog2;  // on either side of zero, unless told otherwise
+  static constexpr int kBins = 1 << kBinsLog2;  // default number of bins on each side of zero
 
-  // A histogram of 2^bins_log2 bins on either side of zero, 1 to kBinsLog2.
+  // Creates a histogram of 2^bins_log2 bins on each side of zero; bins_log2 is 1 to kBinsLog2.
   explicit Histogram(int bins_log2 = kBinsLog2) : bins_log2_(bins_log2) {}
 
-  // Counts finite values; others are only noted by `non_finite`.
+  // Counts finite values. NaN and infinite values only increase non_finite().
   void Add(std::span<const float> values);
-  void Merge(const Histogram& other);  // of as many bins
+  // Adds the counts of a histogram with the same number of bins.
+  void Merge(const Histogram& other);
 
   int64_t count() const { return count_; }  // finite values, zeros included
   int64_t zeros() const { return zeros_; }
@@ -32,14 +36,17 @@ class Histogram {
   float max() const { return max_; }
 
   int bins() const { return 1 << bins_log2_; }
+  // Returns the width of a bin, in units of the values.
   double bin_width() const;
-  // Values in [i, i+1) * bin_width(), and values in (-(i+1), -i] * bin_width(). Empty when there are none.
+  // Counts by bin: element i of positive() counts values in [i, i+1) * bin_width(), element i of
+  // negative() values in (-(i+1), -i] * bin_width(). Empty without values of that sign.
   std::span<const int64_t> positive() const { return positive_; }
   std::span<const int64_t> negative() const { return negative_; }
 
   friend bool operator==(const Histogram&, const Histogram&) = default;
 
  private:
+  // Widens the bins to cover [0, 2^exponent). Never narrows them.
   void GrowTo(int exponent);
 
   int bins_log2_ = kBinsLog2;

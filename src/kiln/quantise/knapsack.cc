@@ -1,3 +1,5 @@
+// Dynamic programming with dominance and with bounds from the linear relaxation; the relaxation's
+// greedy solution is the first incumbent.
 #include "kiln/quantise/knapsack.h"
 
 #include <algorithm>
@@ -11,14 +13,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// A step from one choice of a group to a cheaper one that does more damage.
+// A move within one group, from a choice to a cheaper one of more damage.
 struct Step {
   size_t group;
   int to;
   double saves, damage;
 };
 
-// The choice of least damage, of these the cheapest.
+// Returns the choice of least damage; among equals, the cheapest.
 int Gentlest(const std::vector<Choice>& group) {
   int best = 0;
   for (int i = 1; i < static_cast<int>(group.size()); ++i) {
@@ -28,8 +30,8 @@ int Gentlest(const std::vector<Choice>& group) {
   return best;
 }
 
-// Steps along the lower convex hull of the choices, from the gentlest to the cheapest: each saves less for its damage
-// than the one before.
+// Returns the moves along the lower convex hull of the choices, from the gentlest choice to the
+// cheapest. Each move saves less cost per unit of damage than the move before it.
 std::vector<Step> HullSteps(const std::vector<Choice>& group, size_t index) {
   std::vector<Step> steps;
   int at = Gentlest(group);
@@ -49,7 +51,7 @@ std::vector<Step> HullSteps(const std::vector<Choice>& group, size_t index) {
   }
 }
 
-// The linear relaxation over the groups from one on: choices may be mixed.
+// The linear relaxation of groups `first` and up, in which fractions of choices may be combined.
 class Relaxation {
  public:
   Relaxation(const std::vector<std::vector<Choice>>& groups, size_t first) {
@@ -59,7 +61,7 @@ class Relaxation {
       damage_ += gentlest.damage;
       for (const Step& step : HullSteps(groups[g], g)) steps_.push_back(step);
     }
-    // No two steps of one group save alike for their damage.
+    // Within one group no two moves have the same ratio, so this order keeps each group's sequence.
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
       const double gain = a.saves * b.damage - b.saves * a.damage;
       return gain != 0 ? gain > 0 : a.group < b.group;
@@ -69,7 +71,7 @@ class Relaxation {
   double least_damage() const { return damage_; }
   const std::vector<Step>& steps() const { return steps_; }
 
-  // Infinite where nothing fits.
+  // Returns the least cost within the budget; infinity if even the gentlest choices exceed it.
   double LeastCost(double budget) const {
     if (damage_ > budget) return kInfinity;
     double left = budget - damage_, cost = cost_;
@@ -86,6 +88,7 @@ class Relaxation {
   std::vector<Step> steps_;       // best first
 };
 
+// Computes the totals of the picks.
 void Sum(const std::vector<std::vector<Choice>>& groups, KnapsackResult* result) {
   result->cost = result->damage = 0;
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -95,7 +98,8 @@ void Sum(const std::vector<std::vector<Choice>>& groups, KnapsackResult* result)
   }
 }
 
-// The steps of the relaxation as far as they fit, each group's in order.
+// Applies the moves of the relaxation, best first, skipping those that do not fit. A group from
+// which one move was skipped takes no later move, because a move starts at the previous one's end.
 KnapsackResult Greedy(const std::vector<std::vector<Choice>>& groups, const Relaxation& relaxation,
                       double budget) {
   KnapsackResult result;
@@ -115,13 +119,15 @@ KnapsackResult Greedy(const std::vector<std::vector<Choice>>& groups, const Rela
   return result;
 }
 
+// A partial assignment of the first groups: its totals, the state it extends in the level before,
+// and the choice of the last group.
 struct State {
   double cost, damage;
   int32_t parent;
   int32_t pick;
 };
 
-// Keeps the states that no other beats, by ascending damage.
+// Removes the states that another state beats or equals, and sorts the rest by ascending damage.
 void KeepUnbeaten(std::vector<State>& states) {
   std::sort(states.begin(), states.end(), [](const State& a, const State& b) {
     return a.damage != b.damage ? a.damage < b.damage : a.cost < b.cost;
@@ -139,13 +145,14 @@ void KeepUnbeaten(std::vector<State>& states) {
 KnapsackResult SolveKnapsack(const std::vector<std::vector<Choice>>& groups, double budget,
                              int64_t max_states) {
   for (const auto& group : groups) KILN_CHECK(!group.empty());
-  std::vector<Relaxation> behind;  // [g]: of the groups from g on
+  std::vector<Relaxation> behind;  // [g]: the relaxation of groups g and up
   for (size_t g = 0; g <= groups.size(); ++g) behind.emplace_back(groups, g);
   const double bound = behind[0].LeastCost(budget);
   if (bound == kInfinity) return {};
   KnapsackResult best = Greedy(groups, behind[0], budget);
 
-  // Sums in another order differ in their last bits: what is better by less than this is not better.
+  // Sums taken in another order differ in their last bits. An improvement smaller than this
+  // tolerance does not count.
   const double tolerance = 1e-12 * (1 + best.cost);
   std::vector<std::vector<State>> levels = {{State{0, 0, -1, -1}}};
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -167,7 +174,8 @@ KnapsackResult SolveKnapsack(const std::vector<std::vector<Choice>>& groups, dou
     }
     levels.push_back(std::move(next));
   }
-  // The unbeaten states of the last level stand by falling cost.
+  // The remaining states of the last level are sorted by falling cost: the last is the cheapest.
+  // Its choices are read back through the parents.
   if (!levels.back().empty()) {
     auto at = static_cast<int32_t>(levels.back().size() - 1);
     for (size_t g = groups.size(); g > 0; --g) {

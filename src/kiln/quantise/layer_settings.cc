@@ -1,3 +1,4 @@
+// Matches the `layers` entries of a recipe against the nodes of a graph.
 #include "kiln/quantise/layer_settings.h"
 
 #include <vector>
@@ -7,6 +8,8 @@
 namespace kiln {
 namespace {
 
+// Returns whether an entry matches a node. `position` is the node's index among the `count`
+// multiply-accumulate nodes, or -1 if it is another node.
 bool Matches(const LayerRecipe& layer, const Node& node, int64_t position, int64_t count) {
   if (!layer.match.empty() && !MatchesGlob(layer.match, node.name())) return false;
   if (layer.op && *layer.op != node.op()) return false;

@@ -1,4 +1,5 @@
-// A recipe resolved for the nodes of one graph.
+// A recipe resolved for the nodes of one graph: which settings each node obeys after all entries of
+// `layers` are applied.
 #ifndef KILN_QUANTISE_LAYER_SETTINGS_H_
 #define KILN_QUANTISE_LAYER_SETTINGS_H_
 
@@ -11,17 +12,21 @@
 
 namespace kiln {
 
+// The settings of one node.
 struct LayerSettings {
   bool keep_float = false;
-  std::optional<TensorRecipe> activations, inputs;  // where a layer entry gives some
+  std::optional<TensorRecipe> activations, inputs;  // set if a `layers` entry gives them
   TensorRecipe weights;
 };
 
+// The settings of all nodes of a graph.
 class SettingsOfNodes {
  public:
-  // Later entries of recipe.layers win over earlier ones. Error: an entry with a glob or a position that no node
-  // matches (an entry with an operator alone may match none: recipes serve many networks).
+  // Applies the entries of recipe.layers in order, so that later entries win.
+  //   errors  an entry with a glob or a position that no node matches. An entry with an operator
+  //           alone may match nothing, because recipes serve many networks.
   static StatusOr<SettingsOfNodes> Resolve(const Graph& graph, const Recipe& recipe);
+  // Returns the settings of a node of the graph.
   const LayerSettings& operator[](const Node* node) const { return settings_.at(node); }
 
  private:

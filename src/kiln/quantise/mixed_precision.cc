@@ -1,3 +1,4 @@
+// The mixed-precision search. The class Search runs the steps listed in the header in order.
 #include "kiln/quantise/mixed_precision.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@
 namespace kiln {
 namespace {
 
-// The first `count` images of each input, sharing their bytes.
+// Returns the first `count` images of each input; shares their bytes.
 std::vector<Tensor> FirstImages(std::span<const Tensor> inputs, int64_t count) {
   std::vector<Tensor> first;
   for (const Tensor& input : inputs) {
@@ -38,19 +39,20 @@ std::vector<Tensor> FirstImages(std::span<const Tensor> inputs, int64_t count) {
   return first;
 }
 
+// Runs the graph at the reference level and returns output 0.
 StatusOr<Tensor> OutputsOf(const Graph& graph, std::span<const Tensor> inputs,
                            const BatchProgress& progress) {
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
-  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs,
-                        executor->RunBatch(inputs, {}, progress));
+  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs, progress));
   return outputs[0];
 }
 
-// Counts the images of one step of the search: runs of equally many.
+// Counts the simulated images of one phase. All runs of a phase have the same number of images.
 class Meter {
  public:
   explicit Meter(const SearchProgress& progress) : progress_(progress) {}
 
+  // Begins a phase of `runs` runs.
   void Start(std::string step, int64_t runs, int64_t images) {
     step_ = std::move(step);
     images_ = images;
@@ -58,11 +60,11 @@ class Meter {
     done_ = 0;
     Tell(0);
   }
-  // For the run that comes next.
+  // Returns the progress callback of the next run.
   BatchProgress OfRun() const {
     return [this](int64_t done, int64_t) { Tell(done_ + done); };
   }
-  // So many runs of the step are settled, by simulation or without.
+  // Records that the first `runs` runs of the phase are done, whether or not they were simulated.
   void Settle(int64_t runs) {
     done_ = runs * images_;
     Tell(done_);
@@ -78,11 +80,13 @@ class Meter {
   int64_t images_ = 0, total_ = 0, done_ = 0;
 };
 
+// Returns the number of images of a batch.
 int64_t ImagesOf(std::span<const Tensor> inputs) {
   return inputs.empty() || inputs[0].shape().rank() == 0 ? 0 : inputs[0].shape()[0];
 }
 
-// Mean squared error over mean square, of the outputs that there are of `got`.
+// Returns the mean squared error over the mean square of the exact outputs. `got` may hold fewer
+// images than `exact`; only these are compared.
 double DamageOf(const Tensor& got, const Tensor& exact) {
   double error = 0, power = 0;
   const auto a = got.data<float>(), b = exact.data<float>();
@@ -91,6 +95,7 @@ double DamageOf(const Tensor& got, const Tensor& exact) {
     error += difference * difference;
     power += static_cast<double>(b[i]) * b[i];
   }
+  // A finite maximum, because knapsack choices must have finite damage.
   if (!std::isfinite(error)) return std::numeric_limits<double>::max();
   return power > 0 ? error / power : error;
 }
@@ -103,6 +108,7 @@ struct Layer {
   const Value* weights;
 };
 
+// Returns all layers in graph order.
 std::vector<Layer> LayersOf(const Graph& graph) {
   std::vector<Layer> layers;
   int64_t position = 0;
@@ -117,6 +123,7 @@ std::vector<Layer> LayersOf(const Graph& graph) {
   return layers;
 }
 
+// Returns the cost of a layer under a candidate, in bits or picojoules.
 double CostOf(const Layer& layer, const Recipe& candidate, PrecisionCost cost) {
   const QuantType &inputs = candidate.activations.type, &weights = candidate.weights.type;
   if (cost == PrecisionCost::kEnergy) {
@@ -132,6 +139,7 @@ double CostOf(const Layer& layer, const Recipe& candidate, PrecisionCost cost) {
          static_cast<double>(layer.weights->constant().size()) * BitsOf(weights);
 }
 
+// One run of the search; holds what its steps hand on to each other.
 class Search {
  public:
   Search(const Graph& graph, std::span<const Tensor> evaluation, const Merit& merit,
@@ -175,7 +183,7 @@ class Search {
     return OkStatus();
   }
 
-  // Joins layers whose inputs share an annotation.
+  // Joins the layers whose inputs share an annotation into units, and computes the units' costs.
   Status FindUnits() {
     KILN_ASSIGN_OR_RETURN(const SettingsOfNodes settings,
                           SettingsOfNodes::Resolve(graph_, candidates_[0]));
@@ -205,6 +213,8 @@ class Search {
                    "a network with convolutions or matrix products");
   }
 
+  // Returns the recipe of an assignment: the first candidate, with a `layers` entry for each layer
+  // of a unit that takes another candidate.
   Recipe RecipeOf(const std::vector<int>& picks) const {
     Recipe recipe = candidates_[0];
     for (size_t u = 0; u < picks.size(); ++u) {
@@ -220,12 +230,14 @@ class Search {
     return recipe;
   }
 
+  // Returns the outputs of the network under an assignment.
   StatusOr<Tensor> Simulate(const std::vector<int>& picks, std::span<const Tensor> inputs) const {
     KILN_ASSIGN_OR_RETURN(const Graph quantised, Quantise(graph_, RecipeOf(picks), data_));
     KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(quantised));
     return OutputsOf(simulated, inputs, meter_.OfRun());
   }
 
+  // Measures the damage of each unit and candidate (step 2).
   Status MeasureSensitivity() {
     const std::vector<Tensor> inputs = FirstImages(evaluation_, options_.sensitivity_images);
     const std::vector<int> base(result_.units.size(), 0);
@@ -241,7 +253,7 @@ class Search {
         picks[u] = static_cast<int>(k);
         KILN_ASSIGN_OR_RETURN(const Tensor alone, Simulate(picks, inputs));
         meter_.Settle(++runs);
-        // Rounding that happens to help is no reason to count on it.
+        // A change that reduces the error by chance counts as no damage, not as a gain.
         result_.units[u].choices[k].damage =
             std::max(DamageOf(alone, exact_) - result_.base_damage, 0.0);
       }
@@ -249,7 +261,7 @@ class Search {
     return OkStatus();
   }
 
-  // Adds the best assignment for a limit on the damage, unless the curve has it.
+  // Adds the best assignment for a limit on the damage, unless the curve contains it already.
   Status AddPoint(double limit) {
     std::vector<std::vector<Choice>> groups;
     for (const PrecisionUnit& unit : result_.units) groups.push_back(unit.choices);
@@ -273,6 +285,8 @@ class Search {
     return OkStatus();
   }
 
+  // Fills the curve for a ladder of limits (step 4): zero, then evenly spaced in the logarithm from
+  // the least damage of any choice to the sum of the worst.
   Status ClimbLadder() {
     double least = std::numeric_limits<double>::infinity(), most = 0;
     for (const PrecisionUnit& unit : result_.units) {
@@ -290,8 +304,8 @@ class Search {
                          elementary::Pow(most / least, static_cast<double>(i) / options_.ladder));
       }
     }
-    if (most > 0)
-      limits.push_back(most);  // the last rung is the whole, whatever the rounding of powers
+    // The last limit is the exact sum, independent of the rounding of powers.
+    if (most > 0) limits.push_back(most);
     meter_.Start("ladder", std::ssize(limits), ImagesOf(evaluation_));
     for (size_t i = 0; i < limits.size(); ++i) {
       KILN_RETURN_IF_ERROR(AddPoint(limits[i]));
@@ -304,7 +318,7 @@ class Search {
     return point.merit >= result_.fp32_merit - options_.budget;
   }
 
-  // The last point of the curve that is within the budget; -1 when none is.
+  // Returns the index of the last (cheapest) point within the budget; -1 if there is none.
   int Cheapest() const {
     for (int i = static_cast<int>(result_.curve.size()) - 1; i >= 0; --i) {
       if (IsWithinBudget(result_.curve[static_cast<size_t>(i)])) return i;
@@ -312,6 +326,8 @@ class Search {
     return -1;
   }
 
+  // Bisects between the cheapest point within the budget and the next cheaper one (step 5). If the
+  // geometric mean of the two damages leads to a known assignment, tries the arithmetic mean.
   Status Refine() {
     const int64_t runs = 2 * options_.bisections;  // at most
     meter_.Start("refinement", runs, ImagesOf(evaluation_));
@@ -330,6 +346,7 @@ class Search {
     return OkStatus();
   }
 
+  // Chooses the cheapest point within the budget, or the first point if there is none.
   void Choose() {
     const int cheapest = Cheapest();
     result_.within_budget = cheapest >= 0;

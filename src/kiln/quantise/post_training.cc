@@ -1,3 +1,4 @@
+// Runs the steps of post-training quantisation and caches the steps that recipes share.
 #include "kiln/quantise/post_training.h"
 
 #include <utility>
@@ -28,6 +29,7 @@ StatusOr<Graph> PostTraining::Quantise(const Recipe& recipe, int64_t images) {
   KILN_ASSIGN_OR_RETURN(Graph quantised, kiln::Quantise(prepared->graph, recipe, prepared->data));
   if (recipe.correct_biases) {
     KILN_RETURN_IF_ERROR(CorrectBiases(prepared->graph, inputs_, images, &quantised));
+    // Correction shifts biases off the grid that Quantise rounded them to.
     if (recipe.biases) RoundBiases(quantised, *recipe.biases);
   }
   return quantised;

@@ -1,4 +1,5 @@
-// Post-training quantisation as a whole, with the transformations that a recipe asks for before and after.
+// Post-training quantisation as a whole: calibration and annotation, with the transformations that
+// a recipe asks for before and after them. The command line quantises networks through this class.
 #ifndef KILN_QUANTISE_POST_TRAINING_H_
 #define KILN_QUANTISE_POST_TRAINING_H_
 
@@ -16,34 +17,37 @@
 
 namespace kiln {
 
-// EqualiseWeights (where the recipe says so), Calibrate, Quantise, CorrectBiases (where it says so), of one graph on
-// one set of images by any number of recipes, one after the other: those that ask for the same preparation share it.
+// Quantises one graph on one set of images by any number of recipes. Each recipe runs
+// EqualiseWeights (if requested), Calibrate, Quantise and CorrectBiases (if requested). Recipes
+// with the same preparation share it, because calibration takes most of the time.
 class PostTraining {
  public:
-  //   graph   stays as it is
-  //   inputs  one tensor for each graph input, [images, ...]
-  // Both must outlive it.
+  //   graph   the fp32 network; it is not changed
+  //   inputs  one tensor per graph input, [images, ...]
+  // Both must outlive this object.
   PostTraining(const Graph& graph, std::span<const Tensor> inputs)
       : graph_(graph), inputs_(inputs) {}
 
-  // The same result in whichever order recipes come.
-  //   images  at most this many are used, from the first
+  // Returns the annotated graph. The result does not depend on the order of calls.
+  //   images  the greatest number of images to use, from the first
   //   errors  those of the steps
   StatusOr<Graph> Quantise(const Recipe& recipe, int64_t images);
 
-  int64_t calibrations() const { return std::ssize(prepared_); }  // how many have been run
+  int64_t calibrations() const { return std::ssize(prepared_); }  // number of calibrations run
 
  private:
-  // What the graph before quantisation and its calibration depend on.
+  // The settings that determine the graph before quantisation and its calibration data.
   struct Preparation {
     bool equalise_weights, by_channel;
     int64_t images;
     auto operator<=>(const Preparation&) const = default;
   };
+  // A graph ready for Quantise, and its calibration data.
   struct Prepared {
     Graph graph;
     CalibrationData data;
   };
+  // Returns the prepared graph, computing it on the first request.
   StatusOr<const Prepared*> Prepare(const Preparation& preparation);
 
   const Graph& graph_;
@@ -51,7 +55,7 @@ class PostTraining {
   std::map<Preparation, Prepared> prepared_;
 };
 
-// The same for one recipe.
+// Does the same for a single recipe.
 StatusOr<Graph> QuantiseOnImages(const Graph& graph, const Recipe& recipe,
                                  std::span<const Tensor> inputs, int64_t images);
 

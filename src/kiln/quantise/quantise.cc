@@ -1,3 +1,4 @@
+// Annotates activations by shared set, then weights by layer, then rounds biases.
 #include "kiln/quantise/quantise.h"
 
 #include <algorithm>
@@ -16,16 +17,16 @@
 namespace kiln {
 namespace {
 
-// What was decided for a graph: settings of its nodes, and which activations are blocked.
+// The decisions taken for a graph before any value is annotated.
 struct Decisions {
   const SettingsOfNodes& settings;
   BlockPlan blocks;
-  std::unordered_set<const Value*>
-      wanted_blocks;  // activations whose recipe asks for blocks, had or not
+  // Activations with a recipe that asks for blocks, whether or not they can be blocked.
+  std::unordered_set<const Value*> wanted_blocks;
 };
 
-// Whether a layer's weights are blocked where their recipe asks for that: as its activations are, if these are to be
-// blocked as well.
+// Returns whether a layer's weights are blocked. Their recipe must ask for blocks, and the layer's
+// activations must be blocked too or not be meant to be: one scale product serves a block of both.
 bool HasBlockedWeights(const Node& layer, const Decisions& decisions) {
   const QuantType& weights = decisions.settings[&layer].weights.type;
   if (weights.scheme != Scheme::kPerBlock || !CanBeBlocked(layer, weights.block_size)) return false;
@@ -36,6 +37,8 @@ bool HasBlockedWeights(const Node& layer, const Decisions& decisions) {
          std::none_of(layer.operands().begin(), layer.operands().end(), wants_blocks);
 }
 
+// Returns whether node b uses a's weight operand exactly as a does, so that both can share one
+// annotation.
 bool SameUse(const Node& a, int operand, const Node& b, const Decisions& decisions) {
   const SettingsOfNodes& settings = decisions.settings;
   const std::optional<WeightOperand> weights_a = WeightsOf(a), weights_b = WeightsOf(b);
@@ -45,14 +48,16 @@ bool SameUse(const Node& a, int operand, const Node& b, const Decisions& decisio
          std::count(b.operands().begin(), b.operands().end(), a.operand(operand)) == 1;
 }
 
+// Annotates the weights of all layers. A constant with different uses, or one that is also an
+// output, is copied first.
 Status AnnotateWeights(Graph& graph, const Decisions& decisions) {
   const SettingsOfNodes& settings = decisions.settings;
   for (Node* node : graph.NodeList()) {
     const std::optional<WeightOperand> weights = WeightsOf(*node);
     if (!weights || settings[node].keep_float) continue;
     Value* value = node->operand(weights->operand);
-    if (value->quantisation())
-      continue;  // the network's own, or another node with the same use was here
+    // Annotated by the network itself, or by an earlier node with the same use.
+    if (value->quantisation()) continue;
     const bool shared_alike = std::all_of(
         value->users().begin(), value->users().end(),
         [&](const Node* user) { return SameUse(*node, weights->operand, *user, decisions); });
@@ -69,15 +74,16 @@ Status AnnotateWeights(Graph& graph, const Decisions& decisions) {
   return OkStatus();
 }
 
-// The annotation that all members share, for types without blocks.
+// Returns the annotation of all members of a shared set, for types without blocks.
 Quantisation SharedAnnotation(const SharedValues& group) {
   TensorRecipe recipe = group.recipe;
-  recipe.type = ElementType(recipe.type, Scheme::kPerTensor);
+  recipe.type = ElementQuantType(recipe.type, Scheme::kPerTensor);
   if (recipe.type.scheme == Scheme::kNone) return {.type = recipe.type};
   const ValueRange range = ChooseRange(group.histogram, recipe, group.channels);
   return PerTensorQuantisation(range.low, range.high, recipe.type);
 }
 
+// Annotates all activations; members that the network itself annotates keep their annotation.
 void AnnotateActivations(const std::vector<SharedValues>& groups, const BlockPlan& blocks) {
   ParallelFor(static_cast<int64_t>(groups.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -86,7 +92,7 @@ void AnnotateActivations(const std::vector<SharedValues>& groups, const BlockPla
       const Quantisation shared =
           blocked ? Quantisation{.type = group.recipe.type} : SharedAnnotation(group);
       for (Value* member : group.members) {
-        if (member->quantisation()) continue;  // the network's own stand
+        if (member->quantisation()) continue;  // annotated by the network itself
         Quantisation q = shared;
         if (blocked) q.axis = *blocks.AxisOf(member);
         member->set_quantisation(std::move(q));
@@ -95,11 +101,13 @@ void AnnotateActivations(const std::vector<SharedValues>& groups, const BlockPla
   });
 }
 
+// Returns whether the network itself annotates a member.
 bool BringsItsOwn(const SharedValues& group) {
   return std::any_of(group.members.begin(), group.members.end(),
                      [](const Value* member) { return member->quantisation().has_value(); });
 }
 
+// Collects the values that ask for blocks and plans the blocked axes.
 Decisions Decide(const Graph& graph, const std::vector<SharedValues>& groups,
                  const SettingsOfNodes& settings) {
   Decisions decisions{.settings = settings, .blocks = {}, .wanted_blocks = {}};

@@ -1,4 +1,8 @@
-// Post-training quantisation: from a float graph and calibration data to the same graph with annotations.
+// The central step of post-training quantisation: turns a float graph and calibration data into the
+// same graph with annotations.
+//
+// It decides which values are quantised (shared_values.h), which of them are held in blocks
+// (block_axes.h) and at which scale (range.h).
 #ifndef KILN_QUANTISE_QUANTISE_H_
 #define KILN_QUANTISE_QUANTISE_H_
 
@@ -9,22 +13,25 @@
 
 namespace kiln {
 
-// A clone of `graph` whose values carry the codes that hardware shall hold them in (Value::quantisation).
-//   activations   fp32 inputs and results, per tensor; which stay fp32 and which share an annotation is told in
-//                 shared_values.h
-//   weights       constant operands of Conv, ConvTranspose, Gemm and MatMul, along their output channels (weights.h). A
-//                 constant that other nodes use in another way, too, is given to the node as one of its own.
-//   biases, and constants of other operators, stay fp32.
-// Annotations that `graph` carries already stand, whatever the recipe's formats; `own_parameters: replace` drops them
-// first.
-//   errors  name the value: missing in the calibration data, NaN or infinite; a layer entry that matches no node
+// Returns a clone of `graph` whose values are annotated with the codes in which hardware holds them
+// (Value::quantisation).
+//   activations   fp32 inputs and results, per tensor; shared_values.h says which values stay fp32
+//                 and which share an annotation
+//   weights       constant operands of Conv, ConvTranspose, Gemm and MatMul, along their output
+//                 channels (weights.h). If other nodes use the constant in another way, the node is
+//                 given a copy of its own.
+//   biases, and constants of other operators, stay fp32 (biases are rounded if the recipe says so).
+// Annotations that `graph` carries already are kept, whatever the recipe's formats, unless the
+// recipe says `own_parameters: replace`.
+//   errors  a value without calibration data; NaN or infinite weights; a layer entry that matches
+//           no node. The message names the value or the entry.
 StatusOr<Graph> Quantise(const Graph& graph, const Recipe& recipe, const CalibrationData& data);
 
-// How many values carry an annotation, for reports.
+// The number of values with and without annotation, for reports.
 struct QuantisedCount {
   int64_t activations = 0;
-  int64_t weights = 0;       // constants
-  int64_t float_values = 0;  // fp32 inputs and results without
+  int64_t weights = 0;       // annotated constants
+  int64_t float_values = 0;  // fp32 inputs and results without annotation
 };
 QuantisedCount CountQuantised(const Graph& graph);
 

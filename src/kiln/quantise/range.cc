@@ -1,3 +1,5 @@
+// The calibration methods: percentiles on bin counts, searches for the least squared error, and the
+// entropy method.
 #include "kiln/quantise/range.h"
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 namespace kiln {
 namespace {
 
+// Returns [min, max] widened to hold zero.
 ValueRange FullRange(const Histogram& h) {
   return {std::min<double>(h.min(), 0), std::max<double>(h.max(), 0)};
 }
@@ -21,7 +24,8 @@ ValueRange ClipTo(const Histogram& h, double low, double high) {
   return {std::max(low, full.low), std::min(high, full.high)};
 }
 
-// Upper edge of the first bin at which no more than `allowed` counts lie further out; 0 when that holds at zero.
+// Returns the upper edge of the outermost bins to keep, so that at most `allowed` counts are beyond
+// it; 0 if all counts may be cut off.
 double CutTail(std::span<const int64_t> bins, double width, int64_t allowed) {
   int64_t beyond = 0;
   for (size_t i = bins.size(); i > 0; --i) {
@@ -31,7 +35,7 @@ double CutTail(std::span<const int64_t> bins, double width, int64_t allowed) {
   return 0;
 }
 
-// Counts by magnitude, both signs together.
+// Returns counts by magnitude, with both signs added up.
 std::vector<int64_t> Magnitudes(const Histogram& h) {
   std::vector<int64_t> bins(static_cast<size_t>(h.bins()), 0);
   for (std::span<const int64_t> side : {h.positive(), h.negative()}) {
@@ -40,8 +44,10 @@ std::vector<int64_t> Magnitudes(const Histogram& h) {
   return bins;
 }
 
+// The method `percentile`, on one histogram.
 ValueRange Percentile(const Histogram& h, double percentile, bool symmetric) {
   const auto allowed = static_cast<int64_t>(
+      // 1e-9 makes the share of e.g. 99.99 per cent of 10000 values come out as exactly one value.
       std::floor(static_cast<double>(h.count()) * (100 - percentile) / 100 + 1e-9));
   const double width = h.bin_width();
   if (symmetric) {
@@ -51,6 +57,7 @@ ValueRange Percentile(const Histogram& h, double percentile, bool symmetric) {
   return ClipTo(h, -CutTail(h.negative(), width, allowed), CutTail(h.positive(), width, allowed));
 }
 
+// The method `percentile_per_channel`: the union of the channels' ranges.
 ValueRange PercentileOfChannels(std::span<const Histogram> channels, double percentile,
                                 bool symmetric) {
   ValueRange range;
@@ -61,8 +68,8 @@ ValueRange PercentileOfChannels(std::span<const Histogram> channels, double perc
   return range;
 }
 
-// The values counted, every one taken to stand in the middle of its bin; bins that hold nothing are left out, so that
-// repeated passes skip them.
+// The counted values as points, each at the middle of its bin. Empty bins are left out, so that
+// repeated evaluations skip them.
 struct Points {
   std::vector<float> values;
   std::vector<double> counts;
@@ -82,13 +89,14 @@ Points PointsOf(const Histogram& h) {
   add(h.negative(), -1);
   add(h.positive(), 1);
   if (h.zeros() > 0) {
-    points.values.push_back(0);  // not every format holds zero
+    points.values.push_back(0);  // not exact in every format
     points.counts.push_back(static_cast<double>(h.zeros()));
   }
   return points;
 }
 
-// Sum over points of count * (x - Dequantise(Quantise(x)))^2 in a whole integer format that rounds to nearest.
+// Returns the sum over all points of count * (x - Dequantise(Quantise(x)))^2, for a whole integer
+// format that rounds to nearest even and saturates.
 double SquaredErrorOfIntegers(const Points& points, const ScaleZeroPoint& q,
                               const QuantType& type) {
   const CodeRange codes = CodesOf(type.format, type.symmetric);
@@ -97,7 +105,8 @@ double SquaredErrorOfIntegers(const Points& points, const ScaleZeroPoint& q,
                high = static_cast<double>(codes.high - q.zero_point);
   double error = 0;
   for (size_t i = 0; i < points.values.size(); ++i) {
-    // Adding and taking away 1.5 * 2^52 rounds to the nearest integer, ties to even, for |x| < 2^51.
+    // Adding and subtracting 1.5 * 2^52 rounds to the nearest integer, ties to even, for |x| <
+    // 2^51.
     constexpr double kRound = 0x1.8p52;
     const double value = points.values[i];
     const double code = (std::clamp(value * inverse, low, high) + kRound) - kRound;
@@ -107,7 +116,7 @@ double SquaredErrorOfIntegers(const Points& points, const ScaleZeroPoint& q,
   return error;
 }
 
-// What the format makes of value / scale, for each point.
+// Returns value / scale of each point, rounded to the format.
 std::vector<float> RoundedPoints(const Points& points, float scale, const Format& format) {
   std::vector<float> scaled(points.values.size());
   const float inverse = InverseScale(scale);
@@ -116,6 +125,7 @@ std::vector<float> RoundedPoints(const Points& points, float scale, const Format
   return scaled;
 }
 
+// Returns the sum of squared errors over all points for any format with a scale.
 double SquaredErrorAt(const Points& points, float scale, const Format& format) {
   const std::vector<float> rounded = RoundedPoints(points, scale, format);
   double error = 0;
@@ -126,20 +136,24 @@ double SquaredErrorAt(const Points& points, float scale, const Format& format) {
   return error;
 }
 
+// Returns whether the fast path SquaredErrorOfIntegers applies to the format.
 bool IsPlainInteger(const Format& format) {
   return format.is_whole() && format.rounding == Rounding::kNearestEven &&
          format.overflow == Overflow::kSaturate;
 }
 
+// Returns the sum of squared errors over all points if `range` is quantised with `type`.
 double SquaredError(const Points& points, const ValueRange& range, const QuantType& type) {
   const ScaleZeroPoint q = ChooseScale(range.low, range.high, type);
   if (IsPlainInteger(type.format)) return SquaredErrorOfIntegers(points, q, type);
   return SquaredErrorAt(points, q.scale, type.format);
 }
 
+// Ranges that the search for the least squared error tries per end.
 constexpr int kSearchSteps = 100;
 
-// The scale that is best for the codes which `scale` gives: sum(x * v) / sum(v^2), v the codes' values.
+// Returns the best scale for the codes that `scale` selects: sum(x * v) / sum(v^2), with v the
+// codes' values. This is the least-squares solution.
 double BestScaleForCodes(const Points& points, float scale, const Format& format) {
   const std::vector<float> rounded = RoundedPoints(points, scale, format);
   double products = 0, squares = 0;
@@ -150,7 +164,8 @@ double BestScaleForCodes(const Points& points, float scale, const Format& format
   return squares > 0 ? products / squares : 0;
 }
 
-// Keeps the range of least squared error of those it is shown, beginning with the full one. Ties go to the earlier one.
+// Keeps the range of least squared error among those considered, starting with the full range. The
+// earlier range wins ties.
 class LeastError {
  public:
   LeastError(const Points& points, const ValueRange& full, const QuantType& type)
@@ -172,24 +187,26 @@ class LeastError {
   double least_;
 };
 
-// For formats other than whole integers, which have one degree of freedom, the scale.
+// The method `mse` for formats other than whole integers. They have no zero point, so the scale is
+// the only degree of freedom.
 ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
   const Points points = PointsOf(h);
   const ValueRange full = FullRange(h);
   const ValueLimits limits = LimitsOf(type.format);
-  // Ends of the range that `factor` times the full one would have.
+  // Returns the range that `factor` times the full range's scale covers.
   const auto scaled = [&](double factor) {
     return ValueRange{full.low * factor, full.high * factor};
   };
   LeastError search(points, full, type);
   constexpr int kStepsPerOctave = 4, kOctavesDown = 5;
-  // Upwards until the full range meets 1, where every format is fine that is fine anywhere.
+  // Go up until the ends of the full range map to magnitude 1: formats of varying precision are
+  // finest there.
   const double octaves_up = elementary::Log2(std::max({limits.high, -limits.low, 1.0}));
   const int up = static_cast<int>(std::ceil(std::min(octaves_up, 32.0) * kStepsPerOctave));
   for (int k = -kOctavesDown * kStepsPerOctave; k <= up; ++k) {
     if (k != 0) search.Consider(scaled(elementary::Exp2(static_cast<double>(k) / kStepsPerOctave)));
   }
-  // The rule of Lloyd's algorithm: codes for the scale, scale for the codes.
+  // Alternate as in Lloyd's algorithm: the best codes for the scale, the best scale for the codes.
   for (int round = 0; round < 3; ++round) {
     const float scale = ChooseScale(search.best().low, search.best().high, type).scale;
     const double better = BestScaleForCodes(points, scale, type.format);
@@ -200,6 +217,7 @@ ValueRange LeastSquaredErrorOfScale(const Histogram& h, const QuantType& type) {
   return search.best();
 }
 
+// The method `mse`. For whole integers, tries 1/100, 2/100, ... of the full range.
 ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
   if (!type.format.is_whole()) return LeastSquaredErrorOfScale(h, type);
   const Points points = PointsOf(h);
@@ -214,7 +232,7 @@ ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
     }
     return search.best();
   }
-  // Both ends together first, then each end with the other held, twice.
+  // First scale both ends together, then each end with the other fixed, twice.
   for (int k = kSearchSteps - 1; k > 0; --k)
     search.Consider({full.low * share(k), full.high * share(k)});
   if (full.low == 0 || full.high == 0) return search.best();
@@ -227,10 +245,12 @@ ValueRange LeastSquaredError(const Histogram& h, const QuantType& type) {
   return search.best();
 }
 
-// Kullback-Leibler divergence between the first `kept` bins, all counts beyond added to the last of them, and the same
-// bins drawn with the steps that end at `edges` (shares of the clip, the last 1): each step spreads its count evenly
-// over those of its bins that hold anything. Where that leaves a bin empty that is not empty in the first (only the
-// last can be), one count stands in for it, or no clip could fall into a gap before far outliers.
+// Returns the Kullback-Leibler divergence between two distributions over the first `kept` bins. The
+// first holds the bin counts, with all counts beyond added to the last bin. The second is reduced
+// to quantisation steps that end at `edges` (shares of the clip; the last is 1): each step spreads
+// its count evenly over its occupied bins. If a bin is empty in the second distribution but not in
+// the first (only the last bin can be), one count is substituted. Otherwise the clip could never be
+// in a gap before far outliers.
 double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, std::span<const double> edges,
                     int64_t total, int64_t beyond) {
   const int64_t drawn_total = total - beyond;
@@ -260,11 +280,11 @@ double DivergenceAt(const std::vector<int64_t>& bins, size_t kept, std::span<con
   return divergence;
 }
 
-// Where the steps end that one magnitude falls into, as shares of the greatest.
+// Returns the ends of the quantisation steps for one sign's magnitudes, as shares of the greatest.
 std::vector<double> StepEdges(const Histogram& h, const QuantType& type) {
   std::vector<double> edges;
   if (type.format.is_whole()) {
-    // All codes for one-sided values with a zero point, half of them otherwise.
+    // All codes serve one-sided values if there is a zero point; otherwise half of them do.
     const bool one_sided = !type.symmetric && (h.min() >= 0 || h.max() <= 0);
     const CodeRange codes = CodesOf(type.format, type.symmetric);
     const int64_t steps =
@@ -282,6 +302,7 @@ std::vector<double> StepEdges(const Histogram& h, const QuantType& type) {
   return edges;
 }
 
+// The method `entropy`: tries every number of bins to keep.
 ValueRange LeastDivergence(const Histogram& h, const QuantType& type) {
   constexpr int kFinerThanBins = 10;
   if (type.format.bits > kFinerThanBins) return FullRange(h);
@@ -293,7 +314,7 @@ ValueRange LeastDivergence(const Histogram& h, const QuantType& type) {
   size_t used = bins.size();
   while (used > 0 && bins[used - 1] == 0) --used;
   const std::vector<double> edges = StepEdges(h, type);
-  // Zeros are exact whatever the clip, so they take no part.
+  // Zeros are exact whatever the clip, so they do not count.
   int64_t total = 0;
   for (int64_t count : bins) total += count;
   size_t best = used;

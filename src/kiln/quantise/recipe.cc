@@ -1,3 +1,5 @@
+// Recipes as data: names of calibration methods, the built-in recipe, and globs. recipe_yaml.cc
+// reads and writes recipes as YAML.
 #include "kiln/quantise/recipe.h"
 
 #include <algorithm>
@@ -11,6 +13,7 @@ constexpr Calibration kCalibrations[] = {Calibration::kMinMax, Calibration::kPer
                                          Calibration::kPercentilePerChannel, Calibration::kMse,
                                          Calibration::kEntropy};
 
+// Returns whether the range of a tensor is chosen from counts by channel.
 bool CountsByChannel(const TensorRecipe& tensor) {
   return tensor.calibration == Calibration::kPercentilePerChannel &&
          (tensor.type.scheme == Scheme::kPerTensor || tensor.type.scheme == Scheme::kPerChannel);
@@ -74,7 +77,8 @@ bool NeedsChannels(const Recipe& recipe) {
 }
 
 bool MatchesGlob(std::string_view glob, std::string_view name) {
-  // On a mismatch the last star takes one character more; earlier stars never need to.
+  // On a mismatch, let the last star take one more character. Earlier stars never need to grow:
+  // whatever follows them has matched already.
   size_t g = 0, n = 0, star = std::string_view::npos, resume = 0;
   while (n < name.size()) {
     if (g < glob.size() && glob[g] == '*') {

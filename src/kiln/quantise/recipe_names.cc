@@ -1,3 +1,4 @@
+// Chooses schemes, zero points and calibration methods for pairs of number types.
 #include "kiln/quantise/recipe_names.h"
 
 #include "kiln/numerics/mac.h"
@@ -5,28 +6,32 @@
 namespace kiln {
 namespace {
 
-// From this width on, the steps of an integer format are fine enough that clipping outliers gains nothing.
+// From this width on, quantisation steps of an integer format are so fine that clipping outliers
+// gains nothing.
 constexpr int kBitsThatNeedNoClip = 7;
-// Formats up to this width get scales; a wider one has the range to do without.
+// Formats up to this width are given scales; wider formats have enough range without.
 constexpr int kBitsThatNeedScales = 8;
 
+// Returns whether the type is given scales.
 bool WantsScales(const QuantType& type) {
   return type.scheme != Scheme::kPerBlock && type.format.bits <= kBitsThatNeedScales;
 }
 
+// Returns the type as used for activations: a scale per tensor, with a zero point if possible.
 QuantType AsActivations(QuantType type) {
   if (WantsScales(type)) type.scheme = Scheme::kPerTensor;
   type.symmetric = type.scheme != Scheme::kPerTensor || !type.format.is_whole();
   return type;
 }
 
+// Returns the type as used for weights: a scale per output channel, without zero point.
 QuantType AsWeights(QuantType type) {
   if (WantsScales(type) || type.scheme == Scheme::kPerTensor) type.scheme = Scheme::kPerChannel;
   type.symmetric = true;
   return type;
 }
 
-// What stands beside formats that are made for weights; empty for the rest.
+// Returns the activations that a weights-only format implies; empty for all other formats.
 std::string_view ActivationsBeside(std::string_view weights) {
   if (weights == "nf4") return "bf16";
   if (weights == "binary" || weights == "ternary") return "int8";
@@ -46,7 +51,8 @@ Recipe RecipeFor(const QuantType& activations, const QuantType& weights) {
 
 Recipe RecipeWithScales(const QuantType& activations, const QuantType& weights) {
   QuantType beside = AsActivations(activations);
-  // The correction for a zero point is a sum of weights, which only integer sums hold exactly.
+  // A zero point of activations is corrected by a sum of weights, which only integer sums hold
+  // exactly.
   if (!IsIntegerOperand(weights.format)) beside.symmetric = true;
   return RecipeFor(beside, AsWeights(weights));
 }

@@ -1,4 +1,5 @@
-// Recipes without files: from the names of number types.
+// Makes recipes from the names of number types, without files. The command line uses them when
+// `--quantise` names a type, and the mixed-precision search for its candidates.
 #ifndef KILN_QUANTISE_RECIPE_NAMES_H_
 #define KILN_QUANTISE_RECIPE_NAMES_H_
 
@@ -11,30 +12,31 @@
 
 namespace kiln {
 
-// All activations and all weights in these types, everything else as in the recipe `int8`. Ranges of activations are
-// those of least mean square error. So are those of weights, but for whole integers of 7 bits and more, where clipping
-// gains nothing (min_max). What to do under kNone and kPerBlock the type says.
+// Returns a recipe with all activations and all weights in these types and everything else as in
+// the recipe `int8`. Ranges of activations minimise the mean squared error (mse). So do those of
+// weights, except for whole integers of 7 bits and more, where clipping gains nothing (min_max).
+// Types under kNone and kPerBlock determine the scales themselves.
 Recipe RecipeFor(const QuantType& activations, const QuantType& weights);
 
-// RecipeFor with the scales and zero points that suit the formats, where the types themselves do not fix them: formats
-// of up to 8 bits without blocks get scales, activations one per tensor, weights one per output channel; whole integers
-// have zero points as activations, provided that the weights are integers, too. RecipeByName reads the same from a
-// name.
+// Returns RecipeFor with the scales and zero points that suit the formats, if the types do not
+// determine them. Formats of up to 8 bits without blocks are given scales: activations one per
+// tensor, weights one per output channel. Whole integer activations are given a zero point if the
+// weights are integers as well. RecipeByName uses this function.
 Recipe RecipeWithScales(const QuantType& activations, const QuantType& weights);
 
-// The name of a type that FindQuantType reads back as an equal type ("mxint8", "e4m3"); empty if there is none, as for
-// blocks of another size than the standard's.
+// Returns a name that FindQuantType reads back as an equal type ("mxint8", "e4m3"); empty if there
+// is none, for example for blocks of a size other than the standard's.
 std::string NameOfType(const QuantType& type);
 
-// The recipe of a name:
-//   ACTIVATIONS/WEIGHTS   two type names (FindQuantType), as in bf16/nf4
-//   TYPE                  both, but where a format makes sense for weights alone: nf4 stands for bf16/nf4 (made for
-//                         weights beside 16-bit activations), binary and ternary stand for int8/binary and int8/ternary
-// A type with blocks, or one wider than 8 bits without, is taken as it is. Other formats, where the type's name says
-// nothing of scales, get them, for scales cost next to nothing in hardware: activations one per tensor, weights one per
-// output channel. Whole integers have zero points as activations, beside weights that are integers, too.
-// The files recipes/<TYPE>.yaml say the same in their own words (tests/quantise/recipe_test.cc).
-//   errors  no such type; the message says what there is
+// Returns the recipe of a name:
+//   ACTIVATIONS/WEIGHTS   two type names (FindQuantType), for example bf16/nf4
+//   TYPE                  one name for both. Formats that make sense for weights only imply
+//                         activations: nf4 means bf16/nf4 (nf4 was made for weights beside 16-bit
+//                         activations); binary and ternary mean int8/binary and int8/ternary
+// Types with blocks and types wider than 8 bits are used as they are. Other formats are given
+// scales, which cost next to nothing in hardware (see RecipeWithScales). The files
+// recipes/<TYPE>.yaml spell out the same recipes (tests/quantise/recipe_test.cc).
+//   errors  an unknown type; the message lists the known ones
 StatusOr<Recipe> RecipeByName(std::string_view name);
 
 }  // namespace kiln

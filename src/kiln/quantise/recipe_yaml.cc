@@ -1,4 +1,4 @@
-// Recipes as YAML files: reading and writing.
+// Reads and writes recipes as YAML files (recipe.h lists the keys).
 #include <charconv>
 
 #include <fmt/format.h>
@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kMaxBlockSize = 65536;
 
+// The Find... functions parse the text of one key; YamlMap adds file, line and key to their errors.
 StatusOr<Op> FindOperator(std::string_view name) {
   if (const std::optional<Op> op = FindOpByOnnxName("", name)) return *op;
   return ErrorAt("", "", fmt::format("unknown operator '{}'", name),
@@ -28,7 +29,8 @@ StatusOr<Position> FindPosition(std::string_view text) {
                  "first, last, or a number from 0");
 }
 
-// A number format; the name of a type with blocks is a likely slip.
+// Finds a number format. Naming a type with blocks instead is a likely mistake, so the message
+// suggests the key `type`.
 StatusOr<Format> FindElementFormat(std::string_view name) {
   auto format = FindFormat(name);
   if (!format.ok() && FindQuantType(name).ok()) {
@@ -46,6 +48,7 @@ StatusOr<Format> FindScaleFormat(std::string_view name) {
                  "fp32, power_of_two, or a float format");
 }
 
+// Checks that block size and scale format are given exactly where the scheme uses them.
 void CheckBlocks(const YamlMap& map, const QuantType& type) {
   const bool has_blocks = type.scheme == Scheme::kPerBlock;
   if (has_blocks && type.block_size == 0) {
@@ -60,6 +63,7 @@ void CheckBlocks(const YamlMap& map, const QuantType& type) {
   }
 }
 
+// Checks that calibration and percentile are given only where they have an effect.
 void CheckCalibration(const YamlMap& map, const TensorRecipe& recipe) {
   const Scheme scheme = recipe.type.scheme;
   if (map.Has("calibration") && (scheme == Scheme::kNone || scheme == Scheme::kPerBlock)) {
@@ -76,8 +80,9 @@ void CheckCalibration(const YamlMap& map, const TensorRecipe& recipe) {
   }
 }
 
+// Reads `symmetric` and checks that the format and scheme allow a zero point if one is requested.
 void ReadSymmetry(const YamlMap& map, bool is_weight, QuantType* type) {
-  // A zero point that the settings below this one ask for ends where the format takes none.
+  // A zero point inherited from the settings below is dropped if the format or scheme has none.
   if (!type->format.is_whole() || type->scheme == Scheme::kPerBlock ||
       type->scheme == Scheme::kNone) {
     type->symmetric = true;
@@ -97,11 +102,12 @@ void ReadSymmetry(const YamlMap& map, bool is_weight, QuantType* type) {
   }
 }
 
-// Reads the settings of one kind of tensor over those that stand in *recipe.
+// Reads the settings of one kind of tensor. Keys that are not given keep their values in *recipe.
 void ReadTensor(const YamlMap& map, bool is_weight, TensorRecipe* recipe) {
   QuantType& type = recipe->type;
   const bool was_symmetric = type.symmetric;
   map.Parsed("type", &type, FindQuantType);
+  // The name of a type says nothing about zero points.
   if (map.Has("type")) type.symmetric = was_symmetric;
   map.Parsed("format", &type.format, FindElementFormat);
   if (is_weight) {
@@ -131,6 +137,7 @@ void ReadTensor(const YamlMap& map, bool is_weight, TensorRecipe* recipe) {
   }
 }
 
+// Reads the settings under `key`, based on those of the whole network; nullopt without the key.
 std::optional<TensorRecipe> ReadOverride(const YamlMap& map, std::string_view key,
                                          const TensorRecipe& base) {
   if (!map.Has(key)) return std::nullopt;
@@ -139,6 +146,7 @@ std::optional<TensorRecipe> ReadOverride(const YamlMap& map, std::string_view ke
   return recipe;
 }
 
+// Reads one entry of `layers`.
 LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   LayerRecipe layer;
   layer.line = map.line();
@@ -162,6 +170,7 @@ LayerRecipe ReadLayer(const YamlMap& map, const Recipe& recipe) {
   return layer;
 }
 
+// Reads the format of biases. fp32 is represented as nullopt.
 void ReadBiases(const YamlMap& root, std::optional<Format>* biases) {
   Format format = QuantType().scale_format;  // fp32
   root.Parsed("biases", &format, FindElementFormat);
@@ -185,7 +194,7 @@ StatusOr<Recipe> ReadRecipe(const YamlFile& file, std::string_view source) {
   return recipe;
 }
 
-// A YAML string; names of formats and nodes may hold anything.
+// Returns a quoted YAML string, because names of formats and nodes may hold any character.
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -199,6 +208,7 @@ std::string Quoted(std::string_view text) {
   return out + '"';
 }
 
+// Returns the settings of one kind of tensor as a YAML flow map, without keys that have no effect.
 std::string TensorText(const TensorRecipe& recipe, bool is_weight) {
   const QuantType& type = recipe.type;
   std::string out =

@@ -1,3 +1,4 @@
+// Matches output shapes to label shapes, and ranks the label's score among the scores of its place.
 #include "kiln/quantise/scores.h"
 
 #include <fmt/format.h>
@@ -11,7 +12,8 @@
 namespace kiln {
 namespace {
 
-// The dimensions of one sample behind the axis of samples; nothing where the shape is not known.
+// Returns the dimensions of one sample, without the leading axis of samples. nullopt if a dimension
+// is unknown.
 std::optional<std::vector<int64_t>> SampleDims(const Value& output) {
   if (!output.has_shape()) return std::nullopt;
   std::vector<int64_t> dims = output.shape().dims();
@@ -20,6 +22,7 @@ std::optional<std::vector<int64_t>> SampleDims(const Value& output) {
   return dims;
 }
 
+// Returns the layout of an output for labels of shape `places`; nullopt if it does not match.
 std::optional<ScoreLayout> LayoutOf(const Value& output, const std::vector<int64_t>& places) {
   const std::optional<std::vector<int64_t>> dims = SampleDims(output);
   if (!dims.has_value()) return std::nullopt;
@@ -42,6 +45,7 @@ std::optional<ScoreLayout> LayoutOf(const Value& output, const std::vector<int64
   return std::nullopt;
 }
 
+// Returns whether the label at offset `at` ranks highest, and sets *in_top_k.
 bool IsCorrect(const Tensor& scores, int64_t at, int32_t label, const ScoreLayout& layout, int k,
                bool* in_top_k) {
   if (layout.classes == 0) {

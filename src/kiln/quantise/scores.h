@@ -1,5 +1,6 @@
-// Where the class scores are in a network's outputs, and how often they name the label: of classifiers, of networks
-// that classify every pixel or token, and of networks that give classes themselves.
+// Accuracy of classification networks: finds the output that holds class scores and counts how
+// often the scores agree with the labels. Covers classifiers, networks that classify every pixel or
+// token, and networks that output classes instead of scores.
 #ifndef KILN_QUANTISE_SCORES_H_
 #define KILN_QUANTISE_SCORES_H_
 
@@ -15,42 +16,48 @@
 
 namespace kiln {
 
-// Labels of this value are left out where the network has fewer classes, as data sets of segmentation mark pixels that
-// belong to no class. Only where an image has more than one label.
+// The label of positions that belong to no class, as segmentation data sets mark them. Such labels
+// are not counted. Applies only if an image has more than one label and the network has too few
+// classes for the value to be a class.
 inline constexpr int32_t kVoidLabel = 255;
 
-// How an output holds the scores of one sample. The score of class c at place p is element
+// How an output holds the scores of one sample. A place is a position with a label of its own: a
+// pixel, a token, or the only one of a classifier. The score of class c at place p is element
 // c * class_stride + p * place_stride.
 struct ScoreLayout {
-  int output = 0;       // of the network
-  int64_t places = 1;   // labels of one sample
+  int output = 0;       // index among the network's outputs
+  int64_t places = 1;   // labels per sample
   int64_t classes = 0;  // 0: the output holds classes, not scores
   int64_t class_stride = 1, place_stride = 1;
+  // Returns whether kVoidLabel marks places without a class.
   bool has_void() const { return places > 1 && classes <= kVoidLabel; }
 };
 
-// The first output whose sample has the shape that labels of `label_shape` (of one sample; dimensions of 1 do not
-// count) ask for:
-//   scores   fp32, the label's shape and one axis of two classes or more beside it: the first axis as in [C, H, W],
-//            otherwise the last as in [tokens, C]; a scalar label takes a vector of scores
+// Finds the first output whose samples match labels of shape `label_shape` (per sample; dimensions
+// of 1 are ignored):
+//   scores   fp32, the label's shape plus one axis of two classes or more: the first axis as in
+//            [C, H, W], else the last as in [tokens, C]; a scalar label matches a vector of scores
 //   classes  integers of the label's shape
-// Error: none has; the message says why there is no accuracy.
+//   errors   no output matches; the message says why there is no accuracy
 StatusOr<ScoreLayout> FindScores(const Graph& network, const Shape& label_shape);
 
+// The counts of CountScores.
 struct ScoreCount {
   int64_t samples = 0;
-  int64_t labels = 0;   // counted: all but kVoidLabel
-  int64_t ignored = 0;  // kVoidLabel
-  int64_t correct = 0;  // the label has the highest score, or is the class that the network gives
+  int64_t labels = 0;         // labels counted, without those equal to kVoidLabel
+  int64_t ignored = 0;        // labels equal to kVoidLabel
+  int64_t correct = 0;        // the label ranks highest, or is the class in the output
   int64_t correct_top_k = 0;  // the label is among the k highest scores
+  // Adds the counts of further samples.
   void Add(const ScoreCount& other);
 };
 
-// Counts as TopK (accuracy.h) does: of equal scores the lower class counts as higher, a NaN as lowest.
-//   scores  the output that the layout names, first axis samples
-//   labels  layout.places for each sample
-//   k       1 where the output holds classes
-//   errors  fewer labels than places, a label outside the classes
+// Counts correct labels by the rules of TopK (accuracy.h): among equal scores the lower class ranks
+// higher, and a NaN ranks lowest.
+//   scores  the output that `layout` refers to; the first axis is the samples
+//   labels  layout.places labels per sample
+//   k       must be 1 if the output holds classes
+//   errors  fewer labels than places, a label outside the classes, scores of another type or size
 StatusOr<ScoreCount> CountScores(const Tensor& scores, std::span<const int32_t> labels,
                                  const ScoreLayout& layout, int k = 1);
 

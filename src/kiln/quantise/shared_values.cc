@@ -1,3 +1,4 @@
+// Divides values into shared sets by union-find over the nodes of a graph.
 #include "kiln/quantise/shared_values.h"
 
 #include <algorithm>
@@ -10,11 +11,14 @@
 namespace kiln {
 namespace {
 
-constexpr double kCloseRanges = 2;  // widest over narrowest operand of a Concat that still share
+// The greatest ratio of ranges at which the operands of a Concat still share an annotation.
+constexpr double kCloseRanges = 2;
 
-// Whether the node cuts off part of its operand's range.
+// Returns whether the node cuts off part of its operand's range.
 bool Clamps(const Node& node) { return node.op() == Op::kRelu || node.op() == Op::kClip; }
 
+// Collects the values to be quantised, joins sets across nodes, and gathers each set's recipe and
+// histogram.
 class Divider {
  public:
   Divider(const Graph& graph, const Recipe& recipe, const SettingsOfNodes& settings,
@@ -39,16 +43,18 @@ class Divider {
  private:
   bool IsQuantised(const Value* value) const { return value != nullptr && parent_.contains(value); }
 
+  // Returns the representative of a value's set.
   const Value* Root(const Value* value) {
     while (parent_.at(value) != value) {
-      // Halving keeps paths short.
+      // Path halving keeps paths short.
       value = parent_[value] = parent_.at(parent_.at(value));
     }
     return value;
   }
   void Join(const Value* a, const Value* b) { parent_[Root(a)] = Root(b); }
 
-  // Whether a value stays fp32 because nothing but fp32 graph outputs is made of it by moving data.
+  // Returns whether a value stays fp32 because only fp32 graph outputs are made of it, by moving
+  // data.
   bool ReachesOutputsOnly(const Value* value) const {
     if (outputs_.contains(value)) return true;
     if (value->users().empty()) return false;
@@ -60,11 +66,12 @@ class Divider {
     });
   }
 
+  // Fills values_ with the values to be quantised, each in a set of its own.
   void FindQuantised() {
     if (!recipe_.quantise_outputs)
       outputs_.insert(graph_.outputs().begin(), graph_.outputs().end());
     std::vector<Value*> all = graph_.Values();
-    // Backwards, so that the users of a value come first.
+    // Backwards, so that the users of a value are visited before it.
     for (auto it = all.rbegin(); it != all.rend(); ++it) {
       if (ReachesOutputsOnly(*it)) stays_float_.insert(*it);
     }
@@ -78,11 +85,13 @@ class Divider {
     }
   }
 
+  // Joins the operand and result of a node that passes codes through. An override of the node's
+  // results by the recipe keeps them apart.
   void JoinAcross(const Node& node) {
     const Value* from = node.operand(0);
     if (!IsQuantised(from)) return;
     const bool overridden = settings_[&node].activations.has_value();
-    if (node.op() == Op::kConcat) return;  // several operands: see JoinConcat
+    if (node.op() == Op::kConcat) return;  // several operands: JoinConcat
     if (PicksElements(node)) {
       if (overridden) return;
       for (const Value* result : node.results()) {
@@ -97,7 +106,7 @@ class Divider {
     }
   }
 
-  // The widest magnitude that the group of a value saw.
+  // Returns the greatest magnitude in the set of a value.
   double Extent(const Value* value) {
     double extent = 0;
     for (const Value* member : values_) {
@@ -108,6 +117,7 @@ class Divider {
     return extent;
   }
 
+  // Joins the operands and the result of a Concat if the operands' ranges are close.
   void JoinConcat(const Node& node) {
     const Value* result = node.result();
     if (!IsQuantised(result) || settings_[&node].activations.has_value()) return;
@@ -123,6 +133,7 @@ class Divider {
     introduces_nothing_.insert(result);
   }
 
+  // Marks the operands of products of two activations as symmetric.
   void RequireSymmetry(const Node& node) {
     if (!node.info().Has(kMacs) || settings_[&node].keep_float) return;
     const Value* a = node.operand(0);
@@ -133,6 +144,7 @@ class Divider {
     }
   }
 
+  // Returns the sets in graph order with their recipes and merged histograms.
   StatusOr<std::vector<SharedValues>> Collect() {
     std::vector<SharedValues> groups;
     std::unordered_map<const Value*, size_t> index;
@@ -169,13 +181,13 @@ class Divider {
   const Recipe& recipe_;
   const SettingsOfNodes& settings_;
   const CalibrationData& data_;
-  std::vector<Value*> values_;  // those to be quantised, in graph order
+  std::vector<Value*> values_;  // the values to be quantised, in graph order
   std::unordered_set<const Value*> outputs_;
   std::unordered_set<const Value*> stays_float_;
-  std::unordered_set<const Value*>
-      introduces_nothing_;                      // their elements are elements of another member
-  std::unordered_set<const Value*> symmetric_;  // roots
-  std::unordered_map<const Value*, const Value*> parent_;
+  // Values with elements that are all elements of another member.
+  std::unordered_set<const Value*> introduces_nothing_;
+  std::unordered_set<const Value*> symmetric_;             // representatives of sets
+  std::unordered_map<const Value*, const Value*> parent_;  // union-find forest of values_
 };
 
 }  // namespace

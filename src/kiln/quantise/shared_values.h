@@ -1,9 +1,10 @@
-// Which values of a graph are quantised, and which of them share one annotation.
+// Decides which values of a graph are quantised and which of them share one annotation.
 //
-// Values share where an operator only moves or picks elements: then codes pass through as they are. A value whose only
-// user is a Relu or Clip shares with that user's result and takes its range: what the clamp throws away needs no code.
+// Values share if an operator only moves or picks elements: their codes then pass through
+// unchanged. A value with a Relu or Clip as its only user shares with the result of that user and
+// takes the result's range, because elements that the clamp cuts off need no codes.
 //
-//   conv ─▶ relu ─▶ max_pool ─▶ reshape      one annotation for all four results, from the range of relu's
+//   conv ─▶ relu ─▶ max_pool ─▶ reshape      one annotation for all four results, from relu's range
 #ifndef KILN_QUANTISE_SHARED_VALUES_H_
 #define KILN_QUANTISE_SHARED_VALUES_H_
 
@@ -18,22 +19,25 @@
 
 namespace kiln {
 
+// A set of values that share one annotation.
 struct SharedValues {
   std::vector<Value*> members;  // in graph order
-  TensorRecipe recipe;          // symmetric where an operator asks for that
-  Histogram histogram;          // of the members that introduce elements, merged
-  // Those of their channels, one after the other; empty where they were not counted.
+  TensorRecipe recipe;          // made symmetric if an operator requires it
+  Histogram histogram;          // merged over the members that introduce elements
+  // The histograms of these members' channels, concatenated; empty if channels were not recorded.
   std::vector<Histogram> channels;
 };
 
-// Divides the values to be quantised into groups; values that stay fp32 are in none:
-//   constants, and values that are not fp32
-//   results of nodes that a recipe keeps float
-//   graph outputs (unless the recipe quantises them), and values that reach only such outputs by moving data
-// Operands of a matrix product or convolution whose other operand is not constant are made symmetric: no offline
-// correction for a zero point exists there. The operands of a Concat share with its result when their ranges are
-// within a factor of two of each other.
-//   errors  a value that the calibration data lacks
+// Divides the values to be quantised into sets that share an annotation. These values stay fp32 and
+// are in no set:
+//   - constants, and values that are not fp32
+//   - results of nodes that a recipe keeps float
+//   - graph outputs (unless the recipe quantises them), and values from which only such outputs are
+//     made by moving data
+// Operands of a matrix product or convolution with no constant operand become symmetric, because a
+// zero point could not be corrected offline. The operands of a Concat share with its result if
+// their ranges are within a factor of two of each other.
+//   errors  a value without calibration data
 StatusOr<std::vector<SharedValues>> DivideValues(const Graph& graph, const Recipe& recipe,
                                                  const SettingsOfNodes& settings,
                                                  const CalibrationData& data);

@@ -1,3 +1,5 @@
+// Inserts Quantise nodes after annotated values, except where rounding would change nothing or
+// where families do not round.
 #include "kiln/quantise/simulate.h"
 
 #include <algorithm>
@@ -10,13 +12,15 @@
 namespace kiln {
 namespace {
 
-// Blocks of moved elements are other blocks.
+// Returns whether values on grid a are values on grid b. Never for blocks: moved elements form
+// other blocks.
 bool SameGrid(const Quantisation& a, const Quantisation& b) {
   return a.type.scheme != Scheme::kPerBlock && a == b;
 }
 
-// Whether the value only stands between a multiply-accumulate node and element-wise nodes behind it, as bias, residual
-// and activation do. Families run these as one kernel, which rounds its last value only.
+// Returns whether the value is only used inside a fused kernel: between a multiply-accumulate node
+// and the element-wise nodes that follow it (bias, residual, activation). Families run these as one
+// kernel, which rounds only its last value.
 bool StandsInsideKernel(const Graph& graph, const Value& value) {
   const Node* node = value.producer();
   if (node == nullptr || value.users().size() != 1 || !value.users()[0]->info().Has(kElementwise))
@@ -29,7 +33,8 @@ bool StandsInsideKernel(const Graph& graph, const Value& value) {
          });
 }
 
-// Whether the value's elements are elements, or zeros, of operands that are on its grid already.
+// Returns whether all elements of the value are zero or are elements of operands that are on its
+// grid already.
 bool StandsOnGrid(const Graph& graph, const Value& value) {
   const Node* node = value.producer();
   if (node == nullptr) return false;
@@ -46,8 +51,10 @@ bool StandsOnGrid(const Graph& graph, const Value& value) {
                      });
 }
 
+// Inserts a Quantise node after a value and redirects all its users and outputs to the result.
 void AppendRounding(Graph& graph, Value* value) {
   const bool is_output = std::count(graph.outputs().begin(), graph.outputs().end(), value) > 0;
+  // Copied before the node is added, because the node becomes a user too.
   const std::vector<Node*> users = value->users();
   Attributes attributes;
   attributes.Set("type", PrintQuantisation(*value->quantisation()));

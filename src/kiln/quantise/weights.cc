@@ -1,3 +1,4 @@
+// Finds the weights of each operator and chooses their scales.
 #include "kiln/quantise/weights.h"
 
 #include <cmath>
@@ -6,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "kiln/numerics/quantise.h"
+#include "kiln/passes/rewrite.h"
 #include "kiln/quantise/block_axes.h"
 #include "kiln/quantise/channel_axes.h"
 #include "kiln/quantise/histogram.h"
@@ -15,10 +17,7 @@
 namespace kiln {
 namespace {
 
-bool IsFloatConstant(const Value* value) {
-  return value != nullptr && value->is_constant() && value->element() == ElementType::kFloat32;
-}
-
+// Returns the axis of operand 1 that holds the output channels; -1 if there is none.
 int OutputAxis(const Node& node, int rank) {
   switch (node.op()) {
     case Op::kConv:
@@ -47,18 +46,19 @@ std::optional<WeightOperand> WeightsOf(const Node& node) {
     default:
       return std::nullopt;
   }
-  if (IsFloatConstant(node.operand(1))) {
+  if (FloatConstant(node.operand(1)) != nullptr) {
     return WeightOperand{1, OutputAxis(node, node.operand(1)->constant().shape().rank()),
                          ReductionAxis(node, 1).value_or(-1)};
   }
   const bool is_product = node.op() == Op::kGemm || node.op() == Op::kMatMul;
-  if (is_product && IsFloatConstant(node.operand(0)))
+  if (is_product && FloatConstant(node.operand(0)) != nullptr)
     return WeightOperand{0, -1, ReductionAxis(node, 0).value_or(-1)};
   return std::nullopt;
 }
 
 namespace {
 
+// Checks that all weights are finite: a range with a NaN or infinity has no scale.
 Status CheckFinite(const Value& weights, std::string_view source) {
   const std::span<const float> values = weights.constant().data<float>();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -70,7 +70,7 @@ Status CheckFinite(const Value& weights, std::string_view source) {
   return OkStatus();
 }
 
-// Scales per tensor (axis -1) or per index of the axis.
+// Chooses one scale for the tensor (axis -1), or one for each index of the axis.
 Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& recipe) {
   const std::span<const float> values = tensor.data<float>();
   Quantisation q{.type = recipe.type, .axis = axis};
@@ -85,7 +85,7 @@ Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& r
   q.scales.resize(static_cast<size_t>(channels));
   q.zero_points.resize(static_cast<size_t>(channels));
   ParallelFor(channels, 1, [&](int64_t begin, int64_t end) {
-    std::vector<float> gathered;  // of one channel; histograms want their values together
+    std::vector<float> gathered;  // the elements of one channel, contiguous for the histogram
     for (int64_t channel = begin; channel < end; ++channel) {
       gathered.clear();
       for (int64_t at = channel * inner; at < tensor.size(); at += channels * inner) {
@@ -115,7 +115,7 @@ StatusOr<Quantisation> QuantiseWeights(const Value& weights, const WeightOperand
     return Quantisation{.type = recipe.type, .axis = operand.reduction};
   }
   TensorRecipe scaled = recipe;
-  scaled.type = ElementType(recipe.type, Scheme::kPerChannel);
+  scaled.type = ElementQuantType(recipe.type, Scheme::kPerChannel);
   return ScaledWeights(weights.constant(),
                        scaled.type.scheme == Scheme::kPerChannel ? operand.axis : -1, scaled);
 }
