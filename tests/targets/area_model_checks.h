@@ -77,8 +77,8 @@ inline void ExpectEveryPointHasAModel(const AreaModels& models,
   }
 }
 
-// No coefficient is negative, and so no module shrinks where one of these parameters is doubled, but for what
-// `excepted` names: pairs of a module and a parameter.
+// No coefficient is negative, and so no module shrinks where one of these parameters is doubled,
+// but for what `excepted` names: pairs of a module and a parameter.
 inline void ExpectGrowth(const AreaModels& models, const std::vector<GridPoint>& grid,
                          std::span<const char* const> sizes,
                          const std::set<std::pair<std::string, std::string>>& excepted = {}) {

@@ -10,8 +10,8 @@
 
 namespace kiln {
 
-// All but outer memory scales with the node; `energy_at` gives the same events' energy at one, an error at one without
-// a scale.
+// All but outer memory scales with the node; `energy_at` gives the same events' energy at one, an
+// error at one without a scale.
 template <typename EnergyAt>
 void ExpectAllButOuterMemoryScalesByNode(const EnergyAt& energy_at) {
   const StatusOr<Energy> at45 = energy_at(45), at7 = energy_at(7);

@@ -1,8 +1,9 @@
 #include "kiln/targets/registry.h"
 
 #include <algorithm>
-#include <iterator>
 
+#include "fmt/format.h"
+#include "fmt/ranges.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/yaml.h"
@@ -10,60 +11,78 @@
 
 namespace kiln {
 
-// Each family defines kiln::<family>::ParseDesignPoint in its config folder (targets/interface/family.h).
-#define KILN_FAMILY(family)      \
-  namespace family {             \
-  FamilyParser ParseDesignPoint; \
+// Each family defines its Entry (targets/interface/family.h).
+#define KILN_FAMILY(family) \
+  namespace family {        \
+  FamilyEntry Entry();      \
   }
 #include "kiln/targets/families.def"
 #undef KILN_FAMILY
 
 namespace {
 
-struct Row {
-  std::string_view name;
-  FamilyParser* parse;
-};
-
-constexpr Row kFamilies[] = {
-#define KILN_FAMILY(family) {#family, &family::ParseDesignPoint},
+// The families of the build, then those that AddFamily brings.
+std::vector<FamilyEntry>& Families() {
+  static auto* families = new std::vector<FamilyEntry>{
+#define KILN_FAMILY(family) family::Entry(),
 #include "kiln/targets/families.def"
 #undef KILN_FAMILY
-};
+  };
+  return *families;
+}
 
-// Configurations of other projects, which name no family: known by the file's ending.
-struct ForeignForm {
-  std::string_view ending, family;
-};
-constexpr ForeignForm kForeignForms[] = {{".json", "vta"}};  // the original's vta_config.json
+const FamilyEntry* FindFamily(std::string_view name) {
+  const auto at = std::ranges::find(Families(), name, &FamilyEntry::name);
+  return at == Families().end() ? nullptr : &*at;
+}
 
-const Row* FindFamily(std::string_view name) {
-  const auto at = std::find_if(std::begin(kFamilies), std::end(kFamilies),
-                               [&](const Row& r) { return r.name == name; });
-  return at == std::end(kFamilies) ? nullptr : at;
+Status UnknownFamily(std::string_view family) {
+  return ErrorAt("", fmt::format("family '{}'", family), "is unknown",
+                 fmt::format("one of: {}", fmt::join(FamilyNames(), ", ")));
 }
 
 }  // namespace
 
+void AddFamily(const FamilyEntry& family) { Families().push_back(family); }
+
 std::vector<std::string> FamilyNames() {
   std::vector<std::string> names;
-  for (const Row& row : kFamilies) names.emplace_back(row.name);
+  for (const FamilyEntry& row : Families()) names.emplace_back(row.name);
   return names;
+}
+
+StatusOr<hardware::FamilyKeys> DescribeKeys(std::string_view family) {
+  if (const FamilyEntry* const row = FindFamily(family)) return row->describe();
+  return UnknownFamily(family);
+}
+
+StatusOr<hardware::AreaModels> FindAreaModels(std::string_view family) {
+  const FamilyEntry* const row = FindFamily(family);
+  if (row == nullptr) return UnknownFamily(family);
+  if (row->areas != nullptr) return row->areas();
+  std::vector<std::string_view> names;
+  for (const FamilyEntry& each : Families()) {
+    if (each.areas != nullptr) names.push_back(each.name);
+  }
+  return UnsupportedAt("", fmt::format("family '{}'", family), "has no models of areas",
+                       fmt::format("one of: {}", fmt::join(names, ", ")));
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseAccelerator(std::string_view yaml,
                                                         std::string_view source) {
-  for (const ForeignForm& form : kForeignForms) {
-    const Row* const family = source.ends_with(form.ending) ? FindFamily(form.family) : nullptr;
-    if (family != nullptr) return family->parse(yaml, source);
+  for (const FamilyEntry& family : Families()) {
+    if (!family.file_ending.empty() && source.ends_with(family.file_ending)) {
+      return family.parse(yaml, source);
+    }
   }
   std::string known;
-  for (const Row& row : kFamilies) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  for (const FamilyEntry& row : Families())
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
   KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(yaml, source));
   std::string family;
   file.root().String("family", &family);
   if (family.empty()) return ErrorAt(source, "key 'family'", "is missing", "name one of: " + known);
-  if (const Row* const row = FindFamily(family)) return row->parse(yaml, source);
+  if (const FamilyEntry* const row = FindFamily(family)) return row->parse(yaml, source);
   return ErrorAt(source, "key 'family'", "unknown family '" + family + "'",
                  "name one of: " + known);
 }

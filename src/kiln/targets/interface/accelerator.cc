@@ -42,6 +42,10 @@ StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, c
   return UnsupportedAt("", name(), "the " + std::string(family()) + " family has no rtl level", "");
 }
 
+StatusOr<Cost> Accelerator::EstimateProgramCost(const Program&, int node_nm) const {
+  return EstimateCost(node_nm);
+}
+
 StatusOr<Energy> Accelerator::EstimateEnergy(const Program&, int) const {
   return UnsupportedAt("", name(),
                        "the " + std::string(family()) + " family has no model of energy", "");

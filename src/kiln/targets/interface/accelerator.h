@@ -1,14 +1,10 @@
-// The interface that all accelerator families share: one design point compiles graphs, runs programs, says what it
-// costs.
+// The interface that all accelerator families share: one design point compiles graphs, runs programs
+// and says what it costs. A program is whatever the family's machine executes: instructions of fixed
+// hardware, or hardware that is built for one network.
 //
-//   systolic, vta   fixed hardware that runs a Program of instructions
-//   dataflow        hardware built for one network: its Program is the assembled pipeline with its weights
-//   binary          program-driven, with time that depends on the data
-//   cgra            element-wise graphs; its Program is a configuration
-//
-// The four levels: reference (fp32, no family needed), functional (bit-accurate), cycle (bits and time), rtl
-// (Verilator). For one Program and one input, functional, cycle and rtl give the same bits; cycle and rtl give the same
-// cycles.
+// The four levels: reference (fp32, no family needed), functional (bit-accurate), cycle (bits and
+// time), rtl (Verilator). For one Program and one input, functional, cycle and rtl give the same
+// bits; cycle and rtl give the same cycles.
 #ifndef KILN_TARGETS_INTERFACE_ACCELERATOR_H_
 #define KILN_TARGETS_INTERFACE_ACCELERATOR_H_
 
@@ -35,7 +31,8 @@ std::string_view NameOf(Level level);  // "reference", "functional", "cycle", "r
 StatusOr<Level> FindLevel(std::string_view name);
 
 struct CompileOptions {
-  // What the family cannot run goes to the host, kernel by kernel, and is listed; when false that is an error instead.
+  // What the family cannot run goes to the host, kernel by kernel, and is listed; when false that
+  // is an error instead.
   bool host_fallback = true;
   uint64_t seed = 1;
 };
@@ -44,15 +41,15 @@ struct CompileOptions {
 struct RtlOptions {
   std::filesystem::path
       folder;  // where the design is written and its simulation built; empty: a temporary folder
-  // The memory behind the ports. By default ideal: always ready, with the latency that the design point states.
-  // Anything else changes cycles, never bits. The cycle level follows a latency of its own
-  // (Accelerator::MostMemoryLatency), but no stalls and no DRAM.
+  // The memory behind the ports. By default ideal: always ready, with the latency that the design
+  // point states. Anything else changes cycles, never bits. The cycle level follows a latency of
+  // its own (Accelerator::MostMemoryLatency), but no stalls and no DRAM.
   double stall_probability = 0;     // of each channel, in each stretch of cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
   uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
   uint64_t memory_latency = 0;  // cycles from an address to its first beat; 0: the design point's
-  // Of what registers hold at power-up, and of the stalls, where the first image runs; each image has one more than the
-  // image before.
+  // Of what registers hold at power-up, and of the stalls, where the first image runs; each image
+  // has one more than the image before.
   uint64_t seed = 1;
   // Cycles after which a run of the machine is given up as one that does not end; 0: never.
   uint64_t most_cycles = 0;
@@ -66,27 +63,32 @@ struct RtlOptions {
 struct RunOptions {
   Level level = Level::kFunctional;
   RtlOptions rtl;
-  // Called now and then with the number of images done; may be empty. Called from one thread at a time.
+  // Called now and then with the number of images done; may be empty. Called from one thread at a
+  // time.
   std::function<void(int64_t done)> on_progress;
-  // Called before what comes ahead of the first image and takes long: "building the simulation". May be empty.
+  // Called before what comes ahead of the first image and takes long: "building the simulation".
+  // May be empty.
   std::function<void(std::string_view step)> on_step;
 };
 
-// One tensor per graph input, fp32 (or the input's own element type), all with the same leading dimension N = images.
-// A Program is compiled for one image; Run works through the N images one by one (in parallel on the simulating
-// machine, one after the other on the simulated one), or several at once on a machine that can.
+// One tensor per graph input, fp32 (or the input's own element type), all with the same leading
+// dimension N = images. A Program is compiled for one image; Run works through the N images one by
+// one (in parallel on the simulating machine, one after the other on the simulated one), or several
+// at once on a machine that can.
 struct Batch {
   std::vector<Tensor> inputs;
   int64_t images() const { return inputs.empty() ? 0 : inputs[0].shape()[0]; }
 };
 
 struct RunResult {
-  // One tensor per graph output, leading dimension N. fp32: codes already turned into values by the output's scale.
+  // One tensor per graph output, leading dimension N. fp32: codes already turned into values by the
+  // output's scale.
   std::vector<Tensor> outputs;
-  // The same as the codes that the hardware wrote (int8, int32, ...; equal to `outputs` where the output is float).
+  // The same as the codes that the hardware wrote (int8, int32, ...; equal to `outputs` where the
+  // output is float).
   std::vector<Tensor> codes;
-  // Cycle and rtl levels: time of the first image and those that are worked on with it, and total cycles of each image,
-  // of which those that are worked on at once all have the same.
+  // Cycle and rtl levels: time of the first image and those that are worked on with it, and total
+  // cycles of each image, of which those that are worked on at once all have the same.
   Trace trace;
   std::vector<int64_t> cycles_per_image;
 };
@@ -110,51 +112,65 @@ class Accelerator {
   virtual ~Accelerator() = default;
   virtual std::string_view family() const = 0;
   virtual const std::string& name() const = 0;
-  // The design point as text: every parameter with its value, as YAML that reads back to the same design point.
+  // The design point as text: every parameter with its value, as YAML that reads back to the same
+  // design point.
   virtual std::string Describe() const = 0;
-  // What quantisation the family asks of a graph, for quantise::Recipe checks: formats it can hold activations and
-  // weights in. Compile names the value that is not in one of them.
+  // What quantisation the family asks of a graph, for quantise::Recipe checks: formats it can hold
+  // activations and weights in. Compile names the value that is not in one of them.
   virtual std::vector<std::string> ActivationFormats() const = 0;
   virtual std::vector<std::string> WeightFormats() const = 0;
-  // The recipe whose formats are the machine's own, so that all layers it was built for run on it. Commands use it
-  // where the user names no recipe.
+  // The recipe whose formats are the machine's own, so that all layers it was built for run on it.
+  // Commands use it where the user names no recipe.
   virtual NamedRecipe OwnRecipe() const = 0;
 
-  // A variant of the design point, alike in everything but its number formats: the array (or whatever multiplies) takes
-  // activations of one type and weights of another. Sums, unless the family says otherwise:
+  // A variant of the design point, alike in everything but its number formats: the array (or
+  // whatever multiplies) takes activations of one type and weights of another. Sums, unless the
+  // family says otherwise:
   //   this design point's operands: this design point's
   //   both integers        psum and accumulation int32
-  //   anything else        those of this design point where they are floats (its quire, too), else a psum of bf16 (fp32
+  //   anything else        those of this design point where they are floats (its quire, too), else
+  //   a psum of bf16 (fp32
   //                        where an operand has more than 16 bits) and an accumulation of fp32
   //   with block scales    integers: psum int32; accumulation always fp32
-  // Errors, with the reason: Unimplemented for a family whose formats are fixed, and for types that it cannot take.
+  // Errors, with the reason: Unimplemented for a family whose formats are fixed, and for types that
+  // it cannot take.
   virtual StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
                                                              const QuantType& weights) const;
 
-  // `graph` has been through the standard passes, has batch dimension 1, known shapes, and quantisation annotations on
-  // the values that live in hardware; a value without annotation stays fp32 and its node runs on the host.
+  // `graph` has been through the standard passes, has batch dimension 1, known shapes, and
+  // quantisation annotations on the values that live in hardware; a value without annotation stays
+  // fp32 and its node runs on the host.
   virtual StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
                                                      const CompileOptions& options) const = 0;
   virtual StatusOr<RunResult> Run(const Program& program, const Batch& batch,
                                   const RunOptions& options) const = 0;
-  // Writes SystemVerilog, memory images, file list and Makefile. Unimplemented where a family has no RTL yet.
+  // Writes SystemVerilog, memory images, file list and Makefile. Unimplemented where a family has
+  // no RTL yet.
   virtual Status EmitRtl(const Program& program, const std::filesystem::path& folder) const = 0;
   // At a CMOS node of hardware/technology.h. Error: no such node.
   virtual StatusOr<Cost> EstimateCost(int node_nm) const = 0;
-  // The greatest RtlOptions::memory_latency with which the rtl level still takes the cycle level's cycles: the hardware
-  // has room for as many requests under way as the design point's latency asks for. 0: with the ideal memory alone.
+  // Returns the cost of the machine that `program` runs on, at a CMOS node. A family whose hardware
+  // is built for one network computes it from the program. For all others it is that of the design
+  // point, which the default implementation returns. Errors: those of EstimateCost.
+  virtual StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const;
+  // The greatest RtlOptions::memory_latency with which the rtl level still takes the cycle level's
+  // cycles: the hardware has room for as many requests under way as the design point's latency asks
+  // for. 0: with the ideal memory alone.
   virtual uint64_t MostMemoryLatency() const { return 0; }
-  // Why cycles of the rtl level behind that memory are not comparable with the cycle level's; empty: they are.
+  // Why cycles of the rtl level behind that memory are not comparable with the cycle level's;
+  // empty: they are.
   std::string UntimedReason(const RtlOptions& rtl) const;
   // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
-  // Looks for the first kernel that the rtl level runs in other cycles (without an UntimedReason) or leaves other bits
-  // behind than the cycle level, on a batch of one image, and writes the hardware's signals around it to `file` (FST).
-  // Where they do the same nothing is written. Unimplemented where a family has no RTL.
+  // Looks for the first kernel that the rtl level runs in other cycles (without an UntimedReason)
+  // or leaves other bits behind than the cycle level, on a batch of one image, and writes the
+  // hardware's signals around it to `file` (FST). Where they do the same nothing is written.
+  // Unimplemented where a family has no RTL.
   virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
                                               const RtlOptions& options,
                                               const std::filesystem::path& file) const;
-  // What one image takes, host kernels left out. Unimplemented where a family has no such model yet.
+  // What one image takes, host kernels left out. Unimplemented where a family has no such model
+  // yet.
   virtual StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const;
 };
 

@@ -1,4 +1,5 @@
-// What a design point costs, and what a program on it costs in energy: estimates of models, without synthesis.
+// What a design point costs, and what a program on it costs in energy: estimates of models, without
+// synthesis.
 #ifndef KILN_TARGETS_INTERFACE_COST_H_
 #define KILN_TARGETS_INTERFACE_COST_H_
 
@@ -32,10 +33,10 @@ struct Cost {
   int64_t on_chip_memory_bits = -1;
   int node_nm = kDefaultNode;  // of everything below
   double area_square_micrometres = -1;
-  double gate_equivalents =
-      -1;  // of the logic: its area over that of a NAND gate with two inputs; the same at every node
-  // How far the models of the logic are from synthesis on points that they were not fitted to, as a share of it: their
-  // mean, weighed with the units' areas, and the worst of all.
+  double gate_equivalents = -1;  // of the logic: its area over that of a NAND gate with two inputs;
+                                 // the same at every node
+  // How far the models of the logic are from synthesis on points that they were not fitted to, as a
+  // share of it: their mean, weighed with the units' areas, and the worst of all.
   double area_error = -1, area_error_worst = -1;
   double area_checked_share =
       -1;  // of the logic: how much of it is by models of which there are such points

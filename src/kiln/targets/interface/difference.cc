@@ -3,8 +3,84 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "kiln/support/check.h"
 
 namespace kiln {
+namespace {
+
+// A unit's events with the end of the stretch behind them.
+std::vector<int64_t> Closed(const LevelRun& run, size_t unit) {
+  std::vector<int64_t> events = run.events[unit];
+  if (run.end.has_value()) events.push_back(*run.end);
+  return events;
+}
+
+int64_t CycleOf(const std::vector<int64_t>& events, size_t index) {
+  return events.empty() ? 0 : events[std::min(index, events.size() - 1)];
+}
+
+// The unit's event that is the first in another cycle.
+std::optional<EventPlace> FirstOtherCycle(const LevelRun& expected, const LevelRun& actual) {
+  std::optional<EventPlace> place;
+  int64_t first = 0;
+  for (size_t unit = 0; unit < expected.events.size(); ++unit) {
+    const auto index = FirstDifferent(expected.events[unit], actual.events[unit]);
+    if (!index.has_value()) continue;
+    const int64_t cycle =
+        std::min(CycleOf(Closed(expected, unit), *index), CycleOf(Closed(actual, unit), *index));
+    if (place.has_value() && first <= cycle) continue;
+    first = cycle;
+    place = {unit, *index};
+  }
+  return place;
+}
+
+bool ComesBefore(const LevelDifference& a, const LevelDifference& b, size_t units) {
+  if (units == 1 && a.place.has_value() && b.place.has_value()) {
+    return a.place->index < b.place->index;
+  }
+  return a.window.begin < b.window.begin;
+}
+
+}  // namespace
+
+StatusOr<std::optional<LevelDifference>> FindLevelDifference(const LevelRun& expected,
+                                                             const LevelRun& actual, bool timed,
+                                                             int64_t latency,
+                                                             const WrongEvent& wrong_event) {
+  KILN_CHECK(expected.events.size() == actual.events.size());
+  const auto around = [&](const std::optional<EventPlace>& place) -> LevelDifference {
+    if (!place.has_value()) {
+      return {place, {0, std::max(expected.end.value_or(0), actual.end.value_or(0))}};
+    }
+    return {place, WindowAround(place->index, Closed(expected, place->unit),
+                                Closed(actual, place->unit), latency)};
+  };
+  std::optional<LevelDifference> bits, cycles;
+  if (!std::ranges::equal(expected.memory, actual.memory)) {
+    KILN_ASSIGN_OR_RETURN(const std::optional<EventPlace> place, wrong_event());
+    bits = around(place);
+  }
+  if (timed) {
+    const std::optional<EventPlace> place = FirstOtherCycle(expected, actual);
+    if (place.has_value() || expected.totals != actual.totals) cycles = around(place);
+  }
+  const bool by_cycles = cycles.has_value() &&
+                         (!bits.has_value() || ComesBefore(*cycles, *bits, expected.events.size()));
+  return by_cycles ? cycles : bits;
+}
+
+StatusOr<size_t> FirstWrongInstruction(size_t instructions, const PrefixReplay& expected,
+                                       const PrefixReplay& actual) {
+  size_t alike = 0, different = instructions;  // lengths of prefixes
+  while (different - alike > 1) {
+    const size_t middle = alike + (different - alike) / 2;
+    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> a, expected(middle));
+    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> b, actual(middle));
+    (a == b ? alike : different) = middle;
+  }
+  return different - 1;
+}
 
 std::optional<size_t> FirstDifferent(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
@@ -37,13 +113,6 @@ std::vector<std::string> MemoryArguments(const RtlOptions& options, uint64_t see
   if (options.memory_latency > 0) add("--latency", std::to_string(options.memory_latency));
   if (options.most_cycles > 0) add("--limit", std::to_string(options.most_cycles));
   return arguments;
-}
-
-std::vector<std::string> WaveArguments(const WaveOptions& wave) {
-  if (wave.file.empty()) return {};
-  return {"--wave",      wave.file.string(),
-          "--wave-from", std::to_string(wave.window.begin),
-          "--wave-to",   std::to_string(wave.window.end)};
 }
 
 }  // namespace kiln

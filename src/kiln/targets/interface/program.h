@@ -1,4 +1,5 @@
-// A compiled network, whatever the family: kernels in order, which of them the host runs, memory, and text to read.
+// A compiled network, whatever the family: kernels in order, which of them the host runs, memory,
+// and text to read.
 #ifndef KILN_TARGETS_INTERFACE_PROGRAM_H_
 #define KILN_TARGETS_INTERFACE_PROGRAM_H_
 
@@ -22,8 +23,8 @@ struct Certificate {
   double gap() const { return lower_bound > 0 ? cost / lower_bound - 1 : 0; }
 };
 
-// The names of a kernel's nodes joined by '+'; where none of them has one, the first one's operator and result:
-// "conv_7".
+// The names of a kernel's nodes joined by '+'; where none of them has one, the first one's operator
+// and result: "conv_7".
 std::string KernelName(std::span<const Node* const> nodes);
 
 // One fused region that runs as one unit of work.
@@ -48,14 +49,17 @@ class Program {
  public:
   virtual ~Program() = default;
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
-  // What whoever reads its results should know, a line each: where they can be wrong, and what would be right.
+  // What whoever reads its results should know, a line each: where they can be wrong, and what
+  // would be right.
   const std::vector<std::string>& notes() const { return notes_; }
   // Memory image sizes in bytes: constants (weights, parameters), and activations at their peak.
   int64_t constant_bytes() const { return constant_bytes_; }
   int64_t activation_bytes() const { return activation_bytes_; }
-  // On how many images a run of the machine works. Cycles of fewer are those of a machine that is partly empty.
+  // On how many images a run of the machine works. Cycles of fewer are those of a machine that is
+  // partly empty.
   int64_t images_at_once() const { return images_at_once_; }
-  // What the host runs behind the last kernel, as it has shapes that depend on the data (host_tail.h); null: nothing.
+  // What the host runs behind the last kernel, as it has shapes that depend on the data
+  // (host_tail.h); null: nothing.
   const HostTail* tail() const { return tail_.get(); }
   void SetTail(std::shared_ptr<const HostTail> tail);  // adds its kernel
   int64_t MacsTotal() const;

@@ -39,8 +39,9 @@ struct Trace {
   std::vector<UnitTrace> units;
   std::vector<KernelTrace>
       kernels;  // accelerator kernels in program order; host kernels take no cycles
-  // In order of begin. Spans of one unit and kernel that lie at most span_resolution cycles apart are one span, so that
-  // a long run has a picture of bounded size; UnitTrace::busy_cycles counts exactly.
+  // In order of begin. Spans of one unit and kernel that lie at most span_resolution cycles apart
+  // are one span, so that a long run has a picture of bounded size; UnitTrace::busy_cycles counts
+  // exactly.
   std::vector<Span> spans;
   int64_t span_resolution = 0;
 };

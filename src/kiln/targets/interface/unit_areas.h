@@ -1,4 +1,5 @@
-// A machine as units of modules and memories, and the area that comes to: what the families' models of cost share.
+// A machine as units of modules and memories, and the area that comes to: what the families' models
+// of cost share.
 #ifndef KILN_TARGETS_INTERFACE_UNIT_AREAS_H_
 #define KILN_TARGETS_INTERFACE_UNIT_AREAS_H_
 
@@ -17,8 +18,8 @@ struct ModuleInstances {
   hardware::ModuleParameters parameters;
   int64_t count = 1;
 };
-// Memories of one size: a read port and a write port each. Read ports of a memory that are more than one are copies of
-// it.
+// Memories of one size: a read port and a write port each. Read ports of a memory that are more
+// than one are copies of it.
 struct MemoryInstances {
   int64_t count = 1;
   int64_t bits = 0;  // of one
@@ -32,14 +33,15 @@ struct UnitParts {
 // Bits of all memories.
 int64_t MemoryBitsOf(const std::vector<UnitParts>& units);
 
-// A cost, or an energy, with nothing in it yet but its node and the source of energies. Error: areas and energies
-// cannot be scaled to this node.
+// A cost, or an energy, with nothing in it yet but its node and the source of energies. Error:
+// areas and energies cannot be scaled to this node.
 StatusOr<Cost> CostAt(int node_nm);
 StatusOr<Energy> EnergyAt(int node_nm);
 
-// Adds the units' areas to `cost`, at its node, and their source to its own: logic by the family's models, memories by
-// hardware::MemoryArea. Modules without a fitted model are named in Cost::missing, models without points kept out of
-// their fit in a note. The error of the others on those points is weighed by area.
+// Adds the units' areas to `cost`, at its node, and their source to its own: logic by the family's
+// models, memories by hardware::MemoryArea. Modules without a fitted model are named in
+// Cost::missing, models without points kept out of their fit in a note. The error of the others on
+// those points is weighed by area.
 void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& models, Cost* cost);
 
 }  // namespace kiln

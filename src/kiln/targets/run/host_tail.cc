@@ -1,9 +1,9 @@
-#include "kiln/targets/interface/host_tail.h"
+// Splits the part with data-dependent shapes off a network, and runs it on the host after the
+// machine.
+
+#include "kiln/targets/run/host_tail.h"
 
 #include <algorithm>
-#include <limits>
-#include <mutex>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,13 +11,14 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
+#include "kiln/execute/run_batch.h"
 #include "kiln/ir/batch_shape.h"
 #include "kiln/ir/describe.h"
 #include "kiln/ir/shape_inference.h"
-#include "kiln/ir/work.h"
 #include "kiln/passes/rewrite.h"
-#include "kiln/support/parallel.h"
-#include "kiln/targets/interface/host_graph.h"
+#include "kiln/targets/interface/kernel_info.h"
+#include "kiln/targets/run/host_graph.h"
+#include "kiln/targets/run/run_program.h"
 
 namespace kiln {
 namespace {
@@ -27,8 +28,8 @@ bool AllShapesAreKnown(const Graph& graph) {
   return std::all_of(values.begin(), values.end(), HasKnownShape);
 }
 
-// Nodes in shapes that depend on the data and those that read their results, in the graph's order; and the first node
-// that makes such a shape.
+// The nodes of the tail: those with results whose shapes depend on the data, and those that read
+// their results, in the graph's order. `first` is the first node that causes such a shape.
 struct TailNodes {
   std::vector<const Node*> nodes;
   const Node* first = nullptr;
@@ -43,7 +44,7 @@ TailNodes FindTail(const Graph& graph) {
     for (const Value* result : node->results()) {
       if (result == nullptr || HasKnownShape(result)) continue;
       const Node* cause = DataDependentNode(result);
-      if (cause == nullptr) continue;  // an input has no shape, which the compiler says
+      if (cause == nullptr) continue;  // an input has no shape: the compiler reports this
       depends = true;
       if (tail.first == nullptr) tail.first = cause;
     }
@@ -57,21 +58,14 @@ TailNodes FindTail(const Graph& graph) {
 }
 
 KernelInfo KernelOf(const TailNodes& tail) {
-  KernelInfo kernel;
-  kernel.name = KernelName(tail.nodes);
-  kernel.unit = "host";
-  for (const Node* node : tail.nodes) {
-    kernel.source_nodes.push_back(node->name());
-    kernel.macs += MacsOf(*node);
-    kernel.operations += OperationsOf(*node);
-    kernel.operation += (kernel.operation.empty() ? "" : " + ") + std::string(node->info().text);
-  }
+  KernelInfo kernel = KernelInfoOf(tail.nodes, "host", OperatorsOf(tail.nodes));
   kernel.host_reason =
       fmt::format("the shape of what {} gives depends on the data", tail.first->Describe());
   return kernel;
 }
 
-// Takes `tail` off `head`, a copy of `network`; the head's outputs are what the network's outputs and the tail need.
+// Removes the nodes of the tail from `head`, a copy of `network`, and returns them as the tail. The
+// outputs of `head` become the values that the network's outputs and the tail need.
 HostTail SplitOff(const Graph& network, const TailNodes& nodes, Graph* head) {
   HostGraph host = CopyForHost(network, nodes.nodes);
   std::unordered_map<const Value*, HostTail::Source> sources;
@@ -90,7 +84,7 @@ HostTail SplitOff(const Graph& network, const TailNodes& nodes, Graph* head) {
   for (const Value* output : network.outputs()) tail.outputs.push_back(source_of(output));
   for (const Value* input : host.inputs) tail.operands.push_back(source_of(input));
   for (auto node = nodes.nodes.rbegin(); node != nodes.nodes.rend(); ++node) {
-    // A node is found by a result, all of which have names.
+    // The head's copy of a node is found by one of its results, because all results have names.
     const auto result = std::find_if((*node)->results().begin(), (*node)->results().end(),
                                      [](const Value* value) { return value != nullptr; });
     head->EraseNode(head->FindValue((*result)->name())->producer());
@@ -104,24 +98,17 @@ HostTail SplitOff(const Graph& network, const TailNodes& nodes, Graph* head) {
   return tail;
 }
 
-// What the hardware would have written of a value, had it been on the machine.
-struct Stored {
-  Tensor value, code;
-};
-
-Stored Store(const Value& output, const Tensor& computed) {
+// Returns the output tensor that the hardware would have written for this value.
+OutputTensor Store(const Value& output, const Tensor& computed) {
   if (!output.quantisation() || output.element() != ElementType::kFloat32)
     return {computed, computed};
-  const Quantisation& q = *output.quantisation();
-  Tensor codes = q.type.scheme == Scheme::kPerBlock && q.scales.empty()
-                     ? QuantiseBlocks(computed, q).codes
-                     : QuantiseTensor(computed, q);
-  return {RoundTensor(computed, q), std::move(codes)};
+  return {RoundedAsAnnotated(computed, output.quantisation()),
+          EncodeTensor(computed, *output.quantisation())};
 }
 
 // Joins the results of one output over all images.
-//   error  images whose results differ in shape
-StatusOr<Tensor> Join(const std::vector<Stored>& images, Tensor Stored::* part,
+//   error  the results of two images differ in shape
+StatusOr<Tensor> Join(const std::vector<OutputTensor>& images, Tensor OutputTensor::* part,
                       const std::string& name) {
   const Tensor& first = images[0].*part;
   Tensor all(first.type(), BatchShape(first.shape(), std::ssize(images)));
@@ -144,7 +131,7 @@ StatusOr<std::unique_ptr<Program>> CompileWithTail(
     const Graph& graph, const CompileOptions& options,
     const std::function<StatusOr<std::unique_ptr<Program>>(const Graph& known)>& compile) {
   if (AllShapesAreKnown(graph)) return compile(graph);
-  // Passes may leave types open that constants they folded have since decided.
+  // Passes may leave types unknown that follow from constants which they have folded since.
   Graph inferred = graph.Clone();
   KILN_RETURN_IF_ERROR(InferShapes(inferred));
   const TailNodes nodes = FindTail(inferred);
@@ -162,43 +149,30 @@ StatusOr<std::unique_ptr<Program>> CompileWithTail(
 }
 
 StatusOr<RunResult> RunTail(const Program& program, const Batch& batch, RunResult head) {
-  if (program.tail() == nullptr) return head;
+  if (program.tail() == nullptr || batch.images() == 0) return head;
   const HostTail& tail = *program.tail();
   const std::vector<Value*>& results = tail.graph.outputs();
   const int64_t images = batch.images();
-  std::vector<std::vector<Stored>> stored(results.size(),
-                                          std::vector<Stored>(static_cast<size_t>(images)));
+  std::vector<std::vector<OutputTensor>> stored(
+      results.size(), std::vector<OutputTensor>(static_cast<size_t>(images)));
   const auto run = [&](int64_t image) -> Status {
-    std::vector<Tensor> operands;
-    for (size_t i = 0; i < tail.operands.size(); ++i) {
+    const auto load = [&](size_t i) {
       const Value& operand = *tail.graph.inputs()[i];
       const auto [place, index] = tail.operands[i];
       const bool is_input = place == HostTail::Place::kInput;
-      Tensor one =
+      const Tensor one =
           SampleOf(is_input ? batch.inputs[index] : head.outputs[index], operand.shape(), image);
-      // Inputs of the network come as they are given; what the machine gives is rounded.
-      if (is_input) one = Store(operand, one).value;
-      operands.push_back(std::move(one));
-    }
-    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> computed, RunHostGraph(tail.graph, operands));
-    for (size_t i = 0; i < results.size(); ++i) {
-      stored[i][static_cast<size_t>(image)] = Store(*results[i], computed[i]);
-    }
-    return OkStatus();
+      // Inputs of the network are not yet rounded; outputs of the machine are.
+      return is_input ? RoundedAsAnnotated(one, operand.quantisation()) : one;
+    };
+    return RunHostKernel(tail.graph, load, [&](size_t i, const Tensor& computed) {
+      stored[i][static_cast<size_t>(image)] = Store(*results[i], computed);
+      return OkStatus();
+    });
   };
-  std::mutex mutex;
-  Status failure;
-  int64_t failed = std::numeric_limits<int64_t>::max();
-  ParallelFor(images, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t image = begin; image < end; ++image) {
-      const Status status = run(image);
-      std::lock_guard lock(mutex);
-      if (status.ok() || image > failed) continue;
-      failed = image;
-      failure = WithContext(fmt::format("image {}", image), status);
-    }
-  });
-  KILN_RETURN_IF_ERROR(failure);
+  KILN_RETURN_IF_ERROR(RunGroups({.images = images}, [&](const ImageGroup& group) {
+    return WithContext(fmt::format("image {}", group.first), run(group.first));
+  }));
 
   RunResult whole;
   whole.trace = std::move(head.trace);
@@ -214,11 +188,10 @@ StatusOr<RunResult> RunTail(const Program& program, const Batch& batch, RunResul
         whole.codes.push_back(head.codes[index]);
         break;
       case HostTail::Place::kTail: {
-        if (images == 0) break;
         KILN_ASSIGN_OR_RETURN(Tensor values,
-                              Join(stored[index], &Stored::value, results[index]->name()));
+                              Join(stored[index], &OutputTensor::values, results[index]->name()));
         KILN_ASSIGN_OR_RETURN(Tensor codes,
-                              Join(stored[index], &Stored::code, results[index]->name()));
+                              Join(stored[index], &OutputTensor::codes, results[index]->name()));
         whole.outputs.push_back(std::move(values));
         whole.codes.push_back(std::move(codes));
         break;

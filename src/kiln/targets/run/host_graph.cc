@@ -1,4 +1,6 @@
-#include "kiln/targets/interface/host_graph.h"
+// Copies nodes to host kernels, and evaluates host kernels with the reference operators.
+
+#include "kiln/targets/run/host_graph.h"
 
 #include <algorithm>
 #include <string>
@@ -10,13 +12,11 @@
 #include "kiln/execute/reference.h"
 
 namespace kiln {
-namespace {
 
-bool IsRounded(const Value& value) {
-  return value.quantisation().has_value() && value.element() == ElementType::kFloat32;
+Tensor RoundedAsAnnotated(const Tensor& tensor, const std::optional<Quantisation>& annotation) {
+  const bool rounds = annotation.has_value() && tensor.type() == ElementType::kFloat32;
+  return rounds ? RoundTensor(tensor, *annotation) : tensor;
 }
-
-}  // namespace
 
 HostGraph CopyForHost(const Graph& network, std::span<const Node* const> nodes) {
   HostGraph host{Graph(network.name()), {}, {}};
@@ -28,9 +28,7 @@ HostGraph CopyForHost(const Graph& network, std::span<const Node* const> nodes) 
       if (operand != nullptr && !copies.contains(operand)) {
         if (operand->is_constant()) {
           copies[operand] = graph.AddConstant(
-              operand->name(), IsRounded(*operand)
-                                   ? RoundTensor(operand->constant(), *operand->quantisation())
-                                   : operand->constant());
+              operand->name(), RoundedAsAnnotated(operand->constant(), operand->quantisation()));
         } else {
           copies[operand] = graph.AddInput(operand->name(), operand->type());
           host.inputs.push_back(operand);
@@ -67,10 +65,11 @@ HostGraph CopyForHost(const Graph& network, std::span<const Node* const> nodes) 
   return host;
 }
 
-StatusOr<std::vector<Tensor>> RunHostGraph(const Graph& graph, std::span<const Tensor> inputs) {
-  std::unordered_map<const Value*, Tensor> values;  // as nodes see them
-  std::unordered_map<const Value*, Tensor> outputs;
-  for (size_t i = 0; i < graph.inputs().size(); ++i) values[graph.inputs()[i]] = inputs[i];
+Status RunHostKernel(const Graph& graph, const std::function<Tensor(size_t i)>& load,
+                     const std::function<Status(size_t i, const Tensor& computed)>& store) {
+  std::unordered_map<const Value*, Tensor> values;   // rounded, as nodes read them
+  std::unordered_map<const Value*, Tensor> outputs;  // as computed, before rounding
+  for (size_t i = 0; i < graph.inputs().size(); ++i) values[graph.inputs()[i]] = load(i);
   const std::unordered_set<const Value*> leaving(graph.outputs().begin(), graph.outputs().end());
   for (const auto& node : graph.nodes()) {
     std::vector<const Tensor*> operands;
@@ -79,20 +78,19 @@ StatusOr<std::vector<Tensor>> RunHostGraph(const Graph& graph, std::span<const T
                          : operand->is_constant() ? &operand->constant()
                                                   : &values.at(operand));
     }
-    KILN_ASSIGN_OR_RETURN(std::vector<Tensor> results, EvaluateNode(*node, operands));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, EvaluateNode(*node, operands));
     for (int i = 0; i < node->num_results(); ++i) {
       const Value* result = node->result(i);
       if (result == nullptr) continue;
-      Tensor& computed = results[static_cast<size_t>(i)];
+      const Tensor& computed = results[static_cast<size_t>(i)];
       if (leaving.contains(result)) outputs[result] = computed;
-      if (IsRounded(*result) && !result->users().empty())
-        computed = RoundTensor(computed, *result->quantisation());
-      values[result] = std::move(computed);
+      if (result->users().empty()) continue;
+      values[result] = RoundedAsAnnotated(computed, result->quantisation());
     }
   }
-  std::vector<Tensor> out;
-  for (const Value* output : graph.outputs()) out.push_back(outputs.at(output));
-  return out;
+  for (size_t i = 0; i < graph.outputs().size(); ++i)
+    KILN_RETURN_IF_ERROR(store(i, outputs.at(graph.outputs()[i])));
+  return OkStatus();
 }
 
 }  // namespace kiln

@@ -1,0 +1,23 @@
+// Joins the traces of the parts of a run to the trace of the whole run.
+#ifndef KILN_TARGETS_RUN_MERGE_TRACE_H_
+#define KILN_TARGETS_RUN_MERGE_TRACE_H_
+
+#include <span>
+
+#include "kiln/targets/interface/program.h"
+#include "kiln/targets/interface/trace.h"
+
+namespace kiln {
+
+// Appends the trace of the next part of a run: `part` begins in the cycle in which `trace` ends,
+// and the counters of units are added. Both must have the same units, or one of them must have
+// none.
+void AppendTrace(const Trace& part, Trace* trace);
+
+// Merges consecutive entries of Trace::kernels that belong to the same kernel, and sets the MACs of
+// each entry: those of the kernel times Trace::images.
+void MergeKernels(std::span<const KernelInfo> kernels, Trace* trace);
+
+}  // namespace kiln
+
+#endif  // KILN_TARGETS_RUN_MERGE_TRACE_H_

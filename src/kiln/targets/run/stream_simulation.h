@@ -1,0 +1,65 @@
+// The simulation of a machine with one AXI4-Stream input and one AXI4-Stream output. It is built
+// from the machine's project and runs rtl/testbench/kiln_stream_testbench.cc.
+#ifndef KILN_TARGETS_RUN_STREAM_SIMULATION_H_
+#define KILN_TARGETS_RUN_STREAM_SIMULATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/hardware/key_table.h"
+#include "kiln/hardware/rtl_project.h"
+#include "kiln/support/process.h"
+#include "kiln/support/status.h"
+#include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/interface/trace.h"
+
+namespace kiln {
+
+// Sets a project's top module, its testbench and the header design.h. The top, kiln_accelerator,
+// has one instance of `module` with these parameters. `in_bytes` and `out_bytes` are the widths of
+// the streams in bytes.
+void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParameter>& parameters,
+                  int in_bytes, int out_bytes, hardware::RtlProject* project);
+
+// A built simulation of a stream machine.
+class StreamSimulation {
+ public:
+  // Builds the simulation of the project that `emit` writes to a folder: options.folder, or, if
+  // that is empty, a temporary folder that is removed with this object. Errors: options of a
+  // memory, which the machine does not have; those of `emit`; Verilator or clang++-19 is missing.
+  static StatusOr<std::unique_ptr<StreamSimulation>> Build(
+      const RtlOptions& options,
+      const std::function<Status(const std::filesystem::path& folder)>& emit);
+
+  // The bytes of the output stream, and the trace: the cycles from the first input beat to the last
+  // output beat, and a unit for each stream, "in" and "out", whose busy cycles are its beats.
+  struct Result {
+    std::vector<uint8_t> bytes;
+    Trace trace;
+  };
+  // Sends `in` and receives `beats` beats of `out_bytes` bytes. Both streams stall with the
+  // probability in `options`, and registers have random initial values. Errors: the simulation
+  // fails or takes longer than options.most_cycles.
+  StatusOr<Result> Run(std::span<const uint8_t> in, size_t beats, int out_bytes,
+                       const RtlOptions& options) const;
+
+ private:
+  std::optional<TemporaryFolder> temporary_;
+  std::filesystem::path program_;
+};
+
+// Returns the trace of a machine that has received `beats_in` beats and sent `beats_out` beats. Its
+// units are "in" and "out".
+Trace StreamTrace(int64_t cycles, size_t beats_in, size_t beats_out);
+
+}  // namespace kiln
+
+#endif  // KILN_TARGETS_RUN_STREAM_SIMULATION_H_

@@ -1,0 +1,116 @@
+// Runs kernels on whole tensors, and makes tensor machines for RunProgram.
+
+#include "kiln/targets/run/tensor_machine.h"
+
+#include <utility>
+
+#include "kiln/execute/codes.h"
+#include "kiln/targets/run/host_tail.h"
+#include "kiln/targets/run/merge_trace.h"
+
+namespace kiln {
+
+void TensorMachine::Begin(const ImageGroup&) {
+  values_.clear();
+  for (const Value* value : network_.Values()) {
+    if (!value->is_constant()) continue;
+    values_[value] = RoundedAsAnnotated(value->constant(), value->quantisation());
+  }
+}
+
+Status TensorMachine::Load(int64_t, size_t input, const Tensor& tensor) {
+  const Value* const value = network_.inputs()[input];
+  values_[value] = RoundedAsAnnotated(tensor, value->quantisation());
+  return OkStatus();
+}
+
+StatusOr<Trace> TensorMachine::Run() {
+  Trace trace;
+  for (size_t k = 0; k < hosts_.size(); ++k) {
+    if (!hosts_[k].has_value()) {
+      KILN_ASSIGN_OR_RETURN(Trace part, RunKernel(k));
+      part.kernels = {{.kernel = static_cast<int>(k), .begin = 0, .end = part.cycles}};
+      AppendTrace(part, &trace);
+      continue;
+    }
+    const HostGraph& host = *hosts_[k];
+    KILN_RETURN_IF_ERROR(RunHostKernel(
+        host.graph, [&](size_t i) { return values_.at(host.inputs[i]); },
+        [&](size_t i, const Tensor& computed) {
+          const Value* const value = host.outputs[i];
+          values_[value] = RoundedAsAnnotated(computed, value->quantisation());
+          return OkStatus();
+        }));
+  }
+  return trace;
+}
+
+std::vector<OutputTensor> TensorMachine::Outputs(int64_t) const {
+  std::vector<OutputTensor> outputs;
+  for (const Value* output : network_.outputs()) {
+    const Tensor& value = values_.at(output);
+    const bool coded = output->quantisation() && value.type() == ElementType::kFloat32;
+    outputs.push_back({value, coded ? EncodeTensor(value, *output->quantisation()) : value});
+  }
+  return outputs;
+}
+
+Tensor TensorMachine::CodesOf(const Value* value) const {
+  return EncodeTensor(values_.at(value), *value->quantisation());
+}
+
+void TensorMachine::SetCodes(const Value* value, const Tensor& codes) {
+  values_[value] = DequantiseTensor(codes, *value->quantisation());
+}
+
+namespace {
+
+// The factory of the machines that RunOnTensorMachines uses.
+class TensorMachines final : public MachineFactory {
+ public:
+  TensorMachines(const Graph& network, const RunOptions& options,
+                 const std::function<Status()>& prepare,
+                 const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make)
+      : network_(network), options_(options), prepare_(prepare), make_(make) {}
+
+  std::vector<ProgramInput> Inputs() const override {
+    std::vector<ProgramInput> inputs;
+    for (const Value* input : network_.inputs()) {
+      inputs.push_back({input->name(), input->element(), input->shape()});
+    }
+    return inputs;
+  }
+  Status Prepare() override {
+    if (options_.level != Level::kRtl) return OkStatus();
+    if (options_.on_step) options_.on_step("building the simulation");
+    KILN_RETURN_IF_ERROR(prepare_());
+    if (options_.on_step) options_.on_step("running the simulation");
+    return OkStatus();
+  }
+  StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t first) override {
+    RtlOptions rtl = options_.rtl;
+    rtl.seed += static_cast<uint64_t>(first);
+    return make_(rtl);
+  }
+  bool HasTime() const override { return options_.level != Level::kFunctional; }
+  bool ReusesMachines() const override { return options_.level != Level::kRtl; }
+
+ private:
+  const Graph& network_;
+  const RunOptions& options_;
+  const std::function<Status()>& prepare_;
+  const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make_;
+};
+
+}  // namespace
+
+StatusOr<RunResult> RunOnTensorMachines(
+    const Program& program, const Graph& network, const Batch& batch, const RunOptions& options,
+    const std::function<Status()>& prepare,
+    const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make) {
+  TensorMachines machines(network, options, prepare, make);
+  KILN_ASSIGN_OR_RETURN(RunResult head, RunProgram(program, batch, options, machines));
+  return RunTail(program, batch, std::move(head));
+}
+
+}  // namespace kiln
