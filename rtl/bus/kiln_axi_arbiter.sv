@@ -1,19 +1,24 @@
-// Several AXI4 masters on one bus. Master i has the ID i on it; data and responses go back by their IDs.
+// Connects several AXI4 masters to one bus. Master i has the ID i on the bus; data and responses
+// return by their IDs.
 //
-//   masters    ports with one ID each (kiln_axi_read_port, kiln_axi_write_port). Master i has bit i of the one-bit vectors and slice i of the others;
-//              read data and response codes are the same wires for all. A master that only reads ties its write valids to 0, and the reverse.
-//   time       an address, and a beat of write data, is on the bus one cycle after its master offers it, if it is its turn: the memory's
-//              latency grows by 1. Read data and responses pass in the same cycle.
-//   turns      round robin, address by address. Write data follow in the order of the addresses, as AXI4 wants; a master whose data
-//              are late holds up those behind it.
-//   stalls     a master that does not take its read data holds up the others': one that waits for another's must not be on the same bus
-//   readys     port_arready and port_awready follow the valids of all masters in the same cycle, port_wready is a function of
-//              registers, axi_rready and axi_bready follow the IDs and the masters' readys in the same cycle
+//   masters    ports with one ID each (kiln_axi_read_port, kiln_axi_write_port). Master i uses bit
+//              i of the one-bit vectors and slice i of the others; read data and response codes are
+//              shared wires. A master that only reads ties its write valids to 0, and vice versa.
+//   time       an address or a beat of write data is on the bus one cycle after its master offers
+//              it, if it is granted: the memory's latency grows by 1. Read data and responses pass
+//              in the same cycle.
+//   grants     round robin, address by address. Write data follow in the order of the addresses, as
+//              AXI4 requires; a master with late data delays those after it.
+//   stalls     a master that does not accept its read data stalls the others, so a master that
+//              waits for another one must not share its bus
+//   readys     port_arready and port_awready depend on the valids of all masters in the same cycle;
+//              port_wready is a function of registers; axi_rready and axi_bready depend on the IDs
+//              and the masters' readys in the same cycle
 module kiln_axi_arbiter #(
     parameter int unsigned MASTERS = 3,
     parameter int unsigned ADDRESS_BITS = 40,
     parameter int unsigned DATA_BYTES = 16,  // bytes of a beat, of all masters and of the bus
-    parameter int unsigned WRITE_BURSTS = 8,  // bursts whose addresses may be ahead of their data
+    parameter int unsigned WRITE_BURSTS = 8,  // bursts whose addresses can be ahead of their data
     localparam int unsigned DATA_BITS = DATA_BYTES * 8,  // derived, do not set
     localparam int unsigned ID_BITS = MASTERS > 1 ? $clog2(MASTERS) : 1  // derived, do not set
 ) (
@@ -124,7 +129,7 @@ module kiln_axi_arbiter #(
   assign port_rlast = axi_rlast;
   assign port_bresp = axi_bresp;
 
-  // ---- Write addresses, and whose turn it is with its data.
+  // ---- Write addresses, and the queue that orders the masters' write data.
   logic write_taken, write_ready, write_queue_ready, order_ready;
   logic [MASTERS-1:0] write_grant;
   logic [ID_BITS-1:0] write_index;
@@ -207,6 +212,51 @@ module kiln_axi_arbiter #(
       .out_data ({axi_wlast, axi_wstrb, axi_wdata}),
       .count    (unused_data_count)
   );
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(QUEUED_BITS)
+  ) read_address_handshake (
+      .clock,
+      .reset,
+      .valid(axi_arvalid),
+      .ready(axi_arready),
+      .payload({axi_arid, axi_araddr, axi_arlen})
+  );
+  kiln_handshake_checker #(
+      .WIDTH(QUEUED_BITS)
+  ) write_address_handshake (
+      .clock,
+      .reset,
+      .valid(axi_awvalid),
+      .ready(axi_awready),
+      .payload({axi_awid, axi_awaddr, axi_awlen})
+  );
+  kiln_handshake_checker #(
+      .WIDTH(DATA_BITS + DATA_BYTES + 1)
+  ) write_data_handshake (
+      .clock,
+      .reset,
+      .valid(axi_wvalid),
+      .ready(axi_wready),
+      .payload({axi_wlast, axi_wstrb, axi_wdata})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_read_address_taken : assert ($onehot0(port_arvalid & port_arready));
+      one_write_address_taken : assert ($onehot0(port_awvalid & port_awready));
+      one_data_turn : assert ($onehot0(port_wready));
+      // Data or a response with an ID that belongs to no master would be lost.
+      read_data_has_master : assert (!axi_rvalid || $onehot(port_rvalid));
+      response_has_master : assert (!axi_bvalid || $onehot(port_bvalid));
+      data_turn_in_range : assert (!data_turn_valid || 32'(data_index) < MASTERS);
+      data_only_in_turn : assert (!data_taken || data_turn_valid);
+      if ($past(reset)) begin
+        quiet_after_reset : assert (!axi_arvalid && !axi_awvalid && !axi_wvalid);
+      end
+    end
+  end
+`endif
 
 `ifdef KILN_AXI_CHECKER
   logic [kiln_axi_pkg::RULES-1:0] unused_violations;

@@ -1,10 +1,14 @@
-// Turns runs of beats into AXI bursts on an address channel (AR or AW), split where AXI wants it.
-//   time       a run accepted in cycle t (run_valid && run_ready) has its first burst on the channel in t+1; further bursts follow one a
-//              cycle. A run of n beats has at most n bursts, so who takes n cycles for n beats never waits.
-//   split      at multiples of min(4 KiB, 256 beats): both limits of AXI by the address alone
-//   run_ready, burst_pushed: functions of registers and `room` (run_valid too for burst_pushed); not of axi_ready
-// burst_pushed says that a burst enters the channel's queue in this cycle, burst_last that it is its run's last one. `room` low
-// holds bursts back (room for their book-keeping elsewhere).
+// Splits runs of beats into the AXI bursts of an address channel (AR or AW).
+//   time       the first burst of a run accepted in cycle t (run_valid && run_ready) is on the
+//              channel in t + 1; further bursts follow, one per cycle. A run of n beats has at most
+//              n bursts, so a caller that spends n cycles on n beats never waits.
+//   split      runs are split at multiples of min(4 KiB, 256 beats). This keeps both limits of AXI,
+//              and depends on the address alone.
+//   run_ready, burst_pushed   functions of registers and `room` (burst_pushed also of run_valid),
+//              not of axi_ready
+// burst_pushed is high when a burst enters the channel's queue in this cycle; burst_last is high
+// when it is the last burst of its run. A low `room` (the caller's tracking queue is full) stops
+// bursts.
 module kiln_axi_bursts #(
     parameter int unsigned ADDRESS_BITS = 40,
     parameter int unsigned DATA_BYTES = 16,  // bytes of a beat, a power of two
@@ -26,14 +30,15 @@ module kiln_axi_bursts #(
     output logic [            ADDRESS_BITS-1:0] axi_addr,
     output logic [                         7:0] axi_len
 );
-  localparam int unsigned PAGE_BEATS = kiln_axi_pkg::PAGE_BYTES / DATA_BYTES < kiln_axi_pkg::MAX_BURST_BEATS ?
-      kiln_axi_pkg::PAGE_BYTES / DATA_BYTES : kiln_axi_pkg::MAX_BURST_BEATS;
+  localparam int unsigned PAGE_BEATS = kiln_axi_pkg::PAGE_BYTES / DATA_BYTES <
+      kiln_axi_pkg::MAX_BURST_BEATS ? kiln_axi_pkg::PAGE_BYTES / DATA_BYTES :
+      kiln_axi_pkg::MAX_BURST_BEATS;
   localparam int unsigned INDEX_BITS = $clog2(PAGE_BEATS);
   localparam int unsigned PAGE_LOW = OFFSET_BITS + INDEX_BITS;  // lowest bit of the page's number
-  // Beats of a run and beats up to the end of a page (256 at most), in one width.
+  // Wide enough for the beats of a run and for the beats up to the end of a page (at most 256).
   localparam int unsigned LENGTH_BITS = BEATS_BITS > 9 ? BEATS_BITS : 9;
 
-  logic                              rest_valid;  // a part of the run is still to come
+  logic                              rest_valid;  // a part of the run is not yet issued
   logic [ADDRESS_BITS-1:PAGE_LOW]    rest_page;
   logic [         LENGTH_BITS-1:0]   rest_beats;
   logic [ADDRESS_BITS-1:OFFSET_BITS] place;
@@ -60,7 +65,7 @@ module kiln_axi_bursts #(
   end
 
   logic [ADDRESS_BITS-1:OFFSET_BITS] axi_place;
-  logic [7:0] burst_length;  // as AXI says it: beats - 1
+  logic [7:0] burst_length;  // in AXI's encoding: beats - 1
   assign burst_length = 8'(burst_beats - 1'b1);
   logic [1:0] unused_count;
   kiln_fifo #(
@@ -78,4 +83,27 @@ module kiln_axi_bursts #(
       .count    (unused_count)
   );
   assign axi_addr = {axi_place, {OFFSET_BITS{1'b0}}};
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(ADDRESS_BITS - OFFSET_BITS + 8)
+  ) address_handshake (
+      .clock,
+      .reset,
+      .valid(axi_valid),
+      .ready(axi_ready),
+      .payload({axi_place, axi_len})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      run_not_empty : assert (!(run_valid && run_ready) || run_beats != '0);
+      rest_not_empty : assert (!rest_valid || rest_beats != '0);
+      pushes_into_room : assert (!burst_pushed || (queue_ready && room));
+      burst_within_page : assert (!burst_pushed || (burst_beats != '0 &&
+          32'(place[PAGE_LOW-1:OFFSET_BITS]) + 32'(burst_beats) <= PAGE_BEATS));
+      no_page_crossed : assert (!axi_valid ||
+          32'(axi_place[PAGE_LOW-1:OFFSET_BITS]) + 32'(axi_len) < PAGE_BEATS);
+      if ($past(reset)) quiet_after_reset : assert (!axi_valid);
+    end
+  end
+`endif
 endmodule

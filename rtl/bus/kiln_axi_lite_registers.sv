@@ -1,13 +1,16 @@
-// An AXI4-Lite slave of 32 bits in front of a block of registers that stands outside: it turns the bus into write and read strobes.
+// A 32-bit AXI4-Lite slave for a block of registers outside this module: converts bus accesses to
+// write and read strobes.
 //
-//   write      write_enable is high for one cycle with address, data and strobes (one bit a byte); the register changes at the end of that
-//              cycle. write_error in that cycle makes the response SLVERR (no such register, or not to be written now).
-//   read       read_enable is high for one cycle with the address; read_data and read_error (SLVERR) are wanted in that cycle. It may clear
-//              what is cleared by reading.
-//   time       the strobe comes in the cycle after address (and data) were taken, when the answer before it has been taken; the answer
-//              stands on the bus from the next cycle on. One access every other cycle. Readys are functions of registers.
-//   order      reads and writes do not wait for each other; data may come before their address
-// Addresses are byte addresses of whole words: the two lowest bits are not looked at.
+//   write      write_enable is high for one cycle with address, data and strobes (one bit per
+//              byte); the register changes at the end of that cycle. write_error in that cycle
+//              makes the response SLVERR (no such register, or not writable now).
+//   read       read_enable is high for one cycle with the address; read_data and read_error
+//              (SLVERR) must be valid in that cycle. A read may clear the register.
+//   time       the strobe is high in the cycle after the address (and data) were accepted, once the
+//              previous response has been accepted; the response is on the bus from the next cycle
+//              on. One access every other cycle. Readys are functions of registers.
+//   order      reads and writes do not wait for each other; data may arrive before their address
+// Addresses are byte addresses of whole words: the two lowest bits are ignored.
 module kiln_axi_lite_registers #(
     parameter int unsigned ADDRESS_BITS = 12
 ) (
@@ -63,7 +66,8 @@ module kiln_axi_lite_registers #(
       write_data   <= axi_wdata;
       write_strobe <= axi_wstrb;
     end
-    if (write_enable) axi_bresp <= write_error ? kiln_axi_pkg::RESPONSE_SLVERR : kiln_axi_pkg::RESPONSE_OKAY;
+    if (write_enable)
+      axi_bresp <= write_error ? kiln_axi_pkg::RESPONSE_SLVERR : kiln_axi_pkg::RESPONSE_OKAY;
   end
 
   // ---- Reads.
@@ -88,6 +92,47 @@ module kiln_axi_lite_registers #(
 
   logic unused_address;
   assign unused_address = &{1'b0, axi_awaddr[1:0], axi_araddr[1:0]};
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(2)
+  ) response_handshake (
+      .clock,
+      .reset,
+      .valid(axi_bvalid),
+      .ready(axi_bready),
+      .payload(axi_bresp)
+  );
+  kiln_handshake_checker #(
+      .WIDTH(34)
+  ) data_handshake (
+      .clock,
+      .reset,
+      .valid(axi_rvalid),
+      .ready(axi_rready),
+      .payload({axi_rdata, axi_rresp})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      write_response_code : assert (!axi_bvalid || axi_bresp == kiln_axi_pkg::RESPONSE_OKAY ||
+          axi_bresp == kiln_axi_pkg::RESPONSE_SLVERR);
+      read_response_code : assert (!axi_rvalid || axi_rresp == kiln_axi_pkg::RESPONSE_OKAY ||
+          axi_rresp == kiln_axi_pkg::RESPONSE_SLVERR);
+      write_address_aligned : assert (!write_enable || write_address[1:0] == '0);
+      read_address_aligned : assert (!read_enable || read_address[1:0] == '0);
+      if (!$past(reset)) begin
+        // Each access has one strobe, and each strobe has one response.
+        single_write_strobe : assert (!(write_enable && $past(write_enable)));
+        single_read_strobe : assert (!(read_enable && $past(read_enable)));
+        write_answered : assert (!$past(write_enable) || axi_bvalid);
+        read_answered : assert (!$past(read_enable) || axi_rvalid);
+        no_unasked_response : assert (!axi_bvalid || $past(axi_bvalid || write_enable));
+        no_unasked_data : assert (!axi_rvalid || $past(axi_rvalid || read_enable));
+      end
+      if ($past(reset)) quiet_after_reset : assert (!axi_bvalid && !axi_rvalid);
+    end
+  end
+`endif
 
 `ifdef KILN_AXI_CHECKER
   logic [kiln_axi_pkg::RULES-1:0] unused_violations;

@@ -1,26 +1,33 @@
-// Reads words of any length at any byte address over AXI4: one request in, one word out, in order.
+// Reads words of any length at any byte address over AXI4: one word per request, in order.
 //
-//   request    (address, bytes, tag) touches beats = (address + bytes - 1) / DATA_BYTES - address / DATA_BYTES + 1 words of the memory.
-//              bytes = 0 is a null request: no bus traffic, one cycle, and its word (of any content) comes out in its place.
-//   word       bytes `address` to `address + bytes - 1`, the first of them as byte 0; what lies beyond is unspecified
-//   accept     a request accepted in cycle t (request_valid && request_ready) keeps the port for its beats: the next is accepted in
-//              t + beats at the earliest (null: t + 1). request_ready is a function of registers only.
-//   time       AR is on the bus in t + 1. The word is at the output in the cycle after its last beat was taken, so with a memory
-//              whose first beat is on the bus M cycles after the AR handshake, and then one each cycle, in cycle
+//   request    (address, bytes, tag) reads beats = (address + bytes - 1) / DATA_BYTES - address /
+//              DATA_BYTES + 1 words of the memory. bytes = 0 is a null request: it uses the port
+//              for one cycle without bus traffic, and returns a word of undefined content.
+//   word       bytes `address` to `address + bytes - 1`, the first one as byte 0; the bytes above
+//              are undefined
+//   accept     a request accepted in cycle t (request_valid && request_ready) occupies the port for
+//              its beats: the next one is accepted in t + beats at the earliest (null: t + 1).
+//              request_ready is a function of registers only.
+//   time       AR is on the bus in t + 1. The word is at the output in the cycle after its last
+//              beat was accepted. With a memory that delivers the first beat M cycles after the AR
+//              handshake and then one beat per cycle, this is cycle
 //                  t + beats - 1 + L,  L = M + kiln_axi_pkg::PORT_LATENCY
-//              A null word comes out one cycle after the word before it, at t + 2 at the earliest.
-//   stalls     the word stays while !word_ready; axi_rready follows word_ready in the same cycle
-//   bursts     incrementing, full width, aligned; never across 4 KiB, 256 beats at most; one burst a request where it fits. All have
-//              one ID, so that data come back in order.
-//   fault      sticky: a response was SLVERR or DECERR; its word came out all the same
-//   idle       nothing asked for and not yet handed over
-// A memory that never stalls is never throttled when OUTSTANDING >= L.
+//              A null word follows the previous word by one cycle, at t + 2 at the earliest.
+//   stalls     the word is held while !word_ready; axi_rready depends on word_ready in the same
+//              cycle
+//   bursts     incrementing, full width, aligned, within 4 KiB, at most 256 beats; one burst per
+//              request where these limits allow it. All bursts have the same ID, so data return in
+//              order.
+//   fault      sticky: a response was SLVERR or DECERR; its word is delivered nevertheless
+//   idle       every accepted request has delivered its word
+// A memory that never stalls is used at its full rate if OUTSTANDING >= L.
 module kiln_axi_read_port #(
     parameter int unsigned ADDRESS_BITS = 40,
     parameter int unsigned DATA_BYTES = 16,  // bytes of a beat: 8 to 128, a power of two
-    parameter int unsigned MAX_BYTES = 16,  // bytes of the longest request, which is the width of a word
+    // bytes of the longest request, which is the width of a word
+    parameter int unsigned MAX_BYTES = 16,
     parameter int unsigned TAG_BITS = 8,
-    parameter int unsigned OUTSTANDING = 32,  // requests under way
+    parameter int unsigned OUTSTANDING = 32,  // requests in flight
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)  // derived, do not set
 ) (
     input  logic                      clock,
@@ -51,25 +58,29 @@ module kiln_axi_read_port #(
 );
   localparam int unsigned DATA_BITS = DATA_BYTES * 8;
   localparam int unsigned OFFSET_BITS = $clog2(DATA_BYTES);
-  localparam int unsigned MAX_BEATS = (MAX_BYTES + 2 * DATA_BYTES - 2) / DATA_BYTES;  // at the worst offset
+  // beats of the longest request at the worst offset
+  localparam int unsigned MAX_BEATS = (MAX_BYTES + 2 * DATA_BYTES - 2) / DATA_BYTES;
   localparam int unsigned BEATS_BITS = $clog2(MAX_BEATS + 1);
   localparam int unsigned SPAN_BITS = $clog2(MAX_BYTES + 2 * DATA_BYTES);
-  localparam int unsigned CHUNKS = (MAX_BYTES + DATA_BYTES - 1) / DATA_BYTES;  // words of a beat's size in a word
+  // beat-wide chunks of a word
+  localparam int unsigned CHUNKS = (MAX_BYTES + DATA_BYTES - 1) / DATA_BYTES;
 
-  if (DATA_BYTES < 8 || DATA_BYTES > 128 || (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_data_bytes
+  if (DATA_BYTES < 8 || DATA_BYTES > 128 ||
+      (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_data_bytes
     $error("DATA_BYTES must be 8, 16, 32, 64 or 128");
   end
 
-  // ---- Requests: bursts to the bus, one entry a request to the queue of pending words.
+  // ---- Requests: bursts to the bus, and one entry per request in the queue of pending words.
   logic request_null, request_taken, bursts_ready, pending_ready, bursts_pushed, bursts_last;
   logic [OFFSET_BITS-1:0] request_offset;
   logic [ BEATS_BITS-1:0] request_beats;
-  logic [ BEATS_BITS-1:0] busy_beats;  // cycles that the last request still keeps the port
+  logic [ BEATS_BITS-1:0] busy_beats;  // cycles for which the last request still occupies the port
 
   assign request_null = request_bytes == '0;
   assign request_offset = request_address[OFFSET_BITS-1:0];
-  assign request_beats = BEATS_BITS'((SPAN_BITS'(request_offset) + SPAN_BITS'(request_bytes) + SPAN_BITS'(DATA_BYTES - 1)) >>
-                                     OFFSET_BITS);
+  assign request_beats =
+      BEATS_BITS'((SPAN_BITS'(request_offset) + SPAN_BITS'(request_bytes) +
+      SPAN_BITS'(DATA_BYTES - 1)) >> OFFSET_BITS);
   assign request_ready = busy_beats == '0 && bursts_ready && pending_ready;
   assign request_taken = request_valid && request_ready;
 
@@ -103,7 +114,7 @@ module kiln_axi_read_port #(
 
   logic pending_valid, pending_null, pending_pop;
   logic [OFFSET_BITS-1:0] pending_offset;
-  logic [ BEATS_BITS-1:0] pending_last;  // number of its last beat, from 0
+  logic [ BEATS_BITS-1:0] pending_last;  // index of its last beat, from 0
   logic [   TAG_BITS-1:0] pending_tag;
   logic [$clog2(OUTSTANDING+1)-1:0] unused_count;
   kiln_fifo #(
@@ -121,8 +132,8 @@ module kiln_axi_read_port #(
       .count    (unused_count)
   );
 
-  // ---- Words: each beat is rotated by the request's offset, which brings its bytes to their places within a chunk: the lower ones
-  // begin chunk `beat`, the upper ones end the chunk before.
+  // ---- Words: each beat is rotated by the request's offset, which aligns its bytes with a chunk:
+  // the lower bytes start chunk `beat`, the upper ones end the previous chunk.
   logic output_free, beat_taken;
   logic [BEATS_BITS-1:0] beat;
   logic [DATA_BITS-1:0] rotated, lower;
@@ -152,15 +163,43 @@ module kiln_axi_read_port #(
     always_ff @(posedge clock) begin
       if (beat_taken && beat == BEATS_BITS'(c)) chunks[c*DATA_BITS+:DATA_BITS] <= rotated;
       else if (beat_taken && beat == BEATS_BITS'(c + 1))
-        chunks[c*DATA_BITS+:DATA_BITS] <= (chunks[c*DATA_BITS+:DATA_BITS] & lower) | (rotated & ~lower);
+        chunks[c*DATA_BITS+:DATA_BITS] <=
+            (chunks[c*DATA_BITS+:DATA_BITS] & lower) | (rotated & ~lower);
     end
   end
   assign word_data = chunks[MAX_BYTES*8-1:0];
   assign idle = !pending_valid && !word_valid;
 
-  // The number of beats is known without rlast; an error is bit 1 of the response.
+  // rlast is not needed, because the number of beats is known; bit 1 of a response marks an error.
   logic unused_signals;
   assign unused_signals = &{1'b0, axi_rlast, axi_rresp[0], bursts_pushed, bursts_last};
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(MAX_BYTES * 8 + TAG_BITS)
+  ) word_handshake (
+      .clock,
+      .reset,
+      .valid(word_valid),
+      .ready(word_ready),
+      .payload({word_data, word_tag})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      request_fits_word : assert (!request_valid || 32'(request_bytes) <= MAX_BYTES);
+      beats_in_range : assert (32'(request_beats) <= MAX_BEATS || !request_taken);
+      busy_in_range : assert (32'(busy_beats) < MAX_BEATS);
+      beat_in_range : assert (!pending_valid || beat <= pending_last);
+      no_partial_word_when_idle : assert (pending_valid || beat == '0);
+      no_unexpected_data : assert (!axi_rvalid || pending_valid);
+      last_beat_ends_burst : assert (!(beat_taken && beat == pending_last) || axi_rlast);
+      // The queue of addresses never refuses a burst that the queue of words has accepted.
+      burst_for_each_request : assert (!(request_taken && !request_null) || bursts_pushed);
+      if ($past(fault && !reset)) fault_sticky : assert (fault);
+      if ($past(reset)) quiet_after_reset : assert (!word_valid && !axi_arvalid && idle);
+    end
+  end
+`endif
 
 `ifdef KILN_AXI_CHECKER
   logic [kiln_axi_pkg::RULES-1:0] unused_violations;

@@ -1,23 +1,31 @@
-// Writes words of any length at any byte address over AXI4, and says when each is in memory.
+// Writes words of any length at any byte address over AXI4, and reports when each word is in
+// memory.
 //
-//   request    (address, bytes, data, tag), bytes from 1: byte 0 of data goes to `address`. It touches beats = (address + bytes - 1) / DATA_BYTES -
-//              address / DATA_BYTES + 1 words of the memory; strobes keep their other bytes.
-//   accept     a request accepted in cycle t (request_valid && request_ready) keeps the port for its beats: the next is accepted in
-//              t + beats at the earliest. request_ready is a function of registers only.
-//   time       AW is on the bus in t + 1, beat i of W in t + 1 + i. done_valid, with the request's tag, is a pulse in the cycle after
-//              its (last) response; `outstanding` counts one less in the cycle after that. With a memory whose response is on the bus
-//              M cycles after the handshake of the last beat, and u = t + beats - 1 the last cycle in which the request keeps the port,
-//                  done_valid in u + L, outstanding in u + 1 + L,  L = M + kiln_axi_pkg::PORT_LATENCY
-//   order      done in the order of requests
-//   fault      sticky: a response was SLVERR or DECERR; it counts as done all the same
-//   idle       every request accepted so far is in memory: outstanding == 0
-// Bursts as in kiln_axi_read_port. A memory that never stalls is never throttled when OUTSTANDING >= L.
+//   request    (address, bytes, data, tag), bytes >= 1: byte 0 of data goes to `address`. It writes
+//              beats = (address + bytes - 1) / DATA_BYTES - address / DATA_BYTES + 1 words of the
+//              memory; strobes preserve their other bytes.
+//   accept     a request accepted in cycle t (request_valid && request_ready) occupies the port for
+//              its beats: the next one is accepted in t + beats at the earliest. request_ready is a
+//              function of registers only.
+//   time       AW is on the bus in t + 1, beat i of W in t + 1 + i. done_valid, with the request's
+//              tag, is a pulse in the cycle after its (last) response; `outstanding` decreases in
+//              the cycle after that. With a memory whose response is on the bus M cycles after the
+//              handshake of the last beat, and u = t + beats - 1 the last cycle in which the
+//              request occupies the port,
+//                  done_valid in u + L, outstanding in u + 1 + L,
+//                  L = M + kiln_axi_pkg::PORT_LATENCY
+//   order      requests complete in order
+//   fault      sticky: a response was SLVERR or DECERR; its request is done nevertheless
+//   idle       every accepted request is in memory: outstanding == 0
+// Bursts follow the rules of kiln_axi_read_port. A memory that never stalls is used at its full
+// rate if OUTSTANDING >= L.
 module kiln_axi_write_port #(
     parameter int unsigned ADDRESS_BITS = 40,
     parameter int unsigned DATA_BYTES = 16,  // bytes of a beat: 8 to 128, a power of two
-    parameter int unsigned MAX_BYTES = 16,  // bytes of the longest request, which is the width of `data`
+    // bytes of the longest request, which is the width of `data`
+    parameter int unsigned MAX_BYTES = 16,
     parameter int unsigned TAG_BITS = 8,
-    parameter int unsigned OUTSTANDING = 32,  // bursts under way
+    parameter int unsigned OUTSTANDING = 32,  // bursts in flight
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),  // derived, do not set
     localparam int unsigned COUNT_BITS = $clog2(OUTSTANDING + 2)  // derived, do not set
 ) (
@@ -52,15 +60,18 @@ module kiln_axi_write_port #(
 );
   localparam int unsigned DATA_BITS = DATA_BYTES * 8;
   localparam int unsigned OFFSET_BITS = $clog2(DATA_BYTES);
-  localparam int unsigned MAX_BEATS = (MAX_BYTES + 2 * DATA_BYTES - 2) / DATA_BYTES;  // at the worst offset
+  // beats of the longest request at the worst offset
+  localparam int unsigned MAX_BEATS = (MAX_BYTES + 2 * DATA_BYTES - 2) / DATA_BYTES;
   localparam int unsigned BEATS_BITS = $clog2(MAX_BEATS + 1);
   localparam int unsigned SPAN_BITS = $clog2(MAX_BYTES + 2 * DATA_BYTES);
   localparam int unsigned CHUNKS = (MAX_BYTES + DATA_BYTES - 1) / DATA_BYTES;
-  localparam int unsigned PAGE_BEATS = kiln_axi_pkg::PAGE_BYTES / DATA_BYTES < kiln_axi_pkg::MAX_BURST_BEATS ?
-      kiln_axi_pkg::PAGE_BYTES / DATA_BYTES : kiln_axi_pkg::MAX_BURST_BEATS;
+  localparam int unsigned PAGE_BEATS = kiln_axi_pkg::PAGE_BYTES / DATA_BYTES <
+      kiln_axi_pkg::MAX_BURST_BEATS ? kiln_axi_pkg::PAGE_BYTES / DATA_BYTES :
+      kiln_axi_pkg::MAX_BURST_BEATS;
   localparam int unsigned INDEX_BITS = $clog2(PAGE_BEATS);
 
-  if (DATA_BYTES < 8 || DATA_BYTES > 128 || (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_data_bytes
+  if (DATA_BYTES < 8 || DATA_BYTES > 128 ||
+      (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_data_bytes
     $error("DATA_BYTES must be 8, 16, 32, 64 or 128");
   end
 
@@ -69,8 +80,8 @@ module kiln_axi_write_port #(
   logic [OFFSET_BITS-1:0] request_offset;
   logic [SPAN_BITS-1:0] request_span;
   logic [BEATS_BITS-1:0] request_beats;
-  logic [BEATS_BITS-1:0] busy_beats;  // beats of the last request that are still to be handed over
-  logic [TAG_BITS-1:0] last_tag;  // of the last request, for bursts behind its first
+  logic [BEATS_BITS-1:0] busy_beats;  // beats of the last request that are not yet pushed
+  logic [TAG_BITS-1:0] last_tag;  // tag of the last request, for its bursts after the first
 
   assign request_offset = request_address[OFFSET_BITS-1:0];
   assign request_span = SPAN_BITS'(request_offset) + SPAN_BITS'(request_bytes);
@@ -100,15 +111,16 @@ module kiln_axi_write_port #(
   assign axi_awsize  = 3'(OFFSET_BITS);
   assign axi_awburst = kiln_axi_pkg::BURST_INCR;
 
-  // ---- Beats. `window` holds the word from the chunk before the next beat's on, so that a beat is made of its two lowest chunks:
-  // bytes that belong together after a rotation by the offset.
+  // ---- Beats. `window` holds the rest of the word, starting one chunk before the next beat's
+  // chunk. A beat combines the two lowest chunks; a rotation by the offset aligns their bytes.
   logic beat_pushed, beat_first, beat_last;
   logic [(CHUNKS+1)*DATA_BITS-1:0] window;
   logic [DATA_BITS-1:0] lower, chunk, beat_data;
   logic [DATA_BYTES-1:0] first_strobe, last_strobe, request_last_strobe, beat_strobe;
   logic [OFFSET_BITS-1:0] offset, offset_held;
   logic [DATA_BYTES-1:0] last_strobe_held;
-  logic [INDEX_BITS-1:0] page_index, page_index_held;  // place of the beat within its page, which ends a burst
+  // index of the beat within its page; the end of a page splits a burst
+  logic [INDEX_BITS-1:0] page_index, page_index_held;
 
   assign beat_first = busy_beats == '0;
   assign beat_last = beat_first ? request_beats == BEATS_BITS'(1) : busy_beats == BEATS_BITS'(1);
@@ -124,8 +136,10 @@ module kiln_axi_write_port #(
   assign beat_data = DATA_BITS'(({chunk, chunk} << {offset, 3'b000}) >> DATA_BITS);
 
   assign first_strobe = beat_first ? {DATA_BYTES{1'b1}} << request_offset : {DATA_BYTES{1'b1}};
-  assign request_last_strobe = ~({DATA_BYTES{request_span[OFFSET_BITS-1:0] != '0}} << request_span[OFFSET_BITS-1:0]);
-  assign last_strobe = !beat_last ? {DATA_BYTES{1'b1}} : beat_first ? request_last_strobe : last_strobe_held;
+  assign request_last_strobe =
+      ~({DATA_BYTES{request_span[OFFSET_BITS-1:0] != '0}} << request_span[OFFSET_BITS-1:0]);
+  assign last_strobe =
+      !beat_last ? {DATA_BYTES{1'b1}} : beat_first ? request_last_strobe : last_strobe_held;
   assign beat_strobe = first_strobe & last_strobe;
 
   always_ff @(posedge clock) begin
@@ -159,7 +173,7 @@ module kiln_axi_write_port #(
       .count    (unused_data_count)
   );
 
-  // ---- Responses: one entry a burst; a request is done with that of its last burst.
+  // ---- Responses: one entry per burst. A request is complete when its last burst has a response.
   logic pending_valid, pending_last;
   logic [TAG_BITS-1:0] pending_tag;
   logic [$clog2(OUTSTANDING+1)-1:0] unused_pending_count;
@@ -193,8 +207,38 @@ module kiln_axi_write_port #(
   end
   assign idle = outstanding == '0;
 
-  logic unused_signals;  // an error is bit 1 of the response
+  logic unused_signals;  // bit 1 of a response marks an error
   assign unused_signals = &{1'b0, axi_bresp[0]};
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(DATA_BITS + DATA_BYTES + 1)
+  ) data_handshake (
+      .clock,
+      .reset,
+      .valid(axi_wvalid),
+      .ready(axi_wready),
+      .payload({axi_wlast, axi_wstrb, axi_wdata})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      request_fits_data : assert (!request_valid ||
+          (request_bytes != '0 && 32'(request_bytes) <= MAX_BYTES));
+      busy_in_range : assert (32'(busy_beats) < MAX_BEATS);
+      no_beat_lost : assert (!beat_pushed || data_ready);
+      beat_has_bytes : assert (!beat_pushed || beat_strobe != '0);
+      burst_for_each_request : assert (!request_taken || bursts_pushed);
+      no_unexpected_response : assert (!axi_bvalid || pending_valid);
+      outstanding_in_range : assert (32'(outstanding) <= OUTSTANDING + 1);
+      no_outstanding_underflow : assert (!done_valid || outstanding != '0);
+      idle_means_nothing_pending : assert (!idle || (!pending_valid && !axi_awvalid));
+      if ($past(fault && !reset)) fault_sticky : assert (fault);
+      if ($past(reset)) begin
+        quiet_after_reset : assert (!axi_awvalid && !axi_wvalid && !done_valid);
+      end
+    end
+  end
+`endif
 
 `ifdef KILN_AXI_CHECKER
   logic [kiln_axi_pkg::RULES-1:0] unused_violations;

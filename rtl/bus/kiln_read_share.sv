@@ -1,13 +1,16 @@
-// Two units on one read port (kiln_axi_read_port), which they use one after the other: words go back to who asked for them. Combinational.
-//   a first     while both ask at once, a's requests go out and b waits
-//   words       in the order of requests; the port's tag is the unit's, with a bit in front that tells whose it is
+// Shares one read port (kiln_axi_read_port) between two units that use it at different times, and
+// returns each word to the unit that requested it. Combinational.
+//   priority    while both units request, a's requests are accepted and b waits
+//   words       in the order of requests. The port's tag is the unit's tag with one more bit on top
+//               that selects the unit.
 module kiln_read_share #(
     parameter int unsigned ADDRESS_BITS = 40,
     parameter int unsigned BYTES_BITS = 5,
     parameter int unsigned WORD_BITS = 128,
     parameter int unsigned A_TAG_BITS = 8,
     parameter int unsigned B_TAG_BITS = 8,
-    localparam int unsigned TAG_BITS = 1 + (A_TAG_BITS > B_TAG_BITS ? A_TAG_BITS : B_TAG_BITS)  // derived, do not set
+    // derived, do not set
+    localparam int unsigned TAG_BITS = 1 + (A_TAG_BITS > B_TAG_BITS ? A_TAG_BITS : B_TAG_BITS)
 ) (
     input  logic                    a_request_valid,
     output logic                    a_request_ready,
@@ -43,7 +46,8 @@ module kiln_read_share #(
   assign b_request_ready = request_ready && !a_request_valid;
   assign request_address = a_request_valid ? a_request_address : b_request_address;
   assign request_bytes = a_request_valid ? a_request_bytes : b_request_bytes;
-  assign request_tag = a_request_valid ? {1'b0, (TAG_BITS - 1)'(a_request_tag)} : {1'b1, (TAG_BITS - 1)'(b_request_tag)};
+  assign request_tag = a_request_valid ? {1'b0, (TAG_BITS - 1)'(a_request_tag)} :
+      {1'b1, (TAG_BITS - 1)'(b_request_tag)};
 
   logic for_b;
   assign for_b = word_tag[TAG_BITS-1];

@@ -1,5 +1,5 @@
-// `out` is `in` of CYCLES cycles before; CYCLES = 0 is a wire. A shift register without a reset: what must be known from the
-// beginning has it outside.
+// Delays `in` by CYCLES cycles; CYCLES = 0 is a wire. A shift register without a reset: use
+// kiln_pulse_delay for signals that must have a known value from the reset on.
 module kiln_delay #(
     parameter int unsigned WIDTH  = 8,  // bits
     parameter int unsigned CYCLES = 1

@@ -1,5 +1,6 @@
-// `out` is `in` of CYCLES cycles before, and 0 where that lies before the end of the reset; CYCLES = 0 is a wire. For valid bits and
-// tokens; what goes beside them takes kiln_delay.
+// Delays `in` by CYCLES cycles; `out` is 0 until a value accepted after the reset reaches it.
+// CYCLES = 0 is a wire. Use it for valid bits and tokens, and kiln_delay for the data that
+// accompany them.
 module kiln_pulse_delay #(
     parameter int unsigned CYCLES = 1
 ) (
@@ -17,4 +18,11 @@ module kiln_pulse_delay #(
     logic [CYCLES-2:0] line;
     always_ff @(posedge clock) {out, line} <= reset ? '0 : {line, in};
   end
+`ifndef SYNTHESIS
+  if (CYCLES > 0) begin : g_assert
+    always_ff @(posedge clock) begin
+      if (!reset && $past(reset)) quiet_after_reset : assert (!out);
+    end
+  end
+`endif
 endmodule

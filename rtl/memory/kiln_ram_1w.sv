@@ -1,9 +1,13 @@
-// A memory with one write port and READS read ports, all synchronous. Maps to block memory (a copy for each read port).
-//   time       what is written in cycle t (write_enable) is read by addresses given in t+1 or later; the word at an address given in cycle t
-//              (read_enable) stands at read_data from t+1 on, until the cycle after the port's next read_enable
-//   addresses  below WORDS; a word that is written in the cycle in which it is read comes out as it was before
-//   contents   at power-up unknown, or zero with INITIALLY_ZERO; a reset does not touch them. Synthesis is not told: memories of FPGAs
-//              begin at zero by themselves, and others would need a circuit for it.
+// A memory with one write port and READS read ports, all synchronous. Maps to block memory, with
+// one copy per read port.
+//   time       a word written in cycle t (write_enable) is visible to reads issued in t + 1 or
+//              later. The word at an address given in cycle t (read_enable) is at read_data from
+//              t + 1 until the cycle after the port's next read_enable.
+//   addresses  must be below WORDS. A read of the word that is written in the same cycle returns
+//              the old word.
+//   contents   unknown at power-up, or zero with INITIALLY_ZERO; a reset leaves them unchanged.
+//              Synthesis does not see INITIALLY_ZERO: memories of FPGAs are zero after
+//              configuration, and other technologies need a circuit that clears them.
 module kiln_ram_1w #(
     parameter int unsigned WIDTH = 8,  // bits of a word
     parameter int unsigned WORDS = 1024,
@@ -33,7 +37,8 @@ module kiln_ram_1w #(
 
   for (genvar i = 0; i < READS; i++) begin : g_read
     always_ff @(posedge clock) begin
-      if (read_enable[i]) read_data[i*WIDTH+:WIDTH] <= words[read_address[i*ADDRESS_BITS+:ADDRESS_BITS]];
+      if (read_enable[i])
+        read_data[i*WIDTH+:WIDTH] <= words[read_address[i*ADDRESS_BITS+:ADDRESS_BITS]];
     end
   end
 endmodule

@@ -1,7 +1,8 @@
-// Software's side of a Verilated design's AXI4-Lite slave, with ports control_awvalid, control_rdata, ...
-// Self-contained C++17: it goes beside emitted designs.
+// Register accesses of software to a Verilated design's AXI4-Lite slave with the ports
+// control_awvalid, control_rdata, ... Self-contained C++17, because it is copied into emitted
+// designs.
 //
-//   settle()   gives the cycle its inputs and lets combinational logic follow
+//   settle()   drives the inputs of the cycle and evaluates the combinational logic
 //   edge()     ends the cycle
 #ifndef KILN_TESTBENCH_AXI_LITE_H_
 #define KILN_TESTBENCH_AXI_LITE_H_
@@ -10,14 +11,14 @@
 
 namespace kiln::testbench {
 
-// Nothing is asked for.
+// Drives the bus idle: no request and no ready.
 template <typename Top>
 void AxiLiteIdle(Top& top) {
   top.control_awvalid = top.control_wvalid = top.control_arvalid = 0;
   top.control_bready = top.control_rready = 0;
 }
 
-// Writes a register and waits for the response; false for one that is an error.
+// Writes a register and waits for the response. Returns false if the response is an error.
 template <typename Top, typename Settle, typename Edge>
 bool AxiLiteWrite(Top& top, uint32_t address, uint32_t data, Settle settle, Edge edge) {
   top.control_awvalid = 1;
@@ -41,7 +42,7 @@ bool AxiLiteWrite(Top& top, uint32_t address, uint32_t data, Settle settle, Edge
   }
 }
 
-// Reads a register.
+// Reads a register and waits for its data. Ignores the response code.
 template <typename Top, typename Settle, typename Edge>
 uint32_t AxiLiteRead(Top& top, uint32_t address, Settle settle, Edge edge) {
   top.control_arvalid = 1;

@@ -1,34 +1,35 @@
-// A memory behind AXI4 ports, for testbenches of Verilated designs. Self-contained C++17: it goes beside emitted
-// designs.
+// A memory behind AXI4 ports, for testbenches of Verilated designs. Self-contained C++17, because
+// it is copied into emitted designs.
 //
-// One AxiMemory holds the bytes; each bus has an AxiReadPort and/or AxiWritePort on it (an AXI bus with several IDs is
-// one pair). In every clock cycle, in this order:
+// One AxiMemory holds the bytes. Each bus accesses it through an AxiReadPort, an AxiWritePort or
+// both; an AXI bus with several IDs has one pair. Every clock cycle consists of these steps:
 //
-//   KILN_AXI_DRIVE_READ(top, axi, port);     // the memory's side of AR and R (of AW, W, B: KILN_AXI_DRIVE_WRITE)
-//   top.eval();                              // combinational logic follows
+//   KILN_AXI_DRIVE_READ(top, axi, port);     // the memory's side of AR and R (of AW, W, B:
+//   KILN_AXI_DRIVE_WRITE) top.eval();                              // combinational logic follows
 //   KILN_AXI_SAMPLE_READ(top, axi, port);    // handshakes of this cycle
 //   rising clock edge
 //
-// with ports named axi_arvalid, axi_rdata, ...: the second argument is what stands before _arvalid. Buses with IDs: the
-// macros that end in _ID.
+// The ports are named axi_arvalid, axi_rdata, ...: the second argument is the prefix of _arvalid.
+// Buses with IDs use the macros that end in _ID.
 //
 // Timing (all cycles of the bus clock):
-//   ideal      always ready; the first beat of a burst is on the bus `latency` cycles after its AR handshake or right
-//   behind the burst before, then one
-//              beat a cycle; a response `latency` cycles after the handshake of its last beat, or of its address if
-//              that is later
-//   DRAM       all ports share a data bus of `bytes_per_cycle`, on which bursts follow each other in the order of their
-//   addresses. A burst that
-//              stays in the row of its bank that was opened last waits `latency`, another one `latency` + `row_miss`.
-//   stalls     with a probability for each of the five channels, in stretches of random length; never changes what was
-//   offered
+//   ideal      The memory is always ready. The first beat of a burst is on the bus `latency` cycles
+//              after its AR handshake, or right after the previous burst if that is later; then one
+//              beat follows per cycle. A response is on the bus `latency` cycles after the
+//              handshake of the last beat, or of the address if that is later.
+//   DRAM       All ports share a data bus of `bytes_per_cycle`, on which bursts follow each other
+//              in the order of their addresses. A burst to the open row of its bank waits
+//              `latency`, any other burst `latency` + `row_miss`.
+//   stalls     Each of the five channels stalls with its own probability, in stretches of random
+//              length. A stall never changes an offer.
 //
-// Order, the strictest that AXI allows: a read takes the bytes as they stand when its address is taken; a write changes
-// them in the cycle in which its response is offered. A master that reads what it has written without waiting for the
-// response gets the old bytes.
+// The order is the strictest that AXI allows: a read returns the bytes at the time when its address
+// is accepted; a write changes them in the cycle in which its response is offered. A master that
+// reads an address that it has written, without waiting for the response, gets the old bytes.
 //
-// Addresses at or beyond the size answer DECERR, reads there give 0xee bytes; addresses in a range given to Poison()
-// answer SLVERR. Everything follows from the seeds.
+// Accesses at or beyond the size are answered by DECERR, and reads there return 0xee bytes;
+// accesses to a range given to Poison() are answered by SLVERR. The seeds determine the behaviour
+// completely.
 #ifndef KILN_TESTBENCH_AXI_MEMORY_H_
 #define KILN_TESTBENCH_AXI_MEMORY_H_
 
@@ -43,21 +44,24 @@
 
 namespace kiln::testbench {
 
+// The timing of a memory.
 struct AxiTiming {
-  // Cycles from the handshake that asks to the first beat or the response; at least 1. An ideal machine with a memory
-  // latency of L has latency = L - PORT_LATENCY (rtl/bus/kiln_axi_pkg.sv; on a shared bus SHARED_PORT_LATENCY).
+  // Cycles from the handshake of a request to its first beat or its response; at least 1. A machine
+  // with a memory latency of L and an ideal memory has latency = L - PORT_LATENCY
+  // (rtl/bus/kiln_axi_pkg.sv; SHARED_PORT_LATENCY on a shared bus).
   uint64_t latency = 14;
 
-  // DRAM; bytes_per_cycle = 0 means ideal.
+  // The DRAM model; with bytes_per_cycle = 0 the memory is ideal.
   double bytes_per_cycle = 0;
-  uint64_t row_miss = 0;      // further cycles for a burst to another row of its bank
-  uint64_t row_bytes = 2048;  // rows of consecutive addresses go round the banks
+  uint64_t row_miss = 0;      // additional cycles for a burst to another row of its bank
+  uint64_t row_bytes = 2048;  // consecutive rows are in consecutive banks
   uint64_t banks = 8;
 
-  // Probability that a channel is in a stretch of stalls.
+  // The probability that a stretch of cycles of a channel is stalled.
   double stall_ar = 0, stall_r = 0, stall_aw = 0, stall_w = 0, stall_b = 0;
-  uint64_t longest_stall = 8;  // cycles of a stretch: 1 to this, each as likely
+  uint64_t longest_stall = 8;  // a stretch has 1 to longest_stall cycles, uniformly distributed
 
+  // Sets the stall probability of all channels.
   AxiTiming& StallAll(double probability) {
     stall_ar = stall_r = stall_aw = stall_w = stall_b = probability;
     return *this;
@@ -66,10 +70,10 @@ struct AxiTiming {
 
 namespace internal {
 
-// The widest data bus is 1024 bits; no allocation for each beat.
+// The bytes of one beat. The widest data bus has 1024 bits; a fixed array needs no allocation.
 using BeatBytes = std::array<uint8_t, 128>;
 
-// SplitMix64 (Steele, Lea, Flood 2014), which needs no state but a counter.
+// The random number generator SplitMix64 (Steele, Lea, Flood 2014), whose only state is a counter.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : state_(seed) {}
@@ -86,7 +90,8 @@ class Dice {
   uint64_t state_;
 };
 
-// Stretches of stalled and of free cycles, each of 1 to `longest` cycles.
+// A random sequence of stalled and free stretches, each of 1 to `longest` cycles. Next() returns
+// whether the next cycle is stalled.
 class StallStream {
  public:
   StallStream(uint64_t seed, double probability, uint64_t longest)
@@ -113,7 +118,7 @@ class StallStream {
 
 }  // namespace internal
 
-// The bytes, and the DRAM's data bus that all ports share.
+// The memory: its bytes, and the DRAM's data bus, which all ports share.
 class AxiMemory {
  public:
   explicit AxiMemory(uint64_t bytes, const AxiTiming& timing = AxiTiming())
@@ -125,12 +130,13 @@ class AxiMemory {
   const std::vector<uint8_t>& bytes() const { return bytes_; }
   const AxiTiming& timing() const { return timing_; }
 
-  // From now on accesses that touch [address, address + size) answer SLVERR; reads give the bytes, writes do nothing.
+  // Makes accesses that touch [address, address + size) fail from now on: they are answered by
+  // SLVERR, reads return the bytes, and writes change nothing.
   void Poison(uint64_t address, uint64_t size) { poisoned_.emplace_back(address, address + size); }
-  // No address is poisoned any more.
+  // Undoes all calls of Poison().
   void Heal() { poisoned_.clear(); }
 
-  // AXI response code for an access.
+  // Returns the AXI response code for an access.
   unsigned Response(uint64_t address, uint64_t size) const {
     if (address >= bytes_.size() || size > bytes_.size() - address) {
       return 3;  // DECERR
@@ -143,6 +149,7 @@ class AxiMemory {
     return 0;
   }
 
+  // Reads `size` bytes; returns 0xee bytes beyond the memory.
   void Read(uint64_t address, uint64_t size, uint8_t* data) const {
     if (Response(address, size) == 3) {
       std::memset(data, 0xee, size);
@@ -150,6 +157,8 @@ class AxiMemory {
       std::memcpy(data, bytes_.data() + address, size);
     }
   }
+  // Writes the bytes whose strobe is set: bit i of strobes_lo is byte i, bit i of strobes_hi byte
+  // 64 + i. Does nothing if the access has an error response.
   void Write(uint64_t address, const uint8_t* data, uint64_t strobes_lo, uint64_t strobes_hi,
              uint64_t size) {
     if (Response(address, size) != 0) {
@@ -162,8 +171,9 @@ class AxiMemory {
     }
   }
 
-  // Books a burst on the DRAM's bus that is asked for in cycle `now`; returns the cycle of its first beat and sets the
-  // cycles from beat to beat. Ideal: now + latency, 1.
+  // Reserves the DRAM's bus for a burst that is requested in cycle `now`. Returns the cycle of its
+  // first beat, and sets the number of cycles per beat. For an ideal memory these are now + latency
+  // and 1.
   double Book(uint64_t now, uint64_t address, uint64_t beats, uint64_t beat_bytes,
               double* cycles_per_beat) {
     if (timing_.bytes_per_cycle <= 0) {
@@ -184,11 +194,11 @@ class AxiMemory {
   AxiTiming timing_;
   std::vector<uint8_t> bytes_;
   std::vector<std::pair<uint64_t, uint64_t>> poisoned_;
-  std::vector<uint64_t> open_row_;  // of each bank
-  double bus_free_ = 0;             // cycle in which the DRAM's bus is free again
+  std::vector<uint64_t> open_row_;  // by bank
+  double bus_free_ = 0;             // first cycle in which the DRAM's bus is free
 };
 
-// AR and R of one bus.
+// The memory's side of the channels AR and R of one bus.
 class AxiReadPort {
  public:
   AxiReadPort(AxiMemory* memory, unsigned data_bytes, uint64_t seed = 1)
@@ -206,14 +216,14 @@ class AxiReadPort {
   bool rlast() const { return beats_.front().last; }
   unsigned rid() const { return beats_.front().id; }
 
-  // Begins a cycle: decides what the memory offers.
+  // Begins a cycle: decides whether the memory accepts an address and offers data.
   void Drive() {
     arready_ = !stall_ar_.Next();
     const bool stalled = stall_r_.Next();
     rvalid_ = !beats_.empty() && (rvalid_ || (!stalled && beats_.front().cycle <= now_));
   }
 
-  // Ends a cycle: handshakes.
+  // Ends a cycle: performs the handshakes. The arguments are the master's signals.
   void Sample(bool arvalid, uint64_t araddr, unsigned arlen, unsigned arid, bool rready) {
     if (rvalid_ && rready) {
       beats_.pop_front();
@@ -226,15 +236,15 @@ class AxiReadPort {
     ++now_;
   }
 
-  // Counts since the beginning: bursts asked for, beats handed over.
+  // Bursts requested and beats transferred since construction.
   uint64_t bursts_taken() const { return bursts_taken_; }
   uint64_t beats_taken() const { return beats_taken_; }
-  // Whether nothing is under way.
+  // Whether no beat is in flight.
   bool idle() const { return beats_.empty(); }
 
  private:
   struct Beat {
-    uint64_t cycle;  // earliest on the bus
+    uint64_t cycle;  // earliest cycle on the bus
     internal::BeatBytes data;
     unsigned response;
     bool last;
@@ -245,7 +255,8 @@ class AxiReadPort {
     double per_beat = 1;
     double time = memory_->Book(now_, address, beats, data_bytes_, &per_beat);
     for (uint64_t i = 0; i < beats; ++i) {
-      // A beat is on the bus when the whole of it has come, and one cycle after the beat before it.
+      // A beat is on the bus when it has arrived completely, and at least one cycle after the
+      // previous beat.
       const double whole = time + std::max(per_beat, 1.0) - 1;
       next_ = std::max(next_ + 1, static_cast<uint64_t>(whole));
       time += per_beat;
@@ -262,12 +273,12 @@ class AxiReadPort {
   internal::StallStream stall_ar_, stall_r_;
   std::deque<Beat> beats_;
   uint64_t now_ = 0;
-  uint64_t next_ = 0;  // cycle of the last beat booked
+  uint64_t next_ = 0;  // cycle of the last beat scheduled
   bool arready_ = false, rvalid_ = false;
   uint64_t bursts_taken_ = 0, beats_taken_ = 0;
 };
 
-// AW, W and B of one bus.
+// The memory's side of the channels AW, W and B of one bus. The functions are those of AxiReadPort.
 class AxiWritePort {
  public:
   AxiWritePort(AxiMemory* memory, unsigned data_bytes, uint64_t seed = 1)
@@ -293,7 +304,8 @@ class AxiWritePort {
     }
   }
 
-  // wdata and wstrb: data_bytes bytes and as many bits, least significant first.
+  // Ends a cycle. `wdata` points to data_bytes bytes and `wstrb` to as many bits, least significant
+  // first.
   void Sample(bool awvalid, uint64_t awaddr, unsigned awlen, unsigned awid, bool wvalid,
               const void* wdata, const void* wstrb, bool wlast, bool bready) {
     if (bvalid_ && bready) {
@@ -347,13 +359,13 @@ class AxiWritePort {
     unsigned response;
   };
 
-  // Address and data of the oldest burst are here.
+  // Schedules the response of the oldest burst, whose address and data have arrived.
   void Answer() {
     const Address& address = addresses_.front();
     double per_beat = 1;
     const uint64_t beats = address.beats;
     const double first = memory_->Book(now_, address.address, beats, data_bytes_, &per_beat);
-    // The ideal memory has taken the data as they came; a DRAM moves them over its bus now.
+    // An ideal memory has stored the data as they arrived; a DRAM transfers them over its bus now.
     const double last = memory_->timing().bytes_per_cycle > 0
                             ? first + per_beat * static_cast<double>(beats) - 1
                             : first;
@@ -377,8 +389,8 @@ class AxiWritePort {
   unsigned data_bytes_;
   internal::StallStream stall_aw_, stall_w_, stall_b_;
   std::deque<Address> addresses_;
-  std::vector<Beat> burst_;             // of the data burst that has begun
-  std::deque<std::vector<Beat>> data_;  // whole bursts whose addresses have not come
+  std::vector<Beat> burst_;             // beats received of the current data burst
+  std::deque<std::vector<Beat>> data_;  // complete bursts whose addresses have not arrived
   std::deque<Response> responses_;
   uint64_t now_ = 0;
   uint64_t next_ = 0;
@@ -386,7 +398,7 @@ class AxiWritePort {
   uint64_t bursts_taken_ = 0, beats_taken_ = 0;
 };
 
-// Copies bytes into a port of any width that Verilator keeps in an integer or a VlWide.
+// Copies bytes into a port of any width, which Verilator stores as an integer or a VlWide.
 template <typename Port>
 void AxiSetData(Port* port, const uint8_t* data, size_t bytes) {
   std::memcpy(static_cast<void*>(port), data, std::min(sizeof *port, bytes));

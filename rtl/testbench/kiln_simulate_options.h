@@ -1,4 +1,4 @@
-// What the simulations of all emitted designs share: their common options, and files of bytes.
+// Command-line options and file access that the simulations of all emitted designs share.
 #ifndef KILN_RTL_TESTBENCH_KILN_SIMULATE_OPTIONS_H_
 #define KILN_RTL_TESTBENCH_KILN_SIMULATE_OPTIONS_H_
 
@@ -16,13 +16,14 @@
 
 namespace kiln::testbench {
 
-// Ends the simulation with exit code 2.
+// Prints a message and ends the simulation with exit code 2.
 [[noreturn]] inline void Fail(const std::string& message) {
   std::fprintf(stderr, "simulate: %s\n", message.c_str());
   std::exit(2);
 }
 
-// An option and its value; what is no number where one is wanted fails.
+// A command-line option with its value. Take stores the value as a number, or calls Fail if it is
+// not one.
 struct Option {
   std::string name, value;
 
@@ -40,14 +41,15 @@ struct Option {
   }
 };
 
+// The options that simulations have in common.
 struct SimulateOptions {
   std::string memory, result, wave;
   uint64_t seed = 1, limit = uint64_t{1} << 40;
   uint64_t wave_from = 0, wave_to = ~uint64_t{0};  // cycles of the program
-  bool wave_whole = true;                          // and what is before the program
+  bool wave_whole = true;                          // record everything, without a window
   AxiTiming timing;
 
-  // False: an option that not all simulations have.
+  // Stores an option. Returns false if it is not one of the common options.
   bool Take(const Option& option) {
     if (option.name == "--memory") {
       memory = option.value;
@@ -82,20 +84,23 @@ struct SimulateOptions {
   }
 };
 
-// Lets registers and memories that neither a reset nor an initial block sets begin with random bits of `seed`, so that
-// a design that reads one before it has written it shows. Before the model is made; the same seed gives the same bits.
+// Initialises registers and memories that neither a reset nor an initial block sets with random
+// bits from `seed`. This reveals designs that read a register before they write it. Must be called
+// before the model is constructed; the same seed gives the same bits.
 inline void BeginAtRandom(VerilatedContext& context, uint64_t seed) {
   context.randReset(2);
   context.randSeed(static_cast<int>(seed % 0x7fffffff) +
                    1);  // 0 would be a seed of Verilator's choice
 }
 
+// Returns the bytes of a file; calls Fail if it cannot be read.
 inline std::vector<uint8_t> ReadBytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) Fail(path + ": cannot be read");
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
+// Writes a file; calls Fail if it cannot be written.
 inline void WriteBytes(const std::string& path, const uint8_t* bytes, size_t count) {
   std::ofstream out(path, std::ios::binary);
   out.write(reinterpret_cast<const char*>(bytes), static_cast<std::streamsize>(count));

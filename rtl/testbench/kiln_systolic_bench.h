@@ -1,6 +1,7 @@
-// Drives a Verilated systolic machine (rtl/systolic/kiln_systolic.sv, or an emitted kiln_accelerator) with a memory
-// behind its AXI4 ports: writes the program's address and the start bit over AXI4-Lite, runs to the end, says what
-// happened when. Self-contained C++17: it goes beside emitted designs.
+// Drives a Verilated systolic machine (rtl/systolic/kiln_systolic.sv, or an emitted
+// kiln_accelerator) with a memory behind its AXI4 ports: writes the program's address and the start
+// bit over AXI4-Lite, runs the program to its end, and reports when its instructions finished.
+// Self-contained C++17, because it is copied into emitted designs.
 #ifndef KILN_TESTBENCH_SYSTOLIC_BENCH_H_
 #define KILN_TESTBENCH_SYSTOLIC_BENCH_H_
 
@@ -23,7 +24,8 @@ struct SystolicPorts {
   unsigned program = 16, input = 16, weight = 16, operand = 16, output = 16;
 };
 
-// Whether a design has the ports for block scales, which are as wide as the package says (SCALE_PORT_BYTES).
+// Whether a design has the ports for block scales. Their width is a constant of the RTL
+// (SCALE_PORT_BYTES).
 template <typename Top, typename = void>
 struct HasScalePorts : std::false_type {};
 template <typename Top>
@@ -38,10 +40,11 @@ template <typename Top>
 struct HasSharedBus<Top, std::void_t<decltype(std::declval<Top&>().memory_arvalid)>>
     : std::true_type {};
 
+// A testbench with a systolic machine and its memory.
 template <typename Top>
 class SystolicBench {
  public:
-  // Called twice a cycle, behind the falling and the rising edge: for waveforms.
+  // Called twice per cycle, after the falling and after the rising edge, to record waveforms.
   using Dump = std::function<void(uint64_t cycle, int half)>;
 
   SystolicBench(Top* top, const SystolicPorts& ports, uint64_t memory_bytes,
@@ -61,7 +64,7 @@ class SystolicBench {
         shared_reads_(&memory_, ports.program, seed * 16 + 9),
         shared_writes_(&memory_, ports.output, seed * 16 + 10) {
     AxiLiteIdle(top_);
-    // Until its reset the machine may offer anything: the memory does not listen.
+    // Before its reset the machine may drive any values, so the memory does not sample them.
     top_.reset = 1;
     for (int i = 0; i < 4; ++i) {
       Settle();
@@ -80,7 +83,8 @@ class SystolicBench {
     return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); });
   }
 
-  // Runs the program at `address` until the machine says that it has ended, or for `limit` cycles; false for those.
+  // Runs the program at `address` until the machine ends it, or for at most `limit` cycles. Returns
+  // false if the program did not end.
   bool Run(uint64_t address, uint64_t limit) {
     started_ = ended_ = false;
     cycles_ = 0;
@@ -92,17 +96,20 @@ class SystolicBench {
     return ended_;
   }
 
-  // Of the last run: cycles from its first one to the end of its last instruction, and the end of each instruction.
+  // Return the cycles of the last run, from its first one to the end of its last instruction, and
+  // the cycle in which each instruction finished.
   uint64_t cycles() const { return finished_.empty() ? cycles_ : finished_.back(); }
   const std::vector<uint64_t>& finished() const { return finished_; }
-  // The last cycle in which the machine ran, with or without something to show for it; whether it has begun to.
+  // Return the last cycle in which the machine was running, whether or not an instruction finished
+  // in it, and whether the run has started.
   uint64_t last_cycle() const { return cycles_; }
   bool started() const { return started_; }
-  // The error code of the status registers; 0: none.
+  // Returns the error code of the status registers, or 0 if there is none.
   uint32_t Error() {
     const uint32_t status = ReadRegister(systolic::kStatus);
     return (status & systolic::kStatusError) != 0 ? ReadRegister(systolic::kErrorCode) : 0;
   }
+  // Returns a counter of a unit; both numbers are indices of kiln_systolic_registers.h.
   uint64_t Counter(uint32_t unit, uint32_t counter) {
     const uint32_t at = systolic::CounterAddress(unit, counter);
     const uint64_t low = ReadRegister(at), high = ReadRegister(at + 4);
@@ -114,7 +121,7 @@ class SystolicBench {
     Settle();
     Edge();
   }
-  // What the memory offers in this cycle, and what follows from it.
+  // Drives the memory's signals of this cycle and evaluates the combinational logic.
   void Settle() {
     if constexpr (HasSharedBus<Top>::value) {
       KILN_AXI_DRIVE_READ_ID(top_, memory, shared_reads_);
@@ -180,9 +187,9 @@ class SystolicBench {
   AxiMemory memory_;
   AxiReadPort program_, input_, weight_, operand_;
   AxiWritePort output_;
-  AxiReadPort input_scale_, weight_scale_, operand_scale_;  // of designs that have them
+  AxiReadPort input_scale_, weight_scale_, operand_scale_;  // used if HasScalePorts
   AxiWritePort output_scale_;
-  AxiReadPort shared_reads_;  // of a design with one bus, instead of all these
+  AxiReadPort shared_reads_;  // used instead of the ports above if HasSharedBus
   AxiWritePort shared_writes_;
   uint64_t time_ = 0, first_ = 0, cycles_ = 0;
   bool started_ = false, ended_ = false;

@@ -1,4 +1,5 @@
-// The registers of the systolic machine, for software: addresses and bits of rtl/systolic/kiln_control_pkg.sv.
+// The registers of the systolic machine, for testbenches and software: the addresses and bits of
+// rtl/systolic/kiln_control_pkg.sv.
 #ifndef KILN_TESTBENCH_SYSTOLIC_REGISTERS_H_
 #define KILN_TESTBENCH_SYSTOLIC_REGISTERS_H_
 
@@ -15,7 +16,8 @@ constexpr uint32_t kControlStart = 1, kControlStop = 2;
 constexpr uint32_t kInterruptDone = 1, kInterruptError = 2;
 constexpr uint32_t kStatusBusy = 1, kStatusDone = 2, kStatusError = 4;
 
-// Units and what is counted of each: counter k of unit u stands at kCounters + 64 u + 8 k, low word first.
+// Names of the units and of their counters: counter k of unit u is at address kCounters + 64 u +
+// 8 k, low word first.
 constexpr const char* kUnits[] = {"input_fetch", "weight_fetch", "weight_load", "array",
                                   "depthwise",   "parameters",   "vector",      "command"};
 constexpr const char* kUnitCounters[] = {"busy",     "stalled0",   "stalled1",

@@ -1,15 +1,21 @@
-// Simulates an emitted systolic accelerator (Verilated class Vkiln_accelerator) with a memory behind its AXI4 ports.
+// Simulates an emitted systolic accelerator (Verilated class Vkiln_accelerator) with a memory
+// behind its AXI4 ports.
 //
-// Loads a memory image, writes the program's address and the start bit over AXI4-Lite, waits for the end, and writes
-// the memory as it is then. What it found out goes to standard output, one line a fact:
+// Loads a memory image, writes the program's address and the start bit over AXI4-Lite, waits for
+// the end, and writes the final contents of the memory. Prints one fact per line on standard
+// output:
 //
 //   cycles N              from the first cycle of the program to the end of its last instruction
-//   finished T T T ...    when each instruction was finished, in the same cycles
-//   error CODE            of the status register; 0: none
+//   finished T T T ...    the cycle in which each instruction finished, counted likewise
+//   error CODE            of the status register; 0 for none
 //   counter NAME N        the performance counters
 //
-// The exit code is 0 when the program ended without an error, 1 when the machine reports one, 2 for bad arguments or
-// files, 3 when the machine did not end in time.
+// With --serve it is a session (kiln_simulate_session.h). A run takes the program's address. Its
+// counters are the performance counters, unit by unit; its events are the cycles in which the
+// instructions finished.
+//
+// The exit code is 0 if the program ended without an error, 1 if the machine reports an error, 2
+// for bad arguments or files, 3 if the machine did not end in time.
 #include <verilated.h>
 
 #include <algorithm>
@@ -25,10 +31,9 @@
 #include "Vkiln_accelerator.h"
 #include "design.h"
 #include "kiln_simulate_options.h"
+#include "kiln_simulate_session.h"
+#include "kiln_simulate_wave.h"
 #include "kiln_systolic_bench.h"
-#ifdef KILN_TRACE
-#include <verilated_fst_c.h>
-#endif
 
 namespace {
 
@@ -38,13 +43,17 @@ using kiln::testbench::ReadBytes;
 using kiln::testbench::SimulateOptions;
 using kiln::testbench::WriteBytes;
 namespace registers = kiln::testbench::systolic;
+using Bench = kiln::testbench::SystolicBench<Vkiln_accelerator>;
+using Wave = kiln::testbench::Wave<Vkiln_accelerator>;
 
 struct Arguments : SimulateOptions {
   uint64_t size = 0, program = 0;
+  bool serve = false;
 };
 
 const char* const kHelp =
     "simulate --memory FILE --program ADDRESS [options]\n"
+    "simulate --serve [options]\n"
     "  --memory FILE      the memory at the start: bytes (.bin), or $readmemh text of 16-byte "
     "words (.hex)\n"
     "  --size BYTES       of the memory; default: the image's\n"
@@ -73,6 +82,10 @@ Arguments Parse(int count, char** values) {
       std::fputs(kHelp, stdout);
       std::exit(0);
     }
+    if (name == "--serve") {
+      a.serve = true;
+      continue;
+    }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
     const Option option{name, values[++i]};
     if (a.Take(option)) continue;
@@ -83,11 +96,12 @@ Arguments Parse(int count, char** values) {
     else
       Fail(name + " is no option; see --help");
   }
-  if (a.memory.empty()) Fail("--memory is missing; see --help");
+  if (!a.serve && a.memory.empty()) Fail("--memory is missing; see --help");
   return a;
 }
 
-// $readmemh text of 16-byte words: "@ADDRESS" in words, then words of 32 digits, most significant byte first.
+// Returns the bytes of $readmemh text with 16-byte words: "@ADDRESS", counted in words, then words
+// of 32 digits, most significant byte first. Calls Fail for other text.
 std::vector<uint8_t> ReadHex(const std::string& path) {
   std::ifstream in(path);
   if (!in) Fail(path + ": cannot be read");
@@ -111,70 +125,91 @@ std::vector<uint8_t> ReadHex(const std::string& path) {
   return bytes;
 }
 
-}  // namespace
-
-int main(int count, char** values) {
-  const Arguments arguments = Parse(count, values);
+int RunImage(const Arguments& arguments, Bench& bench) {
   const bool hex =
       arguments.memory.size() > 4 && arguments.memory.substr(arguments.memory.size() - 4) == ".hex";
   const std::vector<uint8_t> image = hex ? ReadHex(arguments.memory) : ReadBytes(arguments.memory);
-
-  VerilatedContext context;
-  kiln::testbench::BeginAtRandom(context, arguments.seed);
-#ifdef KILN_TRACE
-  context.traceEverOn(true);
-#endif
-  const auto top = std::make_unique<Vkiln_accelerator>(&context);
-  using Bench = kiln::testbench::SystolicBench<Vkiln_accelerator>;
-  std::unique_ptr<Bench> bench;
-  Bench::Dump dump;
-#ifdef KILN_TRACE
-  VerilatedFstC wave;
-  if (!arguments.wave.empty()) {
-    top->trace(&wave, 99);
-    wave.open(arguments.wave.c_str());
-    dump = [&](uint64_t cycle, int half) {
-      const bool inside = bench != nullptr && bench->started() &&
-                          bench->last_cycle() >= arguments.wave_from &&
-                          bench->last_cycle() <= arguments.wave_to;
-      if (arguments.wave_whole || inside) wave.dump(2 * cycle + static_cast<uint64_t>(half));
-    };
-  }
-#else
-  if (!arguments.wave.empty()) Fail("--wave needs a simulation built with TRACE=1");
-#endif
-  // A little room behind the program, which is fetched ahead.
-  const uint64_t size = std::max<uint64_t>(arguments.size, image.size() + 4096);
-  bench = std::make_unique<Bench>(top.get(), kiln_design::kPorts, size, arguments.timing,
-                                  arguments.seed, dump);
-  std::copy(image.begin(), image.end(), bench->memory().bytes().begin());
-  const bool ended = bench->Run(arguments.program, arguments.limit);
-  std::printf("cycles %" PRIu64 "\nfinished", bench->cycles());
-  for (const uint64_t cycle : bench->finished()) std::printf(" %" PRIu64, cycle);
+  // Leaves some space after the program, because the machine prefetches instructions.
+  std::vector<uint8_t>& memory = bench.memory().bytes();
+  memory.assign(std::max<uint64_t>(arguments.size, image.size() + 4096), 0);
+  std::copy(image.begin(), image.end(), memory.begin());
+  const bool ended = bench.Run(arguments.program, arguments.limit);
+  std::printf("cycles %" PRIu64 "\nfinished", bench.cycles());
+  for (const uint64_t cycle : bench.finished()) std::printf(" %" PRIu64, cycle);
   std::printf("\n");
-  uint32_t error = 0;
-  if (ended) {
-    error = bench->Error();
-    std::printf("error %u\n", error);
-    for (uint32_t unit = 0; unit < std::size(registers::kUnits); ++unit) {
-      for (uint32_t counter = 0; counter < std::size(registers::kUnitCounters); ++counter) {
-        std::printf("counter %s.%s %" PRIu64 "\n", registers::kUnits[unit],
-                    registers::kUnitCounters[counter], bench->Counter(unit, counter));
-      }
-    }
-  }
-  top->final();
-#ifdef KILN_TRACE
-  if (!arguments.wave.empty()) wave.close();
-#endif
   if (!ended) {
     std::fprintf(stderr, "simulate: the program did not end in %" PRIu64 " cycles\n",
                  arguments.limit);
     return 3;
   }
-  if (!arguments.result.empty()) {
-    const std::vector<uint8_t>& bytes = bench->memory().bytes();
-    WriteBytes(arguments.result, bytes.data(), bytes.size());
+  const uint32_t error = bench.Error();
+  std::printf("error %u\n", error);
+  for (uint32_t unit = 0; unit < std::size(registers::kUnits); ++unit) {
+    for (uint32_t counter = 0; counter < std::size(registers::kUnitCounters); ++counter) {
+      std::printf("counter %s.%s %" PRIu64 "\n", registers::kUnits[unit],
+                  registers::kUnitCounters[counter], bench.Counter(unit, counter));
+    }
   }
+  if (!arguments.result.empty()) WriteBytes(arguments.result, memory.data(), memory.size());
   return error == 0 ? 0 : 1;
+}
+
+kiln::testbench::SessionRun Run(Bench& bench, uint64_t limit, uint64_t program) {
+  kiln::testbench::SessionRun run;
+  run.ended = bench.Run(program, limit);
+  run.cycles = bench.cycles();
+  run.events = {bench.finished()};
+  if (!run.ended) return run;
+  run.error = bench.Error();
+  if (run.error != 0) run.error_place = bench.ReadRegister(registers::kErrorPlace);
+  for (uint32_t unit = 0; unit < std::size(registers::kUnits); ++unit) {
+    for (uint32_t counter = 0; counter < std::size(registers::kUnitCounters); ++counter) {
+      run.counters.push_back(bench.Counter(unit, counter));
+    }
+  }
+  return run;
+}
+
+int Serve(Bench& bench, Wave& wave) {
+  kiln::testbench::SessionMachine machine;
+  machine.memory = &bench.memory();
+  machine.words = 1;
+  machine.run = [&](uint64_t limit, const std::vector<uint64_t>& words) {
+    kiln::testbench::SessionRun run = Run(bench, limit, words[0]);
+    wave.Close();
+    return run;
+  };
+  machine.record = [&](const std::string& file, uint64_t from, uint64_t to) {
+    if (Wave::kRecords) wave.Record(file, from, to);
+    return Wave::kRecords;
+  };
+  return kiln::testbench::Session(machine).Serve();
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const Arguments arguments = Parse(count, values);
+  VerilatedContext context;
+  kiln::testbench::BeginAtRandom(context, arguments.seed);
+  context.traceEverOn(Wave::kRecords);
+  const auto top = std::make_unique<Vkiln_accelerator>(&context);
+  Wave wave(top.get());
+  if (!arguments.wave.empty()) {
+    if (arguments.wave_whole) {
+      wave.RecordAll(arguments.wave);
+    } else {
+      wave.Record(arguments.wave, arguments.wave_from, arguments.wave_to);
+    }
+  }
+  std::unique_ptr<Bench> bench;
+  const Bench::Dump dump = [&](uint64_t time, int half) {
+    wave.Dump(bench && bench->started(), bench ? bench->last_cycle() : 0, time, half);
+  };
+  bench = std::make_unique<Bench>(top.get(), kiln_design::kPorts, 0, arguments.timing,
+                                  arguments.seed, Wave::kRecords ? dump : Bench::Dump());
+  const int code = arguments.serve ? Serve(*bench, wave) : RunImage(arguments, *bench);
+  top->final();
+  wave.Close();
+  return code;
 }

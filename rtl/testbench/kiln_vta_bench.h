@@ -1,5 +1,6 @@
-// Drives a Verilated VTA machine (rtl/vta/kiln_vta.sv, or an emitted kiln_accelerator) with a memory behind its AXI4
-// port: launches programs over AXI4-Lite and says how they ended. Self-contained C++17: it goes beside emitted designs.
+// Drives a Verilated VTA machine (rtl/vta/kiln_vta.sv, or an emitted kiln_accelerator) with a
+// memory behind its AXI4 port: launches programs over AXI4-Lite and reports how they ended.
+// Self-contained C++17, because it is copied into emitted designs.
 #ifndef KILN_TESTBENCH_VTA_BENCH_H_
 #define KILN_TESTBENCH_VTA_BENCH_H_
 
@@ -18,7 +19,7 @@ namespace kiln::testbench {
 
 namespace vta {
 
-// Registers: rtl/vta/kiln_vta_pkg.sv.
+// The addresses of the registers in rtl/vta/kiln_vta_pkg.sv.
 enum Register : uint32_t {
   kControl = 0x00,
   kCycles = 0x04,
@@ -40,10 +41,11 @@ constexpr unsigned kCounterCount = 30;
 
 }  // namespace vta
 
+// A testbench with a VTA machine and its memory.
 template <typename Top>
 class VtaBench {
  public:
-  // Called twice a cycle, behind the falling and the rising edge: for waveforms.
+  // Called twice per cycle, after the falling and after the rising edge, to record waveforms.
   using Dump = std::function<void(uint64_t cycle, int half)>;
 
   VtaBench(Top* top, unsigned port_bytes, uint64_t memory_bytes, const AxiTiming& timing,
@@ -54,7 +56,7 @@ class VtaBench {
         reads_(&memory_, port_bytes, seed * 2),
         writes_(&memory_, port_bytes, seed * 2 + 1) {
     AxiLiteIdle(top_);
-    // Until its reset the machine may offer anything: the memory does not listen.
+    // Before its reset the machine may drive any values, so the memory does not sample them.
     top_.reset = 1;
     for (int i = 0; i < 4; ++i) {
       Settle();
@@ -65,10 +67,10 @@ class VtaBench {
   }
 
   AxiMemory& memory() { return memory_; }
-  // Whether nothing is under way between memory and machine.
+  // Whether no transaction is in flight between memory and machine.
   bool quiet() const { return reads_.idle() && writes_.idle(); }
 
-  // False: the machine refuses.
+  // Writes a register. Returns false if the machine rejects the write.
   bool WriteRegister(uint32_t address, uint32_t data) {
     return AxiLiteWrite(top_, address, data, [&] { Settle(); }, [&] { Edge(); });
   }
@@ -76,8 +78,8 @@ class VtaBench {
     return AxiLiteRead(top_, address, [&] { Settle(); }, [&] { Edge(); });
   }
 
-  // Runs `count` instructions from byte `address` on until the machine says that it has ended, or for `limit` cycles;
-  // false for those.
+  // Runs `count` instructions from byte address `address` on until the launch ends, or for at most
+  // `limit` cycles. Returns false if the launch did not end.
   bool Launch(uint64_t address, uint64_t count, uint64_t limit) {
     ran_ = 0;
     ++launches_;
@@ -92,15 +94,16 @@ class VtaBench {
     return true;
   }
 
-  // Of the last launch: cycles in which the machine ran, as seen from outside and by its own register; its fault, 0 for
-  // none, with the instruction; its counters.
+  // Return facts about the last launch: the cycles in which the machine ran, counted by the bench
+  // and by its own register; the fault (0 for none) and the number of its instruction.
   uint64_t ran() const { return ran_; }
   uint32_t cycles() { return ReadRegister(vta::kCycles); }
   uint32_t fault() { return ReadRegister(vta::kFault); }
   uint32_t fault_instruction() { return ReadRegister(vta::kFaultInstruction); }
-  // In which of these cycles each stage (load, compute, store) has started its instructions.
+  // Returns, for each of the stages load, compute and store, the cycles of the launch in which it
+  // started its instructions.
   const std::array<std::vector<uint64_t>, 3>& starts() const { return starts_; }
-  // Launches so far, that under way included; whether the machine runs.
+  // Return the number of launches, including the current one, and whether the machine is running.
   uint64_t launches() const { return launches_; }
   bool running() const { return top_.running != 0; }
   std::vector<uint32_t> counters() {
@@ -116,7 +119,7 @@ class VtaBench {
   }
 
  private:
-  // What the memory offers in this cycle, and what follows from it.
+  // Drives the memory's signals of this cycle and evaluates the combinational logic.
   void Settle() {
     KILN_AXI_DRIVE_READ(top_, memory, reads_);
     KILN_AXI_DRIVE_WRITE(top_, memory, writes_);

@@ -1,35 +1,31 @@
-// Simulates an emitted VTA machine (Verilated class Vkiln_accelerator) with a memory behind its AXI4 port.
+// Simulates an emitted VTA machine (Verilated class Vkiln_accelerator) with a memory behind its
+// AXI4 port.
 //
-// With --launch it runs programs that stand in a memory image, one after the other, and prints what came of each, a
-// line a fact:
+// With --launch it runs programs in a memory image, one after the other, and prints the results of
+// each, one fact per line:
 //
-//   launch I             number, from 0
-//   cycles N             from the first cycle after launch to FINISH, both included
-//   fault K INSTRUCTION  0: none (docs/vta-machine.md)
+//   launch I             number of the launch, from 0
+//   cycles N             from the first cycle after launch to FINISH, both inclusive
+//   fault K INSTRUCTION  0 for none (docs/vta-machine.md)
 //   writes N             accumulator elements written
 //   counters N N ...     in the order of the registers
 //
-// With --serve it runs what it is told on its standard input, one launch after the other on one machine, and answers on
-// its standard output, in numbers of 8 bytes of this processor's order:
+// With --serve it is a session (kiln_simulate_session.h). A run takes the program's address and its
+// number of instructions. Its error is the machine's fault, and the place of the error is the
+// number of the instruction. Its counters are the accumulator elements written and the machine's
+// counters; its events are the cycles in which each of the stages load, compute and store started
+// its instructions.
 //
-//   request   address, instructions, most cycles, ranges of memory R; R times begin, end; the bytes of the ranges.
-//             What no range holds is not there.
-//   answer    ended (1), cycles, fault, instruction, writes; kCounterCount counters; how many instructions each of the
-//             stages load, compute, store has started, and then in which cycles; the bytes of the ranges.
-//             ended is 0 where the launch was given up: the machine is in its midst then, and of no more use.
+// --wave records everything, or, if a window is given, cycles of one launch (--wave-launch).
 //
-// --wave with a window records cycles of one launch (--wave-launch); the file is whole when that launch is answered.
-//
-// The exit code is 0 when all launches ended without a fault, 1 with one, 2 for bad arguments or files, 3 when a launch
-// did not end in time.
-#include <unistd.h>
+// The exit code is 0 if all launches ended without a fault, 1 after a fault, 2 for bad arguments or
+// files, 3 if a launch did not end in time.
 #include <verilated.h>
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -38,10 +34,9 @@
 #include "Vkiln_accelerator.h"
 #include "design.h"
 #include "kiln_simulate_options.h"
+#include "kiln_simulate_session.h"
+#include "kiln_simulate_wave.h"
 #include "kiln_vta_bench.h"
-#ifdef KILN_TRACE
-#include <verilated_fst_c.h>
-#endif
 
 namespace {
 
@@ -51,6 +46,7 @@ using kiln::testbench::ReadBytes;
 using kiln::testbench::SimulateOptions;
 using kiln::testbench::WriteBytes;
 using Bench = kiln::testbench::VtaBench<Vkiln_accelerator>;
+using Wave = kiln::testbench::Wave<Vkiln_accelerator>;
 namespace vta = kiln::testbench::vta;
 
 struct Arguments : SimulateOptions {
@@ -111,7 +107,7 @@ Arguments Parse(int count, char** values) {
   return a;
 }
 
-int RunImage(const Arguments& arguments, Bench& bench) {
+int RunImage(const Arguments& arguments, Bench& bench, Wave& wave) {
   const std::vector<uint8_t> image = ReadBytes(arguments.memory);
   std::vector<uint8_t>& memory = bench.memory().bytes();
   memory.assign(arguments.base + image.size(), 0);
@@ -120,7 +116,12 @@ int RunImage(const Arguments& arguments, Bench& bench) {
   int code = 0;
   for (size_t i = 0; i < arguments.launches.size() && code == 0; ++i) {
     const auto [address, instructions] = arguments.launches[i];
-    if (!bench.Launch(address, instructions, arguments.limit)) {
+    const bool recorded =
+        !arguments.wave.empty() && !arguments.wave_whole && i == arguments.wave_launch;
+    if (recorded) wave.Record(arguments.wave, arguments.wave_from, arguments.wave_to);
+    const bool ended = bench.Launch(address, instructions, arguments.limit);
+    if (recorded) wave.Close();
+    if (!ended) {
       std::fprintf(stderr, "simulate: launch %zu did not end in %" PRIu64 " cycles\n", i,
                    arguments.limit);
       return 3;
@@ -138,105 +139,34 @@ int RunImage(const Arguments& arguments, Bench& bench) {
   return code;
 }
 
-// What the model prints goes to the error output, so that answers stand alone on the other.
-class Connection {
- public:
-  Connection() : answers_(dup(STDOUT_FILENO)) { dup2(STDERR_FILENO, STDOUT_FILENO); }
-
-  // False: nothing more comes.
-  bool Receive(void* to, size_t bytes) {
-    auto* at = static_cast<char*>(to);
-    while (bytes > 0) {
-      const ssize_t got = read(STDIN_FILENO, at, bytes);
-      if (got <= 0) return false;
-      at += got;
-      bytes -= static_cast<size_t>(got);
-    }
-    return true;
-  }
-  void Answer(const void* from, size_t bytes) {
-    const auto* at = static_cast<const char*>(from);
-    while (bytes > 0) {
-      const ssize_t put = write(answers_, at, bytes);
-      if (put <= 0) std::exit(2);
-      at += put;
-      bytes -= static_cast<size_t>(put);
-    }
-  }
-
- private:
-  int answers_;
-};
-
-// `launched`: a launch has ended.
-int Serve(Bench& bench, const std::function<void()>& launched) {
-  Connection connection;
-  for (uint64_t request[4]; connection.Receive(request, sizeof request);) {
-    const auto [address, instructions, limit, count] = request;
-    std::vector<std::pair<uint64_t, uint64_t>> ranges(count);
-    for (auto& [begin, end] : ranges) {
-      if (!connection.Receive(&begin, sizeof begin) || !connection.Receive(&end, sizeof end))
-        return 2;
-    }
-    std::vector<uint8_t>& memory = bench.memory().bytes();
-    memory.assign(ranges.empty() ? 0 : ranges.back().second, 0);
-    bench.memory().Heal();
-    uint64_t before = 0;
-    for (const auto& [begin, end] : ranges) {
-      if (begin > before) bench.memory().Poison(before, begin - before);
-      if (!connection.Receive(memory.data() + begin, end - begin)) return 2;
-      before = end;
-    }
-    // Beats are whole: the last one may reach beyond the last range.
-    memory.resize((memory.size() + 127) / 128 * 128);
-    const bool ended = bench.Launch(address, instructions, limit);
-    launched();
-    std::vector<uint64_t> answer(5 + vta::kCounterCount);
-    answer[0] = ended ? 1 : 0;
-    if (ended) {
-      answer[1] = bench.cycles();
-      answer[2] = bench.fault();
-      answer[3] = bench.fault_instruction();
-      answer[4] = bench.ReadRegister(vta::kAccumulatorWrites);
-      const std::vector<uint32_t> counters = bench.counters();
-      std::copy(counters.begin(), counters.end(), answer.begin() + 5);
-    }
-    for (const std::vector<uint64_t>& cycles : bench.starts()) answer.push_back(cycles.size());
-    for (const std::vector<uint64_t>& cycles : bench.starts()) {
-      answer.insert(answer.end(), cycles.begin(), cycles.end());
-    }
-    connection.Answer(answer.data(), answer.size() * sizeof answer[0]);
-    for (const auto& [begin, end] : ranges) connection.Answer(memory.data() + begin, end - begin);
-  }
-  return 0;
+kiln::testbench::SessionRun Run(Bench& bench, uint64_t limit, const std::vector<uint64_t>& words) {
+  kiln::testbench::SessionRun run;
+  run.ended = bench.Launch(words[0], words[1], limit);
+  run.events.assign(bench.starts().begin(), bench.starts().end());
+  if (!run.ended) return run;
+  run.cycles = bench.cycles();
+  run.error = bench.fault();
+  run.error_place = bench.fault_instruction();
+  run.counters = {bench.ReadRegister(vta::kAccumulatorWrites)};
+  for (const uint32_t counter : bench.counters()) run.counters.push_back(counter);
+  return run;
 }
 
-#ifdef KILN_TRACE
-// The signals of the cycles that are asked for.
-class Wave {
- public:
-  Wave(const Arguments& arguments, Vkiln_accelerator* top) : arguments_(arguments) {
-    top->trace(&file_, 99);
-    file_.open(arguments.wave.c_str());
-  }
-  ~Wave() { file_.close(); }
-
-  // `bench` is null while there is none.
-  void Dump(const Bench* bench, uint64_t time, int half) {
-    const bool inside = bench != nullptr && bench->running() &&
-                        bench->launches() == arguments_.wave_launch + 1 &&
-                        bench->ran() >= arguments_.wave_from && bench->ran() <= arguments_.wave_to;
-    if (arguments_.wave_whole || inside) file_.dump(2 * time + static_cast<uint64_t>(half));
-  }
-  void LaunchHasEnded(const Bench& bench) {
-    if (!arguments_.wave_whole && bench.launches() == arguments_.wave_launch + 1) file_.close();
-  }
-
- private:
-  const Arguments& arguments_;
-  VerilatedFstC file_;
-};
-#endif
+int Serve(Bench& bench, Wave& wave) {
+  kiln::testbench::SessionMachine machine;
+  machine.memory = &bench.memory();
+  machine.words = 2;
+  machine.run = [&](uint64_t limit, const std::vector<uint64_t>& words) {
+    kiln::testbench::SessionRun run = Run(bench, limit, words);
+    wave.Close();
+    return run;
+  };
+  machine.record = [&](const std::string& file, uint64_t from, uint64_t to) {
+    if (Wave::kRecords) wave.Record(file, from, to);
+    return Wave::kRecords;
+  };
+  return kiln::testbench::Session(machine).Serve();
+}
 
 }  // namespace
 
@@ -244,26 +174,18 @@ int main(int count, char** values) {
   const Arguments arguments = Parse(count, values);
   VerilatedContext context;
   kiln::testbench::BeginAtRandom(context, arguments.seed);
-  Bench::Dump dump;
-  std::unique_ptr<Bench> bench;
-  std::function<void()> launched = [] {};
-#ifdef KILN_TRACE
-  context.traceEverOn(true);
-#endif
+  context.traceEverOn(Wave::kRecords);
   const auto top = std::make_unique<Vkiln_accelerator>(&context);
-#ifdef KILN_TRACE
-  std::unique_ptr<Wave> wave;
-  if (!arguments.wave.empty()) {
-    wave = std::make_unique<Wave>(arguments, top.get());
-    dump = [&](uint64_t time, int half) { wave->Dump(bench.get(), time, half); };
-    launched = [&] { wave->LaunchHasEnded(*bench); };
-  }
-#else
-  if (!arguments.wave.empty()) Fail("--wave needs a simulation built with TRACE=1");
-#endif
+  Wave wave(top.get());
+  if (!arguments.wave.empty() && arguments.wave_whole) wave.RecordAll(arguments.wave);
+  std::unique_ptr<Bench> bench;
+  const Bench::Dump dump = [&](uint64_t time, int half) {
+    wave.Dump(bench && bench->running(), bench ? bench->ran() : 0, time, half);
+  };
   bench = std::make_unique<Bench>(top.get(), kiln_design::kPortBytes, 0, arguments.timing,
-                                  arguments.seed, dump);
-  const int code = arguments.serve ? Serve(*bench, launched) : RunImage(arguments, *bench);
+                                  arguments.seed, Wave::kRecords ? dump : Bench::Dump());
+  const int code = arguments.serve ? Serve(*bench, wave) : RunImage(arguments, *bench, wave);
   top->final();
+  wave.Close();
   return code;
 }

@@ -1,9 +1,9 @@
-// How a GoogleTest program drives a Verilated module.
+// Drives a Verilated module from a GoogleTest program.
 //
-// A cycle has two halves. In the first the test sets inputs, calls Settle() and reads outputs that follow
-// combinationally (a ready that depends on a valid); handshakes are decided by what it reads then. Step() is the clock
-// edge that ends the cycle. So "an event at T" of the RTL's documentation is what a test reads between step T and step
-// T+1.
+// A cycle has two halves. In the first half the test sets inputs, calls Settle() and reads outputs
+// that depend on them combinationally (a ready that depends on a valid). These outputs decide the
+// handshakes. Step() is the clock edge that ends the cycle. "An event at T" in the RTL's
+// documentation is therefore observed between step T and step T+1.
 #ifndef KILN_TESTS_RTL_SUPPORT_H_
 #define KILN_TESTS_RTL_SUPPORT_H_
 
@@ -29,8 +29,9 @@
 
 namespace kiln::rtl {
 
-// A model, its clock and its time. Registers and memories without a reset begin with random bits of the seed. A failed
-// assertion in the RTL ($error, an AXI checker's complaint) fails the test, unless TakeError() has asked for it.
+// A model, its clock and its time. Registers and memories without a reset have random initial bits
+// from the seed. A failed assertion in the RTL ($error, also of an AXI checker) fails the test,
+// unless TakeError() has consumed it.
 template <typename Model>
 class Simulation {
  public:
@@ -58,10 +59,11 @@ class Simulation {
   Model* operator->() { return model_.get(); }
   Model& operator*() { return *model_; }
 
-  // Cycles since the reset ended.
+  // Returns the number of cycles since the end of the reset.
   uint64_t Cycle() const { return cycle_; }
 
-  // Three cycles of reset. Inputs must have been set: a valid may be high, but nothing is accepted.
+  // Resets for three cycles. Inputs must be set before: a valid may be high, but nothing is
+  // accepted.
   void Reset() {
     model_->reset = 1;
     for (int i = 0; i < 3; ++i) {
@@ -73,11 +75,11 @@ class Simulation {
     cycle_ = 0;
   }
 
-  // Lets combinational logic follow the inputs.
+  // Propagates the inputs through combinational logic.
   void Settle() { model_->eval(); }
 
-  // The rising clock edge that ends the cycle, and the falling one. Outputs are those of the next cycle, with the
-  // inputs of this one; after changing inputs Settle() again.
+  // Performs the rising clock edge that ends the cycle, and the falling one. Outputs are then those
+  // of the next cycle with the inputs of this one; call Settle() again after changing inputs.
   void Step() {
     Record();  // the cycle with its inputs, just before the edge
     model_->clock = 1;
@@ -88,7 +90,7 @@ class Simulation {
     ++cycle_;
   }
 
-  // Whether an assertion has failed since the last call; forgets it.
+  // Returns whether an assertion has failed since the last call, and clears it.
   bool TakeError() {
     const bool error = context_->gotError();
     context_->gotError(false);
@@ -137,8 +139,8 @@ class Simulation {
   uint64_t cycle_ = 0;
 };
 
-// A port of any width as bytes, least significant first. Verilator keeps a port in 1, 2, 4, 8 or a multiple of 4 bytes,
-// bits above its width zero; `bytes` may not exceed that.
+// Returns a port of any width as bytes, least significant first. Verilator stores a port in 1, 2,
+// 4, 8 or a multiple of 4 bytes, with zero bits above its width; `bytes` must not exceed that.
 template <typename Port>
 std::vector<uint8_t> GetBytes(const Port& port, size_t bytes) {
   static_assert(std::is_trivially_copyable_v<Port>);
@@ -149,7 +151,7 @@ std::vector<uint8_t> GetBytes(const Port& port, size_t bytes) {
   return result;
 }
 
-// Sets a port's lowest bytes, and the others to zero.
+// Sets the lowest bytes of a port, and the others to zero.
 template <typename Port>
 void SetBytes(Port& port, const std::vector<uint8_t>& bytes) {
   static_assert(std::is_trivially_copyable_v<Port>);
@@ -159,15 +161,15 @@ void SetBytes(Port& port, const std::vector<uint8_t>& bytes) {
               reinterpret_cast<uint8_t*>(&port));
 }
 
-// When one side of a handshake holds back: in each cycle with the given probability, or (kBursts) in stretches of
-// random length, which fill and drain queues where single stalls do not.
+// Decides when one side of a handshake stalls: in each cycle with the given probability, or
+// (kBursts) in stretches of random length, which fill and drain queues that single stalls do not.
 class Stalls {
  public:
   enum class Kind { kSingle, kBursts };
   explicit Stalls(uint64_t seed, double probability = 0, Kind kind = Kind::kSingle)
       : random_(seed), probability_(probability), kind_(kind) {}
 
-  // Whether this cycle stalls; call once a cycle.
+  // Returns whether this cycle stalls; must be called once per cycle.
   bool Next() {
     if (kind_ == Kind::kSingle) {
       return random_.Uniform() < probability_;
@@ -188,8 +190,8 @@ class Stalls {
   uint64_t remaining_ = 0;
 };
 
-// The sending side of a valid/ready handshake: offers its items in order, with stalls before each, and holds an item
-// until it is taken, as the rules of the handshake want.
+// The sending side of a valid/ready handshake. It offers its items in order, with stalls before
+// each, and holds an item until it is accepted, as the rules of the handshake require.
 //   each cycle: Drive(); set valid = Valid(), payload = Item(); Settle(); Taken(ready); Step()
 template <typename T>
 class Source {
@@ -203,9 +205,9 @@ class Source {
     valid_ = !items_.empty() && (valid_ || !stall);
   }
   bool Valid() const { return valid_; }
-  // The item that is offered; payload of a cycle that offers none is nobody's business.
+  // Returns the item that is offered; arbitrary in a cycle without an offer.
   const T& Item() const { return items_.front(); }
-  // Whether the item was handed over in this cycle.
+  // Returns whether the item was accepted in this cycle.
   bool Taken(bool ready) {
     if (!valid_ || !ready) {
       return false;

@@ -1,4 +1,5 @@
-// kiln_axi_arbiter with three masters that read and write at random: every word, the memory at the end, and fair turns.
+// Tests kiln_axi_arbiter with three masters that read and write at random: all data, the final
+// memory, and fairness.
 #include <algorithm>
 #include <array>
 
@@ -191,8 +192,8 @@ TEST(AxiArbiter, EveryMasterGetsItsOwn) {
   }
 }
 
-// With all of them asking all the time the bus is never idle, and nobody falls behind by more than the bursts under
-// way.
+// With all of them asking all the time the bus is never idle, and nobody falls behind by more than
+// the bursts under way.
 TEST(AxiArbiter, TurnsAreFairAndNoneIsLost) {
   const Result result = Exercise(AxiTiming(), 0, 1000, 4);
   for (const uint64_t words : result.words_in_first_half) {

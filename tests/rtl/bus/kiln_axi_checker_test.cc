@@ -1,4 +1,5 @@
-// kiln_axi_checker sees every rule broken, and nothing where all are kept. One wrong bus for each rule.
+// Checks that kiln_axi_checker reports every broken rule, with one faulty bus per rule, and reports
+// nothing on a correct bus.
 #include <functional>
 
 #include "Vaxi_checker.h"
@@ -97,8 +98,8 @@ void B(Vaxi_checker& bus, int id = 0, int response = 0) {
 
 TEST(AxiChecker, LetsPassWhatIsAllowed) {
   Bus bus;
-  // Two bursts of one ID and one of another between them; data of the IDs interleaved; a beat that waits; the first
-  // data in the cycle after the address.
+  // Two bursts of one ID and one of another between them; data of the IDs interleaved; a beat that
+  // waits; the first data in the cycle after the address.
   bus.Cycle([](auto& b) { Ar(b, 0xff0, 0); });
   bus.Cycle([](auto& b) {
     Ar(b, 0x1000, 1, 1);

@@ -1,4 +1,5 @@
-// kiln_axi_lite_checker sees every rule broken, on a quiet bus and amid random traffic, and nothing where all are kept.
+// Checks that kiln_axi_lite_checker reports every broken rule, on a quiet bus and amid random
+// traffic, and reports nothing on a correct bus.
 #include <array>
 #include <functional>
 
@@ -102,7 +103,8 @@ TEST(AxiLiteChecker, LetsPassWhatIsAllowed) {
     });
   }
   bus.Cycle([](auto& c) { R(c, kDecerr); });
-  // Data before their address, an address before its data, both at once; responses of all kinds; no strobes.
+  // Data before their address, an address before its data, both at once; responses of all kinds; no
+  // strobes.
   bus.Cycle([](auto& c) { W(c); });
   bus.Cycle([](auto& c) { W(c, 1, 0); });
   for (const uint8_t ready : {0, 1}) {
@@ -233,7 +235,8 @@ TEST(AxiLiteChecker, SeesEachRuleBroken) {
   }
 }
 
-// On every channel, during a reset and in the cycle behind it. A reset forgets what was under way, and what was broken.
+// On every channel, during a reset and in the cycle behind it. A reset forgets what was under way,
+// and what was broken.
 TEST(AxiLiteChecker, SeesAValidAtReset) {
   const std::vector<std::function<void(Checker&)>> offers = {
       [](auto& c) { Aw(c); }, [](auto& c) { W(c); }, [](auto& c) { B(c); },
@@ -262,7 +265,8 @@ TEST(AxiLiteChecker, SeesAValidAtReset) {
   }
 }
 
-// Software and a slave that keep to the rules, with several accesses under way and stalls on all channels.
+// Software and a slave that keep to the rules, with several accesses under way and stalls on all
+// channels.
 class Traffic {
  public:
   Traffic(uint64_t seed, double stall)
@@ -273,7 +277,8 @@ class Traffic {
   void Cycle(Checker& c) {
     const bool go[5] = {!stall_[0].Next(), !stall_[1].Next(), !stall_[2].Next(), !stall_[3].Next(),
                         !stall_[4].Next()};
-    // What was not taken stands as it is; else something may begin, and payload of no offer is nobody's business.
+    // What was not taken stands as it is; else something may begin, and payload of no offer is
+    // nobody's business.
     if (!aw_held_)
       Aw(c, static_cast<uint16_t>(random_.Below(4096))),
           c.axi_awvalid = go[0] && addresses_ - answered_writes_ < kUnderWay;

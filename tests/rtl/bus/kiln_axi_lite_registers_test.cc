@@ -1,4 +1,5 @@
-// kiln_axi_lite_registers in front of 64 registers in C++: every access reaches them once, in order, and is answered.
+// Tests kiln_axi_lite_registers in front of 64 registers in C++: every access reaches them once, in
+// order, and is answered.
 #include <array>
 
 #include "Vaxi_lite_registers.h"

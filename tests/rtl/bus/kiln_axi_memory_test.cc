@@ -1,4 +1,5 @@
-// The testbench's memory by itself: the times it promises, and the strict order of reads and writes.
+// Tests the testbench's memory on its own: its guaranteed latencies, and the strict order of reads
+// and writes.
 #include "rtl/testbench/kiln_axi_memory.h"
 
 #include <gtest/gtest.h>
@@ -8,8 +9,8 @@
 namespace kiln::testbench {
 namespace {
 
-// Reads bursts of 16-byte beats, asked for as fast as they are taken, and says in which cycle each beat was handed
-// over.
+// Reads bursts of 16-byte beats, asked for as fast as they are taken, and says in which cycle each
+// beat was handed over.
 std::vector<uint64_t> BeatCycles(AxiReadPort* port,
                                  const std::vector<std::pair<uint64_t, unsigned>>& bursts) {
   std::vector<uint64_t> cycles;

@@ -1,4 +1,5 @@
-// kiln_axi_read_port against a plain array of bytes: every word's bytes and tag, and with the ideal memory every cycle.
+// Compares kiln_axi_read_port with a plain byte array: the bytes and tag of every request, and with
+// the ideal memory every cycle.
 #include "Vread_port_128_20.h"
 #include "Vread_port_16_16.h"
 #include "Vread_port_64_256.h"
@@ -144,7 +145,8 @@ uint64_t CyclesOf(const Setting& setting) {
   return port.Cycle();
 }
 
-// The number of cycles with which a machine reckons, at full speed: each request its beats, and L behind the last.
+// The number of cycles with which a machine reckons, at full speed: each request its beats, and L
+// behind the last.
 template <typename Model, int kDataBytes, int kMaxBytes>
 void ExactTime() {
   for (const uint64_t memory_latency : {1, 2, 14, 22}) {
@@ -209,7 +211,8 @@ TEST(AxiReadPort, SplitsLongRequestsWithoutALostCycle) {
   CyclesOf<Vread_port_8_3000, 8, 3000>(setting);
 }
 
-// A DRAM's bandwidth is what the bus gets: requests of whole beats at half a beat a cycle take twice the beats.
+// A DRAM's bandwidth is what the bus gets: requests of whole beats at half a beat a cycle take
+// twice the beats.
 TEST(AxiReadPort, SeesTheBandwidthOfTheMemory) {
   Setting setting;
   setting.null_share = 0;

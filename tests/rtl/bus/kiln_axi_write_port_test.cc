@@ -1,5 +1,5 @@
-// kiln_axi_write_port against a plain array of bytes: what is in memory, when it is said to be there, and with the
-// ideal memory every cycle.
+// Compares kiln_axi_write_port with a plain byte array: the memory's contents, the cycle in which a
+// write is reported as done, and with the ideal memory every cycle.
 #include "Vwrite_port_128_20.h"
 #include "Vwrite_port_16_16.h"
 #include "Vwrite_port_64_256.h"

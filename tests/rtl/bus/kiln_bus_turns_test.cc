@@ -1,4 +1,5 @@
-// kiln_bus_turns against its twin in event-driven models (hardware/bus_turns.h): who has its turn in which cycle.
+// Compares kiln_bus_turns with its counterpart for event-driven models (hardware/bus_turns.h): the
+// grant of every cycle.
 #include "kiln/hardware/bus_turns.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Parts of the ports and of the arbiter by themselves: kiln_round_robin, kiln_axi_bursts.
+// Tests parts of the ports and of the arbiter on their own: kiln_round_robin, kiln_axi_bursts.
 #include <gtest/gtest.h>
 
 #include <algorithm>

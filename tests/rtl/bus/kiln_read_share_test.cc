@@ -1,4 +1,5 @@
-// kiln_read_share: two units ask at random, each gets its own words, in its own order, with its own tags.
+// Tests kiln_read_share: two units issue requests at random, and each gets its own data in order,
+// with its own tags.
 #include <deque>
 
 #include "Vread_share.h"

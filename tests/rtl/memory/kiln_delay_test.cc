@@ -1,4 +1,4 @@
-// kiln_delay and kiln_pulse_delay against the history of their inputs.
+// Compares kiln_delay and kiln_pulse_delay with the history of their inputs.
 #include "Vdelay_0.h"
 #include "Vdelay_1.h"
 #include "Vdelay_5.h"

@@ -1,4 +1,4 @@
-// kiln_fifo and kiln_deep_fifo against std::deque, with random stalls on both sides.
+// Compares kiln_fifo and kiln_deep_fifo with std::deque, with random stalls on both sides.
 #include <deque>
 
 #include "Vdeep_fifo_16.h"

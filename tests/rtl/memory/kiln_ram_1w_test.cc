@@ -1,4 +1,5 @@
-// kiln_ram_1w against an array: random writes and reads, often of one address in one cycle.
+// Compares kiln_ram_1w with an array: random writes and reads, often of the same address in one
+// cycle.
 #include <array>
 
 #include "Vram_1_read.h"

@@ -1,0 +1,132 @@
+// Simulates an emitted stream machine (Verilated class Vkiln_accelerator) with one AXI4-Stream
+// input, in_*, and one output, out_*, of the widths in design.h.
+//
+// Sends the bytes of a file as beats, receives --beats beats and writes them to another file.
+// Prints one fact per line on standard output:
+//
+//   cycles N         from the cycle of the first input beat to that of the last output beat
+//   counter NAME N   beats of each stream, and cycles in which the machine stalled its input
+//
+// The exit code is 0 if all beats arrived, 2 for bad arguments or files or for output that is not
+// expected, 3 if the beats did not arrive in time.
+#include <verilated.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "Vkiln_accelerator.h"
+#include "design.h"
+#include "kiln_simulate_options.h"
+#ifdef KILN_TRACE
+#include <verilated_fst_c.h>
+#endif
+
+using kiln::testbench::Fail;
+using kiln::testbench::Option;
+
+int main(int count, char** values) {
+  kiln::testbench::SimulateOptions options;
+  uint64_t beats = 0;
+  double stalls = 0;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    if (name == "--help") {
+      std::puts(
+          "simulate --memory IN --result OUT --beats N [--stalls P] [--seed N] [--limit CYCLES] "
+          "[--wave FILE]");
+      return 0;
+    }
+    if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
+    const Option option{name, values[++i]};
+    if (name == "--beats") {
+      option.Take(beats);
+    } else if (name == "--stalls") {
+      option.Take(stalls);
+    } else if (!options.Take(option)) {
+      Fail(name + " is no option; see --help");
+    }
+  }
+  const std::vector<uint8_t> in = kiln::testbench::ReadBytes(options.memory);
+  if (in.empty() || in.size() % kiln_design::kInBytes != 0)
+    Fail(options.memory + ": no whole number of beats");
+  std::vector<uint8_t> out;
+
+  VerilatedContext context;
+  kiln::testbench::BeginAtRandom(context, options.seed);
+#ifdef KILN_TRACE
+  context.traceEverOn(true);
+#endif
+  const auto top = std::make_unique<Vkiln_accelerator>(&context);
+#ifdef KILN_TRACE
+  VerilatedFstC wave;
+  if (!options.wave.empty()) {
+    top->trace(&wave, 99);
+    wave.open(options.wave.c_str());
+  }
+#endif
+  std::mt19937_64 random(options.seed);
+  const auto stalled = [&] {
+    return stalls > 0 && static_cast<double>(random() >> 11) * 0x1p-53 < stalls;
+  };
+  size_t sent = 0;
+  int64_t first = -1, last = -1, in_stalled = 0;
+  bool offered = false;
+  top->reset = 1;
+  // After the last beat the machine must have accepted all of its input, and must not send any more
+  // beats.
+  constexpr int64_t kQuietCycles = 16;
+  int64_t quiet = 0;
+  for (int64_t cycle = -4; quiet < kQuietCycles; ++cycle) {
+    quiet += out.size() == beats * kiln_design::kOutBytes ? 1 : 0;
+    if (cycle > static_cast<int64_t>(options.limit)) {
+      std::fprintf(stderr, "simulate: %zu of %" PRIu64 " beats after %" PRIu64 " cycles\n",
+                   out.size() / kiln_design::kOutBytes, beats, options.limit);
+      return 3;
+    }
+    if (cycle == 0) top->reset = 0;
+    // A beat is offered until it is accepted.
+    offered = cycle >= 0 && sent < in.size() && (offered || !stalled());
+    top->in_tvalid = offered;
+    if (offered) std::memcpy(&top->in_tdata, &in[sent], kiln_design::kInBytes);
+    top->out_tready = cycle >= 0 && !stalled();
+    top->clock = 0;
+    top->eval();
+    const bool take_in = offered && top->in_tready,
+               take_out = cycle >= 0 && top->out_tvalid && top->out_tready;
+    if (take_in) {
+      if (first < 0) first = cycle;
+      sent += kiln_design::kInBytes;
+      offered = false;
+    } else if (offered) {
+      ++in_stalled;
+    }
+    if (take_out && out.size() == beats * kiln_design::kOutBytes) {
+      Fail("the machine sends more than the expected beats");
+    }
+    if (take_out) {
+      last = cycle;
+      const auto* beat = reinterpret_cast<const uint8_t*>(&top->out_tdata);
+      out.insert(out.end(), beat, beat + kiln_design::kOutBytes);
+    }
+#ifdef KILN_TRACE
+    if (wave.isOpen()) wave.dump(static_cast<uint64_t>(2 * (cycle + 4)));
+#endif
+    top->clock = 1;
+    top->eval();
+#ifdef KILN_TRACE
+    if (wave.isOpen()) wave.dump(static_cast<uint64_t>(2 * (cycle + 4) + 1));
+#endif
+  }
+  if (sent < in.size()) Fail("the machine has not taken all of its input");
+  if (!options.result.empty()) kiln::testbench::WriteBytes(options.result, out.data(), out.size());
+  std::printf("cycles %" PRId64 "\n", last - first + 1);
+  std::printf("counter in.busy %zu\ncounter in.stalled %" PRId64 "\ncounter out.busy %zu\n",
+              sent / kiln_design::kInBytes, in_stalled, out.size() / kiln_design::kOutBytes);
+  return 0;
+}

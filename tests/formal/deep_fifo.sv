@@ -1,0 +1,48 @@
+// module: kiln_deep_fifo
+// properties: order and contents, count, stable output
+// sources: memory/kiln_deep_fifo.sv memory/kiln_ram_1w.sv bus/kiln_handshake_checker.sv
+// parameters: DEPTH=2 DEPTH=3
+// depth: 12
+// induction: no, the contents of the memory are not part of the invariants
+module proof #(
+    parameter int unsigned DEPTH = 4
+) (
+    input logic clock,
+    input logic reset,
+    input logic in_valid,
+    input logic [3:0] in_data,
+    input logic out_ready
+);
+  logic in_ready, out_valid;
+  logic [3:0] out_data;
+  logic [$clog2(DEPTH + 1)-1:0] count;
+  kiln_deep_fifo #(
+      .WIDTH(4),
+      .DEPTH(DEPTH)
+  ) dut (.*);
+
+  kiln_handshake_checker #(
+      .WIDTH(4)
+  ) output_handshake (
+      .clock,
+      .reset,
+      .valid(out_valid),
+      .ready(out_ready),
+      .payload(out_data)
+  );
+
+  logic begun = 1'b0;
+  always_ff @(posedge clock) begin
+    begun <= 1'b1;
+    if (!begun) assume (reset);
+    if (!reset) begin
+      full_exactly_at_depth : assert (in_ready == (32'(count) < DEPTH));
+      empty_exactly_at_zero : assert (out_valid == (count != '0));
+      if (begun && !$past(reset)) begin
+        count_follows_handshakes : assert (32'(count) == 32'($past(count)) +
+            32'($past(in_valid && in_ready)) - 32'($past(out_valid && out_ready)));
+      end
+      if (begun && $past(reset)) empty_after_reset : assert (count == '0);
+    end
+  end
+endmodule
