@@ -1,15 +1,17 @@
-// Adds the sum of a row tile to an accumulation: accumulation_out = round(accumulation_in + psum * scale).
+// Adds the sum of a row tile to an accumulator:
+//   accumulation_out = round(accumulation_in + psum * scale)
 //
-//   integer accumulation   wraps modulo 2^bits and takes no scale
-//   quire                  the sum of two quires is exact and takes no scale
-//   other accumulation     the product with the scale is exact and the sum rounded once; an integer psum or a quire
-//                          becomes fp32 (nearest even) first
-//   time                   combinational
-//   C++ twin               kiln::AccumulationStep (numerics/mac.h)
+//   integer accumulator   wraps modulo 2^bits and uses no scale
+//   quire                 adds two quires exactly and uses no scale
+//   other accumulator     multiplies by the scale exactly and rounds the sum once; an integer psum
+//                         or a quire is first converted to fp32 (nearest even)
+//   time                  combinational
+//   C++ twin              kiln::AccumulationStep (numerics/mac.h)
 module kiln_accumulate #(
     parameter  kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter  kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
-    parameter  bit SCALED = 1'b0,  // whether row tiles have scales (microscaling); else `scale` is not looked at
+    // row tiles have scales (microscaling); otherwise `scale` is ignored
+    parameter  bit SCALED = 1'b0,
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT)
 ) (
@@ -19,7 +21,8 @@ module kiln_accumulate #(
     output logic [ACCUMULATION_BITS-1:0] accumulation_out
 );
 
-  localparam bit INTEGER = kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER;
+  localparam bit INTEGER =
+      kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER;
 
   if (INTEGER) begin : g_integer
     localparam int BITS = PSUM_BITS > ACCUMULATION_BITS ? PSUM_BITS : ACCUMULATION_BITS;
@@ -33,7 +36,8 @@ module kiln_accumulate #(
     if (SCALED) begin : g_no_scales
       $error("kiln_accumulate: integer accumulations take no scale");
     end
-  end else if (kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_QUIRE) begin : g_quire
+  end else if (kiln_format_pkg::kind(ACCUMULATION_FORMAT) ==
+      kiln_format_pkg::KIND_QUIRE) begin : g_quire
     localparam int SUM_BITS = ACCUMULATION_BITS - kiln_format_pkg::QUIRE_FLAGS;
     assign accumulation_out = {
       accumulation_in[ACCUMULATION_BITS-1:SUM_BITS] | psum[PSUM_BITS-1:SUM_BITS],
@@ -44,11 +48,13 @@ module kiln_accumulate #(
       $error("kiln_accumulate: a quire takes quires of its own kind, and no scale");
     end
   end else begin : g_real
-    // What is accumulated before it is scaled: the psum, as fp32 if it is an integer or a quire.
-    localparam bit CONVERTED = kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER ||
+    // The term before scaling: the psum, converted to fp32 if it is an integer or a quire.
+    localparam bit CONVERTED = kiln_format_pkg::kind(PSUM_FORMAT) ==
+        kiln_format_pkg::KIND_INTEGER ||
         kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_QUIRE;
     localparam int TERM_BITS = CONVERTED ? 24 : kiln_format_pkg::significand_bits(PSUM_FORMAT);
-    localparam int TERM_EXPONENT_BITS = CONVERTED ? 9 : kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
+    localparam int TERM_EXPONENT_BITS =
+        CONVERTED ? 9 : kiln_format_pkg::number_exponent_bits(PSUM_FORMAT);
     logic term_nan, term_infinite, term_negative;
     logic signed [TERM_EXPONENT_BITS-1:0] term_exponent;
     logic [TERM_BITS-1:0] term_significand;
@@ -78,7 +84,8 @@ module kiln_accumulate #(
     end
 
     if (SCALED) begin : g_scaled
-      localparam int PRODUCT_EXPONENT_BITS = kiln_format_pkg::product_exponent_bits(TERM_EXPONENT_BITS, 9);
+      localparam int PRODUCT_EXPONENT_BITS =
+          kiln_format_pkg::product_exponent_bits(TERM_EXPONENT_BITS, 9);
       logic scale_nan, scale_infinite, scale_negative;
       logic signed [9-1:0] scale_exponent;
       logic [24-1:0] scale_significand;

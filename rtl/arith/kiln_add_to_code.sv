@@ -1,4 +1,5 @@
-// Adds a number, as kiln_decode describes one, to a code and rounds the sum once: code_out = round(code_in + number).
+// Adds a number, in the form of kiln_decode, to a code and rounds the sum once:
+//   code_out = round(code_in + number)
 //
 //   time       combinational
 module kiln_add_to_code #(
@@ -19,7 +20,8 @@ module kiln_add_to_code #(
   localparam int TERM_BITS = kiln_format_pkg::significand_bits(FORMAT);
   localparam int TERM_EXPONENT_BITS = kiln_format_pkg::number_exponent_bits(FORMAT);
   localparam int SUM_BITS = kiln_format_pkg::sum_bits(SIGNIFICAND_BITS, TERM_BITS, TERM_BITS);
-  localparam int SUM_EXPONENT_BITS = kiln_format_pkg::sum_exponent_bits(EXPONENT_BITS, TERM_EXPONENT_BITS, SUM_BITS);
+  localparam int SUM_EXPONENT_BITS =
+      kiln_format_pkg::sum_exponent_bits(EXPONENT_BITS, TERM_EXPONENT_BITS, SUM_BITS);
 
   logic term_nan, term_infinite, term_negative;
   logic signed [TERM_EXPONENT_BITS-1:0] term_exponent;

@@ -1,4 +1,5 @@
-// An element of a block under the block's scale: the code of fp32(value * inverse), saturating.
+// Encodes one element of a block under the block's scale: the code of fp32(value * inverse), with
+// saturation.
 //
 //   time       combinational
 //   C++ twin   kiln::BlockCodec::ElementCode (numerics/microscaling.h)
@@ -7,7 +8,7 @@ module kiln_block_element #(
     localparam int BITS = kiln_format_pkg::bits(ELEMENT_FORMAT)
 ) (
     input  logic [    31:0] value,
-    input  logic [    31:0] inverse,  // of the scale, from kiln_block_scale
+    input  logic [    31:0] inverse,  // 1 / scale, from kiln_block_scale
     output logic [BITS-1:0] code
 );
 

@@ -1,19 +1,22 @@
-// The scale of a block of values (microscaling), from the greatest magnitude among them.
+// Computes the scale of a block of values (microscaling) from the block's greatest magnitude.
 //
-//   e8m0 scales     2^(exponent of the greatest magnitude - exponent of the element's greatest number)
-//   other floats    fp32(greatest magnitude / greatest element), encoded, saturating; the least positive scale where that
-//                   is zero
-//   infinity, NaN   the NaN scale, or the greatest one in a format without NaN
+//   e8m0 scales     2^(exponent of the greatest magnitude - exponent of the greatest element)
+//   other floats    fp32(greatest magnitude / greatest element), encoded with saturation; the least
+//                   positive scale if that is zero
+//   infinity, NaN   the NaN scale, or the greatest scale in a format without NaN
 //   time            combinational
-//   C++ twin        kiln::BlockCodec::ScaleCode and kiln::InverseBlockScale (numerics/microscaling.h)
+//   C++ twin        kiln::BlockCodec::ScaleCode and kiln::InverseBlockScale
+//                   (numerics/microscaling.h)
 module kiln_block_scale #(
     parameter  kiln_format_pkg::format_t ELEMENT_FORMAT = kiln_named_formats_pkg::E4M3,
     parameter  kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,  // a float
     localparam int BITS = kiln_format_pkg::bits(SCALE_FORMAT)
 ) (
-    input  logic [    30:0] greatest,  // fp32 without its sign: bits of magnitudes ascend with the magnitudes, NaN above
+    // fp32 without its sign: larger magnitudes have larger bit patterns, and NaN the largest
+    input  logic [    30:0] greatest,
     output logic [BITS-1:0] code,
-    output logic [    31:0] inverse    // of the scale's value, at most the greatest finite fp32 number
+    // 1 / scale, at most the greatest finite fp32 number
+    output logic [    31:0] inverse
 );
 
   localparam int ELEMENT_BITS = kiln_format_pkg::bits(ELEMENT_FORMAT);
@@ -23,8 +26,8 @@ module kiln_block_scale #(
       !kiln_format_pkg::is_signed(SCALE_FORMAT) &&
       kiln_format_pkg::low_exponent(SCALE_FORMAT) == kiln_format_pkg::LOW_NORMAL;
   localparam logic [BITS-1:0] GREATEST = BITS'(kiln_format_pkg::greatest_fields(SCALE_FORMAT));
-  localparam logic [BITS-1:0] NAN = kiln_format_pkg::specials(SCALE_FORMAT) == kiln_format_pkg::SPECIALS_NONE ?
-      GREATEST : BITS'(kiln_format_pkg::nan_fields(SCALE_FORMAT));
+  localparam logic [BITS-1:0] NAN = kiln_format_pkg::specials(SCALE_FORMAT) ==
+      kiln_format_pkg::SPECIALS_NONE ? GREATEST : BITS'(kiln_format_pkg::nan_fields(SCALE_FORMAT));
   localparam logic [31:0] GREATEST_FP32 = 32'h7f7f_ffff;
 
   if (kiln_format_pkg::kind(SCALE_FORMAT) != kiln_format_pkg::KIND_FLOAT) begin : g_no_scales
@@ -67,7 +70,8 @@ module kiln_block_scale #(
   end else begin : g_quotient
     localparam int LOW = kiln_format_pkg::low_exponent(SCALE_FORMAT);
     localparam logic [BITS-1:0] LEAST =
-        LOW == kiln_format_pkg::LOW_ZERO ? BITS'(1) << kiln_format_pkg::fraction_bits(SCALE_FORMAT) : BITS'(1);
+        LOW == kiln_format_pkg::LOW_ZERO ?
+            BITS'(1) << kiln_format_pkg::fraction_bits(SCALE_FORMAT) : BITS'(1);
     logic [31:0] element, quotient;
     logic [BITS-1:0] quotient_code;
     kiln_decode_to_fp32 #(.FORMAT(ELEMENT_FORMAT)) decode_element (
@@ -84,7 +88,8 @@ module kiln_block_scale #(
         .random('0),
         .code(quotient_code)
     );
-    assign finite_code = quotient_code == '0 && LOW != kiln_format_pkg::LOW_NORMAL ? LEAST : quotient_code;
+    assign finite_code =
+        quotient_code == '0 && LOW != kiln_format_pkg::LOW_NORMAL ? LEAST : quotient_code;
   end
   assign code = greatest >= 31'h7f80_0000 ? NAN : finite_code;
 

@@ -1,5 +1,5 @@
-// A table of constants: one word of CONTENTS for each index. A memory that nothing writes, so that synthesis may take a
-// ROM or gates for it.
+// A table of constants: one word of CONTENTS for each index. It is described as a memory that is
+// never written, so that synthesis can choose a ROM or gates.
 //
 //   time    combinational
 module kiln_constant_table #(

@@ -1,11 +1,12 @@
-// What a code stands for, as a number that arithmetic computes with.
+// Converts a code to a number that the arithmetic modules compute with.
 //
-// A number is five signals, here and in every module that has them:
-//   nan, infinite   at most one of them set; the rest does not count then, but for the sign of an infinity
-//   negative        the sign, of zeros, too
+// A number is five signals, in this module and in all others:
+//   nan, infinite   at most one is set; the other signals are then ignored, except the sign of an
+//                   infinity
+//   negative        the sign, also of zeros
 //   significand     its top bit is set unless the number is zero
-//   exponent        two's complement: the number is significand * 2^(exponent - (bits of significand - 1)); does not
-//                   count when the number is zero
+//   exponent        two's complement: the number is significand * 2^(exponent - (bits of
+//                   significand - 1)); ignored if the number is zero
 //
 //   time       combinational
 //   C++ twin   kiln::Decode (numerics/codec.h)

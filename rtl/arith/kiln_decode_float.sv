@@ -1,4 +1,4 @@
-// kiln_decode for floats: sign, exponent field, fraction field.
+// kiln_decode for floats: a code is a sign, an exponent field and a fraction field.
 module kiln_decode_float #(
     parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
     localparam int BITS = kiln_format_pkg::bits(FORMAT),
@@ -19,11 +19,12 @@ module kiln_decode_float #(
   localparam int BIAS = kiln_format_pkg::bias(FORMAT);
   localparam int LOW = kiln_format_pkg::low_exponent(FORMAT);
   localparam int SPECIALS = kiln_format_pkg::specials(FORMAT);
-  localparam logic [MAGNITUDE_BITS:0] GREATEST = (MAGNITUDE_BITS + 1)'(kiln_format_pkg::greatest_fields(FORMAT));
+  localparam logic [MAGNITUDE_BITS:0] GREATEST =
+      (MAGNITUDE_BITS + 1)'(kiln_format_pkg::greatest_fields(FORMAT));
 
   logic [MAGNITUDE_BITS-1:0] magnitude;
   logic [FIELD_BITS-1:0] field;
-  logic lowest;  // exponent field 0, where that means something of its own
+  logic lowest;  // the exponent field is 0 and encodes zero or subnormal numbers
   logic [FRACTION_BITS:0] hidden, fraction, normalised;
   logic beyond;
 
@@ -31,7 +32,8 @@ module kiln_decode_float #(
   assign magnitude = code[MAGNITUDE_BITS-1:0];
 
   assign beyond = {1'b0, magnitude} > GREATEST;
-  assign infinite = SPECIALS == kiln_format_pkg::SPECIALS_IEEE && {1'b0, magnitude} == GREATEST + 1'b1;
+  assign infinite =
+      SPECIALS == kiln_format_pkg::SPECIALS_IEEE && {1'b0, magnitude} == GREATEST + 1'b1;
   assign nan = (beyond && !infinite) ||
       (SPECIALS == kiln_format_pkg::SPECIALS_FNUZ && negative && magnitude == '0);
 

@@ -31,7 +31,8 @@ module kiln_decode_integer #(
   assign significand = normalised[BITS-1-:SIGNIFICAND_BITS];
   assign exponent = EXPONENT_BITS'(TOP - 32'(places));
 
-  // No code has more significant bits than SIGNIFICAND_BITS: the least one of a signed format is a power of two.
+  // No code has more than SIGNIFICAND_BITS significant bits: the least code of a signed format is a
+  // power of two.
   if (SIGNIFICAND_BITS < BITS) begin : g_zeros
     wire unused_zeros = &{1'b0, normalised[BITS-1-SIGNIFICAND_BITS:0]};
   end

@@ -1,5 +1,5 @@
-// kiln_decode for posits: sign, regime (a run of equal bits and the bit that ends it), es exponent bits, fraction (Posit
-// Standard, 2022, section 3).
+// kiln_decode for posits: a code is a sign, a regime (a run of equal bits and the bit that ends
+// it), es exponent bits and a fraction (Posit Standard, 2022, section 3).
 module kiln_decode_posit #(
     parameter  kiln_format_pkg::format_t FORMAT = kiln_named_formats_pkg::POSIT8_1,
     localparam int BITS = kiln_format_pkg::bits(FORMAT),
@@ -16,7 +16,8 @@ module kiln_decode_posit #(
 
   localparam int ES = kiln_format_pkg::exponent_bits(FORMAT);
   localparam int BODY_BITS = BITS - 1;
-  localparam int TAIL_BITS = BODY_BITS + ES;  // exponent and fraction, with the zeros that follow a code
+  // exponent and fraction, padded with the zeros that follow a code
+  localparam int TAIL_BITS = BODY_BITS + ES;
 
   logic [BITS-1:0] absolute;
   logic [BODY_BITS-1:0] body, rest;
@@ -32,7 +33,8 @@ module kiln_decode_posit #(
   assign body = absolute[BODY_BITS-1:0];
   assign ones = body[BODY_BITS-1];
 
-  // The run ends where a bit differs from the first one; the 1 below stands for the end of the code.
+  // The run ends at the first bit that differs from its bits; the appended 1 marks the end of the
+  // code.
   logic [BITS-1:0] unused_normalised;
   kiln_normalise #(.WIDTH(BITS)) count (
       .in({ones ? ~body : body, 1'b1}),

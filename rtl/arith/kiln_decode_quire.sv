@@ -1,5 +1,5 @@
-// kiln_decode for quires: the leading bits of the sum, the lowest one sticky, so that one rounding to two bits fewer is that
-// of the exact sum.
+// kiln_decode for quires: returns the leading bits of the sum. The lowest bit is sticky, so that
+// rounding to at least two bits fewer gives the rounding of the exact sum.
 //
 //   C++ twin   kiln::Quire::Value (numerics/quire.h)
 module kiln_decode_quire #(
@@ -17,7 +17,8 @@ module kiln_decode_quire #(
 );
 
   localparam int SUM_BITS = BITS - kiln_format_pkg::QUIRE_FLAGS;
-  localparam int TOP = SUM_BITS - 1 + kiln_format_pkg::bias(FORMAT);  // the exponent of the sum's top bit
+  // the exponent of the sum's top bit
+  localparam int TOP = SUM_BITS - 1 + kiln_format_pkg::bias(FORMAT);
 
   logic is_nan, plus_infinity, minus_infinity;
   logic [SUM_BITS-1:0] sum, magnitude, normalised;

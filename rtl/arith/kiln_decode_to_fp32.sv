@@ -1,5 +1,5 @@
-// The fp32 number that a code stands for, rounded to nearest even where fp32 cannot hold the value. Of int32 codes this is
-// the conversion of integers. A NaN is kiln_format_pkg::FP32_NAN.
+// Converts a code to fp32, rounded to nearest even if fp32 cannot hold the value. For int32 codes
+// this is the conversion of integers. A NaN becomes kiln_format_pkg::FP32_NAN.
 //
 //   time       combinational
 //   C++ twin   kiln::DecodeFloat (numerics/codec.h)

@@ -1,9 +1,11 @@
-// The code of a number (as kiln_decode describes one) under a format's rounding and overflow. The significand's lowest
-// bit may be sticky when the significand has at least two bits more than codes of the format keep.
+// Encodes a number, in the form of kiln_decode, with a format's rounding and overflow. The
+// significand's lowest bit may be sticky if the significand has at least two bits more than the
+// codes of the format keep.
 //
 //   time       combinational
-//   C++ twin   kiln::Encode (numerics/codec.h), which says what becomes of overflows, infinities and NaN
-// Not for tables, which take fp32 numbers (kiln_encode_table).
+//   C++ twin   kiln::Encode (numerics/codec.h), which defines the results of overflow, infinities
+//              and NaN
+// Does not support tables, which encode fp32 numbers (kiln_encode_table).
 module kiln_encode #(
     parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
     parameter  int SIGNIFICAND_BITS = 24,

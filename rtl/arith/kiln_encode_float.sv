@@ -1,5 +1,5 @@
-// kiln_encode for floats. The codes of magnitudes ascend with the magnitudes, so that rounding up is adding one, across
-// exponents too (IEEE 754, section 3.4).
+// kiln_encode for floats. Larger magnitudes have larger codes, so that rounding up adds one to the
+// code, also across exponents (IEEE 754, section 3.4).
 module kiln_encode_float #(
     parameter  kiln_format_pkg::format_t FORMAT = kiln_format_pkg::FP32,
     parameter  int SIGNIFICAND_BITS = 24,
@@ -22,26 +22,27 @@ module kiln_encode_float #(
   localparam int SPECIALS = kiln_format_pkg::specials(FORMAT);
   localparam int ROUNDING = kiln_format_pkg::rounding(FORMAT);
   localparam bit SIGNED = kiln_format_pkg::is_signed(FORMAT);
-  localparam bit SATURATES = kiln_format_pkg::overflow(FORMAT) == kiln_format_pkg::OVERFLOW_SATURATE ||
-      SPECIALS == kiln_format_pkg::SPECIALS_NONE;
+  localparam bit SATURATES = kiln_format_pkg::overflow(FORMAT) ==
+      kiln_format_pkg::OVERFLOW_SATURATE || SPECIALS == kiln_format_pkg::SPECIALS_NONE;
 
-  // Magnitudes as integers; two bits more than codes have, for what lies beyond the greatest.
+  // Magnitudes as integers: two bits more than codes have, for numbers beyond the greatest.
   localparam int MAGNITUDE_BITS = FIELD_BITS + FRACTION_BITS + 2;
-  localparam logic [MAGNITUDE_BITS-1:0] GREATEST = MAGNITUDE_BITS'(kiln_format_pkg::greatest_fields(FORMAT));
+  localparam logic [MAGNITUDE_BITS-1:0] GREATEST =
+      MAGNITUDE_BITS'(kiln_format_pkg::greatest_fields(FORMAT));
   localparam logic [BITS-1:0] SIGN = SIGNED ? BITS'(1) << (BITS - 1) : '0;
   localparam logic [BITS-1:0] NAN = BITS'(kiln_format_pkg::nan_fields(FORMAT));
-  // What stands for every number beyond the greatest one, and for infinity, before a sign; a NaN takes none.
+  // The unsigned code of infinity and of every number beyond the greatest one; a NaN has no sign.
   localparam bit OVERFLOWS_TO_NAN = !SATURATES && SPECIALS != kiln_format_pkg::SPECIALS_IEEE;
   localparam logic [BITS-1:0] OVERFLOWED = BITS'(SATURATES ? GREATEST : GREATEST + 1'b1);
 
-  // Exponents: of the least normal number, and one that is above all.
+  // The exponent of the least normal number, and one that is above all exponents.
   localparam int LEAST = LOW == kiln_format_pkg::LOW_NORMAL ? -BIAS : 1 - BIAS;
   localparam int MOST = (1 << FIELD_BITS) - BIAS;
   localparam int RANGE_BITS = kiln_format_pkg::max(EXPONENT_BITS, 12) + 1;
   localparam logic signed [RANGE_BITS-1:0] LEAST_EXPONENT = RANGE_BITS'(LEAST);
   localparam logic signed [RANGE_BITS-1:0] MOST_EXPONENT = RANGE_BITS'(MOST);
 
-  // The significand, as what is kept and the rest.
+  // The significand is split into the bits that are kept and the rest.
   localparam int KEPT_BITS = FRACTION_BITS + 1;
   localparam int LEAST_REST = ROUNDING == kiln_format_pkg::ROUND_STOCHASTIC ? 33 : 2;
   localparam int WIDTH = kiln_format_pkg::max(SIGNIFICAND_BITS, KEPT_BITS + LEAST_REST);
@@ -60,12 +61,13 @@ module kiln_encode_float #(
   assign steps_above = wide_exponent - LEAST_EXPONENT;
   assign steps_below = -steps_above;
   assign low = steps_above < 0;
-  // Code 0: zero, or the least number of a format that has no zero.
+  // Magnitude code 0: zero, or the least number of a format that has no zero.
   assign least = significand == '0 || (LOW == kiln_format_pkg::LOW_NORMAL && low);
 
-  // Below the least normal number the last place stays where it is.
+  // Below the least normal number the weight of the LSB is constant.
   assign wide = WIDTH'(significand) << (WIDTH - SIGNIFICAND_BITS);
-  assign places = !low ? '0 : steps_below > RANGE_BITS'(WIDTH) ? PLACE_BITS'(WIDTH) : PLACE_BITS'(steps_below);
+  assign places =
+      !low ? '0 : steps_below > RANGE_BITS'(WIDTH) ? PLACE_BITS'(WIDTH) : PLACE_BITS'(steps_below);
   kiln_shift_right_sticky #(
       .WIDTH(WIDTH),
       .PLACE_BITS(PLACE_BITS)
@@ -76,18 +78,22 @@ module kiln_encode_float #(
   );
 
   if (LOW == kiln_format_pkg::LOW_ZERO) begin : g_flush
-    // Between zero and the least normal number there is nothing: what counts is the place of the leading bit.
+    // The format has no number between zero and the least normal number. Rounding decides between
+    // the two, so that all bits of a number below the least normal number are the rest.
     assign kept = low ? '0 : shifted[WIDTH-1-:KEPT_BITS];
     assign rest = !low ? shifted[REST_BITS-1:0] :
-        REST_BITS'(shifted >> FRACTION_BITS) | REST_BITS'(|(shifted & ~({WIDTH{1'b1}} << FRACTION_BITS)));
-    assign magnitude = cut + (!up ? '0 : low ? MAGNITUDE_BITS'(1 << FRACTION_BITS) : MAGNITUDE_BITS'(1));
+        REST_BITS'(shifted >> FRACTION_BITS) |
+            REST_BITS'(|(shifted & ~({WIDTH{1'b1}} << FRACTION_BITS)));
+    assign magnitude =
+        cut + (!up ? '0 : low ? MAGNITUDE_BITS'(1 << FRACTION_BITS) : MAGNITUDE_BITS'(1));
   end else begin : g_gradual
     assign kept = shifted[WIDTH-1-:KEPT_BITS];
     assign rest = shifted[REST_BITS-1:0];
     assign magnitude = cut + MAGNITUDE_BITS'(up);
   end
-  // A normal number's leading bit counts as one step of the exponent field, which stands for 0 where there are
-  // subnormals, and is none where the field 0 is an exponent like any other.
+  // The leading bit of a normal number adds one to the exponent field. This is right if the field 0
+  // encodes zero and subnormals; if the field 0 is an ordinary exponent, the leading bit is
+  // subtracted again.
   assign cut = (low ? '0 : MAGNITUDE_BITS'(steps_above) << FRACTION_BITS) + MAGNITUDE_BITS'(kept) -
       (LOW == kiln_format_pkg::LOW_NORMAL ? MAGNITUDE_BITS'(1 << FRACTION_BITS) : '0);
   kiln_round_up #(
@@ -101,7 +107,8 @@ module kiln_encode_float #(
       .up(up)
   );
 
-  // Directed roundings never go beyond the greatest number but from infinity itself.
+  // Directed rounding to smaller magnitudes never exceeds the greatest number, except for infinity
+  // itself.
   logic held;
   assign held = !infinite && (ROUNDING == kiln_format_pkg::ROUND_TOWARD_ZERO ||
       (ROUNDING == kiln_format_pkg::ROUND_DOWN && !negative));
@@ -116,7 +123,8 @@ module kiln_encode_float #(
     if (nan) code = NAN;
     else if (negative && !SIGNED) code = '0;
     else if (beyond && !held && OVERFLOWS_TO_NAN) code = NAN;
-    else if (!negative || (SPECIALS == kiln_format_pkg::SPECIALS_FNUZ && unsigned_code == '0)) code = unsigned_code;
+    else if (!negative || (SPECIALS == kiln_format_pkg::SPECIALS_FNUZ && unsigned_code == '0))
+      code = unsigned_code;
     else code = unsigned_code | SIGN;
   end
 

@@ -1,4 +1,4 @@
-// The code of an fp32 number under a format's rounding and overflow.
+// Encodes an fp32 number with a format's rounding and overflow.
 //
 //   time       combinational
 //   C++ twin   kiln::EncodeFloat (numerics/codec.h)

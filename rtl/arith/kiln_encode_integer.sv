@@ -20,14 +20,15 @@ module kiln_encode_integer #(
   localparam bit NARROW = kiln_format_pkg::is_narrow(FORMAT);
   localparam bit WRAPS = kiln_format_pkg::overflow(FORMAT) == kiln_format_pkg::OVERFLOW_WRAP;
 
-  // Greatest magnitudes of the two signs.
+  // Greatest magnitudes of positive and of negative codes.
   localparam int MAGNITUDE_BITS = BITS + 1;
   localparam logic [MAGNITUDE_BITS-1:0] HALF = MAGNITUDE_BITS'(1) << (BITS - 1);
   localparam logic [MAGNITUDE_BITS-1:0] MOST = SIGNED ? HALF - 1'b1 : {1'b0, {BITS{1'b1}}};
   localparam logic [MAGNITUDE_BITS-1:0] LEAST = !SIGNED ? '0 : NARROW ? HALF - 1'b1 : HALF;
 
-  // The significand stands at the top of what is kept and goes down to its place. What is kept has a bit more than
-  // codes, so that nothing greater needs to be looked at bit by bit; to wrap, it holds all of a great number's bits.
+  // The significand starts at the top of the kept bits and is shifted down to its bit position. The
+  // kept bits are one more than a code has, so that larger numbers are recognised by their exponent
+  // alone; formats that wrap keep all bits of a large number.
   localparam int KEPT_BITS = WRAPS ? BITS + SIGNIFICAND_BITS : MAGNITUDE_BITS;
   localparam int LEAST_REST = ROUNDING == kiln_format_pkg::ROUND_STOCHASTIC ? 33 : 2;
   localparam int WIDTH = kiln_format_pkg::max(SIGNIFICAND_BITS, KEPT_BITS + LEAST_REST);
@@ -70,14 +71,17 @@ module kiln_encode_integer #(
 
   assign most = negative ? LEAST : MOST;
   if (WRAPS) begin : g_wrap
-    // A number beyond what is kept has zeros only in a code's places.
-    assign magnitude = infinite ? most : beyond ? '0 : kept[MAGNITUDE_BITS-1:0] + MAGNITUDE_BITS'(up);
+    // A number beyond the kept bits has only zeros in the bit positions of a code.
+    assign magnitude =
+        infinite ? most : beyond ? '0 : kept[MAGNITUDE_BITS-1:0] + MAGNITUDE_BITS'(up);
     wire unused_carries = &{1'b0, kept};
   end else begin : g_saturate
-    // kept has its top bit set when it is beyond; adding one makes no difference to that.
+    // If the top bit of `kept` is set, the number is beyond every code; rounding up does not change
+    // that.
     logic [MAGNITUDE_BITS:0] rounded;
     assign rounded = {1'b0, kept} + (MAGNITUDE_BITS + 1)'(up);
-    assign magnitude = infinite || beyond || rounded > {1'b0, most} ? most : rounded[MAGNITUDE_BITS-1:0];
+    assign magnitude =
+        infinite || beyond || rounded > {1'b0, most} ? most : rounded[MAGNITUDE_BITS-1:0];
   end
 
   always_comb begin

@@ -1,4 +1,5 @@
-// kiln_encode for posits: rounds the bit string (Posit Standard, 2022, section 4); never to zero or to NaR.
+// kiln_encode for posits: rounds the bit string (Posit Standard, 2022, section 4). A number is
+// never rounded to zero or to NaR.
 module kiln_encode_posit #(
     parameter  kiln_format_pkg::format_t FORMAT = kiln_named_formats_pkg::POSIT8_1,
     parameter  int SIGNIFICAND_BITS = 24,
@@ -20,7 +21,8 @@ module kiln_encode_posit #(
   localparam int RANGE_BITS = kiln_format_pkg::max(EXPONENT_BITS, ES + 7) + 1;
   localparam logic signed [RANGE_BITS-1:0] MOST_REGIME = RANGE_BITS'(BITS - 2);
 
-  // The string of regime 0 or -1: two bits of regime, exponent, fraction; a longer run shifts it down.
+  // The bit string for regime 0 or -1: two regime bits, exponent and fraction. A longer run shifts
+  // it down.
   localparam int FRACTION_BITS = SIGNIFICAND_BITS - 1;
   localparam int STRING_BITS = 2 + ES + FRACTION_BITS;
   localparam int LEAST_REST = ROUNDING == kiln_format_pkg::ROUND_STOCHASTIC ? 33 : 2;
@@ -47,7 +49,8 @@ module kiln_encode_posit #(
   if (ES == 0) begin : g_no_exponent
     assign string_bits = (STRING_BITS'({above, !above}) << FRACTION_BITS) | STRING_BITS'(fraction);
   end else begin : g_exponent
-    assign string_bits = (STRING_BITS'({above, !above, wide_exponent[ES-1:0]}) << FRACTION_BITS) | STRING_BITS'(fraction);
+    assign string_bits = (STRING_BITS'({above, !above, wide_exponent[ES-1:0]}) << FRACTION_BITS) |
+        STRING_BITS'(fraction);
   end
 
   assign wide = WIDTH'(string_bits) << (WIDTH - STRING_BITS);
@@ -60,7 +63,7 @@ module kiln_encode_posit #(
       .places(places),
       .out(shifted)
   );
-  // A run of ones goes on where the shift has let in zeros.
+  // A run of ones fills the positions into which the shift has moved zeros.
   assign filled = above ? ~({WIDTH{1'b1}} >> places) : '0;
   assign {kept, rest} = shifted | filled;
   kiln_round_up #(

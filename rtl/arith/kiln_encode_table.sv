@@ -1,8 +1,9 @@
-// kiln_encode_from_fp32 for tables: the code is a step function of the number, and the steps stand in the descriptor.
+// kiln_encode_from_fp32 for tables: the code is a step function of the number. The descriptor
+// stores the steps.
 //
-// Step i says that numbers from its key on get its code, up to the next step. The key of an fp32 number with bits b is ~b
-// when the sign is set and {1, b[30:0]} when it is not, so that keys order numbers from minus infinity to infinity, with
-// NaNs beyond both. The first key is 0.
+// Numbers from the key of step i up to the next key get the code of step i. The key of an fp32
+// number with bits b is ~b if the sign is set and {1, b[30:0]} if it is not, so that keys order
+// numbers from minus infinity to infinity, with NaNs beyond both. The first key is 0.
 //
 //   time       combinational
 //   C++ twin   kiln::FormatTable::Encode (numerics/tables.h)
@@ -19,7 +20,8 @@ module kiln_encode_table #(
   logic [31:0] key;
   assign key = value[31] ? ~value : {1'b1, value[30:0]};
 
-  // Which steps the number has reached: ones from the first step on. Where the ones end is its code.
+  // The steps that the number has reached are ones, from the first step on. The last one selects
+  // the code.
   logic [STEPS:0] reached;
   logic [STEPS*BITS-1:0] codes;
   assign reached[STEPS] = 1'b0;

@@ -1,35 +1,39 @@
 // Number formats as parameters.
 //
-// A format is ONE constant, its descriptor: a header of 128 bits and, for a format that is a list of values, the list.
-// The compiler prints descriptors (src/kiln/hardware/rtl_format.h); kiln_named_formats_pkg holds those of the named
-// formats. Modules take them as `parameter kiln_format_pkg::format_t FORMAT` and size their ports with
-// kiln_format_pkg::bits(FORMAT).
+// A format is ONE constant, its descriptor: a header of 128 bits and, for a table format, its list
+// of values. The compiler prints descriptors (src/kiln/hardware/rtl_format.h);
+// kiln_named_formats_pkg holds those of the named formats. Modules take them as `parameter
+// kiln_format_pkg::format_t FORMAT` and size their ports with kiln_format_pkg::bits(FORMAT).
 //
 //   header bits   field
 //     3:0         kind: KIND_INTEGER, KIND_FLOAT, KIND_POSIT, KIND_TABLE, KIND_QUIRE
-//    11:4         bits of a code, 1 to 32; of a quire, the lowest 8 bits of that number
+//    11:4         bits of a code, 1 to 32; for a quire, the lowest 8 bits of that number
 //    15:12        signed (1) or unsigned (0)
-//    23:16        exponent bits: of a float; es of a posit
-//    31:24        fraction bits: of a float; binary places of an integer
-//    47:32        bias of a float's exponent field, two's complement; of a quire, log2 of the weight of its lowest bit
+//    23:16        exponent bits of a float; es of a posit
+//    31:24        fraction bits of a float; binary places of an integer
+//    47:32        bias of a float's exponent field, two's complement; for a quire, log2 of the
+//                 weight of its lowest bit
 //    51:48        specials of a float: SPECIALS_NONE, _IEEE, _NAN_ONLY, _FNUZ
-//    55:52        what a float's exponent field 0 means: LOW_SUBNORMAL, LOW_ZERO, LOW_NORMAL; of a table, whether there are
-//                 subnormal fp32 numbers among its values: LOW_SUBNORMAL, LOW_ZERO
+//    55:52        meaning of a float's exponent field 0: LOW_SUBNORMAL, LOW_ZERO, LOW_NORMAL; for a
+//                 table, LOW_SUBNORMAL if its values include subnormal fp32 numbers, else LOW_ZERO
 //    59:56        narrow: a signed integer without its least code
 //    63:60        rounding: ROUND_NEAREST_EVEN, _NEAREST_AWAY, _TOWARD_ZERO, _DOWN, _STOCHASTIC
 //    67:64        overflow: OVERFLOW_SATURATE, _WRAP, _INFINITY
-//    75:68        significand bits: the most that a value needs, the leading one counted
-//    83:76        bits of a two's complement exponent that is right for the leading one of every value
-//    91:84        bits of a two's complement integer that holds every value (integers: every code) in an integer
-//                 sum; 0 where values are no such integers
-//   103:92        steps of a table's encoding
-//   107:104       bits of a code, the upper ones
+//    75:68        significand bits: the most that a value needs, including the leading one
+//    83:76        bits of a two's complement exponent that can hold the exponent of every value's
+//                 leading one
+//    91:84        bits of a two's complement integer that holds every value (integers: every code)
+//                 in an integer sum; 0 if the values are not such integers
+//   103:92        number of steps of a table's encoding
+//   107:104       upper bits of the number of bits of a code (quires)
 //   127:108       0
-// A table goes on with 2^bits values, 32 bits each, the fp32 value of every code, code 0 lowest; then its steps, 40 bits
-// each, which say where the code that an fp32 number gets changes (kiln_encode_table).
+// In a table format the header is followed by 2^bits values of 32 bits, the fp32 value of every
+// code, code 0 lowest, and then by the steps, 40 bits each, at which the code of an fp32 number
+// changes (kiln_encode_table).
 //
-// A quire is no format of numerics/format.h but what exact sums of products are held in (numerics/quire.h), for psums and
-// accumulations. A code is {NaN, plus infinity, minus infinity, sum}: the sum a two's complement number, the flags sticky.
+// A quire is not a format of numerics/format.h: it holds exact sums of products (numerics/quire.h),
+// for psums and accumulations. A code is {NaN, plus infinity, minus infinity, sum}: the sum is a
+// two's complement number, and the flags are sticky.
 //
 // Names and meanings are those of src/kiln/numerics/format.h.
 package kiln_format_pkg;
@@ -37,16 +41,17 @@ package kiln_format_pkg;
   localparam int HEADER_BITS = 128;
   localparam int VALUE_BITS = 32;
   localparam int STEP_BITS = 40;
-  localparam int MOST_CODES = 256;  // of a table
-  localparam int MOST_STEPS = MOST_CODES + 2;  // NaNs stand at both ends
+  localparam int MOST_CODES = 256;  // codes of a table
+  localparam int MOST_STEPS = MOST_CODES + 2;  // NaNs have a step at both ends
   localparam int FORMAT_BITS = HEADER_BITS + MOST_CODES * VALUE_BITS + MOST_STEPS * STEP_BITS;
 
   typedef logic [FORMAT_BITS-1:0] format_t;
 
-  // Formats of an operand in the array's precisions beside the first: that of precision p at place p - 1.
+  // Formats of an operand in the array's further precisions: precision p > 0 is entry p - 1.
   localparam int MOST_PRECISIONS = 4;
   typedef logic [(MOST_PRECISIONS-1)*FORMAT_BITS-1:0] formats_t;
-  localparam formats_t NO_OTHERS = ((MOST_PRECISIONS - 1) * FORMAT_BITS)'(0);  // of an array of one precision
+  // for an array with one precision
+  localparam formats_t NO_OTHERS = ((MOST_PRECISIONS - 1) * FORMAT_BITS)'(0);
 
   localparam int KIND_INTEGER = 0;
   localparam int KIND_FLOAT = 1;
@@ -74,14 +79,14 @@ package kiln_format_pkg;
   localparam int OVERFLOW_WRAP = 1;
   localparam int OVERFLOW_INFINITY = 2;
 
-  // The two formats that the machine needs whatever else it is built for: fp32, nearest even, and two's complement
-  // integers of 32 bits.
+  // The two formats that every machine needs: fp32, rounded to nearest even, and 32-bit two's
+  // complement integers.
   localparam format_t FP32 = FORMAT_BITS'(128'h9182_0001_007f_1708_1201);
   localparam format_t INT32 = FORMAT_BITS'(128'h0200_61f0_0000_0000_0000_1200);
-  // The quire of products of posit8_1 numbers, what modules for quires are by default.
+  // The quire for products of posit8_1 numbers: the default of modules for quires.
   localparam format_t POSIT8_1_QUIRE = FORMAT_BITS'(128'h8220_0000_ffe8_0000_1534);
 
-  // What every NaN is that leaves an fp32 unit.
+  // Every NaN result of an fp32 unit is this one.
   localparam logic [31:0] FP32_NAN = 32'h7fc0_0000;
 
   // Each function reads its own field of the descriptor.
@@ -132,52 +137,61 @@ package kiln_format_pkg;
     steps = 32'(format[103:92]);
   endfunction
 
-  // The format of a precision.
-  function automatic format_t format_of(input format_t first, input formats_t others, input int precision);
+  // Returns the format of a precision.
+  function automatic format_t format_of(input format_t first, input formats_t others,
+      input int precision);
     format_of = precision == 0 ? first : others[(precision-1)*FORMAT_BITS+:FORMAT_BITS];
   endfunction
-  // All of them, as the vector unit numbers them: the first precision's input format, its weight format, the next one's.
-  function automatic format_t code_format(input format_t first_input, input formats_t other_inputs, input format_t first_weight,
+  // Returns a format by its number in the vector unit: the input format and the weight format of
+  // the first precision, then those of the next precisions.
+  function automatic format_t code_format(input format_t first_input, input formats_t other_inputs,
+      input format_t first_weight,
                                           input formats_t other_weights, input int number);
     code_format = number % 2 == 0 ? format_of(first_input, other_inputs, number / 2) :
         format_of(first_weight, other_weights, number / 2);
   endfunction
-  // The first of those that is the same format.
-  function automatic int first_code(input format_t first_input, input formats_t other_inputs, input format_t first_weight,
+  // Returns the lowest of these numbers that has the same format as `number`.
+  function automatic int first_code(input format_t first_input, input formats_t other_inputs,
+      input format_t first_weight,
                                     input formats_t other_weights, input int number);
     first_code = number;
     for (int i = 2 * MOST_PRECISIONS - 1; i >= 0; i--) begin
       if (i < number && code_format(first_input, other_inputs, first_weight, other_weights, i) ==
-          code_format(first_input, other_inputs, first_weight, other_weights, number)) first_code = i;
+          code_format(first_input, other_inputs, first_weight, other_weights, number)) first_code =
+              i;
     end
   endfunction
-  // The most bits that a code of one of so many precisions has.
-  function automatic int most_bits(input format_t first, input formats_t others, input int precisions);
+  // Returns the bits of the widest code among the first `precisions` precisions.
+  function automatic int most_bits(input format_t first, input formats_t others,
+      input int precisions);
     most_bits = bits(first);
     for (int p = 1; p < MOST_PRECISIONS; p++) begin
-      if (p < precisions && bits(format_of(first, others, p)) > most_bits) most_bits = bits(format_of(first, others, p));
+      if (p < precisions && bits(format_of(first, others, p)) > most_bits)
+        most_bits = bits(format_of(first, others, p));
     end
   endfunction
 
-  // The fp32 value of a code of a table.
+  // Returns the fp32 value of a code of a table.
   function automatic logic [31:0] table_value(input format_t format, input int code);
     table_value = format[HEADER_BITS+code*VALUE_BITS+:VALUE_BITS];
   endfunction
-  // Step i of a table's encoding: the least key that belongs to it, and the code from there on.
+  // Step i of a table's encoding: step_key returns its least key, step_code the code from that key
+  // on.
   function automatic logic [31:0] step_key(input format_t format, input int i);
     step_key = format[HEADER_BITS+(VALUE_BITS<<bits(format))+i*STEP_BITS+:32];
   endfunction
   function automatic logic [7:0] step_code(input format_t format, input int i);
     step_code = format[HEADER_BITS+(VALUE_BITS<<bits(format))+i*STEP_BITS+32+:8];
   endfunction
-  // The format of a table's values: fp32, without a shifter for subnormal numbers where there are none.
+  // Returns the format of a table's values: fp32, without a shifter for subnormal numbers if the
+  // table has none.
   function automatic format_t value_format(input format_t format);
     value_format = FORMAT_BITS'({
         FP32[91:84], format[83:68], FP32[67:56], format[55:52], FP32[51:0]});
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
-  // The values of a table of whole numbers, as integers of WHOLE_BITS, code 0 lowest.
+  // Returns the values of a table of whole numbers as integers of WHOLE_BITS, code 0 lowest.
   localparam int WHOLE_BITS = 17;
   function automatic logic [MOST_CODES*WHOLE_BITS-1:0] whole_values(input format_t format);
     logic [31:0] value, magnitude;
@@ -185,52 +199,60 @@ package kiln_format_pkg;
     for (int i = 0; i < MOST_CODES; i++) begin
       if (i < (1 << bits(format))) begin
         value = table_value(format, i);
-        // 1.fraction * 2^(field - 127), as an integer of 24 bits that is shifted to its place.
-        magnitude = value[30:23] < 8'd127 ? '0 : 32'({1'b1, value[22:0]}) >> (8'd150 - value[30:23]);
+        // 1.fraction * 2^(field - 127), as a 24-bit integer that is shifted to its bit position.
+        magnitude =
+            value[30:23] < 8'd127 ? '0 : 32'({1'b1, value[22:0]}) >> (8'd150 - value[30:23]);
         if (value[31]) magnitude = -magnitude;
         whole_values[i*WHOLE_BITS+:WHOLE_BITS] = magnitude[WHOLE_BITS-1:0];
       end
     end
   endfunction
 
-  // A float's greatest finite number, as a code without its sign.
+  // Returns a float's greatest finite number, as a code without its sign.
   function automatic int greatest_fields(input format_t format);
     case (specials(format))
-      SPECIALS_IEEE: greatest_fields = (((1 << exponent_bits(format)) - 1) << fraction_bits(format)) - 1;
-      SPECIALS_NAN_ONLY: greatest_fields = (1 << (exponent_bits(format) + fraction_bits(format))) - 2;
+      SPECIALS_IEEE:
+        greatest_fields = (((1 << exponent_bits(format)) - 1) << fraction_bits(format)) - 1;
+      SPECIALS_NAN_ONLY:
+        greatest_fields = (1 << (exponent_bits(format) + fraction_bits(format))) - 2;
       default: greatest_fields = (1 << (exponent_bits(format) + fraction_bits(format))) - 1;
     endcase
   endfunction
-  // The code that a NaN gets in a float format: the quiet NaN without a sign; zero where there is none.
+  // Returns the code of NaN in a float format: the quiet NaN without a sign, or zero if the format
+  // has no NaN.
   function automatic logic [31:0] nan_fields(input format_t format);
     case (specials(format))
-      SPECIALS_IEEE: nan_fields = (greatest_fields(format) + 1) | (1 << (fraction_bits(format) - 1));
+      SPECIALS_IEEE:
+        nan_fields = (greatest_fields(format) + 1) | (1 << (fraction_bits(format) - 1));
       SPECIALS_NAN_ONLY: nan_fields = greatest_fields(format) + 1;
       SPECIALS_FNUZ: nan_fields = 1 << (bits(format) - 1);
       default: nan_fields = '0;
     endcase
   endfunction
 
-  // Whether codes are the upper bits of fp32 numbers: fp32, bf16, tf32 and the like.
+  // Returns whether codes are the upper bits of fp32 numbers, as in fp32, bf16 and tf32.
   function automatic bit is_fp32_prefix(input format_t format);
-    is_fp32_prefix = kind(format) == KIND_FLOAT && is_signed(format) && exponent_bits(format) == 8 && bias(format) == 127 &&
-        specials(format) == SPECIALS_IEEE && low_exponent(format) == LOW_SUBNORMAL;
+    is_fp32_prefix = kind(format) == KIND_FLOAT && is_signed(format) &&
+        exponent_bits(format) == 8 && bias(format) == 127 && specials(format) == SPECIALS_IEEE &&
+        low_exponent(format) == LOW_SUBNORMAL;
   endfunction
 
-  // Upper bits of an fp32 number that tell the numbers of a float format apart, NaN included: the others are 0.
+  // Returns the number of upper bits of an fp32 number that distinguish the numbers of a float
+  // format, including NaN. The other bits are 0.
   function automatic int number_bits(input format_t format);
     number_bits = max(10, fraction_bits(format) + max(9, bias(format) - 118));
   endfunction
 
-  // A float format, nearest even, whose numbers fp32 holds, as kiln_fp32_pkg::round_to wants to know it.
+  // Returns the argument of kiln_fp32_pkg::round_to for a float format that rounds to nearest even
+  // and whose numbers fp32 can represent.
   //    30:0   the greatest number, fp32
   //    35:31  fraction bits
   //    47:36  exponent of the least normal number, two's complement
-  //    48     nothing but zero lies below that
-  //    49     there is a minus zero
-  //    50     there is a NaN; else zero stands for it
+  //    48     the format has no numbers but zero below the least normal number
+  //    49     the format has a minus zero
+  //    50     the format has a NaN; otherwise NaN becomes zero
   //    51     numbers beyond the greatest one become infinity
-  //    52     or NaN; else the greatest one
+  //    52     numbers beyond the greatest one become NaN; without bits 51 and 52 they saturate
   //    63:53  0
   localparam int ROUNDING_BITS = 64;
   function automatic logic [ROUNDING_BITS-1:0] fp32_rounding(input format_t format);
@@ -239,9 +261,11 @@ package kiln_format_pkg;
     fields    = greatest_fields(format);
     saturates = overflow(format) == OVERFLOW_SATURATE || specials(format) == SPECIALS_NONE;
     fp32_rounding = '0;
-    // A field of 0 is zero's alone: where there are subnormal numbers, the greatest number is none of them.
+    // If the greatest number has the exponent field 0, it is zero: in formats with subnormal
+    // numbers the greatest number is not one of them.
     if (fields >= (1 << fraction_bits(format))) begin
-      fp32_rounding[30:0] = 31'((fields << (23 - fraction_bits(format))) + ((127 - bias(format)) << 23));
+      fp32_rounding[30:0] =
+          31'((fields << (23 - fraction_bits(format))) + ((127 - bias(format)) << 23));
     end
     fp32_rounding[35:31] = 5'(fraction_bits(format));
     fp32_rounding[47:36] = 12'(1 - bias(format));
@@ -252,13 +276,13 @@ package kiln_format_pkg;
     fp32_rounding[52]    = !saturates && specials(format) != SPECIALS_IEEE;
   endfunction
 
-  // The code of the greatest number.
+  // Returns the code of the greatest number.
   function automatic logic [31:0] greatest_code(input format_t format);
     logic [30:0] greatest;
     case (kind(format))
       KIND_FLOAT: greatest_code = greatest_fields(format);
       KIND_TABLE: begin
-        // Bits of positive fp32 numbers ascend with the numbers; there is at least one.
+        // Larger positive fp32 numbers have larger bit patterns; the table has at least one.
         greatest = '0;
         greatest_code = '0;
         for (int i = 0; i < MOST_CODES; i++) begin
@@ -273,13 +297,13 @@ package kiln_format_pkg;
       default: greatest_code = (32'd1 << (bits(format) - (is_signed(format) ? 1 : 0))) - 1;
     endcase
   endfunction
-  // The format with overflows that saturate, whatever its own are.
+  // Returns the format with overflow changed to saturation.
   function automatic format_t saturating(input format_t format);
     saturating = format;
     saturating[67:64] = 4'(OVERFLOW_SATURATE);
   endfunction
 
-  // A signed integer format of any width up to 63, for what lies inside a unit; saturates.
+  // Returns a signed integer format of any width up to 63, for numbers inside a unit; it saturates.
   function automatic format_t integer_format(input int width, input logic [3:0] round);
     // Signed, with exponents of 7 bits.
     integer_format = FORMAT_BITS'(128'h7000_0000_0000_0000_1000) | (FORMAT_BITS'(width) << 4) |
@@ -290,14 +314,17 @@ package kiln_format_pkg;
     max = a > b ? a : b;
   endfunction
 
-  // What comes out of kiln_number_multiply and kiln_number_add.
-  function automatic int product_exponent_bits(input int a_exponent_bits, input int b_exponent_bits);
+  // Widths of the results of kiln_number_multiply and kiln_number_add.
+  function automatic int product_exponent_bits(input int a_exponent_bits,
+      input int b_exponent_bits);
     product_exponent_bits = max(a_exponent_bits, b_exponent_bits) + 2;
   endfunction
-  function automatic int sum_bits(input int a_significand_bits, input int b_significand_bits, input int result_bits);
+  function automatic int sum_bits(input int a_significand_bits, input int b_significand_bits,
+      input int result_bits);
     sum_bits = max(max(a_significand_bits, b_significand_bits), result_bits) + 4;
   endfunction
-  function automatic int sum_exponent_bits(input int a_exponent_bits, input int b_exponent_bits, input int width);
+  function automatic int sum_exponent_bits(input int a_exponent_bits, input int b_exponent_bits,
+      input int width);
     sum_exponent_bits = max(max(a_exponent_bits, b_exponent_bits), $clog2(width) + 1) + 2;
   endfunction
 

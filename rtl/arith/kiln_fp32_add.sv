@@ -1,7 +1,8 @@
-// a + b. The difference a - b is a + {!b[31], b[30:0]}.
+// Returns a + b. The difference a - b is a + {!b[31], b[30:0]}.
 //
 //   time       combinational
-//   rounding   to nearest, ties to even; subnormal numbers are kept; every NaN is kiln_format_pkg::FP32_NAN
+//   rounding   to nearest, ties to even; subnormal numbers are kept; every NaN is
+//              kiln_format_pkg::FP32_NAN
 module kiln_fp32_add (
     input  logic [31:0] a,
     input  logic [31:0] b,

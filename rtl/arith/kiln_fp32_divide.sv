@@ -1,7 +1,8 @@
-// a / b, correctly rounded.
+// Returns a / b, correctly rounded.
 //
 //   time       combinational
-//   rounding   to nearest, ties to even; subnormal numbers are kept; every NaN is kiln_format_pkg::FP32_NAN
+//   rounding   to nearest, ties to even; subnormal numbers are kept; every NaN is
+//              kiln_format_pkg::FP32_NAN
 module kiln_fp32_divide (
     input  logic [31:0] a,
     input  logic [31:0] b,

@@ -1,4 +1,4 @@
-// Whether a > b: false when either is NaN; zeros of both signs are equal.
+// Returns whether a > b: false if either is NaN; zeros of both signs are equal.
 //
 //   time       combinational
 module kiln_fp32_greater (

@@ -1,4 +1,5 @@
-// a > b ? a : b, which settles NaN (b) and zeros of two signs (b). Bits pass through unchanged.
+// Returns a > b ? a : b, so b for a NaN in either and for zeros of different signs. Bits pass
+// through unchanged.
 //
 //   time       combinational
 module kiln_fp32_maximum (

@@ -1,7 +1,8 @@
-// a * b + c, rounded once (std::fma).
+// Returns a * b + c, rounded once (std::fma).
 //
 //   time       combinational
-//   rounding   to nearest, ties to even; subnormal numbers are kept; every NaN is kiln_format_pkg::FP32_NAN
+//   rounding   to nearest, ties to even; subnormal numbers are kept; every NaN is
+//              kiln_format_pkg::FP32_NAN
 module kiln_fp32_multiply_add (
     input  logic [31:0] a,
     input  logic [31:0] b,

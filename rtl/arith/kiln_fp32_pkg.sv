@@ -1,13 +1,14 @@
-// fp32 arithmetic (IEEE 754 binary32, nearest even, subnormals kept, every NaN 0x7fc00000) as functions: the same results as the modules
-// kiln_fp32_*. For units with many of them: a simulation calls one function in place of evaluating a copy of the logic for each, and
-// only where the caller asks for it.
+// fp32 arithmetic (IEEE 754 binary32, nearest even, subnormals kept, every NaN 0x7fc00000) as
+// functions with the same results as the modules kiln_fp32_*. They serve units with many operators:
+// a simulation calls one function instead of evaluating a copy of the logic for each operator, and
+// only if the caller needs the result.
 package kiln_fp32_pkg;
 
   localparam logic [31:0] NAN = 32'h7fc0_0000;
   localparam logic [31:0] INFINITY = 32'h7f80_0000;
-  localparam int EXPONENT_BITS = 12;  // of exponents inside, signed
+  localparam int EXPONENT_BITS = 12;  // bits of internal exponents, signed
 
-  // These look at everything but the sign.
+  // These functions ignore the sign.
   // verilator lint_off UNUSEDSIGNAL
   function automatic logic is_nan(input logic [31:0] a);
     is_nan = a[30:23] == '1 && a[22:0] != '0;
@@ -19,11 +20,12 @@ package kiln_fp32_pkg;
     is_zero = a[30:0] == '0;
   endfunction
 
-  // a > b: false with a NaN; the zeros are equal.
+  // Returns a > b: false if either is NaN; zeros of both signs are equal.
   function automatic logic greater(input logic [31:0] a, input logic [31:0] b);
     /* verilator no_inline_task */
     logic [31:0] a_key, b_key;
-    // Sign and magnitude to an order: negative numbers turn over.
+    // Maps sign and magnitude to keys that are ordered as the numbers: negative numbers are
+    // inverted.
     a_key   = a[31] ? ~a : {1'b1, a[30:0]};
     b_key   = b[31] ? ~b : {1'b1, b[30:0]};
     greater = a_key > b_key && !is_nan(a) && !is_nan(b) && (a[30:0] != '0 || b[30:0] != '0);
@@ -37,7 +39,7 @@ package kiln_fp32_pkg;
     minimum = greater(b, a) ? a : b;
   endfunction
 
-  // A finite number is significand * 2^unit.
+  // A finite number has the magnitude significand_of * 2^unit_of.
   function automatic logic [23:0] significand_of(input logic [31:0] a);
     significand_of = {a[30:23] != '0, a[22:0]};
   endfunction
@@ -46,7 +48,7 @@ package kiln_fp32_pkg;
   endfunction
   // verilator lint_on UNUSEDSIGNAL
 
-  // Zeros above the leading one of a number that is not 0.
+  // Returns the number of zeros above the leading one of a nonzero number.
   function automatic logic [5:0] leading_zeros(input logic [63:0] a);
     /* verilator no_inline_task */
     logic [63:0] rest;
@@ -75,15 +77,17 @@ package kiln_fp32_pkg;
     if (!rest[63]) leading_zeros[0] = 1'b1;
   endfunction
 
-  // magnitude * 2^unit rounded; magnitude is not 0, and its lowest bit may stand for anything below it.
+  // Returns magnitude * 2^unit, rounded. The magnitude must not be 0; its lowest bit may be sticky.
   function automatic logic [31:0] round(input logic negative, input logic [63:0] magnitude,
                                         input logic signed [EXPONENT_BITS-1:0] unit);
     /* verilator no_inline_task */
     logic [5:0] zeros;
     logic [63:0] normal, dropped;
     logic [24:0] kept;
-    logic signed [EXPONENT_BITS-1:0] field, last;  // exponent of the result's last place, at least that of subnormals
-    logic signed [EXPONENT_BITS-1:0] shift;  // by which the normalised magnitude moves down, from 40 on
+    // last: exponent of the result's LSB, at least that of subnormals
+    logic signed [EXPONENT_BITS-1:0] field, last;
+    // distance by which the normalised magnitude is shifted down, at least 40
+    logic signed [EXPONENT_BITS-1:0] shift;
     logic [31:0] bits;
     zeros  = leading_zeros(magnitude);
     normal = magnitude << zeros;
@@ -98,38 +102,43 @@ package kiln_fp32_pkg;
       dropped = normal << (7'd64 - shift[6:0]);
     end
     if (dropped[63] && (dropped[62:0] != '0 || kept[0])) kept = kept + 1'b1;
-    // The hidden bit counts the exponent up, and so does a carry out of the significand.
+    // The hidden bit increments the exponent field, and so does a carry out of the significand.
     field = last + 12'sd149;
     bits  = (32'(field) << 23) + 32'(kept);
     round = {negative, last > 12'sd104 || bits >= INFINITY ? INFINITY[30:0] : bits[30:0]};
   endfunction
 
-  // A number rounded to a narrower float format, to nearest, ties to even: what kiln_format_pkg::fp32_rounding says of the format. Bits of
-  // magnitudes ascend with the magnitudes, subnormal ones included, so that rounding up is adding one in the last place that stays, across
-  // exponents too.
+  // Returns a number rounded to a narrower float format, to nearest, ties to even. `format` is the
+  // result of kiln_format_pkg::fp32_rounding. Larger magnitudes, including subnormal ones, have
+  // larger bit patterns, so that rounding up adds one to the lowest bit that is kept, also across
+  // exponents.
   function automatic logic [31:0] round_to(input logic [31:0] value, input logic [63:0] format);
     /* verilator no_inline_task */
-    logic [30:0] greatest, magnitude, below;  // below: the places that go
+    logic [30:0] greatest, magnitude, below;  // below: mask of the bits that are dropped
     logic [4:0] fraction_bits;
     logic signed [EXPONENT_BITS-1:0] least, exponent, unit, last, places;
     logic flushes, has_minus_zero, has_nan, to_infinity, to_nan, normal, odd;
     logic [10:0] unused;
-    {unused, to_nan, to_infinity, has_nan, has_minus_zero, flushes, least, fraction_bits, greatest} = format;
+    {unused, to_nan, to_infinity, has_nan, has_minus_zero, flushes, least, fraction_bits,
+        greatest} = format;
     normal = value[30:23] != '0;
     unit   = unit_of(value);
-    // Of the leading bit. Where that stands in a subnormal number is a question only if the format's normal numbers go that low.
+    // The exponent of the leading bit. In a subnormal number the leading bit needs to be found only
+    // if the format's normal numbers are that small.
     exponent = unit + (normal ? 12'sd23 : 12'sd22);
-    if (!normal && least < -12'sd126) exponent = exponent - signed'({6'd0, leading_zeros({value[22:0], 1'b1, 40'd0})});
-    // Of the last place below the least normal number.
+    if (!normal && least < -12'sd126)
+      exponent = exponent - signed'({6'd0, leading_zeros({value[22:0], 1'b1, 40'd0})});
+    // The exponent of the LSB below the least normal number.
     last = flushes ? least : least - signed'({7'd0, fraction_bits});
-    if (least == -12'sd126 && !flushes) places = 12'sd23 - signed'({7'd0, fraction_bits});  // exponents are fp32's own
+    // The first case: the format has the exponent range of fp32.
+    if (least == -12'sd126 && !flushes) places = 12'sd23 - signed'({7'd0, fraction_bits});
     else if (exponent < least) places = last - unit;
     else places = exponent - unit - signed'({7'd0, fraction_bits});
     magnitude = value[30:0];
     if (places > 12'sd24) begin
       magnitude = '0;
     end else if (places == 12'sd24) begin
-      // One half of the last place, or more: one. Exactly one half: zero.
+      // More than half of the LSB rounds to one LSB, exactly half rounds to zero.
       magnitude = normal && value[22:0] != '0 ? {value[30:23] + 8'd1, 23'd0} : '0;
     end else if (places > 12'sd0) begin
       below     = ~(31'h7fff_ffff << places[4:0]);
@@ -138,12 +147,14 @@ package kiln_fp32_pkg;
       magnitude = magnitude & ~below;
     end
     if (is_nan(value)) round_to = has_nan ? NAN : '0;
-    else if (magnitude > greatest) round_to = to_nan ? NAN : {value[31], to_infinity ? INFINITY[30:0] : greatest};
+    else if (magnitude > greatest)
+      round_to = to_nan ? NAN : {value[31], to_infinity ? INFINITY[30:0] : greatest};
     else round_to = {value[31] && (has_minus_zero || magnitude != '0), magnitude};
   endfunction
 
-  // a * b + c, rounded once.
-  function automatic logic [31:0] multiply_add(input logic [31:0] a, input logic [31:0] b, input logic [31:0] c);
+  // Returns a * b + c, rounded once.
+  function automatic logic [31:0] multiply_add(input logic [31:0] a, input logic [31:0] b,
+      input logic [31:0] c);
     /* verilator no_inline_task */
     logic negative, subtract, product_infinite;
     logic [47:0] product;
@@ -167,8 +178,8 @@ package kiln_fp32_pkg;
     end else if (product == '0) begin
       multiply_add = is_zero(c) ? {negative && c[31], 31'd0} : c;
     end else begin
-      // The product stands 28 bits up. What of the addend lies lower, or of the product lower than that when the addend is far above it,
-      // counts by being there.
+      // The product is shifted up by 28 bits. Lower bits of the addend only set the sticky bit, as
+      // does the product if the addend is far above it.
       distance = unit_of(c) - product_unit;
       unit     = product_unit - 12'sd28;
       term     = 128'(product) << 28;
@@ -185,7 +196,8 @@ package kiln_fp32_pkg;
         addend[0] = 1'b1;
         if (distance >= -12'sd52) begin
           kept      = significand_of(c);
-          // 1 to 24 places down: modulo 32 that is 4 - distance, and 24 less it 20 + distance.
+          // The addend is shifted down by -28 - distance, 1 to 24 bits: modulo 32 this is
+          // 4 - distance, and 24 minus this is 20 + distance.
           dropped   = kept << (5'd20 + distance[4:0]);
           kept      = kept >> (5'd4 - distance[4:0]);
           addend    = 128'(kept);
@@ -197,7 +209,8 @@ package kiln_fp32_pkg;
         sum      = addend - term;
         negative = !negative;
       end
-      // One rounder for both: of a long sum the upper half is rounded, and what lies lower counts by being there.
+      // Long and short sums share one rounder: the upper half of a long sum is rounded, and its
+      // lower bits set the sticky bit.
       magnitude = sum[63:0];
       if (sum[127:64] != '0) begin
         zeros     = leading_zeros(sum[127:64]);
@@ -213,10 +226,13 @@ package kiln_fp32_pkg;
     /* verilator no_inline_task */
     logic negative;
     negative = a[31] ^ b[31];
-    if (is_nan(a) || is_nan(b) || (is_infinite(a) && is_zero(b)) || (is_zero(a) && is_infinite(b))) multiply = NAN;
+    if (is_nan(a) || is_nan(b) || (is_infinite(a) && is_zero(b)) || (is_zero(a) && is_infinite(b)))
+      multiply = NAN;
     else if (is_infinite(a) || is_infinite(b)) multiply = {negative, INFINITY[30:0]};
     else if (is_zero(a) || is_zero(b)) multiply = {negative, 31'd0};
-    else multiply = round(negative, 64'(significand_of(a)) * 64'(significand_of(b)), unit_of(a) + unit_of(b));
+    else
+      multiply =
+          round(negative, 64'(significand_of(a)) * 64'(significand_of(b)), unit_of(a) + unit_of(b));
   endfunction
 
   function automatic logic [31:0] add(input logic [31:0] a, input logic [31:0] b);
@@ -245,7 +261,7 @@ package kiln_fp32_pkg;
     end
   endfunction
 
-  // a / b, correctly rounded.
+  // Returns a / b, correctly rounded.
   function automatic logic [31:0] divide(input logic [31:0] a, input logic [31:0] b);
     /* verilator no_inline_task */
     logic negative;
@@ -254,14 +270,16 @@ package kiln_fp32_pkg;
     logic [24:0] rest;
     logic [63:0] quotient;
     negative = a[31] ^ b[31];
-    if (is_nan(a) || is_nan(b) || (is_infinite(a) && is_infinite(b)) || (is_zero(a) && is_zero(b))) begin
+    if (is_nan(a) || is_nan(b) || (is_infinite(a) && is_infinite(b)) ||
+        (is_zero(a) && is_zero(b))) begin
       divide = NAN;
     end else if (is_infinite(a) || is_zero(b)) begin
       divide = {negative, INFINITY[30:0]};
     end else if (is_zero(a) || is_infinite(b)) begin
       divide = {negative, 31'd0};
     end else begin
-      // Both normalised; the quotient lies between 1/2 and 2 and gets 27 bits and one for what is left.
+      // Both operands are normalised, so that the quotient is between 1/2 and 2. It has 27 bits and
+      // a sticky bit for the remainder.
       a_zeros  = leading_zeros({significand_of(a), 40'd0});
       b_zeros  = leading_zeros({significand_of(b), 40'd0});
       rest     = {1'b0, significand_of(a) << a_zeros};
@@ -280,7 +298,7 @@ package kiln_fp32_pkg;
     end
   endfunction
 
-  // An integer in two's complement.
+  // Converts a two's complement integer to fp32.
   function automatic logic [31:0] from_int32(input logic [31:0] a);
     /* verilator no_inline_task */
     logic [31:0] magnitude;
@@ -288,9 +306,12 @@ package kiln_fp32_pkg;
     from_int32 = a == '0 ? '0 : round(a[31], 64'(magnitude), '0);
   endfunction
 
-  // round(value * inverse_scale) + zero_point, held to [low, high]; NaN counts as 0 (kiln::systolic::QuantiseToCode).
-  function automatic logic [31:0] to_code(input logic [31:0] value, input logic [31:0] inverse_scale,
-                                          input logic signed [31:0] zero_point, input logic signed [31:0] low,
+  // Returns round(value * inverse_scale) + zero_point, clamped to [low, high]. NaN is treated as 0
+  // (kiln::systolic::QuantiseToCode).
+  function automatic logic [31:0] to_code(input logic [31:0] value,
+      input logic [31:0] inverse_scale,
+                                          input logic signed [31:0] zero_point,
+                                              input logic signed [31:0] low,
                                           input logic signed [31:0] high);
     /* verilator no_inline_task */
     logic [31:0] scaled;
@@ -304,7 +325,7 @@ package kiln_fp32_pkg;
     if (is_nan(scaled)) begin
       magnitude = '0;
     end else if (scaled[30:23] >= 8'd160) begin
-      magnitude = 64'd1 << 33;  // where every clamp has taken hold, whatever the zero point
+      magnitude = 64'd1 << 33;  // large enough to be clamped with every zero point
     end else if (scaled[30:23] >= 8'd150) begin
       magnitude = magnitude << (scaled[30:23] - 8'd150);
     end else if (scaled[30:23] >= 8'd126) begin

@@ -1,9 +1,11 @@
-// An fp32 number rounded to a narrower format, as fp32: what a vector unit of that format does with every result.
+// Rounds an fp32 number to a narrower format and returns it as fp32. A vector unit of that format
+// applies it to every result.
 //
 //   rounding   the format's own; fp32 passes through unchanged
 //   time       combinational
 //   C++ twin   kiln::FormatTable::Round (numerics/tables.h)
-// Floats that round to nearest even are rounded in place (kiln_fp32_pkg::round_to), others by way of their codes.
+// Floats that round to nearest even are rounded in place (kiln_fp32_pkg::round_to), other formats
+// by encoding and decoding.
 module kiln_fp32_round #(
     parameter kiln_format_pkg::format_t FORMAT = kiln_named_formats_pkg::BF16
 ) (
@@ -13,10 +15,12 @@ module kiln_fp32_round #(
 
   if (FORMAT == kiln_format_pkg::FP32) begin : g_same
     assign result = value;
-  end else if (kiln_format_pkg::kind(FORMAT) == kiln_format_pkg::KIND_FLOAT && kiln_format_pkg::is_signed(FORMAT) &&
+  end else if (kiln_format_pkg::kind(FORMAT) == kiln_format_pkg::KIND_FLOAT &&
+      kiln_format_pkg::is_signed(FORMAT) &&
       kiln_format_pkg::low_exponent(FORMAT) != kiln_format_pkg::LOW_NORMAL &&
       kiln_format_pkg::rounding(FORMAT) == kiln_format_pkg::ROUND_NEAREST_EVEN) begin : g_float
-    localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(FORMAT);
+    localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+        kiln_format_pkg::fp32_rounding(FORMAT);
     assign result = kiln_fp32_pkg::round_to(value, ROUNDING);
   end else begin : g_round
     logic [kiln_format_pkg::bits(FORMAT)-1:0] code;

@@ -1,8 +1,10 @@
-// A value on its way to memory as an integer code: round(value * inverse_scale) + zero_point, held to [low, high].
+// Converts a value to an integer code for memory: round(value * inverse_scale) + zero_point,
+// clamped to [low, high].
 //
-//   rounding   the product once to fp32, and that to an integer; both to nearest, ties to even; NaN counts as 0
+//   rounding   the product is rounded to fp32 and then to an integer, both to nearest, ties to
+//              even. NaN is treated as 0 before the zero point is added.
 //   time       combinational
-//   C++ twin   kiln::systolic::QuantiseToCode (targets/systolic/arithmetic.h)
+//   C++ twin   kiln::systolic::QuantiseToCode (targets/systolic/simulate/arithmetic.h)
 module kiln_fp32_to_code (
     input  logic        [31:0] value,          // fp32
     input  logic        [31:0] inverse_scale,  // fp32

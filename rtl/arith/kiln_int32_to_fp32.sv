@@ -1,4 +1,4 @@
-// A two's complement integer as fp32, rounded to nearest, ties to even.
+// Converts a two's complement integer to fp32, rounded to nearest, ties to even.
 //
 //   time       combinational
 module kiln_int32_to_fp32 (

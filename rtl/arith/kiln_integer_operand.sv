@@ -1,5 +1,5 @@
-// What a code counts in an integer sum: integer formats count by their codes (binary places are the business of whoever
-// scales the result), tables of whole numbers by their values.
+// Returns a code's value in an integer sum: the code itself for integer formats (the scale of the
+// result accounts for binary places), the value for tables of whole numbers.
 //
 //   time       combinational
 //   C++ twin   kiln::IntegerOperand (numerics/mac.h)
@@ -21,7 +21,8 @@ module kiln_integer_operand #(
   if (KIND == kiln_format_pkg::KIND_TABLE) begin : g_table
     localparam int CODES = 1 << BITS;
     localparam int WHOLE_BITS = kiln_format_pkg::WHOLE_BITS;
-    localparam logic [kiln_format_pkg::MOST_CODES*WHOLE_BITS-1:0] VALUES = kiln_format_pkg::whole_values(FORMAT);
+    localparam logic [kiln_format_pkg::MOST_CODES*WHOLE_BITS-1:0] VALUES =
+        kiln_format_pkg::whole_values(FORMAT);
     logic [WHOLE_BITS-1:0] word;
     kiln_constant_table #(
         .WIDTH(WHOLE_BITS),

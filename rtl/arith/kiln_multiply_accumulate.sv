@@ -1,8 +1,9 @@
-// One step of a weight-stationary array: psum_out = round(psum_in + x * w).
+// One multiply-accumulate of a weight-stationary array: psum_out = round(psum_in + x * w).
 //
-//   integer psum   operands count as kiln_integer_operand says; the sum wraps modulo 2^bits and is exact but for that
-//   other psum     the product is exact and the sum rounded once; with PRODUCT_ROUNDED the product is rounded to the
-//                  psum's format before it is added
+//   integer psum   operands as in kiln_integer_operand; the sum wraps modulo 2^bits and is
+//                  otherwise exact
+//   other psum     the product is exact and the sum rounded once; with PRODUCT_ROUNDED the product
+//                  is rounded to the psum's format before it is added
 //   quire          exact
 //   time           combinational
 //   C++ twin       kiln::PsumStep (numerics/mac.h), kiln::Quire::AddProduct (numerics/quire.h)
@@ -24,7 +25,7 @@ module kiln_multiply_accumulate #(
   if (kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER) begin : g_integer
     localparam int X_BITS = kiln_format_pkg::integer_bits(INPUT_FORMAT);
     localparam int W_BITS = kiln_format_pkg::integer_bits(WEIGHT_FORMAT);
-    // Wide enough for the product or for the sum, whichever is wider; what a narrow psum cannot hold is cut off.
+    // Wide enough for the product and for the sum; a narrow psum drops the upper bits.
     localparam int BITS = X_BITS + W_BITS > PSUM_BITS ? X_BITS + W_BITS : PSUM_BITS;
     logic signed [X_BITS-1:0] x_value;
     logic signed [W_BITS-1:0] w_value;

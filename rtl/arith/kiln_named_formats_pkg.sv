@@ -1,8 +1,9 @@
-// The named number formats. Written by kiln::hardware::NamedFormatsPackage (src/kiln/hardware/rtl_format.h) from
-// src/kiln/numerics/formats.def; a test compares.
+// The named number formats. Written by kiln::hardware::NamedFormatsPackage
+// (src/kiln/hardware/rtl_format.h) from src/kiln/numerics/formats.def; a test compares.
 package kiln_named_formats_pkg;
 
-  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside a package.
+  // kiln_format_pkg::format_t, written out: Yosys 0.23 does not resolve types of other packages
+  // inside a package.
   typedef logic [18639:0] format_t;
 
   localparam format_t INT2 = 18640'h2020100000000000001020;

@@ -1,7 +1,7 @@
-// Shifts a number up until its top bit is set.
+// Shifts a number left until its top bit is set.
 //
-//   out     in << places; 0 when in is 0
-//   places  how many places that were; not to be looked at when in is 0
+//   out     in << places; 0 if in is 0
+//   places  the shift; undefined if in is 0
 //   time    combinational
 module kiln_normalise #(
     parameter  int WIDTH = 24,
@@ -12,7 +12,7 @@ module kiln_normalise #(
     output logic [PLACE_BITS-1:0] places
 );
 
-  // Halving steps: each asks whether the upper 2^i bits are all 0.
+  // A binary search: iteration i tests whether the upper 2^i bits are all 0.
   always_comb begin
     out = in;
     for (int i = PLACE_BITS - 1; i >= 0; i--) begin

@@ -1,6 +1,7 @@
-// The sum of two numbers, as kiln_decode describes them; what does not fit into the significand sets its lowest bit, and
-// one later rounding to RESULT_BITS significant bits or fewer is that of the exact sum. A sum of opposite numbers is +0,
-// of two zeros minus where both are; opposite infinities give NaN.
+// Adds two numbers in the form of kiln_decode. Bits that do not fit into the significand set its
+// lowest bit (sticky), so that one later rounding to RESULT_BITS significant bits or fewer gives
+// the rounding of the exact sum. A sum of opposite numbers is +0; a sum of two zeros is -0 only if
+// both are; opposite infinities give NaN.
 //
 //   time       combinational
 //   C++ twin   kiln::Add (numerics/exact.h)
@@ -10,7 +11,8 @@ module kiln_number_add #(
     parameter  int B_SIGNIFICAND_BITS = 24,
     parameter  int B_EXPONENT_BITS = 9,
     parameter  int RESULT_BITS = 24,
-    localparam int SIGNIFICAND_BITS = kiln_format_pkg::sum_bits(A_SIGNIFICAND_BITS, B_SIGNIFICAND_BITS, RESULT_BITS),
+    localparam int SIGNIFICAND_BITS =
+        kiln_format_pkg::sum_bits(A_SIGNIFICAND_BITS, B_SIGNIFICAND_BITS, RESULT_BITS),
     localparam int EXPONENT_BITS =
         kiln_format_pkg::sum_exponent_bits(A_EXPONENT_BITS, B_EXPONENT_BITS, SIGNIFICAND_BITS)
 ) (
@@ -31,9 +33,10 @@ module kiln_number_add #(
     output logic [SIGNIFICAND_BITS-1:0] significand
 );
 
-  // Terms stand at the top of TERM_BITS; one bit above takes the carry. Where the distance of their exponents is 2 or
-  // more, the leading bit of a difference moves down by one place at most, and bits that are shifted out lie below the
-  // half bit of a rounding to RESULT_BITS; where it is less, none is shifted out.
+  // Terms are aligned to the top of TERM_BITS; one bit above holds the carry. If their exponents
+  // differ by 2 or more, the leading bit of a difference moves down by at most one bit, and the
+  // bits that are shifted out are below the half bit of a rounding to RESULT_BITS. If the exponents
+  // differ by less, no bit is shifted out.
   localparam int TERM_BITS = SIGNIFICAND_BITS - 1;
   localparam int PLACE_BITS = $clog2(TERM_BITS + 1);
 
@@ -51,14 +54,16 @@ module kiln_number_add #(
   assign a_wide = EXPONENT_BITS'(a_exponent);
   assign b_wide = EXPONENT_BITS'(b_exponent);
 
-  // The greater magnitude stays where it is. A zero is the lesser one whatever its exponent.
-  assign a_greater = b_zero || (!a_zero && (a_wide > b_wide || (a_wide == b_wide && a_term >= b_term)));
+  // The greater magnitude is not shifted. A zero is always the lesser one, whatever its exponent.
+  assign a_greater =
+      b_zero || (!a_zero && (a_wide > b_wide || (a_wide == b_wide && a_term >= b_term)));
   assign greater = a_greater ? a_term : b_term;
   assign lesser = a_greater ? b_term : a_term;
   assign greater_negative = a_greater ? a_negative : b_negative;
   assign greater_exponent = a_greater ? a_wide : b_wide;
   assign distance = a_greater ? a_wide - b_wide : b_wide - a_wide;
-  assign places = distance < 0 || distance > EXPONENT_BITS'(TERM_BITS) ? PLACE_BITS'(TERM_BITS) : PLACE_BITS'(distance);
+  assign places = distance < 0 || distance > EXPONENT_BITS'(TERM_BITS) ? PLACE_BITS'(TERM_BITS) :
+      PLACE_BITS'(distance);
   kiln_shift_right_sticky #(
       .WIDTH(TERM_BITS),
       .PLACE_BITS(PLACE_BITS)

@@ -1,4 +1,4 @@
-// The exact product of two numbers, as kiln_decode describes them. NaN of zero times infinity.
+// Multiplies two numbers in the form of kiln_decode exactly. Zero times infinity is NaN.
 //
 //   time       combinational
 //   C++ twin   kiln::Multiply (numerics/exact.h)
@@ -8,7 +8,8 @@ module kiln_number_multiply #(
     parameter  int B_SIGNIFICAND_BITS = 24,
     parameter  int B_EXPONENT_BITS = 9,
     localparam int SIGNIFICAND_BITS = A_SIGNIFICAND_BITS + B_SIGNIFICAND_BITS,
-    localparam int EXPONENT_BITS = kiln_format_pkg::product_exponent_bits(A_EXPONENT_BITS, B_EXPONENT_BITS)
+    localparam int EXPONENT_BITS =
+        kiln_format_pkg::product_exponent_bits(A_EXPONENT_BITS, B_EXPONENT_BITS)
 ) (
     input  logic                        a_nan,
     input  logic                        a_infinite,
@@ -36,10 +37,11 @@ module kiln_number_multiply #(
   assign infinite = (a_infinite || b_infinite) && !nan;
   assign negative = a_negative != b_negative;
 
-  // The product of two significands from 1 to 2 lies between 1 and 4.
+  // The product of two significands between 1 and 2 is between 1 and 4.
   assign product = SIGNIFICAND_BITS'(a_significand) * SIGNIFICAND_BITS'(b_significand);
   assign carried = product[SIGNIFICAND_BITS-1];
   assign significand = carried ? product : product << 1;
-  assign exponent = EXPONENT_BITS'(a_exponent) + EXPONENT_BITS'(b_exponent) + EXPONENT_BITS'(signed'({1'b0, carried}));
+  assign exponent = EXPONENT_BITS'(a_exponent) + EXPONENT_BITS'(b_exponent) +
+      EXPONENT_BITS'(signed'({1'b0, carried}));
 
 endmodule

@@ -1,5 +1,6 @@
-// Adds an exact product (a number as kiln_decode describes one) to a quire. Every product must be a multiple of the weight
-// of the quire's lowest bit, as those of the formats that the quire is made for are.
+// Adds an exact product (a number in the form of kiln_decode) to a quire. The product must be a
+// multiple of the weight of the quire's lowest bit, which holds for products of the formats that
+// the quire is made for.
 //
 //   time       combinational
 //   C++ twin   kiln::Quire::Add (numerics/quire.h)
@@ -32,14 +33,15 @@ module kiln_quire_add_product #(
   assign {is_nan, plus_infinity, minus_infinity, sum_in} = code_in;
   assign finite = !nan && !infinite;
 
-  // The leading bit goes to its place; what is below the lowest place are zeros.
+  // Shifts the leading bit to its bit position; the bits below the quire's lowest bit are zeros.
   assign above_lowest = RANGE_BITS'(exponent) - RANGE_BITS'(kiln_format_pkg::bias(FORMAT));
   assign places = PLACE_BITS'(above_lowest);
   assign shifted = WIDTH'(significand) << places;
   assign magnitude = finite ? shifted[WIDTH-1-:SUM_BITS] : '0;
   assign sum = negative ? sum_in - magnitude : sum_in + magnitude;
   assign code_out = {
-    is_nan || nan, plus_infinity || (infinite && !negative), minus_infinity || (infinite && negative), sum
+    is_nan || nan, plus_infinity || (infinite && !negative),
+        minus_infinity || (infinite && negative), sum
   };
 
   wire unused_bits = &{1'b0, above_lowest, shifted};

@@ -1,4 +1,4 @@
-// Whether a magnitude that has been cut off goes up to the next one.
+// Returns whether a truncated magnitude is rounded up to the next one.
 //
 //   time    combinational
 module kiln_round_up #(
@@ -6,8 +6,8 @@ module kiln_round_up #(
     parameter int REST_BITS = 2  // 2 or more; stochastic: 33 or more
 ) (
     input  logic                 negative,
-    input  logic                 odd,       // whether the code that has been kept is
-    input  logic [REST_BITS-1:0] rest,      // what has been cut off; the lowest bit may be sticky
+    input  logic                 odd,       // the code that is kept is odd
+    input  logic [REST_BITS-1:0] rest,      // the bits that are cut off; the lowest may be sticky
     input  logic [         31:0] random,    // stochastic rounding only
     output logic                 up
 );

@@ -1,5 +1,6 @@
-// Shifts down; the lowest bit of what comes out is set, too, when a bit that is shifted out was ("sticky"). One later
-// rounding at two bits or more above the lowest one is then that of the exact number.
+// Shifts right; a set bit that is shifted out also sets the lowest bit of the result ("sticky").
+// One later rounding at least two bits above the lowest bit then gives the rounding of the exact
+// number.
 //
 //   time    combinational
 module kiln_shift_right_sticky #(
@@ -7,7 +8,7 @@ module kiln_shift_right_sticky #(
     parameter int PLACE_BITS = 5
 ) (
     input  logic [     WIDTH-1:0] in,
-    input  logic [PLACE_BITS-1:0] places,  // WIDTH and more leave the sticky bit alone
+    input  logic [PLACE_BITS-1:0] places,  // with WIDTH or more only the sticky bit remains
     output logic [     WIDTH-1:0] out
 );
 

@@ -1,22 +1,24 @@
-// The approximate functions of a vector unit: piecewise quadratics, with what the function needs before and after.
+// The approximate functions of a vector unit: piecewise quadratic splines, with argument reduction
+// before and reconstruction after them.
 //
 //   result     fp32, not yet rounded to a narrower vector format (kiln_vector_alu does that)
 //   time       combinational; the longest path is that of reciprocal square roots
 //   C++ twin   kiln::Approximate (numerics/nonlinear.h, nonlinear_body.h), to the bit
 //
-// One datapath serves all functions; names of its values are those of the twin:
+// One datapath computes all functions. Its stages and values have the names of the C++ twin:
 //
-//   prepare    t, the spline's argument                exp: f = x log2 e - n    log, roots, reciprocal: the significand
-//                                                      others: |x|
+//   prepare    t, the argument of the spline: f = x log2 e - n for exp; the significand for log,
+//              roots and reciprocal; |x| for the others
 //   spline     s = (c2 t + c1) t + c0
-//   refine     a Newton step of roots and reciprocal;  log: e ln 2 + t s
-//   scale      times a power of two, rounded once      exp, roots, reciprocal
+//   refine     a Newton step for roots and reciprocal; e ln 2 + t s for log
+//   scale      multiplies by a power of two, rounded once, for exp, roots and reciprocal
 //   finish     one multiply-add: 1 - tail, max(x, 0) + s, x times the root, ...
 //
-// Functions that FUNCTIONS leaves out cost nothing; what comes out for them then means nothing.
+// A function that is not in FUNCTIONS takes no area, and its result is undefined.
 module kiln_spline #(
     parameter kiln_spline_pkg::tables_t TABLES = kiln_spline_tables_pkg::FP32,
-    parameter logic [kiln_spline_pkg::FUNCTIONS-1:0] FUNCTIONS = {kiln_spline_pkg::FUNCTIONS{1'b1}}  // of each: is it there
+    // bit i enables function i of kiln_spline_pkg
+    parameter logic [kiln_spline_pkg::FUNCTIONS-1:0] FUNCTIONS = {kiln_spline_pkg::FUNCTIONS{1'b1}}
 ) (
     input  logic [ 3:0] select,  // a function of kiln_spline_pkg
     input  logic [31:0] x,
@@ -33,15 +35,15 @@ module kiln_spline #(
   localparam logic [31:0] LN_2 = 32'h3f31_7218;
   localparam logic [31:0] INFINITY = 32'h7f80_0000;
   localparam logic [31:0] MINUS_INFINITY = 32'hff80_0000;
-  // Beyond these exp has long been 0 or infinity.
+  // Beyond these arguments exp is 0 or infinity.
   localparam logic [31:0] LEAST_EXPONENT = 32'hc2d2_0000;    // -105
   localparam logic [31:0] GREATEST_EXPONENT = 32'h42b4_0000;  // 90
   localparam logic [31:0] SWISH_BEGIN = 32'hc040_0000;        // -3
 
-  // floor of a number between -2^9 and 2^9.
+  // Returns the floor of a number between -2^9 and 2^9.
   function automatic logic signed [9:0] floor(input logic [31:0] number);
     logic [32:0] magnitude;
-    // The lowest 23 bits are those behind the binary point.
+    // The lowest 23 bits are those after the binary point.
     magnitude = 33'({1'b1, number[22:0]});
     if (number[30:23] >= 8'd127) magnitude = magnitude << (number[30:23] - 8'd127);
     else magnitude = 33'(number[30:0] != '0);
@@ -49,11 +51,11 @@ module kiln_spline #(
     if (number[31]) floor = -floor - signed'({9'd0, magnitude[22:0] != '0});
   endfunction
 
-  // Kinds of functions, by what they share. A simulation computes only when somebody asks for one.
+  // Kinds of functions that share hardware. A simulation computes only if a function is selected.
   logic is_exp, is_elu, is_log, is_reciprocal, is_root, is_square_root;
   logic is_odd, is_rectified, is_sigmoid, is_hard_sigmoid, is_hard_swish;
-  logic asked, powers;  // powers: what takes exponents apart
-  logic [15:0] is;  // function by function
+  logic asked, powers;  // powers: functions that split |x| into m 2^e
+  logic [15:0] is;  // one-hot, by function
   assign is = {1'b0, FUNCTIONS} & (16'd1 << select);
   assign asked = is != '0;
   assign is_elu = is[kiln_spline_pkg::ELU];
@@ -63,15 +65,15 @@ module kiln_spline #(
   assign is_square_root = is[kiln_spline_pkg::SQRT];
   assign is_root = is[kiln_spline_pkg::RECIPROCAL_SQUARE_ROOT] || is_square_root;
   assign is_odd = is[kiln_spline_pkg::TANH] || is[kiln_spline_pkg::ERF];
-  assign is_rectified = is[kiln_spline_pkg::GELU] || is[kiln_spline_pkg::GELU_TANH] || is[kiln_spline_pkg::SILU] ||
-      is[kiln_spline_pkg::SOFTPLUS];
+  assign is_rectified = is[kiln_spline_pkg::GELU] || is[kiln_spline_pkg::GELU_TANH] ||
+      is[kiln_spline_pkg::SILU] || is[kiln_spline_pkg::SOFTPLUS];
   assign is_sigmoid = is[kiln_spline_pkg::SIGMOID];
   assign is_hard_sigmoid = is[kiln_spline_pkg::HARD_SIGMOID];
   assign is_hard_swish = is[kiln_spline_pkg::HARD_SWISH];
   assign powers = is_log || is_reciprocal || is_root;
 
-  // The argument and its parts: |x| = m 2^e with m in [1, 2). Zero counts as 2^-151, of which reciprocals become infinite; so does
-  // infinity as 2^128.
+  // The argument and its parts: |x| = m 2^e with m in [1, 2). Zero is treated as 2^-151, whose
+  // reciprocal is infinite, and infinity as 2^128.
   logic zero, infinite, below_zero, above_zero, subnormal;
   logic [5:0] zeros;
   logic [22:0] fraction;
@@ -112,7 +114,8 @@ module kiln_spline #(
   always_comb begin
     first = '0;
     if (is_exp || is_hard_sigmoid || is_hard_swish) begin
-      first = kiln_fp32_pkg::multiply_add(is_exp ? y : x, is_exp ? LOG2_E : SIXTH, is_exp ? minus_n_value : HALF);
+      first = kiln_fp32_pkg::multiply_add(is_exp ? y : x, is_exp ? LOG2_E : SIXTH,
+          is_exp ? minus_n_value : HALF);
     end
   end
 
@@ -131,7 +134,7 @@ module kiln_spline #(
     end
   end
 
-  // The spline of the function, its argument, and the segment of that. Roots: |x| = m 4^k with m in [1, 4).
+  // The function's spline and its argument t. Roots: |x| = m 4^k with m in [1, 4).
   logic [3:0] spline;
   logic [31:0] t;
   always_comb begin
@@ -174,19 +177,20 @@ module kiln_spline #(
   always_comb begin
     third = '0;
     if (powers) begin
-      third = kiln_fp32_pkg::multiply_add(is_log ? log_exponent_value : is_reciprocal ? {1'b1, t[30:0]} : second,
-                                          is_log ? LN_2 : s, is_log ? second : ONE);
+      third = kiln_fp32_pkg::multiply_add(is_log ? log_exponent_value :
+          is_reciprocal ? {1'b1, t[30:0]} : second, is_log ? LN_2 : s, is_log ? second : ONE);
     end
   end
-  // r lies near 1, so that halving it is taking one off its exponent.
+  // r is near 1, so that it can be halved by subtracting one from its exponent field.
   always_comb begin
     refined = s;
     if (is_reciprocal || is_root) begin
-      refined = kiln_fp32_pkg::multiply_add(is_root ? {s[31], s[30:23] - 8'd1, s[22:0]} : s, third, s);
+      refined =
+          kiln_fp32_pkg::multiply_add(is_root ? {s[31], s[30:23] - 8'd1, s[22:0]} : s, third, s);
     end
   end
 
-  // scale: times a power of two, rounded once.
+  // scale: multiplies by a power of two and rounds once.
   logic signed [11:0] power;
   logic [31:0] scaled;
   always_comb begin
@@ -195,11 +199,12 @@ module kiln_spline #(
     power = is_exp ? 12'(n) : -power;
     scaled = refined;
     if (is_exp || is_reciprocal || is_root) begin
-      scaled = kiln_fp32_pkg::round(refined[31], 64'(kiln_fp32_pkg::significand_of(refined)), kiln_fp32_pkg::unit_of(refined) + power);
+      scaled = kiln_fp32_pkg::round(refined[31], 64'(kiln_fp32_pkg::significand_of(refined)),
+          kiln_fp32_pkg::unit_of(refined) + power);
     end
   end
 
-  // What the limits of the functions are.
+  // The results at the limits of the functions' domains.
   logic [31:0] root, up_to, tail, hard;
   assign root = zero ? INFINITY : infinite ? ZERO : scaled;
   assign up_to = in_domain ? s : is_odd ? ONE : ZERO;
@@ -207,7 +212,8 @@ module kiln_spline #(
     tail = '0;
     hard = '0;
     if (is_sigmoid) tail = kiln_fp32_pkg::maximum(up_to, ZERO);
-    if (is_hard_sigmoid || is_hard_swish) hard = kiln_fp32_pkg::maximum(kiln_fp32_pkg::minimum(first, ONE), ZERO);
+    if (is_hard_sigmoid || is_hard_swish)
+      hard = kiln_fp32_pkg::maximum(kiln_fp32_pkg::minimum(first, ONE), ZERO);
   end
 
   // finish: one multiply-add.
@@ -217,7 +223,7 @@ module kiln_spline #(
     finishes = is_elu || is_square_root || is_rectified || is_sigmoid || is_hard_swish;
     finish_a = x;
     finish_b = root;
-    finish_c = MINUS_ZERO;  // which adds nothing to a product, not even to one of zero
+    finish_c = MINUS_ZERO;  // leaves every product unchanged, including zeros of both signs
     if (is_elu) begin
       finish_a = scaled;
       finish_b = ONE;
@@ -244,7 +250,8 @@ module kiln_spline #(
     result = finished;
     if (is_exp && !is_elu) result = scaled;
     if (is_elu && above_zero) result = x;
-    if (is_log) result = below_zero ? kiln_fp32_pkg::NAN : zero ? MINUS_INFINITY : infinite ? x : third;
+    if (is_log)
+      result = below_zero ? kiln_fp32_pkg::NAN : zero ? MINUS_INFINITY : infinite ? x : third;
     if (is_reciprocal) result = (infinite ? ZERO : scaled) | {x[31], 31'd0};
     if (is_root) begin
       if (below_zero) result = kiln_fp32_pkg::NAN;

@@ -1,14 +1,16 @@
-// A spline at t: value = (c2 t + c1) t + c0, two fused multiply-adds, with the coefficients of the segment that holds t.
-// What lies before the first (after the last) segment takes the first (last) one's.
+// Evaluates a spline at t: value = (c2 t + c1) t + c0, two fused multiply-adds with the
+// coefficients of the segment that contains t. Arguments below the first segment use the first
+// segment, and arguments above the last segment use the last.
 //
-//   in_domain  whether t lies before the end of the spline's domain
+//   in_domain  whether t is below the end of the spline's domain
 //   time       combinational
 module kiln_spline_evaluate #(
     parameter kiln_spline_pkg::tables_t TABLES = kiln_spline_tables_pkg::FP32
 ) (
-    input  logic        enable,  // 0: the outputs are nobody's business, and a simulation computes nothing
+    // 0: the outputs are not used, and a simulation computes nothing
+    input  logic        enable,
     input  logic [ 3:0] spline,  // one of kiln_spline_pkg
-    input  logic [31:0] t,       // fp32, no NaN
+    input  logic [31:0] t,       // fp32, not NaN
     output logic [31:0] value,
     output logic        in_domain
 );
@@ -20,7 +22,8 @@ module kiln_spline_evaluate #(
 
   // Knots 1 to SEGMENTS of every spline; the last one is the end of the domain.
   localparam int KNOT_BITS = SEGMENTS * 32;
-  function automatic logic [SPLINES*KNOT_BITS-1:0] all_knots(input kiln_spline_pkg::tables_t tables);
+  function automatic logic [SPLINES*KNOT_BITS-1:0] all_knots(
+      input kiln_spline_pkg::tables_t tables);
     for (int i = 0; i < SPLINES; i++) begin
       for (int j = 1; j < SEGMENTS; j++) begin
         all_knots[i*KNOT_BITS+(j-1)*32+:32] = tables[(i*MOST_SEGMENTS+j)*ROW_BITS+96+:32];
@@ -28,7 +31,8 @@ module kiln_spline_evaluate #(
       all_knots[i*KNOT_BITS+(SEGMENTS-1)*32+:32] = tables[kiln_spline_pkg::ENDS+i*32+:32];
     end
   endfunction
-  // Tables are memories that nothing writes, so that synthesis may take ROMs or gates for them (as in kiln_constant_table).
+  // Tables are memories that are never written, so that synthesis can choose ROMs or gates (as in
+  // kiln_constant_table).
   localparam logic [SPLINES*KNOT_BITS-1:0] KNOTS = all_knots(TABLES);
   logic [KNOT_BITS-1:0] knot_words[SPLINES];
   logic [ROW_BITS-1:0] rows[SPLINES*MOST_SEGMENTS];
@@ -37,7 +41,7 @@ module kiln_spline_evaluate #(
     for (int i = 0; i < SPLINES * MOST_SEGMENTS; i++) rows[i] = TABLES[i*ROW_BITS+:ROW_BITS];
   end
 
-  // The segment: the number of the last knot that t has reached.
+  // The segment is the index of the last knot that is not above t.
   logic [KNOT_BITS-1:0] knots;
   logic [SEGMENTS:1] unreached;
   logic [2:0] segment;
@@ -47,7 +51,8 @@ module kiln_spline_evaluate #(
     segment = '0;
     if (enable) begin
       knots = knot_words[spline];
-      for (int i = 1; i <= SEGMENTS; i++) unreached[i] = kiln_fp32_pkg::greater(knots[(i-1)*32+:32], t);
+      for (int i = 1; i <= SEGMENTS; i++)
+        unreached[i] = kiln_fp32_pkg::greater(knots[(i-1)*32+:32], t);
       for (int i = 1; i < SEGMENTS; i++) if (!unreached[i]) segment = 3'(i);
     end
   end

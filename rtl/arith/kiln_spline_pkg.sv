@@ -1,7 +1,9 @@
-// The approximate functions: numbers of functions and splines, and the tables as a parameter.
+// The approximate functions: the numbers of functions and splines, and the tables as a parameter.
 //
-// Tables are ONE constant (src/kiln/hardware/rtl_spline.h prints it; kiln_spline_tables_pkg holds some):
-//   row of segment i of spline s    128 bits at (s * MOST_SEGMENTS + i) * ROW_BITS: c0 lowest, c1, c2, knot i
+// The tables of a vector format are ONE constant. src/kiln/hardware/rtl_spline.h prints it;
+// kiln_spline_tables_pkg holds the constants of some formats. Its layout:
+//   row of segment i of spline s    128 bits at (s * MOST_SEGMENTS + i) * ROW_BITS: c0 lowest, c1,
+//                                   c2, knot i
 //   end of spline s's domain        32 bits at ENDS + s * 32: the knot after its last segment
 //   segments of every spline        4 bits at SEGMENTS, 1 to MOST_SEGMENTS
 // All values are fp32. Names, numbers and meanings are those of src/kiln/numerics/nonlinear.h.

@@ -1,8 +1,10 @@
-// Tables of approximate functions. Written by kiln::hardware::SplineTablesPackage (src/kiln/hardware/rtl_spline.h)
-// from src/kiln/numerics/nonlinear_tables.inc; a test compares.
+// Tables of approximate functions. Written by kiln::hardware::SplineTablesPackage
+// (src/kiln/hardware/rtl_spline.h) from src/kiln/numerics/nonlinear_tables.inc; a test
+// compares.
 package kiln_spline_tables_pkg;
 
-  // kiln_spline_pkg::tables_t, written out: Yosys knows no types of other packages inside a package.
+  // kiln_spline_pkg::tables_t, written out: Yosys 0.23 does not resolve types of other
+  // packages inside a package.
   typedef logic [11647:0] tables_t;
 
   // Of fp32, 7 segments.

@@ -1,4 +1,5 @@
-// Operands that find faults in fp32 units: corner values, their neighbours, and random bits of several kinds.
+// Operands that reveal faults in fp32 units: corner values, their neighbours, and several kinds of
+// random bits.
 #ifndef KILN_TESTS_RTL_ARITH_FP32_VALUES_H_
 #define KILN_TESTS_RTL_ARITH_FP32_VALUES_H_
 
@@ -32,12 +33,13 @@ inline constexpr uint32_t kFp32Corners[] = {
     0x7f800001, 0x7fc00000,  // NaN
 };
 
-// A NaN as the units have it.
+// The NaN that the units produce.
 inline uint32_t Canonical(float value) {
   return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan;
 }
 
-// Random fp32 bits: of any exponent, of an exponent near 0, with few significant bits, near a corner, or a corner.
+// Returns random fp32 bits: of any exponent, of an exponent near 0, with few significant bits, near
+// a corner value, or a corner value.
 inline uint32_t RandomFp32(Random& random) {
   const auto bits = static_cast<uint32_t>(random());
   const uint32_t sign = bits & 0x80000000u,
@@ -59,7 +61,7 @@ inline uint32_t RandomFp32(Random& random) {
   }
 }
 
-// The bits of a number some units of the last place away.
+// Returns the bits of the number that is some units in the last place away.
 inline uint32_t Near(float value, Random& random) {
   return Canonical(value) + static_cast<uint32_t>(random() % 9) - 4;
 }

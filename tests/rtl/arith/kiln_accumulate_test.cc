@@ -1,4 +1,4 @@
-// kiln_accumulate against AccumulationStep: random and corner operands, and sums that cancel.
+// Compares kiln_accumulate with AccumulationStep: random and corner operands, and sums that cancel.
 #include <bit>
 #include <cstdint>
 #include <vector>

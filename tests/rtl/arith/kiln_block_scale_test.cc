@@ -1,5 +1,5 @@
-// kiln_block_scale and kiln_block_element against BlockCodec, over every exponent of the greatest magnitude, corners
-// and random values.
+// Compares kiln_block_scale and kiln_block_element with BlockCodec, over every exponent of the
+// greatest magnitude, corner values and random values.
 #include <bit>
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
-// kiln_decode_to_fp32 and kiln_encode_from_fp32 against DecodeFloat and EncodeFloat, for every named format and for
-// every rounding, overflow and kind of special value.
+// Compares kiln_decode_to_fp32 and kiln_encode_from_fp32 with DecodeFloat and EncodeFloat, for
+// every named format and for every rounding, overflow and kind of special value.
 #include <bit>
 #include <cmath>
 #include <cstdint>

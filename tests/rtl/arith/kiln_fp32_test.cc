@@ -1,5 +1,5 @@
-// The fp32 units against the processor's own arithmetic: every pair of corner values, then random operands, half of
-// them made so that results cancel or lie next to a tie.
+// Compares the fp32 units with the processor's own arithmetic: every pair of corner values, then
+// random operands, half of them chosen so that results cancel or are next to a tie.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -9,14 +9,15 @@
 #include "Varith_fp32_netlist.h"
 #include "gtest/gtest.h"
 #include "kiln/numerics/codec.h"
-#include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/arith/fp32_values.h"
 
 namespace kiln::rtl {
 namespace {
 
-// Of the bench's rounding units, in its order: exponents like fp32's and narrower ones, with and without infinity, NaN,
-// minus zero and subnormals; numbers that reach down among fp32's subnormals.
+// Of the bench's rounding units, in its order: exponents like fp32's and narrower ones, with and
+// without infinity, NaN, minus zero and subnormals; numbers that reach down among fp32's
+// subnormals.
 constexpr const char* kFormats[] = {"bf16",
                                     "fp16",
                                     "tf32",
@@ -135,8 +136,9 @@ TYPED_TEST(Fp32, RandomOperands) {
   }
 }
 
-// Products of 25 significant bits, the last of them set, are ties between two numbers: the sign of an addend decides,
-// down to the least subnormal number, however far below the product it is. Without one the even number is right.
+// Products of 25 significant bits, the last of them set, are ties between two numbers: the sign of
+// an addend decides, down to the least subnormal number, however far below the product it is.
+// Without one the even number is right.
 TYPED_TEST(Fp32, AddendsFarBelowDecideTies) {
   Random random(5);
   for (int i = 0; i < 200000 && !this->TooMany(); ++i) {

@@ -1,5 +1,5 @@
-// kiln_multiply_accumulate against PsumStep: every pair of codes of every format of at most 8 bits, with itself and
-// with one other format, into several psums.
+// Compares kiln_multiply_accumulate with PsumStep: every pair of codes of every format of up to 8
+// bits, with itself and with one other format, into several psums.
 #include <array>
 #include <cstdint>
 #include <iterator>
@@ -45,8 +45,8 @@ std::vector<Unit> Units() {
   return units;
 }
 
-// A psum for all units. Random bits are mostly far from the product; half the time it is a number close to what one
-// unit's product takes away, so that sums cancel, or tie.
+// A psum for all units. Random bits are mostly far from the product; half the time it is a number
+// close to what one unit's product takes away, so that sums cancel, or tie.
 uint32_t RandomPsum(const std::vector<Unit>& units, uint32_t x, uint32_t w, Random& random) {
   const auto bits = static_cast<uint32_t>(random());
   if (bits % 2 == 0) return static_cast<uint32_t>(random());

@@ -1,7 +1,8 @@
-// What arithmetic is put together from. kiln_number_multiply, kiln_number_add and kiln_add_to_code against Multiply,
-// Add and Encode over every pair of codes of every named format of at most 8 bits, kiln_integer_operand over every
-// code; kiln_normalise, kiln_shift_right_sticky, kiln_round_up and kiln_constant_table over all that they take or what
-// tells their cases apart; kiln_spline_evaluate over every knot.
+// Tests of the building blocks of arithmetic. kiln_number_multiply, kiln_number_add and
+// kiln_add_to_code are compared with Multiply, Add and Encode over every pair of codes of every
+// named format of up to 8 bits, and kiln_integer_operand over every code. kiln_normalise,
+// kiln_shift_right_sticky, kiln_round_up and kiln_constant_table are tested over all inputs or over
+// inputs that distinguish their cases, kiln_spline_evaluate over every knot.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -51,8 +52,8 @@ class Record {
   const uint32_t* words_;
 };
 
-// Whether the RTL's number is this one, as far as a rounding to `bits` significant bits tells: those and the half bit
-// are the same, and so is whether anything stands behind them.
+// Whether the RTL's number is this one, as far as a rounding to `bits` significant bits tells:
+// those and the half bit are the same, and so is whether anything stands behind them.
 bool Same(const Record::Number& got, const Exact& expected, int bits) {
   if (got.nan || expected.is_nan()) return got.nan && expected.is_nan() && !got.infinite;
   if (got.negative != expected.negative) return false;

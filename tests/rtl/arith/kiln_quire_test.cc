@@ -1,5 +1,6 @@
-// Quires: kiln_multiply_accumulate, kiln_accumulate and kiln_decode_to_fp32 with quires against kiln::Quire, over
-// every pair of codes of 8 bits and over random row tiles, some of numbers that cancel, some with infinities and NaN.
+// Compares kiln_multiply_accumulate, kiln_accumulate and kiln_decode_to_fp32 with quires against
+// kiln::Quire, over every pair of 8-bit codes and over random row tiles, some with numbers that
+// cancel, some with infinities and NaN.
 #include <bit>
 #include <cstdint>
 #include <fstream>
@@ -130,7 +131,8 @@ TEST_F(QuireUnits, RandomRowTiles) {
     const uint64_t length = 1 + random() % 12;
     uint32_t x = 0, w = 0;
     for (uint64_t i = 0; i < length; ++i) {
-      // Every other product takes away, in signed formats of 16 or 8 bits, what the last one has added.
+      // Every other product takes away, in signed formats of 16 or 8 bits, what the last one has
+      // added.
       const bool opposite = i % 2 == 1 && tile % 2 == 0;
       x = opposite ? x ^ 0x8080 : static_cast<uint32_t>(random()) & mask;
       w = opposite ? w : static_cast<uint32_t>(random()) & mask;

@@ -1,5 +1,5 @@
-// kiln_spline against Approximate, bit for bit: every function, with corner values, with every knot and its neighbours,
-// and with random numbers.
+// Compares kiln_spline with Approximate, bit for bit: every function, with corner values, with
+// every knot and its neighbours, and with random numbers.
 #include <bit>
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// Formats beside the named ones: every rounding and overflow, odd sizes, and small formats as tables. What
-// other_formats_pkg.sv holds.
+// The formats of other_formats_pkg.sv, which complement the named ones: every rounding and
+// overflow, odd sizes, and small formats as tables.
 #ifndef KILN_TESTS_RTL_ARITH_OTHER_FORMATS_H_
 #define KILN_TESTS_RTL_ARITH_OTHER_FORMATS_H_
 

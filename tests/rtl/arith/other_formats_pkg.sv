@@ -1,7 +1,8 @@
 // Written from tests/rtl/arith/other_formats.h; kiln_codec_test compares.
 package other_formats_pkg;
 
-  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside a package.
+  // kiln_format_pkg::format_t, written out: Yosys 0.23 does not resolve types of other packages
+  // inside a package.
   typedef logic [18639:0] format_t;
 
   localparam format_t E4M3_INFINITY = 18640'h50420002000703041081;

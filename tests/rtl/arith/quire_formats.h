@@ -1,4 +1,4 @@
-// Pairs of formats and their quires: what quire_formats_pkg.sv holds, three constants a pair.
+// The pairs of formats and their quires in quire_formats_pkg.sv, three constants per pair.
 #ifndef KILN_TESTS_RTL_ARITH_QUIRE_FORMATS_H_
 #define KILN_TESTS_RTL_ARITH_QUIRE_FORMATS_H_
 

@@ -1,7 +1,8 @@
 // Written from tests/rtl/arith/quire_formats.h; kiln_quire_test compares.
 package quire_formats_pkg;
 
-  // kiln_format_pkg::format_t, written out: Yosys knows no types of other packages inside a package.
+  // kiln_format_pkg::format_t, written out: Yosys 0.23 does not resolve types of other packages
+  // inside a package.
   typedef logic [18639:0] format_t;
 
   localparam format_t INPUT_OF_POSIT8_1_BY_POSIT8_1 = 18640'h50500000000000011082;
