@@ -1,5 +1,5 @@
-// The modules that a machine's area is summed over: how often each is there, and the sizes of its ports, against what
-// rtl/systolic/kiln_systolic.sv puts together for a machine of 4 x 4.
+// The modules that a machine's area is summed over: how often each is there, and the sizes of its
+// ports, against what rtl/systolic/kiln_systolic.sv puts together for a machine of 4 x 4.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/area_fit.h"
 #include "kiln/hardware/technology.h"
-#include "kiln/targets/systolic/cost.h"
+#include "kiln/targets/systolic/cost/cost.h"
 
 namespace kiln::systolic {
 namespace {
@@ -99,7 +99,8 @@ TEST(SystolicAreaParts, UnitsThatAreThereOrNot) {
   EXPECT_EQ(ModulesOf(config).at("array: kiln_processing_element"), 2 * 16);
 }
 
-// Lanes by what they have: of the stages 0 to 2 the first has functions and a divider, the third a divider.
+// Lanes by what they have: of the stages 0 to 2 the first has functions and a divider, the third a
+// divider.
 TEST(SystolicAreaParts, LanesHaveWhatTheirStagesHave) {
   std::map<std::pair<int64_t, int64_t>, int64_t> lanes;
   for (const UnitParts& unit : UnitsOf(SmallConfig())) {
@@ -135,7 +136,8 @@ TEST(SystolicAreaParts, PortsHaveTheSizesOfTheMachine) {
                          "vector unit kiln_write_channel 64 16 1 20"));
 }
 
-// Sums and errors over two modelled modules, one without a model and one without points that check it, by hand.
+// Sums and errors over two modelled modules, one without a model and one without points that check
+// it, by hand.
 TEST(AreaSums, OfModulesByHand) {
   using hardware::FittedModel;
   using hardware::ModuleModel;

@@ -1,7 +1,7 @@
-// The scalar arithmetic against isa.h's words, with the numbers worked out by hand: all levels share it, so that no
-// comparison between levels can find a fault in it.
-#include "kiln/targets/systolic/arithmetic.h"
-#include "kiln/targets/systolic/reduce_tree.h"
+// The scalar arithmetic against isa.h's words, with the numbers worked out by hand: all levels
+// share it, so that no comparison between levels can find a fault in it.
+#include "kiln/targets/systolic/simulate/arithmetic.h"
+#include "kiln/targets/systolic/simulate/functional/reduce_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// The cycle level's sums, which go by way of binary64, against the scalar definition of every format.
-#include "kiln/targets/systolic/array_numbers.h"
+// The cycle level's sums, which go by way of binary64, against the scalar definition of every
+// format.
+#include "kiln/targets/systolic/simulate/cycle/array_numbers.h"
 
 #include <gtest/gtest.h>
 

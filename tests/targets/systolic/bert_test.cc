@@ -1,5 +1,6 @@
-// BERT as PyTorch exports it, two integer inputs, against PyTorch's own results (bench/export_bert.py writes both). The
-// small one lies in tests/data; KILN_BERT names another by its path without ending, such as FOLDER/bert_base.
+// BERT as PyTorch exports it, two integer inputs, against PyTorch's own results
+// (bench/export_bert.py writes both). The small one lies in tests/data; KILN_BERT names another by
+// its path without ending, such as FOLDER/bert_base.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -9,8 +10,8 @@
 #include "kiln/frontend/model.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/support/file.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
 
 namespace kiln::systolic {
@@ -80,8 +81,8 @@ TEST_F(Bert, ReferenceIsPyTorch) {
   EXPECT_LT(pooled, 1e-4);
 }
 
-// In int8 the answers stay near PyTorch's; functional and cycle level give the same bits. A large network runs its
-// first sequence at the functional level alone.
+// In int8 the answers stay near PyTorch's; functional and cycle level give the same bits. A large
+// network runs its first sequence at the functional level alone.
 TEST_F(Bert, RunsOnTheMachine) {
   const bool large = std::getenv("KILN_BERT") != nullptr;
   std::vector<std::vector<Tensor>> sequences;

@@ -1,10 +1,11 @@
-#include "kiln/targets/systolic/binding.h"
+#include "kiln/targets/systolic/simulate/binding.h"
 
 #include <limits>
+#include <memory>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kiln/targets/systolic/host.h"
+#include "kiln/targets/systolic/simulate/run_steps.h"
 
 namespace kiln::systolic {
 namespace {
@@ -31,7 +32,8 @@ TEST(SystolicBinding, ValuesBecomeTheNearestCodesAtTheirPlaces) {
   ASSERT_TRUE(
       Store(Tensor::Of<float>({1, 2, 3}, {0.0f, 0.25f, 0.75f, -1.0f, 1000.0f, nan}), b, memory)
           .ok());
-  // 0 -> 3; 0.25 / 0.5 = 0.5 -> 0 + 3; 0.75 / 0.5 = 1.5 -> 2 + 3; -1 -> 1; saturated; NaN -> the zero point.
+  // 0 -> 3; 0.25 / 0.5 = 0.5 -> 0 + 3; 0.75 / 0.5 = 1.5 -> 2 + 3; -1 -> 1; saturated; NaN -> the
+  // zero point.
   EXPECT_EQ(memory, (std::vector<uint8_t>{0x55, 0x55, 0x55, 0x55, 3, 1, 3, 127, 5, 3, 0x55, 0x55}));
   const Tensor values = Load(b, memory);
   EXPECT_EQ(values, Tensor::Of<float>({1, 2, 3}, {0.0f, 0.0f, 1.0f, -1.0f, 62.0f, 0.0f}));
@@ -64,6 +66,29 @@ TEST(SystolicBinding, AnotherShapeOrTypeIsAnError) {
             "'x': is f32 2x1; the program takes f32 1x2");
   EXPECT_EQ(MessageOf(Store(Tensor::Of<int32_t>({1, 2}, {1, 2}), b, memory)),
             "'x': is i32 1x2; the program takes f32 1x2");
+}
+
+// Values in a format that no unit writes are held in fp32. Blocks of two share a scale of 0.5 or 4
+// that the annotation states.
+TEST(SystolicBinding, AForeignAnnotationsOwnScalesCount) {
+  Quantisation q;
+  q.type = *FindQuantType("int8");
+  q.type.scheme = Scheme::kPerBlock;
+  q.type.block_size = 2;
+  q.axis = 1;
+  q.scales = {0.5f, 4};
+  q.zero_points = {0, 0};
+  Binding b;
+  b.name = "x";
+  b.shape = {1, 4};
+  b.strides = {16, 4};
+  b.encoding.element = Element::kFloat32;
+  b.encoding.bytes = 4;
+  b.encoding.foreign = std::make_shared<const Quantisation>(q);
+  std::vector<uint8_t> memory(16);
+  ASSERT_TRUE(Store(Tensor::Of<float>({1, 4}, {1.3f, 0.6f, 9, 3}), b, memory).ok());
+  // 2.6 and 1.2 steps of 0.5; 2.25 and 0.75 steps of 4.
+  EXPECT_EQ(Load(b, memory), Tensor::Of<float>({1, 4}, {1.5f, 0.5f, 8, 4}));
 }
 
 TEST(SystolicHost, AStepReadsComputesAndWrites) {

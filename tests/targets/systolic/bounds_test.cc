@@ -1,5 +1,5 @@
-// No lower bound is above what some schedule reaches: every tiling of small matrix and depthwise instructions, and
-// every order of the loops of small vector instructions, is timed.
+// No lower bound is above what some schedule reaches: every tiling of small matrix and depthwise
+// instructions, and every order of the loops of small vector instructions, is timed.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "kiln/targets/systolic/schedule.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/compile/schedule.h"
+#include "kiln/targets/systolic/isa/timing.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
@@ -75,8 +75,8 @@ Instruction Product(int32_t pixels, int32_t channels, int32_t out_channels) {
   return in;
 }
 
-// Tall arrays: shifting a tile of weights in takes longer than a pass over few pixels, but for the very last pass,
-// which no further tile follows.
+// Tall arrays: shifting a tile of weights in takes longer than a pass over few pixels, but for the
+// very last pass, which no further tile follows.
 TEST(SystolicBounds, HoldWhereWeightLoadsAreLongerThanPasses) {
   Random random(72);
   int longer = 0;
@@ -104,8 +104,8 @@ TEST(SystolicBounds, HoldWhereWeightLoadsAreLongerThanPasses) {
   EXPECT_GT(longer, 10);
 }
 
-// Narrow input ports: a word of the array takes several beats, padding only one. Strides and dilations leave positions
-// out, among them the first ones of the image.
+// Narrow input ports: a word of the array takes several beats, padding only one. Strides and
+// dilations leave positions out, among them the first ones of the image.
 TEST(SystolicBounds, HoldWhereInputsTakeManyBeats) {
   Random random(74);
   int by_inputs = 0;
@@ -185,7 +185,8 @@ TEST(SystolicBounds, HoldWhereABeatBringsSeveralWords) {
   }
 }
 
-// Drains that wait for operands with a beat an element: the last word's output is in memory before its slot is over.
+// Drains that wait for operands with a beat an element: the last word's output is in memory before
+// its slot is over.
 TEST(SystolicBounds, HoldWhereDrainsReadScatteredOperands) {
   Random random(76);
   for (int i = 0; i < 60; ++i) {
@@ -211,8 +212,9 @@ TEST(SystolicBounds, HoldWhereDrainsReadScatteredOperands) {
   }
 }
 
-// By hand: one pixel, one tile. The bound of the array is what the machine cannot avoid: the weights come, are shifted
-// in (32 cycles), one pass of one cycle, and the way out. A second load does not follow.
+// By hand: one pixel, one tile. The bound of the array is what the machine cannot avoid: the
+// weights come, are shifted in (32 cycles), one pass of one cycle, and the way out. A second load
+// does not follow.
 TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {
   Config config;
   config.array_rows = 32;
@@ -227,7 +229,8 @@ TEST(SystolicBounds, OneTileOfATallArrayPaysForOneLoad) {
                       config.memory_latency + PipelineDepth(in.vector, config));
 }
 
-// A vector program of five axes: four outer loops and the innermost one. `sizes` and `strides` by axis.
+// A vector program of five axes: four outer loops and the innermost one. `sizes` and `strides` by
+// axis.
 struct Axes {
   std::array<int32_t, kOuterLoops + 1> sizes;
   std::vector<std::array<int64_t, kOuterLoops + 1>> strides;  // of each operand, the output last
@@ -255,8 +258,8 @@ Element RandomElement(Random& random) {
   return kElements[random.Below(std::size(kElements))];
 }
 
-// Elementwise programs whose operands are broadcast along some axes, in every order of the axes: the bound of each
-// order holds for all of them.
+// Elementwise programs whose operands are broadcast along some axes, in every order of the axes:
+// the bound of each order holds for all of them.
 TEST(SystolicBounds, HoldForEveryOrderOfLoops) {
   Random random(73);
   int broadcast_lengths = 0;
@@ -314,8 +317,8 @@ TEST(SystolicBounds, HoldForEveryOrderOfLoops) {
   EXPECT_GT(broadcast_lengths, 100);
 }
 
-// By hand, on 16 lanes: an fp32 operand that is the same for a whole row takes one beat of the operand port a word and
-// not four.
+// By hand, on 16 lanes: an fp32 operand that is the same for a whole row takes one beat of the
+// operand port a word and not four.
 TEST(SystolicBounds, ABroadcastWordIsOneBeat) {
   Config config;
   config.memory_latency = kLeastMemoryLatency;

@@ -1,4 +1,4 @@
-#include "kiln/targets/systolic/codegen.h"
+#include "kiln/targets/systolic/compile/codegen.h"
 
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
@@ -75,7 +75,8 @@ TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
             (std::vector<uint8_t>{1, 2, 4, 5, 3, 0, 6, 0}));
 }
 
-// Weights that another kernel computes are not there before it has ended, though the product's inputs are.
+// Weights that another kernel computes are not there before it has ended, though the product's
+// inputs are.
 TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
   Graph graph("product");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 6, 5}});
@@ -104,7 +105,8 @@ TEST(SystolicCodegen, ProductsWaitForWeightsThatAreComputed) {
   }
 }
 
-// A product waits for the kernel that computes its weights, not for one behind that which has nothing to do with it.
+// A product waits for the kernel that computes its weights, not for one behind that which has
+// nothing to do with it.
 TEST(SystolicCodegen, WaitsReachBackToTheLastWriterOnly) {
   Graph graph("product");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 6, 5}});

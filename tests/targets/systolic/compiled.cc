@@ -9,8 +9,8 @@
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"
-#include "kiln/targets/systolic/codegen.h"
-#include "kiln/targets/systolic/lower.h"
+#include "kiln/targets/systolic/compile/codegen.h"
+#include "kiln/targets/systolic/compile/lower.h"
 
 namespace kiln::systolic {
 

@@ -1,4 +1,5 @@
-// From a float graph to a compiled program, for tests: passes, calibration on given inputs, quantisation, compilation.
+// From a float graph to a compiled program, for tests: passes, calibration on given inputs,
+// quantisation, compilation.
 #ifndef KILN_TESTS_TARGETS_SYSTOLIC_COMPILED_H_
 #define KILN_TESTS_TARGETS_SYSTOLIC_COMPILED_H_
 
@@ -8,12 +9,12 @@
 
 #include "kiln/ir/graph.h"
 #include "kiln/quantise/recipe.h"
-#include "kiln/targets/systolic/program.h"
+#include "kiln/targets/systolic/isa/program.h"
 
 namespace kiln::systolic {
 
-// The graph after the standard and layout passes, annotated from what its values are on `images` (each one tensor an
-// input).
+// The graph after the standard and layout passes, annotated from what its values are on `images`
+// (each one tensor an input).
 StatusOr<Graph> Prepare(Graph graph, const std::vector<std::vector<Tensor>>& images,
                         const Recipe& recipe = Int8Recipe());
 
@@ -23,7 +24,8 @@ StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, con
 // A design point by the sizes of its array.
 Config SquareConfig(int size);
 
-// One line a kernel: "matrix conv 3x3 16->16 /1 @32x32 + bias + relu"; host kernels with their reason.
+// One line a kernel: "matrix conv 3x3 16->16 /1 @32x32 + bias + relu"; host kernels with their
+// reason.
 std::string KernelList(const Program& program);
 
 // The folder of trained models and data, or empty where there is none.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "fmt/format.h"
-#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/config/config.h"
 
 namespace kiln::systolic {
 namespace {

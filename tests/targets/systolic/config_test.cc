@@ -1,11 +1,11 @@
-#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/config/config.h"
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/support/file.h"
 #include "kiln/targets/systolic/accelerator.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/user_unit.h"
 
 namespace kiln::systolic {
 namespace {
@@ -173,7 +173,8 @@ TEST(SystolicConfig, VariantsInFormatsOfAPrecisionAreTheDesignPoint) {
                                            testing::Not(HasSubstr("other_precisions"))));
 }
 
-// Only the first precision has block scales, so formats of the others are the design point's own without any.
+// Only the first precision has block scales, so formats of the others are the design point's own
+// without any.
 TEST(SystolicConfig, VariantsOfPrecisionsBesideBlockScales) {
   const auto described = [](const char* type) {
     auto config =
@@ -200,8 +201,8 @@ TEST(SystolicConfig, VariantsOfPrecisionsBesideBlockScales) {
   EXPECT_THAT(described("mxint8"), alone("fixed8_6", "block_size: 32"));
 }
 
-// A variant is a design point that could be read: without a user unit that its formats have no use for, and with no
-// more words a beat than the port has room for.
+// A variant is a design point that could be read: without a user unit that its formats have no use
+// for, and with no more words a beat than the port has room for.
 TEST(SystolicConfig, VariantsInOtherFormatsAreDesignPoints) {
   const auto described = [](const std::string& keys, const char* type) {
     auto config = ParseConfig(kSmall + keys, "small.yaml");

@@ -1,4 +1,4 @@
-#include "kiln/targets/systolic/cost.h"
+#include "kiln/targets/systolic/cost/cost.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "kiln/hardware/technology.h"
 #include "kiln/support/file.h"
-#include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "tests/targets/energy_checks.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/targets/systolic/random_program.h"
@@ -33,7 +33,8 @@ Config Variant(int index) {
   return config;
 }
 
-// What is counted from the instructions is what the cycle level sees: bytes of every unit, and cycles of the array.
+// What is counted from the instructions is what the cycle level sees: bytes of every unit, and
+// cycles of the array.
 TEST(Events, AreThoseOfTheCycleLevel) {
   Random random(11);
   for (int round = 0; round < 40; ++round) {
@@ -148,8 +149,9 @@ TEST(CostModel, EveryDesignPointHasAnArea) {
   EXPECT_GE(points, 10);
 }
 
-// The sum over all units of the 4x4 machine in int8 that docs/measurements.md has as a whole, at the library's node:
-// most of its modules are points of the fit, so this says that units are counted as the machine has them.
+// The sum over all units of the 4x4 machine in int8 whose area docs/measurements-area.md states, at
+// the library's node: most of its modules are points of the fit, so this says that units are
+// counted as the machine has them.
 TEST(CostModel, UnitsSumToAWholeMachine) {
   Config config = SquareConfig(4);
   config.vector_stages = 12;

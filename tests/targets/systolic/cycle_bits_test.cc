@@ -1,13 +1,13 @@
-// The bits of the cycle level against the definition (naive.h), and its time against the closed form, on random
-// instructions.
+// The bits of the cycle level against the definition (naive.h), and its time against the closed
+// form, on random instructions.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
 #include "kiln/support/cpu.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "tests/targets/systolic/naive.h"
 #include "tests/targets/systolic/random_instruction.h"
 

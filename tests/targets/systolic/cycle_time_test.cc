@@ -1,4 +1,5 @@
-// Time of single instructions: the event-driven count against the closed form, and against hand arithmetic.
+// Time of single instructions: the event-driven count against the closed form, and against hand
+// arithmetic.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,14 +10,14 @@
 
 #include "kiln/support/file.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 namespace {
 
-Config SmallConfig(int rows, int columns) {
+Config ConfigOfArray(int rows, int columns) {
   Config config;
   config.name = "test";
   config.array_rows = rows;
@@ -27,7 +28,8 @@ Config SmallConfig(int rows, int columns) {
   return config;
 }
 
-// A convolution on made-up addresses in a memory of kMemoryBytes; every byte it touches lies inside.
+// A convolution on made-up addresses in a memory of kMemoryBytes; every byte it touches lies
+// inside.
 constexpr size_t kMemoryBytes = size_t{8} << 20;
 
 Instruction Conv(const Config& config, int32_t height, int32_t width, int32_t channels,
@@ -84,13 +86,14 @@ int64_t ClosedForm(const Config& config, const Instruction& in) {
   return ProgramCycles(in, config);
 }
 
-// A matrix product of [M, 16] by [16, 16] on a 16x16 array, one tile: fill, one pass, drain, nothing overlaps.
+// A matrix product of [M, 16] by [16, 16] on a 16x16 array, one tile: fill, one pass, drain,
+// nothing overlaps.
 //   inputs    M words, one a cycle, there after L more                          M + L
 //   the pass  M cycles, the last sums settle R + C cycles later                 M + 32
 //   drain     M words, the pipeline's depth without stages, the write's latency M + 8 + L
 // Weights (16 fetch + L + 16 load) and parameters (12 + L) are there earlier when M > 16.
 TEST(CycleTime, OneTileMatrixProductIsFillPassDrain) {
-  const Config config = SmallConfig(16, 16);
+  const Config config = ConfigOfArray(16, 16);
   for (const int32_t m : {32, 100, 1000}) {
     Instruction in = Conv(config, 1, m, 16, 1, 1, 16);
     in.tiling = TilingFor(1, m);
@@ -100,10 +103,10 @@ TEST(CycleTime, OneTileMatrixProductIsFillPassDrain) {
   }
 }
 
-// A 3x3 convolution of 16 channels over many tiles is bound by its 9 passes a tile: the first fill and the last drain
-// stand out, the rest is the ideal number of cycles.
+// A 3x3 convolution of 16 channels over many tiles is bound by its 9 passes a tile: the first fill
+// and the last drain stand out, the rest is the ideal number of cycles.
 TEST(CycleTime, ConvolutionOfManyTilesIsBoundByPasses) {
-  const Config config = SmallConfig(16, 16);
+  const Config config = ConfigOfArray(16, 16);
   Instruction in = Conv(config, 32, 32, 16, 3, 1, 16);
   in.tiling = TilingFor(8, 16);
   const int64_t ideal = 32 * 32 * 9;
@@ -136,7 +139,7 @@ TEST(CycleTime, WorkedExamplesOfTheManual) {
   const auto manual = ReadFile("docs/systolic.md");
   ASSERT_TRUE(manual.ok()) << manual.status();
   std::istringstream lines(*manual);
-  const Config config = SmallConfig(16, 16);
+  const Config config = ConfigOfArray(16, 16);
   int examples = 0;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("| matrix | ") && !line.starts_with("| depthwise | ")) continue;
@@ -160,7 +163,8 @@ TEST(CycleTime, WorkedExamplesOfTheManual) {
   EXPECT_EQ(examples, 9);
 }
 
-// Units never work and wait for longer than the run lasts, and move no more bytes than their ports can.
+// Units never work and wait for longer than the run lasts, and move no more bytes than their ports
+// can.
 TEST(CycleTime, TracesFitTheRunAndThePorts) {
   Random random(23);
   for (int i = 0; i < 300; ++i) {
@@ -207,7 +211,7 @@ TEST(CycleTime, TracesFitTheRunAndThePorts) {
 
 // One output pixel: every pass waits for its weights, R cycles a tile through the load path.
 TEST(CycleTime, MatrixVectorProductIsBoundByWeights) {
-  const Config config = SmallConfig(16, 16);
+  const Config config = ConfigOfArray(16, 16);
   Instruction in = Conv(config, 1, 1, 256, 1, 1, 256);
   in.tiling = TilingFor(1, 1);
   in.tiling.groups_per_bank = 16;
@@ -226,7 +230,7 @@ TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     Random random(seed);
     const int sizes[] = {4, 8, 16};
-    Config config = SmallConfig(sizes[random.Below(3)], sizes[random.Below(3)]);
+    Config config = ConfigOfArray(sizes[random.Below(3)], sizes[random.Below(3)]);
     config.accumulation_buffer_banks = static_cast<int>(random.Between(1, 2));
     config.memory_latency = static_cast<int>(random.Between(kLeastMemoryLatency, 40));
     config.input_port_bytes = 1 << random.Between(3, 5);
@@ -280,7 +284,7 @@ TEST(CycleTime, EventDrivenCountEqualsClosedFormOnRandomShapesAndTilings) {
 }
 
 TEST(CycleTime, VectorInstructionTakesItsWordsAndLatencies) {
-  const Config config = SmallConfig(16, 16);
+  const Config config = ConfigOfArray(16, 16);
   Instruction in;
   in.opcode = Opcode::kVector;
   VectorProgram& v = in.vector;
@@ -297,11 +301,13 @@ TEST(CycleTime, VectorInstructionTakesItsWordsAndLatencies) {
   const int64_t latencies = 2 * config.memory_latency + 8;
   EXPECT_EQ(EstimateCycles(in, config), 1 + 10 * 3 + latencies);
   EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
-  // Rows that begin in the middle of a beat: the words of every other row cross into a second one, but for the last.
+  // Rows that begin in the middle of a beat: the words of every other row cross into a second one,
+  // but for the last.
   v.operands[0].outer_stride = {0, 0, 40, 0};
   EXPECT_EQ(EstimateCycles(in, config), 2 + 5 * 3 + 5 * (2 + 2 + 1) + latencies);
   EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
-  // Four bytes an element: the 16-byte port takes four beats for a word of 16, two for the word of 8.
+  // Four bytes an element: the 16-byte port takes four beats for a word of 16, two for the word
+  // of 8.
   v.operands[0].element = Element::kFloat32;
   v.operands[0].element_stride = 4;
   v.operands[0].outer_stride = {0, 0, 160, 0};
@@ -310,10 +316,10 @@ TEST(CycleTime, VectorInstructionTakesItsWordsAndLatencies) {
   EXPECT_EQ(EventCycles(config, in), ClosedForm(config, in));
 }
 
-// Softmax-like: three passes over rows of 40 elements, two of them reduced. Rows go in groups, so that a group pays the
-// gaps once.
+// Softmax-like: three passes over rows of 40 elements, two of them reduced. Rows go in groups, so
+// that a group pays the gaps once.
 TEST(CycleTime, RowsOfSeveralPassesShareTheGaps) {
-  Config config = SmallConfig(16, 16);
+  Config config = ConfigOfArray(16, 16);
   Instruction in;
   in.opcode = Opcode::kVector;
   VectorProgram& v = in.vector;
@@ -349,10 +355,10 @@ TEST(CycleTime, RowsOfSeveralPassesShareTheGaps) {
             config.memory_latency + 1 + words + 5 * gaps + config.memory_latency);
 }
 
-// The next instruction's weights are fetched while this one runs, so two cost less than twice one; but not less than
-// the work.
+// The next instruction's weights are fetched while this one runs, so two cost less than twice one;
+// but not less than the work.
 TEST(CycleTime, WeightsOfTheNextInstructionAreFetchedAhead) {
-  const Config config = SmallConfig(16, 16);
+  const Config config = ConfigOfArray(16, 16);
   Instruction in = Conv(config, 16, 16, 32, 3, 1, 32);
   in.tiling = TilingFor(8, 16);
   in.tiling.weight_tiles_per_bank = 18;

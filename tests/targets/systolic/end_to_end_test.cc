@@ -1,5 +1,5 @@
-// Random networks through the whole compiler: the results are those of the simulated quantisation up to its rounding,
-// and the functional and the cycle level give the same bits.
+// Random networks through the whole compiler: the results are those of the simulated quantisation
+// up to its rounding, and the functional and the cycle level give the same bits.
 #include <cmath>
 #include <cstdio>
 
@@ -7,8 +7,8 @@
 #include "kiln/execute/reference.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/text.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
 
 namespace kiln::systolic {
@@ -56,7 +56,8 @@ TEST_P(SystolicEndToEnd, RandomNetworksComeOutRight) {
   double worst = 0;
   for (int round = 0; round < 12; ++round) {
     const uint64_t seed = static_cast<uint64_t>(GetParam()) * 1000 + static_cast<uint64_t>(round);
-    // Half of the graphs hold every operator; results are compared with the float network's where that makes sense.
+    // Half of the graphs hold every operator; results are compared with the float network's where
+    // that makes sense.
     RandomGraphOptions options;
     const bool smooth = round % 2 == 0;
     if (smooth) {

@@ -1,18 +1,19 @@
-// Every term of a program's energy, and every on-chip memory, against counts by hand on a machine of 4 x 4.
+// Every term of a program's energy, and every on-chip memory, against counts by hand on a machine
+// of 4 x 4.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
 #include "kiln/hardware/energy.h"
-#include "kiln/targets/systolic/cost.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/cost/cost.h"
+#include "kiln/targets/systolic/isa/timing.h"
 
 namespace kiln::systolic {
 namespace {
 
 // int8 operands, sums of int32.
-Config SmallConfig() {
+Config EnergyConfig() {
   Config c;
   c.name = "small";
   c.array_rows = c.array_columns = 4;
@@ -34,7 +35,8 @@ Pass FromAccumulators() {
   return pass;
 }
 
-// Three pixels of 6 channels times weights of 6 x 5, all in one tile: two row tiles by two column tiles.
+// Three pixels of 6 channels times weights of 6 x 5, all in one tile: two row tiles by two column
+// tiles.
 Instruction Product() {
   Instruction in;
   in.opcode = Opcode::kMatrix;
@@ -57,7 +59,8 @@ Instruction Product() {
   return in;
 }
 
-// Six channels at 4 x 1 pixels with taps 3 x 1 and stride 1, without padding: 2 x 1 outputs, two column tiles.
+// Six channels at 4 x 1 pixels with taps 3 x 1 and stride 1, without padding: 2 x 1 outputs, two
+// column tiles.
 Instruction Depthwise() {
   Instruction in;
   in.opcode = Opcode::kDepthwise;
@@ -77,8 +80,8 @@ Instruction Depthwise() {
   return in;
 }
 
-// Two rows of 6 fp32 elements less their own maximum, times a number, as int8: two passes, of which the first keeps the
-// row.
+// Two rows of 6 fp32 elements less their own maximum, times a number, as int8: two passes, of which
+// the first keeps the row.
 Instruction TwoPasses() {
   Instruction in;
   in.opcode = Opcode::kVector;
@@ -104,7 +107,8 @@ Instruction TwoPasses() {
   return in;
 }
 
-// One row of 2 x 2 windows over a 2 x 4 image of 3 channels in int8: two outputs of four places each.
+// One row of 2 x 2 windows over a 2 x 4 image of 3 channels in int8: two outputs of four places
+// each.
 Instruction Pool() {
   Instruction in;
   in.opcode = Opcode::kVector;
@@ -143,37 +147,37 @@ int64_t ProgramBytes(const Instruction& in, const Config& config) {
 }
 
 TEST(SystolicEnergyTerms, OfAProduct) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const Instruction in = Product();
-  // 4 passes of 3 pixels. A cycle moves 16 activations of 8 bits and 16 sums of 32, and the skew: 0 + 1 + 2 + 3 places
-  // of both.
+  // 4 passes of 3 pixels. A cycle moves 16 activations of 8 bits and 16 sums of 32, and the skew: 0
+  // + 1 + 2 + 3 places of both.
   constexpr int64_t kPasses = 4, kPixels = 3, kCycleBits = 16 * (8 + 32) + 6 * 8 + 6 * 32;
   const int64_t words = 2 * kPixels;  // of 4 accumulators, two column tiles
-  EXPECT_EQ(
-      CountsOf(in, config),
-      (Counts{
-          {"array: multiply-accumulates", kPixels * 6 * 5},
-          // A weight goes into a shadow register and from there into the array.
-          {"array: register bits", kPasses * kPixels * kCycleBits + kPasses * 16 * 2 * 8},
-          // Words of 4 codes: written once for each of two row tiles, read once a pass.
-          {"input buffer: bits read and written", (2 * kPixels + kPasses * kPixels) * 4 * 8},
-          {"weight buffer: bits read and written", 2 * kPasses * 16 * 8},
-          {"accumulators: accumulations", kPasses * kPixels * 4},
-          // Every pass writes; the second row tile's passes read what the first ones' wrote; the vector unit reads.
-          {"accumulators: bits read and written",
-           (kPasses * kPixels + 2 * kPixels + words) * 4 * 32},
-          // Three arrays of 32 bits: 8 columns written, 4 columns read with each word.
-          {"channel parameters: bits read and written", (8 + words * 4) * 96},
-          {"vector unit: multiply-adds", kPixels * 5},
-          {"vector unit: multiplications", kPixels * 5},  // to codes
-          {"vector unit: register bits", words * 4 * 32 * PipelineDepth(in.vector, config)},
-          {"outer memory: bytes",
-           kPixels * 6 + kPasses * 16 + 3 * 4 * 5 + kPixels * 5 + ProgramBytes(in, config)},
-      }));
+  EXPECT_EQ(CountsOf(in, config),
+            (Counts{
+                {"array: multiply-accumulates", kPixels * 6 * 5},
+                // A weight goes into a shadow register and from there into the array.
+                {"array: register bits", kPasses * kPixels * kCycleBits + kPasses * 16 * 2 * 8},
+                // Words of 4 codes: written once for each of two row tiles, read once a pass.
+                {"input buffer: bits read and written", (2 * kPixels + kPasses * kPixels) * 4 * 8},
+                {"weight buffer: bits read and written", 2 * kPasses * 16 * 8},
+                {"accumulators: accumulations", kPasses * kPixels * 4},
+                // Every pass writes; the second row tile's passes read what the first ones' wrote;
+                // the vector unit reads.
+                {"accumulators: bits read and written",
+                 (kPasses * kPixels + 2 * kPixels + words) * 4 * 32},
+                // Three arrays of 32 bits: 8 columns written, 4 columns read with each word.
+                {"channel parameters: bits read and written", (8 + words * 4) * 96},
+                {"vector unit: multiply-adds", kPixels * 5},
+                {"vector unit: multiplications", kPixels * 5},  // to codes
+                {"vector unit: register bits", words * 4 * 32 * PipelineDepth(in.vector, config)},
+                {"outer memory: bytes",
+                 kPixels * 6 + kPasses * 16 + 3 * 4 * 5 + kPixels * 5 + ProgramBytes(in, config)},
+            }));
 }
 
 TEST(SystolicEnergyTerms, OfADepthwiseLayer) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const Instruction in = Depthwise();
   constexpr int64_t kTiles = 2, kPixels = 2, kTaps = 3;
   EXPECT_EQ(
@@ -196,7 +200,7 @@ TEST(SystolicEnergyTerms, OfADepthwiseLayer) {
 }
 
 TEST(SystolicEnergyTerms, OfAProgramOfTwoPasses) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const Instruction in = TwoPasses();
   constexpr int64_t kRows = 2, kElements = 6, kWords = 2;  // of 4 lanes, a row
   EXPECT_EQ(CountsOf(in, config),
@@ -216,7 +220,7 @@ TEST(SystolicEnergyTerms, OfAProgramOfTwoPasses) {
 }
 
 TEST(SystolicEnergyTerms, OfAPool) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const Instruction in = Pool();
   constexpr int64_t kOutputs = 2, kPlaces = 4, kChannels = 3;
   EXPECT_EQ(
@@ -232,7 +236,7 @@ TEST(SystolicEnergyTerms, OfAPool) {
 
 // A broadcast operand comes once a word.
 TEST(SystolicEnergyTerms, BroadcastOperandsComeOnceAWord) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   Instruction in = Pool();
   VectorProgram& v = in.vector;
   v.window = Window{};
@@ -243,9 +247,10 @@ TEST(SystolicEnergyTerms, BroadcastOperandsComeOnceAWord) {
   EXPECT_EQ(CountsOf(in, config)["outer memory: bytes"], 2 * 2 + 2 * 6 + ProgramBytes(in, config));
 }
 
-// Picojoules of one event at 45 nm, from the formulas of hardware/energy.h and the sizes of the memories.
+// Picojoules of one event at 45 nm, from the formulas of hardware/energy.h and the sizes of the
+// memories.
 TEST(SystolicEnergyTerms, OfSingleEvents) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const Format int8 = *FindFormat("int8"), int32 = *FindFormat("int32"), fp32 = *FindFormat("fp32");
   std::map<std::string, double> each;
   for (const Instruction& in : {Product(), Depthwise(), TwoPasses()}) {
@@ -286,7 +291,7 @@ TEST(SystolicEnergyTerms, OfSingleEvents) {
 
 // On-chip memories, unit by unit.
 TEST(SystolicAreaTerms, MemoriesOfEveryUnit) {
-  const auto cost = CostOf(SmallConfig(), 45);
+  const auto cost = CostOf(EnergyConfig(), 45);
   ASSERT_TRUE(cost.ok());
   std::map<std::string, int64_t> bits;
   int64_t sum = 0;

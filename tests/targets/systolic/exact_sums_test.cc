@@ -1,5 +1,5 @@
 // The cycle level's quires, on the bits of binary64, against numerics/quire.h.
-#include "kiln/targets/systolic/exact_sums.h"
+#include "kiln/targets/systolic/simulate/cycle/exact_sums.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 uint32_t BitsOf(float value) { return value == value ? std::bit_cast<uint32_t>(value) : kQuietNan; }
 
 // A finite code, any with the same probability.
-uint32_t RandomCode(Random& random, const Format& format) {
+uint32_t RandomFiniteCode(Random& random, const Format& format) {
   uint32_t code;
   do {
     code = static_cast<uint32_t>(random()) & CodeMask(format);
@@ -26,7 +26,8 @@ uint32_t RandomCode(Random& random, const Format& format) {
   return code;
 }
 
-// Products of any size, many taken away again, so that carries and borrows run through all words and little is left.
+// Products of any size, many taken away again, so that carries and borrows run through all words
+// and little is left.
 TEST(ExactSums, AreThoseOfTheQuire) {
   Random random(17);
   for (const auto& [a_name, b_name] : {std::pair{"posit8_1", "posit8_1"},
@@ -45,7 +46,7 @@ TEST(ExactSums, AreThoseOfTheQuire) {
       sums.Clear(1, 1);
       Quire expected;
       for (int i = 0; i < 40; ++i) {
-        const uint32_t x = RandomCode(random, a), w = RandomCode(random, b);
+        const uint32_t x = RandomFiniteCode(random, a), w = RandomFiniteCode(random, b);
         const Exact factor = Decode(a, x), weight = Decode(b, w);
         const bool leave = i % 4 == 0;
         expected.AddProduct(factor, weight);

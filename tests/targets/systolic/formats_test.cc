@@ -1,13 +1,14 @@
-// Random instructions on design points of every number format: functional and cycle level give the bits of the
-// definition (naive.h, and numerics/mac.h under it), and the closed form the cycles of the event-driven count.
+// Random instructions on design points of every number format: functional and cycle level give the
+// bits of the definition (naive.h, and numerics/mac.h under it), and the closed form the cycles of
+// the event-driven count.
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "kiln/support/cpu.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/naive.h"
 #include "tests/targets/systolic/random_instruction.h"
 
@@ -22,7 +23,7 @@ std::string Formats(const Config& c) {
          c.scale_format.name;
 }
 
-void CheckOne(uint64_t seed, Opcode opcode) {
+void CheckFormats(uint64_t seed, Opcode opcode) {
   Random random(seed);
   Config config = RandomConfig(random);
   RandomFormats(random, &config);
@@ -71,15 +72,15 @@ class SystolicFormats : public testing::TestWithParam<CpuLevel> {
 };
 
 TEST_P(SystolicFormats, MatrixFollowsTheDefinition) {
-  for (uint64_t i = 0; i < 250 && !HasFailure(); ++i) CheckOne(first() + i, Opcode::kMatrix);
+  for (uint64_t i = 0; i < 250 && !HasFailure(); ++i) CheckFormats(first() + i, Opcode::kMatrix);
 }
 
 TEST_P(SystolicFormats, DepthwiseFollowsTheDefinition) {
-  for (uint64_t i = 0; i < 150 && !HasFailure(); ++i) CheckOne(first() + i, Opcode::kDepthwise);
+  for (uint64_t i = 0; i < 150 && !HasFailure(); ++i) CheckFormats(first() + i, Opcode::kDepthwise);
 }
 
 TEST_P(SystolicFormats, VectorFollowsTheDefinition) {
-  for (uint64_t i = 0; i < 250 && !HasFailure(); ++i) CheckOne(first() + i, Opcode::kVector);
+  for (uint64_t i = 0; i < 250 && !HasFailure(); ++i) CheckFormats(first() + i, Opcode::kVector);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, SystolicFormats, testing::ValuesIn(kCpuLevels),

@@ -1,4 +1,5 @@
-// Functional and cycle level are two implementations of isa.h: same programs, same inputs, same bits.
+// Functional and cycle level are two implementations of isa.h: same programs, same inputs, same
+// bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 #include "kiln/ir/random_graph.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/targets/systolic/random_instruction.h"

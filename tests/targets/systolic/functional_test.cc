@@ -1,17 +1,18 @@
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 
 #include <gtest/gtest.h>
 
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/user_unit.h"
 #include "tests/targets/systolic/naive.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 namespace {
 
-// Runs one instruction at the functional level; the first `constants` bytes of the memory are constant.
+// Runs one instruction at the functional level; the first `constants` bytes of the memory are
+// constant.
 std::vector<uint8_t> RunOne(const Instruction& instruction, const Config& config,
                             std::vector<uint8_t> memory, size_t constants, bool parallel) {
   const std::vector<uint8_t> image(memory.begin(),

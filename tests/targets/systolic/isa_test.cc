@@ -1,10 +1,10 @@
-#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/isa/isa.h"
 
 #include <algorithm>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/user_unit.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
@@ -12,7 +12,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// A 1x1 convolution of 8x8x16 to 32 channels with a quantised output; the default machine accepts it.
+// A 1x1 convolution of 8x8x16 to 32 channels with a quantised output; the default machine accepts
+// it.
 Instruction SmallMatrix() {
   Instruction i;
   i.opcode = Opcode::kMatrix;
@@ -95,7 +96,8 @@ TEST(SystolicIsa, TheDecoderSurvivesAnyBytes) {
     }
     if (random.Below(3) == 0) bits.resize(random.Below(bits.size()));
     const auto decoded = Decode(bits, config);
-    // What is accepted says the same again: there is one encoding of every instruction. And it can be run.
+    // What is accepted says the same again: there is one encoding of every instruction. And it can
+    // be run.
     if (decoded.ok()) {
       EXPECT_EQ(Encode(*decoded, config), bits);
       for (const Instruction& instruction : *decoded)
@@ -219,7 +221,8 @@ TEST(SystolicIsa, RowsAreCountedWithoutOverflow) {
   EXPECT_THAT(MessageOf(CheckInstruction(copy, Config())), testing::Not(HasSubstr("the loops")));
 }
 
-// Only a depthwise instruction has a user unit, only a matrix instruction a precision: the machine stops at others.
+// Only a depthwise instruction has a user unit, only a matrix instruction a precision: the machine
+// stops at others.
 TEST(SystolicIsa, HeadersOfOtherInstructionsNameNoUnitAndNoPrecision) {
   Config config;
   config.user_unit = FindUserUnit("maximum");

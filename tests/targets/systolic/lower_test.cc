@@ -1,5 +1,5 @@
 // Which kernels small graphs become.
-#include "kiln/targets/systolic/lower.h"
+#include "kiln/targets/systolic/compile/lower.h"
 
 #include "fmt/format.h"
 #include "gmock/gmock.h"
@@ -177,7 +177,8 @@ TEST(SystolicLower, TheArrayTakesEveryIntegerFormatWhoseCodesFit) {
 }
 
 TEST(SystolicLower, WhatTheMachineCannotWriteTheHostDoes) {
-  // An input is written by the host anyway; a result makes its node the host's, with both formats named.
+  // An input is written by the host anyway; a result makes its node the host's, with both formats
+  // named.
   EXPECT_EQ(KernelsOf(R"(graph "t" {
   input %x : f32[2x3] quant int8 per_channel symmetric axis=0 scale=[0.1, 0.2]
   %1 = relu %x : f32[2x3]

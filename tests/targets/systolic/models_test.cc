@@ -11,8 +11,8 @@
 #include "kiln/execute/reference.h"
 #include "kiln/frontend/onnx.h"
 #include "kiln/ir/random_graph.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/test_data.h"
 

@@ -4,12 +4,12 @@
 #include <bit>
 #include <cstring>
 
-#include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
 
 namespace kiln::systolic {
 namespace {
 
-using Index = std::array<int32_t, kOuterLoops>;
+using LoopIndex = std::array<int32_t, kOuterLoops>;
 
 class Naive {
  public:
@@ -18,7 +18,7 @@ class Naive {
 
   void Run() {
     const VectorProgram& v = instruction_.vector;
-    Index i;
+    LoopIndex i;
     for (i[0] = 0; i[0] < v.outer[0]; ++i[0]) {
       for (i[1] = 0; i[1] < v.outer[1]; ++i[1]) {
         for (i[2] = 0; i[2] < v.outer[2]; ++i[2]) {
@@ -96,7 +96,7 @@ class Naive {
   }
 
   // fp32(input scale * weight scale) of the block that holds channel c.
-  float BlockScale(const Index& i, int64_t tap, int32_t c, int32_t n) const {
+  float BlockScale(const LoopIndex& i, int64_t tap, int32_t c, int32_t n) const {
     const Convolution& conv = instruction_.convolution;
     const OperandScales &x = conv.input_scales, &w = conv.weight_scales;
     const int64_t bytes = config_.scale_format.bytes(), columns = config_.array_columns;
@@ -116,7 +116,7 @@ class Naive {
     return scale * Scale(at);
   }
 
-  std::pair<int64_t, int64_t> PlaceOf(const Index& i, int64_t tap) const {
+  std::pair<int64_t, int64_t> PlaceOf(const LoopIndex& i, int64_t tap) const {
     const Convolution& conv = instruction_.convolution;
     return {int64_t{i[1]} * conv.stride_y - conv.pad_top + tap / conv.kernel_x * conv.dilation_y,
             int64_t{i[2]} * conv.stride_x - conv.pad_left + tap % conv.kernel_x * conv.dilation_x};
@@ -126,14 +126,14 @@ class Naive {
     std::vector<uint32_t> inputs, weights;
     float scale = 1;
   };
-  void Append(const Index& i, int64_t tap, int32_t c, int32_t n, Tile& tile) const {
+  void Append(const LoopIndex& i, int64_t tap, int32_t c, int32_t n, Tile& tile) const {
     const auto [y, x] = PlaceOf(i, tap);
     const bool depthwise = instruction_.opcode == Opcode::kDepthwise;
     tile.inputs.push_back(Input(i[0], y, x, depthwise ? n : c));
     tile.weights.push_back(Weight(i[0], tap, c, n));
   }
   // The row tiles of one output, in the machine's order.
-  std::vector<Tile> TilesOf(const Index& i, int32_t n) const {
+  std::vector<Tile> TilesOf(const LoopIndex& i, int32_t n) const {
     const Convolution& conv = instruction_.convolution;
     std::vector<Tile> tiles;
     if (instruction_.opcode == Opcode::kDepthwise) {
@@ -167,7 +167,7 @@ class Naive {
     return static_cast<uint32_t>(greatest);
   }
 
-  float FromAccumulator(const Index& i, int32_t n) const {
+  float FromAccumulator(const LoopIndex& i, int32_t n) const {
     const Convolution& conv = instruction_.convolution;
     const std::vector<Tile> tiles = TilesOf(i, n);
     std::vector<MacTile> spans;
@@ -186,13 +186,13 @@ class Naive {
                               scale, bias);
   }
 
-  int64_t Address(const Stream& s, const Index& i, int32_t n) const {
+  int64_t Address(const Stream& s, const LoopIndex& i, int32_t n) const {
     int64_t address = static_cast<int64_t>(s.base) + n * s.element_stride;
     for (size_t k = 0; k < kOuterLoops; ++k) address += i[k] * s.outer_stride[k];
     return address;
   }
 
-  float Operand(int which, const Index& i, int32_t n) const {
+  float Operand(int which, const LoopIndex& i, int32_t n) const {
     const Stream& s = instruction_.vector.operands.at(static_cast<size_t>(which));
     int64_t scale = static_cast<int64_t>(s.blocks.base);
     for (size_t k = 0; k < kOuterLoops; ++k) scale += i[k] * s.blocks.outer_stride[k];
@@ -208,7 +208,7 @@ class Naive {
     return LoadValue(numbers_, s, s.scale * Scale(scales + block), at);
   }
 
-  float Pooled(const Index& i, int32_t n) const {
+  float Pooled(const LoopIndex& i, int32_t n) const {
     const Window& w = instruction_.vector.window;
     const Stream& s = instruction_.vector.operands.at(0);
     float value = NeutralOf(numbers_, w.combine);
@@ -236,7 +236,7 @@ class Naive {
     return value;
   }
 
-  void Store(const Index& i, int32_t n, float value) {
+  void Store(const LoopIndex& i, int32_t n, float value) {
     const VectorProgram& v = instruction_.vector;
     if (!v.output.blocks.present) {
       StoreValue(numbers_, v.output.element, v.quantise, value,
@@ -255,7 +255,7 @@ class Naive {
     block_.clear();
   }
 
-  void RunRow(const Index& i) {
+  void RunRow(const LoopIndex& i) {
     const VectorProgram& v = instruction_.vector;
     std::array<float, kScalars> scalars{};
     std::vector<float> row_buffer(static_cast<size_t>(v.length));

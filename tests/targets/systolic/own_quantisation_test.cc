@@ -1,4 +1,5 @@
-// Networks that bring their own quantisation, on the array: the codes they mean, and nothing on the host.
+// Networks that bring their own quantisation, on the array: the codes they mean, and nothing on the
+// host.
 #include <cmath>
 #include <filesystem>
 
@@ -14,8 +15,8 @@
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/accuracy.h"
 #include "kiln/quantise/simulate.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/test_data.h"
 
@@ -58,7 +59,8 @@ std::vector<float> OnTheArray(const Graph& annotated, const std::vector<Tensor>&
 
 class SystolicOwnQuantisation : public testing::TestWithParam<QuantisedStyle> {};
 
-// Scales of powers of two: nothing rounds but the quantisers, and the array gives the reference level's very values.
+// Scales of powers of two: nothing rounds but the quantisers, and the array gives the reference
+// level's very values.
 TEST_P(SystolicOwnQuantisation, PowersOfTwoAreExact) {
   for (uint64_t seed = 0; seed < 25; ++seed) {
     const Graph graph = RandomQuantisedGraph(seed, {.style = GetParam(), .powers_of_two = true});
@@ -70,8 +72,9 @@ TEST_P(SystolicOwnQuantisation, PowersOfTwoAreExact) {
   }
 }
 
-// Any scales: a quotient by a scale is a product with its inverse here, and sums of products are scaled once, so that
-// a value next to a rounding boundary may fall on its other side. That is one code where one layer makes it.
+// Any scales: a quotient by a scale is a product with its inverse here, and sums of products are
+// scaled once, so that a value next to a rounding boundary may fall on its other side. That is one
+// code where one layer makes it.
 TEST_P(SystolicOwnQuantisation, OneLayerIsWithinOneCode) {
   int64_t elements = 0, different = 0;
   for (uint64_t seed = 0; seed < 40; ++seed) {
@@ -106,8 +109,8 @@ INSTANTIATE_TEST_SUITE_P(Styles, SystolicOwnQuantisation,
                                                                              : "qonnx";
                          });
 
-// Runs the 2-bit network on images of MNIST. Every scale is 1, so that reference level, simulation and array agree in
-// every bit.
+// Runs the 2-bit network on images of MNIST. Every scale is 1, so that reference level, simulation
+// and array agree in every bit.
 void ExpectTwoBitNetwork(const std::filesystem::path& data, int64_t correct, int64_t count) {
   auto graph = LoadModel(TestData("models/tfc_2w2a_mnist_qonnx.onnx"));
   ASSERT_TRUE(graph.ok()) << graph.status();

@@ -1,5 +1,6 @@
-// An array in several precisions: which one the compiler chooses, what a machine refuses, and networks in two of them.
-// (Random instructions of any precision: formats_test.cc; in hardware: tests/rtl/systolic.)
+// An array in several precisions: which one the compiler chooses, what a machine refuses, and
+// networks in two of them. (Random instructions of any precision: formats_test.cc; in hardware:
+// tests/rtl/systolic.)
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "gmock/gmock.h"
@@ -8,8 +9,8 @@
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/text.h"
 #include "kiln/quantise/simulate.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/targets/systolic/random_instruction.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "kiln/support/integer.h"
-#include "kiln/targets/systolic/numbers.h"
-#include "kiln/targets/systolic/stages.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/stages.h"
+#include "kiln/targets/systolic/isa/walk.h"
+#include "kiln/targets/systolic/simulate/numbers.h"
 
 namespace kiln::systolic {
 namespace {
@@ -69,7 +69,7 @@ class Builder {
       uint32_t code = static_cast<uint32_t>(random_()) & CodeMask(format);
       if (format.narrow && SignedCode(format, code) < format.min_code()) code = 0;
       if (!format.is_integer() && !Chance(0.001)) code = EncodeFloat(format, Real(-2, 2));
-      StoreBits(MemoryBits(format, code), format.bytes(),
+      StoreBits(StoredBits(format, code), format.bytes(),
                 memory_.data() + base + i * format.bytes());
     }
   }
@@ -449,7 +449,8 @@ class Builder {
     }
   }
 
-  // Strides of a dense layout in which the axes stand in any order and `used` ones only; returns its bytes.
+  // Strides of a dense layout in which the axes stand in any order and `used` ones only; returns
+  // its bytes.
   int64_t Lay(Stream& s, const std::array<bool, kStreamAxes>& used) {
     const VectorProgram& v = instruction_.vector;
     std::array<int, kStreamAxes> order;
@@ -710,8 +711,8 @@ void RandomSums(Random& random, Config* config) {
     c.accumulation_format = pick({"bf16", "fp16", "posit16_2"});
   c.vector_format = pick({"fp32", "bf16", "fp16", "e6m9", "tf32"});
   c.depthwise_words_per_cycle = DepthwiseWords(random, c);
-  // Further precisions: what fits the first one's sums and places in memory. By a generator of their own, so that what
-  // else comes of a seed does not depend on them.
+  // Further precisions: what fits the first one's sums and places in memory. By a generator of
+  // their own, so that what else comes of a seed does not depend on them.
   Random others = random;
   const auto other = [&](std::initializer_list<const char*> names) {
     return *FindFormat(names.begin()[others.Below(names.size())]);

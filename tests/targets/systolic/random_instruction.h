@@ -1,5 +1,5 @@
-// Random instructions that a machine must accept, with a memory image for each: for differential tests between the
-// definition, the functional level and the cycle level.
+// Random instructions that a machine must accept, with a memory image for each: for differential
+// tests between the definition, the functional level and the cycle level.
 #ifndef KILN_TESTS_TARGETS_SYSTOLIC_RANDOM_INSTRUCTION_H_
 #define KILN_TESTS_TARGETS_SYSTOLIC_RANDOM_INSTRUCTION_H_
 
@@ -7,16 +7,17 @@
 #include <vector>
 
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/config.h"
-#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/config/config.h"
+#include "kiln/targets/systolic/isa/isa.h"
 
 namespace kiln::systolic {
 
-// A small design point: sides of 1 to 8 (not only powers of two), short buffers, every width of a port, every count of
-// banks and multipliers, no depthwise unit among them.
+// A small design point: sides of 1 to 8 (not only powers of two), short buffers, every width of a
+// port, every count of banks and multipliers, no depthwise unit among them.
 Config RandomConfig(Random& random);
 
-// Gives it formats of every kind: integers, floats, posits and codebooks, with and without block scales.
+// Gives it formats of every kind: integers, floats, posits and codebooks, with and without block
+// scales.
 void RandomFormats(Random& random, Config* config);
 
 // The same for the input and weight format that stand there already.

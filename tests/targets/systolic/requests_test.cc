@@ -1,12 +1,12 @@
 // Requests one by one against the closed forms of their sums (timing.h), on random instructions.
-#include "kiln/targets/systolic/requests.h"
+#include "kiln/targets/systolic/isa/requests.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/isa/timing.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
@@ -18,7 +18,7 @@ int64_t CyclesOf(const Requests& requests) {
 }
 
 // No two ports alike, so that one taken for another shows.
-Config AnyConfig(Random& random) {
+Config ConfigWithoutBlocks(Random& random) {
   Config config = RandomConfig(random);
   RandomFormats(random, &config);
   config.block_size = 0;
@@ -29,7 +29,7 @@ TEST(Requests, FetchesTakeTheirCycles) {
   Random random(1);
   int fills = 0, padding = 0, joined = 0;
   for (int round = 0; round < 2000; ++round) {
-    const Config config = AnyConfig(random);
+    const Config config = ConfigWithoutBlocks(random);
     const RandomCase c = RandomInstruction(
         random, config, random.Below(3) == 0 ? Opcode::kDepthwise : Opcode::kMatrix);
     const Instruction& in = c.instruction;
@@ -93,7 +93,7 @@ VectorTime TimeOf(VectorWords words, const VectorProgram& program, const Config&
 TEST(Requests, WordsOfTheVectorUnitTakeTheirSlots) {
   Random random(2);
   for (int round = 0; round < 3000; ++round) {
-    const Config config = AnyConfig(random);
+    const Config config = ConfigWithoutBlocks(random);
     const auto opcode = static_cast<Opcode>(1 + random.Below(3));
     const RandomCase c = RandomInstruction(random, config, opcode);
     const Instruction& in = c.instruction;

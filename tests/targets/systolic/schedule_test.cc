@@ -1,17 +1,20 @@
-#include "kiln/targets/systolic/schedule.h"
+#include "kiln/targets/systolic/compile/schedule.h"
 
 #include <limits>
 
+#include "fmt/format.h"
 #include "gtest/gtest.h"
 #include "kiln/support/file.h"
 #include "kiln/support/integer.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/support/parallel.h"
+#include "kiln/targets/systolic/isa/timing.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 namespace {
 
-// On small instructions every tiling of the space can be timed: the search, which skips by bounds, must find the best.
+// On small instructions every tiling of the space can be timed: the search, which skips by bounds,
+// must find the best.
 TEST(SystolicSchedule, TheSearchFindsTheBestOfItsSpace) {
   Random random(3);
   int searched = 0, skipped_some = 0;
@@ -59,7 +62,54 @@ TEST(SystolicSchedule, TheSearchFindsTheBestOfItsSpace) {
   EXPECT_GT(skipped_some, 20);
 }
 
-// An instruction takes the same time whatever it computes with, which is what lets blocks share a search.
+// Tilings are timed several at once; which one wins does not depend on how many threads do it.
+TEST(SystolicSchedule, TheSearchDoesNotDependOnThreads) {
+  const auto search = [](int threads) {
+    SetThreadCount(threads);
+    Random random(31);
+    std::string found;
+    for (int i = 0; i < 40; ++i) {
+      const Config config = RandomConfig(random);
+      Instruction instruction = RandomInstruction(random, config, Opcode::kMatrix).instruction;
+      Scheduler scheduler(config);
+      const auto schedule = scheduler.Find(instruction);
+      if (!schedule.ok()) continue;
+      instruction.tiling = schedule->tiling;
+      const Certificate& c = schedule->certificate;
+      found += fmt::format("{}{} of at least {} from {}, {} timed, optimal {}\n",
+                           Print(instruction, config), c.cost, c.lower_bound, c.bound_from,
+                           scheduler.timed(), c.optimal);
+    }
+    SetThreadCount(0);
+    return found;
+  };
+  const std::string alone = search(1);
+  EXPECT_NE(alone, "");
+  EXPECT_EQ(search(4), alone);
+}
+
+// A search stops timing a tiling once it is known to be slower than another; that never hides a
+// faster one.
+TEST(SystolicSchedule, TimesAreExactBelowEnough) {
+  Random random(37);
+  int cut = 0;
+  for (int i = 0; i < 200; ++i) {
+    Config config = RandomConfig(random);
+    if (config.depthwise_multipliers == 0) config.depthwise_multipliers = 2;
+    const Opcode opcode = i % 2 == 0 ? Opcode::kMatrix : Opcode::kDepthwise;
+    const Instruction instruction = RandomInstruction(random, config, opcode).instruction;
+    const int64_t cycles = EstimateCycles(instruction, config);
+    EXPECT_EQ(EstimateCycles(instruction, config, cycles + 1), cycles)
+        << Print(instruction, config);
+    const int64_t half = EstimateCycles(instruction, config, cycles / 2);
+    EXPECT_GE(half, cycles / 2) << Print(instruction, config);
+    cut += half < cycles;
+  }
+  EXPECT_GT(cut, 20);
+}
+
+// An instruction takes the same time whatever it computes with, which is what lets blocks share a
+// search.
 TEST(SystolicSchedule, NumbersTakeNoTime) {
   Random random(23);
   for (const Opcode opcode : {Opcode::kMatrix, Opcode::kDepthwise, Opcode::kVector}) {
@@ -75,8 +125,8 @@ TEST(SystolicSchedule, NumbersTakeNoTime) {
   }
 }
 
-// Whatever the tiling, the time is never below the bound; and the bound is no idle one, though it takes every address
-// for an aligned one and these lie anywhere.
+// Whatever the tiling, the time is never below the bound; and the bound is no idle one, though it
+// takes every address for an aligned one and these lie anywhere.
 TEST(SystolicSchedule, NoInstructionIsFasterThanItsBound) {
   Random random(17);
   for (const Opcode opcode : {Opcode::kMatrix, Opcode::kDepthwise, Opcode::kVector}) {
@@ -127,7 +177,8 @@ TEST(SystolicSchedule, BoundsOfVectorInstructionsCountPassesAndTraffic) {
   in.vector.operands[0].outer_stride = {0, 0, 256, 0};
   EXPECT_EQ(LowerBound(in, config, &from), 160);
   EXPECT_EQ(from, "memory traffic");
-  // Like soft-max: three passes over the rows, of which only the first reads memory and only the last writes.
+  // Like soft-max: three passes over the rows, of which only the first reads memory and only the
+  // last writes.
   in = PointwiseVector(10, 64);
   in.vector.passes.resize(3);
   in.vector.passes[0].to_memory = false;
@@ -162,8 +213,8 @@ TEST(SystolicSchedule, VectorInstructionsAreOptimalWhereProved) {
   EXPECT_TRUE(CertifyVector(in, config, true).optimal);
 }
 
-// A depthwise 3x3 of 16 channels with stride 2, 32x32 to 16x16: nine multipliers do an output a cycle, but four inputs
-// must be fetched for each.
+// A depthwise 3x3 of 16 channels with stride 2, 32x32 to 16x16: nine multipliers do an output a
+// cycle, but four inputs must be fetched for each.
 TEST(SystolicSchedule, StridedDepthwiseIsBoundByItsInputs) {
   Instruction in = PointwiseVector(1, 16);
   in.opcode = Opcode::kDepthwise;
@@ -256,7 +307,8 @@ TEST(SystolicSchedule, MatrixBoundsNameTheBusiestUnit) {
   c.channels = 24;
   c.out_channels = 20;
   std::string from;
-  // [100, 24] x [24, 20]: two row tiles and two column tiles, 100 rows each; 187.5 full ones would do.
+  // [100, 24] x [24, 20]: two row tiles and two column tiles, 100 rows each; 187.5 full ones would
+  // do.
   EXPECT_EQ(LowerBound(in, Config(), &from), 400);
   EXPECT_EQ(from, "array passes");
   // One row: four tiles of 16 rows must be shifted in.

@@ -1,5 +1,5 @@
 // Soft-max over rows that are shorter than a word: neighbouring rows side by side in the lanes.
-#include "kiln/targets/systolic/short_rows.h"
+#include "kiln/targets/systolic/compile/short_rows.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/text.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
 
 namespace kiln::systolic {
@@ -36,7 +36,8 @@ std::vector<float> Numbers(const StatusOr<RunResult>& result) {
   return {numbers.begin(), numbers.end()};
 }
 
-// A few rows take less time one after the other, each along the lanes: the same rows must come to the same bits.
+// A few rows take less time one after the other, each along the lanes: the same rows must come to
+// the same bits.
 class SystolicShortRows : public testing::TestWithParam<std::string> {};
 
 TEST_P(SystolicShortRows, GiveTheBitsOfRowsAlongTheLanes) {
@@ -61,7 +62,8 @@ TEST_P(SystolicShortRows, GiveTheBitsOfRowsAlongTheLanes) {
       }
       ASSERT_EQ((*few)->instructions().size(), 1u);
       EXPECT_GE((*many)->instructions().size(), length == 2 ? 4u : 1u);
-      // What is proved is of every way to compute it: three passes over words that are full, of two cycles at most.
+      // What is proved is of every way to compute it: three passes over words that are full, of two
+      // cycles at most.
       EXPECT_LE((*many)->kernels()[0].certificate.lower_bound, 6.0 * kRows * length / 16);
     }
   }

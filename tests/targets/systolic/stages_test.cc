@@ -1,13 +1,14 @@
-// Stages that lack functions or a divider: where operations go, what is refused, what the host gets.
-#include "kiln/targets/systolic/stages.h"
+// Stages that lack functions or a divider: where operations go, what is refused, what the host
+// gets.
+#include "kiln/targets/systolic/isa/stages.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/text.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/emit.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/emit/emit.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"
 #include "tests/targets/systolic/random_instruction.h"
 
@@ -107,7 +108,8 @@ std::string KernelsOf(const Config& config) {
 TEST(SystolicStages, KernelsGrowAsFarAsStagesReach) {
   EXPECT_EQ(KernelsOf(WithStages(12, kEveryStage, kEveryStage)),
             "vector softmax 3x4\nvector layer norm 3x4 + sigmoid\nvector div @3x4\n");
-  // The square root of the normalisation wants the third scalar stage or one behind it, its followers a fourth place.
+  // The square root of the normalisation wants the third scalar stage or one behind it, its
+  // followers a fourth place.
   EXPECT_EQ(KernelsOf(WithStages(6, 0b001000, 0b100000)),
             "vector softmax 3x4\nvector layer norm 3x4 + sigmoid\nvector div @3x4\n");
   EXPECT_EQ(KernelsOf(WithStages(6, 0b000100, 0b100000)),

@@ -1,4 +1,4 @@
-#include "kiln/targets/systolic/sums.h"
+#include "kiln/targets/systolic/compile/sums.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 
 #include "kiln/numerics/mac.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/numbers.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/walk.h"
+#include "kiln/targets/systolic/simulate/numbers.h"
 
 namespace kiln::systolic {
 namespace {
@@ -89,8 +89,8 @@ struct Trial {
     }
     return tiles;
   }
-  // Whether the machine's result for these inputs, by the definition of its sums, is another than the exact one. A
-  // float accumulation rounds; then it is the psums that are compared.
+  // Whether the machine's result for these inputs, by the definition of its sums, is another than
+  // the exact one. A float accumulation rounds; then it is the psums that are compared.
   bool IsWrong(int64_t column, const std::vector<int64_t>& inputs) const {
     const MacRule rule = RuleOf(config, /*scaled=*/false);
     int64_t exact = 0, zeros = 0;
@@ -115,7 +115,8 @@ struct Trial {
   static uint32_t MaskOf(const Format& format, int64_t code) {
     return static_cast<uint32_t>(code) & static_cast<uint32_t>((uint64_t{1} << format.bits) - 1);
   }
-  // Inputs that drive the sum of one tile (or, with -1, of all) to one of its ends; those of others are zero.
+  // Inputs that drive the sum of one tile (or, with -1, of all) to one of its ends; those of others
+  // are zero.
   std::vector<int64_t> Extreme(int64_t column, bool high, int which) const {
     std::vector<int64_t> inputs(static_cast<size_t>(work.codes->rows), 0);
     const auto tiles = Tiles();
@@ -141,7 +142,8 @@ struct Trial {
   }
 };
 
-// Against the definition of the sums: what is said to wrap does for some inputs, and what is not does for none tried.
+// Against the definition of the sums: what is said to wrap does for some inputs, and what is not
+// does for none tried.
 TEST(Sums, AreExactAboutWhatCanWrap) {
   Random random(1);
   int wrapping = 0;
@@ -293,7 +295,8 @@ TEST(Sums, WarnFromTheFirstRangeThatDoesNotFit) {
   }
 }
 
-// One product: 2^15 times the greatest input code. An accumulation of 24 bits holds 255 * 2^15, and not 256 * 2^15.
+// One product: 2^15 times the greatest input code. An accumulation of 24 bits holds 255 * 2^15, and
+// not 256 * 2^15.
 TEST(Sums, NotesBeginWhereSumsLeaveTheirIntegers) {
   for (const auto& [input, wraps] : {std::pair(255, false), {256, true}, {257, true}}) {
     Config config;

@@ -1,6 +1,6 @@
-// Durations of single steps against docs/systolic.md, worked out by hand: the closed form and the event-driven level
-// share them, so that comparing the two cannot find a fault in one.
-#include "kiln/targets/systolic/timing.h"
+// Durations of single steps against docs/systolic.md, worked out by hand: the closed form and the
+// event-driven level share them, so that comparing the two cannot find a fault in one.
+#include "kiln/targets/systolic/isa/timing.h"
 
 #include <gtest/gtest.h>
 
@@ -55,9 +55,9 @@ TEST(StepTime, PaddingWordsTakeOneCycleAndOthersTheirBytes) {
   const Geometry geometry = GeometryOf(in, config);
   const std::vector<Visit> visits = VisitsOf(in, config);
   ASSERT_EQ(visits.size(), 1u);
-  // 8 x 8 words, 6 x 6 of them inside; 16 channels in the first group, 10 in the second, beats of 8 bytes. Pixels begin
-  // at even places of a beat, each of the four in every fourth pixel: 16 bytes cross into a third beat from three of
-  // them, 10 bytes from one.
+  // 8 x 8 words, 6 x 6 of them inside; 16 channels in the first group, 10 in the second, beats of 8
+  // bytes. Pixels begin at even places of a beat, each of the four in every fourth pixel: 16 bytes
+  // cross into a third beat from three of them, 10 bytes from one.
   EXPECT_EQ(GroupFetchCycles(in, config, geometry, visits[0], 0), 28 + 9 * (2 + 3 + 3 + 3));
   EXPECT_EQ(GroupFetchCycles(in, config, geometry, visits[0], 1), 28 + 9 * (2 + 2 + 2 + 2));
   in.convolution.input_base = 7;
@@ -76,8 +76,9 @@ TEST(StepTime, PackedWordsTakeTheirRunsOfConsecutiveBytes) {
   in.tiling.packing = Packing::kTaps;
   const Geometry geometry = GeometryOf(in, config);
   const Visit visit = VisitsOf(in, config)[0];
-  // 27 entries in runs of 9 bytes, one a ky. The first 16 are the runs of ky 0 and 7 bytes of ky 1, the other 11 two
-  // bytes of ky 1 and ky 2. Rows begin at multiples of 18 bytes, that is at even places of a beat.
+  // 27 entries in runs of 9 bytes, one a ky. The first 16 are the runs of ky 0 and 7 bytes of ky 1,
+  // the other 11 two bytes of ky 1 and ky 2. Rows begin at multiples of 18 bytes, that is at even
+  // places of a beat.
   const auto beats = [](int64_t first, int64_t last) {
     return last < first ? 1 : last / 8 - first / 8 + 1;
   };
@@ -173,8 +174,8 @@ TEST(StepTime, DrainsAndParametersCountEveryColumnTileOfTheBlock) {
   in.vector.operands[0].element = Element::kInt8;
   in.vector.operands[0].element_stride = 2;
   in.vector.passes[0].stages = {Stage{.op = StageOp::kAdd, .a = Argument::kOperand0}};
-  // Elements apart from each other take one beat each, which is more than the output takes. The first word waits for
-  // its own; the last is in memory four cycles before its slot ends.
+  // Elements apart from each other take one beat each, which is more than the output takes. The
+  // first word waits for its own; the last is in memory four cycles before its slot ends.
   time = DrainTime(in, config, visit);
   EXPECT_EQ(time.busy, latency + 8 + 36 * 8 + 36 * 5);
   EXPECT_EQ(time.finished, time.busy - 4 + depth + config.vector_stage_latency + latency);
@@ -297,19 +298,21 @@ TEST(StepTime, BlocksLeaveBehindTheirLastWord) {
   // The last word enters in cycle 143; the four words of its block follow.
   EXPECT_EQ(time.busy, 143 + 4);
   EXPECT_EQ(time.finished, 143 + 4 + depth + latency);
-  // The words of the fifth tile, each a block of its own, come one a cycle and leave behind the others.
+  // The words of the fifth tile, each a block of its own, come one a cycle and leave behind the
+  // others.
   in = BlockOutput(/*out_channels=*/40, /*columns_per_block=*/5);
   time = DrainTime(in, config, VisitsOf(in, config)[0]);
   EXPECT_EQ(time.busy, 143 + 4 + 36);
-  // Two beats a word: blocks follow one another without a gap, and again the last waits for its end.
+  // Two beats a word: blocks follow one another without a gap, and again the last waits for its
+  // end.
   config.output_port_bytes = 8;
   in = BlockOutput(/*out_channels=*/32, /*columns_per_block=*/4);
   in.vector.output.base = 4;
   time = DrainTime(in, config, VisitsOf(in, config)[0]);
   EXPECT_EQ(time.busy, 143 * 2 + 4 * 2);
 
-  // A row of 11 words in a vector instruction: blocks of four, four and three. The first begins to leave in cycle 3,
-  // and each of the others behind the one before.
+  // A row of 11 words in a vector instruction: blocks of four, four and three. The first begins to
+  // leave in cycle 3, and each of the others behind the one before.
   config.output_port_bytes = 64;
   VectorProgram program = in.vector;
   program.passes[0].source = Source::kConstant;
@@ -318,8 +321,8 @@ TEST(StepTime, BlocksLeaveBehindTheirLastWord) {
   EXPECT_EQ(VectorInstructionTime(program, config).busy, 3 + 4 + 4 + 3);
 }
 
-// Drains at odd addresses: the sum over periods of beats is that of the words one by one, which is taken where the
-// operand buffer could fill up.
+// Drains at odd addresses: the sum over periods of beats is that of the words one by one, which is
+// taken where the operand buffer could fill up.
 TEST(StepTime, DrainsOfBlocksAreTheSumOfTheirWords) {
   Random random(1);
   for (int i = 0; i < 300; ++i) {

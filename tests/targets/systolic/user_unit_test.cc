@@ -1,11 +1,12 @@
-// Maximum pools on the user unit `maximum`: the vector unit's results, at the functional and the cycle level.
-#include "kiln/targets/systolic/user_unit.h"
+// Maximum pools on the user unit `maximum`: the vector unit's results, at the functional and the
+// cycle level.
+#include "kiln/targets/systolic/config/user_unit.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
 

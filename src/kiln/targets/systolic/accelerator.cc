@@ -1,3 +1,5 @@
+// Implements SystolicAccelerator with the rooms of the family (compile, simulate, emit, cost), and
+// defines the family's entry in the registry.
 #include "kiln/targets/systolic/accelerator.h"
 
 #include <algorithm>
@@ -6,17 +8,19 @@
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/family.h"
-#include "kiln/targets/interface/host_tail.h"
-#include "kiln/targets/systolic/codegen.h"
-#include "kiln/targets/systolic/cost.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/emit.h"
-#include "kiln/targets/systolic/events.h"
-#include "kiln/targets/systolic/functional.h"
-#include "kiln/targets/systolic/lower.h"
-#include "kiln/targets/systolic/program.h"
-#include "kiln/targets/systolic/rtl.h"
-#include "kiln/targets/systolic/waveform.h"
+#include "kiln/targets/run/host_tail.h"
+#include "kiln/targets/systolic/compile/codegen.h"
+#include "kiln/targets/systolic/compile/lower.h"
+#include "kiln/targets/systolic/config/keys.h"
+#include "kiln/targets/systolic/cost/area_model.h"
+#include "kiln/targets/systolic/cost/cost.h"
+#include "kiln/targets/systolic/cost/events.h"
+#include "kiln/targets/systolic/emit/emit.h"
+#include "kiln/targets/systolic/isa/program.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
+#include "kiln/targets/systolic/simulate/rtl/rtl.h"
+#include "kiln/targets/systolic/simulate/rtl/waveform.h"
 
 namespace kiln::systolic {
 
@@ -26,7 +30,8 @@ void AddName(const std::string& name, std::vector<std::string>* names) {
   if (std::find(names->begin(), names->end(), name) == names->end()) names->push_back(name);
 }
 
-// One of the array's own formats; with integers, every integer whose codes are the array's.
+// Adds the name of one of the array's formats. For an integer format, also adds every narrower
+// integer, because its codes are codes of the array's format too.
 void AddNames(const Format& format, std::vector<std::string>* names) {
   AddName(format.name, names);
   for (int bits = format.bits; format.is_integer() && bits >= 2; --bits)
@@ -75,7 +80,7 @@ NamedRecipe SystolicAccelerator::OwnRecipe() const {
                   .recipe = name == "int8" ? Int8Recipe() : RecipeWithScales(inputs, weights)};
   QuantType& activations = own.recipe.activations.type;
   if (!activations.symmetric && !config_.accumulation_format.is_integer()) {
-    activations.symmetric = true;  // a zero point's correction needs integer sums
+    activations.symmetric = true;  // the zero-point correction needs integer sums
     own.name += "-symmetric";
   }
   return own;
@@ -98,7 +103,7 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(
                          "shared_bus: false");
   }
   Config c = config_;
-  // Unsigned activations are held as signed codes less half their range.
+  // Unsigned activations are stored as signed codes: the code minus half of its range.
   const auto operand = [](const Format& format) {
     const bool shifted = format.is_whole() && !format.is_signed && format.bits <= 8;
     return shifted ? *FindFormat("int" + std::to_string(format.bits)) : format;
@@ -111,7 +116,8 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(
     c.scale_format = blocks.scale_format;
     c.name += fmt::format(" with {} scales of {}", c.scale_format.name, c.block_size);
   }
-  // Formats of one of its precisions: the design point itself. Only the first precision has its block scales.
+  // If the formats are those of one of its precisions, the design point itself is used. Only the
+  // first precision has the design point's block scales.
   bool own = false;
   for (int p = 0; p < config_.precisions(); ++p) {
     const Config at = AtPrecision(config_, p);
@@ -135,12 +141,13 @@ StatusOr<std::unique_ptr<Accelerator>> SystolicAccelerator::WithFormats(
   }
   if (!own && c.block_size > 0) c.accumulation_format = *FindFormat("fp32");
   if (c.psum_format.is_integer())
-    c.quire = c.product_rounded = false;  // integer sums are exact as they are
+    c.quire = c.product_rounded = false;  // integer sums are exact already
   if (const auto fault = FindFormatFault(c)) {
     return UnsupportedAt("", fmt::format("{}, key '{}'", c.name, fault->key), fault->fault,
                          fault->remedy);
   }
-  // What the other formats leave no place for: nodes of the user unit run elsewhere, fills take more beats.
+  // Drops features that the new formats do not allow: without the user unit, its nodes run
+  // elsewhere; with fewer words per cycle, the depthwise fills take more beats.
   if (FindUserUnitFault(c)) c.user_unit = nullptr;
   while (!DepthwiseWordsFit(c)) c.depthwise_words_per_cycle /= 2;
   return std::make_unique<SystolicAccelerator>(std::move(c));
@@ -221,6 +228,22 @@ StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
                                                         std::string_view source) {
   KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));
   return std::make_unique<SystolicAccelerator>(std::move(config));
+}
+
+hardware::FamilyKeys DescribeKeys() {
+  return {.family = Keys().family(),
+          .introduction =
+              "[systolic.md](systolic.md) describes the machine and the names of\n"
+              "[number formats](systolic.md#numbers), [cost.md](cost.md) its area and energy,\n"
+              "[user-unit.md](user-unit.md) how to add a user unit.",
+          .keys = Keys().Describe()};
+}
+
+FamilyEntry Entry() {
+  return {.name = "systolic",
+          .parse = &ParseDesignPoint,
+          .describe = &DescribeKeys,
+          .areas = &FamilyAreaModels};
 }
 
 }  // namespace kiln::systolic

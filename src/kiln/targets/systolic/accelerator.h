@@ -1,4 +1,6 @@
-// The systolic family behind the interface that all families share.
+// The systolic family behind the interface that all families share. SystolicAccelerator is one
+// design point: it compiles graphs, runs programs at each level, emits SystemVerilog and estimates
+// cost and energy.
 #ifndef KILN_TARGETS_SYSTOLIC_ACCELERATOR_H_
 #define KILN_TARGETS_SYSTOLIC_ACCELERATOR_H_
 
@@ -7,10 +9,12 @@
 #include <vector>
 
 #include "kiln/targets/interface/accelerator.h"
-#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/config/config.h"
+#include "kiln/targets/systolic/config/derived.h"
 
 namespace kiln::systolic {
 
+// A systolic design point as an accelerator.
 class SystolicAccelerator final : public Accelerator {
  public:
   explicit SystolicAccelerator(Config config) : config_(std::move(config)) {}
@@ -36,12 +40,12 @@ class SystolicAccelerator final : public Accelerator {
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   uint64_t MostMemoryLatency() const override {
-    return static_cast<uint64_t>(config_.memory_latency - config_.port_latency());
+    return static_cast<uint64_t>(AnswerCycles(config_));
   }
   double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
 
  private:
-  // Every shape is known.
+  // Compiles a graph in which every shape is known.
   StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph,
                                                   const CompileOptions& options) const;
 

@@ -1,0 +1,42 @@
+// Turns lowered kernels into a program: chooses tilings, lays out constants as the machine reads
+// them, and plans the memory.
+#ifndef KILN_TARGETS_SYSTOLIC_COMPILE_CODEGEN_H_
+#define KILN_TARGETS_SYSTOLIC_COMPILE_CODEGEN_H_
+
+#include <memory>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/systolic/compile/lower.h"
+#include "kiln/targets/systolic/isa/program.h"
+
+namespace kiln::systolic {
+
+// Returns weight codes in the order in which the machine fetches them (WeightLayout::kTiled, or
+// depthwise words), for the tiling in `instruction`: [batch][column tile][row tile][row][column];
+// depthwise [column tile][tap][lane].
+std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction,
+                                 const Config& config);
+
+// Returns the block scales of the weights: [batch][column tile][row tile][lane].
+std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& instruction,
+                                const Config& config);
+
+// A memory region that is in use from position `first` to position `last` of the program.
+struct Lifetime {
+  int64_t bytes = 0;
+  int first = 0, last = 0;
+};
+// Returns an address for each region: multiples of `alignment` from `base` on, so that no two
+// regions in use at the same time overlap. Best fit, in order of decreasing size.
+std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_t base,
+                                 uint64_t alignment);
+
+// Generates the program. Errors, with names: a layer whose tiling does not fit the buffers, and
+// constants and activations that do not fit the memory of the design point.
+StatusOr<std::unique_ptr<SystolicProgram>> Generate(Lowered lowered, const Graph& graph,
+                                                    const Config& config);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_COMPILE_CODEGEN_H_

@@ -1,0 +1,303 @@
+// Checks of a design point's formats and sizes, and the reader of design points. The checks that
+// concern several keys are here; the range of a single key is in keys.cc.
+#include "kiln/targets/systolic/config/config.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "kiln/numerics/codec.h"
+#include "kiln/numerics/mac.h"
+#include "kiln/numerics/quire.h"
+#include "kiln/support/yaml.h"
+#include "kiln/targets/systolic/config/keys.h"
+
+namespace kiln::systolic {
+namespace {
+
+// No unit of this machine draws random bits, so it cannot round stochastically.
+bool IsStochastic(const Format& format) { return format.rounding == Rounding::kStochastic; }
+
+std::optional<FormatFault> OperandFault(std::string key, const Format& format) {
+  const auto fault = [&](std::string what, std::string remedy) {
+    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what),
+                       std::move(remedy)};
+  };
+  if (IsStochastic(format)) return fault("rounds at random", "a format of another rounding");
+  if (!FitsFp32(format)) return fault("has values that fp32 does not hold", "a narrower format");
+  if (format.is_integer() && format.bits > 16)
+    return fault("is wider than the array's multipliers", "at most 16 bits");
+  if (format.is_integer() && !format.is_signed && format.bits > 15)
+    return fault("is unsigned", "at most 15 bits");
+  if (format.is_whole() && !format.is_signed) {
+    return fault("is unsigned",
+                 fmt::format("int{}: unsigned codes are held less half their range", format.bits));
+  }
+  return std::nullopt;
+}
+
+// Checks the format of psum or of accumulation.
+std::optional<FormatFault> SumFault(std::string key, const Format& format) {
+  const auto fault = [&](std::string what, std::string remedy) {
+    return FormatFault{std::move(key), fmt::format("'{}' {}", format.name, what),
+                       std::move(remedy)};
+  };
+  if (format.is_integer()) {
+    if (!format.is_whole() || !format.is_signed || format.narrow ||
+        format.name != fmt::format("int{}", format.bits)) {
+      return fault("is no integer that sums wrap in", "int16 to int32");
+    }
+    if (format.bits < 8) return fault("is too narrow for a sum", "int8 to int32");
+    return std::nullopt;
+  }
+  if (format.kind == FormatKind::kCodebook || !format.is_signed || !HasZero(format) ||
+      IsStochastic(format)) {
+    return fault("is no format for sums", "an integer, a signed float or a posit");
+  }
+  if (!FitsFp32(format)) return fault("has values that fp32 does not hold", "a narrower format");
+  return std::nullopt;
+}
+
+std::optional<FormatFault> ScaleFault(const Config& c) {
+  if (c.block_size == 0) return std::nullopt;
+  const auto fault = [](std::string key, std::string what, std::string remedy) {
+    return FormatFault{std::move(key), std::move(what), std::move(remedy)};
+  };
+  if (c.block_size % c.array_rows != 0) {
+    return fault("block_size",
+                 fmt::format("{} is no multiple of array_rows {}", c.block_size, c.array_rows),
+                 "a row tile must lie inside one block");
+  }
+  if (c.block_size % c.array_columns != 0 && c.array_columns % c.block_size != 0) {
+    return fault("block_size",
+                 fmt::format("{} and array_columns {} do not divide each other", c.block_size,
+                             c.array_columns),
+                 "a word of the vector unit must hold whole blocks or lie inside one");
+  }
+  if (c.scale_format.kind != FormatKind::kFloat || !FitsFp32(c.scale_format) ||
+      IsStochastic(c.scale_format)) {
+    return fault("scale_format", fmt::format("'{}' is no format for scales", c.scale_format.name),
+                 "e8m0, ue5m3 or another float");
+  }
+  return std::nullopt;
+}
+
+// Checks one of the other precisions. Its operands have the same restrictions as the first pair,
+// and they must fit the first pair's sums and sizes in memory.
+std::optional<FormatFault> PrecisionFault(const Config& c, int precision) {
+  const Format &input = c.input_format_of(precision), &weight = c.weight_format_of(precision);
+  const auto fault = [&](std::string_view what, std::string remedy) {
+    return FormatFault{"other_precisions",
+                       fmt::format("{} x {}: {}", input.name, weight.name, what),
+                       std::move(remedy)};
+  };
+  for (const auto& [side, format] :
+       {std::pair<std::string, const Format*>{"input", &input}, {"weight", &weight}}) {
+    if (const auto of_operand = OperandFault(side, *format))
+      return fault(of_operand->fault, of_operand->remedy);
+  }
+  for (int p = 0; p < precision; ++p) {
+    if (c.input_format_of(p) == input && c.weight_format_of(p) == weight) {
+      return fault("this pair stands there twice", "each pair once");
+    }
+  }
+  for (const auto& [own, first] :
+       {std::pair{&input, &c.input_format}, {&weight, &c.weight_format}}) {
+    if (own->bytes() == first->bytes()) continue;
+    return fault(fmt::format("codes of {} take {} bytes, those of {} {}", own->name, own->bytes(),
+                             first->name, first->bytes()),
+                 "formats whose codes take as many bytes: fetches count by them");
+  }
+  if (c.quire) return fault("exact sums have the width of one pair's products", "quire: false");
+  if (const auto of_sums = FindMacFault(RuleOf(AtPrecision(c, precision), /*scaled=*/false))) {
+    return fault(fmt::format("{}, and all pairs have one {}", of_sums->fault, of_sums->key),
+                 of_sums->remedy);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Config AtPrecision(const Config& config, int precision) {
+  Config c = config;
+  c.input_format = config.input_format_of(precision);
+  c.weight_format = config.weight_format_of(precision);
+  c.other_precisions.clear();
+  if (precision > 0) c.block_size = 0;
+  return c;
+}
+
+MacRule RuleOf(const Config& config, bool scaled) {
+  return {.input = config.input_format,
+          .weight = config.weight_format,
+          .product_rounded = config.product_rounded,
+          .quire = config.quire,
+          .parted = config.quire && config.block_size > 0,
+          .scaled = scaled,
+          .psum = config.psum_format,
+          .accumulation = config.accumulation_format};
+}
+
+std::string DescribePrecisions(const Config& config) {
+  std::string text;
+  for (int p = 0; p < config.precisions(); ++p) {
+    text += fmt::format("{}{} x {}", p > 0 ? ", " : "", config.input_format_of(p).name,
+                        config.weight_format_of(p).name);
+  }
+  return text;
+}
+
+int Config::input_bits() const {
+  int bits = input_format.bits;
+  for (const OperandFormats& pair : other_precisions) bits = std::max(bits, pair.input.bits);
+  return bits;
+}
+
+int Config::weight_bits() const {
+  int bits = weight_format.bits;
+  for (const OperandFormats& pair : other_precisions) bits = std::max(bits, pair.weight.bits);
+  return bits;
+}
+
+int64_t Config::accumulator_bits() const {
+  return quire ? ExactProductsOf(input_format, weight_format).sum_bits() : accumulation_format.bits;
+}
+
+float UnitOf(const Format& operand, const Config& config) {
+  const bool counts_codes = config.psum_format.is_integer() && operand.is_integer();
+  return counts_codes ? std::ldexp(1.0f, -operand.fraction_bits) : 1.0f;
+}
+
+void SetDefaultSums(Config* config) {
+  bool whole = true;
+  for (int p = 0; p < config->precisions(); ++p) {
+    whole = whole && IsIntegerOperand(config->input_format_of(p)) &&
+            IsIntegerOperand(config->weight_format_of(p));
+  }
+  config->psum_format = *FindFormat(whole ? "int32" : "bf16");
+  config->accumulation_format = *FindFormat(whole && config->block_size == 0 ? "int32" : "fp32");
+}
+
+std::optional<FormatFault> FindFormatFault(const Config& c) {
+  if (auto fault = OperandFault("input_format", c.input_format)) return fault;
+  if (auto fault = OperandFault("weight_format", c.weight_format)) return fault;
+  if (auto fault = SumFault("psum_format", c.psum_format)) return fault;
+  if (auto fault = SumFault("accumulation_format", c.accumulation_format)) return fault;
+  if (const auto fault = FindMacFault(RuleOf(c, /*scaled=*/c.block_size > 0))) {
+    return FormatFault{fault->key, fault->fault, fault->remedy};
+  }
+  if (c.precisions() > kMostPrecisions) {
+    return FormatFault{"other_precisions",
+                       fmt::format("{} pairs beside the first", c.other_precisions.size()),
+                       fmt::format("at most {}", kMostPrecisions - 1)};
+  }
+  for (int p = 1; p < c.precisions(); ++p) {
+    if (auto fault = PrecisionFault(c, p)) return fault;
+  }
+  if (c.product_rounded && (c.psum_format.is_integer() || c.quire)) {
+    return FormatFault{
+        "product", fmt::format("'rounded' before {}", c.quire ? "exact sums" : "an integer psum"),
+        "product: exact"};
+  }
+  const Format& v = c.vector_format;
+  if (v.kind != FormatKind::kFloat || !v.is_signed || !HasZero(v) || !FitsFp32(v) ||
+      v.rounding != Rounding::kNearestEven) {
+    return FormatFault{"vector_format",
+                       fmt::format("'{}' is no format for the vector unit", v.name),
+                       "fp32, bf16, fp16 or another signed float that fp32 holds, nearest even"};
+  }
+  return ScaleFault(c);
+}
+
+bool SumsSignedBytes(const Config& c) {
+  const auto is_int8 = [](const Format& f) { return f.is_integer() && f.is_signed && f.bits <= 8; };
+  return is_int8(c.input_format) && is_int8(c.weight_format) &&
+         c.accumulation_format.is_integer() && c.accumulation_format.bits <= c.psum_format.bits;
+}
+
+std::optional<FormatFault> FindUserUnitFault(const Config& c) {
+  if (c.user_unit == nullptr) return std::nullopt;
+  if (c.depthwise_multipliers == 0) {
+    return FormatFault{"user_unit", "it stands in the depthwise unit's place, and there is none",
+                       "depthwise_multipliers above 0"};
+  }
+  if (!SumsSignedBytes(c) || c.block_size > 0) {
+    return FormatFault{"user_unit", "it takes signed integers of up to 8 bits and gives integers",
+                       "int8 formats, integer sums, no block_size, or user_unit: none"};
+  }
+  return std::nullopt;
+}
+
+bool DepthwiseWordsFit(const Config& c) {
+  return c.depthwise_words_per_cycle <= 1 ||
+         c.depthwise_words_per_cycle * c.depthwise_word_bytes() <= c.input_port_bytes;
+}
+
+bool Config::narrow_vector() const {
+  const Format& v = vector_format;
+  return v.exponent_bits < 8 || v.fraction_bits < 23 || v.specials != Specials::kIeee ||
+         v.low_exponent != LowExponent::kSubnormal || v.overflow != Overflow::kInfinity;
+}
+
+StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(YamlFile file, YamlFile::Parse(yaml, source));
+  const YamlMap root = file.root();
+  Config c;
+  hardware::KeyReader<Config> reader(Keys(), root, &c);
+  reader.ReadTo("weight_rows_per_cycle");
+  if (c.array_rows % c.weight_rows_per_cycle != 0) {
+    root.Fail(
+        "weight_rows_per_cycle",
+        fmt::format("{} does not divide array_rows {}", c.weight_rows_per_cycle, c.array_rows),
+        "a divisor of array_rows");
+  }
+
+  // The defaults of the sums' formats follow from the operands and the block size.
+  reader.ReadTo("product");
+  reader.Read("block_size");
+  SetDefaultSums(&c);
+  reader.Read("psum_format");
+  if (!c.psum_format.is_integer()) c.accumulation_format = *FindFormat("fp32");
+  reader.ReadTo("scale_format");
+  if (const auto fault = FindFormatFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
+
+  reader.ReadTo("weight_buffer_words");
+  if (c.weight_buffer_words < c.array_rows) {
+    root.Fail("weight_buffer_words",
+              fmt::format("{} words do not hold one weight tile of {} rows", c.weight_buffer_words,
+                          c.array_rows),
+              "at least array_rows");
+  }
+  reader.ReadTo("user_unit");
+  if (const auto fault = FindUserUnitFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);
+
+  reader.ReadTo("output_port_bytes");
+  reader.Read("instruction_bytes_per_cycle");
+  if (!DepthwiseWordsFit(c)) {
+    root.Fail(
+        "depthwise_words_per_cycle",
+        fmt::format("{} words of {} bytes do not fit an input port of {} bytes",
+                    c.depthwise_words_per_cycle, c.depthwise_word_bytes(), c.input_port_bytes),
+        "as many as the port has room for, or 1");
+  }
+  reader.Read("shared_bus");
+  if (c.shared_bus && c.block_size > 0) {
+    root.Fail("shared_bus", "block scales have ports of their own",
+              "block_size: 0, or shared_bus: false");
+  }
+  for (const int width : {c.weight_port_bytes, c.operand_port_bytes, c.output_port_bytes,
+                          c.instruction_bytes_per_cycle}) {
+    if (!c.shared_bus || width == c.input_port_bytes) continue;
+    root.Fail("shared_bus",
+              fmt::format("a port of {} bytes beside one of {}", width, c.input_port_bytes),
+              "one value for all *_port_bytes and instruction_bytes_per_cycle");
+    break;
+  }
+  reader.ReadRest();
+  KILN_RETURN_IF_ERROR(file.Finish());
+  return c;
+}
+
+std::string PrintConfig(const Config& c) { return Keys().Print(c); }
+
+}  // namespace kiln::systolic

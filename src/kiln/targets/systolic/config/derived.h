@@ -1,0 +1,70 @@
+// Sizes of the machine that follow from the keys of a design point. The RTL computes the same sizes
+// from its parameters; the names in capitals are those in rtl/systolic. A test compares the two.
+#ifndef KILN_TARGETS_SYSTOLIC_CONFIG_DERIVED_H_
+#define KILN_TARGETS_SYSTOLIC_CONFIG_DERIVED_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kiln/support/integer.h"
+#include "kiln/targets/systolic/config/config.h"
+
+namespace kiln::systolic {
+
+// Constants of kiln_systolic_pkg.
+inline constexpr int kAddressBits = 40;    // ADDRESS_BITS
+inline constexpr int kScalePortBytes = 8;  // SCALE_PORT_BYTES: width of the ports for block scales
+// Constants of kiln_vector_pkg: tags of the vector unit's requests.
+inline constexpr int kOperandTagBits = 23;      // OPERAND_TAG_BITS
+inline constexpr int kOperandScaleTagBits = 9;  // SCALE_TAG_BITS
+
+// Returns the words of the program that the command processor requests ahead: PREFETCH_WORDS.
+inline int64_t PrefetchWords(const Config& c) { return int64_t{c.memory_latency} + 16; }
+// Returns the requests that a port can have in flight: OUTSTANDING.
+inline int64_t OutstandingRequests(const Config& c) { return int64_t{c.memory_latency} + 4; }
+// Returns the vector programs whose stages the vector unit can hold until they finish: SLOTS.
+inline int64_t ProgramSlots(const Config& c) { return int64_t{c.command_queue_depth} + 8; }
+// Returns the cycles from an address to its first beat of an ideal memory behind the ports.
+inline int AnswerCycles(const Config& c) { return c.memory_latency - c.port_latency(); }
+
+// Returns the weight tiles that a bank of the weight buffer holds: TILES.
+inline int64_t WeightTiles(const Config& c) { return c.weight_buffer_words / c.array_rows; }
+
+// Return the lanes of the longest request: for a word of the array (LONGEST), and for the input
+// port, which may fetch several words of the depthwise unit at once (INPUT_LANES).
+inline int64_t LongestLanes(const Config& c) { return std::max(c.array_rows, c.array_columns); }
+inline int64_t InputLanes(const Config& c) {
+  return std::max(c.array_rows, c.array_columns * c.depthwise_words_per_cycle);
+}
+
+// Return the bytes of the longest request of a port: MAX_BYTES.
+inline int64_t InputRequestBytes(const Config& c) { return InputLanes(c) * c.input_format.bytes(); }
+inline int64_t WeightRequestBytes(const Config& c) {
+  return LongestLanes(c) * c.weight_format.bytes();
+}
+// Returns the bytes of a word of operands or results of the vector unit: fp32 in every lane.
+inline int64_t VectorWordBytes(const Config& c) { return int64_t{4} * c.array_columns; }
+
+// Return the bits of the tag of a port's requests: TAG_BITS.
+inline int InputTagBits(const Config& c) {
+  const int words = std::max(c.input_buffer_words, c.depthwise_buffer_words);
+  return (c.block_size > 0 ? 4 : 3) + IndexBits(words) + 2 * CeilLog2(InputLanes(c) + 1) +
+         c.input_bits();
+}
+inline int WeightTagBits(const Config& c) {
+  const int64_t lanes = LongestLanes(c);
+  return (c.block_size > 0 ? 5 : 4) + IndexBits(WeightTiles(c)) + IndexBits(lanes) +
+         CeilLog2(lanes + 1);
+}
+// The operand port also fetches channel parameters; one more bit distinguishes the two.
+inline int OperandPortTagBits(const Config& c) {
+  return 1 + std::max(3 + IndexBits(c.accumulation_buffer_words), kOperandTagBits);
+}
+inline int InputScaleTagBits(const Config& c) { return 3 + IndexBits(c.input_buffer_words); }
+inline int WeightScaleTagBits(const Config& c) {
+  return 2 + IndexBits(WeightTiles(c)) + IndexBits(c.array_columns);
+}
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_CONFIG_DERIVED_H_

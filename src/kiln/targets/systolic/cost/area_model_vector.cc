@@ -1,0 +1,225 @@
+// Area models of the modules of rtl/systolic/vector. Lanes, registers, decoders and quantisers have
+// their own models, because synthesis keeps them as separate modules inside others
+// (hardware/synthesis_boundaries.h).
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "kiln/support/integer.h"
+#include "kiln/targets/systolic/cost/area_counts.h"
+#include "kiln/targets/systolic/cost/area_model.h"
+
+namespace kiln::systolic {
+namespace {
+
+using hardware::WidthsOf;
+using Features = std::vector<Feature>;
+using Parameters = ModuleParameters;
+using Fitted = std::vector<FittedModel>;
+
+constexpr double kPasses = 4, kScalars = 4, kOperands = 3,
+                 kValues = 6;  // of a lane: value, saved values, operands
+
+const Format& VectorFormat(const Parameters& p) { return p.FormatOf("VECTOR_FORMAT", "fp32"); }
+double Number(const Parameters& p) { return NumberBits(VectorFormat(p)); }
+bool IsNarrow(const Parameters& p) { return Number(p) < 32; }
+bool IsWhole(const Parameters& p) { return !IsNarrow(p); }
+double Count(const Parameters& p, const char* name, int64_t otherwise) {
+  return static_cast<double>(p.Number(name, otherwise));
+}
+
+// Returns the formats of codes: both of the first precision, and those of further precisions
+// (PRECISIONS, INPUT_FORMAT_1, ...) that are not already in the list.
+std::vector<const Format*> CodeFormats(const Parameters& p) {
+  std::vector<const Format*> formats = {&p.FormatOf("INPUT_FORMAT"), &p.FormatOf("WEIGHT_FORMAT")};
+  for (int64_t precision = 1; precision < p.Number("PRECISIONS", 1); ++precision) {
+    for (const char* side : {"INPUT_FORMAT_", "WEIGHT_FORMAT_"}) {
+      const Format& format = p.FormatOf(side + std::to_string(precision));
+      const bool stands = std::any_of(formats.begin(), formats.end(),
+                                      [&](const Format* f) { return *f == format; });
+      if (!stands) formats.push_back(&format);
+    }
+  }
+  return formats;
+}
+
+// Returns the shifter area that converts numbers to codes and back. int8 has its own functions for
+// this.
+double CodecPlaces(const Parameters& p) {
+  const std::vector<const Format*> formats = CodeFormats(p);
+  double places = 0;
+  for (size_t i = 0; i < formats.size(); ++i) {
+    const Format& f = *formats[i];
+    // The first two formats share one unit.
+    const bool is_int8 = f.name == "int8" && (i >= 2 || formats[1 - i]->name == "int8");
+    if (is_int8 || f.kind == FormatKind::kCodebook) continue;
+    places += ShifterArea(24) + ShifterArea(WidthsOf(f).significand_bits);
+  }
+  return places;
+}
+double CodecPositPlaces(const Parameters& p) {
+  double places = 0;
+  for (const Format* format : CodeFormats(p)) places += PositPlaces(*format);
+  return places;
+}
+double CodecTableBits(const Parameters& p) {
+  constexpr int kValueBits = 32;
+  double bits = 0;
+  for (const Format* format : CodeFormats(p)) bits += TableBits(*format, kValueBits);
+  return bits;
+}
+
+Features WholeLane(const Parameters& p, const Fitted&) {
+  return {{"lane", 1}, {"divider", Count(p, "HAS_DIVIDER", 1)}};
+}
+// A lane of narrow numbers is modelled as one of fp32 with fewer bits, except its divider, which
+// divides in fp32 and rounds.
+constexpr double kFp32Significand = 24;
+double ShareOfFp32(const Parameters& p) {
+  return WidthsOf(VectorFormat(p)).significand_bits / kFp32Significand;
+}
+Features NarrowLane(const Parameters& p, const Fitted& fitted) {
+  Parameters lane;
+  lane.Set("HAS_DIVIDER", 0);
+  return {{"lane of fp32, by significand bits",
+           ShareOfFp32(p) * ModuleArea("kiln_vector_lane", lane, fitted)},
+          {"divider", Count(p, "HAS_DIVIDER", 1)}};
+}
+// Splines compute in fp32 regardless of the formats of their operands and results; narrow formats
+// have tables of narrow coefficients.
+Features Spline(const Parameters&, const Fitted&) { return {{"splines", 1}}; }
+
+// A stage's memory of programs, and the selection of a lane's arguments.
+Features StageFeatures(const Parameters& p, const Fitted&) {
+  constexpr double kControlBits = 16;  // of a configuration, besides two immediates
+  const double configuration = kControlBits + 2 * Number(p);
+  return {{"configuration bits", Count(p, "SLOTS", 7) * kPasses * configuration},
+          {"bits of a configuration", configuration},
+          {"scalar bits", Count(p, "ROWS", 8) * kScalars * Number(p)},
+          {"lane bits", Count(p, "LANES", 4) * Number(p)},
+          {"stage", 1}};
+}
+Features Registers(const Parameters& p, const Fitted&) {
+  const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1);
+  return {
+      {"lane bits", lanes * latency * kValues * Number(p)}, {"stages", latency}, {"registers", 1}};
+}
+
+Features OperandBuffer(const Parameters& p, const Fitted&) {
+  const double lanes = Count(p, "LANES", 4), words = Count(p, "WORDS", 32);
+  return {{"word bits", words * lanes * kOperands * Number(p)},
+          {"factor bits", words * Number(p)},
+          {"lane bits", lanes * Number(p)},
+          {"buffer", 1},
+          {"block scales", HasBlocks(p)}};
+}
+Features OperandDecoder(const Parameters& p, const Fitted&) {
+  return {{"decoder", 1},
+          {"rounding", IsNarrow(p) ? 1.0 : 0.0},
+          {"places of codes", CodecPlaces(p)},
+          {"places of posits", CodecPositPlaces(p)},
+          {"table bits", CodecTableBits(p)}};
+}
+Features Quantiser(const Parameters& p, const Fitted&) {
+  return {{"quantiser", 1},
+          {"number bits", Number(p)},
+          {"places of codes", CodecPlaces(p)},
+          {"places of posits", CodecPositPlaces(p)},
+          {"table bits", CodecTableBits(p)},
+          {"saturated codes", Count(p, "BLOCKS", 0)}};
+}
+
+Features SourceFeatures(const Parameters& p, const Fitted&) {
+  const double lanes = Count(p, "LANES", 4),
+               significand = WidthsOf(VectorFormat(p)).significand_bits;
+  const Format& sum = p.FormatOf("ACCUMULATION_FORMAT", "int32");
+  const bool is_narrow = IsNarrow(p);
+  return {{"lanes", lanes},
+          {"lanes of narrow numbers", is_narrow ? lanes : 0},
+          {"pairs of significand bits", lanes * significand * significand},
+          {"places of an integer", lanes * IntegerPlaces(sum)},
+          {"places of a float", lanes * FloatPlaces(sum)},
+          {"number bits", lanes * Number(p)}};
+}
+
+Features Reduction(const Parameters& p, const Fitted&) {
+  const double lanes = Count(p, "LANES", 4),
+               significand = WidthsOf(VectorFormat(p)).significand_bits;
+  const double joins = 2 * lanes - 1;
+  return {{"joins", joins},
+          {"number bits of joins", joins * Number(p)},
+          {"places of joins", joins * ShifterArea(significand)},
+          {"lane bits", lanes * Number(p)},
+          {"number bits of stages", Count(p, "SCALAR_STAGES", 12) * Number(p)},
+          {"scalar bits", Count(p, "ROWS", 8) * kScalars * Number(p)}};
+}
+
+Features Issue(const Parameters& p, const Fitted&) {
+  return {
+      {"issuer", 1}, {"words", Count(p, "WORDS", 32)}, {"marks of blocks", Count(p, "BLOCKS", 0)}};
+}
+
+Features Blocks(const Parameters& p, const Fitted&) {
+  const double lanes = Count(p, "LANES", 4), latency = Count(p, "LATENCY", 1),
+               block = Count(p, "BLOCK_SIZE", 8);
+  const double scales = std::max(1.0, lanes / block), sharing = std::max(1.0, block / lanes);
+  const double levels = CeilLog2(static_cast<int64_t>(std::ceil(lanes / scales)));
+  const double beats =
+      std::ceil(lanes * p.FormatOf("ELEMENT_FORMAT").bytes() / Count(p, "OUTPUT_PORT_BYTES", 16)) +
+      1;
+  const double waiting = (sharing - 1) * std::max(beats, scales) + 2;
+  const double words = sharing + latency * (levels + 1) + waiting;
+  constexpr double kWordBits = 90,
+                   kScaleBits = 40;  // addresses and others besides the values; code and inverse
+  return {{"bits of words", words * (lanes * Number(p) + kWordBits)},
+          {"bits of scales", (waiting + latency) * scales * kScaleBits},
+          {"bits of the tree", latency * (lanes - scales) * Number(p)},
+          {"scales", scales},
+          {"blocks", 1}};
+}
+
+// The rest of the unit: listing words, fetching operands, and the path by which words leave.
+Features Unit(const Parameters& p, const Fitted&) {
+  const double lanes = Count(p, "ARRAY_COLUMNS", 4), stages = Count(p, "VECTOR_STAGES", 12);
+  const double latency = Count(p, "VECTOR_STAGE_LATENCY", 4);
+  constexpr double kLaneBits = 32, kDepartureBits = 82;
+  return {{"unit", 1},
+          {"lane bits", lanes * kLaneBits},
+          {"lane registers", lanes * kLaneBits * (latency - 1)},
+          {"bits of words in the lanes", ((stages + 2) * latency + 1) * kDepartureBits},
+          {"number bits of lanes and stages", lanes * stages * Number(p)},
+          {"programs", Count(p, "SLOTS", 7)},
+          {"block scales", HasBlocks(p)},
+          {"words in the lanes with block scales", HasBlocks(p) * ((stages + 2) * latency + 1)}};
+}
+
+}  // namespace
+
+const std::vector<ModuleModel>& VectorModels() {
+  static const std::vector<ModuleModel> models = {
+      {"lane of fp32 without splines", "kiln_vector_lane", "kiln_spline", IsWhole, WholeLane},
+      {"lane of narrow numbers without splines", "kiln_vector_lane", "kiln_spline", IsNarrow,
+       NarrowLane},
+      {"splines of fp32", "kiln_spline", "", IsWhole, Spline},
+      {"splines of narrow numbers", "kiln_spline", "", IsNarrow, Spline},
+      {"vector stage without its lanes", "kiln_vector_stage",
+       "kiln_vector_lane kiln_vector_registers", Always, StageFeatures},
+      {"registers of a stage", "kiln_vector_registers", "", Always, Registers},
+      {"operand buffer", "kiln_operand_buffer", "kiln_operand_decoder", Always, OperandBuffer},
+      {"operand decoder", "kiln_operand_decoder", "", Always, OperandDecoder},
+      {"source of the lanes", "kiln_vector_source", "kiln_vector_registers", Always,
+       SourceFeatures},
+      {"reduction", "kiln_reduction", "kiln_vector_stage kiln_vector_registers", Always, Reduction},
+      {"quantiser", "kiln_quantiser", "", Always, Quantiser},
+      {"issue of words", "kiln_vector_issue", "", Always, Issue},
+      {"gathering of blocks", "kiln_vector_blocks", "", Always, Blocks},
+      {"rest of the vector unit", "kiln_vector_unit",
+       "kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction kiln_quantiser "
+       "kiln_vector_issue "
+       "kiln_vector_blocks",
+       Always, Unit},
+  };
+  return models;
+}
+
+}  // namespace kiln::systolic

@@ -1,0 +1,181 @@
+// Generates the files of an emitted design: top module, memory image, testbench settings.
+#include "kiln/targets/systolic/emit/emit.h"
+
+#include "fmt/format.h"
+#include "kiln/hardware/axi_signals.h"
+#include "kiln/hardware/rtl_project.h"
+#include "kiln/hardware/top_module.h"
+#include "kiln/support/check.h"
+#include "kiln/support/integer.h"
+#include "kiln/targets/systolic/config/derived.h"
+#include "kiln/targets/systolic/config/keys.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr uint64_t kProgramAlignment = 4096;
+constexpr int kSharedIdBits = 3;  // of the memory side of kiln_shared_bus
+
+using hardware::Bus;
+using hardware::Instance;
+
+// Returns the machine's memory buses, with their names.
+std::vector<Bus> MemoryBuses(const Config& c) {
+  const auto read = [](int bytes) { return hardware::AxiReadSignals(bytes, kAddressBits); };
+  return {{"program", read(c.instruction_bytes_per_cycle)},
+          {"input", read(c.input_port_bytes)},
+          {"weight", read(c.weight_port_bytes)},
+          {"operand", read(c.operand_port_bytes)},
+          {"output", hardware::AxiWriteSignals(c.output_port_bytes, kAddressBits)}};
+}
+// Returns the buses for block scales. A design point without block scales does not have them.
+std::vector<Bus> ScaleBuses() {
+  const auto read = hardware::AxiReadSignals(kScalePortBytes, kAddressBits);
+  return {{"input_scale", read},
+          {"weight_scale", read},
+          {"operand_scale", read},
+          {"output_scale", hardware::AxiWriteSignals(kScalePortBytes, kAddressBits)}};
+}
+
+// Returns $readmemh text of 16-byte words, most significant byte first. Runs of zero words are
+// omitted.
+std::string HexImage(const std::vector<uint8_t>& bytes, uint64_t base) {
+  KILN_CHECK(base % 16 == 0);
+  std::string out;
+  bool gap = true;
+  for (size_t at = 0; at < bytes.size(); at += 16) {
+    std::string word;
+    bool zero = true;
+    for (size_t i = 16; i-- > 0;) {
+      const uint8_t byte = at + i < bytes.size() ? bytes[at + i] : uint8_t{0};
+      zero = zero && byte == 0;
+      word += fmt::format("{:02x}", byte);
+    }
+    if (zero) {
+      gap = true;
+      continue;
+    }
+    if (gap) out += fmt::format("@{:x}\n", (base + at) / 16);
+    gap = false;
+    out += word + "\n";
+  }
+  return out;
+}
+
+std::string DesignHeader(const Config& c) {
+  return fmt::format(
+      "// Of the design point '{}', for the testbench.\n"
+      "#ifndef KILN_DESIGN_H_\n#define KILN_DESIGN_H_\n\n#include \"kiln_systolic_bench.h\"\n\n"
+      "namespace kiln_design {{\n\n"
+      "constexpr kiln::testbench::SystolicPorts kPorts = {{{}, {}, {}, {}, {}}};\n"
+      "// Of an ideal memory behind the ports, from an address to its first beat.\n"
+      "constexpr unsigned kMemoryLatency = {};\n\n"
+      "}}  // namespace kiln_design\n\n#endif  // KILN_DESIGN_H_\n",
+      c.name, c.instruction_bytes_per_cycle, c.input_port_bytes, c.weight_port_bytes,
+      c.operand_port_bytes, c.output_port_bytes, AnswerCycles(c));
+}
+
+}  // namespace
+
+std::optional<FormatFault> FindRtlFault(const Config& c) {
+  const auto fault = [](std::string key, std::string what, std::string remedy) {
+    return FormatFault{std::move(key), std::move(what), std::move(remedy)};
+  };
+  if (c.array_columns == 1 && c.depthwise_multipliers > 0) {
+    return fault("array_columns", "the RTL's depthwise unit wants two columns",
+                 "2 or more, or depthwise_multipliers: 0");
+  }
+  return std::nullopt;
+}
+
+std::string TopModule(const Config& config) {
+  hardware::TopModule top;
+  top.comment = fmt::format(
+      "The accelerator '{}': the systolic machine of rtl/systolic with this design point's "
+      "parameters. Emitted by Kiln.",
+      config.name);
+  top.buses = {{"control", hardware::AxiLiteSignals()}};
+  std::vector<Bus> memory = MemoryBuses(config);
+  if (config.shared_bus) {
+    top.buses.push_back({"memory", hardware::AxiSignalsWithIds(config.input_port_bytes,
+                                                               kAddressBits, kSharedIdBits)});
+    top.wires = std::move(memory);
+    top.instances.push_back(
+        {"kiln_shared_bus", "bus", {{"DATA_BYTES", std::to_string(config.input_port_bytes)}}, {}});
+  } else {
+    top.buses.insert(top.buses.end(), memory.begin(), memory.end());
+  }
+  Instance machine = {"kiln_systolic", "machine", Keys().RtlParameters(config), {}};
+  for (const Bus& bus : ScaleBuses()) {
+    if (config.block_size > 0) {
+      top.buses.push_back(bus);
+    } else {
+      TieOff(bus, &machine);
+    }
+  }
+  top.instances.push_back(std::move(machine));
+  top.ports = {{true, 1, "irq"}};
+  top.observed_comment =
+      "For testbenches: whether a program runs, and how many of its instructions are finished, "
+      "modulo 2^16.";
+  top.observed = {{true, 1, "running"}, {true, 16, "finished"}};
+  return SystemVerilogOf(top);
+}
+
+ProgramImage ProgramImageOf(const SystolicProgram& program) {
+  ProgramImage image;
+  image.base = AlignUp(program.memory_top(), kProgramAlignment);
+  for (const Step& step : program.steps()) {
+    if (step.kind != Step::Kind::kInstructions) continue;
+    image.bytes.resize(AlignUp(image.bytes.size(), kProgramAlignment));
+    image.addresses.push_back(image.base + image.bytes.size());
+    const std::vector<uint8_t> bits = program.EncodeStep(step);
+    image.bytes.insert(image.bytes.end(), bits.begin(), bits.end());
+  }
+  image.memory_bytes = AlignUp(image.base + image.bytes.size(), kProgramAlignment);
+  return image;
+}
+
+StatusOr<hardware::RtlProject> MachineProject(const Config& config) {
+  if (const auto fault = FindRtlFault(config)) {
+    return UnsupportedAt("", fmt::format("{}, key '{}'", config.name, fault->key), fault->fault,
+                         fault->remedy);
+  }
+  hardware::RtlProject project;
+  project.top = "kiln_accelerator";
+  project.top_text = TopModule(config);
+  project.testbench = {"kiln_systolic_testbench.cc", "kiln_systolic_bench.h",
+                       "kiln_systolic_registers.h",  "kiln_axi_lite.h",
+                       "kiln_axi_memory.h",          "kiln_simulate_options.h",
+                       "kiln_simulate_session.h",    "kiln_simulate_wave.h"};
+  project.others = {{"design.yaml", PrintConfig(config)}, {"design.h", DesignHeader(config)}};
+  return project;
+}
+
+StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program) {
+  const Config& config = program.config();
+  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, MachineProject(config));
+  const ProgramImage image = ProgramImageOf(program);
+  if (image.addresses.empty())
+    return UnsupportedAt("", config.name, "the program has no instructions", "");
+  project.simulation_arguments =
+      fmt::format("--memory memory.hex --program {}", image.addresses[0]);
+  project.others.emplace_back(
+      "memory.hex", "// Constants, then programs: words of 16 bytes, addresses in words.\n" +
+                        HexImage(program.constants(), program.constants_base()) +
+                        HexImage(image.bytes, image.base));
+  project.others.emplace_back("program.txt", program.Print());
+  return project;
+}
+
+Status EmitMachine(const Config& config, const std::filesystem::path& folder) {
+  KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, MachineProject(config));
+  return hardware::WriteRtlProject(project, folder);
+}
+
+Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder) {
+  KILN_ASSIGN_OR_RETURN(const hardware::RtlProject project, DesignProject(program));
+  return hardware::WriteRtlProject(project, folder);
+}
+
+}  // namespace kiln::systolic

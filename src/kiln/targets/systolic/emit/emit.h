@@ -1,0 +1,54 @@
+// Emits the hardware of a design point, and a program for it, as a self-contained folder of
+// SystemVerilog (hardware/rtl_project.h): the modules of rtl/systolic under a top module with the
+// design point's parameters, the memory image with constants and programs, and a testbench.
+#ifndef KILN_TARGETS_SYSTOLIC_EMIT_EMIT_H_
+#define KILN_TARGETS_SYSTOLIC_EMIT_EMIT_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/hardware/rtl_project.h"
+#include "kiln/support/status.h"
+#include "kiln/targets/systolic/config/config.h"
+#include "kiln/targets/systolic/isa/program.h"
+
+namespace kiln::systolic {
+
+// Returns the key of a design point that the RTL does not support, and the reason; nullopt if it
+// supports the design point.
+std::optional<FormatFault> FindRtlFault(const Config& config);
+
+// Returns the text of the top module, kiln_accelerator. Its ports are clock, reset, the AXI4 buses
+// program, input, weight, operand (read) and output (write), the AXI4-Lite bus control, and the
+// interrupt; `running` and `finished` are for testbenches.
+std::string TopModule(const Config& config);
+
+// The programs of a network in memory, after all other data: one for each step of kind
+// kInstructions, in order.
+struct ProgramImage {
+  uint64_t base = 0;                // address of bytes[0]
+  std::vector<uint8_t> bytes;       // the encoded instructions of all those steps
+  std::vector<uint64_t> addresses;  // the address of each program
+  uint64_t memory_bytes = 0;        // memory that the machine needs, including programs
+};
+ProgramImage ProgramImageOf(const SystolicProgram& program);
+
+// Return the machine with its testbench, without a program and with one. Errors: UnsupportedAt if
+// the RTL lacks something; a program without instructions.
+StatusOr<hardware::RtlProject> MachineProject(const Config& config);
+StatusOr<hardware::RtlProject> DesignProject(const SystolicProgram& program);
+
+// Writes the folder without a program; each run of the simulation then provides its own program
+// (simulation.h). Errors: those of EmitDesign.
+Status EmitMachine(const Config& config, const std::filesystem::path& folder);
+
+// Writes the folder. Files whose content would not change are left untouched. Errors: UnsupportedAt
+// if the RTL lacks something; a folder that cannot be written.
+Status EmitDesign(const SystolicProgram& program, const std::filesystem::path& folder);
+
+}  // namespace kiln::systolic
+
+#endif  // KILN_TARGETS_SYSTOLIC_EMIT_EMIT_H_

@@ -1,0 +1,34 @@
+// Prepares the tables of a design point's formats.
+#include "kiln/targets/systolic/simulate/numbers.h"
+
+#include "kiln/support/check.h"
+
+namespace kiln::systolic {
+
+Numbers::Numbers(const Config& config) : config_(&config) {
+  if (config.narrow_vector()) vector_ = FormatTable::Of(config.vector_format);
+  for (int i = static_cast<int>(Element::kFloat32); HasElement(config, static_cast<Element>(i));
+       ++i) {
+    tables_[static_cast<size_t>(i)] = FormatTable::Of(FormatOf(static_cast<Element>(i), config));
+  }
+  auto splines = SplineTablesFor(config.vector_format);
+  KILN_CHECK(
+      splines
+          .ok());  // the design point has been parsed, so its vector format is a float with a zero
+  splines_ = *splines;
+  if (config.block_size > 0) {
+    blocks_ = std::make_shared<const BlockCodec>(config.input_format, config.scale_format,
+                                                 config.block_size);
+  }
+}
+
+float Numbers::Apply(NonlinearFunction function, float v) const {
+  return Round(Approximate(*splines_, function, v));
+}
+
+void Numbers::Apply(NonlinearFunction function, std::span<float> values) const {
+  Approximate(*splines_, function, values);
+  Round(values.data(), std::ssize(values));
+}
+
+}  // namespace kiln::systolic

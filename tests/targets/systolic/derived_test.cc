@@ -1,0 +1,75 @@
+// The sizes of config/derived.h are those that Yosys finds in the RTL.
+#include "kiln/targets/systolic/config/derived.h"
+
+#include <gtest/gtest.h>
+
+#include "kiln/targets/systolic/config/keys.h"
+#include "kiln/targets/systolic/emit/emit.h"
+#include "tests/targets/elaborated.h"
+
+namespace kiln::systolic {
+namespace {
+
+constexpr const char* kSmallPoint =
+    "family: systolic\nname: small\narray_rows: 4\narray_columns: 2\nweight_buffer_words: 24\n"
+    "input_buffer_words: 100\naccumulation_buffer_words: 33\ndepthwise_multipliers: 2\n"
+    "depthwise_buffer_words: 77\ndepthwise_words_per_cycle: 4\nvector_stages: 1\n"
+    "memory_latency: 11\ncommand_queue_depth: 3\n";
+constexpr const char* kScaled =
+    "family: systolic\nname: scaled\narray_rows: 2\narray_columns: 8\ninput_format: e4m3\n"
+    "weight_format: bf16\nother_precisions:\n  - {input: e5m2, weight: fp16}\nblock_size: 8\n"
+    "weight_buffer_words: 3\ninput_buffer_words: 16\ndepthwise_multipliers: 0\n"
+    "depthwise_buffer_words: 300\nvector_stages: 2\nmemory_latency: 40\n"
+    "command_queue_depth: 7\n";
+
+class SystolicDerived : public testing::TestWithParam<const char*> {};
+
+TEST_P(SystolicDerived, SizesAreTheRtls) {
+  const auto config = ParseConfig(GetParam(), "design.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const Config& c = *config;
+  hardware::Elaborated rtl;
+  rtl.Read(TopModule(c), {"kiln_systolic", "kiln_scale_ports"});
+  if (HasFatalFailure()) return;
+  const auto of = [&](const char* instance, const char* parameter) {
+    return rtl.Parameter("kiln_systolic", instance, parameter);
+  };
+  EXPECT_EQ(PrefetchWords(c), of("command_processor", "PREFETCH_WORDS"));
+  EXPECT_EQ(ProgramSlots(c), of("command_processor", "SLOTS"));
+  EXPECT_EQ(ProgramSlots(c), of("vector", "SLOTS"));
+  for (const char* channel :
+       {"input_channel", "weight_channel", "operand_channel", "output_channel"}) {
+    EXPECT_EQ(OutstandingRequests(c), of(channel, "OUTSTANDING")) << channel;
+  }
+  EXPECT_EQ(InputRequestBytes(c), of("input_channel", "MAX_BYTES"));
+  EXPECT_EQ(WeightRequestBytes(c), of("weight_channel", "MAX_BYTES"));
+  EXPECT_EQ(VectorWordBytes(c), of("operand_channel", "MAX_BYTES"));
+  EXPECT_EQ(VectorWordBytes(c), of("output_channel", "MAX_BYTES"));
+  EXPECT_EQ(InputTagBits(c), of("input_channel", "TAG_BITS"));
+  EXPECT_EQ(WeightTagBits(c), of("weight_channel", "TAG_BITS"));
+  EXPECT_EQ(OperandPortTagBits(c), of("operand_channel", "TAG_BITS"));
+  EXPECT_EQ(kOperandTagBits, of("operand_share", "A_TAG_BITS"));
+  EXPECT_EQ(kAddressBits, rtl.WireBits("kiln_systolic", "input_araddr"));
+  EXPECT_EQ(8 * kScalePortBytes, rtl.WireBits("kiln_systolic", "input_scale_rdata"));
+  EXPECT_EQ(c.input_bits(), of("input_fetch", "INPUT_BITS"));
+  EXPECT_EQ(c.weight_bits(), of("weight_fetch", "WEIGHT_BITS"));
+  if (c.block_size == 0) return;
+  const auto of_scales = [&](const char* port, const char* parameter) {
+    return rtl.Parameter("kiln_scale_ports", port, parameter);
+  };
+  EXPECT_EQ(InputScaleTagBits(c), of_scales("g_ports.input_scale_channel", "TAG_BITS"));
+  EXPECT_EQ(WeightScaleTagBits(c), of_scales("g_ports.weight_scale_channel", "TAG_BITS"));
+  EXPECT_EQ(kOperandScaleTagBits, of_scales("g_ports.operand_scale_channel", "TAG_BITS"));
+  EXPECT_EQ(OutstandingRequests(c), of_scales("g_ports.input_scale_channel", "OUTSTANDING"));
+}
+
+INSTANTIATE_TEST_SUITE_P(DesignPoints, SystolicDerived, testing::Values(kSmallPoint, kScaled),
+                         [](const auto& info) { return info.index == 0 ? "small" : "scaled"; });
+
+TEST(SystolicKeys, GiveAllParametersOfTheMachine) {
+  hardware::ExpectKeysGiveAllParameters("rtl/systolic/kiln_systolic.sv",
+                                        Keys().RtlParameters(Config()));
+}
+
+}  // namespace
+}  // namespace kiln::systolic
