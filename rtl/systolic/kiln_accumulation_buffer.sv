@@ -1,13 +1,16 @@
-// The accumulators between array, depthwise unit and vector unit: ACCUMULATION_BUFFER_BANKS banks of words of ARRAY_COLUMNS accumulators.
-//   array      read-modify-write, one word a cycle: in cycle t the address (array_valid, bank, address, overwrite), in t+1 the psums and
-//              their scales. accumulation = (overwrite ? 0 : accumulation) + psum * scale, readable by addresses given in t+2 or
-//              later; the same address may come in every cycle
-//   depthwise  likewise, and always overwrites
-//   read       address in cycle t, data from t+1 on until the next read
-// At any time array, depthwise unit and reader are in different banks: blocks go round the banks in order, and tokens between the units
-// say when.
+// The accumulators between array, depthwise unit and vector unit: ACCUMULATION_BUFFER_BANKS banks
+// of words of ARRAY_COLUMNS accumulators.
+//   array       A read-modify-write of one word per cycle: the address in cycle t (array_valid,
+//               bank, address, overwrite), the psums and their scales in t + 1. accumulation =
+//               (overwrite ? 0 : accumulation) + psum * scale can be read by addresses given in t +
+//               2 or later; the same address may come in consecutive cycles.
+//   depthwise   Likewise, but always overwrites.
+//   read        Address in cycle t, data from t + 1 on until the next read.
+//
+// Array, depthwise unit and reader use different banks at any time: blocks use the banks in turn,
+// and tokens between the units say when.
 module kiln_accumulation_buffer #(
-    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // of a bank
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // words of a bank
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,  // 1 or 2
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
@@ -15,7 +18,8 @@ module kiln_accumulation_buffer #(
     parameter bit SCALED = 1'b0,  // block scales: psums of the array are multiplied by array_scales
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),  // derived, do not set
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
-    localparam int unsigned ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+    localparam int unsigned ADDRESS_BITS =
+        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
 ) (
     input  logic                                       clock,
     input  logic                                       reset,
@@ -23,12 +27,14 @@ module kiln_accumulation_buffer #(
     input  logic                                       array_bank,
     input  logic [                   ADDRESS_BITS-1:0] array_address,
     input  logic                                       array_overwrite,
-    input  logic [        ARRAY_COLUMNS*PSUM_BITS-1:0] array_psums,  // a cycle after the address
-    input  logic [               ARRAY_COLUMNS*32-1:0] array_scales,  // fp32, with the psums; SCALED only
+    input  logic [        ARRAY_COLUMNS*PSUM_BITS-1:0] array_psums,  // one cycle after the address
+    // fp32, together with the psums; used if SCALED.
+    input  logic [               ARRAY_COLUMNS*32-1:0] array_scales,
     input  logic                                       depthwise_valid,
     input  logic                                       depthwise_bank,
     input  logic [                   ADDRESS_BITS-1:0] depthwise_address,
-    input  logic [        ARRAY_COLUMNS*PSUM_BITS-1:0] depthwise_psums,  // a cycle after the address
+    // One cycle after the address.
+    input  logic [        ARRAY_COLUMNS*PSUM_BITS-1:0] depthwise_psums,
     input  logic                                       read_enable,
     input  logic                                       read_bank,
     input  logic [                   ADDRESS_BITS-1:0] read_address,
@@ -37,13 +43,13 @@ module kiln_accumulation_buffer #(
   localparam int unsigned WORD_BITS = ARRAY_COLUMNS * ACCUMULATION_BITS;
   localparam logic [31:0] ONE = 32'h3f80_0000;  // fp32
 
-  // What is being added: the address of the cycle before.
+  // The word that is being added to: its address came in the previous cycle.
   logic adding, add_bank, add_overwrite, add_bypass;
   logic [ADDRESS_BITS-1:0] add_address;
-  logic storing, store_bank;  // of the depthwise unit
+  logic storing, store_bank;  // a write of the depthwise unit
   logic [ADDRESS_BITS-1:0] store_address;
   logic [WORD_BITS-1:0] present, sum, last_sum, stored;
-  logic [ACCUMULATION_BUFFER_BANKS*WORD_BITS-1:0] words;  // read from each bank
+  logic [ACCUMULATION_BUFFER_BANKS*WORD_BITS-1:0] words;  // the word read from each bank
 
   always_ff @(posedge clock) begin
     adding  <= array_valid && !reset;
@@ -52,7 +58,7 @@ module kiln_accumulation_buffer #(
       add_bank      <= array_bank;
       add_address   <= array_address;
       add_overwrite <= array_overwrite;
-      // The word that is being written in this cycle is not yet read by an address of this cycle.
+      // A read in this cycle returns the old content of the word that is written in this cycle.
       add_bypass    <= adding && add_bank == array_bank && add_address == array_address;
     end
     if (depthwise_valid) begin
@@ -78,7 +84,8 @@ module kiln_accumulation_buffer #(
   for (genvar c = 0; c < ARRAY_COLUMNS; c++) begin : g_column
     logic [ACCUMULATION_BITS-1:0] sum_in;
     assign sum_in = add_overwrite ? '0 :
-        add_bypass ? last_sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] : present[c*ACCUMULATION_BITS+:ACCUMULATION_BITS];
+        add_bypass ? last_sum[c*ACCUMULATION_BITS+:ACCUMULATION_BITS] :
+            present[c*ACCUMULATION_BITS+:ACCUMULATION_BITS];
     kiln_accumulate #(
         .PSUM_FORMAT(PSUM_FORMAT),
         .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),

@@ -1,6 +1,7 @@
-// Between a unit and its port: a request that reaches outside the memory does not get through. `fault` is high while such a request stands
-// there; the command processor stops the machine then. Combinational; a null request (bytes = 0) always passes. A guard that DROPS takes
-// the request and throws it away: of two ports that wait for each other one must not be held up by the address.
+// A guard between a unit and its memory port: blocks requests that reach outside the memory.
+// `fault` is high while such a request is offered; the command processor then stops the machine.
+// Combinational. A null request (bytes = 0) always passes. With DROPS the guard accepts a blocked
+// request and discards it, which prevents deadlock if two ports wait for each other.
 module kiln_address_guard #(
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned BYTES_BITS = 5,

@@ -1,33 +1,39 @@
-// The array with all that stands around it: input and weight buffer, weight loader, array sequencer, accumulation buffer. What is left outside
-// are the units that fetch (write ports, `filled` and `released` tokens), the command queues, the vector unit (read port of the
-// accumulators, `block_done` and `accumulation_released`), and the depthwise unit, which writes into the same accumulation banks.
-// Timing of every port: see the module that it leads to.
+// The array with the modules around it: input and weight buffer, weight loader, array sequencer and
+// accumulation buffer. Outside of this module are the fetch units (write ports, `filled` and
+// `released` tokens), the command queues, the vector unit (read port of the accumulators,
+// `block_done` and `accumulation_released`), and the depthwise unit, which writes to the same
+// accumulation banks. The module that a port leads to describes the port's timing.
 module kiln_array_cluster #(
     parameter int unsigned ARRAY_ROWS = 4,
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter int unsigned PRECISIONS = 1,  // kiln_processing_element
+    parameter int unsigned PRECISIONS = 1,  // see kiln_processing_element
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
-    parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales, and nothing of the ports for them
+    parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales; their ports are unused
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
-    localparam int INPUT_BITS = kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),  // derived, do not set
-    localparam int WEIGHT_BITS = kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
+    // derived, do not set
+    localparam int INPUT_BITS =
+        kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),
+    localparam int WEIGHT_BITS =
+        kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
     localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
     localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1,
-    localparam int unsigned INPUT_ADDRESS_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
-    localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
+    localparam int unsigned INPUT_ADDRESS_BITS =
+        INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
+    localparam int unsigned ACCUMULATION_ADDRESS_BITS =
+        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
     localparam int unsigned LONGEST = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned INDEX_BITS = LONGEST > 1 ? $clog2(LONGEST) : 1,
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
@@ -81,7 +87,7 @@ module kiln_array_cluster #(
     input  logic                                       accumulation_read_bank,
     input  logic [      ACCUMULATION_ADDRESS_BITS-1:0] accumulation_read_address,
     output logic [ARRAY_COLUMNS*ACCUMULATION_BITS-1:0] accumulation_read_data,
-    // For performance counters: see kiln_weight_loader, kiln_array_sequencer.
+    // For the performance counters: see kiln_weight_loader, kiln_array_sequencer.
     output logic                                       load_busy,
     output logic                                       load_stalled_empty,
     output logic                                       load_stalled_full,
@@ -205,7 +211,7 @@ module kiln_array_cluster #(
   );
 
   localparam int PRECISION_BITS = PRECISIONS > 1 ? $clog2(PRECISIONS) : 1;
-  wire unused_precision = &{1'b0, array_precision};  // fewer bits than an instruction has for it
+  wire unused_precision = &{1'b0, array_precision};  // an instruction has more bits for it
   logic [ARRAY_COLUMNS*PSUM_BITS-1:0] psums;
   kiln_systolic_array #(
       .ARRAY_ROWS(ARRAY_ROWS),
@@ -234,9 +240,10 @@ module kiln_array_cluster #(
 
   logic [ARRAY_COLUMNS*32-1:0] scales;
   if (BLOCK_SIZE == 0) begin : g_no_scales
-    wire unused_scales = &{1'b0, input_scale_write_enable, input_scale_write_bank, input_scale_write_address,
-        input_scale_write_one, input_scale_write_data, weight_scale_write_enable, weight_scale_write_bank,
-        weight_scale_write_tile, weight_scale_write_column, weight_scale_write_data, load_start};
+    wire unused_scales = &{1'b0, input_scale_write_enable, input_scale_write_bank,
+        input_scale_write_address, input_scale_write_one, input_scale_write_data,
+        weight_scale_write_enable, weight_scale_write_bank, weight_scale_write_tile,
+        weight_scale_write_column, weight_scale_write_data, load_start};
     assign scales = '0;
   end else begin : g_scales
     kiln_block_scales #(

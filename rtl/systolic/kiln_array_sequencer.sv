@@ -1,45 +1,54 @@
-// Drives the array: the passes of a matrix instruction in order (docs/systolic.md, "Order of work"), one pixel a cycle, no cycle
-// between passes that have what they need.
-//   pass       of n pixels: cycles s .. s+n-1, s the first cycle in which the pass before is over and there are: the weight tile in the shadow
-//              registers (shadow_full); an input bank, if it is the first pass of a fill; an accumulation bank, if it is the
-//              first of a block. pass_start in s
-//   pixel      issued in cycle s: its input word is read in s (data in s+1, when array_active and what goes with it stand), its address
-//              goes to the accumulation buffer in s + R + C - 1, its psums come there in s + R + C
-//   input_released   in the last cycle of the last pass that reads a fill
-//   block_done  in cycle e - 1 + R + C, e - 1 the last cycle of the block's last pass: from the next cycle on all its accumulators
-//              can be read
-// Tokens: input_filled, accumulation_released are counted from the cycle after the pulse on. Accumulation bank k mod
-// ACCUMULATION_BUFFER_BANKS is free for block k when k + 1 - ACCUMULATION_BUFFER_BANKS banks have been released; every release counts, also
-// those of blocks of the depthwise unit.
-// The command stays at its port until command_ready, in the last cycle of its last pass.
+// Controls the array: issues the passes of a matrix instruction in order (docs/systolic.md, "Order
+// of work of a matrix instruction"), one pixel per cycle, without a cycle between passes whose
+// inputs are available.
+//   pass              A pass of n pixels takes cycles s .. s + n - 1, where s is the first cycle in
+//                     which the previous pass has ended and the following are available: the weight
+//                     tile in the shadow registers (shadow_full); an input bank, for the first pass
+//                     of a fill; an accumulation bank, for the first pass of a block. pass_start is
+//                     asserted in s.
+//   pixel             For a pixel issued in cycle s, the input word is read in s (data in s + 1,
+//                     together with array_active and its control), the address goes to the
+//                     accumulation buffer in s + R + C - 1, and the psums arrive there in s + R +
+//                     C.
+//   input_released    Asserted in the last cycle of the last pass that reads a fill.
+//   block_done        Asserted in cycle e - 1 + R + C, where e - 1 is the last cycle of the block's
+//                     last pass: all accumulators of the block can be read from the next cycle on.
+//
+// Tokens: input_filled and accumulation_released count from the cycle after the pulse on.
+// Accumulation bank k mod ACCUMULATION_BUFFER_BANKS is free for block k when k + 1 -
+// ACCUMULATION_BUFFER_BANKS banks have been released; every release counts, including those of the
+// depthwise unit's blocks. The command stays at its port until command_ready, in the last cycle of
+// its last pass.
 module kiln_array_sequencer #(
     parameter int unsigned ARRAY_ROWS = 4,
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
-    localparam int unsigned INPUT_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,  // derived, do not set
-    localparam int unsigned WORD_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+    // derived, do not set
+    localparam int unsigned INPUT_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
+    localparam int unsigned WORD_BITS =
+        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
 ) (
     input  logic                              clock,
     input  logic                              reset,
     input  logic                              command_valid,
     output logic                              command_ready,
     input  kiln_systolic_pkg::array_command_t command,
-    // Banks of the input buffer.
+    // The banks of the input buffer.
     input  logic                              input_filled,
     output logic                              input_released,
     // The weight loader.
     input  logic                              shadow_full,
     output logic                              pass_start,
-    // Accumulation banks: from and to the vector unit.
+    // The accumulation banks: from and to the vector unit.
     input  logic                              accumulation_released,
     output logic                              block_done,
     // The input buffer.
     output logic                              read_enable,
     output logic                              read_bank,
     output logic [            INPUT_BITS-1:0] read_address,
-    // The array, beside the data that the input buffer gives.
+    // The array, beside the data from the input buffer.
     output logic                              array_active,
     output logic                              array_swap,
     output logic [            ARRAY_ROWS-1:0] array_multiply,
@@ -49,7 +58,7 @@ module kiln_array_sequencer #(
     output logic                              accumulate_bank,
     output logic [             WORD_BITS-1:0] accumulate_address,
     output logic                              accumulate_overwrite,
-    // For performance counters.
+    // For the performance counters.
     output logic                              busy,
     output logic                              stalled_input,         // input bank empty
     output logic                              stalled_weights,       // shadow registers empty
@@ -84,11 +93,14 @@ module kiln_array_sequencer #(
       .last_of_parameters()
   );
 
-  // The loops inside a visit, outermost first: fills, groups of a fill, column tiles, row tiles of a group (taps), pixels.
+  // The loops inside a visit, outermost first: fills, groups of a fill, column tiles, row tiles of
+  // a group (taps), pixels.
   logic [COUNT_BITS-1:0] fill, group, column, tap, tap_x, y, x;
-  logic last_fill, last_group, last_column, last_tap, last_tap_x, last_y, last_x, first_tap, first_group;
+  logic last_fill, last_group, last_column, last_tap, last_tap_x, last_y, last_x, first_tap,
+      first_group;
   assign last_fill = fill == command.reduction.fills - ONE;
-  assign last_group = group == (last_fill ? command.reduction.last_fill_groups : command.reduction.groups_per_bank) - ONE;
+  assign last_group = group == (last_fill ? command.reduction.last_fill_groups :
+      command.reduction.groups_per_bank) - ONE;
   assign last_column = column == columns - ONE;
   assign last_tap = tap == command.reduction.rows_per_group - ONE;
   assign last_tap_x = tap_x == command.reduction.kernel_x - ONE;
@@ -97,9 +109,10 @@ module kiln_array_sequencer #(
   assign first_tap = tap == '0;
   assign first_group = group == '0;
 
-  // Which pass it is.
+  // The position of the current pass in the block.
   logic first_of_fill, first_of_block, needs_fill, overwrite, last_of_fill, last_of_block;
-  assign overwrite = first_tap && first_group && fill == '0;  // the first row tile of the block's column tile
+  // The first row tile of the block's column tile.
+  assign overwrite = first_tap && first_group && fill == '0;
   assign first_of_fill = first_tap && first_group && column == '0;
   assign first_of_block = first_of_fill && fill == '0;
   assign needs_fill = first_of_fill && fetch_inputs;
@@ -107,14 +120,15 @@ module kiln_array_sequencer #(
   assign last_of_block = last_of_fill && last_fill;
 
   // Tokens.
-  logic [1:0] filled;  // input banks that wait for their first pass
+  logic [1:0] filled;  // input banks that are filled and whose first pass has not started
   logic [INDEX_BITS-1:0] released, lead;
-  assign lead = released - (command.first_block + visit_index) + INDEX_BITS'(ACCUMULATION_BUFFER_BANKS - 1);
+  assign lead =
+      released - (command.first_block + visit_index) + INDEX_BITS'(ACCUMULATION_BUFFER_BANKS - 1);
   logic filled_ready, accumulation_ready;
   assign filled_ready = !needs_fill || filled != '0;
   assign accumulation_ready = !first_of_block || !lead[INDEX_BITS-1];
 
-  logic running;  // the pass has begun in an earlier cycle
+  logic running;  // the pass began in an earlier cycle
   logic waiting, pass_end;
   assign waiting = command_valid && !running;
   assign pass_start = waiting && filled_ready && shadow_full && accumulation_ready;
@@ -127,19 +141,22 @@ module kiln_array_sequencer #(
   assign command_ready = visit_end && last_visit;
   assign input_released = pass_end && last_of_fill && last_of_inputs;
 
-  // Places in the input bank of: the group; the row of taps, the tap (of the tile's first pixel); the row of pixels; the pixel.
+  // Addresses in the input bank: of the group; of the row of taps and of the tap (for the tile's
+  // first pixel); of the row of pixels; of the pixel.
   logic [INPUT_BITS-1:0] group_place, tap_row_place, tap_place, row_place, place;
-  // Places in the accumulation bank of: the column tile; the row of pixels; the pixel.
+  // Addresses in the accumulation bank: of the column tile; of the row of pixels; of the pixel.
   logic [WORD_BITS-1:0] column_word, row_word, word;
-  // Of the next pass.
+  // The same for the next pass.
   logic [INPUT_BITS-1:0] next_group_place, next_tap_row_place, next_tap_place;
   logic [WORD_BITS-1:0] next_column_word;
   always_comb begin
     next_group_place = group_place;
     next_column_word = column_word;
     if (!last_tap) begin
-      next_tap_row_place = last_tap_x ? tap_row_place + INPUT_BITS'(command.region.tap_row_step) : tap_row_place;
-      next_tap_place = last_tap_x ? next_tap_row_place : tap_place + INPUT_BITS'(command.region.tap_column_step);
+      next_tap_row_place =
+          last_tap_x ? tap_row_place + INPUT_BITS'(command.region.tap_row_step) : tap_row_place;
+      next_tap_place =
+          last_tap_x ? next_tap_row_place : tap_place + INPUT_BITS'(command.region.tap_column_step);
     end else begin
       if (!last_column) begin
         next_column_word = column_word + WORD_BITS'(command.tiling.tile_pixels);
@@ -219,9 +236,10 @@ module kiln_array_sequencer #(
     end
   end
 
-  // Beside the data of the input buffer.
-  logic [ARRAY_ROWS-1:0] rows;  // that count
-  assign rows = last_fill && last_group ? ~({ARRAY_ROWS{1'b1}} << command.reduction.last_group_rows) : '1;
+  // The control beside the data from the input buffer.
+  logic [ARRAY_ROWS-1:0] rows;  // valid rows
+  assign rows =
+      last_fill && last_group ? ~({ARRAY_ROWS{1'b1}} << command.reduction.last_group_rows) : '1;
   always_ff @(posedge clock) begin
     array_active <= busy && !reset;
     if (busy) begin
@@ -231,7 +249,7 @@ module kiln_array_sequencer #(
     end
   end
 
-  // Beside the psums, a cycle before them.
+  // The control beside the psums, one cycle before them.
   localparam int unsigned LATENCY = ARRAY_ROWS + ARRAY_COLUMNS - 1;
   logic bank_of_block;
   if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_one_bank
@@ -263,4 +281,17 @@ module kiln_array_sequencer #(
       .in ({bank_of_block, overwrite, word}),
       .out({accumulate_bank, accumulate_overwrite, accumulate_address})
   );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      banks_in_range : assert (filled <= 2'd2);
+      pass_has_command : assert (!running || command_valid);
+      pass_has_weights : assert (!pass_start || shadow_full);
+      pixel_in_tile : assert (!busy || (x < width && y < height));
+      one_activity : assert ($onehot0({busy, stalled_input, stalled_weights,
+          stalled_accumulation}));
+    end
+  end
+`endif
 endmodule

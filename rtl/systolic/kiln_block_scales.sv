@@ -1,11 +1,16 @@
-// Block scales between array and accumulators: the scale of a pixel's block times the scale of each column's weights, in the cycle in which
-// the psums of the pixel come to the accumulation buffer. Scales lie beside the codes in buffers of their own, which fill and change
-// hands with them.
-//   input_write    the scale of the word at the same address of the input buffer; input_write_one: the scale is 1 (padding), whatever the code
-//   weight_write   the scale of one column of a tile
-//   pixel      issued in cycle s (read_enable with the address that the input buffer gets); `products` holds fp32(sx * sw) of all columns
-//              in s + R + C; without input_blocks (weight_blocks) in the pixel's (tile's) instruction sx (sw) is 1
-//   load       in its first cycle T (load_start) the scales of its tile are read; the pass that swaps the tile in takes them along
+// Multiplies block scales between array and accumulators: the scale of a pixel's scale block times
+// the scale of each column's weights, in the cycle in which the pixel's psums arrive at the
+// accumulation buffer. Scales are stored in buffers of their own, which are filled and released
+// together with those of the codes.
+//   input_write   The scale of the word at the same address of the input buffer. input_write_one:
+//                 the scale is 1 (padding), whatever the code.
+//   weight_write  The scale of one column of a tile.
+//   pixel         Issued in cycle s (read_enable with the address that the input buffer receives);
+//                 `products` holds fp32(sx * sw) of all columns in s + R + C. sx (sw) is 1 if the
+//                 pixel's (tile's) instruction has no input_blocks (weight_blocks).
+//   load          The scales of a tile are read in the first cycle T of its load (load_start); they
+//                 come into use with the pass that swaps the tile in.
+//
 // All other timing is that of the buffers (kiln_input_buffer, kiln_weight_buffer).
 module kiln_block_scales #(
     parameter int unsigned ARRAY_ROWS = 4,
@@ -50,17 +55,19 @@ module kiln_block_scales #(
   localparam logic [31:0] ONE = 32'h3f80_0000;  // fp32
   localparam int unsigned PLACES = 2 * TILES;
   localparam int unsigned PLACE_BITS = $clog2(PLACES);
-  // A pixel's scales are multiplied in the cycle before they are wanted.
+  // A pixel's scales are multiplied in the cycle before the product is used.
   localparam int unsigned LATENCY = ARRAY_ROWS + ARRAY_COLUMNS - 1;
-  // Tiles between their load and their first pixel's product: at most those whose passes began in the last LATENCY cycles, at least
-  // ROWS / WEIGHT_ROWS_PER_CYCLE cycles apart, and the one in the shadow registers.
+  // Tiles between their load and their first pixel's product: at most those whose passes began in
+  // the last LATENCY cycles, which are at least ROWS / WEIGHT_ROWS_PER_CYCLE cycles apart, and the
+  // one in the shadow registers.
   localparam int unsigned DEPTH = LATENCY * WEIGHT_ROWS_PER_CYCLE / ARRAY_ROWS + 3;
 
+  // Returns the memory address of the scales of a tile.
   function automatic [PLACE_BITS-1:0] place(input logic bank, input logic [TILE_BITS-1:0] tile);
     place = (bank ? PLACE_BITS'(TILES) : '0) + PLACE_BITS'(tile);
   endfunction
 
-  // The scale of a pixel: with {blocks, one} beside it.
+  // The scale of a pixel, with {blocks, one} beside it.
   logic [SCALE_BITS:0] input_read, input_scale;
   logic blocks, blocks_read;
   kiln_input_buffer #(
@@ -103,7 +110,7 @@ module kiln_block_scales #(
   );
   assign input_factor = blocks && !input_scale[SCALE_BITS] ? input_value : ONE;
 
-  // The scales of the weights wait for their pass in a queue: {blocks, codes of all columns}.
+  // The scales of the weights wait for their pass in a queue of {blocks, codes of all columns}.
   localparam int unsigned TILE_SCALES = 1 + ARRAY_COLUMNS * SCALE_BITS;
   logic loaded, loaded_blocks, swap;
   logic [ARRAY_COLUMNS*SCALE_BITS-1:0] loaded_codes;

@@ -1,22 +1,30 @@
-// The machine's head: fetches the program, decodes it word by word, and puts every instruction into the queues of the units that it uses;
-// knows when the program has ended or failed, and tells software (kiln_control_registers).
+// The control unit of the machine: fetches the program, decodes it word by word, and puts every
+// instruction into the queues of the units that use it. It detects the end of the program or its
+// failure and informs software (kiln_control_registers).
 //
-// A run. S is the cycle behind the one in which software's start is written; from then on unit_reset is low and `cycles` counts.
-//   words        the first one can be decoded in S + L (an ideal memory of latency L), then one each cycle, or one in two cycles
-//                through a port of 8 bytes. The words of an instruction come in cycles t .. t+n-1; in t+n, or as soon as all the
-//                queues that it needs have room, it goes into all of them at once and stands before the units in the cycle after.
-//                That is also when the next instruction's first word is decoded.
-//   number       instructions are numbered from 0, modulo 2^16; `finished` comes from the vector unit and counts those whose writes are
-//                all in memory
-//   end          the run is over in the cycle in which `end` has been decoded and `finished` counts all instructions before it. `cycles` is
-//                the number of cycles from S to there.
-//   failure      the first of: a word that the decoder refuses; a program that runs past the end of memory; port_fault (a port got
-//                an error response); range_fault (kiln_address_guard); a stop by software; no instruction finished for
-//                WATCHDOG_LIMIT cycles. So every run ends: programs have no jumps, and memory holds only so many instructions.
-//   afterwards   unit_reset is high from the cycle behind the end or the failure on. What is under way at the ports is drained:
-//                whoever connects them takes their words and throws them away while unit_reset is high. Software can start anew
-//                when ports_idle (no port has anything under way) and this module's own port is quiet; only then port_reset is
-//                high, which clears the ports' faults.
+// A run. S is the cycle after the one in which software writes the start; from then on unit_reset
+// is low and `cycles` counts.
+//   words         The first word can be decoded in S + L (an ideal memory of latency L), then one
+//                 per cycle, or one in two cycles through a port of 8 bytes. If the words of an
+//                 instruction arrive in cycles t .. t + n - 1, the instruction enters all the
+//                 queues that it needs at once, in t + n or as soon as they all have room, and is
+//                 available to the units in the cycle after. The next instruction's first word is
+//                 also decoded in that cycle.
+//   number        Instructions are numbered from 0, modulo 2^16; `finished` comes from the vector
+//                 unit and counts those whose writes are all in memory.
+//   end           The run ends in the cycle in which `end` has been decoded and `finished` counts
+//                 all instructions before it. `cycles` is the number of cycles from S to that
+//                 cycle.
+//   failure       The first of: a word that the decoder refuses; a program that runs past the end
+//                 of memory; port_fault (a port got an error response); range_fault
+//                 (kiln_address_guard); a stop by software; no instruction finished for
+//                 WATCHDOG_LIMIT cycles. Every run therefore ends: programs have no jumps, and
+//                 memory holds a limited number of instructions.
+//   afterwards    unit_reset is high from the cycle after the end or the failure on. Requests in
+//                 flight at the ports are drained: the modules that connect them discard their
+//                 words while unit_reset is high. Software can start the next run when ports_idle
+//                 (no port has a request in flight) and this module's own port is idle; only then
+//                 port_reset is high, which clears the ports' faults.
 module kiln_command_processor #(
     parameter int unsigned ARRAY_ROWS = 16,
     parameter int unsigned ARRAY_COLUMNS = 16,
@@ -27,16 +35,20 @@ module kiln_command_processor #(
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
     parameter int unsigned USER_UNIT = 0,
     parameter int unsigned VECTOR_STAGES = 12,
-    // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
-    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
+    // Bit i: stage i has the approximate functions, or a divider; the lanes and the scalar stages
+    // alike. (The default is not '1, of which Yosys keeps the lowest bit.)
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,
     parameter int unsigned PRECISIONS = 1,
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
-    parameter int unsigned INSTRUCTION_BYTES_PER_CYCLE = 16,  // width of the program's port: 8 to 128
-    parameter int unsigned COMMAND_QUEUE_DEPTH = 4,  // instructions in front of each unit, the one it works on included
-    parameter int unsigned PREFETCH_WORDS = 32,  // of the program; MEMORY_LATENCY + 2 at least, if memory is never to wait
+    // Width of the program's port in bytes: 8 to 128.
+    parameter int unsigned INSTRUCTION_BYTES_PER_CYCLE = 16,
+    // Instructions in the queue of each unit, including the one that it works on.
+    parameter int unsigned COMMAND_QUEUE_DEPTH = 4,
+    // Words of the program that are read ahead; memory never waits if at least MEMORY_LATENCY + 2.
+    parameter int unsigned PREFETCH_WORDS = 32,
     parameter int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 8,  // of the vector unit's stage memories
     parameter bit PERFORMANCE_COUNTERS = 1'b1,
     localparam int unsigned REGISTER_BITS = 12,
@@ -78,10 +90,11 @@ module kiln_command_processor #(
     input  logic [DATA_BITS-1:0] program_rdata,
     input  logic [1:0] program_rresp,
     input  logic program_rlast,
-    output logic program_turn_request,  // kiln_bus_turns; program_turn is 1 where the bus is the program's own
+    // kiln_bus_turns; program_turn is 1 if the program has a bus of its own.
+    output logic program_turn_request,
     output logic program_port_free,
     input  logic program_turn,
-    // Units and ports
+    // The units and ports.
     output logic unit_reset,
     output logic port_reset,
     input  logic ports_idle,
@@ -115,7 +128,7 @@ module kiln_command_processor #(
     output kiln_systolic_pkg::vector_scales_t vector_scales,
     output logic stage_write_valid,
     output kiln_systolic_pkg::stage_write_t stage_write,
-    // What the units do in this cycle, for the counters
+    // The activity of the units in this cycle, for the counters.
     input  kiln_control_pkg::activity_t activity_input_fetch,
     input  kiln_control_pkg::activity_t activity_weight_fetch,
     input  kiln_control_pkg::activity_t activity_weight_load,
@@ -128,7 +141,8 @@ module kiln_command_processor #(
   localparam bit BLOCKS = BLOCK_SIZE != 0;
   localparam int unsigned SLOT_BITS = kiln_systolic_pkg::SLOT_BITS;
   // Cycles that a word takes through the port.
-  localparam int unsigned WORD_CYCLES = INSTRUCTION_BYTES_PER_CYCLE < 16 ? 16 / INSTRUCTION_BYTES_PER_CYCLE : 1;
+  localparam int unsigned WORD_CYCLES =
+      INSTRUCTION_BYTES_PER_CYCLE < 16 ? 16 / INSTRUCTION_BYTES_PER_CYCLE : 1;
 
   if (SLOTS < COMMAND_QUEUE_DEPTH + 3 || SLOTS > 1 << SLOT_BITS) begin : g_slots
     $error("SLOTS must be from COMMAND_QUEUE_DEPTH + 3 to 64");
@@ -180,7 +194,7 @@ module kiln_command_processor #(
       .read_value
   );
 
-  // ---- The run: idle, running, or stopping (what is under way at the ports is drained).
+  // ---- The run: idle, running, or stopping (requests in flight at the ports are drained).
   logic running, stopping, ended;  // ended: the program's end has been decoded
   logic fetch_idle, bad_start;
   assign idle = !running && !stopping;
@@ -188,8 +202,8 @@ module kiln_command_processor #(
   assign port_reset = reset || idle;
   assign bad_start = program_address[3:0] != '0 || {24'd0, program_address} >= MEMORY_BYTES;
 
-  logic [INDEX_BITS-1:0] number;  // of the next instruction
-  logic [15:0] finished_count;  // of the last run
+  logic [INDEX_BITS-1:0] number;  // number of the next instruction
+  logic [15:0] finished_count;  // `finished` of the last run
   logic start_refused, watchdog_expired, fetch_fault, exhausted, decode_error;
   kiln_control_pkg::error_t decode_code;
   logic [15:0] decode_word;
@@ -244,7 +258,7 @@ module kiln_command_processor #(
     else if (running) finished_count <= finished;
   end
 
-  // ---- Watchdog: cycles since an instruction finished.
+  // ---- Watchdog: counts the cycles since an instruction last finished.
   logic [31:0] quiet;
   logic progress;
   assign progress = finished != INDEX_BITS'(finished_count);
@@ -290,7 +304,8 @@ module kiln_command_processor #(
       .axi_rlast(program_rlast)
   );
 
-  // A word takes WORD_CYCLES however many wait, so that time does not depend on how far ahead fetch is.
+  // A word takes WORD_CYCLES cycles even if several words wait, so that time does not depend on how
+  // far ahead fetch is.
   logic [1:0] pace;
   logic complete, push, slot_free, word_taken;
   logic [INDEX_BITS-1:0] in_flight;
@@ -317,7 +332,8 @@ module kiln_command_processor #(
   kiln_systolic_pkg::vector_t loops;
   kiln_systolic_pkg::window_t window;
   kiln_systolic_pkg::stream_t operand0, operand1, operand2, target;
-  kiln_systolic_pkg::stream_scales_t operand0_scales, operand1_scales, operand2_scales, target_scales;
+  kiln_systolic_pkg::stream_scales_t operand0_scales, operand1_scales, operand2_scales,
+      target_scales;
   kiln_systolic_pkg::pass_t pass0, pass1, pass2, pass3;
   kiln_systolic_pkg::stage_t stage;
   logic [1:0] stage_pass;
@@ -527,7 +543,8 @@ module kiln_command_processor #(
       .reset(unit_reset),
       .push(push && uses[6]),
       .room(room[6]),
-      .push_command({number, slot, header, vector_tiling, loops, window, operand0, operand1, operand2, target, pass0, pass1, pass2, pass3}),
+      .push_command({number, slot, header, vector_tiling, loops, window, operand0, operand1,
+          operand2, target, pass0, pass1, pass2, pass3}),
       .push_scales({operand0_scales, operand1_scales, operand2_scales, target_scales}),
       .command_valid(vector_command_valid),
       .command_ready(vector_command_ready),
@@ -538,9 +555,11 @@ module kiln_command_processor #(
   // ---- Counters.
   kiln_control_pkg::activity_t activity_command;
   assign activity_command.busy = word_taken || push || end_taken;
-  assign activity_command.stalled[0] = word_allowed && decoder_ready && !word_valid;  // the program's next word
-  assign activity_command.stalled[1] = complete && !is_end && !push;  // a queue full
-  assign activity_command.stalled[2] = !complete && !ended && begins && !slot_free;  // stage memories full
+  // Waits for the program's next word.
+  assign activity_command.stalled[0] = word_allowed && decoder_ready && !word_valid;
+  assign activity_command.stalled[1] = complete && !is_end && !push;  // a queue is full
+  // The stage memories are full.
+  assign activity_command.stalled[2] = !complete && !ended && begins && !slot_free;
   assign activity_command.bytes_read = word_taken ? kiln_control_pkg::BYTES_BITS'(16) : '0;
   assign activity_command.bytes_written = '0;
   kiln_performance_counters #(
@@ -561,4 +580,19 @@ module kiln_command_processor #(
       .read_counter,
       .read_value
   );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_state : assert (!(running && stopping));
+      ends_one_way : assert (!(done && failed));
+      starts_when_idle : assert (!start || idle);
+      slots_in_range : assert (!running || 32'(slot) < SLOTS);
+      in_flight_within_slots : assert (!running || 32'(in_flight) <= SLOTS);
+      no_command_lost : assert (!push || (uses & ~room) == '0);
+      words_only_while_running : assert (!word_taken || running);
+      done_has_nothing_in_flight : assert (!done || in_flight == '0);
+    end
+  end
+`endif
 endmodule

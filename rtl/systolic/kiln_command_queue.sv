@@ -1,5 +1,6 @@
-// Commands in front of a unit, with the block scales that come beside them (design points without block scales have none).
-// A command pushed in cycle t stands at the unit from t+1 on.
+// The queue of commands in front of a unit, with the block scales that accompany them (only in
+// design points with block scales). A command pushed in cycle t is available to the unit from t + 1
+// on.
 module kiln_command_queue #(
     parameter int unsigned DEPTH = 4,
     parameter int unsigned COMMAND_BITS = 8,
@@ -52,4 +53,12 @@ module kiln_command_queue #(
     assign scales = '0;
     wire unused_scales = &{1'b0, push_scales};
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      push_into_room : assert (!push || room);
+    end
+  end
+`endif
 endmodule

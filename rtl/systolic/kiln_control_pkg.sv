@@ -1,23 +1,25 @@
-// What the command processor tells software: registers, error codes, performance counters (docs/rtl.md, "Control").
+// The interface of the command processor to software: registers, error codes and performance
+// counters (docs/rtl.md, "Controlling the systolic hardware").
 package kiln_control_pkg;
 
-  // Why a machine stopped before the end of its program.
+  // The reasons for which the machine stops before the end of its program.
   typedef enum logic [7:0] {
     ERROR_NONE = 8'd0,
-    ERROR_OPCODE = 8'd1,  // unknown, or of a unit that this design point has not
-    ERROR_ORDER = 8'd2,  // a word whose tag or index is not the one that belongs there
+    ERROR_OPCODE = 8'd1,  // unknown, or of a unit that this design point does not have
+    ERROR_ORDER = 8'd2,  // a word whose tag or index is not the expected one
     ERROR_LENGTH = 8'd3,  // the header's length is not the number of words
-    ERROR_COUNT = 8'd4,  // a count that is 0 or beyond what this design point holds
-    ERROR_ADDRESS = 8'd5,  // a base address outside the memory, or a program that begins at no multiple of 16
-    ERROR_ENUMERATOR = 8'd6,  // a field with a value that means nothing
+    ERROR_COUNT = 8'd4,  // a count that is 0 or beyond the capacity of this design point
+    // A base address outside the memory, or a program that does not begin at a multiple of 16.
+    ERROR_ADDRESS = 8'd5,
+    ERROR_ENUMERATOR = 8'd6,  // a field with an undefined value
     ERROR_PROGRAM_END = 8'd7,  // the program runs past the end of memory
-    ERROR_BUS = 8'd8,  // SLVERR or DECERR on some port
-    ERROR_RANGE = 8'd9,  // a unit was about to leave the memory
-    ERROR_WATCHDOG = 8'd10,  // no instruction finished for as many cycles as the watchdog allows
-    ERROR_STOPPED = 8'd11  // by CONTROL
+    ERROR_BUS = 8'd8,  // SLVERR or DECERR on a port
+    ERROR_RANGE = 8'd9,  // a unit was about to access an address outside the memory
+    ERROR_WATCHDOG = 8'd10,  // no instruction finished within the watchdog's limit of cycles
+    ERROR_STOPPED = 8'd11  // stopped by CONTROL
   } error_t;
 
-  // Byte addresses of the registers, 32 bits each.
+  // Byte addresses of the registers, which have 32 bits.
   localparam logic [11:0] IDENTITY = 12'h000;
   localparam logic [11:0] VERSION = 12'h004;
   localparam logic [11:0] CONTROL = 12'h008;
@@ -32,12 +34,13 @@ package kiln_control_pkg;
   localparam logic [11:0] FINISHED = 12'h02c;
   localparam logic [11:0] CYCLES = 12'h030;
   localparam logic [11:0] CYCLES_HIGH = 12'h034;
-  localparam logic [11:0] COUNTERS = 12'h100;  // counter k of unit u at COUNTERS + 64 u + 8 k, high word 4 behind
+  // Counter k of unit u is at COUNTERS + 64 u + 8 k, its high half 4 bytes later.
+  localparam logic [11:0] COUNTERS = 12'h100;
 
   localparam logic [31:0] IDENTITY_VALUE = 32'h4b494c4e;  // "KILN"
   localparam logic [31:0] VERSION_VALUE = 32'h0001_0000;
 
-  // Bits of CONTROL and STATUS, and of the interrupt registers.
+  // Bits of CONTROL, of STATUS, and of the interrupt registers.
   localparam int CONTROL_START = 0;
   localparam int CONTROL_STOP = 1;
   localparam int STATUS_BUSY = 0;
@@ -46,7 +49,7 @@ package kiln_control_pkg;
   localparam int INTERRUPT_DONE = 0;
   localparam int INTERRUPT_ERROR = 1;
 
-  // Units, in the order of the cycle level's trace, and the command processor itself.
+  // The units in the order of the cycle level's trace, followed by the command processor.
   localparam int UNIT_INPUT_FETCH = 0;
   localparam int UNIT_WEIGHT_FETCH = 1;
   localparam int UNIT_WEIGHT_LOAD = 2;
@@ -57,20 +60,21 @@ package kiln_control_pkg;
   localparam int UNIT_COMMAND = 7;
   localparam int UNITS = 8;
 
-  // Counters of a unit.
+  // The counters of a unit.
   localparam int COUNTER_BUSY = 0;
-  localparam int COUNTER_STALLED = 1;  // and the next two: by cause, as docs/rtl.md lists them
+  // and the next two: stalls by cause, as docs/rtl.md lists them
+  localparam int COUNTER_STALLED = 1;
   localparam int CAUSES = 3;
   localparam int COUNTER_READ = 4;  // bytes
   localparam int COUNTER_WRITTEN = 5;
   localparam int UNIT_COUNTERS = 6;
   localparam int COUNTER_BITS = 48;
 
-  // What a unit does in a cycle.
+  // The activity of a unit in one cycle.
   localparam int BYTES_BITS = 16;
   typedef struct packed {
     logic busy;
-    logic [CAUSES-1:0] stalled;  // bit i: by cause i; at most one
+    logic [CAUSES-1:0] stalled;  // bit i: stalled by cause i; at most one bit is set
     logic [BYTES_BITS-1:0] bytes_read;
     logic [BYTES_BITS-1:0] bytes_written;
   } activity_t;

@@ -1,11 +1,13 @@
-// The machine's registers behind an AXI4-Lite slave (addresses in kiln_control_pkg; docs/rtl.md tells what each is for), its interrupt line, and the
-// status of its last run.
+// The machine's registers as an AXI4-Lite slave (addresses in kiln_control_pkg, described in
+// docs/rtl.md), its interrupt line, and the status of its last run.
 //
-//   start      pulse in the cycle in which CONTROL is written, with program_address; only when `idle`
-//   stop       likewise, when not idle
-//   done       pulse: a program has ended; cycles and counters are its own
-//   failed     pulse: it has not, and why (error_code), at which instruction and word of it
-//   read_value the counter that read_unit and read_counter name, in the same cycle
+//   start       Pulse in the cycle in which CONTROL is written, with program_address; only if
+//               `idle`.
+//   stop        Likewise, only if not idle.
+//   done        Pulse: the program has ended; cycles and counters are those of this run.
+//   failed      Pulse: the run has failed, with the reason (error_code) and the number of the
+//               instruction and of its word.
+//   read_value  The counter selected by read_unit and read_counter, in the same cycle.
 module kiln_control_registers #(
     localparam int unsigned REGISTER_BITS = 12,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
@@ -87,7 +89,8 @@ module kiln_control_registers #(
       .read_error
   );
 
-  // ---- Writes: whole words only. What a register does not take is answered by an error and changes nothing.
+  // ---- Writes: whole words only. A write that a register does not accept is answered by an error
+  // and changes nothing.
   logic write_start, write_stop, written;
   assign written = write_enable && !write_error;
   assign write_start = write_data[kiln_control_pkg::CONTROL_START];
@@ -96,7 +99,8 @@ module kiln_control_registers #(
     write_error = write_strobe != '1;
     case (write_address)
       kiln_control_pkg::CONTROL: if (write_start && (write_stop || !idle)) write_error = 1'b1;
-      kiln_control_pkg::PROGRAM_ADDRESS, kiln_control_pkg::PROGRAM_ADDRESS_HIGH: if (!idle) write_error = 1'b1;
+      kiln_control_pkg::PROGRAM_ADDRESS, kiln_control_pkg::PROGRAM_ADDRESS_HIGH:
+          if (!idle) write_error = 1'b1;
       kiln_control_pkg::WATCHDOG_LIMIT: if (write_data == '0) write_error = 1'b1;
       kiln_control_pkg::INTERRUPT_ENABLE, kiln_control_pkg::INTERRUPT_STATUS: ;
       default: write_error = 1'b1;
@@ -128,14 +132,16 @@ module kiln_control_registers #(
       if (written) begin
         case (write_address)
           kiln_control_pkg::PROGRAM_ADDRESS: program_address[31:0] <= write_data;
-          kiln_control_pkg::PROGRAM_ADDRESS_HIGH: program_address[ADDRESS_BITS-1:32] <= write_data[ADDRESS_BITS-33:0];
+          kiln_control_pkg::PROGRAM_ADDRESS_HIGH: program_address[ADDRESS_BITS-1:32] <=
+              write_data[ADDRESS_BITS-33:0];
           kiln_control_pkg::WATCHDOG_LIMIT: watchdog_limit <= write_data;
           kiln_control_pkg::INTERRUPT_ENABLE: interrupt_enable <= write_data[1:0];
           default: ;
         endcase
       end
       interrupt_status <= (interrupt_status & ~interrupt_cleared) |
-          (2'(done) << kiln_control_pkg::INTERRUPT_DONE) | (2'(failed) << kiln_control_pkg::INTERRUPT_ERROR);
+          (2'(done) << kiln_control_pkg::INTERRUPT_DONE) |
+              (2'(failed) << kiln_control_pkg::INTERRUPT_ERROR);
       irq <= (interrupt_status & interrupt_enable) != '0;
       if (start) begin
         status_done       <= 1'b0;
@@ -155,7 +161,7 @@ module kiln_control_registers #(
     end
   end
 
-  // ---- Reads. The high half of a counter is that of the moment in which its low half was read.
+  // ---- Reads. Reading the low half of a counter latches its high half.
   localparam int unsigned HIGH_BITS = kiln_control_pkg::COUNTER_BITS - 32;
   logic [HIGH_BITS-1:0] held;
   logic counter_place;
@@ -192,7 +198,19 @@ module kiln_control_registers #(
     if (reset) held <= '0;
     else if (read_enable && !read_address[2]) begin
       if (counter_place) held <= read_value[kiln_control_pkg::COUNTER_BITS-1:32];
-      if (read_address == kiln_control_pkg::CYCLES) held <= cycles[kiln_control_pkg::COUNTER_BITS-1:32];
+      if (read_address == kiln_control_pkg::CYCLES)
+        held <= cycles[kiln_control_pkg::COUNTER_BITS-1:32];
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      starts_when_idle : assert (!start || idle);
+      start_or_stop : assert (!(start && stop));
+      refused_write_changes_nothing : assert (!(write_enable && write_error) || (!start && !stop));
+      error_has_a_code : assert (!failed || failed_code != kiln_control_pkg::ERROR_NONE);
+    end
+  end
+`endif
 endmodule

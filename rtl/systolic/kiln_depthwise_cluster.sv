@@ -1,11 +1,11 @@
-// The depthwise unit with its buffers. What is left outside are the units that fetch (write ports, `filled` and `released` tokens), the
-// command queue, and the accumulation buffer that it shares with the array (kiln_array_cluster).
-// Timing of every port: see the module that it leads to.
+// The depthwise unit with its buffers. Outside of this module are the fetch units (write ports,
+// `filled` and `released` tokens), the command queue, and the accumulation buffer that it shares
+// with the array (kiln_array_cluster). The module that a port leads to describes the port's timing.
 module kiln_depthwise_cluster #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
-    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,  // that input fetch writes at most
+    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,  // the most words of a write
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
@@ -13,13 +13,16 @@ module kiln_depthwise_cluster #(
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
-    parameter int unsigned USER_UNIT = 0,  // kiln_user_unit's number; 0: none
+    parameter int unsigned USER_UNIT = 0,  // number of the unit in kiln_user_unit; 0: none
     localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
     localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
-    localparam int unsigned COUNT_BITS = DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1,
-    localparam int unsigned INPUT_ADDRESS_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
-    localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+    localparam int unsigned COUNT_BITS =
+        DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1,
+    localparam int unsigned INPUT_ADDRESS_BITS =
+        DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
+    localparam int unsigned ACCUMULATION_ADDRESS_BITS =
+        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
 ) (
     input  logic                                 clock,
     input  logic                                 reset,
@@ -49,13 +52,14 @@ module kiln_depthwise_cluster #(
     // Vector unit.
     output logic                                 block_done,
     input  logic                                 accumulation_released,
-    // For performance counters: see kiln_depthwise_unit.
+    // For the performance counters: see kiln_depthwise_unit.
     output logic                                 busy,
     output logic                                 stalled_input,
     output logic                                 stalled_weights,
     output logic                                 stalled_accumulation
 );
-  localparam int unsigned STEPS = (WEIGHT_BUFFER_WORDS + DEPTHWISE_MULTIPLIERS - 1) / DEPTHWISE_MULTIPLIERS;
+  localparam int unsigned STEPS =
+      (WEIGHT_BUFFER_WORDS + DEPTHWISE_MULTIPLIERS - 1) / DEPTHWISE_MULTIPLIERS;
   localparam int unsigned STEP_BITS = STEPS > 1 ? $clog2(STEPS) : 1;
 
   logic [DEPTHWISE_MULTIPLIERS-1:0] input_read_enable;

@@ -1,16 +1,18 @@
-// The double buffer between input fetch and the depthwise unit: two banks of WORDS words, of which WRITES that follow one another are written at
-// once. Word k lies in memory k modulo WRITES, each with one read port for each of the unit's multipliers, so that a pixel's taps
-// come in one cycle whatever stride and dilation.
-//   write      `write_words` + 1 words from write_address on, the first in the lowest bits, in the cycle of write_enable; readable from
-//              the next cycle on
-//   read       address in cycle t, data from t+1 on until the port's next read
-// Otherwise as kiln_input_buffer, which it is with WRITES = 1.
+// The double buffer between input fetch and the depthwise unit: two banks of WORDS words, of which
+// up to WRITES consecutive ones are written at once. Word k is in memory k modulo WRITES. Each
+// memory has one read port for each of the unit's multipliers, so that the taps of a pixel can be
+// read in one cycle with any stride and dilation.
+//   write       `write_words` + 1 words from write_address on, the first one in the lowest bits, in
+//               the cycle of write_enable; readable from the next cycle on.
+//   read        Address in cycle t, data from t + 1 on until the port's next read.
+//
+// Otherwise it is like kiln_input_buffer, to which it is equal with WRITES = 1.
 module kiln_depthwise_input_buffer #(
-    parameter int unsigned WORDS = 1024,  // of a bank
+    parameter int unsigned WORDS = 1024,  // words of a bank
     parameter int unsigned LANES = 8,  // codes of a word
     parameter int unsigned CODE_BITS = 8,
     parameter int unsigned READS = 9,  // read ports
-    parameter int unsigned WRITES = 2,  // words of a write at most, a power of two
+    parameter int unsigned WRITES = 2,  // the most words of a write; a power of two
     localparam int unsigned ADDRESS_BITS = WORDS > 1 ? $clog2(WORDS) : 1,  // derived, do not set
     localparam int unsigned COUNT_BITS = WRITES > 1 ? $clog2(WRITES) : 1,
     localparam int unsigned WORD_BITS = LANES * CODE_BITS
@@ -51,10 +53,11 @@ module kiln_depthwise_input_buffer #(
     localparam int unsigned PLACE_BITS = $clog2(2 * EACH);
     localparam int unsigned LINE_BITS = ADDRESS_BITS > COUNT_BITS ? ADDRESS_BITS - COUNT_BITS : 1;
 
-    // Word `line` * WRITES + the memory's number.
+    // Returns the address in the memory of word `line` * WRITES + the memory's number.
     function automatic [PLACE_BITS-1:0] place(input logic bank, input logic [LINE_BITS-1:0] line);
       place = (bank ? PLACE_BITS'(EACH) : '0) + PLACE_BITS'(line);
     endfunction
+    // Returns the line of a word.
     function automatic [LINE_BITS-1:0] line_of(input logic [ADDRESS_BITS-1:0] address);
       line_of = LINE_BITS'(address >> COUNT_BITS);
     endfunction
@@ -67,7 +70,8 @@ module kiln_depthwise_input_buffer #(
       assign memory_of_read[i*COUNT_BITS+:COUNT_BITS] = COUNT_BITS'(address);
       assign read_place[i*PLACE_BITS+:PLACE_BITS] = place(read_bank, line_of(address));
       always_ff @(posedge clock) begin
-        if (read_enable[i]) memory_of_data[i*COUNT_BITS+:COUNT_BITS] <= memory_of_read[i*COUNT_BITS+:COUNT_BITS];
+        if (read_enable[i])
+          memory_of_data[i*COUNT_BITS+:COUNT_BITS] <= memory_of_read[i*COUNT_BITS+:COUNT_BITS];
       end
     end
 
@@ -75,13 +79,14 @@ module kiln_depthwise_input_buffer #(
     assign first = COUNT_BITS'(write_address);
     logic [WRITES*READS*WORD_BITS-1:0] memory_data;
     for (genvar m = 0; m < WRITES; m++) begin : g_memory
-      logic [COUNT_BITS-1:0] word;  // of the write
+      logic [COUNT_BITS-1:0] word;  // number of the word in the write
       logic [LINE_BITS-1:0] line;
       logic [READS-1:0] enable;
       assign word = COUNT_BITS'(m) - first;
       assign line = line_of(write_address + ADDRESS_BITS'(word));
       for (genvar i = 0; i < READS; i++) begin : g_enable
-        assign enable[i] = read_enable[i] && memory_of_read[i*COUNT_BITS+:COUNT_BITS] == COUNT_BITS'(m);
+        assign enable[i] =
+            read_enable[i] && memory_of_read[i*COUNT_BITS+:COUNT_BITS] == COUNT_BITS'(m);
       end
       kiln_ram_1w #(
           .WIDTH(WORD_BITS),

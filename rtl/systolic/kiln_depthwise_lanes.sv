@@ -1,7 +1,10 @@
-// The multipliers and sums of the depthwise unit. In each cycle with `valid` MULTIPLIERS taps come for every lane; `first` begins a new sum.
-//   sums       of the taps that came in cycle t and the steps before them stand at `sums` in t + PRODUCT_REGISTERS + 1, until the next
-//   order      integer sums wrap, so that their order does not matter: products (registered where PRODUCT_REGISTERS is 1) and a
-//              tree of sums. Other formats round every sum, tap by tap in order, in one cycle: the next step goes on from the sum
+// The multipliers and sums of the depthwise unit. Each cycle with `valid` brings MULTIPLIERS taps
+// for every lane; `first` begins a new sum.
+//   sums        The sums of the taps of cycle t and of the earlier steps are at `sums` in t +
+//               PRODUCT_REGISTERS + 1, until the next sums.
+//   order       Integer sums wrap, so that their order does not matter: products (registered if
+//               PRODUCT_REGISTERS is 1) are added by a tree. Other formats round every sum, tap by
+//               tap in order, in one cycle; the next step continues from the sum.
 module kiln_depthwise_lanes #(
     parameter int unsigned LANES = 4,
     parameter int unsigned MULTIPLIERS = 9,
@@ -30,7 +33,7 @@ module kiln_depthwise_lanes #(
       assign add = valid;
       assign add_first = first;
     end else begin : g_later
-      // Not reset: a sum that nobody asked for is not looked at.
+      // No reset is needed: sums are only read after a step with `valid`.
       always_ff @(posedge clock) {add, add_first} <= {valid, first};
     end
     for (genvar c = 0; c < LANES; c++) begin : g_lane
@@ -48,10 +51,12 @@ module kiln_depthwise_lanes #(
             .psum_out(products[i*PSUM_BITS+:PSUM_BITS])
         );
         if (PRODUCT_REGISTERS == 0) begin : g_now
-          assign addends[i*PSUM_BITS+:PSUM_BITS] = present[i] ? products[i*PSUM_BITS+:PSUM_BITS] : '0;
+          assign addends[i*PSUM_BITS+:PSUM_BITS] =
+              present[i] ? products[i*PSUM_BITS+:PSUM_BITS] : '0;
         end else begin : g_later
           always_ff @(posedge clock) begin
-            if (valid) addends[i*PSUM_BITS+:PSUM_BITS] <= present[i] ? products[i*PSUM_BITS+:PSUM_BITS] : '0;
+            if (valid)
+              addends[i*PSUM_BITS+:PSUM_BITS] <= present[i] ? products[i*PSUM_BITS+:PSUM_BITS] : '0;
           end
         end
       end
@@ -74,7 +79,7 @@ module kiln_depthwise_lanes #(
       for (genvar i = 0; i < MULTIPLIERS; i++) begin : g_tap
         logic [PSUM_BITS-1:0] before_tap, with_tap, behind_tap;
         if (i == 0) begin : g_first
-          assign before_tap = first ? '0 : sum;  // zero in every format of sums
+          assign before_tap = first ? '0 : sum;  // zero in every psum format
         end else begin : g_next
           assign before_tap = g_lane[c].g_tap[i-1].behind_tap;
         end

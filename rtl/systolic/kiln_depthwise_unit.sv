@@ -1,16 +1,24 @@
-// Depthwise convolution: ARRAY_COLUMNS channels at once, DEPTHWISE_MULTIPLIERS taps of each a cycle, any kernel, stride and dilation.
-//   block      one pixel tile of one column tile: pixels * tap_steps cycles s .., tap_steps = ceil(taps / DEPTHWISE_MULTIPLIERS), s the first
-//              cycle in which the block before is over and there are an input bank, a weight bank and an accumulation bank. Pixels
-//              in row-major order, and for each its taps, DEPTHWISE_MULTIPLIERS a cycle
-//   sums       psum = psum + x * w tap by tap, from 0, each rounded to PSUM_FORMAT (integers: in any order). The step issued in cycle t reads
-//              its inputs and weights in t + READ_WAIT; the last step of a pixel gives its address to the accumulation buffer in t + C - 1
-//              and its psums in t + C
-//   inputs     of as many column tiles as a fill serves lie word by word side by side: one place further for the next block
-//   weights_released   in the last cycle of a block
-//   input_released     in that of the last block that the fill serves
-//   block_done  in cycle e - 1 + C, e - 1 the last cycle of the block: from the next cycle on its accumulators can be read
-// Tokens and command: as kiln_array_sequencer. Between reading and accumulating lie C cycles: the pipeline takes what it needs of
-// them, the rest is left to whoever retimes. A design needs ARRAY_COLUMNS >= 2.
+// The depthwise unit: computes depthwise convolutions with any kernel, stride and dilation,
+// ARRAY_COLUMNS channels at once and DEPTHWISE_MULTIPLIERS taps of each channel per cycle.
+//   block             One pixel tile of one column tile takes pixels * tap_steps cycles s .., where
+//                     tap_steps = ceil(taps / DEPTHWISE_MULTIPLIERS) and s is the first cycle in
+//                     which the previous block has ended and an input bank, a weight bank and an
+//                     accumulation bank are available. Pixels are taken in row-major order, and for
+//                     each pixel its taps, DEPTHWISE_MULTIPLIERS per cycle.
+//   sums              psum = psum + x * w tap by tap, from 0, each sum rounded to PSUM_FORMAT
+//                     (integers: in any order). The step issued in cycle t reads its inputs and
+//                     weights in t + READ_WAIT; the last step of a pixel sends its address to the
+//                     accumulation buffer in t + C - 1 and its psums in t + C.
+//   inputs            The words of all column tiles that a fill serves are side by side; the next
+//                     block begins one word further.
+//   weights_released  Asserted in the last cycle of a block.
+//   input_released    Asserted in the last cycle of the last block that the fill serves.
+//   block_done        Asserted in cycle e - 1 + C, where e - 1 is the last cycle of the block: the
+//                     block's accumulators can be read from the next cycle on.
+//
+// Tokens and command are as in kiln_array_sequencer. There are C cycles between reading and
+// accumulating: the pipeline uses those that it needs, and the others are registers for retiming. A
+// design needs ARRAY_COLUMNS >= 2.
 module kiln_depthwise_unit #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
@@ -22,29 +30,32 @@ module kiln_depthwise_unit #(
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
-    parameter int unsigned USER_UNIT = 0,  // kiln_user_unit's number; 0: none
+    parameter int unsigned USER_UNIT = 0,  // number of the unit in kiln_user_unit; 0: none
     localparam int INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT),  // derived, do not set
     localparam int WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
-    localparam int unsigned PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
-    localparam int unsigned STEPS = (WEIGHT_BUFFER_WORDS + DEPTHWISE_MULTIPLIERS - 1) / DEPTHWISE_MULTIPLIERS,
+    localparam int unsigned PLACE_BITS =
+        DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
+    localparam int unsigned STEPS =
+        (WEIGHT_BUFFER_WORDS + DEPTHWISE_MULTIPLIERS - 1) / DEPTHWISE_MULTIPLIERS,
     localparam int unsigned STEP_BITS = STEPS > 1 ? $clog2(STEPS) : 1,
-    localparam int unsigned WORD_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
+    localparam int unsigned WORD_BITS =
+        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1
 ) (
     input  logic                                                       clock,
     input  logic                                                       reset,
     input  logic                                                       command_valid,
     output logic                                                       command_ready,
     input  kiln_systolic_pkg::array_command_t                          command,
-    // Banks of the depthwise buffers.
+    // The banks of the depthwise buffers.
     input  logic                                                       input_filled,
     output logic                                                       input_released,
     input  logic                                                       weights_filled,
     output logic                                                       weights_released,
-    // Accumulation banks: from and to the vector unit.
+    // The accumulation banks: from and to the vector unit.
     input  logic                                                       accumulation_released,
     output logic                                                       block_done,
-    // The depthwise buffers: word (or tap) i of a step in place i.
+    // The depthwise buffers; word (or tap) i of a step is item i.
     output logic [                          DEPTHWISE_MULTIPLIERS-1:0] input_read_enable,
     output logic                                                       input_read_bank,
     output logic [               DEPTHWISE_MULTIPLIERS*PLACE_BITS-1:0] input_read_address,
@@ -57,8 +68,9 @@ module kiln_depthwise_unit #(
     output logic                                                       accumulate_valid,
     output logic                                                       accumulate_bank,
     output logic [                                      WORD_BITS-1:0] accumulate_address,
-    output logic [                        ARRAY_COLUMNS*PSUM_BITS-1:0] accumulate_psums,  // a cycle after the address
-    // For performance counters.
+    // One cycle after the address.
+    output logic [                        ARRAY_COLUMNS*PSUM_BITS-1:0] accumulate_psums,
+    // For the performance counters.
     output logic                                                       busy,
     output logic                                                       stalled_input,
     output logic                                                       stalled_weights,
@@ -68,8 +80,9 @@ module kiln_depthwise_unit #(
   localparam int INDEX_BITS = kiln_systolic_pkg::INDEX_BITS;
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
   localparam int unsigned MULTIPLIERS = DEPTHWISE_MULTIPLIERS;
-  // The pipeline of a step issued in t: places in t, read in t + READ_WAIT, multiplied in the cycle after, added PRODUCT_WAIT later, and
-  // SUM_WAIT registers behind the sum so that it comes to the accumulation buffer in t + C.
+  // The pipeline of a step issued in t: addresses in t, read in t + READ_WAIT, multiplied in the
+  // cycle after, added PRODUCT_WAIT cycles later, with SUM_WAIT registers after the sum, so that it
+  // reaches the accumulation buffer in t + C.
   localparam bit INTEGER = kiln_format_pkg::kind(PSUM_FORMAT) == kiln_format_pkg::KIND_INTEGER;
   localparam int unsigned READ_WAIT = ARRAY_COLUMNS >= 3 ? 1 : 0;
   localparam int unsigned PRODUCT_WAIT = INTEGER && ARRAY_COLUMNS >= 4 ? 1 : 0;
@@ -104,26 +117,27 @@ module kiln_depthwise_unit #(
       .last_of_parameters()
   );
 
-  // Pixels of the block, steps of a pixel.
+  // The pixels of the block and the steps of a pixel.
   logic [COUNT_BITS-1:0] y, x, step;
   logic last_y, last_x, last_step;
   assign last_y = y == height - ONE;
   assign last_x = x == width - ONE;
   assign last_step = step == command.region.tap_steps - ONE;
 
-  // The column tile, of those that the fill serves.
+  // The number of the column tile among those that the fill serves.
   logic [COUNT_BITS-1:0] tile;
   logic first_of_fill, last_of_fill;
   assign first_of_fill = tile == '0;
   assign last_of_fill = last_block || tile == command.reduction.groups_per_bank - ONE;
 
   // Tokens.
-  logic [1:0] inputs, weights;  // banks that wait for their block
+  logic [1:0] inputs, weights;  // banks that are filled and whose block has not started
   logic [INDEX_BITS-1:0] released, lead;
   logic inputs_ready, weights_ready, accumulation_ready;
   assign inputs_ready = inputs != '0 || !first_of_fill;
   assign weights_ready = weights != '0;
-  assign lead = released - (command.first_block + visit_index) + INDEX_BITS'(ACCUMULATION_BUFFER_BANKS - 1);
+  assign lead =
+      released - (command.first_block + visit_index) + INDEX_BITS'(ACCUMULATION_BUFFER_BANKS - 1);
   assign accumulation_ready = !lead[INDEX_BITS-1];
 
   logic running, waiting, start, input_bank, weight_bank;
@@ -138,17 +152,18 @@ module kiln_depthwise_unit #(
   assign input_released = block_end && last_of_fill;
   assign weights_released = block_end;
 
-  logic [PLACE_BITS-1:0] row_place, place;  // of the first tap of: the row of pixels, the pixel
-  logic [PLACE_BITS-1:0] first_place;  // of the next block
+  // addresses of the first tap of the row of pixels and of the pixel
+  logic [PLACE_BITS-1:0] row_place, place;
+  logic [PLACE_BITS-1:0] first_place;  // the same for the next block
   assign first_place = last_of_fill ? '0 : PLACE_BITS'(tile) + 1'b1;
-  logic [WORD_BITS-1:0] row_word, word;  // in the accumulation bank
+  logic [WORD_BITS-1:0] row_word, word;  // addresses in the accumulation bank
 
-  // The taps of a step: they go on from the last tap of the step before.
+  // The taps of a step: they continue after the last tap of the previous step.
   logic [COUNT_BITS-1:0] tap_y, tap_x;
-  logic [PLACE_BITS-1:0] tap_row_place, tap_place;  // from the pixel's first tap
+  logic [PLACE_BITS-1:0] tap_row_place, tap_place;  // relative to the pixel's first tap
   logic [COUNT_BITS-1:0] next_tap_y, next_tap_x;
   logic [PLACE_BITS-1:0] next_tap_row_place, next_tap_place;
-  logic [MULTIPLIERS-1:0] present;  // taps that there are
+  logic [MULTIPLIERS-1:0] present;  // bit i: tap i of the step exists
   logic [MULTIPLIERS*PLACE_BITS-1:0] places;
   always_comb begin
     next_tap_y = tap_y;
@@ -192,8 +207,10 @@ module kiln_depthwise_unit #(
         end else begin
           x         <= '0;
           y         <= last_y ? '0 : y + ONE;
-          row_place <= last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
-          place     <= last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
+          row_place <=
+              last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
+          place     <=
+              last_y ? first_place : row_place + PLACE_BITS'(command.region.output_row_step);
           row_word  <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
           word      <= last_y ? '0 : row_word + WORD_BITS'(command.tiling.tile_width);
         end
@@ -227,7 +244,7 @@ module kiln_depthwise_unit #(
     end
   end
 
-  // Reading, READ_WAIT cycles after the step was issued.
+  // The read takes place READ_WAIT cycles after the step was issued.
   logic [STEP_BITS-1:0] weight_step;
   assign weight_step = step[STEP_BITS-1:0];
   logic read, read_first, read_user, multiply, multiply_first, multiply_user;
@@ -245,13 +262,15 @@ module kiln_depthwise_unit #(
       .CYCLES(READ_WAIT)
   ) delay_places (
       .clock,
-      .in ({input_bank, weight_bank, step == '0, command.header.user_unit, present, weight_step, places}),
-      .out({input_read_bank, weight_read_bank, read_first, read_user, read_present, weight_read_step, input_read_address})
+      .in ({input_bank, weight_bank, step == '0, command.header.user_unit, present, weight_step,
+          places}),
+      .out({input_read_bank, weight_read_bank, read_first, read_user, read_present,
+          weight_read_step, input_read_address})
   );
   assign input_read_enable = read_present & {MULTIPLIERS{read}};
   assign weight_read_enable = read;
 
-  // Beside the data that were read.
+  // The control that accompanies the data that were read.
   kiln_pulse_delay #(
       .CYCLES(1)
   ) delay_multiply (
@@ -269,7 +288,8 @@ module kiln_depthwise_unit #(
       .out({multiply_first, multiply_user, multiply_present})
   );
 
-  // The user unit has the multipliers' ports and time, and its sums take their place for its instructions.
+  // The user unit has the ports and the timing of the multipliers, and its sums replace theirs for
+  // its instructions.
   logic [ARRAY_COLUMNS*PSUM_BITS-1:0] product_sums, sums;
   kiln_depthwise_lanes #(
       .LANES(ARRAY_COLUMNS),
@@ -332,7 +352,7 @@ module kiln_depthwise_unit #(
       .out(accumulate_psums)
   );
 
-  // The accumulation buffer's address, a cycle before the psums.
+  // The address for the accumulation buffer, one cycle before the psums.
   logic bank_of_block;
   if (ACCUMULATION_BUFFER_BANKS == 1) begin : g_one_bank
     assign bank_of_block = 1'b0;
@@ -363,4 +383,18 @@ module kiln_depthwise_unit #(
       .in ({bank_of_block, word}),
       .out({accumulate_bank, accumulate_address})
   );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      input_banks_in_range : assert (inputs <= 2'd2);
+      weight_banks_in_range : assert (weights <= 2'd2);
+      block_has_command : assert (!running || command_valid);
+      pixel_in_tile : assert (!busy || (x < width && y < height));
+      first_step_has_a_tap : assert (!(busy && step == '0) || present[0]);
+      one_activity : assert ($onehot0({busy, stalled_input, stalled_weights,
+          stalled_accumulation}));
+    end
+  end
+`endif
 endmodule

@@ -1,16 +1,19 @@
-// The double buffer between weight fetch and the depthwise unit: two banks of the taps of one column tile. A tap is one word of
-// ARRAY_COLUMNS codes; DEPTHWISE_MULTIPLIERS consecutive taps are read together.
-//   write      the next tap, in row-major order (ky, kx), in the cycle of write_enable; write_first says that it is tap 0. Readable from
-//              the next cycle on.
-//   read       taps step * DEPTHWISE_MULTIPLIERS ...; address in cycle t, data from t+1 on until the next read. Taps beyond the
-//              last are whatever an earlier fill left: the depthwise unit does not multiply them.
+// The double buffer between weight fetch and the depthwise unit: two banks with the taps of one
+// column tile each. A tap is one word of ARRAY_COLUMNS codes; DEPTHWISE_MULTIPLIERS consecutive
+// taps are read together.
+//   write       The next tap, in row-major order (ky, kx), in the cycle of write_enable;
+//               write_first says that it is tap 0. Readable from the next cycle on.
+//   read        Taps from step * DEPTHWISE_MULTIPLIERS on; address in cycle t, data from t + 1 on
+//               until the next read. Taps after the last one have the content of an earlier fill;
+//               the depthwise unit does not multiply them.
 module kiln_depthwise_weight_buffer #(
-    parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // taps of a bank at most
+    parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // maximum number of taps of a bank
     parameter int unsigned ARRAY_COLUMNS = 8,
     parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,
-    parameter int unsigned CODE_BITS = 8,  // of the weight format
+    parameter int unsigned CODE_BITS = 8,  // bits of a code of the weight format
     localparam int unsigned WORD_BITS = ARRAY_COLUMNS * CODE_BITS,  // derived, do not set
-    localparam int unsigned STEPS = (WEIGHT_BUFFER_WORDS + DEPTHWISE_MULTIPLIERS - 1) / DEPTHWISE_MULTIPLIERS,
+    localparam int unsigned STEPS =
+        (WEIGHT_BUFFER_WORDS + DEPTHWISE_MULTIPLIERS - 1) / DEPTHWISE_MULTIPLIERS,
     localparam int unsigned STEP_BITS = STEPS > 1 ? $clog2(STEPS) : 1
 ) (
     input  logic                                       clock,
@@ -28,11 +31,12 @@ module kiln_depthwise_weight_buffer #(
   localparam int unsigned PLACE_BITS = $clog2(2 * STEPS);
   localparam int unsigned LANE_BITS = DEPTHWISE_MULTIPLIERS > 1 ? $clog2(DEPTHWISE_MULTIPLIERS) : 1;
 
+  // Returns the memory address of a step's taps.
   function automatic [PLACE_BITS-1:0] place(input logic bank, input logic [STEP_BITS-1:0] step);
     place = (bank ? PLACE_BITS'(STEPS) : '0) + PLACE_BITS'(step);
   endfunction
 
-  // Where the next tap goes unless it is the first.
+  // The position of the next tap unless it is the first.
   logic [LANE_BITS-1:0] next_lane, lane;
   logic [STEP_BITS-1:0] next_step, step;
   assign lane = write_first ? '0 : next_lane;

@@ -1,9 +1,11 @@
-// The token of a bank whose codes and block scales come over two ports: it goes out when both are there, and in the order of fills.
-//   filled, scaled   the codes of a fill are there, and whether it has scales
-//   scales_filled    the scales of the next fill that has some are there
-//   both_filled      one token a fill, in the cycle of the later of the two (of two fills that end at once the second's a cycle
-//                    later)
-// At most two fills are under way, as many as there are banks.
+// Joins the tokens of a bank whose codes and block scales arrive over two ports: the bank's token
+// is sent when both have arrived, in the order of the fills.
+//   filled, scaled   The codes of a fill have arrived, and whether the fill has scales.
+//   scales_filled    The scales of the next fill that has scales have arrived.
+//   both_filled      One token per fill, in the cycle in which the later of the two arrives. (If
+//                    two fills are completed at once, the second token is sent one cycle later.)
+//
+// At most two fills are in flight, one for each bank.
 module kiln_fill_join (
     input  logic clock,
     input  logic reset,
@@ -12,9 +14,9 @@ module kiln_fill_join (
     input  logic scales_filled,
     output logic both_filled
 );
-  logic [1:0] waiting;  // fills whose codes are there
-  logic [1:0] waiting_scaled;  // whether they have scales, the oldest in bit 0
-  logic [1:0] scales;  // fills whose scales are there and whose token is not out
+  logic [1:0] waiting;  // fills whose codes have arrived
+  logic [1:0] waiting_scaled;  // bit i: the fill has scales; the oldest in bit 0
+  logic [1:0] scales;  // fills whose scales have arrived and whose token has not been sent
 
   logic there, needs_scales;
   assign there = waiting != '0 || filled;
@@ -33,4 +35,15 @@ module kiln_fill_join (
       else if (filled) waiting_scaled[waiting[0]] <= scaled;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      // At most two fills are in flight, one for each bank.
+      two_fills_wait : assert (waiting <= 2'd2);
+      two_scales_wait : assert (scales <= 2'd2);
+      token_of_a_fill : assert (!both_filled || waiting != '0 || filled);
+    end
+  end
+`endif
 endmodule

@@ -1,13 +1,17 @@
-// The double buffer between input fetch and what computes: two banks of WORDS words. The array's has one read port, the
-// depthwise unit's one for each of its multipliers, so that a pixel's taps come in one cycle whatever stride and dilation.
-//   write      in the cycle of write_enable; readable from the next cycle on
-//   read       address in cycle t, data from t+1 on until the next read
-// The fetch unit assembles whole words: lane i holds the code of channel (or packed tap) i, CODE_BITS = bits of the input format
-// each. Lanes beyond the valid ones may hold anything: the array does not multiply them. Who may use which bank when is settled by
-// tokens between the units, not in here.
+// The double buffer between input fetch and a computing unit: two banks of WORDS words. The array's
+// buffer has one read port. The depthwise unit's buffer has one for each of its multipliers, so
+// that the taps of a pixel can be read in one cycle with any stride and dilation.
+//   write       In the cycle of write_enable; readable from the next cycle on.
+//   read        Address in cycle t, data from t + 1 on until the next read.
+//
+// The fetch unit assembles whole words: lane i holds the code of channel (or packed tap) i, with
+// CODE_BITS bits, those of the input format. Lanes beyond the valid ones are undefined: the array
+// does not multiply them. Tokens between the units, not this module, decide which unit may use
+// which bank.
 module kiln_input_buffer #(
-    parameter int unsigned WORDS = 1024,  // of a bank
-    parameter int unsigned LANES = 8,  // codes of a word: ARRAY_ROWS, or ARRAY_COLUMNS before the depthwise unit
+    parameter int unsigned WORDS = 1024,  // words of a bank
+    // Codes of a word: ARRAY_ROWS, or ARRAY_COLUMNS for the depthwise unit.
+    parameter int unsigned LANES = 8,
     parameter int unsigned CODE_BITS = 8,
     parameter int unsigned READS = 1,  // read ports
     localparam int unsigned ADDRESS_BITS = WORDS > 1 ? $clog2(WORDS) : 1,  // derived, do not set
@@ -27,14 +31,16 @@ module kiln_input_buffer #(
 );
   localparam int unsigned PLACE_BITS = $clog2(2 * WORDS);
 
-  // The second bank follows the first, so that any number of words fills the memory.
-  function automatic [PLACE_BITS-1:0] place(input logic bank, input logic [ADDRESS_BITS-1:0] address);
+  // The second bank directly follows the first, so that no entry is unused for any WORDS.
+  function automatic [PLACE_BITS-1:0] place(input logic bank,
+      input logic [ADDRESS_BITS-1:0] address);
     place = (bank ? PLACE_BITS'(WORDS) : '0) + PLACE_BITS'(address);
   endfunction
 
   logic [READS*PLACE_BITS-1:0] read_place;
   for (genvar i = 0; i < READS; i++) begin : g_place
-    assign read_place[i*PLACE_BITS+:PLACE_BITS] = place(read_bank, read_address[i*ADDRESS_BITS+:ADDRESS_BITS]);
+    assign read_place[i*PLACE_BITS+:PLACE_BITS] =
+        place(read_bank, read_address[i*ADDRESS_BITS+:ADDRESS_BITS]);
   end
 
   kiln_ram_1w #(

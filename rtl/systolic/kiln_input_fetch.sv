@@ -1,41 +1,56 @@
-// Input fetch: reads the input words of matrix and depthwise instructions, fill by fill, in the order of docs/systolic.md ("Order of
-// work"), puts padding where the image ends, packs taps, and writes whole words into the banks of the array's input buffer or
-// of the depthwise unit's.
-//   command    stays at its port until command_ready, which comes with its last request
-//   request    one for each word, with tap packing one for each run of a word, null (0 bytes) where all of it lies outside the image; one a
-//              cycle if the port takes them. The first one of an instruction comes in the cycle in which the command is there
-//              (with wait_distance: and enough instructions are `finished`), the first one of a fill in the cycle in which there is a bank,
-//              too; nothing else holds requests back. A fill without a place inside the image has a byte of `base` read in place
-//              of its last null request and thrown away, so that no fill is shorter than the memory's latency
-//   write      in the cycle of the word (with tap packing: of its last run); where in the bank is said in kiln_systolic_pkg. Lanes
-//              beyond the group's codes hold pad_code. A request of the depthwise unit's may be for several words (kiln_word_run)
-//   filled     with the last write of a fill
-//   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
-//              buffer
-//   scales     (BLOCK_SIZE > 0) of an instruction that has them: with each request for a word one for the scale of its block, on a port of its
-//              own, in the same cycle; padding's is 1 (scale_write_one). They go to the word's place in a buffer of their own, and a fill is
-//              there when both are. A scale lies in one beat
+// Input fetch: reads the input words of matrix and depthwise instructions, fill by fill, in the
+// order of docs/systolic.md ("Order of work of a matrix instruction"). It inserts padding outside
+// the image, packs taps, and writes whole words to the banks of the array's or the depthwise unit's
+// input buffer.
+//   command     Stays at its port until command_ready, which comes with its last request.
+//   request     One for each word, or with tap packing one for each run of a word; a null request
+//               (0 bytes) if it is wholly outside the image. One request per cycle if the port
+//               takes them. The first request of an instruction comes in the cycle in which the
+//               command is available (with a wait_distance: and enough instructions are
+//               `finished`). The first request of a fill also waits for a free bank. Nothing else
+//               delays requests. If a fill has no position inside the image, its last null request
+//               is replaced by a read of one byte at `base`, which is discarded, so that no fill
+//               takes less than the memory's latency.
+//   write       In the cycle of the word (with tap packing: of its last run), to the address that
+//               kiln_systolic_pkg defines. Lanes beyond the group's codes hold pad_code. A request
+//               for the depthwise unit may be for several words (kiln_word_run).
+//   filled      Asserted with the last write of a fill.
+//   released    Counts from the cycle after the pulse on. Both buffers begin with two free banks;
+//               fill k uses bank k modulo 2 of its buffer.
+//   scales      (BLOCK_SIZE > 0) For an instruction with block scales, each request for a word
+//               comes with a request for the scale of its scale block, on a port of its own, in the
+//               same cycle; the scale of padding is 1 (scale_write_one). Scales are written to the
+//               word's address in a buffer of their own, and a fill is complete when its codes and
+//               scales have arrived. A scale is within one beat.
 module kiln_input_fetch #(
     parameter int unsigned ARRAY_ROWS = 8,
     parameter int unsigned ARRAY_COLUMNS = 8,
-    parameter int unsigned INPUT_BITS = 8,  // of a code
-    parameter int unsigned INPUT_BUFFER_WORDS = 1024,  // of a bank
+    parameter int unsigned INPUT_BITS = 8,  // bits of a code
+    parameter int unsigned INPUT_BUFFER_WORDS = 1024,  // words of a bank
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
-    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,  // of a request, a power of two
-    parameter int unsigned BLOCK_SIZE = 0,  // channels that share a scale, a multiple of ARRAY_ROWS; 0: no scales
-    parameter int unsigned SCALE_BITS = 8,  // of a scale's code
-    localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
+    // the most words of a request; a power of two
+    parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,
+    // Channels that share a scale, a multiple of ARRAY_ROWS; 0: no scales.
+    parameter int unsigned BLOCK_SIZE = 0,
+    parameter int unsigned SCALE_BITS = 8,  // bits of a scale's code
+    // In memory; derived, do not set.
+    localparam int unsigned CODE_BYTES = INPUT_BITS > 16 ? 4 : INPUT_BITS > 8 ? 2 : 1,
     localparam int unsigned DEPTHWISE_LANES = DEPTHWISE_WORDS_PER_CYCLE * ARRAY_COLUMNS,
-    localparam int unsigned DEPTHWISE_COUNT_BITS = DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1,
+    localparam int unsigned DEPTHWISE_COUNT_BITS =
+        DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1,
     localparam int unsigned LANES = ARRAY_ROWS > DEPTHWISE_LANES ? ARRAY_ROWS : DEPTHWISE_LANES,
     localparam int unsigned LANE_BITS = $clog2(LANES + 1),
     localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
-    localparam int unsigned WORDS = INPUT_BUFFER_WORDS > DEPTHWISE_BUFFER_WORDS ? INPUT_BUFFER_WORDS : DEPTHWISE_BUFFER_WORDS,
+    localparam int unsigned WORDS =
+        INPUT_BUFFER_WORDS > DEPTHWISE_BUFFER_WORDS ? INPUT_BUFFER_WORDS : DEPTHWISE_BUFFER_WORDS,
     localparam int unsigned PLACE_BITS = WORDS > 1 ? $clog2(WORDS) : 1,
-    localparam int unsigned ARRAY_PLACE_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
-    localparam int unsigned DEPTHWISE_PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
-    localparam int unsigned TAG_BITS = (BLOCK_SIZE > 0 ? 4 : 3) + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS,
+    localparam int unsigned ARRAY_PLACE_BITS =
+        INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1,
+    localparam int unsigned DEPTHWISE_PLACE_BITS =
+        DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1,
+    localparam int unsigned TAG_BITS =
+        (BLOCK_SIZE > 0 ? 4 : 3) + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS,
     localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
     localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1),
     localparam int unsigned SCALE_TAG_BITS = 3 + ARRAY_PLACE_BITS
@@ -45,7 +60,8 @@ module kiln_input_fetch #(
     input  logic                                     command_valid,
     output logic                                     command_ready,
     input  kiln_systolic_pkg::input_fetch_command_t  command,
-    input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,  // instructions whose writes are in memory
+    // Instructions whose writes are in memory.
+    input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,
     // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
     output logic                                     request_valid,
     input  logic                                     request_ready,
@@ -62,15 +78,18 @@ module kiln_input_fetch #(
     output logic [        ARRAY_ROWS*INPUT_BITS-1:0] array_write_data,
     output logic                                     array_filled,
     input  logic                                     array_released,
-    // The depthwise unit's.
+    // The depthwise unit's input buffer.
     output logic                                     depthwise_write_enable,
     output logic                                     depthwise_write_bank,
-    output logic [         DEPTHWISE_PLACE_BITS-1:0] depthwise_write_address,  // of the first word
-    output logic [         DEPTHWISE_COUNT_BITS-1:0] depthwise_write_words,  // less one
+    // address of the first word
+    output logic [         DEPTHWISE_PLACE_BITS-1:0] depthwise_write_address,
+    // number of words, less one
+    output logic [         DEPTHWISE_COUNT_BITS-1:0] depthwise_write_words,
     output logic [   DEPTHWISE_LANES*INPUT_BITS-1:0] depthwise_write_data,
     output logic                                     depthwise_filled,
     input  logic                                     depthwise_released,
-    // Block scales: the command's section, a kiln_axi_read_port with SCALE_BYTES and SCALE_TAG_BITS, their buffer.
+    // Block scales: the command's section, a kiln_axi_read_port with SCALE_BYTES and
+    // SCALE_TAG_BITS, and the buffer of the scales.
     input  kiln_systolic_pkg::input_scales_t         command_scales,
     output logic                                     scale_request_valid,
     input  logic                                     scale_request_ready,
@@ -85,28 +104,32 @@ module kiln_input_fetch #(
     output logic [             ARRAY_PLACE_BITS-1:0] scale_write_address,
     output logic                                     scale_write_one,
     output logic [                   SCALE_BITS-1:0] scale_write_data,
-    // For performance counters.
+    // For the performance counters.
     output logic                                     busy,
     output logic [                    BYTES_BITS-1:0] bytes_read,
-    output logic                                     stalled_previous,  // earlier instruction not finished
-    output logic                                     stalled_bank  // input bank full
+    // An earlier instruction is not finished.
+    output logic                                     stalled_previous,
+    output logic                                     stalled_bank  // input bank is full
 );
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
   localparam logic [LANE_BITS-1:0] COLUMN_LANES = LANE_BITS'(ARRAY_COLUMNS);
-  localparam int unsigned FULL_TAG_BITS = 4 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS;  // without block scales the top bit, 0, is left out
+  // Without block scales the top bit, which is 0, is omitted.
+  localparam int unsigned FULL_TAG_BITS = 4 + PLACE_BITS + 2 * LANE_BITS + INPUT_BITS;
   localparam logic [39:0] GROUP_BYTES = 40'(ARRAY_ROWS * CODE_BYTES);
   localparam logic [39:0] COLUMN_TILE_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
 
   logic depthwise, packed_taps, joined_rows, scaled, fire;
   assign depthwise = command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
   assign packed_taps = command.tiling.packing == kiln_systolic_pkg::PACKING_TAPS;
-  assign joined_rows = depthwise && command.image.joined;  // a row of the region is one run of words, else a place is
+  // A row of the region is one run of words; otherwise each position is one.
+  assign joined_rows = depthwise && command.image.joined;
   assign scaled = BLOCK_SIZE > 0 && command.header.input_blocks;
   assign fire = request_valid && request_ready;
 
-  // ---- The visits that fetch inputs: one for all blocks where they are resident, and for the column tiles of a depthwise fill.
+  // ---- The visits that fetch inputs: one for all blocks if the inputs are resident, and one for
+  // the column tiles of a depthwise fill.
   kiln_systolic_pkg::tiling_t command_visits;
   always_comb begin
     command_visits = command.tiling;
@@ -137,11 +160,12 @@ module kiln_input_fetch #(
       .last_of_parameters()
   );
 
-  // ---- The groups of a visit, in fills.
+  // ---- The groups of a visit, divided into fills.
   logic [COUNT_BITS-1:0] group, group_in_fill;
   logic last_group, last_group_of_fill, group_end, fill_end;
   assign last_group = group == command.reduction.groups - ONE;
-  assign last_group_of_fill = last_group || group_in_fill == command.reduction.groups_per_bank - ONE;
+  assign last_group_of_fill =
+      last_group || group_in_fill == command.reduction.groups_per_bank - ONE;
   assign fill_end = group_end && last_group_of_fill;
   assign visit_end = group_end && last_group;
   always_ff @(posedge clock) begin
@@ -154,10 +178,10 @@ module kiln_input_fetch #(
     end
   end
 
-  // ---- The places of a group, row by row, and with tap packing the runs of a place's word.
+  // ---- The positions of a group, row by row, and with tap packing the runs of a position's word.
   localparam int unsigned WORDS_BITS = $clog2(DEPTHWISE_WORDS_PER_CYCLE + 1);
-  logic [WORDS_BITS-1:0] words;  // of a depthwise request
-  logic [COUNT_BITS-1:0] words_before;  // of its run
+  logic [WORDS_BITS-1:0] words;  // words of a depthwise request
+  logic [COUNT_BITS-1:0] words_before;  // words of the run before the request
   logic last_place, last_place_of_row, last_row, last_run, last_words, place_end, row_end;
   assign place_end = fire && (packed_taps ? last_run : !depthwise || last_words);
   assign row_end = place_end && last_place_of_row;
@@ -194,7 +218,8 @@ module kiln_input_fetch #(
   kiln_region_axis axis_x (
       .clock,
       .reset,
-      .places(joined_rows ? ONE : last_column_of_tiles ? command.region.last_places_x : command.region.places_x),
+      .places(joined_rows ? ONE : last_column_of_tiles ? command.region.last_places_x :
+          command.region.places_x),
       .compact(command.region.compact_x),
       .pixels(packed_taps),
       .kernel(command.reduction.kernel_x),
@@ -248,12 +273,14 @@ module kiln_input_fetch #(
   assign run_lane = LANE_BITS'(lane_in_rows);
   assign run_entries = LANE_BITS'(entries_in_rows);
 
-  // ---- Channels and batch in memory, and the place in the bank.
+  // ---- Offsets of channels and batch in memory, and the address in the bank.
   logic [39:0] channel_offset, fill_bytes;
   assign fill_bytes = 40'(command.reduction.groups_per_bank) * COLUMN_TILE_BYTES;
-  // Group; block inside the tiles; tile or block outside them; batch. A tile brings the inner ones back to the first.
+  // The next group; the next block inside the tiles; the next tile, or block outside the tiles; the
+  // next batch. The next tile returns the inner ones to the first.
   logic [3:0] walk_channels;
-  assign walk_channels = {visit_end && step[4], visit_end && (|step[3:1]), visit_end && step[0], group_end && !last_group};
+  assign walk_channels = {visit_end && step[4], visit_end && (|step[3:1]), visit_end && step[0],
+      group_end && !last_group};
   kiln_nest_sum #(
       .LEVELS(4),
       .BITS  (40)
@@ -273,7 +300,8 @@ module kiln_input_fetch #(
 
   logic [PLACE_BITS-1:0] bank_place;
   logic [PLACE_BITS-1:0] place_words, request_words;
-  assign place_words = depthwise ? command.reduction.groups_per_bank[PLACE_BITS-1:0] : PLACE_BITS'(1);
+  assign place_words =
+      depthwise ? command.reduction.groups_per_bank[PLACE_BITS-1:0] : PLACE_BITS'(1);
   assign request_words = PLACE_BITS'(words);
   kiln_nest_sum #(
       .LEVELS(4),
@@ -283,14 +311,17 @@ module kiln_input_fetch #(
       .reset,
       .restart(fill_end),
       .advance({
-        group_end && !last_group_of_fill, row_end && !last_row, place_end && !last_place_of_row, fire && depthwise && !last_words
+        group_end && !last_group_of_fill, row_end && !last_row, place_end && !last_place_of_row,
+            fire && depthwise && !last_words
       }),
-      .steps({command.region.group_pitch[PLACE_BITS-1:0], command.region.row_pitch[PLACE_BITS-1:0], place_words, request_words}),
+      .steps({command.region.group_pitch[PLACE_BITS-1:0], command.region.row_pitch[PLACE_BITS-1:0],
+          place_words, request_words}),
       .sum(bank_place)
   );
 
   // ---- The request of this cycle.
-  // Where it begins: `begins` counts from the first byte of the image's row, `place_address` is that byte's.
+  // The beginning of the request. `begins` counts from the first byte of the image's row, and
+  // `place_address` is the address of that byte.
   logic row_inside, column_inside;
   logic [31:0] y, x;
   logic signed [39:0] begins;
@@ -302,16 +333,17 @@ module kiln_input_fetch #(
   assign row_bytes = command.image.row_bytes;
   assign begins = command.image.column_origin + column_offset +
       (packed_taps ? run_column_offset : depthwise ? 40'(words_before) * COLUMN_TILE_BYTES : 40'd0);
-  assign place_address = command.image.base + channel_offset + command.image.row_origin + row_offset +
-      (packed_taps ? run_row_offset : 40'd0);
+  assign place_address = command.image.base + channel_offset + command.image.row_origin +
+      row_offset + (packed_taps ? run_row_offset : 40'd0);
 
-  // The words of a depthwise request: of a place's column tiles, or of a row of the region, of which what is left and right of
-  // the image is asked for by itself.
+  // The words of a depthwise request: of the column tiles of a position, or of a row of the region.
+  // The parts of such a row to the left and to the right of the image have requests of their own.
   logic left_of_image, right_of_image, words_outside;
   logic [COUNT_BITS-1:0] row_words;
   assign left_of_image = begins < 0;
   assign right_of_image = begins >= $signed(row_bytes);
-  assign words_outside = !row_inside || (joined_rows ? left_of_image || right_of_image : !column_inside);
+  assign words_outside =
+      !row_inside || (joined_rows ? left_of_image || right_of_image : !column_inside);
   assign row_words = last_column_of_tiles ? command.region.last_places_x : command.region.places_x;
   kiln_word_run #(
       .WORDS_PER_CYCLE(DEPTHWISE_WORDS_PER_CYCLE),
@@ -319,7 +351,8 @@ module kiln_input_fetch #(
   ) word_run (
       .clock,
       .reset,
-      .length(joined_rows ? row_words : last_block ? command.reduction.last_fill_groups : command.reduction.groups_per_bank),
+      .length(joined_rows ? row_words : last_block ? command.reduction.last_fill_groups :
+          command.reduction.groups_per_bank),
       .address(place_address + begins),
       .padding(words_outside),
       .limited(joined_rows && row_inside && !right_of_image),
@@ -330,16 +363,19 @@ module kiln_input_fetch #(
       .last(last_words)
   );
 
-  // Codes of the word, of the run or of the words.
+  // The number of codes of the word, of the run, or of the words.
   logic [LANE_BITS-1:0] codes, last_word_codes;
-  assign last_word_codes = last_words && last_block ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
+  assign last_word_codes =
+      last_words && last_block ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
   always_comb begin
     if (packed_taps) codes = run_entries;
-    else if (depthwise) codes = (LANE_BITS'(words) - LANE_BITS'(1)) * COLUMN_LANES + last_word_codes;
+    else if (depthwise)
+      codes = (LANE_BITS'(words) - LANE_BITS'(1)) * COLUMN_LANES + last_word_codes;
     else codes = last_group ? LANE_BITS'(command.reduction.last_group_rows) : ROW_LANES;
   end
 
-  // What of it lies inside the image. A run of packed taps in a row (joined) may in part: it is cut to the bytes of the row.
+  // The part of the request inside the image. A joined run of packed taps may be partly inside: it
+  // is cut to the bytes of the row.
   logic cut_empty;
   logic signed [39:0] ends, cut_begins, cut_ends;
   assign ends = begins + 40'(codes) * 40'(CODE_BYTES);
@@ -355,7 +391,8 @@ module kiln_input_fetch #(
     end
   end
   logic none, only_padding, touched;
-  logic [BYTES_BITS-1:0] skipped, bytes;  // before what is inside; inside
+  // bytes before the part inside the image, and bytes inside
+  logic [BYTES_BITS-1:0] skipped, bytes;
   assign none = !row_inside || cut_empty;
   assign skipped = BYTES_BITS'(cut_begins - begins);
   assign bytes = BYTES_BITS'(cut_ends - cut_begins);
@@ -368,8 +405,9 @@ module kiln_input_fetch #(
   assign last_of_word = !packed_taps || last_run;
   assign last_of_fill = (depthwise ? last_words : last_of_word) && last_place && last_group_of_fill;
   assign only_padding = last_of_fill && none && !touched;
-  // The words of a depthwise request, less one, stand in place of its first lane, which is 0.
-  assign first_lane = depthwise ? LANE_BITS'(words) - LANE_BITS'(1) : (packed_taps ? run_lane : '0) + LANE_BITS'(skipped / BYTES_BITS'(CODE_BYTES));
+  // For a depthwise request, the number of words less one replaces the first lane, which is 0.
+  assign first_lane = depthwise ? LANE_BITS'(words) - LANE_BITS'(1) :
+      (packed_taps ? run_lane : '0) + LANE_BITS'(skipped / BYTES_BITS'(CODE_BYTES));
   assign valid_lanes = none ? '0 : LANE_BITS'(bytes / BYTES_BITS'(CODE_BYTES));
   always_ff @(posedge clock) begin
     if (reset || fill_end) touched <= 1'b0;
@@ -377,18 +415,20 @@ module kiln_input_fetch #(
   end
 
   assign request_address = only_padding ? command.image.base : inside_address;
-  // Without a command the address means nothing, and a guard of the memory's bounds must not mind it.
+  // Without a command the address is undefined, and the address guard must not report it.
   assign request_bytes = !command_valid ? '0 : only_padding ? BYTES_BITS'(1) : none ? '0 : bytes;
   assign request_tag = TAG_BITS'({
-    scaled, depthwise, last_of_fill, last_of_word, bank_place, first_lane, valid_lanes, command.image.pad_code[INPUT_BITS-1:0]
+    scaled, depthwise, last_of_fill, last_of_word, bank_place, first_lane, valid_lanes,
+        command.image.pad_code[INPUT_BITS-1:0]
   });
 
-  // ---- When it may go out.
-  logic [1:0] array_free, depthwise_free;  // banks
+  // ---- The conditions for a request.
+  logic [1:0] array_free, depthwise_free;  // free banks
   logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there, may_request;
   logic asked, port_done;  // the port may still be busy with a request of this unit
   assign earlier_finished = command.header.wait_distance == '0 ||
-      kiln_systolic_pkg::INDEX_BITS'(command.number - finished) < kiln_systolic_pkg::INDEX_BITS'(command.header.wait_distance);
+      kiln_systolic_pkg::INDEX_BITS'(command.number - finished) <
+          kiln_systolic_pkg::INDEX_BITS'(command.header.wait_distance);
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
   assign may_request = command_valid && earlier_finished && bank_there;
   assign request_valid = may_request && (!scaled || scale_request_ready);
@@ -414,16 +454,18 @@ module kiln_input_fetch #(
   assign stalled_previous = command_valid && port_done && !earlier_finished;
   assign stalled_bank = command_valid && port_done && earlier_finished && !bank_there;
 
-  // ---- Words that come back: runs join in `partial` until their word is whole.
+  // ---- The words that the port returns: runs are joined in `partial` until their word is
+  // complete.
   logic word_scaled, word_depthwise, word_fill_ends, word_whole, has_partial;
   logic [PLACE_BITS-1:0] word_place;
   logic [LANE_BITS-1:0] word_first_lane, word_lanes;
   logic [INPUT_BITS-1:0] word_pad;
-  assign {word_scaled, word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane, word_lanes, word_pad} = FULL_TAG_BITS'(word_tag);
+  assign {word_scaled, word_depthwise, word_fill_ends, word_whole, word_place, word_first_lane,
+      word_lanes, word_pad} = FULL_TAG_BITS'(word_tag);
 
   logic [LANES*INPUT_BITS-1:0] arrived;
   for (genvar i = 0; i < LANES; i++) begin : g_lane
-    // A code is the lowest bits of its bytes.
+    // A code is in the lowest bits of its bytes.
     assign arrived[i*INPUT_BITS+:INPUT_BITS] = word_data[i*CODE_BYTES*8+:INPUT_BITS];
     if (INPUT_BITS < CODE_BYTES * 8) begin : g_rest
       wire unused_bits = &{1'b0, word_data[i*CODE_BYTES*8+INPUT_BITS+:CODE_BYTES*8-INPUT_BITS]};
@@ -432,13 +474,15 @@ module kiln_input_fetch #(
   logic [ARRAY_ROWS*INPUT_BITS-1:0] shifted, partial, joined_word;
   assign shifted = arrived[ARRAY_ROWS*INPUT_BITS-1:0] << (32'(word_first_lane) * INPUT_BITS);
   for (genvar i = 0; i < DEPTHWISE_LANES; i++) begin : g_depthwise
-    assign depthwise_write_data[i*INPUT_BITS+:INPUT_BITS] = LANE_BITS'(i) < word_lanes ? arrived[i*INPUT_BITS+:INPUT_BITS] : word_pad;
+    assign depthwise_write_data[i*INPUT_BITS+:INPUT_BITS] =
+        LANE_BITS'(i) < word_lanes ? arrived[i*INPUT_BITS+:INPUT_BITS] : word_pad;
   end
   for (genvar i = 0; i < ARRAY_ROWS; i++) begin : g_join
     logic fresh;
     assign fresh = LANE_BITS'(i) >= word_first_lane && LANE_BITS'(i) - word_first_lane < word_lanes;
     assign joined_word[i*INPUT_BITS+:INPUT_BITS] =
-        fresh ? shifted[i*INPUT_BITS+:INPUT_BITS] : has_partial ? partial[i*INPUT_BITS+:INPUT_BITS] : word_pad;
+        fresh ? shifted[i*INPUT_BITS+:INPUT_BITS] :
+            has_partial ? partial[i*INPUT_BITS+:INPUT_BITS] : word_pad;
   end
   always_ff @(posedge clock) begin
     if (word_valid) partial <= joined_word;
@@ -465,7 +509,7 @@ module kiln_input_fetch #(
     end
   end
 
-  // ---- Block scales: walked as the words are, by steps of their own.
+  // ---- Block scales. Their addresses are walked like those of the words, by steps of their own.
   if (BLOCK_SIZE == 0) begin : g_no_scales
     assign scale_request_valid = 1'b0;
     assign scale_request_address = '0;
@@ -477,9 +521,10 @@ module kiln_input_fetch #(
     assign scale_write_one = 1'b0;
     assign scale_write_data = '0;
     assign array_filled = array_fill_ends;
-    wire unused_scales = &{1'b0, command_scales, scale_request_ready, scale_word_valid, scale_word_data, scale_word_tag, word_scaled, walk_y, walk_x};
+    wire unused_scales = &{1'b0, command_scales, scale_request_ready, scale_word_valid,
+        scale_word_data, scale_word_tag, word_scaled, walk_y, walk_x};
   end else begin : g_scales
-    localparam int unsigned GROUPS = BLOCK_SIZE / ARRAY_ROWS;  // that share a scale
+    localparam int unsigned GROUPS = BLOCK_SIZE / ARRAY_ROWS;  // groups that share a scale
 
     logic [COUNT_BITS-1:0] group_in_block;
     logic last_group_of_block;
@@ -515,7 +560,8 @@ module kiln_input_fetch #(
         .advance(walk_x),
         .steps({
           visit_end && step[1] ? command_scales.tile_column_stride : 40'd0,
-          command.region.compact_x ? command_scales.output_column_stride : command_scales.column_stride,
+          command.region.compact_x ? command_scales.output_column_stride :
+              command_scales.column_stride,
           command_scales.tap_column_stride
         }),
         .sum(scale_column_offset)
@@ -528,7 +574,8 @@ module kiln_input_fetch #(
         .reset,
         .restart(visit_end && last_visit),
         .advance(walk_channels),
-        .steps({command_scales.batch_stride, 80'd0, last_group_of_block ? 40'(SCALE_BYTES) : 40'd0}),
+        .steps({command_scales.batch_stride, 80'd0, last_group_of_block ? 40'(SCALE_BYTES) :
+            40'd0}),
         .sum(scale_block_offset)
     );
 
@@ -538,10 +585,12 @@ module kiln_input_fetch #(
       else if (fill_end && !depthwise) request_bank <= !request_bank;
     end
     assign scale_request_valid = may_request && scaled && request_ready;
-    assign scale_request_address = command_scales.base + scale_block_offset + command_scales.row_origin + scale_row_offset +
-        command_scales.column_origin + scale_column_offset;
+    assign scale_request_address = command_scales.base + scale_block_offset +
+        command_scales.row_origin + scale_row_offset + command_scales.column_origin +
+        scale_column_offset;
     assign scale_request_bytes = none ? '0 : SCALE_BYTES_BITS'(SCALE_BYTES);
-    assign scale_request_tag = {request_bank, last_of_fill, !none, bank_place[ARRAY_PLACE_BITS-1:0]};
+    assign scale_request_tag =
+        {request_bank, last_of_fill, !none, bank_place[ARRAY_PLACE_BITS-1:0]};
 
     assign {word_bank, word_ends, word_inside, scale_write_address} = scale_word_tag;
     assign scale_write_enable = scale_word_valid;
@@ -558,4 +607,17 @@ module kiln_input_fetch #(
         .both_filled(array_filled)
     );
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      array_banks_in_range : assert (array_free <= 2'd2);
+      depthwise_banks_in_range : assert (depthwise_free <= 2'd2);
+      array_bank_was_free : assert (!array_takes || array_free != '0);
+      depthwise_bank_was_free : assert (!depthwise_takes || depthwise_free != '0);
+      request_has_command : assert (!request_valid || command_valid);
+      one_stall : assert ($onehot0({stalled_previous, stalled_bank}));
+    end
+  end
+`endif
 endmodule

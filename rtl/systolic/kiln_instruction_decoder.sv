@@ -1,29 +1,37 @@
-// Takes the words of a program one by one, checks them and gathers the sections of an instruction (kiln_systolic_pkg).
+// Decodes the instruction words of a program one by one: checks each word and gathers the sections
+// of an instruction (kiln_systolic_pkg).
 //
-//   word       at most one each cycle
-//   complete   from the cycle after an instruction's last word until `next`: the sections stand, and no further word is taken
-//   next       pulse while `complete`: the sections have been used
-//   stage      stages leave as they come, in the cycle in which their word is taken
-//   error      from the cycle after a word that is wrong: its code, and until `clear` no further word is taken
-//   place      number of the last word taken, in its instruction
-//   clear      pulse: waits for the first word of a program
-// Sections that an instruction has not keep whatever they had, but streams, window and passes of a vector program, which are 0.
+//   word        At most one per cycle.
+//   complete    High from the cycle after an instruction's last word until `next`: the sections are
+//               valid, and no further word is taken.
+//   next        Pulse while `complete`: the sections have been used.
+//   stage       A stage is passed on in the cycle in which its word is taken.
+//   error       High from the cycle after a wrong word, with its error code; no further word is
+//               taken until `clear`.
+//   place       Number of the last word taken, in its instruction.
+//   clear       Pulse: the decoder waits for the first word of a program.
 //
-// Every word must be the one that belongs there: its tag and index follow from the header and the words before. Besides, what a unit could
-// stumble over is checked: counts are not 0 and no larger than what they index, enumerators mean something, stages have their operations,
-// base addresses lie in memory. Whether derived members follow from the others is not looked at (the compiler's decoder does that).
+// Sections that an instruction does not have keep their old content, except the streams, window and
+// passes of a vector program, which are 0.
+//
+// The decoder checks that every word is the expected one: its tag and index follow from the header
+// and the earlier words. It also checks all values that a unit could not handle: counts are not 0
+// and not larger than what they index, enumerators are defined, stages have the hardware of their
+// operations, base addresses are in memory. It does not check that derived members follow from the
+// others (the decoder of the compiler does).
 module kiln_instruction_decoder #(
     parameter int unsigned ARRAY_ROWS = 16,
     parameter int unsigned ARRAY_COLUMNS = 16,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,
-    parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no such unit
+    parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no depthwise unit
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
-    parameter int unsigned USER_UNIT = 0,  // 0: no such unit
+    parameter int unsigned USER_UNIT = 0,  // 0: no user unit
     parameter int unsigned VECTOR_STAGES = 12,
-    // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
-    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
+    // Bit i: stage i has the approximate functions, or a divider; the lanes and the scalar stages
+    // alike. (The default is not '1, of which Yosys keeps the lowest bit.)
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned BLOCK_SIZE = 0,  // 0: no block scales
@@ -36,7 +44,8 @@ module kiln_instruction_decoder #(
     input  logic                                    word_valid,
     output logic                                    word_ready,
     input  logic [kiln_systolic_pkg::WORD_BITS-1:0] word,
-    output logic                                    begins,  // the word that can be taken now is a header
+    // The next word is a header.
+    output logic                                    begins,
     output logic                                    complete,
     input  logic                                    next,
     output logic                                    error,
@@ -78,10 +87,11 @@ module kiln_instruction_decoder #(
   localparam logic BLOCKS = BLOCK_SIZE != 0;
   localparam logic DEPTHWISE = DEPTHWISE_MULTIPLIERS != 0;
   localparam logic USER = USER_UNIT != 0;
-  localparam logic [1:0] OUTPUT = 2'd3;  // the output's number among the streams
+  localparam logic [1:0] OUTPUT = 2'd3;  // the number of the output among the streams
 
-  // ---- The word, and its payload as a word of every section: member m of view v is the word's where m stands in word `index` of v.
-  logic [7:0] tag;  // a kiln_systolic_pkg::tag_t, or anything
+  // ---- The word, and its payload seen as a word of every section. Every word of view v is the
+  // payload, so that member m of v has the value that it would have in this word.
+  logic [7:0] tag;  // a kiln_systolic_pkg::tag_t, or an undefined value
   logic [7:0] index;
   logic [BITS-1:0] payload;
   assign tag = word[127:120];
@@ -113,19 +123,19 @@ module kiln_instruction_decoder #(
   assign pass_view = payload;
   assign stage_view = payload;
 
-  // ---- Which word comes next.
+  // ---- The expected next word.
   logic [7:0] expected_tag, next_tag;
   logic [7:0] expected_index, next_index;
-  logic [15:0] words;  // of the instruction taken so far
+  logic [15:0] words;  // words of the instruction that have been taken
   logic [3:0] stages, scalar_stages;  // of the current pass
-  logic [1:0] pass;  // the current one
-  logic ends;  // the word is the instruction's last
+  logic [1:0] pass;  // number of the current pass
+  logic ends;  // the word is the last of its instruction
   logic taken;
   assign begins = expected_tag == kiln_systolic_pkg::TAG_HEADER;
   assign word_ready = !complete && !error;
   assign taken = word_valid && word_ready;
 
-  logic stream_ends, pass_ends;  // with its scales; with its stages
+  logic stream_ends, pass_ends;  // the stream and its scales end; the pass and its stages end
   logic [1:0] stream;
   logic stream_blocks;
   assign stream = index[5:4];
@@ -141,7 +151,8 @@ module kiln_instruction_decoder #(
   logic [3:0] pass_stages, pass_scalar_stages;  // of the pass that the word belongs to
   always_comb begin
     pass_stages = tag == kiln_systolic_pkg::TAG_PASS ? pass_view.stages : stages;
-    pass_scalar_stages = tag == kiln_systolic_pkg::TAG_PASS ? pass_view.scalar_stages : scalar_stages;
+    pass_scalar_stages =
+        tag == kiln_systolic_pkg::TAG_PASS ? pass_view.scalar_stages : scalar_stages;
   end
 
   always_comb begin
@@ -153,8 +164,8 @@ module kiln_instruction_decoder #(
     case (tag)
       kiln_systolic_pkg::TAG_HEADER: begin
         next_index = '0;
-        next_tag = header_view.opcode == kiln_systolic_pkg::OPCODE_VECTOR ? kiln_systolic_pkg::TAG_VECTOR :
-            kiln_systolic_pkg::TAG_TILING;
+        next_tag = header_view.opcode == kiln_systolic_pkg::OPCODE_VECTOR ?
+            kiln_systolic_pkg::TAG_VECTOR : kiln_systolic_pkg::TAG_TILING;
         ends = header_view.opcode == kiln_systolic_pkg::OPCODE_END;
       end
       kiln_systolic_pkg::TAG_TILING:
@@ -174,7 +185,8 @@ module kiln_instruction_decoder #(
       end
       kiln_systolic_pkg::TAG_INPUT:
       if (index == 8'(kiln_systolic_pkg::INPUT_WORDS - 1)) begin
-        next_tag = header.input_blocks ? kiln_systolic_pkg::TAG_INPUT_SCALES : kiln_systolic_pkg::TAG_WEIGHTS;
+        next_tag = header.input_blocks ? kiln_systolic_pkg::TAG_INPUT_SCALES :
+            kiln_systolic_pkg::TAG_WEIGHTS;
         next_index = '0;
       end
       kiln_systolic_pkg::TAG_INPUT_SCALES:
@@ -184,7 +196,8 @@ module kiln_instruction_decoder #(
       end
       kiln_systolic_pkg::TAG_WEIGHTS:
       if (index == 8'(kiln_systolic_pkg::WEIGHTS_WORDS - 1)) begin
-        next_tag = header.weight_blocks ? kiln_systolic_pkg::TAG_WEIGHT_SCALES : kiln_systolic_pkg::TAG_PARAMETERS;
+        next_tag = header.weight_blocks ? kiln_systolic_pkg::TAG_WEIGHT_SCALES :
+            kiln_systolic_pkg::TAG_PARAMETERS;
         next_index = '0;
       end
       kiln_systolic_pkg::TAG_WEIGHT_SCALES:
@@ -208,7 +221,8 @@ module kiln_instruction_decoder #(
         next_index = {index[7:4], 4'd0};
         stream_ends = !stream_blocks;
       end
-      kiln_systolic_pkg::TAG_STREAM_SCALES: stream_ends = index[3:0] == 4'(kiln_systolic_pkg::STREAM_SCALES_WORDS - 1);
+      kiln_systolic_pkg::TAG_STREAM_SCALES: stream_ends =
+          index[3:0] == 4'(kiln_systolic_pkg::STREAM_SCALES_WORDS - 1);
       kiln_systolic_pkg::TAG_WINDOW:
       if (index == 8'(kiln_systolic_pkg::WINDOW_WORDS - 1)) begin
         next_tag = kiln_systolic_pkg::TAG_PASS;
@@ -238,8 +252,9 @@ module kiln_instruction_decoder #(
       end
     end
     if (pass_ends) begin
-      // `pass` is that of the stages, which a PASS word names itself.
-      if ({1'b0, tag == kiln_systolic_pkg::TAG_PASS ? index[1:0] : pass} + 3'd1 == header.passes) begin
+      // `pass` is the pass of the stages; a PASS word has the number of its own pass.
+      if ({1'b0, tag == kiln_systolic_pkg::TAG_PASS ? index[1:0] : pass} + 3'd1 ==
+          header.passes) begin
         next_tag   = kiln_systolic_pkg::TAG_STREAM;
         next_index = {2'b00, OUTPUT, 4'd0};
       end else begin
@@ -249,19 +264,25 @@ module kiln_instruction_decoder #(
     end
   end
 
-  // ---- What is wrong with the word.
+  // ---- The checks of the word.
+  // Returns whether a count is 0 or larger than `most`.
   function automatic logic bad(input logic [COUNT_BITS-1:0] count, input int unsigned most);
     bad = count == '0 || {8'd0, count} > most;
   endfunction
+  // Returns whether an address is outside the memory.
   function automatic logic outside(input logic [ADDRESS_BITS-1:0] address);
     outside = {24'd0, address} >= MEMORY_BYTES;
   endfunction
-  // An argument that is none, an operand that is not there, or what only lanes have in a scalar stage.
-  function automatic logic meaningless(input logic [3:0] argument, input logic scalar, input logic [1:0] operands);
+  // Returns whether a stage's argument is undefined, an operand that the program does not have, or
+  // (in a scalar stage) an argument that only lanes have.
+  function automatic logic meaningless(input logic [3:0] argument, input logic scalar,
+      input logic [1:0] operands);
     logic operand;
-    operand = argument >= kiln_systolic_pkg::ARGUMENT_OPERAND0 && argument <= kiln_systolic_pkg::ARGUMENT_OPERAND2;
+    operand = argument >= kiln_systolic_pkg::ARGUMENT_OPERAND0 &&
+        argument <= kiln_systolic_pkg::ARGUMENT_OPERAND2;
     meaningless = argument > kiln_systolic_pkg::ARGUMENT_SAVED1 ||
-        operand && (scalar || argument - kiln_systolic_pkg::ARGUMENT_OPERAND0 >= {2'b00, operands}) ||
+        operand &&
+            (scalar || argument - kiln_systolic_pkg::ARGUMENT_OPERAND0 >= {2'b00, operands}) ||
         scalar && argument >= kiln_systolic_pkg::ARGUMENT_SAVED0;
   endfunction
   localparam int unsigned MOST = 32'h00ff_ffff;  // of any count
@@ -270,10 +291,12 @@ module kiln_instruction_decoder #(
   assign matrix = header.opcode == kiln_systolic_pkg::OPCODE_MATRIX;
   assign depthwise = header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE;
 
-  // What a stage's operation takes, and which stages have it.
-  localparam logic [15:0] stage_functions = 16'(VECTOR_FUNCTION_STAGES), stage_dividers = 16'(VECTOR_DIVIDE_STAGES);
+  // The class of a stage's operation, and the stages that have the hardware for it.
+  localparam logic [15:0] stage_functions =
+      16'(VECTOR_FUNCTION_STAGES), stage_dividers = 16'(VECTOR_DIVIDE_STAGES);
   logic is_function, is_division;
-  assign is_function = stage_view.op == kiln_systolic_pkg::STAGE_FUNCTION || stage_view.op == kiln_systolic_pkg::STAGE_RECIPROCAL ||
+  assign is_function = stage_view.op == kiln_systolic_pkg::STAGE_FUNCTION ||
+      stage_view.op == kiln_systolic_pkg::STAGE_RECIPROCAL ||
       stage_view.op == kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT;
   assign is_division = stage_view.op == kiln_systolic_pkg::STAGE_DIVIDE;
 
@@ -287,29 +310,40 @@ module kiln_instruction_decoder #(
       kiln_systolic_pkg::TAG_HEADER: begin
         bad_opcode = header_view.opcode > kiln_systolic_pkg::OPCODE_VECTOR ||
             header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE && !DEPTHWISE ||
-            header_view.user_unit && !(USER && header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE) ||
-            !BLOCKS && {header_view.input_blocks, header_view.weight_blocks, header_view.operand_blocks,
+            header_view.user_unit && !(USER &&
+                header_view.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE) ||
+            !BLOCKS && {header_view.input_blocks, header_view.weight_blocks,
+                header_view.operand_blocks,
                         header_view.output_blocks} != '0;
         bad_count = header_view.opcode != kiln_systolic_pkg::OPCODE_END &&
-            (bad(COUNT_BITS'(header_view.passes), header_view.opcode == kiln_systolic_pkg::OPCODE_VECTOR ?
-                 kiln_systolic_pkg::MAX_PASSES : 1) ||
+            (bad(COUNT_BITS'(header_view.passes),
+                header_view.opcode == kiln_systolic_pkg::OPCODE_VECTOR ?
+                kiln_systolic_pkg::MAX_PASSES : 1) ||
              header_view.window && header_view.operands == '0);
-        // Only the array has other precisions than the first, and they have no block scales.
-        bad_enumerator = header_view.window && header_view.opcode != kiln_systolic_pkg::OPCODE_VECTOR ||
-            32'(header_view.precision) >= PRECISIONS || header_view.precision != '0 &&
-            (header_view.opcode != kiln_systolic_pkg::OPCODE_MATRIX || header_view.input_blocks || header_view.weight_blocks);
+        // Only the array has further precisions, and these have no block scales.
+        bad_enumerator = header_view.window &&
+            header_view.opcode != kiln_systolic_pkg::OPCODE_VECTOR ||
+            32'(header_view.precision) >= PRECISIONS ||
+            header_view.precision != '0 &&
+            (header_view.opcode != kiln_systolic_pkg::OPCODE_MATRIX || header_view.input_blocks ||
+            header_view.weight_blocks);
       end
       kiln_systolic_pkg::TAG_TILING:
       case (index[1:0])
-        2'd0: bad_count = bad(tiling_view.batch, MOST) || bad(tiling_view.tiles_y, MOST) || bad(tiling_view.tiles_x, MOST) ||
-            bad(tiling_view.blocks, MOST);
+        2'd0:
+          bad_count = bad(tiling_view.batch, MOST) || bad(tiling_view.tiles_y, MOST) ||
+              bad(tiling_view.tiles_x, MOST) || bad(tiling_view.blocks, MOST);
         2'd1: bad_count = bad(tiling_view.tile_height, MOST) || bad(tiling_view.tile_width, MOST) ||
-            tiling_view.last_tile_height == '0 || tiling_view.last_tile_height > tiling_view.tile_height ||
-            tiling_view.last_tile_width == '0 || tiling_view.last_tile_width > tiling_view.tile_width;
-        default: bad_count = bad(tiling_view.columns_per_block, MOST) || tiling_view.last_block_columns == '0 ||
-            tiling_view.last_block_columns > tiling_view.columns_per_block ||
-            bad(COUNT_BITS'(tiling_view.last_tile_columns), ARRAY_COLUMNS) ||
-            bad(tiling_view.tile_pixels, ACCUMULATION_BUFFER_WORDS);
+            tiling_view.last_tile_height == '0 ||
+                tiling_view.last_tile_height > tiling_view.tile_height ||
+            tiling_view.last_tile_width == '0 ||
+                tiling_view.last_tile_width > tiling_view.tile_width;
+        default:
+          bad_count = bad(tiling_view.columns_per_block, MOST) ||
+              tiling_view.last_block_columns == '0 ||
+              tiling_view.last_block_columns > tiling_view.columns_per_block ||
+              bad(COUNT_BITS'(tiling_view.last_tile_columns), ARRAY_COLUMNS) ||
+              bad(tiling_view.tile_pixels, ACCUMULATION_BUFFER_WORDS);
       endcase
       kiln_systolic_pkg::TAG_REDUCTION:
       if (index == '0) begin
@@ -327,8 +361,10 @@ module kiln_instruction_decoder #(
         2'd0: bad_count = bad(region_view.places_y, MOST) || bad(region_view.places_x, MOST) ||
             region_view.last_places_y == '0 || region_view.last_places_y > region_view.places_y ||
             region_view.last_places_x == '0 || region_view.last_places_x > region_view.places_x;
-        2'd1: bad_count = bad(region_view.group_pitch, depthwise ? DEPTHWISE_BUFFER_WORDS : INPUT_BUFFER_WORDS) ||
-            bad(region_view.row_pitch, depthwise ? DEPTHWISE_BUFFER_WORDS : INPUT_BUFFER_WORDS);
+        2'd1:
+          bad_count = bad(region_view.group_pitch, depthwise ? DEPTHWISE_BUFFER_WORDS :
+              INPUT_BUFFER_WORDS) || bad(region_view.row_pitch, depthwise ? DEPTHWISE_BUFFER_WORDS :
+              INPUT_BUFFER_WORDS);
         default: bad_count = depthwise && region_view.tap_steps == '0;
       endcase
       kiln_systolic_pkg::TAG_INPUT:
@@ -344,8 +380,9 @@ module kiln_instruction_decoder #(
       endcase
       kiln_systolic_pkg::TAG_WEIGHTS: begin
         bad_address = index == '0 && outside(weights_view.base);
-        // Strided weights are those of a matrix product.
-        bad_enumerator = index == '0 && weights_view.layout == kiln_systolic_pkg::LAYOUT_STRIDED && !matrix;
+        // Only matrix products have strided weights.
+        bad_enumerator =
+            index == '0 && weights_view.layout == kiln_systolic_pkg::LAYOUT_STRIDED && !matrix;
       end
       kiln_systolic_pkg::TAG_PARAMETERS: begin
         bad_address = outside(parameters_view.base);
@@ -353,23 +390,25 @@ module kiln_instruction_decoder #(
       end
       kiln_systolic_pkg::TAG_VECTOR:
       if (index == '0) begin
-        bad_count = bad(vector_view.outer0, MOST) || bad(vector_view.outer1, MOST) || bad(vector_view.outer2, MOST) ||
-            bad(vector_view.outer3, MOST);
+        bad_count = bad(vector_view.outer0, MOST) || bad(vector_view.outer1, MOST) ||
+            bad(vector_view.outer2, MOST) || bad(vector_view.outer3, MOST);
       end else begin
         bad_count = bad(vector_view.length, MOST) || bad(vector_view.words, MOST) ||
             bad(COUNT_BITS'(vector_view.last_lanes), ARRAY_COLUMNS) ||
-            bad(COUNT_BITS'(vector_view.rows_in_flight), VECTOR_ROWS_IN_FLIGHT) || vector_view.depth == '0;
+            bad(COUNT_BITS'(vector_view.rows_in_flight), VECTOR_ROWS_IN_FLIGHT) ||
+                vector_view.depth == '0;
       end
       kiln_systolic_pkg::TAG_STREAM: begin
         bad_address = index[3:0] == '0 && outside(stream_view.base);
-        bad_enumerator = index[3:0] == '0 && (stream_view.access > kiln_systolic_pkg::ACCESS_STRIDED ||
+        bad_enumerator = index[3:0] == '0 &&
+            (stream_view.access > kiln_systolic_pkg::ACCESS_STRIDED ||
             32'(stream_view.element) >= 32'(kiln_systolic_pkg::ELEMENT_INPUT) + 2 * PRECISIONS);
       end
       kiln_systolic_pkg::TAG_WINDOW:
       case (index[2:0])
         3'd0: begin
-          bad_count = bad(window_view.window_y, MOST) || bad(window_view.window_x, MOST) || bad(window_view.stride_y, MOST) ||
-              bad(window_view.stride_x, MOST);
+          bad_count = bad(window_view.window_y, MOST) || bad(window_view.window_x, MOST) ||
+              bad(window_view.stride_y, MOST) || bad(window_view.stride_x, MOST);
           bad_enumerator = window_view.combine != kiln_systolic_pkg::COMBINE_MAX &&
               window_view.combine != kiln_systolic_pkg::COMBINE_SUM;
         end
@@ -380,16 +419,19 @@ module kiln_instruction_decoder #(
       kiln_systolic_pkg::TAG_PASS: begin
         bad_count = COUNT_BITS'(pass_view.stages) > COUNT_BITS'(VECTOR_STAGES) ||
             COUNT_BITS'(pass_view.scalar_stages) > COUNT_BITS'(VECTOR_STAGES);
-        // Accumulators pass through once: nothing is kept of them.
+        // Accumulators pass through once: nothing on chip is kept of them.
         bad_enumerator = pass_view.reduce > kiln_systolic_pkg::REDUCE_MAX ||
             (matrix || depthwise) != (pass_view.source == kiln_systolic_pkg::SOURCE_ACCUMULATOR) ||
-            (matrix || depthwise) && (pass_view.reduce != kiln_systolic_pkg::REDUCE_NONE || pass_view.to_row_buffer) ||
+            (matrix || depthwise) && (pass_view.reduce != kiln_systolic_pkg::REDUCE_NONE ||
+                pass_view.to_row_buffer) ||
             pass_view.source == kiln_systolic_pkg::SOURCE_OPERAND0 && header.operands == '0;
       end
       kiln_systolic_pkg::TAG_STAGE: begin
-        bad_opcode = is_function && !stage_functions[index[3:0]] || is_division && !stage_dividers[index[3:0]];
+        bad_opcode = is_function && !stage_functions[index[3:0]] ||
+            is_division && !stage_dividers[index[3:0]];
         bad_enumerator = meaningless(stage_view.a, index[4], header.operands) ||
-            meaningless(stage_view.b, index[4], header.operands) || stage_view.kind > kiln_systolic_pkg::FUNCTION_ELU;
+            meaningless(stage_view.b, index[4], header.operands) ||
+                stage_view.kind > kiln_systolic_pkg::FUNCTION_ELU;
       end
       default: ;
     endcase
@@ -439,7 +481,7 @@ module kiln_instruction_decoder #(
   end
 
   // ---- Sections.
-  logic clears;  // what an instruction may leave out
+  logic clears;  // sections that an instruction may omit are set to 0
   assign clears = taken && tag == kiln_systolic_pkg::TAG_HEADER;
   always_ff @(posedge clock) begin
     if (taken) begin
@@ -650,7 +692,7 @@ module kiln_instruction_decoder #(
   assign stage_number = index[3:0];
   assign stage = stage_view;
 
-  // Members whose values nobody needs to check, and those of words other than the one that is looked at.
-  wire unused_views = &{1'b0, header_view, tiling_view, reduction_view, region_view, input_view, weights_view, parameters_view,
-                        vector_view, stream_view, window_view, pass_view};
+  // Members whose values need no check, and members of words other than the current one.
+  wire unused_views = &{1'b0, header_view, tiling_view, reduction_view, region_view, input_view,
+      weights_view, parameters_view, vector_view, stream_view, window_view, pass_view};
 endmodule

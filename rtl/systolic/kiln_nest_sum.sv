@@ -1,9 +1,11 @@
-// The sum over the loops of a nest of index * step, without a multiplier: an address or a coordinate that is walked along.
-//   sum        of this cycle's indices; 0 with all of them 0. Modulo 2^BITS.
-//   advance    one bit of LEVELS, or none: the next cycle sees the loop's next index (loop 0 is the innermost), with all loops inside
-//              it at 0
-//   restart    the next cycle sees all indices 0; goes before `advance`
-//   steps      loop k's in bits k * BITS on; read with `advance` only. A loop with step 0 brings those inside it back to their first.
+// The sum over the loops of a nest of index * step, computed without a multiplier. Units walk
+// addresses and coordinates with it.
+//   sum         The sum for this cycle's indices, modulo 2^BITS; 0 if all indices are 0.
+//   advance     At most one of LEVELS bits: in the next cycle that loop has its next index (loop 0
+//               is the innermost), and all loops inside it have index 0.
+//   restart     In the next cycle all indices are 0; has priority over `advance`.
+//   steps       Step of loop k in bits k * BITS on; read only with `advance`. Advancing a loop with
+//               step 0 returns the loops inside it to index 0.
 module kiln_nest_sum #(
     parameter int LEVELS = 3,
     parameter int BITS   = 40
@@ -15,7 +17,7 @@ module kiln_nest_sum #(
     input  logic [LEVELS*BITS-1:0] steps,
     output logic [       BITS-1:0] sum
 );
-  // Loop k's register holds the sum with the loops inside it at 0.
+  // The register of loop k holds the sum with index 0 in the loops inside it.
   logic [LEVELS*BITS-1:0] sums;
   logic [BITS-1:0] from, by, next;
   always_comb begin
@@ -35,4 +37,12 @@ module kiln_nest_sum #(
       else if (|advance[LEVELS-1:k]) sums[k*BITS+:BITS] <= next;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_loop_advances : assert (restart || $onehot0(advance));
+    end
+  end
+`endif
 endmodule

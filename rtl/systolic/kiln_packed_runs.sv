@@ -1,9 +1,11 @@
-// The runs of a packed word, for tap packing: entries gR to gR + R - 1 of the list (ky, kx, c) in row-major order, a run being a stretch of
-// them that are neighbours in memory - up to run_entries, those of one ky (`joined`) or of one (ky, kx). The last group is
-// shorter.
-//   entries, ...   of this cycle's run; the members of the command stand as long as the instruction does
-//   advance        the next cycle sees the next run: the next of the word, else the first of the group's next word, with
-//                  `last && last_word` of the next group's first word; behind the last group comes the first one
+// Lists the runs of a packed word, for tap packing. The word has entries gR to gR + R - 1 of the
+// list (ky, kx, c) in row-major order. A run is a stretch of them that is consecutive in memory: up
+// to run_entries entries, of one ky (`joined`) or of one (ky, kx). The last group is shorter.
+//   entries, ...   Of this cycle's run. The members of the command are constant while the
+//                  instruction is current.
+//   advance        The next cycle has the next run: the next one of the word, otherwise the first
+//                  one of the group's next word, or with `last && last_word` the first one of the
+//                  next group's first word. The first group follows the last one.
 module kiln_packed_runs #(
     parameter int unsigned ARRAY_ROWS = 8,  // R
     parameter int unsigned CODE_BYTES = 1,
@@ -19,13 +21,13 @@ module kiln_packed_runs #(
     input  logic [         23:0] dilation_x,
     input  logic [         39:0] tap_row_bytes,
     input  logic [         39:0] tap_column_bytes,
-    input  logic                 last_word,  // of the group
+    input  logic                 last_word,  // last word of the group
     input  logic                 advance,
-    output logic [LANE_BITS-1:0] lane,  // of the word that the run's first entry goes to
+    output logic [LANE_BITS-1:0] lane,  // lane of the word for the run's first entry
     output logic [LANE_BITS-1:0] entries,
-    output logic                 last,  // run of the word
-    // Where the run's first tap lies beside the pixel's, in places of the image and in bytes; column_offset counts the channels before
-    // the run's first entry, too.
+    output logic                 last,  // last run of the word
+    // The distance of the run's first tap from the pixel's first tap, in positions of the image and
+    // in bytes; column_offset includes the channels before the run's first entry.
     output logic [         31:0] row,
     output logic [         31:0] column,
     output logic [         39:0] row_offset,
@@ -34,14 +36,14 @@ module kiln_packed_runs #(
   localparam logic [31:0] ROWS = 32'(ARRAY_ROWS);
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
 
-  // Where the list has been read up to: by the runs of this word, and by the words of earlier groups.
-  logic [31:0] done, done_before;  // entries of the run
+  // The current position in the list, and the position at which this group began.
+  logic [31:0] done, done_before;  // entries of the list's run that have been read
   logic [23:0] tap_y, tap_y_before, tap_x, tap_x_before;
   logic [31:0] row_before, column_before;
   logic [39:0] row_offset_before, tap_column_offset, tap_column_offset_before;
 
-  // This run: to the end of the list's run, or of the word.
-  logic [31:0] rest;  // of the list's run
+  // The length of this run: up to the end of the list's run, or of the word.
+  logic [31:0] rest;  // remaining entries of the list's run
   logic [LANE_BITS-1:0] room;
   logic ends_run, ends_row, ends_list;
   assign rest = run_entries - done;
@@ -53,7 +55,7 @@ module kiln_packed_runs #(
   assign last = entries == room || ends_list;
   assign column_offset = tap_column_offset + 40'(done) * 40'(CODE_BYTES);
 
-  // What follows it in the list; behind its end, the beginning.
+  // The position after this run; the beginning follows the end of the list.
   logic [31:0] next_done, next_row, next_column;
   logic [23:0] next_tap_y, next_tap_x;
   logic [39:0] next_row_offset, next_tap_column_offset;
@@ -84,7 +86,7 @@ module kiln_packed_runs #(
     end
   end
 
-  logic back;  // to the group's first entry
+  logic back;  // return to the group's first entry
   assign back = last && !last_word;
   always_ff @(posedge clock) begin
     if (reset) begin

@@ -1,13 +1,16 @@
-// Channel parameters of the block that is drained: offset, scale and bias of every channel, as they stand in memory (int32, fp32, fp32), one
-// word of ARRAY_COLUMNS channels for each column tile of the block.
-//   write      one array (write_array: 0 offset, 1 scale, 2 bias) of one column tile in the cycle of write_enable; readable from the next cycle
-//              on
-//   read       address in cycle t, all three from t+1 on until the next read
-// Lanes beyond a tile's valid channels may hold anything. Who may write or read when is settled by tokens between parameter
-// fetch and vector unit, not in here.
+// The channel parameters of the block that is being drained: offset, scale and bias of every
+// channel, as they are stored in memory (int32, fp32, fp32), with one word of ARRAY_COLUMNS
+// channels for each column tile of the block.
+//   write       One array (write_array: 0 offset, 1 scale, 2 bias) of one column tile in the cycle
+//               of write_enable; readable from the next cycle on.
+//   read        Address in cycle t, all three arrays from t + 1 on until the next read.
+//
+// Lanes beyond a tile's valid channels are undefined. Tokens between parameter fetch and vector
+// unit, not this module, decide which of them may write or read.
 module kiln_parameter_buffer #(
     parameter int unsigned ARRAY_COLUMNS = 8,
-    parameter int unsigned WORDS = 1024,  // column tiles of a block at most: ACCUMULATION_BUFFER_WORDS
+    // The most column tiles of a block: ACCUMULATION_BUFFER_WORDS.
+    parameter int unsigned WORDS = 1024,
     localparam int unsigned ADDRESS_BITS = WORDS > 1 ? $clog2(WORDS) : 1,  // derived, do not set
     localparam int unsigned WORD_BITS = ARRAY_COLUMNS * 32
 ) (

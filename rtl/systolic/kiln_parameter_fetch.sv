@@ -1,20 +1,23 @@
-// Parameter fetch: reads the channel parameters of a block over the vector unit's operand port into the parameter buffer, one set for all
-// visits that follow each other with the same block (and batch, where batches have their own).
-//   command    stays at its port until command_ready, which comes with its last request
-//   request    three for each column tile of the block: offset, scale, bias of its valid channels. One a cycle if the port takes them. The
-//              first one of an instruction comes in the cycle in which the command is there and the vector unit has issued all
-//              instructions before (vector_done: it does not use the port then), the first one of a set in the cycle in which the
-//              buffer is free, too
-//   write      in the cycle of the word
-//   filled     with the last write of a set
-//   released   the buffer is free from the cycle after the pulse on, and in the beginning
+// Parameter fetch: reads the channel parameters of a block over the vector unit's operand port into
+// the parameter buffer. One set serves all consecutive visits with the same block (and the same
+// batch, if each batch has its own parameters).
+//   command     Stays at its port until command_ready, which comes with its last request.
+//   request     Three for each column tile of the block: offsets, scales and biases of its valid
+//               channels, one request per cycle if the port takes them. The first request of an
+//               instruction comes in the cycle in which the command is available and the vector
+//               unit has issued all earlier instructions (vector_done: it then does not use the
+//               port). The first request of a set also waits until the buffer is free.
+//   write       In the cycle of the word.
+//   filled      Asserted with the last write of a set.
+//   released    The buffer is free from the cycle after the pulse on, and initially.
 module kiln_parameter_fetch #(
     parameter int unsigned ARRAY_COLUMNS = 8,
-    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // a block has no more column tiles
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // limits the column tiles of a block
     localparam int unsigned LANE_BITS = $clog2(ARRAY_COLUMNS + 1),  // derived, do not set
     localparam int unsigned MAX_BYTES = ARRAY_COLUMNS * 4,
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
-    localparam int unsigned ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
+    localparam int unsigned ADDRESS_BITS =
+        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
     localparam int unsigned TAG_BITS = 3 + ADDRESS_BITS
 ) (
     input  logic                                        clock,
@@ -22,8 +25,10 @@ module kiln_parameter_fetch #(
     input  logic                                        command_valid,
     output logic                                        command_ready,
     input  kiln_systolic_pkg::parameter_fetch_command_t command,
-    input  logic [   kiln_systolic_pkg::INDEX_BITS-1:0] vector_done,  // instructions that the vector unit has issued to the end
-    // The operand port: requests of up to MAX_BYTES, words with their tags; they are always taken.
+    // Instructions whose words the vector unit has all issued.
+    input  logic [   kiln_systolic_pkg::INDEX_BITS-1:0] vector_done,
+    // The operand port: requests of up to MAX_BYTES, and words with their tags, which are always
+    // taken.
     output logic                                        request_valid,
     input  logic                                        request_ready,
     output logic [                                39:0] request_address,
@@ -39,7 +44,7 @@ module kiln_parameter_fetch #(
     output logic [                     MAX_BYTES*8-1:0] write_data,
     output logic                                        filled,
     input  logic                                        released,
-    // For performance counters.
+    // For the performance counters.
     output logic                                        busy,
     output logic [                       BYTES_BITS-1:0] bytes_read,
     output logic                                        stalled_port,  // operand port in use
@@ -52,8 +57,8 @@ module kiln_parameter_fetch #(
   logic fire;
   assign fire = request_valid && request_ready;
 
-  // ---- The visits that fetch parameters: one for all pixel tiles that follow each other with the same block, and one for all
-  // batches that share their only block's.
+  // ---- The visits that fetch parameters: one for all consecutive pixel tiles with the same block,
+  // and one for all batches that share the parameters of their only block.
   kiln_systolic_pkg::tiling_t command_visits;
   logic only_block;
   assign only_block = command.tiling.blocks == ONE;
@@ -90,7 +95,7 @@ module kiln_parameter_fetch #(
       .last_of_parameters()
   );
 
-  // ---- Column tiles of the block, arrays of a tile.
+  // ---- The column tiles of the block, and the arrays of a tile.
   logic [COUNT_BITS-1:0] column;
   logic [1:0] array;
   logic last_column, last_array, tile_end;
@@ -108,7 +113,8 @@ module kiln_parameter_fetch #(
     end
   end
 
-  // ---- Addresses. Column tiles follow each other from block to block; the first block comes again with the next tile or batch.
+  // ---- Addresses. Column tiles are consecutive from block to block; the walk returns to the first
+  // block with the next tile or batch.
   logic [39:0] array_offset, tile_offset, batch_offset;
   logic next_block;
   assign next_block = step[0] || step[3];
@@ -119,7 +125,8 @@ module kiln_parameter_fetch #(
       tile_offset  <= '0;
       batch_offset <= '0;
     end else if (fire) begin
-      array_offset <= last_array ? '0 : array_offset + {14'd0, command.parameters.out_channels, 2'd0};
+      array_offset <=
+          last_array ? '0 : array_offset + {14'd0, command.parameters.out_channels, 2'd0};
       if (tile_end) tile_offset <= last_column && !next_block ? '0 : tile_offset + 40'(MAX_BYTES);
       if (visit_end && last_visit) batch_offset <= '0;
       else if (visit_end && step[4]) batch_offset <= batch_offset + command.parameters.batch_stride;
@@ -127,13 +134,14 @@ module kiln_parameter_fetch #(
   end
 
   logic [LANE_BITS-1:0] channels;
-  assign channels = last_block && last_column ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
+  assign channels =
+      last_block && last_column ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
   assign request_address = command.parameters.base + batch_offset + tile_offset + array_offset;
-  // Without a command the address means nothing, and a guard of the memory's bounds must not mind it.
+  // Without a command the address is undefined, and the address guard must not report it.
   assign request_bytes = command_valid ? {channels, 2'd0} : '0;
   assign request_tag = {last_array && last_column, array, column[ADDRESS_BITS-1:0]};
 
-  // ---- When it may go out.
+  // ---- The conditions for a request.
   logic buffer_free, in_set, asked, port_done, earlier_issued, buffer_there;
   assign earlier_issued = vector_done == command.number;
   assign buffer_there = in_set || buffer_free;
@@ -157,10 +165,20 @@ module kiln_parameter_fetch #(
   assign stalled_port = command_valid && port_done && !earlier_issued;
   assign stalled_buffer = command_valid && port_done && earlier_issued && !buffer_there;
 
-  // ---- Words that come back.
+  // ---- The words that the port returns.
   logic word_set_ends;
   assign {word_set_ends, write_array, write_address} = word_tag;
   assign write_enable = word_valid;
   assign write_data = word_data;
   assign filled = word_valid && word_set_ends;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      buffer_was_free : assert (!(request_valid && !in_set) || buffer_free);
+      request_has_command : assert (!request_valid || command_valid);
+      array_in_range : assert (array <= 2'd2);
+    end
+  end
+`endif
 endmodule

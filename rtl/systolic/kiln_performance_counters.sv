@@ -1,7 +1,9 @@
-// Counters of what the units do. Those of a cycle in which `count` is high have grown in the next one. `clear` sets all to zero.
-//   read     counter `read_counter` of unit `read_unit`, in the same cycle; 0 for one that there is not
+// The performance counters of all units. The activity of a cycle in which `count` is high is
+// included from the next cycle on; `clear` sets all counters to zero.
+//   read      Counter `read_counter` of unit `read_unit`, in the same cycle; 0 if it does not
+//             exist.
 module kiln_performance_counters #(
-    parameter bit PERFORMANCE_COUNTERS = 1'b1  // 0: none, all read as zero
+    parameter bit PERFORMANCE_COUNTERS = 1'b1  // 0: no counters; all read as zero
 ) (
     input  logic                                      clock,
     input  logic                                      clear,
@@ -25,7 +27,7 @@ module kiln_performance_counters #(
   localparam int ACTIVITY_BITS = 1 + kiln_control_pkg::CAUSES + 2 * BYTES_BITS;
 
   if (PERFORMANCE_COUNTERS) begin : g_counters
-    // In the order of UNIT_..., the first one lowest.
+    // In the order of UNIT_..., the first unit in the lowest bits.
     logic [UNITS*ACTIVITY_BITS-1:0] activities;
     assign activities = {
       activity_command,
@@ -37,7 +39,7 @@ module kiln_performance_counters #(
       activity_weight_fetch,
       activity_input_fetch
     };
-    logic [UNITS*8*BITS-1:0] values;  // eight places a unit, those beyond UNIT_COUNTERS zero
+    logic [UNITS*8*BITS-1:0] values;  // eight entries per unit; those beyond UNIT_COUNTERS are zero
     for (genvar u = 0; u < UNITS; u++) begin : g_unit
       kiln_unit_counters counters (
           .clock,
@@ -51,7 +53,8 @@ module kiln_performance_counters #(
     assign read_value = BITS'(values >> (16'({read_unit, read_counter}) * 16'(BITS)));
   end else begin : g_no_counters
     assign read_value = '0;
-    wire unused = &{1'b0, clock, clear, count, activity_input_fetch, activity_weight_fetch, activity_weight_load, activity_array,
-                    activity_depthwise, activity_parameter_fetch, activity_vector, activity_command, read_unit, read_counter};
+    wire unused = &{1'b0, clock, clear, count, activity_input_fetch, activity_weight_fetch,
+        activity_weight_load, activity_array, activity_depthwise, activity_parameter_fetch,
+        activity_vector, activity_command, read_unit, read_counter};
   end
 endmodule

@@ -1,26 +1,36 @@
-// One multiply-accumulate of the array: a weight that stands still, activations that go right, sums that go down.
-//   time       psum_in and the activation of one pixel come in the same cycle t; psum_out and activation_out are that pixel's in t+1
-//   weights    `load` puts `weight` into the shadow register; the first pixel of a pass (`swap`) takes the shadow register's old content
-//              into the array, and is itself multiplied by it
-//   rows       a pixel without `multiply` lets the sum through unchanged: rows beyond the valid ones of a row tile
-//   precision  which of PRECISIONS pairs of operand formats the pixel's activation and the weights in the array are codes of, a format of fewer
-//              bits than others in the lowest ones: there is a multiply-accumulate for each pair, and the psum is one of them's
+// One multiply-accumulate of the array: the weight stays in place, activations move right and sums
+// move down.
+//   time        psum_in and the activation of a pixel arrive in the same cycle t; psum_out and
+//               activation_out belong to that pixel in t + 1.
+//   weights     `load` writes `weight` to the shadow register. The first pixel of a pass (`swap`)
+//               moves the shadow register's old content into the array, and is itself multiplied by
+//               it.
+//   rows        A pixel without `multiply` passes the sum through unchanged: its row is beyond the
+//               valid ones of the row tile.
+//   precision   Selects which of PRECISIONS pairs of operand formats the pixel's activation and the
+//               array's weights have; a narrower format uses the lowest bits. There is one
+//               multiply-accumulate for each pair, and psum_out is the selected one's.
+//
 // Registers keep their values in cycles without a pixel (`active`).
 module kiln_processing_element #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter int unsigned PRECISIONS = 1,  // pairs of operand formats, those above the first; see kiln_format_pkg::formats_t for the others
+    // Pairs of operand formats; the two above are the first pair, kiln_format_pkg::formats_t
+    // describes the others.
+    parameter int unsigned PRECISIONS = 1,
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
-    localparam int INPUT_BITS = kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),
-    localparam int WEIGHT_BITS = kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
+    localparam int INPUT_BITS =
+        kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),
+    localparam int WEIGHT_BITS =
+        kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
     localparam int PRECISION_BITS = PRECISIONS > 1 ? $clog2(PRECISIONS) : 1
 ) (
     input  logic                   clock,
-    // What goes with the pixel, and with `weight`; the array hands it on from column to column.
+    // The control of the pixel and of `weight`; the array passes it on from column to column.
     input  logic                   active,
     input  logic                   swap,
     input  logic                   multiply,
@@ -40,8 +50,10 @@ module kiln_processing_element #(
 
   logic [PRECISIONS*PSUM_BITS-1:0] sums;
   for (genvar p = 0; p < PRECISIONS; p++) begin : g_precision
-    localparam kiln_format_pkg::format_t INPUT = kiln_format_pkg::format_of(INPUT_FORMAT, OTHER_INPUT_FORMATS, p);
-    localparam kiln_format_pkg::format_t WEIGHT = kiln_format_pkg::format_of(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, p);
+    localparam kiln_format_pkg::format_t INPUT =
+        kiln_format_pkg::format_of(INPUT_FORMAT, OTHER_INPUT_FORMATS, p);
+    localparam kiln_format_pkg::format_t WEIGHT =
+        kiln_format_pkg::format_of(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, p);
     kiln_multiply_accumulate #(
         .INPUT_FORMAT(INPUT),
         .WEIGHT_FORMAT(WEIGHT),

@@ -1,13 +1,18 @@
-// Fetches a program word by word (16 bytes), ahead of who takes the words.
-//   start      pulse in cycle t, with the address of the first word (a multiple of 16): the first request goes out in t+1. Only when `idle`.
-//   stop       pulse: nothing more is asked for, and what is under way is thrown away as it comes
-//   word       in order; with an ideal memory of latency L behind a port of 16 bytes the first one is there in t+1+L, and then one each cycle
-//   exhausted  the end of memory has been reached and every word before it handed over
-//   fault      sticky until port_reset: the memory answered some request with an error
-//   turn       as in kiln_read_channel
-//   port_reset resets the port; only when `idle`
-//   idle       not between start and stop, and nothing under way
-// Up to PREFETCH_WORDS are asked for or waiting at once; L + 2 at least, if the memory is never to wait.
+// Fetches a program word by word (16 bytes), ahead of the decoder.
+//   start       Pulse in cycle t, with the address of the first word (a multiple of 16); the first
+//               request is sent in t + 1. Only if `idle`.
+//   stop        Pulse: no further request is sent, and words in flight are discarded when they
+//               arrive.
+//   word        In order. With an ideal memory of latency L behind a port of 16 bytes, the first
+//               word is available in t + 1 + L, and then one per cycle.
+//   exhausted   The end of memory has been reached, and every word before it has been passed on.
+//   fault       Sticky until port_reset: the memory answered a request with an error.
+//   turn        as in kiln_read_channel
+//   port_reset  Resets the port; only if `idle`.
+//   idle        Not between start and stop, and nothing in flight.
+//
+// Up to PREFETCH_WORDS words are in flight or waiting. The memory never waits if this is at least L
+// + 2.
 module kiln_program_fetch #(
     parameter int unsigned INSTRUCTION_BYTES_PER_CYCLE = 16,  // width of the port: 8 to 128
     parameter int unsigned PREFETCH_WORDS = 32,
@@ -50,7 +55,7 @@ module kiln_program_fetch #(
 
   logic running;
   logic [ADDRESS_BITS:0] address;  // of the next request; one more bit, for the end of memory
-  logic [COUNT_BITS-1:0] ahead;  // words asked for and not taken
+  logic [COUNT_BITS-1:0] ahead;  // words requested and not yet taken
   logic request_valid, request_taken, taken;
   logic fetched_valid, port_idle;
   logic [WORD_BITS-1:0] fetched;
@@ -75,7 +80,7 @@ module kiln_program_fetch #(
       .request_bytes(5'(WORD_BYTES)),
       .request_tag(1'b0),
       .word_valid(fetched_valid),
-      .word_ready(1'b1),  // `ahead` keeps room for it
+      .word_ready(1'b1),  // `ahead` keeps room for the word
       .word_data(fetched),
       .word_tag(unused_tag),
       .idle(port_idle),
@@ -93,7 +98,7 @@ module kiln_program_fetch #(
       .axi_rlast
   );
 
-  // Words wait in a queue, which a word passes by when nobody is before it.
+  // Words wait in a queue; a word bypasses the queue if it is empty.
   logic waiting_valid, unused_ready;
   logic [WORD_BITS-1:0] waiting;
   logic [COUNT_BITS-1:0] unused_count;
@@ -132,4 +137,18 @@ module kiln_program_fetch #(
     if (start) address <= {1'b0, start_address};
     else if (request_taken) address <= address + (ADDRESS_BITS + 1)'(WORD_BYTES);
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      starts_when_idle : assert (!start || idle);
+      ahead_within_depth : assert (32'(ahead) <= PREFETCH_WORDS);
+      word_was_requested : assert (!taken || ahead != '0);
+      word_finds_room : assert (!(running && fetched_valid && (waiting_valid || !word_ready)) ||
+          unused_ready);
+      address_aligned : assert (!running || address[3:0] == '0);
+      address_in_memory : assert (!running || address <= END);
+    end
+  end
+`endif
 endmodule

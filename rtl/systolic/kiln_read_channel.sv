@@ -1,19 +1,21 @@
-// A unit's way to memory: kiln_axi_read_port behind a guard that lets no request through which reaches outside the memory, with what a
-// machine needs that stops in the middle of its work: while unit_reset is high nothing new is asked for, and words that are still on
-// their way are taken and thrown away.
-//   request, word   as in kiln_axi_read_port
-//   turn            (kiln_bus_turns) where several channels share a bus: a request that touches it goes out only with `turn`, which answers
-//                   turn_request in the same cycle; port_free: the port could take one. 1 where the bus is this channel's own
-//   range_fault     high while the unit asks for something outside the memory
-//   fault           sticky until port_reset: an error response
-//   idle            nothing under way
+// A unit's read path to memory: a kiln_axi_read_port after a guard that blocks requests outside the
+// memory. It supports stopping the machine in the middle of its work: while unit_reset is high, no
+// new request is sent, and words that still arrive are discarded.
+//   request, word    as in kiln_axi_read_port
+//   turn             (kiln_bus_turns) For channels that share a bus: a request that uses the bus is
+//                    sent only with `turn`, which answers turn_request in the same cycle; port_free
+//                    says that the port could take a request. `turn` is 1 if the channel has a bus
+//                    of its own.
+//   range_fault      High while the unit requests an address outside the memory.
+//   fault            Sticky until port_reset: a response was an error.
+//   idle             No request is in flight.
 module kiln_read_channel #(
     parameter int unsigned DATA_BYTES = 16,  // width of the port
-    parameter int unsigned MAX_BYTES = 16,  // of a request
+    parameter int unsigned MAX_BYTES = 16,  // bytes of the longest request
     parameter int unsigned TAG_BITS = 8,
-    parameter int unsigned OUTSTANDING = 32,  // requests under way
+    parameter int unsigned OUTSTANDING = 32,  // requests in flight
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
-    parameter bit DROPS = 1'b0,  // requests outside the memory, see kiln_address_guard
+    parameter bit DROPS = 1'b0,  // discards requests outside the memory, see kiln_address_guard
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)
 ) (
@@ -102,4 +104,14 @@ module kiln_read_channel #(
   );
 
   assign word_valid = port_word_valid && !unit_reset;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!port_reset) begin
+      no_request_in_unit_reset : assert (!unit_reset || !port_valid);
+      bus_only_in_turn : assert (!(port_valid && on_bus) || turn);
+      no_request_outside_memory : assert (!(port_valid && range_fault));
+    end
+  end
+`endif
 endmodule

@@ -1,19 +1,24 @@
-// One axis of the places that an input fill fetches for a pixel tile (walk.h, RegionAxis; the table at input_t of
-// kiln_systolic_pkg): where in the image the place lies, and its bytes behind the axis' origin.
-//   coordinate, offset, last   of this cycle's place; the members of the command stand as long as the instruction does
-// One of these a cycle brings the next one:
-//   advance    the next place of the tile
-//   rewind     the tile's first place
-//   next_tile  the first place of the next tile
-//   restart    the first place of the first tile
+// One axis of the positions that an input fill fetches for a pixel tile (walk.h, RegionAxis; the
+// table at input_t of kiln_systolic_pkg): the coordinate of the position in the image, and its
+// distance from the axis' origin in bytes.
+//   coordinate, offset, last    Of this cycle's position. The members of the command are constant
+//                               while the instruction is current.
+//
+// At most one of these inputs per cycle moves to another position:
+//   advance    the next position of the tile
+//   rewind     the tile's first position
+//   next_tile  the first position of the next tile
+//   restart    the first position of the first tile
 module kiln_region_axis (
     input  logic        clock,
     input  logic        reset,
-    input  logic [23:0] places,  // of this tile
-    input  logic        compact,  // a place is a tap of a pixel: `kernel` of them, then the next pixel
-    input  logic        pixels,  // not compact: a place is a pixel (else an input row or column)
+    input  logic [23:0] places,  // positions of this tile
+    // A position is a tap of a pixel: `kernel` taps, then the next pixel.
+    input  logic        compact,
+    // not compact: a position is a pixel (otherwise an input row or column)
+    input  logic        pixels,
     input  logic [23:0] kernel,
-    // Steps in places of the image, and in bytes.
+    // Steps in positions of the image, and in bytes.
     input  logic [23:0] pad,
     input  logic [23:0] stride,
     input  logic [23:0] dilation,
@@ -28,8 +33,10 @@ module kiln_region_axis (
     input  logic        restart,
     output logic [31:0] coordinate,  // two's complement
     output logic [39:0] offset,
-    output logic        last,  // place of the tile
-    output logic [ 2:0] walk  // kiln_nest_sum's `advance`, for sums of other steps along this axis: tap, place, tile or rewind
+    output logic        last,  // last position of the tile
+    // The `advance` of kiln_nest_sum, for sums of other steps along this axis: tap, position, tile
+    // or rewind.
+    output logic [ 2:0] walk
 );
   localparam logic [23:0] ONE = 24'd1;
 
@@ -75,7 +82,8 @@ module kiln_region_axis (
       .reset,
       .restart,
       .advance(walk),
-      .steps({next_tile ? tile_bytes : 40'd0, by_pixel ? stride_bytes : place_bytes, dilation_bytes}),
+      .steps({next_tile ? tile_bytes : 40'd0, by_pixel ? stride_bytes : place_bytes,
+          dilation_bytes}),
       .sum(offset)
   );
 endmodule

@@ -1,6 +1,7 @@
-// The ports for block scales, beside those for the codes that they scale: the way to memory of input fetch, weight fetch and vector unit
-// (kiln_read_channel, kiln_write_channel). A design point without block scales has none: nothing is driven but zeros.
-//   idle, fault, range_fault   of all of them together
+// The ports for block scales, beside those for the codes: the paths to memory of input fetch,
+// weight fetch and vector unit (kiln_read_channel, kiln_write_channel). In a design point without
+// block scales there are no ports, and all outputs except `idle` are 0.
+//   idle, fault, range_fault    of all ports together
 module kiln_scale_ports #(
     parameter int unsigned BLOCK_SIZE = 8,
     parameter int unsigned SCALE_BYTES = 1,
@@ -303,13 +304,18 @@ module kiln_scale_ports #(
     assign output_scale_wstrb          = '0;
     assign output_scale_wlast          = 1'b0;
     assign output_scale_bready         = 1'b0;
-    wire unused_ports = &{1'b0, clock, unit_reset, port_reset, input_scale_request_valid, input_scale_request_address, input_scale_request_tag,
-                          input_scale_request_bytes, input_scale_arready, input_scale_rvalid, input_scale_rdata, input_scale_rresp,
-                          input_scale_rlast, weight_scale_request_valid, weight_scale_request_address, weight_scale_request_tag,
-                          weight_scale_arready, weight_scale_rvalid, weight_scale_rdata, weight_scale_rresp, weight_scale_rlast,
-                          operand_scale_request_valid, operand_scale_request_address, operand_scale_request_tag, operand_scale_word_ready,
-                          operand_scale_arready, operand_scale_rvalid, operand_scale_rdata, operand_scale_rresp, operand_scale_rlast,
-                          output_scale_request_valid, output_scale_request_address, output_scale_request_data, output_scale_request_tag,
-                          output_scale_awready, output_scale_wready, output_scale_bvalid, output_scale_bresp};
+    wire unused_ports = &{1'b0, clock, unit_reset, port_reset, input_scale_request_valid,
+        input_scale_request_address, input_scale_request_tag, input_scale_request_bytes,
+        input_scale_arready, input_scale_rvalid, input_scale_rdata, input_scale_rresp,
+        input_scale_rlast, weight_scale_request_valid, weight_scale_request_address,
+        weight_scale_request_tag, weight_scale_arready, weight_scale_rvalid, weight_scale_rdata,
+        weight_scale_rresp, weight_scale_rlast, operand_scale_request_valid,
+        operand_scale_request_address, operand_scale_request_tag, operand_scale_word_ready,
+                          operand_scale_arready, operand_scale_rvalid, operand_scale_rdata,
+                              operand_scale_rresp, operand_scale_rlast,
+                          output_scale_request_valid, output_scale_request_address,
+                              output_scale_request_data, output_scale_request_tag,
+                          output_scale_awready, output_scale_wready, output_scale_bvalid,
+                              output_scale_bresp};
   end
 endmodule

@@ -1,5 +1,5 @@
-// The words of one section of an instruction (kiln_systolic_pkg), word 0 on top. A word written in cycle t stands from t+1 on; `clear`
-// makes all of them 0.
+// The words of one section of an instruction (kiln_systolic_pkg), with word 0 in the top bits. A
+// word written in cycle t is available from t + 1 on; `clear` sets all words to 0.
 module kiln_section_register #(
     parameter int unsigned WORDS = 2,
     localparam int unsigned BITS = kiln_systolic_pkg::PAYLOAD_BITS

@@ -1,11 +1,15 @@
-// The five buses of a systolic machine on one (design points with shared_bus): kiln_axi_arbiter between kiln_systolic and the
-// memory, all widths alike.
-//   IDs        0 program, 1 inputs, 2 weights, 3 operands, 4 results
-//   turns      the machine's read ports ask in turn already (kiln_bus_turns, SHARED_BUS of kiln_systolic), so that a memory which takes an address in
-//              every cycle never sees two of them want the bus at once; behind another memory kiln_axi_arbiter sees to it that they wait
-//   time       addresses, and beats of results, come a cycle later than through a port of their own: MEMORY_LATENCY then counts one cycle more for
-//              the ports (kiln_axi_pkg::SHARED_PORT_LATENCY)
-//   progress   the machine's read ports take what they have asked for whatever the others do, so that none holds up another for good
+// Connects the five ports of kiln_systolic to one memory bus through kiln_axi_arbiter (design
+// points with shared_bus). All ports and the bus have the same width.
+//   IDs         0 program, 1 inputs, 2 weights, 3 operands, 4 results
+//   turns       The machine's read ports already request the bus in turn (kiln_bus_turns,
+//               SHARED_BUS of kiln_systolic). A memory that takes an address in every cycle
+//               therefore never sees two requests at once; with any other memory, kiln_axi_arbiter
+//               makes them wait.
+//   time        Addresses, and beats of results, arrive one cycle later than through a port of
+//               their own; MEMORY_LATENCY then includes one more cycle for the ports
+//               (kiln_axi_pkg::SHARED_PORT_LATENCY).
+//   progress    The machine's read ports accept the data that they have requested regardless of
+//               other ports, so that no port blocks another forever.
 module kiln_shared_bus #(
     parameter int unsigned DATA_BYTES = 16,  // bytes of a beat, of all ports and of the bus
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
@@ -180,7 +184,7 @@ module kiln_shared_bus #(
   assign operand_rresp = program_rresp;
   assign operand_rlast = program_rlast;
 
-  // ---- Writes: of one master, through a register as the reads' addresses.
+  // ---- Writes: from one master, through a register like the reads' addresses.
   logic [1:0] unused_address_count, unused_data_count;
   kiln_fifo #(
       .WIDTH(ADDRESS_BITS + 8),
@@ -217,9 +221,10 @@ module kiln_shared_bus #(
   assign output_bresp = memory_bresp;
   assign memory_bready = output_bready;
 
-  // All bursts are of whole beats, at rising addresses.
-  wire unused = &{1'b0, program_arsize, program_arburst, input_arsize, input_arburst, weight_arsize, weight_arburst, operand_arsize,
-                  operand_arburst, output_awsize, output_awburst, memory_rid, memory_bid};
+  // All bursts have full-width beats at increasing addresses.
+  wire unused = &{1'b0, program_arsize, program_arburst, input_arsize, input_arburst, weight_arsize,
+      weight_arburst, operand_arsize, operand_arburst, output_awsize, output_awburst, memory_rid,
+      memory_bid};
 
 `ifdef KILN_AXI_CHECKER
   logic [kiln_axi_pkg::RULES-1:0] unused_violations;

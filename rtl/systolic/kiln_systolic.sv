@@ -1,35 +1,46 @@
-// The systolic accelerator: the machine of docs/systolic.md between five AXI4 ports (with block scales nine) and a block of registers.
+// The systolic accelerator: the machine of docs/systolic.md with five AXI4 ports (nine with block
+// scales) and an AXI4-Lite register interface.
 //
 //   program ─▶ command processor ─▶ a queue in front of every unit
-//   input   ─▶ input fetch ──▶ input buffer ──▶ array ──▶ accumulation buffer ──▶ vector unit ──▶ output
-//   weight  ─▶ weight fetch ─▶ weight buffer ────┘                                 ▲   ▲   ▲
-//   operand ─▶ parameter fetch ─▶ parameter buffer ────────────────────────────────┘   │   │
-//   operand ─▶ operands ───────────────────────────────────────────────────────────────┘   │
-//              input fetch ──▶ depthwise buffers ─▶ depthwise unit ────────────────────────┘
+//   input   ─▶ input fetch ──▶ input buffer ──▶ array ─▶ accumulators ─▶ vector unit ─▶ output
+//   weight  ─▶ weight fetch ─▶ weight buffer ─────┘                 ▲       ▲   ▲
+//              both fetches ─▶ depthwise buffers ─▶ depthwise unit ─┘       │   │
+//   operand ─▶ parameter fetch ─▶ parameter buffer ─────────────────────────┘   │
+//   operand ─▶ operands ────────────────────────────────────────────────────────┘
 //
-// Parameters have the names of the design point's keys (src/kiln/targets/systolic/config.h), in capitals. Every unit has its
-// timing in its own file; that of the whole is docs/systolic.md, "Time". Ports that never wait for a memory of latency
-// MEMORY_LATENCY - PORT_LATENCY (kiln_axi_pkg; SHARED_PORT_LATENCY behind kiln_shared_bus) give the cycles of the cycle level.
+// Parameters have the names of the design point's keys in capitals
+// (src/kiln/targets/systolic/config/config.h). The file of each unit describes the unit's timing;
+// docs/systolic.md, "Time", describes that of the machine. Cycles equal those of the cycle level if
+// the memory has a latency of MEMORY_LATENCY - PORT_LATENCY and the ports never wait for it
+// (kiln_axi_pkg; SHARED_PORT_LATENCY with kiln_shared_bus).
 //
-// A run begins when CONTROL is written. `running` is high from its first cycle, cycle 0, on; `finished` in a cycle counts the
-// instructions whose last byte was in memory by then.
+// A run begins when CONTROL is written. `running` is high from its first cycle, cycle 0, on;
+// `finished` counts the instructions whose last byte is in memory in the current cycle.
 module kiln_systolic #(
     parameter int unsigned ARRAY_ROWS = 4,
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter int unsigned PRECISIONS = 1,  // pairs of operand formats of the array, chosen by instruction: those above and the ones below
-    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,  // their codes take as many bytes
+    // Pairs of operand formats of the array, selected by the instruction: the two above and those
+    // below.
+    parameter int unsigned PRECISIONS = 1,
+    // The codes of the other formats take as many bytes as those of the first.
+    parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter bit PRODUCT_ROUNDED = 1'b0,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
-    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,  // a signed float that fp32 holds, nearest even
+    // A signed float that fp32 can represent, rounded to nearest even.
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter kiln_spline_pkg::tables_t VECTOR_SPLINES =
         VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
-        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32,  // that format's tables (kiln_spline); other formats bring their own
-    parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales, and nothing of the ports for them
+        // The spline tables of VECTOR_FORMAT (kiln_spline). A format that is not named here needs
+        // its own tables.
+        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 :
+            kiln_spline_tables_pkg::FP32,
+    // Elements that share a scale; 0: no block scales, and the ports for them are unused.
+    parameter int unsigned BLOCK_SIZE = 0,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned INPUT_BUFFER_WORDS = 1024,
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
@@ -37,25 +48,28 @@ module kiln_systolic #(
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned VECTOR_STAGES = 4,
     parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
-    // Which stages, bit i for stage i, have the approximate functions, and a divider (of the lanes, and scalar ones likewise).
-    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // (not '1, of which Yosys keeps the lowest bit)
+    // Bit i: stage i has the approximate functions, or a divider; the lanes and the scalar stages
+    // alike. (The default is not '1, of which Yosys keeps the lowest bit.)
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},
     parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 1024,
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned OPERAND_BUFFER_WORDS = 32,
-    parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no such unit
+    parameter int unsigned DEPTHWISE_MULTIPLIERS = 9,  // 0: no depthwise unit
     parameter int unsigned DEPTHWISE_BUFFER_WORDS = 1024,
-    parameter int unsigned USER_UNIT = 0,  // kiln_user_unit's number; 0: none
+    parameter int unsigned USER_UNIT = 0,  // number of the unit in kiln_user_unit; 0: none
     parameter int unsigned DEPTHWISE_WORDS_PER_CYCLE = 1,
     parameter int unsigned INPUT_PORT_BYTES = 16,
     parameter int unsigned WEIGHT_PORT_BYTES = 16,
     parameter int unsigned OPERAND_PORT_BYTES = 16,
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
     parameter int unsigned INSTRUCTION_BYTES_PER_CYCLE = 16,
-    parameter int unsigned MEMORY_LATENCY = 16,  // cycles that the ports hide: requests under way, words read ahead
+    // Cycles of latency that the ports hide by requests in flight and words read ahead.
+    parameter int unsigned MEMORY_LATENCY = 16,
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     parameter int unsigned COMMAND_QUEUE_DEPTH = 4,
-    parameter bit SHARED_BUS = 1'b0,  // the ports' buses are one (kiln_shared_bus): they ask in turn
+    // The ports share one bus (kiln_shared_bus) and request it in turn.
+    parameter bit SHARED_BUS = 1'b0,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
     localparam int unsigned SCALE_PORT_BITS = kiln_systolic_pkg::SCALE_PORT_BYTES * 8
 ) (
@@ -80,7 +94,7 @@ module kiln_systolic #(
     output logic [31:0] control_rdata,
     output logic [1:0] control_rresp,
     output logic irq,
-    // AXI4 masters: the program,
+    // AXI4 master: the program
     output logic program_arvalid,
     input  logic program_arready,
     output logic [ADDRESS_BITS-1:0] program_araddr,
@@ -92,7 +106,7 @@ module kiln_systolic #(
     input  logic [INSTRUCTION_BYTES_PER_CYCLE*8-1:0] program_rdata,
     input  logic [1:0] program_rresp,
     input  logic program_rlast,
-    // inputs,
+    // AXI4 master: inputs
     output logic input_arvalid,
     input  logic input_arready,
     output logic [ADDRESS_BITS-1:0] input_araddr,
@@ -104,7 +118,7 @@ module kiln_systolic #(
     input  logic [INPUT_PORT_BYTES*8-1:0] input_rdata,
     input  logic [1:0] input_rresp,
     input  logic input_rlast,
-    // weights,
+    // AXI4 master: weights
     output logic weight_arvalid,
     input  logic weight_arready,
     output logic [ADDRESS_BITS-1:0] weight_araddr,
@@ -116,7 +130,7 @@ module kiln_systolic #(
     input  logic [WEIGHT_PORT_BYTES*8-1:0] weight_rdata,
     input  logic [1:0] weight_rresp,
     input  logic weight_rlast,
-    // channel parameters and operands of the vector unit,
+    // AXI4 master: channel parameters and operands of the vector unit
     output logic operand_arvalid,
     input  logic operand_arready,
     output logic [ADDRESS_BITS-1:0] operand_araddr,
@@ -128,7 +142,7 @@ module kiln_systolic #(
     input  logic [OPERAND_PORT_BYTES*8-1:0] operand_rdata,
     input  logic [1:0] operand_rresp,
     input  logic operand_rlast,
-    // results
+    // AXI4 master: results
     output logic output_awvalid,
     input  logic output_awready,
     output logic [ADDRESS_BITS-1:0] output_awaddr,
@@ -143,7 +157,8 @@ module kiln_systolic #(
     input  logic output_bvalid,
     output logic output_bready,
     input  logic [1:0] output_bresp,
-    // block scales of the inputs, the weights, the vector unit's operands, and the results
+    // AXI4 masters: block scales of the inputs, the weights, the vector unit's operands, and the
+    // results
     output logic input_scale_arvalid,
     input  logic input_scale_arready,
     output logic [ADDRESS_BITS-1:0] input_scale_araddr,
@@ -191,16 +206,19 @@ module kiln_systolic #(
     input  logic output_scale_bvalid,
     output logic output_scale_bready,
     input  logic [1:0] output_scale_bresp,
-    // Whether a program runs, and how many of its instructions are finished, modulo 2^16
+    // Whether a program is running, and how many of its instructions are finished, modulo 2^16
     output logic running,
     output logic [15:0] finished
 );
   localparam int unsigned INDEX_BITS = kiln_systolic_pkg::INDEX_BITS;
   localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam int unsigned OUTSTANDING = MEMORY_LATENCY + 4;
-  localparam int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 8;  // programs in the vector unit's stage memories
-  localparam int INPUT_BITS = kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS);
-  localparam int WEIGHT_BITS = kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS);
+  // Programs in the vector unit's stage memories.
+  localparam int unsigned SLOTS = COMMAND_QUEUE_DEPTH + 8;
+  localparam int INPUT_BITS =
+      kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS);
+  localparam int WEIGHT_BITS =
+      kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS);
   localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT);
   localparam int ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT);
   localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT);
@@ -213,11 +231,14 @@ module kiln_systolic #(
   localparam int unsigned WEIGHT_CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1;
   localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS;
   localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1;
-  localparam int unsigned INPUT_PLACE_BITS = INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1;
-  localparam int unsigned DEPTHWISE_PLACE_BITS = DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1;
-  localparam int unsigned ACCUMULATION_PLACE_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1;
+  localparam int unsigned INPUT_PLACE_BITS =
+      INPUT_BUFFER_WORDS > 1 ? $clog2(INPUT_BUFFER_WORDS) : 1;
+  localparam int unsigned DEPTHWISE_PLACE_BITS =
+      DEPTHWISE_BUFFER_WORDS > 1 ? $clog2(DEPTHWISE_BUFFER_WORDS) : 1;
+  localparam int unsigned ACCUMULATION_PLACE_BITS =
+      ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1;
 
-  // ---- Head
+  // ---- Control unit
   logic unit_reset, port_reset, ports_idle, port_fault, range_fault;
   logic [INDEX_BITS-1:0] vector_done;
   logic input_fetch_command_valid, input_fetch_command_ready;
@@ -236,7 +257,8 @@ module kiln_systolic #(
   kiln_systolic_pkg::vector_command_t vector_command;
   logic stage_write_valid;
   kiln_systolic_pkg::stage_write_t stage_write;
-  kiln_control_pkg::activity_t activity_input_fetch, activity_weight_fetch, activity_weight_load, activity_array;
+  kiln_control_pkg::activity_t activity_input_fetch, activity_weight_fetch, activity_weight_load,
+      activity_array;
   kiln_control_pkg::activity_t activity_depthwise, activity_parameter_fetch, activity_vector;
 
   kiln_systolic_pkg::input_scales_t input_fetch_scales;
@@ -269,12 +291,16 @@ module kiln_systolic #(
   );
   assign running = !unit_reset;
 
-  // ---- Turns at a shared bus: program, inputs, weights, operands. Results have the bus for writes to themselves.
+  // ---- Bus turns of a shared bus: program, inputs, weights, operands. Results need no turn,
+  // because they are the only user of the write channels.
   localparam int unsigned READERS = 4;
-  logic program_turn_request, program_port_free, program_turn, input_turn_request, input_port_free, input_turn;
-  logic weight_turn_request, weight_port_free, weight_turn, operand_turn_request, operand_port_free, operand_turn;
+  logic program_turn_request, program_port_free, program_turn, input_turn_request, input_port_free,
+      input_turn;
+  logic weight_turn_request, weight_port_free, weight_turn, operand_turn_request, operand_port_free,
+      operand_turn;
   logic [READERS-1:0] turn_requests, ports_free, turns;
-  assign turn_requests = {operand_turn_request, weight_turn_request, input_turn_request, program_turn_request};
+  assign turn_requests =
+      {operand_turn_request, weight_turn_request, input_turn_request, program_turn_request};
   assign ports_free    = {operand_port_free, weight_port_free, input_port_free, program_port_free};
   assign {operand_turn, weight_turn, input_turn, program_turn} = turns;
   if (SHARED_BUS) begin : g_shared_bus
@@ -292,7 +318,7 @@ module kiln_systolic #(
     wire unused_turns = &{1'b0, turn_requests, ports_free};
   end
 
-  // ---- Block scales: the units' ways to them
+  // ---- Block scales: the ports to memory
   localparam int unsigned INPUT_SCALE_TAG_BITS = 3 + INPUT_PLACE_BITS;
   localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1;
   localparam int unsigned WEIGHT_SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS;
@@ -301,7 +327,8 @@ module kiln_systolic #(
   logic [ADDRESS_BITS-1:0] input_scale_request_address;
   logic [SCALE_BYTES_BITS-1:0] input_scale_request_bytes;
   logic [INPUT_SCALE_TAG_BITS-1:0] input_scale_request_tag, input_scale_word_tag;
-  logic [SCALE_BYTES*8-1:0] input_scale_word_data, weight_scale_word_data, operand_scale_word_data, output_scale_request_data;
+  logic [SCALE_BYTES*8-1:0] input_scale_word_data, weight_scale_word_data, operand_scale_word_data,
+      output_scale_request_data;
   logic input_scale_write_enable, input_scale_write_bank, input_scale_write_one;
   logic [INPUT_PLACE_BITS-1:0] input_scale_write_address;
   logic [SCALE_BITS-1:0] input_scale_write_data, weight_scale_write_data;
@@ -311,10 +338,12 @@ module kiln_systolic #(
   logic weight_scale_write_enable, weight_scale_write_bank;
   logic [TILE_BITS-1:0] weight_scale_write_tile;
   logic [COLUMN_BITS-1:0] weight_scale_write_column;
-  logic operand_scale_request_valid, operand_scale_request_ready, operand_scale_word_valid, operand_scale_word_ready;
+  logic operand_scale_request_valid, operand_scale_request_ready, operand_scale_word_valid,
+      operand_scale_word_ready;
   logic [ADDRESS_BITS-1:0] operand_scale_request_address, output_scale_request_address;
   kiln_vector_pkg::scale_tag_t operand_scale_request_tag, operand_scale_word_tag;
-  logic output_scale_request_valid, output_scale_request_ready, output_scale_request_tag, output_scale_done, output_scale_done_tag;
+  logic output_scale_request_valid, output_scale_request_ready, output_scale_request_tag,
+      output_scale_done, output_scale_done_tag;
 
   kiln_scale_ports #(
       .BLOCK_SIZE     (BLOCK_SIZE),
@@ -332,13 +361,18 @@ module kiln_systolic #(
 
   // ---- Input fetch
   localparam int unsigned DEPTHWISE_LANES = DEPTHWISE_WORDS_PER_CYCLE * ARRAY_COLUMNS;
-  localparam int unsigned DEPTHWISE_COUNT_BITS = DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1;
-  localparam int unsigned INPUT_LANES = ARRAY_ROWS > DEPTHWISE_LANES ? ARRAY_ROWS : DEPTHWISE_LANES;  // of a request
+  localparam int unsigned DEPTHWISE_COUNT_BITS =
+      DEPTHWISE_WORDS_PER_CYCLE > 1 ? $clog2(DEPTHWISE_WORDS_PER_CYCLE) : 1;
+  // Lanes of a request.
+  localparam int unsigned INPUT_LANES = ARRAY_ROWS > DEPTHWISE_LANES ? ARRAY_ROWS : DEPTHWISE_LANES;
   localparam int unsigned INPUT_BYTES = INPUT_LANES * INPUT_CODE_BYTES;
   localparam int unsigned INPUT_BYTES_BITS = $clog2(INPUT_BYTES + 1);
-  localparam int unsigned INPUT_WORDS = INPUT_BUFFER_WORDS > DEPTHWISE_BUFFER_WORDS ? INPUT_BUFFER_WORDS : DEPTHWISE_BUFFER_WORDS;
-  localparam int unsigned INPUT_TAG_BITS = (BLOCK_SIZE > 0 ? 4 : 3) + (INPUT_WORDS > 1 ? $clog2(INPUT_WORDS) : 1) + 2 * $clog2(INPUT_LANES + 1) + INPUT_BITS;
-  logic input_request_valid, input_request_ready, input_word_valid, input_idle, input_fault, input_range_fault;
+  localparam int unsigned INPUT_WORDS =
+      INPUT_BUFFER_WORDS > DEPTHWISE_BUFFER_WORDS ? INPUT_BUFFER_WORDS : DEPTHWISE_BUFFER_WORDS;
+  localparam int unsigned INPUT_TAG_BITS = (BLOCK_SIZE > 0 ? 4 : 3) +
+      (INPUT_WORDS > 1 ? $clog2(INPUT_WORDS) : 1) + 2 * $clog2(INPUT_LANES + 1) + INPUT_BITS;
+  logic input_request_valid, input_request_ready, input_word_valid, input_idle, input_fault,
+      input_range_fault;
   logic [ADDRESS_BITS-1:0] input_request_address;
   logic [INPUT_BYTES_BITS-1:0] input_request_bytes;
   logic [INPUT_TAG_BITS-1:0] input_request_tag, input_word_tag;
@@ -346,7 +380,8 @@ module kiln_systolic #(
   logic input_write_enable, input_write_bank, input_filled, input_released;
   logic [INPUT_PLACE_BITS-1:0] input_write_address;
   logic [ARRAY_ROWS*INPUT_BITS-1:0] input_write_data;
-  logic depthwise_input_write_enable, depthwise_input_write_bank, depthwise_input_filled, depthwise_input_released;
+  logic depthwise_input_write_enable, depthwise_input_write_bank, depthwise_input_filled,
+      depthwise_input_released;
   logic [DEPTHWISE_PLACE_BITS-1:0] depthwise_input_write_address;
   logic [DEPTHWISE_COUNT_BITS-1:0] depthwise_input_write_words;
   logic [DEPTHWISE_LANES*INPUT_BITS-1:0] depthwise_input_write_data;
@@ -451,13 +486,16 @@ module kiln_systolic #(
   // ---- Weight fetch
   localparam int unsigned WEIGHT_BYTES = LONGEST * WEIGHT_CODE_BYTES;
   localparam int unsigned WEIGHT_BYTES_BITS = $clog2(WEIGHT_BYTES + 1);
-  localparam int unsigned WEIGHT_TAG_BITS = (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + LANE_INDEX_BITS + LANE_BITS;
-  logic weight_request_valid, weight_request_ready, weight_word_valid, weight_idle, weight_fault, weight_range_fault;
+  localparam int unsigned WEIGHT_TAG_BITS =
+      (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + LANE_INDEX_BITS + LANE_BITS;
+  logic weight_request_valid, weight_request_ready, weight_word_valid, weight_idle, weight_fault,
+      weight_range_fault;
   logic [ADDRESS_BITS-1:0] weight_request_address;
   logic [WEIGHT_BYTES_BITS-1:0] weight_request_bytes;
   logic [WEIGHT_TAG_BITS-1:0] weight_request_tag, weight_word_tag;
   logic [WEIGHT_BYTES*8-1:0] weight_word_data;
-  logic weight_write_enable, weight_write_bank, weight_write_transposed, weights_filled, weights_released;
+  logic weight_write_enable, weight_write_bank, weight_write_transposed, weights_filled,
+      weights_released;
   logic [TILE_BITS-1:0] weight_write_tile;
   logic [LANE_INDEX_BITS-1:0] weight_write_index;
   logic [LONGEST*WEIGHT_BITS-1:0] weight_write_data;
@@ -561,7 +599,8 @@ module kiln_systolic #(
   );
 
   // ---- Array, depthwise unit, accumulation buffer
-  logic array_block_done, depthwise_block_done, accumulation_released, accumulation_read_enable, accumulation_read_bank;
+  logic array_block_done, depthwise_block_done, accumulation_released, accumulation_read_enable,
+      accumulation_read_bank;
   logic [ACCUMULATION_PLACE_BITS-1:0] accumulation_read_address;
   logic [ARRAY_COLUMNS*ACCUMULATION_BITS-1:0] accumulation_read_data;
   logic depthwise_valid, depthwise_bank;
@@ -569,7 +608,8 @@ module kiln_systolic #(
   logic [ARRAY_COLUMNS*PSUM_BITS-1:0] depthwise_psums;
   logic load_busy, load_stalled_empty, load_stalled_full;
   logic array_busy, array_stalled_input, array_stalled_weights, array_stalled_accumulation;
-  logic depthwise_busy, depthwise_stalled_input, depthwise_stalled_weights, depthwise_stalled_accumulation;
+  logic depthwise_busy, depthwise_stalled_input, depthwise_stalled_weights,
+      depthwise_stalled_accumulation;
 
   kiln_array_cluster #(
       .ARRAY_ROWS               (ARRAY_ROWS),
@@ -599,16 +639,18 @@ module kiln_systolic #(
   );
 
   if (DEPTHWISE_MULTIPLIERS > 0) begin : g_depthwise
-    // It has the first precision's formats; its codes may have fewer bits than those of others.
+    // The unit has the formats of the first precision, whose codes may have fewer bits than others.
     localparam int OWN_INPUT_BITS = kiln_format_pkg::bits(INPUT_FORMAT);
     localparam int OWN_WEIGHT_BITS = kiln_format_pkg::bits(WEIGHT_FORMAT);
     logic [DEPTHWISE_LANES*OWN_INPUT_BITS-1:0] own_inputs;
     logic [ARRAY_COLUMNS*OWN_WEIGHT_BITS-1:0] own_weights;
     for (genvar lane = 0; lane < DEPTHWISE_LANES; lane++) begin : g_input
-      assign own_inputs[lane*OWN_INPUT_BITS+:OWN_INPUT_BITS] = depthwise_input_write_data[lane*INPUT_BITS+:OWN_INPUT_BITS];
+      assign own_inputs[lane*OWN_INPUT_BITS+:OWN_INPUT_BITS] =
+          depthwise_input_write_data[lane*INPUT_BITS+:OWN_INPUT_BITS];
     end
     for (genvar lane = 0; lane < ARRAY_COLUMNS; lane++) begin : g_weight
-      assign own_weights[lane*OWN_WEIGHT_BITS+:OWN_WEIGHT_BITS] = depthwise_weight_write_data[lane*WEIGHT_BITS+:OWN_WEIGHT_BITS];
+      assign own_weights[lane*OWN_WEIGHT_BITS+:OWN_WEIGHT_BITS] =
+          depthwise_weight_write_data[lane*WEIGHT_BITS+:OWN_WEIGHT_BITS];
     end
     wire unused_others = &{1'b0, depthwise_input_write_data, depthwise_weight_write_data};
     kiln_depthwise_cluster #(
@@ -685,19 +727,22 @@ module kiln_systolic #(
     };
   end
 
-  // ---- Channel parameters and the vector unit, on one port: never both at a time, by their tokens
+  // ---- Channel parameters and the vector unit share one port. Tokens prevent simultaneous use.
   localparam int unsigned WORD_BITS = ARRAY_COLUMNS * 32;
   localparam int unsigned WORD_BYTES = ARRAY_COLUMNS * 4;
   localparam int unsigned WORD_BYTES_BITS = $clog2(WORD_BYTES + 1);
   localparam int unsigned PARAMETER_TAG_BITS = 3 + ACCUMULATION_PLACE_BITS;
   localparam int unsigned VECTOR_TAG_BITS = kiln_vector_pkg::OPERAND_TAG_BITS;
-  localparam int unsigned OPERAND_TAG_BITS = 1 + (PARAMETER_TAG_BITS > VECTOR_TAG_BITS ? PARAMETER_TAG_BITS : VECTOR_TAG_BITS);
-  logic operand_request_valid, operand_request_ready, operand_word_valid, operand_idle, operand_fault, operand_range_fault;
+  localparam int unsigned OPERAND_TAG_BITS =
+      1 + (PARAMETER_TAG_BITS > VECTOR_TAG_BITS ? PARAMETER_TAG_BITS : VECTOR_TAG_BITS);
+  logic operand_request_valid, operand_request_ready, operand_word_valid, operand_idle,
+      operand_fault, operand_range_fault;
   logic [ADDRESS_BITS-1:0] operand_request_address;
   logic [WORD_BYTES_BITS-1:0] operand_request_bytes;
   logic [OPERAND_TAG_BITS-1:0] operand_request_tag, operand_word_tag;
   logic [WORD_BITS-1:0] operand_word_data;
-  logic parameter_request_valid, parameter_request_ready, parameter_word_valid, parameter_write_enable, parameters_filled, parameters_released;
+  logic parameter_request_valid, parameter_request_ready, parameter_word_valid,
+      parameter_write_enable, parameters_filled, parameters_released;
   logic [ADDRESS_BITS-1:0] parameter_request_address;
   logic [WORD_BYTES_BITS-1:0] parameter_request_bytes;
   logic [PARAMETER_TAG_BITS-1:0] parameter_request_tag, parameter_word_tag;
@@ -713,7 +758,8 @@ module kiln_systolic #(
   logic [COUNT_BITS-1:0] parameter_read_column;
   /* verilator lint_on UNUSEDSIGNAL */
   logic [WORD_BITS-1:0] parameter_offsets, parameter_scales, parameter_biases;
-  logic vector_request_valid, vector_request_ready, vector_word_valid, vector_word_ready, operand_word_ready;
+  logic vector_request_valid, vector_request_ready, vector_word_valid, vector_word_ready,
+      operand_word_ready;
   logic [ADDRESS_BITS-1:0] vector_request_address;
   logic [WORD_BYTES_BITS-1:0] vector_request_bytes;
   kiln_vector_pkg::operand_tag_t vector_request_tag, vector_word_tag;
@@ -964,10 +1010,11 @@ module kiln_systolic #(
       .axi_bresp  (output_bresp)
   );
 
-  // ---- What the command processor hears of the ports and the units
+  // ---- Signals of the ports and the units to the command processor
   assign ports_idle = input_idle && weight_idle && operand_idle && output_idle && scales_idle;
   assign port_fault = input_fault || weight_fault || operand_fault || output_fault || scales_fault;
-  assign range_fault = input_range_fault || weight_range_fault || operand_range_fault || output_range_fault || scales_range_fault;
+  assign range_fault = input_range_fault || weight_range_fault || operand_range_fault ||
+      output_range_fault || scales_range_fault;
   localparam int unsigned BYTES_BITS = kiln_control_pkg::BYTES_BITS;
   assign activity_input_fetch.busy = input_busy;
   assign activity_input_fetch.stalled = {1'b0, input_stalled_bank, input_stalled_previous};
@@ -982,15 +1029,18 @@ module kiln_systolic #(
   assign activity_weight_load.bytes_read = '0;
   assign activity_weight_load.bytes_written = '0;
   assign activity_array.busy = array_busy;
-  assign activity_array.stalled = {array_stalled_accumulation, array_stalled_weights, array_stalled_input};
+  assign activity_array.stalled =
+      {array_stalled_accumulation, array_stalled_weights, array_stalled_input};
   assign activity_array.bytes_read = '0;
   assign activity_array.bytes_written = '0;
   assign activity_depthwise.busy = depthwise_busy;
-  assign activity_depthwise.stalled = {depthwise_stalled_accumulation, depthwise_stalled_weights, depthwise_stalled_input};
+  assign activity_depthwise.stalled =
+      {depthwise_stalled_accumulation, depthwise_stalled_weights, depthwise_stalled_input};
   assign activity_depthwise.bytes_read = '0;
   assign activity_depthwise.bytes_written = '0;
   assign activity_parameter_fetch.busy = parameter_busy;
-  assign activity_parameter_fetch.stalled = {1'b0, parameter_stalled_buffer, parameter_stalled_port};
+  assign activity_parameter_fetch.stalled =
+      {1'b0, parameter_stalled_buffer, parameter_stalled_port};
   assign activity_parameter_fetch.bytes_read = BYTES_BITS'(parameter_bytes_read);
   assign activity_parameter_fetch.bytes_written = '0;
 endmodule

@@ -1,25 +1,34 @@
-// The array: ARRAY_ROWS x ARRAY_COLUMNS processing elements, weights standing, with the skew registers at its edges.
-//   pixels     a word given in cycle t (active) is in row r, column c in cycle t + r + c; its sums of all columns stand at `psums`
-//              in cycle t + ROWS + COLUMNS - 1
-//   weights    WEIGHT_ROWS_PER_CYCLE rows a cycle, step 0 first; the rows of a step given in cycle t - row r counted within the step 0,
-//              so that a load begins at T = t - step - are in the shadow register of row r, column c from T + r + c + 1 on
-//   swap       with the first word of a pass: the pass uses the weights whose load began no later than ROWS /
-//              WEIGHT_ROWS_PER_CYCLE cycles before it; the next load may begin with the pass
-//   precision  the pair of formats of every pixel of a pass, with its word; weights of another one may be on their way meanwhile
-// The two diagonals have the same slope, which is why a load may run right behind the pass that frees the shadow registers.
+// The systolic array: ARRAY_ROWS x ARRAY_COLUMNS processing elements, in which the weights stay in
+// place, with the skew registers at its edges.
+//   pixels      A word given in cycle t (active) is in row r, column c in cycle t + r + c; its sums
+//               of all columns are at `psums` in cycle t + ROWS + COLUMNS - 1.
+//   weights     WEIGHT_ROWS_PER_CYCLE rows per cycle, step 0 first. The load of a step given in
+//               cycle t began at T = t - step. A row of the step, with r the row's number in the
+//               array, is in the shadow register of row r, column c from T + r + c + 1 on.
+//   swap        Given with the first word of a pass: the pass uses the weights whose load began at
+//               least ROWS / WEIGHT_ROWS_PER_CYCLE cycles earlier; the next load may begin together
+//               with the pass.
+//   precision   The pair of formats of every pixel of a pass, given with its word; weights of
+//               another precision may be loaded meanwhile.
+//
+// The two diagonals, of pixels and of weights, have the same slope. Therefore a load may directly
+// follow the pass that frees the shadow registers.
 module kiln_systolic_array #(
     parameter int unsigned ARRAY_ROWS = 4,
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,  // divides ARRAY_ROWS
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter int unsigned PRECISIONS = 1,  // kiln_processing_element
+    parameter int unsigned PRECISIONS = 1,  // see kiln_processing_element
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t PSUM_FORMAT = kiln_named_formats_pkg::INT32,
     parameter bit PRODUCT_ROUNDED = 1'b0,
-    localparam int INPUT_BITS = kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),  // derived, do not set
-    localparam int WEIGHT_BITS = kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
+    // derived, do not set
+    localparam int INPUT_BITS =
+        kiln_format_pkg::most_bits(INPUT_FORMAT, OTHER_INPUT_FORMATS, PRECISIONS),
+    localparam int WEIGHT_BITS =
+        kiln_format_pkg::most_bits(WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, PRECISIONS),
     localparam int PSUM_BITS = kiln_format_pkg::bits(PSUM_FORMAT),
     localparam int PRECISION_BITS = PRECISIONS > 1 ? $clog2(PRECISIONS) : 1,
     localparam int unsigned STEPS = ARRAY_ROWS / WEIGHT_ROWS_PER_CYCLE,
@@ -30,17 +39,19 @@ module kiln_systolic_array #(
     // A pixel's input word: row r in lane r.
     input  logic                                                       active,
     input  logic                                                       swap,
-    input  logic [                                     ARRAY_ROWS-1:0] multiply,  // rows that count
+    input  logic [                                     ARRAY_ROWS-1:0] multiply,  // valid rows
     input  logic [                                 PRECISION_BITS-1:0] precision,
     input  logic [                          ARRAY_ROWS*INPUT_BITS-1:0] word,
-    // A step of a weight tile: row step * WEIGHT_ROWS_PER_CYCLE + j, column c in lane j * ARRAY_COLUMNS + c.
+    // A step of a weight tile: row step * WEIGHT_ROWS_PER_CYCLE + j, column c in lane j *
+    // ARRAY_COLUMNS + c.
     input  logic                                                       load,
     input  logic [                                      STEP_BITS-1:0] load_step,
     input  logic [WEIGHT_ROWS_PER_CYCLE*ARRAY_COLUMNS*WEIGHT_BITS-1:0] weights,
     output logic [                        ARRAY_COLUMNS*PSUM_BITS-1:0] psums
 );
-  // Weights go down one bus a row of a step and column. The rows of a step come together but are wanted one cycle after the
-  // other: bus j starts j cycles late, and waits WEIGHT_ROWS_PER_CYCLE - 1 cycles between the rows it serves.
+  // Weights move down one bus for each column and each row of a step. The rows of a step arrive
+  // together but are needed one cycle after the other: bus j starts j cycles late, and waits
+  // WEIGHT_ROWS_PER_CYCLE - 1 cycles between the rows that it serves.
   localparam int unsigned BUS_WAIT = WEIGHT_ROWS_PER_CYCLE - 1;
 
   for (genvar j = 0; j < WEIGHT_ROWS_PER_CYCLE; j++) begin : g_bus
@@ -97,7 +108,7 @@ module kiln_systolic_array #(
   end
 
   for (genvar r = 0; r < ARRAY_ROWS; r++) begin : g_row
-    // What enters row r is r cycles late, and one cycle later in every column.
+    // The input of row r is delayed by r cycles, and by one more cycle in every column.
     logic [INPUT_BITS-1:0] activation;
     kiln_delay #(
         .WIDTH (INPUT_BITS),
@@ -107,7 +118,7 @@ module kiln_systolic_array #(
         .in (word[r*INPUT_BITS+:INPUT_BITS]),
         .out(activation)
     );
-    // {active, swap, multiply} of the left edge, and of the columns as lines, column c's at bit c.
+    // {active, swap, multiply} at the left edge, and for all columns, with column c in bit c.
     logic edge_active, edge_swap, edge_multiply, edge_load;
     logic [ARRAY_COLUMNS-1:0] actives, swaps, multiplies, loads;
     kiln_pulse_delay #(
@@ -127,8 +138,9 @@ module kiln_systolic_array #(
         .out({edge_swap, edge_multiply})
     );
     assign edge_load = g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].present &&
-        g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].step == STEP_BITS'(r / WEIGHT_ROWS_PER_CYCLE);
-    // The pixels' precisions, column c's at c.
+        g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_step[r/WEIGHT_ROWS_PER_CYCLE].step ==
+            STEP_BITS'(r / WEIGHT_ROWS_PER_CYCLE);
+    // The pixels' precisions, with column c at index c.
     logic [ARRAY_COLUMNS*PRECISION_BITS-1:0] precisions;
     if (PRECISIONS == 1) begin : g_one_precision
       assign precisions = '0;
@@ -151,7 +163,8 @@ module kiln_systolic_array #(
       end
     end
     if (ARRAY_COLUMNS == 1) begin : g_one_column
-      assign {actives, swaps, multiplies, loads} = {edge_active, edge_swap, edge_multiply, edge_load};
+      assign {actives, swaps, multiplies, loads} = {edge_active, edge_swap, edge_multiply,
+          edge_load};
     end else begin : g_columns
       logic [ARRAY_COLUMNS-2:0] active_line, swap_line, multiply_line, load_line;
       assign actives = {active_line, edge_active};
@@ -175,7 +188,7 @@ module kiln_systolic_array #(
         assign left = g_row[r].g_column[c-1].right;
       end
       if (r == 0) begin : g_top_edge
-        assign above = '0;  // zero in every format of sums
+        assign above = '0;  // zero in every psum format
       end else begin : g_above
         assign above = g_row[r-1].g_column[c].psum;
       end
@@ -196,7 +209,8 @@ module kiln_systolic_array #(
           .load          (loads[c]),
           .activation_in (left),
           .activation_out(right),
-          .weight        (g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_column[c].g_step[r/WEIGHT_ROWS_PER_CYCLE].weight),
+          .weight        (
+              g_bus[r%WEIGHT_ROWS_PER_CYCLE].g_column[c].g_step[r/WEIGHT_ROWS_PER_CYCLE].weight),
           .psum_in       (above),
           .psum_out      (psum)
       );

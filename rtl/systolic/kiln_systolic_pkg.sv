@@ -1,20 +1,23 @@
-// Instructions of the systolic family as the units see them, and the layout of their words.
+// The instructions of the systolic family as the units receive them, and the layout of their words.
 //
-// An instruction is a sequence of words of 16 bytes. A word is a number of 128 bits, little-endian in memory, whose
-// fields stand from its most significant bit down:
+// An instruction is a sequence of instruction words of 16 bytes, called words in this file. A word
+// is a number of 128 bits, little-endian in memory. Its fields are, from the most significant bit
+// down:
 //
 //   [127:120] tag      the section that the word belongs to
-//   [119:112] index    the word's place in the section (see below for sections that occur several times)
+//   [119:112] index    the number of the word in its section (see below for sections that occur
+//                      several times)
 //   [111:0]   payload  fields of the section in the order of its struct
 //
-// A section of n words is a packed struct of n * 112 bits: word 0 is its top 112 bits, its first member the top bits of
-// word 0. No field crosses a word; unused bits at the end of a word are `reserved...` and 0. So a decoder needs no
-// table of fields: word i of a section of n words is the slice [112 * (n - 1 - i) +: 112].
+// A section of n words is a packed struct of n * 112 bits: word 0 is its top 112 bits, and its
+// first member the top bits of word 0. No field crosses a word boundary; unused bits at the end of
+// a word are `reserved...` and 0. A decoder therefore needs no table of fields: word i of a section
+// of n words is the slice [112 * (n - 1 - i) +: 112].
 //
-// The sections of an instruction stand in this order; its header says which of them it has:
+// The sections of an instruction have this order; the header says which of them are present:
 //
 //   tag              index                words  present
-//   HEADER           0                    1      always; all that `end` has
+//   HEADER           0                    1      always; the only section of `end`
 //   TILING           0..                  3      matrix, depthwise
 //   REDUCTION        0..                  2      matrix, depthwise
 //   REGION           0..                  3      matrix, depthwise
@@ -25,7 +28,7 @@
 //   PARAMETERS       0                    1      matrix, depthwise
 //   VECTOR           0..                  2      matrix, depthwise, vector
 //   STREAM           16 * operand + 0..   4      for each operand
-//   STREAM_SCALES    16 * operand + 0..   7      behind its operand: header.operand_blocks
+//   STREAM_SCALES    16 * operand + 0..   7      after its operand: header.operand_blocks
 //   WINDOW           0..                  7      header.window
 //   PASS             pass                 1      for each pass ...
 //   STAGE            32 * pass + stage    1      ... followed by its stages
@@ -33,38 +36,43 @@
 //   STREAM           48 + 0..             4      the output
 //   STREAM_SCALES    48 + 0..             7      header.output_blocks
 //
-// A member is either a field of the instruction (src/kiln/targets/systolic/isa.h tells what it means) or *derived*:
-// found by the compiler from those, so that no unit divides or multiplies. The C++ decoder refuses an instruction whose
-// derived members are not what they must be; hardware believes them.
+// A member is either a field of the instruction (src/kiln/targets/systolic/isa/isa.h defines it) or
+// *derived*: computed by the compiler from the fields, so that no unit divides or multiplies. The
+// C++ decoder refuses an instruction with wrong derived members; the hardware trusts them.
 //
-// Widths. Addresses and strides in bytes have 40 bits and are computed modulo 2^40 (a stride is signed; what derived
-// members wrap to is right modulo 2^40 and memory is no larger). Counts have 24 bits, because no loop, image axis,
-// kernel, stride or padding may reach 2^24; products of two of them that a unit needs have 32 and are checked to
-// fit. Places in a buffer bank and steps between them have 24 bits, modulo 2^24.
+// Widths. Addresses and strides in bytes have 40 bits and are computed modulo 2^40. Strides are
+// signed; derived members may wrap, because they are correct modulo 2^40 and memory is not larger.
+// Counts have 24 bits, because no loop, image axis, kernel, stride or padding may reach 2^24.
+// Products of two counts that a unit needs have 32 bits and are checked to fit. Addresses in a
+// buffer bank and the steps between them have 24 bits, modulo 2^24.
 //
-// What is in a bank where (the same for every pixel tile, also for the smaller ones at the edges):
-//   input bank         place (py, px) of group g of a fill: word g * group_pitch + py * row_pitch + px
-//   depthwise bank     place (py, px) of column tile t of a fill: word py * row_pitch + px * groups_per_bank + t
-//   accumulation bank  pixel (y, x) of column tile c of a block: word c * tile_pixels + y * tile_width + x
-// A place that holds tap (ky, kx) of pixel (y, x) is found (the pitches and steps of depthwise instructions count
-// the words of all column tiles) at
-//   y * output_row_step + x * output_column_step + ky * tap_row_step + kx * tap_column_step.
+// Layout of the banks (the same for every pixel tile, including the smaller ones at the edges):
+//   input bank         position (py, px) of group g of a fill: word
+//                      g * group_pitch + py * row_pitch + px
+//   depthwise bank     position (py, px) of column tile t of a fill: word
+//                      py * row_pitch + px * groups_per_bank + t
+//   accumulation bank  pixel (y, x) of column tile c of a block: word
+//                      c * tile_pixels + y * tile_width + x
+// The position that holds tap (ky, kx) of pixel (y, x) is at the following address (the pitches and
+// steps of depthwise instructions count the words of all column tiles):
+//   y * output_row_step + x * output_column_step + ky * tap_row_step + kx * tap_column_step
 package kiln_systolic_pkg;
 
   localparam int WORD_BITS = 128;
   localparam int PAYLOAD_BITS = 112;
   localparam int ADDRESS_BITS = 40;
   localparam int COUNT_BITS = 24;
-  localparam int INDEX_BITS = 16;  // an instruction's number in the program, modulo 2^16
+  localparam int INDEX_BITS = 16;  // bits of an instruction's number in the program, modulo 2^16
 
-  localparam int SCALE_PORT_BYTES = 8;  // width of the ports for block scales, which move a scale a beat
+  // Width of the ports for block scales, which transfer one scale per beat.
+  localparam int SCALE_PORT_BYTES = 8;
 
   localparam int MAX_OPERANDS = 3;
   localparam int MAX_PASSES = 4;
-  localparam int MAX_STAGES = 12;  // of a pass, and scalar ones likewise
+  localparam int MAX_STAGES = 12;  // stages of a pass, and scalar stages of a pass
 
-  // -------------------------------------------------------------------------------------------------------------------
-  // Enumerations, with the values of isa.h.
+  // -----------------------------------------------------------------------------------------------
+  // Enumerations. Their values are those of isa.h.
 
   typedef enum logic [7:0] {
     TAG_HEADER = 8'h00,
@@ -91,8 +99,8 @@ package kiln_systolic_pkg;
     OPCODE_VECTOR = 8'd3
   } opcode_t;
 
-  // Codes of the array's other precisions follow those of the first: of precision p ELEMENT_INPUT + 2 p, ELEMENT_WEIGHT +
-  // 2 p. Bit 0 tells weights from inputs.
+  // The codes of the array's further precisions follow those of the first: precision p has
+  // ELEMENT_INPUT + 2 p and ELEMENT_WEIGHT + 2 p. Bit 0 distinguishes weights from inputs.
   typedef enum logic [3:0] {
     ELEMENT_INT8 = 4'd0,
     ELEMENT_UINT8 = 4'd1,
@@ -104,11 +112,11 @@ package kiln_systolic_pkg;
     ELEMENT_WEIGHT = 4'd7
   } element_t;
 
-  // How the elements of a word follow each other; derived from element_stride.
+  // How the elements of a word are stored; derived from element_stride.
   typedef enum logic [1:0] {
-    ACCESS_DENSE = 2'd0,      // one request a word
+    ACCESS_DENSE = 2'd0,      // one request per word
     ACCESS_BROADCAST = 2'd1,  // element_stride 0: one element for all lanes
-    ACCESS_STRIDED = 2'd2     // one request an element
+    ACCESS_STRIDED = 2'd2     // one request per element
   } access_t;
 
   typedef enum logic [1:0] {
@@ -194,29 +202,30 @@ package kiln_systolic_pkg;
     ORDER_WEIGHT_OUTER = 1'b1
   } order_t;
 
-  // -------------------------------------------------------------------------------------------------------------------
-  // Sections. "last" is of the last tile, block, group or fill of its axis, which may be smaller than the others.
+  // -----------------------------------------------------------------------------------------------
+  // Sections. "last" refers to the last tile, block, group or fill of its axis, which may be
+  // smaller than the others.
 
   localparam int HEADER_WORDS = 1;
   typedef struct packed {
     opcode_t opcode;
-    logic [7:0] wait_distance;  // 0: waits for none
+    logic [7:0] wait_distance;  // 0: does not wait for an earlier instruction
     logic window;
-    logic input_blocks;          // block scales of the array's input,
-    logic weight_blocks;         // of its weights,
-    logic [2:0] operand_blocks;  // of operands 0 to 2 (bit i of operand i),
-    logic output_blocks;         // of the output
-    logic [1:0] operands;        // how many
+    logic input_blocks;          // the array's input has block scales
+    logic weight_blocks;         // its weights have block scales
+    logic [2:0] operand_blocks;  // bit i: operand i has block scales
+    logic output_blocks;         // the output has block scales
+    logic [1:0] operands;        // number of operands
     logic [2:0] passes;          // 1 to 4
-    logic [15:0] length;         // words of the instruction, this one included
-    logic [31:0] kernel;         // for traces
-    logic user_unit;             // depthwise instructions: on the user unit
-    logic [1:0] precision;       // matrix: which pair of operand formats; else 0
+    logic [15:0] length;         // length of the instruction in words, this one included
+    logic [31:0] kernel;         // number of the kernel, for traces
+    logic user_unit;             // depthwise instructions: runs on the user unit
+    logic [1:0] precision;       // matrix: number of the pair of operand formats; otherwise 0
     logic [32:0] reserved0;
   } header_t;
 
-  // The order of work (walk.h, VisitsOf): for batch; for tile, for block (input outer) or for block, for tile (weight
-  // outer); tiles row by row. For every unit.
+  // The order of work (walk.h, VisitsOf): for batch; for tile, for block (input outer) or for
+  // block, for tile (weight outer). Tiles are taken row by row. Used by every unit.
   localparam int TILING_WORDS = 3;
   typedef struct packed {
     // word 0
@@ -226,10 +235,11 @@ package kiln_systolic_pkg;
     logic [23:0] blocks;   // derived
     order_t order;
     packing_t packing;
-    logic inputs_resident;      // derived: fetched for the first block of a pixel tile only
-    logic weights_resident;     // derived: fetched for the first pixel tile of a block only
-    logic parameters_by_batch;  // derived: a batch has channel parameters of its own (else they are fetched anew only
-                                // when the block changes)
+    logic inputs_resident;      // derived: fetched only for the first block of a pixel tile
+    logic weights_resident;     // derived: fetched only for the first pixel tile of a block
+    // Derived: each batch has its own channel parameters (otherwise they are fetched again only
+    // when the block changes).
+    logic parameters_by_batch;
     logic [10:0] reserved0;
     // word 1
     logic [23:0] tile_height;
@@ -238,35 +248,37 @@ package kiln_systolic_pkg;
     logic [23:0] last_tile_width;   // derived
     logic [15:0] reserved1;
     // word 2
-    logic [23:0] columns_per_block;   // as weight_tiles_per_bank 1 in depthwise instructions
-    logic [23:0] last_block_columns;  // derived; that of the only block may be less than columns_per_block, too
+    logic [23:0] columns_per_block;   // depthwise: 1, like weight_tiles_per_bank
+    // Derived; it may be less than columns_per_block for an only block, too.
+    logic [23:0] last_block_columns;
     logic [15:0] last_tile_columns;   // derived: channels of the last column tile, 1 to C
     logic [23:0] tile_pixels;         // derived: tile_height * tile_width
     logic [15:0] visits;              // derived: batch * tiles_y * tiles_x * blocks modulo 2^16
     logic [7:0] reserved2;
   } tiling_t;
 
-  // The reduction: row groups in fills, row tiles in a group. For input fetch, weight fetch, weight load, array,
-  // depthwise.
+  // The reduction: row groups in fills, row tiles in a group. Used by input fetch, weight fetch,
+  // weight load, array and depthwise unit.
   localparam int REDUCTION_WORDS = 2;
   typedef struct packed {
     // word 0
     logic [23:0] groups_per_bank;   // depthwise: column tiles of a fill
     logic [23:0] groups;            // derived
-    logic [23:0] fills;             // derived: of a block; depthwise: of a pixel tile
+    logic [23:0] fills;             // derived: fills of a block; depthwise: of a pixel tile
     logic [23:0] last_fill_groups;  // derived
-    logic [15:0] last_group_rows;   // derived: codes that count in the last group, 1 to R
+    logic [15:0] last_group_rows;   // derived: valid codes in the last group, 1 to R
     // word 1
     logic [23:0] weight_tiles_per_bank;
     logic [23:0] kernel_y;
     logic [23:0] kernel_x;
-    logic [23:0] rows_per_group;  // derived: row tiles of a group: kernel_y * kernel_x, or 1 with tap packing
+    // Derived: row tiles of a group: kernel_y * kernel_x, or 1 with tap packing.
+    logic [23:0] rows_per_group;
     logic [15:0] reserved1;
   } reduction_t;
 
-  // Words of a group in an input bank or a depthwise bank (top of this file). With tap packing a place is a pixel; in
-  // depthwise instructions whose rows are `joined` places_x and last_places_x count words.
-  // For input fetch, array, depthwise.
+  // The words of a group in an input bank or a depthwise bank (see the top of this file). With tap
+  // packing a position is a pixel; in depthwise instructions whose rows are `joined`, places_x and
+  // last_places_x count words. Used by input fetch, array and depthwise unit.
   localparam int REGION_WORDS = 3;
   typedef struct packed {
     // word 0: all derived
@@ -274,8 +286,9 @@ package kiln_systolic_pkg;
     logic [23:0] places_x;
     logic [23:0] last_places_y;  // of the last tile of the axis
     logic [23:0] last_places_x;
-    // Compact: only the rows (columns) that taps touch are fetched, kernel_y for every row of pixels; else all from the
-    // first tap of the first pixel to the last tap of the last. 0 with tap packing.
+    // Compact: only the rows (columns) that taps touch are fetched, kernel_y of them for every row
+    // of pixels; otherwise all rows from the first tap of the first pixel to the last tap of the
+    // last pixel. 0 with tap packing.
     logic compact_y;
     logic compact_x;
     logic [13:0] reserved0;
@@ -288,25 +301,28 @@ package kiln_systolic_pkg;
     // word 2: all derived
     logic [23:0] tap_row_step;     // from a row of taps to the next
     logic [23:0] tap_column_step;  // from a tap to the next
-    logic [23:0] tap_steps;        // depthwise: cycles of a pixel, ceil(taps / multipliers); else 0
+    // depthwise: cycles per pixel, ceil(taps / multipliers); otherwise 0
+    logic [23:0] tap_steps;
     logic [39:0] reserved2;
   } region_t;
 
-  // The input in memory. For input fetch. A place of the image has its coordinates iy, ix (signed, 32 bits, inside when
-  // 0 <= iy < height and 0 <= ix < width) and its address; both are walked by the same additions:
+  // The input in memory. Used by input fetch. A position of the image has coordinates iy, ix
+  // (signed, 32 bits, inside the image if 0 <= iy < height and 0 <= ix < width) and an address; the
+  // walk updates both by the same additions:
   //
   //                                  row      address              column   address
-  //   first place of tile 0          -pad_top base + row_origin    -pad_left  column_origin
+  //   first position of tile 0       -pad_top base + row_origin    -pad_left  column_origin
   //   next pixel tile                tile_rows tile_row_stride     tile_columns tile_column_stride
   //   next pixel                     stride_y output_row_stride    stride_x output_column_stride
   //   next tap                       dilation_y tap_row_stride     dilation_x tap_column_stride
-  //   next place, not compact        1        row_stride           1        column_stride
-  //   next place, compact            next tap, kernel_y of them, then next pixel
+  //   next position, not compact     1        row_stride           1        column_stride
+  //   next position, compact         next tap, kernel_y of them, then next pixel
   //   next group, channel packing    R codes (depthwise: next fill, groups_per_bank * C codes)
   //
-  // With tap packing entry (ky, kx, c) of pixel (y, x) lies c codes behind tap (ky, kx). Where `joined`, entries of one
-  // ky follow each other in memory, and a row of the image is the row_bytes bytes from base + iy * row_stride on,
-  // without gaps: a run is cut to the image by comparing addresses.
+  // With tap packing, entry (ky, kx, c) of pixel (y, x) is stored c codes after tap (ky, kx). If
+  // `joined`, the entries of one ky are consecutive in memory, and a row of the image is the
+  // row_bytes bytes from base + iy * row_stride on, without gaps, so that a run is cut to the image
+  // by comparing addresses.
   localparam int INPUT_WORDS = 8;
   typedef struct packed {
     // word 0
@@ -316,7 +332,8 @@ package kiln_systolic_pkg;
     // word 1
     logic signed [39:0] row_stride;
     logic signed [39:0] column_stride;
-    logic [31:0] run_entries;  // derived: entries (ky, kx, c) of one run: (joined ? kernel_x : 1) * channels
+    // derived: entries (ky, kx, c) of one run: (joined ? kernel_x : 1) * channels
+    logic [31:0] run_entries;
     // word 2: derived
     logic signed [39:0] row_origin;     // -pad_top * row_stride
     logic signed [39:0] column_origin;  // -pad_left * column_stride
@@ -345,13 +362,15 @@ package kiln_systolic_pkg;
     logic [23:0] stride_x;
     logic [23:0] dilation_y;
     logic [23:0] dilation_x;
-    logic joined;  // derived: dilation_x is 1 and column_stride the bytes of all channels; depthwise: a row of a region
-                   // is one run of words (walk.h, joined_rows)
+    // Derived: dilation_x is 1 and column_stride is the bytes of all channels; depthwise: a row of
+    // a region is one run of words (walk.h, joined_rows).
+    logic joined;
     logic [14:0] reserved7;
   } input_t;
 
-  // Scales of the input's blocks: walked as the input is, place by place; the scale of a block follows the one before,
-  // BLOCK_SIZE / R groups later.
+  // The scales of the input's blocks. Their addresses are walked like those of the input, position
+  // by position; the next block's scale follows the current one and is used BLOCK_SIZE / R groups
+  // later.
   localparam int INPUT_SCALES_WORDS = 6;
   typedef struct packed {
     // word 0
@@ -377,18 +396,21 @@ package kiln_systolic_pkg;
     logic [31:0] reserved5;
   } input_scales_t;
 
-  // Weights in memory. For weight fetch. Row tile `tap` of group g for column tile c (of the whole instruction) begins
-  // at
-  //   base + b * batch_stride + g * group_stride + c * column_tile_stride + tap * bytes of a tile (strided: one tap only).
-  // Tiled: R rows of C codes, dense; depthwise: taps rows of C codes. Strided: element (k, n) lies row_stride * k +
-  // column_stride * n further. The first column tile of a block is the one behind the last of the block before.
+  // The weights in memory. Used by weight fetch. Row tile `tap` of group g for column tile c (of
+  // the whole instruction) begins at
+  //   base + b * batch_stride + g * group_stride + c * column_tile_stride + tap * bytes of a tile
+  //   (strided: one tap only).
+  // Tiled: R rows of C codes, dense; depthwise: taps rows of C codes. Strided: element (k, n) is
+  // row_stride * k + column_stride * n bytes after the tile's first element. The first column tile
+  // of a block follows the last one of the previous block.
   localparam int WEIGHTS_WORDS = 3;
   typedef struct packed {
     // word 0
     logic [39:0] base;
     logic signed [39:0] batch_stride;
     weight_layout_t layout;
-    logic by_columns;  // derived; strided: one request a column (its rows are dense), else one a row
+    // Derived; strided: one request per column (its rows are dense), otherwise one per row.
+    logic by_columns;
     logic [29:0] reserved0;
     // word 1: strided only
     logic signed [39:0] row_stride;
@@ -400,9 +422,9 @@ package kiln_systolic_pkg;
     logic [31:0] reserved2;
   } weights_t;
 
-  // Scales of the weights. Tiled: C scales for each row tile and column tile, walked as the tiles are. Strided: one for
-  // each column of a column tile, column_stride apart; the next block's is one scale further, BLOCK_SIZE / R groups
-  // later.
+  // The scales of the weights. Tiled: C scales for each row tile and column tile, walked like the
+  // tiles. Strided: one scale for each column of a column tile, column_stride apart; the next
+  // block's scale is one scale further and is used BLOCK_SIZE / R groups later.
   localparam int WEIGHT_SCALES_WORDS = 3;
   typedef struct packed {
     // word 0
@@ -419,7 +441,8 @@ package kiln_systolic_pkg;
     logic [31:0] reserved2;
   } weight_scales_t;
 
-  // Channel parameters: three arrays of out_channels entries of 4 bytes, one after the other. For parameter fetch.
+  // Channel parameters: three arrays of out_channels entries of 4 bytes, one after the other. Used
+  // by parameter fetch.
   localparam int PARAMETERS_WORDS = 1;
   typedef struct packed {
     logic [39:0] base;
@@ -428,8 +451,9 @@ package kiln_systolic_pkg;
     logic [7:0] reserved0;
   } parameters_t;
 
-  // A vector program. Of matrix and depthwise instructions outer is (batch, out_height, out_width, 1), words are the
-  // column tiles. For the vector unit, as all that follows.
+  // A vector program. In matrix and depthwise instructions, the outer loops are (batch, out_height,
+  // out_width, 1), and words are the column tiles. This section and all that follow are used by the
+  // vector unit.
   localparam int VECTOR_WORDS = 2;
   typedef struct packed {
     // word 0: loop counts, outermost first
@@ -442,13 +466,14 @@ package kiln_systolic_pkg;
     logic [23:0] length;          // elements of the innermost axis
     logic [23:0] words;           // derived: ceil(length / lanes)
     logic [15:0] last_lanes;      // derived: valid lanes of a row's last word, 1 to lanes
-    logic [15:0] rows_in_flight;  // derived: rows that take a pass together (timing.h, RowsInFlight)
+    // Derived: rows that go through a pass as a group (timing.h, RowsInFlight).
+    logic [15:0] rows_in_flight;
     logic [15:0] depth;           // derived: cycles of the pipeline (timing.h, PipelineDepth)
     logic reads_memory;           // derived: some pass reads an operand
     logic [14:0] reserved1;
   } vector_t;
 
-  // A stream of the vector unit: operand or output. Element `index` of a row lies at
+  // A stream of the vector unit: an operand or the output. Element `index` of a row is stored at
   //   base + sum(outer index i * outer_stride i) + index * element_stride.
   localparam int STREAM_WORDS = 4;
   typedef struct packed {
@@ -468,12 +493,13 @@ package kiln_systolic_pkg;
     logic signed [31:0] zero_point;
     // word 3
     logic signed [39:0] word_stride;  // derived: lanes * element_stride
-    logic signed [31:0] low;          // output, integers: where it saturates; operands: 0
+    logic signed [31:0] low;          // output of integers: the saturation bounds; operands: 0
     logic signed [31:0] high;
     logic [7:0] reserved3;
   } stream_t;
 
-  // Scales of a stream's blocks. With a window (operand 0) words 3 to 6 stand in place of outer_stride1 and 2.
+  // The scales of a stream's blocks. With a window (operand 0), words 3 to 6 replace outer_stride1
+  // and outer_stride2.
   localparam int STREAM_SCALES_WORDS = 7;
   typedef struct packed {
     // word 0
@@ -503,8 +529,9 @@ package kiln_systolic_pkg;
     logic [31:0] reserved6;
   } stream_scales_t;
 
-  // Pooling window of operand 0, walked as the input of a convolution: coordinates from -pad in steps of stride (outer
-  // loops 1 and 2) and dilation (places of the window), addresses from base + row_origin + column_origin beside them.
+  // The pooling window of operand 0. It is walked like the input of a convolution: coordinates
+  // begin at -pad and advance by stride (outer loops 1 and 2) and dilation (positions of the
+  // window); addresses begin at base + row_origin + column_origin and advance beside them.
   localparam int WINDOW_WORDS = 7;
   typedef struct packed {
     // word 0
@@ -549,14 +576,15 @@ package kiln_systolic_pkg;
   typedef struct packed {
     source_t source;
     reduce_t reduce;
-    logic [1:0] into;  // scalar register
+    logic [1:0] into;  // scalar register that receives the reduction's result
     logic to_row_buffer;
     logic to_memory;
-    logic [2:0] reads;          // derived: bit i: the pass reads operand i for every word
-    logic [3:0] stages;         // how many
-    logic [3:0] scalar_stages;  // how many
-    logic [15:0] gap;           // derived: cycles a group of rows waits behind the pass (timing.h, PassGap)
-    logic [31:0] value;         // fp32, of SOURCE_CONSTANT
+    logic [2:0] reads;          // derived: bit i: the pass reads operand i for each word
+    logic [3:0] stages;         // number of stages
+    logic [3:0] scalar_stages;  // number of scalar stages
+    // Derived: cycles for which a group of rows waits after the pass (timing.h, PassGap).
+    logic [15:0] gap;
+    logic [31:0] value;         // fp32, for SOURCE_CONSTANT
     logic [44:0] reserved0;
   } pass_t;
 
@@ -565,17 +593,18 @@ package kiln_systolic_pkg;
     stage_op_t op;
     argument_t a;
     argument_t b;
-    function_t kind;           // of STAGE_FUNCTION
+    function_t kind;           // for STAGE_FUNCTION
     logic [31:0] immediate_a;  // fp32
     logic [31:0] immediate_b;
     logic [31:0] reserved0;
   } stage_t;
 
-  // -------------------------------------------------------------------------------------------------------------------
-  // Commands: what the command processor puts into the queue of a unit, one an instruction. Block scales come beside
-  // them on a port of their own, which design points without BLOCK_SIZE do not have. `number` counts the instructions
-  // of a program from 0 on, modulo 2^16; a command with wait_distance d above 0 waits until
-  // number + 1 - d are finished, so that fewer than d before it are not.
+  // -----------------------------------------------------------------------------------------------
+  // Commands: the records that the command processor puts into the queue of a unit, one per
+  // instruction. Block scales come beside them on a separate port, which design points without
+  // BLOCK_SIZE do not have. `number` counts the instructions of a program from 0, modulo 2^16. A
+  // command with wait_distance d > 0 waits until number + 1 - d instructions are finished, so that
+  // fewer than d instructions before it are unfinished.
 
   typedef struct packed {
     logic [INDEX_BITS-1:0] number;
@@ -601,9 +630,10 @@ package kiln_systolic_pkg;
     reduction_t reduction;
   } weight_load_command_t;
 
-  // The array sequencer's, and the depthwise unit's. `first_block` counts the blocks (tiling.visits) of all matrix and
-  // depthwise instructions before this one, modulo 2^16: block k stands in accumulation bank k modulo the banks, and may
-  // begin when block k - banks has been drained, whichever unit works on the blocks between.
+  // The command of the array sequencer and of the depthwise unit. `first_block` counts the blocks
+  // (tiling.visits) of all earlier matrix and depthwise instructions, modulo 2^16. Block k is
+  // stored in accumulation bank k modulo the number of banks. It may begin when block k - banks has
+  // been drained, whichever unit works on the blocks between.
   typedef struct packed {
     logic [INDEX_BITS-1:0] number;
     logic [INDEX_BITS-1:0] first_block;
@@ -620,11 +650,13 @@ package kiln_systolic_pkg;
     parameters_t parameters;
   } parameter_fetch_command_t;
 
-  // Members that an instruction has not are 0 (a program has fewer operands or passes, no window; a vector instruction
-  // no tiling). Stages do not stand in the command: the command processor writes each into stage memories of the vector
-  // unit as its word comes by (stage_write_t), at `slot`, which goes round through the slots of these memories:
-  // instruction k has slot k modulo SLOTS, and is not decoded before instruction k - SLOTS is finished. With COMMAND_QUEUE_DEPTH
-  // + 8 slots or more that never takes time: one being decoded, those in the queue, and the few that fit the pipeline.
+  // Members that an instruction does not use are 0 (unused operands and passes, the window, the
+  // tiling of a vector instruction). Stages are not part of the command: the command processor
+  // writes each stage into the vector unit's stage memories when its word is decoded
+  // (stage_write_t). Instruction k uses `slot` k modulo SLOTS of these memories, and is not decoded
+  // before instruction k - SLOTS is finished. With at least COMMAND_QUEUE_DEPTH + 8 slots this
+  // never costs time: they hold the instruction that is being decoded, those in the queue, and the
+  // few that fit the pipeline.
   localparam int SLOT_BITS = 6;  // COMMAND_QUEUE_DEPTH is at most 32
   typedef struct packed {
     logic [INDEX_BITS-1:0] number;
@@ -643,7 +675,7 @@ package kiln_systolic_pkg;
     pass_t pass3;
   } vector_command_t;
 
-  // Block scales of a vector program, beside its command.
+  // The block scales of a vector program, beside its command.
   typedef struct packed {
     stream_scales_t operand0;
     stream_scales_t operand1;
@@ -651,7 +683,7 @@ package kiln_systolic_pkg;
     stream_scales_t target;
   } vector_scales_t;
 
-  // Stage `stage` of pass `pass` of the program in `slot`, or scalar stage.
+  // A stage (or scalar stage) `stage` of pass `pass` of the program in `slot`.
   typedef struct packed {
     logic [SLOT_BITS-1:0] slot;
     logic [1:0] pass;

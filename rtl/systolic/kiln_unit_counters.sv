@@ -1,5 +1,6 @@
-// Counters of one unit, in the order of kiln_control_pkg::COUNTER_..., the first one lowest. What the unit did in a cycle in which `count`
-// is high has been added in the next one; `clear` sets all to zero.
+// The performance counters of one unit, in the order of kiln_control_pkg::COUNTER_..., the first
+// one in the lowest bits. The activity of a cycle in which `count` is high is included from the
+// next cycle on; `clear` sets all counters to zero.
 module kiln_unit_counters (
     input  logic                                                                       clock,
     input  logic                                                                       clear,

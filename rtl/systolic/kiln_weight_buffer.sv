@@ -1,19 +1,25 @@
-// The double buffer between weight fetch and the array: two banks of TILES weight tiles, each ARRAY_ROWS x ARRAY_COLUMNS codes.
-//   write      one row (write_transposed = 0: index = row, lane = column) or one column (1: index = column, lane = row) of a tile in the
-//              cycle of write_enable; readable from the next cycle on. Lanes beyond the tile's other axis are ignored; whoever writes
-//              rows fills lanes beyond the valid columns with code 0. What is beyond the valid rows or columns need not be
-//              written at all: the array neither multiplies such rows nor does anybody read such columns.
-//   read       WEIGHT_ROWS_PER_CYCLE rows, those from step * WEIGHT_ROWS_PER_CYCLE on; address in cycle t, data from t+1 on until the next read
+// The double buffer between weight fetch and the array: two banks of TILES weight tiles, each of
+// ARRAY_ROWS x ARRAY_COLUMNS codes.
+//   write       One row (write_transposed = 0: index = row, lane = column) or one column (1: index
+//               = column, lane = row) of a tile, in the cycle of write_enable; readable from the
+//               next cycle on. Lanes beyond the tile's other axis are ignored. A writer of rows
+//               sets lanes beyond the valid columns to code 0. Rows or columns beyond the valid
+//               ones need not be written at all: the array does not multiply such rows, and the
+//               results of such columns are not read.
+//   read        WEIGHT_ROWS_PER_CYCLE rows from step * WEIGHT_ROWS_PER_CYCLE on; address in cycle
+//               t, data from t + 1 on until the next read.
 //
-// Rows and columns both go through in one cycle because neighbours on either axis stand in different memories: of the rows
-// whose number is j modulo WEIGHT_ROWS_PER_CYCLE, row q and column c stand in memory (q + c) modulo MEMORIES of set j.
+// Rows and columns can both be written in one cycle, because neighbours on either axis are stored
+// in different memories. Of the rows whose number is j modulo WEIGHT_ROWS_PER_CYCLE, row q and
+// column c are in memory (q + c) modulo MEMORIES of set j.
 module kiln_weight_buffer #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // rows of a bank
     parameter int unsigned ARRAY_ROWS = 8,  // a power of two
     parameter int unsigned ARRAY_COLUMNS = 8,  // a power of two
     parameter int unsigned WEIGHT_ROWS_PER_CYCLE = 1,  // divides ARRAY_ROWS
-    parameter int unsigned CODE_BITS = 8,  // of the weight format
-    localparam int unsigned LONGEST = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,  // derived, do not set
+    parameter int unsigned CODE_BITS = 8,  // bits of a code of the weight format
+    // derived, do not set
+    localparam int unsigned LONGEST = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
     localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
     localparam int unsigned INDEX_BITS = LONGEST > 1 ? $clog2(LONGEST) : 1,
@@ -28,26 +34,31 @@ module kiln_weight_buffer #(
     input  logic                                                     write_transposed,
     input  logic [                                   INDEX_BITS-1:0] write_index,
     input  logic [                            LONGEST*CODE_BITS-1:0] write_data,
-    // To the weight loader: row step * WEIGHT_ROWS_PER_CYCLE + j, column c in lane j * ARRAY_COLUMNS + c.
+    // To the weight loader: row step * WEIGHT_ROWS_PER_CYCLE + j, column c in lane j *
+    // ARRAY_COLUMNS + c.
     input  logic                                                     read_enable,
     input  logic                                                     read_bank,
     input  logic [                                    TILE_BITS-1:0] read_tile,
     input  logic [                                    STEP_BITS-1:0] read_step,
     output logic [WEIGHT_ROWS_PER_CYCLE*ARRAY_COLUMNS*CODE_BITS-1:0] read_data
 );
-  localparam int unsigned MEMORIES = STEPS > ARRAY_COLUMNS ? STEPS : ARRAY_COLUMNS;  // of a set
-  localparam int unsigned DEPTH = STEPS > ARRAY_COLUMNS ? ARRAY_COLUMNS : STEPS;  // codes of a tile in a memory
+  // memories of a set
+  localparam int unsigned MEMORIES = STEPS > ARRAY_COLUMNS ? STEPS : ARRAY_COLUMNS;
+  // Codes of a tile in a memory.
+  localparam int unsigned DEPTH = STEPS > ARRAY_COLUMNS ? ARRAY_COLUMNS : STEPS;
   localparam int unsigned PLACE_BITS = 2 * TILES * DEPTH > 1 ? $clog2(2 * TILES * DEPTH) : 1;
   localparam int unsigned SET_BITS = MEMORIES * CODE_BITS;
   localparam int unsigned MEMORY_BITS = MEMORIES > 1 ? $clog2(MEMORIES) : 1;
-  localparam bit BY_COLUMN = STEPS > ARRAY_COLUMNS;  // a code's place in its memory is its column, else its row
+  // 1: the address of a code in its memory is its column; 0: its row.
+  localparam bit BY_COLUMN = STEPS > ARRAY_COLUMNS;
 
-  // Where the codes of a tile begin in every memory.
+  // Returns the address of a tile's first code, which is the same in each memory.
   function automatic [PLACE_BITS-1:0] place(input logic bank, input logic [TILE_BITS-1:0] tile);
     place = PLACE_BITS'(bank ? TILES * DEPTH : 0) + PLACE_BITS'(tile) * PLACE_BITS'(DEPTH);
   endfunction
 
-  // A row goes into the memories from q on, a column c into those from c on: `turn` memories further than memory 0.
+  // A row is written to the memories from q on, a column c to those from c on, that is, rotated by
+  // `turn` memories.
   logic [MEMORY_BITS-1:0] write_turn, read_turn, read_turn_q;
   logic [PLACE_BITS-1:0] write_place, read_place;
   logic [31:0] index;
@@ -57,11 +68,11 @@ module kiln_weight_buffer #(
   assign read_turn = MEMORY_BITS'(read_step);
   assign read_place = place(read_bank, read_tile);
   always_ff @(posedge clock) begin
-    if (read_enable) read_turn_q <= read_turn;  // of the data that stand at the memories' outputs
+    if (read_enable) read_turn_q <= read_turn;  // of the data at the memories' outputs
   end
 
   for (genvar j = 0; j < WEIGHT_ROWS_PER_CYCLE; j++) begin : g_set
-    logic here;  // the row is one of this set
+    logic here;  // the row belongs to this set
     logic [SET_BITS-1:0] row, column, turned, codes;
     assign here = write_transposed || index % WEIGHT_ROWS_PER_CYCLE == j;
     for (genvar m = 0; m < MEMORIES; m++) begin : g_lane
@@ -71,19 +82,21 @@ module kiln_weight_buffer #(
         assign row[m*CODE_BITS+:CODE_BITS] = '0;
       end
       if (m < STEPS) begin : g_column
-        assign column[m*CODE_BITS+:CODE_BITS] = write_data[(m*WEIGHT_ROWS_PER_CYCLE+j)*CODE_BITS+:CODE_BITS];
+        assign column[m*CODE_BITS+:CODE_BITS] =
+            write_data[(m*WEIGHT_ROWS_PER_CYCLE+j)*CODE_BITS+:CODE_BITS];
       end else begin : g_no_column
         assign column[m*CODE_BITS+:CODE_BITS] = '0;
       end
     end
     logic [SET_BITS-1:0] lanes;
     assign lanes = write_transposed ? column : row;
-    // Turned round by write_turn memories.
+    // Rotated by write_turn memories.
     assign turned = SET_BITS'({lanes, lanes} >> ((MEMORIES - 32'(write_turn)) * CODE_BITS));
 
     for (genvar m = 0; m < MEMORIES; m++) begin : g_memory
-      logic [MEMORY_BITS-1:0] write_other, read_other;  // index on the other axis of what stands here
-      logic [MEMORY_BITS-1:0] write_part, read_part;  // place in the tile
+      // The index on the other axis of the code in this memory.
+      logic [MEMORY_BITS-1:0] write_other, read_other;
+      logic [MEMORY_BITS-1:0] write_part, read_part;  // offset in the tile
       logic counts;
       assign write_other = MEMORY_BITS'(m) - write_turn;
       assign read_other = MEMORY_BITS'(m) - read_turn;
@@ -103,7 +116,7 @@ module kiln_weight_buffer #(
           .read_data    (codes[m*CODE_BITS+:CODE_BITS])
       );
     end
-    // Column c stands at the output of memory (q + c) modulo MEMORIES.
+    // Column c is at the output of memory (q + c) modulo MEMORIES.
     assign read_data[j*ARRAY_COLUMNS*CODE_BITS+:ARRAY_COLUMNS*CODE_BITS] =
         (ARRAY_COLUMNS * CODE_BITS)'({codes, codes} >> (32'(read_turn_q) * CODE_BITS));
   end

@@ -1,25 +1,35 @@
-// Weight fetch: reads the weight tiles of matrix instructions, in the order of passes, and the taps of depthwise ones, and writes
-// them into the banks of the array's weight buffer or of the depthwise unit's (docs/systolic.md, "Order of work").
-//   command    stays at its port until command_ready, which comes with its last request
-//   request    tiled: one for each of the R rows of a tile; strided: one for each valid row, or by_columns for each valid column;
-//              depthwise: one for each tap. One a cycle if the port takes them. The first one of an instruction comes in the cycle in which the
-//              command is there (strided weights that another instruction wrote, after_previous: and all earlier instructions
-//              are `finished`), the first one of a fill in the cycle in which there is a bank, too; nothing else holds requests back
-//   write      in the cycle of the word: a row of the tile, or a column (array_write_transposed); lanes beyond its valid codes are 0
-//   filled     with the last write of a fill: weight_tiles_per_bank tiles or what is left of the block; depthwise: all taps
-//   released   counted from the cycle after the pulse on; both buffers begin with two free banks. Fill k goes to bank k modulo 2 of its
-//              buffer
-//   scales     (BLOCK_SIZE > 0) of an instruction that has them: with the first request for a tile the one for the scale of its first column, on
-//              a port of its own, then one a cycle for the others (tiled: C, strided: the valid ones); the next tile begins when both are done.
-//              They are written column by column into a buffer of their own, and a fill is there when both are. A scale lies in one beat
+// Weight fetch: reads the weight tiles of matrix instructions, in the order of the passes, and the
+// taps of depthwise instructions, and writes them to the banks of the array's or the depthwise
+// unit's weight buffer (docs/systolic.md, "Order of work of a matrix instruction").
+//   command     Stays at its port until command_ready, which comes with its last request.
+//   request     Tiled: one for each of the R rows of a tile. Strided: one for each valid row, or
+//               with by_columns one for each valid column. Depthwise: one for each tap. One request
+//               per cycle if the port takes them. The first request of an instruction comes in the
+//               cycle in which the command is available (strided weights with a wait_distance: and
+//               enough earlier instructions are `finished`). The first request of a fill also waits
+//               for a free bank. Nothing else delays requests.
+//   write       In the cycle of the word: a row of the tile, or a column (array_write_transposed);
+//               lanes beyond its valid codes are 0.
+//   filled      Asserted with the last write of a fill. A fill has weight_tiles_per_bank tiles or
+//               the remaining ones of the block; depthwise: all taps.
+//   released    Counts from the cycle after the pulse on. Both buffers begin with two free banks;
+//               fill k uses bank k modulo 2 of its buffer.
+//   scales      (BLOCK_SIZE > 0) For an instruction with block scales, the first request for a tile
+//               comes with the request for the scale of its first column, on a port of its own. The
+//               other scales follow, one per cycle (tiled: C, strided: the valid ones); the next
+//               tile begins when the tile's codes and scales have been requested. Scales are
+//               written column by column to a buffer of their own, and a fill is complete when its
+//               codes and scales have arrived. A scale is within one beat.
 module kiln_weight_fetch #(
     parameter int unsigned ARRAY_ROWS = 8,
     parameter int unsigned ARRAY_COLUMNS = 8,
-    parameter int unsigned WEIGHT_BITS = 8,  // of a code
+    parameter int unsigned WEIGHT_BITS = 8,  // bits of a code
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,  // rows of a bank
-    parameter int unsigned BLOCK_SIZE = 0,  // rows that share a scale, a multiple of ARRAY_ROWS; 0: no scales
-    parameter int unsigned SCALE_BITS = 8,  // of a scale's code
-    localparam int unsigned CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
+    // Rows that share a scale, a multiple of ARRAY_ROWS; 0: no scales.
+    parameter int unsigned BLOCK_SIZE = 0,
+    parameter int unsigned SCALE_BITS = 8,  // bits of a scale's code
+    // In memory; derived, do not set.
+    localparam int unsigned CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1,
     localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned LANE_BITS = $clog2(LANES + 1),
     localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
@@ -27,7 +37,8 @@ module kiln_weight_fetch #(
     localparam int unsigned TILES = WEIGHT_BUFFER_WORDS / ARRAY_ROWS,
     localparam int unsigned TILE_BITS = TILES > 1 ? $clog2(TILES) : 1,
     localparam int unsigned INDEX_BITS = LANES > 1 ? $clog2(LANES) : 1,
-    localparam int unsigned TAG_BITS = (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + INDEX_BITS + LANE_BITS,
+    localparam int unsigned TAG_BITS =
+        (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + INDEX_BITS + LANE_BITS,
     localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1,
     localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1,
     localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS
@@ -37,7 +48,8 @@ module kiln_weight_fetch #(
     input  logic                                     command_valid,
     output logic                                     command_ready,
     input  kiln_systolic_pkg::weight_fetch_command_t command,
-    input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,  // instructions whose writes are in memory
+    // Instructions whose writes are in memory.
+    input  logic [kiln_systolic_pkg::INDEX_BITS-1:0] finished,
     // A kiln_axi_read_port with MAX_BYTES and TAG_BITS; its words are always taken.
     output logic                                     request_valid,
     input  logic                                     request_ready,
@@ -52,19 +64,20 @@ module kiln_weight_fetch #(
     output logic                                     array_write_bank,
     output logic [                    TILE_BITS-1:0] array_write_tile,
     output logic                                     array_write_transposed,
-    output logic [                   INDEX_BITS-1:0] array_write_index,  // row, or column if transposed
+    // Row, or column if transposed.
+    output logic [                   INDEX_BITS-1:0] array_write_index,
     output logic [            LANES*WEIGHT_BITS-1:0] array_write_data,
     output logic                                     array_filled,
     input  logic                                     array_released,
-    // The depthwise unit's.
+    // The depthwise unit's weight buffer.
     output logic                                     depthwise_write_enable,
     output logic                                     depthwise_write_bank,
     output logic                                     depthwise_write_first,  // tap 0
     output logic [    ARRAY_COLUMNS*WEIGHT_BITS-1:0] depthwise_write_data,
     output logic                                     depthwise_filled,
     input  logic                                     depthwise_released,
-    // Block scales: the command's section, a kiln_axi_read_port with SCALE_BYTES and SCALE_TAG_BITS (all requests have SCALE_BYTES), their
-    // buffer.
+    // Block scales: the command's section, a kiln_axi_read_port with SCALE_BYTES and SCALE_TAG_BITS
+    // (all requests have SCALE_BYTES bytes), and the buffer of the scales.
     input  kiln_systolic_pkg::weight_scales_t        command_scales,
     output logic                                     scale_request_valid,
     input  logic                                     scale_request_ready,
@@ -78,15 +91,17 @@ module kiln_weight_fetch #(
     output logic [                    TILE_BITS-1:0] scale_write_tile,
     output logic [                  COLUMN_BITS-1:0] scale_write_column,
     output logic [                   SCALE_BITS-1:0] scale_write_data,
-    // For performance counters.
+    // For the performance counters.
     output logic                                     busy,
     output logic [                    BYTES_BITS-1:0] bytes_read,
-    output logic                                     stalled_previous,  // earlier instruction not finished
-    output logic                                     stalled_bank  // weight bank full
+    // An earlier instruction is not finished.
+    output logic                                     stalled_previous,
+    output logic                                     stalled_bank  // weight bank is full
 );
   localparam int COUNT_BITS = kiln_systolic_pkg::COUNT_BITS;
   localparam logic [COUNT_BITS-1:0] ONE = COUNT_BITS'(1);
-  localparam int unsigned FULL_TAG_BITS = 5 + TILE_BITS + INDEX_BITS + LANE_BITS;  // without block scales the top bit, 0, is left out
+  // Without block scales the top bit, which is 0, is omitted.
+  localparam int unsigned FULL_TAG_BITS = 5 + TILE_BITS + INDEX_BITS + LANE_BITS;
   localparam logic [39:0] WORD_BYTES = 40'(ARRAY_COLUMNS * CODE_BYTES);
   localparam logic [39:0] TILE_BYTES = 40'(ARRAY_ROWS * ARRAY_COLUMNS * CODE_BYTES);
   localparam logic [LANE_BITS-1:0] ROW_LANES = LANE_BITS'(ARRAY_ROWS);
@@ -99,7 +114,7 @@ module kiln_weight_fetch #(
   assign scaled = BLOCK_SIZE > 0 && command.header.weight_blocks;
   assign fire = request_valid && request_ready;
 
-  // ---- The visits that fetch weights: one for all pixel tiles where they are resident.
+  // ---- The visits that fetch weights: one for all pixel tiles if the weights are resident.
   kiln_systolic_pkg::tiling_t command_visits;
   always_comb begin
     command_visits = command.tiling;
@@ -133,13 +148,15 @@ module kiln_weight_fetch #(
       .last_of_parameters()
   );
 
-  // ---- Groups of a visit, column tiles of the block, row tiles of a group (taps), lines of a tile: rows, or columns. A tap of a depthwise
-  // instruction is a tile of one line.
+  // ---- The groups of a visit, the column tiles of the block, the row tiles of a group (taps), and
+  // the lines of a tile: rows, or columns. A tap of a depthwise instruction is a tile of one line.
   logic [COUNT_BITS-1:0] group, column, tap, tile_in_fill;
   logic [LANE_BITS-1:0] line, lines, valid_rows, valid_columns;
-  logic last_group, last_column, last_tap, last_line, last_tile_of_fill, tile_end, taps_end, group_end, fill_end;
+  logic last_group, last_column, last_tap, last_line, last_tile_of_fill, tile_end, taps_end,
+      group_end, fill_end;
   assign valid_rows = last_group ? LANE_BITS'(command.reduction.last_group_rows) : ROW_LANES;
-  assign valid_columns = last_block && last_column ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
+  assign valid_columns =
+      last_block && last_column ? LANE_BITS'(command.tiling.last_tile_columns) : COLUMN_LANES;
   always_comb begin
     if (depthwise) lines = LANE_BITS'(1);
     else if (!strided) lines = ROW_LANES;
@@ -185,7 +202,8 @@ module kiln_weight_fetch #(
       .advance({tile_end && !last_tap, fire && !last_line}),
       .steps({
         depthwise ? WORD_BYTES : TILE_BYTES,
-        !strided ? WORD_BYTES : by_columns ? command.weights.column_stride : command.weights.row_stride
+        !strided ? WORD_BYTES : by_columns ? command.weights.column_stride :
+            command.weights.row_stride
       }),
       .sum(line_offset)
   );
@@ -196,17 +214,18 @@ module kiln_weight_fetch #(
       .clock,
       .reset,
       .restart(visit_end && last_visit),
-      // Group; the next visit's first group; batch.
+      // The next group; the next visit's first group; the next batch.
       .advance({visit_end && step[4], visit_end && (|step[3:0]), group_end && !last_group}),
       .steps({command.weights.batch_stride, 40'd0, command.weights.group_stride}),
       .sum(group_offset)
   );
-  // A block's first column tile is the one behind the last of the block before.
+  // A block's first column tile follows the last one of the previous block.
   logic [39:0] column_offset, block_offset, next_column_offset;
   logic next_block, same_block;
   assign next_column_offset = column_offset + command.weights.column_tile_stride;
   assign next_block = step[0] || step[3];
-  assign same_block = command.tiling.order == kiln_systolic_pkg::ORDER_WEIGHT_OUTER && (step[1] || step[2]);
+  assign same_block =
+      command.tiling.order == kiln_systolic_pkg::ORDER_WEIGHT_OUTER && (step[1] || step[2]);
   always_ff @(posedge clock) begin
     if (reset) begin
       column_offset <= '0;
@@ -222,23 +241,27 @@ module kiln_weight_fetch #(
   logic [LANE_BITS-1:0] codes;
   assign codes = by_columns ? valid_rows : strided ? valid_columns : COLUMN_LANES;
   assign request_address = command.weights.base + group_offset + column_offset + line_offset;
-  // Without a command the address means nothing, and a guard of the memory's bounds must not mind it.
+  // Without a command the address is undefined, and the address guard must not report it.
   assign request_bytes = command_valid ? BYTES_BITS'(codes) * BYTES_BITS'(CODE_BYTES) : '0;
   assign request_tag = TAG_BITS'({
-    scaled, depthwise, last_line && last_tile_of_fill, tap == '0, by_columns, tile_in_fill[TILE_BITS-1:0], line[INDEX_BITS-1:0], codes
+    scaled, depthwise, last_line && last_tile_of_fill, tap == '0, by_columns,
+        tile_in_fill[TILE_BITS-1:0], line[INDEX_BITS-1:0], codes
   });
 
-  // ---- When it may go out.
-  logic [1:0] array_free, depthwise_free;  // banks
+  // ---- The conditions for a request.
+  logic [1:0] array_free, depthwise_free;  // free banks
   logic in_fill, array_takes, depthwise_takes, earlier_finished, bank_there;
   logic asked, port_done;  // the port may still be busy with a request of this unit
   assign earlier_finished = !strided || command.header.wait_distance == '0 ||
-      kiln_systolic_pkg::INDEX_BITS'(command.number - finished) < kiln_systolic_pkg::INDEX_BITS'(command.header.wait_distance);
+      kiln_systolic_pkg::INDEX_BITS'(command.number - finished) <
+          kiln_systolic_pkg::INDEX_BITS'(command.header.wait_distance);
   assign bank_there = in_fill || (depthwise ? depthwise_free : array_free) != '0;
-  // A tile waits for the scales of the one before, and its first request goes out beside its first scale's.
+  // A tile waits for the scales of the previous tile, and its first request is sent together with
+  // that for its first scale.
   logic may_request, scales_busy, tile_begins;
   assign tile_begins = line == '0;
-  assign may_request = command_valid && earlier_finished && bank_there && !(tile_begins && scales_busy);
+  assign may_request =
+      command_valid && earlier_finished && bank_there && !(tile_begins && scales_busy);
   assign request_valid = may_request && (!scaled || !tile_begins || scale_request_ready);
   assign command_ready = visit_end && last_visit;
   assign port_done = (!asked || request_ready) && !scales_busy;
@@ -262,17 +285,19 @@ module kiln_weight_fetch #(
   assign stalled_previous = command_valid && port_done && !earlier_finished;
   assign stalled_bank = command_valid && port_done && earlier_finished && !bank_there;
 
-  // ---- Words that come back.
+  // ---- The words that the port returns.
   logic word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed;
   logic [TILE_BITS-1:0] word_tile;
   logic [INDEX_BITS-1:0] word_index;
   logic [LANE_BITS-1:0] word_codes;
-  assign {word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile, word_index, word_codes} = FULL_TAG_BITS'(word_tag);
+  assign {word_scaled, word_depthwise, word_fill_ends, word_first_tap, word_transposed, word_tile,
+      word_index, word_codes} = FULL_TAG_BITS'(word_tag);
 
   logic [LANES*WEIGHT_BITS-1:0] data;
   for (genvar i = 0; i < LANES; i++) begin : g_lane
-    // A code is the lowest bits of its bytes.
-    assign data[i*WEIGHT_BITS+:WEIGHT_BITS] = LANE_BITS'(i) < word_codes ? word_data[i*CODE_BYTES*8+:WEIGHT_BITS] : '0;
+    // A code is in the lowest bits of its bytes.
+    assign data[i*WEIGHT_BITS+:WEIGHT_BITS] =
+        LANE_BITS'(i) < word_codes ? word_data[i*CODE_BYTES*8+:WEIGHT_BITS] : '0;
     if (WEIGHT_BITS < CODE_BYTES * 8) begin : g_rest
       wire unused_bits = &{1'b0, word_data[i*CODE_BYTES*8+WEIGHT_BITS+:CODE_BYTES*8-WEIGHT_BITS]};
     end
@@ -310,13 +335,15 @@ module kiln_weight_fetch #(
     assign scale_write_column = '0;
     assign scale_write_data = '0;
     assign array_filled = array_fill_ends;
-    wire unused_scales = &{1'b0, command_scales, scale_request_ready, scale_word_valid, scale_word_data, scale_word_tag, word_scaled};
+    wire unused_scales = &{1'b0, command_scales, scale_request_ready, scale_word_valid,
+        scale_word_data, scale_word_tag, word_scaled};
   end else begin : g_scales
-    localparam int unsigned GROUPS = BLOCK_SIZE / ARRAY_ROWS;  // that share a scale
+    localparam int unsigned GROUPS = BLOCK_SIZE / ARRAY_ROWS;  // groups that share a scale
     localparam logic [39:0] ONE_SCALE = 40'(SCALE_BYTES);
     localparam logic [39:0] TILE_SCALES = 40'(ARRAY_COLUMNS * SCALE_BYTES);
 
-    // The first scale of the tile: as the tiles are walked, but that strided ones stay for the groups of a block.
+    // The address of the tile's first scale. It is walked like the tiles, except that strided
+    // scales stay the same for the groups of a scale block.
     logic [COUNT_BITS-1:0] group_in_block;
     logic last_group_of_block;
     assign last_group_of_block = group_in_block == COUNT_BITS'(GROUPS - 1);
@@ -324,8 +351,10 @@ module kiln_weight_fetch #(
       if (reset || visit_end) group_in_block <= '0;
       else if (group_end) group_in_block <= last_group_of_block ? '0 : group_in_block + ONE;
     end
-    logic [39:0] scale_group_step, scale_group_offset, scale_tap_offset, scale_column_offset, scale_block_offset;
-    assign scale_group_step = strided ? (last_group_of_block ? ONE_SCALE : 40'd0) : command_scales.group_stride;
+    logic [39:0] scale_group_step, scale_group_offset, scale_tap_offset, scale_column_offset,
+        scale_block_offset;
+    assign scale_group_step =
+        strided ? (last_group_of_block ? ONE_SCALE : 40'd0) : command_scales.group_stride;
     kiln_nest_sum #(
         .LEVELS(3),
         .BITS  (40)
@@ -355,28 +384,35 @@ module kiln_weight_fetch #(
         scale_column_offset <= '0;
         scale_block_offset  <= '0;
       end else if (visit_end) begin
-        scale_column_offset <= next_block ? next_scale_column_offset : same_block ? scale_block_offset : '0;
-        scale_block_offset  <= next_block ? next_scale_column_offset : same_block ? scale_block_offset : '0;
+        scale_column_offset <=
+            next_block ? next_scale_column_offset : same_block ? scale_block_offset : '0;
+        scale_block_offset  <=
+            next_block ? next_scale_column_offset : same_block ? scale_block_offset : '0;
       end else if (taps_end) begin
         scale_column_offset <= last_column ? scale_block_offset : next_scale_column_offset;
       end
     end
 
-    // The other columns of a tile, which may be asked for while the codes of the next instruction's tile stand in the command already.
+    // The scales of a tile's other columns. They may still be requested when the command is already
+    // that of the next instruction.
     logic [39:0] first_address, next_address, column_step, next_step;
     logic [COLUMN_BITS-1:0] scale_column, last_scale_column, next_last_column;
     logic [TILE_BITS-1:0] scale_tile;
     logic scale_bank, scale_ends, request_bank, first_fire, scale_fire;
-    assign first_address = command_scales.base + scale_group_offset + scale_column_offset + scale_tap_offset;
+    assign first_address =
+        command_scales.base + scale_group_offset + scale_column_offset + scale_tap_offset;
     assign column_step = strided ? command_scales.column_stride : ONE_SCALE;
-    assign last_scale_column = COLUMN_BITS'((strided ? valid_columns : COLUMN_LANES) - LANE_BITS'(1));
+    assign last_scale_column =
+        COLUMN_BITS'((strided ? valid_columns : COLUMN_LANES) - LANE_BITS'(1));
     assign first_fire = fire && tile_begins && scaled;
     assign scale_fire = scale_request_valid && scale_request_ready;
-    assign scale_request_valid = scales_busy || (may_request && tile_begins && scaled && request_ready);
+    assign scale_request_valid =
+        scales_busy || (may_request && tile_begins && scaled && request_ready);
     assign scale_request_address = scales_busy ? next_address : first_address;
     assign scale_request_tag = scales_busy ?
         {scale_bank, scale_ends && scale_column == next_last_column, scale_tile, scale_column} :
-        {request_bank, last_tile_of_fill && last_scale_column == '0, tile_in_fill[TILE_BITS-1:0], COLUMN_BITS'(0)};
+        {request_bank, last_tile_of_fill && last_scale_column == '0, tile_in_fill[TILE_BITS-1:0],
+            COLUMN_BITS'(0)};
     always_ff @(posedge clock) begin
       if (reset) request_bank <= 1'b0;
       else if (fill_end && !depthwise) request_bank <= !request_bank;
@@ -412,4 +448,17 @@ module kiln_weight_fetch #(
         .both_filled(array_filled)
     );
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      array_banks_in_range : assert (array_free <= 2'd2);
+      depthwise_banks_in_range : assert (depthwise_free <= 2'd2);
+      array_bank_was_free : assert (!array_takes || array_free != '0);
+      depthwise_bank_was_free : assert (!depthwise_takes || depthwise_free != '0);
+      request_has_command : assert (!request_valid || command_valid);
+      one_stall : assert ($onehot0({stalled_previous, stalled_bank}));
+    end
+  end
+`endif
 endmodule

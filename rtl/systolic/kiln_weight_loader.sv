@@ -1,9 +1,14 @@
-// Loads one weight tile after the other from the weight buffer into the array's shadow registers, in the order of passes.
-//   load       ARRAY_ROWS / WEIGHT_ROWS_PER_CYCLE cycles from T on, T the first cycle in which the command is there, a bank filled (if
-//              the tile is the first of its fill) and the shadow registers are free: never loaded, or a pass starts in T or has
-//              started since. In cycle T + i the loader reads step i from the buffer, in T + i + 1 gives it to the array
-//   shadow_full   from the cycle after a load until the pass that takes it has started
-//   weights_released   in the last cycle of the load that uses a fill for the last time
+// Loads the weight tiles one after the other from the weight buffer into the array's shadow
+// registers, in the order of the passes.
+//   load              Takes ARRAY_ROWS / WEIGHT_ROWS_PER_CYCLE cycles from T on. T is the first
+//                     cycle in which the command is available, a bank is filled (if the tile is the
+//                     first of its fill), and the shadow registers are free: never loaded, or a
+//                     pass starts in T or has started since the last load. In cycle T + i the
+//                     loader reads step i from the buffer; in T + i + 1 it passes the step to the
+//                     array.
+//   shadow_full       High from the cycle after a load until the pass that takes it has started.
+//   weights_released  Asserted in the last cycle of the load that uses a fill for the last time.
+//
 // The command stays at its port until command_ready, in the last cycle of its last load.
 module kiln_weight_loader #(
     parameter int unsigned WEIGHT_BUFFER_WORDS = 1024,
@@ -19,7 +24,7 @@ module kiln_weight_loader #(
     input  logic                                    command_valid,
     output logic                                    command_ready,
     input  kiln_systolic_pkg::weight_load_command_t command,
-    // Banks of the weight buffer.
+    // The banks of the weight buffer.
     input  logic                                    weights_filled,
     output logic                                    weights_released,
     // The array sequencer.
@@ -31,10 +36,10 @@ module kiln_weight_loader #(
     output logic [                   TILE_BITS-1:0] read_tile,
     output logic [                   STEP_BITS-1:0] read_step,
     output logic                                    load_start,     // in cycle T
-    // The array, beside the data that the weight buffer gives.
+    // The array, beside the data from the weight buffer.
     output logic                                    load,
     output logic [                   STEP_BITS-1:0] load_step,
-    // For performance counters.
+    // For the performance counters.
     output logic                                    busy,
     output logic                                    stalled_empty,  // weight bank empty
     output logic                                    stalled_full    // shadow registers full
@@ -67,19 +72,21 @@ module kiln_weight_loader #(
       .last_of_parameters()
   );
 
-  // Which tile of the block: row tile `tap` of group `group` and its column; and its place in the fill.
+  // The current tile of the block: row tile `tap` of group `group`, and the column tile; and the
+  // tile's number in its fill.
   logic [COUNT_BITS-1:0] group, column, tap, in_fill;
   logic last_tap, last_column, last_group, last_of_fill, needs_fill;
   assign last_tap = tap == command.reduction.rows_per_group - ONE;
   assign last_column = column == columns - ONE;
   assign last_group = group == command.reduction.groups - ONE;
   assign last_tile_of_visit = last_tap && last_column && last_group;
-  assign last_of_fill = last_tile_of_visit || in_fill == command.reduction.weight_tiles_per_bank - ONE;
+  assign last_of_fill =
+      last_tile_of_visit || in_fill == command.reduction.weight_tiles_per_bank - ONE;
   assign needs_fill = in_fill == '0 && fetch_weights;
 
-  logic running;  // a load has begun in an earlier cycle
+  logic running;  // the load began in an earlier cycle
   logic bank;
-  logic [1:0] filled;  // banks that wait for their first load
+  logic [1:0] filled;  // banks that are filled and whose first load has not started
   logic [STEP_BITS-1:0] step;
   logic filled_ready, shadow_free;
   assign filled_ready = !needs_fill || filled != '0;
@@ -127,4 +134,17 @@ module kiln_weight_loader #(
       group       <= '0;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      banks_in_range : assert (filled <= 2'd2);
+      load_has_command : assert (!running || command_valid);
+      step_in_range : assert (32'(step) < STEPS);
+      tile_in_range : assert (!busy || 32'(read_tile) < TILES);
+      pass_takes_loaded_tile : assert (!pass_start || shadow_full);
+      one_activity : assert ($onehot0({busy, stalled_empty, stalled_full}));
+    end
+  end
+`endif
 endmodule

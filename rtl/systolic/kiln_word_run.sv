@@ -1,21 +1,25 @@
-// A run of words that lie side by side in memory as in a depthwise bank, asked for as many at once as a beat brings: no request goes across
-// an aligned group of WORDS_PER_CYCLE words of the memory, so that where words are aligned each has one beat.
-//   words      of this cycle's request
-//   place      words of the run before it
-//   last       it is the run's last request
-//   advance    the next cycle sees the next request, behind the last one the first of the next run
-// The inputs may follow from `place`.
+// Splits a run of words that are consecutive in memory and in a depthwise bank into requests of
+// several words. No request crosses an aligned group of WORDS_PER_CYCLE words in memory, so that a
+// request of aligned words has one beat.
+//   words      The number of words of this cycle's request.
+//   place      The number of words of the run before the request.
+//   last       The request is the last of its run.
+//   advance    The next cycle has the next request or, after the last one, the first of the next
+//              run.
+//
+// The inputs may depend on `place`.
 module kiln_word_run #(
     parameter int unsigned WORDS_PER_CYCLE = 4,  // a power of two
-    parameter int unsigned WORD_BYTES = 8,  // likewise, where there is more than one
+    parameter int unsigned WORD_BYTES = 8,  // also a power of two, if WORDS_PER_CYCLE is above 1
     localparam int unsigned WORDS_BITS = $clog2(WORDS_PER_CYCLE + 1)  // derived, do not set
 ) (
     input  logic                  clock,
     input  logic                  reset,
     input  logic [          23:0] length,  // words of the run
     input  logic [          39:0] address,  // of the request
-    input  logic                  padding,  // which has no address
-    input  logic                  limited,  // the request ends `limit` bytes further at the latest, a word or more
+    input  logic                  padding,  // the request has no address
+    // The request ends at most `limit` bytes after its address; `limit` is at least one word.
+    input  logic                  limited,
     input  logic [          39:0] limit,
     input  logic                  advance,
     output logic [          23:0] place,
@@ -34,7 +38,7 @@ module kiln_word_run #(
     if (WORD_BYTES != 1 << SHIFT || (WORDS_PER_CYCLE & (WORDS_PER_CYCLE - 1)) != 0) begin : g_odd
       $error("kiln_word_run: sizes must be powers of two");
     end
-    logic [WORDS_BITS-1:0] aligned;  // words to the end of the group
+    logic [WORDS_BITS-1:0] aligned;  // words up to the end of the aligned group
     logic [39:0] limit_words;
     assign aligned = padding ? MOST : MOST - WORDS_BITS'(address[SHIFT+:WORDS_BITS-1]);
     assign limit_words = limit >> SHIFT;
@@ -51,4 +55,14 @@ module kiln_word_run #(
     if (reset || (advance && last)) place <= '0;
     else if (advance) place <= place + 24'(words);
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      request_not_empty : assert (!advance || words != '0);
+      request_within_run : assert (!advance || 24'(words) <= rest);
+      place_within_run : assert (!advance || place < length);
+    end
+  end
+`endif
 endmodule

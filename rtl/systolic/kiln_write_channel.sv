@@ -1,14 +1,14 @@
-// The vector unit's way out: kiln_axi_write_port behind a guard that lets no request through which reaches outside the memory. While
-// unit_reset is high nothing new is written; what is under way comes to its end.
+// The vector unit's write path to memory: a kiln_axi_write_port after a guard that blocks requests
+// outside the memory. While unit_reset is high, no new write is started; writes in flight complete.
 //   request, done   as in kiln_axi_write_port
-//   range_fault     high while the unit wants to write outside the memory
-//   fault           sticky until port_reset: an error response
-//   idle            everything accepted is in memory
+//   range_fault     High while the unit requests a write outside the memory.
+//   fault           Sticky until port_reset: a response was an error.
+//   idle            All accepted data are in memory.
 module kiln_write_channel #(
     parameter int unsigned DATA_BYTES = 16,  // width of the port
-    parameter int unsigned MAX_BYTES = 16,  // of a request
+    parameter int unsigned MAX_BYTES = 16,  // bytes of the longest request
     parameter int unsigned TAG_BITS = 1,
-    parameter int unsigned OUTSTANDING = 32,  // bursts under way
+    parameter int unsigned OUTSTANDING = 32,  // bursts in flight
     parameter longint unsigned MEMORY_BYTES = 64'd1 << 30,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,  // derived, do not set
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1)
@@ -95,4 +95,14 @@ module kiln_write_channel #(
   );
 
   assign done_valid = port_done_valid && !unit_reset;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!port_reset) begin
+      no_request_in_unit_reset : assert (!unit_reset || !port_valid);
+      no_request_outside_memory : assert (!(port_valid && range_fault));
+      done_of_something : assert (!port_done_valid || !idle);
+    end
+  end
+`endif
 endmodule

@@ -1,4 +1,5 @@
-// The greatest of the taps' codes, lane by lane; weights are not looked at. Ports and timing: kiln_user_unit.
+// A user unit that computes maximum pools: the greatest of the taps' codes, lane by lane; it
+// ignores the weights. Ports and timing are those of kiln_user_unit.
 module kiln_user_maximum #(
     parameter int unsigned LANES = 4,
     parameter int unsigned MULTIPLIERS = 9,
@@ -15,17 +16,19 @@ module kiln_user_maximum #(
     input  logic [MULTIPLIERS*LANES*WEIGHT_BITS-1:0] weights,
     output logic [              LANES*PSUM_BITS-1:0] sums
 );
-  localparam logic signed [7:0] NO_TAPS = -8'sd128;  // the least code of 8 bits, whatever INPUT_BITS
+  // The least code of 8 bits, whatever INPUT_BITS.
+  localparam logic signed [7:0] NO_TAPS = -8'sd128;
 
   logic fold, fold_first;
   if (REGISTERS == 0) begin : g_now
     assign {fold, fold_first} = {valid, first};
   end else begin : g_later
-    // Not reset: a sum that nobody asked for is not looked at.
+    // No reset is needed: sums are only read after a step with `valid`.
     always_ff @(posedge clock) {fold, fold_first} <= {valid, first};
   end
   for (genvar c = 0; c < LANES; c++) begin : g_lane
-    logic signed [7:0] step, taken, sum;  // the greatest of: this step's taps, the same when it is folded, all taps
+    // The greatest code of this step's taps, of the registered step's taps, and of all taps so far.
+    logic signed [7:0] step, taken, sum;
     logic signed [7:0] code;
     always_comb begin
       step = NO_TAPS;

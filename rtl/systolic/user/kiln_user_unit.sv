@@ -1,9 +1,13 @@
-// The slot for a unit of one's own (docs/user-unit.md): the depthwise unit's multipliers and sums with another function. UNIT, the key
-// `user_unit` of the design point, says which; each has a branch here and a module of its own with the same ports and parameters,
-// but for UNIT.
-//   step       in each cycle with `valid` MULTIPLIERS taps come for every lane, those of `present` count; `first` begins a new sum
-//   sums       of the taps that came in cycle t and the steps before them stand at `sums` in t + REGISTERS + 1, until the next
-// Inputs and weights are signed integers of up to 8 bits, sums integers.
+// The interface to a unit of the user's own (docs/user-unit.md): it takes the place of the
+// depthwise unit's multipliers and sums and computes another function. UNIT, the key `user_unit` of
+// the design point, selects the unit; each unit has a branch here and a module of its own with the
+// same ports and parameters, except UNIT.
+//   step        Each cycle with `valid` brings MULTIPLIERS taps for every lane, of which those in
+//               `present` count; `first` begins a new sum.
+//   sums        The result of the taps of cycle t and of the earlier steps is at `sums` in t +
+//               REGISTERS + 1, until the next result.
+//
+// Inputs and weights are signed integers of up to 8 bits; sums are integers.
 module kiln_user_unit #(
     parameter int unsigned UNIT = 1,
     parameter int unsigned LANES = 4,

@@ -1,26 +1,32 @@
-// Takes the operand port's words, turns their elements into fp32 numbers, joins the places of a window, and keeps the operands of each
-// word until the lanes take it.
-//   time       what came in cycle t is at the read side from t + 2 on; `complete` says in t that word `complete_place` has all it reads
-//   scales     (BLOCK_SIZE > 0) a word of an operand with block scales is taken with the last of its scales, in whatever order the two ports bring
-//              them; a scale that is not its word's last is taken at once
-//   read       asynchronous: the outputs are those of the word at `read_place`
-//   nothing    the window of the word at nothing_place has no place in the image (pulse, kiln_operand_fetch)
-// A window's places are joined in the order in which they come; the average's factor is 1 / n of the places that came, where the
-// instruction wants that, else the instruction's. All that is read are numbers of VECTOR_FORMAT, as the upper NUMBER bits
-// of fp32 numbers (kiln_format_pkg::number_bits).
+// Converts the elements that the operand port delivers to numbers, combines the positions of a
+// window, and stores the operands of each word until the lanes read them.
+//   time        Data that arrive in cycle t can be read from t + 2 on; `complete` says in t that
+//               all operands of word `complete_place` have arrived.
+//   scales      (BLOCK_SIZE > 0) Data of an operand with block scales are taken together with the
+//               last of their scales, in whichever order the two ports deliver them; a scale that
+//               is not the last of its word is taken at once.
+//   read        Asynchronous: the outputs are those of the word at `read_place`.
+//   nothing     The window of the word at nothing_place has no position in the image (a pulse from
+//               kiln_operand_fetch).
+//
+// The positions of a window are combined in the order in which they arrive. The factor of an
+// average is 1 / n for n positions inside the image if the instruction asks for it
+// (divide_by_valid), otherwise the instruction's factor. All outputs are numbers of VECTOR_FORMAT,
+// as the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
 module kiln_operand_buffer #(
     parameter int unsigned LANES = 4,
-    parameter int unsigned WORDS = 32,  // room for as many words
+    parameter int unsigned WORDS = 32,  // words that the buffer holds
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter int unsigned PRECISIONS = 1,  // kiln_operand_decoder
+    parameter int unsigned PRECISIONS = 1,  // this and the next two: see kiln_operand_decoder
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
-    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),  // derived, do not set
+    // derived, do not set
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
     localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
 ) (
@@ -41,23 +47,27 @@ module kiln_operand_buffer #(
     output logic [PLACE_BITS-1:0] complete_place,
     input  logic [PLACE_BITS-1:0] read_place,
     output logic [OPERANDS*LANES*NUMBER-1:0] read_operands,
-    output logic [NUMBER-1:0] read_factor,  // of an average, unless read_empty
-    output logic read_empty  // a window without a place in the image: operand 0 is neutral
+    output logic [NUMBER-1:0] read_factor,  // factor of an average, unless read_empty
+    output logic read_empty  // the window has no position in the image: operand 0 is neutral
 );
-  localparam int unsigned WORD = LANES * NUMBER;  // of numbers
-  localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
-  localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
-  localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
+  localparam int unsigned WORD = LANES * NUMBER;  // bits of a word of numbers
+  localparam logic [1:0] INPUT_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
+  localparam logic [1:0] WEIGHT_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
+  localparam logic [1:0] VECTOR_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+      kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
 
-  logic take;  // a word comes in
+  logic take;  // data are taken
   assign take           = in_valid && in_ready;
   assign complete       = take && in_tag.last_of_word;
   assign complete_place = in_tag.place;
 
-  // ---- First cycle: numbers.
+  // ---- First cycle: conversion to numbers.
   logic [3:0] element;
   logic [31:0] scale, zero_point;
   logic dense;
@@ -78,7 +88,7 @@ module kiln_operand_buffer #(
     dense = in_tag.access == kiln_systolic_pkg::ACCESS_DENSE;
   end
 
-  // The factor of each lane.
+  // The factor of each lane: the stream's scale, times the block scale.
   logic [LANES*32-1:0] factors_of_lanes;
   if (BLOCK_SIZE == 0) begin : g_no_scales
     assign in_ready         = 1'b1;
@@ -110,13 +120,14 @@ module kiln_operand_buffer #(
         factor = scale;
         if (take && scaled) factor = kiln_fp32_pkg::multiply(scale, block_scale);
       end
-      for (genvar lane = i * BLOCK_SIZE; lane < (SCALES == 1 ? LANES : (i + 1) * BLOCK_SIZE); lane++) begin : g_lane
+      for (genvar lane = i * BLOCK_SIZE; lane < (SCALES == 1 ? LANES : (i + 1) * BLOCK_SIZE);
+          lane++) begin : g_lane
         assign factors_of_lanes[lane*32+:32] = factor;
       end
     end
   end
 
-  // The bytes of an element begin at `lane` times its size.
+  // The bytes of an element begin at `lane` times the element's size.
   logic [WORD-1:0] decoded, numbers;
   logic [1:0] shift;
   assign shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
@@ -143,7 +154,7 @@ module kiln_operand_buffer #(
         .value(whole)
     );
     assign decoded[lane*NUMBER+:NUMBER] = whole[31-:NUMBER];
-    wire unused_whole = &{1'b0, whole};  // zeros below
+    wire unused_whole = &{1'b0, whole};  // low bits, which are 0
   end
 
   logic valid;
@@ -157,7 +168,7 @@ module kiln_operand_buffer #(
     end
   end
 
-  // ---- Second cycle: the word that is being put together. An element of a strided stream is for one lane.
+  // ---- Second cycle: the word is assembled. An element of a strided stream belongs to one lane.
   logic [WORD-1:0] assembled, assembled_next;
   logic windowed, sums;
   assign windowed = command.header.window && tag.operand == 2'd0;
@@ -165,7 +176,8 @@ module kiln_operand_buffer #(
   for (genvar lane = 0; lane < LANES; lane++) begin : g_join
     logic here;
     logic [31:0] number, partial, sum, joined;
-    assign here    = valid && (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == kiln_vector_pkg::LANE_BITS'(lane));
+    assign here    = valid && (tag.access != kiln_systolic_pkg::ACCESS_STRIDED ||
+        tag.lane == kiln_vector_pkg::LANE_BITS'(lane));
     assign number  = 32'(numbers[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
     assign partial = 32'(assembled[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
     always_comb begin
@@ -185,44 +197,46 @@ module kiln_operand_buffer #(
       end
     end
     assign assembled_next[lane*NUMBER+:NUMBER] = joined[31-:NUMBER];
-    wire unused_joined = &{1'b0, joined};  // zeros below
+    wire unused_joined = &{1'b0, joined};  // low bits, which are 0
   end
   always_ff @(posedge clock) begin
     if (valid) assembled <= assembled_next;
   end
 
-  // Places of the window so far.
+  // The number of the window's positions that have arrived.
   logic [23:0] places, places_now;
   logic averages_valid;
   logic [31:0] factor;
-  wire unused_factor = &{1'b0, factor};  // zeros below
+  wire unused_factor = &{1'b0, factor};  // low bits, which are 0
   always_comb begin
     places_now = places;
     if (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == '0) begin
       places_now = tag.first_place ? 24'd1 : places + 1'b1;
     end
   end
-  assign averages_valid = valid && windowed && command.window.divide_by_valid && tag.last_of_operand;
+  assign averages_valid =
+      valid && windowed && command.window.divide_by_valid && tag.last_of_operand;
   always_ff @(posedge clock) begin
     if (valid && windowed) places <= places_now;
   end
   always_comb begin
     factor = command.window.factor;
     if (averages_valid) begin
-      factor = kiln_fp32_pkg::divide(kiln_vector_pkg::FP32_ONE, kiln_fp32_pkg::from_int32(32'(places_now)));
+      factor = kiln_fp32_pkg::divide(kiln_vector_pkg::FP32_ONE,
+          kiln_fp32_pkg::from_int32(32'(places_now)));
     end
     if (NARROW && valid && windowed) factor = kiln_fp32_pkg::round_to(factor, ROUNDING);
   end
 
-  // ---- The words.
+  // ---- The stored words.
   logic [WORD-1:0] words0[WORDS];
   logic [WORD-1:0] words1[WORDS];
   logic [WORD-1:0] words2[WORDS];
   logic [NUMBER-1:0] factors[WORDS];
-  logic [WORDS-1:0] empty;  // windows without a place
+  logic [WORDS-1:0] empty;  // windows without a position in the image
   logic write;
   logic [INDEX_BITS-1:0] write_index, read_index;
-  wire unused_places = &{1'b0, nothing_place, read_place, tag};  // their upper bits
+  wire unused_places = &{1'b0, nothing_place, read_place, tag};  // upper bits
   assign write       = valid && tag.last_of_operand;
   assign write_index = INDEX_BITS'(tag.place);
   assign read_index  = INDEX_BITS'(read_place);

@@ -1,8 +1,10 @@
-// An element of a memory operand as the vector unit sees it: integers fp32(code - zero_point) * scale, codes of the array's formats, of all precisions,
-// (value of the code) * scale, fp32 numbers and those of the vector format as they are; all of it rounded to the vector format.
+// Converts an element of a memory operand to the vector unit's number: an integer to fp32(code -
+// zero_point) * scale, a code of the array's formats (of any precision) to (value of the code) *
+// scale, and an fp32 number or a number of the vector format to itself. The result is rounded to
+// the vector format.
 //   time      combinational
-//   enable    0: the result is nobody's business
-//   C++ twin  kiln::systolic::LoadValue (targets/systolic/arithmetic.h)
+//   enable    0: the result is not used
+//   C++ twin  kiln::systolic::LoadValue (targets/systolic/simulate/arithmetic.h)
 module kiln_operand_decoder #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT  = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
@@ -13,13 +15,15 @@ module kiln_operand_decoder #(
 ) (
     input  logic        enable,
     input  logic [ 3:0] element,     // kiln_systolic_pkg::element_t
-    input  logic [31:0] bits,        // the element's bytes, right-aligned; bytes beside it are nobody's business
+    // The element's bytes, right-aligned; higher bytes are ignored.
+    input  logic [31:0] bits,
     input  logic [31:0] zero_point,
     input  logic [31:0] scale,       // fp32
     output logic [31:0] value        // fp32
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+      kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   localparam int VECTOR_BITS = kiln_format_pkg::bits(VECTOR_FORMAT);
 
   logic is_integer;
@@ -34,7 +38,7 @@ module kiln_operand_decoder #(
     endcase
   end
 
-  // What a code stands for.
+  // The value of a code of the array's formats.
   logic is_code;
   localparam int CODES = 2 * PRECISIONS;  // elements from ELEMENT_INPUT on
   logic [CODES*32-1:0] code_values;
@@ -45,18 +49,21 @@ module kiln_operand_decoder #(
   assign code_value = code_values[32'(chosen)*32+:32];
   for (genvar c = 0; c < CODES; c++) begin : g_code
     localparam kiln_format_pkg::format_t FORMAT =
-        kiln_format_pkg::code_format(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, c);
-    // Codes of one format have one decoder.
+        kiln_format_pkg::code_format(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT,
+            OTHER_WEIGHT_FORMATS, c);
+    // Codes of the same format share one decoder.
     localparam int FIRST =
-        kiln_format_pkg::first_code(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT, OTHER_WEIGHT_FORMATS, c);
+        kiln_format_pkg::first_code(INPUT_FORMAT, OTHER_INPUT_FORMATS, WEIGHT_FORMAT,
+            OTHER_WEIGHT_FORMATS, c);
     logic [31:0] value_of_code;
     if (FIRST != c) begin : g_same
       assign value_of_code = g_code[FIRST].value_of_code;
     end else if (FORMAT == kiln_named_formats_pkg::INT8) begin : g_int8
-      // By a function, which a simulation computes only where it is asked for.
+      // A function call, which a simulation evaluates only if the code is used.
       always_comb begin
         value_of_code = '0;
-        if (enable && is_code) value_of_code = kiln_fp32_pkg::from_int32({{24{bits[7]}}, bits[7:0]});
+        if (enable && is_code)
+          value_of_code = kiln_fp32_pkg::from_int32({{24{bits[7]}}, bits[7:0]});
       end
     end else begin : g_decode
       kiln_decode_to_fp32 #(
@@ -69,7 +76,7 @@ module kiln_operand_decoder #(
     assign code_values[c*32+:32] = value_of_code;
   end
 
-  // A number of the vector format. One with fp32's exponents is the upper bits of an fp32 number.
+  // A number of the vector format. A format with fp32's exponent field is the upper bits of fp32.
   logic [31:0] vector_value;
   if (kiln_format_pkg::is_fp32_prefix(VECTOR_FORMAT)) begin : g_prefix
     assign vector_value = 32'(bits[VECTOR_BITS-1:0]) << (32 - VECTOR_BITS);
@@ -86,7 +93,8 @@ module kiln_operand_decoder #(
   always_comb begin
     exact = element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_value : bits;
     if (enable && is_code) exact = kiln_fp32_pkg::multiply(code_value, scale);
-    if (enable && is_integer) exact = kiln_fp32_pkg::multiply(kiln_fp32_pkg::from_int32(code), scale);
+    if (enable && is_integer)
+      exact = kiln_fp32_pkg::multiply(kiln_fp32_pkg::from_int32(code), scale);
     value = exact;
     if (enable && NARROW) value = kiln_fp32_pkg::round_to(exact, ROUNDING);
   end

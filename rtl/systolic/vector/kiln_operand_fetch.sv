@@ -1,18 +1,26 @@
-// Gives each word of the vector unit its slot: asks the operand port for what the word reads, and takes as long as the operands' beats or
-// the output's beats, whichever are more, at least one cycle (docs/systolic.md, "Slots"). Behind the last word of a pass of a group the
-// slot grows by the pass's gap.
-//   working      a word is there (its inputs stand until slot_end)
-//   room         the queue behind has a place for one more word; looked at where a slot begins
-//   slot_begin   first cycle of a slot: in the very cycle in which the word is there, when there is room
-//   slot_end     its last cycle; slot_cycles: how many it had
-//   requests     operand 0, 1, 2; of a window place by place, row-major, those outside the image left out; of a strided stream element by
-//                element; tag as in kiln_vector_pkg::operand_tag_t. A port that is not ready makes the slot longer.
-//   nothing      a window has no place in the image: pulse, with nothing_last when the word reads nothing behind it
-//   scales       (BLOCK_SIZE > 0) of an operand that has them: with each request the one for its first block's scale, on a port of its own, then one
-//                a cycle for the others; the next request waits for both. A request waits for the port that takes its scale. A scale lies in one beat
-//   slot_beats   at slot_end: the output's beats in the slot, block scales included
-// A window with a dilation of 1 begins at its first place inside the image; with another one, what lies outside before that place
-// takes a cycle a place.
+// Gives each word of the vector unit its slot: requests the word's operands from the operand port.
+// The slot takes as many cycles as the operands' beats or the output's beats, whichever are more,
+// and at least one (docs/systolic.md, "Slots"). After the last word of a pass of a group, the slot
+// is longer by the pass's gap.
+//   working      A word is at the inputs, where it stays until slot_end.
+//   room         The queue after this module has an entry for one more word; considered when a slot
+//                begins.
+//   slot_begin   The first cycle of a slot. If there is room, this is the cycle in which the word
+//                arrives.
+//   slot_end     The last cycle of the slot; slot_cycles is its length.
+//   requests     Operands 0, 1 and 2 in this order; a window position by position, row-major,
+//                without those outside the image; a strided stream element by element. The tag is a
+//                kiln_vector_pkg::operand_tag_t. A port that is not ready makes the slot longer.
+//   nothing      A window has no position in the image (a pulse); nothing_last says that the word
+//                has no further operand to read.
+//   scales       (BLOCK_SIZE > 0) For an operand with block scales, each request comes with a
+//                request for its first scale block's scale, on a port of its own; the other scales
+//                follow, one per cycle, and the next request waits for both. A request waits for
+//                the port that takes its scale. A scale is within one beat.
+//   slot_beats   At slot_end: the beats of the output in the slot, block scales included.
+//
+// A window with a dilation of 1 begins at its first position inside the image; with a larger
+// dilation, each position before that one takes a cycle.
 module kiln_operand_fetch #(
     parameter int unsigned LANES = 4,
     parameter int unsigned OPERAND_PORT_BYTES = 16,
@@ -32,10 +40,11 @@ module kiln_operand_fetch #(
     input  kiln_systolic_pkg::vector_scales_t command_scales,
     input  logic working,
     input  logic room,
-    input  logic [kiln_vector_pkg::PLACE_BITS-1:0] place,  // in the queue, of a word whose slot begins
+    // The queue entry of a word whose slot begins.
+    input  logic [kiln_vector_pkg::PLACE_BITS-1:0] place,
     input  logic [2:0] reads,
     input  logic to_memory,
-    input  logic [15:0] gap,  // 0 but behind the last word of a pass of a group
+    input  logic [15:0] gap,  // cycles; 0 except after the last word of a pass of a group
     input  logic [COUNT_LANE_BITS-1:0] lanes,
     input  logic [ADDRESS_BITS-1:0] operand0_address,
     input  logic [ADDRESS_BITS-1:0] operand1_address,
@@ -45,7 +54,7 @@ module kiln_operand_fetch #(
     input  logic signed [31:0] window_x,
     input  logic [ADDRESS_BITS-1:0] window_row_offset,
     input  logic [ADDRESS_BITS-1:0] window_column_offset,
-    input  logic [ADDRESS_BITS-1:0] operand0_scale_address,  // of the word's first scale
+    input  logic [ADDRESS_BITS-1:0] operand0_scale_address,  // address of the word's first scale
     input  logic [ADDRESS_BITS-1:0] operand1_scale_address,
     input  logic [ADDRESS_BITS-1:0] operand2_scale_address,
     input  logic [ADDRESS_BITS-1:0] window_scale_row_offset,
@@ -71,15 +80,20 @@ module kiln_operand_fetch #(
   localparam int unsigned WRITE_OFFSET = $clog2(OUTPUT_PORT_BYTES);
   localparam int unsigned READ_SPAN = $clog2(LANES * 4 + OPERAND_PORT_BYTES);
   localparam int unsigned WRITE_SPAN = $clog2(LANES * 4 + OUTPUT_PORT_BYTES);
-  localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
-  localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
-  localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
+  localparam logic [1:0] INPUT_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
+  localparam logic [1:0] WEIGHT_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
+  localparam logic [1:0] VECTOR_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
 
-  // Beats behind the first of a request.
-  function automatic logic [READ_SPAN-1:0] further_reads(input logic [READ_OFFSET-1:0] offset, input logic [BYTES_BITS-1:0] bytes);
+  // Return the beats of a request after its first one.
+  function automatic logic [READ_SPAN-1:0] further_reads(input logic [READ_OFFSET-1:0] offset,
+      input logic [BYTES_BITS-1:0] bytes);
     further_reads = (READ_SPAN'(offset) + READ_SPAN'(bytes) - 1'b1) >> READ_OFFSET;
   endfunction
-  function automatic logic [WRITE_SPAN-1:0] further_writes(input logic [WRITE_OFFSET-1:0] offset, input logic [BYTES_BITS-1:0] bytes);
+  function automatic logic [WRITE_SPAN-1:0] further_writes(input logic [WRITE_OFFSET-1:0] offset,
+      input logic [BYTES_BITS-1:0] bytes);
     further_writes = (WRITE_SPAN'(offset) + WRITE_SPAN'(bytes) - 1'b1) >> WRITE_OFFSET;
   endfunction
 
@@ -92,12 +106,13 @@ module kiln_operand_fetch #(
     if (slot_begin) begun_place <= place;
   end
 
-  // ---- Requests for operands. Registers hold the next request; at the beginning of a slot and of an operand they follow from the word.
-  logic [2:0] reads_left, reads_now, reads_next, others;  // operands that have requests to come
+  // ---- Requests for operands. Registers hold the next request; at the beginning of a slot and of
+  // an operand it follows from the word.
+  logic [2:0] reads_left, reads_now, reads_next, others;  // operands with requests still to send
   logic operand_begins, operand_begins_now;
   logic [1:0] operand;
-  logic [READ_SPAN-1:0] read_beats;  // of the last request, still to come
-  logic reading;  // this cycle belongs to a former request
+  logic [READ_SPAN-1:0] read_beats;  // beats of the last request that are still to come
+  logic reading;  // this cycle belongs to an earlier request
 
   assign reads_now          = begun ? reads_left : reads;
   assign operand_begins_now = !begun || operand_begins;
@@ -128,12 +143,13 @@ module kiln_operand_fetch #(
     shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
   end
 
-  // The place of a window.
+  // The current position of a window.
   logic windowed, clamp_y, clamp_x, outside, none, more_x, more_y;
   logic signed [31:0] y, x, y_now, x_now;
   logic [31:0] first_x, first_x_now;
   logic [23:0] tap_y, tap_x, first_tap_x, tap_y_now, tap_x_now, first_tap_x_now;
-  logic [ADDRESS_BITS-1:0] row_address, place_address, address;  // of the row's first place, of the place, of the request
+  // The address of the first position of the row, of the position, and of the request.
+  logic [ADDRESS_BITS-1:0] row_address, place_address, address;
   logic [ADDRESS_BITS-1:0] row_address_now, place_address_now, address_now;
   logic first_place, first_place_now;
 
@@ -166,10 +182,13 @@ module kiln_operand_fetch #(
       first_place_now   = 1'b1;
     end
     outside = windowed && (y_now < 0 || x_now < 0);
-    none    = windowed && !outside && (y_now >= 32'(command.window.height) || x_now >= 32'(command.window.width) ||
-                           tap_y_now >= command.window.window_y || tap_x_now >= command.window.window_x);
-    more_x = x_now + 32'(command.window.dilation_x) < 32'(command.window.width) && tap_x_now + 1'b1 < command.window.window_x;
-    more_y = y_now + 32'(command.window.dilation_y) < 32'(command.window.height) && tap_y_now + 1'b1 < command.window.window_y;
+    none    = windowed && !outside &&
+        (y_now >= 32'(command.window.height) || x_now >= 32'(command.window.width) ||
+        tap_y_now >= command.window.window_y || tap_x_now >= command.window.window_x);
+    more_x = x_now + 32'(command.window.dilation_x) < 32'(command.window.width) &&
+        tap_x_now + 1'b1 < command.window.window_x;
+    more_y = y_now + 32'(command.window.dilation_y) < 32'(command.window.height) &&
+        tap_y_now + 1'b1 < command.window.window_y;
   end
 
   logic [COUNT_LANE_BITS-1:0] lane, lane_now;
@@ -182,7 +201,8 @@ module kiln_operand_fetch #(
 
   assign request_valid   = asks && !outside && !none && scale_taken;
   assign request_address = address_now;
-  assign request_bytes   = (access == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes) : BYTES_BITS'(1)) << shift;
+  assign request_bytes   =
+      (access == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes) : BYTES_BITS'(1)) << shift;
   always_comb begin
     request_tag.place           = place_now;
     request_tag.operand         = operand;
@@ -212,9 +232,10 @@ module kiln_operand_fetch #(
     if (running) begin
       reads_left     <= reads_next;
       read_beats     <= read_beats_next;
-      operand_begins <= reads_next != reads_now || (operand_begins_now && !taken && !(asks && outside));
+      operand_begins <=
+          reads_next != reads_now || (operand_begins_now && !taken && !(asks && outside));
       if (asks && outside) begin
-        // On towards the image, both ways at once.
+        // Move towards the image, vertically and horizontally at once.
         y               <= y_now < 0 ? y_now + 32'(command.window.dilation_y) : y_now;
         tap_y           <= y_now < 0 ? tap_y_now + 1'b1 : tap_y_now;
         x               <= x_now < 0 ? x_now + 32'(command.window.dilation_x) : x_now;
@@ -263,9 +284,11 @@ module kiln_operand_fetch #(
   assign next_row_address = row_address_now + (y_now < 0 ? command.window.tap_row_stride : '0) +
       (x_now < 0 ? command.window.tap_column_stride : '0);
 
-  // ---- Block scales: walked as the places of a window are.
+  // ---- Block scales. Their addresses are walked like the positions of a window.
   localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
-  logic scale_taken, scales_left, scales_left_next;  // that of a request; others of the last request are to come
+  // The scale of a request has been taken; further scales of the last request are still to be
+  // requested.
+  logic scale_taken, scales_left, scales_left_next;
   if (BLOCK_SIZE == 0) begin : g_no_scales
     assign scale_taken           = 1'b1;
     assign scales_left           = 1'b0;
@@ -273,8 +296,9 @@ module kiln_operand_fetch #(
     assign scale_request_valid   = 1'b0;
     assign scale_request_address = '0;
     assign scale_request_tag     = '0;
-    wire unused_scales = &{1'b0, command_scales, operand0_scale_address, operand1_scale_address, operand2_scale_address,
-                           window_scale_row_offset, window_scale_column_offset, scale_request_ready};
+    wire unused_scales = &{1'b0, command_scales, operand0_scale_address, operand1_scale_address,
+        operand2_scale_address, window_scale_row_offset, window_scale_column_offset,
+        scale_request_ready};
   end else begin : g_scales
     logic scaled, first_asks, first_sent;
     logic [ADDRESS_BITS-1:0] first, row, row_now, place_at, place_at_now, next_row;
@@ -282,7 +306,8 @@ module kiln_operand_fetch #(
     assign first_asks = asks && !outside && !none && scaled && !first_sent;
     assign scale_taken = !scaled || first_sent || scale_request_ready;
     always_comb begin
-      first = operand == 2'd0 ? operand0_scale_address : operand == 2'd1 ? operand1_scale_address : operand2_scale_address;
+      first = operand == 2'd0 ? operand0_scale_address : operand == 2'd1 ? operand1_scale_address :
+          operand2_scale_address;
       row_now      = row;
       place_at_now = place_at;
       if (operand_begins_now) begin
@@ -318,7 +343,7 @@ module kiln_operand_fetch #(
       assign scale_request_address = place_at_now;
       assign scale_request_tag     = {kiln_vector_pkg::LANE_BITS'(0), 1'b1};
     end else begin : g_several
-      // The word's further scales, a cycle each.
+      // The word's further scales, one per cycle.
       logic [kiln_vector_pkg::LANE_BITS-1:0] blocks, block, block_next;
       logic [ADDRESS_BITS-1:0] next;
       assign blocks = kiln_vector_pkg::LANE_BITS'(further_scales) + 1'b1;
@@ -350,14 +375,14 @@ module kiln_operand_fetch #(
     end
   end
 
-  // ---- The output's beats, counted as the writer will have them, `depth` cycles later.
+  // ---- The output's beats, counted as the writer will send them `depth` cycles later.
   logic writes_left, writes_now, writes_next, writing;
   logic [COUNT_LANE_BITS-1:0] write_lane, write_lane_now;
   logic [ADDRESS_BITS-1:0] write_address, write_address_now;
   logic [WRITE_SPAN-1:0] write_beats, write_beats_next;
   logic [BYTES_BITS-1:0] write_bytes;
   logic [1:0] target_shift;
-  logic [WRITE_SPAN-1:0] further_scales;  // of a word, behind the first
+  logic [WRITE_SPAN-1:0] further_scales;  // scales of a word after the first
   always_comb begin
     further_scales = '0;
     for (int i = 1; i < SCALES; i++) begin
@@ -365,12 +390,14 @@ module kiln_operand_fetch #(
     end
   end
   wire unused_further = &{1'b0, further_scales};
-  assign target_shift      = kiln_vector_pkg::element_shift(command.target.element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
+  assign target_shift      = kiln_vector_pkg::element_shift(command.target.element, VECTOR_SHIFT,
+      INPUT_SHIFT, WEIGHT_SHIFT);
   assign writes_now        = begun ? writes_left : to_memory;
   assign write_lane_now    = begun ? write_lane : '0;
   assign write_address_now = begun ? write_address : target_address;
   assign writing           = begun && write_beats != '0;
-  assign write_bytes = (command.target.access == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes) : BYTES_BITS'(1)) << target_shift;
+  assign write_bytes = (command.target.access == kiln_systolic_pkg::ACCESS_DENSE ?
+      BYTES_BITS'(lanes) : BYTES_BITS'(1)) << target_shift;
   always_comb begin
     writes_next      = writes_now;
     write_beats_next = '0;
@@ -378,8 +405,10 @@ module kiln_operand_fetch #(
       write_beats_next = write_beats - 1'b1;
     end else if (writes_now) begin
       write_beats_next = further_writes(write_address_now[WRITE_OFFSET-1:0], write_bytes);
-      if (SCALES > 1 && command.header.output_blocks && write_beats_next < further_scales) write_beats_next = further_scales;
-      writes_next = command.target.access == kiln_systolic_pkg::ACCESS_STRIDED && write_lane_now + 1'b1 != lanes;
+      if (SCALES > 1 && command.header.output_blocks && write_beats_next < further_scales)
+        write_beats_next = further_scales;
+      writes_next = command.target.access == kiln_systolic_pkg::ACCESS_STRIDED &&
+          write_lane_now + 1'b1 != lanes;
     end
   end
   always_ff @(posedge clock) begin
@@ -387,15 +416,17 @@ module kiln_operand_fetch #(
       writes_left   <= writes_next;
       write_beats   <= write_beats_next;
       write_lane    <= !writing && writes_now ? write_lane_now + 1'b1 : write_lane_now;
-      write_address <= !writing && writes_now ? write_address_now + command.target.element_stride : write_address_now;
+      write_address <= !writing && writes_now ? write_address_now + command.target.element_stride :
+          write_address_now;
     end
   end
 
   // ---- The slot.
-  logic beats_end, waiting;  // waiting: in the gap
+  logic beats_end, waiting;  // waiting: the slot is in its gap
   logic [15:0] gap_left;
   logic [31:0] cycles;
-  assign beats_end   = running && reads_next == '0 && read_beats_next == '0 && !scales_left_next && !writes_next && write_beats_next == '0;
+  assign beats_end   = running && reads_next == '0 && read_beats_next == '0 && !scales_left_next &&
+      !writes_next && write_beats_next == '0;
   assign slot_end    = waiting ? gap_left == 16'd1 : beats_end && gap == '0;
   assign slot_cycles = begun ? cycles : 32'd1;
   if (BLOCK_SIZE == 0) begin : g_no_beats

@@ -1,8 +1,11 @@
-// Writes the words that leave the lanes: a dense word with one request, a strided one element by element, of a broadcast one (all elements at one
-// place) the last element.
-//   time      a word's first request is offered in the cycle in which the word is there, the next when the port has taken the one before
-//   word_ready   there is room for a word; a function of registers only. A word is always taken in the cycle in which it is offered with it.
-//   request_tag  the request is its word's last one
+// Writes the words that leave the vector unit's lanes: a dense word with one request, a strided
+// word element by element, and of a broadcast word (all elements have one address) only the last
+// element.
+//   time          A word's first request is offered in the cycle in which the word arrives, each
+//                 further one after the port has taken the previous one.
+//   word_ready    There is room for a word; a function of registers only. A word that is offered
+//                 while word_ready is high is always taken in that cycle.
+//   request_tag   1 for the last request of a word.
 module kiln_output_writer #(
     parameter int unsigned LANES = 4,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
@@ -13,12 +16,12 @@ module kiln_output_writer #(
     input  logic reset,
     input  logic word_valid,
     output logic word_ready,
-    input  logic [LANES*32-1:0] word_elements,  // each in the low bytes of its lane
-    input  logic [LANE_BITS-1:0] word_lanes,  // valid ones
+    input  logic [LANES*32-1:0] word_elements,  // each element in the low bytes of its lane
+    input  logic [LANE_BITS-1:0] word_lanes,  // number of valid elements
     input  logic [ADDRESS_BITS-1:0] word_address,
     input  logic [1:0] word_access,  // kiln_systolic_pkg::access_t
     input  logic [1:0] word_shift,  // log2 of an element's bytes
-    input  logic [ADDRESS_BITS-1:0] word_stride,  // from an element to the next
+    input  logic [ADDRESS_BITS-1:0] word_stride,  // distance between two elements in bytes
     output logic request_valid,
     input  logic request_ready,
     output logic [ADDRESS_BITS-1:0] request_address,
@@ -26,7 +29,7 @@ module kiln_output_writer #(
     output logic [LANES*32-1:0] request_data,
     output logic request_tag
 );
-  // The word of which requests are still to come.
+  // The word that still has requests to send.
   logic pending;
   logic [LANES*32-1:0] elements;
   logic [LANE_BITS-1:0] lanes, lane;
@@ -47,12 +50,15 @@ module kiln_output_writer #(
   assign shift_now    = pending ? shift : word_shift;
 
   assign word_ready      = !pending;
-  assign last            = access_now != kiln_systolic_pkg::ACCESS_STRIDED || lane_now + 1'b1 == lanes_now;
+  assign last            =
+      access_now != kiln_systolic_pkg::ACCESS_STRIDED || lane_now + 1'b1 == lanes_now;
   assign request_valid   = pending || word_valid;
   assign request_address = address_now;
-  assign request_bytes   = (access_now == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes_now) : BYTES_BITS'(1)) << shift_now;
+  assign request_bytes   = (access_now == kiln_systolic_pkg::ACCESS_DENSE ? BYTES_BITS'(lanes_now) :
+      BYTES_BITS'(1)) << shift_now;
   assign request_tag     = last;
-  assign chosen          = access_now == kiln_systolic_pkg::ACCESS_BROADCAST ? lanes_now - 1'b1 : lane_now;
+  assign chosen          =
+      access_now == kiln_systolic_pkg::ACCESS_BROADCAST ? lanes_now - 1'b1 : lane_now;
 
   always_comb begin
     request_data = '0;
@@ -84,4 +90,23 @@ module kiln_output_writer #(
       address <= request_ready ? address_now + stride_now : address_now;
     end
   end
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(ADDRESS_BITS + BYTES_BITS + LANES * 32 + 1)
+  ) request_handshake (
+      .clock,
+      .reset,
+      .valid(request_valid),
+      .ready(request_ready),
+      .payload({request_address, request_bytes, request_data, request_tag})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      word_not_empty : assert (!request_valid || lanes_now != '0);
+      lane_in_word : assert (!request_valid || access_now != kiln_systolic_pkg::ACCESS_STRIDED ||
+          lane_now < lanes_now);
+    end
+  end
+`endif
 endmodule

@@ -1,20 +1,27 @@
-// Reduces the lane values of rows to scalars: a partial result for each lane over the words of a row, a tree over the lanes (isa.h, Reduce),
-// then the pass's scalar stages; keeps the scalars of the rows in flight.
-//   time      a row whose last word stands at the inputs in a cycle with `advance` has its scalar in `scalars`
-//             2 + LATENCY * (ceil(log2 LANES) + scalar stages) such cycles later; one word, and so one row, a cycle
-//   in_first, in_last   first and last word of the row
-//   numbers   are those of VECTOR_FORMAT, as the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits)
+// Reduces the lane values of rows to scalars: a partial result per lane over the words of a row, a
+// tree over the lanes (isa.h, Reduce), then the pass's scalar stages. Stores the scalars of the
+// rows in flight.
+//   time       If a row's last word is at the inputs in a cycle with `advance`, its scalar is in
+//              `scalars` 2 + LATENCY * (ceil(log2 LANES) + scalar stages) such cycles later; one
+//              word, and so at most one row, per cycle.
+//   in_first, in_last  The first and the last word of the row.
+//   numbers    Values are numbers of VECTOR_FORMAT, as the upper NUMBER bits of fp32 numbers
+//              (kiln_format_pkg::number_bits).
 module kiln_reduction #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
     parameter int unsigned SCALAR_STAGES = 12,
     parameter int unsigned SLOTS = 7,
     parameter int unsigned ROWS = 8,
-    parameter logic [SCALAR_STAGES-1:0] FUNCTION_STAGES = {SCALAR_STAGES{1'b1}},  // scalar stages with functions and reciprocals,
-    parameter logic [SCALAR_STAGES-1:0] DIVIDE_STAGES = {SCALAR_STAGES{1'b1}},  // with a divider
+    // Bit i: scalar stage i has functions and reciprocals.
+    parameter logic [SCALAR_STAGES-1:0] FUNCTION_STAGES = {SCALAR_STAGES{1'b1}},
+    // bit i: it has a divider
+    parameter logic [SCALAR_STAGES-1:0] DIVIDE_STAGES = {SCALAR_STAGES{1'b1}},
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
-    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),  // derived, do not set
+    // The spline tables of VECTOR_FORMAT.
+    parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,
+    // derived, do not set
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
     localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * NUMBER
 ) (
     input  logic clock,
@@ -23,25 +30,30 @@ module kiln_reduction #(
     input  kiln_systolic_pkg::stage_write_t stage_write,
     input  logic advance,
     input  logic in_valid,
-    input  kiln_vector_pkg::word_tag_t in_tag,  // stages, exit: how many scalar stages
-    input  logic in_maximum,  // else the sum
+    input  kiln_vector_pkg::word_tag_t in_tag,  // stages and exit hold the number of scalar stages
+    input  logic in_maximum,  // 1: maximum, 0: sum
     input  logic in_first,
     input  logic in_last,
-    input  logic [LANES-1:0] in_lanes,  // those that are on
+    input  logic [LANES-1:0] in_lanes,  // valid lanes
     input  logic [LANES*NUMBER-1:0] in_value,
-    output logic [ROWS*SCALAR_BITS-1:0] scalars  // of row 0 lowest, of a row s0 lowest
+    // row 0 in the lowest bits; in each row, s0 in the lowest bits
+    output logic [ROWS*SCALAR_BITS-1:0] scalars
 );
   localparam int unsigned LEVELS = $clog2(LANES);
   localparam int unsigned LEAVES = 2 ** LEVELS;
 
-  // What a maximum begins with: minus infinity, or what a format without it has in its place.
+  // The initial value of a maximum: minus infinity, or the least number of a format without
+  // infinity.
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+      kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   logic [31:0] whole_least;
   logic [NUMBER-1:0] least;
-  assign whole_least = NARROW ? kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING) : kiln_vector_pkg::FP32_MINUS_INFINITY;
+  assign whole_least = NARROW ?
+      kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING) :
+      kiln_vector_pkg::FP32_MINUS_INFINITY;
   assign least = whole_least[31-:NUMBER];
-  wire unused_least = &{1'b0, whole_least};  // zeros below
+  wire unused_least = &{1'b0, whole_least};  // low bits, which are 0
 
   // ---- Lane partials.
   logic partial_valid, maximum;
@@ -74,11 +86,12 @@ module kiln_reduction #(
     end
   end
 
-  // ---- The tree, level by level from the leaves. A pass has one reduction, and what follows comes behind the pass's gap: `maximum` stands.
+  // ---- The tree, level by level from the leaves. A pass has one reduction, and the next pass
+  // follows after the pass's gap, so `maximum` stays valid.
   localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
   logic [LEVELS:0] level_valids;
   logic [(LEVELS+1)*TAG-1:0] level_tags;
-  logic [(2*LEAVES-1)*NUMBER-1:0] nodes;  // those of a level behind those of the one below
+  logic [(2*LEAVES-1)*NUMBER-1:0] nodes;  // the nodes of a level follow those of the level below
   if (LEVELS == 0) begin : g_one_lane
     wire unused_maximum = maximum;
   end
@@ -129,7 +142,7 @@ module kiln_reduction #(
     );
   end
 
-  // ---- Scalar stages: the stages of one lane. Link i stands behind i of them.
+  // ---- Scalar stages: the stages of one lane. Link i is the output of i stages.
   logic [SCALAR_STAGES:0] valids, exits, leaving;
   logic [(SCALAR_STAGES+1)*TAG-1:0] tags;
   logic [(SCALAR_STAGES+1)*NUMBER-1:0] values;
@@ -174,7 +187,7 @@ module kiln_reduction #(
     );
   end
 
-  // ---- The scalars. Rows of one pass leave behind the same stage, one a cycle at most.
+  // ---- The scalars. All rows of a pass leave after the same stage, at most one per cycle.
   kiln_vector_pkg::word_tag_t leaving_tag;
   logic [NUMBER-1:0] scalar;
   always_comb begin
@@ -191,10 +204,19 @@ module kiln_reduction #(
   for (genvar r = 0; r < ROWS; r++) begin : g_row
     for (genvar s = 0; s < kiln_vector_pkg::SCALARS; s++) begin : g_scalar
       always_ff @(posedge clock) begin
-        if (advance && leaving != '0 && leaving_tag.row == kiln_vector_pkg::ROW_BITS'(r) && leaving_tag.into == 2'(s)) begin
+        if (advance && leaving != '0 && leaving_tag.row == kiln_vector_pkg::ROW_BITS'(r) &&
+            leaving_tag.into == 2'(s)) begin
           scalars[r*SCALAR_BITS+s*NUMBER+:NUMBER] <= scalar;
         end
       end
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_row_leaves : assert (!advance || $onehot0(leaving));
+    end
+  end
+`endif
 endmodule

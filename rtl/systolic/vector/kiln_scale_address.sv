@@ -1,7 +1,9 @@
-// Walks the block scales of one stream of the vector unit beside its elements: kiln_vector_address over the scales' strides, with words that stay
-// where they share a scale (same_scale) and go on by WORD_BYTES where they do not. Ports as there.
+// Walks the addresses of the block scales of one stream of the vector unit, in step with its
+// elements. Uses kiln_vector_address with the strides of the scales: the address stays the same for
+// words that share a scale (same_scale), and otherwise advances by WORD_BYTES from word to word.
+// The ports are those of kiln_vector_address.
 module kiln_scale_address #(
-    parameter int unsigned WORD_BYTES = 1  // scales of a word
+    parameter int unsigned WORD_BYTES = 1  // bytes of the scales of a word
 ) (
     input  logic clock,
     input  kiln_systolic_pkg::stream_scales_t command_scales,
@@ -28,7 +30,7 @@ module kiln_scale_address #(
     stream.outer_stride3 = command_scales.outer_stride3;
     stream.word_stride   = 40'(WORD_BYTES);
   end
-  wire unused_scales = &{1'b0, command_scales};  // those of windows
+  wire unused_scales = &{1'b0, command_scales};  // the members of windows
 
   kiln_vector_address #(
       .BLOCKS(1'b1)

@@ -1,14 +1,16 @@
-// One lane of the front (kiln_vector_source): an accumulator with its offset as a number, scaled and biased, or an operand times a factor. One
-// multiply-add does both; in a vector format narrower than fp32 one product and one sum. Combinational.
+// One lane of the source stage (kiln_vector_source): converts an accumulator with its offset to a
+// number, scales it and adds the bias; or multiplies an operand by a factor. One multiply-add does
+// both; in a vector format narrower than fp32 it is one product and one sum. Combinational.
 module kiln_source_lane #(
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT)  // derived, do not set
+    // derived, do not set
+    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT)
 ) (
-    input  logic enable,  // 0: the result is nobody's business
+    input  logic enable,  // 0: the result is not used
     input  logic from_accumulator,
     input  logic [ACCUMULATION_BITS-1:0] accumulator,
-    input  logic [31:0] offset,  // int32, of accumulators that are integers
+    input  logic [31:0] offset,  // int32; added to integer accumulators
     input  logic [31:0] scale,
     input  logic [31:0] bias,
     input  logic [31:0] operand,
@@ -16,9 +18,10 @@ module kiln_source_lane #(
     output logic [31:0] result
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+      kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
 
-  logic [31:0] number;  // of the accumulator, and its offset
+  logic [31:0] number;  // accumulator + offset, converted to fp32
   if (kiln_format_pkg::kind(ACCUMULATION_FORMAT) == kiln_format_pkg::KIND_INTEGER) begin : g_integer
     logic [31:0] sum;
     assign sum = 32'(signed'(accumulator)) + offset;
@@ -49,7 +52,8 @@ module kiln_source_lane #(
     if (enable && !NARROW) result = kiln_fp32_pkg::multiply_add(multiplicand, multiplier, addend);
     if (enable && NARROW) begin
       result = kiln_fp32_pkg::round_to(kiln_fp32_pkg::multiply(multiplicand, multiplier), ROUNDING);
-      if (from_accumulator) result = kiln_fp32_pkg::round_to(kiln_fp32_pkg::add(result, addend), ROUNDING);
+      if (from_accumulator)
+        result = kiln_fp32_pkg::round_to(kiln_fp32_pkg::add(result, addend), ROUNDING);
     end
   end
 endmodule

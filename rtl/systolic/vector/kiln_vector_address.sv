@@ -1,32 +1,40 @@
 // Walks the addresses of one stream of the vector unit, word by word, without a multiplier.
-//   address    of the first element of the current word: a function of registers, the stream and `fresh`
-//   step       the current word is done; kind and level say which one is next, from the next cycle on
-//   fresh      the current word is the instruction's first: everything begins at the stream's base
+//   address    The address of the current word's first element: a function of registers, the stream
+//              and `fresh`.
+//   step       The current word is done; kind and level say which word is next, from the next cycle
+//              on.
+//   fresh      The current word is the instruction's first, and every register's value is the
+//              stream's base.
 //
-// Vector instructions: a register for each outer loop holds the address where the loop's present turn began, copies of them the place
-// where the group of rows began, to which the next pass returns.
+// Vector instructions: a register per outer loop holds the address at which the loop's current
+// iteration began. Copies of these registers hold the addresses at which the group of rows began,
+// to which the next pass returns.
 //
-// Drains: the walk over a block yields where the next ones begin. The end of its first row of pixels is where the tile to the right
-// begins, the end of its last row where the tile below does, the end of its last column tile where the next block does; `keep_*` say
-// which of those the order of work will ask for (at the step that ends the row, column tile, block in question). Where the column
-// tiles of a scale block leave together, pixel by pixel (BLOCKS, `together`), the last of them at the first pixel yields where the next
-// ones begin (keep_column).
+// Drains: the walk over a block yields the addresses at which later blocks begin. The tile to the
+// right begins at the end of the block's first row of pixels, the tile below at the end of its last
+// row, and the next block at the end of its last column tile; `keep_*` say which of these addresses
+// the order of work will need (at the step that ends that row, column tile or block). If the column
+// tiles of a scale block leave together, pixel by pixel (BLOCKS, `together`), the last of them at
+// the first pixel yields the address at which the next ones begin (keep_column).
 //
-// The walk along the scales of a stream's blocks is the same, but for the words behind which the scale stays (same_scale).
+// The walk along the scales of a stream is the same, except that the address stays the same after a
+// word whose successor has the same scale (same_scale).
 module kiln_vector_address #(
     parameter bit BLOCKS = 1'b0
 ) (
     input  logic                                                clock,
     input  kiln_systolic_pkg::stream_t                          command_stream,
-    input  logic                                                windowed,    // outer loops 1 and 2 belong to the window
+    // Outer loops 1 and 2 belong to the window.
+    input  logic                                                windowed,
     input  logic                                                fresh,
     input  logic                                                step,
-    input  logic                       [                   2:0] kind,        // kiln_vector_pkg::STEP_*
+    // One of kiln_vector_pkg::STEP_*.
+    input  logic                       [                   2:0] kind,
     input  logic                       [                   1:0] level,
     input  logic                                                keep_tile,
     input  logic                                                keep_row,
     input  logic                                                keep_block,
-    // BLOCKS only.
+    // Used if BLOCKS.
     input  logic                                                together,
     input  logic                                                keep_column,
     input  logic                                                same_scale,
@@ -34,12 +42,15 @@ module kiln_vector_address #(
 );
   localparam int unsigned BITS = kiln_systolic_pkg::ADDRESS_BITS;
 
-  // The word; where the turns of the outer loops began (drain: loop 0: the batch, 1: the pixel, if together; 2: the column tile, 3: the row
-  // of pixels); where those of the group's first row did (drain: 0: the next column tiles, if together; 1: the tile row below, 2: the tile to
-  // the right, 3: the next block).
+  // `word`: the current word. `loop`: the addresses at which the current iterations of the outer
+  // loops began (drain: 0: the batch; 1: the pixel, if together; 2: the column tile; 3: the row of
+  // pixels). `mark`: those of the group's first row (drain: 0: the next column tiles, if together;
+  // 1: the tile row below; 2: the tile to the right; 3: the next block).
   logic [BITS-1:0] word, loop0, loop1, loop2, loop3, mark0, mark1, mark2, mark3;
-  logic [BITS-1:0] word_now, loop0_now, loop1_now, loop2_now, loop3_now, mark0_now, mark1_now, mark2_now, mark3_now;
-  logic [BITS-1:0] word_next, loop0_next, loop1_next, loop2_next, loop3_next, mark0_next, mark1_next, mark2_next, mark3_next;
+  logic [BITS-1:0] word_now, loop0_now, loop1_now, loop2_now, loop3_now, mark0_now, mark1_now,
+      mark2_now, mark3_now;
+  logic [BITS-1:0] word_next, loop0_next, loop1_next, loop2_next, loop3_next, mark0_next,
+      mark1_next, mark2_next, mark3_next;
 
   assign word_now  = fresh ? command_stream.base : word;
   assign loop0_now = fresh ? command_stream.base : loop0;

@@ -1,34 +1,39 @@
-// One stage's operation on one lane: result = op(value, a, b), as isa.h's StageOp says. One multiply-add does sums, differences and
-// products; splines and the divider are there where the parameters say so.
-//   numbers  fp32 numbers; in a narrower VECTOR_FORMAT those that it has, operands and result alike. Its multiply-add is a product and a sum, each
-//            rounded to it; every other operation is one of fp32 and one rounding
+// The operation of one stage on one lane of the vector unit: result = op(value, a, b), as StageOp
+// of isa.h defines it. One multiply-add computes sums, differences and products; splines and a
+// divider exist if the parameters ask for them.
+//   numbers  fp32 numbers; with a narrower VECTOR_FORMAT, operands and result are numbers of that
+//            format. Its multiply-add is a product and a sum, each rounded to the format; every
+//            other operation is an fp32 operation followed by one rounding.
 //   time     combinational
-//   enable   0: the result is nobody's business, and nothing toggles
-//   C++ twin kiln::systolic::ApplyStage (targets/systolic/arithmetic.h)
+//   enable   0: the result is not used, and nothing toggles
+//   C++ twin kiln::systolic::ApplyStage (targets/systolic/simulate/arithmetic.h)
 module kiln_vector_alu #(
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
+    // The spline tables of VECTOR_FORMAT.
+    parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,
     parameter bit HAS_FUNCTIONS = 1'b1,  // nonlinear functions, reciprocal, reciprocal square root
     parameter bit HAS_DIVIDER = 1'b1
 ) (
     input  logic        enable,
     input  logic [ 3:0] op,     // kiln_systolic_pkg::stage_op_t
-    input  logic [ 3:0] kind,   // kiln_systolic_pkg::function_t, of STAGE_FUNCTION
+    input  logic [ 3:0] kind,   // kiln_systolic_pkg::function_t, for STAGE_FUNCTION
     input  logic [31:0] value,
     input  logic [31:0] a,
     input  logic [31:0] b,
     output logic [31:0] result
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+      kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
 
   logic [31:0] approximation;
   if (HAS_FUNCTIONS) begin : g_functions
-    logic [3:0] select;  // of kiln_spline; 15: nothing
+    logic [3:0] select;  // function of kiln_spline; 15: none
     always_comb begin
       select = '1;
       if (enable && op == kiln_systolic_pkg::STAGE_FUNCTION) select = kind;
-      if (enable && op == kiln_systolic_pkg::STAGE_RECIPROCAL) select = 4'(kiln_spline_pkg::RECIPROCAL);
+      if (enable && op == kiln_systolic_pkg::STAGE_RECIPROCAL)
+        select = 4'(kiln_spline_pkg::RECIPROCAL);
       if (enable && op == kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT) begin
         select = 4'(kiln_spline_pkg::RECIPROCAL_SQUARE_ROOT);
       end
@@ -45,7 +50,7 @@ module kiln_vector_alu #(
     assign approximation = kiln_fp32_pkg::NAN;
   end
 
-  // Of the multiply-add: value * factor + addend.
+  // The inputs of the multiply-add: value * factor + addend.
   logic multiplies;
   logic [31:0] factor, addend;
   always_comb begin
@@ -73,20 +78,23 @@ module kiln_vector_alu #(
   end
 
   logic [31:0] sum, quotient;
-  // A narrow sum without a product takes the value times 1 or -1, a narrow product adds a minus zero: neither changes a bit.
+  // In a narrow format, a sum without a product multiplies the value by 1 or -1, and a product adds
+  // a minus zero; neither changes a bit.
   always_comb begin
     sum = '0;
     if (multiplies && !NARROW) sum = kiln_fp32_pkg::multiply_add(value, factor, addend);
     if (multiplies && NARROW) begin
-      sum = kiln_fp32_pkg::add(kiln_fp32_pkg::round_to(kiln_fp32_pkg::multiply(value, factor), ROUNDING), addend);
+      sum = kiln_fp32_pkg::add(kiln_fp32_pkg::round_to(kiln_fp32_pkg::multiply(value, factor),
+          ROUNDING), addend);
     end
   end
   always_comb begin
     quotient = kiln_fp32_pkg::NAN;
-    if (HAS_DIVIDER && enable && op == kiln_systolic_pkg::STAGE_DIVIDE) quotient = kiln_fp32_pkg::divide(value, a);
+    if (HAS_DIVIDER && enable && op == kiln_systolic_pkg::STAGE_DIVIDE)
+      quotient = kiln_fp32_pkg::divide(value, a);
   end
 
-  logic [31:0] exact;  // but for fp32's rounding
+  logic [31:0] exact;  // the result before it is rounded to VECTOR_FORMAT
   always_comb begin
     exact = '0;
     if (enable) begin
@@ -98,7 +106,8 @@ module kiln_vector_alu #(
         kiln_systolic_pkg::STAGE_FUNCTION,
         kiln_systolic_pkg::STAGE_RECIPROCAL,
         kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT: exact = approximation;
-        kiln_systolic_pkg::STAGE_SELECT_NEGATIVE: exact = kiln_fp32_pkg::greater('0, value) ? sum : value;
+        kiln_systolic_pkg::STAGE_SELECT_NEGATIVE: exact =
+            kiln_fp32_pkg::greater('0, value) ? sum : value;
         kiln_systolic_pkg::STAGE_DIVIDE: exact = quotient;
         default: exact = sum;
       endcase

@@ -1,17 +1,23 @@
-// Gathers the words of an output with block scales: each waits until its block is complete and the block's scale is known
-// (kiln_block_scale, numerics/microscaling.h). A block is several whole words, or a word holds several blocks.
-//   in         a word, with `last` when it ends its block; always taken in a cycle with `advance`
-//   out        the words in their order, in cycles with `advance`: the first of a block LATENCY * (ceil(log2(lanes of a tree)) + 1) such cycles
-//              behind its last one came in, but not before the words before it have had their beats on the output port. The others
-//              follow, each behind the beats of the one before
-//   inverse    what the values of each lane are multiplied by on their way to codes
-//   scales     with the first word of a block: the codes of its scales, `out_scale_count` of them, from address out_scale_target on
-// The room is what can be under way when words come no faster than their beats, counted in cycles with `advance`.
+// Gathers the words of an output with block scales: each word waits until its scale block is
+// complete and the scale is known (kiln_block_scale, numerics/microscaling.h). A scale block is
+// several whole words, or a word holds several scale blocks.
+//   in         A word; in_last says that it ends its scale block. It is always taken in a cycle
+//              with `advance`.
+//   out        The words in their order, in cycles with `advance`. The first word of a scale block
+//              leaves LATENCY * (ceil(log2(lanes of a tree)) + 1) such cycles after the last one
+//              arrived, but not before the earlier words have had their beats on the output port.
+//              The others follow, each after the beats of the previous word.
+//   inverse    The factor of each lane's value on its way to a code.
+//   scales     With the first word of a scale block: the codes of its scales, `out_scale_count` of
+//              them, to be written from address out_scale_target on.
+//
+// The queues hold as many words as can be in flight if words arrive no faster than their beats
+// leave, counted in cycles with `advance`.
 module kiln_vector_blocks #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
-    parameter int unsigned NUMBER = 32,  // bits of a value, of an fp32 number the upper ones
-    parameter int unsigned BLOCK_SIZE = 8,  // a multiple of LANES, or LANES of it
+    parameter int unsigned NUMBER = 32,  // bits of a value: the upper bits of an fp32 number
+    parameter int unsigned BLOCK_SIZE = 8,  // a multiple of LANES, or a divisor of it
     parameter kiln_format_pkg::format_t ELEMENT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
@@ -28,7 +34,7 @@ module kiln_vector_blocks #(
     input  logic in_valid,
     input  logic in_last,
     input  logic [LANES*NUMBER-1:0] in_value,
-    input  logic [LANE_BITS-1:0] in_lanes,  // valid ones
+    input  logic [LANE_BITS-1:0] in_lanes,  // number of valid lanes
     input  logic [ADDRESS_BITS-1:0] in_target,
     input  logic [ADDRESS_BITS-1:0] in_scale_target,
     input  logic [SLOT_BITS-1:0] in_slot,
@@ -47,17 +53,23 @@ module kiln_vector_blocks #(
   localparam int unsigned TREE_LANES = LANES / SCALES;
   localparam int unsigned LEVELS = $clog2(TREE_LANES);
   localparam int unsigned LEAVES = 2 ** LEVELS;
-  localparam int unsigned CODE_BYTES = 1 << kiln_vector_pkg::code_shift(kiln_format_pkg::bits(ELEMENT_FORMAT));
-  // Of a word, on the output port.
-  localparam int unsigned WORD_BEATS = (LANES * CODE_BYTES + OUTPUT_PORT_BYTES - 1) / OUTPUT_PORT_BYTES + 1;
+  localparam int unsigned CODE_BYTES =
+      1 << kiln_vector_pkg::code_shift(kiln_format_pkg::bits(ELEMENT_FORMAT));
+  // The most beats of a word on the output port.
+  localparam int unsigned WORD_BEATS =
+      (LANES * CODE_BYTES + OUTPUT_PORT_BYTES - 1) / OUTPUT_PORT_BYTES + 1;
   localparam int unsigned MOST_BEATS = WORD_BEATS > SCALES ? WORD_BEATS : SCALES;
-  // Words that come while a block waits for those before it; with its own, and those that come while its scale is found.
+  // Words that arrive while a scale block waits for earlier ones. WORDS adds the block's own words
+  // and those that arrive while its scale is computed.
   localparam int unsigned WAITING = (SHARING - 1) * MOST_BEATS + 2;
   localparam int unsigned WORDS = SHARING + LATENCY * (LEVELS + 1) + WAITING;
-  localparam int unsigned MAGNITUDE = NUMBER - 1;  // a number without its sign: their order is that of the magnitudes, NaN above all
+  // Bits of a number without its sign. As integers they are ordered by magnitude, with NaN above
+  // all.
+  localparam int unsigned MAGNITUDE = NUMBER - 1;
 
-  // ---- The greatest magnitude of each tree, a level every LATENCY cycles.
-  localparam int unsigned NODES = 2 * LEAVES - 1;  // of a tree, those of a level behind those of the one below
+  // ---- The greatest magnitude of each tree; a level takes LATENCY cycles.
+  // The nodes of a tree: those of a level follow those of the level below.
+  localparam int unsigned NODES = 2 * LEAVES - 1;
   logic [SCALES*NODES*MAGNITUDE-1:0] nodes;
   logic [LEVELS:0] valids, lasts;
   assign valids[0] = in_valid;
@@ -96,13 +108,15 @@ module kiln_vector_blocks #(
         assign a = nodes[(tree*NODES+FROM+i)*MAGNITUDE+:MAGNITUDE];
         assign b = nodes[(tree*NODES+FROM+i+HERE)*MAGNITUDE+:MAGNITUDE];
         assign joined[(tree*HERE+i)*MAGNITUDE+:MAGNITUDE] = a > b ? a : b;
-        assign nodes[(tree*NODES+FROM+2*HERE+i)*MAGNITUDE+:MAGNITUDE] = registered[(tree*HERE+i)*MAGNITUDE+:MAGNITUDE];
+        assign nodes[(tree*NODES+FROM+2*HERE+i)*MAGNITUDE+:MAGNITUDE] =
+            registered[(tree*HERE+i)*MAGNITUDE+:MAGNITUDE];
       end
     end
   end
 
-  // ---- The scales, LATENCY cycles behind the last word's magnitudes.
-  localparam int unsigned FOUND = SCALES * (SCALE_BITS + 32);  // codes above inverses
+  // ---- The scales, LATENCY cycles after the magnitudes of the last word.
+  // bits of a result: the codes above the inverses
+  localparam int unsigned FOUND = SCALES * (SCALE_BITS + 32);
   logic [FOUND-1:0] found, delayed, known;
   logic delayed_valid, known_valid, out_last, unused_ready;
   logic [$clog2(WAITING+1)-1:0] unused_known;
@@ -112,7 +126,7 @@ module kiln_vector_blocks #(
     if (SHARING == 1) begin : g_word
       assign greatest = word;
     end else begin : g_words
-      logic begun;  // the block has words before this one
+      logic begun;  // the scale block has earlier words
       logic [MAGNITUDE-1:0] former;
       assign greatest = begun && former > word ? former : word;
       always_ff @(posedge clock) begin
@@ -174,19 +188,20 @@ module kiln_vector_blocks #(
       .out_data ({out_last, out_value, out_lanes, out_target, out_scale_target, out_slot}),
       .count    (unused_count)
   );
-  wire unused_word = &{1'b0, word_valid};  // a block's words are there before its scale
+  wire unused_word = &{1'b0, word_valid};  // a scale block's words arrive before its scale
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin
     if (!reset && in_valid && advance && !word_ready) $error("kiln_vector_blocks: no room");
-    if (!reset && delayed_valid && advance && !unused_ready) $error("kiln_vector_blocks: no room for scales");
+    if (!reset && delayed_valid && advance && !unused_ready)
+      $error("kiln_vector_blocks: no room for scales");
   end
 `endif
 
-  // ---- Out, one word behind the beats of the other.
+  // ---- The output: each word follows after the beats of the previous one.
   localparam int unsigned OFFSET_BITS = $clog2(OUTPUT_PORT_BYTES);
   localparam int unsigned SPAN_BITS = $clog2(LANES * CODE_BYTES + OUTPUT_PORT_BYTES);
   localparam int unsigned PACE_BITS = $clog2(MOST_BEATS + 1);
-  logic first;  // of its block
+  logic first;  // the next word is the first of its scale block
   logic [PACE_BITS-1:0] pace, beats_behind;
   assign out_valid       = known_valid && pace == '0;
   assign out_scales      = out_valid && first;
@@ -196,9 +211,11 @@ module kiln_vector_blocks #(
     for (int i = 0; i < SCALES; i++) begin
       if (out_lanes > LANE_BITS'(i * TREE_LANES)) out_scale_count = SCALE_COUNT_BITS'(i + 1);
     end
-    beats_behind = PACE_BITS'((SPAN_BITS'(out_target[OFFSET_BITS-1:0]) + SPAN_BITS'(out_lanes) * SPAN_BITS'(CODE_BYTES) - 1'b1) >>
-                              OFFSET_BITS);
-    if (beats_behind + 1'b1 < PACE_BITS'(out_scale_count)) beats_behind = PACE_BITS'(out_scale_count) - 1'b1;
+    beats_behind =
+        PACE_BITS'((SPAN_BITS'(out_target[OFFSET_BITS-1:0]) + SPAN_BITS'(out_lanes) *
+        SPAN_BITS'(CODE_BYTES) - 1'b1) >> OFFSET_BITS);
+    if (beats_behind + 1'b1 < PACE_BITS'(out_scale_count))
+      beats_behind = PACE_BITS'(out_scale_count) - 1'b1;
   end
   for (genvar lane = 0; lane < LANES; lane++) begin : g_inverse
     assign out_inverse[lane*32+:32] = known[lane/TREE_LANES*32+:32];

@@ -1,5 +1,5 @@
-// What stands at the inputs in a cycle with `advance` stands at the outputs CYCLES such cycles later; with 0 cycles in the same one. Only
-// valid is reset; the data change only when a word comes.
+// A delay line of the vector unit: delays the inputs by CYCLES cycles in which `advance` is high
+// (0: combinational). Only valid is reset; data registers change only when a word arrives.
 module kiln_vector_delay #(
     parameter int unsigned WIDTH  = 8,
     parameter int unsigned CYCLES = 1

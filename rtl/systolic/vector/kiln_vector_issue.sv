@@ -1,18 +1,25 @@
-// The queue between operand fetch and lanes, and the rule by which words leave it: a word enters the lanes when all it reads is there, the
-// word before has had as many cycles as its slot had, and the lanes advance (docs/systolic.md, "Slots").
-//   slot_begin   a word comes in, with what it is (slot_word) and whether it reads operands; room says that one fits: the word
-//                WORDS - 1 before it has entered the lanes, in an earlier cycle
-//   slot_end     its slot has ended; slot_cycles is its length
-//   complete     the operands of the word at complete_place are on their way into the operand buffer (usable two cycles later)
-//   issue        a word enters the lanes in this cycle: in the cycle of its slot_begin when it reads nothing and none is before it
-//   word_end     the last cycle of the time that the word that is in its turn has had; issue_last_of_block says whether it was its block's last
+// The queue between operand fetch and lanes of the vector unit, and the rule by which words leave
+// it: a word enters the lanes when its operands are available, the previous word has had as many
+// cycles as its slot, and the lanes advance (docs/systolic.md, "Slots").
+//   slot_begin   A word (slot_word) enters the queue; slot_reads says whether it reads operands.
+//                `room` says that a word fits: the word WORDS - 1 before it has entered the lanes,
+//                in an earlier cycle.
+//   slot_end     The word's slot has ended; slot_cycles is its length.
+//   complete     The operands of the word at complete_place are on their way into the operand
+//                buffer (usable two cycles later).
+//   issue        A word enters the lanes in this cycle. A word that reads nothing enters in the
+//                cycle of its slot_begin if the queue is empty.
+//   word_end     The last cycle of the time of the word issued last, after which the next word may
+//                enter; block_end says that it was the last word of its block.
 //
-// Where words leave block by block (BLOCKS), the output of a block begins `depth` cycles behind the entry of its last word, when the
-// block before has been written. The end of a block of the instruction waits for that, less `depth`, so that none is under way when
-// the next one begins.
-// A word's time is counted in cycles in which the lanes advance: what stands behind a gap waits for words that are in the lanes.
-//   slot_beats       at slot_end: of the output, in the slot
-//   issue_gathered   the issued word leaves in a block, issue_last_gathered: as the last of it
+// If words leave in scale blocks (BLOCKS), the output of a scale block begins `depth` cycles after
+// its last word has entered, once the previous scale block has been written. The end of an
+// instruction's block waits for that time less `depth`, so that no output is pending when the next
+// block begins. A word's time is counted in cycles in which the lanes advance, because the word
+// after a gap waits for words that are in the lanes.
+//   slot_beats           At slot_end: the beats of the output in the slot.
+//   issue_gathered       The issued word leaves in a scale block.
+//   issue_last_gathered  The issued word is the last of its scale block.
 module kiln_vector_issue #(
     parameter int unsigned WORDS = 32,  // words in the queue
     parameter bit BLOCKS = 1'b0,
@@ -22,7 +29,7 @@ module kiln_vector_issue #(
     input  logic reset,
     input  logic advance,
     output logic room,
-    output logic [PLACE_BITS-1:0] slot_place,  // where the next word will be
+    output logic [PLACE_BITS-1:0] slot_place,  // queue entry of the next word
     input  logic slot_begin,
     input  kiln_vector_pkg::word_t slot_word,
     input  logic slot_reads,
@@ -33,13 +40,14 @@ module kiln_vector_issue #(
     input  logic issue_last_gathered,
     input  logic complete,
     input  logic [PLACE_BITS-1:0] complete_place,
-    input  logic nothing,  // likewise: the word at nothing_place reads nothing after all
+    // the word at nothing_place reads nothing after all, and counts as complete
+    input  logic nothing,
     input  logic [PLACE_BITS-1:0] nothing_place,
     output logic issue,
     output kiln_vector_pkg::word_t issue_word,
     output logic [PLACE_BITS-1:0] issue_place,
     output logic word_end,
-    output logic block_end  // word_end of a block's last word
+    output logic block_end  // word_end of the last word of a block
 );
   localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
   localparam int unsigned COUNT_BITS = $clog2(WORDS + 1);
@@ -50,13 +58,14 @@ module kiln_vector_issue #(
   end
 
   logic [kiln_vector_pkg::WORD_T_BITS-1:0] words[WORDS];
-  logic [WORDS-1:0] ready;  // words that have their operands
+  logic [WORDS-1:0] ready;  // words whose operands are available
   logic [INDEX_BITS-1:0] head, tail;
   logic [COUNT_BITS-1:0] count;
-  logic present;  // a word is in the queue
-  wire unused_places = &{1'b0, complete_place, nothing_place};  // their upper bits
+  logic present;  // the queue holds a word
+  wire unused_places = &{1'b0, complete_place, nothing_place};  // upper bits
   assign present     = count != '0;
-  assign room        = count != COUNT_BITS'(WORDS - 1);  // the word that was issued last may still be read there
+  // One entry stays free, because the word that was issued last may still be read there.
+  assign room        = count != COUNT_BITS'(WORDS - 1);
   assign slot_place  = PLACE_BITS'(tail);
   assign issue_place = PLACE_BITS'(head);
   assign issue_word  = present ? words[head] : slot_word;
@@ -77,7 +86,7 @@ module kiln_vector_issue #(
     end
   end
 
-  // ---- Turns. `free`: the word before has had its time.
+  // ---- Time of words. `free`: the previous word has had its time.
   logic free, length_known, last_of_block, last_of_block_now, lengths_valid, unused_ready;
   logic [31:0] since, since_now, length, lengths_data;
   assign issue             = free && advance && (present ? ready[head] : slot_begin && !slot_reads);
@@ -85,7 +94,8 @@ module kiln_vector_issue #(
   assign last_of_block_now = issue ? issue_word.last_of_block : last_of_block;
   assign length_known      = lengths_valid || slot_end;
   assign length            = lengths_valid ? lengths_data : slot_cycles;
-  assign word_end          = (issue || !free) && length_known && since_now >= length && (!last_of_block_now || since_now >= owed_behind);
+  assign word_end          = (issue || !free) && length_known && since_now >= length &&
+      (!last_of_block_now || since_now >= owed_behind);
   assign block_end         = word_end && last_of_block_now;
 
   always_ff @(posedge clock) begin
@@ -95,20 +105,22 @@ module kiln_vector_issue #(
     if (issue) last_of_block <= issue_word.last_of_block;
   end
 
-  // ---- The output that words in blocks still want, as if `depth` were 0.
-  logic [31:0] owed_behind;  // cycles from the entry of the word in turn, once its length is known
+  // ---- The time that the output of scale blocks still needs, as if `depth` were 0.
+  logic [31:0] owed_behind;  // cycles from the entry of the current word, once its length is known
   if (!BLOCKS) begin : g_no_blocks
     assign owed_behind = '0;
     wire unused_blocks = &{1'b0, slot_beats, issue_gathered, issue_last_gathered};
   end else begin : g_blocks
     logic gathered, last_gathered, gathered_now, last_gathered_now, beats_valid, unused_beats_ready;
-    logic [15:0] beats, beats_data;  // of the word in turn
-    logic [31:0] owed, block_beats;  // from the beginning of a turn on; of the block's words before
+    logic [15:0] beats, beats_data;  // of the current word
+    // cycles still owed when the current word's time begins; beats of the block's earlier words
+    logic [31:0] owed, block_beats;
     logic [$clog2(WORDS+3)-1:0] unused_beats_count;
     assign gathered_now      = issue ? issue_gathered : gathered;
     assign last_gathered_now = issue ? issue_last_gathered : last_gathered;
     assign beats             = beats_valid ? beats_data : slot_beats;
-    assign owed_behind       = owed + (gathered_now && last_gathered_now ? block_beats + 32'(beats) : '0);
+    assign owed_behind       =
+        owed + (gathered_now && last_gathered_now ? block_beats + 32'(beats) : '0);
     kiln_fifo #(
         .WIDTH(16),
         .DEPTH(WORDS + 2)
@@ -140,7 +152,8 @@ module kiln_vector_issue #(
     end
   end
 
-  // Lengths of slots that have ended, of words whose turn has not: one more than the words in the queue.
+  // Lengths of slots that have ended, for words whose time has not: at most one more than the words
+  // in the queue.
   logic [$clog2(WORDS+3)-1:0] unused_count;
   kiln_fifo #(
       .WIDTH(32),
@@ -156,4 +169,18 @@ module kiln_vector_issue #(
       .out_data(lengths_data),
       .count(unused_count)
   );
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      queue_in_range : assert (32'(count) < WORDS);
+      head_in_range : assert (32'(head) < WORDS);
+      tail_in_range : assert (32'(tail) < WORDS);
+      word_finds_room : assert (!slot_begin || room);
+      issues_a_word : assert (!issue || present || slot_begin);
+      length_finds_room : assert (!(slot_end && !(word_end && !lengths_valid)) || unused_ready);
+      complete_in_queue : assert (!complete || 32'(complete_place) < WORDS);
+    end
+  end
+`endif
 endmodule

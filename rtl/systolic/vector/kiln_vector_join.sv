@@ -1,17 +1,19 @@
-// a op b of a reduction: a + b rounded to the vector format, or a > b ? a : b. Combinational. Numbers are the upper NUMBER bits of fp32 numbers
-// (kiln_format_pkg::number_bits).
+// One node of a reduction in the vector unit: a + b rounded to the vector format, or a > b ? a : b.
+// Combinational. Numbers are the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
 module kiln_vector_join #(
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)  // derived, do not set
+    // derived, do not set
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
-    input  logic        enable,   // 0: the result is nobody's business
-    input  logic        maximum,  // else the sum
+    input  logic        enable,   // 0: the result is not used
+    input  logic        maximum,  // 1: maximum, 0: sum
     input  logic [NUMBER-1:0] a,
     input  logic [NUMBER-1:0] b,
     output logic [NUMBER-1:0] result
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+      kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   logic [31:0] whole_a, whole_b, whole;
   assign whole_a = 32'(a) << (32 - NUMBER);
   assign whole_b = 32'(b) << (32 - NUMBER);
@@ -24,5 +26,5 @@ module kiln_vector_join #(
     end
   end
   assign result = whole[31-:NUMBER];
-  wire unused_whole = &{1'b0, whole};  // zeros below
+  wire unused_whole = &{1'b0, whole};  // low bits, which are 0
 endmodule

@@ -1,20 +1,21 @@
-// One lane of one stage: picks the arguments and applies the operation. Combinational.
-// Numbers are the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
+// One lane of one stage of the vector unit: selects the arguments and applies the operation.
+// Combinational. Numbers are the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
 module kiln_vector_lane #(
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter kiln_spline_pkg::tables_t SPLINES = kiln_spline_tables_pkg::FP32,
     parameter bit HAS_FUNCTIONS = 1'b1,
     parameter bit HAS_DIVIDER   = 1'b1,
-    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)  // derived, do not set
+    // derived, do not set
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
-    input  logic enable,  // 0: the result is nobody's business
+    input  logic enable,  // 0: the result is not used
     input  logic [3:0] op,  // kiln_systolic_pkg::stage_op_t
     input  logic [3:0] from_a,  // kiln_systolic_pkg::argument_t
     input  logic [3:0] from_b,
     input  logic [3:0] kind,  // kiln_systolic_pkg::function_t
     input  logic [NUMBER-1:0] immediate_a,
     input  logic [NUMBER-1:0] immediate_b,
-    input  logic [kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars,  // s0 lowest
+    input  logic [kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars,  // s0 in the lowest bits
     input  logic [NUMBER-1:0] value,
     input  logic [NUMBER-1:0] saved0,
     input  logic [NUMBER-1:0] saved1,
@@ -25,7 +26,7 @@ module kiln_vector_lane #(
 );
   logic [NUMBER-1:0] a, b;
 
-  // ARGUMENT_NONE takes the immediate, too; nobody looks at it.
+  // ARGUMENT_NONE selects the immediate, too; the operation then ignores the argument.
   always_comb begin
     a = '0;
     b = '0;
@@ -75,5 +76,5 @@ module kiln_vector_lane #(
       .result(whole)
   );
   assign result = whole[31-:NUMBER];
-  wire unused_whole = &{1'b0, whole};  // zeros below
+  wire unused_whole = &{1'b0, whole};  // low bits, which are 0
 endmodule

@@ -1,6 +1,9 @@
-// The registers of a word of the vector unit, LATENCY in a row: of the value, of saved values and operands that the word has, and of its tag.
-//   time     what stands at the inputs in a cycle with `advance` stands at the outputs LATENCY such cycles later
-// Only valid is reset; the other registers change only when a word comes, so that a stage without words stands still.
+// A chain of LATENCY registers for a word of the vector unit: its value, its tag, and the saved
+// values and operands that it carries.
+//   time      Inputs in a cycle with `advance` are at the outputs LATENCY such cycles later.
+//
+// Only valid is reset; the other registers change only when a word arrives, so that a stage without
+// words does not toggle.
 module kiln_vector_registers #(
     parameter int unsigned LANES   = 4,
     parameter int unsigned LATENCY = 1,  // at least 1
@@ -41,7 +44,8 @@ module kiln_vector_registers #(
     logic [kiln_vector_pkg::SAVED-1:0] has_saved;
     logic [kiln_systolic_pkg::MAX_OPERANDS-1:0] has_operands;
     assign has_saved    = former_tag[kiln_vector_pkg::TAG_SAVED+:kiln_vector_pkg::SAVED];
-    assign has_operands = former_tag[kiln_vector_pkg::TAG_OPERANDS+:kiln_systolic_pkg::MAX_OPERANDS];
+    assign has_operands =
+        former_tag[kiln_vector_pkg::TAG_OPERANDS+:kiln_systolic_pkg::MAX_OPERANDS];
     logic [WORD-1:0] former_value;
     logic [SAVED-1:0] former_saved;
     logic [OPERANDS-1:0] former_operands;

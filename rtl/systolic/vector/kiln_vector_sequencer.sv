@@ -1,15 +1,21 @@
-// Lists the words of vector instructions and of drains in their order, and says what each is. One word stands at the outputs until `step`.
+// Lists the words of vector instructions and of drains in their order, with a description of each.
+// The outputs describe one word until `step`.
 //
 //   vector instruction   for group of rows, for pass, for row of the group, for word of the row
 //   drain of a block     for column tile, for row of pixels, for pixel
-//                        of an output whose scale blocks span column tiles: for those of a scale block, for row of pixels, for pixel,
-//                        for column tile
-//   blocks               for batch; for tile, for block or for block, for tile, as the instruction's order says
+//                        if the output's scale blocks span column tiles: for scale block of column
+//                        tiles, for row of pixels, for pixel, for column tile
+//   blocks               for batch; for tile, for block or for block, for tile, as the
+//                        instruction's order says
 //
-//   time      the outputs of a word are functions of registers and the command, in the cycle after the step to it, and of an instruction's
-//             first word in the cycle in which the command is there. So are those of a block's first word.
-//   step      ends a word; with `word_last_of_block` the outputs are those of the next block's first word from the next cycle on, and
-//             with `word_last_of_instruction` everything is as before the first word.
+//   time      The outputs for a word are functions of registers and the command. They are valid in
+//             the cycle after the step to the word; those of an instruction's first word are valid
+//             in the cycle in which the command is available, and so are those of a block's first
+//             word.
+//   step      Ends a word. After a step with `word_last_of_block`, the outputs are those of the
+//             next block's first word from the next cycle on; after a step with
+//             `word_last_of_instruction`, the state is that before the first word of an
+//             instruction.
 module kiln_vector_sequencer #(
     parameter int unsigned LANES = 4,
     parameter int unsigned ACCUMULATION_ADDRESS_BITS = 10,
@@ -17,36 +23,39 @@ module kiln_vector_sequencer #(
     parameter int unsigned SCALE_BYTES = 1,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS,
-    localparam int unsigned LANE_BITS = $clog2(LANES + 1)  // of a number of lanes
+    localparam int unsigned LANE_BITS = $clog2(LANES + 1)  // bits of a number of lanes
 ) (
     input  logic clock,
     input  logic reset,
     input  kiln_systolic_pkg::vector_command_t command,
-    input  kiln_systolic_pkg::vector_scales_t command_scales,  // BLOCK_SIZE > 0
+    input  kiln_systolic_pkg::vector_scales_t command_scales,  // used if BLOCK_SIZE > 0
     input  logic step,
-    // Of the current word.
+    // The description of the current word.
     output logic [1:0] word_pass,
-    output logic [2:0] word_reads,  // operands
+    output logic [2:0] word_reads,  // bit i: the word reads operand i
     output logic word_to_memory,
-    output logic [15:0] word_gap,  // 0 but behind the last word of a pass of a group
-    output logic [kiln_vector_pkg::ROW_BITS-1:0] word_row,  // in its group
-    output logic [LANE_BITS-1:0] word_lanes,  // valid ones
+    output logic [15:0] word_gap,  // cycles; 0 except after the last word of a pass of a group
+    output logic [kiln_vector_pkg::ROW_BITS-1:0] word_row,  // number of the row in its group
+    output logic [LANE_BITS-1:0] word_lanes,  // number of valid lanes
     output logic word_first_of_row,
     output logic word_last_of_row,
     output logic word_last_of_block,  // a vector instruction is one block
     output logic word_last_of_instruction,
-    output logic [COUNT_BITS-1:0] word_row_place,  // in the row buffer
-    output logic [ACCUMULATION_ADDRESS_BITS-1:0] word_accumulator,  // in its bank
-    output logic [COUNT_BITS-1:0] word_column,  // column tile of the block
-    output logic [ADDRESS_BITS-1:0] operand0_address,  // with a window: without what the place of the window adds
+    output logic [COUNT_BITS-1:0] word_row_place,  // address in the row buffer
+    // address in the accumulation bank
+    output logic [ACCUMULATION_ADDRESS_BITS-1:0] word_accumulator,
+    output logic [COUNT_BITS-1:0] word_column,  // number of the column tile in the block
+    // With a window: without the offset of the window's position.
+    output logic [ADDRESS_BITS-1:0] operand0_address,
     output logic [ADDRESS_BITS-1:0] operand1_address,
     output logic [ADDRESS_BITS-1:0] operand2_address,
     output logic [ADDRESS_BITS-1:0] target_address,
-    output logic signed [31:0] window_y,  // of the window's first place
+    output logic signed [31:0] window_y,  // of the window's first position
     output logic signed [31:0] window_x,
     output logic [ADDRESS_BITS-1:0] window_row_offset,
     output logic [ADDRESS_BITS-1:0] window_column_offset,
-    // Of the current word's block scales (BLOCK_SIZE > 0): addresses of the first, and whether the word is the last of its scale's.
+    // The block scales of the current word (BLOCK_SIZE > 0): the address of the first one, and
+    // whether the word is the last one that uses its scale.
     output logic [ADDRESS_BITS-1:0] operand0_scale_address,
     output logic [ADDRESS_BITS-1:0] operand1_scale_address,
     output logic [ADDRESS_BITS-1:0] operand2_scale_address,
@@ -54,22 +63,22 @@ module kiln_vector_sequencer #(
     output logic [ADDRESS_BITS-1:0] window_scale_row_offset,
     output logic [ADDRESS_BITS-1:0] window_scale_column_offset,
     output logic word_last_of_scale,
-    // Of the current block of a drain.
+    // The current block of a drain.
     output logic block_takes_parameters,
     output logic block_releases_parameters
 );
   logic drain;
   assign drain = command.header.opcode != kiln_systolic_pkg::OPCODE_VECTOR;
 
-  logic fresh;  // the first word of an instruction
+  logic fresh;  // the current word is the first of an instruction
   always_ff @(posedge clock) begin
     if (reset) fresh <= 1'b1;
     else if (step) fresh <= word_last_of_instruction;
   end
 
   // ---- Rows and words of a vector instruction.
-  logic [COUNT_BITS-1:0] index0, index1, index2, index3;  // of the outer loops
-  logic [COUNT_BITS-1:0] mark0, mark1, mark2, mark3;  // the same of the group's first row
+  logic [COUNT_BITS-1:0] index0, index1, index2, index3;  // indices of the outer loops
+  logic [COUNT_BITS-1:0] mark0, mark1, mark2, mark3;  // those of the group's first row
   logic [COUNT_BITS-1:0] word, row_place;
   logic [kiln_vector_pkg::ROW_BITS-1:0] row;
   logic [1:0] pass;
@@ -86,7 +95,8 @@ module kiln_vector_sequencer #(
   assign ends_group = last_row || 16'(row) + 1'b1 == command.loops.rows_in_flight;
   assign row_level = !last3 ? 2'd3 : !last2 ? 2'd2 : !last1 ? 2'd1 : 2'd0;
 
-  // ---- Words that share scales. `phase` counts the words of a scale, along the row (drain: along the column tiles of the instruction).
+  // ---- Words that share scales. `phase` counts the words of a scale along the row (in a drain:
+  // along the column tiles of the instruction).
   localparam bit BLOCKS = BLOCK_SIZE > 0;
   localparam int unsigned SHARING = kiln_vector_pkg::words_of_block(BLOCK_SIZE, LANES);
   localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
@@ -98,9 +108,11 @@ module kiln_vector_sequencer #(
   // ---- Pixels, column tiles and blocks of a drain.
   logic [COUNT_BITS-1:0] pixel_y, pixel_x, column;
   logic [COUNT_BITS-1:0] tile_y, tile_x, block, batch;
-  logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulator, accumulator_pixel, accumulator_row, accumulator_column;
-  logic [COUNT_BITS-1:0] first_column_together;  // of those that leave together
-  logic last_batch, last_tile_y, last_tile_x, last_block, last_pixel_y, last_pixel_x, last_column, last_tile;
+  logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulator, accumulator_pixel, accumulator_row,
+      accumulator_column;
+  logic [COUNT_BITS-1:0] first_column_together;  // of the column tiles that leave together
+  logic last_batch, last_tile_y, last_tile_x, last_block, last_pixel_y, last_pixel_x, last_column,
+      last_tile;
   logic [1:0] block_level;
   logic weight_outer, one_block;
 
@@ -111,27 +123,33 @@ module kiln_vector_sequencer #(
   assign last_tile_x  = tile_x + 1'b1 == command.tiling.tiles_x;
   assign last_block   = block + 1'b1 == command.tiling.blocks;
   assign last_tile    = last_tile_y && last_tile_x;
-  assign last_pixel_y = pixel_y + 1'b1 == (last_tile_y ? command.tiling.last_tile_height : command.tiling.tile_height);
-  assign last_pixel_x = pixel_x + 1'b1 == (last_tile_x ? command.tiling.last_tile_width : command.tiling.tile_width);
-  assign last_column  = column + 1'b1 == (last_block ? command.tiling.last_block_columns : command.tiling.columns_per_block);
+  assign last_pixel_y = pixel_y + 1'b1 == (last_tile_y ? command.tiling.last_tile_height :
+      command.tiling.tile_height);
+  assign last_pixel_x =
+      pixel_x + 1'b1 == (last_tile_x ? command.tiling.last_tile_width : command.tiling.tile_width);
+  assign last_column  = column + 1'b1 == (last_block ? command.tiling.last_block_columns :
+      command.tiling.columns_per_block);
   always_comb begin
     if (weight_outer) begin
-      block_level = !last_tile_x ? kiln_vector_pkg::LEVEL_TILE : !last_tile_y ? kiln_vector_pkg::LEVEL_TILE_ROW :
+      block_level = !last_tile_x ? kiln_vector_pkg::LEVEL_TILE :
+          !last_tile_y ? kiln_vector_pkg::LEVEL_TILE_ROW :
           !last_block ? kiln_vector_pkg::LEVEL_BLOCK : kiln_vector_pkg::LEVEL_BATCH;
     end else begin
-      block_level = !last_block ? kiln_vector_pkg::LEVEL_BLOCK : !last_tile_x ? kiln_vector_pkg::LEVEL_TILE :
+      block_level = !last_block ? kiln_vector_pkg::LEVEL_BLOCK :
+          !last_tile_x ? kiln_vector_pkg::LEVEL_TILE :
           !last_tile_y ? kiln_vector_pkg::LEVEL_TILE_ROW : kiln_vector_pkg::LEVEL_BATCH;
     end
   end
 
-  // Parameters stay while the block stays, and the batch where batches have their own.
+  // The parameters stay as long as the block stays, and the batch if each batch has its own
+  // parameters.
   logic next_parameters, keep_parameters;
   assign next_parameters = (last_batch && last_tile && last_block) ||
       (!one_block && (!weight_outer || last_tile)) ||
       (command.tiling.parameters_by_batch && last_tile && last_block);
   assign block_takes_parameters    = fresh_block || !keep_parameters;
   assign block_releases_parameters = next_parameters;
-  logic fresh_block;  // the instruction's first block
+  logic fresh_block;  // the current block is the instruction's first
   always_ff @(posedge clock) begin
     if (reset) fresh_block <= 1'b1;
     else if (step && word_last_of_block) fresh_block <= word_last_of_instruction;
@@ -139,7 +157,7 @@ module kiln_vector_sequencer #(
   end
 
   // ---- The current word.
-  kiln_systolic_pkg::pass_t command_pass;  // the current one
+  kiln_systolic_pkg::pass_t command_pass;  // of the current word
   always_comb begin
     command_pass = command.pass0;
     if (pass == 2'd1) command_pass = command.pass1;
@@ -156,11 +174,14 @@ module kiln_vector_sequencer #(
   assign word_column              = column;
   assign word_first_of_row        = drain || word == '0;
   assign word_last_of_row         = drain || last_word;
-  assign word_last_of_block       = drain ? last_column && last_pixel_y && last_pixel_x : last_word && last_row && last_pass;
-  assign word_last_of_instruction = word_last_of_block && (!drain || (last_batch && last_tile && last_block));
+  assign word_last_of_block       =
+      drain ? last_column && last_pixel_y && last_pixel_x : last_word && last_row && last_pass;
+  assign word_last_of_instruction =
+      word_last_of_block && (!drain || (last_batch && last_tile && last_block));
   always_comb begin
     word_lanes = LANE_BITS'(LANES);
-    if (drain && last_block && last_column) word_lanes = LANE_BITS'(command.tiling.last_tile_columns);
+    if (drain && last_block && last_column)
+      word_lanes = LANE_BITS'(command.tiling.last_tile_columns);
     if (!drain && last_word) word_lanes = LANE_BITS'(command.loops.last_lanes);
   end
 
@@ -171,7 +192,9 @@ module kiln_vector_sequencer #(
     level = row_level;
     if (drain) begin
       level = block_level;
-      kind  = !last_together ? kiln_vector_pkg::STEP_WORD : !last_pixel_x ? kiln_vector_pkg::STEP_PIXEL : !last_pixel_y ? kiln_vector_pkg::STEP_PIXEL_ROW :
+      kind  = !last_together ? kiln_vector_pkg::STEP_WORD :
+          !last_pixel_x ? kiln_vector_pkg::STEP_PIXEL :
+          !last_pixel_y ? kiln_vector_pkg::STEP_PIXEL_ROW :
           !last_column ? kiln_vector_pkg::STEP_COLUMN : kiln_vector_pkg::STEP_BLOCK;
     end else begin
       kind = !last_word ? kiln_vector_pkg::STEP_WORD : !ends_group ? kiln_vector_pkg::STEP_ROW :
@@ -248,8 +271,10 @@ module kiln_vector_sequencer #(
         kiln_vector_pkg::STEP_PIXEL_ROW: begin
           pixel_x         <= '0;
           pixel_y         <= pixel_y + 1'b1;
-          accumulator     <= accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
-          accumulator_row <= accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
+          accumulator     <=
+              accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
+          accumulator_row <=
+              accumulator_row + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_width);
           if (together) column <= first_column_together;
         end
         kiln_vector_pkg::STEP_COLUMN: begin
@@ -282,25 +307,30 @@ module kiln_vector_sequencer #(
     end
   end
 
-  // Column tiles that leave together: where the next ones begin is known when the first pixel has been there.
+  // Column tiles that leave together. The position of the next ones is known once the first pixel
+  // has been processed.
   logic [ACCUMULATION_ADDRESS_BITS-1:0] next_accumulator_column;
   if (SHARING == 1) begin : g_column_tiles
     assign last_of_phase           = 1'b1;
     assign accumulator_pixel       = '0;
     assign first_column_together   = '0;
-    assign next_accumulator_column = accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+    assign next_accumulator_column =
+        accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
     wire unused_together = &{1'b0, accumulator_pixel, first_column_together};
   end else begin : g_together
     localparam int unsigned PHASE_BITS = $clog2(SHARING);
-    logic [PHASE_BITS-1:0] phase, next_phase, block_phase;  // of the word, behind it, of its block's first column tile
+    // The phases of the current word, of the word after it, and of its block's first column tile.
+    logic [PHASE_BITS-1:0] phase, next_phase, block_phase;
     logic [ACCUMULATION_ADDRESS_BITS-1:0] kept, kept_now;
     logic first_pixel;
     assign last_of_phase = phase == PHASE_BITS'(SHARING - 1);
     assign next_phase    = last_of_phase ? '0 : phase + 1'b1;
     assign first_pixel   = pixel_x == '0 && pixel_y == '0;
-    assign kept_now      = first_pixel ? accumulator + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels) : kept;
-    assign next_accumulator_column = together ? kept_now : accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
-    // The pixel's first word keeps its place for the pixel's last one.
+    assign kept_now      =
+        first_pixel ? accumulator + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels) : kept;
+    assign next_accumulator_column = together ? kept_now :
+        accumulator_column + ACCUMULATION_ADDRESS_BITS'(command.tiling.tile_pixels);
+    // The address of the pixel's first word is kept until the pixel's last word.
     logic first_of_pixel;
     logic [ACCUMULATION_ADDRESS_BITS-1:0] pixel_place;
     logic [COUNT_BITS-1:0] pixel_column;
@@ -340,16 +370,20 @@ module kiln_vector_sequencer #(
     end
   end
 
-  // ---- Addresses. What the walk over a block yields is kept where the order of work comes back to it: the tile to the right from the first
-  // block of the tile, the tile row below from the first tile of a row, the next block from the first tile.
+  // ---- Addresses. The walk over a block yields the start of later blocks. A start is kept when
+  // the order of work will need it: that of the tile to the right in the first block of a tile,
+  // that of the tile row below in the first tile of a row, that of the next block in the first
+  // tile.
   logic first_of_tile, first_row, first_column, keep_tile, keep_row, keep_column, keep_block;
   assign first_of_tile = weight_outer || block == '0;
   assign first_row     = pixel_y == '0;
   assign first_column  = (together ? first_column_together : column) == '0;
   assign keep_tile     = drain && last_pixel_x && first_row && first_column && first_of_tile;
-  assign keep_row      = drain && last_pixel_x && last_pixel_y && first_column && first_of_tile && tile_x == '0;
+  assign keep_row      =
+      drain && last_pixel_x && last_pixel_y && first_column && first_of_tile && tile_x == '0;
   assign keep_column   = together && last_together && first_row && pixel_x == '0;
-  assign keep_block    = drain && word_last_of_block && (!weight_outer || (tile_x == '0 && tile_y == '0));
+  assign keep_block    =
+      drain && word_last_of_block && (!weight_outer || (tile_x == '0 && tile_y == '0));
 
   kiln_vector_address #(
       .BLOCKS(BLOCKS)
@@ -436,7 +470,7 @@ module kiln_vector_sequencer #(
       .column_offset(window_column_offset)
   );
 
-  // ---- The same along the block scales: they stay for the words that share them.
+  // ---- The same walk along the block scales, which stay unchanged for the words that share them.
   logic same_scale;
   assign same_scale = !last_of_phase;
   kiln_systolic_pkg::window_t window_scales;

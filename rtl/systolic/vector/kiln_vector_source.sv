@@ -1,19 +1,24 @@
-// The front of the lanes: what a word begins as.
-//   SOURCE_ACCUMULATOR  fma(fp32(accumulator + offset), scale, bias), the channel's parameters; float accumulators come without offset
-//   SOURCE_OPERAND0     the operand, of an average window times `factor`
-//   SOURCE_ROW_BUFFER   what an earlier pass kept
-//   SOURCE_CONSTANT     the constant
-// Each is a number of the vector format. In one narrower than fp32 everything that comes in is rounded to it first, accumulators and the channel's
-// parameters, and the fma is a product and a sum, each rounded; operands, factor and constant come as its numbers. Those are the upper NUMBER bits
-// of fp32 numbers (kiln_format_pkg::number_bits).
-//   time      inputs in a cycle with `advance`, outputs LATENCY such cycles later; one word a cycle
-//   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/arithmetic.h)
+// The source stage, in front of the lanes: computes the initial value of each lane of a word.
+//   SOURCE_ACCUMULATOR   fma(fp32(accumulator + offset), scale, bias) with the channel's
+//                        parameters; float accumulators have no offset
+//   SOURCE_OPERAND0      the operand; for an average over a window times `factor`
+//   SOURCE_ROW_BUFFER    the value that an earlier pass stored
+//   SOURCE_CONSTANT      the constant
+//
+// Each value is a number of the vector format. If that format is narrower than fp32, accumulators
+// and channel parameters are first rounded to it, and the fma is a product and a sum, each rounded;
+// operands, factor and constant arrive as its numbers. Numbers are the upper NUMBER bits of fp32
+// numbers (kiln_format_pkg::number_bits).
+//   time      Inputs in a cycle with `advance` are at the outputs LATENCY such cycles later; one
+//             word per cycle.
+//   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/simulate/arithmetic.h)
 module kiln_vector_source #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),  // derived, do not set
+    // derived, do not set
+    localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
     input  logic clock,
@@ -39,7 +44,8 @@ module kiln_vector_source #(
 );
   logic from_accumulator, multiplies;
   assign from_accumulator = in_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
-  assign multiplies = from_accumulator || (in_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages);
+  assign multiplies =
+      from_accumulator || (in_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages);
 
   logic [LANES*NUMBER-1:0] value;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
@@ -58,11 +64,12 @@ module kiln_vector_source #(
         .factor(32'(factor) << (32 - NUMBER)),
         .result(scaled)
     );
-    wire unused_scaled = &{1'b0, scaled};  // zeros below
+    wire unused_scaled = &{1'b0, scaled};  // low bits, which are 0
     always_comb begin
       value[lane*NUMBER+:NUMBER] = in_operands[lane*NUMBER+:NUMBER];
       if (multiplies) value[lane*NUMBER+:NUMBER] = scaled[31-:NUMBER];
-      else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER) value[lane*NUMBER+:NUMBER] = row_word[lane*NUMBER+:NUMBER];
+      else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER)
+        value[lane*NUMBER+:NUMBER] = row_word[lane*NUMBER+:NUMBER];
       else if (source == kiln_systolic_pkg::SOURCE_CONSTANT) value[lane*NUMBER+:NUMBER] = constant;
     end
   end

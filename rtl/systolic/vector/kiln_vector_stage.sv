@@ -1,26 +1,35 @@
-// One programmable stage of the vector unit, all lanes: value = op(value, a, b), where the arguments are immediates, operands, scalars of
-// the word's row or saved values. Operands and saved values travel beside the value.
-//   time       a word that stands at the inputs in a cycle with `advance` stands at the outputs LATENCY such cycles later; one word a
-//              cycle. The result is found in one cycle, LATENCY - 1 registers follow for retiming.
-//   gating     registers of a word change only when there is a word, those of operands and saved values only when the word has them
-//   place         number of the stage, from 0; a constant, and no parameter, so that all stages are one module
-//   stage_write   takes the configuration of this stage (SCALAR: of scalar stage `place`); valid for words one cycle later
-//   numbers       values, operands, scalars and immediates are numbers of VECTOR_FORMAT, as the upper NUMBER bits of fp32 numbers
-//                 (kiln_format_pkg::number_bits)
-// A word whose pass has `place` stages or fewer is handed on.
+// One programmable stage of the vector unit, for all lanes: value = op(value, a, b). The arguments
+// a and b are immediates, operands, scalars of the word's row, or saved values. Operands and saved
+// values travel beside the value.
+//   time          A word at the inputs in a cycle with `advance` is at the outputs LATENCY such
+//                 cycles later; the stage accepts one word per cycle. The result is computed in one
+//                 cycle and passes through LATENCY - 1 further registers, for retiming.
+//   gating        The registers of a word change only when there is a word, and those of operands
+//                 and saved values only when the word carries them.
+//   place         The number of the stage, counted from 0. It is a constant input rather than a
+//                 parameter, so that all stages are one module.
+//   stage_write   Writes the configuration of this stage (with SCALAR: of scalar stage `place`); it
+//                 is valid for words from the next cycle on.
+//   numbers       Values, operands, scalars and immediates are numbers of VECTOR_FORMAT, stored as
+//                 the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
+//
+// A word whose pass has `place` stages or fewer passes through unchanged.
 module kiln_vector_stage #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,  // cycles, at least 1
     parameter bit SCALAR = 1'b0,
-    parameter int unsigned SLOTS = 7,  // programs
+    parameter int unsigned SLOTS = 7,  // programs that the stage memories hold
     parameter int unsigned ROWS = 8,  // rows in flight
     parameter bit HAS_FUNCTIONS = 1'b1,
     parameter bit HAS_DIVIDER = 1'b1,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    parameter kiln_spline_pkg::tables_t SPLINES =  // the vector format's; formats not named here bring their own
+    // The spline tables of VECTOR_FORMAT. A format that is not named here needs its own tables.
+    parameter kiln_spline_pkg::tables_t SPLINES =
         VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
-        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32,
-    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)  // derived, do not set
+        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 :
+            kiln_spline_tables_pkg::FP32,
+    // derived, do not set
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
     input  logic clock,
     input  logic reset,
@@ -28,11 +37,13 @@ module kiln_vector_stage #(
     input  logic stage_write_valid,
     input  kiln_systolic_pkg::stage_write_t stage_write,
     input  logic advance,
-    input  logic [ROWS*kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars,  // of row 0 lowest, of a row s0 lowest
+    // Row 0 in the lowest bits; in each row, scalar s0 in the lowest bits.
+    input  logic [ROWS*kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars,
     input  logic in_valid,
     input  kiln_vector_pkg::word_tag_t in_tag,
     input  logic [LANES*NUMBER-1:0] in_value,
-    input  logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] in_saved,  // all lanes of x0 lowest
+    // all lanes of saved value 0 in the lowest bits
+    input  logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] in_saved,
     input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
@@ -45,12 +56,13 @@ module kiln_vector_stage #(
   localparam int unsigned ENTRY_BITS = $clog2(ENTRIES);
   localparam int unsigned SCALAR_BITS = kiln_vector_pkg::SCALARS * NUMBER;
   localparam int unsigned STAGE_BITS = kiln_systolic_pkg::PAYLOAD_BITS;
-  localparam int unsigned RESERVED = 32;  // bits at the end of a stage_t
+  localparam int unsigned RESERVED = 32;  // reserved bits at the end of a stage_t
   localparam int unsigned CONFIGURATION_BITS = STAGE_BITS - RESERVED - 2 * (32 - NUMBER);
 
-  // Configurations of this stage in all passes of all programs that may be about.
+  // The configurations of this stage for all passes of all programs that may be in flight.
   logic [CONFIGURATION_BITS-1:0] configurations[ENTRIES];
-  wire unused_write = &{1'b0, stage_write.value};  // what is reserved, zeros of immediates
+  // reserved bits, and low bits of immediates, which are 0
+  wire unused_write = &{1'b0, stage_write.value};
   always_ff @(posedge clock) begin
     if (stage_write_valid && stage_write.scalar == SCALAR && stage_write.stage == place) begin
       configurations[ENTRY_BITS'({stage_write.slot, stage_write.pass})] <= {
@@ -73,12 +85,13 @@ module kiln_vector_stage #(
     {op, from_a, from_b, kind, immediate_a, immediate_b} = '0;
     row_scalars = '0;
     if (active) begin
-      {op, from_a, from_b, kind, immediate_a, immediate_b} = configurations[ENTRY_BITS'({in_tag.slot, in_tag.pass})];
+      {op, from_a, from_b, kind, immediate_a,
+          immediate_b} = configurations[ENTRY_BITS'({in_tag.slot, in_tag.pass})];
       row_scalars = scalars[32'(in_tag.row)*SCALAR_BITS+:SCALAR_BITS];
     end
   end
 
-  // The result of every lane.
+  // The result of each lane.
   logic [WORD-1:0] value;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
     kiln_vector_lane #(
@@ -105,7 +118,7 @@ module kiln_vector_stage #(
     );
   end
 
-  // What the word takes along.
+  // The tag and the saved values that leave with the word.
   kiln_vector_pkg::word_tag_t next_tag;
   logic [kiln_vector_pkg::SAVED*WORD-1:0] next_saved;
   always_comb begin

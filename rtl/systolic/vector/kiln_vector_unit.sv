@@ -1,60 +1,82 @@
-// The vector unit of the systolic machine: drains blocks of accumulators and runs vector instructions, word by word (isa.h, "Vector
-// programs"; docs/systolic.md, "Time").
+// The vector unit of the systolic machine: drains blocks of accumulators and runs vector
+// instructions, word by word (isa.h, "Vector programs"; docs/systolic.md, "Time").
 //
 //   command ─▶ sequencer ─▶ operand fetch ─▶ issue ─▶ source ─▶ stages ─▶ quantiser ─▶ writer
-//                             │  operand port ─▶ operand buffer ─┘  │ │       row buffer, reduction (and back)
+//                               │                       ▲          │
+//                               └▶ port ─▶ operand buffer          ▼
+//                                          row buffer (back to source), reduction (back to stages)
 //
-//   command       stays until the unit is through with it: command_ready is high in the last cycle of its busy time. The unit starts in the
-//                 cycle in which the command is there and nothing is waited for. stage_write comes before the command of its slot.
-//   array_done, depthwise_done   pulses: one more block can be drained, from the next cycle on
-//   parameters_ready             pulse: one more set of channel parameters can be used, from the next cycle on
-//   accumulation_released        pulse in the last cycle of a drain's busy time; parameters_released likewise, behind the last block
-//                 that uses a set. vector_done counts instructions that have been issued to the end, finished those whose last
-//                 byte is in memory and whose last word has left the lanes; both from the next cycle on, modulo 2^16.
-//   accumulation, parameters     addresses in cycle t, data from t + 1 on until the next read
-//   operands      requests go to a kiln_axi_read_port (an L of MEMORY_LATENCY with an ideal memory), words come from it
-//   writes        likewise, kiln_axi_write_port; request_tag is to come back with done
-//                 Words of operands are always taken without block scales; with them a word waits for its scales, and a scale for its word
-//   time          a word that is issued in cycle X offers its first write in X + loops.depth, where depth is
-//                 (stages of the longest pass + 2) * VECTOR_STAGE_LATENCY. Of an output with block scales (BLOCK_SIZE > 0) the first word of a
-//                 block does so when X is the issue of the block's last word, with
-//                 VECTOR_STAGE_LATENCY * (ceil(log2(lanes that share a scale)) + 1) more (kiln_vector_blocks, docs/systolic.md)
-// Where the program before has more stages than the next one or a longer way to memory, the next one starts that much later, so that words leave in
-// order.
-// A writer that cannot take a word holds up all lanes.
+//   command                      Stays until the unit has finished with it: command_ready is high
+//                                in the last cycle of its busy time. The unit starts in the cycle
+//                                in which the command is available and it waits for nothing.
+//                                stage_write comes before the command of its slot.
+//   array_done, depthwise_done   Pulses: one more block can be drained, from the next cycle on.
+//   parameters_ready             Pulse: one more set of channel parameters can be used, from the
+//                                next cycle on.
+//   accumulation_released        Pulse in the last cycle of a drain's busy time.
+//   parameters_released          Likewise, after the last block that uses a set.
+//   vector_done                  Counts the instructions whose words have all been issued. From the
+//                                next cycle on, modulo 2^16.
+//   finished                     Counts the instructions whose last byte is in memory and whose
+//                                last word has left the lanes. From the next cycle on, modulo 2^16.
+//   accumulation, parameters     Addresses in cycle t; data from t + 1 on until the next read.
+//   operands                     Requests to a kiln_axi_read_port (L = MEMORY_LATENCY with an ideal
+//                                memory), and the words that it returns. Words of operands without
+//                                block scales are always taken; with block scales, a word waits for
+//                                its scales and a scale for its word.
+//   writes                       Requests to a kiln_axi_write_port, which returns request_tag with
+//                                done.
+//   time                         A word that is issued in cycle X offers its first write in X +
+//                                loops.depth, where depth is (stages of the longest pass + 2) *
+//                                VECTOR_STAGE_LATENCY. If the output has block scales (BLOCK_SIZE >
+//                                0), X is the issue of the scale block's last word, the first word
+//                                of the scale block is the one that is offered, and depth is
+//                                greater by VECTOR_STAGE_LATENCY * (ceil(log2(lanes that share a
+//                                scale)) + 1) (kiln_vector_blocks, docs/systolic.md).
+//
+// If a program has more stages than the next one, or a longer way to memory, the next one starts
+// later by the difference, so that words leave in order. If the writer cannot take a word, all
+// lanes stall.
 module kiln_vector_unit #(
     parameter int unsigned ARRAY_COLUMNS = 4,  // lanes
     parameter int unsigned VECTOR_STAGES = 12,
     parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
     parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 1024,
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
-    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // of a bank
+    parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // words of a bank
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned OPERAND_PORT_BYTES = 16,
     parameter int unsigned OUTPUT_PORT_BYTES = 16,
-    parameter int unsigned OPERAND_BUFFER_WORDS = 32,  // words between operand fetch and lanes: so far requests run ahead
-    parameter int unsigned SLOTS = 7,  // programs in the stage memories, kiln_systolic_pkg::vector_command_t
+    // Words between operand fetch and lanes: how far requests run ahead.
+    parameter int unsigned OPERAND_BUFFER_WORDS = 32,
+    // Programs that the stage memories hold (kiln_systolic_pkg::vector_command_t).
+    parameter int unsigned SLOTS = 7,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter int unsigned PRECISIONS = 1,  // kiln_operand_decoder, kiln_quantiser
+    // this and the next two: see kiln_operand_decoder, kiln_quantiser
+    parameter int unsigned PRECISIONS = 1,
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
-    // Of all results, which are rounded to it: a signed float that fp32 holds, nearest even. Its numbers travel as the upper bits of fp32 numbers.
+    // All results are rounded to this format: a signed float that fp32 can represent, rounded to
+    // nearest even. Its numbers travel as the upper bits of fp32 numbers.
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
-    parameter kiln_spline_pkg::tables_t VECTOR_SPLINES = kiln_spline_tables_pkg::FP32,  // of the vector format
+    // The spline tables of VECTOR_FORMAT.
+    parameter kiln_spline_pkg::tables_t VECTOR_SPLINES = kiln_spline_tables_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no block scales
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
-    // Which stages, of the lanes and scalar ones likewise (not '1, of which Yosys keeps the lowest bit).
-    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},  // with functions and reciprocals,
-    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},  // with a divider
+    // Bit i: stage i has functions and reciprocals, or a divider; the lanes and the scalar stages
+    // alike. (The default is not '1, of which Yosys keeps the lowest bit.)
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},
+    parameter logic [VECTOR_STAGES-1:0] VECTOR_DIVIDE_STAGES = {VECTOR_STAGES{1'b1}},
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS,
     localparam int unsigned INDEX_BITS = kiln_systolic_pkg::INDEX_BITS,
     localparam int unsigned COUNT_BITS = kiln_systolic_pkg::COUNT_BITS,
-    localparam int unsigned WORD = ARRAY_COLUMNS * 32,  // of elements and parameters
+    localparam int unsigned WORD = ARRAY_COLUMNS * 32,  // bits of a word of elements or parameters
     localparam int unsigned BYTES_BITS = $clog2(ARRAY_COLUMNS * 4 + 1),
     localparam int unsigned ACCUMULATION_BITS = kiln_format_pkg::bits(ACCUMULATION_FORMAT),
-    localparam int unsigned ACCUMULATION_ADDRESS_BITS = ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
+    localparam int unsigned ACCUMULATION_ADDRESS_BITS =
+        ACCUMULATION_BUFFER_WORDS > 1 ? $clog2(ACCUMULATION_BUFFER_WORDS) : 1,
     localparam int SCALE_BITS = kiln_format_pkg::bits(SCALE_FORMAT),
     localparam int unsigned SCALE_BYTES = 1 << kiln_vector_pkg::code_shift(SCALE_BITS)
 ) (
@@ -79,7 +101,7 @@ module kiln_vector_unit #(
     output logic [ACCUMULATION_ADDRESS_BITS-1:0] accumulation_address,
     input  logic [ARRAY_COLUMNS*ACCUMULATION_BITS-1:0] accumulation_data,
     output logic parameter_enable,
-    output logic [COUNT_BITS-1:0] parameter_column,  // column tile of the block
+    output logic [COUNT_BITS-1:0] parameter_column,  // number of the column tile in the block
     input  logic [WORD-1:0] parameter_offsets,
     input  logic [WORD-1:0] parameter_scales,
     input  logic [WORD-1:0] parameter_biases,
@@ -102,7 +124,8 @@ module kiln_vector_unit #(
     output logic write_request_tag,
     input  logic write_done,
     input  logic write_done_tag,
-    // Block scales: the command's sections; ports as those of operands and output, of SCALE_BYTES bytes a request
+    // Block scales: the command's sections, and ports like those of operands and output; a request
+    // is for SCALE_BYTES bytes.
     input  kiln_systolic_pkg::vector_scales_t command_scales,
     output logic scale_request_valid,
     input  logic scale_request_ready,
@@ -119,7 +142,8 @@ module kiln_vector_unit #(
     output logic scale_write_tag,
     input  logic scale_write_done,
     input  logic scale_write_done_tag,
-    // For performance counters; causes: an earlier instruction, accumulators, channel parameters
+    // For the performance counters. Causes of stalls: an earlier instruction, accumulators, channel
+    // parameters.
     output kiln_control_pkg::activity_t activity
 );
   localparam int unsigned LANES = ARRAY_COLUMNS;
@@ -128,20 +152,27 @@ module kiln_vector_unit #(
   localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS;
   localparam int unsigned SAVED = kiln_vector_pkg::SAVED;
   localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1);
-  localparam logic [1:0] INPUT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
-  localparam logic [1:0] WEIGHT_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
-  localparam logic [1:0] VECTOR_SHIFT = kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
-  localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT);  // of fp32 numbers the upper bits
+  localparam logic [1:0] INPUT_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(INPUT_FORMAT));
+  localparam logic [1:0] WEIGHT_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(WEIGHT_FORMAT));
+  localparam logic [1:0] VECTOR_SHIFT =
+      kiln_vector_pkg::code_shift(kiln_format_pkg::bits(VECTOR_FORMAT));
+  // Numbers of the vector format are the upper bits of fp32 numbers.
+  localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT);
   localparam int unsigned NUMBERS = LANES * NUMBER;
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
-  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING = kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
+  localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
+      kiln_format_pkg::fp32_rounding(VECTOR_FORMAT);
   localparam int unsigned ROWS = VECTOR_ROWS_IN_FLIGHT;
-  localparam int unsigned ROW_ADDRESS_BITS = VECTOR_ROW_BUFFER_WORDS > 1 ? $clog2(VECTOR_ROW_BUFFER_WORDS) : 1;
+  localparam int unsigned ROW_ADDRESS_BITS =
+      VECTOR_ROW_BUFFER_WORDS > 1 ? $clog2(VECTOR_ROW_BUFFER_WORDS) : 1;
   localparam int unsigned SLOT_INDEX_BITS = SLOTS > 1 ? $clog2(SLOTS) : 1;
   localparam bit BLOCKS = BLOCK_SIZE > 0;
   localparam int unsigned SCALES = kiln_vector_pkg::scales_of_word(BLOCK_SIZE, LANES);
 
-  if (kiln_vector_pkg::SLOT_BITS != kiln_systolic_pkg::SLOT_BITS || kiln_vector_pkg::ADDRESS_BITS != ADDRESS_BITS) begin : g_check
+  if (kiln_vector_pkg::SLOT_BITS != kiln_systolic_pkg::SLOT_BITS ||
+      kiln_vector_pkg::ADDRESS_BITS != ADDRESS_BITS) begin : g_check
     $error("kiln_vector_pkg and kiln_systolic_pkg differ");
   end
 
@@ -149,7 +180,7 @@ module kiln_vector_unit #(
   assign command_ready = instruction_end;
 
   logic drain;
-  logic [3:0] longest;  // stages of the longest pass; passes that an instruction has not are 0
+  logic [3:0] longest;  // stages of the longest pass; unused passes have 0
   assign drain = command.header.opcode != kiln_systolic_pkg::OPCODE_VECTOR;
   always_comb begin
     longest = command.pass0.stages;
@@ -158,22 +189,26 @@ module kiln_vector_unit #(
     if (command.pass3.stages > longest) longest = command.pass3.stages;
   end
 
-  // ---- Blocks: a vector instruction is one.
+  // ---- Blocks. A vector instruction is one block.
   logic [INDEX_BITS-1:0] array_blocks, depthwise_blocks, parameter_sets;  // tokens
-  logic busy, block_running, block_start, block_end, listed, working, advance, completion_room, takes_parameters;
+  logic busy, block_running, block_start, block_end, listed, working, advance, completion_room,
+      takes_parameters;
   logic block_accumulators, block_parameters, block_order, block_earlier;
   logic [15:0] leaving;  // cycles until all words have left the unit
-  logic leaves_lanes_early;  // before the words that are in the lanes
+  logic leaves_lanes_early;  // the next block's words would leave the lanes before those in them
   logic sequencer_takes_parameters, sequencer_releases_parameters;
 
   assign block_earlier      = !drain && command.header.wait_distance != '0 &&
       INDEX_BITS'(command.number - finished) >= INDEX_BITS'(command.header.wait_distance);
-  assign block_accumulators = drain && (command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX ? array_blocks == '0 :
-                                        depthwise_blocks == '0);
+  assign block_accumulators = drain &&
+      (command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX ? array_blocks == '0 :
+      depthwise_blocks == '0);
   assign takes_parameters   = drain && sequencer_takes_parameters;
   assign block_parameters   = takes_parameters && parameter_sets == '0;
-  assign block_order        = leaving > command.loops.depth || leaves_lanes_early || !completion_room;
-  assign block_start = command_valid && !block_running && !block_earlier && !block_accumulators && !block_parameters && !block_order;
+  assign block_order        =
+      leaving > command.loops.depth || leaves_lanes_early || !completion_room;
+  assign block_start = command_valid && !block_running && !block_earlier && !block_accumulators &&
+      !block_parameters && !block_order;
   assign working            = (block_running || block_start) && !listed;
   assign busy               = block_running || block_start;
   assign activity.busy       = busy;
@@ -183,8 +218,10 @@ module kiln_vector_unit #(
   always_comb begin
     activity.bytes_read    = '0;
     activity.bytes_written = '0;
-    if (operand_request_valid && operand_request_ready) activity.bytes_read = ACTIVITY_BITS'(operand_request_bytes);
-    if (write_request_valid && write_request_ready) activity.bytes_written = ACTIVITY_BITS'(write_request_bytes);
+    if (operand_request_valid && operand_request_ready)
+      activity.bytes_read = ACTIVITY_BITS'(operand_request_bytes);
+    if (write_request_valid && write_request_ready)
+      activity.bytes_written = ACTIVITY_BITS'(write_request_bytes);
   end
 
   // ---- The words of the instruction.
@@ -196,13 +233,15 @@ module kiln_vector_unit #(
   logic [31:0] slot_cycles;
   logic [15:0] slot_beats;
   logic [COUNT_LANE_BITS-1:0] listed_lanes;
-  logic [ADDRESS_BITS-1:0] operand0_address, operand1_address, operand2_address, window_row_offset, window_column_offset;
+  logic [ADDRESS_BITS-1:0] operand0_address, operand1_address, operand2_address, window_row_offset,
+      window_column_offset;
   logic signed [31:0] window_y, window_x;
   logic [ACCUMULATION_ADDRESS_BITS-1:0] listed_accumulator;
   logic room;
   logic [kiln_vector_pkg::PLACE_BITS-1:0] slot_place;
   kiln_vector_pkg::word_t listed_word;
-  logic [ADDRESS_BITS-1:0] operand0_scale_address, operand1_scale_address, operand2_scale_address, target_scale_address;
+  logic [ADDRESS_BITS-1:0] operand0_scale_address, operand1_scale_address, operand2_scale_address,
+      target_scale_address;
   logic [ADDRESS_BITS-1:0] window_scale_row_offset, window_scale_column_offset;
   logic listed_last_of_scale;
   assign listed_word.lanes       = kiln_vector_pkg::LANE_BITS'(listed_lanes);
@@ -337,7 +376,7 @@ module kiln_vector_unit #(
   );
   wire unused_issue = &{1'b0, word_end, issued};
 
-  // What the gathering of blocks wants to know of a word, in a queue beside the issuer's.
+  // The issued word's part in the gathering of scale blocks, in a queue beside the issuer's.
   if (!BLOCKS) begin : g_no_marks
     assign issued_mark = '0;
     wire unused_mark = &{1'b0, issued_mark, target_scale_address, listed_last_of_scale, slot_place};
@@ -345,9 +384,11 @@ module kiln_vector_unit #(
     localparam int unsigned INDEX = OPERAND_BUFFER_WORDS > 1 ? $clog2(OPERAND_BUFFER_WORDS) : 1;
     logic [kiln_vector_pkg::MARK_BITS-1:0] marks[OPERAND_BUFFER_WORDS];
     logic [kiln_vector_pkg::MARK_BITS-1:0] listed_mark;
-    assign listed_mark = {listed_to_memory && command.header.output_blocks, listed_last_of_scale, target_scale_address};
-    // A word that is issued in the cycle in which it is listed is the only one.
-    assign issued_mark = slot_begin && slot_place == issue_place ? listed_mark : marks[INDEX'(issue_place)];
+    assign listed_mark = {listed_to_memory && command.header.output_blocks, listed_last_of_scale,
+        target_scale_address};
+    // A word that is issued in the cycle in which it is listed is the only one in the queue.
+    assign issued_mark =
+        slot_begin && slot_place == issue_place ? listed_mark : marks[INDEX'(issue_place)];
     always_ff @(posedge clock) if (slot_begin) marks[INDEX'(slot_place)] <= listed_mark;
   end
 
@@ -359,30 +400,36 @@ module kiln_vector_unit #(
     if (issued.pass == 2'd3) pass = command.pass3;
   end
 
-  wire unused_pass = &{1'b0, pass};  // the gap, what it reserves
+  wire unused_pass = &{1'b0, pass};  // the gap and reserved bits
 
-  // ---- What an instruction says in fp32, as numbers of the vector format: once for all lanes.
+  // ---- The fp32 constants of an instruction as numbers of the vector format, computed once for
+  // all lanes.
   kiln_systolic_pkg::stage_write_t rounded_write;
   logic [31:0] window_factor, constant, least;
-  wire unused_numbers = &{1'b0, window_factor, constant, least};  // zeros below
+  wire unused_numbers = &{1'b0, window_factor, constant, least};  // low bits, which are 0
   always_comb begin
     rounded_write = stage_write;
     window_factor = command.window.factor;
     constant      = pass.value;
     least         = kiln_vector_pkg::FP32_MINUS_INFINITY;
     if (NARROW) begin
-      rounded_write.value.immediate_a = kiln_fp32_pkg::round_to(stage_write.value.immediate_a, ROUNDING);
-      rounded_write.value.immediate_b = kiln_fp32_pkg::round_to(stage_write.value.immediate_b, ROUNDING);
+      rounded_write.value.immediate_a =
+          kiln_fp32_pkg::round_to(stage_write.value.immediate_a, ROUNDING);
+      rounded_write.value.immediate_b =
+          kiln_fp32_pkg::round_to(stage_write.value.immediate_b, ROUNDING);
       window_factor = kiln_fp32_pkg::round_to(command.window.factor, ROUNDING);
       constant = kiln_fp32_pkg::round_to(pass.value, ROUNDING);
       least = kiln_fp32_pkg::round_to(kiln_vector_pkg::FP32_MINUS_INFINITY, ROUNDING);
     end
   end
 
-  // ---- Ends of blocks and instructions. The sequencer has gone on when a block's last word has had its time.
+  // ---- Ends of blocks and instructions. The sequencer is already at the next block when the last
+  // word of a block has had its time.
   logic last_block, last_block_now, releases, releases_now;
-  assign last_block_now = slot_end && listed_word.last_of_block ? listed_last_of_instruction : last_block;
-  assign releases_now   = slot_end && listed_word.last_of_block ? sequencer_releases_parameters : releases;
+  assign last_block_now =
+      slot_end && listed_word.last_of_block ? listed_last_of_instruction : last_block;
+  assign releases_now   =
+      slot_end && listed_word.last_of_block ? sequencer_releases_parameters : releases;
   assign instruction_end       = block_end && last_block_now;
   assign accumulation_released = block_end && drain;
   assign parameters_released   = block_end && drain && releases_now;
@@ -409,14 +456,16 @@ module kiln_vector_unit #(
           INDEX_BITS'(block_start && command.header.opcode == kiln_systolic_pkg::OPCODE_MATRIX);
       depthwise_blocks <= depthwise_blocks + INDEX_BITS'(depthwise_done) -
           INDEX_BITS'(block_start && command.header.opcode == kiln_systolic_pkg::OPCODE_DEPTHWISE);
-      parameter_sets <= parameter_sets + INDEX_BITS'(parameters_ready) - INDEX_BITS'(block_start && takes_parameters);
+      parameter_sets <= parameter_sets + INDEX_BITS'(parameters_ready) -
+          INDEX_BITS'(block_start && takes_parameters);
       if (instruction_end) vector_done <= vector_done + 1'b1;
       if (block_end && leaving <= command.loops.depth) leaving <= command.loops.depth;
       else if (advance && leaving != '0) leaving <= leaving - 1'b1;
     end
   end
 
-  // ---- What an instruction wants of its output, for words that are still in the lanes when the next one has come.
+  // ---- The output streams of instructions, for words that are still in the lanes when the next
+  // instruction has started.
   logic [kiln_vector_pkg::TARGET_BITS-1:0] targets[SLOTS];
   always_ff @(posedge clock) begin
     if (block_start) begin
@@ -432,7 +481,8 @@ module kiln_vector_unit #(
     end
   end
 
-  // ---- A cycle behind the issue: accumulators, parameters, the row buffer's word and operands are there.
+  // ---- One cycle after the issue: accumulators, parameters, the row buffer's word and operands
+  // are available.
   logic raw_valid, raw_averages, raw_kept, raw_window, raw_sums, raw_divides;
   kiln_vector_pkg::word_tag_t raw_tag;
   logic [1:0] raw_source;
@@ -452,7 +502,7 @@ module kiln_vector_unit #(
   always_ff @(posedge clock) begin
     if (reset) raw_valid <= 1'b0;
     else if (advance) raw_valid <= issue;
-    // The bank may be given away, and read by the array, before lanes that are held up take its last word.
+    // The bank may be released, and read by the array, before stalled lanes take its last word.
     raw_kept <= raw_valid && !advance;
     if (raw_valid && !advance && !raw_kept) kept_accumulators <= accumulation_data;
     if (issue) begin
@@ -508,7 +558,7 @@ module kiln_vector_unit #(
       .read_empty(operand_empty)
   );
 
-  // A window without a place in the image leaves what joins begin with.
+  // A window without a position in the image yields the initial value of its sum or maximum.
   logic source_empty;
   logic [NUMBER-1:0] source_factor, neutral, one;
   logic [OPERANDS*NUMBERS-1:0] source_operands;
@@ -521,7 +571,7 @@ module kiln_vector_unit #(
     source_empty ? {LANES{neutral}} : operands[0+:NUMBERS]
   };
 
-  // ---- The lanes: source and stages. Link i stands behind i stages.
+  // ---- The lanes: source and stages. Link i is the output of i stages.
   logic [ROWS*kiln_vector_pkg::SCALARS*NUMBER-1:0] scalars;
   localparam int unsigned TAG = kiln_vector_pkg::WORD_TAG_BITS;
   logic [VECTOR_STAGES:0] link_valids, exits, leaves;
@@ -586,10 +636,10 @@ module kiln_vector_unit #(
         .out_operands(link_operands[i*OPERANDS*NUMBERS+:OPERANDS*NUMBERS])
     );
   end
-  wire unused_link = &{1'b0, link_saved, link_operands};  // those of the last stage
+  wire unused_link = &{1'b0, link_saved, link_operands};  // outputs of the last stage
 
-  // ---- Departure, behind the stages of the program's longest pass. Never two words at once: a program with fewer stages than the one before
-  // starts late enough.
+  // ---- Departure, after the stages of the program's longest pass. Two words never leave at once:
+  // a program with fewer stages than the previous one starts late enough.
   for (genvar i = 0; i <= VECTOR_STAGES; i++) begin : g_link
     assign exits[i]  = link_tags[i*TAG+kiln_vector_pkg::TAG_EXIT+:4] == 4'(i);
     assign leaves[i] = link_valids[i] && exits[i];
@@ -609,7 +659,7 @@ module kiln_vector_unit #(
     end
   end
 
-  // What was known of the word at its issue.
+  // The word's description at its issue.
   localparam int unsigned WORDS_IN_LANES = (VECTOR_STAGES + 2) * LATENCY + 1;
   logic departure_valid, departure_ready;
   logic [$clog2(WORDS_IN_LANES+1)-1:0] unused_departures;
@@ -619,7 +669,7 @@ module kiln_vector_unit #(
     issued.lanes,
     pass.to_memory,
     pass.to_row_buffer,
-    // A program of one pass has nobody who could look at a scalar, and no gap in which to find it.
+    // A program of one pass has no reader of a scalar, and no gap in which to compute it.
     command.header.passes == 3'd1 ? 2'd0 : pass.reduce,
     pass.scalar_stages,
     issued.first_of_row,
@@ -644,7 +694,7 @@ module kiln_vector_unit #(
   assign departure = exit_departure;
   wire unused_departure = &{1'b0, departure_valid, departure_ready};
 
-  // Back on chip: the row buffer and the scalars.
+  // Results that stay on chip: the row buffer and the scalars.
   kiln_ram_1w #(
       .WIDTH(NUMBERS),
       .WORDS(VECTOR_ROW_BUFFER_WORDS)
@@ -661,7 +711,8 @@ module kiln_vector_unit #(
   logic [LANES-1:0] exit_lanes;
   kiln_vector_pkg::word_tag_t reduction_tag;
   always_comb begin
-    for (int i = 0; i < LANES; i++) exit_lanes[i] = kiln_vector_pkg::LANE_BITS'(i) < departure.lanes;
+    for (int i = 0; i < LANES; i++)
+      exit_lanes[i] = kiln_vector_pkg::LANE_BITS'(i) < departure.lanes;
     reduction_tag          = exit_tag;
     reduction_tag.stages   = departure.scalar_stages;
     reduction_tag.exit     = departure.scalar_stages;
@@ -694,10 +745,11 @@ module kiln_vector_unit #(
       .scalars
   );
 
-  // To memory: words of blocks when their scales are known, others at once. Never both in a cycle: what comes behind a block has waited for the end
-  // of its output (kiln_vector_issue).
+  // To memory: words of scale blocks once their scales are known, others at once. Never both in a
+  // cycle: a word after a scale block has waited for the end of the block's output
+  // (kiln_vector_issue).
   kiln_vector_pkg::target_t leaving_target, final_target;
-  logic gathered, leaves_now;  // a word of a block comes out, a word leaves
+  logic gathered, leaves_now;  // a word of a scale block comes out; a word leaves
   logic [NUMBERS-1:0] gathered_value, leaving_value;
   logic [WORD-1:0] gathered_inverse, leaving_elements;
   logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
@@ -710,7 +762,8 @@ module kiln_vector_unit #(
   assign leaving_address = gathered ? gathered_address : departure.target;
   assign leaving_slot    = gathered ? gathered_slot : SLOT_INDEX_BITS'(exit_tag.slot);
   assign leaving_target  = targets[leaving_slot];
-  wire unused_target = &{1'b0, leaving_target, final_target, mark};  // each is looked at for what its place needs
+  // Each user reads only some members.
+  wire unused_target = &{1'b0, leaving_target, final_target, mark};
   for (genvar lane = 0; lane < LANES; lane++) begin : g_quantiser
     kiln_quantiser #(
         .INPUT_FORMAT (INPUT_FORMAT),
@@ -764,7 +817,8 @@ module kiln_vector_unit #(
       .word_lanes(final_lanes),
       .word_address(final_address),
       .word_access(final_target.access),
-      .word_shift(kiln_vector_pkg::element_shift(final_target.element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT)),
+      .word_shift(kiln_vector_pkg::element_shift(final_target.element, VECTOR_SHIFT, INPUT_SHIFT,
+          WEIGHT_SHIFT)),
       .word_stride(final_target.element_stride),
       .request_valid(write_request_valid),
       .request_ready(write_request_ready),
@@ -774,8 +828,8 @@ module kiln_vector_unit #(
       .request_tag(write_request_tag)
   );
 
-  // ---- Blocks and their scales.
-  logic [15:0] scales_issued_now, scales_written_now;  // words that bring scales to memory
+  // ---- Scale blocks and their scales.
+  logic [15:0] scales_issued_now, scales_written_now;  // words that write scales to memory
   if (!BLOCKS) begin : g_no_blocks
     assign mark                = '0;
     assign gathered            = 1'b0;
@@ -813,10 +867,12 @@ module kiln_vector_unit #(
     );
     assign mark = exit_mark;
 
-    // Blocks make the way to memory longer, not that through the lanes.
+    // Scale blocks lengthen the path to memory, but not that through the lanes.
     localparam int unsigned BLOCK_DEPTH = LATENCY * ($clog2(LANES / SCALES) + 1);
-    logic [15:0] lane_depth, lanes_leaving;  // of `leaving`, until all words have left the lanes
-    assign lane_depth         = command.loops.depth - (command.header.output_blocks ? 16'(BLOCK_DEPTH) : '0);
+    // like `leaving`, but until all words have left the lanes
+    logic [15:0] lane_depth, lanes_leaving;
+    assign lane_depth         =
+        command.loops.depth - (command.header.output_blocks ? 16'(BLOCK_DEPTH) : '0);
     assign leaves_lanes_early = lanes_leaving > lane_depth;
     always_ff @(posedge clock) begin
       if (reset) lanes_leaving <= '0;
@@ -905,7 +961,8 @@ module kiln_vector_unit #(
     );
 
     logic [15:0] scales_issued, scales_written;
-    assign scales_issued_now  = scales_issued + 16'(issue && issued_mark.gathered && issued_mark.last);
+    assign scales_issued_now  =
+        scales_issued + 16'(issue && issued_mark.gathered && issued_mark.last);
     assign scales_written_now = scales_written + 16'(scale_write_done && scale_write_done_tag);
     always_ff @(posedge clock) begin
       if (reset) begin
@@ -918,7 +975,8 @@ module kiln_vector_unit #(
     end
   end
 
-  // ---- Completion: an instruction is finished when `depth` cycles have gone by since its busy time, and all its words and scales are in memory.
+  // ---- Completion: an instruction is finished when `depth` cycles have passed since its busy time
+  // ended, and all its words and scales are in memory.
   logic [15:0] now, words_issued, words_issued_now, words_written, words_written_now;
   logic [15:0] deadline, words_wanted, scales_wanted;
   logic completion_valid, finish;
@@ -944,12 +1002,13 @@ module kiln_vector_unit #(
       .out_data(completion),
       .count(unused_completions)
   );
-  // Modulo 2^16: neither is ever half as far ahead.
+  // Compared modulo 2^16: no counter is ever ahead by half of that.
   logic [15:0] past_deadline, past_words, past_scales;
   assign past_deadline = now - deadline;
   assign past_words    = words_written_now - words_wanted;
   assign past_scales   = scales_written_now - scales_wanted;
-  assign finish        = completion_valid && !past_deadline[15] && !past_words[15] && !past_scales[15];
+  assign finish        =
+      completion_valid && !past_deadline[15] && !past_words[15] && !past_scales[15];
   always_ff @(posedge clock) begin
     if (reset) begin
       now           <= '0;

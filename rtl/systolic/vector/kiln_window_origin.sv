@@ -1,23 +1,26 @@
-// Walks the origin of a pooling window over the outer loops of a vector instruction, beside kiln_vector_address: coordinates of the window's
-// first place, which may lie outside the image, and what they add to addresses.
-//   outputs    of the current word: functions of registers, `window` and `fresh`
+// Walks the origin of a pooling window over the outer loops of a vector instruction, in step with
+// kiln_vector_address: the coordinates of the window's first position, which may be outside the
+// image, and the offsets that they add to addresses.
+//   outputs   The values of the current word, functions of registers, `command_window` and `fresh`.
 module kiln_window_origin (
-    input  logic                                                                           clock,
-    input  kiln_systolic_pkg::window_t                                                     command_window,
-    input  logic                                                                           fresh,
-    input  logic                                                                           step,
-    input  logic                              [                                       2:0] kind,
-    input  logic                              [                                       1:0] level,
-    output logic signed                       [                                      31:0] y,
-    output logic signed                       [                                      31:0] x,
-    output logic                              [kiln_systolic_pkg::ADDRESS_BITS-1:0] row_offset,
-    output logic                              [kiln_systolic_pkg::ADDRESS_BITS-1:0] column_offset
+    input  logic                                       clock,
+    input  kiln_systolic_pkg::window_t                 command_window,
+    input  logic                                       fresh,
+    input  logic                                       step,
+    input  logic [2:0]                                 kind,
+    input  logic [1:0]                                 level,
+    output logic signed [31:0]                         y,
+    output logic signed [31:0]                         x,
+    output logic [kiln_systolic_pkg::ADDRESS_BITS-1:0] row_offset,
+    output logic [kiln_systolic_pkg::ADDRESS_BITS-1:0] column_offset
 );
   localparam int unsigned BITS = kiln_systolic_pkg::ADDRESS_BITS;
 
-  // Of the word, and of the group's first row.
-  logic signed [31:0] at_y, at_x, mark_y, mark_x, first_y, first_x, y_next, x_next, mark_y_now, mark_x_now;
-  logic [BITS-1:0] at_row, at_column, mark_row, mark_column, row_next, column_next, mark_row_now, mark_column_now;
+  // The values of the current word (`at`) and of the first row of the group (`mark`).
+  logic signed [31:0] at_y, at_x, mark_y, mark_x, first_y, first_x, y_next, x_next, mark_y_now,
+      mark_x_now;
+  logic [BITS-1:0] at_row, at_column, mark_row, mark_column, row_next, column_next, mark_row_now,
+      mark_column_now;
 
   assign first_y         = 32'sd0 - 32'(command_window.pad_top);
   assign first_x         = 32'sd0 - 32'(command_window.pad_left);
@@ -45,7 +48,8 @@ module kiln_window_origin (
           x_next      = first_x;
           column_next = command_window.column_origin;
           y_next      = level == 2'd1 ? y + 32'(command_window.stride_y) : first_y;
-          row_next    = level == 2'd1 ? row_offset + command_window.output_row_stride : command_window.row_origin;
+          row_next    = level == 2'd1 ? row_offset + command_window.output_row_stride :
+              command_window.row_origin;
         end
       end
       kiln_vector_pkg::STEP_PASS: begin

@@ -1,6 +1,6 @@
-// What stands around the array, each module by itself: the loader of weight tiles, the sequencer of passes, the scales
-// of blocks. Each against a model of a few lines that says what must be seen in every cycle; commands, banks and
-// neighbours come at random times.
+// Tests the modules around the array on their own: the loader of weight tiles, the sequencer of
+// passes, the block scales. Each is compared with a model of a few lines that predicts every cycle;
+// commands, banks and neighbours become available at random times.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -165,8 +165,8 @@ TEST(ArrayUnits, WeightLoader) {
   EXPECT_GT(seen.full, 100);
 }
 
-// A fill that comes in cycle 3 is loaded from cycle 4 on; the second tile waits for the pass that starts in cycle 20,
-// the third for that of cycle 30, which comes too late to hold it up.
+// A fill that comes in cycle 3 is loaded from cycle 4 on; the second tile waits for the pass that
+// starts in cycle 20, the third for that of cycle 30, which comes too late to hold it up.
 TEST(ArrayUnits, WeightLoaderInItsCycles) {
   Random random(1);
   const Config config = SmallConfig(4, 4);
@@ -397,8 +397,8 @@ TEST(ArrayUnits, ArraySequencer) {
   EXPECT_GT(seen.accumulation, 100);
 }
 
-// With everything there a pass follows the other without a cycle between them, and each thing is missed for itself: the
-// fill first, then the weights, then the bank.
+// With everything there a pass follows the other without a cycle between them, and each thing is
+// missed for itself: the fill first, then the weights, then the bank.
 TEST(ArrayUnits, ArraySequencerInItsCycles) {
   Random random(3);
   const Config config = SmallConfig(4, 4);
@@ -432,8 +432,10 @@ TEST(ArrayUnits, ArraySequencerInItsCycles) {
     EXPECT_EQ(sequencer->stalled_accumulation, cycle >= 7 && cycle < 11) << cycle;
     if (sequencer->pass_start) starts.push_back(cycle);
     if (sequencer->block_done) dones.push_back(cycle);
-    if (sequencer->command_ready) ready.push_back(cycle), sequencer->command_valid = 0;
+    const bool taken = sequencer->command_ready;
+    if (taken) ready.push_back(cycle);
     sequencer.Step();
+    if (taken) sequencer->command_valid = 0;
   }
   std::vector<int64_t> expected;
   int64_t at = 11;
@@ -477,7 +479,8 @@ TEST(ArrayUnits, BlockScales) {
         scales->read_enable = 0;
     scales.Reset();
     for (int cycle = 0; cycle < 8'000; ++cycle) {
-      // A pass starts when its tile is there; pixels follow one another, of words that have been written.
+      // A pass starts when its tile is there; pixels follow one another, of words that have been
+      // written.
       const size_t word = random.Below(kWords);
       bool first = false;
       if (pixels == 0 && loading == 0 && shadow.has_value() && !passes.Next()) {

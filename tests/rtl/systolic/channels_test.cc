@@ -1,6 +1,7 @@
-// The units' ways to memory, each by itself behind a memory that stalls: the channels that read and write, the ports of
-// block scales, the fetch of programs, and the bus that all may share. Units ask at random, for what lies outside the
-// memory and for what answers with an error, too, and are stopped in the middle of their work.
+// Tests the units' channels to memory on their own, behind a memory that stalls: read and write
+// channels, ports of block scales, program fetch, and the bus that all may share. Units issue
+// requests at random, also outside the memory and for addresses that answer with an error, and are
+// stopped in the middle of their work.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -78,9 +79,9 @@ Request RandomRequest(const Asks& asks, Random& random) {
   }
 }
 
-// A unit in front of a channel: asks, and knows what it must be told. Reading or writing, it asks for one thing after
-// the other; one that lies outside the memory stands there until the unit is stopped, or is taken and forgotten by a
-// channel that drops it.
+// A unit in front of a channel: asks, and knows what it must be told. Reading or writing, it asks
+// for one thing after the other; one that lies outside the memory stands there until the unit is
+// stopped, or is taken and forgotten by a channel that drops it.
 class Unit {
  public:
   Unit(const Asks& asks, bool drops, uint64_t seed)
@@ -167,8 +168,8 @@ void CheckWord(Unit& unit, const AxiMemory& memory, bool valid, bool ready, uint
   if (ready) unit.Done();
 }
 
-// Stops a machine now and then, and when it is stuck; it stays so until its ports are quiet and for some cycles more,
-// in one of which the ports may be reset.
+// Stops a machine now and then, and when it is stuck; it stays so until its ports are quiet and for
+// some cycles more, in one of which the ports may be reset.
 class Stops {
  public:
   explicit Stops(uint64_t seed) : random_(seed) {}
@@ -182,7 +183,8 @@ class Stops {
   }
   bool stopped() const { return stopped_; }
   bool port_reset() const { return port_reset_; }
-  // In a stop, with the ports' idle of the cycle before: may reset the ports, may end. True at the end.
+  // In a stop, with the ports' idle of the cycle before: may reset the ports, may end. True at the
+  // end.
   bool Idle(bool idle) {
     if (!stopped_ || !idle) return false;
     ++quiet_;

@@ -1,4 +1,5 @@
-// A unit's command port in tests that drive one unit by random: who offers commands, and how often anything holds back.
+// Drives a unit's command port in tests of one unit with random stimuli: which commands are
+// offered, and how often either side stalls.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_COMMAND_PORT_H_
 #define KILN_TESTS_RTL_SYSTOLIC_COMMAND_PORT_H_
 
@@ -10,17 +11,17 @@
 
 namespace kiln::rtl {
 
-// One command after the other, each offered after a stall and held until it is taken.
+// Offers one command after the other, each after a stall, and holds it until it is accepted.
 class CommandPort {
  public:
   CommandPort(size_t count, Stalls stalls) : count_(count), stalls_(std::move(stalls)) {}
-  // Decides about a cycle.
+  // Decides whether a command is offered in this cycle.
   bool Offers() {
     const bool stall = stalls_.Next();
     offered_ = next_ < count_ && (offered_ || !stall);
     return offered_;
   }
-  // The command that is or will be offered.
+  // Returns the command that is offered now or next.
   size_t next() const { return next_; }
   void Take() {
     ++next_;
@@ -33,7 +34,7 @@ class CommandPort {
   bool offered_ = false;
 };
 
-// Of round `seed` and handshake `which`: none, some, or most cycles stall.
+// Returns the stalls of handshake `which` in round `seed`: no, some, or most cycles stall.
 inline Stalls StallsOf(uint64_t seed, uint64_t which) {
   constexpr double kProbabilities[] = {0.0, 0.3, 0.85};
   return Stalls(16 * seed + which, kProbabilities[seed % 3],

@@ -1,5 +1,5 @@
-// Commands of units (structs of kiln_systolic_pkg) for tests that drive one unit: made from an encoded instruction, as
-// the command processor makes them.
+// Builds the commands of units (structs of kiln_systolic_pkg) from an encoded instruction, as the
+// command processor does, for tests of one unit.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_COMMANDS_H_
 #define KILN_TESTS_RTL_SYSTOLIC_COMMANDS_H_
 
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "kiln/support/check.h"
-#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/isa/isa.h"
 
 namespace kiln::rtl {
 
-// Tags of kiln_systolic_pkg.
+// Section tags of kiln_systolic_pkg.
 enum class Tag : uint8_t {
   kHeader = 0,
   kTiling = 1,
@@ -26,13 +26,13 @@ enum class Tag : uint8_t {
   kParameters = 8,
 };
 
-// A packed struct: members are appended in order, the first ends up on top.
+// A packed struct. Members are appended in order; the first occupies the highest bits.
 class PackedBits {
  public:
   void Append(uint64_t value, int bits) {
     for (int i = bits - 1; i >= 0; --i) bits_.push_back((value >> i & 1) != 0);
   }
-  // The payloads of a section's words, one after the other.
+  // Appends the payloads of a section's words in order.
   void AppendSection(const std::vector<uint8_t>& instruction, Tag tag) {
     constexpr size_t kWordBytes = 16, kPayloadBytes = 14;
     bool found = false;
@@ -43,7 +43,7 @@ class PackedBits {
     }
     KILN_CHECK(found);
   }
-  // Little-endian, as Verilator keeps a port.
+  // Returns the struct little-endian, as Verilator stores a port.
   std::vector<uint8_t> Bytes() const {
     std::vector<uint8_t> bytes((bits_.size() + 7) / 8);
     for (size_t i = 0; i < bits_.size(); ++i) {
@@ -57,8 +57,8 @@ class PackedBits {
   std::vector<bool> bits_;
 };
 
-// `numbers`: the members of 16 bits in front of the sections (the instruction's number and, for the array and the
-// depthwise unit, its first block).
+// Builds a command. `numbers` are the 16-bit members before the sections (the instruction's number
+// and, for the array and the depthwise unit, its first block).
 inline std::vector<uint8_t> CommandBytes(const std::vector<uint8_t>& instruction,
                                          std::initializer_list<uint64_t> numbers,
                                          std::initializer_list<Tag> sections) {

@@ -1,6 +1,6 @@
-// kiln_control_registers and kiln_unit_counters against models that say what must be seen in every cycle: software
-// writes and reads at random, with stalls on all five channels, while the machine behind the registers does what it
-// likes.
+// Compares kiln_control_registers and kiln_unit_counters with models that predict every cycle.
+// Software writes and reads at random, with stalls on all five channels, while the machine behind
+// the registers behaves at random.
 #include <array>
 #include <deque>
 
@@ -202,7 +202,8 @@ TEST(ControlRegisters, EveryCycleOfSoftware) {
     }
     Registers registers;
     Machine machine;
-    // What the slave holds (kiln_axi_lite_registers says when): an address, data, an answer; of reads likewise.
+    // What the slave holds (kiln_axi_lite_registers says when): an address, data, an answer; of
+    // reads likewise.
     Held<uint32_t> address, read, write_answer;
     Held<Write> word;
     Held<Answer> read_answer;

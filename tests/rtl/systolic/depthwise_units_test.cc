@@ -1,5 +1,5 @@
-// The depthwise unit and its parts, each by itself: the unit with commands, banks and data that come at random, against
-// a model that says what must be seen in every cycle; its sums; its double buffer.
+// Tests the depthwise unit and its parts on their own: the unit with commands, banks and data at
+// random times, against a model that predicts every cycle; its sums; its double buffer.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -10,7 +10,7 @@
 #include "Vdepthwise_unit_2x4.h"
 #include "Vdepthwise_unit_6x3.h"
 #include "kiln/numerics/mac.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/user_unit.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/command_port.h"
 #include "tests/rtl/systolic/commands.h"

@@ -1,5 +1,6 @@
-// Drives a fetch unit through instruction after instruction and holds it to what docs/systolic.md says: which requests
-// it makes and in which cycle each may come, what stands in a bank when it is handed over, and when that is.
+// Drives a fetch unit through a sequence of instructions and checks it against docs/systolic.md:
+// its requests and the earliest cycle of each, and the contents and time of every bank that it
+// hands over.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_FETCH_BENCH_H_
 #define KILN_TESTS_RTL_SYSTOLIC_FETCH_BENCH_H_
 
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/config.h"
+#include "kiln/targets/systolic/config/config.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/read_port_model.h"
 
@@ -24,14 +25,14 @@ struct FetchRequest {
   int64_t bytes = 0;
 };
 
-// Requests on the port of block scales: the first goes out beside request `beside` of the fill, the others one a cycle
-// behind it.
+// Requests on the port of block scales. The first is issued together with request `beside` of the
+// fill, the others one per cycle after it.
 struct ScaleRequests {
   size_t beside = 0;
   std::vector<FetchRequest> requests;
 };
 
-// One fill of a bank: what is asked for in order, and what stands in the bank behind it.
+// One fill of a bank: the requests in order, and the contents of the bank afterwards.
 struct FetchFill {
   int buffer = 0;
   std::vector<FetchRequest> requests;
@@ -42,14 +43,14 @@ struct FetchFill {
   bool exact = true;                                  // nothing else is written
 };
 
-// Cycles that requests keep their port.
+// Returns the number of cycles that a request occupies its port.
 inline int64_t CyclesOf(const std::vector<FetchRequest>& requests, int64_t port_bytes) {
   int64_t cycles = 0;
   for (const FetchRequest& r : requests) cycles += PortCycles(r.address, r.bytes, port_bytes);
   return cycles;
 }
 
-// Lane `lane` of a word of codes of `bits` bits.
+// Returns lane `lane` of a word of `bits`-bit codes.
 template <typename Port>
 uint32_t LaneOf(const Port& word, size_t lane, size_t bits) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&word);
@@ -61,20 +62,21 @@ uint32_t LaneOf(const Port& word, size_t lane, size_t bits) {
   return code;
 }
 
-// Unit has the Model and knows its ports:
-//   kBuffers, kBanks                  buffers it fills, and the banks of each
-//   SetWait(model, count)             the count of instructions that a command waits for
+// Drives one fetch unit. Unit provides the Model and knows its ports:
+//   kBuffers, kBanks                  number of buffers it fills, and the banks of each
+//   SetWait(model, count)             the instruction count that a command waits for
 //   SetReleased(model, buffer, on)    token of a bank that is free again
 //   Filled(model, buffer)             token of a bank that is full
-//   ForWrites(model, config, put)     put(buffer, bank, element, code) for all that is written in this cycle
+//   ForWrites(model, config, put)     put(buffer, bank, element, code) for all writes of this cycle
 //   WaitsForCount(model), WaitsForBank(model)   its stall outputs
-//   kScaleBytes                       of a word of the scale port; 0: there is none
+//   kScaleBytes                       bytes of a word of the scale port; 0 without one
 template <typename Unit>
 class FetchBench {
  public:
   using Model = typename Unit::Model;
 
-  // `stalls`: probability with which the memory holds back a request or a word in a cycle; 0: ideal memory.
+  // `stalls` is the probability with which the memory delays a request or a word in a cycle; 0 is
+  // the ideal memory.
   FetchBench(const Config& config, int64_t port_bytes, size_t word_bytes, double stalls,
              uint64_t seed)
       : config_(config),
@@ -89,9 +91,9 @@ class FetchBench {
     unit_.Reset();
   }
 
-  // Instruction `number`, which waits for the one `distance` before it (0: for none). Ends when all its words are
-  // there, because the next one has another memory.
-  // `command_scales`: the section of block scales, where the unit has a port for it.
+  // Runs instruction `number`, which waits for the one `distance` before it (0: for none). Returns
+  // when all its words have arrived, because the next instruction has another memory.
+  // `command_scales` is the section of block scales, if the unit has a port for it.
   void Run(const std::vector<uint8_t>& command, uint32_t number, uint32_t distance,
            const std::vector<FetchFill>& fills, const std::vector<uint8_t>& memory,
            const std::vector<uint8_t>& command_scales = {}) {
@@ -110,7 +112,7 @@ class FetchBench {
       const bool there = !done && cycle_ >= offered;
       const bool counts = !waits || cycle_ >= counted;
       unit_->command_valid = there;
-      // Enough are finished: all, or all but fewer than the distance.
+      // Enough instructions are finished: all, or all but fewer than the distance.
       const uint32_t missing = !counts ? distance
                                : waits ? static_cast<uint32_t>(random_.Below(distance))
                                        : 1;
@@ -154,13 +156,13 @@ class FetchBench {
           last = ++fill == fills.size();
         }
         if (last && stalls_ == 0 && !held_back && fills[0].scales.empty()) {
-          // No cycle is lost between requests, lines, groups, fills.
+          // No cycle may be lost between requests, lines, groups or fills.
           ASSERT_EQ(cycle_ + busy - first_request, beats);
           ++runs_without_a_gap_;
         }
       }
       ASSERT_EQ(unit_->command_ready, last);
-      // What it says of itself: at work for as long as a request keeps a port.
+      // The unit must report that it is busy while a request occupies a port.
       const bool port_done = (!asked_ || port_.Ready()) && !scales_busy;
       ASSERT_EQ(unit_->busy, unit_->request_valid || !port_done) << "cycle " << cycle_;
       ASSERT_EQ(Unit::WaitsForCount(*unit_), there && port_done && !counts);
@@ -182,7 +184,7 @@ class FetchBench {
   int64_t runs_without_a_gap() const { return runs_without_a_gap_; }
 
  private:
-  // A buffer as the unit writes it, and as another unit uses its banks for a while and gives them back.
+  // A buffer as the unit writes it, and its banks while another unit uses them and releases them.
   struct Buffer {
     std::array<std::vector<int64_t>, 2> banks;  // codes; -1: not written by this fill
     std::deque<const FetchFill*> begun;         // fills whose words are not all there
@@ -200,8 +202,8 @@ class FetchBench {
     return at != fill.scales.end() && at->beside == request ? &*at : nullptr;
   }
 
-  // The scale port in this cycle: the next request of the tile that has begun, or (`beside`) the first of one that
-  // begins.
+  // Checks the scale port in this cycle: the next request of the tile in progress, or (`beside`)
+  // the first request of a new tile.
   void CheckScaleRequest(const std::vector<uint8_t>& memory, const ScaleRequests* beside) {
     if constexpr (Unit::kScaleBytes > 0) {
       ASSERT_EQ(unit_->scale_request_valid, !scales_to_come_.empty() || beside != nullptr)
@@ -263,7 +265,8 @@ class FetchBench {
   void CheckWrites() {
     ports_.ForWrites(*unit_, config_, [&](int b, size_t bank, size_t element, uint32_t code) {
       Buffer& buffer = buffers_[static_cast<size_t>(b)];
-      // Of the fill that is to be handed over next, or of the one behind it: codes and scales come over two ports.
+      // The write belongs to the fill that is handed over next or to the one after it, because
+      // codes and scales arrive over two ports.
       const auto ahead =
           (bank + Unit::kBanks - static_cast<size_t>(buffer.fills % Unit::kBanks)) % Unit::kBanks;
       ASSERT_LT(ahead, buffer.begun.size());

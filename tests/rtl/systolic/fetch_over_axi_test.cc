@@ -1,6 +1,6 @@
-// kiln_input_fetch and kiln_weight_fetch over AXI, instruction after instruction without a pause: with an ideal
-// memory every fill comes in exactly the cycle that docs/systolic.md says, with another one nothing but the time
-// changes.
+// Tests kiln_input_fetch and kiln_weight_fetch over AXI, with instructions back to back. With an
+// ideal memory every fill completes in exactly the cycle that docs/systolic.md states; with another
+// memory only the times differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -74,7 +74,8 @@ Program RandomProgram(const Config& config, std::initializer_list<rtl::Tag> sect
   return program;
 }
 
-// The cycles in which `filled` comes, by the rules: a fill begins when the unit is free and a bank is.
+// The cycles in which `filled` comes, by the rules: a fill begins when the unit is free and a bank
+// is.
 std::vector<int64_t> FilledCycles(const Config& config, const std::vector<FetchFill>& fills) {
   std::vector<int64_t> cycles;
   std::vector<int64_t> of_buffer[2];

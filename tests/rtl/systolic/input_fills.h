@@ -1,5 +1,5 @@
-// The input fills of an instruction, spelled out from docs/systolic.md and walk.h; what stands in the bank is
-// FillInputs' (cycle_data.h).
+// The input fills of an instruction, spelled out from docs/systolic.md and walk.h. FillInputs
+// (cycle_data.h) defines the contents of the bank.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_INPUT_FILLS_H_
 #define KILN_TESTS_RTL_SYSTOLIC_INPUT_FILLS_H_
 
@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "kiln/numerics/codec.h"
-#include "kiln/targets/systolic/cycle_data.h"
-#include "kiln/targets/systolic/numbers.h"
-#include "kiln/targets/systolic/timing.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/isa/walk.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle_data.h"
+#include "kiln/targets/systolic/simulate/numbers.h"
 #include "tests/rtl/systolic/fetch_bench.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 
-// Scales stand behind all codes.
+// Scales follow all codes in the bank's contents.
 inline constexpr size_t kFirstScale = 2000;
 
 class InputFills {
@@ -103,8 +103,8 @@ class InputFills {
     }
   }
 
-  // Words one behind the other, of a place or (joined) of a row, share a request as long as they are of a kind, a beat
-  // holds them and no aligned group of as many words ends.
+  // Consecutive words of a position or (joined) of a row share a request while they are of one
+  // kind, a beat holds them and no aligned group of that many words ends.
   void AddDepthwise(const Visit& visit, int32_t first, int32_t end, FetchFill& fill) const {
     const int64_t together = config_.depthwise_words_per_cycle, word_bytes = Lanes() * bytes_;
     int64_t words = 0;  // of the last request
@@ -189,7 +189,7 @@ class InputFills {
     const size_t rows = static_cast<size_t>(places(geometry_.y, visit.height));
     const size_t columns = static_cast<size_t>(places(geometry_.x, visit.width));
     const uint32_t mask = CodeMask(config_.input_format);
-    // Lanes that do not count hold padding.
+    // Unused lanes hold padding.
     const uint32_t pad = static_cast<uint32_t>(conv_.pad_code) & mask;
     const auto lanes = static_cast<size_t>(Lanes()),
                tiles = static_cast<size_t>(in_.tiling.groups_per_bank);
@@ -215,7 +215,7 @@ class InputFills {
     ASSERT_EQ(word * stride, bank.words.size());
   }
 
-  // The scale of the word at `place` stands behind all codes, as element kFirstScale + place.
+  // The scale of the word at `place` follows all codes, as element kFirstScale + place.
   void AddScale(float value, size_t place, const FetchRequest& request, FetchFill& fill) const {
     const uint32_t code = request.bytes == 0 ? EncodeFloat(config_.scale_format, 1.0f)
                                              : LoadBits(memory_.data() + request.address,

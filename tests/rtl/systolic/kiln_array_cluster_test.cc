@@ -1,7 +1,8 @@
-// kiln_array_cluster (buffers, weight loader, sequencer, array, accumulators) against the cycle level: random matrix
-// instructions one behind the other, with fills, drains and commands that take random times. What the coroutines of
-// cycle.cc do is done here once more, with these times, on the functions of cycle_data.h; then the RTL is driven with
-// the same times, and every token, busy and stalled cycle and every accumulator must be the same.
+// Compares kiln_array_cluster (buffers, weight loader, sequencer, array, accumulators) with the
+// cycle level: random matrix instructions back to back, with fills, drains and commands that take
+// random times. A model repeats the coroutines of cycle.cc with these times, on the functions of
+// cycle_data.h. The RTL is then driven with the same times, and every token, every busy and stalled
+// cycle and every accumulator must agree.
 #include <functional>
 #include <set>
 #include <span>
@@ -12,7 +13,7 @@
 #include "Varray_cluster_8x4_netlist.h"
 #include "Varray_cluster_e4m3.h"
 #include "Varray_cluster_scaled.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/isa/timing.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/unit_model.h"
@@ -328,7 +329,8 @@ class Model {
     }
   }
 
-  // Reads every accumulator of a block, from the first cycle on in which it may, and gives the bank back.
+  // Reads every accumulator of a block, from the first cycle on in which it may, and gives the bank
+  // back.
   Process Drain() {
     size_t blocks = 0;
     for (TestInstruction& t : instructions_) blocks += t.visits.size();

@@ -1,13 +1,14 @@
-// kiln_command_processor with units that do nothing but take their commands: what each unit gets and when, registers,
-// counters, every way to fail, and programs of random bytes, which all come to an end.
+// Tests kiln_command_processor with units that only accept their commands: the commands and times
+// of each unit, registers, counters, every failure, and programs of random bytes, all of which must
+// end.
 #include <array>
 #include <map>
 #include <optional>
 
 #include "Vcommand_processor_16.h"
 #include "Vcommand_processor_8.h"
-#include "kiln/targets/systolic/isa.h"
-#include "kiln/targets/systolic/timing.h"
+#include "kiln/targets/systolic/isa/isa.h"
+#include "kiln/targets/systolic/isa/timing.h"
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
@@ -85,7 +86,8 @@ bool Uses(Opcode opcode, int unit) {
   }
 }
 
-// Payloads of words `first` to `first + count - 1` of a section, or zeros where the instruction has it not.
+// Payloads of words `first` to `first + count - 1` of a section, or zeros where the instruction has
+// it not.
 void AppendWords(PackedBits& bits, const std::vector<uint8_t>& instruction, uint8_t tag, int first,
                  int count) {
   for (int index = first; index < first + count; ++index) {
@@ -475,7 +477,8 @@ TEST(CommandProcessor, GivesEveryUnitItsCommands) {
   CommandsArrive<Vcommand_processor_8>(0.3, 3);
 }
 
-// The times of docs/systolic.md: L, then a cycle a word (two through a port of 8 bytes) and one for the dispatch.
+// The times of docs/systolic.md: L, then a cycle a word (two through a port of 8 bytes) and one for
+// the dispatch.
 template <typename Model>
 void TimesAgree(uint64_t seed) {
   Random random(seed);
@@ -510,8 +513,8 @@ TEST(CommandProcessor, TakesTheTimeOfTheManual) {
   for (uint64_t seed = 6; seed <= 10; ++seed) TimesAgree<Vcommand_processor_8>(seed);
 }
 
-// With queues of one, an instruction waits until all its units have taken the one before: taken in cycle p, the next
-// one stands there in p + 2.
+// With queues of one, an instruction waits until all its units have taken the one before: taken in
+// cycle p, the next one stands there in p + 2.
 TEST(CommandProcessor, WaitsForRoom) {
   Random random(11);
   Config config = systolic::RandomConfig(random);
@@ -660,8 +663,9 @@ TEST(CommandProcessor, Interrupts) {
   EXPECT_EQ(machine.Read(kInterruptStatus), 3u);
 }
 
-// Random instruction memory: bytes of any kind, and programs with some bits turned over, before units that may never
-// finish, and a memory that stalls. Every run ends, with a status, and the next one can start.
+// Random instruction memory: bytes of any kind, and programs with some bits turned over, before
+// units that may never finish, and a memory that stalls. Every run ends, with a status, and the
+// next one can start.
 TEST(CommandProcessor, AlwaysEnds) {
   Random random(5);
   std::map<uint32_t, int> errors;

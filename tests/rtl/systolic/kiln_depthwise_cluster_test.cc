@@ -1,7 +1,8 @@
-// kiln_depthwise_cluster (buffers, depthwise unit) against the cycle level: random depthwise instructions one behind
-// the other, with fills, drains and commands that take random times. What Depthwise() of cycle.cc does is done here
-// once more, with these times, on DepthwiseStep; then the RTL is driven with the same times, and every token, every
-// busy and stalled cycle and every sum that goes to the accumulators must be the same, in the same cycle.
+// Compares kiln_depthwise_cluster (buffers, depthwise unit) with the cycle level: random depthwise
+// instructions back to back, with fills, drains and commands that take random times. A model
+// repeats Depthwise() of cycle.cc with these times, on DepthwiseStep. The RTL is then driven with
+// the same times, and every token, every busy and stalled cycle and every sum sent to the
+// accumulators must agree, in the same cycle.
 #include <set>
 
 #include "Vdepthwise_cluster_2x4.h"
@@ -9,8 +10,8 @@
 #include "Vdepthwise_cluster_8x1.h"
 #include "Vdepthwise_cluster_8x1_netlist.h"
 #include "Vdepthwise_cluster_e4m3.h"
-#include "kiln/targets/systolic/timing.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/user_unit.h"
+#include "kiln/targets/systolic/isa/timing.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/unit_model.h"
@@ -92,7 +93,8 @@ class Model {
     return codes;
   }
 
-  // The words of a bank in the order of their places, so many in a write as may be and follow one another.
+  // The words of a bank in the order of their places, so many in a write as may be and follow one
+  // another.
   void WriteInputs(const TestInstruction& t, const systolic::Visit& visit, int32_t tiles, int64_t k,
                    int64_t* at) {
     const systolic::InputBank& bank = input_banks_[k & 1];

@@ -1,4 +1,5 @@
-// kiln_fill_join against two queues: fills whose codes and scales come at random, at most two under way.
+// Compares kiln_fill_join with two queues: fills with codes and scales that arrive at random, at
+// most two in flight.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// kiln_input_fetch against the definition of its work (docs/systolic.md, walk.h, FillInputs of cycle_data.h): every
-// request, the cycle in which it may come, what stands in the banks, and when a fill is there.
+// Compares kiln_input_fetch with the definition of its work (docs/systolic.md, walk.h, FillInputs
+// of cycle_data.h): every request, its earliest cycle, the contents of the banks, and the cycle in
+// which a fill is complete.
 #include <gtest/gtest.h>
 
 #include <algorithm>

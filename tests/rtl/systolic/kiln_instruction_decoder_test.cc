@@ -1,5 +1,5 @@
-// kiln_instruction_decoder against the C++ instruction: every member of every section, for random instructions of all
-// kinds and formats, and what it refuses.
+// Compares kiln_instruction_decoder with the C++ instruction: every member of every section, for
+// random instructions of all kinds and formats, and the instructions that it rejects.
 #include <array>
 #include <bit>
 #include <optional>
@@ -7,8 +7,8 @@
 
 #include "Vinstruction_decoder.h"
 #include "Vinstruction_decoder_netlist.h"
-#include "kiln/targets/systolic/isa.h"
-#include "kiln/targets/systolic/isa_derived.h"
+#include "kiln/targets/systolic/isa/isa.h"
+#include "kiln/targets/systolic/isa/isa_derived.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/targets/systolic/random_instruction.h"
@@ -37,8 +37,8 @@ constexpr size_t kWordBytes = 16;
 // kiln_control_pkg::error_t
 enum Error { kNone, kOpcode, kOrder, kLength, kCount, kAddress, kEnumerator };
 
-// A member as the bench shows it, signed ones extended; no value: the instruction has no such section and the hardware
-// may have anything.
+// A member as the bench shows it, signed ones extended; no value: the instruction has no such
+// section and the hardware may have anything.
 struct Member {
   std::string name;
   std::optional<int64_t> value;
@@ -374,8 +374,8 @@ class Decoder {
     bench_.Reset();
   }
 
-  // Hands over words until one is refused or the instruction is complete. Calls `at_stage` in a cycle in which a stage
-  // leaves. Returns how many words were taken.
+  // Hands over words until one is refused or the instruction is complete. Calls `at_stage` in a
+  // cycle in which a stage leaves. Returns how many words were taken.
   template <typename AtStage>
   size_t Feed(const std::vector<uint8_t>& bytes, AtStage at_stage) {
     size_t at = 0;
@@ -562,8 +562,9 @@ std::vector<uint8_t> With(size_t word, int high, int low, uint64_t value) {
 
 TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   Decoder<Vinstruction_decoder> decoder(2);
-  // Words of SmallMatrix: header 0, tiling 1 to 3, reduction 4, 5, region 6 to 8, input 9 to 16, weights 17 to 19,
-  // parameters 20, vector 21, 22, operand 23 to 26, pass 27, stage 28, output 29 to 32.
+  // Words of SmallMatrix: header 0, tiling 1 to 3, reduction 4, 5, region 6 to 8, input 9 to 16,
+  // weights 17 to 19, parameters 20, vector 21, 22, operand 23 to 26, pass 27, stage 28, output 29
+  // to 32.
   ASSERT_EQ(systolic::Encode(SmallMatrix(), SmallConfig()).size(), 33 * kWordBytes);
   const auto refused = [&](size_t word, int high, int low, uint64_t value) {
     decoder.Clear();
@@ -620,8 +621,8 @@ TEST(InstructionDecoder, RefusesWhatUnitsWouldStumbleOver) {
   EXPECT_EQ(decoder.bench().error_code, kLength);
 }
 
-// Whatever comes, the decoder takes no more words than the longest instruction has before it is complete or says why
-// not.
+// Whatever comes, the decoder takes no more words than the longest instruction has before it is
+// complete or says why not.
 TEST(InstructionDecoder, EndsOnAnyWords) {
   Random random(3);
   Decoder<Vinstruction_decoder> decoder(3);

@@ -1,4 +1,4 @@
-// kiln_nest_sum against the sum of index * step.
+// Compares kiln_nest_sum with the sum of index * step.
 #include <gtest/gtest.h>
 
 #include <array>

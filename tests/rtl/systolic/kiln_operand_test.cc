@@ -1,7 +1,7 @@
-// kiln_operand_fetch and kiln_operand_buffer, each by itself, on the words of random instructions: the fetch's
-// requests, slots and times, cycle by cycle, with ports that are ready when they like, against the definition of a slot
-// (operand_requests.h); the buffer's numbers, with words and scales that come when they like, against LoadValue and
-// Join.
+// Tests kiln_operand_fetch and kiln_operand_buffer on their own, on the words of random
+// instructions. The fetch's requests, slots and times are compared cycle by cycle with the
+// definition of a slot (operand_requests.h), with ports that stall at random; the buffer's numbers
+// are compared with LoadValue and Join, with words and scales that arrive at random.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 #include "Voperand_3.h"
 #include "Voperand_4x2.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/operand_requests.h"
 #include "tests/rtl/systolic/vector_command.h"
@@ -93,8 +93,9 @@ struct Design4x2 {
   }
 };
 
-// An instruction that the design point accepts; half of the windows then get padding and dilation that random
-// instructions seldom have, up to windows without a place in the image. (Nobody reads the memory here.)
+// An instruction that the design point accepts; half of the windows then get padding and dilation
+// that random instructions seldom have, up to windows without a place in the image. (Nobody reads
+// the memory here.)
 Instruction RandomProgram(Random& random, const Config& config) {
   RandomCase c;
   do {
@@ -408,7 +409,7 @@ class BufferBench {
          ++i) {
       const Format& format = systolic::FormatOf(stream.element, config_);
       const uint32_t code = EncodeFloat(format, static_cast<float>(random_.Uniform(-4, 4)));
-      systolic::StoreBits(systolic::MemoryBits(format, code), bytes, out.data.data() + i * bytes);
+      systolic::StoreBits(systolic::StoredBits(format, code), bytes, out.data.data() + i * bytes);
     }
     for (size_t i = 0; i < request.scales.size(); ++i) {
       const uint32_t code =

@@ -1,5 +1,5 @@
-// kiln_parameter_fetch with its kiln_parameter_buffer against the definition of its work (docs/systolic.md, walk.h,
-// FetchParameters of cycle_data.h).
+// Compares kiln_parameter_fetch and its kiln_parameter_buffer with the definition of their work
+// (docs/systolic.md, walk.h, FetchParameters of cycle_data.h).
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,9 +10,9 @@
 #include "Vparameter_fetch_3.h"
 #include "Vparameter_fetch_4.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/cycle_data.h"
-#include "kiln/targets/systolic/timing.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/isa/walk.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle_data.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/fetch_bench.h"
 #include "tests/targets/systolic/random_instruction.h"
@@ -22,8 +22,8 @@ namespace {
 
 using rtl::Tag;
 
-// The sets of an instruction, spelled out from the definition. Lane i of column tile c of array a is element
-// (c * 3 + a) * C + i.
+// The sets of an instruction, spelled out from the definition. Lane i of column tile c of array a
+// is element (c * 3 + a) * C + i.
 std::vector<FetchFill> SetsOf(const RandomCase& random_case, const Config& config) {
   const Instruction& in = random_case.instruction;
   const Convolution& conv = in.convolution;

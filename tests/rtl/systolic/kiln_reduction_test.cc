@@ -1,5 +1,6 @@
-// kiln_reduction against Join, ReduceTree and ApplyStage: rows of words with lanes on and off, sums and maxima, scalar
-// stages, and lanes that stand still; each scalar in its cycle, and the others as they were.
+// Compares kiln_reduction with Join, ReduceTree and ApplyStage: rows of words with lanes on and
+// off, sums and maxima, scalar stages, and lanes that stall. Each scalar must appear in its cycle;
+// the other words must pass unchanged.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,9 +13,9 @@
 
 #include "Vreduction.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/arithmetic.h"
-#include "kiln/targets/systolic/reduce_tree.h"
-#include "kiln/targets/systolic/stages.h"
+#include "kiln/targets/systolic/isa/stages.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
+#include "kiln/targets/systolic/simulate/functional/reduce_tree.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"
 

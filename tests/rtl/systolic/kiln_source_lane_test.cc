@@ -1,5 +1,5 @@
-// kiln_source_lane against AccumulatorToValue, and operands times a factor against a product rounded to the vector
-// format: integer and float accumulators, fp32 and a narrower vector format.
+// Compares kiln_source_lane with AccumulatorToValue, and operands times a factor with a product
+// rounded to the vector format: integer and float accumulators, fp32 and a narrower vector format.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
 
 namespace kiln::rtl {
 namespace {

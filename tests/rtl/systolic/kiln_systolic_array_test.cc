@@ -1,6 +1,6 @@
-// kiln_systolic_array against the scalar steps of numerics/mac.h: passes and loads as close upon each other as the
-// module's header allows, or with random gaps, noise on every input that does not count, and every pass of a precision
-// of its own.
+// Compares kiln_systolic_array with the scalar steps of numerics/mac.h: passes and loads as close
+// together as the module's header allows or with random gaps, noise on every input that is not
+// used, and a random precision for every pass.
 #include <map>
 
 #include "Varray_2x8.h"

@@ -1,5 +1,6 @@
-// Malformed programs on the whole machine: it always stops, with `done` or with an error code, within the watchdog's
-// bound, and a correct program runs on it afterwards with right bits and in its time.
+// Runs malformed programs on the whole machine. It must always stop, with `done` or with an error
+// code, within the watchdog's bound; a correct program must then run on it with correct bits and in
+// its normal time.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,7 +10,7 @@
 #include "Vsystolic_4x4.h"
 #include "Vsystolic_4x8.h"
 #include "Vsystolic_shared_bus.h"
-#include "kiln/targets/systolic/cycle.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "tests/rtl/systolic/machine.h"
 
 namespace kiln::rtl {
@@ -45,7 +46,8 @@ struct Outcome {
   uint32_t error = kNone;
 };
 
-// Runs what stands at `address` and waits until the machine would take the next program. `watchdog`: cycles.
+// Runs what stands at `address` and waits until the machine would take the next program.
+// `watchdog`: cycles.
 template <typename Model>
 void RunToTheEnd(Machine<Model>& machine, uint64_t address, uint64_t watchdog, Outcome* outcome) {
   auto& bench = machine.bench();
@@ -54,8 +56,8 @@ void RunToTheEnd(Machine<Model>& machine, uint64_t address, uint64_t watchdog, O
                       registers::kInterruptDone | registers::kInterruptError);
   bench.WriteRegister(registers::kInterruptEnable,
                       registers::kInterruptDone | registers::kInterruptError);
-  // As many instructions as there are words in memory, each just quick enough, would be the longest of all runs; what
-  // counts is that none goes without an end for longer than the watchdog allows.
+  // As many instructions as there are words in memory, each just quick enough, would be the longest
+  // of all runs; what counts is that none goes without an end for longer than the watchdog allows.
   ASSERT_TRUE(bench.Run(address, kMemoryBytes / kWord * watchdog)) << "the machine did not stop";
   uint64_t before = 0;
   for (const uint64_t end : bench.finished()) {
@@ -180,7 +182,8 @@ std::map<uint32_t, int> Fuzz(const Config& config, const AxiTiming& timing, bool
       RunToTheEnd(machine, known.program.address, 2000, &outcome);
       if (testing::Test::HasFailure()) return outcomes;
       ++outcomes[outcome.error];
-      // The memory behind the ports answers everything that lies inside it, and nothing else may be asked for.
+      // The memory behind the ports answers everything that lies inside it, and nothing else may be
+      // asked for.
       EXPECT_NE(outcome.error, kBus);
       ExpectRuns(machine, known, timed);
       if (testing::Test::HasFailure()) return outcomes;
@@ -280,8 +283,8 @@ TEST(SystolicFuzz, StreamsThatLeaveTheMemory) {
   }
 }
 
-// Loops with a count that is far too great end with the watchdog, or where they leave the memory; those without any
-// are refused.
+// Loops with a count that is far too great end with the watchdog, or where they leave the memory;
+// those without any are refused.
 TEST(SystolicFuzz, LoopOverflow) {
   Instruction stays = Copy(4, 512), walks = Copy((1 << 24) - 1, 512), none = Copy(4, 512);
   stays.vector.outer = {(1 << 24) - 1, 1, 1, 1};

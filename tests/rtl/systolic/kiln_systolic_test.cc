@@ -1,6 +1,6 @@
-// The whole machine (kiln_systolic) against the cycle level: random programs in one memory, through AXI4 ports. Bits
-// and bytes moved always; with an ideal memory also the cycle in which every instruction is finished, and what every
-// unit did.
+// Compares the whole machine (kiln_systolic) with the cycle level: random programs in one memory,
+// through AXI4 ports. Bits and bytes transferred must always agree; with an ideal memory also the
+// cycle in which every instruction finishes, and the activity of every unit.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -14,12 +14,12 @@
 #include "Vsystolic_precisions.h"
 #include "Vsystolic_shared_bus.h"
 #include "kiln/ir/text.h"
-#include "kiln/targets/systolic/binding.h"
-#include "kiln/targets/systolic/codegen.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/functional.h"
-#include "kiln/targets/systolic/lower.h"
-#include "kiln/targets/systolic/units.h"
+#include "kiln/targets/systolic/compile/codegen.h"
+#include "kiln/targets/systolic/compile/lower.h"
+#include "kiln/targets/systolic/isa/units.h"
+#include "kiln/targets/systolic/simulate/binding.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/rtl/systolic/machine.h"
 
 namespace kiln::rtl {
@@ -163,8 +163,8 @@ TEST(SystolicMachine, BitsStayOnASharedBusUnderStalls) {
                                           false, 5000, 40);
 }
 
-// A network on a design point with functions and dividers in some stages only (Bf16): the compiler has put each where
-// it is. Functional level, cycle level and RTL.
+// A network on a design point with functions and dividers in some stages only (Bf16): the compiler
+// has put each where it is. Functional level, cycle level and RTL.
 TEST(SystolicMachine, SoftmaxAndLayerNormalisationOnFewFunctionStages) {
   const auto graph = ParseGraph(R"(graph "t" {
   input %x : f32[5x9]
@@ -213,8 +213,8 @@ TEST(SystolicMachine, SoftmaxAndLayerNormalisationOnFewFunctionStages) {
   Compare<Vsystolic_bf16>(config, program, Ideal(config), true, 1);
 }
 
-// Words of a window whose places all lie beside the image (-1 and 1 of a single column) wait for no memory, until one
-// before them has. In the second program every other word has a place.
+// Words of a window whose places all lie beside the image (-1 and 1 of a single column) wait for no
+// memory, until one before them has. In the second program every other word has a place.
 TEST(SystolicMachine, WindowsWithoutAPlaceTakeNoLatency) {
   for (const int32_t columns : {1, 2}) {
     SCOPED_TRACE(testing::Message() << "columns " << columns);
@@ -266,7 +266,8 @@ TEST(SystolicMachine, MoreInstructionsUnderWayThanStageMemories) {
   Compare<Vsystolic_4x8>(config, program, Ideal(config), true, 1);
 }
 
-// Words of the program that come in two beats, after the queues have been full: how many wait does not matter.
+// Words of the program that come in two beats, after the queues have been full: how many wait does
+// not matter.
 TEST(SystolicMachine, FullQueuesBehindAPortOfHalfAWord) {
   std::vector<Instruction> instructions = {Copy(2000, 2048)};
   for (uint64_t i = 0; i < 10; ++i)

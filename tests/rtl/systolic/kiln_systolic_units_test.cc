@@ -1,5 +1,5 @@
-// Modules of the systolic machine that are small, each by itself: buffers and queues, counters, the guard in front of a
-// port, the walk along an axis, the writer of outputs, the element of the array.
+// Tests small modules of the systolic machine on their own: buffers and queues, counters, the guard
+// in front of a port, the walk along an axis, the writer of outputs, the array's element.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -75,7 +75,8 @@ TEST(SystolicUnits, InputBufferKeepsTwoBanks) {
   }
 }
 
-// ---- Accumulation buffer of int32 words of two columns. Array, depthwise unit and reader are in different banks.
+// ---- Accumulation buffer of int32 words of two columns. Array, depthwise unit and reader are in
+// different banks.
 
 template <typename Model>
 void CheckAccumulation(size_t banks, uint64_t seed) {
@@ -111,7 +112,8 @@ void CheckAccumulation(size_t banks, uint64_t seed) {
                  read_bank = array || depthwise
                                  ? (banks == 2 ? 1 - (array ? bank : depthwise_bank) : 0)
                                  : bank;
-    // A bank is written a cycle behind the address: another writer must not come into it in that very cycle.
+    // A bank is written a cycle behind the address: another writer must not come into it in that
+    // very cycle.
     const bool array_now = array && random.Below(4) != 0;
     const bool depthwise_now = depthwise && random.Below(4) != 0;
     buffer->array_valid = array_now;
@@ -383,7 +385,8 @@ TEST(SystolicUnits, RegionAxisWalksTilesPlacesAndTaps) {
       axis->next_tile = what == 16 || (what < 15 && last && random.Below(2) == 0);
       axis->restart = what == 17;
       axis.Settle();
-      // Place `place` of the tile: of a compact axis a pixel's tap, else a pixel, or a row or column of the input.
+      // Place `place` of the tile: of a compact axis a pixel's tap, else a pixel, or a row or
+      // column of the input.
       const uint32_t pixel = compact ? place / kernel : place, tap = compact ? place % kernel : 0;
       const uint32_t step = compact || pixels ? stride : 1;
       const uint64_t step_bytes = compact || pixels ? stride_bytes : place_bytes;

@@ -1,5 +1,5 @@
-// kiln_user_unit and kiln_user_maximum against the C++ model of the unit (user_maximum.cc): every pair of codes, then
-// random windows whose steps come when they like.
+// Compares kiln_user_unit and kiln_user_maximum with the C++ model of the unit (user_maximum.cc):
+// every pair of codes, then random windows with steps at random times.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "Vuser_unit.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/user_unit.h"
 #include "tests/rtl/support.h"
 
 namespace kiln::rtl {

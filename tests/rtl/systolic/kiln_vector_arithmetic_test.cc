@@ -1,6 +1,6 @@
-// What the vector unit computes with in a cycle, against arithmetic.h: kiln_operand_decoder (every code of at most 8
-// bits), kiln_quantiser, kiln_vector_alu, kiln_vector_lane and kiln_vector_join, on corner values and at random, in
-// fp32, bf16 and fp16.
+// Compares the vector unit's arithmetic of one cycle with arithmetic.h: kiln_operand_decoder
+// (every code of up to 8 bits), kiln_quantiser, kiln_vector_alu, kiln_vector_lane and
+// kiln_vector_join, on corner values and at random, in fp32, bf16 and fp16.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@
 #include "Vvector_arithmetic_fp16.h"
 #include "kiln/numerics/microscaling.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/arith/fp32_values.h"
 #include "tests/rtl/support.h"
 
@@ -140,7 +140,7 @@ class VectorArithmetic : public testing::Test {
       const BlockCodec codec(config_.input_format, config_.scale_format,
                              static_cast<int>(config_.block_size));
       systolic::StoreBits(
-          systolic::MemoryBits(codec.element(), codec.ElementCode(value, block_scale)), bytes,
+          systolic::StoredBits(codec.element(), codec.ElementCode(value, block_scale)), bytes,
           stored.data());
     } else {
       StoreValue(numbers_, element, quantise, value, stored.data());

@@ -1,5 +1,5 @@
-// kiln_vector_issue against the rule of docs/systolic.md ("Slots"): which word enters the lanes in which cycle, with
-// operands, slots and lanes that all come when they like.
+// Compares kiln_vector_issue with the rule of docs/systolic.md ("Slots"): the word that enters the
+// lanes in each cycle, with operands, slots and lanes that become available at random.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ struct Around {
   bool complete = false;                      // operands of the oldest word that waits for some
 };
 
-// One cycle after the other: the model's answer, then the module's. Time is counted in cycles in which the lanes
-// advance (`advanced`).
+// One cycle after the other: the model's answer, then the module's. Time is counted in cycles in
+// which the lanes advance (`advanced`).
 template <typename Model>
 class IssueBench {
  public:
@@ -114,7 +114,8 @@ class IssueBench {
     bytes[14] = last_of_block ? 1 : 0;
     return bytes;
   }
-  // Operands of the oldest word in the queue that still waits for its own, or what it reads turns out to be nothing.
+  // Operands of the oldest word in the queue that still waits for its own, or what it reads turns
+  // out to be nothing.
   void Complete(bool complete) {
     completed_.clear();
     for (uint64_t i = 0; complete && i < queue_.size(); ++i) {
@@ -171,8 +172,8 @@ class IssueBench {
   int rooms_waited_ = 0;
 };
 
-// A word whose time is long (a gap behind it) and one that could follow it, with lanes that stand still for a while:
-// the second waits for as many cycles in which they advance as the first has.
+// A word whose time is long (a gap behind it) and one that could follow it, with lanes that stand
+// still for a while: the second waits for as many cycles in which they advance as the first has.
 TEST(VectorIssue, LanesThatStandStillAreNoTime) {
   for (const uint64_t still : {0u, 1u, 3u, 20u}) {
     IssueBench<Vvector_issue> bench(false, 1);

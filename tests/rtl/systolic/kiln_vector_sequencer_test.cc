@@ -1,7 +1,7 @@
-// kiln_vector_sequencer against the list of an instruction's words (word_list.h), and the walkers of addresses inside
-// it
-// - kiln_vector_address, kiln_scale_address, kiln_window_origin - by themselves against the same list: random vector
-// instructions and drains one after the other, with random waits before every step.
+// Compares kiln_vector_sequencer with the list of an instruction's words (word_list.h). The address
+// walkers inside it - kiln_vector_address, kiln_scale_address, kiln_window_origin - are compared
+// with the same list on their own. Random vector instructions and drains follow each other, with
+// random waits before every step.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -27,7 +27,8 @@ using systolic::Instruction;
 using systolic::Opcode;
 using systolic::RandomCase;
 
-// A design point around a vector unit of so many lanes; sizes that rows and blocks depend on come at random.
+// A design point around a vector unit of so many lanes; sizes that rows and blocks depend on come
+// at random.
 Config RandomUnit(Random& random, int lanes, int block_size) {
   Config c;
   c.name = "sequencer";
@@ -161,8 +162,8 @@ TEST(VectorSequencer, ListsWords) { ListsWords<Vvector_sequencer>(4, 0, 1); }
 TEST(VectorSequencer, ListsWordsThatShareScales) { ListsWords<Vvector_sequencer_2x8>(2, 8, 2); }
 TEST(VectorSequencer, ListsWordsOfSeveralScales) { ListsWords<Vvector_sequencer_4x2>(4, 2, 3); }
 
-// The walkers by themselves, told the steps of the list: one with and one without column tiles that leave together, on
-// each stream in turn, the scales' beside them.
+// The walkers by themselves, told the steps of the list: one with and one without column tiles that
+// leave together, on each stream in turn, the scales' beside them.
 TEST(VectorSequencer, WalkersFollowTheStepsOfTheList) {
   constexpr int kLanes = 2;
   Random random(11);

@@ -1,5 +1,5 @@
-// kiln_vector_stage against ApplyStage: every operation with every kind of argument on random numbers of the vector
-// format, words in any succession, with stalls of the lanes.
+// Compares kiln_vector_stage with ApplyStage: every operation with every kind of argument on random
+// numbers of the vector format, words in any sequence, with stalls of the lanes.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "Vvector_stage_bf16_netlist.h"
 #include "Vvector_stage_fp16.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"
 
@@ -73,7 +73,8 @@ bool Same(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) || (a != a && b != b);
 }
 
-// Numbers side by side as the stage has them, the first lowest: of each the upper `bits` bits of fp32.
+// Numbers side by side as the stage has them, the first lowest: of each the upper `bits` bits of
+// fp32.
 template <typename Signal>
 void SetNumbers(Signal& signal, const float* values, size_t count, int bits) {
   BitString string;

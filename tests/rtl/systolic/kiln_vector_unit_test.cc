@@ -1,5 +1,5 @@
-// kiln_vector_unit behind AXI memory against the cycle level: random vector instructions and random drains, bits
-// always, cycles with an ideal memory.
+// Compares kiln_vector_unit behind AXI memory with the cycle level: random vector instructions and
+// random drains, bits always, cycles with an ideal memory.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -15,10 +15,10 @@
 #include "Vvector_unit_formats.h"
 #include "Vvector_unit_fp16_blocks.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/cycle_data.h"
-#include "kiln/targets/systolic/numbers.h"
-#include "kiln/targets/systolic/timing.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/isa/walk.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle_data.h"
+#include "kiln/targets/systolic/simulate/numbers.h"
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"
@@ -101,6 +101,8 @@ struct DesignBf16 {
 Config BlocksConfig(int lanes, int block_size, int latency) {
   Config c = UnitConfig(lanes, 3, latency, 14);
   c.block_size = block_size;
+  c.vector_function_stages = 0b001;
+  c.vector_divide_stages = 0b100;
   c.weight_format = *FindFormat("e4m3");
   return c;
 }
@@ -290,8 +292,8 @@ class Machine {
     return parameters_released;
   }
 
-  // Hands over an instruction and runs until it is finished; cycles from the first in which the command is there to the
-  // first in which it counts as finished. -1: never.
+  // Hands over an instruction and runs until it is finished; cycles from the first in which the
+  // command is there to the first in which it counts as finished. -1: never.
   int64_t Run(const Instruction& instruction, int number) {
     Send(instruction, number);
     const uint64_t begin = unit_.Cycle();
@@ -311,9 +313,9 @@ class Machine {
     SetBytes(unit_->command, command.command);
     SetBytes(unit_->command_scales, command.scales);
   }
-  // Hands over instructions one after the other, each as soon as the one before has been taken. Returns for each the
-  // cycle from which on it counts as finished, from the first in which the first command is there; fewer if it got
-  // stuck.
+  // Hands over instructions one after the other, each as soon as the one before has been taken.
+  // Returns for each the cycle from which on it counts as finished, from the first in which the
+  // first command is there; fewer if it got stuck.
   std::vector<int64_t> RunAll(const std::vector<Instruction>& instructions) {
     // All stages beforehand, for which there are slots.
     std::vector<VectorCommand> commands;
@@ -340,9 +342,10 @@ class Machine {
     return finished;
   }
 
-  // Drains all blocks of a matrix or depthwise instruction, whose accumulators and parameters it writes as an array and
-  // a parameter fetch would: banks and parameter buffer are filled again when they have been released. Compares the
-  // cycles of every block, from the first in which nothing is missing, if `exact`. Returns whether it came to its end.
+  // Drains all blocks of a matrix or depthwise instruction, whose accumulators and parameters it
+  // writes as an array and a parameter fetch would: banks and parameter buffer are filled again
+  // when they have been released. Compares the cycles of every block, from the first in which
+  // nothing is missing, if `exact`. Returns whether it came to its end.
   bool Drain(const Instruction& instruction, int number, const std::vector<Block>& blocks,
              bool exact) {
     Send(instruction, number);
@@ -479,8 +482,8 @@ void Move(Instruction* instruction, uint64_t offset) {
   move(instruction->vector.output);
 }
 
-// Instructions in succession: the next begins when the one before has been issued to its end, or is finished if it
-// waits for that, and words leave in their order whatever the depth.
+// Instructions in succession: the next begins when the one before has been issued to its end, or is
+// finished if it waits for that, and words leave in their order whatever the depth.
 template <typename Design>
 void RunsSequences(const AxiTiming& timing, bool exact, int sequences, uint64_t seed) {
   const Config config = Design::config();

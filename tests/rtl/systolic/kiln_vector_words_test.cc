@@ -1,6 +1,7 @@
-// What words of the vector unit pass through, each module by itself with lanes that stand still when they like:
-// kiln_vector_registers, kiln_vector_source against AccumulatorToValue and products, kiln_vector_blocks against
-// BlockCodec and the rule by which blocks leave (docs/systolic.md, "Slots").
+// Tests the modules that words of the vector unit pass through, on their own with lanes that stall
+// at random: kiln_vector_registers, kiln_vector_source against AccumulatorToValue and products,
+// kiln_vector_blocks against BlockCodec and the rule by which blocks leave (docs/systolic.md,
+// "Slots").
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 #include "kiln/hardware/axi_port.h"
 #include "kiln/numerics/microscaling.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/arithmetic.h"
+#include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/vector_command.h"
 
@@ -54,7 +55,8 @@ std::vector<uint8_t> TagBytes(uint64_t others, uint32_t operands, uint32_t saved
 
 // ---- Registers
 
-// What comes along takes a register, what does not leaves it as it is; and without a word none changes.
+// What comes along takes a register, what does not leaves it as it is; and without a word none
+// changes.
 TEST(VectorWords, RegistersKeepWhatTheWordHas) {
   struct Register {
     bool valid = false;
@@ -118,7 +120,8 @@ TEST(VectorWords, RegistersKeepWhatTheWordHas) {
 
 // ---- The front of the lanes
 
-// What a word begins as: `bits` is the vector format's number_bits, the format that of accumulators.
+// What a word begins as: `bits` is the vector format's number_bits, the format that of
+// accumulators.
 struct Front {
   Front(const char* accumulation_format, const char* vector_format)
       : accumulation(*FindFormat(accumulation_format)),

@@ -1,4 +1,5 @@
-// kiln_visit_walker against VisitsOf (walk.h) on random instructions, one after the other through one walker.
+// Compares kiln_visit_walker with VisitsOf (walk.h) on random instructions that pass through one
+// walker in sequence.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -6,7 +7,7 @@
 
 #include "Vvisit_walker.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/walk.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/targets/systolic/random_instruction.h"

@@ -1,4 +1,5 @@
-// kiln_weight_buffer against a plain array: tiles written by rows or by columns come out by rows.
+// Compares kiln_weight_buffer with a plain array: tiles are written by rows or by columns and read
+// by rows.
 #include "Vweight_buffer_2x8.h"
 #include "Vweight_buffer_4x4.h"
 #include "Vweight_buffer_8x2.h"

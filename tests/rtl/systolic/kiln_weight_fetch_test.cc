@@ -1,5 +1,5 @@
-// kiln_weight_fetch against the definition of its work (docs/systolic.md, walk.h, FetchWeightTile and
-// FetchDepthwiseWeights of cycle_data.h).
+// Compares kiln_weight_fetch with the definition of its work (docs/systolic.md, walk.h,
+// FetchWeightTile and FetchDepthwiseWeights of cycle_data.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "Vweight_fetch_8x2_16bit.h"
 #include "Vweight_fetch_8x2_scales.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/walk.h"
 #include "tests/rtl/systolic/commands.h"
 #include "tests/rtl/systolic/fetch_bench.h"
 #include "tests/rtl/systolic/weight_fills.h"

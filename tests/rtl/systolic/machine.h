@@ -1,5 +1,5 @@
-// What the tests of the whole machine (kiln_systolic) share: its models' design points, programs in a memory, the
-// machine with its memory.
+// Shared by the tests of the whole machine (kiln_systolic): the design points of its models,
+// programs in a memory, and the machine with its memory.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_MACHINE_H_
 #define KILN_TESTS_RTL_SYSTOLIC_MACHINE_H_
 
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "kiln/hardware/axi_port.h"
-#include "kiln/targets/systolic/config.h"
-#include "kiln/targets/systolic/isa.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/config.h"
+#include "kiln/targets/systolic/config/user_unit.h"
+#include "kiln/targets/systolic/isa/isa.h"
 #include "rtl/testbench/kiln_systolic_bench.h"
 #include "tests/targets/systolic/random_program.h"
 
@@ -32,7 +32,12 @@ constexpr int64_t kMemoryBytes = int64_t{1} << 20;  // MEMORY_BYTES of the model
 constexpr int kWideMemoryLatency =
     300;  // MEMORY_LATENCY of the wide model, the most that it can hide
 
-// The design points of the models: the parameters of CMakeLists.txt.
+// The design points of the models; the parameters are those in CMakeLists.txt. Functions and dividers
+// are most of a vector stage, so only the square machine has them in all stages.
+inline void SetFunctions(uint32_t functions, uint32_t divides, Config* config) {
+  config->vector_function_stages = functions;
+  config->vector_divide_stages = divides;
+}
 inline Config Base() {
   Config c;
   c.name = "model";
@@ -56,7 +61,7 @@ inline Config Square() {
   c.depthwise_words_per_cycle = 4;
   return c;
 }
-// The same with a unit beside the array.
+// The same with a user unit beside the array.
 inline Config SquareWithUserUnit() {
   Config c = Square();
   c.user_unit = systolic::FindUserUnit("maximum");
@@ -70,6 +75,7 @@ inline Config Wide() {
   c.accumulation_buffer_banks = 1;
   c.vector_stages = 3;
   c.vector_stage_latency = 3;
+  SetFunctions(0b100, 0b010, &c);
   c.vector_rows_in_flight = 2;
   c.input_port_bytes = 8;
   c.weight_port_bytes = 32;
@@ -83,10 +89,11 @@ inline Config Wide() {
   return c;
 }
 
-// The same on one bus of 64 bits, which a word of the program has for two cycles.
+// The same on one 64-bit bus; a word of the program occupies it for two cycles.
 inline Config SharedBus() {
   Config c = Square();
   c.shared_bus = true;
+  SetFunctions(0b0010, 0b1000, &c);
   for (int* bytes : {&c.input_port_bytes, &c.weight_port_bytes, &c.operand_port_bytes,
                      &c.output_port_bytes, &c.instruction_bytes_per_cycle}) {
     *bytes = 8;
@@ -95,17 +102,18 @@ inline Config SharedBus() {
   return c;
 }
 
-// Block scales: of two column tiles each, with a vector unit in fp32 behind float sums.
+// Block scales, each of two column tiles; an fp32 vector unit after float sums.
 inline Config Blocks() {
   Config c = Square();
+  SetFunctions(0b0100, 0b0010, &c);
   c.input_format = c.weight_format = *FindFormat("fixed8_6");
   c.block_size = 8;
   systolic::SetDefaultSums(&c);
   c.weight_port_bytes = c.output_port_bytes = 8;
   return c;
 }
-// Two scales in a word of the vector unit; formats that do not saturate by themselves, scales that are no powers of
-// two; a quire, which ends with its row tile in all instructions.
+// Two scales per word of the vector unit; formats that do not saturate by default; scales that are
+// not powers of two; and a quire, which ends with its row tile in all instructions.
 inline Config NarrowBlocks() {
   Config c = Wide();
   c.input_format = *FindFormat("e5m2");
@@ -117,14 +125,13 @@ inline Config NarrowBlocks() {
   return c;
 }
 
-// 16 bits from the operands to the results, but for the sums; functions and dividers in different stages; the program
-// comes through a port of half a word.
+// 16 bits from operands to results, except for the sums; functions and dividers in different
+// stages; the program arrives through a port of half a word.
 inline Config Bf16() {
   Config c = Square();
   c.array_rows = 2;
   c.vector_stages = 3;
-  c.vector_function_stages = 0b101;
-  c.vector_divide_stages = 0b010;
+  SetFunctions(0b101, 0b010, &c);
   c.operand_port_bytes = c.instruction_bytes_per_cycle = 8;
   c.depthwise_multipliers = 2;
   c.depthwise_words_per_cycle = 2;
@@ -133,11 +140,12 @@ inline Config Bf16() {
   return c;
 }
 
-// An array in three precisions.
+// An array with three precisions.
 inline Config Precisions() {
   Config c = Square();
   c.array_rows = 2;
   c.vector_stages = 2;
+  SetFunctions(0b01, 0b10, &c);
   c.depthwise_multipliers = 2;
   c.weight_format = *FindFormat("int4");
   c.psum_format = c.accumulation_format = *FindFormat("fp32");
@@ -152,7 +160,7 @@ inline AxiTiming Ideal(const Config& config) {
   return timing;
 }
 
-// `length` elements of operand 0 in int8, written to where `output` says.
+// Returns an instruction that writes `length` int8 elements of operand 0 to the address `output`.
 inline Instruction Copy(int32_t length, uint64_t output) {
   Instruction in;
   in.opcode = Opcode::kVector;
@@ -175,7 +183,7 @@ inline RandomProgramCase ProgramOf(std::vector<Instruction> instructions, size_t
   return program;
 }
 
-// A machine with the memory behind its ports. Registers without a reset begin at random.
+// A machine with the memory behind its ports. Registers without a reset have random initial values.
 template <typename Model>
 class Machine {
  public:
@@ -192,10 +200,10 @@ class Machine {
         bytes(config.output_port_bytes)};
     bench_ = std::make_unique<Bench>(model_.get(), ports, kMemoryBytes, timing, seed);
   }
-  // A failed assertion in the RTL, an AXI checker's among them.
+  // Fails the test if an assertion in the RTL failed, also one of an AXI checker.
   ~Machine() { EXPECT_FALSE(context_.gotError()); }
 
-  // Data, and behind them the encoded program; the rest of the memory as it is.
+  // Writes the data, followed by the encoded program; the rest of the memory is unchanged.
   void Load(const RandomProgramCase& program, const std::vector<uint8_t>& bits) {
     std::vector<uint8_t>& memory = bench_->memory().bytes();
     std::copy(program.memory.begin(), program.memory.end(), memory.begin());

@@ -1,5 +1,5 @@
-// What a word of the vector unit reads from memory: the requests of its slot in their order, from the definition of the
-// instruction (docs/systolic.md, "Slots"; isa.h, Window).
+// The memory requests of a word of the vector unit: those of its slot in order, from the definition
+// of the instruction (docs/systolic.md, "Slots"; isa.h, Window).
 #ifndef KILN_TESTS_RTL_SYSTOLIC_OPERAND_REQUESTS_H_
 #define KILN_TESTS_RTL_SYSTOLIC_OPERAND_REQUESTS_H_
 
@@ -15,7 +15,7 @@ namespace kiln::rtl {
 
 enum class Access { kDense, kBroadcast, kStrided };  // access_t
 
-// One request, with the scales that come beside it.
+// One request, with the scales that are read with it.
 struct OperandRequest {
   size_t operand = 0;
   Access access = Access::kDense;
@@ -38,7 +38,7 @@ struct OperandRequest {
   }
 };
 
-// What a word does on the operand port.
+// The work of a word on the operand port.
 struct WordReads {
   bool nothing = false;       // the window of operand 0 has no place in the image,
   bool nothing_last = false;  // and the word reads nothing else
@@ -87,7 +87,8 @@ class OperandReads {
                                                                                : Access::kStrided;
   }
 
-  // `offset`, `scale_offset`: of the window's place.
+  // Adds the requests of one operand of a word. `offset` and `scale_offset` are those of the
+  // window's position.
   void Place(const ListedWord& word, size_t operand, int64_t offset, int64_t scale_offset,
              bool first, WordReads* reads) const {
     const systolic::Stream& stream = program_.operands[operand];
@@ -128,7 +129,7 @@ class OperandReads {
     reads->search = std::max(PlacesBefore(word.window_y, w.dilation_y),
                              PlacesBefore(word.window_x, w.dilation_x));
   }
-  // Under a dilated window places before the image are gone through one by one.
+  // Under a dilated window, positions before the image are skipped one by one.
   static int64_t PlacesBefore(int64_t origin, int64_t dilation) {
     return dilation == 1 || origin >= 0 ? 0 : (-origin + dilation - 1) / dilation;
   }

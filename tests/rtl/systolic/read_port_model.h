@@ -1,6 +1,6 @@
-// What a fetch unit sees of a read port (rtl/bus/kiln_axi_read_port.sv), with the memory behind it: requests in, words
-// out. Ideal, it takes exactly the beats and the latency that docs/systolic.md counts; otherwise both sides stall at
-// random, and bytes beyond a word's are random.
+// A model of a read port (rtl/bus/kiln_axi_read_port.sv) and the memory behind it, as a fetch unit
+// sees them. An ideal port takes exactly the beats and the latency that docs/systolic.md states;
+// otherwise both sides stall at random, and bytes beyond a word's are random.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_READ_PORT_MODEL_H_
 #define KILN_TESTS_RTL_SYSTOLIC_READ_PORT_MODEL_H_
 
@@ -16,8 +16,8 @@
 
 namespace kiln::systolic {
 
-// Cycles that a request keeps its port: the aligned words of the port's width that it touches; a null request takes
-// one.
+// Returns the cycles that a request occupies its port: the aligned words of the port's width that
+// it touches; a null request takes one.
 inline int64_t PortCycles(uint64_t address, int64_t bytes, int64_t port_bytes) {
   if (bytes == 0) return 1;
   const auto port = static_cast<uint64_t>(port_bytes);
@@ -32,7 +32,7 @@ class ReadPortModel {
     std::vector<uint8_t> data, tag;
   };
 
-  // `word_bytes`: width of a word.
+  // `word_bytes` is the width of a word.
   ReadPortModel(int64_t port_bytes, int64_t latency, size_t word_bytes, double stalls,
                 uint64_t seed)
       : port_bytes_(port_bytes),
@@ -49,10 +49,10 @@ class ReadPortModel {
     word_out_ = !words_.empty() && words_.front().due <= cycle_ && !held_back;
   }
   bool Ready() const { return ready_; }
-  // The word that comes out in this cycle, or null.
+  // Returns the word that is delivered in this cycle, or null.
   const Word* Out() const { return word_out_ ? &words_.front() : nullptr; }
 
-  // A request that is accepted in this cycle; returns its beats.
+  // Accepts a request in this cycle and returns its beats.
   int64_t Accept(std::span<const uint8_t> memory, uint64_t address, int64_t bytes,
                  std::vector<uint8_t> tag) {
     const int64_t beats = PortCycles(address, bytes, port_bytes_);
@@ -68,7 +68,7 @@ class ReadPortModel {
                   word.data.begin());
     }
     word.tag = std::move(tag);
-    // A null request has no latency of its own, but its place.
+    // A null request has no latency but keeps its position in the order.
     word.due = std::max(bytes == 0 ? cycle_ + 2 : cycle_ + beats - 1 + latency_, last_due_ + 1);
     last_due_ = word.due;
     words_.push_back(std::move(word));

@@ -1,5 +1,6 @@
-// What input fetch counts with: the runs of packed words (kiln_packed_runs) against the list of entries written out,
-// and the requests of a run of depthwise words (kiln_word_run), both walked with stalls.
+// Tests the counters of input fetch: the runs of packed words (kiln_packed_runs) against the list
+// of entries written out, and the requests of a run of depthwise words (kiln_word_run), both with
+// stalls.
 #include <algorithm>
 
 #include "Vruns_bench.h"
@@ -164,7 +165,8 @@ TEST(Runs, DepthwiseWords) {
       ASSERT_EQ(bench->single_place, single.place);
       ASSERT_EQ(bench->single_words, 1);
       ASSERT_EQ(bench->single_last, single.place + 1 == single.length);
-      // As many words as end in the aligned group in which the first begins, before the limit and with the run.
+      // As many words as end in the aligned group in which the first begins, before the limit and
+      // with the run.
       uint64_t words = 1;
       const auto fits = [&](uint64_t count) {
         const bool grouped =

@@ -1,5 +1,5 @@
-// What tests of the array side have in common: random instructions, the times that the cycle level's rules give when
-// tokens come at random, and the check of what the RTL did against them.
+// Shared by tests of the array side: random instructions, the times that the cycle level's rules
+// give if tokens arrive at random, and the comparison of the RTL's behaviour with them.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_UNIT_MODEL_H_
 #define KILN_TESTS_RTL_SYSTOLIC_UNIT_MODEL_H_
 
@@ -16,14 +16,14 @@
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/format.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/systolic/config.h"
-#include "kiln/targets/systolic/cycle_data.h"
-#include "kiln/targets/systolic/isa.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/config/config.h"
+#include "kiln/targets/systolic/isa/isa.h"
+#include "kiln/targets/systolic/isa/walk.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle_data.h"
 
 namespace kiln::rtl {
 
-// An instruction of a test with what follows from it, and the cycles in which each unit gets to see it.
+// An instruction of a test, values derived from it, and the cycles in which each unit sees it.
 struct TestInstruction {
   systolic::Instruction instruction;
   std::vector<uint8_t> memory, encoded;
@@ -33,7 +33,7 @@ struct TestInstruction {
   int64_t load_at = 0, array_at = 0;
 };
 
-// The code of element `at` of a bank of the cycle level, which holds numbers.
+// Returns the code of element `at` of a bank of the cycle level, which holds numbers.
 inline uint32_t CodeAt(const Format& format, bool whole, const std::vector<int16_t>& words,
                        const std::vector<float>& values, size_t at) {
   if (!whole) return EncodeFloat(format, values[at]);
@@ -41,7 +41,7 @@ inline uint32_t CodeAt(const Format& format, bool whole, const std::vector<int16
   return static_cast<uint32_t>(words[at]) & CodeMask(format);
 }
 
-// Lanes of `bits` bits each as the bytes of a port, and back.
+// Convert lanes of `bits` bits each to the bytes of a port, and back.
 inline std::vector<uint8_t> PackLanes(const std::vector<uint32_t>& codes, int bits) {
   std::vector<uint8_t> bytes((codes.size() * static_cast<size_t>(bits) + 7) / 8);
   for (size_t i = 0; i < codes.size() * static_cast<size_t>(bits); ++i) {
@@ -60,7 +60,7 @@ inline std::vector<uint32_t> UnpackLanes(const std::vector<uint8_t>& bytes, int 
   return codes;
 }
 
-// A number as bits that are equal where numbers are: every NaN is one.
+// Returns a number as bits, with one pattern for all NaNs, so that equal numbers have equal bits.
 inline uint32_t BitsOf(float value) {
   return std::isnan(value) ? 0x7fc00000u : std::bit_cast<uint32_t>(value);
 }
@@ -69,14 +69,14 @@ inline uint32_t BitsOf(const Format& format, uint32_t code) {
                              : BitsOf(DecodeFloat(format, code));
 }
 
-// Levels that the RTL must show in exactly these cycles.
+// Cycles in which the RTL must assert a signal, and no others.
 class Expected {
  public:
   void Pulse(const std::string& port, int64_t cycle) { ++cycles_[port][cycle]; }
   void Level(const std::string& port, int64_t begin, int64_t end) {
     for (int64_t t = begin; t < end; ++t) Pulse(port, t);
   }
-  // Complains unless the port is 1 exactly if expected.
+  // Reports an error unless the port is 1 exactly in the expected cycles.
   void Check(const std::string& port, int64_t cycle, bool value) const {
     const auto found = cycles_.find(port);
     const bool expected = found != cycles_.end() && found->second.count(cycle) > 0;

@@ -1,5 +1,5 @@
-// What the command processor hands to the vector unit, from an instruction's words: the command and the stage writes of
-// rtl/systolic/kiln_systolic_pkg.sv.
+// Builds the command and the stage writes that the command processor sends to the vector unit
+// (rtl/systolic/kiln_systolic_pkg.sv) from an instruction's words.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_VECTOR_COMMAND_H_
 #define KILN_TESTS_RTL_SYSTOLIC_VECTOR_COMMAND_H_
 
@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "kiln/targets/systolic/config.h"
-#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/config/config.h"
+#include "kiln/targets/systolic/isa/isa.h"
 
 namespace kiln::rtl {
 
-// A number of any width, put together from its most significant bit down.
+// A number of any width, assembled from its most significant bit down.
 class BitString {
  public:
   void Append(int bits, uint64_t value) {
@@ -22,7 +22,7 @@ class BitString {
     bits_.insert(bits_.end(), other.bits_.begin(), other.bits_.end());
   }
   size_t size() const { return bits_.size(); }
-  // Least significant byte first.
+  // Returns the bytes, least significant first.
   std::vector<uint8_t> Bytes() const {
     std::vector<uint8_t> bytes((bits_.size() + 7) / 8);
     for (size_t i = 0; i < bits_.size(); ++i) {
@@ -42,12 +42,12 @@ struct VectorCommand {
   std::vector<std::vector<uint8_t>> stage_writes;  // stage_write_t, in order
 };
 
-// `number` counts instructions; `slot` names the place in the stage memories.
+// `number` counts instructions; `slot` is the index in the stage memories.
 inline VectorCommand MakeVectorCommand(const systolic::Instruction& instruction,
                                        const systolic::Config& config, int number, int slot) {
   constexpr int kPayloadBytes = 14;
   const std::vector<uint8_t> words = systolic::Encode(instruction, config);
-  // The payload of every word by tag and index; words that are not there are 0.
+  // The payload of every word by tag and index; absent words are 0.
   std::array<std::array<BitString, 256>, 15> payloads;
   VectorCommand result;
   for (size_t at = 0; at < words.size(); at += 16) {

@@ -1,5 +1,5 @@
-// The weight fills of an instruction, spelled out from docs/systolic.md and walk.h; what stands in the bank is
-// FetchWeightTile's and FetchDepthwiseWeights' (cycle_data.h).
+// The weight fills of an instruction, spelled out from docs/systolic.md and walk.h. FetchWeightTile
+// and FetchDepthwiseWeights (cycle_data.h) define the contents of the bank.
 #ifndef KILN_TESTS_RTL_SYSTOLIC_WEIGHT_FILLS_H_
 #define KILN_TESTS_RTL_SYSTOLIC_WEIGHT_FILLS_H_
 
@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "kiln/numerics/codec.h"
-#include "kiln/targets/systolic/cycle_data.h"
-#include "kiln/targets/systolic/numbers.h"
-#include "kiln/targets/systolic/timing.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/isa/walk.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle_data.h"
+#include "kiln/targets/systolic/simulate/numbers.h"
 #include "tests/rtl/systolic/fetch_bench.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln::systolic {
 
-// Scales stand behind all codes.
+// Scales follow all codes in the bank's contents.
 inline constexpr size_t kFirstWeightScale = 2000;
 
 class WeightFills {
@@ -115,7 +115,7 @@ class WeightFills {
                                  (by_columns ? valid_rows : valid_columns) * bytes_});
       }
     }
-    // A tile takes as long as its codes or its scales, whichever are longer.
+    // A tile takes as long as its codes or its scales, whichever takes longer.
     const std::vector<FetchRequest> codes(fill.requests.begin() + static_cast<int64_t>(before),
                                           fill.requests.end());
     const int64_t scales =
@@ -127,7 +127,7 @@ class WeightFills {
     if (conv_.weight_scales.present) CheckScales(bank, fill.scales.back());
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t c = 0; c < columns; ++c) {
-        // Nothing is written beyond the last line; beyond the codes of a line stands 0.
+        // Nothing is written beyond the last line; beyond the codes of a line, 0 is written.
         if (!tiled && (by_columns ? c >= valid_columns : r >= valid_rows)) continue;
         fill.contents.emplace_back((tile * rows + r) * columns + c,
                                    Code(bank, static_cast<size_t>(r * columns + c)));
@@ -135,7 +135,7 @@ class WeightFills {
     }
   }
 
-  // The scale of column c of tile t stands behind all codes, as element kFirstWeightScale + t * C + c.
+  // The scale of column c of tile t follows all codes, as element kFirstWeightScale + t * C + c.
   void AddScales(const Visit& visit, int32_t row_tile, int32_t column_tile, int32_t tile,
                  FetchFill& fill) {
     const OperandScales& scales = conv_.weight_scales;

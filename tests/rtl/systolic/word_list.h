@@ -1,6 +1,6 @@
-// The words of vector instructions and drains in their order, from the definition of the instruction alone (isa.h,
-// walk.h): what the sequencer of the vector unit must list, and the steps by which the walkers of addresses get from
-// one word to the next (rtl/systolic/vector/kiln_vector_pkg.sv).
+// The words of vector instructions and drains in order, from the definition of the instruction
+// alone (isa.h, walk.h). The vector unit's sequencer must produce this list; the address walkers
+// must take the steps between its words (rtl/systolic/vector/kiln_vector_pkg.sv).
 #ifndef KILN_TESTS_RTL_SYSTOLIC_WORD_LIST_H_
 #define KILN_TESTS_RTL_SYSTOLIC_WORD_LIST_H_
 
@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "kiln/targets/systolic/config.h"
-#include "kiln/targets/systolic/isa.h"
-#include "kiln/targets/systolic/timing.h"
-#include "kiln/targets/systolic/walk.h"
+#include "kiln/targets/systolic/config/config.h"
+#include "kiln/targets/systolic/isa/isa.h"
+#include "kiln/targets/systolic/isa/timing.h"
+#include "kiln/targets/systolic/isa/walk.h"
 
 namespace kiln::rtl {
 
@@ -22,7 +22,7 @@ constexpr uint64_t kAddressMask = (uint64_t{1} << 40) - 1;
 enum class StepKind { kWord, kRow, kGroup, kPass, kPixel, kPixelRow, kColumn, kBlock };
 enum BlockLevel { kLevelBatch = 0, kLevelTileRow = 1, kLevelTile = 2, kLevelBlock = 3 };
 
-// How a walker goes on behind a word.
+// The step of a walker after a word.
 struct WordStep {
   StepKind kind = StepKind::kWord;
   int level = 0;
@@ -31,8 +31,8 @@ struct WordStep {
       false;  // the next word of the row (drain: of the column tiles) shares this one's scale
 };
 
-// Addresses are those of the word's first element, of its first scale; with a window those of operand 0 go without what
-// the window's place adds, which is in the offsets.
+// A word. Addresses are those of the word's first element and of its first scale. With a window,
+// the address of operand 0 excludes the window position, which the offsets contain.
 struct ListedWord {
   size_t pass = 0;
   int64_t row = 0;  // in its group
@@ -65,7 +65,7 @@ class WordList {
  private:
   using Outer = systolic::OuterIndex;
 
-  // The outer loop that counts on between two rows.
+  // Returns the outer loop that advances between two rows.
   static int LevelBetween(const Outer& before, const Outer& next) {
     int level = 0;
     while (level < 3 && before[static_cast<size_t>(level)] == next[static_cast<size_t>(level)])
@@ -73,7 +73,7 @@ class WordList {
     return level;
   }
 
-  // Places of `index` and `outer` in all streams.
+  // Sets the addresses of `index` and `outer` in all streams.
   void Locate(const Outer& outer, int64_t index, ListedWord* word) const {
     const bool windowed = program_.window.combine != systolic::Combine::kNone;
     for (size_t s = 0; s < 4; ++s) {
@@ -165,7 +165,7 @@ class WordList {
     }
   }
 
-  // `first`, `end`: of the column tiles that leave with this one.
+  // `first` and `end` limit the column tiles that leave with this word.
   ListedWord DrainWord(const systolic::Visit& v, int32_t column, int32_t pixel, int32_t first,
                        int32_t end, const systolic::Visit* next) const {
     const systolic::Tiling& tiling = in_.tiling;
@@ -198,8 +198,8 @@ class WordList {
       s.kind = StepKind::kBlock;
       s.level = next == nullptr ? kLevelBatch : BlockLevelBetween(v, *next, weight_outer);
     }
-    // Where the walk will come back to: of a tile's first block, of its first column tiles the ends of the first row
-    // and of the last one; of a block's first tile the end.
+    // Save the points to which the walk returns: at a tile's first block, for its first column
+    // tiles, the ends of the first row and of the last one; at a block's first tile, the end.
     const bool first_of_tile = weight_outer || v.first_column == 0;
     const bool first_columns = first == 0;
     const bool ends_row = last_of_pixel && last_x;
