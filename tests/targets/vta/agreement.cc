@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
+#include "kiln/targets/vta/simulate/functional/functional.h"
 
 namespace kiln::vta {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "kiln/support/status.h"
-#include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/counters.h"
-#include "kiln/targets/vta/faults.h"
-#include "kiln/targets/vta/memory.h"
+#include "kiln/targets/vta/config/config.h"
+#include "kiln/targets/vta/isa/counters.h"
+#include "kiln/targets/vta/isa/faults.h"
+#include "kiln/targets/vta/isa/memory.h"
 #include "tests/targets/vta/random_program.h"
 
 namespace kiln::vta {
@@ -34,11 +34,12 @@ struct Hardware {
   bool ideal_memory = true;  // cycles and counters are comparable
 };
 
-// Launches a program twice on a machine of each level; what the first launch leaves on chip is the second one's, whose
-// micro-ops may then name what there is not: a fault, of the same instruction everywhere. Functional and cycle level
-// leave the same memory and have counted the same loads, stores and steps, and cycles skipped at the cycle level are
-// like those gone through one by one. So does `hardware`, where there is some, in the cycle level's cycles and with its
-// counters. nullopt: so it is; else what differs. `totals` is added to.
+// Launches a program twice on a machine of each level; what the first launch leaves on chip is the
+// second one's, whose micro-ops may then name what there is not: a fault, of the same instruction
+// everywhere. Functional and cycle level leave the same memory and have counted the same loads,
+// stores and steps, and cycles skipped at the cycle level are like those gone through one by one.
+// So does `hardware`, where there is some, in the cycle level's cycles and with its counters.
+// nullopt: so it is; else what differs. `totals` is added to.
 std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program,
                                             LaunchTotals* totals,
                                             const Hardware* hardware = nullptr);

@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/area_model.h"
+#include "kiln/targets/vta/cost/area_model.h"
 
 #include "tests/targets/area_model_checks.h"
 
@@ -11,10 +11,6 @@ using hardware::GridPoint;
 const std::vector<GridPoint>& Grid() {
   static const std::vector<GridPoint> grid = hardware::ReadGrid("technology/osu018/vta_grid.csv");
   return grid;
-}
-
-TEST(VtaAreaModel, FittingAgainGivesTheSameCoefficients) {
-  hardware::ExpectFittingAgainGivesTheSame(FamilyAreaModels(), Grid());
 }
 
 TEST(VtaAreaModel, StatedErrorsAreThoseOnTheGrid) {

@@ -1,5 +1,5 @@
-// The modules that a VTA machine's area is summed over: how often each is there, and their sizes, against what
-// rtl/vta/kiln_vta.sv puts together.
+// The modules that a VTA machine's area is summed over: how often each is there, and their sizes,
+// against what rtl/vta/kiln_vta.sv puts together.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "fmt/format.h"
 #include "fmt/ranges.h"
-#include "kiln/targets/vta/cost.h"
+#include "kiln/targets/vta/cost/cost.h"
 
 namespace kiln::vta {
 namespace {

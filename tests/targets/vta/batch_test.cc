@@ -17,7 +17,8 @@ Config WithBatch(int batch) {
   return config;
 }
 
-// Two convolutions, a residual, a maximum pool, an operator of the host, an average and a dense layer.
+// Two convolutions, a residual, a maximum pool, an operator of the host, an average and a dense
+// layer.
 Graph Network() {
   Graph graph("network");
   Random random(8);

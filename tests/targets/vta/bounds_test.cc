@@ -1,5 +1,6 @@
-// Lower bounds of certificates against what programs do: no program has fewer GEMM steps, moves less through the port,
-// or takes fewer cycles, for random layers and machines and any number of virtual threads.
+// Lower bounds of certificates against what programs do: no program has fewer GEMM steps, moves
+// less through the port, or takes fewer cycles, for random layers and machines and any number of
+// virtual threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/schedule.h"
+#include "kiln/targets/vta/compile/schedule.h"
 #include "tests/targets/vta/compiled.h"
 
 namespace kiln::vta {
@@ -96,8 +97,8 @@ TEST(VtaBounds, HoldForEveryProgramOfALayer) {
   EXPECT_GT(reads, 2);
 }
 
-// By hand: 3 x 3 pixels of 2 blocks in, 1 out, kernel 2 x 2 and stride 1, on a port of 8 bytes: 9 * 2 * 4 steps; 8
-// weights of 256 bytes and 4 * 4 * 2 inputs of 16; 9 outputs of 16.
+// By hand: 3 x 3 pixels of 2 blocks in, 1 out, kernel 2 x 2 and stride 1, on a port of 8 bytes: 9 *
+// 2 * 4 steps; 8 weights of 256 bytes and 4 * 4 * 2 inputs of 16; 9 outputs of 16.
 TEST(VtaBounds, OfOneLayerByHand) {
   MatrixShape shape;
   shape.height = shape.width = 3;
@@ -116,7 +117,8 @@ TEST(VtaBounds, OfOneLayerByHand) {
   EXPECT_EQ(bound().bound_from, "memory writes");
   EXPECT_TRUE(CertificateOf(shape, config, 90).optimal);
   EXPECT_FALSE(CertificateOf(shape, config, 91).optimal);
-  // Residuals cross the port once; a stride above the kernel leaves pixels out: 3 * 2 rows and columns.
+  // Residuals cross the port once; a stride above the kernel leaves pixels out: 3 * 2 rows and
+  // columns.
   shape.planes = 1;
   config.memory_port_bytes = 8;
   shape.residual = true;

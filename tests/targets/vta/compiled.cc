@@ -9,7 +9,7 @@
 #include "kiln/quantise/quantise.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
-#include "kiln/targets/vta/lint.h"
+#include "kiln/targets/vta/lint/lint.h"
 
 namespace kiln::vta {
 

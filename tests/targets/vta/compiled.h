@@ -1,4 +1,5 @@
-// From a float graph to a compiled program, for tests: passes, calibration on given inputs, quantisation, compilation.
+// From a float graph to a compiled program, for tests: passes, calibration on given inputs,
+// quantisation, compilation.
 #ifndef KILN_TESTS_TARGETS_VTA_COMPILED_H_
 #define KILN_TESTS_TARGETS_VTA_COMPILED_H_
 
@@ -9,7 +10,7 @@
 #include "kiln/ir/graph.h"
 #include "kiln/quantise/recipe.h"
 #include "kiln/targets/interface/accelerator.h"
-#include "kiln/targets/vta/program.h"
+#include "kiln/targets/vta/compile/program.h"
 
 namespace kiln::vta {
 

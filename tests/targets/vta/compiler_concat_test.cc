@@ -36,7 +36,8 @@ void Check(const Graph& prepared, const VtaProgram& program, const Batch& images
   }
 }
 
-// Images of several channels beside each other, in scales that are alike (then exactly equal) or far apart.
+// Images of several channels beside each other, in scales that are alike (then exactly equal) or
+// far apart.
 TEST(CompilerConcat, OperandsStandBesideEachOther) {
   for (const std::vector<int64_t>& channels : std::vector<std::vector<int64_t>>{
            {16, 32, 16}, {32, 5}, {10, 7}, {1, 1, 1, 1}, {16, 3, 16}, {48}}) {
@@ -150,7 +151,8 @@ int64_t CountOf(const VtaProgram& program, std::string_view operation) {
                        [&](const KernelInfo& k) { return k.operation.starts_with(operation); });
 }
 
-// SqueezeNet's fire module, twice: the layers of a branch write where the Concat stands, and no copy is left.
+// SqueezeNet's fire module, twice: the layers of a branch write where the Concat stands, and no
+// copy is left.
 TEST(CompilerConcat, BranchesWriteIntoTheResult) {
   Builder b;
   Value* x = b.Convolution(b.Input({1, 16, 11, 11}), 16, 16, 1);
@@ -179,7 +181,8 @@ TEST(CompilerConcat, BranchesWriteIntoTheResult) {
   const Tensor codes = CodesOf(*program, images);
   EXPECT_EQ(CodesOf(*program, images, Level::kCycle), codes);
 
-  // The same network with scales that differ by less than rounding shows: copies instead, nearly the same codes.
+  // The same network with scales that differ by less than rounding shows: copies instead, nearly
+  // the same codes.
   for (const auto& node : prepared.nodes()) {
     if (node->op() != Op::kConcat) continue;
     Quantisation q = *node->operand(0)->quantisation();

@@ -1,4 +1,5 @@
-// Linear layers against a model of their own: integer sums in plain loops, then the formula of docs/vta.md.
+// Linear layers against a model of their own: integer sums in plain loops, then the formula of
+// docs/vta-networks.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +104,7 @@ double ScaleOf(const Value& value, int64_t channel = 0) {
 }
 int64_t ZeroOf(const Value& value) { return value.quantisation()->zero_points[0]; }
 
-// The layer as docs/vta.md has it, on one image.
+// The layer as docs/vta-networks.md has it, on one image.
 class Model {
  public:
   Model(const Graph& graph, const LayerCase& c)
@@ -287,7 +288,8 @@ TEST(CompilerMatrix, BiasesThatAreTooLargeGoToTheHost) {
       ASSERT_EQ(InferShapes(graph), OkStatus());
       const Batch images = RandomImages(graph, 1, 2);
       Graph prepared = Prepare(graph.Clone(), images, Int8Recipe());
-      // Calibration refuses infinite values; networks that bring their own quantisation may have them.
+      // Calibration refuses infinite values; networks that bring their own quantisation may have
+      // them.
       bias = bias.Clone();
       bias.data<float>()[5] = number;
       for (Node* node : prepared.NodeList()) {

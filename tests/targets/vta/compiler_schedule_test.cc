@@ -1,4 +1,5 @@
-// Tilings: that they cover the layer, that no measured time is below the bound, and that the estimate is what it says.
+// Tilings: that they cover the layer, that no measured time is below the bound, and that the
+// estimate is what it says.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,10 +13,10 @@
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/parallel.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/lower.h"
-#include "kiln/targets/vta/schedule.h"
-#include "kiln/targets/vta/tiling_search.h"
+#include "kiln/targets/vta/compile/lower.h"
+#include "kiln/targets/vta/compile/schedule.h"
+#include "kiln/targets/vta/compile/tiling_search.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
 #include "tests/targets/vta/compiled.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -34,8 +35,8 @@ MatrixShape RandomShape(Random& random) {
   return shape;
 }
 
-// What is left out of a ranking by the bound would have been no better: on any machine, for any layer, however it is
-// cut.
+// What is left out of a ranking by the bound would have been no better: on any machine, for any
+// layer, however it is cut.
 TEST(CompilerSchedule, TheBoundIsNeverAboveTheEstimate) {
   Random random(11);
   const auto draw = [&](uint64_t most) { return 1 + static_cast<int64_t>(random.Below(most)); };
@@ -109,9 +110,10 @@ TEST(CompilerSchedule, TilesCoverEveryPairOfEveryPixelOnce) {
   }
 }
 
-// What a launch's instructions compute, element by element of memory: which inputs and weights each accumulator has
-// been summed from, and where it is stored. What stands in an accumulator before the launch, and behind a store, is
-// left over, until a reset, a load, or a maximum with constants, which are greater than any result, clears it.
+// What a launch's instructions compute, element by element of memory: which inputs and weights each
+// accumulator has been summed from, and where it is stored. What stands in an accumulator before
+// the launch, and behind a store, is left over, until a reset, a load, or a maximum with constants,
+// which are greater than any result, clears it.
 class Follower {
  public:
   Follower(const Launch& launch, const Config& config) : launch_(launch), config_(config) {
@@ -193,8 +195,8 @@ class Follower {
   int64_t steps_on_others_ = 0;
 };
 
-// Convolutions of all kinds, with any number of threads: every output element is stored once, a sum of all its steps
-// and nothing else.
+// Convolutions of all kinds, with any number of threads: every output element is stored once, a sum
+// of all its steps and nothing else.
 TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
   Random random(4);
   for (int i = 0; i < 40; ++i) {
@@ -239,7 +241,8 @@ TEST(CompilerSchedule, InstructionsSumEveryStepOnce) {
   }
 }
 
-// All piece sizes together are the whole; a head leaves something to the chunks behind it only within its own chunk.
+// All piece sizes together are the whole; a head leaves something to the chunks behind it only
+// within its own chunk.
 TEST(CompilerSchedule, PiecesLieWithinTheirChunks) {
   Random random(4);
   for (int i = 0; i < 300; ++i) {
@@ -325,7 +328,8 @@ Graph Chain(int copies) {
   return graph;
 }
 
-// The search looks at time alone: what it finds must be the time of the machine with its data, and no bound above it.
+// The search looks at time alone: what it finds must be the time of the machine with its data, and
+// no bound above it.
 TEST(CompilerSchedule, TimesWithoutDataAreThoseOfTheCycleLevel) {
   Graph graph = Chain(3);
   const Batch images = RandomImages(graph, 1, 1);
@@ -377,7 +381,8 @@ TEST(CompilerSchedule, EqualLayersAreSearchedOnceAndThreadsDecideNothing) {
   const CodeContext context{config, *network, addresses, &image};
   TilingMemo tilings;
   ASSERT_EQ(tilings.Search(layers, 0, context), OkStatus());
-  // The first reads what the host packs, which has no border, and the last writes none; those between are equal.
+  // The first reads what the host packs, which has no border, and the last writes none; those
+  // between are equal.
   EXPECT_LE(tilings.size(), 3u);
   const auto second = tilings.TilingOf(*layers[1], 0, context),
              third = tilings.TilingOf(*layers[2], 0, context);
@@ -395,8 +400,8 @@ TEST(CompilerSchedule, EqualLayersAreSearchedOnceAndThreadsDecideNothing) {
   EXPECT_EQ(alone->parts().memory, together->parts().memory);
 }
 
-// Room for the micro-ops of few tilings, none of which is among those that promise most: with four virtual threads one
-// is found all the same.
+// Room for the micro-ops of few tilings, none of which is among those that promise most: with four
+// virtual threads one is found all the same.
 TEST(CompilerSchedule, TilingsThatPromiseLessAreTriedWhereTheBestDoNotFit) {
   Graph graph("conv");
   Value* x = graph.AddInput("x", {ElementType::kFloat32, Shape{1, 20, 20, 192}});
@@ -444,7 +449,8 @@ TEST(CompilerSchedule, TilingsThatPromiseLessAreTriedWhereTheBestDoNotFit) {
   EXPECT_EQ(found->threads, kThreads);
 }
 
-// What is left out of a ranking is left out of its end: the best are the same, each size's own, too.
+// What is left out of a ranking is left out of its end: the best are the same, each size's own,
+// too.
 TEST(CompilerSchedule, RankingsLeaveOutNoneOfTheBest) {
   Random random(13);
   const Config config = PynqConfig();

@@ -1,4 +1,5 @@
-// Element-wise operators and maximum pools against real numbers: within one code of the nearest, and nearly always it.
+// Element-wise operators and maximum pools against real numbers: within one code of the nearest,
+// and nearly always it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -129,7 +130,8 @@ int64_t Broadcast(int64_t element, const Shape& shape) {
   return at;
 }
 
-// The operator that is first has nothing on the machine that says where channels are: the convolution behind it does.
+// The operator that is first has nothing on the machine that says where channels are: the
+// convolution behind it does.
 TEST(CompilerVector, AReluOfTheGraphsInputKeepsTheConvolutionOnTheMachine) {
   Random random(5);
   Graph graph("relu first");
@@ -263,7 +265,8 @@ TEST(CompilerVector, MaximumPoolsAreExact) {
   }
 }
 
-// Cost is what the launch takes; neither element-wise layers nor pools are below their bound, nor far above it.
+// Cost is what the launch takes; neither element-wise layers nor pools are below their bound, nor
+// far above it.
 TEST(CompilerVector, CertificatesHold) {
   std::vector<Graph> graphs;
   for (const OperatorCase& c : Operators()) graphs.push_back(GraphOf(c));
@@ -443,8 +446,8 @@ TEST(CompilerVector, SumsThatLeave32BitsGoToTheHost) {
   }
 }
 
-// Results that are not quantised, with a constant beside which the other operand's digits would be lost: the host
-// computes what the machine cannot.
+// Results that are not quantised, with a constant beside which the other operand's digits would be
+// lost: the host computes what the machine cannot.
 TEST(CompilerVector, ConstantsThatAreTooLargeGoToTheHost) {
   const float infinity = std::numeric_limits<float>::infinity(),
               lowest = std::numeric_limits<float>::lowest();
@@ -479,7 +482,8 @@ TEST(CompilerVector, ConstantsThatAreTooLargeGoToTheHost) {
     ASSERT_EQ(InferShapes(graph), OkStatus());
     const Batch images = RandomImages(graph, 1, 3);
     Graph prepared = Prepare(graph.Clone(), images, Int8Recipe());
-    // Calibration refuses infinite values; networks that bring their own quantisation may have them.
+    // Calibration refuses infinite values; networks that bring their own quantisation may have
+    // them.
     numbers = numbers.Clone();
     numbers.data<float>().back() = c.number;
     Node* node =

@@ -1,12 +1,12 @@
-// Ranges of the keys of a VTA design point and of the original's configuration: the last value that fits and the first
-// that does not.
+// Ranges of the keys of a VTA design point and of the original's configuration: the last value that
+// fits and the first that does not.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 
 #include "fmt/format.h"
-#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/config/config.h"
 
 namespace kiln::vta {
 namespace {

@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/config/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

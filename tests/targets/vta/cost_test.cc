@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/cost.h"
+#include "kiln/targets/vta/cost/cost.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "kiln/ir/random_graph.h"
 #include "kiln/targets/vta/accelerator.h"
-#include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
 #include "tests/targets/energy_checks.h"
 #include "tests/targets/vta/compiled.h"
 #include "tests/targets/vta/random_program.h"
@@ -89,7 +89,8 @@ TEST(VtaEvents, PaddingIsWrittenAndNotRead) {
   }
 }
 
-// By hand: a GEMM instruction of the paper's machine, 256 products a step of which 16 lots of 16 are summed.
+// By hand: a GEMM instruction of the paper's machine, 256 products a step of which 16 lots of 16
+// are summed.
 TEST(VtaEnergy, OfOneInstruction) {
   const Config config = PynqConfig();
   const Instruction gemm{
@@ -182,8 +183,8 @@ TEST(VtaCost, EveryDesignPointHasAnArea) {
   EXPECT_GE(points, 3);
 }
 
-// On-chip bits are those of the buffers, of the two further copies of the micro-ops, of the output buffer, and of the
-// three queues with their instructions' numbers.
+// On-chip bits are those of the buffers, of the two further copies of the micro-ops, of the output
+// buffer, and of the three queues with their instructions' numbers.
 TEST(VtaCost, CountsTheMemoriesOfTheMachine) {
   const Config config = PynqConfig();
   const auto cost = CostOf(config, 45);

@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "kiln/targets/vta/cycle_decode.h"
-#include "kiln/targets/vta/device.h"
-#include "kiln/targets/vta/fault_rules.h"
-#include "kiln/targets/vta/functional.h"
-#include "kiln/targets/vta/lint.h"
+#include "kiln/targets/vta/lint/lint.h"
+#include "kiln/targets/vta/runtime/device.h"
+#include "kiln/targets/vta/simulate/cycle/cycle_decode.h"
+#include "kiln/targets/vta/simulate/functional/fault_rules.h"
+#include "kiln/targets/vta/simulate/functional/functional.h"
 #include "tests/targets/vta/agreement.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -72,7 +72,8 @@ TEST(VtaCycle, SpoiltDependenciesAreFaultsAlike) {
   EXPECT_GT(stopped, 100);
 }
 
-// The cycle level decodes and judges words on its own: both decoders and both sets of rules, on words of all kinds.
+// The cycle level decodes and judges words on its own: both decoders and both sets of rules, on
+// words of all kinds.
 TEST(VtaCycle, WordsMeanTheSameAtBothLevels) {
   std::map<std::string, int> found;
   for (uint64_t seed = 0; seed < 400; ++seed) {
@@ -109,8 +110,8 @@ TEST(VtaCycle, WordsMeanTheSameAtBothLevels) {
   }
 }
 
-// What the original's hardware would do is not defined for programs with races, and a program with two faults may be
-// stopped by either.
+// What the original's hardware would do is not defined for programs with races, and a program with
+// two faults may be stopped by either.
 TEST(VtaCycle, SpoiltWordsAreFaultsAlike) {
   constexpr uint64_t kMostSteps = 1 << 14;
   std::map<std::string, int> found;
@@ -183,8 +184,8 @@ BothOutcomes RunBoth(std::string_view text, size_t more_instructions = 0) {
   return outcomes;
 }
 
-// FINISH waits for everything, or comes last by its speed alone, which only the hardware takes for good, or comes too
-// early, after which the others may end or wait for ever.
+// FINISH waits for everything, or comes last by its speed alone, which only the hardware takes for
+// good, or comes too early, after which the others may end or wait for ever.
 TEST(VtaCycle, FinishThatDoesNotWait) {
   struct Case {
     const char* text;

@@ -1,16 +1,17 @@
-// The rules of docs/vta-machine.md on programs so small that their cycles can be counted by hand. The design point is
-// the default: a beat of 8 bytes, L = 32, instructions of two beats. Cycle 0 is S; what the machine shows is F + 1.
+// The rules of docs/vta-machine.md on programs so small that their cycles can be counted by hand.
+// The design point is the default: a beat of 8 bytes, L = 32, instructions of two beats. Cycle 0 is
+// S; what the machine shows is F + 1.
 //
-// With nothing else on the port, instruction i is asked for in 2 i, there in 2 i + 33, at the head of fetch's queue in
-// 2 i + 34 and at the head of its stage's queue in 2 i + 35.
+// With nothing else on the port, instruction i is asked for in 2 i, there in 2 i + 33, at the head
+// of fetch's queue in 2 i + 34 and at the head of its stage's queue in 2 i + 35.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/isa/isa.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
 
 namespace kiln::vta {
 namespace {
@@ -63,8 +64,8 @@ TEST_F(VtaTiming, WiderBeatsAndLongerLatency) {
 }
 
 TEST_F(VtaTiming, OneLoad) {
-  // Starts in 35, asks in 36, 38, 40, 42; the last word is there in 42 + 1 + 32 = 75, its token is counted in 76, when
-  // FINISH is dispatched.
+  // Starts in 35, asks in 36, 38, 40, 42; the last word is there in 42 + 1 + 32 = 75, its token is
+  // counted in 76, when FINISH is dispatched.
   const RunTime run =
       Run("---N LOAD inp sram=0 dram=320 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
           "p--- FINISH");
@@ -81,15 +82,16 @@ TEST_F(VtaTiming, OneLoad) {
 TEST_F(VtaTiming, ElementsOfManyBeats) {
   config_.block_in = config_.block_out = 32;
   config_.weight_bits = 16;
-  // Padding in 36 to 39, elements of 256 beats in 40 and 296, with nothing else to come: the last is there in
-  // 296 + 255 + 32.
+  // Padding in 36 to 39, elements of 256 beats in 40 and 296, with nothing else to come: the last
+  // is there in 296 + 255 + 32.
   EXPECT_EQ(
       Cycles("---N LOAD wgt sram=0 dram=3 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,4,0\np--- FINISH"),
       586);
 }
 
 TEST_F(VtaTiming, Padding) {
-  // Padding is asked for in 36 and there in 38, data in 37 and 70, padding in 39 and behind that word, in 71.
+  // Padding is asked for in 36 and there in 38, data in 37 and 70, padding in 39 and behind that
+  // word, in 71.
   EXPECT_EQ(
       Cycles(
           "---N LOAD inp sram=0 dram=320 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,1,1\np--- FINISH"),
@@ -102,8 +104,8 @@ TEST_F(VtaTiming, Padding) {
 }
 
 TEST_F(VtaTiming, OneGemm) {
-  // Examined from 35 on, dispatched in 38, taken in 39; steps 40 to 49, done in 54. FINISH is dispatched in 39 and
-  // retires in 55.
+  // Examined from 35 on, dispatched in 38, taken in 39; steps 40 to 49, done in 54. FINISH is
+  // dispatched in 39 and retires in 55.
   const RunTime run = Run("---- GEMM uop[0,1) loop 1x10 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH");
   EXPECT_EQ(run.cycles, 56);
   EXPECT_EQ(run.counters[Counter::kComputeExamining], 3);
@@ -115,7 +117,8 @@ TEST_F(VtaTiming, OneGemm) {
 }
 
 TEST_F(VtaTiming, GemmsBackToBack) {
-  // The second is examined in 39 to 41, dispatched in 42 and taken in the first one's last step, 49: steps 50 to 59.
+  // The second is examined in 39 to 41, dispatched in 42 and taken in the first one's last step,
+  // 49: steps 50 to 59.
   EXPECT_EQ(Cycles("---- GEMM uop[0,1) loop 1x10 dst(0,0) src(0,0) wgt(0,0)\n"
                    "---- GEMM uop[0,1) loop 10x1 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH"),
             66);
@@ -143,8 +146,8 @@ TEST_F(VtaTiming, AluWithSecondOperand) {
   const std::string program =
       "---- LOAD uop sram=1 dram=1152 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n"
       "---- ALU add uop[1,2) loop 1x10 dst(0,1) src(0,1)\n---- FINISH";
-  // The micro-op is asked for in 37 and there in 69; the ALU instruction is examined in 70 to 72, dispatched in 73,
-  // taken in 74. With another bank's operand its steps are 76 to 85, done in 89.
+  // The micro-op is asked for in 37 and there in 69; the ALU instruction is examined in 70 to 72,
+  // dispatched in 73, taken in 74. With another bank's operand its steps are 76 to 85, done in 89.
   uops_ = {{.dst = 0, .src = 512, .weight = 0}};
   RunTime run = Run(program);
   EXPECT_EQ(run.cycles, 91);
@@ -167,8 +170,8 @@ TEST_F(VtaTiming, BanksKeepUnitsApart) {
       "---- LOAD uop sram=1 dram=1152 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n"
       "---- GEMM uop[0,1) loop 1x10 dst(0,0) src(0,0) wgt(0,0)\n"
       "---- ALU add imm=1 uop[1,2) loop 1x10 dst(0,0) src(0,0)\n---- FINISH";
-  // GEMM: dispatched in 73, taken in 74, steps 75 to 84, done in 89. ALU in another bank: dispatched in 77, taken in
-  // 78, steps 79 to 88, done in 92.
+  // GEMM: dispatched in 73, taken in 74, steps 75 to 84, done in 89. ALU in another bank:
+  // dispatched in 77, taken in 78, steps 79 to 88, done in 92.
   uops_ = {{.dst = 512, .src = 0, .weight = 0}};
   RunTime run = Run(program);
   EXPECT_EQ(run.cycles, 94);
@@ -181,8 +184,8 @@ TEST_F(VtaTiming, BanksKeepUnitsApart) {
 }
 
 TEST_F(VtaTiming, MicroOpsInUse) {
-  // GEMM: taken in 39, done in 54. The load is at the head from 39 on and dispatched in 55, taken in 56, asked for in
-  // 57 and there in 89, when it retires.
+  // GEMM: taken in 39, done in 54. The load is at the head from 39 on and dispatched in 55, taken
+  // in 56, asked for in 57 and there in 89, when it retires.
   const RunTime run =
       Run("---- GEMM uop[0,1) loop 1x10 dst(0,0) src(0,0) wgt(0,0)\n"
           "---- LOAD uop sram=0 dram=1152 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH");
@@ -191,8 +194,9 @@ TEST_F(VtaTiming, MicroOpsInUse) {
 }
 
 TEST_F(VtaTiming, Tokens) {
-  // Load no-op: starts in 35, asks in 36, there behind the last instruction, in 40. Compute no-op: dispatched in 41,
-  // gives its token in 42. Load no-op: starts in 43, there in 46. FINISH: dispatched in 47.
+  // Load no-op: starts in 35, asks in 36, there behind the last instruction, in 40. Compute no-op:
+  // dispatched in 41, gives its token in 42. Load no-op: starts in 43, there in 46. FINISH:
+  // dispatched in 47.
   const RunTime run =
       Run("---N NOP stage=load\np-P- NOP stage=compute\n"
           "-n-N NOP stage=load\np--- FINISH");
@@ -219,8 +223,9 @@ TEST_F(VtaTiming, OneStore) {
 }
 
 TEST_F(VtaTiming, OneReadPort) {
-  // The load stage asks in 36 and 38. The loader takes its load in 38 and can ask from 39 on, but the port is free in
-  // 40: two elements of 8 beats in 40 and 48. Then the load stage again, in 56 and 58: there in 91.
+  // The load stage asks in 36 and 38. The loader takes its load in 38 and can ask from 39 on, but
+  // the port is free in 40: two elements of 8 beats in 40 and 48. Then the load stage again, in 56
+  // and 58: there in 91.
   const RunTime run =
       Run("---N LOAD inp sram=0 dram=320 y=1 x=4 stride=4 pad(y0,y1,x0,x1)=0,0,0,0\n"
           "---- LOAD acc sram=0 dram=80 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0\n"
@@ -235,8 +240,8 @@ TEST_F(VtaTiming, OneReadPort) {
 
 TEST_F(VtaTiming, FullStageQueue) {
   config_.instruction_queue_depth = 2;
-  // The load asks in 36 to 74; the no-ops behind it start in 75, 77, 79, 81 and come behind its last word, 107, in 108
-  // to 111. No-op 3 waits in fetch from 40 to 75 for room, no-op 4 in 77.
+  // The load asks in 36 to 74; the no-ops behind it start in 75, 77, 79, 81 and come behind its
+  // last word, 107, in 108 to 111. No-op 3 waits in fetch from 40 to 75 for room, no-op 4 in 77.
   const RunTime run =
       Run("---- LOAD inp sram=0 dram=320 y=1 x=20 stride=20 pad(y0,y1,x0,x1)=0,0,0,0\n"
           "---- NOP stage=load\n---- NOP stage=load\n---- NOP stage=load\n---N NOP stage=load\n"
@@ -248,27 +253,28 @@ TEST_F(VtaTiming, FullStageQueue) {
 TEST_F(VtaTiming, FullUnitQueue) {
   std::string program = "---- GEMM uop[0,1) loop 1x200 dst(0,0) src(0,0) wgt(0,0)\n";
   for (int i = 0; i < 9; ++i) program += "---- GEMM uop[0,1) loop 1x1 dst(0,0) src(0,0) wgt(0,0)\n";
-  // The first is taken in 39 and has its last step in 239. Eight more fill the queue by 71; the ninth could go in 74
-  // and goes in 240, when the first of the eight has left. One step each in 240 to 247, the ninth's in 248, done in
-  // 253.
+  // The first is taken in 39 and has its last step in 239. Eight more fill the queue by 71; the
+  // ninth could go in 74 and goes in 240, when the first of the eight has left. One step each in
+  // 240 to 247, the ninth's in 248, done in 253.
   const RunTime run = Run(program + "---- FINISH");
   EXPECT_EQ(run.cycles, 255);
   EXPECT_EQ(run.counters[Counter::kComputeQueueFull], 240 - 74);
 }
 
 TEST_F(VtaTiming, FetchAsksForSixteenAtMost) {
-  // Sixteen are asked for in 0 to 30, the seventeenth when the first has been handed on, in 34: in 35, there in 68, at
-  // the head of its queue in 70.
+  // Sixteen are asked for in 0 to 30, the seventeenth when the first has been handed on, in 34: in
+  // 35, there in 68, at the head of its queue in 70.
   std::string program;
   for (int i = 0; i < 16; ++i) program += "---- NOP stage=compute\n";
   EXPECT_EQ(Cycles(program + "---- FINISH"), 72);
 }
 
 TEST_F(VtaTiming, FetchLeavesThePortToDataWhenEightStand) {
-  // The load has requests from 36 on. Fetch asks in 35, 37, ... as instructions are handed on; the first no-op, handed
-  // on in 36, waits for the load, and those behind it for that one: eight stand in the queue in 51, and the load has
-  // the port from then to 450, when two instructions are left to be fetched. Its last word is there in 482, so the
-  // no-ops are dispatched in 483 to 506, FINISH in 507.
+  // The load has requests from 36 on. Fetch asks in 35, 37, ... as instructions are handed on; the
+  // first no-op, handed on in 36, waits for the load, and those behind it for that one: eight stand
+  // in the queue in 51, and the load has the port from then to 450, when two instructions are left
+  // to be fetched. Its last word is there in 482, so the no-ops are dispatched in 483 to 506,
+  // FINISH in 507.
   std::string program =
       "---N LOAD inp sram=0 dram=512 y=1 x=200 stride=200 pad(y0,y1,x0,x1)=0,0,0,0\np--- NOP "
       "stage=compute\n";

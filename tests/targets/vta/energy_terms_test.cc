@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "kiln/hardware/energy.h"
-#include "kiln/targets/vta/cost.h"
+#include "kiln/targets/vta/cost/cost.h"
 
 namespace kiln::vta {
 namespace {
 
 // Two inputs by two outputs in int8, sums of int32.
-Config SmallConfig() {
+Config EnergyConfig() {
   Config c;
   c.name = "small";
   c.block_in = c.block_out = 2;
@@ -38,9 +38,10 @@ Counts CountsOf(const std::vector<Instruction>& program, const Config& config) {
   return counts;
 }
 
-// Two instructions of the ALU: 2 micro-ops 3 times with an immediate, 1 micro-op 4 times with a second accumulator.
+// Two instructions of the ALU: 2 micro-ops 3 times with an immediate, 1 micro-op 4 times with a
+// second accumulator.
 TEST(VtaEnergyTerms, OfTheAlu) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   Instruction shift{.opcode = Opcode::kAlu, .uop_begin = 0, .uop_end = 2, .outer = 3, .inner = 1};
   shift.alu = AluOp::kShiftRight;
   shift.use_immediate = true;
@@ -52,7 +53,8 @@ TEST(VtaEnergyTerms, OfTheAlu) {
       (Counts{
           {"ALU: shifts", kShifts * 2},
           {"ALU: additions", kAdds * 2},
-          // The result passes three registers, and of two operands the one that is read first waits in one.
+          // The result passes three registers, and of two operands the one that is read first waits
+          // in one.
           {"ALU: register bits", (3 * (kShifts + kAdds) + kAdds) * kElement},
           // One accumulator read a step, two where there is a second operand, and one written.
           {"accumulators: bits read and written", (2 * (kShifts + kAdds) + kAdds) * kElement},
@@ -68,7 +70,7 @@ TEST(VtaEnergyTerms, OfTheAlu) {
 }
 
 TEST(VtaEnergyTerms, OfAGemmAndAReset) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const Instruction gemm{
       .opcode = Opcode::kGemm, .uop_begin = 0, .uop_end = 1, .outer = 5, .inner = 1};
   Instruction reset = gemm;
@@ -97,9 +99,10 @@ TEST(VtaEnergyTerms, OfAGemmAndAReset) {
       }));
 }
 
-// Loads write each element once, micro-ops into three copies of their buffer; a store reads the output buffer.
+// Loads write each element once, micro-ops into three copies of their buffer; a store reads the
+// output buffer.
 TEST(VtaEnergyTerms, OfLoadsAndStores) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const auto move = [](Opcode opcode, Memory memory, uint32_t elements) {
     Instruction in{
         .opcode = opcode, .memory = memory, .y_size = 1, .x_size = elements, .x_stride = elements};
@@ -127,9 +130,10 @@ TEST(VtaEnergyTerms, OfLoadsAndStores) {
       }));
 }
 
-// Picojoules of one event at 45 nm, from the formulas of hardware/energy.h and the sizes of the memories.
+// Picojoules of one event at 45 nm, from the formulas of hardware/energy.h and the sizes of the
+// memories.
 TEST(VtaEnergyTerms, OfSingleEvents) {
-  const Config config = SmallConfig();
+  const Config config = EnergyConfig();
   const auto cost = CostOf(config, 45);
   ASSERT_TRUE(cost.ok());
   std::map<std::string, double> each;
@@ -162,7 +166,7 @@ TEST(VtaEnergyTerms, OfSingleEvents) {
 }
 
 TEST(VtaAreaTerms, MemoriesOfEveryUnit) {
-  const auto cost = CostOf(SmallConfig(), 45);
+  const auto cost = CostOf(EnergyConfig(), 45);
   ASSERT_TRUE(cost.ok());
   std::map<std::string, int64_t> bits;
   for (const UnitArea& unit : cost->units) {

@@ -1,10 +1,10 @@
-#include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/simulate/functional/functional.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kiln/support/cpu.h"
-#include "kiln/targets/vta/cycle.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
 #include "tests/targets/vta/naive.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -69,7 +69,8 @@ TEST(VtaFunctional, EveryProcessorLevelGivesTheSameBits) {
 // A machine of the default configuration, and programs as text in a memory of one page.
 class VtaFaults : public testing::Test {
  protected:
-  // What a program is stopped with: "kind @instruction", or "" where it is not. The same in all orders of the stages.
+  // What a program is stopped with: "kind @instruction", or "" where it is not. The same in all
+  // orders of the stages.
   std::string FaultOf(std::string_view text) {
     const auto program = Assemble(text, "program", Encoding(config_));
     EXPECT_TRUE(program.ok()) << program.status();

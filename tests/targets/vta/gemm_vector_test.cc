@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/gemm_vector.h"
+#include "kiln/targets/vta/isa/gemm_vector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/vta/run_vector.h"
 
 namespace kiln::vta {
 namespace {
@@ -34,7 +35,8 @@ class OneGemm {
     weights_ = fill(6, sizes.block_out * sizes.block_in, 128);
     before_ = fill(20, sizes.batch * sizes.block_out, int64_t{1} << 31);
     after_ = before_;
-    // dst + 6 outer + inner, src + 4 outer + 2 inner, weight + outer + inner, by micro-ops 1 and 2 of four.
+    // dst + 6 outer + inner, src + 4 outer + 2 inner, weight + outer + inner, by micro-ops 1 and 2
+    // of four.
     for (size_t outer = 0; outer < 3; ++outer) {
       for (size_t inner = 0; inner < 2; ++inner) {
         for (size_t u = 1; u < 3; ++u) {

@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/isa/isa.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

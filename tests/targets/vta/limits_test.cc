@@ -1,5 +1,5 @@
-// Limits of the runtime, the micro-op cache, the remote protocol, the instruction set and the linter: one below, at,
-// and one above.
+// Limits of the runtime, the micro-op cache, the remote protocol, the instruction set and the
+// linter: one below, at, and one above.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "kiln/targets/vta/fault_rules.h"
-#include "kiln/targets/vta/kernel.h"
-#include "kiln/targets/vta/lint.h"
-#include "kiln/targets/vta/remote_protocol.h"
-#include "kiln/targets/vta/runtime.h"
+#include "kiln/targets/vta/lint/lint.h"
+#include "kiln/targets/vta/runtime/kernel.h"
+#include "kiln/targets/vta/runtime/remote_protocol.h"
+#include "kiln/targets/vta/runtime/runtime.h"
+#include "kiln/targets/vta/simulate/functional/fault_rules.h"
+#include "tests/targets/vta/default_config.h"
 
 namespace kiln::vta {
 namespace {
@@ -21,9 +22,8 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-const Config kConfig = *ParseOriginalConfig("{}", "default");
-
-// ------------------------------------------------------------------------------------------- micro-op cache
+// -------------------------------------------------------------------------------------------
+// micro-op cache
 
 Kernel KernelOf(uint32_t uops, uint32_t first_dst = 0) {
   Kernel kernel;
@@ -44,7 +44,8 @@ Found Find(KernelCache& cache, const Kernel& kernel) {
   return place.ok() ? Found{place->first, place->load_from.has_value()} : Found{};
 }
 
-// A kernel of one micro-op that stands at the end, in the middle or at the begin of what a new one takes is gone.
+// A kernel of one micro-op that stands at the end, in the middle or at the begin of what a new one
+// takes is gone.
 TEST(VtaKernelCache, WhatIsOverwrittenIsLoadedAgain) {
   for (uint32_t before = 1; before < 7; ++before) {
     SCOPED_TRACE(before);
@@ -148,9 +149,11 @@ TEST(VtaKernel, DestinationsThreeApart) {
   EXPECT_TRUE(add(kernel, 5));
 }
 
-// --------------------------------------------------------------------------------------------------- runtime
+// ---------------------------------------------------------------------------------------------------
+// runtime
 
-// 32 MiB of micro-ops: 1024 kernels of 8192 fill them to the last; a stream that does is one launch.
+// 32 MiB of micro-ops: 1024 kernels of 8192 fill them to the last; a stream that does is one
+// launch.
 TEST(VtaRuntimeRoom, ALaunchMayFillTheMicroOpsExactly) {
   constexpr uint32_t kUops = 8192;
   constexpr size_t kLoads = (size_t{32} << 20) / (kUops * Config::kUopBytes);
@@ -179,9 +182,11 @@ TEST(VtaRuntimeRoom, ALaunchMayFillTheMicroOpsExactly) {
   EXPECT_EQ(launches[0], kLoads * kUops);
 }
 
-// ----------------------------------------------------------------------------------------------- instructions
+// -----------------------------------------------------------------------------------------------
+// instructions
 
-// Fields of an instruction of the default machine, by their greatest value: one more does not fit, and both come back.
+// Fields of an instruction of the default machine, by their greatest value: one more does not fit,
+// and both come back.
 TEST(VtaEncoding, FieldsHoldTheirGreatestValue) {
   const Encoding encoding(kConfig);
   struct Field {
@@ -257,13 +262,14 @@ TEST(VtaFaultLimits, BuffersEndWhereTheyEnd) {
   }
 }
 
-// -------------------------------------------------------------------------------------------------- protocol
+// --------------------------------------------------------------------------------------------------
+// protocol
 
 Status HeaderStatus(const RemoteSession& session, uint32_t kind, uint32_t payload) {
   return session.CheckHeader({.payload = payload, .kind = kind});
 }
 
-// Requests by kind, with the least and the greatest payload of the protocol (docs/vta.md).
+// Requests by kind, with the least and the greatest payload of the protocol (docs/vta-runtime.md).
 TEST(VtaRemoteProtocol, PayloadsAreHeldToTheirBounds) {
   const ServiceSettings settings{.token = "0123456789abcdef", .config = kConfig};
   RemoteSession session(settings, [] { return OkStatus(); });
@@ -360,7 +366,8 @@ TEST(VtaRemoteProtocol, PayloadsEndWhereTheyEnd) {
   EXPECT_FALSE(rest.ok());
 }
 
-// --------------------------------------------------------------------------------------------------- linter
+// ---------------------------------------------------------------------------------------------------
+// linter
 
 LintResult LintLines(const std::string& text) {
   const auto program = Assemble(text, "program", Encoding(kConfig));

@@ -1,4 +1,5 @@
-#include "kiln/targets/vta/lint.h"
+#include "kiln/targets/vta/lint/lint.h"
+#include "kiln/targets/vta/isa/memory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fmt/format.h"
+#include "kiln/targets/vta/isa/memory.h"
+#include "tests/targets/vta/default_config.h"
 #include "tests/targets/vta/random_program.h"
 #include "tests/test_data.h"
 
@@ -18,8 +21,6 @@ namespace fs = std::filesystem;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-const Config kConfig = *ParseOriginalConfig("{}", "default");
 
 // Text as a program in a memory of 16 pages; micro-ops of zeros stand at its end.
 ProgramVector VectorOf(std::string_view text, const Config& config = kConfig) {
@@ -142,7 +143,8 @@ TEST(VtaLint, LoopsAroundNothing) {
   EXPECT_THAT(lint.hls, ElementsAre("loops or micro-ops of none"));
 }
 
-// 131,000 rows, none of which a token orders: looked at one by one against each other they would take minutes.
+// 131,000 rows, none of which a token orders: looked at one by one against each other they would
+// take minutes.
 TEST(VtaLint, ManyRowsTakeLittleTime) {
   ProgramVector vector = VectorOf("");
   const Encoding encoding(kConfig);
@@ -160,7 +162,8 @@ TEST(VtaLint, ManyRowsTakeLittleTime) {
   }
   vector.launches[0].instructions = count;
   const LintResult lint = Lint(vector);
-  // Nothing of both is one place; all stores but the first write again what others wrote, and nothing waits for them.
+  // Nothing of both is one place; all stores but the first write again what others wrote, and
+  // nothing waits for them.
   int races = 0, overlaps = 0;
   for (const Finding& finding : lint.findings) {
     races += finding.kind == FindingKind::kRace ? 1 : 0;
@@ -262,8 +265,8 @@ TEST(VtaLintAlone, AccessesOfLoadsAndStoresAreKnown) {
               ElementsAre("race @1", "overlap @2"));
 }
 
-// Micro-ops that nothing or only padding has written are zeros; those of memory can be any, and only what holds for
-// all of them is a finding.
+// Micro-ops that nothing or only padding has written are zeros; those of memory can be any, and
+// only what holds for all of them is a finding.
 TEST(VtaLintAlone, MicroOpsThatAreKnown) {
   const std::string padding =
       "---- LOAD uop sram=0 dram=1024 y=0 x=2 stride=0 pad(y0,y1,x0,x1)=1,0,0,0\n";
@@ -302,8 +305,8 @@ TEST(VtaLintAlone, MicroOpsThatAreKnown) {
   }
 }
 
-// Random programs from which some waiting is taken away: whatever is found without their memory is found with it, and
-// much of that is.
+// Random programs from which some waiting is taken away: whatever is found without their memory is
+// found with it, and much of that is.
 TEST(VtaLintAlone, FindsNothingThatMemoryDisproves) {
   size_t found = 0, all = 0;
   for (uint64_t seed = 0; seed < 300; ++seed) {

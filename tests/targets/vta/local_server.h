@@ -4,15 +4,27 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 
-#include "kiln/targets/vta/remote_device.h"
-#include "kiln/targets/vta/remote_server.h"
+#include "kiln/net/byte_channel.h"
+#include "kiln/targets/vta/runtime/remote_device.h"
+#include "kiln/targets/vta/runtime/remote_server.h"
 
 namespace kiln::vta {
 
 inline constexpr const char* kTestToken = "0123456789abcdef";
+
+// Longer than any step of a test takes.
+inline constexpr ByteChannel::Duration kLong{20'000};
+
+// Returns the number of files that this process has open, that of the question included.
+inline size_t OpenFiles() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(files), end(files)));
+}
 
 // On any free port of the loopback interface.
 inline std::unique_ptr<RemoteServer> StartLocalServer(ServiceSettings service,

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/config/config.h"
+#include "kiln/targets/vta/isa/isa.h"
 
 namespace kiln::vta {
 
-// Runs instructions one after the other in the order of the program, tokens left out. `memory` stands at byte address
-// `base`. The program is right.
+// Runs instructions one after the other in the order of the program, tokens left out. `memory`
+// stands at byte address `base`. The program is right.
 void RunNaive(const Config& config, const std::vector<Instruction>& program, uint64_t base,
               std::vector<uint8_t>& memory);
 

@@ -1,4 +1,5 @@
-#include "kiln/targets/vta/program_vector.h"
+#include "kiln/targets/vta/isa/program_vector.h"
+#include "kiln/targets/vta/run_vector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +9,10 @@
 #include "fmt/format.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
+#include "kiln/support/hex.h"
+#include "kiln/support/json_reader.h"
 #include "kiln/support/process.h"
-#include "kiln/targets/vta/hex.h"
-#include "kiln/targets/vta/json_reader.h"
-#include "kiln/targets/vta/sha256.h"
+#include "kiln/support/sha256.h"
 #include "tests/targets/vta/naive.h"
 #include "tests/targets/vta/random_program.h"
 #include "tests/test_data.h"

@@ -4,8 +4,8 @@
 #include <array>
 #include <optional>
 
-#include "kiln/targets/vta/fault_rules.h"
-#include "kiln/targets/vta/tokens.h"
+#include "kiln/targets/vta/isa/tokens.h"
+#include "kiln/targets/vta/simulate/functional/fault_rules.h"
 
 namespace kiln::vta {
 namespace {
@@ -83,8 +83,8 @@ Instruction RandomFields(Random& random, const Config& config) {
 
 namespace {
 
-// What an instruction touches that another stage could touch, too. Accumulators, inputs, weights: elements; kUop stands
-// for bytes of outer memory.
+// What an instruction touches that another stage could touch, too. Accumulators, inputs, weights:
+// elements; kUop stands for bytes of outer memory.
 struct Touch {
   Memory memory;
   uint64_t begin, end;
@@ -275,7 +275,8 @@ class Generator {
     Append(in, touches);
   }
 
-  // Chooses dram_base so that all rows lie in [first, first + bytes) of the memory; false where they do not fit.
+  // Chooses dram_base so that all rows lie in [first, first + bytes) of the memory; false where
+  // they do not fit.
   bool PlaceInMemory(uint64_t first, uint64_t bytes, Instruction* in) {
     const auto element = static_cast<uint64_t>(ElementBytes(in->memory, config_));
     const uint64_t elements = ElementsInMemory(*in);
@@ -313,7 +314,8 @@ class Generator {
       Pass(static_cast<Stage>(s), static_cast<Stage>(s + step));
     }
   }
-  // A token from a stage to its neighbour: on its last instruction if that is the program's last, else on a no-op.
+  // A token from a stage to its neighbour: on its last instruction if that is the program's last,
+  // else on a no-op.
   void Pass(Stage from, Stage to) {
     const bool forward = from < to;
     std::vector<Instruction>& all = program_.instructions;

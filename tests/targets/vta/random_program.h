@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/config/config.h"
+#include "kiln/targets/vta/isa/isa.h"
 
 namespace kiln::vta {
 
@@ -18,8 +18,9 @@ Config RandomConfig(Random& random);
 // Fields drawn from all that have a place in their bits, reserved numbers too.
 Instruction RandomFields(Random& random, const Config& config);
 
-// A program with its memory. It runs to its end without a fault, and whatever one stage does that another could see in
-// two states is ordered by tokens - only that, so that the stages overlap where they may.
+// A program with its memory. It runs to its end without a fault, and whatever one stage does that
+// another could see in two states is ordered by tokens - only that, so that the stages overlap
+// where they may.
 struct RandomProgram {
   static constexpr uint64_t kBase = 4096;  // of the memory
 
@@ -29,8 +30,8 @@ struct RandomProgram {
 
   std::string Text(const Config& config) const;  // the design point and the disassembly
 };
-// About `operations` loads, stores and computations, and tokens between them. For configs whose elements fit a few
-// times into 64 KiB.
+// About `operations` loads, stores and computations, and tokens between them. For configs whose
+// elements fit a few times into 64 KiB.
 RandomProgram MakeRandomProgram(Random& random, const Config& config, int operations);
 
 }  // namespace kiln::vta

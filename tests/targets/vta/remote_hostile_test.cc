@@ -9,7 +9,8 @@
 #include <numeric>
 #include <thread>
 
-#include "kiln/targets/vta/remote_server.h"
+#include "kiln/targets/vta/runtime/remote_server.h"
+#include "tests/targets/vta/default_config.h"
 #include "tests/targets/vta/local_server.h"
 #include "tests/targets/vta/soak.h"
 
@@ -18,9 +19,6 @@ namespace {
 
 using Milliseconds = ByteChannel::Duration;
 using Bytes = std::vector<uint8_t>;
-
-const Config kConfig = *ParseOriginalConfig("{}", "default");
-constexpr Milliseconds kLong{20'000};
 
 StatusOr<Bytes> RunOneProgram(const RemoteServer& server) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
@@ -58,7 +56,8 @@ TEST(VtaRemoteStrangers, HaveABudgetAndAShareOfIt) {
   EXPECT_EQ(StrangerToDrop(waiting, "10.0.0.3"), 0u);
 }
 
-// A channel whose client takes its time for the header of a hello and sends no payload; notes the limits it is given.
+// A channel whose client takes its time for the header of a hello and sends no payload; notes the
+// limits it is given.
 class LateChannel final : public ByteChannel {
  public:
   static constexpr Milliseconds kDelay{40};
@@ -90,7 +89,8 @@ TEST(VtaRemoteStrangers, TheHelloHasOneDeadline) {
   EXPECT_LE(channel.limits[1], kHello - LateChannel::kDelay);
 }
 
-// More strangers than there are places, all silent: a client still gets its machine, and one that has it keeps it.
+// More strangers than there are places, all silent: a client still gets its machine, and one that
+// has it keeps it.
 TEST(VtaRemoteStrangers, SilentOnesDoNotHoldPlaces) {
   const auto server = StartLocalServer({.config = kConfig}, {.hello = kLong}, /*machines=*/2);
   ASSERT_NE(server, nullptr);
@@ -110,7 +110,8 @@ TEST(VtaRemoteStrangers, SilentOnesDoNotHoldPlaces) {
   const auto sums = AddImmediate(**early, Bytes(1024, 1), 2);
   ASSERT_TRUE(sums.ok()) << sums.status();
   EXPECT_EQ(*sums, Bytes(1024, 3));
-  // The first of them has been displaced: it reads the connection's end long before the hello's limit.
+  // The first of them has been displaced: it reads the connection's end long before the hello's
+  // limit.
   Bytes nothing(1);
   EXPECT_EQ(silent[0]->Receive(nothing, kLong / 2).code(), absl::StatusCode::kUnavailable);
 }
@@ -140,21 +141,15 @@ TEST(VtaRemoteStrangers, RunningOutOfFileDescriptorsEndsNothing) {
   EXPECT_EQ(*bytes, Bytes(1024, 12));
 }
 
-size_t OpenFiles() {
-  size_t count = 0;
-  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd"))
-    count += file.path().empty() ? 0 : 1;
-  return count;
-}
-
 // The long soak is bench/vta_serve_soak.cc.
 class VtaRemoteSoak : public testing::Test {
  protected:
-  // Soaks a server, expects that it keeps nothing of it and serves the next client, and returns what was seen.
+  // Soaks a server, expects that it keeps nothing of it and serves the next client, and returns
+  // what was seen.
   static SoakResults ResultsOf(const SoakPlan& plan) {
-    // The accepting thread prepares the next connection's socket (event queue, timer, wake-up), at the earliest some
-    // time after the server has started. One connection that is left has as many files and its socket: soaks leave
-    // dozens.
+    // The accepting thread prepares the next connection's socket (event queue, timer, wake-up), at
+    // the earliest some time after the server has started. One connection that is left has as many
+    // files and its socket: soaks leave dozens.
     constexpr size_t kFilesOfNextConnection = 4;
     const auto server = StartLocalServer({.config = kConfig});
     if (server == nullptr) return {};

@@ -1,4 +1,5 @@
-// A server without memory: allocations of its threads fail one after the other, and it loses nothing by it.
+// A server without memory: allocations of its threads fail one after the other, and it loses
+// nothing by it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -10,12 +11,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/targets/vta/default_config.h"
 #include "tests/targets/vta/local_server.h"
 #include "tests/targets/vta/soak.h"
 
 namespace {
 
-// Of all threads but those that are spared: allocations until they begin to fail, and how many then fail.
+// Of all threads but those that are spared: allocations until they begin to fail, and how many then
+// fail.
 std::atomic<int64_t> allocations_left = 0, failures_left = 0;
 thread_local bool spared = false;
 
@@ -30,8 +33,8 @@ bool Fails() {
 
 }  // namespace
 
-// All that go together, so that no memory is freed by another allocator's (sanitisers have theirs). Inlined, the
-// compiler would take them for mismatched pairs.
+// All that go together, so that no memory is freed by another allocator's (sanitisers have theirs).
+// Inlined, the compiler would take them for mismatched pairs.
 [[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   return Fails() ? nullptr : std::malloc(bytes);
 }
@@ -61,13 +64,6 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 using Milliseconds = ByteChannel::Duration;
 
-const Config kConfig = *ParseOriginalConfig("{}", "default");
-
-int64_t OpenFiles() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                       std::filesystem::directory_iterator());
-}
-
 // Waits for up to ten seconds.
 template <typename Condition>
 bool Eventually(const Condition& condition) {
@@ -76,7 +72,8 @@ bool Eventually(const Condition& condition) {
   return condition();
 }
 
-// A stranger comes, and from the n-th allocation on that this takes some fail; it goes, and nothing of it is left.
+// A stranger comes, and from the n-th allocation on that this takes some fail; it goes, and nothing
+// of it is left.
 TEST(VtaRemoteMemory, RunningOutOfItEndsNothing) {
   spared = true;
   const auto server = StartLocalServer({.config = kConfig});
@@ -91,7 +88,7 @@ TEST(VtaRemoteMemory, RunningOutOfItEndsNothing) {
   ASSERT_TRUE(is_served());
   ASSERT_TRUE(Eventually([&] { return server->machines() == 0; }));
   constexpr int64_t kFilesOfNextConnection = 4;
-  const int64_t files = OpenFiles() + kFilesOfNextConnection;
+  const size_t files = OpenFiles() + kFilesOfNextConnection;
   for (const int64_t failures : {1, 8}) {
     for (int64_t before = 0; before < 40; ++before) {
       {

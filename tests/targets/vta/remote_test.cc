@@ -8,10 +8,11 @@
 
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
-#include "kiln/targets/vta/remote_device.h"
-#include "kiln/targets/vta/remote_server.h"
-#include "kiln/targets/vta/runtime.h"
-#include "kiln/targets/vta/runtime_vector.h"
+#include "kiln/targets/vta/runtime/remote_device.h"
+#include "kiln/targets/vta/runtime/remote_server.h"
+#include "kiln/targets/vta/runtime/runtime.h"
+#include "kiln/targets/vta/runtime/runtime_vector.h"
+#include "tests/targets/vta/default_config.h"
 #include "tests/targets/vta/local_server.h"
 #include "tests/targets/vta/soak.h"
 #include "tests/test_data.h"
@@ -22,9 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using Milliseconds = ByteChannel::Duration;
-
-const Config kConfig = *ParseOriginalConfig("{}", "default");
-constexpr Milliseconds kLong{20'000};
 
 using Bytes = std::vector<uint8_t>;
 

@@ -1,6 +1,7 @@
-// From sums to codes: what the ALU computes with the constants of a Requantisation, in 32 bits, against real numbers,
-// for sums up to their greatest magnitude and factors at both ends of their range.
-#include "kiln/targets/vta/requantise.h"
+// From sums to codes: what the ALU computes with the constants of a Requantisation, in 32 bits,
+// against real numbers, for sums up to their greatest magnitude and factors at both ends of their
+// range.
+#include "kiln/targets/vta/compile/requantise.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +32,8 @@ int64_t CodeOf(const Requantisation& r, size_t channel, int64_t sum) {
   return std::clamp<int64_t>(value >> r.shift, r.low + carried, r.high + carried) - carried;
 }
 
-// requantise.h: within |sum| / 2^(shift + 1) + factor / 2 of sum * factor + offset before that is rounded.
+// requantise.h: within |sum| / 2^(shift + 1) + factor / 2 of sum * factor + offset before that is
+// rounded.
 void ExpectCodes(const std::vector<ChannelScale>& channels, int32_t low, int32_t high,
                  Random& random) {
   const auto r = MakeRequantisation(channels, low, high, std::nullopt);
@@ -57,7 +59,8 @@ void ExpectCodes(const std::vector<ChannelScale>& channels, int32_t low, int32_t
       };
       const int64_t actual = CodeOf(*r, c, sum);
       if (scale.factor > 1 && (exact < low + scale.factor || exact > high - scale.factor)) {
-        // Held to a sum whose product is in range: the last code that there is may be a factor from the end.
+        // Held to a sum whose product is in range: the last code that there is may be a factor from
+        // the end.
         const double held = std::clamp(exact, static_cast<double>(low), static_cast<double>(high));
         EXPECT_NEAR(static_cast<double>(actual), held, scale.factor + 1) << "sum " << sum;
         continue;
@@ -138,7 +141,8 @@ TEST(VtaRequantise, GreatFactorsHaveShorterShifts) {
   }
 }
 
-// Sums begin with the bias only where neither end of theirs leaves 32 bits or falls to where a tile before it was.
+// Sums begin with the bias only where neither end of theirs leaves 32 bits or falls to where a tile
+// before it was.
 TEST(VtaRequantise, SumsBeginWithTheBiasWhereThereIsRoom) {
   Random random(63);
   int begins = 0;

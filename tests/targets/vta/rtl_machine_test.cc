@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/rtl_machine.h"
+#include "kiln/targets/vta/simulate/rtl/rtl_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/device.h"
-#include "kiln/targets/vta/emit.h"
-#include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/emit/emit.h"
+#include "kiln/targets/vta/runtime/device.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
+#include "kiln/targets/vta/simulate/functional/functional.h"
 #include "tests/targets/vta/random_program.h"
 
 namespace kiln::vta {
@@ -77,14 +77,19 @@ TEST(VtaRtlMachine, RunsProgramsInTheBitsAndCyclesOfTheOtherLevels) {
   }
 }
 
+// The folder of the only design under `designs`.
+std::filesystem::path FolderIn(const std::filesystem::path& designs) {
+  return std::filesystem::directory_iterator(designs)->path();
+}
+
 // A link in place of a design's folder leads to somebody's.
 TEST(VtaRtlMachine, DesignsAreNotWrittenThroughLinks) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-test");
   const auto outside = folder.path() / "outside", designs = folder.path() / "designs";
   std::filesystem::create_directories(outside);
   std::filesystem::create_directories(designs);
-  const std::string name =
-      RtlDesigns::Shared().SimulationOf(Small())->parent_path().parent_path().filename();
+  ASSERT_TRUE(RtlDesigns(folder.path() / "first").SimulationOf(Small()).ok());
+  const std::string name = FolderIn(folder.path() / "first").filename();
   std::filesystem::create_directory_symlink(outside, designs / name);
   EXPECT_THAT(MessageOf(RtlDesigns(designs).SimulationOf(Small()).status()),
               HasSubstr(name + ": is a link"));
@@ -93,12 +98,12 @@ TEST(VtaRtlMachine, DesignsAreNotWrittenThroughLinks) {
 
 // The folder of a design stands by itself: `make sim` needs no arguments.
 TEST(VtaRtlMachine, DesignsSimulateByThemselves) {
-  const auto simulation = RtlDesigns::Shared().SimulationOf(Small());
-  ASSERT_TRUE(simulation.ok()) << simulation.status();
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-test");
+  const auto simulation = RtlDesigns(folder.path() / "designs").SimulationOf(Small());
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
   const auto log = folder.path() / "log";
   ASSERT_TRUE(
-      RunProgram({"make", "-s", "-C", simulation->parent_path().parent_path().string(), "sim"}, log)
+      RunProgram({"make", "-s", "-C", FolderIn(folder.path() / "designs").string(), "sim"}, log)
           .ok())
       << *ReadFile(log);
   EXPECT_THAT(*ReadFile(log), HasSubstr("cycles"));

@@ -1,5 +1,6 @@
-// The host's share of a network beside launches: which pieces may, that they do, and what comes of errors.
-#include "kiln/targets/vta/run_plan.h"
+// The host's share of a network beside launches: which pieces may, that they do, and what comes of
+// errors.
+#include "kiln/targets/vta/compile/run_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +50,8 @@ class NetworkBuilder {
   Random random_;
 };
 
-// Behind a stem, a branch with an operator of the host, which stands first, and one of launches alone.
+// Behind a stem, a branch with an operator of the host, which stands first, and one of launches
+// alone.
 Graph TwoBranches() {
   NetworkBuilder b;
   Value* stem = b.Convolution("stem", b.Input());
@@ -108,7 +110,8 @@ TEST(RunPlan, WithoutABranchNothingOverlaps) {
   EXPECT_FALSE(program->parts().plan.overlaps());
 }
 
-// The operator ends only when the launch beside it has begun, the launch only when the operator has.
+// The operator ends only when the launch beside it has begun, the launch only when the operator
+// has.
 TEST(RunPlan, TheHostsOperatorAndALaunchMeet) {
   const Graph graph = TwoBranches();
   const Batch images = RandomImages(graph, 3, 1);

@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/runtime.h"
+#include "kiln/targets/vta/runtime/runtime.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,9 @@
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/live_memory.h"
-#include "kiln/targets/vta/memory.h"
+#include "kiln/targets/vta/isa/memory.h"
+#include "kiln/targets/vta/runtime/live_memory.h"
+#include "tests/targets/vta/default_config.h"
 #include "tests/targets/vta/local_server.h"
 
 namespace kiln::vta {
@@ -19,10 +20,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const Config kConfig = *ParseOriginalConfig("{}", "default");
-
 // One whose simulation is built in a few seconds.
-Config SmallConfig() {
+Config ConfigOfSmallMachine() {
   Config c;
   c.block_in = c.block_out = 2;
   c.uop_buffer_bytes = 128;
@@ -36,7 +35,7 @@ Config SmallConfig() {
 class VtaRuntime : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    if (GetParam() == std::string("rtl")) config_ = SmallConfig();
+    if (GetParam() == std::string("rtl")) config_ = ConfigOfSmallMachine();
     auto device = MakeDeviceToTest();
     ASSERT_TRUE(device.ok()) << device.status();
     auto runtime = Runtime::Create(*std::move(device));
@@ -151,7 +150,8 @@ TEST_P(VtaRuntime, KernelsAreRecordedAndLoadedOnce) {
   EXPECT_THAT(TextOf(1)[0], HasSubstr("LOAD uop sram=0"));
 }
 
-// Kernels of one launch that overflow the micro-op buffer: each load brings its own kernel's micro-ops.
+// Kernels of one launch that overflow the micro-op buffer: each load brings its own kernel's
+// micro-ops.
 TEST_P(VtaRuntime, KernelsMayOverflowTheBuffer) {
   KernelSlot slots[3];
   const uint32_t count = 3000;  // of 8192
@@ -340,7 +340,8 @@ void VtaRuntime::KeepToLiveBuffers() {
             HasSubstr(fmt::format("is not inside a buffer; the one before has {} bytes from {}",
                                   ones.size(), address))));
   EXPECT_TRUE(launches_.empty());
-  // Padding is on chip: the same with a row less in memory. The accumulators have nothing of the program before.
+  // Padding is on chip: the same with a row less in memory. The accumulators have nothing of the
+  // program before.
   ASSERT_TRUE(runtime_
                   ->Load(*in, {.memory = Memory::kInput,
                                .element_offset = 4,
@@ -359,7 +360,8 @@ void VtaRuntime::KeepToLiveBuffers() {
       runtime_->Load(*in, {.memory = Memory::kInput, .x_size = 20, .y_size = 2, .x_stride = 80})
           .ok());
   EXPECT_EQ(message(), "");
-  // A store that runs from one buffer into the next one's page, and one into the room of micro-ops or instructions.
+  // A store that runs from one buffer into the next one's page, and one into the room of micro-ops
+  // or instructions.
   ASSERT_TRUE(store(65).ok());
   EXPECT_THAT(message(), AllOf(HasSubstr("instruction 0, '--P- STORE out sram=0"),
                                HasSubstr("row 0, bytes ")));
@@ -451,8 +453,8 @@ TEST_P(VtaRuntime, SerialProgramsGiveTheSame) {
   ASSERT_TRUE(AddImmediate(a, 0, 2, 5).ok());
   ASSERT_TRUE(AddImmediate(b, 1, 1, 6).ok());
   EXPECT_EQ(StoreAndRun(2), (std::vector<int>{5, 11}));
-  // By the rules of the original's serial mode. The store's token goes to a no-op of compute; that takes no push, so a
-  // second one begins the handshake with load.
+  // By the rules of the original's serial mode. The store's token goes to a no-op of compute; that
+  // takes no push, so a second one begins the handshake with load.
   EXPECT_THAT(TextOf(0),
               ElementsAre(HasSubstr("---- LOAD uop sram=0"), HasSubstr("---- ALU add imm=5"),
                           HasSubstr("---- LOAD uop sram=1"), HasSubstr("---N ALU add imm=6"),
@@ -496,7 +498,8 @@ TEST(VtaInstructionStream, SerialEnds) {
                                          "p--- compute nop", "---- compute finish"));
   }
   {
-    // Tokens between neighbours that were asked for are dropped; a load and a store are not ordered.
+    // Tokens between neighbours that were asked for are dropped; a load and a store are not
+    // ordered.
     InstructionStream stream;
     stream.Append(load(Memory::kInput));
     ASSERT_TRUE(stream.Push(Stage::kLoad, Stage::kCompute));
@@ -512,8 +515,9 @@ TEST(VtaInstructionStream, SerialEnds) {
                             "---N load nop", "p--- compute nop", "---- compute finish"));
   }
   {
-    // A stream that ends in compute: its last instruction begins the handshake, the pop of a store's token that waits
-    // is forgotten; pops of the first instruction and one of a load's token that waits remain.
+    // A stream that ends in compute: its last instruction begins the handshake, the pop of a
+    // store's token that waits is forgotten; pops of the first instruction and one of a load's
+    // token that waits remain.
     InstructionStream stream;
     ASSERT_TRUE(stream.Pop(Stage::kCompute, Stage::kLoad));
     stream.Append(load(Memory::kInput));

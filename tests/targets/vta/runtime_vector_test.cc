@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/runtime_vector.h"
+#include "kiln/targets/vta/runtime/runtime_vector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

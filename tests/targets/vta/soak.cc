@@ -13,8 +13,8 @@
 #include <thread>
 #include <utility>
 
-#include "kiln/targets/vta/remote_device.h"
-#include "kiln/targets/vta/remote_protocol.h"
+#include "kiln/targets/vta/runtime/remote_device.h"
+#include "kiln/targets/vta/runtime/remote_protocol.h"
 
 namespace kiln::vta {
 
@@ -53,7 +53,8 @@ namespace {
 constexpr size_t kMostOpen = 200;  // connections that one attacker keeps
 constexpr int kConnectSeconds = 2;
 
-// A new connection, or -1. Closing it sends a reset, so that a soak does not use up the ports of this machine.
+// A new connection, or -1. Closing it sends a reset, so that a soak does not use up the ports of
+// this machine.
 int ConnectTo(uint16_t port) {
   const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (made < 0) return -1;
@@ -195,7 +196,8 @@ SoakResults Soak(uint16_t port, const std::string& token, const Config& config,
   }
   const auto start = Clock::now(), end = start + plan.most;
   std::atomic<bool> over = false;
-  // A stranger that is displaced before its hello is read has to try again; an honest one gives up only long after.
+  // A stranger that is displaced before its hello is read has to try again; an honest one gives up
+  // only long after.
   const auto open_another = [&](bool in_peace) {
     constexpr int kMostAttempts = 1000;
     for (int attempt = 0; attempt < kMostAttempts; ++attempt) {

@@ -10,17 +10,19 @@
 #include <string>
 #include <vector>
 
+#include "kiln/net/tcp.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/remote_transport.h"
-#include "kiln/targets/vta/runtime.h"
+#include "kiln/targets/vta/runtime/runtime.h"
 
 namespace kiln::vta {
 
-// Runs a program that computes from[i] + `immediate` of 64 elements of 16 and stores the sums as output codes.
+// Runs a program that computes from[i] + `immediate` of 64 elements of 16 and stores the sums as
+// output codes.
 StatusOr<std::vector<uint8_t>> AddImmediate(Runtime& runtime, const std::vector<uint8_t>& from,
                                             int32_t immediate);
 
-// Opens connections to 127.0.0.1 that no honest client would open, one after the other, and keeps many of them open.
+// Opens connections to 127.0.0.1 that no honest client would open, one after the other, and keeps
+// many of them open.
 class HostileClients {
  public:
   enum class Kind : uint8_t {
@@ -92,9 +94,10 @@ struct SoakPlan {
   uint64_t seed = 1;
 };
 
-// Makes hostile connections to the server at 127.0.0.1:`port` beside one honest client, which runs programs in one
-// session all the time and opens further sessions. Stops when `plan.most` is over, and once the hostile clients have
-// stopped the honest one opens its last session for no longer than that, either.
+// Makes hostile connections to the server at 127.0.0.1:`port` beside one honest client, which runs
+// programs in one session all the time and opens further sessions. Stops when `plan.most` is over,
+// and once the hostile clients have stopped the honest one opens its last session for no longer
+// than that, either.
 SoakResults Soak(uint16_t port, const std::string& token, const Config& config,
                  const SoakPlan& plan);
 

@@ -1,5 +1,5 @@
 // The C interface: a program as one would write it against the original, in C's words.
-#include "kiln/targets/vta/vta_runtime.h"
+#include "kiln/targets/vta/runtime/vta_runtime.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,7 +95,8 @@ void AddVectors() {
 
 TEST_F(VtaCInterface, AddsVectors) { AddVectors(); }
 
-// The same calls reach a device elsewhere, which the environment names: copies and pointers, with their barriers.
+// The same calls reach a device elsewhere, which the environment names: copies and pointers, with
+// their barriers.
 TEST_F(VtaCInterface, AddsVectorsElsewhere) {
   const auto server = kiln::vta::StartLocalServer({.config = *kiln::vta::LoadConfig("")});
   ASSERT_EQ(setenv("KILN_VTA_TOKEN", kiln::vta::kTestToken, 1), 0);

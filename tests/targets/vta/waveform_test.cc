@@ -11,7 +11,7 @@
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/memory_image.h"
+#include "kiln/targets/vta/isa/memory_image.h"
 #include "tests/targets/vta/compiled.h"
 
 namespace kiln::vta {

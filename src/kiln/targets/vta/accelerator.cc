@@ -1,22 +1,28 @@
+// Compiles, runs, emits and prices VTA programs: each method checks that a program belongs to the
+// family and calls the room that does the work. The end of the file registers the family.
+
 #include "kiln/targets/vta/accelerator.h"
 
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/interface/family.h"
-#include "kiln/targets/interface/host_tail.h"
-#include "kiln/targets/vta/codegen.h"
-#include "kiln/targets/vta/cost.h"
-#include "kiln/targets/vta/emit.h"
-#include "kiln/targets/vta/fold_rows.h"
-#include "kiln/targets/vta/lower.h"
+#include "kiln/targets/run/host_tail.h"
+#include "kiln/targets/vta/compile/codegen.h"
+#include "kiln/targets/vta/compile/fold_rows.h"
+#include "kiln/targets/vta/compile/lower.h"
+#include "kiln/targets/vta/compile/tiling_search.h"
+#include "kiln/targets/vta/config/keys.h"
+#include "kiln/targets/vta/cost/area_model.h"
+#include "kiln/targets/vta/cost/cost.h"
+#include "kiln/targets/vta/emit/emit.h"
 #include "kiln/targets/vta/run_network.h"
-#include "kiln/targets/vta/tiling_search.h"
 #include "kiln/targets/vta/waveform.h"
 
 namespace kiln::vta {
 namespace {
 
-// Integers whose codes are the machine's; unsigned activations stand less half their range.
+// Returns the names of the integer formats `kind` from `most` down to 2 bits, whose codes the
+// machine can hold. Codes of unsigned activations are stored less half their range.
 std::vector<std::string> Integers(const char* kind, int most) {
   std::vector<std::string> names;
   for (int bits = most; bits >= 2; --bits) names.push_back(kind + std::to_string(bits));
@@ -59,8 +65,8 @@ StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileWithThreads(const Grap
 StatusOr<std::unique_ptr<Program>> VtaAccelerator::CompileKnown(const Graph& graph,
                                                                 const CompileOptions& options,
                                                                 int threads) const {
-  // Whether a layer has a place in the buffers shows when its code is made. One that has none goes to the host, which
-  // changes what is around it: from the start.
+  // Code generation decides whether a layer fits in the buffers. A layer that does not fit runs on
+  // the host, which changes the layers around it, so lowering starts again.
   TilingMemo tilings;
   for (Refusals refusals;;) {
     const size_t before = refusals.size();
@@ -121,7 +127,7 @@ StatusOr<Energy> VtaAccelerator::EstimateEnergy(const Program& program, int node
     if (step.launch.has_value()) CountEvents(step.launch->instructions, config_, &events);
   }
   KILN_ASSIGN_OR_RETURN(Energy energy, EnergyOf(events, config_, node_nm));
-  // One image's share of launches that work on several.
+  // Launches that work on several images are divided among them.
   for (EnergyPart& part : energy.parts)
     part.count = CeilDivide(part.count, compiled->parts().images_at_once);
   return energy;
@@ -131,6 +137,29 @@ StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
                                                         std::string_view source) {
   KILN_ASSIGN_OR_RETURN(Config config, ParseConfigOfFile(yaml, source));
   return std::make_unique<VtaAccelerator>(std::move(config));
+}
+
+hardware::FamilyKeys DescribeKeys() {
+  return {
+      .family = Keys().family(),
+      .introduction =
+          "A file that ends in `.json` is the original's configuration: its keys hold base-2\n"
+          "logarithms, and one key, `LOG_BLOCK`, sets both `block_in` and `block_out`. `HW_VER`\n"
+          "can only be 0.0.2. Other keys that are not sizes, such as `TARGET`, are ignored.\n\n"
+          "The widths of instruction fields follow from the buffer sizes. A combination whose\n"
+          "micro-op needs more than 32 bits, whose instruction needs more than 128 bits, or\n"
+          "whose elements are not whole bytes is an error that names the reason.\n\n"
+          "[vta.md](vta.md) describes the instructions, [vta-machine.md](vta-machine.md) the\n"
+          "machine and its time, [cost.md](cost.md) its area and energy.",
+      .keys = Keys().Describe()};
+}
+
+FamilyEntry Entry() {
+  return {.name = "vta",
+          .parse = &ParseDesignPoint,
+          .describe = &DescribeKeys,
+          .file_ending = ".json",  // the original's vta_config.json
+          .areas = &FamilyAreaModels};
 }
 
 }  // namespace kiln::vta

@@ -1,4 +1,5 @@
-// The VTA family behind the interface that all families share.
+// The VTA family behind the interface that all families share. VtaAccelerator is one design point:
+// it compiles graphs, runs the programs at each level, emits SystemVerilog and estimates cost.
 #ifndef KILN_TARGETS_VTA_ACCELERATOR_H_
 #define KILN_TARGETS_VTA_ACCELERATOR_H_
 
@@ -8,10 +9,12 @@
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/targets/interface/accelerator.h"
-#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/config/config.h"
+#include "kiln/targets/vta/config/derived.h"
 
 namespace kiln::vta {
 
+// A VTA design point as an accelerator.
 class VtaAccelerator final : public Accelerator {
  public:
   explicit VtaAccelerator(Config config) : config_(std::move(config)) {}
@@ -26,7 +29,8 @@ class VtaAccelerator final : public Accelerator {
 
   StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
                                              const CompileOptions& options) const override;
-  // As Compile, with so many virtual threads in every layer (codegen.h).
+  // Compiles as Compile does, with `threads` virtual threads in every layer (Generate in codegen.h
+  // says how 0 is read).
   StatusOr<std::unique_ptr<Program>> CompileWithThreads(const Graph& graph,
                                                         const CompileOptions& options,
                                                         int threads) const;
@@ -39,14 +43,14 @@ class VtaAccelerator final : public Accelerator {
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   uint64_t MostMemoryLatency() const override {
-    return static_cast<uint64_t>(config_.memory_latency - kAxiPortLatency);
+    return static_cast<uint64_t>(AnswerCycles(config_));
   }
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.batch) * config_.block_in * config_.block_out;
   }
 
  private:
-  // A graph whose shapes are all known.
+  // Compiles a graph whose shapes are all known.
   StatusOr<std::unique_ptr<Program>> CompileKnown(const Graph& graph, const CompileOptions& options,
                                                   int threads) const;
 

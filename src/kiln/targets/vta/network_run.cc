@@ -1,35 +1,53 @@
+// Executes the pieces of a compiled network: copies between host tensors and feature maps, launches
+// on the device, and host operators.
+
 #include "kiln/targets/vta/network_run.h"
 
 #include <string>
 
 #include "fmt/format.h"
-#include "kiln/execute/codes.h"
+#include "kiln/support/check.h"
 #include "kiln/support/tasks.h"
-#include "kiln/targets/interface/host_graph.h"
-#include "kiln/targets/vta/strided_view.h"
+#include "kiln/targets/run/host_graph.h"
+#include "kiln/targets/run/merge_trace.h"
+#include "kiln/targets/vta/isa/launch_trace.h"
+#include "kiln/targets/vta/isa/memory_image.h"
 
 namespace kiln::vta {
-namespace {
+namespace {}  // namespace
 
-StridedView ViewOf(const HostView& view) { return {view.offset, view.shape, view.strides}; }
+Status LoadProgram(const ProgramParts& program, Device* device) {
+  KILN_ASSIGN_OR_RETURN(const uint64_t address, device->Allocate(program.memory.size()));
+  KILN_CHECK(address == MemoryImage::kBase);  // a new device allocates its first pages here
+  return device->Write(address, program.memory);
+}
 
-}  // namespace
+void NetworkRun::Begin(const ImageGroup& group) {
+  Row empty;
+  empty.slots.resize(program_.slots.size());
+  empty.codes.resize(program_.slots.size());
+  rows_.assign(static_cast<size_t>(group.count), empty);
+  bytes_.assign(program_.plan.pieces.size(), {});
+  trace_ = {};
+  trace_.units = IdleUnits();
+}
 
-Status NetworkRun::Run() {
+StatusOr<Trace> NetworkRun::Run() {
   const RunPlan& plan = program_.plan;
   std::vector<Task> tasks;
   for (size_t i = 0; i < plan.pieces.size(); ++i) {
     tasks.push_back(
         {[this, i] { return Do(i); }, plan.pieces[i].after, plan.pieces[i].on_device()});
   }
-  return RunTasks(tasks, plan.overlaps() ? threads_ : 1);
+  KILN_RETURN_IF_ERROR(RunTasks(tasks, plan.overlaps() ? threads_ : 1));
+  return std::move(trace_);
 }
 
 Status NetworkRun::Do(size_t index) {
   const Piece& piece = program_.plan.pieces[index];
   if (observer_) observer_(piece, true);
   Status status;
-  // A piece of a transfer takes the bytes of the only piece that it waits for.
+  // The second piece of a transfer takes its bytes from the only piece that it waits for.
   switch (piece.kind) {
     case Piece::Kind::kPack:
       Pack(TransferOf(piece), &bytes_[index]);
@@ -55,8 +73,8 @@ Status NetworkRun::Do(size_t index) {
       break;
     }
     case Piece::Kind::kOperator:
-      for (int image = 0; image < images() && status.ok(); ++image) {
-        status = RunOperator(*program_.steps[piece.step].host, image);
+      for (int64_t row = 0; row < std::ssize(rows_) && status.ok(); ++row) {
+        status = RunOperator(*program_.steps[piece.step].host, row);
       }
       break;
   }
@@ -77,11 +95,10 @@ void NetworkRun::Pack(const Transfer& transfer, std::vector<uint8_t>* bytes) con
   const auto initial =
       program_.memory.begin() + static_cast<std::ptrdiff_t>(address - MemoryImage::kBase);
   bytes->assign(initial, initial + static_cast<std::ptrdiff_t>(map.bytes(program_.config)));
-  for (int image = 0; image < images(); ++image) {
-    const Tensor& slot =
-        rows_[static_cast<size_t>(image)].slots[static_cast<size_t>(transfer.slot)];
-    vta::Pack(slot.data<float>(), transfer.image, transfer.patch, map, program_.config, image,
-              *bytes);
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const Tensor& slot = rows_[row].slots[static_cast<size_t>(transfer.slot)];
+    vta::Pack(slot.data<float>(), transfer.image, transfer.patch, map, program_.config,
+              static_cast<int>(row), *bytes);
   }
 }
 
@@ -89,11 +106,11 @@ void NetworkRun::Unpack(const Transfer& transfer, std::span<const uint8_t> bytes
   const FeatureMap& map = program_.maps[static_cast<size_t>(transfer.map)];
   const auto slot = static_cast<size_t>(transfer.slot);
   const Shape shape{map.image_height(), map.image_width(), map.channels};
-  for (int image = 0; image < images(); ++image) {
-    Row& row = rows_[static_cast<size_t>(image)];
-    const std::vector<int32_t> codes = vta::Unpack(bytes, map, program_.config, image);
-    row.slots[slot] = Tensor::Of<float>(shape, ValuesOf(codes, map));
-    row.codes[slot] =
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const std::vector<int32_t> codes =
+        vta::Unpack(bytes, map, program_.config, static_cast<int>(row));
+    rows_[row].slots[slot] = Tensor::Of<float>(shape, ValuesOf(codes, map));
+    rows_[row].codes[slot] =
         map.wide ? Tensor::Of<int32_t>(shape, codes)
                  : Tensor::Of<int8_t>(shape, std::vector<int8_t>(codes.begin(), codes.end()));
   }
@@ -104,35 +121,42 @@ Status NetworkRun::Launch(size_t step) {
   const Status status = device_->Run(launch.address, launch.instructions.size(), 0);
   if (!status.ok())
     return WithContext(fmt::format("layer '{}'", program_.kernels[step].name), status);
-  if (const auto time = device_->last_run()) times_.emplace_back(static_cast<int>(step), *time);
+  if (const auto time = device_->last_run())
+    AppendTrace(TraceOfLaunch(static_cast<int>(step), *time), &trace_);
   return OkStatus();
 }
 
-Status NetworkRun::RunOperator(const HostLayer& host, int image) {
-  const Row& row = rows_[static_cast<size_t>(image)];
-  std::vector<Tensor> inputs;
-  for (const HostView& view : host.inputs) {
-    inputs.push_back(Gather(row.slots[static_cast<size_t>(view.slot)], ViewOf(view)));
+Status NetworkRun::RunOperator(const HostLayer& host, int64_t row) {
+  const std::vector<Tensor>& slots = rows_[static_cast<size_t>(row)].slots;
+  return RunHostKernel(
+      *host.graph,
+      [&](size_t i) {
+        const HostView& view = host.inputs[i];
+        return Gather(slots[static_cast<size_t>(view.slot)], view.elements);
+      },
+      [&](size_t i, const Tensor& computed) {
+        Fill(host.outputs[i], computed, row);
+        return OkStatus();
+      });
+}
+
+void NetworkRun::Fill(int slot, const Tensor& tensor, int64_t row) {
+  const auto at = static_cast<size_t>(slot);
+  rows_[static_cast<size_t>(row)].slots[at] =
+      RoundedAsAnnotated(tensor, program_.slots[at].rounding);
+}
+
+std::vector<OutputTensor> NetworkRun::Outputs(int64_t row) const {
+  const auto& [slots, codes] = rows_[static_cast<size_t>(row)];
+  std::vector<OutputTensor> outputs;
+  for (const GraphOutput& output : program_.outputs) {
+    const auto slot = static_cast<size_t>(output.view.slot);
+    const Tensor values = Gather(slots[slot], output.view.elements).Reshaped(output.shape);
+    outputs.push_back({values, values});
+    if (!codes[slot].has_value()) continue;
+    outputs.back().codes = Gather(*codes[slot], output.view.elements).Reshaped(output.shape);
   }
-  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> results, RunHostGraph(*host.graph, inputs));
-  for (size_t i = 0; i < results.size(); ++i) Fill(host.outputs[i], results[i], image);
-  return OkStatus();
-}
-
-void NetworkRun::Fill(int slot, const Tensor& tensor, int image) {
-  const Slot& info = program_.slots[static_cast<size_t>(slot)];
-  const bool rounded = info.rounding.has_value() && info.type == ElementType::kFloat32;
-  rows_[static_cast<size_t>(image)].slots[static_cast<size_t>(slot)] =
-      rounded ? RoundTensor(tensor, *info.rounding) : tensor;
-}
-
-std::pair<Tensor, Tensor> NetworkRun::Output(int image, size_t i) const {
-  const GraphOutput& output = program_.outputs[i];
-  const Row& row = rows_[static_cast<size_t>(image)];
-  const auto slot = static_cast<size_t>(output.view.slot);
-  const Tensor values = Gather(row.slots[slot], ViewOf(output.view)).Reshaped(output.shape);
-  if (!row.codes[slot].has_value()) return {values, values};
-  return {values, Gather(*row.codes[slot], ViewOf(output.view)).Reshaped(output.shape)};
+  return outputs;
 }
 
 }  // namespace kiln::vta

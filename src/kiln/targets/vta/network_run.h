@@ -1,4 +1,5 @@
-// One run of a compiled network on a device: as many images as the machine has rows of its batch.
+// A run of a compiled network on one device: executes the pieces of the program's plan
+// (compile/run_plan.h) for a group of images, one image in each row of the machine's batch.
 #ifndef KILN_TARGETS_VTA_NETWORK_RUN_H_
 #define KILN_TARGETS_VTA_NETWORK_RUN_H_
 
@@ -12,49 +13,46 @@
 
 #include "kiln/ir/tensor.h"
 #include "kiln/support/status.h"
-#include "kiln/targets/vta/device.h"
-#include "kiln/targets/vta/program.h"
+#include "kiln/targets/interface/trace.h"
+#include "kiln/targets/run/run_program.h"
+#include "kiln/targets/vta/compile/program.h"
+#include "kiln/targets/vta/runtime/device.h"
 
 namespace kiln::vta {
 
-// Sees pieces of the plan as they begin and end, from the threads that do them.
+// Called when a piece of the plan begins and when it ends, by the thread that executes it.
 using PieceObserver = std::function<void(const Piece& piece, bool begins)>;
 
-class NetworkRun {
+// A device with a loaded program, which runs groups of images.
+class NetworkRun final : public ImageMachine {
  public:
-  // `device` has the program's memory; images are those of rows 0, 1, ... `threads` do all, of which one is with the
-  // device where there are several. All outlive the run.
-  NetworkRun(const ProgramParts& program, Device* device, int images, int threads,
+  // `device` holds the program in its memory (LoadProgram). The run uses `threads` threads; if
+  // there are several, one of them works with the device. The program outlives the run.
+  NetworkRun(const ProgramParts& program, std::shared_ptr<Device> device, int threads,
              PieceObserver observer)
       : program_(program),
-        device_(device),
+        device_(std::move(device)),
         threads_(threads),
-        observer_(std::move(observer)),
-        rows_(images) {
-    for (Row& row : rows_) {
-      row.slots.resize(program.slots.size());
-      row.codes.resize(program.slots.size());
-    }
-    bytes_.resize(program.plan.pieces.size());
-  }
+        observer_(std::move(observer)) {}
 
-  void SetInput(int image, size_t input, const Tensor& tensor) {
-    Fill(program_.inputs[input].slot, tensor, image);
+  // Starts a group. Rows 0, 1, ... of the machine's batch hold the group's images.
+  void Begin(const ImageGroup& group) override;
+  Status Load(int64_t row, size_t input, const Tensor& tensor) override {
+    Fill(program_.inputs[input].slot, tensor, row);
+    return OkStatus();
   }
-  // Errors: whatever stops a launch, naming its layer, or an operator of the host: of the first piece that has one.
-  Status Run();
-  // Output i of an image as values and as codes.
-  std::pair<Tensor, Tensor> Output(int image, size_t i) const;
-
-  int images() const { return static_cast<int>(rows_.size()); }
-  // Steps and the times of their launches, on devices with time.
-  const std::vector<std::pair<int, RunTime>>& times() const { return times_; }
+  // Runs the plan's pieces and returns the trace of the launches. Errors: those of launches, with
+  // the layer's name, and those of host operators. If several pieces fail, returns the error of the
+  // first one in the plan.
+  StatusOr<Trace> Run() override;
+  std::vector<OutputTensor> Outputs(int64_t row) const override;
 
  private:
-  // What the host knows of one image. Pieces of the plan write different slots.
+  // The host tensors of one image. Different pieces of the plan write different host tensors, so
+  // they need no lock.
   struct Row {
     std::vector<Tensor> slots;                 // values
-    std::vector<std::optional<Tensor>> codes;  // of slots that were read from the machine
+    std::vector<std::optional<Tensor>> codes;  // only of tensors that were read from the machine
   };
 
   Status Do(size_t index);
@@ -62,19 +60,22 @@ class NetworkRun {
   void Pack(const Transfer& transfer, std::vector<uint8_t>* bytes) const;
   void Unpack(const Transfer& transfer, std::span<const uint8_t> bytes);
   Status Launch(size_t step);
-  Status RunOperator(const HostLayer& host, int image);
-  // A slot's tensor from what the host has computed, or was given.
-  void Fill(int slot, const Tensor& tensor, int image);
+  Status RunOperator(const HostLayer& host, int64_t row);
+  // Stores a tensor that the host has computed or was given, rounded as its slot says.
+  void Fill(int slot, const Tensor& tensor, int64_t row);
 
   const ProgramParts& program_;
-  Device* const device_;
+  const std::shared_ptr<Device> device_;
   const int threads_;
   const PieceObserver observer_;
   std::vector<Row> rows_;
   std::vector<std::vector<uint8_t>>
-      bytes_;  // of a map, from one piece to the next: kPack's and kRead's
-  std::vector<std::pair<int, RunTime>> times_;
+      bytes_;    // by piece: a map's bytes, made by kPack or kRead for the piece that follows it
+  Trace trace_;  // the launches so far
 };
+
+// Writes the program to the memory of a new device.
+Status LoadProgram(const ProgramParts& program, Device* device);
 
 }  // namespace kiln::vta
 

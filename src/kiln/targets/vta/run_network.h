@@ -1,18 +1,21 @@
-// Runs a compiled network on a device of the level that is asked for: as many images at once as the program says.
+// Runs a compiled network on devices of the requested level, with as many images at once as the
+// program states. The accelerator's Run calls it; network_run.h runs one group of images.
 #ifndef KILN_TARGETS_VTA_RUN_NETWORK_H_
 #define KILN_TARGETS_VTA_RUN_NETWORK_H_
 
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/vta/compile/program.h"
 #include "kiln/targets/vta/network_run.h"
-#include "kiln/targets/vta/program.h"
 
 namespace kiln::vta {
 
-// Every thread of the simulating machine has a device; constants are written to it once. Launches of a device come one
-// after the other, the host's operators beside them (run_plan.h). Images that are worked on at once have the same
-// cycles, those of all of them. Errors: inputs that do not fit the program (both shapes are named), a level without a
-// device, whatever stops a launch; of several, that of the first image.
+// Runs `batch` and returns outputs, codes and, at levels with time, trace and cycles. Each thread
+// of the simulating computer has one device, to which constants are written once. The launches of
+// a device run one after the other, in parallel with host operators (run_plan.h). Images of one
+// group have the same number of cycles, that of the whole group. `observer` may be empty. Errors:
+// inputs that do not fit the program (with both shapes), a level without a device, and whatever
+// stops a launch. If several images fail, returns the error of the first one.
 StatusOr<RunResult> RunNetwork(const VtaProgram& program, const Batch& batch,
                                const RunOptions& options, const PieceObserver& observer = {});
 

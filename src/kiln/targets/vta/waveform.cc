@@ -1,3 +1,6 @@
+// Runs a program's launches at the cycle level and in simulated hardware on the same memory until
+// they differ, then repeats the hardware's run and records its signals around the difference.
+
 #include "kiln/targets/vta/waveform.h"
 
 #include <algorithm>
@@ -6,26 +9,31 @@
 #include <utility>
 
 #include "kiln/support/check.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/local_device.h"
+#include "kiln/targets/vta/isa/timeline.h"
 #include "kiln/targets/vta/network_run.h"
-#include "kiln/targets/vta/rtl_machine.h"
-#include "kiln/targets/vta/timeline.h"
+#include "kiln/targets/vta/runtime/local_device.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
+#include "kiln/targets/vta/simulate/rtl/rtl_machine.h"
 
 namespace kiln::vta {
 namespace {
 
 namespace fs = std::filesystem;
 
-// ---- What differs in a launch.
+// ---- Differences in one launch.
 
-// Events with the launch's end behind them.
-std::vector<int64_t> WithEnd(std::vector<int64_t> events, const RunTime& time) {
-  events.push_back(static_cast<int64_t>(time.cycles));
-  return events;
+LevelRun LevelRunOf(const LaunchOutcome& outcome) {
+  LevelRun run{.events = {outcome.starts.begin(), outcome.starts.end()},
+               .end = static_cast<int64_t>(outcome.time.cycles),
+               .totals = {outcome.time.cycles},
+               .memory = outcome.memory};
+  for (size_t i = 0; i < kCounters; ++i) {
+    run.totals.push_back(outcome.time.counters[static_cast<Counter>(i)]);
+  }
+  return run;
 }
 
-// The number, among stores, of the first one that writes one of the bytes that differ.
+// Returns the index, counting stores only, of the first store that writes a differing byte.
 std::optional<size_t> FirstWrongStore(std::span<const Instruction> program, const Config& config,
                                       uint64_t base, const std::vector<uint8_t>& expected,
                                       const std::vector<uint8_t>& actual) {
@@ -46,26 +54,7 @@ std::optional<size_t> FirstWrongStore(std::span<const Instruction> program, cons
   return std::nullopt;
 }
 
-// The window whose stage is the first to start an instruction at another time.
-std::optional<CycleWindow> FirstOtherStart(const Config& config, const LaunchOutcome& expected,
-                                           const LaunchOutcome& actual) {
-  std::optional<CycleWindow> window;
-  int64_t first = 0;
-  for (size_t stage = 0; stage < kStages; ++stage) {
-    const std::vector<int64_t>&a = expected.starts[stage], &b = actual.starts[stage];
-    const std::optional<size_t> index = FirstDifferent(a, b);
-    if (!index.has_value()) continue;
-    const std::vector<int64_t> ends_a = WithEnd(a, expected.time), ends_b = WithEnd(b, actual.time);
-    const int64_t cycle =
-        std::min(ends_a[std::min(*index, a.size())], ends_b[std::min(*index, b.size())]);
-    if (window.has_value() && first <= cycle) continue;
-    first = cycle;
-    window = WindowAround(*index, ends_a, ends_b, config.memory_latency);
-  }
-  return window;
-}
-
-// ---- The two levels side by side.
+// ---- Both levels in comparison.
 
 const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
   for (const Step& step : program.steps) {
@@ -74,8 +63,8 @@ const Launch* LaunchAt(const ProgramParts& program, uint64_t address) {
   return nullptr;
 }
 
-// Runs every launch at the cycle level and, until they differ, as hardware on the same memory; goes on with the cycle
-// level's.
+// A device that runs every launch at the cycle level and, until the levels differ, also in
+// simulated hardware on the same memory. It keeps the memory that the cycle level wrote.
 class BothLevels final : public LocalDevice {
  public:
   BothLevels(const ProgramParts& program, RtlDesigns& designs, const RtlOptions& options,
@@ -87,7 +76,7 @@ class BothLevels final : public LocalDevice {
         timed_(timed),
         cycle_(Behind(options, program.config)) {}
 
-  // The launch that differs first: its number, address and cycles.
+  // The first launch that differs: its number, address and cycles.
   struct Found {
     size_t launch;
     uint64_t address;
@@ -141,7 +130,7 @@ class BothLevels final : public LocalDevice {
     if (window.has_value()) found_ = {launches_, address, *window};
     return OkStatus();
   }
-  void Renew() override {}  // a launch that is stopped ends the run
+  void Renew() override {}  // not needed: a launch that is stopped ends the run
 
   const ProgramParts& program_;
   RtlDesigns& designs_;
@@ -153,11 +142,14 @@ class BothLevels final : public LocalDevice {
   std::optional<Found> found_;
 };
 
-// The hardware with its signals recorded, up to the launch that differs.
+// A device that runs simulated hardware up to launch `last` and records the signals of that launch.
 class Recorder final : public LocalDevice {
  public:
-  Recorder(const Config& config, RtlMachine machine, size_t last)
-      : LocalDevice(config, {}), machine_(std::move(machine)), last_(last) {}
+  Recorder(const Config& config, RtlMachine machine, size_t last, WaveOptions wave)
+      : LocalDevice(config, {}),
+        machine_(std::move(machine)),
+        last_(last),
+        wave_(std::move(wave)) {}
 
   bool done() const { return launches_ > last_; }
 
@@ -165,6 +157,7 @@ class Recorder final : public LocalDevice {
   StatusOr<std::optional<Fault>> Launch(DeviceMemory& memory, uint64_t address, size_t count,
                                         uint64_t) override {
     if (done()) return absl::CancelledError("recorded");
+    if (launches_ == last_) KILN_RETURN_IF_ERROR(machine_.Record(wave_));
     KILN_RETURN_IF_ERROR(machine_.Launch(memory, address, count).status());
     ++launches_;
     return std::optional<Fault>();
@@ -173,20 +166,20 @@ class Recorder final : public LocalDevice {
 
   RtlMachine machine_;
   const size_t last_;
+  const WaveOptions wave_;
   size_t launches_ = 0;
 };
 
-// Runs one image on a device.
-Status RunOn(const ProgramParts& program, const Batch& batch, Device* device) {
-  KILN_ASSIGN_OR_RETURN(const uint64_t address, device->Allocate(program.memory.size()));
-  KILN_CHECK(address == MemoryImage::kBase);
-  KILN_RETURN_IF_ERROR(device->Write(address, program.memory));
-  NetworkRun run(program, device, /*images=*/1, /*threads=*/1, {});
+// Runs the batch's only image on a device.
+Status RunOn(const ProgramParts& program, const Batch& batch, std::shared_ptr<Device> device) {
+  KILN_RETURN_IF_ERROR(LoadProgram(program, device.get()));
+  NetworkRun run(program, std::move(device), /*threads=*/1, {});
+  run.Begin({.first = 0, .count = 1});
   for (size_t i = 0; i < batch.inputs.size(); ++i) {
     const Shape& shape = program.slots[static_cast<size_t>(program.inputs[i].slot)].shape;
-    run.SetInput(0, i, batch.inputs[i].Reshaped(shape));
+    KILN_RETURN_IF_ERROR(run.Load(0, i, batch.inputs[i].Reshaped(shape)));
   }
-  return run.Run();
+  return run.Run().status();
 }
 
 }  // namespace
@@ -195,21 +188,16 @@ std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program,
                                            const Config& config, uint64_t base, bool timed,
                                            const LaunchOutcome& expected,
                                            const LaunchOutcome& actual) {
-  const auto end = static_cast<int64_t>(std::max(expected.time.cycles, actual.time.cycles));
-  std::optional<CycleWindow> window;
-  if (expected.memory != actual.memory) {
-    window = {0, end};
-    constexpr auto kStore = static_cast<size_t>(Stage::kStore);
-    if (const auto store = FirstWrongStore(program, config, base, expected.memory, actual.memory)) {
-      window = WindowAround(*store + 1, WithEnd(expected.starts[kStore], expected.time),
-                            WithEnd(actual.starts[kStore], actual.time), config.memory_latency);
-    }
-  }
-  if (!timed) return window;
-  std::optional<CycleWindow> other = FirstOtherStart(config, expected, actual);
-  if (!other.has_value() && expected.time != actual.time) other = {0, end};
-  if (!window.has_value() || (other.has_value() && other->begin < window->begin)) return other;
-  return window;
+  const WrongEvent wrong = [&]() -> StatusOr<std::optional<EventPlace>> {
+    const auto store = FirstWrongStore(program, config, base, expected.memory, actual.memory);
+    if (!store.has_value()) return std::optional<EventPlace>();
+    return EventPlace{static_cast<size_t>(Stage::kStore), *store + 1};
+  };
+  const auto difference = FindLevelDifference(LevelRunOf(expected), LevelRunOf(actual), timed,
+                                              config.memory_latency, wrong);
+  KILN_CHECK(difference.ok());  // `wrong` returns no errors
+  if (!difference->has_value()) return std::nullopt;
+  return (*difference)->window;
 }
 
 StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch,
@@ -218,18 +206,18 @@ StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batc
   const ProgramParts& parts = program.parts();
   RtlDesigns of_folder(options.folder);
   RtlDesigns& designs = options.folder.empty() ? RtlDesigns::Shared() : of_folder;
-  BothLevels both(parts, designs, options, timed);
-  KILN_RETURN_IF_ERROR(RunOn(parts, batch, &both));
+  const auto both = std::make_shared<BothLevels>(parts, designs, options, timed);
+  KILN_RETURN_IF_ERROR(RunOn(parts, batch, both));
   Waveform waveform;
-  if (!both.found().has_value()) return waveform;
+  if (!both->found().has_value()) return waveform;
 
-  const auto& [launch, address, window] = *both.found();
-  KILN_ASSIGN_OR_RETURN(
-      RtlMachine machine,
-      RtlMachine::Start(parts.config, designs, options, {fs::absolute(file), window}, launch));
-  Recorder recorder(parts.config, std::move(machine), launch);
-  Status status = RunOn(parts, batch, &recorder);
-  if (!status.ok() && !recorder.done()) return status;
+  const auto& [launch, address, window] = *both->found();
+  KILN_ASSIGN_OR_RETURN(RtlMachine machine,
+                        RtlMachine::Start(parts.config, designs, options, /*trace=*/true));
+  const auto recorder = std::make_shared<Recorder>(parts.config, std::move(machine), launch,
+                                                   WaveOptions{fs::absolute(file), window});
+  Status status = RunOn(parts, batch, recorder);
+  if (!status.ok() && !recorder->done()) return status;
   waveform.recorded = true;
   waveform.begin = window.begin;
   waveform.end = window.end;

@@ -1,4 +1,5 @@
-// Where the emitted hardware first does something else than the cycle level says, and its signals around there.
+// Finds where the emitted hardware first differs from the cycle level, and records the hardware's
+// signals around that point. Implements Accelerator::RecordDifference for the family.
 #ifndef KILN_TARGETS_VTA_WAVEFORM_H_
 #define KILN_TARGETS_VTA_WAVEFORM_H_
 
@@ -12,33 +13,32 @@
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/interface/difference.h"
-#include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/counters.h"
-#include "kiln/targets/vta/isa.h"
-#include "kiln/targets/vta/program.h"
+#include "kiln/targets/vta/compile/program.h"
+#include "kiln/targets/vta/config/config.h"
+#include "kiln/targets/vta/isa/counters.h"
+#include "kiln/targets/vta/isa/isa.h"
 
 namespace kiln::vta {
 
-// What a launch has come to at one of the levels.
+// The outcome of a launch at one level.
 struct LaunchOutcome {
   RunTime time;
   std::array<std::vector<int64_t>, kStages>
-      starts;                   // cycles in which each stage has started its instructions
-  std::vector<uint8_t> memory;  // afterwards, from `base` of FirstDifference on
+      starts;                   // cycles in which each stage started its instructions
+  std::vector<uint8_t> memory;  // after the launch, from FirstDifference's `base` on
 };
 
-// The cycles in which a launch of `program` first differs between the levels; nullopt: it does not.
-//   bits    around the first store that has left a byte that differs, to the start of the one behind it; the whole
-//           launch where no store has
-//   cycles  (`timed`) around the first instruction that starts at another time, whichever stage's; to the end of the
-//           launch where only that or a counter differs
-// Of both the one that begins first.
+// Returns the cycles around the first difference of a launch of `program` between the levels
+// (FindLevelDifference), or nullopt if there is none. For wrong bits, the window surrounds the
+// first store that wrote a differing byte, up to the start of the next store. If `timed`, also
+// compares the cycles in which the stages start instructions. `base` is the byte address of the
+// outcomes' memories.
 std::optional<CycleWindow> FirstDifference(std::span<const Instruction> program,
                                            const Config& config, uint64_t base, bool timed,
                                            const LaunchOutcome& expected,
                                            const LaunchOutcome& actual);
 
-// Accelerator::RecordDifference; `timed`: cycles are comparable.
+// Implements Accelerator::RecordDifference. `timed` says whether cycles are comparable.
 StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batch,
                                     const RtlOptions& options, bool timed,
                                     const std::filesystem::path& file);
