@@ -1,14 +1,17 @@
-// The VTA machine (docs/vta-machine.md): a program over AXI4-Lite registers, memory behind one AXI4 master.
+// The VTA machine (docs/vta-machine.md), the top module of rtl/vta: software starts programs
+// through AXI4-Lite registers, and the machine accesses memory through one AXI4 master.
 //
-//   parameters   a design point's keys in capitals (targets/vta/config.h); sizes are powers of two
+//   parameters   a design point's keys in capitals (targets/vta/config/config.h); sizes are powers
+//                of two
 //   memory       AXI4 without IDs: one kiln_axi_read_port, one kiln_axi_write_port
 //   control      AXI4-Lite: kiln_vta_registers
-//   irq          level: a launch has ended, until software writes CONTROL
-//   running      for testbenches: from a launch's first cycle to its last
-//   starts       likewise: stages (load, compute, store) that start an instruction in this cycle
+//   irq          level: high from the end of a launch until software writes CONTROL
+//   running      for testbenches: high from a launch's first cycle to its last
+//   starts       for testbenches: stages (load, compute, store) that start an instruction in this
+//                cycle
 // Buffers are zero at power-up; a reset leaves them as they are.
 module kiln_vta #(
-    parameter int unsigned INPUT_BITS = 8,  // of outputs, too
+    parameter int unsigned INPUT_BITS = 8,  // also bits of an output
     parameter int unsigned WEIGHT_BITS = 8,
     parameter int unsigned ACCUMULATOR_BITS = 32,
     parameter int unsigned BATCH = 1,
@@ -76,7 +79,7 @@ module kiln_vta #(
     output logic                         memory_bready,
     input  logic [                  1:0] memory_bresp
 );
-  // Bytes of elements, and how many of them there are.
+  // Bytes of an element of each buffer, and bits of the buffers' indices.
   localparam int unsigned INPUT_BYTES = BATCH * BLOCK_IN * INPUT_BITS / 8;
   localparam int unsigned WEIGHT_BYTES = BLOCK_OUT * BLOCK_IN * WEIGHT_BITS / 8;
   localparam int unsigned ACCUMULATOR_BYTES = BATCH * BLOCK_OUT * ACCUMULATOR_BITS / 8;
@@ -84,24 +87,29 @@ module kiln_vta #(
   localparam int unsigned UOP_INDEX_BITS = $clog2(UOP_BUFFER_BYTES / kiln_vta_pkg::UOP_BYTES);
   localparam int unsigned INPUT_INDEX_BITS = $clog2(INPUT_BUFFER_BYTES / INPUT_BYTES);
   localparam int unsigned WEIGHT_INDEX_BITS = $clog2(WEIGHT_BUFFER_BYTES / WEIGHT_BYTES);
-  localparam int unsigned ACCUMULATOR_INDEX_BITS = $clog2(ACCUMULATOR_BUFFER_BYTES / ACCUMULATOR_BYTES);
-  // Of the longest request. Accumulators of 8 bits in memory are never longer than those of full width.
+  localparam int unsigned ACCUMULATOR_INDEX_BITS =
+      $clog2(ACCUMULATOR_BUFFER_BYTES / ACCUMULATOR_BYTES);
+  // Bytes of the longest request. Elements of 8-bit accumulators in memory are never longer than
+  // those of full width.
   localparam int unsigned OPERAND_BYTES = INPUT_BYTES > WEIGHT_BYTES ? INPUT_BYTES : WEIGHT_BYTES;
-  localparam int unsigned ELEMENT_BYTES = OPERAND_BYTES > ACCUMULATOR_BYTES ? OPERAND_BYTES : ACCUMULATOR_BYTES;
+  localparam int unsigned ELEMENT_BYTES =
+      OPERAND_BYTES > ACCUMULATOR_BYTES ? OPERAND_BYTES : ACCUMULATOR_BYTES;
   localparam int unsigned MAX_BYTES =
-      ELEMENT_BYTES > kiln_vta_pkg::INSTRUCTION_BYTES ? ELEMENT_BYTES : kiln_vta_pkg::INSTRUCTION_BYTES;
+      ELEMENT_BYTES > kiln_vta_pkg::INSTRUCTION_BYTES ? ELEMENT_BYTES :
+          kiln_vta_pkg::INSTRUCTION_BYTES;
   localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1);
 
   localparam int unsigned INSTRUCTION_BITS = kiln_vta_pkg::INSTRUCTION_BITS;
   localparam int unsigned NUMBER_BITS = kiln_vta_pkg::NUMBER_BITS;
   localparam int unsigned COUNTERS = kiln_vta_pkg::COUNTER_COUNT;
 
-  // ---- Registers, and the launch.
+  // ---- Registers and the launch.
   logic launch, draining, clear, ended, cycles_write;
   logic [31:0] cycles, cycles_data, accumulator_writes, counter;
   logic [3:0] fault;
   logic [NUMBER_BITS-1:0] instructions, fault_number;
-  logic [ADDRESS_BITS-1:0] program_address, uop_base, input_base, weight_base, accumulator_base, output_base;
+  logic [ADDRESS_BITS-1:0] program_address, uop_base, input_base, weight_base, accumulator_base,
+      output_base;
   logic [9:0] read_counter;
   kiln_vta_registers #(
       .COUNTERS(COUNTERS)
@@ -146,7 +154,7 @@ module kiln_vta #(
       .read_value(counter)
   );
 
-  // Units are in reset between launches. Ports and tokens are so only after a fault.
+  // Units are reset between launches. Ports and tokens are reset only after a fault.
   logic unit_reset, port_reset;
   assign unit_reset = reset || !running;
   assign port_reset = reset || clear;
@@ -200,10 +208,11 @@ module kiln_vta #(
       .axi_rlast(memory_rlast)
   );
 
-  // ---- Fetch, and the queues of the stages.
+  // ---- Fetch and the queues of the stages.
   logic [2:0] hand_valid, hand_ready, queue_valid, queue_ready;  // by stage
   assign starts = running ? queue_ready : '0;
-  logic [INSTRUCTION_BITS-1:0] hand_instruction, load_instruction, compute_instruction, store_instruction;
+  logic [INSTRUCTION_BITS-1:0] hand_instruction, load_instruction, compute_instruction,
+      store_instruction;
   logic [NUMBER_BITS-1:0] hand_number, load_number, compute_number, store_number;
   logic [ACCUMULATOR_BANKS-1:0] hand_banks, compute_banks;
   logic [3:0] word_fault;
@@ -285,8 +294,10 @@ module kiln_vta #(
   );
 
   // ---- Tokens.
-  logic load_gives, load_takes, compute_gives_load, compute_gives_store, compute_takes_load, compute_takes_store;
-  logic store_gives, store_takes, load_token, compute_token_of_load, compute_token_of_store, store_token;
+  logic load_gives, load_takes, compute_gives_load, compute_gives_store, compute_takes_load,
+      compute_takes_store;
+  logic store_gives, store_takes, load_token, compute_token_of_load, compute_token_of_store,
+      store_token;
   kiln_vta_tokens tokens (
       .clock,
       .reset(port_reset),
@@ -306,7 +317,8 @@ module kiln_vta #(
 
   // ---- Load stage.
   logic load_busy, load_done;
-  assign load_done = running && word_valid && word_tag.source == kiln_vta_pkg::SOURCE_LOAD_STAGE && word_tag.last;
+  assign load_done =
+      running && word_valid && word_tag.source == kiln_vta_pkg::SOURCE_LOAD_STAGE && word_tag.last;
   assign load_gives = load_done && word_tag.push_next;
   kiln_vta_load_stage #(
       .INPUT_BYTES(INPUT_BYTES),
@@ -463,7 +475,8 @@ module kiln_vta #(
 
   // ---- Control.
   logic moving, write_fault;
-  assign moving = !read_idle || !write_idle || !all_handed && (fetch_request_valid || handed) || load_busy || store_busy || compute_pending ||
+  assign moving = !read_idle || !write_idle || !all_handed && (fetch_request_valid || handed) ||
+      load_busy || store_busy || compute_pending ||
       queue_valid != '0 && (queue_ready != '0 || compute_events.dispatch.examining);
   assign write_fault = store_fault || (write_port_fault && port_done);
   kiln_vta_control control (
@@ -498,12 +511,15 @@ module kiln_vta #(
   );
 
   // ---- Counters, in the order of targets/vta/counters.def.
-  localparam int unsigned SPAN_BITS = $clog2(OUTPUT_BYTES + 2 * MEMORY_PORT_BYTES);  // of an element and its place in a beat
+  // enough bits for the bytes of an element plus its offset in a beat
+  localparam int unsigned SPAN_BITS = $clog2(OUTPUT_BYTES + 2 * MEMORY_PORT_BYTES);
   localparam int unsigned PORT_SHIFT = $clog2(MEMORY_PORT_BYTES);
   localparam int unsigned ADD_BITS = BYTES_BITS > SPAN_BITS ? BYTES_BITS : SPAN_BITS;
   logic [ADD_BITS-1:0] write_span;
-  assign write_span = ADD_BITS'(write_address[PORT_SHIFT-1:0]) + ADD_BITS'(OUTPUT_BYTES + MEMORY_PORT_BYTES - 1);
-  logic [ADD_BITS-1:0] fetch_bytes, uop_bytes, input_bytes, weight_bytes, accumulator_bytes, output_bytes, write_beats;
+  assign write_span =
+      ADD_BITS'(write_address[PORT_SHIFT-1:0]) + ADD_BITS'(OUTPUT_BYTES + MEMORY_PORT_BYTES - 1);
+  logic [ADD_BITS-1:0] fetch_bytes, uop_bytes, input_bytes, weight_bytes, accumulator_bytes,
+      output_bytes, write_beats;
   always_comb begin
     {fetch_bytes, uop_bytes, input_bytes, weight_bytes, accumulator_bytes} = '0;
     if (fetch_request_valid && fetch_request_ready) fetch_bytes = ADD_BITS'(read_bytes);
@@ -519,8 +535,10 @@ module kiln_vta #(
   assign output_bytes = write_taken ? ADD_BITS'(OUTPUT_BYTES) : '0;
   assign write_beats = write_taken ? write_span >> PORT_SHIFT : '0;
   logic load_wants_token, store_wants_token;
-  assign load_wants_token = queue_valid[kiln_vta_pkg::STAGE_LOAD] && !queue_ready[kiln_vta_pkg::STAGE_LOAD] && !load_busy;
-  assign store_wants_token = queue_valid[kiln_vta_pkg::STAGE_STORE] && !queue_ready[kiln_vta_pkg::STAGE_STORE] && !store_busy;
+  assign load_wants_token =
+      queue_valid[kiln_vta_pkg::STAGE_LOAD] && !queue_ready[kiln_vta_pkg::STAGE_LOAD] && !load_busy;
+  assign store_wants_token = queue_valid[kiln_vta_pkg::STAGE_STORE] &&
+      !queue_ready[kiln_vta_pkg::STAGE_STORE] && !store_busy;
   logic [COUNTERS*ADD_BITS-1:0] counts;
   assign counts[0*ADD_BITS+:ADD_BITS] = ADD_BITS'(handed);
   assign counts[1*ADD_BITS+:ADD_BITS] = ADD_BITS'(head_there && !handed);
@@ -565,7 +583,9 @@ module kiln_vta #(
   );
   always_ff @(posedge clock) begin
     if (reset || launch) accumulator_writes <= '0;
-    else if (running) accumulator_writes <= accumulator_writes + 32'(compute_events.gemm_write) + 32'(compute_events.alu_write);
+    else if (running)
+      accumulator_writes <=
+          accumulator_writes + 32'(compute_events.gemm_write) + 32'(compute_events.alu_write);
   end
 
   logic unused_waits;

@@ -1,20 +1,24 @@
-// Accumulators and, beside them, the output buffer: banks that different units work on at the same time.
+// The accumulation buffer and the output buffer of the VTA machine, in banks that different units
+// use at the same time.
 //
-//   reads    an index in one cycle, its element in the next; the store stage's stands until the cycle after its next read
-//   writes   to the accumulator, and the low OUTPUT_BITS of each number to the output buffer; read from the next cycle on
-//   banks    equal parts of the indices. Of the writers, and of GEMM and the ALU's two reads, no two use a bank in one cycle: the
-//            dispatcher and the ALU's steps see to that. The store stage reads any element at any time.
+//   reads    the element of an index is available in the next cycle. The store stage's element is
+//            held until the cycle after its next read.
+//   writes   go to the accumulator, and the low OUTPUT_BITS of each number also to the output
+//            buffer. Both can be read from the next cycle on.
+//   banks    equal parts of the index range. In a cycle at most one of the writers, and at most one
+//            of the GEMM read and the two ALU reads, uses a bank: the dispatcher and the timing of
+//            ALU steps ensure this. The store stage reads any element at any time.
 module kiln_vta_accumulators #(
     parameter int unsigned ACCUMULATOR_BITS = 32,
     parameter int unsigned OUTPUT_BITS = 8,
-    parameter int unsigned NUMBERS = 16,  // of an element
+    parameter int unsigned NUMBERS = 16,  // in an element
     parameter int unsigned INDEX_BITS = 11,
     parameter int unsigned BANKS = 4,
     localparam int unsigned ELEMENT_BITS = NUMBERS * ACCUMULATOR_BITS,
     localparam int unsigned OUTPUT_ELEMENT_BITS = NUMBERS * OUTPUT_BITS
 ) (
     input  logic                           clock,
-    input  logic                           reset,  // nothing is written
+    input  logic                           reset,  // disables writes
     input  logic                           gemm_read_enable,
     input  logic [         INDEX_BITS-1:0] gemm_read_index,
     output logic [       ELEMENT_BITS-1:0] gemm_read_data,
@@ -45,7 +49,7 @@ module kiln_vta_accumulators #(
     $error("more banks than accumulators");
   end
 
-  // The bank of each reader's last read.
+  // The bank of each reader's last read selects its data.
   logic [INDEX_BITS-1:0] gemm_bank, first_bank, second_bank, store_bank;
   always_ff @(posedge clock) begin
     if (gemm_read_enable) gemm_bank <= gemm_read_index >> ROW_INDEX_BITS;
@@ -72,10 +76,13 @@ module kiln_vta_accumulators #(
     logic [ELEMENT_BITS-1:0] write_data;
     logic [OUTPUT_ELEMENT_BITS-1:0] write_output;
     logic write_enable;
-    assign read_index = gemm_reads ? gemm_read_index : first_reads ? first_read_index : second_read_index;
+    assign read_index =
+        gemm_reads ? gemm_read_index : first_reads ? first_read_index : second_read_index;
     assign write_enable = gemm_writes || alu_writes || load_writes;
-    assign write_index = gemm_writes ? gemm_write_index : alu_writes ? alu_write_index : load_write_index;
-    assign write_data = gemm_writes ? gemm_write_data : alu_writes ? alu_write_data : load_write_data;
+    assign write_index =
+        gemm_writes ? gemm_write_index : alu_writes ? alu_write_index : load_write_index;
+    assign write_data =
+        gemm_writes ? gemm_write_data : alu_writes ? alu_write_data : load_write_data;
     assign read_row = ROW_INDEX_BITS > 0 ? ROW_BITS'(read_index) : '0;
     assign write_row = ROW_INDEX_BITS > 0 ? ROW_BITS'(write_index) : '0;
     assign store_row = ROW_INDEX_BITS > 0 ? ROW_BITS'(store_read_index) : '0;
@@ -111,11 +118,13 @@ module kiln_vta_accumulators #(
     );
 `ifndef SYNTHESIS
     always_ff @(posedge clock) begin
-      if (!reset && 32'(gemm_reads) + 32'(first_reads) + 32'(second_reads) > 1) $error("two reads of bank %0d", b);
-      if (!reset && 32'(gemm_writes) + 32'(alu_writes) + 32'(load_writes) > 1) $error("two writes of bank %0d", b);
+      if (!reset) begin
+        assert ($onehot0({gemm_reads, first_reads, second_reads}));
+        assert ($onehot0({gemm_writes, alu_writes, load_writes}));
+      end
     end
 `endif
-    logic unused_index;  // its upper bits have chosen the bank
+    logic unused_index;  // the upper bits have selected the bank
     assign unused_index = &{1'b0, read_index, write_index};
   end
 
@@ -128,7 +137,8 @@ module kiln_vta_accumulators #(
       if (gemm_bank == INDEX_BITS'(b)) gemm_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
       if (first_bank == INDEX_BITS'(b)) first_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
       if (second_bank == INDEX_BITS'(b)) second_read_data = elements[b*ELEMENT_BITS+:ELEMENT_BITS];
-      if (store_bank == INDEX_BITS'(b)) store_read_data = outputs[b*OUTPUT_ELEMENT_BITS+:OUTPUT_ELEMENT_BITS];
+      if (store_bank == INDEX_BITS'(b))
+        store_read_data = outputs[b*OUTPUT_ELEMENT_BITS+:OUTPUT_ELEMENT_BITS];
     end
   end
 endmodule

@@ -1,19 +1,24 @@
-// The ALU unit, which also clears accumulators for GEMM instructions with `reset`.
-//   time     a step in s reads its micro-op in s, the second operand in s + 1, the first in s + 2, computes in s + 3 and writes in s + 4.
-//            Results that were not yet written when it read are forwarded.
-//   steps    one a cycle, one every other cycle with `pairs`; with a second operand an instruction's first step is a cycle later, so that
-//            its operand is not read while the step before reads its own
-//   command  taken when idle or in the cycle of a last step; has at least one step. `done` in the last step's s + 4
+// The ALU unit of the VTA machine. It also clears accumulators for GEMM instructions with `reset`.
+//   time     a step in cycle s reads its micro-op in s, the second operand in s + 1, the first in
+//            s + 2, computes in s + 3 and writes in s + 4. Results that were not yet written when
+//            the step read its operands are forwarded.
+//   steps    one per cycle, or one every other cycle with `command_pairs`. With a second operand
+//            the first step of an instruction is one cycle later, so that its second operand is not
+//            read in the cycle in which the previous step reads its first.
+//   command  accepted when the unit is idle or in the cycle of a last step; has at least one step.
+//            `done` is high in cycle s + 4 of the last step.
 module kiln_vta_alu #(
     parameter int unsigned ACCUMULATOR_BITS = 32,
-    parameter int unsigned NUMBERS = 16,  // of an accumulator element
+    parameter int unsigned NUMBERS = 16,  // in an accumulator element
     parameter int unsigned UOP_INDEX_BITS = 13,
     parameter int unsigned INPUT_INDEX_BITS = 11,
     parameter int unsigned WEIGHT_INDEX_BITS = 10,
     parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
     // derived, do not set
-    localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
-    localparam int unsigned UOP_BITS = ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS,
+    localparam int unsigned SOURCE_INDEX_BITS =
+        INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
+    localparam int unsigned UOP_BITS =
+        ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS,
     localparam int unsigned ELEMENT_BITS = NUMBERS * ACCUMULATOR_BITS
 ) (
     input  logic                                      clock,
@@ -22,11 +27,13 @@ module kiln_vta_alu #(
     output logic                                      command_ready,
     input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] command_instruction,
     input  logic                                      command_pairs,
-    output logic                                      active,  // between an instruction's first cycle and its last
-    output logic                                      step,  // begun in this cycle; `step_clears`: of a GEMM instruction
+    // high from an instruction's first cycle to its last
+    output logic                                      active,
+    // a step begins in this cycle; `step_clears`: it belongs to a GEMM instruction
+    output logic                                      step,
     output logic                                      step_clears,
     output logic                                      done,
-    // Memories: an address in one cycle, its word in the next
+    // Memories return the word of an address in the next cycle
     output logic                                      uop_enable,
     output logic [                UOP_INDEX_BITS-1:0] uop_address,
     input  logic [                      UOP_BITS-1:0] uop,
@@ -42,8 +49,8 @@ module kiln_vta_alu #(
 );
   localparam int unsigned INDEX_BITS = ACCUMULATOR_INDEX_BITS;
 
-  // ---- Cycle s. In the names below the number is the cycle behind s.
-  logic second_operand;  // of the command
+  // ---- Cycle s. The number in the names below is the number of cycles after s.
+  logic second_operand;  // the command has a second operand
   logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] instruction;
   logic valid0, last0, clear0, use_immediate0, command_use_immediate;
   logic [INDEX_BITS-1:0] dst0;
@@ -72,7 +79,8 @@ module kiln_vta_alu #(
       .use_immediate(command_use_immediate),
       .immediate()
   );
-  assign second_operand = command_instruction[2:0] == kiln_vta_pkg::OPCODE_ALU && !command_use_immediate;
+  assign second_operand =
+      command_instruction[2:0] == kiln_vta_pkg::OPCODE_ALU && !command_use_immediate;
   kiln_vta_steps #(
       .UOP_INDEX_BITS(UOP_INDEX_BITS),
       .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
@@ -121,7 +129,7 @@ module kiln_vta_alu #(
   assign step = valid0;
   assign step_clears = clear0;
 
-  // ---- s + 1 to s + 3: indices; the second operand, then the first.
+  // ---- s + 1 to s + 3: computes the indices, reads the second operand and then the first.
   logic valid1, valid2, valid3, last1, last2, last3, clear1, clear2, clear3;
   logic use_immediate1, use_immediate2, use_immediate3;
   logic [2:0] operation1, operation2, operation3;
@@ -136,7 +144,8 @@ module kiln_vta_alu #(
   assign first_enable = valid2;
   assign first_index = dst2;
 
-  // ---- s + 3: the operation. What was written in the last cycles before is not in the words that were read.
+  // ---- s + 3: computes the result. The words that were read do not contain the writes of the last
+  // cycles, which are forwarded.
   logic valid5, valid6;
   logic [INDEX_BITS-1:0] dst5, dst6;
   logic [ELEMENT_BITS-1:0] data5, data6, x, y, result;
@@ -183,7 +192,8 @@ module kiln_vta_alu #(
     end
     {last3, last2, last1} <= {last2, last1, last0};
     {clear3, clear2, clear1} <= {clear2, clear1, clear0};
-    {use_immediate3, use_immediate2, use_immediate1} <= {use_immediate2, use_immediate1, use_immediate0};
+    {use_immediate3, use_immediate2, use_immediate1} <=
+        {use_immediate2, use_immediate1, use_immediate0};
     {operation3, operation2, operation1} <= {operation2, operation1, operation0};
     {immediate3, immediate2, immediate1} <= {immediate2, immediate1, immediate0};
     dst1        <= dst0;
@@ -198,4 +208,14 @@ module kiln_vta_alu #(
     {dst6, dst5} <= {dst5, write_index};
     {data6, data5} <= {data5, write_data};
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      done_with_last_write : assert (!done || write_enable);
+      // Every write belongs to a step that has read its operand.
+      write_follows_read : assert (!write_enable || $past(first_enable, 2));
+    end
+  end
+`endif
 endmodule

@@ -1,8 +1,10 @@
-// One operation of the ALU on one accumulator: the low bits of what it is in whole numbers. Combinational.
-//   shifts   to the right, arithmetic; by a negative amount to the left; by more than 31 as by 31
+// Computes one operation of the VTA machine's ALU on one accumulator: the low bits of the exact
+// integer result. Combinational.
+//   shifts   are arithmetic and to the right; a negative amount shifts to the left. An amount
+//            beyond 31 shifts by 31.
 module kiln_vta_alu_number #(
     parameter int unsigned ACCUMULATOR_BITS = 32,
-    // derived, do not set: room for accumulators and for immediates
+    // derived, do not set: wide enough for accumulators and for immediates
     localparam int unsigned OPERAND_BITS = ACCUMULATOR_BITS > 16 ? ACCUMULATOR_BITS : 16
 ) (
     input  logic [                 2:0] operation,
@@ -16,7 +18,7 @@ module kiln_vta_alu_number #(
   assign wide = OPERAND_BITS'(number);
   assign operand = y;
 
-  // The amount without its sign; all ones where it is more.
+  // The magnitude of the shift amount, limited to 31.
   logic left, far;
   logic [OPERAND_BITS-1:0] size;
   logic [4:0] amount;

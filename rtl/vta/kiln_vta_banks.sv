@@ -1,7 +1,8 @@
-// Which banks of the accumulators a range of indices touches: all from its least's to its greatest's. Combinational.
+// Computes the accumulator banks that a range of indices touches: all banks from that of its least
+// index to that of its greatest. Used by the examiner and the decoder. Combinational.
 module kiln_vta_banks #(
     parameter int unsigned INDEX_BITS = 11,
-    parameter int unsigned BANKS = 4  // equal parts of the indices, a power of two
+    parameter int unsigned BANKS = 4  // equal parts of the index range, a power of two
 ) (
     input  logic                  any,  // the range is not empty
     input  logic [INDEX_BITS-1:0] least,

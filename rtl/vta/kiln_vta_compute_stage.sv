@@ -1,7 +1,10 @@
-// The compute stage and the buffers: dispatcher and retirement, GEMM and ALU unit, loader; micro-op, input and weight buffers,
+// The compute stage and the buffers of the VTA machine. Contains the dispatcher, the retirement
+// queue, the GEMM and ALU units and the loader; the micro-op, input and weight buffers; and the
 // accumulators with the output buffer.
-//   words    of loads, as they come from memory: those of both the loader and the load stage are written here, to where their tags say
-//   store    the store stage's reads of the output buffer: an index in one cycle, its element in the next
+//   words    elements from memory that the loader or the load stage has requested. They are written
+//            as they arrive, to the buffer and index in their tags.
+//   store    the store stage's reads of the output buffer: the element of an index is available in
+//            the next cycle
 module kiln_vta_compute_stage #(
     parameter int unsigned INPUT_BITS = 8,
     parameter int unsigned WEIGHT_BITS = 8,
@@ -14,7 +17,7 @@ module kiln_vta_compute_stage #(
     parameter int unsigned WEIGHT_INDEX_BITS = 6,
     parameter int unsigned ACCUMULATOR_INDEX_BITS = 6,
     parameter int unsigned ACCUMULATOR_BANKS = 4,
-    parameter int unsigned MAX_BYTES = 16,  // of the longest element
+    parameter int unsigned MAX_BYTES = 16,  // bytes of the longest element
     // derived, do not set
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
     localparam int unsigned OUTPUT_ELEMENT_BITS = BATCH * BLOCK_OUT * INPUT_BITS,
@@ -35,10 +38,12 @@ module kiln_vta_compute_stage #(
     input  logic                              store_token_there,
     output logic                              store_token_take,
     output logic                              store_token_give,
-    output logic                              pending,  // some instruction is dispatched and not retired
+    // an instruction is dispatched and not yet retired
+    output logic                              pending,
     output logic                              retired,
     output logic                              finish,
-    output logic                              fault_valid,  // sram_range, of the instruction at the head
+    // fault sram_range of the instruction at the head
+    output logic                              fault_valid,
     output kiln_vta_pkg::compute_events_t     events,
     // Loader
     input  logic [          ADDRESS_BITS-1:0] uop_base,
@@ -57,14 +62,15 @@ module kiln_vta_compute_stage #(
     output logic [   OUTPUT_ELEMENT_BITS-1:0] store_read_data
 );
   localparam int unsigned UNITS = kiln_vta_pkg::UNITS;
-  localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS;
+  localparam int unsigned SOURCE_INDEX_BITS =
+      INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS;
   localparam int unsigned UOP_BITS = ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS;
   localparam int unsigned NUMBERS = BATCH * BLOCK_OUT;
   localparam int unsigned INPUT_ELEMENT_BITS = BATCH * BLOCK_IN * INPUT_BITS;
   localparam int unsigned WEIGHT_ELEMENT_BITS = BLOCK_OUT * BLOCK_IN * WEIGHT_BITS;
   localparam int unsigned ACCUMULATOR_ELEMENT_BITS = NUMBERS * ACCUMULATOR_BITS;
 
-  // ---- Dispatcher, retirement.
+  // ---- Dispatcher and retirement.
   logic [UNITS-1:0] unit_valid, unit_ready, unit_done;
   logic [1:0] unit;
   logic pairs, retirement_ready;
@@ -117,7 +123,8 @@ module kiln_vta_compute_stage #(
 
   // ---- Queues of the units.
   localparam int unsigned QUEUE_COUNT_BITS = $clog2(kiln_vta_pkg::UNIT_QUEUE_DEPTH + 1);
-  logic gemm_valid, gemm_ready, alu_valid, alu_ready, alu_pairs, loader_valid, loader_ready, loader_busy;
+  logic gemm_valid, gemm_ready, alu_valid, alu_ready, alu_pairs, loader_valid, loader_ready,
+      loader_busy;
   logic [INSTRUCTION_BITS-1:0] gemm_instruction, alu_instruction, loader_instruction;
   logic [NUMBER_BITS-1:0] loader_number;
   logic [QUEUE_COUNT_BITS-1:0] unused_gemm_count, unused_alu_count, unused_loader_count;
@@ -189,25 +196,29 @@ module kiln_vta_compute_stage #(
       .request_tag
   );
 
-  // ---- Words.
+  // ---- Words from memory, written to the buffers.
   logic writes, uop_write, input_write, weight_write, load_write;
-  assign writes = word_valid && !reset && word_tag.source != kiln_vta_pkg::SOURCE_FETCH && !word_tag.empty;
+  assign writes =
+      word_valid && !reset && word_tag.source != kiln_vta_pkg::SOURCE_FETCH && !word_tag.empty;
   assign uop_write = writes && word_tag.memory == kiln_vta_pkg::MEMORY_UOP;
   assign input_write = writes && word_tag.memory == kiln_vta_pkg::MEMORY_INPUT;
   assign weight_write = writes && word_tag.memory == kiln_vta_pkg::MEMORY_WEIGHT;
   assign load_write = writes &&
-      (word_tag.memory == kiln_vta_pkg::MEMORY_ACCUMULATOR || word_tag.memory == kiln_vta_pkg::MEMORY_ACCUMULATOR8);
-  assign unit_done[kiln_vta_pkg::UNIT_LOADER] = word_valid && word_tag.source == kiln_vta_pkg::SOURCE_LOADER && word_tag.last;
+      (word_tag.memory == kiln_vta_pkg::MEMORY_ACCUMULATOR ||
+          word_tag.memory == kiln_vta_pkg::MEMORY_ACCUMULATOR8);
+  assign unit_done[kiln_vta_pkg::UNIT_LOADER] =
+      word_valid && word_tag.source == kiln_vta_pkg::SOURCE_LOADER && word_tag.last;
 
   logic [MAX_BYTES*8-1:0] word;
-  logic [ACCUMULATOR_ELEMENT_BITS-1:0] wide_word, load_word;  // numbers of 8 bits as accumulators
+  logic [ACCUMULATOR_ELEMENT_BITS-1:0] wide_word, load_word;  // 8-bit numbers, sign-extended
   assign word = word_tag.padding ? '0 : word_data;
   for (genvar n = 0; n < NUMBERS; n++) begin : g_wide
     logic signed [7:0] number;
     assign number = word[n*8+:8];
     assign wide_word[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] = ACCUMULATOR_BITS'(number);
   end
-  assign load_word = word_tag.memory == kiln_vta_pkg::MEMORY_ACCUMULATOR8 ? wide_word : word[ACCUMULATOR_ELEMENT_BITS-1:0];
+  assign load_word = word_tag.memory == kiln_vta_pkg::MEMORY_ACCUMULATOR8 ? wide_word :
+      word[ACCUMULATOR_ELEMENT_BITS-1:0];
 
   // ---- Buffers.
   kiln_ram_1w #(
@@ -256,10 +267,13 @@ module kiln_vta_compute_stage #(
       .read_data(weight_data)
   );
 
-  // ---- GEMM, ALU, and what they work on.
-  logic gemm_read_enable, first_read_enable, second_read_enable, gemm_write_enable, alu_write_enable, alu_step, alu_clears;
-  logic [ACCUMULATOR_INDEX_BITS-1:0] gemm_read_index, first_read_index, second_read_index, gemm_write_index, alu_write_index;
-  logic [ACCUMULATOR_ELEMENT_BITS-1:0] gemm_read_data, first_read_data, second_read_data, gemm_write_data, alu_write_data;
+  // ---- GEMM unit, ALU unit and accumulators.
+  logic gemm_read_enable, first_read_enable, second_read_enable, gemm_write_enable,
+      alu_write_enable, alu_step, alu_clears;
+  logic [ACCUMULATOR_INDEX_BITS-1:0] gemm_read_index, first_read_index, second_read_index,
+      gemm_write_index, alu_write_index;
+  logic [ACCUMULATOR_ELEMENT_BITS-1:0] gemm_read_data, first_read_data, second_read_data,
+      gemm_write_data, alu_write_data;
   kiln_vta_gemm #(
       .INPUT_BITS(INPUT_BITS),
       .WEIGHT_BITS(WEIGHT_BITS),

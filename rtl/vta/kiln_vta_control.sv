@@ -1,11 +1,18 @@
-// A launch from its start to its end: runs the machine, counts its cycles, and knows when it has finished or why it cannot.
+// Controls one launch of the VTA machine: starts the machine, counts its cycles, and ends the
+// launch at FINISH or at a fault.
 //
-//   launch       pulse, in a cycle in which the machine is neither running nor draining; `running` from the next cycle on
-//   finish       FINISH has retired: the launch ends in this cycle if every other instruction is done in it or before
-//   faults       of this cycle, with the number of the instruction to blame. With the first one the launch ends: `draining` in place of
-//                `running` until nothing is outstanding on the port, then `clear` for a cycle, which is a reset of all but the buffers
-//   moving       something happens in this cycle, or is under way: where nothing is for STILL_CYCLES, there never will be
-//   ended        pulse: the launch has ended, well or not; cycles and fault are its own
+//   launch       pulse, in a cycle in which the machine is neither running nor draining; `running`
+//                is high from the next cycle on
+//   finish       FINISH has retired: the launch ends in this cycle if every other instruction is
+//                done in it or before
+//   faults       faults of this cycle, each with the number of the instruction that caused it. The
+//                first fault ends the launch: `draining` replaces `running` until nothing is
+//                outstanding on the port. `clear` is then high for one cycle, which resets
+//                everything but the buffers and the registers.
+//   moving       something happens in this cycle or is in flight. If `moving` is low for
+//                STILL_CYCLES, the machine can never continue.
+//   ended        pulse: the launch has ended, with or without a fault; cycles and fault are those
+//                of this launch
 module kiln_vta_control (
     input  logic                                 clock,
     input  logic                                 reset,
@@ -16,20 +23,22 @@ module kiln_vta_control (
     output logic                                 clear,
     output logic                                 ended,
     output logic [                         31:0] cycles,
-    input  logic                                 cycles_write,  // by software
+    input  logic                                 cycles_write,  // software sets the cycle counter
     input  logic [                         31:0] cycles_data,
     output logic [                          3:0] fault,
     output logic [kiln_vta_pkg::NUMBER_BITS-1:0] fault_number,
-    // What happens
+    // Events
     input  logic                                 finish,
-    input  logic [                          2:0] done,  // instructions done in this cycle: one of each stage at most
+    // instructions done in this cycle, at most one of each stage
+    input  logic [                          2:0] done,
     input  logic                                 moving,
     input  logic                                 port_idle,
-    input  logic [                          2:0] waiting,  // stages with an instruction at the head of their queue, and its number
+    // stages with an instruction at the head of their queue, and its number
+    input  logic [                          2:0] waiting,
     input  logic [kiln_vta_pkg::NUMBER_BITS-1:0] waiting_load,
     input  logic [kiln_vta_pkg::NUMBER_BITS-1:0] waiting_compute,
     input  logic [kiln_vta_pkg::NUMBER_BITS-1:0] waiting_store,
-    // Faults of an instruction: in the word itself, on the port, beyond the buffers
+    // Faults of an instruction: in its encoding, on the port, outside the buffers
     input  logic [                          3:0] word_fault,
     input  logic [kiln_vta_pkg::NUMBER_BITS-1:0] word_fault_number,
     input  logic                                 read_fault,
@@ -41,7 +50,7 @@ module kiln_vta_control (
   localparam int unsigned BITS = kiln_vta_pkg::NUMBER_BITS;
   localparam int unsigned STILL_BITS = $clog2(kiln_vta_pkg::STILL_CYCLES);
 
-  // ---- Instructions done, those of this cycle included.
+  // ---- Number of instructions done, including those of this cycle.
   logic [BITS-1:0] done_before, done_now;
   assign done_now = done_before + BITS'(done[0]) + BITS'(done[1]) + BITS'(done[2]);
 
@@ -49,7 +58,7 @@ module kiln_vta_control (
   logic stands_still;
   assign stands_still = !moving && still == '1;
 
-  // ---- What ends the launch in this cycle.
+  // ---- The fault, if any, that ends the launch in this cycle.
   logic [3:0] found;
   logic [BITS-1:0] found_number, last_number;
   assign last_number = instructions == '0 ? '0 : instructions - 1'b1;
@@ -119,4 +128,16 @@ module kiln_vta_control (
       still       <= moving ? '0 : still + 1'b1;
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_state : assert (!(running && draining));
+      launch_when_idle : assert (!launch || (!running && !draining));
+      fault_while_draining : assert (!draining || fault != kiln_vta_pkg::FAULT_NONE);
+      no_fault_while_running : assert (!running || fault == kiln_vta_pkg::FAULT_NONE);
+      ends_once : assert (!(finishes && clear));
+    end
+  end
+`endif
 endmodule

@@ -1,7 +1,10 @@
-// What the machine counts in a launch (targets/vta/counters.def), in a register each of 32 bits.
-//   add          COUNTERS numbers of INCREMENT_BITS, in the order of the registers: what this cycle adds
-//   clear        sets all to zero; `count` low holds them
-//   read_value   counter number read_counter, in the same cycle; 0 for one that there is not
+// The event counters of a launch (targets/vta/isa/counters.def), 32 bits each.
+//   add          increments of this cycle: COUNTERS numbers of INCREMENT_BITS, in the order of the
+//                counters
+//   clear        sets all counters to zero
+//   count        enables counting; while it is low the counters hold their values
+//   read_value   the value of counter number read_counter, in the same cycle; 0 if that counter
+//                does not exist
 module kiln_vta_counters #(
     parameter int unsigned COUNTERS = 30,
     parameter int unsigned INCREMENT_BITS = 13,
@@ -18,7 +21,8 @@ module kiln_vta_counters #(
   for (genvar i = 0; i < COUNTERS; i++) begin : g_counter
     always_ff @(posedge clock) begin
       if (clear) values[i*32+:32] <= '0;
-      else if (count) values[i*32+:32] <= values[i*32+:32] + 32'(add[i*INCREMENT_BITS+:INCREMENT_BITS]);
+      else if (count)
+        values[i*32+:32] <= values[i*32+:32] + 32'(add[i*INCREMENT_BITS+:INCREMENT_BITS]);
     end
   end
   always_comb begin

@@ -1,6 +1,7 @@
-// Scalar products of one row of inputs with two rows of weights: products in a register, their sums in the next.
-//   time     sums of what stands at the inputs in cycle t are there in t + 2
-//   exact    a sum has the bits that it can need
+// Computes the dot products of one row of inputs with two rows of weights, for the multiply array
+// (kiln_vta_multiply). The first pipeline stage registers the products, the second their sums.
+//   time     the sums of the inputs of cycle t are at the outputs in t + 2
+//   exact    SUM_BITS is wide enough for every sum
 module kiln_vta_dot #(
     parameter int unsigned INPUT_BITS = 8,
     parameter int unsigned WEIGHT_BITS = 8,

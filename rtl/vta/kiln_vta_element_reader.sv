@@ -1,9 +1,12 @@
-// Walks a LOAD: one request an element, in the order of elements on chip, padding included.
+// Generates the read requests of a LOAD: one request per element, in the order of elements on chip,
+// padding included. Used by the load stage and by the loader of the compute stage.
 //
-//   start      in a cycle without `busy`: takes the instruction; its first request is there in the next cycle, and `busy` from then on
-//              until the last one has been taken
-//   request    null (no bytes) for padding, and for an instruction without elements, which makes one that goes nowhere
-//   addresses  bytes, modulo 2^32; the memory's base is ORed into each
+//   start      pulse, in a cycle without `busy`: accepts the instruction. Its first request is at
+//              the output in the next cycle; `busy` is high from then on until the last request is
+//              accepted.
+//   request    is null (0 bytes) for padding. An instruction without elements makes one null
+//              request, whose word is not written.
+//   addresses  are byte addresses modulo 2^32; the base of the memory is ORed into each
 module kiln_vta_element_reader #(
     // Bytes of an element in memory, powers of two.
     parameter int unsigned INPUT_BYTES = 16,
@@ -32,8 +35,9 @@ module kiln_vta_element_reader #(
   localparam int unsigned ADDRESS_BITS = kiln_vta_pkg::ADDRESS_BITS;
   localparam int unsigned EXTENT_BITS = 17;  // a size and two paddings
 
-  // ---- What the memory is.
-  function automatic logic [ADDRESS_BITS-1:0] bytes_of(input logic [ADDRESS_BITS-1:0] elements, input logic [2:0] memory);
+  // ---- Element size and base address of the instruction's memory.
+  function automatic logic [ADDRESS_BITS-1:0] bytes_of(input logic [ADDRESS_BITS-1:0] elements,
+      input logic [2:0] memory);
     case (memory)
       kiln_vta_pkg::MEMORY_UOP: bytes_of = elements << $clog2(kiln_vta_pkg::UOP_BYTES);
       kiln_vta_pkg::MEMORY_WEIGHT: bytes_of = elements << $clog2(WEIGHT_BYTES);
@@ -43,7 +47,7 @@ module kiln_vta_element_reader #(
     endcase
   endfunction
 
-  kiln_vta_pkg::transfer_t begun, load;  // what `instruction` is; the one that is walked
+  kiln_vta_pkg::transfer_t begun, load;  // fields of `instruction`; the LOAD in progress
   assign begun = instruction;
   logic [kiln_vta_pkg::NUMBER_BITS-1:0] load_number;
   logic [ADDRESS_BITS-1:0] base, element_bytes;
@@ -57,7 +61,7 @@ module kiln_vta_element_reader #(
     endcase
   end
 
-  // ---- The walk: place in the rectangle with its padding.
+  // ---- The position in the rectangle with its padding, and its address.
   logic [EXTENT_BITS-1:0] x, y, x_begin, x_end, width, y_begin, y_end, height;
   logic [kiln_vta_pkg::ELEMENT_BITS-1:0] element;
   logic [ADDRESS_BITS-1:0] row_address, next_row_address, address;
@@ -116,4 +120,25 @@ module kiln_vta_element_reader #(
 
   logic unused_fields;
   assign unused_fields = &{1'b0, load, begun};
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(ADDRESS_BITS + BYTES_BITS + kiln_vta_pkg::READ_TAG_BITS)
+  ) request_handshake (
+      .clock,
+      .reset,
+      .valid(request_valid),
+      .ready(request_ready),
+      .payload({request_address, request_bytes, request_tag})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      starts_when_idle : assert (!start || !busy);
+      column_in_range : assert (!busy || empty || x < width);
+      row_in_range : assert (!busy || empty || y < height);
+      padding_reads_nothing : assert (!(request_valid && request_tag.padding) ||
+          request_bytes == '0);
+    end
+  end
+`endif
 endmodule

@@ -1,13 +1,18 @@
-// Looks at a GEMM or ALU instruction before it is dispatched: reads its micro-ops and finds which elements it reaches, hence whether it
-// stays inside the buffers and which banks of the accumulators it touches.
+// Examines a GEMM or ALU instruction before its dispatch: reads its micro-ops and computes the
+// least and greatest index of each buffer. From these follow whether the instruction stays inside
+// the buffers, and which accumulator banks it touches.
 //
-//   start        the instruction is at the head and no load of micro-ops is under way: a level, which must stay with the instruction
-//                until `taken`
-//   time         the first cycle e with `start` reads the first micro-op; with n micro-ops `examined`, and with it the results, from
-//                e + n + 2 on, to the cycle of `taken`
-//   beyond       some index is not in its buffer. Micro-ops beyond the buffer are not read, but the first: `examined` in e + 3
-//   src_banks    of an ALU instruction's second operands
-// Within an instruction indices grow with both loops, so the least is the least micro-op's and the greatest that of the last iterations.
+//   start        the instruction is at the head of the queue and no load of micro-ops is in flight.
+//                `start` is a level; it and the instruction must not change until `taken`.
+//   time         the first micro-op is read in the first cycle e with `start`. With n micro-ops
+//                `examined` is high and the results are valid from e + n + 2 to the cycle of
+//                `taken`.
+//   beyond       an index is outside its buffer. If `uop_end` is beyond the micro-op buffer, only
+//                the first micro-op is read, and `examined` is high from e + 3 on.
+//   src_banks    banks of an ALU instruction's second operands
+// Within an instruction indices grow with both loops. The least index is therefore that of the
+// least micro-op in the first iterations, and the greatest that of the greatest micro-op in the
+// last.
 module kiln_vta_examiner #(
     parameter int unsigned UOP_INDEX_BITS = 13,
     parameter int unsigned INPUT_INDEX_BITS = 11,
@@ -15,8 +20,10 @@ module kiln_vta_examiner #(
     parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
     parameter int unsigned ACCUMULATOR_BANKS = 4,
     // derived, do not set
-    localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
-    localparam int unsigned UOP_BITS = ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS
+    localparam int unsigned SOURCE_INDEX_BITS =
+        INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
+    localparam int unsigned UOP_BITS =
+        ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS
 ) (
     input  logic                                      clock,
     input  logic                                      reset,
@@ -65,7 +72,7 @@ module kiln_vta_examiner #(
   );
   assign gemm = instruction[2:0] == kiln_vta_pkg::OPCODE_GEMM;
 
-  // ---- Micro-ops: addresses from the cycle of the start on, words one cycle later.
+  // ---- Micro-ops: addresses are issued from the first cycle on, words arrive one cycle later.
   logic begins, busy, reading, uop_valid, uop_first, all_read, uops_beyond;
   logic [UOP_INDEX_BITS:0] next_uop;
   assign begins = start && !busy && !examined;
@@ -90,7 +97,7 @@ module kiln_vta_examiner #(
     uop_first <= begins;
     next_uop  <= begins ? (UOP_INDEX_BITS + 1)'(uop_begin) + 1'b1 : next_uop + 1'b1;
   end
-  assign all_read = busy && !uop_valid;  // the extremes are those of all micro-ops
+  assign all_read = busy && !uop_valid;  // the extremes include all micro-ops
 
   logic [ACCUMULATOR_INDEX_BITS-1:0] dst, dst_least, dst_greatest;
   logic [SOURCE_INDEX_BITS-1:0] src, src_least, src_greatest;
@@ -106,7 +113,8 @@ module kiln_vta_examiner #(
     end
   end
 
-  // ---- What the loops add to the greatest: products in the cycle of the start, their sums in the next, used one after that.
+  // ---- The amounts that the loops add to the greatest indices: the products are computed in the
+  // first cycle, their sums in the next, and the results are used in the cycle after that.
   localparam int unsigned DST_BITS = LOOP_BITS + ACCUMULATOR_INDEX_BITS + 2;
   localparam int unsigned SRC_BITS = LOOP_BITS + SOURCE_INDEX_BITS + 2;
   localparam int unsigned WEIGHT_BITS = LOOP_BITS + WEIGHT_INDEX_BITS + 2;

@@ -1,11 +1,15 @@
-// Fetches a launch's instructions in order and hands each to the queue of its stage.
+// Fetches the instructions of a launch in order and passes each to the queue of its stage.
 //
-//   begins       in the first cycle without reset, with `instructions` instructions from byte `address` on
-//   request      the next instruction, while fewer than FETCH_DEPTH are asked for and not yet handed on; its word is always taken
-//   last         the request may wait for others: FETCH_STANDING or more instructions stand in the stages' queues, from which `started`
-//                (one bit a stage) takes them
-//   hand on      the oldest word, one a cycle, while hand_stage's queue (hand_ready, one bit a stage) has room
-//   fault        in place of that, of an instruction that no stage can execute; it stays at the head
+//   start        in the first cycle without reset; fetches `instructions` instructions from byte
+//                address `address` on
+//   request      requests the next instruction while fewer than FETCH_DEPTH are requested and not
+//                yet passed on. Its word is always accepted.
+//   request_last the request has the lowest priority, because FETCH_STANDING or more instructions
+//                are in the queues of the stages. `started` (one bit per stage) marks those that
+//                leave their queue in this cycle.
+//   hand         passes the oldest instruction to the queue of its stage, one per cycle, if that
+//                queue has room (hand_ready, one bit per stage)
+//   fault        no stage can execute the oldest instruction, which is then not passed on
 module kiln_vta_fetch #(
     parameter int unsigned INSTRUCTION_QUEUE_DEPTH = 512,  // of each stage
     parameter int unsigned UOP_INDEX_BITS = 13,
@@ -32,19 +36,21 @@ module kiln_vta_fetch #(
     input  logic [                               2:0] started,
     output logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] hand_instruction,
     output logic [     kiln_vta_pkg::NUMBER_BITS-1:0] hand_number,
-    output logic [             ACCUMULATOR_BANKS-1:0] hand_banks,  // where a load of accumulators goes
-    output logic [                               3:0] fault,  // of hand_number
-    output logic                                      all_handed  // every instruction of the launch
+    // banks that a load of accumulators writes
+    output logic [             ACCUMULATOR_BANKS-1:0] hand_banks,
+    output logic [                               3:0] fault,  // of instruction hand_number
+    output logic                                      all_handed  // all instructions are passed on
 );
   localparam int unsigned COUNT_BITS = $clog2(kiln_vta_pkg::FETCH_DEPTH + 1);
   localparam int unsigned MOST_STANDING = 3 * INSTRUCTION_QUEUE_DEPTH;
   localparam int unsigned STANDING_BITS = $clog2(MOST_STANDING + kiln_vta_pkg::FETCH_STANDING);
 
   logic [kiln_vta_pkg::NUMBER_BITS-1:0] requested;
-  logic [COUNT_BITS-1:0] under_way;  // asked for and not yet handed on
-  logic [STANDING_BITS-1:0] standing;  // handed on and not yet started
+  logic [COUNT_BITS-1:0] under_way;  // requested and not yet passed on
+  logic [STANDING_BITS-1:0] standing;  // passed on and not yet started
   logic taken, handed, head_valid;
-  assign request_valid = requested != instructions && under_way != COUNT_BITS'(kiln_vta_pkg::FETCH_DEPTH);
+  assign request_valid =
+      requested != instructions && under_way != COUNT_BITS'(kiln_vta_pkg::FETCH_DEPTH);
   assign taken = request_valid && request_ready;
   assign request_last = standing >= STANDING_BITS'(kiln_vta_pkg::FETCH_STANDING);
 
@@ -63,15 +69,16 @@ module kiln_vta_fetch #(
       hand_number     <= '0;
     end else begin
       requested       <= requested + kiln_vta_pkg::NUMBER_BITS'(taken);
-      request_address <= request_address + (taken ? kiln_vta_pkg::ADDRESS_BITS'(kiln_vta_pkg::INSTRUCTION_BYTES) : '0);
+      request_address <= request_address +
+          (taken ? kiln_vta_pkg::ADDRESS_BITS'(kiln_vta_pkg::INSTRUCTION_BYTES) : '0);
       under_way       <= under_way + COUNT_BITS'(taken) - COUNT_BITS'(handed);
-      standing        <= standing + STANDING_BITS'(handed) - STANDING_BITS'(started[0]) - STANDING_BITS'(started[1]) -
-          STANDING_BITS'(started[2]);
+      standing        <= standing + STANDING_BITS'(handed) - STANDING_BITS'(started[0]) -
+          STANDING_BITS'(started[1]) - STANDING_BITS'(started[2]);
       hand_number     <= hand_number + kiln_vta_pkg::NUMBER_BITS'(handed);
     end
   end
 
-  logic unused_ready;  // there is room for whatever was asked for
+  logic unused_ready;  // the queue has room for every requested word
   logic [COUNT_BITS-1:0] unused_count;
   kiln_fifo #(
       .WIDTH(kiln_vta_pkg::INSTRUCTION_BITS),
@@ -106,4 +113,29 @@ module kiln_vta_fetch #(
   assign hand_valid = head_valid && head_fault == kiln_vta_pkg::FAULT_NONE ? 3'b001 << stage : '0;
   assign handed = (hand_valid & hand_ready) != '0;
   assign all_handed = hand_number == instructions;
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(3 + kiln_vta_pkg::INSTRUCTION_BITS)
+  ) instruction_handshake (
+      .clock,
+      .reset,
+      .valid(hand_valid != '0),
+      .ready(handed),
+      .payload({hand_valid, hand_instruction})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_stage : assert ($onehot0(hand_valid));
+      in_flight_within_depth : assert (32'(under_way) <= kiln_vta_pkg::FETCH_DEPTH);
+      in_flight_counts_requests : assert (
+          kiln_vta_pkg::NUMBER_BITS'(under_way) == requested - hand_number);
+      word_was_requested : assert (!word_valid || under_way != '0);
+      word_finds_room : assert (!word_valid || unused_ready);
+      started_was_handed : assert (32'(standing) + 32'(handed) >= 32'(started[0]) +
+          32'(started[1]) + 32'(started[2]));
+      standing_within_queues : assert (32'(standing) <= MOST_STANDING);
+    end
+  end
+`endif
 endmodule

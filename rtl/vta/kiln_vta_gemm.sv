@@ -1,7 +1,10 @@
-// The GEMM unit: a step a cycle.
-//   time     a step in s reads its micro-op in s, input and weight in s + 1, multiplies in s + 2, sums in s + 3 (and reads the accumulator),
-//            adds in s + 4 and writes in s + 5. Results that were not yet written when it read are forwarded.
-//   command  taken when idle or in the cycle of a last step; has at least one step. `done` in the last step's s + 5
+// The GEMM unit of the VTA machine. It executes one step per cycle.
+//   time     a step in cycle s reads its micro-op in s, input and weight in s + 1, multiplies in
+//            s + 2, sums the products and reads the accumulator in s + 3, adds in s + 4 and writes
+//            in s + 5. Results that were not yet written when the step read its accumulator are
+//            forwarded.
+//   command  accepted when the unit is idle or in the cycle of a last step; has at least one step.
+//            `done` is high in cycle s + 5 of the last step.
 module kiln_vta_gemm #(
     parameter int unsigned INPUT_BITS = 8,
     parameter int unsigned WEIGHT_BITS = 8,
@@ -14,8 +17,10 @@ module kiln_vta_gemm #(
     parameter int unsigned WEIGHT_INDEX_BITS = 10,
     parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
     // derived, do not set
-    localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
-    localparam int unsigned UOP_BITS = ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS,
+    localparam int unsigned SOURCE_INDEX_BITS =
+        INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS,
+    localparam int unsigned UOP_BITS =
+        ACCUMULATOR_INDEX_BITS + SOURCE_INDEX_BITS + WEIGHT_INDEX_BITS,
     localparam int unsigned NUMBERS = BATCH * BLOCK_OUT,
     localparam int unsigned ELEMENT_BITS = NUMBERS * ACCUMULATOR_BITS
 ) (
@@ -24,9 +29,9 @@ module kiln_vta_gemm #(
     input  logic                                      command_valid,
     output logic                                      command_ready,
     input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] command_instruction,
-    output logic                                      step,  // begun in this cycle
+    output logic                                      step,  // a step begins in this cycle
     output logic                                      done,
-    // Memories: an address in one cycle, its word in the next
+    // Memories return the word of an address in the next cycle
     output logic                                      uop_enable,
     output logic [                UOP_INDEX_BITS-1:0] uop_address,
     input  logic [                      UOP_BITS-1:0] uop,
@@ -44,7 +49,7 @@ module kiln_vta_gemm #(
 );
   localparam int unsigned SUM_BITS = INPUT_BITS + WEIGHT_BITS + $clog2(BLOCK_IN);
 
-  // ---- Cycle s. In the names below the number is the cycle behind s.
+  // ---- Cycle s. The number in the names below is the number of cycles after s.
   logic valid0, last0;
   logic [ACCUMULATOR_INDEX_BITS-1:0] dst0;
   logic [SOURCE_INDEX_BITS-1:0] src0;
@@ -74,7 +79,7 @@ module kiln_vta_gemm #(
   assign uop_enable = valid0;
   assign step = valid0;
 
-  // ---- s + 1: indices.
+  // ---- s + 1: computes the indices.
   logic valid1, last1;
   logic [ACCUMULATOR_INDEX_BITS-1:0] dst1, uop_dst;
   logic [SOURCE_INDEX_BITS-1:0] src1, uop_src;
@@ -84,7 +89,7 @@ module kiln_vta_gemm #(
   assign input_address = INPUT_INDEX_BITS'(uop_src + src1);
   assign weight_address = uop_weight + weight1;
 
-  // ---- s + 2 and s + 3: products, sums; the accumulator's address.
+  // ---- s + 2 and s + 3: computes products and sums; reads the accumulator.
   logic valid2, valid3, last2, last3;
   logic [ACCUMULATOR_INDEX_BITS-1:0] dst2, dst3;
   logic [NUMBERS*SUM_BITS-1:0] sums;
@@ -103,7 +108,8 @@ module kiln_vta_gemm #(
   assign read_enable = valid3;
   assign read_index = dst3;
 
-  // ---- s + 4: the addition. What was written in the two cycles before is not in the word that was read.
+  // ---- s + 4: adds to the accumulator. The word that was read does not contain the writes of the
+  // previous two cycles, which are forwarded.
   logic valid4, last4, valid6;
   logic [ACCUMULATOR_INDEX_BITS-1:0] dst4, dst6;
   logic [ELEMENT_BITS-1:0] data6, addend, total;
@@ -115,8 +121,9 @@ module kiln_vta_gemm #(
   for (genvar n = 0; n < NUMBERS; n++) begin : g_number
     logic signed [SUM_BITS-1:0] sum;
     assign sum = sums[n*SUM_BITS+:SUM_BITS];
-    assign total[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] = addend[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] + ACCUMULATOR_BITS'(sum);
-    wire unused_upper_bits = &{1'b0, sum};  // of sums that have more than accumulators
+    assign total[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] =
+        addend[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS] + ACCUMULATOR_BITS'(sum);
+    wire unused_upper_bits = &{1'b0, sum};  // if sums are wider than accumulators
   end
 
   always_ff @(posedge clock) begin
@@ -146,4 +153,13 @@ module kiln_vta_gemm #(
     dst6        <= write_index;
     data6       <= write_data;
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      done_with_last_write : assert (!done || write_enable);
+      step_reads_uop : assert (step == uop_enable);
+    end
+  end
+`endif
 endmodule

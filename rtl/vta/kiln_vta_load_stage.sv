@@ -1,7 +1,9 @@
-// The load stage: instructions of its queue one after the other, each when its token is there and the requests of the one before are
-// made. Words go to their buffers by their tags; the one that is the last of its instruction makes it done.
-//   time     an instruction that starts in c (queue_ready) has its first request in c + 1; when its last is taken in a, the next may
-//            start in a + 1
+// The load stage of the VTA machine: executes the loads of inputs and weights in order. A load
+// starts when its token is available and all requests of the previous load are accepted. The tag of
+// a word selects the buffer that it is written to (kiln_vta_compute_stage); a load is done when its
+// last word arrives.
+//   time     an instruction that starts in c (queue_ready) has its first request in c + 1. If its
+//            last request is accepted in a, the next instruction may start in a + 1.
 module kiln_vta_load_stage #(
     parameter int unsigned INPUT_BYTES = 16,
     parameter int unsigned WEIGHT_BYTES = 256,
@@ -13,7 +15,7 @@ module kiln_vta_load_stage #(
     output logic                                      queue_ready,
     input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] queue_instruction,
     input  logic [     kiln_vta_pkg::NUMBER_BITS-1:0] queue_number,
-    input  logic                                      token_there,  // of the compute stage
+    input  logic                                      token_there,  // from the compute stage
     output logic                                      token_take,
     input  logic [    kiln_vta_pkg::ADDRESS_BITS-1:0] input_base,
     input  logic [    kiln_vta_pkg::ADDRESS_BITS-1:0] weight_base,
@@ -54,4 +56,13 @@ module kiln_vta_load_stage #(
 
   logic unused_tokens;
   assign unused_tokens = &{1'b0, common};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      token_exists : assert (!token_take || token_there);
+      starts_when_idle : assert (!queue_ready || !busy);
+    end
+  end
+`endif
 endmodule

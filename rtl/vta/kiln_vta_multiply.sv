@@ -1,6 +1,8 @@
-// The multiply array: a BATCH x BLOCK_IN matrix of inputs times a BLOCK_OUT x BLOCK_IN matrix of weights, transposed.
-//   layout   numbers packed, low bits first: input (b, i) at b * BLOCK_IN + i, weight (o, i) at o * BLOCK_IN + i, sum (b, o) at b * BLOCK_OUT + o
-//   time     sums of what stands at the inputs in cycle t are there in t + 2, exact
+// The multiply array of the GEMM unit: multiplies a BATCH x BLOCK_IN matrix of inputs by the
+// transpose of a BLOCK_OUT x BLOCK_IN matrix of weights.
+//   layout   numbers are packed, low bits first: input (b, i) at b * BLOCK_IN + i, weight (o, i) at
+//            o * BLOCK_IN + i, sum (b, o) at b * BLOCK_OUT + o
+//   time     the sums of the inputs of cycle t are at the output in t + 2; they are exact
 module kiln_vta_multiply #(
     parameter int unsigned INPUT_BITS = 8,
     parameter int unsigned WEIGHT_BITS = 8,
@@ -16,7 +18,7 @@ module kiln_vta_multiply #(
 );
   localparam int unsigned ROW_BITS = BLOCK_IN * INPUT_BITS;
   localparam int unsigned WEIGHTS_BITS = BLOCK_IN * WEIGHT_BITS;
-  // Outputs two by two; a single one leaves half of its pair unused.
+  // Outputs are computed in pairs; with an odd BLOCK_OUT half of the last pair is unused.
   for (genvar b = 0; b < BATCH; b++) begin : g_row
     for (genvar o = 0; o < BLOCK_OUT; o += 2) begin : g_pair
       localparam int unsigned HIGH = o + 1 < BLOCK_OUT ? o + 1 : o;

@@ -1,4 +1,5 @@
-// Words of the VTA machine (docs/vta-machine.md): numbers of the encoding, parts of instructions, what travels with a request.
+// Constants and types of the VTA machine (docs/vta-machine.md): the instruction encoding, the tags
+// of memory requests, the events that are counted, and the register addresses.
 package kiln_vta_pkg;
   localparam int unsigned INSTRUCTION_BITS = 128;
   localparam int unsigned INSTRUCTION_BYTES = INSTRUCTION_BITS / 8;
@@ -7,20 +8,20 @@ package kiln_vta_pkg;
   localparam int unsigned NUMBER_BITS = 32;  // of an instruction within its launch
   localparam int unsigned ELEMENT_BITS = 16;  // index of an element of the largest buffer
   localparam int unsigned LOOP_BITS = 14;
-  localparam int unsigned PAGE_BITS = 12;  // byte addresses below 2^PAGE_BITS are no memory
+  localparam int unsigned PAGE_BITS = 12;  // byte addresses below 2^PAGE_BITS are not memory
 
   localparam logic [2:0] OPCODE_LOAD = 3'd0;
   localparam logic [2:0] OPCODE_STORE = 3'd1;
   localparam logic [2:0] OPCODE_GEMM = 3'd2;
   localparam logic [2:0] OPCODE_FINISH = 3'd3;
-  localparam logic [2:0] OPCODE_ALU = 3'd4;  // those above are reserved
+  localparam logic [2:0] OPCODE_ALU = 3'd4;  // larger opcodes are reserved
 
   localparam logic [2:0] MEMORY_UOP = 3'd0;
   localparam logic [2:0] MEMORY_WEIGHT = 3'd1;
   localparam logic [2:0] MEMORY_INPUT = 3'd2;
   localparam logic [2:0] MEMORY_ACCUMULATOR = 3'd3;
   localparam logic [2:0] MEMORY_OUTPUT = 3'd4;
-  localparam logic [2:0] MEMORY_ACCUMULATOR8 = 3'd5;  // a byte a number in memory
+  localparam logic [2:0] MEMORY_ACCUMULATOR8 = 3'd5;  // one byte per number in memory
 
   localparam logic [2:0] ALU_MIN = 3'd0;
   localparam logic [2:0] ALU_MAX = 3'd1;
@@ -28,21 +29,22 @@ package kiln_vta_pkg;
   localparam logic [2:0] ALU_SHIFT_RIGHT = 3'd3;
   localparam logic [2:0] ALU_MULTIPLY = 3'd4;
 
-  // Stages of a program, and units of the compute stage.
+  // Stages of the machine, and units of the compute stage.
   localparam logic [1:0] STAGE_LOAD = 2'd0;
   localparam logic [1:0] STAGE_COMPUTE = 2'd1;
   localparam logic [1:0] STAGE_STORE = 2'd2;
   localparam logic [1:0] UNIT_GEMM = 2'd0;
   localparam logic [1:0] UNIT_ALU = 2'd1;
   localparam logic [1:0] UNIT_LOADER = 2'd2;
-  localparam logic [1:0] UNIT_NONE = 2'd3;  // for instructions with nothing to do but tokens
+  localparam logic [1:0] UNIT_NONE = 2'd3;  // for instructions that only handle tokens
   localparam int unsigned UNITS = 3;
   localparam int unsigned UNIT_QUEUE_DEPTH = 8;
   localparam int unsigned RETIREMENT_DEPTH = 32;
   localparam int unsigned FETCH_DEPTH = 16;
-  localparam int unsigned FETCH_STANDING = 8;  // instructions in the stages' queues with which fetch comes last at the port
+  // with this many instructions in the queues of the stages, fetch has the lowest read priority
+  localparam int unsigned FETCH_STANDING = 8;
 
-  // Kinds of faults: register FAULT.
+  // Kinds of faults: values of the register FAULT.
   localparam logic [3:0] FAULT_NONE = 4'd0;
   localparam logic [3:0] FAULT_SRAM_RANGE = 4'd1;
   localparam logic [3:0] FAULT_DRAM_RANGE = 4'd2;
@@ -52,9 +54,9 @@ package kiln_vta_pkg;
   localparam logic [3:0] FAULT_BAD_DEPENDENCY = 4'd6;
   localparam logic [3:0] FAULT_DEADLOCK = 4'd7;
   localparam logic [3:0] FAULT_NO_FINISH = 4'd8;
-  localparam int unsigned STILL_CYCLES = 64;  // in which nothing moves: a deadlock
+  localparam int unsigned STILL_CYCLES = 64;  // cycles without progress after which a launch ends
 
-  // Of every instruction, at its lowest bits.
+  // The lowest bits of every instruction.
   typedef struct packed {
     logic       push_next;
     logic       push_previous;
@@ -65,7 +67,7 @@ package kiln_vta_pkg;
 
   localparam int unsigned COMMON_BITS = 7;
 
-  // A load or store, all its bits.
+  // The complete encoding of a load or store.
   typedef struct packed {
     logic [3:0]  x_pad_after;
     logic [3:0]  x_pad_before;
@@ -81,12 +83,14 @@ package kiln_vta_pkg;
     common_t     common;
   } transfer_t;
 
-  // Where a field of so many bits begins that is to stand at bit `first`: no field crosses the middle of an instruction.
+  // Returns the lowest bit of a field of `bits` bits that would begin at bit `first`. A field that
+  // would cross the middle of an instruction begins there instead.
   function automatic int unsigned field_place(input int unsigned first, input int unsigned bits);
-    field_place = first < INSTRUCTION_BITS / 2 && first + bits > INSTRUCTION_BITS / 2 ? INSTRUCTION_BITS / 2 : first;
+    field_place = first < INSTRUCTION_BITS / 2 && first + bits > INSTRUCTION_BITS / 2 ?
+        INSTRUCTION_BITS / 2 : first;
   endfunction
 
-  // What travels with a request of the read port.
+  // The tag of a request of the read port.
   localparam logic [1:0] SOURCE_FETCH = 2'd0;
   localparam logic [1:0] SOURCE_LOADER = 2'd1;
   localparam logic [1:0] SOURCE_LOAD_STAGE = 2'd2;
@@ -94,14 +98,14 @@ package kiln_vta_pkg;
     logic [1:0]              source;
     logic [NUMBER_BITS-1:0]  number;  // of the instruction
     logic [2:0]              memory;
-    logic [ELEMENT_BITS-1:0] element;  // where it goes
-    logic                    padding;  // zeros, whatever comes
-    logic                    empty;  // goes nowhere: its instruction has no elements
-    logic                    last;  // of its instruction
-    logic                    push_next;  // of its instruction
+    logic [ELEMENT_BITS-1:0] element;  // index in the buffer to write
+    logic                    padding;  // write zeros instead of the word
+    logic                    empty;  // write nothing: the instruction has no elements
+    logic                    last;  // last request of its instruction
+    logic                    push_next;  // flag of its instruction
   } read_tag_t;
   localparam int unsigned READ_TAG_BITS = NUMBER_BITS + ELEMENT_BITS + 9;
-  // And of the write port.
+  // The tag of a request of the write port.
   typedef struct packed {
     logic [NUMBER_BITS-1:0] number;
     logic                   last;
@@ -109,7 +113,8 @@ package kiln_vta_pkg;
   } write_tag_t;
   localparam int unsigned WRITE_TAG_BITS = NUMBER_BITS + 2;
 
-  // What happens in a cycle, for the counters (targets/vta/counters.def). Of a head that is not dispatched one at most is high.
+  // The events of a cycle, for the counters (targets/vta/isa/counters.def). At most one of the
+  // dispatch events is high.
   typedef struct packed {
     logic dispatched;
     logic uops_loading;

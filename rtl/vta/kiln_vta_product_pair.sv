@@ -1,5 +1,6 @@
-// Two products of one input: in one multiplier where both weights fit beside each other into one of its operands, which is what FPGAs'
-// multipliers of 25 x 18 bits have room for with numbers of 8 bits. Combinational, exact, two's complement.
+// Multiplies one input by two weights, for kiln_vta_dot. Uses a single multiplier if both weights
+// fit side by side into one of its operands, as 8-bit numbers do in the 25 x 18 bit multipliers of
+// FPGAs. Combinational; the two's complement products are exact.
 module kiln_vta_product_pair #(
     parameter int unsigned INPUT_BITS = 8,
     parameter int unsigned WEIGHT_BITS = 8,
@@ -11,7 +12,7 @@ module kiln_vta_product_pair #(
     output logic [PRODUCT_BITS-1:0] product_low,
     output logic [PRODUCT_BITS-1:0] product_high
 );
-  localparam int unsigned MULTIPLIER_BITS = 25;  // of the longer operand
+  localparam int unsigned MULTIPLIER_BITS = 25;  // bits of the longer operand
   localparam int unsigned PACKED_BITS = PRODUCT_BITS + WEIGHT_BITS + 1;
   if (PACKED_BITS <= MULTIPLIER_BITS) begin : g_packed
     localparam int unsigned WHOLE_BITS = PACKED_BITS + INPUT_BITS;
@@ -19,13 +20,16 @@ module kiln_vta_product_pair #(
     logic signed [INPUT_BITS-1:0] factor;
     logic signed [WHOLE_BITS-1:0] product;
     assign low = {{PACKED_BITS - WEIGHT_BITS{weight_low[WEIGHT_BITS-1]}}, weight_low};
-    assign high = {{PACKED_BITS - PRODUCT_BITS - WEIGHT_BITS{weight_high[WEIGHT_BITS-1]}}, weight_high, {PRODUCT_BITS{1'b0}}};
+    assign high = {{PACKED_BITS - PRODUCT_BITS - WEIGHT_BITS{weight_high[WEIGHT_BITS-1]}},
+        weight_high, {PRODUCT_BITS{1'b0}}};
     assign both = low + high;
     assign factor = in;
     assign product = both * factor;
-    // The lower product lies in the lowest bits; where it is negative it has taken one from the upper.
+    // The lower product is in the lowest bits. If it is negative, it has borrowed 1 from the upper
+    // product, which is added back.
     assign product_low = product[PRODUCT_BITS-1:0];
-    assign product_high = product[PRODUCT_BITS+:PRODUCT_BITS] + PRODUCT_BITS'(product[PRODUCT_BITS-1]);
+    assign product_high =
+        product[PRODUCT_BITS+:PRODUCT_BITS] + PRODUCT_BITS'(product[PRODUCT_BITS-1]);
     logic unused_top;  // copies of the sign
     assign unused_top = &{1'b0, product[WHOLE_BITS-1:2*PRODUCT_BITS-1]};
   end else begin : g_two

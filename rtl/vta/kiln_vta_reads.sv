@@ -1,15 +1,18 @@
-// The read side of the memory port: in each cycle in which the port is free it takes the request of the first of fetch, loader and load
-// stage that has one; with `fetch_last`, of loader, load stage and fetch. Words come back in the order of requests, by their tags, and must be taken as they come.
-//   enable         low holds requests back
-//   fault_valid    an instruction (fault_number) asks for what is no memory, which is not asked for; or a response was an error
-//   idle           nothing asked for and not yet handed over
+// The read side of the VTA machine's memory port. In each cycle in which the port is free it
+// accepts the request with the highest priority: fetch, then loader, then load stage; with
+// `fetch_last` loader, then load stage, then fetch. Words return with their tags, in the order of
+// requests, and must be accepted immediately.
+//   enable         no request is accepted while `enable` is low
+//   fault_valid    instruction `fault_number` requests an address that is not memory (the request
+//                  is not issued), or the response to its request was an error
+//   idle           no request is in flight
 module kiln_vta_reads #(
     parameter int unsigned MEMORY_PORT_BYTES = 8,
     parameter int unsigned MEMORY_LATENCY = 32,
-    parameter int unsigned MAX_BYTES = 256,  // of the longest element
+    parameter int unsigned MAX_BYTES = 256,  // bytes of the longest element
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),  // derived, do not set
     localparam int unsigned ADDRESS_BITS = kiln_vta_pkg::ADDRESS_BITS,
-    localparam int unsigned SOURCES = 3,  // by their SOURCE numbers
+    localparam int unsigned SOURCES = 3,  // indexed by SOURCE_*
     localparam int unsigned TAG_BITS = kiln_vta_pkg::READ_TAG_BITS
 ) (
     input  logic                                 clock,
@@ -25,8 +28,10 @@ module kiln_vta_reads #(
     output logic [              MAX_BYTES*8-1:0] word_data,
     output kiln_vta_pkg::read_tag_t              word_tag,
     output logic                                 idle,
-    output logic [                  SOURCES-1:0] waits,  // has a request, and the port is another's in this cycle
-    output logic [               BYTES_BITS-1:0] taken_beats,  // of the request taken in this cycle; 0: none
+    // the source has a request, and the port serves another source in this cycle
+    output logic [                  SOURCES-1:0] waits,
+    // beats and bytes of the request accepted in this cycle; 0 if there is none
+    output logic [               BYTES_BITS-1:0] taken_beats,
     output logic [               BYTES_BITS-1:0] taken_bytes,
     output logic [                          2:0] taken_memory,  // SOURCE_FETCH has none
     output logic                                 fault_valid,
@@ -51,7 +56,7 @@ module kiln_vta_reads #(
     eligible = request_valid;
     if (fetch_last && request_valid[SOURCES-1:1] != '0) eligible[kiln_vta_pkg::SOURCE_FETCH] = 1'b0;
   end
-  assign grant = eligible & (~eligible + 1'b1);  // the lowest
+  assign grant = eligible & (~eligible + 1'b1);  // the lowest bit
 
   logic [ADDRESS_BITS-1:0] address;
   logic [BYTES_BITS-1:0] bytes;
@@ -107,10 +112,10 @@ module kiln_vta_reads #(
       .axi_rlast
   );
 
-  // ---- For the counters.
+  // ---- Inputs of the counters.
   localparam int unsigned OFFSET_BITS = $clog2(MEMORY_PORT_BYTES);
   localparam int unsigned SPAN_BITS = $clog2(MAX_BYTES + 2 * MEMORY_PORT_BYTES);
-  logic [SOURCES-1:0] owner;  // of the last request
+  logic [SOURCES-1:0] owner;  // source of the last request
   logic taken;
   logic [SPAN_BITS-1:0] span;
   assign taken = port_valid && port_ready;
@@ -118,12 +123,14 @@ module kiln_vta_reads #(
     if (taken) owner <= grant;
   end
   assign waits = request_valid & ~(port_ready ? grant : owner);
-  assign span = SPAN_BITS'(address[OFFSET_BITS-1:0]) + SPAN_BITS'(bytes) + SPAN_BITS'(MEMORY_PORT_BYTES - 1);
+  assign span =
+      SPAN_BITS'(address[OFFSET_BITS-1:0]) + SPAN_BITS'(bytes) + SPAN_BITS'(MEMORY_PORT_BYTES - 1);
   assign taken_beats = taken && bytes != '0 ? BYTES_BITS'(span >> OFFSET_BITS) : '0;
   assign taken_bytes = taken ? bytes : '0;
   assign taken_memory = tag.memory;
 
-  // The port says `fault` from the cycle on after that of the beat with the error, whose word comes out in that cycle or later.
+  // The port asserts `fault` from the cycle after the beat with the error on. The word with that
+  // beat leaves the port in the same cycle or later.
   logic word_fault, request_fault;
   assign word_fault = port_fault && word_valid;
   assign request_fault = enable && request_valid != '0 && nowhere;
@@ -132,4 +139,18 @@ module kiln_vta_reads #(
 
   logic unused_tag;
   assign unused_tag = &{1'b0, tag};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      one_grant : assert ($onehot0(grant));
+      grant_requested : assert ((grant & ~request_valid) == '0);
+      one_request_taken : assert ($onehot0(request_ready));
+      grant_whenever_requested : assert (request_valid == '0 || grant != '0);
+      word_has_a_source : assert (!word_valid || 32'(word_tag.source) < SOURCES);
+      // An address without memory is a fault and never reaches the bus.
+      no_request_with_fault : assert (!(request_fault && taken));
+    end
+  end
+`endif
 endmodule

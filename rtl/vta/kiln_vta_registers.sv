@@ -1,9 +1,11 @@
-// The machine's registers behind an AXI4-Lite slave (addresses in kiln_vta_pkg; docs/vta-machine.md tells what each is for).
-//   launch       pulse in the cycle in which CONTROL is written with its lowest bit
-//   writes       whole words, not while `busy`; others, those to registers that are only read, and reads where there is none are answered by
-//                SLVERR and change nothing
-//   ended        pulse: CONTROL has its bit "finished" from then on; `irq` is that bit
-//   read_value   the counter that read_counter names, in the same cycle
+// The registers of the VTA machine behind an AXI4-Lite slave. kiln_vta_pkg lists their addresses;
+// docs/vta-machine.md describes each register.
+//   launch       pulse in the cycle in which CONTROL is written with its lowest bit set
+//   writes       must write a whole register, and not while `busy`. Other writes, writes to
+//                read-only registers, and reads of addresses without a register are answered by
+//                SLVERR and change nothing.
+//   ended        pulse: sets the bit "finished" of CONTROL; `irq` is that bit
+//   read_value   the value of counter number read_counter, in the same cycle
 module kiln_vta_registers #(
     parameter int unsigned COUNTERS = 30,
     localparam int unsigned REGISTER_BITS = kiln_vta_pkg::REGISTER_BITS,
@@ -92,7 +94,8 @@ module kiln_vta_registers #(
   logic written, finished;
   assign written = write_enable && !write_error;
   assign write_error = busy || write_strobe != '1 || write_address > kiln_vta_pkg::OUTPUT_BASE;
-  assign launch = written && write_address == kiln_vta_pkg::CONTROL && write_data[kiln_vta_pkg::CONTROL_LAUNCH];
+  assign launch =
+      written && write_address == kiln_vta_pkg::CONTROL && write_data[kiln_vta_pkg::CONTROL_LAUNCH];
   assign cycles_write = written && write_address == kiln_vta_pkg::CYCLES;
   assign cycles_data = write_data;
   always_ff @(posedge clock) begin

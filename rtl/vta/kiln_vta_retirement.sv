@@ -1,7 +1,9 @@
-// Instructions of the compute stage in the order of their dispatch, until what they do is done: then they give their tokens, one
-// instruction a cycle, in its unit's done cycle at the earliest.
-//   push     in the cycle of the dispatch; retires in the next cycle at the earliest
-//   done     pulses of the units, each in the order of its own instructions
+// The retirement queue of the compute stage: holds the dispatched instructions in order until they
+// are done. An instruction retires, and gives its tokens, in its unit's done cycle at the earliest;
+// at most one instruction retires per cycle.
+//   push     in the cycle of the dispatch; the instruction retires in the next cycle at the
+//            earliest
+//   done     pulses of the units; each unit completes its own instructions in order
 module kiln_vta_retirement (
     input  logic                           clock,
     input  logic                           reset,
@@ -10,7 +12,7 @@ module kiln_vta_retirement (
     input  logic [                    1:0] unit,  // or UNIT_NONE
     input  kiln_vta_pkg::common_t          common,
     input  logic [kiln_vta_pkg::UNITS-1:0] done,
-    output logic                           pending,  // some instruction has not retired
+    output logic                           pending,  // an instruction has not yet retired
     output logic                           retired,
     output logic                           push_previous,  // pulses: tokens given
     output logic                           push_next,
@@ -39,7 +41,7 @@ module kiln_vta_retirement (
       .count    (unused_count)
   );
 
-  // Done and not yet retired, by unit.
+  // Counts, for each unit, the instructions that are done and not yet retired.
   logic [UNITS-1:0] head_is, there;
   for (genvar u = 0; u < UNITS; u++) begin : g_unit
     logic [COUNT_BITS-1:0] instructions;
@@ -49,6 +51,14 @@ module kiln_vta_retirement (
       if (reset) instructions <= '0;
       else instructions <= instructions + COUNT_BITS'(done[u]) - COUNT_BITS'(retired && head_is[u]);
     end
+`ifndef SYNTHESIS
+    always_ff @(posedge clock) begin
+      if (!reset) begin
+        assert (32'(instructions) <= DEPTH);
+        assert (!(retired && head_is[u]) || done[u] || instructions != '0);
+      end
+    end
+`endif
   end
   assign retired = pending && (head_unit == kiln_vta_pkg::UNIT_NONE || (head_is & there) != '0);
   assign push_previous = retired && head_previous;
@@ -57,4 +67,15 @@ module kiln_vta_retirement (
 
   logic unused_common;
   assign unused_common = &{1'b0, common};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      push_into_room : assert (!push || ready);
+      done_instruction_pending : assert (done == '0 || pending);
+      retires_one_unit : assert ($onehot0(head_is));
+      tokens_only_with_retirement : assert (retired || !(push_previous || push_next || finish));
+    end
+  end
+`endif
 endmodule

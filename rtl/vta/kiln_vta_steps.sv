@@ -1,27 +1,32 @@
-// The loops of a GEMM or ALU instruction: one step after the other, micro-ops innermost, then `inner`, then `outer`.
+// Generates the steps of a GEMM or ALU instruction: loops over the micro-ops (innermost), `inner`
+// and `outer`. Used by the GEMM and ALU units.
 //
-//   command_ready  idle, or the cycle of the last step. An instruction taken in c has its first step in c + 1, a cycle later with
-//                  `late`; with `pairs` a step every other cycle
-//   step_valid     a step: its micro-op's address, and what is to be added to the micro-op's indices. They stay beside `instruction`
-//                  until the next step
+//   command_ready  the module is idle, or this is the cycle of the last step. An instruction
+//                  accepted in c has its first step in c + 1, or in c + 2 with `command_late`. With
+//                  `command_pairs` it has a step every other cycle.
+//   step_valid     a step begins. uop_address is the address of its micro-op; dst, src and weight
+//                  are the offsets to add to the micro-op's indices. They and `instruction` are
+//                  valid in this cycle.
 module kiln_vta_steps #(
     parameter int unsigned UOP_INDEX_BITS = 13,
     parameter int unsigned INPUT_INDEX_BITS = 11,
     parameter int unsigned WEIGHT_INDEX_BITS = 10,
     parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
     // derived, do not set
-    localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS
+    localparam int unsigned SOURCE_INDEX_BITS =
+        INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS
 ) (
     input  logic                                      clock,
     input  logic                                      reset,
     input  logic                                      command_valid,
     output logic                                      command_ready,
-    input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] command_instruction,  // with a step at least
+    input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] command_instruction,  // has at least one step
     input  logic                                      command_late,
     input  logic                                      command_pairs,
-    output logic                                      active,  // between an instruction's first cycle and its last
+    // high from an instruction's first cycle to its last
+    output logic                                      active,
     output logic                                      step_valid,
-    output logic                                      step_last,  // of the instruction
+    output logic                                      step_last,  // last step of the instruction
     output logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] instruction,
     output logic [                UOP_INDEX_BITS-1:0] uop_address,
     output logic [        ACCUMULATOR_INDEX_BITS-1:0] dst,
@@ -91,7 +96,7 @@ module kiln_vta_steps #(
   assign outer_last = outer_at + 1'b1 == outer;
   assign step_last = uop_last && inner_last && outer_last;
 
-  logic [ACCUMULATOR_INDEX_BITS-1:0] dst_row;  // of the outer iteration
+  logic [ACCUMULATOR_INDEX_BITS-1:0] dst_row;  // offset at the start of the outer iteration
   logic [SOURCE_INDEX_BITS-1:0] src_row;
   logic [WEIGHT_INDEX_BITS-1:0] weight_row;
   always_ff @(posedge clock) begin
@@ -128,4 +133,17 @@ module kiln_vta_steps #(
       end
     end
   end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      step_while_active : assert (!step_valid || active);
+      uop_in_range : assert (!active || (uop_address >= uop_begin && (UOP_INDEX_BITS +
+          1)'(uop_address) < uop_end));
+      inner_in_range : assert (!active || inner_at < inner);
+      outer_in_range : assert (!active || outer_at < outer);
+      no_step_lost : assert (!(taken && active) || (step_valid && step_last));
+    end
+  end
+`endif
 endmodule

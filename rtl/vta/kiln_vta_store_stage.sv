@@ -1,14 +1,17 @@
-// The store stage: instructions of its queue one after the other. Each is read out of the output buffer element by element, and each
-// element is a request of the write port.
+// The store stage of the VTA machine: executes the instructions of its queue in order. It reads the
+// elements of an instruction from the output buffer, and makes one request of the write port for
+// each.
 //
-//   time     an instruction that starts in c (queue_ready) reads its first element in c + 1; an element is a request from the cycle after
-//            it was read on, and the next one is read in the cycle in which the port takes it. The next instruction may start in the
-//            cycle after the last request was taken.
-//   done     in the cycle in which the last request is in memory. Without elements: in the first cycle from c + 1 on in which nothing
-//            is outstanding; the next instruction may start in the cycle after.
-//   fault    the element at hand goes where there is no memory; it is not written
+//   time     an instruction that starts in c (queue_ready) reads its first element in c + 1. The
+//            request of an element is valid from the cycle after its read; the next element is read
+//            in the cycle in which the port accepts the request. The next instruction may start in
+//            the cycle after the last request is accepted.
+//   done     is high in the cycle in which the last request is in memory. An instruction without
+//            elements is done in the first cycle from c + 1 on in which nothing is outstanding; the
+//            next instruction may start in the cycle after.
+//   fault    the address of the current element is not memory; the element is not written
 module kiln_vta_store_stage #(
-    parameter int unsigned OUTPUT_BYTES = 16,  // of an element, a power of two
+    parameter int unsigned OUTPUT_BYTES = 16,  // bytes of an element, a power of two
     parameter int unsigned INDEX_BITS = 11,
     localparam int unsigned ADDRESS_BITS = kiln_vta_pkg::ADDRESS_BITS
 ) (
@@ -18,13 +21,13 @@ module kiln_vta_store_stage #(
     output logic                                      queue_ready,
     input  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] queue_instruction,
     input  logic [     kiln_vta_pkg::NUMBER_BITS-1:0] queue_number,
-    input  logic                                      token_there,  // of the compute stage
+    input  logic                                      token_there,  // from the compute stage
     output logic                                      token_take,
     output logic                                      token_give,
     input  logic [                  ADDRESS_BITS-1:0] output_base,
     output logic                                      busy,
     output logic                                      done,
-    // Output buffer: an index in one cycle, its element in the next and from then on
+    // Output buffer: an element is available from the cycle after its index is read
     output logic                                      read_enable,
     output logic [                    INDEX_BITS-1:0] read_index,
     // Write port
@@ -56,7 +59,8 @@ module kiln_vta_store_stage #(
   assign taken = request_valid && request_ready;
   assign empty_done = busy && empty && port_idle;
 
-  // `element` is the next one to be read; x, y and the address are those of the one that is a request.
+  // `element` is the index of the next element to read; x, y and `address` belong to the element of
+  // the current request.
   assign read_enable = busy && !empty && (first || (taken && !last));
   assign read_index = INDEX_BITS'(element);
   always_ff @(posedge clock) begin
@@ -100,4 +104,26 @@ module kiln_vta_store_stage #(
 
   logic unused_fields;
   assign unused_fields = &{1'b0, store, begun, port_done_tag};
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(ADDRESS_BITS + $bits(request_tag))
+  ) request_handshake (
+      .clock,
+      .reset,
+      .valid(request_valid),
+      .ready(request_ready),
+      .payload({request_address, request_tag})
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      token_exists : assert (!token_take || token_there);
+      starts_when_idle : assert (!queue_ready || !busy);
+      element_of_instruction : assert (!word_there || (busy && !empty && x < store.x_size &&
+          y < store.y_size));
+      reads_while_busy : assert (!read_enable || busy);
+      request_or_fault : assert (!(request_valid && fault_valid));
+    end
+  end
+`endif
 endmodule

@@ -1,7 +1,8 @@
-// The sum of numbers of two's complement: exact, in a register one cycle later. Written as a chain; synthesis makes a tree of it.
+// Adds two's complement numbers, for kiln_vta_dot: the exact sum of `terms` is in a register one
+// cycle later. Written as a chain, which synthesis turns into a tree.
 module kiln_vta_sum #(
     parameter int unsigned TERMS = 16,
-    parameter int unsigned BITS = 16,  // of a term
+    parameter int unsigned BITS = 16,  // bits of a term
     localparam int unsigned SUM_BITS = BITS + $clog2(TERMS)
 ) (
     input  logic                  clock,

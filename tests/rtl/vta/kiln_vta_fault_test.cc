@@ -1,5 +1,6 @@
-// Programs that are wrong on the whole machine: it stops with the kind of the fault and the instruction to blame,
-// nothing is left under way on its port, and a right program runs on it afterwards.
+// Runs faulty programs on the whole machine. It must stop with the kind of the fault and the
+// instruction that caused it and leave nothing in flight on its port; a correct program must then
+// run on it.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -8,8 +9,8 @@
 #include <vector>
 
 #include "Vvta_small.h"
-#include "kiln/targets/vta/functional.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/isa/isa.h"
+#include "kiln/targets/vta/simulate/functional/functional.h"
 #include "tests/rtl/vta/machine.h"
 
 namespace kiln::rtl {
@@ -28,7 +29,8 @@ constexpr uint64_t kRight = 0x4000;      // and of the right one
 constexpr uint64_t kPoisoned = 0x30000;  // a page that answers SLVERR
 constexpr uint64_t kFuzzLimit = 300'000;
 
-// Loads all that it uses. Element bytes are 4, 4, 16, 16 and 4; micro-ops at 0x3000, all with low indices.
+// Loads all that it uses. Element bytes are 4, 4, 16, 16 and 4; micro-ops at 0x3000, all with low
+// indices.
 constexpr const char* kRightProgram = R"(
 ---N LOAD inp sram=0 dram=1024 y=8 x=4 stride=4
 ---N LOAD wgt sram=0 dram=512 y=4 x=4 stride=7
@@ -256,7 +258,8 @@ TEST(KilnVtaFaults, RegistersRefuseWhatTheyDoNotTake) {
   machines.ExpectRest();
 }
 
-// The bases are ORed into addresses: a program whose dram_base fields are what is left finds the same data.
+// The bases are ORed into addresses: a program whose dram_base fields are what is left finds the
+// same data.
 TEST(KilnVtaFaults, BasesAreOredIntoAddresses) {
   Machines machines(Ideal(Small()));
   auto& bench = machines.machine().bench();

@@ -1,5 +1,5 @@
-// The whole machine against the levels in C++: random programs leave the same bits in memory behind any memory, and
-// take the cycle level's cycles behind an ideal one.
+// Compares the whole machine with the levels in C++: random programs must leave the same bits in
+// memory behind any memory, and take the cycle level's cycles behind an ideal one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -8,8 +8,8 @@
 #include "Vvta_narrow.h"
 #include "Vvta_small.h"
 #include "Vvta_wide.h"
-#include "kiln/targets/vta/counters.h"
-#include "kiln/targets/vta/memory.h"
+#include "kiln/targets/vta/isa/counters.h"
+#include "kiln/targets/vta/isa/memory.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/targets/vta/agreement.h"
 

@@ -1,5 +1,5 @@
-// What the tests of the whole machine (kiln_vta) share: the design points of their models, and a machine with its
-// memory.
+// Shared by the tests of the whole machine (kiln_vta): the design points of its models, and a
+// machine with its memory.
 #ifndef KILN_TESTS_RTL_VTA_MACHINE_H_
 #define KILN_TESTS_RTL_VTA_MACHINE_H_
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "kiln/hardware/axi_port.h"
-#include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/config/config.h"
+#include "kiln/targets/vta/isa/faults.h"
 #include "rtl/testbench/kiln_vta_bench.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -27,7 +27,7 @@ using vta::RandomProgram;
 constexpr uint64_t kMemoryBytes = uint64_t{1} << 18;
 constexpr uint64_t kCycleLimit = 2'000'000;
 
-// The design points of the models: the parameters of CMakeLists.txt.
+// The design points of the models; the parameters are those in CMakeLists.txt.
 inline Config Small() {
   Config c;
   c.name = "small";
@@ -41,7 +41,7 @@ inline Config Small() {
   return c;
 }
 
-// Numbers of other widths and unequal blocks.
+// Other widths, and unequal block sizes.
 inline Config Batch() {
   Config c = Small();
   c.name = "batch";
@@ -56,7 +56,7 @@ inline Config Batch() {
   c.accumulator_banks = 2;
   return c;
 }
-// Elements longer than a beat of each kind, one bank.
+// Elements of each kind are longer than a beat; one bank.
 inline Config Wide() {
   Config c = Small();
   c.name = "wide";
@@ -69,7 +69,8 @@ inline Config Wide() {
   c.accumulator_banks = 1;
   return c;
 }
-// The narrowest accumulators and indices, products that fit no other way; every accumulator a bank.
+// The narrowest accumulators and indices; wider operands would not fit. Every accumulator is a
+// bank.
 inline Config Narrow() {
   Config c = Small();
   c.name = "narrow";
@@ -94,12 +95,12 @@ inline AxiTiming Ideal(const Config& config) {
   return timing;
 }
 
-// What the fault register says.
+// The contents of the fault register.
 inline uint32_t CodeOf(const std::optional<vta::Fault>& fault) {
   return fault.has_value() ? static_cast<uint32_t>(fault->kind) + 1 : 0;
 }
 
-// A machine with the memory behind its port. Registers without a reset begin at random.
+// A machine with the memory behind its port. Registers without a reset have random initial values.
 template <typename Model>
 class Machine {
  public:
@@ -112,10 +113,10 @@ class Machine {
     bench_ = std::make_unique<Bench>(model_.get(), static_cast<unsigned>(config.memory_port_bytes),
                                      kMemoryBytes, timing, seed);
   }
-  // A failed assertion in the RTL, an AXI checker's among them.
+  // Fails the test if an assertion in the RTL failed, also one of an AXI checker.
   ~Machine() { EXPECT_FALSE(context_.gotError()); }
 
-  // The memory from RandomProgram::kBase on.
+  // Copies an image to memory at RandomProgram::kBase.
   void Load(const std::vector<uint8_t>& image) {
     std::copy(image.begin(), image.end(), bench_->memory().bytes().begin() + RandomProgram::kBase);
   }

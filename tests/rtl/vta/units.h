@@ -1,5 +1,5 @@
-// What tests of the VTA machine's units share: instructions that are right more often than not, what they touch, and
-// numbers packed in ports.
+// Shared by the tests of the VTA machine's units: instructions that are mostly valid, the memory
+// they access, and numbers packed into ports.
 #ifndef KILN_TESTS_RTL_VTA_UNITS_H_
 #define KILN_TESTS_RTL_VTA_UNITS_H_
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/config.h"
-#include "kiln/targets/vta/faults.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/config/config.h"
+#include "kiln/targets/vta/isa/faults.h"
+#include "kiln/targets/vta/isa/isa.h"
 #include "tests/rtl/support.h"
 
 namespace kiln::rtl {
@@ -24,7 +24,7 @@ using vta::Memory;
 using vta::Opcode;
 using vta::Uop;
 
-// An instruction as ports take it.
+// Returns an instruction as ports take it.
 inline std::vector<uint8_t> BytesOf(const Encoding::Bytes& bytes) {
   return {bytes.begin(), bytes.end()};
 }
@@ -32,7 +32,7 @@ template <typename Port>
 void SetInstruction(Port& port, const Encoding& encoding, const Instruction& in) {
   SetBytes(port, BytesOf(encoding.Encode(in)));
 }
-// A load or store that is right more often than not.
+// Returns a load or store that is mostly valid.
 inline Instruction RandomTransfer(Random& random) {
   Instruction in;
   in.opcode = random.Below(3) == 0 ? Opcode::kStore : Opcode::kLoad;
@@ -51,7 +51,7 @@ inline Instruction RandomTransfer(Random& random) {
   return in;
 }
 
-// The requests of a load, in order.
+// Returns the requests of a load in order.
 struct Element {
   uint32_t address = 0, bytes = 0, index = 0;
   bool padding = true, empty = false, last = false;
@@ -79,7 +79,7 @@ inline std::vector<Element> ElementsOf(const Instruction& in, const Config& conf
   return elements;
 }
 
-// kiln_vta_pkg::read_tag_t; its lowest bit is the last member.
+// kiln_vta_pkg::read_tag_t; the last member occupies the lowest bits.
 struct ReadTag {
   bool push_next, last, empty, padding;
   uint32_t element, memory, number, source;
@@ -97,7 +97,7 @@ inline uint64_t BitsOf(const ReadTag& tag) {
          uint64_t{tag.number} << 23 | uint64_t{tag.source} << 55;
 }
 
-// The signed number of `bits` bits that begins at bit `first`.
+// Returns the signed number of `bits` bits that begins at bit `first`.
 inline int64_t SignedBits(const std::vector<uint8_t>& bytes, size_t first, int bits) {
   uint64_t value = 0;
   for (int i = 0; i < bits; ++i) {
@@ -107,7 +107,7 @@ inline int64_t SignedBits(const std::vector<uint8_t>& bytes, size_t first, int b
   const int shift = 64 - bits;
   return static_cast<int64_t>(value << shift) >> shift;
 }
-// Numbers side by side, each in its low `bits` bits; and back.
+// Convert numbers, each of `bits` bits, to packed lanes, and back.
 inline std::vector<uint8_t> PackNumbers(const std::vector<int32_t>& numbers, int bits) {
   std::vector<uint8_t> bytes((numbers.size() * static_cast<size_t>(bits) + 7) / 8);
   for (size_t n = 0; n < numbers.size(); ++n) {
@@ -131,7 +131,7 @@ template <typename Port>
 std::vector<int32_t> GetNumbers(const Port& port, int bits, size_t count) {
   return UnpackNumbers(GetBytes(port, sizeof port), bits, count);
 }
-// Signed numbers of `bits` bits, the extremes more often than others.
+// Returns signed random numbers of `bits` bits; the extremes are more frequent.
 inline std::vector<int32_t> RandomNumbers(Random& random, int bits, size_t count) {
   std::vector<int32_t> numbers;
   const int64_t most = (int64_t{1} << (bits - 1)) - 1;
@@ -144,7 +144,8 @@ inline std::vector<int32_t> RandomNumbers(Random& random, int bits, size_t count
   return numbers;
 }
 
-// A micro-op as the machine's buffer holds it: weight, source and destination side by side, destination lowest.
+// Returns a micro-op as the machine's buffer stores it: weight, source and destination, with the
+// destination in the lowest bits.
 inline size_t UopBits(const Config& c) {
   return static_cast<size_t>(c.accumulator_index_bits() +
                              std::max(c.input_index_bits(), c.accumulator_index_bits()) +
@@ -157,8 +158,8 @@ inline std::vector<uint8_t> UopBytes(const Uop& uop, const Config& c) {
   return PackNumbers({static_cast<int32_t>(word)}, static_cast<int>(UopBits(c)));
 }
 
-// The steps of a GEMM or ALU instruction, in their order: indices modulo the buffers' sizes, as a unit by itself takes
-// them.
+// Returns the steps of a GEMM or ALU instruction in order, with indices modulo the buffers' sizes,
+// as a unit on its own computes them.
 struct StepIndices {
   uint32_t uop, dst, src, weight;
 };
@@ -183,8 +184,8 @@ inline std::vector<StepIndices> StepsOf(const Instruction& in, std::span<const U
   return steps;
 }
 
-// A GEMM or ALU instruction with steps, of small loops. Where `reuse` is set its accumulators are few, so that a step
-// finds what those right before it have written.
+// Returns a GEMM or ALU instruction with small loops. With `reuse` it uses few accumulators, so
+// that a step reads results of the steps right before it.
 inline Instruction RandomComputation(Random& random, const Config& config, bool reuse) {
   Instruction in = RandomFields(random, config);
   while (in.opcode != Opcode::kGemm && in.opcode != Opcode::kAlu) in = RandomFields(random, config);

@@ -1,6 +1,6 @@
-// The compute stage of the VTA machine as a whole (rtl/vta/kiln_vta_compute_stage.sv): random instructions in front of
-// a memory, tokens and a queue that all stall leave in the output buffer what they leave one after the other, and
-// retire in their order.
+// Tests the compute stage of the VTA machine as a whole (rtl/vta/kiln_vta_compute_stage.sv). Random
+// instructions in front of a memory, tokens and a queue that all stall must leave in the output
+// buffer what sequential execution leaves, and retire in order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 #include "Vvta_compute_stage.h"
 #include "Vvta_compute_stage_1.h"
-#include "kiln/targets/vta/cycle_data.h"
-#include "kiln/targets/vta/fault_rules.h"
-#include "kiln/targets/vta/memory.h"
+#include "kiln/targets/vta/isa/memory.h"
+#include "kiln/targets/vta/simulate/cycle/cycle_data.h"
+#include "kiln/targets/vta/simulate/functional/fault_rules.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"
 

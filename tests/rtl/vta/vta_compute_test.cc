@@ -1,12 +1,12 @@
-// VTA's arithmetic: all pairs of 8-bit operands, and random ones of other widths.
+// Tests VTA's arithmetic: all pairs of 8-bit operands, and random operands of other widths.
 #include <gtest/gtest.h>
 
 #include "Vvta_compute_16.h"
 #include "Vvta_compute_32.h"
 #include "Vvta_compute_8.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/alu.h"
-#include "kiln/targets/vta/elements.h"
+#include "kiln/targets/vta/isa/elements.h"
+#include "kiln/targets/vta/simulate/alu.h"
 #include "tests/rtl/support.h"
 
 namespace kiln::rtl {
@@ -60,7 +60,8 @@ TEST(VtaCompute, SixteenBits) { CheckRandomNumbers<Vvta_compute_16>(16); }
 TEST(VtaCompute, ThirtyTwoBits) { CheckRandomNumbers<Vvta_compute_32>(32); }
 TEST(VtaCompute, ImmediatesAreWiderThanEightBits) { CheckRandomNumbers<Vvta_compute_8>(8); }
 
-// Both products of a pair, which share a multiplier, for all inputs and weights on one side and some on the other.
+// Both products of a pair, which share a multiplier, for all inputs and weights on one side and
+// some on the other.
 TEST(VtaCompute, AllProductsOfEightBits) {
   Simulation<Vvta_compute_8> bench;
   for (int in = -128; in < 128; ++in) {

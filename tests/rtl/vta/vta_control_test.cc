@@ -1,4 +1,5 @@
-// The VTA machine's control: a launch from its start to its end, the counters, and the registers behind AXI4-Lite.
+// Tests the VTA machine's control: a launch from start to end, the counters, and the registers
+// behind AXI4-Lite.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,7 +10,7 @@
 #include "Vvta_control.h"
 #include "Vvta_counters.h"
 #include "Vvta_registers.h"
-#include "kiln/targets/vta/faults.h"
+#include "kiln/targets/vta/isa/faults.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/vta/machine.h"
 

@@ -1,5 +1,5 @@
-// What the VTA machine computes with, unit by unit: the multiply array and its sums, the GEMM and the ALU unit in front
-// of memories in C++, the accumulators with their banks.
+// Tests the VTA machine's arithmetic units on their own: the multiply array and its sums, the GEMM
+// and ALU units in front of memories in C++, the accumulators with their banks.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,8 +17,8 @@
 #include "Vvta_multiply_single.h"
 #include "Vvta_multiply_small.h"
 #include "Vvta_sum.h"
-#include "kiln/targets/vta/alu.h"
-#include "kiln/targets/vta/elements.h"
+#include "kiln/targets/vta/isa/elements.h"
+#include "kiln/targets/vta/simulate/alu.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"
 
@@ -28,7 +28,8 @@ namespace {
 using vta::Calculate;
 using vta::Wrap;
 
-// ---- Products and sums. A pipeline that never stops: what stood at the inputs in t is answered in t + latency.
+// ---- Products and sums. A pipeline that never stops: what stood at the inputs in t is answered in
+// t + latency.
 
 TEST(VtaDatapath, SumsAreExact) {
   constexpr int kTerms = 7, kBits = 5, kSumBits = 8;
@@ -288,7 +289,8 @@ void CheckGemm(const Config& c, uint64_t seed, double stall, bool reuse) {
 }
 TEST(VtaDatapath, GemmWithoutStalls) { CheckGemm<Vvta_gemm_small>(Small(), 10, 0, false); }
 TEST(VtaDatapath, GemmWithStalls) { CheckGemm<Vvta_gemm_small>(Small(), 20, 0.5, false); }
-// The same accumulators in steps one to three cycles apart: results that are not yet written are forwarded.
+// The same accumulators in steps one to three cycles apart: results that are not yet written are
+// forwarded.
 TEST(VtaDatapath, GemmForwards) { CheckGemm<Vvta_gemm_small>(Small(), 30, 0.1, true); }
 TEST(VtaDatapath, GemmWithFewAccumulators) {
   for (const double stall : {0.0, 0.5})
@@ -376,7 +378,8 @@ TEST(VtaDatapath, AluOfNarrowNumbers) {
   for (const double stall : {0.0, 0.5}) CheckAlu<Vvta_alu_8>(NarrowAccumulators(), 80, stall, true);
 }
 
-// ---- Accumulators: every cycle reads and writes where no two use one bank; the store stage reads anywhere.
+// ---- Accumulators: every cycle reads and writes where no two use one bank; the store stage reads
+// anywhere.
 
 // One of the readers: what it must find, and what behind the next edge.
 struct Reader {

@@ -1,5 +1,5 @@
-// Who works on what, in the compute stage of the VTA machine: banks of a range, the examiner, the scoreboard, the
-// dispatcher, retirement. Each against a model that says for every cycle what must be seen in it.
+// Tests dispatch in the compute stage of the VTA machine: the banks of a range, the examiner, the
+// scoreboard, the dispatcher, retirement. Each is compared with a model that predicts every cycle.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 #include "Vvta_examiner_small.h"
 #include "Vvta_retirement.h"
 #include "Vvta_scoreboard.h"
-#include "kiln/targets/vta/fault_rules.h"
+#include "kiln/targets/vta/simulate/functional/fault_rules.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"
 
@@ -389,8 +389,8 @@ class DispatcherBench {
     EndCycle();
     if (faulty) Reset();
   }
-  // In how many cycles it dispatched, waited for each of its reasons (kiln_vta_pkg::dispatch_events_t), and found a
-  // fault.
+  // In how many cycles it dispatched, waited for each of its reasons
+  // (kiln_vta_pkg::dispatch_events_t), and found a fault.
   struct Seen {
     int dispatched = 0, uops_loading = 0, examining = 0, tokens = 0, queue_full = 0, banks = 0,
         uops_in_use = 0;

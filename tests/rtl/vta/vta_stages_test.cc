@@ -1,6 +1,6 @@
-// What moves instructions and data through the VTA machine: fetch, tokens, load stage, store stage, the read side of
-// the memory port. Each behind random stalls on all its handshakes, against a model that says for every cycle what must
-// be seen in it.
+// Tests the units that move instructions and data through the VTA machine: fetch, tokens, load
+// stage, store stage, the read side of the memory port. Each is compared, behind random stalls on
+// all its handshakes, with a model that predicts every cycle.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +13,7 @@
 #include "Vvta_reads.h"
 #include "Vvta_store_stage.h"
 #include "Vvta_tokens.h"
-#include "kiln/targets/vta/fault_rules.h"
+#include "kiln/targets/vta/simulate/functional/fault_rules.h"
 #include "rtl/testbench/kiln_axi_memory.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"
@@ -351,8 +351,8 @@ class FetchBench {
         word_stalls_(seed + 5, 0.3, Stalls::Kind::kBursts),
         fetch_(seed) {}
 
-  // A launch of `count` instructions, one in so many of which no stage can execute (0: none). It ends with the last one
-  // handed on, or at the first of those.
+  // A launch of `count` instructions, one in so many of which no stage can execute (0: none). It
+  // ends with the last one handed on, or at the first of those.
   void Launch(size_t count, uint64_t faulty) {
     program_.clear();
     while (program_.size() < count) {

@@ -1,5 +1,5 @@
-// Parts of the VTA machine by themselves: what an instruction says and what is wrong with it, the walk over a load,
-// the loops of a computation. Behind handshakes that stall.
+// Tests parts of the VTA machine on their own, behind handshakes that stall: the decoding and
+// checking of instructions, the walk over a load, the loops of a computation.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -10,7 +10,7 @@
 #include "Vvta_decode_small.h"
 #include "Vvta_element_reader.h"
 #include "Vvta_steps.h"
-#include "kiln/targets/vta/fault_rules.h"
+#include "kiln/targets/vta/simulate/functional/fault_rules.h"
 #include "tests/rtl/support.h"
 #include "tests/rtl/vta/machine.h"
 #include "tests/rtl/vta/units.h"
@@ -143,7 +143,8 @@ TEST(VtaUnits, ElementReaderWalksLoads) {
   }
 }
 
-// ---- The loops. Commands follow each other without a cycle between, but where they are late or the source stalls.
+// ---- The loops. Commands follow each other without a cycle between, but where they are late or
+// the source stalls.
 TEST(VtaUnits, StepsFollowTheLoops) {
   const Config config = Small();
   const Encoding encoding(config);
