@@ -7,7 +7,8 @@
 namespace kiln::conformance {
 namespace {
 
-// The axis along which block scales of an activation lie, or -1 where a user wants one scale for all.
+// The axis along which block scales of an activation lie, or -1 where a user wants one scale for
+// all.
 int BlockAxis(const Value& value) {
   for (const Node* user : value.users()) {
     if (user->op() == Op::kConv && user->operand(0) == &value &&
@@ -34,7 +35,8 @@ int ReductionAxis(const Value& value) {
   return user.operand(1) == &value && rank >= 2 ? rank - (transposed ? 1 : 2) : -1;
 }
 
-// What the greatest magnitude of a range becomes as an element: the format's greatest value, or where it is finest.
+// What the greatest magnitude of a range becomes as an element: the format's greatest value, or
+// where it is finest.
 double TargetOf(const Format& format) {
   if (format.kind == FormatKind::kPosit) return 4;
   if (format.name == "binary") return 2;  // weights lie evenly around 0

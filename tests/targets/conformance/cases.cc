@@ -11,7 +11,8 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// Builds a graph node by node; weights are random and scaled by their fan-in, so that values keep their size.
+// Builds a graph node by node; weights are random and scaled by their fan-in, so that values keep
+// their size.
 class Builder {
  public:
   explicit Builder(std::string name, uint64_t seed = 7) : graph_(std::move(name)), random_(seed) {}

@@ -1,4 +1,5 @@
-// The cases of the conformance suite: small networks of one operator, or of a few that a family may fuse.
+// The cases of the conformance suite: small networks of one operator, or of a few that a family may
+// fuse.
 #ifndef KILN_TESTS_TARGETS_CONFORMANCE_CASES_H_
 #define KILN_TESTS_TARGETS_CONFORMANCE_CASES_H_
 
@@ -13,8 +14,8 @@ namespace kiln::conformance {
 struct Case {
   std::string name;              // "conv.3x3_stride_2"
   std::function<Graph()> build;  // fp32, ONNX layouts, batch 1, all shapes known
-  // Root mean square error over root mean square of the reference that int8 may cost: 0.05 where inputs and results are
-  // rounded to 8 bits once, more where errors add up.
+  // Root mean square error over root mean square of the reference that int8 may cost: 0.05 where
+  // inputs and results are rounded to 8 bits once, more where errors add up.
   double tolerance = 0.05;
 };
 

@@ -8,14 +8,17 @@
 //   });
 //
 // For every design point and every case (cases.h) the suite checks:
-//   levels       functional and cycle give the same bits, and the same again with another number of threads
-//   accuracy     values agree with the fp32 reference up to what the quantisation of the case allows
-//   placement    nothing runs on the host, unless a row of `never` or `not_yet` says so; then the host runs it, the
-//   reason is
-//                listed, and compiling without host fallback fails with an error that names the node
-//   closed gaps  a row of `not_yet` (or `never`) whose case has begun to run on the accelerator fails until the row is
-//   gone
-// and for random graphs: levels agree, whatever runs where.
+//   levels       functional and cycle give the same bits, and the same again with another number of
+//   threads accuracy     values agree with the fp32 reference up to what the quantisation of the
+//   case allows placement    nothing runs on the host, unless a row of `never` or `not_yet` says
+//   so; then the host runs it, the reason is
+//                listed, and compiling without host fallback fails with an error that names the
+//                node
+//   closed gaps  a row of `not_yet` (or `never`) whose case has begun to run on the accelerator
+//   fails until the row is gone
+// and for random graphs: levels agree, whatever runs where. Of the family's rtl_design_point,
+// rtl_test.cc simulates the emitted hardware: bits, cycles and the time of each kernel as at the
+// cycle level, the same bits behind memories that stall, whatever registers hold at power-up.
 #ifndef KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
 #define KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
 
@@ -31,9 +34,9 @@ struct Exception {
   std::string reason;  // why
 };
 
-// A design point with the types in which its tests hold activations and weights (names for FindQuantType), and how many
-// times the error of int8 they may cost. With an `other` type, of a machine of several precisions, every second product
-// holds its operands in that one.
+// A design point with the types in which its tests hold activations and weights (names for
+// FindQuantType), and how many times the error of int8 they may cost. With an `other` type, of a
+// machine of several precisions, every second product holds its operands in that one.
 struct DesignPoint {
   DesignPoint(const char* yaml) : file(yaml) {}  // NOLINT(google-explicit-constructor): int8
   DesignPoint(std::string yaml, std::string activation_type, std::string weight_type,
@@ -58,10 +61,19 @@ struct Family {
   std::vector<DesignPoint> design_points = {};
   std::vector<Exception> never = {};    // what the family can never do
   std::vector<Exception> not_yet = {};  // what it cannot do yet
+  // The design point whose hardware rtl_test.cc simulates, int8: the smallest that runs the cases.
+  std::string rtl_design_point = {};
+  // Whether the hardware of rtl_design_point has a memory, whose latency and DRAM can be simulated.
+  bool has_memory = true;
+  // The outputs of networks are codes, too: for machines that write nothing else.
+  bool quantises_outputs = false;
 };
 
 // The families that joined, in link order.
 std::vector<Family>& Families();
+
+// Returns the first and the last design point of every family, as files.
+std::vector<std::string> SomeDesignPoints();
 
 struct Join {
   Join(std::string name, Family family) {
@@ -72,7 +84,8 @@ struct Join {
 
 }  // namespace kiln::conformance
 
-// The files stand in the test program itself, not in a library, so that no row is lost at link time.
+// The files stand in the test program itself, not in a library, so that no row is lost at link
+// time.
 #define KILN_CONFORMANCE(family, ...)                            \
   static const ::kiln::conformance::Join kJoin_##family(#family, \
                                                         ::kiln::conformance::Family __VA_ARGS__)

@@ -5,20 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <set>
 #include <tuple>
 
-#include "kiln/execute/reference.h"
 #include "kiln/ir/random_graph.h"
-#include "kiln/passes/pipeline.h"
-#include "kiln/quantise/calibrate.h"
-#include "kiln/quantise/quantise.h"
-#include "kiln/support/parallel.h"
 #include "kiln/targets/registry.h"
-#include "tests/targets/conformance/annotate.h"
 #include "tests/targets/conformance/cases.h"
+#include "tests/targets/conformance/prepare.h"
 
 namespace kiln::conformance {
 
@@ -27,74 +20,22 @@ std::vector<Family>& Families() {
   return *families;
 }
 
-namespace {
+std::vector<std::string> SomeDesignPoints() {
+  std::vector<std::string> files;
+  for (const Family& family : Families()) {
+    files.push_back(family.design_points.front().file);
+    if (family.design_points.size() > 1) files.push_back(family.design_points.back().file);
+  }
+  return files;
+}
 
-constexpr int64_t kImages = 4;
+namespace {
 
 const Exception* Find(const std::vector<Exception>& rows, const std::string& name) {
   for (const Exception& row : rows) {
     if (MatchesGlob(row.cases, name)) return &row;
   }
   return nullptr;
-}
-
-// kImages random images for every input of the graph.
-Batch RandomBatch(const Graph& graph, uint64_t seed) {
-  Random random(seed);
-  Batch batch;
-  for (const Value* input : graph.inputs()) {
-    std::vector<int64_t> dims = input->shape().dims();
-    dims[0] = kImages;
-    batch.inputs.push_back(RandomTensor(random, input->element(), Shape(dims), -2.0, 2.0));
-  }
-  return batch;
-}
-
-struct Prepared {
-  Graph quantised;
-  Batch batch;
-  std::vector<Tensor> reference;
-};
-
-// Passes, calibration on the very images that will be run, quantisation. A random graph may fold its batch dimension
-// away: then images have no joined reference, and ranges are assumed.
-Prepared Prepare(Graph graph, uint64_t seed, const DesignPoint& point) {
-  Prepared p;
-  PassContext context;
-  EXPECT_EQ(RunPasses(graph, StandardPipeline(), context), OkStatus());
-  EXPECT_EQ(RunPasses(graph, LayoutPipeline(), context), OkStatus());
-  p.batch = RandomBatch(graph, seed);
-  auto data = std::make_unique<CalibrationData>(CalibrationData::Assumed());
-  const bool batched = std::all_of(
-      graph.outputs().begin(), graph.outputs().end(),
-      [](const Value* output) { return output->shape().rank() > 0 && output->shape()[0] == 1; });
-  if (batched) {
-    auto executor = ReferenceExecutor::Create(graph);
-    EXPECT_TRUE(executor.ok()) << executor.status();
-    auto reference = (*executor)->RunBatch(p.batch.inputs);
-    EXPECT_TRUE(reference.ok()) << reference.status();
-    p.reference = *std::move(reference);
-    auto seen = Calibrate(graph, p.batch.inputs, kImages);
-    EXPECT_TRUE(seen.ok()) << seen.status();
-    *data = *std::move(seen);
-  }
-  Recipe recipe = Int8Recipe();
-  recipe.activations.type.symmetric = !point.is_int8() || !point.other.empty();
-  auto quantised = Quantise(graph, recipe, *data);
-  EXPECT_TRUE(quantised.ok()) << quantised.status();
-  p.quantised = *std::move(quantised);
-  if (!point.is_int8()) {
-    const auto activations = FindQuantType(point.activations),
-               weights = FindQuantType(point.weights);
-    EXPECT_TRUE(activations.ok() && weights.ok()) << activations.status() << weights.status();
-    Retype(p.quantised, *activations, *weights);
-  }
-  if (!point.other.empty()) {
-    const auto other = FindQuantType(point.other);
-    EXPECT_TRUE(other.ok()) << other.status();
-    RetypeEverySecondProduct(p.quantised, *other);
-  }
-  return p;
 }
 
 double RelativeError(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
@@ -112,17 +53,8 @@ double RelativeError(const std::vector<Tensor>& got, const std::vector<Tensor>& 
   return std::sqrt(error / std::max(power, 1e-30));
 }
 
-StatusOr<RunResult> RunAt(const Accelerator& accelerator, const Program& program,
-                          const Batch& batch, Level level, int threads) {
-  SetThreadCount(threads);
-  RunOptions options;
-  options.level = level;
-  auto result = accelerator.Run(program, batch, options);
-  SetThreadCount(0);
-  return result;
-}
-
-// Functional and cycle on one and on several threads: the same bits everywhere, the same cycles at the cycle level.
+// Functional and cycle on one and on several threads: the same bits everywhere, the same cycles at
+// the cycle level.
 std::vector<Tensor> CheckLevels(const Accelerator& accelerator, const Program& program,
                                 const Batch& batch) {
   const auto functional = RunAt(accelerator, program, batch, Level::kFunctional, 1);
@@ -142,12 +74,6 @@ std::vector<Tensor> CheckLevels(const Accelerator& accelerator, const Program& p
   EXPECT_EQ(cycle->cycles_per_image.size(), static_cast<size_t>(batch.images()));
   EXPECT_EQ(cycle->cycles_per_image[0], cycle->trace.cycles);
   return functional->outputs;
-}
-
-std::unique_ptr<Accelerator> Load(const std::string& design_point) {
-  auto accelerator = LoadAccelerator(design_point);
-  EXPECT_TRUE(accelerator.ok()) << accelerator.status();
-  return accelerator.ok() ? *std::move(accelerator) : nullptr;
 }
 
 // (family, design point)
@@ -183,7 +109,7 @@ TEST_P(EveryFamily, RunsEveryCaseOrSaysWhyNot) {
   std::set<const Exception*> used;
   for (const Case& c : AllCases()) {
     SCOPED_TRACE(c.name);
-    const Prepared p = Prepare(c.build(), 11, point());
+    const Prepared p = Prepare(c.build(), 11, family(), point());
     const Exception* never = Find(family().never, c.name);
     if (never == nullptr) never = Find(point().never, c.name);
     const Exception* not_yet = Find(family().not_yet, c.name);
@@ -235,7 +161,7 @@ TEST_P(EveryFamily, LevelsAgreeOnRandomGraphs) {
       return output->shape().rank() > 0 && output->shape()[0] == 1;
     };
     if (!std::all_of(graph.outputs().begin(), graph.outputs().end(), one_image)) continue;
-    const Prepared p = Prepare(std::move(graph), seed, point());
+    const Prepared p = Prepare(std::move(graph), seed, family(), point());
     if (testing::Test::HasFailure()) return;
     const auto program = accelerator->Compile(p.quantised, {});
     ASSERT_TRUE(program.ok()) << program.status();
@@ -295,7 +221,7 @@ TEST_P(EveryFamily, RefusesUnknownKeys) {
 TEST_P(EveryFamily, RefusesInputsOfTheWrongShape) {
   const auto accelerator = Load(std::get<1>(GetParam()));
   ASSERT_NE(accelerator, nullptr);
-  const Prepared p = Prepare(AllCases().front().build(), 11, point());
+  const Prepared p = Prepare(AllCases().front().build(), 11, family(), point());
   const auto program = accelerator->Compile(p.quantised, {});
   ASSERT_TRUE(program.ok()) << program.status();
   for (const Level level : {Level::kFunctional, Level::kCycle}) {

@@ -1,10 +1,12 @@
-// Networks that run on the host entirely give the same bits in every family: those of a node-by-node evaluation that
-// rounds every annotated value where it is annotated, however a family groups its host nodes.
+// Networks that run on the host entirely give the same bits in every family: those of a
+// node-by-node evaluation that rounds every annotated value where it is annotated, however a family
+// groups its host nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -16,13 +18,11 @@
 #include "kiln/quantise/simulate.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/registry.h"
+#include "tests/targets/conformance/conformance.h"
 
 namespace kiln {
 namespace {
 
-constexpr const char* kMachines[] = {"accelerators/systolic-int8-8x8.yaml",
-                                     "accelerators/systolic-e4m3-8x8.yaml",
-                                     "accelerators/vta-pynq.yaml", "accelerators/vta-batch-4.yaml"};
 constexpr int64_t kImages = 3;
 
 QuantType TypeNamed(const char* name) {
@@ -79,11 +79,13 @@ std::vector<Tensor> ImageOf(const Graph& graph, const std::vector<Tensor>& batch
   return inputs;
 }
 
-// Compares all machines with the definition. False where the network does not run on the host entirely on all of them.
+// Compares all machines with the definition. False where the network does not run on the host
+// entirely on all of them.
 bool Check(const Graph& graph, uint64_t seed) {
   std::vector<std::unique_ptr<Accelerator>> machines;
   std::vector<std::unique_ptr<Program>> programs;
-  for (const char* path : kMachines) {
+  const std::vector<std::string> points = conformance::SomeDesignPoints();
+  for (const std::string& path : points) {
     auto machine = LoadAccelerator(path);
     EXPECT_TRUE(machine.ok()) << machine.status();
     auto program = (*machine)->Compile(graph, {});
@@ -107,7 +109,7 @@ bool Check(const Graph& graph, uint64_t seed) {
       RunOptions options;
       options.level = level;
       const auto result = machines[m]->Run(*programs[m], batch, options);
-      EXPECT_TRUE(result.ok()) << kMachines[m] << ": " << result.status();
+      EXPECT_TRUE(result.ok()) << points[m] << ": " << result.status();
       if (!result.ok()) continue;
       for (int64_t image = 0; image < kImages; ++image) {
         const std::vector<Tensor> want =
@@ -123,7 +125,7 @@ bool Check(const Graph& graph, uint64_t seed) {
             ++at;
           Tensor first(want[i].type(), {1});
           std::memcpy(first.mutable_bytes(), got + at * bytes, static_cast<size_t>(bytes));
-          ADD_FAILURE() << kMachines[m] << ", element " << at << " of output " << i << " of image "
+          ADD_FAILURE() << points[m] << ", element " << at << " of output " << i << " of image "
                         << image << ": " << first.ValueAt(0) << " in place of "
                         << want[i].ValueAt(at) << "\n"
                         << programs[m]->Print();
@@ -134,7 +136,8 @@ bool Check(const Graph& graph, uint64_t seed) {
   return true;
 }
 
-// Functions that no machine has, annotated and not: sin -> cos in int8 was the first that families disagreed on.
+// Functions that no machine has, annotated and not: sin -> cos in int8 was the first that families
+// disagreed on.
 TEST(Host, ChainsOfFunctionsAreRoundedWhereTheyAreAnnotated) {
   const std::vector<Op> ops = {Op::kSin, Op::kCos, Op::kFloor, Op::kRound, Op::kSign, Op::kCeil};
   const char* const types[] = {"int8", "int6", "e4m3", "posit8_1", "uint4"};
@@ -167,7 +170,8 @@ TEST(Host, ChainsOfFunctionsAreRoundedWhereTheyAreAnnotated) {
   EXPECT_GE(checked, 20);
 }
 
-// Quantised networks whose formats no machine takes: everything goes to the host, convolutions with their weights.
+// Quantised networks whose formats no machine takes: everything goes to the host, convolutions with
+// their weights.
 TEST(Host, QuantisedNetworksInForeignFormats) {
   const char* const types[] = {"e5m2", "posit6_1", "e3m2"};
   int checked = 0;
@@ -199,7 +203,8 @@ TEST(Host, NetworksOfCodes) {
   EXPECT_GE(checked, 5);
 }
 
-// Integer division by zero in some images: the lowest of them is told of, whichever thread is first.
+// Integer division by zero in some images: the lowest of them is told of, whichever thread is
+// first.
 TEST(Host, TheFirstErrorIsThatOfTheLowestImage) {
   Graph graph("divide");
   Value* x = graph.AddInput("x", {ElementType::kInt32, Shape{1, 4}});
@@ -217,7 +222,7 @@ TEST(Host, TheFirstErrorIsThatOfTheLowestImage) {
       input.data<int32_t>()[static_cast<size_t>(4 * i + k)] = k < 3 || i < 20 ? 1 : i == 20 ? 2 : 0;
     }
   }
-  for (const char* path : kMachines) {
+  for (const std::string& path : conformance::SomeDesignPoints()) {
     const auto machine = LoadAccelerator(path);
     ASSERT_TRUE(machine.ok());
     const auto program = (*machine)->Compile(graph, {});

@@ -26,4 +26,5 @@ KILN_CONFORMANCE(
              {"accelerators/systolic-binaryxint8-16x16.yaml", "int8", "binary", 25, kTwoFormats}},
         .never = {},
         .not_yet = {},
+        .rtl_design_point = "tests/targets/conformance/systolic-tiny.yaml",
     });

@@ -1,5 +1,6 @@
-// Networks with shapes that depend on the data: the machine runs what has known shapes, the host the rest, alike in
-// every family. Expected boxes are those of the definition of NonMaxSuppression, by hand.
+// Networks with shapes that depend on the data: the machine runs what has known shapes, the host
+// the rest, alike in every family. Expected boxes are those of the definition of NonMaxSuppression,
+// by hand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,15 +13,13 @@
 #include "kiln/ir/text.h"
 #include "kiln/numerics/format.h"
 #include "kiln/targets/registry.h"
+#include "tests/targets/conformance/conformance.h"
 
 namespace kiln {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-constexpr const char* kMachines[] = {"accelerators/systolic-int8-8x8.yaml",
-                                     "accelerators/vta-pynq.yaml", "accelerators/vta-batch-4.yaml"};
 
 // Scores are twice the logits; the boxes that are left come with the scores of all.
 constexpr char kDetector[] = R"(graph "detector" {
@@ -49,9 +48,11 @@ Graph Detector() {
   return std::move(graph).value();
 }
 
-// Boxes 0 and 1 overlap by 0.75 / 1.25; box 2 is apart. Coordinates are multiples of the step but one.
+// Boxes 0 and 1 overlap by 0.75 / 1.25; box 2 is apart. Coordinates are multiples of the step but
+// one.
 const std::vector<float> kBoxes = {0, 0, 1, 1, 0, 0.25f, 1, 1.25f, 5, 5, 6.03f, 6};
-// Logits from which box 1 is left of the first two, and those of which only one passes the least score.
+// Logits from which box 1 is left of the first two, and those of which only one passes the least
+// score.
 const std::vector<float> kTwoLeft = {0.25f, 0.5f, 0.375f}, kOneLeft = {-1, 0.5f, -1};
 
 Tensor Times(Shape shape, std::vector<float> values, int64_t images) {
@@ -62,7 +63,7 @@ Tensor Times(Shape shape, std::vector<float> values, int64_t images) {
 
 TEST(HostTail, RunsBehindTheMachineInEveryFamily) {
   const Graph graph = Detector();
-  for (const char* path : kMachines) {
+  for (const std::string& path : conformance::SomeDesignPoints()) {
     SCOPED_TRACE(path);
     const auto machine = LoadAccelerator(path);
     ASSERT_TRUE(machine.ok()) << machine.status();
@@ -101,7 +102,7 @@ TEST(HostTail, ImagesOfOtherShapesAreNamed) {
   const Graph graph = Detector();
   std::vector<float> logits = kTwoLeft;
   logits.insert(logits.end(), kOneLeft.begin(), kOneLeft.end());
-  for (const char* path : kMachines) {
+  for (const std::string& path : conformance::SomeDesignPoints()) {
     SCOPED_TRACE(path);
     const auto machine = LoadAccelerator(path);
     const auto program = (*machine)->Compile(graph, {});

@@ -18,4 +18,5 @@ KILN_CONFORMANCE(vta,
                                {"reduce.mean_last_axis", "lanes of a tile do not meet"},
                                {"network.attention", "a product of two activations, soft-max"}},
                      .not_yet = {{"move.concat", "sums of 32 bits side by side in one block"}},
+                     .rtl_design_point = "tests/targets/conformance/vta-tiny.yaml",
                  });

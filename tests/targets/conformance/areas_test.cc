@@ -1,0 +1,58 @@
+// Every family's models of areas: which families have some, and where their grids are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "kiln/targets/registry.h"
+#include "tests/targets/area_model_checks.h"
+
+namespace kiln {
+namespace {
+
+using testing::HasSubstr;
+namespace fs = std::filesystem;
+
+// A family with models has the points and the measured grid that they are fitted to, and fitting
+// them again gives the coefficients that the family was built with.
+TEST(Areas, EveryFamilyWithModelsHasItsGrid) {
+  int families = 0;
+  for (const std::string& name : FamilyNames()) {
+    SCOPED_TRACE(name);
+    const auto models = FindAreaModels(name);
+    EXPECT_EQ(fs::exists("bench/" + name + "_area_points.py"), models.ok());
+    if (!models.ok()) {
+      EXPECT_EQ(models.status().code(), StatusCode::kUnimplemented);
+      EXPECT_THAT(MessageOf(models.status()), HasSubstr("'" + name + "': has no models of areas"));
+      continue;
+    }
+    ++families;
+    const std::string grid = "technology/osu018/" + name + "_grid.csv";
+    hardware::ExpectFittingAgainGivesTheSame(*models, hardware::ReadGrid(grid));
+  }
+  EXPECT_GE(families, 2);
+}
+
+TEST(Areas, AFamilyThatDoesNotExistIsNamed) {
+  const auto models = FindAreaModels("abacus");
+  EXPECT_EQ(MessageOf(models.status()).find("family 'abacus': is unknown"), 0u)
+      << MessageOf(models.status());
+}
+
+// Hardware that is the same for every network costs the same with every program on it.
+TEST(Areas, FixedHardwareCostsTheSameWithEveryProgram) {
+  const auto machine = LoadAccelerator("accelerators/systolic-int8-8x8.yaml");
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  const auto program = (*machine)->Compile(Graph("empty"), {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  const auto own = (*machine)->EstimateCost(45),
+             with = (*machine)->EstimateProgramCost(**program, 45);
+  ASSERT_TRUE(own.ok() && with.ok());
+  EXPECT_GT(own->area_square_micrometres, 0);
+  EXPECT_EQ(with->area_square_micrometres, own->area_square_micrometres);
+  EXPECT_EQ(with->on_chip_memory_bits, own->on_chip_memory_bits);
+}
+
+}  // namespace
+}  // namespace kiln
