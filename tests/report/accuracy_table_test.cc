@@ -1,3 +1,4 @@
+// Tests of the accuracy table's text, JSON and HTML forms.
 #include "kiln/report/accuracy_table.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 namespace kiln {
 namespace {
 
-AccuracyTable Example() {
+AccuracyTable ExampleTable() {
   AccuracyTable table;
   table.model = "net <1>";
   table.data = "images.bin";
@@ -38,7 +39,7 @@ AccuracyTable Example() {
 }
 
 TEST(AccuracyTable, TextHasALineForEachFormat) {
-  const std::string text = ToText(Example());
+  const std::string text = ToText(ExampleTable());
   EXPECT_NE(text.find("int8     89.70 %  897/1,000  0.30"), std::string::npos) << text;
   EXPECT_NE(text.find("mxfp4    85.00 %  850/1,000  5.00             4.25         4.25"),
             std::string::npos)
@@ -47,7 +48,7 @@ TEST(AccuracyTable, TextHasALineForEachFormat) {
 }
 
 TEST(AccuracyTable, NotesSayWhyTheHostHasAShare) {
-  AccuracyTable table = Example();
+  AccuracyTable table = ExampleTable();
   table.notes.push_back("first");
   table.rows[1].host_share = 0.04;
   table.rows[1].host_reason = HostReason{"x < y", 0.04};
@@ -66,7 +67,7 @@ TEST(AccuracyTable, NotesSayWhyTheHostHasAShare) {
 }
 
 TEST(AccuracyTable, JsonHoldsWhatTheTableShows) {
-  const auto json = nlohmann::json::parse(ToJson(Example()));
+  const auto json = nlohmann::json::parse(ToJson(ExampleTable()));
   ASSERT_EQ(json["rows"].size(), 4u);
   EXPECT_EQ(json["rows"][1]["accuracy"]["correct"], 897);
   EXPECT_NEAR(json["rows"][2]["drop_points"].get<double>(), 5.0, 1e-9);
@@ -76,7 +77,7 @@ TEST(AccuracyTable, JsonHoldsWhatTheTableShows) {
 }
 
 TEST(AccuracyTable, PageIsWellFormedWithAPointForEachMeasuredFormat) {
-  const std::string page = ToHtml(Example());
+  const std::string page = ToHtml(ExampleTable());
   EXPECT_EQ(WellFormedFault(page), "");
   size_t points = 0;
   for (size_t at = page.find("<circle"); at != std::string::npos; at = page.find("<circle", at + 1))
@@ -86,7 +87,7 @@ TEST(AccuracyTable, PageIsWellFormedWithAPointForEachMeasuredFormat) {
 }
 
 TEST(AccuracyTable, WithoutLabelsDecibelsStandForAccuracy) {
-  AccuracyTable table = Example();
+  AccuracyTable table = ExampleTable();
   for (AccuracyTable::Row& row : table.rows) {
     row.accuracy.reset();
     if (row.fault.empty()) row.outputs = {{"boxes", 30.0, 0}};
@@ -97,7 +98,7 @@ TEST(AccuracyTable, WithoutLabelsDecibelsStandForAccuracy) {
 
 // Of several outputs the table shows the worst, JSON all of them.
 TEST(AccuracyTable, EveryOutputIsNamed) {
-  AccuracyTable table = Example();
+  AccuracyTable table = ExampleTable();
   for (AccuracyTable::Row& row : table.rows) {
     row.accuracy.reset();
     if (!row.fault.empty()) continue;

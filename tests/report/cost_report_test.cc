@@ -1,3 +1,4 @@
+// Tests of the texts about area and energy.
 #include "kiln/report/cost_report.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// A small report made by hand: three kernels on two units, one of them on the host, names that want escaping.
+// A small report made by hand: three kernels on two units, one kernel on the host, and names that
+// need escaping.
 #ifndef TESTS_REPORT_EXAMPLE_REPORT_H_
 #define TESTS_REPORT_EXAMPLE_REPORT_H_
 

@@ -1,3 +1,4 @@
+// Tests of run reports: the text, JSON, Chrome trace and HTML forms, and their derived figures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +19,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// Compares with tests/report/golden/<name>; with KILN_UPDATE_GOLDEN set, writes the file and fails, so that nobody
-// updates by accident.
+// Compares with tests/report/golden/<name>; with KILN_UPDATE_GOLDEN set, writes the file and fails,
+// so that nobody updates by accident.
 void ExpectGolden(const std::string& name, const std::string& text) {
   const std::string path = "tests/report/golden/" + name;
   if (std::getenv("KILN_UPDATE_GOLDEN") != nullptr) {
@@ -88,7 +89,8 @@ TEST(RunReport, ReasonOfTheHostsLargestShare) {
   EXPECT_EQ(Because(std::nullopt, 0), "");
 }
 
-// Whatever the order and overlap of kernels, their cycles sum to the latest end, and none is negative.
+// Whatever the order and overlap of kernels, their cycles sum to the latest end, and none is
+// negative.
 TEST(RunReport, SharesSumToTheWhole) {
   RunReport report = ExampleReport();
   std::vector<KernelTrace>& kernels = report.trace->kernels;

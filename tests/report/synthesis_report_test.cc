@@ -1,3 +1,4 @@
+// Tests of the text and JSON forms of synthesis results.
 #include "kiln/report/synthesis_report.h"
 
 #include <gtest/gtest.h>

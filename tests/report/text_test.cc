@@ -1,3 +1,4 @@
+// Tests of formatted numbers, cleaned text and aligned tables.
 #include "kiln/report/text.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +61,8 @@ TEST(Text, NumbersAtTheEndsOfUnits) {
   EXPECT_EQ(Metric(-2500), "-2.50 k");
 }
 
-// Unicode standard, table 3-7: the first and the last character of every row, and their neighbours outside.
+// Unicode standard, table 3-7: the first and the last character of every row, and their neighbours
+// outside.
 TEST(Text, Utf8AtTheEndsOfItsTable) {
   for (const char* good : {"\x7e", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf",
                            "\xe1\x80\x80", "\xec\xbf\xbf", "\xed\x80\x80", "\xed\x9f\xbf",

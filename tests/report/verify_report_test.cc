@@ -1,3 +1,4 @@
+// Tests of the comparison of levels and of its text.
 #include "kiln/report/verify_report.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// A small check that a page is well-formed XML: tags nest, attributes are quoted, ampersands are escaped, text is
-// UTF-8.
+// A small checker of well-formed XML: tags nest, attributes are quoted, ampersands are escaped,
+// text is UTF-8.
 #ifndef TESTS_REPORT_WELL_FORMED_H_
 #define TESTS_REPORT_WELL_FORMED_H_
 
@@ -11,7 +11,7 @@
 
 namespace kiln {
 
-// Empty when well-formed, else the first fault.
+// Returns the first fault of a page; empty if it is well-formed.
 inline std::string WellFormedFault(const std::string& text) {
   std::vector<std::string> open;
   bool had_root = false;

@@ -1,3 +1,4 @@
+// Formats accuracy tables; most of the code draws the plot of the HTML page as SVG.
 #include "kiln/report/accuracy_table.h"
 
 #include <fmt/format.h>
@@ -14,13 +15,15 @@ namespace {
 
 using Row = AccuracyTable::Row;
 
-// What the picture shows and the table's first figure: per cent right, per cent alike, or decibels.
+// Returns the first figure of a row, which the plot shows: per cent correct, else per cent equal to
+// the reference, else decibels.
 std::optional<double> MeritOf(const Row& row) {
   if (row.accuracy) return 100 * row.accuracy->top1();
   if (row.agreement) return 100 * row.agreement->top1();
   return row.output_sqnr_db();
 }
 
+// Returns the column title of that figure.
 std::string_view MeritName(const AccuracyTable& table) {
   for (const Row& row : table.rows) {
     if (row.accuracy) return "accuracy";
@@ -30,25 +33,27 @@ std::string_view MeritName(const AccuracyTable& table) {
   return "accuracy";
 }
 
+// Returns the first figure of a row as text; "-" if it is unknown.
 std::string MeritText(const Row& row) {
   if (row.accuracy) return Percent(row.accuracy->top1(), 2);
   if (row.agreement) return Percent(row.agreement->top1(), 2);
   return row.output_sqnr_db() ? fmt::format("{:.1f} dB", *row.output_sqnr_db()) : "-";
 }
 
-// Points that a row loses against the first one; none where the rows have no accuracy.
+// Returns the percentage points that a row loses against the first row; nullopt without accuracy.
 std::optional<double> DropOf(const AccuracyTable& table, const Row& row) {
   if (!row.accuracy || !table.rows[0].accuracy) return std::nullopt;
   return 100 * (table.rows[0].accuracy->top1() - row.accuracy->top1());
 }
 
-// k where rows have a figure for the k highest scores, else 1.
+// Returns k if rows have a figure for the k highest scores, else 1.
 int TopOf(const AccuracyTable& table) {
   int k = 1;
   for (const Row& row : table.rows) k = std::max(k, row.accuracy ? row.accuracy->top_k : 1);
   return k;
 }
 
+// Returns the column titles; Cells returns a row's cells in the same order.
 std::vector<std::string> Heads(const AccuracyTable& table) {
   std::vector<std::string> heads = {"format",          std::string(MeritName(table)),
                                     "correct",         "drop",
@@ -78,7 +83,8 @@ std::vector<std::string> Cells(const AccuracyTable& table, const Row& row) {
   return cells;
 }
 
-// A distance of marks that people read easily, for about five of them.
+// Returns a readable distance between tick marks (1, 2 or 5 times a power of ten), for about five
+// marks over `span`.
 double MarkStep(double span) {
   const double raw = std::max(span, 1e-9) / 5, power = std::pow(10.0, std::floor(std::log10(raw)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -87,12 +93,13 @@ double MarkStep(double span) {
   return 10 * power;
 }
 
-// One axis of the picture: values to places.
+// One axis of the plot: maps the values low to high to the SVG coordinates from to to.
 struct Axis {
   double low, high, from, to;
   double At(double value) const { return from + (value - low) / (high - low) * (to - from); }
 };
 
+// Returns an axis with ends widened to whole tick marks.
 Axis Spread(double low, double high, double from, double to) {
   const double step = MarkStep(high - low);
   low = std::floor(low / step) * step;
@@ -100,16 +107,19 @@ Axis Spread(double low, double high, double from, double to) {
   return {low, high > low ? high : low + step, from, to};
 }
 
+// A point of the plot.
 struct Point {
   double bits, merit;
   std::string name;
 };
 
-// Names beside their points, moved up or down until they cover neither each other nor a point.
+// Places names beside their points and moves them up or down until they cover neither another name
+// nor a point.
 class Labels {
  public:
+  // Reserves the area of a point.
   void Block(double x, double y) { taken_.push_back({x - 5, x + 5, y}); }
-  // The height for a name of that width that begins at x, as near to y as can be.
+  // Returns the height nearest to y that is free for a name of that width starting at x.
   double Place(double x, double width, double y, double top, double bottom) {
     for (int step = 0; step < 40; ++step) {
       const int lines = (step + 1) / 2;  // 0, 1 up, 1 down, 2 up, ...
@@ -135,10 +145,12 @@ class Labels {
   std::vector<Box> taken_;
 };
 
-// Accuracies and decibels far below the best would press all others into one line: what lies this much lower stands at
-// the lower edge with its figure.
+// Figures far below the best would squeeze all others into one line. A figure that is lower by more
+// than this (points or decibels) is drawn at the lower edge with its value beside it.
 constexpr double kDepth = 40;
 
+// Returns the points of all rows with a finite figure, sorted by bits. Bits are held to 1 to 32,
+// the range of the abscissa.
 std::vector<Point> PointsOf(const AccuracyTable& table) {
   std::vector<Point> points;
   for (const Row& row : table.rows) {
@@ -159,8 +171,10 @@ std::vector<Point> PointsOf(const AccuracyTable& table) {
   return points;
 }
 
+// The size of the plot and its margins, in SVG units.
 constexpr double kWidth = 1072, kHeight = 420, kLeft = 64, kRight = 24, kTop = 16, kBottom = 44;
 
+// Draws tick marks, grid lines and the title of the abscissa.
 std::string Scales(const Axis& x, const Axis& y) {
   std::string out;
   for (double mark = y.low; mark <= y.high + 1e-9; mark += MarkStep(y.high - y.low)) {
@@ -180,12 +194,14 @@ std::string Scales(const Axis& x, const Axis& y) {
              (kLeft + kWidth - kRight) / 2, kHeight - 6);
 }
 
+// Draws the plot; empty for fewer than two points.
 std::string Picture(const AccuracyTable& table) {
   const std::vector<Point> points = PointsOf(table);
   if (points.size() < 2) return "";
   const auto by_merit = [](const Point& a, const Point& b) { return a.merit < b.merit; };
+  // The ordinate covers the measured figures, the abscissa always 1 to 32 bits.
   const auto [least, most] = std::minmax_element(points.begin(), points.end(), by_merit);
-  const Axis x{0, 5, kLeft, kWidth - kRight};  // the logarithm of 1 to 32
+  const Axis x{0, 5, kLeft, kWidth - kRight};  // log2 of 1 to 32 bits
   const Axis y = Spread(least->merit, most->merit, kHeight - kBottom, kTop);
   std::string out = fmt::format(
       R"(<svg viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img">)", kWidth, kHeight);
@@ -208,6 +224,7 @@ std::string Picture(const AccuracyTable& table) {
   return out + "</svg>";
 }
 
+// Formats the rows as an HTML table; faults span all columns.
 std::string HtmlTable(const AccuracyTable& table) {
   std::string out = "<table><thead><tr>";
   const std::vector<std::string> heads = Heads(table);
@@ -231,6 +248,7 @@ std::string HtmlTable(const AccuracyTable& table) {
   return out + "</tbody></table>";
 }
 
+// Returns the line about data, accelerator and calibration.
 std::string Subtitle(const AccuracyTable& table) {
   return fmt::format("{} of {}; on {}; calibrated on {}", Counted(table.images, "image"),
                      table.data, table.accelerator, table.calibration);

@@ -1,5 +1,5 @@
-// The accuracy of one network in many number formats: as text, JSON, and a page with a picture of accuracy against
-// bits.
+// The accuracy of one network in many number formats, written as text, JSON and an HTML page with a
+// plot of accuracy against bits. The command `kiln accuracy` fills the table.
 #ifndef KILN_REPORT_ACCURACY_TABLE_H_
 #define KILN_REPORT_ACCURACY_TABLE_H_
 
@@ -12,40 +12,45 @@
 
 namespace kiln {
 
+// One row per format, and the settings that all rows share.
 struct AccuracyTable {
+  // The result of one format. A row with a `fault` has no other figures.
   struct Row {
-    std::string format;   // as it was asked for; of the reference level RunReport::reference
-    std::string machine;  // the design point's variant; empty at the reference level
-    std::optional<AccuracyReport> accuracy;   // where there are labels
-    std::optional<AccuracyReport> agreement;  // classes equal to fp32's, where there are none
-    std::vector<OutputFidelity> outputs;      // against fp32's
-    double activation_bits = 32,
-           weight_bits = 32;  // of an operand element, shares of block scales included
-    double picojoules = 0;    // of all multiplications of one image
-    double host_share = 0;    // of the operations
-    std::optional<HostReason> host_reason;  // of the largest part of it
-    double images_per_second = 0;
-    std::string fault;  // why there are no figures
-    // The least of all outputs' signal to quantisation noise ratios.
+    std::string format;   // as the user named it; in the first row RunReport::reference
+    std::string machine;  // the variant of the design point; empty at the reference level
+    std::optional<AccuracyReport> accuracy;   // with labels
+    std::optional<AccuracyReport> agreement;  // without labels: classes equal to the reference's
+    std::vector<OutputFidelity> outputs;      // compared with the reference's outputs
+    // Mean bits per operand element, including shares of block scales.
+    double activation_bits = 32, weight_bits = 32;
+    double picojoules = 0;                  // all multiplications of one image
+    double host_share = 0;                  // the host's share of the operations, 0 to 1
+    std::optional<HostReason> host_reason;  // why the largest part of them is on the host
+    double images_per_second = 0;           // speed of the simulation
+    std::string fault;                      // why there are no figures; empty if there are some
+    // Returns the least signal to quantisation noise ratio of all outputs, in decibels.
     std::optional<double> output_sqnr_db() const;
-    // The network's mean of activation and weight bits, the abscissa of the picture.
+    // Returns the mean of activation and weight bits, the abscissa of the plot.
     double bits() const { return (activation_bits + weight_bits) / 2; }
   };
   std::string model, data, accelerator, calibration;
-  std::string no_accuracy;  // why there is none
+  std::string no_accuracy;  // why there are no accuracies; empty if there are some
   int64_t images = 0;
-  std::vector<Row> rows;  // the first is the reference level
+  std::vector<Row> rows;  // the first row is the reference level
   std::vector<std::string> notes;
 
-  // With a line about each format that the host has a share of, and why.
+  // Returns the notes, followed by one line per format that runs partly on the host, with the
+  // reason.
   std::vector<std::string> AllNotes() const;
 };
 
-// A line a format: accuracy, drop against the first row in points, bits, energy, images a second. Energy is an estimate
-// (quantise/energy.h).
+// Formats the table with one line per format: accuracy, drop against the first row in percentage
+// points, bits, energy, images per second. Energy is an estimate (quantise/energy.h).
 std::string ToText(const AccuracyTable& table);
+// Formats the table as JSON. Values that are not finite or not known are null.
 std::string ToJson(const AccuracyTable& table);
-// One page without scripts: the table, and a picture of accuracy (or decibels) against bits.
+// Formats the table as one HTML page without scripts, with a plot of accuracy (or decibels) against
+// bits.
 std::string ToHtml(const AccuracyTable& table);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// A trace for chrome://tracing and ui.perfetto.dev.
+// Exports a trace for the viewers chrome://tracing and ui.perfetto.dev (`kiln run --trace`).
 #ifndef KILN_REPORT_CHROME_TRACE_H_
 #define KILN_REPORT_CHROME_TRACE_H_
 
@@ -10,8 +10,8 @@
 
 namespace kiln {
 
-// Trace Event Format, JSON object form: one thread a unit with a slice a span, and the kernels as asynchronous events.
-// One cycle shows as one microsecond.
+// Formats a trace in the Trace Event Format, JSON object form. Each unit becomes a thread with one
+// slice per span; kernels become asynchronous events. One cycle is displayed as one microsecond.
 std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& kernels);
 
 }  // namespace kiln

@@ -1,3 +1,4 @@
+// Formats areas and energies. Negative figures of Cost mean "not known".
 #include "kiln/report/cost_report.h"
 
 #include <fmt/format.h>
@@ -51,7 +52,7 @@ std::string AreaLine(const Cost& cost) {
     line += fmt::format("; INCOMPLETE, without {}", fmt::join(cost.missing, ", "));
   if (cost.area_error < 0) return line;
   if (cost.area_checked_share <= 0) return line + "; logic by models that were never checked";
-  // A rest that rounds away is none.
+  // A remainder that rounds to 0.0 % is not worth a distinction.
   const bool all = cost.area_checked_share > 0.9995;
   line += fmt::format(
       "; {} off by {} on average (worst unit {})",

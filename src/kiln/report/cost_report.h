@@ -1,4 +1,5 @@
-// What a design point costs in area and a network on it in energy, as people and programs read it.
+// Formats the area of a design point and the energy of a network on it. The text and HTML reports
+// of runs and of `kiln compile` use these functions.
 #ifndef KILN_REPORT_COST_REPORT_H_
 #define KILN_REPORT_COST_REPORT_H_
 
@@ -10,22 +11,24 @@
 
 namespace kiln {
 
-// One unit with its area and its energy; either may be without the other.
+// The area and energy of one unit. Either is 0 if it is not known.
 struct CostRow {
   std::string unit;
-  double area = 0, memory = 0;  // square micrometres; memory: of the area
+  double area = 0, memory = 0;  // square micrometres; `memory` is part of `area`
   double picojoules = 0;
 };
-// In the order of Cost::units, then those that only energy has.
+// Returns one row per unit, in the order of Cost::units, followed by the units that only have an
+// energy.
 std::vector<CostRow> CostRows(const Cost& cost, const std::optional<Energy>& energy);
 
-std::string SquareMillimetres(double square_micrometres);  // "1.234 mm²"
-std::string Joules(double picojoules);                     // "1.23 uJ"
+std::string SquareMillimetres(double square_micrometres);  // formats "1.234 mm²"
+std::string Joules(double picojoules);                     // formats "1.23 uJ"
 
-// "3.21 mm² at 45 nm, ..." in a line; empty where there is no area (no energy).
+// Format area and energy in one line, such as "3.21 mm² at 45 nm, ..."; empty without an area.
 std::string AreaLine(const Cost& cost);
 std::string EnergyLine(const Energy& energy);
-// A table of units, and below it what the figures are based on. Empty where there is neither area nor energy.
+// Formats a table of units, followed by the basis of the figures. Empty if neither area nor energy
+// is known.
 std::string CostTable(const Cost& cost, const std::optional<Energy>& energy);
 
 }  // namespace kiln

@@ -1,3 +1,5 @@
+// Assembles the HTML page of a run from its sections. html_pictures.cc draws the pictures, and
+// html_style.cc holds the style sheet.
 #include "kiln/report/html.h"
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 namespace kiln {
 namespace {
 
+// A box with one figure at the top of the page.
 std::string Card(std::string_view label, std::string_view figure, std::string_view detail,
                  std::string_view css_class = "") {
   return fmt::format(
@@ -18,7 +21,7 @@ std::string Card(std::string_view label, std::string_view figure, std::string_vi
       EscapeHtml(label), css_class, EscapeHtml(figure), EscapeHtml(detail));
 }
 
-// Keeps line breaks, which EscapeHtml does not.
+// Escapes text line by line, because EscapeHtml replaces line breaks.
 std::string EscapeLines(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -29,6 +32,7 @@ std::string EscapeLines(std::string_view text) {
   return out;
 }
 
+// Returns "N of M images", with labels and top-k if they are counted.
 std::string OfImages(const AccuracyReport& accuracy) {
   std::string text =
       fmt::format("{} of {}", Thousands(accuracy.correct),
@@ -39,6 +43,7 @@ std::string OfImages(const AccuracyReport& accuracy) {
   return text;
 }
 
+// The row of boxes at the top of the page.
 std::string Cards(const RunReport& report) {
   std::string out = R"(<div class="cards">)";
   if (report.fp32.has_value()) {
@@ -94,11 +99,13 @@ std::string Cards(const RunReport& report) {
 }
 
 std::string Setting(std::string_view key, std::string_view value) {
+  // One line of a definition list; empty without a value.
   return value.empty() ? ""
                        : fmt::format("<dt>{}</dt><dd>{}</dd>", EscapeHtml(key), EscapeHtml(value));
 }
 
 std::string Settings(const RunReport& report) {
+  // The section that lists the network, the machine and all settings of the run.
   std::string out = "<h2>What ran</h2><dl>";
   out += Setting("network", report.model.source);
   out += Setting("size", fmt::format("{}, {}, {}", Counted(report.model.nodes, "operator"),
@@ -146,6 +153,7 @@ std::string Settings(const RunReport& report) {
 
 std::string KernelTable(const RunReport& report) {
   const std::vector<KernelRow> rows = KernelRows(report);
+  // The table of kernels with cycles, shares, utilisation and certificates.
   std::string out =
       R"(<h2>Kernels</h2><div class="scroll"><table><thead><tr><th class="n">#</th><th>kernel</th>)"
       R"(<th>operation</th><th>unit</th><th class="n">MACs</th>)";
@@ -154,6 +162,7 @@ std::string KernelTable(const RunReport& report) {
         R"(<th class="n">cycles</th><th>share of time</th><th class="n"></th><th class="n">utilisation</th>)";
   }
   out += R"(<th class="n">bound</th><th class="n">gap</th><th>schedule</th></tr></thead><tbody>)";
+  // Bars are relative to the kernel with the largest share.
   double largest = 0;
   for (const KernelRow& row : rows) largest = std::max(largest, row.share);
   for (size_t k = 0; k < report.kernels.size(); ++k) {
@@ -193,6 +202,7 @@ std::string KernelTable(const RunReport& report) {
   return out;
 }
 
+// The table of units: busy and waiting shares, bytes.
 std::string UnitTable(const Trace& trace) {
   std::string out =
       R"(<div class="scroll"><table><thead><tr><th>unit</th><th class="n">busy cycles</th>)"
@@ -213,6 +223,7 @@ std::string UnitTable(const Trace& trace) {
   return out + "</tbody></table></div>";
 }
 
+// The section of area and energy by unit; bars are relative to the largest unit.
 std::string Costs(const RunReport& report) {
   const Cost& cost = report.machine->cost;
   const std::vector<CostRow> rows = CostRows(cost, report.energy);
@@ -241,6 +252,7 @@ std::string Costs(const RunReport& report) {
   return out + fmt::format(R"(<p class="note">{}</p>)", EscapeHtml(notes));
 }
 
+// The section of kernels that run on the host, with reasons.
 std::string HostKernels(const RunReport& report) {
   std::string rows;
   for (const KernelInfo& kernel : report.kernels) {

@@ -1,5 +1,7 @@
-// A run as one HTML page without scripts or anything fetched: figures, kernel table, timeline, stalls, host kernels.
-// Well-formed XML, light and dark, readable on paper.
+// Formats a run as one HTML page: figures, kernel table, timeline, stalls, host kernels, costs.
+//
+// The page has no scripts and fetches nothing. It is well-formed XML, adapts to light and dark
+// displays, and prints well.
 #ifndef KILN_REPORT_HTML_H_
 #define KILN_REPORT_HTML_H_
 
@@ -9,6 +11,7 @@
 
 namespace kiln {
 
+// Returns the page. Absent parts of the report leave out their sections.
 std::string ToHtml(const RunReport& report);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// The pictures and the style of the HTML report. Private to the room.
+// Pictures and style sheet of the HTML reports. Private to the room.
 #ifndef KILN_REPORT_HTML_PARTS_H_
 #define KILN_REPORT_HTML_PARTS_H_
 
@@ -9,16 +9,19 @@
 
 namespace kiln::html {
 
+// Returns the style sheet.
 std::string_view Style();
 
-// One line a unit, one rectangle a stretch of work on one kernel; stretches closer than a pixel are joined. SVG.
+// Draws the timeline as SVG: one row per unit, one rectangle per stretch of work on one kernel.
+// Stretches less than a pixel apart are joined.
 std::string Timeline(const RunReport& report);
-// One bar a unit: busy, waiting by cause, idle. SVG and its legend.
+// Draws one bar per unit as SVG, split into busy, waiting by cause, and idle, with a legend.
 std::string Stalls(const Trace& trace);
-// A horizontal bar for a share of 0 to 1, for table cells. SVG.
+// Draws a horizontal bar for a share of 0 to 1 as SVG, for table cells.
 std::string ShareBar(double share, std::string_view css_class);
 
-// The CSS class of a unit's colour: "u0" ... "u7" in order of first appearance among the kernels, "host" for the host.
+// Returns the CSS class of a unit's colour: "u0" to "u7", in order of first appearance among the
+// kernels, or "host" for the host.
 std::string UnitClass(const RunReport& report, std::string_view unit);
 
 }  // namespace kiln::html

@@ -1,3 +1,4 @@
+// Draws the timeline, the stall bars and the share bars of the HTML report as SVG.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +10,12 @@
 namespace kiln::html {
 namespace {
 
-constexpr int kColours = 8;  // u0 to u7 in the style
+constexpr int kColours = 8;  // the classes u0 to u7 of the style sheet
+// Widths in SVG units: the whole picture, its row labels, and the plot area.
 constexpr double kWidth = 1072, kLabel = 130, kPlot = kWidth - kLabel - 8;
 
-// A distance between marks of 1, 2 or 5 times a power of ten, for about `marks` marks up to `end`.
+// Returns a distance between tick marks, 1, 2 or 5 times a power of ten, for about `marks` marks up
+// to `end`.
 int64_t MarkStep(int64_t end, int marks) {
   int64_t step = 1;
   while (true) {
@@ -23,12 +26,14 @@ int64_t MarkStep(int64_t end, int marks) {
   }
 }
 
+// A stretch of work of one unit on one kernel, in cycles.
 struct Stretch {
   int64_t begin = 0, end = 0;
   int kernel = 0;
 };
 
-// The stretches of work of each unit, neighbours on one kernel joined when less than `apart` cycles lie between.
+// Returns the stretches of each unit. Neighbours on the same kernel are joined if at most `apart`
+// cycles separate them.
 std::vector<std::vector<Stretch>> StretchesOf(const Trace& trace, int64_t apart) {
   std::vector<std::vector<Stretch>> units(trace.units.size());
   for (const Span& span : trace.spans) {
@@ -44,6 +49,7 @@ std::vector<std::vector<Stretch>> StretchesOf(const Trace& trace, int64_t apart)
   return units;
 }
 
+// Draws the coloured square of a legend entry.
 std::string Swatch(std::string_view css_class) {
   return fmt::format(
       R"(<svg width="11" height="11" viewBox="0 0 11 11"><rect class="{}" width="11" height="11" rx="2"/></svg>)",
@@ -76,6 +82,7 @@ std::string ShareBar(double share, std::string_view css_class) {
 std::string Timeline(const RunReport& report) {
   const Trace& trace = *report.trace;
   const double cycles = static_cast<double>(std::max<int64_t>(trace.cycles, 1));
+  // Gaps narrower than one SVG unit are invisible.
   const double scale = kPlot / cycles;
   const auto units = StretchesOf(trace, static_cast<int64_t>(cycles / kPlot));
   constexpr int kRow = 26, kTop = 34;
@@ -92,6 +99,7 @@ std::string Timeline(const RunReport& report) {
     out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="{}">{}</text>)", x,
                        kTop + rows * kRow + 15, at == 0 ? "start" : "middle", Thousands(at));
   }
+  // Alternating shades separate neighbouring kernels of the same unit.
   const auto kernel_class = [&](int kernel) {
     if (kernel < 0 || static_cast<size_t>(kernel) >= report.kernels.size())
       return std::string("idle");
@@ -116,7 +124,7 @@ std::string Timeline(const RunReport& report) {
                        kTop + row * kRow + 17, EscapeHtml(Shorten(text, 18)));
   };
   label(0, "kernels");
-  int64_t front = 0;  // as in KernelRows: what each kernel adds to the time
+  int64_t front = 0;  // as in KernelRows: each rectangle is the time that the kernel adds
   for (const KernelTrace& kernel : trace.kernels) {
     if (kernel.end > front) rectangle(0, front, kernel.end, kernel.kernel);
     front = std::max(front, kernel.end);
@@ -151,6 +159,8 @@ std::string Stalls(const Trace& trace) {
     }
   }
   int next = 0;
+  // Colour u0 stands for busy, so causes begin at u1.
+  // Causes have the same colour for all units.
   for (auto& [cause, colour] : causes) colour = 1 + next++ % (kColours - 1);
   constexpr int kRow = 26;
   const int height = static_cast<int>(trace.units.size()) * kRow + 4;

@@ -1,8 +1,10 @@
+// The style sheet of the HTML reports.
 #include "kiln/report/html_parts.h"
 
 namespace kiln::html {
 
-// Colours: Okabe and Ito's eight, which stay apart for colour-blind readers, dimmed for text and lit for dark pages.
+// Returns the style sheet. The colours are the eight of Okabe and Ito, which colour-blind readers
+// can tell apart, darkened for text and brightened for dark pages.
 std::string_view Style() {
   return R"css(
 :root {

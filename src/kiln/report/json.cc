@@ -1,3 +1,4 @@
+// Formats run reports and traces as JSON. Keys keep their order and their names between versions.
 #include <nlohmann/json.hpp>
 
 #include "kiln/report/chrome_trace.h"
@@ -8,11 +9,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Serialises a report; invalid UTF-8 is replaced.
 std::string Dump(const Json& json) {
-  // Names come from outside and need not be UTF-8.
+  // Names come from the network file and need not be valid UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// Returns counts and shares of an accuracy; null if it is not known.
 Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
   if (!accuracy.has_value()) return nullptr;
   Json json = {
@@ -25,6 +28,7 @@ Json Accuracy(const std::optional<AccuracyReport>& accuracy) {
   return json;
 }
 
+// Returns the arrays written with --outputs.
 Json OutputsFileOf(const RunReport& report) {
   Json arrays = Json::array();
   for (const RunReport::WrittenOutput& output : report.written) {
@@ -40,6 +44,7 @@ Json OutputsFileOf(const RunReport& report) {
   return {{"file", report.outputs_file}, {"arrays", std::move(arrays)}};
 }
 
+// Returns one entry per kernel. Cycles are present only if the report has a trace.
 Json Kernels(const RunReport& report) {
   Json out = Json::array();
   const std::vector<KernelRow> rows = KernelRows(report);
@@ -57,7 +62,7 @@ Json Kernels(const RunReport& report) {
     }
     const Certificate& proof = kernel.certificate;
     if (!kernel.on_host()) {
-      // The space that was searched, where more than that is not proved.
+      // Names the space that was searched if optimality is proved only within it.
       const bool only_searched = proof.optimal && proof.gap() > 0;
       const Json space =
           only_searched ? Json(kernel.schedule.empty() ? "loop orders" : "tilings") : Json(nullptr);
@@ -75,9 +80,10 @@ Json Decibels(const std::optional<double>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
 }
 
-// Absent figures are null.
+// Returns a figure; negative figures are unknown and become null.
 Json Figure(double value) { return value < 0 ? Json(nullptr) : Json(value); }
 
+// Returns areas in square micrometres and energies per event in picojoules.
 Json CostOf(const Cost& cost) {
   Json units = Json::array(), events = Json::array();
   for (const UnitArea& unit : cost.units) {
@@ -104,6 +110,7 @@ Json CostOf(const Cost& cost) {
           {"notes", cost.notes}};
 }
 
+// Returns the energy of one image by unit and event.
 Json EnergyOf(const Energy& energy) {
   Json parts = Json::array();
   for (const EnergyPart& part : energy.parts) {
@@ -119,6 +126,7 @@ Json EnergyOf(const Energy& energy) {
           {"source", energy.source}};
 }
 
+// Returns busy and stall cycles and bytes of each unit.
 Json Units(const Trace& trace) {
   Json out = Json::array();
   for (const UnitTrace& unit : trace.units) {
@@ -204,6 +212,7 @@ std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& ker
                : "kernel " + std::to_string(kernel);
   };
   Json events = Json::array();
+  // Thread 0 holds the kernels; unit u is thread u + 1.
   const auto name_thread = [&](int thread, const std::string& name) {
     events.push_back({{"ph", "M"},
                       {"pid", 1},
@@ -214,7 +223,8 @@ std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& ker
   name_thread(0, "kernels");
   for (size_t u = 0; u < trace.units.size(); ++u)
     name_thread(static_cast<int>(u) + 1, trace.units[u].name);
-  // Kernels overlap, and slices of one thread must nest: begin and end stand as an asynchronous pair.
+  // Slices of one thread must nest, but kernels overlap. Each kernel is therefore an asynchronous
+  // pair of begin and end events.
   for (const KernelTrace& kernel : trace.kernels) {
     for (const bool begin : {true, false}) {
       events.push_back({{"ph", begin ? "b" : "e"},

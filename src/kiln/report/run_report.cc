@@ -1,3 +1,4 @@
+// Derived figures of a run report, and its text form.
 #include "kiln/report/run_report.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 namespace kiln {
 namespace {
 
+// Formats an accuracy: per cent, counts and top-k.
 std::string AccuracyText(const AccuracyReport& accuracy) {
   std::string text = fmt::format("{}  ({} of {}", Percent(accuracy.top1(), 2),
                                  Thousands(accuracy.correct), Thousands(accuracy.compared()));
@@ -23,7 +25,7 @@ std::string AccuracyText(const AccuracyReport& accuracy) {
   return text;
 }
 
-// "key          value" lines; further lines under the same key leave it blank.
+// Lines of the form "key          value"; an empty key continues the line before.
 class Lines {
  public:
   void Add(std::string_view key, std::string_view text) {
@@ -36,6 +38,7 @@ class Lines {
   std::string text_;
 };
 
+// The table of the `top` slowest kernels; the others are summed up in one row.
 std::string KernelTable(const RunReport& report, int top) {
   const std::vector<KernelRow> rows = KernelRows(report);
   if (rows.empty()) return "";
@@ -82,6 +85,7 @@ std::string KernelTable(const RunReport& report, int top) {
          "mapping might be\n";
 }
 
+// The table of kernels on the host; empty without any.
 std::string HostTable(const RunReport& report) {
   Table table;
   table.Column("on the host").Column("operation").Right("operations").Column("because");
@@ -95,7 +99,7 @@ std::string HostTable(const RunReport& report) {
 
 }  // namespace
 
-// Where the schedule does not meet its bound, "optimal" names the space that was searched.
+// If the schedule is above its bound, "optimal" is qualified by the space that was searched.
 std::string ScheduleText(const KernelInfo& kernel) {
   if (!kernel.certificate.optimal) return kernel.schedule;
   const std::string proved =
@@ -136,13 +140,16 @@ std::vector<KernelRow> KernelRows(const RunReport& report) {
   const Trace& trace = *report.trace;
   for (size_t k = 0; k < report.kernels.size(); ++k)
     rows.push_back({.kernel = static_cast<int>(k)});
+  // The latest end of the kernels so far.
   int64_t front = 0;
   for (const KernelTrace& kernel : trace.kernels) {
     if (kernel.kernel < 0 || static_cast<size_t>(kernel.kernel) >= rows.size()) continue;
     KernelRow& row = rows[static_cast<size_t>(kernel.kernel)];
+    // A kernel that ends before an earlier one adds no time.
     row.cycles += std::max<int64_t>(0, kernel.end - front);
     front = std::max(front, kernel.end);
   }
+  // Utilisation compares with the machine's peak, in multiply-accumulates per cycle.
   const double peak = report.machine.has_value() ? report.machine->peak_macs_per_cycle : 0;
   for (KernelRow& row : rows) {
     if (trace.cycles > 0)
@@ -174,7 +181,7 @@ std::string PartialMark(const RunReport& report) {
 
 namespace {
 
-// The first of a kernel's reasons, and how many there are beside it.
+// Returns the first of a kernel's reasons, and the number of further ones.
 std::string FirstReason(const std::string& reasons) {
   constexpr std::string_view kBetween = "; ";
   const size_t end = reasons.find(kBetween);
@@ -312,6 +319,7 @@ std::string ToText(const RunReport& report, int top) {
   std::string out = lines.Take();
   const std::string costs =
       report.machine.has_value() ? CostTable(report.machine->cost, report.energy) : "";
+  // Tables follow the lines, separated by empty lines; empty tables are left out.
   for (const std::string& table : {KernelTable(report, top), HostTable(report), costs}) {
     if (!table.empty()) out += '\n' + table;
   }

@@ -1,3 +1,4 @@
+// Formats synthesis results. FPGAs and cell libraries have different resources and columns.
 #include "kiln/report/synthesis_report.h"
 
 #include <fmt/format.h>
@@ -16,11 +17,14 @@ using hardware::SynthesisOptions;
 using hardware::SynthesisResult;
 using Json = nlohmann::ordered_json;
 
+// Returns whether a unit has no cells and no memories.
 bool IsEmpty(const Resources& r) { return r.cells == 0 && r.memory_bits == 0; }
 
-class UnitTable {
+// The table of units, filled recursively.
+class ResourceTable {
  public:
-  UnitTable(const SynthesisResult& result, bool fpga) : fpga_(fpga), all_(result.design.resources) {
+  ResourceTable(const SynthesisResult& result, bool fpga)
+      : fpga_(fpga), all_(result.design.resources) {
     table_.Column("unit").Right("instances");
     if (fpga) {
       for (const char* title : {"LUT", "LUT as memory", "FF", "carry", "DSP", "BRAM", "URAM"})
@@ -34,6 +38,7 @@ class UnitTable {
   std::string ToString() const { return table_.ToString(); }
 
  private:
+  // Adds a unit, its parts, and the resources of the unit that belong to none of its parts.
   void Add(const SynthesisedUnit& unit, const std::string& indent) {
     Row(indent + unit.name, Thousands(unit.instances), unit.resources);
     for (const SynthesisedUnit& part : unit.parts) Add(part, indent + "  ");
@@ -62,6 +67,7 @@ class UnitTable {
   Table table_;
 };
 
+// Returns the name of a path's end: the net in the source, followed by its pin, or the pin alone.
 std::string EndOf(const std::string& pin, const std::string& net) {
   return net.empty() || net == pin ? pin : fmt::format("{} ({})", net, pin);
 }
@@ -99,7 +105,7 @@ std::string ToText(const SynthesisResult& result, const SynthesisOptions& option
   std::string out = fmt::format("top      {}\n", result.top);
   out += fpga ? fmt::format("FPGA     {}\n\n", options.fpga)
               : fmt::format("library  {}\n\n", result.library);
-  out += UnitTable(result, fpga).ToString() + "\n";
+  out += ResourceTable(result, fpga).ToString() + "\n";
   if (result.timing) {
     const hardware::Timing& t = *result.timing;
     if (t.from.empty()) {

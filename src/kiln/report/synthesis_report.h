@@ -1,4 +1,4 @@
-// What a synthesis found, as people and programs read it.
+// Formats the results of synthesis (`kiln synth`) as text and JSON.
 #ifndef KILN_REPORT_SYNTHESIS_REPORT_H_
 #define KILN_REPORT_SYNTHESIS_REPORT_H_
 
@@ -8,9 +8,11 @@
 
 namespace kiln {
 
-// A table of units, the parts of each indented below it, then the worst path.
+// Formats a table of units, the parts of each unit indented below it, followed by the worst timing
+// path.
 std::string ToText(const hardware::SynthesisResult& result,
                    const hardware::SynthesisOptions& options);
+// Formats the same as JSON: areas in square micrometres, or FPGA resources by kind.
 std::string ToJson(const hardware::SynthesisResult& result,
                    const hardware::SynthesisOptions& options);
 

@@ -1,3 +1,4 @@
+// Formats numbers, cleans text that comes from outside, and lays out tables.
 #include "kiln/report/text.h"
 
 #include <fmt/format.h>
@@ -10,9 +11,11 @@
 namespace kiln {
 namespace {
 
+// U+FFFD in UTF-8.
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-// Bytes of the well-formed UTF-8 character at `at`, or 0 (Unicode standard, table 3-7).
+// Returns the length of the well-formed UTF-8 character at `at`, or 0 if there is none (Unicode
+// standard, table 3-7).
 size_t CharacterAt(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0};
@@ -20,7 +23,7 @@ size_t CharacterAt(std::string_view text, size_t at) {
   const uint8_t lead = byte(at);
   if (lead < 0x80) return 1;
   size_t length = 0;
-  uint8_t low = 0x80, high = 0xbf;  // of the second byte
+  uint8_t low = 0x80, high = 0xbf;  // range of the second byte
   if (lead >= 0xc2 && lead <= 0xdf) {
     length = 2;
   } else if (lead >= 0xe0 && lead <= 0xef) {
@@ -64,6 +67,7 @@ std::string Percent(double fraction, int digits) {
 
 std::string ThreeDigits(double value) {
   const double size = std::abs(value);
+  // The limits are those at which rounding would add a digit.
   if (size < 0.9995) return fmt::format("{:#.3g}", value);
   return fmt::format("{:.{}f}", value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
 }
@@ -145,6 +149,7 @@ std::string Shorten(std::string_view text, size_t width) {
   const size_t length = Width(clean);
   if (length <= width) return clean;
   KILN_CHECK(width >= 3);
+  // Keep both ends: names of layers often differ at the end.
   const size_t front = width / 2, back = width - 1 - front;
   std::string out;
   size_t index = 0;

@@ -1,4 +1,5 @@
-// Numbers and names as people read them.
+// Formats numbers, names and tables for people. All text reports use these functions, so that
+// figures look alike everywhere.
 #ifndef KILN_REPORT_TEXT_H_
 #define KILN_REPORT_TEXT_H_
 
@@ -10,33 +11,36 @@
 namespace kiln {
 
 std::string Thousands(int64_t value);  // 1234567 -> "1,234,567"
-std::string Counted(int64_t count,
-                    std::string_view noun);  // 1, "image" -> "1 image"; 2000 -> "2,000 images"
-std::string Percent(double fraction,
-                    int digits = 1);  // 0.1234 -> "12.3 %"; "-" when it is no number
-// 223.08 -> "223", 22.31 -> "22.3", 2.231 -> "2.23", 0.002231 -> "0.00223".
+// 1, "image" -> "1 image"; 2000, "image" -> "2,000 images"
+std::string Counted(int64_t count, std::string_view noun);
+// 0.1234 -> "12.3 %"; "-" if the fraction is not finite
+std::string Percent(double fraction, int digits = 1);
+// 223.08 -> "223", 22.31 -> "22.3", 2.231 -> "2.23", 0.002231 -> "0.00223"
 std::string ThreeDigits(double value);
 std::string Metric(double value, std::string_view unit = "");  // 10234567, "MACs" -> "10.2 M MACs"
 std::string Bytes(int64_t bytes);                              // 70000 -> "68.4 KiB"
 
-// `text` as UTF-8 on one line: control characters and bytes that are not UTF-8 become U+FFFD. Names come from outside.
+// Returns `text` as valid UTF-8 on one line: control characters and invalid bytes become U+FFFD.
+// Reports print names from network files, which may hold anything.
 std::string CleanUtf8(std::string_view text);
-// For HTML and SVG, in text and in quoted attributes: CleanUtf8 with & < > " ' escaped.
+// Returns CleanUtf8 with & < > " ' escaped, for text and quoted attributes in HTML and SVG.
 std::string EscapeHtml(std::string_view text);
-// At most `width` characters, the middle left out as "…".
+// Returns at most `width` characters; the middle of longer texts is replaced by "…".
 std::string Shorten(std::string_view text, size_t width);
-size_t Width(std::string_view utf8);  // in characters
+// Returns the number of characters.
+size_t Width(std::string_view utf8);
 
-// A table as aligned text. Cells in right-aligned columns line up at their last character.
+// A table formatted as aligned text. Right-aligned columns line up at their last character.
 class Table {
  public:
   enum class Align { kLeft, kRight };
+  // Adds a column; all columns must be added before the first row.
   Table& Column(std::string title, Align align = Align::kLeft);
   Table& Right(std::string title) { return Column(std::move(title), Align::kRight); }
-  // As many cells as columns.
+  // Adds a row with one cell per column.
   void Row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
-  // Columns two blanks apart, a line under the titles, no blanks at line ends.
+  // Formats the table: two spaces between columns, a line under the titles, no spaces at line ends.
   std::string ToString() const;
 
  private:

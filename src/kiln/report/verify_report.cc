@@ -1,3 +1,4 @@
+// Compares the levels bit by bit and cycle by cycle, and formats the result.
 #include "kiln/report/verify_report.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,8 @@
 namespace kiln {
 namespace {
 
-// The first byte of image `image` in which tensor `t` differs between two runs; -1: none.
+// Returns the first byte of image `image` at which tensor `t` differs between two runs; -1 if none
+// does. Codes are compared before outputs.
 int64_t FirstDifference(const RunResult& a, const RunResult& b, size_t t, int64_t image) {
   for (const auto tensors : {&RunResult::codes, &RunResult::outputs}) {
     const Tensor &x = (a.*tensors)[t], &y = (b.*tensors)[t];
@@ -25,7 +27,7 @@ int64_t FirstDifference(const RunResult& a, const RunResult& b, size_t t, int64_
   return -1;
 }
 
-// The images that differ.
+// Returns the images that differ from the functional level, and records the first difference.
 std::vector<int64_t> Different(const char* level, const RunResult& functional,
                                const RunResult& other, VerifyReport* report) {
   std::vector<int64_t> different;
@@ -44,6 +46,7 @@ std::vector<int64_t> Different(const char* level, const RunResult& functional,
   return different;
 }
 
+// Returns the counters of units that both runs have; counters that are 0 in both are left out.
 std::vector<VerifiedCounter> CountersOf(const Trace& cycle, const Trace& rtl) {
   std::vector<VerifiedCounter> counters;
   for (const UnitTrace& unit : cycle.units) {
@@ -66,6 +69,7 @@ std::vector<VerifiedCounter> CountersOf(const Trace& cycle, const Trace& rtl) {
   return counters;
 }
 
+// Returns the first image that differs in bits or, if timed, in cycles; -1 if none does.
 int64_t FirstDifferentImage(const VerifyReport& report,
                             const std::vector<int64_t>& different_bits) {
   int64_t first = different_bits.empty() ? -1 : different_bits[0];
@@ -75,7 +79,7 @@ int64_t FirstDifferentImage(const VerifyReport& report,
                     report.rtl_cycles.begin(), report.rtl_cycles.end());
   const int64_t image = cycle - report.cycle_level_cycles.begin();
   if (cycle != report.cycle_level_cycles.end() && (first < 0 || image < first)) first = image;
-  // Kernels and counters are of the first one.
+  // Kernels and counters are recorded for image 0 only.
   return report.cycles_agree() && report.counters_agree() ? first : std::max<int64_t>(first, 0);
 }
 
@@ -134,6 +138,7 @@ void CompareLevels(const Program& program, const RunResult& functional, const Ru
 
 namespace {
 
+// Describes the recording, or why there is none.
 std::string WaveformText(const VerifyReport& r) {
   const VerifiedWaveform& wave = *r.waveform;
   if (wave.image < 0) return "none: no image differs";
@@ -144,6 +149,7 @@ std::string WaveformText(const VerifyReport& r) {
                      wave.kernel);
 }
 
+// The table of counters at both timed levels; differences are marked.
 std::string CounterTable(const VerifyReport& r) {
   Table table;
   table.Column("unit").Column("counter").Right("cycle level").Right("rtl").Column("");
@@ -161,6 +167,7 @@ std::string CounterTable(const VerifyReport& r) {
 
 namespace {
 
+// Returns how much of the network was compared, and how much runs on the host.
 std::string VerifiedText(const VerifyReport& r) {
   const auto all = std::ssize(r.kernels) + std::ssize(r.host_kernels);
   std::string out = fmt::format("{} of {}, with {} of the operations", r.kernels.size(),
@@ -175,6 +182,7 @@ std::string VerifiedText(const VerifyReport& r) {
   return out;
 }
 
+// The table of kernels that were not compared.
 std::string HostKernelTable(const VerifyReport& r) {
   Table table;
   table.Column("not verified: on the host")
