@@ -1,3 +1,4 @@
+// Tests of `kiln accuracy`: the table over many formats, and formats that cannot run.
 #include "kiln/cli/accuracy.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +56,8 @@ TEST(Accuracy, GivesWhatRunGives) {
   EXPECT_EQ(table->rows[1].output_sqnr_db(), report->output_sqnr_db());
 }
 
-// A format of a user's own, from a file: encode, tables, array and vector unit take it without touching code.
+// A format of a user's own, from a file: encode, tables, array and vector unit take it without
+// touching code.
 TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("kiln_accuracy_test_" + std::to_string(::getpid()));
@@ -76,7 +78,8 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
     EXPECT_EQ(table->rows[i].fault, "") << table->rows[i].format;
     EXPECT_GT(table->rows[i].output_sqnr_db().value_or(0), 5) << table->rows[i].format;
     EXPECT_DOUBLE_EQ(table->rows[i].weight_bits, 4);
-    // Only the products of two activations, in attention, have no operand in the array's weight format.
+    // Only the products of two activations, in attention, have no operand in the array's weight
+    // format.
     EXPECT_LT(table->rows[i].host_share, 0.05) << table->rows[i].format;
     EXPECT_THAT(table->AllNotes(),
                 Contains(AllOf(StartsWith(table->rows[i].format + ": "),
@@ -85,7 +88,8 @@ TEST(Accuracy, CodebookFromYamlRunsEndToEnd) {
   }
 }
 
-// What the array's variant cannot hold is on the host with a reason, or no result where the host is not to help.
+// What the array's variant cannot hold is on the host with a reason, or no result where the host is
+// not to help.
 TEST(Accuracy, WithoutTheHostAFormatThatNeedsItIsAFault) {
   AccuracyOptions options = DemoOn({"int8", "nf4"});
   options.flow.compile.host_fallback = false;
@@ -109,7 +113,8 @@ std::string Replaced(std::string text, const std::string& what, const std::strin
   return at == std::string::npos ? text : text.replace(at, what.size(), by);
 }
 
-// Products of 16 bits leave the accumulator of 32; the note says so, and what it calls right is right.
+// Products of 16 bits leave the accumulator of 32; the note says so, and what it calls right is
+// right.
 TEST(Accuracy, SumsThatWrapAreTold) {
   const auto wrapped = MeasureAccuracy(DemoOn({"int8", "int16"}));
   ASSERT_TRUE(wrapped.ok()) << wrapped.status();

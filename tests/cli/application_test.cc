@@ -1,3 +1,5 @@
+// Tests of the program `kiln` as a whole: help, name suggestions, every command on the demo
+// network, and its files.
 #include "kiln/cli/application.h"
 
 #include <gmock/gmock.h>
@@ -6,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -13,32 +16,29 @@
 #include <sstream>
 
 #include "fmt/format.h"
+#include "kiln/cli/commands.h"
 #include "kiln/cli/nearest_name.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
+#include "tests/cli/call.h"
 
 namespace kiln::cli {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
+// By hand, so that a command cannot get lost where the build writes the table.
+constexpr const char* kCommands[] = {"run",     "accuracy", "mixed-precision", "compile", "verify",
+                                     "inspect", "passes",   "export",          "synth",   "list",
+                                     "vta"};
 
-Outcome Call(const std::vector<std::string>& arguments, bool terminal = false) {
-  std::ostringstream out, err;
-  const int code = Main(arguments, out, err, terminal);
-  return {code, out.str(), err.str()};
+TEST(Application, TheTableHoldsEveryCommand) {
+  std::vector<std::string> names;
+  for (const CommandRow& row : AllCommands()) names.emplace_back(row.name);
+  EXPECT_THAT(names, testing::ElementsAreArray(kCommands));
 }
-
-constexpr const char* kCommands[] = {
-#define KILN_COMMAND(id, name, what) name,
-#include "kiln/cli/commands.def"
-#undef KILN_COMMAND
-};
 
 TEST(Application, EveryCommandHelpsWithAnExample) {
   const Outcome all = Call({"--help"});
@@ -112,6 +112,33 @@ TEST(Application, ListsEverything) {
   for (std::string name; std::getline(names, name, ','); ++count)
     EXPECT_THAT(help, HasSubstr(name));
   EXPECT_GE(count, 9);
+}
+
+TEST(Application, ListsTheKeysOfAFamily) {
+  const Outcome table = Call({"list", "keys", "systolic"});
+  ASSERT_EQ(table.code, kExitOk) << table.err;
+  EXPECT_THAT(table.out, ContainsRegex("array_rows +power of two +rows +1 to 256 +required +"
+                                       "ARRAY_ROWS +rows of the array"));
+  const Outcome json = Call({"list", "keys", "vta", "--json"});
+  ASSERT_EQ(json.code, kExitOk) << json.err;
+  const nlohmann::json parsed = nlohmann::json::parse(json.out);
+  EXPECT_EQ(parsed["family"], "vta");
+  const nlohmann::json& keys = parsed["keys"];
+  const auto latency = std::find_if(keys.begin(), keys.end(), [](const nlohmann::json& key) {
+    return key["name"] == "memory_latency";
+  });
+  ASSERT_NE(latency, keys.end());
+  EXPECT_EQ((*latency)["type"], "integer");
+  EXPECT_EQ((*latency)["unit"], "cycles");
+  EXPECT_EQ((*latency)["values"], "3 to 100000");
+  EXPECT_EQ((*latency)["default"], "32");
+  EXPECT_EQ((*latency)["rtl"], nlohmann::json({"MEMORY_LATENCY"}));
+  EXPECT_THAT(
+      Call({"list", "keys", "vta", "--markdown"}).out,
+      HasSubstr("| `batch` | power of two | rows | 1 to 256 | 1 | `LOG_BATCH` | `BATCH` |"));
+  EXPECT_THAT(Call({"list", "keys"}).err, HasSubstr("no family is named"));
+  EXPECT_EQ(Call({"list", "keys", "tpu"}).code, kExitUsage);
+  EXPECT_THAT(Call({"list", "formats", "vta"}).err, HasSubstr("formats: takes no family"));
 }
 
 TEST(Application, InspectsTheDemo) {
@@ -193,7 +220,8 @@ TEST(Application, ShowsPasses) {
   EXPECT_THAT(skipped.out, HasSubstr("skipped"));
 }
 
-// The demo network on the first of its test images, by the same command as in the README but at the reference level.
+// The demo network on the first of its test images, by the same command as in the README but at the
+// reference level.
 TEST(Application, RunsTheReference) {
   const std::string data = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
   if (!std::filesystem::exists(data))
@@ -370,8 +398,8 @@ TEST(Application, MakesFoldersAndWritesReports) {
   std::filesystem::remove_all(folder);
 }
 
-// Before, parts of files had the process's number in their names: a FIFO there would wait for a reader, and a file is
-// somebody's.
+// Before, parts of files had the process's number in their names: a FIFO there would wait for a
+// reader, and a file is somebody's.
 TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-part-test");
   const std::string number = ".part" + std::to_string(::getpid());
@@ -392,7 +420,8 @@ TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
             4);
 }
 
-// The command on labelled noise: what it writes is a recipe that reads back, and JSON with the curve.
+// The command on labelled noise: what it writes is a recipe that reads back, and JSON with the
+// curve.
 TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() /
                                        ("kiln_mixed_precision_test_" + std::to_string(::getpid()));
@@ -423,7 +452,7 @@ TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
 }
 
 // The program beside this one, its standard output and error sent to files: its exit code.
-int RunProgram(const std::string& arguments, const std::string& out, const std::string& err) {
+int RunInShell(const std::string& arguments, const std::string& out, const std::string& err) {
   const auto kiln =
       std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln";
   const std::string command =
@@ -442,15 +471,15 @@ TEST(Program, FailsWhereStandardOutputCannotBeWritten) {
   for (const char* arguments : {"--help", "--version", "list accelerators", "list formats",
                                 "inspect models/demo_fashion_mnist.onnx"}) {
     SCOPED_TRACE(arguments);
-    EXPECT_EQ(RunProgram(arguments, "/dev/full", err), kExitError);
+    EXPECT_EQ(RunInShell(arguments, "/dev/full", err), kExitError);
     EXPECT_EQ(*ReadFile(err), "kiln: standard output could not be written\n");
-    EXPECT_EQ(RunProgram(arguments, out, err), kExitOk);
+    EXPECT_EQ(RunInShell(arguments, out, err), kExitOk);
     EXPECT_EQ(*ReadFile(err), "");
     EXPECT_GT(std::filesystem::file_size(out), 0u);
   }
   // Another error stays what it was.
-  EXPECT_EQ(RunProgram("no-such-command", "/dev/full", err), kExitUsage);
-  EXPECT_EQ(RunProgram("inspect no-such-file.onnx", "/dev/full", err), kExitError);
+  EXPECT_EQ(RunInShell("no-such-command", "/dev/full", err), kExitUsage);
+  EXPECT_EQ(RunInShell("inspect no-such-file.onnx", "/dev/full", err), kExitError);
   EXPECT_THAT(*ReadFile(err), HasSubstr("no-such-file.onnx"));
   std::filesystem::remove_all(folder);
 }

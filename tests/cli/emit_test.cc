@@ -1,5 +1,6 @@
-// kiln compile --emit and kiln verify on the smallest systolic machine: folders that stand by themselves, agreement
-// with the hardware, and what is said of hardware that is wrong.
+// Tests of `kiln compile --emit` and `kiln verify` on the smallest systolic machine: emitted
+// folders are self-contained, the hardware agrees with the simulator, and faulty hardware is
+// reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
+#include "tests/cli/call.h"
 
 namespace kiln::cli {
 namespace {
@@ -19,17 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
-
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome Call(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  const int code = Main(arguments, out, err, /*err_is_terminal=*/false);
-  return {code, out.str(), err.str()};
-}
 
 // Sets a variable of the environment while it lives.
 class Environment {
@@ -189,8 +180,8 @@ TEST_F(EmittedDesigns, VerifyDrawsASeedAndReportsIt) {
   EXPECT_EQ(again["rtl_cycles"], first["rtl_cycles"]);
 }
 
-// A library in which queues come up with whatever their counters hold: a simulation that begins with zeros would run
-// as if nothing were missing.
+// A library in which queues come up with whatever their counters hold: a simulation that begins
+// with zeros would run as if nothing were missing.
 TEST_F(EmittedDesigns, VerifyFindsAResetThatIsMissing) {
   CopyLibrary();
   Spoil("memory/kiln_fifo.sv", "    if (reset) begin\n      count       <= '0;\n",
@@ -204,8 +195,8 @@ TEST_F(EmittedDesigns, VerifyFindsAResetThatIsMissing) {
   EXPECT_EQ(CallOnNet("verify", {"--emit", Path("design"), "--seed", "7"}).code, kExitError);
 }
 
-// A library in which a window's maximum is its minimum: the pool is wrong, and the convolution in front of it right.
-// And then a memory that answers a cycle late: the convolution is, too.
+// A library in which a window's maximum is its minimum: the pool is wrong, and the convolution in
+// front of it right. And then a memory that answers a cycle late: the convolution is, too.
 TEST_F(EmittedDesigns, VerifyNamesAndRecordsTheFirstKernelThatIsWrong) {
   CopyLibrary();
   Spoil("systolic/vector/kiln_operand_buffer.sv", "kiln_fp32_pkg::maximum(partial, number)",

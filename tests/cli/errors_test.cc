@@ -1,11 +1,13 @@
-// Every file tests/errors/*.txt holds commands with the error line and exit code that they must give:
+// Runs the commands in tests/errors/*.txt and checks the error line and the exit code listed below
+// each command:
 //
 //   $ kiln run net.onnx --on none.yaml --data x.idx
 //   exit 1
 //   kiln: none.yaml: no such file ...
 //
-// An error line that ends in ... is the beginning of the one expected. Lines that begin with # are comments. Commands
-// run from the source folder; ./ in them is tests/errors/files. No command may leave a file or folder there.
+// An expected line that ends in ... is only the beginning of the actual line. Lines that begin with
+// # are comments. Commands run from the source folder; ./ in them is replaced by
+// tests/errors/files. No command may leave a file or folder there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

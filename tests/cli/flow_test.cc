@@ -1,4 +1,5 @@
-// Evaluate on an accelerator made up for the purpose: it computes at the reference level and errs where it is told to.
+// Tests of Evaluate with a made-up accelerator that computes at the reference level and makes
+// errors on request.
 #include "kiln/cli/flow.h"
 
 #include <fmt/format.h>
@@ -184,7 +185,8 @@ TEST_F(EvaluateTest, TellsDisagreement) {
   EXPECT_NEAR(*report->output_sqnr_db(), -6.02, 0.01);  // the difference is twice the signal
 }
 
-// Every output is judged by its own name, and only a network in the form of a classifier has classes to agree on.
+// Every output is judged by its own name, and only a network in the form of a classifier has
+// classes to agree on.
 TEST_F(EvaluateTest, JudgesEveryOutput) {
   Node* twice = network_.AddNode(Op::kAdd, "twice", {network_.outputs()[0], network_.outputs()[0]},
                                  {"doubled"});
@@ -378,7 +380,8 @@ TEST(FlowTest, PreprocessGoesOverTheModelsOwnKeyByKey) {
   EXPECT_EQ(with("none,scale=2").first, "scale=2");
 }
 
-// One memory for all who ask: the hardware's room for requests, a latency of its own, and nothing that varies.
+// One memory for all who ask: the hardware's room for requests, a latency of its own, and nothing
+// that varies.
 TEST(FlowTest, CyclesCompareBehindASteadyMemory) {
   const auto accelerator = LoadAccelerator("accelerators/systolic-int8-8x8.yaml");
   ASSERT_TRUE(accelerator.ok()) << accelerator.status();
@@ -442,7 +445,8 @@ TEST(FlowTest, WeightsMayBeAbsent) {
   EXPECT_NE(without->notes[0].find("weights are absent"), std::string::npos) << without->notes[0];
 }
 
-// Without a recipe a network is quantised in the accelerator's own formats, so it runs on the accelerator.
+// Without a recipe a network is quantised in the accelerator's own formats, so it runs on the
+// accelerator.
 TEST(RunFlow, TheDefaultRecipeIsTheAcceleratorsOwn) {
   const std::vector<std::filesystem::path> design_points = ListResources("accelerators");
   ASSERT_GE(design_points.size(), 23u);
@@ -473,7 +477,8 @@ TEST(RunFlow, TheDefaultRecipeIsTheAcceleratorsOwn) {
   }
 }
 
-// Formats that the accelerator does not have leave the network to the host: its cycles are not the network's.
+// Formats that the accelerator does not have leave the network to the host: its cycles are not the
+// network's.
 TEST(RunFlow, FiguresOfAPartOfTheNetworkAreMarked) {
   FlowOptions options;
   options.model = "models/demo_fashion_mnist.onnx";
@@ -515,8 +520,8 @@ constexpr char kQdqNetwork[] = R"(graph "qdq" {
   output %y
 })";
 
-// Rows and cards say what was asked for: a microscaled type is not its element's format, and a file's types may be
-// many.
+// Rows and cards say what was asked for: a microscaled type is not its element's format, and a
+// file's types may be many.
 TEST(RunFlow, AQuantisedNetworkIsCalledByItsRecipe) {
   const auto path = std::filesystem::temp_directory_path() /
                     ("kiln_recipe_" + std::to_string(::getpid()) + ".yaml");
@@ -538,7 +543,8 @@ TEST(RunFlow, AQuantisedNetworkIsCalledByItsRecipe) {
   std::filesystem::remove(path);
 }
 
-// A network that brings its own quantisation runs with it, wholly on the accelerator; a recipe only adds to it.
+// A network that brings its own quantisation runs with it, wholly on the accelerator; a recipe only
+// adds to it.
 TEST(RunFlow, ANetworksOwnQuantisationIsUsedAsItIs) {
   const auto path =
       std::filesystem::temp_directory_path() / ("kiln_qdq_" + std::to_string(::getpid()) + ".kir");

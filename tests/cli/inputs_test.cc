@@ -1,4 +1,5 @@
-// Networks with several inputs and integer inputs, from --data to --outputs, as a user runs them.
+// Tests of networks with several inputs and with integer inputs, from --data to --outputs, as a
+// user runs them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -169,7 +170,8 @@ TEST_F(InputsTest, FoldersServeToo) {
               HasSubstr("is read as well as written"));
 }
 
-// Look-ups run on the host, which the report says; codes mean the values; the cycle level writes the same file.
+// Look-ups run on the host, which the report says; codes mean the values; the cycle level writes
+// the same file.
 TEST_F(InputsTest, BothFamiliesRunThem) {
   for (const std::string machine : {"systolic-int8-8x8", "vta-pynq"}) {
     const Outcome outcome = Run({"--on", machine, "--quantise", "int8", "--outputs", At("out.npz"),
@@ -252,7 +254,8 @@ TEST_F(InputsTest, OneLineSaysWhatToGive) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.npz"));
 }
 
-// What an array named as labels holds instead is why there is no accuracy; only --labels asks for labels.
+// What an array named as labels holds instead is why there is no accuracy; only --labels asks for
+// labels.
 TEST_F(InputsTest, ArraysThatAreNoLabelsStopNothing) {
   const auto write = [&](const char* file, const char* name, const Tensor& tensor) {
     const Shape shape{kSamples, kTokens};
@@ -277,7 +280,8 @@ TEST_F(InputsTest, ArraysThatAreNoLabelsStopNothing) {
               HasSubstr("labels.txt: 2 labels for the 5 images of "));
 }
 
-// Two elements other than 0 in the first two images, four in the third: one array has no room for all.
+// Two elements other than 0 in the first two images, four in the third: one array has no room for
+// all.
 TEST_F(InputsTest, OutputsWhoseShapeDependsOnTheDataHaveAnArrayForEachImage) {
   ASSERT_TRUE(
       WriteFile(folder_ / "nz.kir",
@@ -304,7 +308,8 @@ TEST_F(InputsTest, OutputsWhoseShapeDependsOnTheDataHaveAnArrayForEachImage) {
   }
 }
 
-// A label for each token, one of them void; the greatest of four scores is the last where the mask is 1.
+// A label for each token, one of them void; the greatest of four scores is the last where the mask
+// is 1.
 TEST_F(InputsTest, AccuracyByToken) {
   std::vector<int32_t> labels(static_cast<size_t>(kSamples * kTokens), 3);
   labels[0] = 255;

@@ -1,8 +1,9 @@
-// Results do not depend on the processor: child processes run kiln as if on older ones, and write identical files.
+// Checks that results do not depend on the processor: child processes run kiln as on older
+// processors and must write identical files. These variables select the processor:
 //
-//   KILN_CPU           Kiln's own kernels
-//   DNNL_MAX_CPU_ISA   oneDNN, which nothing that decides bits may call
-//   GLIBC_TUNABLES     the C library's versions of exp, log, pow, sin and others
+//   KILN_CPU           for Kiln's own kernels
+//   DNNL_MAX_CPU_ISA   for oneDNN, which code that decides bits must not call
+//   GLIBC_TUNABLES     for the C library's versions of exp, log, pow, sin and others
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,7 +42,8 @@ class Processors : public testing::Test {
  protected:
   Processors() : folder_(TemporaryFolder::Create("kiln-processors").value()) {}
 
-  // Runs `arguments` with OUT standing for a folder of its own, as on each processor, and compares what it writes.
+  // Runs `arguments` with OUT standing for a folder of its own, as on each processor, and compares
+  // what it writes.
   void ExpectTheSameFiles(const std::vector<std::string>& arguments) {
     const std::vector<std::vector<std::string>> processors = {
         {},
@@ -101,8 +103,8 @@ TEST_F(Processors, CompileEmitsTheSameFolder) {
       {"compile", kModel, "--on", "systolic-int8-8x8", "--random", "16", "--emit", "OUT/design"});
 }
 
-// Elementary functions of the reference level: inside a recurrence, in soft-max, and alone. In f64, for rounding to f32
-// would hide nearly every difference in their last bits.
+// Elementary functions of the reference level: inside a recurrence, in soft-max, and alone. In f64,
+// for rounding to f32 would hide nearly every difference in their last bits.
 TEST_F(Processors, TheReferenceLevelWritesTheSameOutputs) {
   const fs::path network = folder_.path() / "functions.kir";
   Random random(6);

@@ -1,5 +1,5 @@
-// A detector and a super-resolution network of the shared folder, from the picture to the file of --outputs, against
-// the outputs that ONNX Runtime computed.
+// Runs a detector and a super-resolution network of the shared folder, from the picture to the file
+// of --outputs, and compares with outputs computed by ONNX Runtime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -179,8 +179,8 @@ TEST_F(SharedOutputs, SuperResolutionGivesThePicture) {
       {"--on", "systolic-int8-16x16", "--preprocess", "scale=1/255", "--cycle-limit", "0",
        "--no-fp32"});
   if (HasFatalFailure()) return;
-  // Uniform steps cost this network much (docs/accuracy.md): noise 25 dB below the picture beside the network's own
-  // error.
+  // Uniform steps cost this network much (docs/accuracy.md): noise 25 dB below the picture beside
+  // the network's own error.
   EXPECT_GT(psnr(), 26.5);
 }
 

@@ -1,3 +1,4 @@
+// Tests of the commands of `kiln vta`, and of networks on machines of the VTA family.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
+#include "tests/cli/call.h"
 
 namespace kiln::cli {
 namespace {
@@ -20,19 +22,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Outcome {
-  int code;
-  std::string out, err;
-};
-
-Outcome Call(const std::vector<std::string>& arguments) {
-  std::ostringstream out, err;
-  const int code = Main(arguments, out, err, /*err_is_terminal=*/false);
-  return {code, out.str(), err.str()};
-}
-
-// Adds one to four accumulators and stores their low bytes; the stream stands at the memory's begin. Addresses are
-// counted in elements: of 4 bytes a lane for the accumulators, of 1 for what is stored.
+// Adds one to four accumulators and stores their low bytes; the stream stands at the memory's
+// begin. Addresses are counted in elements: of 4 bytes a lane for the accumulators, of 1 for what
+// is stored.
 std::string ProgramOf(int lanes) {
   return fmt::format(R"(# an example
 ---- LOAD uop sram=0 dram=1088 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0
@@ -280,7 +272,8 @@ TEST_F(VtaCommands, WhatIsNoFilesFaultIsToldOnce) {
             "kiln: there is no device 'board'; functional, cycle, rtl or remote:HOST:PORT\n");
 }
 
-// Calls that add 5 to four accumulators and store them, with the stream that the original's runtime makes of them.
+// Calls that add 5 to four accumulators and store them, with the stream that the original's runtime
+// makes of them.
 class VtaRuntimeCalls : public VtaCommands {
  protected:
   // The vector, with such a sum expected.
@@ -405,7 +398,8 @@ TEST_F(VtaCommands, MachinesByNameAndFile) {
   EXPECT_GT(cycles(Path("slow.yaml")), cycles("vta-default") + 3 * 400);
 }
 
-// A network of one convolution and its machine: the original's configuration, small, so that it simulates quickly.
+// A network of one convolution and its machine: the original's configuration, small, so that it
+// simulates quickly.
 class VtaNetworks : public VtaCommands {
  protected:
   void SetUp() override {
@@ -517,7 +511,8 @@ TEST_F(VtaNetworks, VerifyBehindEveryMemory) {
   EXPECT_EQ(wrong.code, kExitError);
   EXPECT_THAT(wrong.out, HasSubstr("FAIL: byte 0x1406 of the memory is"));
 
-  // Faults of tokens, which hardware meets in its time or not at all: load waits for ever; FINISH for nothing.
+  // Faults of tokens, which hardware meets in its time or not at all: load waits for ever; FINISH
+  // for nothing.
   for (const auto& [fault, load] : {std::pair("deadlock", "-n--"), {"no_finish", "----"}}) {
     WriteFault(fmt::format("{} NOP stage=load\n---- FINISH\n", load), fault,
                *ReadFile(Path("vta_config.json")));

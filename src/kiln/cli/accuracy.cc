@@ -1,3 +1,4 @@
+// Measures accuracy per format. All formats share the network, the data and the calibration runs.
 #include "kiln/cli/accuracy.h"
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@
 namespace kiln {
 namespace {
 
-// All names are looked up before anything is run.
+// Finds all recipes before anything runs, so that a typo is reported at once.
 StatusOr<std::vector<NamedRecipe>> FindRecipes(const std::vector<std::string>& names) {
   std::vector<NamedRecipe> recipes;
   for (const std::string& name : names) {
@@ -38,18 +39,21 @@ struct Bench {
   const FlowProgress& progress;
 };
 
+// Returns the options of a functional run without cycles.
 EvaluateOptions OptionsOf(const Bench& bench) {
   EvaluateOptions evaluate = bench.options.flow.evaluate;
   evaluate.cycle_limit = 0;
-  // Labels say what is right; without them fp32 does.
+  // Accuracy compares with labels; without labels, outputs are compared with fp32's.
   evaluate.run_fp32 = !bench.images.set->has_labels();
   return evaluate;
 }
 
+// Returns the simulation's speed; 0 if nothing ran.
 double ImagesPerSecond(const RunReport& report) {
   return report.run_seconds > 0 ? static_cast<double>(report.images_run) / report.run_seconds : 0;
 }
 
+// Runs the reference level, and reports why there is no accuracy if there is none.
 StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench, std::string* no_accuracy) {
   EvaluateOptions evaluate = OptionsOf(bench);
   evaluate.level = Level::kReference;
@@ -65,10 +69,11 @@ StatusOr<AccuracyTable::Row> MeasureReference(const Bench& bench, std::string* n
   return row;
 }
 
-// `notes` take what the program has to say.
+// Quantises, compiles and runs the network in one format. The program's notes are added to `notes`.
 StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& named,
                                      std::vector<std::string>* notes) {
   const Recipe& recipe = named.recipe;
+  // The variant of the design point for these formats; an error if the family cannot build it.
   KILN_ASSIGN_OR_RETURN(const auto machine, bench.accelerator.WithFormats(recipe.activations.type,
                                                                           recipe.weights.type));
   const int64_t images =
@@ -80,6 +85,7 @@ StatusOr<AccuracyTable::Row> Measure(const Bench& bench, const NamedRecipe& name
     notes->push_back(fmt::format("{}: {}", named.name, note));
   RunReport report;
   DescribeProgram(*machine, bench.options.flow.accelerator, *program, &report);
+  // Progress names the format, because the same steps repeat for each format.
   const FlowProgress named_progress = [&](const std::string& step, int64_t done, int64_t total) {
     if (bench.progress) bench.progress(fmt::format("{} {}", named.name, step), done, total);
   };
@@ -124,6 +130,8 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
   }
   KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
   const Images& calibrated_on = calibration ? *calibration : images;
+  // The calibration batch serves all formats, so it has as many images as the most demanding
+  // recipe.
   int64_t most = 0;
   for (const NamedRecipe& named : recipes) {
     most = std::max(
@@ -156,6 +164,7 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
     }
     table.rows.push_back(*std::move(row));
   }
+  // A table in which every format failed would hide the reason; report the first one as an error.
   if (!any) return first_fault;
   return table;
 }

@@ -1,4 +1,4 @@
-// One network in many number formats on variants of one accelerator: what `kiln accuracy` measures.
+// Measures one network in many number formats on variants of one accelerator, for `kiln accuracy`.
 #ifndef KILN_CLI_ACCURACY_H_
 #define KILN_CLI_ACCURACY_H_
 
@@ -10,15 +10,19 @@
 
 namespace kiln {
 
+// The settings of a measurement.
 struct AccuracyOptions {
-  FlowOptions flow;  // `formats` stand for its recipe; of `evaluate` level, limit and chunk count
-  // Names of RecipeByName (int8, mxint8, bf16/nf4), of recipes, or recipe files.
+  // The common flow. The formats replace its recipe; of `evaluate` only limit, chunk and top_k
+  // count.
+  FlowOptions flow;
+  // Recipes by file or name, or type names for RecipeByName (int8, mxint8, bf16/nf4).
   std::vector<std::string> formats;
 };
 
-// A row for fp32 at the reference level and one for each format, bit by bit as the variant of the accelerator for that
-// format computes it (Accelerator::WithFormats). A format that cannot be run has its reason in its row.
-//   errors  model, data, accelerator; a format that does not exist; no format that runs
+// Returns a row for fp32 at the reference level and one for each format. Each format runs bit by
+// bit on the variant of the accelerator for that format (Accelerator::WithFormats). The row of a
+// format that cannot run holds the reason.
+//   errors  errors of model, data and accelerator; an unknown format; no format that runs
 StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
                                         const FlowProgress& progress = {});
 

@@ -1,17 +1,20 @@
-// kiln accuracy: one network in many number formats.
+// The command `kiln accuracy`: runs one network in many number formats and prints a table.
 #include <CLI/App.hpp>
 #include <memory>
 #include <optional>
 
 #include "kiln/cli/accuracy.h"
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/checks.h"
-#include "kiln/cli/command.h"
-#include "kiln/cli/progress.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
+#include "kiln/command/progress.h"
+#include "kiln/command/result_files.h"
 
 namespace kiln::cli {
 namespace {
 
+// Collects the options of MeasureAccuracy and writes its table. The same table is printed as text,
+// written as JSON (--json) and as an HTML page (--report).
 class AccuracyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -57,6 +60,7 @@ class AccuracyCommand final : public Command {
     options.flow.evaluate.chunk = chunk_;
     options.flow.evaluate.top_k = top_k_;
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
+    // No output may overwrite a file that the run reads, codebooks and recipes included.
     std::vector<std::filesystem::path> inputs = FilesOf(options.flow);
     for (const std::string& format : formats_) {
       const std::vector<std::filesystem::path> files = FilesOfRecipe(format);

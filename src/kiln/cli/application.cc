@@ -1,3 +1,4 @@
+// Parses the command line, suggests names for misspelt words, and runs one command.
 #include "kiln/cli/application.h"
 
 #include <CLI/App.hpp>
@@ -6,9 +7,10 @@
 #include <algorithm>
 #include <exception>
 
-#include "kiln/cli/checks.h"
-#include "kiln/cli/command.h"
+#include "kiln/cli/commands.h"
 #include "kiln/cli/nearest_name.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
 #include "kiln/report/text.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
@@ -16,39 +18,30 @@
 namespace kiln::cli {
 namespace {
 
-struct Row {
-  const char* name;
-  const char* what;
-  std::unique_ptr<Command> (*make)();
-};
-
-constexpr Row kCommands[] = {
-#define KILN_COMMAND(id, name, what) {name, what, &Make##id##Command},
-#include "kiln/cli/commands.def"
-#undef KILN_COMMAND
-};
-
-// Without what a terminal would take for more than text: files bring it into messages.
+// Returns a message as one line of clean UTF-8. Files can put control sequences into messages, and
+// a terminal would obey them.
 std::string OneLine(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   while (text.ends_with(' ')) text.pop_back();
   return CleanUtf8(text);
 }
 
+// Joins names with commas.
 std::string List(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
   return list;
 }
 
+// Prints a usage error that points to --help, and returns its exit code.
 int UsageError(const std::string& command, const std::string& message, std::ostream& err) {
   err << "kiln: " << OneLine(message) << "; see kiln " << command << (command.empty() ? "" : " ")
       << "--help\n";
   return kExitUsage;
 }
 
-// What is wrong where no command is named that there is, of `kiln` or of a command with commands of its own; "" where
-// that is not so.
+// Returns what is wrong if the command line names no known command, or if a command with
+// subcommands is given none; "" if neither is the case.
 std::string MissingCommand(const CLI::App& app) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   if (!chosen.empty() && !chosen[0]->get_subcommands().empty()) return "";
@@ -58,7 +51,7 @@ std::string MissingCommand(const CLI::App& app) {
     if (!one->get_name().empty()) names.push_back(one->get_name());  // groups of options have none
   }
   if (names.empty()) return "";
-  // What the parser had no use for; options of `kiln` are gone by now.
+  // The words that the parser did not recognise; the options of `kiln` itself are already consumed.
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   if (words.empty() || words[0].starts_with('-')) {
     return chosen.empty()
@@ -70,7 +63,7 @@ std::string MissingCommand(const CLI::App& app) {
          (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)") + "; one of: " + List(names);
 }
 
-// A command's options and those of its groups.
+// Adds the names of a command's options and of those in its option groups.
 void AddOptions(const CLI::App& command, std::vector<std::string>* names) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names->push_back("--" + name);
@@ -81,8 +74,8 @@ void AddOptions(const CLI::App& command, std::vector<std::string>* names) {
   }
 }
 
-// The option that the first of unknown ones may stand for, of the innermost command that was chosen and those around
-// it.
+// Returns a suggestion for the first unknown option, among the options of the innermost chosen
+// command and of the commands around it; "" if no name is close.
 std::string NearestOption(const CLI::App& app) {
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   const auto word =
@@ -107,27 +100,29 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
   app.footer("kiln COMMAND --help tells more about a command, with an example.");
   bool quiet = false;
   int threads = 0;
-  // Subcommands fall through to these, so that they may stand before or after the command's name.
+  // Subcommands fall through to these options, so they are accepted before and after the command.
   app.add_flag("-q,--quiet", quiet, "No progress bar, and no lines about steps in its place");
   app.add_option("--threads", threads,
                  "Threads to use; 0: one for each hardware thread. Results do not depend on it")
       ->check(InRange(0, 1024))
       ->type_name("N");
+  const std::vector<CommandRow>& rows = AllCommands();
   std::vector<std::unique_ptr<Command>> commands;
-  for (const Row& row : kCommands) {
+  for (const CommandRow& row : rows) {
     commands.push_back(row.make());
     CLI::App* sub = app.add_subcommand(row.name, row.what);
     sub->fallthrough();
     commands.back()->Declare(*sub);
   }
 
+  // Returns the index of the chosen command; the number of commands if none is chosen.
   const auto chosen = [&]() -> size_t {
     for (size_t i = 0; i < commands.size(); ++i) {
-      if (app.got_subcommand(kCommands[i].name)) return i;
+      if (app.got_subcommand(rows[i].name)) return i;
     }
     return commands.size();
   };
-  // "vta exec": the command that was chosen, and the one inside it.
+  // Returns the full name of the chosen command, such as "vta exec".
   const auto chosen_name = [&] {
     std::string name;
     const CLI::App* inner = &app;
@@ -141,7 +136,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     const size_t index = chosen();
-    out << (index < commands.size() ? app.get_subcommand(kCommands[index].name) : &app)
+    out << (index < commands.size() ? app.get_subcommand(rows[index].name) : &app)
                ->help(index < commands.size() ? "kiln" : "");
     return kExitOk;
   } catch (const CLI::CallForVersion& version) {
@@ -157,6 +152,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     out << app.help();
     return kExitOk;
   }
+  // A misspelt KILN_CPU must not be ignored silently.
   if (const Status processor = CheckCpuEnvironment(); !processor.ok()) {
     err << "kiln: " << OneLine(MessageOf(processor)) << '\n';
     return kExitError;

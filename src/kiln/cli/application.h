@@ -1,4 +1,4 @@
-// The program `kiln`, callable from tests.
+// The program `kiln` as a function, so that tests can call it.
 #ifndef KILN_CLI_APPLICATION_H_
 #define KILN_CLI_APPLICATION_H_
 
@@ -8,10 +8,12 @@
 
 namespace kiln::cli {
 
+// The exit codes of `kiln`: success, wrong input, wrong command line.
 enum ExitCode { kExitOk = 0, kExitError = 1, kExitUsage = 2 };
 
-// `arguments` without the program's name. Results go to `out`; an error is one line "kiln: <message>" on `err`.
-//   returns  0; 1 when the input is at fault; 2 when the command line is
+// Runs `kiln`. `arguments` excludes the program's name. Results go to `out`; an error is a single
+// line "kiln: <message>" on `err`. Progress is drawn if `err_is_terminal`.
+//   returns  an ExitCode
 int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
          bool err_is_terminal);
 

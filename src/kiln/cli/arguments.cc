@@ -1,27 +1,14 @@
+// Declares the shared options and turns their texts into settings.
 #include "kiln/cli/arguments.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <CLI/App.hpp>
-#include <cerrno>
 #include <charconv>
-#include <random>
-#include <set>
-#include <system_error>
 
 #include "fmt/format.h"
-#include "kiln/cli/checks.h"
+#include "kiln/command/checks.h"
 #include "kiln/hardware/technology.h"
-#include "kiln/support/file.h"
 
 namespace kiln::cli {
-
-namespace fs = std::filesystem;
-
-bool IsGiven(const CLI::App& app, const std::string& option) {
-  return app.get_option(option)->count() > 0;
-}
 
 void ShapeArguments::Declare(CLI::App& app) {
   app.add_option("--shape", texts_,
@@ -34,6 +21,7 @@ void ShapeArguments::Declare(CLI::App& app) {
 StatusOr<Shapes> ShapeArguments::Get() const {
   Shapes shapes;
   for (const std::string& text : texts_) {
+    // Names of inputs may contain '=', sizes may not, so the last one separates them.
     const size_t at = text.rfind('=');
     if (at == std::string::npos || at == 0) {
       return ErrorAt("", "--shape", fmt::format("'{}' names no size", text),
@@ -191,6 +179,7 @@ StatusOr<FlowOptions> FlowArguments::Options() const {
   options.recipe = quantise_.recipe();
   options.recipe_given = quantise_.recipe_given();
   options.calibration = quantise_.Settings(options.images);
+  // Options about reading files also apply to the file of --calibrate.
   if (!options.calibration.given()) KILN_RETURN_IF_ERROR(data_.CheckFileToRead());
   options.calibration_images = quantise_.images();
   options.compile.host_fallback = !no_host_;
@@ -225,118 +214,6 @@ StatusOr<Shape> ParseShape(const std::string& text, std::string_view option) {
     at = stop + 1;
   }
   return ErrorAt("", option, "'" + text + "' is no shape", "write it as 3x32x32");
-}
-
-namespace {
-
-// Makes the folder, notes what it has made (the innermost last), and says why it could not.
-std::error_code MakeFolders(const fs::path& folder, std::vector<fs::path>* made) {
-  std::error_code error;
-  if (folder.empty() || fs::is_directory(folder, error)) return {};
-  if (fs::exists(folder, error)) return std::make_error_code(std::errc::not_a_directory);
-  if (const std::error_code above = MakeFolders(folder.parent_path(), made)) return above;
-  if (fs::create_directory(folder, error)) made->push_back(folder);
-  return error;
-}
-
-// Why no file can be made beside `path`, whose folder is there. A name that nobody can know before, as WriteFile has
-// one: what stands there already is somebody's.
-std::error_code TryFile(const fs::path& path) {
-  std::random_device random;
-  std::string part;
-  int file = -1;
-  do {
-    part = path.string() + ".part" + std::to_string(random());
-    file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  } while (file < 0 && errno == EEXIST);
-  if (file < 0) return std::error_code(errno, std::generic_category());
-  ::close(file);
-  ::unlink(part.c_str());
-  return {};
-}
-
-// Where a path leads to, whether or not it is there.
-fs::path PlaceOf(const std::string& path) {
-  std::error_code error;
-  return fs::weakly_canonical(fs::absolute(path, error), error);
-}
-
-}  // namespace
-
-Status CheckOutput(const std::string& path) {
-  if (path.empty() || path == "-") return OkStatus();
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status)) return ErrorAt(path, "", "is a directory", "name a file");
-  if (fs::exists(status) &&
-      !fs::is_regular_file(status)) {  // a device or a pipe, which is written to
-    return ::access(path.c_str(), W_OK) == 0
-               ? OkStatus()
-               : ErrorAt(path, "", "cannot be written to", "name a file");
-  }
-  const fs::path place = PlaceOf(path);
-  std::vector<fs::path> made;
-  error = MakeFolders(place.parent_path(), &made);
-  if (!error) error = TryFile(place);
-  std::error_code error_of_removal;  // what somebody else has used meanwhile stays
-  for (auto folder = made.rbegin(); folder != made.rend(); ++folder)
-    fs::remove(*folder, error_of_removal);
-  if (!error) return OkStatus();
-  return ErrorAt(path, "", "its folder cannot be made or written to: " + error.message(),
-                 "name a file elsewhere");
-}
-
-Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs::path> inputs) {
-  std::set<fs::path> taken, read;
-  for (const fs::path& input : inputs) read.insert(PlaceOf(input));
-  for (const std::string& path : paths) {
-    KILN_RETURN_IF_ERROR(CheckOutput(path));
-    if (path.empty()) continue;
-    const fs::path place = path == "-" ? fs::path(path) : PlaceOf(path);
-    std::error_code error;
-    const bool device = fs::exists(place, error) && !fs::is_regular_file(place, error);
-    if (device) continue;
-    if (!taken.insert(place).second) {
-      return ErrorAt(path, "", "two outputs go to one file", "name another for one of them");
-    }
-    if (read.contains(place))
-      return ErrorAt(path, "", "is read as well as written", "name another file to write");
-  }
-  return OkStatus();
-}
-
-Status CheckIsFile(std::string_view option, const std::string& path) {
-  return path == "-" ? ErrorAt("", option, "goes to a file, not to standard output", "name a file")
-                     : OkStatus();
-}
-
-Status CheckOutputFolder(const std::string& folder) {
-  if (folder.empty()) return OkStatus();
-  const Status status = CheckOutput((fs::path(folder) / "file").string());
-  return status.ok()
-             ? status
-             : ErrorAt(folder, "", "cannot be made or written to", "name a folder elsewhere");
-}
-
-Status MakeFolderOf(const std::string& path) {
-  const fs::path folder = fs::path(path).parent_path();
-  if (folder.empty()) return OkStatus();
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error) return OkStatus();
-  return ErrorAt(path, "", "its folder cannot be made: " + error.message(),
-                 "name a file elsewhere");
-}
-
-Status WriteOutput(const std::string& path, std::string_view bytes) {
-  KILN_RETURN_IF_ERROR(MakeFolderOf(path));
-  return WriteFile(path, bytes);
-}
-
-Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
-                    std::string_view json) {
-  out << (path == "-" ? json : text);
-  return path.empty() || path == "-" ? OkStatus() : WriteOutput(path, json);
 }
 
 }  // namespace kiln::cli

@@ -1,11 +1,12 @@
-// Options that several commands share, declared once.
+// Options that several commands share, declared once so that names, help and errors are the same
+// everywhere.
+//
+// Each class holds the values of one group of options: Declare binds the options to its members,
+// and Settings, Get or Options turn the parsed texts into the types that the flow (flow.h) takes.
 #ifndef KILN_CLI_ARGUMENTS_H_
 #define KILN_CLI_ARGUMENTS_H_
 
 #include <filesystem>
-#include <initializer_list>
-#include <ostream>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,28 +20,28 @@ class Option;
 
 namespace kiln::cli {
 
-// Whether an option of the command, or of one of its groups, stands on the command line.
-bool IsGiven(const CLI::App& app, const std::string& option);
-
-// --shape: sizes of symbolic dimensions and shapes of inputs.
+// The option --shape: sizes of symbolic dimensions, and shapes of inputs.
 class ShapeArguments {
  public:
   void Declare(CLI::App& app);
-  // Error: not NAME=128 or NAME=1x128; a name that is given twice.
+  // Returns the shapes by name.
+  //   errors  text of a form other than NAME=128 or NAME=1x128; a name given twice
   StatusOr<Shapes> Get() const;
 
  private:
   std::vector<std::string> texts_;
 };
 
-// --data, --labels, --data-format, --data-shape, --preprocess, --random.
+// The options --data, --labels, --data-format, --data-shape, --preprocess and --random.
 class DataArguments {
  public:
   void Declare(CLI::App& app);
+  // Returns whether images are named.
   bool given() const { return !path_.empty() || random_ > 0; }
-  // Error: without --data, an option that says how a file of images is read. Not asked where --calibrate names a file,
-  // which is read in the same way.
+  // Checks that no option describes how to read a file of images if no --data names one. Commands
+  // skip this check if --calibrate names a file, because it is read in the same way.
   Status CheckFileToRead() const;
+  // Returns the settings. Errors: options that contradict each other, an unknown data format.
   StatusOr<ImageSettings> Settings() const;
 
  private:
@@ -49,12 +50,14 @@ class DataArguments {
   int64_t random_ = 0;
 };
 
-// --calibrate, --calibration-images.
+// The options --calibrate and --calibration-images.
 class CalibrationArguments {
  public:
   void Declare(CLI::App& app);
+  // Returns the number of calibration images; 0 if the option is not given.
   int64_t images() const { return images_; }
-  // Calibration images, read as `data` is (format and preprocessing); an empty path when --calibrate is not given.
+  // Returns the settings of the calibration images, with format and preprocessing as in `data`. The
+  // path is empty if --calibrate is not given.
   ImageSettings Settings(const ImageSettings& data) const;
 
  private:
@@ -62,12 +65,12 @@ class CalibrationArguments {
   int64_t images_ = 0;
 };
 
-// --quantise and those of calibration.
+// The option --quantise and those of calibration.
 class QuantiseArguments : public CalibrationArguments {
  public:
-  // `default_meaning` says in the help what happens without --quantise.
+  // Declares all. `default_meaning` completes the help: what happens without --quantise.
   void Declare(CLI::App& app, const std::string& default_meaning);
-  using CalibrationArguments::Declare;                   // without --quantise
+  using CalibrationArguments::Declare;                   // declares calibration only
   const std::string& recipe() const { return recipe_; }  // empty if the option is not given
   bool recipe_given() const;
 
@@ -76,20 +79,22 @@ class QuantiseArguments : public CalibrationArguments {
   std::string recipe_;
 };
 
-// The whole of FlowOptions but `evaluate`: model, --on, --no-host, those of data and quantisation.
+// The options behind FlowOptions, except for `evaluate`: the model, --on, --no-host, and those of
+// data and quantisation.
 class FlowArguments {
  public:
+  // How the command describes --on, and which options it has.
   struct Wording {
     std::string accelerator = "The accelerator: a YAML file or a name (kiln list accelerators)";
     bool accelerator_required = true;
-    bool has_recipe =
-        true;  // false: the command has no --quantise, only the options of calibration
+    bool has_recipe = true;  // false: only the options of calibration, without --quantise
   };
   void Declare(CLI::App& app, const Wording& wording);
   bool images_given() const { return data_.given(); }
-  // Error where no images are named: what the network takes, read for the purpose, and how to name it.
+  // Returns an error if no images are named. It states what the network takes (the model is read
+  // for this) and how to name the data.
   Status CheckImagesGiven() const;
-  // Where none are named, options.images is empty.
+  // Returns the options. If no images are named, `images` is empty.
   StatusOr<FlowOptions> Options() const;
 
  private:
@@ -100,37 +105,18 @@ class FlowArguments {
   QuantiseArguments quantise_;
 };
 
-// The error of a command that needs data and has none: what the network takes, and how to name it (NoData).
+// Returns the error of a command that needs data and has none. It states what the network takes and
+// how to name the data (NoData).
 Status NoDataFor(const std::filesystem::path& model, const Shapes& shapes, bool labels = false);
 
-// --top-k: how many of the highest scores a label may be among.
+// Declares --top-k: accuracy also counts labels among the k highest scores.
 void DeclareTopK(CLI::App& app, int* k);
-// --node-nm: the CMOS node that areas and energies are stated at.
+// Declares --node-nm: the CMOS node of reported areas and energies, in nanometres.
 void DeclareNode(CLI::App& app, int* node_nm);
 
-// "3x32x32". Error: not of that form.
+// Parses a shape such as "3x32x32", of 1 to 8 dimensions of at least 1.
+//   errors  any other text; the message names the option
 StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
-
-// Whether the output file `path` ("" and "-" aside) can stand where it is to: makes folders and file, and removes again
-// what was not there. Called before long work, so that it is not in vain.
-Status CheckOutput(const std::string& path);
-// Of each; and that no two are one file, and none is one of the `inputs`. Empty ones are not given.
-Status CheckOutputs(std::initializer_list<std::string> paths,
-                    std::span<const std::filesystem::path> inputs = {});
-// Error where standard output, "-", is named for what only goes to files.
-Status CheckIsFile(std::string_view option, const std::string& path);
-// Whether files can be written in the folder, which may have to be made; "": it is not given.
-Status CheckOutputFolder(const std::string& folder);
-
-// Makes the folder that an output file stands in.
-Status MakeFolderOf(const std::string& path);
-// Writes the file and makes the folder that it stands in. Called when there is something to write, so that a command
-// that fails leaves nothing behind.
-Status WriteOutput(const std::string& path, std::string_view bytes);
-// A command's results: `json` where --json says (`path`; "-": standard output, "": nowhere), and `text` on standard
-// output where that is not taken.
-Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
-                    std::string_view json);
 
 }  // namespace kiln::cli
 

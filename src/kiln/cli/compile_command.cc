@@ -1,4 +1,5 @@
-// kiln compile: the program of a network, with what its schedules prove.
+// The command `kiln compile`: compiles a network, prints its kernels with the certificates of their
+// schedules, and emits the hardware with --emit.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <filesystem>
@@ -6,8 +7,9 @@
 #include <string_view>
 
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
+#include "kiln/command/command.h"
+#include "kiln/command/result_files.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/cost_report.h"
 #include "kiln/report/run_report.h"
@@ -16,6 +18,7 @@
 namespace kiln::cli {
 namespace {
 
+// The table of kernels with estimated cycles, proved bounds and schedules.
 std::string KernelTable(const Program& program) {
   Table table;
   table.Right("#")
@@ -40,6 +43,7 @@ std::string KernelTable(const Program& program) {
   return table.ToString();
 }
 
+// The line of totals below the table.
 std::string SumsOf(const Program& program) {
   return fmt::format(
       "\n{}, {}, constants {}, activations {} at their peak, {} of the operations on the host\n",
@@ -49,6 +53,7 @@ std::string SumsOf(const Program& program) {
       Percent(program.HostShare(), 2));
 }
 
+// Area, energy and the table of units; empty if the family has no models.
 std::string CostsOf(const RunReport& report) {
   const Cost& cost = report.machine->cost;
   std::string text;
@@ -59,7 +64,7 @@ std::string CostsOf(const RunReport& report) {
   return table.empty() ? text : text + '\n' + table;
 }
 
-// A path as one word of a shell, for commands that a user may copy.
+// Returns a path quoted for a shell, for commands that a user may copy.
 std::string ShellWord(const std::string& path) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+,=@:%";
@@ -69,6 +74,9 @@ std::string ShellWord(const std::string& path) {
   return word + "'";
 }
 
+// Runs the flow up to the program and prints it. With --emit it also writes the hardware, together
+// with the program and its memory image, as a folder that can be simulated and synthesised on its
+// own. --json holds a run report without results of a run.
 class CompileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -94,9 +102,11 @@ class CompileCommand final : public Command {
       return ErrorAt("", "--print", "with --json - no text is printed", "leave one of them out");
     }
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, FilesOf(options)));
+    // Without images, calibrate on one made-up sample.
     if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
     options.node_nm = node_nm_;
     if (!folder_.empty()) {
+      // Check the folder before compiling, which can take long.
       KILN_RETURN_IF_ERROR(hardware::CheckRtlFolder(folder_));
       KILN_RETURN_IF_ERROR(CheckOutputFolder(folder_));
     }
@@ -116,6 +126,8 @@ class CompileCommand final : public Command {
   }
 
  private:
+  // Returns everything that the command prints: kernels, notes, costs and, with --print,
+  // instructions.
   std::string TextOf(const CompiledNetwork& compiled, const std::string& kernels) const {
     std::string text = kernels;
     for (const std::string& note : compiled.report.notes) text += "note: " + note + '\n';

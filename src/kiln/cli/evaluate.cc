@@ -1,4 +1,5 @@
-// The running part of flow.h: images through the reference level and the accelerator, chunk by chunk.
+// Evaluate of flow.h: runs images through the reference level and the accelerator, chunk by chunk,
+// and accumulates accuracy, fidelity and speed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 namespace kiln {
 namespace {
 
+// Measures wall time from its construction.
 class Stopwatch {
  public:
   double Seconds() const {
@@ -26,6 +28,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// Adds the top-1 counts of a chunk to `report`.
 Status Count(const Tensor& scores, std::span<const int32_t> labels, AccuracyReport* report) {
   KILN_ASSIGN_OR_RETURN(const Accuracy accuracy, TopK(scores, labels));
   report->images += accuracy.images;
@@ -33,10 +36,10 @@ Status Count(const Tensor& scores, std::span<const int32_t> labels, AccuracyRepo
   return OkStatus();
 }
 
-// Labels against outputs, over all chunks.
+// Compares labels with outputs, over all chunks.
 class LabelCounter {
  public:
-  // Says in `report` why there is no accuracy, where there is none.
+  // Finds the output that the labels belong to. If there is no accuracy, `report` gets the reason.
   static StatusOr<LabelCounter> Create(const Graph& network, const Images& images, int top_k,
                                        RunReport* report) {
     LabelCounter counter;
@@ -75,7 +78,9 @@ class LabelCounter {
     }
     return counter;
   }
+  // Returns whether accuracy is counted.
   bool counts() const { return layout_.has_value(); }
+  // Counts the chunk of images [first, first + images).
   Status Add(const std::vector<Tensor>& outputs, int64_t first, int64_t images,
              ScoreCount* count) const {
     const auto labels = std::span(set_->labels())
@@ -101,7 +106,7 @@ class LabelCounter {
   int top_k_ = 1;
 };
 
-// Images whose bytes differ between the first images of `a` and all of `b`, in any of the tensors.
+// Returns the number of images, among the first `images` of a and b, that differ in any tensor.
 int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>& b,
                         int64_t images) {
   int64_t different = 0;
@@ -119,7 +124,9 @@ int64_t DifferentImages(const std::vector<Tensor>& a, const std::vector<Tensor>&
   return different;
 }
 
-// Runs the first images at the cycle level, too: time, trace, and bits against `functional`.
+// Runs the first `count` images at the cycle level as well: records time and trace, and compares
+// the bits with `functional`. A family without cycle level is only noted, unless the user asked for
+// it.
 Status RunCycles(const Accelerator& accelerator, const Program& program, const Images& images,
                  int64_t count, const RunResult& functional, const EvaluateOptions& options,
                  const FlowProgress& progress, RunReport* report) {
@@ -156,6 +163,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   const Value& scores = *network.outputs()[0];
   KILN_ASSIGN_OR_RETURN(const LabelCounter labels,
                         LabelCounter::Create(network, images, options.top_k, report));
+  // Without labels, networks that look like classifiers are compared by their classes.
   const bool classifies =
       (labels.counts() && cli::HasFormOfScores(scores)) || cli::IsClassifier(network);
   const bool run_fp32 = options.run_fp32 || reference_only;
@@ -171,15 +179,18 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   cli::Fidelity fidelity(network);
   double seconds = 0;
   const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
-  // Results whose shapes depend on the data cannot be joined: their images run one at a time.
+  // Outputs with data-dependent shapes cannot be joined, so their images run one at a time.
   const bool apart = std::any_of(network.outputs().begin(), network.outputs().end(),
                                  [](const Value* output) { return !HasKnownShape(output); });
   const int64_t timed = std::min({options.cycle_limit.value_or(at_once), count, apart ? 1 : count});
-  // The first chunk holds all images that run at the cycle level, too.
+  // The first chunk must hold all images that also run at the cycle level, because their bits are
+  // compared with the functional results of that chunk.
   const int64_t chunk = apart ? 1 : std::max({options.chunk, timed, int64_t{1}});
   if (apart && options.cycle_limit.value_or(1) > 1) {
     report->notes.push_back("cycles are of one image: shapes of the outputs depend on the data");
   }
+  // Per chunk: the reference level, the level under test, the first images at the cycle level, then
+  // the comparisons.
   for (int64_t first = 0; first < count; first += chunk) {
     const int64_t here = std::min(chunk, count - first);
     Batch batch;
@@ -187,10 +198,9 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
     std::vector<Tensor> expected;
     if (run_fp32) {
       const Stopwatch watch;
-      KILN_ASSIGN_OR_RETURN(expected,
-                            reference->RunBatch(batch.inputs, {}, [&](int64_t done, int64_t) {
-                              if (progress) progress("fp32", first + done, count);
-                            }));
+      KILN_ASSIGN_OR_RETURN(expected, reference->RunBatch(batch.inputs, [&](int64_t done, int64_t) {
+        if (progress) progress("fp32", first + done, count);
+      }));
       if (reference_only) seconds += watch.Seconds();
       if (reference_only && options.outputs != nullptr) {
         KILN_RETURN_IF_ERROR(options.outputs->Add(expected, {}, count));
@@ -214,6 +224,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
         KILN_RETURN_IF_ERROR(
             RunCycles(*accelerator, *program, images, timed, result, options, progress, report));
       }
+      // Only the trace of the first images is kept.
       if (!result.cycles_per_image.empty()) {
         if (first == 0) report->trace = std::move(result.trace);
         report->cycles_per_image.insert(report->cycles_per_image.end(),
@@ -226,11 +237,13 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
       if (run_fp32) KILN_RETURN_IF_ERROR(labels.Add(expected, first, here, &fp32));
       if (!reference_only) KILN_RETURN_IF_ERROR(labels.Add(outputs, first, here, &quantised));
     }
+    // Agreement: the classes of the reference level serve as labels.
     if (!classifies) continue;
     if (run_fp32 && !reference_only)
       KILN_RETURN_IF_ERROR(Count(outputs[0], cli::ClassesOf(expected[0]), &agreement));
   }
   report->run_seconds = seconds;
+  // A machine that works on several images at once takes as long for fewer images.
   if (report->trace.has_value() && report->trace->images < at_once) {
     report->notes.push_back(
         fmt::format("cycles and utilisation are of {}, where the machine works on {} images at "

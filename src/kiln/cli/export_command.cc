@@ -1,9 +1,11 @@
-// kiln export: a network as a file, after passes and quantisation.
+// The command `kiln export`: writes a network as ONNX or IR text, after passes and quantisation.
 #include <CLI/App.hpp>
 
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
+#include "kiln/command/result_files.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/text.h"
 #include "kiln/passes/pipeline.h"
@@ -11,6 +13,9 @@
 namespace kiln::cli {
 namespace {
 
+// Loads a network, runs passes, quantises if requested, and writes the result. The suffix of the
+// output selects the form: .onnx files hold annotations as quantiser nodes (--quantisers), .kir
+// files as they are.
 class ExportCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -49,11 +54,12 @@ class ExportCommand final : public Command {
     KILN_RETURN_IF_ERROR(CheckHeeded(extension));
     const std::filesystem::path read[] = {model_};
     KILN_RETURN_IF_ERROR(CheckOutputs({output_}, read));
-    // What is quantised is what accelerators run: with batch normalisation folded, GELU in one piece.
+    // Quantise what accelerators run: batch normalisations folded, GELU recognised as one operator.
     if (passes_.empty()) passes_ = quantise_.recipe().empty() ? "clean-up" : "standard";
     KILN_ASSIGN_OR_RETURN(Graph graph, Load());
     if (!quantise_.recipe().empty()) {
       KILN_ASSIGN_OR_RETURN(ImageSettings images, data_.Settings());
+      // --calibrate takes precedence over --data.
       if (const ImageSettings own = quantise_.Settings(images); !own.path.empty()) images = own;
       if (!images.given()) {
         KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
@@ -76,7 +82,7 @@ class ExportCommand final : public Command {
   }
 
  private:
-  // Options that this export would pass over.
+  // Returns an error if an option is given that this export would ignore.
   Status CheckHeeded(const std::string& extension) const {
     if (extension != ".onnx" && IsGiven(*app_, "--quantisers")) {
       return ErrorAt("", "--quantisers", "IR text holds annotations as they are",
@@ -92,6 +98,7 @@ class ExportCommand final : public Command {
     return OkStatus();
   }
 
+  // Loads the model and runs the passes that --passes selects.
   StatusOr<Graph> Load() const {
     KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
     if (passes_ == "none" || passes_ == "clean-up") {

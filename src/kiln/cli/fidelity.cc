@@ -1,3 +1,4 @@
+// Accumulates squared errors and bitwise equality of outputs, and recognises classifiers.
 #include "kiln/cli/fidelity.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 namespace kiln::cli {
 namespace {
 
+// Returns the elements of one image of a value; -1 if its shape is not known.
 int64_t ElementsPerImage(const Value& value) {
   if (!value.has_shape() || value.shape().rank() < 2) return -1;
   const Shape rest(
@@ -21,6 +23,7 @@ int64_t ElementsPerImage(const Value& value) {
 bool HasFormOfScores(const Value& output) {
   if (output.element() != ElementType::kFloat32) return false;
   const int64_t elements = ElementsPerImage(output);
+  // All elements of an image are along axis 1, so all other axes have size 1.
   return elements >= 2 && output.shape()[1] == elements;
 }
 
@@ -55,7 +58,7 @@ void Fidelity::Add(const std::vector<Tensor>& reference, const std::vector<Tenso
     Sums& sums = outputs_[o];
     const Tensor &a = reference[o], &b = quantised[o];
     sums.is_float = a.type() == ElementType::kFloat32 && b.type() == ElementType::kFloat32;
-    // Networks with data-dependent shapes may differ in the number of elements; then none of them are equal.
+    // Outputs with data-dependent shapes may differ in size; then no elements count as equal.
     const bool alike = a.type() == b.type() && a.shape() == b.shape();
     sums.elements += a.size();
     if (!alike) continue;
@@ -82,6 +85,7 @@ std::vector<OutputFidelity> Fidelity::Report() const {
     if (sums.elements > 0) {
       output.equal_share = static_cast<double>(sums.equal) / static_cast<double>(sums.elements);
     }
+    // Without signal or without noise the ratio is undefined or infinite.
     if (sums.is_float && sums.signal > 0 && sums.noise > 0) {
       output.sqnr_db = 10 * elementary::Log10(sums.signal / sums.noise);
     }

@@ -1,3 +1,4 @@
+// The flow up to the program, and its report; evaluate.cc runs the images.
 #include "kiln/cli/flow.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@
 namespace kiln {
 namespace {
 
+// Runs the passes that every command but `passes` and `export` runs on a network.
 Status RunStandardPasses(Graph& graph) {
   PassContext context;
   return RunPasses(graph, StandardPipeline(), context);
@@ -91,6 +93,7 @@ std::vector<std::filesystem::path> FilesOf(const FlowOptions& options) {
 StatusOr<Recipe> FindRecipe(const std::string& name) {
   if (const auto path = FindResource("recipes", name); path.ok()) {
     auto recipe = LoadRecipe(*path);
+    // A codebook's YAML file is a number format; explain how to use it.
     if (!recipe.ok() && FindFormat(name).ok()) {
       return ErrorAt(name, "", "is a number format, not a recipe",
                      fmt::format("name it beside activations, as in int8/{}", name));
@@ -154,7 +157,8 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
                              .description = accelerator.Describe(),
                              .peak_macs_per_cycle = accelerator.PeakMacsPerCycle(),
                              .cost = {}};
-  if (auto cost = accelerator.EstimateCost(node_nm); cost.ok()) machine.cost = *std::move(cost);
+  if (auto cost = accelerator.EstimateProgramCost(program, node_nm); cost.ok())
+    machine.cost = *std::move(cost);
   if (auto energy = accelerator.EstimateEnergy(program, node_nm); energy.ok())
     report->energy = *std::move(energy);
   report->machine = std::move(machine);
@@ -166,7 +170,7 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
 
 namespace {
 
-// The formats of a graph's annotations, each once: "int8, uint8".
+// Returns the formats of a graph's annotations, each once: "int8, uint8".
 std::string FormatsOf(const Graph& graph) {
   std::set<std::string> formats;
   for (const Value* value : graph.Values()) {
@@ -175,23 +179,26 @@ std::string FormatsOf(const Graph& graph) {
   return fmt::format("{}", fmt::join(formats, ", "));
 }
 
-// What a recipe is called in tables: its name, of a file without folder and ending.
+// Returns the name of a recipe in tables: that of a file is its name without folder and extension.
 std::string RecipeLabel(const std::string& recipe) {
   const std::filesystem::path path(recipe);
   return path.extension() == ".yaml" ? path.stem().string() : recipe;
 }
 
-// The network as the accelerator takes it, annotated: by its own quantisers, and where it has none or --quantise asks,
-// by the recipe. Fills in what the report says about it.
+// Returns the network as the accelerator takes it, with annotations: those of the network's own
+// quantisers if it has any, and those of the recipe if it has none or --quantise is given. Fills in
+// the report's entries about quantisation.
 StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& options,
                                       const NamedRecipe& named, const Images& calibration,
                                       RunReport* report) {
   const Recipe& recipe = named.recipe;
   KILN_ASSIGN_OR_RETURN(Graph laid_out, LayOut(network));
   const QuantisedCount own = CountQuantised(laid_out);
+  // Quantisers in the file have become annotations in LayOut.
   const bool has_own = own.activations + own.weights > 0;
   const std::string counted = fmt::format("{} and {}", Counted(own.activations, "activation"),
                                           Counted(own.weights, "constant"));
+  // The network's own annotations are complete in themselves: no recipe and no calibration.
   if (has_own && !options.recipe_given) {
     const bool images = options.calibration.given();
     if (images || options.calibration_images > 0) {
@@ -230,10 +237,11 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 }  // namespace
 
 StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
-  // What costs no time to check comes before what does.
+  // Check inputs that are cheap to check before any long work.
   KILN_ASSIGN_OR_RETURN(const auto design_point,
                         FindResource("accelerators", options.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
+  // Without --quantise, the recipe is that of the accelerator's own formats.
   const NamedRecipe own = accelerator->OwnRecipe();
   NamedRecipe recipe = own;
   if (!options.recipe.empty()) {
@@ -244,6 +252,7 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(Graph network,
                         LoadNetworkToRun(options.model, options.shapes, &report.notes));
   DescribeModel(network, &report);
+  // `kiln compile` may have calibration images only.
   const ImageSettings& to_run = options.images.given() ? options.images : options.calibration;
   KILN_ASSIGN_OR_RETURN(Images images, OpenImages(to_run, network));
   DescribeImages(images, &report);
@@ -262,6 +271,7 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
                         accelerator->Compile(quantised, options.compile));
   DescribeProgram(*accelerator, design_point, *program, &report, options.node_nm);
   const std::string& recipe_used = report.quantisation->recipe;
+  // A recipe with formats that the accelerator lacks moves most of the network to the host.
   if (IsPartial(report) && recipe_used != own.name) {
     report.notes.push_back(fmt::format(
         "{} of the operations run on the host, so cycles and energy are partial; the recipe of the "
@@ -292,6 +302,7 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
     return report;
   }
   KILN_ASSIGN_OR_RETURN(CompiledNetwork compiled, CompileFlow(options, progress));
+  // Accuracy on images that were calibrated on may be optimistic.
   if (!options.calibration.given() && compiled.images.set->has_labels() &&
       !compiled.report.quantisation->calibration.empty()) {
     compiled.report.notes.push_back(

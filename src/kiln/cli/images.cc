@@ -1,3 +1,4 @@
+// Opens data sets: made-up samples, named arrays for several inputs, or one file of images.
 #include "kiln/cli/images.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr char kNoise[] = "random noise";
 
-// What the model's metadata say; the identity where they are silent.
+// Returns the preprocessing in the model's metadata; the identity if there is none.
 StatusOr<Preprocess> PreprocessOf(const Graph& network) {
   const auto found = network.metadata().find(std::string(kPreprocessMetadataKey));
   if (found == network.metadata().end()) return Preprocess{};
@@ -26,21 +27,24 @@ StatusOr<Preprocess> PreprocessOf(const Graph& network) {
                          fmt::format("metadata '{}'", kPreprocessMetadataKey));
 }
 
-// `text` as --preprocess has it, text or file. What it does not name is `own`.
+// Parses `text` as given to --preprocess: text, or the path of a file. Keys that it does not name
+// are taken from `own`.
 StatusOr<Preprocess> ReadPreprocess(const std::string& text, const Preprocess& own) {
   const bool is_text = text == "none" || text.find('=') != std::string::npos;
   return is_text ? ParsePreprocess(text, "", "--preprocess", own) : LoadPreprocess(text, own);
 }
 
+// The preprocessing to use.
 struct ChosenPreprocess {
   Preprocess all;
-  std::string own;  // the model's, where some of it stands beside what --preprocess names
+  std::string own;  // the model's, if it contributes to `all` beside --preprocess
 };
 
+// Combines --preprocess with the model's metadata.
 StatusOr<ChosenPreprocess> ChoosePreprocess(const std::string& text, const Graph& network) {
   ChosenPreprocess chosen;
-  if (text == "none" ||
-      text.starts_with("none,")) {  // whatever the metadata say, and were it nonsense
+  // The metadata are ignored, even if they are malformed.
+  if (text == "none" || text.starts_with("none,")) {
     KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, {}));
     return chosen;
   }
@@ -48,18 +52,21 @@ StatusOr<ChosenPreprocess> ChoosePreprocess(const std::string& text, const Graph
   chosen.all = own;
   if (text.empty()) return chosen;
   KILN_ASSIGN_OR_RETURN(chosen.all, ReadPreprocess(text, own));
+  // If the metadata make a difference, they contribute keys that the text does not name.
   KILN_ASSIGN_OR_RETURN(const Preprocess alone, ReadPreprocess(text, {}));
   if (!(chosen.all == alone)) chosen.own = own.ToString();
   return chosen;
 }
 
-// Whether the network is one of images: a single input, fp32, with a batch axis and at least one more.
+// Returns whether the network takes images: a single fp32 input with a batch axis and at least one
+// more axis.
 bool TakesImages(const Graph& network) {
   if (network.inputs().size() != 1) return false;
   const Value& input = *network.inputs()[0];
   return input.element() == ElementType::kFloat32 && input.has_shape() && input.shape().rank() >= 2;
 }
 
+// Returns the inputs' names and shapes, separated by commas.
 std::string DescribeInputs(const Graph& network) {
   std::string out;
   for (const Value* input : network.inputs())
@@ -67,7 +74,9 @@ std::string DescribeInputs(const Graph& network) {
   return out;
 }
 
+// Makes `count` random samples for each input.
 StatusOr<Images> OpenRandom(const Graph& network, int64_t count) {
+  // The samples suit the network: noise for images, valid indices for tables, masks for attention.
   KILN_ASSIGN_OR_RETURN(std::vector<DataSet> sets, RandomSamples(network, count));
   Images images;
   for (size_t i = 0; i < sets.size(); ++i) {
@@ -84,7 +93,7 @@ StatusOr<Images> OpenRandom(const Graph& network, int64_t count) {
   return images;
 }
 
-// Arrays in the order of the network's inputs; one line for all that are missing.
+// Returns the index of each input's array. One error lists all arrays that are missing.
 StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::path& path,
                                          const Graph& network) {
   std::vector<size_t> found;
@@ -98,7 +107,7 @@ StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::pa
   }
   if (missing.empty()) return found;
   std::string there;
-  constexpr size_t kNamed = 12;  // the rest is counted
+  constexpr size_t kNamed = 12;  // arrays listed by name; further ones are only counted
   for (size_t i = 0; i < std::min(kNamed, arrays.names().size()); ++i)
     there += (i ? ", " : "") + arrays.names()[i];
   if (arrays.names().size() > kNamed)
@@ -108,7 +117,7 @@ StatusOr<std::vector<size_t>> FindArrays(const NamedArrays& arrays, const fs::pa
                  fmt::format("name arrays as the inputs, first axis samples; there are {}", there));
 }
 
-// The array of labels beside the inputs.
+// Returns the array of labels beside those of the inputs, if there is one.
 std::optional<size_t> FindLabels(const NamedArrays& arrays, const std::vector<size_t>& inputs) {
   for (const char* name : {"labels", "y"}) {
     const std::optional<size_t> found = arrays.Find(name);
@@ -118,6 +127,7 @@ std::optional<size_t> FindLabels(const NamedArrays& arrays, const std::vector<si
   return std::nullopt;
 }
 
+// Checks that no option contradicts an archive or folder of named arrays.
 Status CheckNamedOptions(const ImageSettings& settings, bool is_folder) {
   const DataFormat wanted = is_folder ? DataFormat::kNpy : DataFormat::kNpz;
   if (settings.options.format != DataFormat::kAuto && settings.options.format != wanted) {
@@ -132,6 +142,7 @@ Status CheckNamedOptions(const ImageSettings& settings, bool is_folder) {
   return OkStatus();
 }
 
+// Opens one array per input from an archive or a folder, with labels if there are any.
 StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arrays,
                            const Graph& network, const Preprocess& preprocess) {
   KILN_RETURN_IF_ERROR(CheckNamedOptions(settings, arrays.is_folder()));
@@ -143,6 +154,7 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
   for (size_t i = 0; i < at.size(); ++i) {
     const Value& input = *network.inputs()[i];
     KILN_ASSIGN_OR_RETURN(DataSet loaded, arrays.Read(at[i]));
+    // Sample i of the network is sample i of every array.
     if (i > 0 && loaded.size() != images.set->size()) {
       return ErrorAt(loaded.source(), "",
                      fmt::format("holds {} where {} holds {}", Counted(loaded.size(), "sample"),
@@ -155,7 +167,7 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
         KILN_ASSIGN_OR_RETURN(Labels own, LoadLabels(settings.options.labels));
         KILN_RETURN_IF_ERROR(loaded.SetLabels(std::move(own), settings.options.labels.string()));
       } else if (labels.has_value()) {
-        // Nobody asked for them: an array of that name which holds no labels is no reason to stop.
+        // The labels were not requested, so an array of that name without valid labels is no error.
         StatusOr<Labels> own = arrays.ReadLabels(*labels);
         Status status = own.status();
         if (own.ok()) status = loaded.SetLabels(*std::move(own), arrays.Describe(*labels));
@@ -163,6 +175,8 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
       }
     }
     auto set = std::make_shared<const DataSet>(std::move(loaded));
+    // Stored bytes for an fp32 input are pixels; they are preprocessed even if there are several
+    // inputs.
     const bool is_pixels =
         input.element() == ElementType::kFloat32 && set->element() == ElementType::kUint8;
     const bool is_image = TakesImages(network) || is_pixels;
@@ -180,6 +194,7 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
                                network.source()),
                    "leave it out, or store images as uint8");
   }
+  // Arrays that nothing reads are probably misspelt inputs; a note lists them.
   std::string unread;
   for (size_t i = 0; i < arrays.names().size(); ++i) {
     const std::string& name = arrays.names()[i];
@@ -194,6 +209,7 @@ StatusOr<Images> OpenNamed(const ImageSettings& settings, const NamedArrays& arr
   return images;
 }
 
+// Opens a file with a single array, or a file of images, for a network with one input.
 StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network,
                           Preprocess preprocess) {
   if (network.inputs().size() != 1) {
@@ -203,6 +219,7 @@ StatusOr<Images> OpenFile(const ImageSettings& settings, const Graph& network,
         "name an .npz archive or a folder of .npy files, arrays named as the inputs");
   }
   const Value& input = *network.inputs()[0];
+  // Raw data have no header; without --data-shape they have the shape of the input.
   DataOptions options = settings.options;
   if (input.has_shape() && input.shape().rank() >= 2) {
     options.default_shape =
@@ -285,7 +302,7 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
   if (NamedArrays::IsNamed(settings.path)) {
     KILN_ASSIGN_OR_RETURN(NamedArrays opened, NamedArrays::Open(settings.path));
     arrays.emplace(std::move(opened));
-    // An archive of images: arrays by the names of data_formats.def.
+    // An archive without the input's name is a file of images (array names as in data_formats.def).
     const bool named = arrays->is_folder() || network.inputs().size() > 1 ||
                        !TakesImages(network) ||
                        arrays->Find(network.inputs()[0]->name()).has_value();

@@ -1,4 +1,5 @@
-// The data that a network runs on: samples for each of its inputs, from files or made up.
+// The data that a network runs on: samples for each of its inputs, read from files or made up.
+// frontend/data_set.h reads the files; this header matches their arrays to the network's inputs.
 #ifndef KILN_CLI_IMAGES_H_
 #define KILN_CLI_IMAGES_H_
 
@@ -16,50 +17,56 @@
 
 namespace kiln {
 
-// Where images (samples of any kind) come from and what happens to them.
+// The source of images (samples of any kind) and their preprocessing.
 struct ImageSettings {
   std::filesystem::path path;  // a file, or a folder of .npy files; empty: `random` images
   DataOptions options;
-  // Text or YAML file (data_preprocess.h). Keys that it does not name, all where it is empty, are those of the model's
-  // metadata, and without any the identity's; "none" or "none,..." does without the metadata.
+  // Preprocessing as text or as a YAML file (data_preprocess.h). Keys that it does not name have
+  // the values of the model's metadata, or those of the identity if there are none. "none" and
+  // "none,..." ignore the metadata.
   std::string preprocess;
-  int64_t random =
-      0;  // this many made-up samples (frontend/random_samples.h), for timing without data
+  // Number of made-up samples (frontend/random_samples.h), for timing without data.
+  int64_t random = 0;
   bool given() const { return !path.empty() || random > 0; }
 };
 
-// The files that a command reads by these settings, for what must not be written over; some need not be there.
+// Returns the files that a command reads by these settings; some may not exist. Commands must not
+// overwrite them.
 std::vector<std::filesystem::path> FilesOf(const ImageSettings& settings);
 
-// A data set for each input of one network, with the way into it.
+// A data set for each input of one network, with readers that convert samples to inputs.
 struct Images {
-  std::shared_ptr<const DataSet> set;  // of the first input; it has the labels
-  std::vector<InputReader> readers;    // one for each input, in the network's order
+  std::shared_ptr<const DataSet> set;  // of the first input; it holds the labels
+  std::vector<InputReader> readers;    // one per input, in the network's order
   std::string preprocess;
-  std::string own_preprocess =
-      {};  // the model's, where a part of it stands beside what ImageSettings::preprocess names
+  // The model's own preprocessing, if it supplies keys that --preprocess does not name.
+  std::string own_preprocess = {};
   std::string source = {};              // the file or folder, or "random noise"
-  bool pixels = false;                  // whether an fp32 input takes what is stored as uint8
-  std::vector<std::string> notes = {};  // what the user should know of the data
+  bool pixels = false;                  // an fp32 input takes values stored as uint8
+  std::vector<std::string> notes = {};  // remarks on the data for the user
   int64_t size() const { return set->size(); }
-  // Images [first, first + count): one tensor for each input, joined by BatchShape.
+  // Returns images [first, first + count) as one tensor per input, joined by BatchShape.
   std::vector<Tensor> MakeBatch(int64_t first, int64_t count) const;
 };
 
-// Opens what the settings name for the network.
-//   one fp32 input            any data file, preprocessed; in an archive the array of the input's name, else x, images,
-//                             data or the first
-//   other inputs              an .npz archive or a folder of .npy files with an array of each input's name, of the
-//                             input's type, first axis samples; a file of one array serves a network with one input.
-//                             Arrays of uint8 for fp32 inputs are images and are preprocessed
-// Errors: whatever the readers say; an input without an array; arrays or labels that do not fit; no data (NoData).
+// Opens the data that the settings name, for the network.
+//   one fp32 input            any data file, preprocessed. In an archive, the array with the
+//                             input's name, else x, images, data, or the first array.
+//   other inputs              an .npz archive or a folder of .npy files with one array per input,
+//                             of the input's name and type; the first axis is the samples. A file
+//                             of one array serves a network with one input. Arrays of uint8 for
+//                             fp32 inputs are images and are preprocessed.
+//   errors                    those of the readers; an input without an array; arrays or labels
+//                             that do not fit; no data (NoData)
 StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network);
 
-// One line: what the network takes, and which options name it; made-up samples are none where `labels` are needed.
+// Returns an error of one line: what the network takes, and which options name it. Made-up samples
+// are not suggested if `labels` are needed.
 Status NoData(const Graph& network, bool labels = false);
 
-// Says in `notes` what of the model's own preprocessing stands beside that of --preprocess, and that pixels go into the
-// network as they are stored, where neither has a word on it: trained networks rarely take them so.
+// Adds notes about preprocessing: which of the model's own keys apply beside --preprocess; and that
+// pixels enter the network as they are stored if neither names any preprocessing, which is rarely
+// what a trained network expects.
 void NotePreprocess(const ImageSettings& settings, const Graph& network, const Images& images,
                     std::vector<std::string>* notes);
 

@@ -1,4 +1,5 @@
-// kiln inspect: what a network consists of.
+// The command `kiln inspect`: shows operators, shapes and counts of a network, also of networks
+// that Kiln cannot import.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -6,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/command.h"
 #include "kiln/cli/network_summary.h"
+#include "kiln/command/command.h"
+#include "kiln/command/result_files.h"
 #include "kiln/frontend/model.h"
 #include "kiln/frontend/onnx_outline.h"
 #include "kiln/ir/work.h"
@@ -17,10 +19,12 @@
 namespace kiln::cli {
 namespace {
 
+// Returns the shape of a value; "-" for an absent operand and "?" for an unknown shape.
 std::string ShapeText(const Value* value) {
   return value == nullptr ? "-" : value->has_shape() ? value->shape().ToString() : "?";
 }
 
+// The table of operators with their counts and shares of the multiply-accumulates.
 std::string OperatorTable(const NetworkSummary& summary) {
   Table table;
   table.Column("operator").Right("nodes").Right("multiply-accumulates").Right("share");
@@ -33,6 +37,7 @@ std::string OperatorTable(const NetworkSummary& summary) {
   return table.ToString();
 }
 
+// The table of --shapes.
 std::string NodeTable(const Graph& graph) {
   Table table;
   table.Column("node")
@@ -51,6 +56,7 @@ std::string NodeTable(const Graph& graph) {
   return table.ToString();
 }
 
+// Returns the counts, inputs, outputs and metadata as JSON; unknown shapes are null.
 std::string Json(const Graph& graph, const NetworkSummary& summary) {
   using nlohmann::ordered_json;
   ordered_json json;
@@ -80,9 +86,11 @@ std::string Json(const Graph& graph, const NetworkSummary& summary) {
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+// Returns a name for display.
 std::string NameOrNone(const std::string& name) { return name.empty() ? "(no name)" : name; }
 
-// A file that is an ONNX model and yet cannot be imported, for `reason`.
+// Describes an ONNX model that cannot be imported for `reason`: its operators, and which of them
+// are not supported.
 std::string OutlineText(const std::string& source, const OnnxOutline& outline,
                         const std::string& reason) {
   std::string text = fmt::format("{}: {}, {}\n", CleanUtf8(source), Counted(outline.nodes, "node"),
@@ -103,6 +111,7 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline,
     nodes += row.nodes;
   }
   text += table.ToString();
+  // Every operator is known, so the error printed above has another cause.
   if (kinds == 0)
     return text + "\nsummary: every operator is supported; what keeps the file out stands above\n";
   return text + '\n' +
@@ -112,6 +121,7 @@ std::string OutlineText(const std::string& source, const OnnxOutline& outline,
          '\n';
 }
 
+// Returns the same as OutlineText as JSON.
 std::string OutlineJson(const std::string& source, const OnnxOutline& outline,
                         const std::string& reason) {
   using nlohmann::ordered_json;
@@ -134,6 +144,9 @@ std::string OutlineJson(const std::string& source, const OnnxOutline& outline,
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+// Loads a network, or its outline if it cannot be imported, and prints it. By default the network
+// is shown after clean-up, --raw shows the file's own operators, and --optimised the network after
+// the standard passes.
 class InspectCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -161,7 +174,8 @@ class InspectCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(load.import.shapes, sizes_.Get());
     StatusOr<Graph> loaded = LoadModel(model_, load);
     if (!loaded.ok()) {
-      // Any ONNX model is shown, with what Kiln does not support; a model that contradicts itself is an error.
+      // An ONNX model with unsupported operators is shown as an outline. A model that contradicts
+      // itself remains an error.
       const std::string extension = std::filesystem::path(model_).extension().string();
       if (extension != ".onnx" && extension != ".ONNX") return loaded.status();
       const StatusOr<OnnxOutline> outline = OutlineOnnx(model_);
@@ -181,6 +195,7 @@ class InspectCommand final : public Command {
     }
     const NetworkSummary summary = Summarise(graph);
     std::string text = TextOf(graph, summary);
+    // Inputs of unknown shape: a second import says which sizes --shape needs.
     const auto open = [](const Value* input) {
       return !input->has_shape() || !input->shape().IsKnown();
     };

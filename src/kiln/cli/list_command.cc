@@ -1,12 +1,14 @@
-// kiln list: what there is to choose from.
+// The command `kiln list`: prints tables of accelerators, recipes, formats, operators and so on.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/App.hpp>
+#include <nlohmann/json.hpp>
 
-#include <functional>
-#include <map>
-
-#include "kiln/cli/command.h"
+#include "kiln/cli/commands.h"
+#include "kiln/command/command.h"
+#include "kiln/command/result_files.h"
 #include "kiln/frontend/data_set.h"
+#include "kiln/hardware/key_table.h"
 #include "kiln/ir/op.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/format.h"
@@ -19,7 +21,7 @@
 namespace kiln::cli {
 namespace {
 
-// Name, family and peak of each design point; a file that does not read says why.
+// Lists name, family and peak of each design point; if a file cannot be read, the reason.
 std::string Accelerators() {
   Table table;
   table.Column("accelerator").Column("family").Right("MACs a cycle").Column("file");
@@ -35,6 +37,7 @@ std::string Accelerators() {
   return table.ToString();
 }
 
+// Lists the ready-made recipes with their files.
 std::string Recipes() {
   Table table;
   table.Column("recipe").Column("file");
@@ -49,6 +52,7 @@ std::string Families() {
   return out;
 }
 
+// Describes the rule of a format in words.
 std::string KindOf(const Format& format) {
   switch (format.kind) {
     case FormatKind::kInteger:
@@ -68,13 +72,14 @@ std::string KindOf(const Format& format) {
   return "?";
 }
 
-// "infinity, NaN", "NaN" or nothing.
+// Returns the special values of a format: "infinity, NaN", "NaN", "NaR" or nothing.
 std::string SpecialsOf(const Format& format) {
   if (format.kind == FormatKind::kPosit) return "NaR";
   if (format.kind != FormatKind::kFloat || format.specials == Specials::kNone) return "";
   return format.specials == Specials::kIeee ? "infinity, NaN" : "NaN";
 }
 
+// Lists the named formats with their ranges, followed by the rules for other names.
 std::string Formats() {
   Table table;
   table.Column("format")
@@ -99,7 +104,7 @@ std::string Formats() {
          "finite, nan_only, fnuz; flush\n";
 }
 
-// The vector unit's approximate functions and how far they are off at most.
+// Lists the vector unit's approximate functions and the bounds of their errors.
 std::string Functions() {
   Table table;
   table.Column("function")
@@ -120,6 +125,7 @@ std::string Functions() {
   return table.ToString();
 }
 
+// Lists the operators of the IR with their ONNX names and kinds.
 std::string Operators() {
   Table table;
   table.Column("operator").Column("in IR text").Column("ONNX domain").Column("kind");
@@ -158,12 +164,36 @@ std::string DataFormats() {
 std::string Commands() {
   Table table;
   table.Column("command").Column("what it does");
-#define KILN_COMMAND(id, name, what) table.Row({name, what});
-#include "kiln/cli/commands.def"
-#undef KILN_COMMAND
+  for (const CommandRow& row : AllCommands()) table.Row({row.name, row.what});
   return table.ToString();
 }
 
+// Lists the keys of a family's design points.
+std::string KeysText(const hardware::FamilyKeys& family) {
+  Table table;
+  table.Column("key").Column("type").Column("unit").Column("values").Column("default");
+  table.Column("RTL parameter").Column("what it is");
+  for (const hardware::KeyDescription& key : family.keys) {
+    table.Row({key.name, key.type, key.unit, key.values, key.by_default,
+               fmt::format("{}", fmt::join(key.rtl_parameters, ", ")), key.help});
+  }
+  return table.ToString();
+}
+
+std::string KeysJson(const hardware::FamilyKeys& family) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const hardware::KeyDescription& key : family.keys) {
+    nlohmann::ordered_json row = {{"name", key.name},          {"type", key.type},
+                                  {"unit", key.unit},          {"values", key.values},
+                                  {"default", key.by_default}, {"rtl", key.rtl_parameters},
+                                  {"help", key.help}};
+    if (!key.original.empty()) row["original"] = key.original;
+    rows.push_back(std::move(row));
+  }
+  return nlohmann::ordered_json{{"family", family.family}, {"keys", rows}}.dump(2) + '\n';
+}
+
+// The accepted arguments and their tables, except for `keys`.
 struct Row {
   const char* name;
   std::string (*print)();
@@ -177,20 +207,37 @@ constexpr Row kRows[] = {{"accelerators", Accelerators},
                          {"passes", Passes},
                          {"data-formats", DataFormats},
                          {"commands", Commands}};
+constexpr const char* kKeys = "keys";  // of a family's design points
 
+// Prints one of the tables.
 class ListCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
     std::vector<std::string> names;
     for (const Row& row : kRows) names.emplace_back(row.name);
+    names.emplace_back(kKeys);
     app.add_option("what", what_, "What to list")
         ->required()
         ->check(CLI::IsMember(names))
         ->type_name(" ");
-    app.footer("Example:\n  kiln list accelerators");
+    app.add_option("family", family_, "With keys: the family whose design points have them")
+        ->check(CLI::IsMember(FamilyNames()))
+        ->type_name("FAMILY");
+    app.add_option("--json", json_, "With keys: as JSON; - is standard output, as is no FILE")
+        ->expected(0, 1)
+        ->default_str("-")
+        ->type_name("FILE");
+    app.add_flag("--markdown", markdown_, "With keys: as the page in docs/")
+        ->excludes(app.get_option("--json"));
+    app.footer("Example:\n  kiln list accelerators\n  kiln list keys systolic");
   }
 
   Status Run(Context& context) override {
+    if (what_ == kKeys) return ListKeys(context);
+    if (!family_.empty() || !json_.empty() || markdown_) {
+      return ErrorAt("", what_, "takes no family, --json or --markdown",
+                     fmt::format("kiln list {}", what_));
+    }
     for (const Row& row : kRows) {
       if (what_ == row.name) context.out << row.print();
     }
@@ -198,7 +245,19 @@ class ListCommand final : public Command {
   }
 
  private:
-  std::string what_;
+  Status ListKeys(Context& context) const {
+    if (family_.empty()) {
+      return ErrorAt("", kKeys, "no family is named",
+                     fmt::format("name one of: {}", fmt::join(FamilyNames(), ", ")));
+    }
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_}, {}));
+    KILN_ASSIGN_OR_RETURN(const hardware::FamilyKeys keys, DescribeKeys(family_));
+    return WriteResults(context.out, json_, markdown_ ? MarkdownPage(keys) : KeysText(keys),
+                        KeysJson(keys));
+  }
+
+  std::string what_, family_, json_;
+  bool markdown_ = false;
 };
 
 }  // namespace

@@ -1,14 +1,16 @@
-// kiln mixed-precision: which number type each layer takes for an accuracy budget, as a recipe.
+// The command `kiln mixed-precision`: searches the number type of each layer for an accuracy
+// budget, and writes the choice as a recipe.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/checks.h"
-#include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
-#include "kiln/cli/progress.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
+#include "kiln/command/progress.h"
+#include "kiln/command/result_files.h"
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/mixed_precision.h"
 #include "kiln/quantise/recipe_names.h"
@@ -24,7 +26,8 @@ StatusOr<PrecisionCost> FindCost(const std::string& name) {
   return ErrorAt("", "--cost", fmt::format("unknown cost '{}'", name), "bits or energy");
 }
 
-std::string ToJson(const MixedPrecision& found, const MixedPrecisionOptions& options) {
+// Formats the trade-off curve as JSON, with the candidates' names.
+std::string SearchJson(const MixedPrecision& found, const MixedPrecisionOptions& options) {
   using Json = nlohmann::ordered_json;
   Json curve = Json::array();
   for (const TradeOffPoint& point : found.curve) {
@@ -48,6 +51,8 @@ std::string ToJson(const MixedPrecision& found, const MixedPrecisionOptions& opt
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// Loads network and images, runs SearchMixedPrecision and writes its recipe. The merit is always
+// top-k accuracy, so the data must have labels, and the labels must belong to the first output.
 class MixedPrecisionCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -87,6 +92,7 @@ class MixedPrecisionCommand final : public Command {
 
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(options_.cost, FindCost(cost_));
+    // Check everything that is cheap to check before the search, which can take long.
     KILN_RETURN_IF_ERROR(CheckCandidates());
     KILN_ASSIGN_OR_RETURN(const ImageSettings settings, data_.Settings());
     KILN_ASSIGN_OR_RETURN(const Shapes shapes, shapes_.Get());
@@ -135,7 +141,7 @@ class MixedPrecisionCommand final : public Command {
     std::vector<std::string> notes;
     NotePreprocess(settings, network, images, &notes);
     for (const std::string& note : notes) text += "note: " + note + '\n';
-    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text, ToJson(found, options_)));
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text, SearchJson(found, options_)));
     if (!recipe_.empty()) {
       const std::string comment = fmt::format(
           "Found by kiln mixed-precision for {}: {:.2f} % of {}, fp32 {:.2f} %.", network.source(),
@@ -147,6 +153,7 @@ class MixedPrecisionCommand final : public Command {
   }
 
  private:
+  // Returns the merit: top-k accuracy against the labels of the first `images` samples.
   StatusOr<Merit> MeritOf(const Graph& network, const DataSet& set, int64_t images) const {
     auto layout = FindScores(network, set.label_shape());
     if (!layout.ok())
@@ -167,7 +174,7 @@ class MixedPrecisionCommand final : public Command {
     return TopScores(std::vector<int32_t>(labels.begin(), labels.end()), *layout, top_k_);
   }
 
-  // The search takes the first candidate for what all others are measured against.
+  // Checks that the first candidate is the widest: the search measures damage against it.
   Status CheckCandidates() const {
     double widest = 0;
     for (const std::string& name : options_.candidates) {
@@ -185,6 +192,7 @@ class MixedPrecisionCommand final : public Command {
     return OkStatus();
   }
 
+  // Formats the legend of candidates and the report of the search.
   std::string TextOf(const MixedPrecision& found, int64_t count) const {
     std::string text = fmt::format(
         "{}, simulated; cost: {} an image; merit: per cent of images classified rightly\n",

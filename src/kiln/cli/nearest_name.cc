@@ -1,3 +1,4 @@
+// Edit distance by dynamic programming.
 #include "kiln/cli/nearest_name.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace kiln::cli {
 namespace {
 
-// Optimal string alignment: no part is edited twice.
+// Returns the optimal string alignment distance: no part is edited twice.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -28,12 +29,13 @@ size_t Distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string NearestName(std::string_view word, std::span<const std::string> names) {
-  constexpr size_t kLongest = 100;  // of any name, by far
+  constexpr size_t kLongest = 100;  // far longer than any name; bounds the time
   if (word.size() > kLongest) return "";
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   std::string nearest;
   for (const std::string& name : names) {
     const size_t distance = Distance(word, name);
+    // A distance of the whole name means that nothing of it matched.
     if (distance >= least || distance >= name.size()) continue;
     least = distance;
     nearest = name;

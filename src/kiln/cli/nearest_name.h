@@ -1,4 +1,4 @@
-// What somebody may have meant by a word that is none of some names.
+// Finds the name that a misspelt word probably means, for "did you mean" hints.
 #ifndef KILN_CLI_NEAREST_NAME_H_
 #define KILN_CLI_NEAREST_NAME_H_
 
@@ -8,8 +8,9 @@
 
 namespace kiln::cli {
 
-// The name with the fewest letters to insert, leave out, change or swap with their neighbour; the first of several.
-// "" where that is more than a third of the word's letters, or more than one of a short word.
+// Returns the name that needs the fewest insertions, deletions, changes and swaps of neighbouring
+// letters; the first of several. Returns "" if it needs more than a third of the word's letters, or
+// more than one for a short word.
 std::string NearestName(std::string_view word, std::span<const std::string> names);
 
 }  // namespace kiln::cli

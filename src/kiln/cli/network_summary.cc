@@ -1,3 +1,4 @@
+// Sums the counts of ir/work.h over a graph.
 #include "kiln/cli/network_summary.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Streams outputs and codes into the arrays of an NpzWriter.
 #include "kiln/cli/outputs.h"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 namespace kiln {
 namespace {
 
+// Returns the tensor in a type that NumPy has: bf16 becomes f32, all others are unchanged.
 Tensor AsNumPyHasIt(const Tensor& tensor) {
   if (tensor.type() != ElementType::kBfloat16) return tensor;
   Tensor wide(ElementType::kFloat32, tensor.shape());
@@ -20,19 +22,21 @@ Tensor AsNumPyHasIt(const Tensor& tensor) {
   return wide;
 }
 
+// Returns the shape with another number of images.
 Shape WithImages(Shape shape, int64_t images) {
   shape[0] = images;
   return shape;
 }
 
-// Whether the images of two shapes are of one shape.
+// Returns whether single images of the two shapes have the same shape.
 bool IsAlike(const Shape& a, const Shape& b) { return WithImages(a, 1) == WithImages(b, 1); }
 
+// Returns the bytes of a tensor.
 std::span<const std::byte> BytesOf(const Tensor& tensor) {
   return {tensor.bytes(), static_cast<size_t>(tensor.num_bytes())};
 }
 
-// One for the tensor is a scalar array; several are a list.
+// Returns the shape of an array of parameters: a scalar for a single one, else a list.
 Shape ParameterShape(size_t count) {
   return count == 1 ? Shape{} : Shape{static_cast<int64_t>(count)};
 }
@@ -53,7 +57,7 @@ Status OutputsFile::Describe(const Graph& network, const Graph* quantised) {
     if (!HasKnownShape(&value) && value.has_shape()) output.rank = value.shape().rank();
     if (codes_ && quantised != nullptr)
       output.quantisation = quantised->outputs()[i]->quantisation();
-    // A value that the network gives twice is written once.
+    // A value that is an output twice is written once.
     const bool again = std::any_of(outputs_.begin(), outputs_.end(),
                                    [&](const Output& o) { return o.array == output.array; });
     if (again) output.array.clear();
@@ -93,7 +97,7 @@ Status OutputsFile::AddScales(const Output& output) {
 }
 
 Status OutputsFile::AddImage(Output& output, const Tensor& values, const Tensor* codes) {
-  // Without the axis of images, where joining has added one.
+  // Removes the axis of images if joining has added one.
   const auto of_image = [&](const Tensor& tensor) {
     if (tensor.shape().rank() <= output.rank) return tensor;
     return tensor.Reshaped(Shape(

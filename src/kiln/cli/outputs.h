@@ -1,15 +1,17 @@
-// The file of --outputs: what a network computed, as an .npz archive.
+// The file of --outputs: the values that a network computed, as an .npz archive.
 //
-// An output NAME is the array ArrayNameOf(NAME) (frontend/array_names.h): values in the output's own type (bf16, which
-// NumPy lacks, as f32), first axis images. With codes, a quantised output has also
-//   <array>.codes       the codes that the accelerator wrote, of the values' shape
-//   <array>.scale       f32: one for the tensor (a scalar), one for each index of an axis, or one for each block where
-//                       blocks have scales of their own; none where they follow from the elements
-//   <array>.zero_point  i32, as many
-// An output whose shape depends on the data has an array for each image: <array>.0, <array>.1, ... (<array>.0.codes),
-// of the shape that it has for that image.
-// so that value = scale * (code - zero_point) in integer formats. ArrayNameOf leaves no dot in a name, so that no
-// output is mistaken for another one's codes.
+// Output NAME becomes the array ArrayNameOf(NAME) (frontend/array_names.h). It holds values in the
+// output's own type (bf16, which NumPy lacks, as f32); the first axis is the images. With --codes,
+// a quantised output also has the following arrays, so that value = scale * (code - zero_point) in
+// integer formats:
+//   <array>.codes       the accelerator's codes, in the shape of the values
+//   <array>.scale       f32: one scale for the tensor (a scalar array), one per index of an axis,
+//                       or one per block with stored scales; absent if scales follow from the
+//                       elements
+//   <array>.zero_point  i32: as many as scales
+// An output with a shape that depends on the data has one array per image: <array>.0, <array>.1,
+// ... (<array>.0.codes), each in the shape of that image. ArrayNameOf leaves no dot in a name, so
+// the names of codes never collide with those of outputs.
 #ifndef KILN_CLI_OUTPUTS_H_
 #define KILN_CLI_OUTPUTS_H_
 
@@ -28,36 +30,42 @@
 
 namespace kiln {
 
+// Collects outputs chunk by chunk and writes them at the end.
 class OutputsFile {
  public:
+  // Prepares a file at `path`; nothing exists there before Finish.
   OutputsFile(std::filesystem::path path, bool codes)
       : path_(path), codes_(codes), writer_(std::move(path)) {}
 
-  // Names the outputs. `quantised`: the network as the accelerator takes it, whose outputs are the network's in order;
-  // null at the reference level. Error: an output of strings.
+  // Sets the names and types of the outputs. `quantised` is the network as the accelerator takes
+  // it, with outputs in the same order; null at the reference level.
+  //   errors  an output of strings
   Status Describe(const Graph& network, const Graph* quantised);
-  // Appends the next images, of `total` in all.
-  //   outputs, codes  one tensor for each output, first axis images; `codes` is empty where there are none
-  //   errors          an output whose shape depends on the data and is another one than before
+  // Appends the next images of `total` images.
+  //   outputs, codes  one tensor per output, first axis images; `codes` is empty if there are none
+  //   errors          an output with a data-dependent shape that differs from its earlier shape
   Status Add(std::span<const Tensor> outputs, std::span<const Tensor> codes, int64_t total);
-  // Writes the file, all at once.
+  // Writes the file.
   Status Finish();
-  // What is in it, for the report.
+  // Describes the file's contents in the report.
   void Report(RunReport* report) const;
 
  private:
+  // One output and its state.
   struct Output {
     std::string name, array;
     std::optional<Quantisation> quantisation;
-    std::optional<size_t> values, codes;  // arrays of the writer
+    std::optional<size_t> values, codes;  // indices of the writer's arrays
     RunReport::WrittenOutput described;
-    Shape first, first_codes;  // of the first images
-    int64_t images = 0;        // that were appended
-    int rank = -1;             // of an image of an output whose shape depends on the data; else -1
+    Shape first, first_codes;  // shapes of the first chunk
+    int64_t images = 0;        // images appended so far
+    int rank = -1;             // rank of an image if its shape depends on the data, else -1
   };
+  // Adds the output's arrays on the first chunk.
   Status Begin(Output& output, const Tensor& values, const Tensor* codes, int64_t total);
-  // Adds one image of an output whose shape depends on the data.
+  // Adds one image of an output with a data-dependent shape.
   Status AddImage(Output& output, const Tensor& values, const Tensor* codes);
+  // Adds the arrays of scales and zero points.
   Status AddScales(const Output& output);
 
   std::filesystem::path path_;

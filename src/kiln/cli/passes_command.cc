@@ -1,9 +1,9 @@
-// kiln passes: what each pass does to a network.
+// The command `kiln passes`: runs passes on a network and prints what each of them changed.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 
-#include "kiln/cli/checks.h"
-#include "kiln/cli/command.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
 #include "kiln/frontend/model.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/report/text.h"
@@ -11,6 +11,7 @@
 namespace kiln::cli {
 namespace {
 
+// Runs the passes and prints their log.
 class PassesCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -30,7 +31,7 @@ class PassesCommand final : public Command {
 
   Status Run(Context& context) override {
     LoadOptions load;
-    load.clean_up = false;  // that is what this command shows
+    load.clean_up = false;  // the clean-up passes are among those shown
     KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model_, load));
     std::vector<std::string_view> names(passes_.begin(), passes_.end());
     if (names.empty()) names.assign(StandardPipeline().begin(), StandardPipeline().end());

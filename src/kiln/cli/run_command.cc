@@ -1,13 +1,14 @@
-// kiln run: the whole way of a network, and the report about it.
+// The command `kiln run`: runs the complete flow of a network and writes the report in all forms.
 #include <CLI/App.hpp>
 #include <memory>
 #include <optional>
 
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/checks.h"
-#include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
-#include "kiln/cli/progress.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
+#include "kiln/command/progress.h"
+#include "kiln/command/result_files.h"
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/html.h"
 #include "kiln/report/run_report.h"
@@ -15,8 +16,8 @@
 namespace kiln::cli {
 namespace {
 
-// What options say to a level that has no use for them. To name one there is an error: a run that passes over it would
-// not be the run that was asked for.
+// An option without meaning at a level, and the message if it is given there. It is an error: a run
+// that ignored the option would not be the run that was requested.
 struct Unheeded {
   Level level;
   const char* option;
@@ -47,6 +48,8 @@ constexpr Unheeded kUnheeded[] = {
     {Level::kRtl, "--cycle-limit", kAllInCycles, kLimit},
 };
 
+// Collects the options of RunFlow and writes the reports. One RunReport feeds the printed text,
+// --json, --report and --trace. Outputs are written only after the run has succeeded.
 class RunCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -106,6 +109,7 @@ class RunCommand final : public Command {
     if (!level.ok()) return WithContext("--level", level.status());
     KILN_RETURN_IF_ERROR(CheckHeeded(*level));
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
+    // --on is optional for the parser, because the reference level needs no accelerator.
     if (options.accelerator.empty() && *level != Level::kReference) {
       return ErrorAt("", "--on", "no accelerator is named",
                      "name one (kiln list accelerators), or --level reference");
@@ -148,6 +152,7 @@ class RunCommand final : public Command {
     if (!trace_.empty()) {
       KILN_RETURN_IF_ERROR(WriteOutput(trace_, ToChromeTrace(*report->trace, report->kernels)));
     }
+    // The reports are written first, because they help to find the fault.
     if (report->different_images > 0) {
       return absl::InternalError(
           "the cycle level and the functional level differ; this is a fault of Kiln");
@@ -156,7 +161,7 @@ class RunCommand final : public Command {
   }
 
  private:
-  // Options that this run would pass over.
+  // Returns an error if an option is given that this run would ignore.
   Status CheckHeeded(Level level) const {
     for (const Unheeded& row : kUnheeded) {
       if (row.level == level && IsGiven(*app_, row.option))

@@ -1,12 +1,14 @@
-// kiln synth: an emitted design, or a module of the library, through Yosys and OpenSTA.
+// The command `kiln synth`: synthesises an emitted design, or a module of the library, with Yosys
+// and measures its timing with OpenSTA.
 #include <CLI/App.hpp>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/checks.h"
-#include "kiln/cli/command.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
+#include "kiln/command/result_files.h"
 #include "kiln/hardware/synthesis.h"
 #include "kiln/report/synthesis_report.h"
 #include "kiln/support/process.h"
@@ -14,6 +16,9 @@
 namespace kiln::cli {
 namespace {
 
+// Collects the options of hardware::Synthesise and writes its result. The design is either a folder
+// that `kiln compile --emit` wrote, or a module of the library with parameters; the target is
+// either a standard-cell library or a Xilinx FPGA.
 class SynthCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -85,6 +90,7 @@ class SynthCommand final : public Command {
     options_.memories =
         memories_ == "count" ? hardware::Memories::kCount : hardware::Memories::kRegisters;
 
+    // Without --keep, the tools work in a folder that is deleted at the end.
     std::optional<TemporaryFolder> temporary;
     std::filesystem::path work = keep_;
     if (work.empty()) {
@@ -106,6 +112,7 @@ class SynthCommand final : public Command {
   }
 
  private:
+  // Returns the sources of the folder or of the module.
   StatusOr<hardware::DesignSources> Sources() const {
     if (!folder_.empty()) return hardware::SourcesOfFolder(folder_, top_);
     if (module_.empty())
@@ -114,7 +121,7 @@ class SynthCommand final : public Command {
     return hardware::SourcesOfModule(module_);
   }
 
-  // What is said of standard cells means nothing for an FPGA.
+  // Checks that no option of standard cells is combined with --fpga.
   Status CheckTarget() const {
     if (options_.fpga.empty()) return OkStatus();
     for (const CLI::Option* option : cells_->get_options()) {

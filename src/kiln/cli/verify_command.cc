@@ -1,4 +1,5 @@
-// kiln verify: the emitted hardware in Verilator against the functional and the cycle level.
+// The command `kiln verify`: simulates the emitted hardware in Verilator and compares it with the
+// functional and the cycle level.
 #include <fmt/format.h>
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -6,10 +7,11 @@
 #include <random>
 
 #include "kiln/cli/arguments.h"
-#include "kiln/cli/checks.h"
-#include "kiln/cli/command.h"
 #include "kiln/cli/flow.h"
-#include "kiln/cli/progress.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
+#include "kiln/command/progress.h"
+#include "kiln/command/result_files.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/text.h"
 #include "kiln/report/verify_report.h"
@@ -17,6 +19,9 @@
 namespace kiln::cli {
 namespace {
 
+// Compiles a network and runs the same images at three levels: functional, cycle, and rtl, which
+// builds a simulation of the emitted hardware. Fails if any bit differs, and, with an ideal memory,
+// if any cycle count differs.
 class VerifyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -69,7 +74,9 @@ class VerifyCommand final : public Command {
 
   Status Run(Context& context) override {
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
+    // Noise suffices to compare levels.
     if (!flow_.images_given()) options.images.random = limit_;
+    // A new seed in every run explores other power-up states; the report prints it for repetition.
     if (seed_->count() == 0) rtl_.seed = std::random_device()();
     KILN_RETURN_IF_ERROR(CheckIsFile("--wave", wave_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
@@ -93,7 +100,7 @@ class VerifyCommand final : public Command {
   }
 
  private:
-  // Error: the host runs everything, and the levels would differ in nothing.
+  // Returns an error if the host runs everything, because the levels could not differ in anything.
   static Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::string& model) {
     const std::vector<KernelInfo>& kernels = compiled.program->kernels();
     const bool any = std::any_of(kernels.begin(), kernels.end(),
@@ -113,6 +120,7 @@ class VerifyCommand final : public Command {
                    "of the network");
   }
 
+  // Runs the three levels on the same batch and compares them.
   Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress,
                 VerifyReport* report) const {
     const int64_t images = std::min(limit_, compiled.images.size());
@@ -145,7 +153,8 @@ class VerifyCommand final : public Command {
                           run(Level::kFunctional, "functional", &report->functional_seconds));
     KILN_ASSIGN_OR_RETURN(const RunResult cycle,
                           run(Level::kCycle, "cycle", &report->cycle_seconds));
-    // Hardware that is wrong may never end. Behind another memory than the cycle level's nothing is known of its time.
+    // Faulty hardware may never finish, so bound its time by that of the cycle level. With another
+    // memory than the cycle level's, there is no such bound.
     const auto& cycles = cycle.cycles_per_image;
     if (report->timed && !cycles.empty()) {
       rtl_options.most_cycles =
@@ -153,7 +162,7 @@ class VerifyCommand final : public Command {
     }
     const auto rtl = run(Level::kRtl, "rtl", &report->rtl_seconds);
     if (rtl.status().code() == StatusCode::kInternal) {
-      // The simulation has failed, and without a report nothing else says how to see that again.
+      // The simulation failed, so there is no report; the message must hold the seed to repeat it.
       return absl::InternalError(fmt::format("{} (--seed {})", MessageOf(rtl.status()), rtl_.seed));
     }
     KILN_RETURN_IF_ERROR(rtl.status());
@@ -161,7 +170,7 @@ class VerifyCommand final : public Command {
     return wave_.empty() ? OkStatus() : Record(compiled, progress, report);
   }
 
-  // Runs the first image that differs once more, with its signals.
+  // Runs the first different image again and records its signals around the difference.
   Status Record(const CompiledNetwork& compiled, const FlowProgress& progress,
                 VerifyReport* report) const {
     VerifiedWaveform wave{
@@ -171,6 +180,7 @@ class VerifyCommand final : public Command {
       Batch image;
       image.inputs = compiled.images.MakeBatch(wave.image, 1);
       RtlOptions options = rtl_;
+      // Each image of a batch has its own seed, derived from the batch's seed.
       options.seed += static_cast<uint64_t>(wave.image);
       KILN_ASSIGN_OR_RETURN(wave.window, compiled.accelerator->RecordDifference(
                                              *compiled.program, image, options, wave_));

@@ -1,6 +1,6 @@
-// A progress bar on one line of a terminal, for work that takes seconds.
-#ifndef KILN_CLI_PROGRESS_H_
-#define KILN_CLI_PROGRESS_H_
+// Progress bars on one line of a terminal, for work that takes seconds or longer.
+#ifndef KILN_COMMAND_PROGRESS_H_
+#define KILN_COMMAND_PROGRESS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -12,16 +12,18 @@
 
 namespace kiln::cli {
 
-// Draws at most ten times a second, nothing in the first half second, and wipes its line in the end. A piece of work
-// that has a name is shown at once, with its name in place of the time that is left.
+// A bar for one piece of work. It is redrawn at most ten times per second, not drawn in the first
+// half second, and erased at the end. If the work reports the name of its current part, the bar is
+// redrawn at once and shows the name instead of the time left.
 class Progress {
  public:
-  // Draws nothing unless `show`.
+  // Creates a bar for `total` units of work. It draws nothing unless `show`.
   Progress(std::ostream& err, bool show, std::string title, int64_t total);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
-  void Update(int64_t done, const std::string& what = "");  // from any thread
+  // Sets the work done and the name of the current part. May be called from any thread.
+  void Update(int64_t done, const std::string& what = "");
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -36,15 +38,16 @@ class Progress {
   std::string what_;
 };
 
-// One bar after the other, a new one for each step. With `lines`, where there are no bars, a step's name on a line of
-// its own when it begins.
+// A sequence of bars, one per step. With `lines` and without bars, prints the name of each step on
+// a line of its own when the step begins.
 class ProgressBars {
  public:
   ProgressBars(std::ostream& err, bool show, bool lines = false)
       : err_(err), show_(show), lines_(lines && !show) {}
-  // Of step name, done, total; valid as long as the bars are.
+  // Returns a callback with parameters step name, done and total; valid as long as the object.
   std::function<void(const std::string&, int64_t, int64_t)> Callback();
-  // What is begun: `what`, as in Progress. From any thread.
+  // Updates the bar of a step, replacing the bar of another step. `what` is as in Progress::Update.
+  // May be called from any thread.
   void Show(const std::string& step, int64_t done, int64_t total, const std::string& what);
 
  private:
@@ -57,4 +60,4 @@ class ProgressBars {
 
 }  // namespace kiln::cli
 
-#endif  // KILN_CLI_PROGRESS_H_
+#endif  // KILN_COMMAND_PROGRESS_H_

@@ -1,4 +1,6 @@
-#include "kiln/cli/progress.h"
+// Draws progress bars with a carriage return and ANSI's "erase to end of line". Updates may come
+// from many threads, so drawing is under a lock.
+#include "kiln/command/progress.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@ void Progress::Update(int64_t done, const std::string& what) {
   if (!show_) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   const Clock::time_point now = Clock::now();
+  // Redraw at most ten times per second, but show a new part at once.
   if (now < next_ && what == what_) return;
   what_ = what;
   next_ = now + std::chrono::milliseconds(100);
@@ -29,7 +32,7 @@ void Progress::Update(int64_t done, const std::string& what) {
   if (what.empty()) {
     err_ << fmt::format("  {:.0f} s left", part > 0 ? seconds * (1 - part) / part : 0);
   } else {
-    err_ << "  " << what;  // pieces of work that are told apart take unlike times
+    err_ << "  " << what;  // named parts take unequal times, so an estimate would mislead
   }
   err_ << "\x1b[K" << std::flush;
   drawn_ = true;

@@ -1,4 +1,5 @@
-#include "kiln/cli/checks.h"
+// Range validators for whole and real numbers.
+#include "kiln/command/checks.h"
 
 #include <algorithm>
 #include <string>
@@ -8,7 +9,8 @@
 namespace kiln::cli {
 namespace {
 
-// A whole number that no type of the machine holds is out of range, too.
+// Returns whether the text is a whole number, even one too large for int64_t: such a number is out
+// of range rather than malformed.
 bool IsWhole(const std::string& text) {
   const size_t begin = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
   return text.size() > begin &&
@@ -16,6 +18,7 @@ bool IsWhole(const std::string& text) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// Returns a validator of the closed range. `what` names the fault of malformed text.
 template <typename T>
 CLI::Validator Between(T low, T high, const char* what) {
   const auto check = [low, high, what](const std::string& text) -> std::string {
@@ -30,6 +33,10 @@ CLI::Validator Between(T low, T high, const char* what) {
 }
 
 }  // namespace
+
+bool IsGiven(const CLI::App& app, const std::string& option) {
+  return app.get_option(option)->count() > 0;
+}
 
 CLI::Validator InRange(int64_t low, int64_t high) { return Between(low, high, "no whole number"); }
 CLI::Validator RealInRange(double low, double high) {

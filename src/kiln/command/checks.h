@@ -1,0 +1,24 @@
+// Options on the command line: whether they are given, and validators of their values.
+#ifndef KILN_COMMAND_CHECKS_H_
+#define KILN_COMMAND_CHECKS_H_
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+
+namespace kiln::cli {
+
+// Returns whether an option of the command, or of one of its groups, is on the command line.
+bool IsGiven(const CLI::App& app, const std::string& option);
+
+// Accepts whole numbers from `low` to `high`. The help text does not show the range.
+CLI::Validator InRange(int64_t low, int64_t high);
+// Accepts numbers from `low` to `high`. The help text shows the range.
+CLI::Validator RealInRange(double low, double high);
+
+// Accepts counts of images: 0 or more.
+inline CLI::Validator IsCount() { return InRange(0, int64_t{1} << 40); }
+
+}  // namespace kiln::cli
+
+#endif  // KILN_COMMAND_CHECKS_H_

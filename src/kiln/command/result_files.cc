@@ -1,0 +1,133 @@
+// Checks output files by creating them for a moment, and writes results.
+#include "kiln/command/result_files.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <random>
+#include <set>
+#include <system_error>
+#include <vector>
+
+#include "kiln/support/file.h"
+
+namespace kiln::cli {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Creates a folder and its missing parents, appends the created ones to `made` (innermost last),
+// and returns the reason if it fails.
+std::error_code MakeFolders(const fs::path& folder, std::vector<fs::path>* made) {
+  std::error_code error;
+  if (folder.empty() || fs::is_directory(folder, error)) return {};
+  if (fs::exists(folder, error)) return std::make_error_code(std::errc::not_a_directory);
+  if (const std::error_code above = MakeFolders(folder.parent_path(), made)) return above;
+  if (fs::create_directory(folder, error)) made->push_back(folder);
+  return error;
+}
+
+// Returns why no file can be created beside `path`, in an existing folder. The test file has a
+// random name, like the temporary files of WriteFile, and O_EXCL keeps it from replacing a file
+// that belongs to somebody else.
+std::error_code TryFile(const fs::path& path) {
+  std::random_device random;
+  std::string part;
+  int file = -1;
+  do {
+    part = path.string() + ".part" + std::to_string(random());
+    file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  } while (file < 0 && errno == EEXIST);
+  if (file < 0) return std::error_code(errno, std::generic_category());
+  ::close(file);
+  ::unlink(part.c_str());
+  return {};
+}
+
+// Returns the absolute path without links, whether or not the file exists.
+fs::path PlaceOf(const std::string& path) {
+  std::error_code error;
+  return fs::weakly_canonical(fs::absolute(path, error), error);
+}
+
+}  // namespace
+
+Status CheckOutput(const std::string& path) {
+  if (path.empty() || path == "-") return OkStatus();
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) return ErrorAt(path, "", "is a directory", "name a file");
+  if (fs::exists(status) &&
+      !fs::is_regular_file(status)) {  // a device or a pipe, which is written to
+    return ::access(path.c_str(), W_OK) == 0
+               ? OkStatus()
+               : ErrorAt(path, "", "cannot be written to", "name a file");
+  }
+  const fs::path place = PlaceOf(path);
+  std::vector<fs::path> made;
+  error = MakeFolders(place.parent_path(), &made);
+  if (!error) error = TryFile(place);
+  std::error_code error_of_removal;  // what somebody else has used meanwhile stays
+  for (auto folder = made.rbegin(); folder != made.rend(); ++folder)
+    fs::remove(*folder, error_of_removal);
+  if (!error) return OkStatus();
+  return ErrorAt(path, "", "its folder cannot be made or written to: " + error.message(),
+                 "name a file elsewhere");
+}
+
+Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs::path> inputs) {
+  std::set<fs::path> taken, read;
+  for (const fs::path& input : inputs) read.insert(PlaceOf(input));
+  for (const std::string& path : paths) {
+    KILN_RETURN_IF_ERROR(CheckOutput(path));
+    if (path.empty()) continue;
+    const fs::path place = path == "-" ? fs::path(path) : PlaceOf(path);
+    std::error_code error;
+    const bool device = fs::exists(place, error) && !fs::is_regular_file(place, error);
+    if (device) continue;
+    if (!taken.insert(place).second) {
+      return ErrorAt(path, "", "two outputs go to one file", "name another for one of them");
+    }
+    if (read.contains(place))
+      return ErrorAt(path, "", "is read as well as written", "name another file to write");
+  }
+  return OkStatus();
+}
+
+Status CheckIsFile(std::string_view option, const std::string& path) {
+  return path == "-" ? ErrorAt("", option, "goes to a file, not to standard output", "name a file")
+                     : OkStatus();
+}
+
+Status CheckOutputFolder(const std::string& folder) {
+  if (folder.empty()) return OkStatus();
+  const Status status = CheckOutput((fs::path(folder) / "file").string());
+  return status.ok()
+             ? status
+             : ErrorAt(folder, "", "cannot be made or written to", "name a folder elsewhere");
+}
+
+Status MakeFolderOf(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  if (folder.empty()) return OkStatus();
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return OkStatus();
+  return ErrorAt(path, "", "its folder cannot be made: " + error.message(),
+                 "name a file elsewhere");
+}
+
+Status WriteOutput(const std::string& path, std::string_view bytes) {
+  KILN_RETURN_IF_ERROR(MakeFolderOf(path));
+  return WriteFile(path, bytes);
+}
+
+Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
+                    std::string_view json) {
+  out << (path == "-" ? json : text);
+  return path.empty() || path == "-" ? OkStatus() : WriteOutput(path, json);
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,41 @@
+// The files that a command writes: checked before long work, written once there is a result.
+#ifndef KILN_COMMAND_RESULT_FILES_H_
+#define KILN_COMMAND_RESULT_FILES_H_
+
+#include <filesystem>
+#include <initializer_list>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kiln/support/status.h"
+
+namespace kiln::cli {
+
+// Checks that the output file `path` can be created and written; "" and "-" always pass. It creates
+// missing folders and a file, and removes them again. Commands call it before long work, so that
+// the work is not lost.
+Status CheckOutput(const std::string& path);
+// Checks each output as CheckOutput does, and that no two are the same file and none is one of
+// `inputs`. Empty paths are options that are not given.
+Status CheckOutputs(std::initializer_list<std::string> paths,
+                    std::span<const std::filesystem::path> inputs = {});
+// Returns an error if `path` is "-" (standard output), for outputs that need a file.
+Status CheckIsFile(std::string_view option, const std::string& path);
+// Checks that files can be written in the folder, which may not exist yet; "" always passes.
+Status CheckOutputFolder(const std::string& folder);
+
+// Creates the folder of an output file.
+Status MakeFolderOf(const std::string& path);
+// Creates the folder of the file and writes the file. Commands call it once they have all the
+// bytes, so that a command that fails leaves no file.
+Status WriteOutput(const std::string& path, std::string_view bytes);
+// Writes a command's results: `json` to the file of --json (`path`; "-" is standard output, "" is
+// nowhere), and `text` to standard output unless the JSON goes there.
+Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
+                    std::string_view json);
+
+}  // namespace kiln::cli
+
+#endif  // KILN_COMMAND_RESULT_FILES_H_
