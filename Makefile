@@ -16,15 +16,19 @@ $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json | setup
 build: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target kiln kiln_vta_runtime
 
-# A trained network, quantised to INT8, on a 16x16 systolic accelerator: 10,000 images bit-accurately, 20 of them at the cycle level.
+# A trained network, quantised to INT8, on a 16x16 systolic accelerator: 10,000 images
+# bit-accurately, 20 of them at the cycle level.
 demo: build
-	$(BUILD)/bin/kiln run models/demo_fashion_mnist.onnx --on accelerators/systolic-int8-16x16.yaml --data $(DEMO_DATA) \
-	  --calibrate $(DEMO_CALIBRATION) --cycle-limit 20 --report $(BUILD)/demo/report.html --json $(BUILD)/demo/report.json
+	$(BUILD)/bin/kiln run models/demo_fashion_mnist.onnx \
+	  --on accelerators/systolic-int8-16x16.yaml --data $(DEMO_DATA) \
+	  --calibrate $(DEMO_CALIBRATION) --cycle-limit 20 \
+	  --report $(BUILD)/demo/report.html --json $(BUILD)/demo/report.json
 
 # The whole test suite. ctest counts skipped tests as passed; they are named at the end.
 test: $(BUILD)/build.ninja
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc) --output-junit tests.xml; status=$$?; \
+	ctest --test-dir $(BUILD) --output-on-failure --parallel $$(nproc) \
+	  --output-junit tests.xml; status=$$?; \
 	  tools/report_skips $(BUILD)/tests.xml; exit $$status
 
 # Sanitisers and fuzzers, for hours: tools/check_deep -h.

@@ -1,4 +1,4 @@
-# Every library comes from Debian's packages; tools/packages.txt names them.
+# Finds all libraries. They come from Debian's packages; tools/packages.txt lists them.
 find_package(PkgConfig REQUIRED)
 find_package(absl REQUIRED)
 find_package(fmt REQUIRED)
@@ -14,7 +14,7 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # digests
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 add_library(kiln::zip ALIAS PkgConfig::LIBZIP)
 
-# Asio without Boost: headers alone, and threads.
+# Asio without Boost needs only its headers and threads.
 find_package(Threads REQUIRED)
 find_path(ASIO_FOLDER asio.hpp REQUIRED)
 add_library(kiln_asio INTERFACE)
@@ -32,6 +32,7 @@ if(KILN_BUILD_TESTS)
 endif()
 if(KILN_BUILD_BENCH)
   find_package(benchmark REQUIRED)
-  # To measure against. Debian's dnnl package file insists on OpenCL, which the CPU library does not need.
+  # oneDNN, to compare speeds with. Debian's CMake package of dnnl requires OpenCL, which the CPU
+  # library does not need, so the library is found directly.
   find_library(DNNL_LIBRARY dnnl REQUIRED)
 endif()

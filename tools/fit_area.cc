@@ -1,37 +1,24 @@
-// Prints the area_coefficients.inc of a family, or with --errors how far its models are from every point of the grid.
+// Fits a family's area models to a grid of synthesised modules (bench/area_grid) and prints the
+// family's area_coefficients.inc; with --errors, prints the models' errors at every grid point.
 // Run it after a change to the grid or to the models' features:
 //   ninja -C build fit_area
-//   build/fit_area systolic technology/osu018/systolic_grid.csv > src/kiln/targets/systolic/area_coefficients.inc
+//   build/fit_area systolic technology/osu018/systolic_grid.csv >area_coefficients.inc
+// and copy the output to src/kiln/targets/systolic/cost/area_coefficients.inc.
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <string>
-#include <string_view>
 
 #include "kiln/hardware/area_fit.h"
 #include "kiln/support/file.h"
-#include "kiln/targets/systolic/area_model.h"
-#include "kiln/targets/vta/area_model.h"
+#include "kiln/targets/registry.h"
 
 namespace kiln::hardware {
 namespace {
 
-struct Family {
-  std::string_view name;
-  const std::vector<ModuleModel>& models;
-};
-const Family kFamilies[] = {{"systolic", systolic::ModuleModels()},
-                            {"vta", vta::FamilyAreaModels().models}};
-
-StatusOr<Family> FindFamily(const std::string& name) {
-  for (const Family& family : kFamilies) {
-    if (family.name == name) return family;
-  }
-  return NotFoundAt("", name, "is no family with models of area", "systolic or vta");
-}
-
+// Fits the models to the grid file and prints the coefficients or the errors.
 Status Fit(const std::string& name, const std::string& file, bool errors) {
-  KILN_ASSIGN_OR_RETURN(const Family family, FindFamily(name));
+  KILN_ASSIGN_OR_RETURN(const AreaModels family, FindAreaModels(name));
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, uint64_t{1} << 24));
   KILN_ASSIGN_OR_RETURN(const std::vector<GridPoint> grid, ParseGrid(text, file));
   const std::vector<FittedModel> fitted = FitModels(family.models, grid);

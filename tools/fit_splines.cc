@@ -1,4 +1,5 @@
-// Prints src/kiln/numerics/nonlinear_tables.inc. Run it after a change to the fit or to a domain:
+// Fits the splines of the approximate functions and prints their tables,
+// src/kiln/numerics/nonlinear_tables.inc. Run it after a change to the fit or to a domain:
 //   ninja -C build fit_splines && build/fit_splines > src/kiln/numerics/nonlinear_tables.inc
 #include <cstdio>
 
