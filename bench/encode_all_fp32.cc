@@ -1,13 +1,15 @@
-// Every fp32 number into every named format of 8 bits and fewer, by the scalar definition and by tables, against exact
-// rationals (tests/numerics/oracle.h).
+// Checks the encoding of every fp32 number into every named format of up to 8 bits. The scalar
+// definition and the tables are both compared with exact rationals (tests/numerics/oracle.h).
 //
-//   encode_all_fp32 [--quick] [FORMAT...]      prints a row a format; exit code 1 when a code differs
+//   encode_all_fp32 [--quick] [FORMAT...]    prints one row per format; exit code 1 if a code
+//                                            differs
 //
-// A format takes about two minutes of processor time; with --quick, tables still see every number and the scalar
-// definition every 127th and both ends of each code's numbers: ten seconds.
+// A format takes about two minutes of processor time. With --quick, tables still encode every
+// number, and the scalar definition encodes every 127th number and both ends of each code's range:
+// ten seconds.
 //
-// Codes do not descend as numbers ascend, so the oracle is asked where, among the fp32 numbers of one sign, each code
-// begins, and the library at every number.
+// Codes do not decrease as numbers increase, so the oracle only finds where each code begins, among
+// the fp32 numbers of one sign; the library is tested at every number.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -28,10 +30,11 @@ namespace {
 
 constexpr uint32_t kInfinity = 0x7f800000, kSign = 0x80000000;
 
-struct Run {  // the fp32 numbers of bits [first, last] have one code
+struct Run {  // the fp32 numbers with bits [first, last] have the same code
   uint32_t first = 0, last = 0, code = 0;
 };
 
+// The runs of all codes of a format, found by bisection with the oracle.
 class Runs {
  public:
   explicit Runs(const Format& format) : oracle_(format) {
@@ -49,7 +52,7 @@ class Runs {
     uint32_t bits, code;
   };
   uint32_t CodeOf(uint32_t bits) const { return oracle_.Code(fp32_.Value(bits)); }
-  // Adds the runs of [low, high).
+  // Adds the runs of [low, high) by bisection.
   void Split(End low, End high) {
     if (low.code == high.code || high.bits - low.bits == 1) {
       const bool goes_on =
@@ -68,7 +71,8 @@ class Runs {
   std::vector<Run> runs_;
 };
 
-// How many numbers of a run the library gives another code, by definition or by table.
+// Returns the number of elements of a run to which the library gives another code, by the
+// definition (at every stride-th number) or by table.
 int64_t Mismatches(const Format& format, const Run& run, size_t stride) {
   constexpr int64_t kChunk = int64_t{1} << 16;
   const int64_t count = int64_t{run.last} - run.first + 1;

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Exports BERT, written in plain PyTorch with random weights, to ONNX, with inputs and PyTorch's outputs beside it.
+"""Exports BERT to ONNX, with random weights, inputs, and PyTorch's outputs for them.
 
-The architecture is that of Devlin et al., arXiv 1810.04805: token, position and type embeddings, layers of
-multi-head attention and a GELU feed-forward network, each with a residual connection and layer normalisation, and a
-classifier on the pooled first token. Weights are drawn from a fixed seed. The network has two inputs of type int64,
-input_ids and attention_mask, both [batch, tokens].
+The network is written in plain PyTorch. Its architecture is that of Devlin et al., arXiv
+1810.04805: token, position and type embeddings; layers of multi-head attention and a GELU
+feed-forward network, each with a residual connection and layer normalisation; and a classifier on
+the pooled first token. Weights are drawn from a fixed seed. The two inputs, input_ids and
+attention_mask, are int64 [batch, tokens].
 
-    bench/export_bert.py FOLDER                 BERT-base: 12 layers, 768 wide, 30522 tokens of vocabulary
-    bench/export_bert.py FOLDER --small         2 layers, 32 wide: tests/data/bert_small
-    bench/export_bert.py FOLDER --dynamic       batch and tokens are symbols in the file
+    bench/export_bert.py FOLDER              BERT-base: 12 layers, width 768, vocabulary of 30522
+    bench/export_bert.py FOLDER --small      2 layers, width 32: tests/data/bert_small
+    bench/export_bert.py FOLDER --dynamic    batch and tokens are symbols in the file
 
-Writes NAME.onnx, NAME_inputs.npz (input_ids, attention_mask) and NAME_outputs.npz (logits, pooled), and every array
-as ONNX tensor file as well: NAME_logits.pb and so on.
-Needs Debian's python3-torch, python3-onnx and python3-numpy.
+Writes NAME.onnx, NAME_inputs.npz (input_ids, attention_mask), NAME_outputs.npz (logits, pooled),
+and each array also as an ONNX tensor file: NAME_logits.pb and so on. Needs Debian's python3-torch,
+python3-onnx and python3-numpy.
 """
 import argparse
 import math
@@ -25,6 +26,7 @@ from torch import nn
 
 
 class Embeddings(nn.Module):
+    """Sums of token, position and type embeddings, normalised."""
     def __init__(self, vocabulary, width, positions, types):
         super().__init__()
         self.word = nn.Embedding(vocabulary, width)
@@ -39,6 +41,7 @@ class Embeddings(nn.Module):
 
 
 class Attention(nn.Module):
+    """Multi-head self-attention with residual connection and normalisation."""
     def __init__(self, width, heads):
         super().__init__()
         self.heads, self.size = heads, width // heads
@@ -47,16 +50,19 @@ class Attention(nn.Module):
         self.norm = nn.LayerNorm(width, eps=1e-12)
 
     def split(self, x):
+        """Splits the last axis into heads: [batch, heads, tokens, size]."""
         return x.view(x.shape[0], x.shape[1], self.heads, self.size).permute(0, 2, 1, 3)
 
     def forward(self, x, mask):
-        query, key, value = self.split(self.query(x)), self.split(self.key(x)), self.split(self.value(x))
+        query, key = self.split(self.query(x)), self.split(self.key(x))
+        value = self.split(self.value(x))
         scores = query @ key.transpose(-1, -2) / math.sqrt(self.size) + mask
         mixed = (torch.softmax(scores, dim=-1) @ value).permute(0, 2, 1, 3).contiguous()
         return self.norm(self.output(mixed.view(x.shape)) + x)
 
 
 class Layer(nn.Module):
+    """Attention followed by a GELU feed-forward network."""
     def __init__(self, width, heads, inner):
         super().__init__()
         self.attention = Attention(width, heads)
@@ -69,6 +75,7 @@ class Layer(nn.Module):
 
 
 class Bert(nn.Module):
+    """The encoder, a pooler on the first token, and a classifier."""
     def __init__(self, layers, width, heads, inner, vocabulary, positions, classes):
         super().__init__()
         self.embeddings = Embeddings(vocabulary, width, positions, 2)
@@ -85,7 +92,7 @@ class Bert(nn.Module):
 
 
 def initialise(module):
-    """BERT's own initialisation; norms and biases a little off their defaults, so that all of them matter."""
+    """Initialises a module as BERT does, norms and biases off their defaults."""
     if isinstance(module, (nn.Linear, nn.Embedding)):
         module.weight.data.normal_(0, 0.05 if module.weight.numel() > 1 << 14 else 0.3)
     if isinstance(module, nn.Linear):
@@ -96,12 +103,14 @@ def initialise(module):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--dynamic", action="store_true")
     parser.add_argument("--tokens", type=int, help="tokens of a sequence; default 128, small 16")
-    parser.add_argument("--sequences", type=int, default=4, help="sequences of the inputs; default 4")
+    parser.add_argument("--sequences", type=int, default=4,
+                        help="sequences of the inputs; default 4")
     parser.add_argument("--opset", type=int, default=14)
     arguments = parser.parse_args()
     torch.manual_seed(14)
@@ -120,9 +129,10 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     axes = {0: "batch", 1: "tokens"}
     torch.onnx.export(
-        model, (ids[:1], mask[:1]), str(arguments.folder / f"{name}.onnx"), opset_version=arguments.opset,
-        input_names=["input_ids", "attention_mask"], output_names=["logits", "pooled"],
-        dynamic_axes={"input_ids": axes, "attention_mask": axes} if arguments.dynamic else None)
+        model, (ids[:1], mask[:1]), str(arguments.folder / f"{name}.onnx"),
+        opset_version=arguments.opset, input_names=["input_ids", "attention_mask"],
+        output_names=["logits", "pooled"], dynamic_axes={"input_ids": axes, "attention_mask": axes}
+        if arguments.dynamic else None)
     with torch.no_grad():
         outputs = [model(ids[i:i + 1], mask[i:i + 1]) for i in range(arguments.sequences)]
     inputs = {"input_ids": ids.numpy(), "attention_mask": mask.numpy()}

@@ -2,12 +2,13 @@
 """Exports torchvision's classification networks to ONNX, with random weights of a fixed seed.
 
   bench/export_torchvision.py --list
-  bench/export_torchvision.py FOLDER efficientnet_b0 vit_b_16      # FOLDER/efficientnet_b0.onnx, ...
+  bench/export_torchvision.py FOLDER efficientnet_b0 vit_b_16    # FOLDER/efficientnet_b0.onnx, ...
 
-Needs Debian's python3-torch, python3-torchvision and python3-onnx (/usr/bin/python3). Weights cannot be downloaded, so
-they are what torchvision initialises a network with after torch.manual_seed(0): shapes, operators and cycles are those
-of the trained network, results are not. Images are 224x224, but 299x299 for inception_v3 and 256x256 for swin_v2_*,
-whose windows need them. Networks of more than 2 GB have their weights in files beside the ONNX file.
+Needs Debian's python3-torch, python3-torchvision and python3-onnx (/usr/bin/python3). Weights
+cannot be downloaded, so networks keep torchvision's initial weights after torch.manual_seed(0):
+shapes, operators and cycles are those of the trained network, results are not. Images are 224x224,
+except for inception_v3 (299x299) and swin_v2_* (256x256, required by its windows). Networks of more
+than 2 GB have their weights in files beside the ONNX file.
 """
 import argparse
 import os
@@ -16,35 +17,40 @@ import warnings
 
 
 def names(torchvision):
+    """Returns the names of torchvision's classification networks."""
     return sorted(torchvision.models.list_models(module=torchvision.models))
 
 
 def size_of(name):
+    """Returns the height and width of a network's images."""
     if name == "inception_v3":
         return 299
     return 256 if name.startswith("swin_v2") else 224
 
 
 def export(torch, torchvision, name, folder, opset):
+    """Writes FOLDER/NAME.onnx and returns its path."""
     torch.manual_seed(0)
     extra = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
     model = torchvision.models.get_model(name, weights=None, **extra).eval()
     size = size_of(name)
     path = os.path.join(folder, name + ".onnx")
-    # In evaluation nn.MultiheadAttention calls an operator of its own, which ONNX does not have. There is no dropout in
-    # these networks' attention, so that training mode computes the same.
+    # In evaluation mode nn.MultiheadAttention calls an operator that ONNX lacks. The attention of
+    # these networks has no dropout, so training mode computes the same.
     for module in model.modules():
         if isinstance(module, torch.nn.MultiheadAttention):
             module.training = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, torch.zeros(1, 3, size, size), path, opset_version=opset, input_names=["image"],
-                          output_names=["logits"], training=torch.onnx.TrainingMode.PRESERVE)
+        torch.onnx.export(model, torch.zeros(1, 3, size, size), path, opset_version=opset,
+                          input_names=["image"], output_names=["logits"],
+                          training=torch.onnx.TrainingMode.PRESERVE)
     return path
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", help="where the files are written")
     parser.add_argument("networks", nargs="*", help="torchvision's names; none: all")
     parser.add_argument("--list", action="store_true", help="print the names")
@@ -54,7 +60,8 @@ def main():
         import torch
         import torchvision
     except ImportError as error:
-        sys.exit(f"export_torchvision: {error}; install python3-torch, python3-torchvision, python3-onnx and use "
+        sys.exit(f"export_torchvision: {error}; install python3-torch, python3-torchvision, "
+                 f"python3-onnx and use "
                  "/usr/bin/python3")
     known = names(torchvision)
     if arguments.list:
@@ -64,7 +71,8 @@ def main():
         parser.error("a folder is needed")
     unknown = [name for name in arguments.networks if name not in known]
     if unknown:
-        sys.exit(f"export_torchvision: '{unknown[0]}' is not a network of torchvision {torchvision.__version__}; "
+        sys.exit(f"export_torchvision: '{unknown[0]}' is not a network of torchvision "
+                 f"{torchvision.__version__}; "
                  "--list prints them")
     os.makedirs(arguments.folder, exist_ok=True)
     for name in arguments.networks or known:

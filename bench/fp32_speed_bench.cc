@@ -1,7 +1,9 @@
-// The reference executor's convolutions and products against oneDNN's, layer by layer, on one thread: seconds of
-// processor time of both in alternating rounds, the least of each, and their ratio. oneDNN gets its operands in the
-// layouts that it likes best and is not charged for reordering them; the executor pads, packs and allocates as it does
-// in a network. oneDNN takes sums in an order that depends on the processor, so that Kiln itself does not use it.
+// Compares the speed of the reference executor's convolutions and products with oneDNN's.
+//
+// Runs each layer on one thread in alternating rounds and prints the least processor time of both,
+// and their ratio. oneDNN gets its operands in its preferred layouts and is not charged for
+// reordering them; the executor pads, packs and allocates as in a network. oneDNN's order of sums
+// depends on the processor, which is why Kiln does not use it.
 //
 //   build/bench/fp32_speed_bench [seconds a layer]
 //   KILN_CPU=avx2 DNNL_MAX_CPU_ISA=AVX2 build/bench/fp32_speed_bench
@@ -26,6 +28,7 @@ namespace {
 
 using dnnl::memory;
 
+// A square convolution with same padding, or a product.
 struct Layer {
   const char* name;
   int64_t channels, size, outputs, kernel, stride, groups;
@@ -49,13 +52,14 @@ constexpr Layer kLayers[] = {
 };
 
 template <typename Work>
+// Returns the processor time of one call.
 double CpuSeconds(const Work& work) {
   const std::clock_t begin = std::clock();
   work();
   return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
-// One layer on oneDNN, ready to run.
+// One layer on oneDNN, prepared so that only its execution is timed.
 class OneDnnLayer {
  public:
   explicit OneDnnLayer(const Layer& l) {
@@ -94,6 +98,7 @@ class OneDnnLayer {
   std::unordered_map<int, memory> arguments_;
 };
 
+// Times one layer on both and adds the logarithm of the ratio to *log_sum.
 void Compare(const Layer& l, double seconds, double* log_sum) {
   Random random(1);
   Graph graph("layer");

@@ -1,5 +1,5 @@
-// Speed of the exact int8 products on layers of ResNet-18 and ResNet-20 on one thread, beside what the processor can do
-// at most in int16 multiply-adds (vpmaddwd and vpaddd on registers) in the same run.
+// Measures the exact int8 products on layers of ResNet-18 and ResNet-20 on one thread, beside the
+// processor's int16 multiply-add peak (vpmaddwd and vpaddd on registers) in the same run.
 //
 //   build/bench/int8_kernels_bench
 #include <benchmark/benchmark.h>
@@ -15,6 +15,7 @@ namespace {
 
 using kiln::CpuLevel;
 
+// Reports multiply-accumulates per second as the benchmark's counter.
 void ReportMacs(benchmark::State& state, double macs_per_iteration) {
   state.counters["GMAC/s"] =
       benchmark::Counter(macs_per_iteration * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
@@ -64,7 +65,7 @@ void Convolution(benchmark::State& state, CpuLevel level, const Layer& layer) {
 }
 
 #if defined(__x86_64__)
-// Twelve independent sums, in assembly so that no compiler sees that all products are one.
+// Twelve independent sums, in assembly so that no compiler notices that all products are equal.
 #define KILN_PAIR(sum, product)                                                          \
   "vpmaddwd %%ymm14, %%ymm15, %%ymm" #product "\n\tvpaddd %%ymm" #product ", %%ymm" #sum \
   ", %%ymm" #sum "\n\t"

@@ -1,9 +1,13 @@
-// Images per second of the fp32 reference level and of the bit-accurate functional level of a systolic 16x16
-// design point in several formats, on ResNet-20 (trained, from the folder KILN_SHARED names) and on ResNet-18 at
-// 224x224 (random weights: its speed does not depend on them). All run the same images in the same process on all
-// threads; the fastest of several alternating rounds counts. Beside the rates: multiply-accumulates a second of
-// processor time as a share of the processor's own int16 multiply-add peak, measured in the same rounds and by
-// processor time, too, so that other programs disturb neither. e4m3 and posit8_1 sum in bf16, in array order.
+// Measures images per second of the fp32 reference level and of the bit-accurate functional level
+// of a systolic 16x16 design point in several formats.
+//
+// The networks are ResNet-20 (trained, from the folder named by KILN_SHARED) and ResNet-18 at
+// 224x224 (random weights, on which speed does not depend). All levels run the same images in the
+// same process on all threads; the fastest of several alternating rounds counts. Beside the rates
+// the program prints multiply-accumulates per second of processor time as a share of the
+// processor's int16 multiply-add peak. The peak is measured in the same rounds and also by
+// processor time, so that other programs disturb neither. e4m3 and posit8_1 sum in bf16, in array
+// order.
 //
 //   KILN_SHARED=../shared build/bench/level_speed_bench [seconds a network]
 //   KILN_CPU=avx2 build/bench/level_speed_bench
@@ -36,10 +40,11 @@
 namespace kiln {
 namespace {
 
+// Wall time, and processor time of all threads together. Other programs disturb the latter less.
 struct Seconds {
-  double wall = 0,
-         cpu = 0;  // cpu: of all threads together, which other programs on the machine disturb less
+  double wall = 0, cpu = 0;
 };
+// Times one call.
 Seconds SecondsOf(const std::function<void()>& work) {
   const auto begin = std::chrono::steady_clock::now();
   const std::clock_t cpu = std::clock();
@@ -48,6 +53,7 @@ Seconds SecondsOf(const std::function<void()>& work) {
           static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC};
 }
 
+// Returns the value or ends the program with its error.
 template <typename T>
 T Must(StatusOr<T> value) {
   if (!value.ok()) {
@@ -59,14 +65,15 @@ T Must(StatusOr<T> value) {
 
 constexpr const char* kFormats[] = {"int8", "mxint8", "e4m3", "posit8_1"};
 
-// One level's fastest round.
+// A level under test and its fastest round.
 struct Contender {
   std::string name;
-  std::unique_ptr<Accelerator> accelerator;  // null: the reference level
+  std::unique_ptr<Accelerator> accelerator;  // null at the reference level
   std::unique_ptr<Program> program;
   Seconds least{1e9, 1e9};
 };
 
+// Returns the functional level in one format, compiled.
 Contender Functional(const Graph& laid_out, const CalibrationData& data, const char* format) {
   systolic::Config config = Must(
       systolic::ParseConfig("family: systolic\nname: systolic-e4m3-16x16\narray_rows: "
@@ -82,9 +89,9 @@ Contender Functional(const Graph& laid_out, const CalibrationData& data, const c
   return contender;
 }
 
-// All threads at the int16 peak, `macs` multiply-accumulates together.
+// Runs all threads at the int16 peak, `macs` multiply-accumulates in total.
 struct PeakRun {
-  static constexpr int kCalls = 100;  // a round is long enough for the clock of processor time
+  static constexpr int kCalls = 100;  // so that a round is long against the clock's resolution
   bench::Peak peak = bench::Int16Peak(GetCpuLevel());
   double macs = peak.macs * kCalls * ThreadCount();
   Seconds least{1e9, 1e9};
@@ -98,11 +105,12 @@ struct PeakRun {
     });
     least = {std::min(least.wall, now.wall), std::min(least.cpu, now.cpu)};
   }
-  // Multiply-accumulates a second of one thread's own time.
+  // Returns multiply-accumulates per second of one thread's processor time.
   double Rate() const { return peak.run == nullptr ? 0 : macs / least.cpu; }
 };
 
-void Compare(const char* name, Graph graph, Shape image, int64_t images, double seconds) {
+// Runs all levels on one network and prints a row for each.
+void CompareLevels(const char* name, Graph graph, Shape image, int64_t images, double seconds) {
   PassContext context;
   KILN_CHECK(RunPasses(graph, StandardPipeline(), context).ok());
   const auto reference = Must(ReferenceExecutor::Create(graph));
@@ -159,10 +167,11 @@ int main(int argc, char** argv) {
   const std::string path =
       std::string(folder != nullptr ? folder : "../shared") + "/models/resnet20_cifar10.onnx";
   if (std::filesystem::exists(path)) {
-    kiln::Compare("ResNet-20", kiln::Must(kiln::ImportOnnx(path)), {1, 3, 32, 32}, 256, seconds);
+    kiln::CompareLevels("ResNet-20", kiln::Must(kiln::ImportOnnx(path)), {1, 3, 32, 32}, 256,
+                        seconds);
   } else {
     std::printf("ResNet-20  skipped: %s is not there\n", path.c_str());
   }
-  kiln::Compare("ResNet-18", kiln::Must(kiln::bench::MakeNetwork("resnet18")), {1, 3, 224, 224}, 8,
-                seconds);
+  kiln::CompareLevels("ResNet-18", kiln::Must(kiln::bench::MakeNetwork("resnet18")),
+                      {1, 3, 224, 224}, 8, seconds);
 }

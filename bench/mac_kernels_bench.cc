@@ -1,6 +1,8 @@
-// Speed of bit-accurate multiply-accumulates by number format, on a layer of ResNet-18, beside what the processor can
-// do at most: int16 multiply-adds (vpmaddwd and vpaddd on registers) and fp32 fused multiply-adds, measured in the same
-// run. Row tiles of 32, microscaling blocks of 32, one thread and all.
+// Measures bit-accurate multiply-accumulates by number format, on a layer of ResNet-18.
+//
+// Beside the rates it prints the processor's peaks, measured in the same run: int16 multiply-adds
+// (vpmaddwd and vpaddd on registers) and fp32 fused multiply-adds. Row tiles of 32, microscaling
+// blocks of 32, on one thread and on all.
 //
 //   build/bench/mac_kernels_bench [seconds a figure]
 //   KILN_CPU=avx2 build/bench/mac_kernels_bench
@@ -25,13 +27,14 @@ namespace {
 
 double seconds_a_figure = 0.5;
 
+// Returns the time of a clock in seconds.
 double SecondsOn(clockid_t clock) {
   timespec time;
   clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// The best rate of several rounds of `work`, which does `macs` multiply-accumulates.
+// Returns the best rate of several rounds of `work`, each of `macs` multiply-accumulates, in 1e9/s.
 double GmacsPerSecond(double macs, clockid_t clock, const std::function<void()>& work) {
   const double begin = SecondsOn(CLOCK_MONOTONIC);
   double best = 1e30;
@@ -43,7 +46,8 @@ double GmacsPerSecond(double macs, clockid_t clock, const std::function<void()>&
   return macs * 1e-9 / best;
 }
 
-// On one thread, by processor time, which other programs disturb less, and on `threads`, by the clock on the wall.
+// Rates on one thread, by processor time (which other programs disturb less), and on `threads`
+// threads, by wall time.
 struct Rates {
   double one = 0, all = 0;
 };
@@ -64,6 +68,7 @@ Rates RatesOf(double macs_of_a_piece, int64_t pieces,
   return rates;
 }
 
+// A convolution layer.
 struct Layer {
   const char* name;
   int64_t size, channels, columns, kernel;  // square images, stride 1, same padding
@@ -78,6 +83,7 @@ constexpr Layer kLayers[] = {{"3x3 64->64 @56", 56, 64, 64, 3},
 constexpr int64_t kTileRows = 32;
 constexpr int64_t kPixelsOfPiece = 64;
 
+// A combination of formats under test.
 struct Case {
   const char* name;
   const char *operands, *psum, *accumulation;
@@ -97,6 +103,7 @@ constexpr Case kCases[] = {
     {"posit8_1, posit16_1", "posit8_1", "posit16_1", "posit16_1"},
 };
 
+// Returns the offset of each output position's window in the padded image, in elements.
 std::vector<int64_t> PlacesOf(const Layer& layer, int64_t row, int64_t step) {
   std::vector<int64_t> places;
   for (int64_t y = 0; y < layer.size; ++y) {

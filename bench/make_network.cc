@@ -1,4 +1,5 @@
-// Writes one of the benchmark networks as ONNX:  build/bench/make_network resnet50 resnet50.onnx
+// Writes one of the benchmark networks (networks.h) as ONNX:
+//   build/bench/make_network resnet50 resnet50.onnx
 #include <cstdio>
 
 #include "bench/networks.h"

@@ -1,3 +1,4 @@
+// Builds ResNets and MobileNetV2 node by node.
 #include "bench/networks.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 namespace kiln::bench {
 namespace {
 
+// Adds nodes to a graph and infers their shapes.
 class Builder {
  public:
   explicit Builder(std::string name) : graph_(std::move(name)) {}
@@ -45,7 +47,8 @@ class Builder {
     return Add(Op::kMaxPool, {x}, Window(kernel, stride, kernel / 2));
   }
 
-  // Global average pooling and the dense layer of 1000 classes; the graph is complete.
+  // Adds global average pooling and the dense layer of 1000 classes, and returns the finished
+  // graph.
   Graph Classify(Value* x) {
     const int64_t channels = x->shape()[1];
     x = Add(Op::kFlatten, {Add(Op::kGlobalAveragePool, {x})});
@@ -128,6 +131,7 @@ Graph MobileNetV2() {
   return b.Classify(b.Relu6(b.Convolve(x, 1280, 1, 1)));
 }
 
+// A row of the table of networks.
 struct Network {
   const char* name;
   Graph (*build)();

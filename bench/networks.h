@@ -1,4 +1,5 @@
-// Large networks for benchmarks, built in code with random weights: speed and cycles do not depend on their values.
+// Large networks for benchmarks, built in code. Their weights are random, because speed and cycles
+// do not depend on weights.
 #ifndef KILN_BENCH_NETWORKS_H_
 #define KILN_BENCH_NETWORKS_H_
 
@@ -10,9 +11,12 @@
 
 namespace kiln::bench {
 
-// "resnet18", "resnet50" (He et al., arXiv 1512.03385; the stride of a bottleneck in its 3x3 convolution, as
-// torchvision has it) and "mobilenet_v2" (Sandler et al., arXiv 1801.04381), 1x3x224x224 to 1x1000, batch normalisation
-// folded, weights uniform with He's variance. Error: another name.
+// Builds a network of input 1x3x224x224 and output 1x1000, with folded batch normalisation and
+// uniform weights of He's variance.
+//   name    "resnet18", "resnet50" (He et al., arXiv 1512.03385; the stride of a bottleneck is in
+//           its 3x3 convolution, as in torchvision) or "mobilenet_v2" (Sandler et al., arXiv
+//           1801.04381)
+//   errors  another name
 StatusOr<Graph> MakeNetwork(const std::string& name);
 std::vector<std::string> NetworkNames();
 

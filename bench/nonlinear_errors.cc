@@ -1,6 +1,8 @@
-// The largest error of every approximate function, seven segments: over every number of bf16 and fp16, and over every
-// 61st of fp32 (with --all over every one, which takes an hour): the rows of src/kiln/numerics/nonlinear_errors.def.
+// Measures the largest error of every approximate function (seven segments) and prints the rows of
+// src/kiln/numerics/nonlinear_errors.def:
 //   build/bench/nonlinear_errors > src/kiln/numerics/nonlinear_errors.def
+// Covers every number of bf16 and fp16, and every 61st of fp32 (with --all every one, which takes
+// an hour).
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -22,6 +24,7 @@ constexpr const char* kIds[kNonlinearFunctions] = {
     "kErf", "kSoftplus", "kSilu", "kHardSigmoid", "kHardSwish",
     "kLog", "kSqrt",     "kElu",  "kReciprocal",  "kReciprocalSquareRoot"};
 
+// Keeps the greater of two errors, with its place, in `worst`.
 void Widen(NonlinearError& worst, const NonlinearError& other) {
   if (other.absolute > worst.absolute) {
     worst.absolute = other.absolute;
@@ -33,7 +36,7 @@ void Widen(NonlinearError& worst, const NonlinearError& other) {
   }
 }
 
-// Over every step-th number.
+// Measures a function at every step-th number of the format.
 NonlinearError Measure(NonlinearFunction function, const Format& format, int64_t step) {
   const SplineTables& tables = **SplineTablesFor(format);
   const int64_t codes = ((int64_t{1} << format.bits) + step - 1) / step;
@@ -65,7 +68,7 @@ NonlinearError Measure(NonlinearFunction function, const Format& format, int64_t
   return all;
 }
 
-// x rounded up in its third digit.
+// Returns x rounded up in its third digit, so that the printed bound holds.
 std::string Up(double x) {
   if (x == 0) return "0";
   const double step = std::pow(10.0, std::floor(std::log10(x)) - 2);

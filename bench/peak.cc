@@ -1,3 +1,4 @@
+// The peak loops, in assembly.
 #include "bench/peak.h"
 
 namespace kiln::bench {
@@ -5,7 +6,7 @@ namespace kiln::bench {
 #if defined(__x86_64__)
 namespace {
 
-// Twelve independent sums, in assembly so that no compiler sees that all products are one.
+// Twelve independent sums, in assembly so that no compiler notices that all products are equal.
 constexpr int kRepeats = 100000;
 #define KILN_TWELVE(PAIR) \
   PAIR(0) PAIR(1) PAIR(2) PAIR(3) PAIR(4) PAIR(5) PAIR(6) PAIR(7) PAIR(8) PAIR(9) PAIR(10) PAIR(11)

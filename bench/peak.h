@@ -1,4 +1,4 @@
-// What the processor can do at most, to measure kernels against.
+// The processor's peak rates of multiply-accumulates, to compare kernels with.
 #ifndef BENCH_PEAK_H_
 #define BENCH_PEAK_H_
 
@@ -6,13 +6,13 @@
 
 namespace kiln::bench {
 
-// A loop of independent multiply-accumulates on registers, and how many of them one call does on one thread. `run` is
-// null for processor levels without vector code here.
+// A loop of independent multiply-accumulates on registers, and the number that one call does on one
+// thread. `run` is null on processors without vector code here.
 struct Peak {
   void (*run)() = nullptr;
   double macs = 0;
 };
-Peak Int16Peak(CpuLevel level);  // vpmaddwd and vpaddd: two products of int16 in each lane of int32
+Peak Int16Peak(CpuLevel level);  // vpmaddwd and vpaddd: two int16 products per int32 lane
 Peak Fp32Peak(CpuLevel level);   // vfmadd231ps
 
 }  // namespace kiln::bench

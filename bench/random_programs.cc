@@ -1,16 +1,20 @@
-// Random programs on random design points, formats in turn, at three levels: functional, cycle, and the emitted RTL in
-// Verilator. Bits of the whole memory, and the cycle in which every instruction is finished. At the end: how often each
-// format occurred.
+// Runs random programs on random systolic design points at three levels: functional, cycle, and the
+// emitted RTL in Verilator. Compares all bits of the memory, and the cycle in which every
+// instruction finishes. Formats take turns; at the end the program prints how often each occurred.
 //
-//   random_programs [--design-points 20] [--programs 500] [--seed 1]      exit code 1 at the first difference
-//   random_programs --largest-array 4                                     of at most so many rows and columns
-//   random_programs --vector-format fp16.saturate                         on design points with that vector format
-//   random_programs --list                                                only the design points, by seed
-//   random_programs --on FILE --seed 7 --first-program 310 --programs 1   one program again, of design point 7 as YAML
+//   random_programs [--design-points 20] [--programs 500] [--seed 1]
+//                                       exit code 1 at the first difference
+//   random_programs --largest-array 4   arrays of at most this many rows and columns
+//   random_programs --vector-format fp16.saturate
+//                                       only design points with that vector format
+//   random_programs --list              prints the design points by seed
+//   random_programs --on FILE --seed 7 --first-program 310 --programs 1
+//                                       one program again, on design point 7 as YAML
 //
-// A design point is emitted and built once (about a minute of processor time) and then runs its programs, a process
-// each. Every third one behind a memory that stalls at random, where cycles are not compared. A difference is told with
-// the design point, the seeds and the program, which make a test.
+// A design point is emitted and built once (about a minute of processor time) and then runs its
+// programs, one process each. Every third design point has a memory that stalls at random; cycles
+// are not compared there. A difference is reported with the design point, the seeds and the
+// program, which make a test.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,26 +34,28 @@
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
 #include "kiln/support/process.h"
-#include "kiln/targets/systolic/cycle.h"
-#include "kiln/targets/systolic/emit.h"
-#include "kiln/targets/systolic/functional.h"
-#include "kiln/targets/systolic/simulation.h"
-#include "kiln/targets/systolic/user_unit.h"
+#include "kiln/targets/systolic/config/user_unit.h"
+#include "kiln/targets/systolic/emit/emit.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
+#include "kiln/targets/systolic/simulate/rtl/simulation.h"
 #include "tests/targets/systolic/random_instruction.h"
 #include "tests/targets/systolic/random_program.h"
 
 namespace kiln::systolic {
 namespace {
 
-constexpr int kStages =
-    4;  // of the vector unit: each makes models larger, none is unlike the others
-constexpr int64_t kMemory = 1 << 20;    // bytes
-constexpr uint64_t kOthers = 0x57a6e5;  // of what has been added to design points since
+// Stages of the vector unit: each makes models larger, and all are alike.
+constexpr int kStages = 4;
+constexpr int64_t kMemory = 1 << 20;  // bytes
+// Seeds of separate generators: settings added to design points later must not change the others.
+constexpr uint64_t kOthers = 0x57a6e5;
 constexpr uint64_t kOfFormats = 0xf0a3a7;
-constexpr int kTries =
-    100;  // of the rest of a design point, before its weights take another format
-constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // seeds that a design point's programs have
+// Attempts at the rest of a design point before its weights take another format.
+constexpr int kTries = 100;
+constexpr uint64_t kProgramsOfAPoint = 1'000'000;  // distance of the design points' program seeds
 
+// Makes all ports share one bus of a random width; the latency must cover the bus.
 void ShareBus(Random& random, Config* config) {
   config->shared_bus = true;
   const int width = kLeastPort << random.Below(4);
@@ -65,7 +71,8 @@ void ShareBus(Random& random, Config* config) {
   config->memory_latency = std::max(config->memory_latency, config->port_latency() + kLeastAnswer);
 }
 
-// The named formats that a design point may hold at `place`, the rest of it the default.
+// Returns the named formats that a design point can have in the field `place`, with defaults
+// elsewhere.
 std::vector<Format> FormatsFor(Format Config::* place) {
   std::vector<Format> formats;
   for (const Format& format : AllFormats()) {
@@ -82,9 +89,9 @@ std::vector<Format> FormatsFor(Format Config::* place) {
   return formats;
 }
 
-// Formats in turn: with N operand formats, N design points in a row have each of them once for inputs, and the N from
-// seed 0, N, 2 N, ... on each of them once for weights. Integers mostly meet integers, so that integer sums occur; whom
-// a format meets changes from round to round.
+// Returns the operand formats of a seed. With N operand formats, N consecutive design points use
+// each format once for inputs, and N from a multiple of N on use each once for weights. Integers
+// are mostly paired with integers, so that integer sums occur; pairs change from round to round.
 OperandFormats OperandsInTurn(uint64_t seed) {
   static const std::vector<Format> inputs = [] {
     std::vector<Format> formats = FormatsFor(&Config::input_format);
@@ -101,7 +108,7 @@ OperandFormats OperandsInTurn(uint64_t seed) {
   return {inputs[at], weights[at]};
 }
 
-// The formats of sums (integers or others, as they are) and of the vector unit, in turn.
+// Sets the formats of sums (integers stay integers) and of the vector unit, in turn.
 void TakeSumsInTurn(uint64_t seed, Config* config) {
   for (Format Config::* place :
        {&Config::psum_format, &Config::accumulation_format, &Config::vector_format}) {
@@ -112,7 +119,8 @@ void TakeSumsInTurn(uint64_t seed, Config* config) {
   }
 }
 
-// One that a YAML file could hold and the RTL has; in `vector_format`, where there is one.
+// Returns a design point that a YAML file could describe and the RTL implements, in `vector_format`
+// if given.
 Config DesignPoint(uint64_t seed, int largest_array, const std::optional<Format>& vector_format) {
   Random random(seed);
   const OperandFormats operands = OperandsInTurn(seed);
@@ -122,13 +130,13 @@ Config DesignPoint(uint64_t seed, int largest_array, const std::optional<Format>
     config.input_format = operands.input;
     if (tried < kTries) config.weight_format = operands.weight;
     RandomSums(random, &config);
-    // In turn for half the design points; the common ones are drawn more often.
+    // Half of the design points take formats in turn; for the others, common ones are likelier.
     if (seed % 2 == 0) TakeSumsInTurn(seed, &config);
     if (vector_format.has_value()) config.vector_format = *vector_format;
     config.name = fmt::format("random_{}", seed);
     config.vector_stages = kStages;
     config.memory_bytes = kMemory;
-    // Another generator's, so that the rest of a design point is that of its seed.
+    // A separate generator, so that older settings of a seed stay the same.
     Random others(seed ^ kOthers);
     for (uint32_t* stages : {&config.vector_function_stages, &config.vector_divide_stages}) {
       *stages = others.Uniform() < 0.5
@@ -145,7 +153,7 @@ Config DesignPoint(uint64_t seed, int largest_array, const std::optional<Format>
   }
 }
 
-// How often each format occurred, by its place.
+// Counts how often each format occurred in each field.
 class FormatCounts {
  public:
   void Add(const Config& c) {
@@ -190,6 +198,7 @@ StatusOr<Format> FindVectorFormat(const std::string& name) {
   return config.vector_format;
 }
 
+// Returns the random program of a seed.
 RandomProgramCase ProgramOf(uint64_t seed, const Config& config) {
   Random random(seed);
   while (true) {
@@ -199,7 +208,8 @@ RandomProgramCase ProgramOf(uint64_t seed, const Config& config) {
   }
 }
 
-// "byte 100: 00 01 02 03, 00 01 02 04" for the first place, to four bytes, where two memories differ.
+// Returns the first difference of two memories, up to four bytes: "byte 100: 00 01 02 03, 00 01 02
+// 04".
 std::string FirstDifference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
   const auto at =
       static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
@@ -208,7 +218,7 @@ std::string FirstDifference(const std::vector<uint8_t>& a, const std::vector<uin
                      fmt::join(std::span(b).subspan(at, count), " "));
 }
 
-// What differs; nullopt where nothing does.
+// Returns a description of the difference between the levels; nullopt if they agree.
 std::optional<std::string> Difference(const Config& config, const Simulation& simulation,
                                       uint64_t seed, bool timed) {
   const RandomProgramCase program = ProgramOf(seed, config);
@@ -227,8 +237,8 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
   }
 
   std::vector<uint8_t> rtl = program.memory;
-  const auto simulated = simulation.Run(fmt::format("program{}", seed), program.Encoded(config),
-                                        program.address, program.address, seed, rtl);
+  const auto simulated =
+      simulation.Run(program.Encoded(config), program.address, program.address, seed, rtl);
   if (!simulated.ok()) return "rtl level: " + std::string(simulated.status().message());
   if (rtl != cycle) return "rtl and cycle level differ at " + FirstDifference(rtl, cycle);
   if (!timed) return std::nullopt;
@@ -241,6 +251,7 @@ std::optional<std::string> Difference(const Config& config, const Simulation& si
   return std::nullopt;
 }
 
+// Returns the formats of a design point as text.
 std::string FormatsOf(const Config& c) {
   return fmt::format("{}x{} {}, psum {}{}, accumulation {}, vector {}{}", c.array_rows,
                      c.array_columns, DescribePrecisions(c), c.quire ? "quire of " : "",
@@ -251,7 +262,7 @@ std::string FormatsOf(const Config& c) {
                                     : "");
 }
 
-// Returns whether all programs agree.
+// Runs a design point's programs; returns whether all of them agree.
 bool RunDesignPoint(const Config& config, int programs, uint64_t first_seed) {
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] {

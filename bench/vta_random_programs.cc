@@ -1,13 +1,13 @@
-// Random VTA programs on random design points, at the functional and the cycle level and, if asked for, as simulated
-// hardware: what FindDisagreement (tests/targets/vta/agreement.h) compares.
+// Runs random VTA programs on random design points, at the functional and the cycle level and
+// optionally as simulated hardware. FindDisagreement (tests/targets/vta/agreement.h) compares them.
 //
 //   vta_random_programs [--count 100000] [--seed 1]     exit code 1 at the first difference
-//   vta_random_programs --count 1 --seed 4711           one again
+//   vta_random_programs --count 1 --seed 4711           one program again
 //   vta_random_programs --levels functional,cycle,rtl --count 2000 [--designs 4] [--stalls 0.4]
 //
-// Program i has seed `seed` + i, which also draws its design point; with hardware, which is built for every design
-// point, that is number (`seed` + i) mod `designs` of a few. A difference is told with the seed, the design point and
-// the program.
+// Program i has seed `seed` + i, which also draws its design point. Hardware is built for every
+// design point, so with the rtl level the design point is number (`seed` + i) mod `designs`. A
+// difference is reported with the seed, the design point and the program.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,26 +20,27 @@
 #include <vector>
 
 #include "kiln/support/parallel.h"
-#include "kiln/targets/vta/rtl_machine.h"
+#include "kiln/targets/vta/simulate/rtl/rtl_machine.h"
 #include "tests/targets/vta/agreement.h"
 #include "tests/targets/vta/random_program.h"
 
 namespace kiln::vta {
 namespace {
 
+// A random design point with a program for it.
 struct Case {
   Config config;
   RandomProgram program;
 };
 
-// What to build and to compare.
+// The levels to compare, and how to build the hardware.
 struct Levels {
   bool rtl = false;
   uint64_t designs = 4;
   RtlOptions memory;
 };
 
-// A design point whose simulation is built in seconds.
+// Returns a design point with a simulation that builds in seconds.
 Config SmallConfig(uint64_t seed) {
   constexpr int kMostProducts = 256;
   for (Random random(seed);;) {
@@ -48,6 +49,7 @@ Config SmallConfig(uint64_t seed) {
   }
 }
 
+// Returns the case of a seed.
 Case CaseOf(uint64_t seed, const Levels& levels) {
   Random random(seed);
   Config config = RandomConfig(random);
@@ -56,6 +58,7 @@ Case CaseOf(uint64_t seed, const Levels& levels) {
   return {config, MakeRandomProgram(random, config, operations)};
 }
 
+// Runs a program on the simulated hardware.
 StatusOr<HardwareOutcome> LaunchRtl(RtlMachine& machine, DeviceMemory& memory, uint64_t address,
                                     size_t count) {
   KILN_ASSIGN_OR_RETURN(RtlMachine::Result result, machine.Launch(memory, address, count));

@@ -1,10 +1,10 @@
-// The twelve convolutions of ResNet-18 on a VTA design point, at the cycle level, with one and with two virtual
-// threads: cycles, GOPS, utilisation, and the roofline they stand under.
+// Runs the twelve convolutions of ResNet-18 on a VTA design point at the cycle level, with one and
+// with two virtual threads. Prints cycles, GOPS and utilisation, and draws the roofline.
 //
 //   vta_resnet18 [--on accelerators/vta-pynq.yaml] [--svg roofline.svg] [--multiply]
 //
-// Sums become codes by shifts alone, as the original's do: all scales are powers of two. With --multiply by
-// multiplication and shift, with a scale for each channel.
+// Sums become codes by shifts alone, as in the original: all scales are powers of two. --multiply
+// requantises by multiplication and shift, with a scale per channel.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,31 +21,33 @@
 #include "kiln/support/file.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/program.h"
+#include "kiln/targets/vta/compile/program.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
 
 namespace kiln::vta {
 namespace {
 
+// A layer of the table below.
 struct LayerRow {
   const char* name;
   int64_t size, in, out, kernel, stride;
 };
 
-// Moreau et al., arXiv 1807.04188, table 1.
+// The layers of Moreau et al., arXiv 1807.04188, table 1.
 constexpr LayerRow kLayers[] = {
     {"C1", 224, 3, 64, 7, 2},    {"C2", 56, 64, 64, 3, 1},    {"C3", 56, 64, 64, 1, 1},
     {"C4", 56, 64, 128, 3, 2},   {"C5", 56, 64, 128, 1, 2},   {"C6", 28, 128, 128, 3, 1},
     {"C7", 28, 128, 256, 3, 2},  {"C8", 28, 128, 256, 1, 2},  {"C9", 14, 256, 256, 3, 1},
     {"C10", 14, 256, 512, 3, 2}, {"C11", 14, 256, 512, 1, 2}, {"C12", 7, 512, 512, 3, 1}};
 
+// Returns a constant of uniform random values in [-bound, bound].
 Tensor RandomConstant(Random& random, Shape shape, double bound) {
   Tensor t(ElementType::kFloat32, std::move(shape));
   for (float& v : t.data<float>()) v = static_cast<float>(random.Uniform(-bound, bound));
   return t;
 }
 
-// The convolution with bias and Relu, quantised.
+// Returns a convolution with bias and Relu, quantised.
 StatusOr<Graph> QuantisedLayer(const LayerRow& row, bool multiply, Batch* image) {
   Random random(1);
   Graph graph(row.name);
@@ -75,12 +77,13 @@ StatusOr<Graph> QuantisedLayer(const LayerRow& row, bool multiply, Batch* image)
   return Quantise(graph, recipe, seen);
 }
 
-// Where the cycles go in which the GEMM unit takes no step.
+// Cycles in which the GEMM unit is idle.
 struct Idle {
-  int64_t before = 0, between = 0, after = 0;  // its first step, its steps, its last
+  int64_t before = 0, between = 0, after = 0;  // relative to its first and its last step
   size_t instructions = 0, uops = 0;
 };
 
+// The results of one layer with one number of threads.
 struct Measured {
   int64_t cycles = 0, macs = 0, bytes = 0;
   double bound = 0;
@@ -89,6 +92,7 @@ struct Measured {
   Idle idle;
 };
 
+// Splits the GEMM unit's idle cycles by their position in the program.
 Idle IdleOf(const VtaProgram& program) {
   const Launch& launch = *program.parts().steps[0].launch;
   DeviceMemory memory(MemoryImage::kBase, program.parts().memory);
@@ -107,6 +111,7 @@ Idle IdleOf(const VtaProgram& program) {
   return idle;
 }
 
+// Compiles and runs a layer.
 StatusOr<Measured> Measure(const VtaAccelerator& accelerator, const Graph& graph,
                            const Batch& image, int threads) {
   CompileOptions options;
@@ -128,19 +133,20 @@ StatusOr<Measured> Measure(const VtaAccelerator& accelerator, const Graph& graph
     read += unit.bytes_read;
     written += unit.bytes_written;
   }
-  m.bytes = std::max(read, written);  // the port reads and writes at once
+  m.bytes = std::max(read, written);  // the port reads and writes at the same time
   m.trace = std::move(result.trace);
   return m;
 }
 
+// A mark in the roofline.
 struct Point {
   std::string name;
   int threads;
   double intensity, gops;
 };
 
-// Logarithmic axes; the roof, and a mark for each layer: hollow with one virtual thread, blue with two, red with those
-// chosen.
+// Draws the roofline on logarithmic axes: the roof, and a mark per layer (hollow with one virtual
+// thread, blue with two, red as chosen by the compiler).
 std::string RooflineSvg(const std::vector<Point>& points, double peak, double bandwidth,
                         const std::string& title) {
   constexpr double kWidth = 760, kHeight = 460, kLeft = 64, kBottom = 48, kTop = 36, kRight = 20;

@@ -1,11 +1,12 @@
-// A soak of `kiln vta serve`: starts the program on 127.0.0.1, makes hostile connections to it beside one honest client
-// (tests/targets/vta/soak.h), and prints what became of both and of the server. No other address is used.
+// Soaks `kiln vta serve`: starts the program on 127.0.0.1, makes hostile connections to it beside
+// one honest client (tests/targets/vta/soak.h), and prints the outcome of both and of the server.
+// No other address is used.
 //
 //   vta_serve_soak [--connections 100000] [--minutes 10] [--seed 1] [--program build/bin/kiln]
 //
-// It stops after so many connections or minutes, whichever comes first. The exit code is 1 if the honest client lost
-// its session or read a wrong result, if a connection was refused, if the server ended, or if it keeps files of
-// connections that are over.
+// Stops after that many connections or minutes, whichever comes first. The exit code is 1 if the
+// honest client lost its session or read a wrong result, if a connection was refused, if the server
+// ended, or if it keeps files of closed connections open.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -23,17 +24,18 @@
 
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
-#include "kiln/targets/vta/config.h"
+#include "kiln/targets/vta/config/config.h"
 #include "tests/targets/vta/soak.h"
 
 namespace kiln::vta {
 namespace {
 
 constexpr const char* kToken = "token-of-this-soak";
-// The accepting thread prepares the next connection's socket, which may come after the first count of files.
+// The accepting thread prepares the next connection's socket, possibly after the first count of
+// open files.
 constexpr int64_t kFilesOfNextConnection = 4;
 
-// `kiln vta serve` on any free port, ended with this object.
+// A `kiln vta serve` process on a free port; it ends with this object.
 class Server {
  public:
   explicit Server(const std::string& program) : folder_(*TemporaryFolder::Create("kiln-soak")) {
@@ -66,9 +68,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  uint16_t port() const { return port_; }  // 0: it did not start
+  uint16_t port() const { return port_; }  // 0 if the server did not start
   bool runs() const { return process_ > 0 && waitpid(process_, nullptr, WNOHANG) == 0; }
-  // A line of /proc/PID/status, such as "VmHWM".
+  // Returns a line of /proc/PID/status, such as "VmHWM".
   std::string Status(const std::string& key) const {
     std::ifstream lines(fmt::format("/proc/{}/status", process_));
     for (std::string line; std::getline(lines, line);) {
@@ -121,7 +123,8 @@ int Main(int argc, char** argv) {
              honest.wrong, honest.lost.empty() ? "" : ", lost: " + honest.lost);
   fmt::print("{:<32}{}, {} wrong, in {} attempts\n", "honest client, further sessions",
              honest.sessions, honest.wrong_others, honest.attempts);
-  // The last strangers and the honest client leave within the hello's limit.
+  // Wait until the last hostile connections and the honest client are gone, at most the hello's
+  // time limit.
   constexpr int kPatience = 200;
   const auto leaked = [&] { return server.OpenFiles() > files_before + kFilesOfNextConnection; };
   for (int i = 0; i < kPatience && leaked(); ++i)

@@ -1,6 +1,7 @@
-// Speed of the VTA functional level and of its cycle level on one thread, whole programs with their loads and stores: a
-// 256x256x256 matrix multiply and a 3x3 convolution of 64 channels at 56x56, in the original's default configuration;
-// beside what the processor can do at most in int16 multiply-adds, measured in the same run.
+// Measures the VTA functional level and cycle level on one thread, on complete programs with loads
+// and stores: a 256x256x256 matrix multiply and a 3x3 convolution of 64 channels at 56x56, in the
+// original's default configuration. Prints the processor's int16 multiply-add peak of the same run
+// beside the rates.
 //
 //   build/bench/vta_speed_bench [seconds a figure]
 //   KILN_CPU=avx2 build/bench/vta_speed_bench
@@ -15,19 +16,20 @@
 #include "bench/peak.h"
 #include "kiln/support/check.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/functional.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
+#include "kiln/targets/vta/simulate/functional/functional.h"
 
 namespace kiln::vta {
 namespace {
 
+// Returns the time of a clock in seconds.
 double SecondsOn(clockid_t clock) {
   timespec time;
   clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// The best rate of several rounds of `work`, by the thread's own processor time, in 1e9 a second.
+// Returns the best rate of several rounds of `work`, by the thread's processor time, in 1e9/s.
 double GigaPerSecond(double macs, double seconds, const std::function<void()>& work) {
   const double begin = SecondsOn(CLOCK_MONOTONIC);
   double best = 1e30;
@@ -39,12 +41,12 @@ double GigaPerSecond(double macs, double seconds, const std::function<void()>& w
   return macs * 1e-9 / best;
 }
 
-// A program in the making: micro-ops and instructions, in a memory that begins with its data.
+// Assembles a program: micro-ops and instructions, in a memory that begins with the data.
 class Builder {
  public:
   explicit Builder(const Config& config) : encoding_(config) {}
 
-  // Micro-ops [first, first + count) of the buffer, loaded when the program begins.
+  // Appends a load of micro-ops [first, first + count) at the begin of the program.
   void AddUop(const Uop& uop) { uops_.push_back(encoding_.EncodeUop(uop)); }
   Instruction& Add(Instruction in) { return program_.emplace_back(in); }
   Instruction& Load(Memory memory, uint32_t sram, uint32_t dram, uint32_t rows, uint32_t columns,
@@ -60,7 +62,7 @@ class Builder {
     return Add(in);
   }
 
-  // The memory with data, micro-ops and program; where the program begins.
+  // Returns the memory with data, micro-ops and instructions, and the address of the program.
   std::vector<uint8_t> Finish(std::vector<uint8_t> data, uint64_t* address) {
     Instruction load;
     load.opcode = Opcode::kLoad;
@@ -100,7 +102,8 @@ Instruction Loops(Opcode opcode, uint32_t uop_begin, uint32_t uop_end, uint32_t 
   return in;
 }
 
-// Compute -> store -> compute and compute -> load -> compute: one part of the work behind the other.
+// Orders compute -> store -> compute and compute -> load -> compute by tokens, so that the parts of
+// the work follow each other.
 void EndPart(Builder& builder, Instruction& store) {
   store.pop_previous = store.push_previous = true;
   Instruction nop;
@@ -109,6 +112,7 @@ void EndPart(Builder& builder, Instruction& store) {
   builder.Add(nop);
 }
 
+// A program with its memory.
 struct Program {
   std::vector<uint8_t> memory;
   uint64_t address = 0;
@@ -116,10 +120,11 @@ struct Program {
   double macs = 0;
 };
 
-constexpr uint32_t kBlocks = 16;  // of 16 rows or columns in 256
-constexpr uint32_t kRows = 128;   // of a part
+constexpr uint32_t kBlocks = 16;  // blocks of 16 rows or columns in 256
+constexpr uint32_t kRows = 128;   // rows per part of the work
+// Addresses in units of the buffers' elements.
 constexpr uint32_t kInputs = 4096 / 16, kWeights = (4096 + 65536) / 256,
-                   kOutputs = (4096 + 131072) / 16;  // addresses
+                   kOutputs = (4096 + 131072) / 16;
 
 std::vector<uint8_t> RandomBytes(size_t count) {
   Random random(1);
@@ -159,7 +164,7 @@ Program MatrixMultiply(const Config& config) {
     EndPart(builder, builder.Load(Memory::kOutput, 0, kOutputs + part * kRows * kBlocks, 1,
                                   kRows * kBlocks, kRows * kBlocks));
   }
-  Instruction last;  // takes the token that compute gave behind the last part
+  Instruction last;  // takes the token that the compute stage gives after the last part
   last.opcode = Opcode::kLoad;
   last.memory = Memory::kInput;
   last.pop_next = last.push_next = true;
@@ -175,8 +180,8 @@ Program MatrixMultiply(const Config& config) {
 }
 
 Program Convolution(const Config& config) {
-  constexpr uint32_t kSize = 56, kWidth = kSize + 2, kChannels = 4,
-                     kTile = 6;  // blocks of channels; output rows
+  // kChannels counts blocks of channels; kTile counts output rows.
+  constexpr uint32_t kSize = 56, kWidth = kSize + 2, kChannels = 4, kTile = 6;
   constexpr uint32_t kInputBytes = kSize * kSize * 64;
   constexpr uint32_t kIn = 4096 / 16, kOut = kIn + kInputBytes / 16,
                      kFilters = (4096 + 2 * kInputBytes) / 256;

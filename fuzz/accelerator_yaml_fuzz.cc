@@ -1,5 +1,5 @@
-// Any bytes as a design point: either an accelerator that can state its cost, or an error of one line that names the
-// file.
+// Fuzz target: parses any bytes as a design point. The result must be an accelerator that can state
+// its cost, or a one-line error that names the file.
 #include <cstddef>
 #include <cstdint>
 #include <string>

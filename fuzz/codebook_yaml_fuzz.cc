@@ -1,5 +1,5 @@
-// Any bytes as a codebook: either one whose values come back from their codes, or an error of one line that names the
-// file.
+// Fuzz target: parses any bytes as a codebook. The result must be a codebook that encodes each of
+// its values as the value's own code, or a one-line error that names the file.
 #include <cstddef>
 #include <cstdint>
 #include <string>

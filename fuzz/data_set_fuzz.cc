@@ -1,5 +1,6 @@
-// Any bytes as a file of images, in every format there is, as arrays by name and as a file of labels: either images
-// that lie within the file, or an error of one line that names it.
+// Fuzz target: reads any bytes as a file of images in every known format, as an archive of named
+// arrays, and as a file of labels. The result must be images within the file, or a one-line error
+// that names the file.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 
 namespace {
 
-// The readers take paths; this one leads to memory.
+// A file in memory. The readers take paths, so it provides one under /proc/self/fd.
 class MemoryFile {
  public:
   MemoryFile(const uint8_t* bytes, size_t size) : file_(::memfd_create("fuzz", MFD_CLOEXEC)) {
@@ -29,18 +30,21 @@ class MemoryFile {
   int file_;
 };
 
+// Checks that an error is one line that begins with the path.
 void CheckMessage(const kiln::Status& status, const std::filesystem::path& path) {
   const std::string message = kiln::MessageOf(status);
   KILN_CHECK(message.rfind(path.string() + ": ", 0) == 0 &&
              message.find('\n') == std::string::npos);
 }
 
+// Reads the first and the last image, so that the address sanitiser sees every access, and checks
+// the labels.
 void CheckImages(const kiln::DataSet& set) {
   unsigned sum = 0;
   for (const int64_t i : {int64_t{0}, set.size() - 1}) {
     for (const std::byte b : set.Image(i)) sum += static_cast<unsigned>(b);
   }
-  asm volatile("" : : "r"(sum));  // the bytes are read, whatever the optimiser thinks of the sum
+  asm volatile("" : : "r"(sum));  // keeps the optimiser from removing the reads
   KILN_CHECK(set.labels().empty() ||
              static_cast<int64_t>(set.labels().size()) == set.size() * set.labels_per_image());
   for (const int32_t label : set.labels()) KILN_CHECK(label >= 0);
@@ -53,7 +57,7 @@ void CheckImages(const kiln::DataSet& set) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const MemoryFile file(bytes, size);
   kiln::DataOptions options;
-  options.shape = kiln::Shape{1, 2, 3};  // for `raw`
+  options.shape = kiln::Shape{1, 2, 3};  // used by the format `raw`
   const auto load = [&] {
     const auto set = kiln::LoadDataSet(file.path(), options);
     if (set.ok()) {

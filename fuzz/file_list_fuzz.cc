@@ -1,5 +1,5 @@
-// Any bytes as a file list: either an error of one line that names the list, or paths that stay inside of the folder
-// and that tools take as plain words.
+// Fuzz target: parses any bytes as a list of source files. The result must be a one-line error that
+// names the list, or paths inside the folder that all tools read as plain words.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     KILN_CHECK(file.line > last);
     last = file.line;
     KILN_CHECK(kiln::hardware::IsPlainPath(file.path));
-    // What the shell, Yosys and Tcl would read as more than a word.
+    // Characters that have a special meaning to the shell, Yosys or Tcl.
     KILN_CHECK(file.path.find_first_of(" \t;&|<>$`\"'\\*?[]{}()!#~\n\r") == std::string::npos &&
                file.path[0] != '-');
     const std::filesystem::path path(file.path);

@@ -1,5 +1,5 @@
-// Any bytes as a graph: either a graph that verifies and prints to a text that reads back the same, or an error of one
-// line that names the file.
+// Fuzz target: parses any bytes as IR text. The result must be a one-line error that names the
+// file, or a graph that verifies and prints as text that parses to the same graph.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

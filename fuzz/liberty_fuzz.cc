@@ -1,5 +1,6 @@
-// Any bytes as a Liberty file: either a library whose cells have finite areas and whose inverter is one of them, or an
-// error of one line that names the file.
+// Fuzz target: parses any bytes as a Liberty file. The result must be a library of cells with
+// finite areas that includes the inverter chosen for mapping, or a one-line error that names the
+// file.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

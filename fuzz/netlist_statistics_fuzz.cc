@@ -1,4 +1,5 @@
-// Any bytes as what Yosys' `stat -json` prints: either an error of one line, or modules that can be summed up.
+// Fuzz target: parses any bytes as the output of Yosys' `stat -json`. The result must be a one-line
+// error, or modules with resources that can be summed up.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -14,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     return 0;
   }
   KILN_CHECK(StatefulModules(*statistics).size() <= SequentialModules(*statistics).size());
+  // A few sums of limited depth keep a case short.
   constexpr int kSums = 4, kDepth = 3;
   int sums = 0;
   for (const auto& [module, counts] : *statistics) {

@@ -1,5 +1,6 @@
-// Any bytes as an ONNX model: either a graph that inference accepts a second time, that survives export and that the
-// passes leave whole, or an error of one line that names the file. The outline, which shows any model, as well.
+// Fuzz target: imports any bytes as an ONNX model. The result must be a one-line error that names
+// the file, or a graph that shape inference accepts again, that can be exported, and that still
+// verifies after the passes. The outline, which describes any model, is tested as well.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 
 namespace {
 
-// What `kiln inspect` shows of files that cannot be imported.
+// Tests the outline that `kiln inspect` prints for models that cannot be imported.
 void Outline(const uint8_t* bytes, size_t size) {
   const int file = ::memfd_create("fuzz", MFD_CLOEXEC);
   KILN_CHECK(file >= 0 && ::write(file, bytes, size) == static_cast<ssize_t>(size));
@@ -45,8 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   KILN_CHECK(kiln::InferShapes(*graph).ok());
   KILN_CHECK(kiln::ExportOnnxBytes(*graph).ok());
 
-  // A pass may refuse the graph, where a folded constant or another form shows that shapes contradict each other, and
-  // says so in one line.
+  // A pass may reject the graph, because folding can reveal that shapes contradict each other. The
+  // error must be one line.
   kiln::PassContext context;
   const kiln::Status status = kiln::RunPasses(*graph, kiln::StandardPipeline(), context);
   if (!status.ok()) {

@@ -1,6 +1,6 @@
-// Mutations of ONNX models for libFuzzer. Bytes flipped at random seldom leave a protobuf that parses; these change a
-// parsed model instead: a field set, cleared, duplicated or taken from elsewhere in the model. Every fourth time bytes
-// are mutated after all, for what only broken encodings reach.
+// Mutates ONNX models for libFuzzer. Random byte flips seldom leave a protobuf that parses, so the
+// mutator changes a parsed model instead: it sets, clears, duplicates or copies a field. Every
+// fourth mutation changes bytes after all, to reach code that only broken encodings exercise.
 #include <google/protobuf/message.h>
 
 #include <algorithm>
@@ -22,10 +22,12 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+// Values at which importers tend to break: small counts, powers of two, limits of integer types.
 constexpr int64_t kIntegers[] = {0,   1,   -1,   2,          3,          4,         5,        7,
                                  8,   9,   13,   16,         21,         64,        -2,       127,
                                  128, 255, 4096, 2147483647, 2147483648, 1LL << 40, 1LL << 62};
 constexpr double kFloats[] = {0, -0.0, 1, -1, 0.5, 2, 255, 1e-45, 1e38, 1e300};
+// Names of attributes and inputs that the import rules look for.
 constexpr const char* kNames[] = {"",
                                   "x",
                                   "axis",
@@ -63,6 +65,7 @@ constexpr const char* kNames[] = {"",
                                   "sizes",
                                   "noop_with_empty_axes"};
 
+// Applies random changes to one model.
 class Mutator {
  public:
   Mutator(onnx::ModelProto* model, unsigned seed) : model_(model), random_(seed) {
@@ -70,6 +73,7 @@ class Mutator {
     for (const kiln::OpInfo& op : kiln::AllOps()) operators_.emplace_back(op.onnx_name);
   }
 
+  // Applies one to three changes.
   void Mutate() {
     for (uint64_t changes = 1 + random_.Below(3); changes > 0; --changes) {
       messages_.clear();
@@ -82,7 +86,7 @@ class Mutator {
   size_t Below(size_t bound) { return static_cast<size_t>(random_.Below(bound)); }
   bool Chance(int of) { return random_.Below(static_cast<uint64_t>(of)) == 0; }
 
-  // All messages of the model, and the strings in them, which are names mostly.
+  // Collects all messages of the model and the strings in them, most of which are names.
   void Collect(Message* message, int depth) {
     if (depth > 20) return;
     messages_.push_back(message);
@@ -104,7 +108,7 @@ class Mutator {
     }
   }
 
-  // A field that is there, or now and then one that is not.
+  // Changes one field of a message: usually a field that is set, sometimes any field of the type.
   void Change(Message* message) {
     const Reflection& r = *message->GetReflection();
     std::vector<const FieldDescriptor*> fields;
@@ -141,7 +145,8 @@ class Mutator {
     }
   }
 
-  // A message of the field's type from anywhere in the model; copied first, because it may contain the field itself.
+  // Returns a copy of a random message of the field's type from the model, or null. A copy, because
+  // the message may contain the field itself.
   const Message* Like(const FieldDescriptor* field) {
     std::vector<const Message*> like;
     for (const Message* message : messages_) {
@@ -155,6 +160,7 @@ class Mutator {
     return copy_.get();
   }
 
+  // Appends an element to a repeated field.
   void Add(Message* message, const FieldDescriptor* field) {
     const Reflection& r = *message->GetReflection();
     switch (field->cpp_type()) {
@@ -188,6 +194,7 @@ class Mutator {
     Set(message, field, r.FieldSize(*message, field) - 1);
   }
 
+  // Returns a value near `old`, a critical value or a small number.
   int64_t Integer(int64_t old) {
     switch (Below(4)) {
       case 0:
@@ -206,6 +213,8 @@ class Mutator {
     if (Chance(8)) return std::numeric_limits<double>::infinity();
     return kFloats[Below(std::size(kFloats))];
   }
+  // Returns a new string: an operator for op_type, a known name, a string of the model, or mutated
+  // text.
   std::string Text(const FieldDescriptor* field, std::string old) {
     if (field->name() == "op_type" && !Chance(4)) return operators_[Below(operators_.size())];
     if (field->type() == FieldDescriptor::TYPE_STRING && !Chance(4)) {
@@ -218,7 +227,7 @@ class Mutator {
     return old;
   }
 
-  // A new value of a scalar field; `at`: the element of a repeated one, -1 otherwise.
+  // Sets a scalar field to a new value. `at` is the index in a repeated field, -1 otherwise.
   void Set(Message* message, const FieldDescriptor* field, int at) {
     const Reflection& r = *message->GetReflection();
     switch (field->cpp_type()) {
@@ -278,7 +287,7 @@ class Mutator {
   std::unique_ptr<Message> copy_;
 };
 
-// The model's bytes where they fit, else 0.
+// Serialises the model; returns its size, or 0 if it exceeds `max_size`.
 size_t Store(const onnx::ModelProto& model, uint8_t* bytes, size_t max_size) {
   const size_t size = model.ByteSizeLong();
   if (size > max_size || !model.SerializePartialToArray(bytes, static_cast<int>(size))) return 0;
@@ -287,6 +296,7 @@ size_t Store(const onnx::ModelProto& model, uint8_t* bytes, size_t max_size) {
 
 }  // namespace
 
+// libFuzzer's hook for mutations.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size, size_t max_size,
                                           unsigned seed) {
   onnx::ModelProto model;
@@ -297,7 +307,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* bytes, size_t size, size_t ma
   return LLVMFuzzerMutate(bytes, size, max_size);
 }
 
-// The first model with some of the second's nodes, constants and inputs.
+// libFuzzer's hook for crossing two inputs: the first model with some of the second's nodes,
+// constants, inputs, outputs and functions.
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* bytes1, size_t size1,
                                             const uint8_t* bytes2, size_t size2, uint8_t* out,
                                             size_t max_size, unsigned seed) {

@@ -1,4 +1,5 @@
-// Any text to --preprocess: either an error of one line that names the option, or settings that their text gives back.
+// Fuzz target: parses any text as the value of --preprocess. The result must be a one-line error
+// that names the option, or settings that print as text that parses to the same settings.
 #include <cstddef>
 #include <cstdint>
 #include <string>

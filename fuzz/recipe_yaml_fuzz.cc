@@ -1,4 +1,5 @@
-// Any bytes as a recipe: either a recipe whose settings make sense, or an error of one line that names the file.
+// Fuzz target: parses any bytes as a recipe. The result must be a recipe with consistent settings,
+// or a one-line error that names the file.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

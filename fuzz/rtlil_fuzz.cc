@@ -1,4 +1,5 @@
-// Any bytes as RTLIL: either an error of one line, or a design that is the same after it was written and read again.
+// Fuzz target: parses any bytes as RTLIL. The result must be a one-line error, or a design that is
+// unchanged after it is written and read again.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Writes seed inputs for the fuzz targets: seeds FOLDER makes FOLDER/<target>/... The files that stand in the
-// repository anyway (design points, recipes, bad data) are added by fuzz/run.
+// Writes seed inputs for the fuzz targets: `seeds FOLDER` creates FOLDER/<target>/... Files that
+// the repository contains anyway (design points, recipes, bad data) are added by fuzz/run.
 #include <fmt/format.h>
 #include <zip.h>
 #include <zlib.h>
@@ -18,8 +18,8 @@
 #include "kiln/ir/text.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
-#include "kiln/targets/systolic/isa.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/systolic/isa/isa.h"
+#include "kiln/targets/vta/isa/isa.h"
 #include "tests/targets/systolic/random_instruction.h"
 
 namespace kiln {
@@ -30,7 +30,8 @@ namespace fs = std::filesystem;
 constexpr int kGraphs = 60;
 constexpr int kPrograms = 60;
 
-// A graph that uses what random graphs lack: annotations, every kind of attribute and constant, unknown dimensions.
+// A graph with the features that random graphs lack: annotations, every kind of attribute and
+// constant, unknown dimensions.
 constexpr std::string_view kOddGraph = R"(graph "odd" {
   metadata "kiln.mean" = "0.5"
   input %image : f32[?x3x8x8] quant int8 per_tensor scale=[0.0078125] zero=[-3]
@@ -50,13 +51,14 @@ constexpr std::string_view kOddGraph = R"(graph "odd" {
 }
 )";
 
+// Writes one seed.
 void Write(const fs::path& path, std::string_view bytes) {
   fs::create_directories(path.parent_path());
   const Status status = WriteFile(path, bytes);
   KILN_CHECK(status.ok());
 }
 
-// Graphs in both of their file forms.
+// Writes graphs as IR text and as ONNX.
 void WriteGraphs(const fs::path& folder) {
   Write(folder / "ir_text_fuzz/odd.kir", kOddGraph);
   RandomGraphOptions options;
@@ -73,10 +75,11 @@ void WriteGraphs(const fs::path& folder) {
   }
 }
 
+// Writes random valid instructions of the systolic machine.
 void WritePrograms(const fs::path& folder) {
   Random random(1);
   for (int i = 0; i < kPrograms; ++i) {
-    const systolic::Config config;  // the fuzz target's
+    const systolic::Config config;  // the design point of the fuzz target
     std::vector<systolic::Instruction> program;
     for (int count = i % 3; count >= 0; --count) {
       const auto opcode = static_cast<systolic::Opcode>(1 + random.Below(3));
@@ -89,6 +92,7 @@ void WritePrograms(const fs::path& folder) {
   }
 }
 
+// Returns the bytes compressed with gzip.
 std::string Gzip(const std::string& bytes) {
   z_stream stream = {};
   KILN_CHECK(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
@@ -103,6 +107,7 @@ std::string Gzip(const std::string& bytes) {
   return out;
 }
 
+// Returns an .npy file of version 1.0.
 std::string Npy(std::string_view descr, std::string_view shape, std::string_view order,
                 const std::string& elements) {
   const std::string header =
@@ -113,6 +118,7 @@ std::string Npy(std::string_view descr, std::string_view shape, std::string_view
   return out + header + elements;
 }
 
+// Writes an .npz archive with the given compression method.
 void WriteNpz(const fs::path& path, zip_int32_t method,
               const std::vector<std::pair<std::string, std::string>>& entries) {
   int fault = 0;
@@ -127,6 +133,7 @@ void WriteNpz(const fs::path& path, zip_int32_t method,
   KILN_CHECK(zip_close(archive) == 0);
 }
 
+// Writes one small file per data format.
 void WriteData(const fs::path& folder) {
   const fs::path at = folder / "data_set_fuzz";
   const std::string images(
@@ -151,8 +158,8 @@ void WriteData(const fs::path& folder) {
   WriteNpz(at / "deflated.npz", ZIP_CM_DEFLATE, {{"labels.npy", y}, {"images.npy", x}});
 }
 
-// What clients of a server of VTA devices say. The first byte of a seed tells the target whether to put the right hello
-// before it; where it does not, the seed has a hello of its own.
+// A conversation between a client and a server of VTA devices. The first byte of a seed tells the
+// target whether to prepend the valid hello; if not, the seed contains a hello of its own.
 class ConversationSeed {
  public:
   explicit ConversationSeed(bool hello_before) : bytes_(1, hello_before ? 1 : 0) {}
@@ -161,7 +168,7 @@ class ConversationSeed {
     bytes_.insert(bytes_.end(), frame.begin(), frame.end());
     return *this;
   }
-  // A request of numbers of 64 bits.
+  // Appends a request with 64-bit numbers as its operands.
   ConversationSeed& Ask(vta::RequestKind kind, std::initializer_list<uint64_t> numbers) {
     vta::FrameWriter message(static_cast<uint32_t>(kind));
     for (const uint64_t number : numbers) message.Number64(number);
@@ -187,6 +194,7 @@ class ConversationSeed {
   std::vector<uint8_t> bytes_;
 };
 
+// Returns a hello message with the given contents.
 vta::FrameWriter Hello(uint32_t magic, uint32_t version, std::string_view token,
                        std::string_view sizes) {
   vta::FrameWriter hello(static_cast<uint32_t>(vta::RequestKind::kHello));
@@ -197,7 +205,7 @@ vta::FrameWriter Hello(uint32_t magic, uint32_t version, std::string_view token,
   return hello;
 }
 
-// Programs of the service's machine: one that moves, multiplies and adds, and such as are stopped.
+// Programs for the service's machine: one that moves, multiplies and adds, and some that fault.
 constexpr std::string_view kRemotePrograms[] = {
     "---- FINISH\n",
     "---- LOAD uop sram=0 dram=1280 y=1 x=2 stride=2 pad(y0,y1,x0,x1)=0,0,0,0\n"
@@ -212,6 +220,7 @@ constexpr std::string_view kRemotePrograms[] = {
     "---- LOAD inp sram=0 dram=999999 y=1 x=1 stride=1 pad(y0,y1,x0,x1)=0,0,0,0\n---- FINISH\n",
     "---- GEMM uop[0,1) loop 999x999 dst(0,0) src(0,0) wgt(0,0)\n---- FINISH\n"};
 
+// Writes conversations: hellos, complete sessions, and requests that the server refuses.
 void WriteConversations(const fs::path& folder) {
   using vta::RequestKind;
   const vta::ServiceSettings service = vta::SmallService();
@@ -220,7 +229,7 @@ void WriteConversations(const fs::path& folder) {
   const auto write = [&](const ConversationSeed& seed) {
     Write(folder / fmt::format("vta_remote_fuzz/{}.bin", count++), seed.bytes());
   };
-  // Hellos: the right one, and one thing wrong at a time.
+  // The valid hello, and hellos with one wrong field each.
   const uint32_t magic = vta::kRemoteMagic, version = vta::kRemoteVersion;
   write(ConversationSeed(false)
             .Say(Hello(magic, version, service.token, sizes))
@@ -232,7 +241,8 @@ void WriteConversations(const fs::path& folder) {
       Hello(magic, version, service.token, "1x16_i8w8a32_15_15_18_17")));
   write(ConversationSeed(false).Ask(RequestKind::kAllocate, {4096}));
   write(ConversationSeed(true).Say(Hello(magic, version, service.token, sizes)));
-  // Whole conversations. The first allocation is at 4096: the stream, and from 5120 on data.
+  // Complete sessions. The first allocation is at address 4096: the instruction stream, followed by
+  // data from 5120 on.
   for (const std::string_view text : kRemotePrograms) {
     const auto program = vta::Assemble(text, "seed", vta::Encoding(service.config));
     KILN_CHECK(program.ok());
@@ -246,7 +256,7 @@ void WriteConversations(const fs::path& folder) {
               .ReadMemory(5600, 16)
               .Ask(RequestKind::kFree, {4096}));
   }
-  // What the device refuses, and what ends the conversation: wrong sizes, no such request.
+  // Requests that the device refuses or that end the session: wrong sizes, an unknown request.
   write(ConversationSeed(true)
             .Ask(RequestKind::kFree, {4096})
             .ReadMemory(1 << 20, 64)
@@ -258,8 +268,8 @@ void WriteConversations(const fs::path& folder) {
   write(ConversationSeed(true).Ask(static_cast<RequestKind>(7), {0}));
 }
 
-// The smallest of each kind of VTA's vectors: a GEMM instruction of blocks of 2, and a program that adds to sums and
-// stores them.
+// Minimal VTA vectors of each kind: a GEMM instruction on blocks of 2, recorded runtime calls that
+// add to sums and store them, and a program that deadlocks.
 constexpr std::string_view kGemmVector = R"({
 "inst": {"reset": "0", "uop_begin": "0", "uop_end": "1", "lp_0": "1", "lp_1": "2", "acc_0": "0", "acc_1": "1",
          "inp_0": "0", "inp_1": "1", "wgt_0": "0", "wgt_1": "0"},

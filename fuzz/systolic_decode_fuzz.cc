@@ -1,9 +1,10 @@
-// Any bytes to the instruction decoder: it refuses or accepts, and what it accepts has one encoding and can be run.
+// Fuzz target: decodes any bytes as instructions of the systolic machine. Accepted bytes must
+// encode back to themselves, and each instruction must pass the checks and print.
 #include <cstdint>
 #include <vector>
 
 #include "kiln/support/check.h"
-#include "kiln/targets/systolic/isa.h"
+#include "kiln/targets/systolic/isa/isa.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::vector<uint8_t> bytes(data, data + size);

@@ -1,14 +1,15 @@
-// Any bytes as a VTA program in a small memory: it runs to its end or is stopped, the same in every order of the
-// stages and at the cycle level, every word has a text that gives it back, and the linter says nothing of the program
-// without its memory that it does not say with it.
+// Fuzz target: runs any bytes as a VTA program in a small memory. The program must finish or fault
+// alike in every order of the stages and at the cycle level; every instruction must disassemble to
+// text that assembles to it; and the linter must find nothing without the memory that it does not
+// find with it.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "kiln/support/check.h"
-#include "kiln/targets/vta/cycle.h"
-#include "kiln/targets/vta/functional.h"
-#include "kiln/targets/vta/lint.h"
+#include "kiln/targets/vta/lint/lint.h"
+#include "kiln/targets/vta/simulate/cycle/cycle.h"
+#include "kiln/targets/vta/simulate/functional/functional.h"
 
 namespace {
 
@@ -16,8 +17,9 @@ using namespace kiln::vta;  // NOLINT: a program of one file
 
 constexpr uint64_t kBase = DeviceMemory::kPageBytes;
 constexpr size_t kMemory = 4 * DeviceMemory::kPageBytes;
-constexpr uint64_t kMostSteps = 1 << 14;  // of a launch, lest a case take long
+constexpr uint64_t kMostSteps = 1 << 14;  // per launch, so that a case stays short
 
+// Returns a machine with small buffers, so that random indices are often out of range.
 Config SmallConfig() {
   Config config;
   config.name = "fuzz";
@@ -29,6 +31,7 @@ Config SmallConfig() {
   return config;
 }
 
+// Checks that linting the instructions alone finds a subset of what linting with memory finds.
 void CheckLint(const LintResult& with_memory, const LintResult& alone) {
   if (!with_memory.judged) return;
   KILN_CHECK(alone.judged && (alone.hazard_free || !with_memory.hazard_free));
@@ -57,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                                            kInstructionBytes);
     const auto again = AssembleLine(Disassemble(word, encoding), encoding);
     KILN_CHECK(again.ok() && std::equal(word.begin(), word.end(), again->begin()));
-    // Large counts of loops mostly end at the limit: every other word is brought within it.
+    // Large loop counts mostly end at the step limit, so every other instruction is kept below it.
     Instruction in = encoding.Decode(word);
     if (i % 2 == 0 && StepsOf(in) > kMostSteps / 64) in.outer = in.inner = 1;
     const Encoding::Bytes bytes = encoding.Encode(in);
@@ -72,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto fault = machine.Launch(memory, kBase, count, StageOrder(order));
     return fault.has_value() ? static_cast<int>(fault->kind) : -1;
   };
-  // Of programs with races even the micro-ops may depend on the order.
+  // In a program with races, even the micro-ops may depend on the order.
   const LintResult lint = Lint(vector, kMostSteps);
   CheckLint(lint, LintInstructions({vector.before.data(), count * kInstructionBytes}, config,
                                    kMostSteps));
@@ -87,7 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   DeviceMemory memory(vector.base, vector.before);
   const auto fault = CycleMachine(config).Launch(memory, kBase, count).fault;
   const int timed = fault.has_value() ? static_cast<int>(fault->kind) : -1;
-  // An instruction may have an index out of range and wait for ever: the machine sees the first before it waits.
+  // An instruction may have an index out of range and also wait for ever: the cycle level reports
+  // the range fault because it checks before it waits.
   const bool two_faults = first == static_cast<int>(FaultKind::kDeadlock) &&
                           timed == static_cast<int>(FaultKind::kSramRange);
   KILN_CHECK(timed == first || two_faults);

@@ -1,5 +1,5 @@
-// Any bytes as what a client sends to a server of VTA devices: every conversation ends, nothing is written beyond the
-// largest message, and every reply is a whole one.
+// Fuzz target: sends any bytes to a server of VTA devices. Every session must end, no read may
+// exceed the largest message, and every reply must be complete.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -7,13 +7,14 @@
 
 #include "fuzz/vta_remote_service.h"
 #include "kiln/support/check.h"
-#include "kiln/targets/vta/remote_protocol.h"
+#include "kiln/targets/vta/runtime/remote_protocol.h"
 
 namespace {
 
 using namespace kiln::vta;  // NOLINT: a program of one file
+using kiln::ByteChannel;
 
-// Gives what the fuzzer has made, and looks at what comes back.
+// A connection that delivers the fuzzer's bytes and checks the replies.
 class Conversation final : public ByteChannel {
  public:
   explicit Conversation(std::span<const uint8_t> rest) : rest_(rest) {}
@@ -42,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const ServiceSettings service = SmallService();
   static const std::vector<uint8_t> hello = RightHello(service);
   if (size == 0) return 0;
-  // The first byte says whether the client has shown its token, which no fuzzer guesses.
+  // The first byte selects whether the client has shown its token, which no fuzzer can guess.
   std::vector<uint8_t> bytes;
   if (data[0] % 4 != 0) bytes = hello;
   bytes.insert(bytes.end(), data + 1, data + size);

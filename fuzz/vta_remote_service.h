@@ -1,14 +1,16 @@
-// The service that vta_remote_fuzz talks to, and the hello that it takes; its seeds need both.
+// The service that vta_remote_fuzz talks to, and the hello message that it accepts. fuzz/seeds.cc
+// uses them to write conversations that get past the hello.
 #ifndef FUZZ_VTA_REMOTE_SERVICE_H_
 #define FUZZ_VTA_REMOTE_SERVICE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "kiln/targets/vta/remote_protocol.h"
+#include "kiln/targets/vta/runtime/remote_protocol.h"
 
 namespace kiln::vta {
 
+// Returns a service with a small machine and low limits, so that sessions stay short.
 inline ServiceSettings SmallService() {
   ServiceSettings service{.token = "0123456789abcdef", .config = {}};
   service.config.name = "fuzz";
@@ -21,6 +23,7 @@ inline ServiceSettings SmallService() {
   return service;
 }
 
+// Returns the hello message that the service accepts, token included.
 inline std::vector<uint8_t> RightHello(const ServiceSettings& service) {
   FrameWriter hello(static_cast<uint32_t>(RequestKind::kHello));
   hello.Number32(kRemoteMagic);

@@ -1,10 +1,11 @@
-// Any text to the VTA assembler, and to the reader of the original's configurations: refused in one line, or a program
-// whose disassembly gives it back.
+// Fuzz target: passes any text to the VTA assembler and to the reader of the original's
+// configurations. Both must reject it with one line, or the program must survive a round trip
+// through the disassembler.
 #include <cstdint>
 #include <string_view>
 
 #include "kiln/support/check.h"
-#include "kiln/targets/vta/isa.h"
+#include "kiln/targets/vta/isa/isa.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kiln::vta;  // NOLINT: a program of one file

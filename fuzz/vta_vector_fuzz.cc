@@ -1,20 +1,21 @@
-// Any text to the readers of VTA's vectors: refused in one line, or a vector that runs to an end of one kind or
-// another.
+// Fuzz target: parses any text as VTA test vectors. The result must be a one-line error, or a
+// vector that can be run to some result.
 #include <cstdint>
 #include <string_view>
 
 #include "kiln/support/check.h"
-#include "kiln/targets/vta/json_reader.h"
-#include "kiln/targets/vta/program_vector.h"
-#include "kiln/targets/vta/runtime_vector.h"
+#include "kiln/support/json_reader.h"
+#include "kiln/targets/vta/isa/program_vector.h"
+#include "kiln/targets/vta/run_vector.h"
+#include "kiln/targets/vta/runtime/runtime_vector.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace kiln::vta;  // NOLINT: a program of one file
   constexpr uint64_t kMostSteps = 100000;
-  const auto parsed = ParseJson({reinterpret_cast<const char*>(data), size}, "fuzz.json");
+  const auto parsed = kiln::ParseJson({reinterpret_cast<const char*>(data), size}, "fuzz.json");
   if (!parsed.ok() || !parsed->is_object()) return 0;
-  const Json& json = *parsed;
-  const std::filesystem::path file = "/nowhere/fuzz.json";  // images beside it are not there
+  const kiln::Json& json = *parsed;
+  const std::filesystem::path file = "/nowhere/fuzz.json";  // memory images beside it do not exist
   const auto program = ParseProgramVector(json, file);
   if (program.ok()) {
     (void)FindDifference(*program, 0, kMostSteps);

@@ -2,10 +2,11 @@
 //
 //   node run.mjs MODEL.onnx COUNT FOLDER
 //
-// Writes FOLDER/inputs.bin (COUNT samples of the one input, uniform in [-1, 1), seeded) and FOLDER/output<K>.bin, and
-// prints {"input", "shape", "outputs", "optimisations", "because"} as JSON. Optimisations are "all", or "basic" where
-// ONNX Runtime takes the file with these alone; "because" is then what it said. A file that it refuses ends with its
-// message and exit 1; one with operators of QONNX or with several inputs with exit 2.
+// Writes FOLDER/inputs.bin (COUNT samples of the only input, uniform in [-1, 1), seeded) and
+// FOLDER/output<K>.bin, and prints {"input", "shape", "outputs", "optimisations", "because"} as
+// JSON. Optimisations are "all", or "basic" if ONNX Runtime accepts the file only with these;
+// "because" is then its message. If it rejects the file, prints its message and exits with 1; a
+// file with operators of QONNX or with several inputs exits with 2.
 import fs from 'node:fs';
 import path from 'node:path';
 import ort from 'onnxruntime-node';

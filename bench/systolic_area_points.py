@@ -1,0 +1,308 @@
+"""Points of the systolic family for bench/area_grid."""
+import collections
+import itertools
+
+
+def formats(inputs, weights, psum, **others):
+    """Returns the parameters that select the array's formats."""
+    return {"INPUT_FORMAT": inputs, "WEIGHT_FORMAT": weights, "PSUM_FORMAT": psum} | others
+
+
+def elements():
+    """Yields processing elements as (input, weight, psum) formats; some are marked for checking."""
+    whole = ["int2 int2 int16", "int4 int4 int16", "int4 int4 int32 check", "int8 int4 int24",
+             "int8 int4 int32", "int4 int8 int32 check", "int6 int6 int24 check",
+             "int8 int8 int16", "int8 int8 int24 check", "int8 int8 int32", "int3 int3 int16",
+             "int16 int8 int32", "int8 int16 int32 check", "int16 int16 int32",
+             "int12 int12 int32", "int8 int2 int32", "int5 int7 int24", "uint8 int8 int32 check",
+             "int8 binary int32", "int8 ternary int32 check"]
+    real = ["e4m3 e4m3 bf16", "e4m3 e4m3 fp16 check", "e4m3 e4m3 fp32", "e5m2 e5m2 bf16",
+            "e5m2 e5m2 fp16", "e5m2 e5m2 fp32 check", "e4m3 e5m2 bf16 check", "e2m1 e2m1 bf16",
+            "e3m2 e3m2 bf16 check", "e2m3 e2m3 bf16", "e2m1 e2m1 fp32", "e2m3 e2m3 fp32 check",
+            "fp16 fp16 fp16", "fp16 fp16 fp32", "bf16 bf16 bf16 check", "bf16 bf16 fp32",
+            "tf32 tf32 fp32", "fp32 fp32 fp32", "bf16 e4m3 fp32 check", "fp16 e2m1 fp16",
+            "bf16 e4m3 bf16", "posit8_0 posit8_0 bf16", "posit8_1 posit8_1 bf16",
+            "posit8_2 posit8_2 bf16 check", "posit8_1 posit8_1 fp32",
+            "posit8_0 posit8_0 fp16 check", "posit6_1 posit6_1 bf16", "posit16_1 posit16_1 fp32",
+            "posit16_2 posit16_2 fp32 check", "posit4_0 posit4_0 bf16", "posit6_0 posit6_0 fp32",
+            "bf16 nf4 fp32", "bf16 nf4 bf16", "int8 nf4 bf16 check", "int8 nf4 fp32",
+            "int8 int8 fp32", "int8 e4m3 bf16", "nf4 nf4 bf16", "int4 int4 bf16 check"]
+    for text in whole + real:
+        inputs, weights, psum, *check = text.split()
+        yield "kiln_processing_element", "", formats(inputs, weights, psum), bool(check)
+    for text in ["e4m3 e4m3 bf16", "posit8_1 posit8_1 bf16 check", "bf16 bf16 fp32",
+                 "e5m2 e5m2 fp32"]:
+        inputs, weights, psum, *check = text.split()
+        yield "kiln_processing_element", "", formats(inputs, weights, psum,
+                                                     PRODUCT_ROUNDED=1), bool(check)
+
+
+def arrays():
+    """Yields systolic arrays of several shapes and formats, without their processing elements."""
+    for rows, columns, step, text, check in [
+            (2, 2, 1, "int8 int8 int32", False), (2, 4, 1, "int8 int8 int32", False),
+            (4, 2, 1, "int8 int8 int32", False), (4, 4, 1, "int8 int8 int32", False),
+            (4, 4, 2, "int8 int8 int32", True), (4, 4, 4, "int8 int8 int32", False),
+            (4, 8, 1, "int8 int8 int32", True), (8, 4, 1, "int8 int8 int32", False),
+            (8, 8, 1, "int8 int8 int32", False), (8, 8, 2, "int8 int8 int32", False),
+            (8, 8, 4, "int4 int4 int16", True), (8, 8, 1, "int4 int4 int16", False),
+            (4, 4, 1, "e4m3 e4m3 bf16", False), (8, 8, 1, "e4m3 e4m3 bf16", True),
+            (4, 4, 1, "int16 int16 int32", False), (4, 4, 1, "posit8_1 posit8_1 bf16", False),
+            (4, 4, 1, "bf16 bf16 fp32", True), (2, 8, 1, "e2m1 e2m1 bf16", False),
+            (16, 16, 1, "int8 int8 int32", True)]:
+        yield ("kiln_systolic_array", "kiln_processing_element",
+               {"ARRAY_ROWS": rows, "ARRAY_COLUMNS": columns, "WEIGHT_ROWS_PER_CYCLE": step}
+               | formats(*text.split()), check)
+
+
+def around_the_array():
+    """Yields the buffers and sequencers around the array."""
+    for rows, columns, step, bits, words, check in [
+            (2, 2, 1, 8, 256, False), (4, 4, 1, 8, 1024, False), (4, 4, 2, 8, 1024, False),
+            (8, 8, 1, 8, 1024, False), (8, 8, 1, 4, 1024, False), (8, 8, 2, 8, 512, True),
+            (8, 8, 4, 8, 1024, False), (4, 8, 1, 8, 1024, True), (8, 4, 1, 8, 1024, False),
+            (16, 16, 1, 8, 1024, False), (16, 16, 1, 4, 1024, True), (8, 8, 1, 16, 1024, True),
+            (16, 16, 2, 8, 1024, False)]:
+        yield ("kiln_weight_buffer", "", {"ARRAY_ROWS": rows, "ARRAY_COLUMNS": columns,
+                                          "WEIGHT_ROWS_PER_CYCLE": step, "CODE_BITS": bits,
+                                          "WEIGHT_BUFFER_WORDS": words}, check)
+    for rows, step, words, check in [(4, 1, 1024, False), (8, 1, 1024, False), (16, 1, 1024, True),
+                                     (8, 2, 256, False), (16, 4, 2048, True), (32, 1, 1024, False)]:
+        yield ("kiln_weight_loader", "", {"ARRAY_ROWS": rows, "WEIGHT_ROWS_PER_CYCLE": step,
+                                          "WEIGHT_BUFFER_WORDS": words}, check)
+    for rows, columns, words, banks, check in [(4, 4, 1024, 2, False), (8, 8, 1024, 2, False),
+                                               (8, 8, 256, 1, True), (16, 16, 1024, 2, True),
+                                               (32, 16, 4096, 2, False), (2, 2, 64, 1, False)]:
+        yield ("kiln_array_sequencer", "", {"ARRAY_ROWS": rows, "ARRAY_COLUMNS": columns,
+                                            "INPUT_BUFFER_WORDS": words,
+                                            "ACCUMULATION_BUFFER_WORDS": words,
+                                            "ACCUMULATION_BUFFER_BANKS": banks}, check)
+    for columns, banks, psum, accumulation, scaled, check in [
+            (2, 2, "int32", "int32", 0, False), (4, 2, "int32", "int32", 0, False),
+            (8, 2, "int32", "int32", 0, True), (4, 1, "int32", "int32", 0, False),
+            (4, 2, "int24", "int32", 0, True), (4, 2, "int16", "int32", 0, False),
+            (4, 2, "int16", "int24", 0, False), (4, 2, "bf16", "bf16", 0, False),
+            (2, 2, "bf16", "bf16", 0, False), (4, 2, "bf16", "fp32", 0, False),
+            (2, 2, "fp32", "fp32", 0, False), (4, 2, "fp32", "fp32", 0, True),
+            (4, 1, "fp16", "fp16", 0, True), (4, 2, "fp16", "fp32", 0, False),
+            (2, 2, "int32", "fp32", 1, False), (4, 2, "int32", "fp32", 1, True),
+            (2, 2, "bf16", "fp32", 1, False), (2, 2, "fp32", "fp32", 1, False),
+            (4, 2, "int24", "fp32", 1, False), (2, 1, "int16", "fp32", 1, False)]:
+        yield ("kiln_accumulation_buffer", "",
+               {"ARRAY_COLUMNS": columns, "ACCUMULATION_BUFFER_BANKS": banks, "PSUM_FORMAT": psum,
+                "ACCUMULATION_FORMAT": accumulation, "SCALED": scaled}, check)
+    for size, step, scale, words, check in [(2, 1, "e8m0", 1024, False),
+                                            (4, 1, "e8m0", 1024, False),
+                                            (8, 1, "e8m0", 1024, True), (4, 2, "e8m0", 256, False),
+                                            (4, 1, "e4m3", 1024, False),
+                                            (8, 1, "ue5m3", 1024, False)]:
+        yield ("kiln_block_scales", "", {"ARRAY_ROWS": size, "ARRAY_COLUMNS": size,
+                                         "WEIGHT_ROWS_PER_CYCLE": step,
+                                         "INPUT_BUFFER_WORDS": words, "WEIGHT_BUFFER_WORDS": words,
+                                         "SCALE_FORMAT": scale}, check)
+
+
+def depthwise():
+    """Yields depthwise clusters."""
+    for columns, multipliers, text, words, check in [
+            (2, 9, "int8 int8 int32", 1024, False), (4, 9, "int8 int8 int32", 1024, False),
+            (4, 3, "int8 int8 int32", 1024, False), (4, 1, "int8 int8 int32", 1024, False),
+            (8, 3, "int8 int8 int32", 512, True), (4, 5, "int4 int4 int16", 1024, False),
+            (4, 9, "int4 int4 int32", 256, False), (2, 3, "int16 int16 int32", 1024, False),
+            (2, 3, "e4m3 e4m3 bf16", 1024, False), (2, 1, "bf16 bf16 fp32", 1024, False),
+            (2, 2, "posit8_1 posit8_1 bf16", 1024, False), (2, 4, "e5m2 e5m2 bf16", 1024, True),
+            (2, 9, "e4m3 e4m3 bf16", 1024, True), (2, 25, "int8 int8 int24", 1024, True),
+            (1, 1, "int8 int8 int32", 1024, False)]:
+        yield ("kiln_depthwise_cluster", "",
+               {"ARRAY_COLUMNS": columns, "DEPTHWISE_MULTIPLIERS": multipliers,
+                "DEPTHWISE_BUFFER_WORDS": words} | formats(*text.split()), check)
+
+
+def fetch():
+    """Yields the units that fetch inputs, weights and parameters."""
+    for rows, columns, bits, words, check in [(2, 2, 8, 1024, False), (4, 4, 8, 1024, False),
+                                              (8, 8, 8, 1024, False), (16, 16, 8, 1024, True),
+                                              (32, 32, 8, 1024, False), (8, 8, 4, 256, True),
+                                              (8, 8, 16, 1024, False), (16, 8, 4, 2048, False)]:
+        sizes = {"ARRAY_ROWS": rows, "ARRAY_COLUMNS": columns}
+        yield ("kiln_input_fetch", "", sizes | {"INPUT_BITS": bits, "INPUT_BUFFER_WORDS": words},
+               check)
+        yield ("kiln_weight_fetch", "",
+               sizes | {"WEIGHT_BITS": bits, "WEIGHT_BUFFER_WORDS": words}, check)
+    for size, check in [(2, False), (4, False), (8, True)]:
+        sizes = {"ARRAY_ROWS": size, "ARRAY_COLUMNS": size}
+        yield "kiln_input_fetch", "", sizes | {"INPUT_BITS": 8, "INPUT_BUFFER_WORDS": 1024,
+                                               "BLOCK_SIZE": 8}, check
+        yield "kiln_weight_fetch", "", sizes | {"WEIGHT_BITS": 8, "WEIGHT_BUFFER_WORDS": 1024,
+                                                "BLOCK_SIZE": 8}, check
+    for columns, check in [(2, False), (4, False), (8, True), (16, False), (32, False)]:
+        yield "kiln_parameter_fetch", "", {"ARRAY_COLUMNS": columns}, check
+
+
+def ports():
+    """Yields read and write channels of the bus."""
+    for port, word, tag, outstanding, check in [(8, 8, 8, 20, False), (16, 16, 24, 20, False),
+                                                (16, 8, 24, 20, True), (16, 32, 24, 20, False),
+                                                (32, 32, 24, 20, False), (32, 16, 24, 36, False),
+                                                (16, 64, 16, 20, True), (64, 16, 24, 20, False),
+                                                (8, 16, 24, 68, False), (64, 64, 24, 20, True),
+                                                (16, 16, 40, 36, True), (8, 1, 24, 20, False)]:
+        parameters = {"DATA_BYTES": port, "MAX_BYTES": word, "TAG_BITS": tag,
+                      "OUTSTANDING": outstanding}
+        yield "kiln_read_channel", "", parameters, check
+        if tag == 24:
+            yield "kiln_write_channel", "", parameters | {"TAG_BITS": 1}, check
+
+
+def number_format(name):
+    """Returns the parameter that selects a vector format; fp32 is the default."""
+    return {} if name == "fp32" else {"VECTOR_FORMAT": name}
+
+
+def vector_stages():
+    """Yields the vector unit's stages, with rows for the lanes and registers in them."""
+    # Program memories are small, because their area grows with their bits. There are two lanes,
+    # because a single lane would be merged into the stage. `turned` names the row of a point that
+    # is for checking although the point's other rows are for fitting, or the other way round.
+    for lanes, latency, slots, rows, functions, divider, vector, check, turned in [
+            (2, 1, 1, 2, 0, 0, "fp32", False, ""),
+            (2, 1, 1, 2, 1, 1, "bf16", False, "kiln_vector_lane"),
+            (2, 2, 3, 8, 0, 1, "fp32", True, "kiln_vector_stage"),
+            (2, 2, 2, 4, 1, 1, "fp16", True, "kiln_vector_lane"),
+            (2, 1, 1, 2, 0, 0, "bf16", True, "kiln_vector_lane")]:
+        numbers = number_format(vector)
+        parts = {"HAS_FUNCTIONS": functions, "HAS_DIVIDER": divider}
+        memory = {"LANES": lanes, "SLOTS": slots, "ROWS": rows}
+        points = [("kiln_vector_lane", "kiln_spline", parts | numbers),
+                  ("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers", memory | numbers),
+                  ("kiln_vector_registers", "", {"LANES": lanes, "LATENCY": latency} | numbers)]
+        if functions:
+            points.append(("kiln_spline", "", numbers))
+        points = [point + (check != (point[0] == turned),) for point in points]
+        yield "kiln_vector_stage", memory | {"LATENCY": latency} | parts | numbers, points, check
+    for lanes, latency in [(1, 1), (2, 4)]:
+        registers = {"LANES": lanes, "LATENCY": latency}
+        yield "kiln_vector_registers", registers, [("kiln_vector_registers", "", registers)], True
+
+
+def operand_buffers():
+    """Yields operand buffers with and without block scales, and their decoders."""
+    for lanes, words, text, block, check in [
+            (2, 4, "int8 int8 fp32", 0, False), (2, 4, "e4m3 e4m3 fp32", 0, False),
+            (4, 8, "posit8_1 posit8_1 fp32", 0, True), (2, 4, "bf16 bf16 bf16", 0, False),
+            (2, 4, "int8 int8 fp32", 8, False), (2, 4, "int8 nf4 fp32", 0, False)]:
+        inputs, weights, vector = text.split()
+        sizes = {"LANES": lanes, "WORDS": words} | number_format(vector) | ({"BLOCK_SIZE": block}
+                                                                            if block else {})
+        codes = {"INPUT_FORMAT": inputs, "WEIGHT_FORMAT": weights}
+        rows = [("kiln_operand_buffer", "kiln_operand_decoder", sizes),
+                ("kiln_operand_decoder", "", codes | number_format(vector))]
+        yield "kiln_operand_buffer", sizes | codes, rows, check
+
+
+def lanes_around():
+    """Yields modules of the vector unit that exist once per lane, and those that serve all."""
+    for lanes, accumulation, vector, check in [(2, "int32", "fp32", False),
+                                               (2, "bf16", "fp32", False),
+                                               (4, "fp32", "fp32", True),
+                                               (2, "fp32", "bf16", False)]:
+        parameters = {"LANES": lanes, "ACCUMULATION_FORMAT": accumulation} | number_format(vector)
+        yield "kiln_vector_source", parameters, [("kiln_vector_source", "kiln_vector_registers",
+                                                  parameters)], check
+    for text, more, check in [("int8 int8", {}, False), ("e4m3 e4m3", {}, False),
+                              ("posit8_1 posit8_1", {}, True), ("bf16 bf16", {}, False),
+                              ("bf16 nf4", {}, True), ("e4m3 e4m3", {"BLOCKS": 1}, False)]:
+        inputs, weights = text.split()
+        parameters = {"INPUT_FORMAT": inputs, "WEIGHT_FORMAT": weights} | more
+        yield "kiln_quantiser", parameters, [("kiln_quantiser", "", parameters)], check
+    for lanes, stages, vector, check in [(2, 1, "fp32", False), (4, 2, "fp32", True),
+                                         (4, 1, "bf16", True)]:
+        parameters = {"LANES": lanes, "SCALAR_STAGES": stages} | number_format(vector)
+        more = {"SLOTS": 1, "FUNCTION_STAGES": 0, "DIVIDE_STAGES": 0}
+        yield ("kiln_reduction", parameters | more,
+               [("kiln_reduction", "kiln_vector_stage kiln_vector_registers", parameters)], check)
+    for words, check in [(4, False), (8, True)]:
+        yield "kiln_vector_issue", {"WORDS": words}, [("kiln_vector_issue", "",
+                                                       {"WORDS": words})], check
+    for lanes, latency, block, element, check in [(2, 1, 8, "int8", False),
+                                                  (4, 2, 8, "int8", False),
+                                                  (4, 1, 16, "e4m3", True),
+                                                  (8, 4, 16, "int8", False)]:
+        parameters = {"LANES": lanes, "LATENCY": latency, "ELEMENT_FORMAT": element,
+                      "BLOCK_SIZE": block}
+        yield "kiln_vector_blocks", parameters, [("kiln_vector_blocks", "", parameters)], check
+
+
+def vector_units():
+    """Yields small vector units, without the parts that have models of their own."""
+    inner = ("kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction "
+             "kiln_quantiser kiln_vector_issue kiln_vector_blocks")
+    for columns, stages, latency, words, slots, block, check in [(2, 1, 1, 4, 1, 0, False),
+                                                                 (2, 2, 2, 8, 2, 0, True),
+                                                                 (2, 1, 1, 4, 1, 8, False)]:
+        sizes = {"ARRAY_COLUMNS": columns, "VECTOR_STAGES": stages,
+                 "VECTOR_STAGE_LATENCY": latency, "OPERAND_BUFFER_WORDS": words,
+                 "SLOTS": slots} | ({"BLOCK_SIZE": block} if block else {})
+        top = {"INPUT_FORMAT": "int8", "WEIGHT_FORMAT": "int8",
+               "ACCUMULATION_FORMAT": "fp32" if block else "int32",
+               "VECTOR_FUNCTION_STAGES": 0, "VECTOR_DIVIDE_STAGES": 0}
+        yield "kiln_vector_unit", sizes | top, [("kiln_vector_unit", inner, sizes)], check
+
+
+def whole_machine():
+    """Yields the vector unit of a design point: four int8 columns, twelve stages, latency four.
+
+    One synthesis gives rows for all its modules. It takes longer than all others together.
+    """
+    inner = ("kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction "
+             "kiln_quantiser kiln_vector_issue kiln_vector_blocks")
+    rows = [("kiln_vector_lane", "kiln_spline", {"HAS_FUNCTIONS": 1, "HAS_DIVIDER": 1}),
+            ("kiln_spline", "", {}),
+            ("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers",
+             {"LANES": 4, "SLOTS": 12}),
+            ("kiln_vector_registers", "", {"LANES": 4, "LATENCY": 4}),
+            ("kiln_operand_buffer", "kiln_operand_decoder", {"LANES": 4, "WORDS": 32}),
+            ("kiln_vector_source", "kiln_vector_registers",
+             {"LANES": 4, "ACCUMULATION_FORMAT": "int32"}),
+            ("kiln_reduction", "kiln_vector_stage kiln_vector_registers",
+             {"LANES": 4, "SCALAR_STAGES": 12}),
+            ("kiln_vector_issue", "", {"WORDS": 32}),
+            ("kiln_vector_unit", inner, {"ARRAY_COLUMNS": 4, "VECTOR_STAGES": 12,
+                                         "VECTOR_STAGE_LATENCY": 4, "OPERAND_BUFFER_WORDS": 32,
+                                         "SLOTS": 12})]
+    top = {"ARRAY_COLUMNS": 4, "VECTOR_STAGES": 12, "VECTOR_STAGE_LATENCY": 4,
+           "OPERAND_BUFFER_WORDS": 32, "SLOTS": 12}
+    yield "kiln_vector_unit", top, rows, False
+    scalar = {"LANES": 1, "LATENCY": 4, "SCALAR": 1, "SLOTS": 12}
+    yield ("kiln_vector_stage", scalar,
+           [("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers",
+             {"LANES": 1, "SLOTS": 12}),
+            ("kiln_vector_registers", "", {"LANES": 1, "LATENCY": 4})], False)
+
+
+def head():
+    """Yields command processors."""
+    for port, depth, prefetch, block, check in [
+            (16, 4, 32, 0, False), (16, 1, 20, 0, False), (32, 1, 20, 0, True),
+            (16, 1, 20, 8, False), (16, 2, 20, 0, True)]:
+        yield ("kiln_command_processor", "", {"INSTRUCTION_BYTES_PER_CYCLE": port,
+                                              "COMMAND_QUEUE_DEPTH": depth,
+                                              "PREFETCH_WORDS": prefetch}
+               | ({"BLOCK_SIZE": block} if block else {}), check)
+
+
+def points():
+    """Returns all points as (top, parameters, rows, whether for checking).
+
+    A row is (module, modules left out, parameters). The points alternate between modules, so that a
+    part of a run covers every kind of module.
+    """
+    by_module = collections.defaultdict(list)
+    for group in (elements, arrays, around_the_array, fetch, ports, head, depthwise):
+        for module, without, parameters, check in group():
+            by_module[module].append((module, parameters, [(module, without, parameters)], check))
+    for group in (vector_stages, operand_buffers, lanes_around, vector_units, whole_machine):
+        for point in group():
+            by_module[point[0]].append(point)
+    return [point for turn in itertools.zip_longest(*by_module.values()) for point in turn
+            if point is not None]
