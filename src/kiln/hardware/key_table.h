@@ -108,8 +108,8 @@ class Limit {
 
 // Returns the type of an integer from `low` to `high`.
 template <typename Config, std::integral T>
-KeyType<Config> Integer(T Config::* member, std::type_identity_t<Limit<Config>> low,
-                        std::type_identity_t<Limit<Config>> high) {
+KeyType<Config> Integer(T Config::* member, const std::type_identity_t<Limit<Config>>& low,
+                        const std::type_identity_t<Limit<Config>>& high) {
   const auto print = [member](const Config& c) { return fmt::format("{}", c.*member); };
   return {.name = "integer",
           .values = fmt::format("{} to {}", low.number(), high.number()),
@@ -128,8 +128,9 @@ KeyType<Config> Integer(T Config::* member, std::type_identity_t<Limit<Config>> 
 // Returns the type of a power of two from `low` to `high`. `remedy` is the end of the error message
 // about another number; if it is empty, the message ends with "a power of two from LOW to HIGH".
 template <typename Config, std::integral T>
-KeyType<Config> PowerOfTwo(T Config::* member, std::type_identity_t<Limit<Config>> low,
-                           std::type_identity_t<Limit<Config>> high, std::string remedy = "") {
+KeyType<Config> PowerOfTwo(T Config::* member, const std::type_identity_t<Limit<Config>>& low,
+                           const std::type_identity_t<Limit<Config>>& high,
+                           const std::string& remedy = "") {
   KeyType<Config> type = Integer(member, low, high);
   type.name = "power of two";
   type.read = [=](const YamlMap& map, std::string_view key, Config* c) {

@@ -16,7 +16,6 @@ namespace {
 using hardware::Boolean;
 using hardware::Choice;
 using hardware::Integer;
-using hardware::Key;
 using hardware::KeyTable;
 using hardware::KeyType;
 using hardware::Limit;

@@ -10,7 +10,6 @@ namespace kiln::vta {
 namespace {
 
 using hardware::Integer;
-using hardware::Key;
 using hardware::KeyTable;
 using hardware::Limit;
 using hardware::PowerOfTwo;
