@@ -10,6 +10,7 @@
 module kiln_deep_fifo #(
     parameter int unsigned WIDTH = 8,  // bits of a word
     parameter int unsigned DEPTH = 512,  // words, any number from 2
+    parameter int unsigned STYLE = 0,  // the kind of memory, as kiln_ram_1w names it
     localparam int unsigned COUNT_BITS = $clog2(DEPTH + 1)  // derived, do not set
 ) (
     input  logic                  clock,
@@ -45,7 +46,8 @@ module kiln_deep_fifo #(
 
   kiln_ram_1w #(
       .WIDTH(WIDTH),
-      .WORDS(DEPTH)
+      .WORDS(DEPTH),
+      .STYLE(STYLE)
   ) storage (
       .clock,
       .write_enable(push),

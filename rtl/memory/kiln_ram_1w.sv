@@ -8,11 +8,14 @@
 //   contents   unknown at power-up, or zero with INITIALLY_ZERO; a reset leaves them unchanged.
 //              Synthesis does not see INITIALLY_ZERO: memories of FPGAs are zero after
 //              configuration, and other technologies need a circuit that clears them.
+//   STYLE      the kind of memory of an FPGA: 0 the tool decides, 1 LUT memory, 2 block memory,
+//              3 UltraRAM
 module kiln_ram_1w #(
     parameter int unsigned WIDTH = 8,  // bits of a word
     parameter int unsigned WORDS = 1024,
     parameter int unsigned READS = 1,  // read ports
     parameter bit INITIALLY_ZERO = 1'b0,
+    parameter int unsigned STYLE = 0,
     localparam int unsigned ADDRESS_BITS = WORDS > 1 ? $clog2(WORDS) : 1  // derived, do not set
 ) (
     input  logic                          clock,
@@ -23,7 +26,9 @@ module kiln_ram_1w #(
     input  logic [READS*ADDRESS_BITS-1:0] read_address,
     output logic [       READS*WIDTH-1:0] read_data
 );
-  logic [WIDTH-1:0] words[WORDS];
+  localparam logic [87:0] MEMORY_STYLE =
+      STYLE == 0 ? "auto" : STYLE == 1 ? "distributed" : STYLE == 2 ? "block" : "ultra";
+  (* ram_style = MEMORY_STYLE *) logic [WIDTH-1:0] words[WORDS];
 
 `ifndef SYNTHESIS
   if (INITIALLY_ZERO) begin : g_initial
