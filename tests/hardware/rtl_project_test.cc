@@ -58,6 +58,31 @@ TEST_F(RtlProjectFolder, KeepsNothingOfAnEarlierDesign) {
   }
 }
 
+// A module that the emitter wrote for one design stands beside the top, takes part in the choice of
+// the library's modules, and comes before the top in the list of sources.
+TEST_F(RtlProjectFolder, HasModulesOfOneDesignAndFilesInFolders) {
+  RtlProject project = ProjectOf("first_top", "first_stage", "images/weights.hex");
+  project.modules = {{"first_stage", "module first_stage;\n  kiln_fifo unit ();\nendmodule\n"}};
+  Write(project);
+  for (const char* file :
+       {"first_top.sv", "first_stage.sv", "rtl/kiln_fifo.sv", "images/weights.hex"}) {
+    EXPECT_TRUE(Has(file)) << file;
+  }
+  const auto list = ReadFile(Design() / "filelist.f");
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_LT(list->find("rtl/kiln_fifo.sv\n"), list->find("first_stage.sv\n"));
+  EXPECT_LT(list->find("first_stage.sv\n"), list->find("first_top.sv\n"));
+
+  // Another design leaves none of them, and writes through no link.
+  Write(ProjectOf("second_top", "kiln_pulse_delay", "memory.hex"));
+  for (const char* file : {"first_stage.sv", "images/weights.hex"}) EXPECT_FALSE(Has(file)) << file;
+  fs::remove_all(Design() / "images");
+  fs::create_directories(folder_.path() / "elsewhere");
+  fs::create_directory_symlink(folder_.path() / "elsewhere", Design() / "images");
+  EXPECT_FALSE(WriteRtlProject(project, Design()).ok());
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "elsewhere"));
+}
+
 // Whatever stands in the list: nothing outside of the folder, and no folder.
 TEST_F(RtlProjectFolder, RemovesNothingElse) {
   Write(ProjectOf("first_top", "kiln_fifo", "memory.hex"));

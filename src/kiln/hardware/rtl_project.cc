@@ -229,8 +229,9 @@ namespace {
 // Returns all files of a project except the list of emitted files.
 StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
-  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> modules,
-                        NeededFiles(library, project.top_text));
+  std::string texts = project.top_text;
+  for (const auto& [name, text] : project.modules) texts += '\n' + text;
+  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> modules, NeededFiles(library, texts));
   ProjectFiles files;
   std::vector<std::string> sources;
   const auto copy = [&](const fs::path& from, const std::string& name) -> Status {
@@ -241,6 +242,10 @@ StatusOr<ProjectFiles> FilesOf(const RtlProject& project) {
   for (const std::string& module : modules) {
     sources.push_back("rtl/" + FileName(module));
     KILN_RETURN_IF_ERROR(copy(module, sources.back()));
+  }
+  for (const auto& [name, text] : project.modules) {
+    sources.push_back(name + ".sv");
+    files.emplace_back(sources.back(), text);
   }
   sources.push_back(project.top + ".sv");
   std::string list;
@@ -265,10 +270,15 @@ Status WriteRtlProject(const RtlProject& project, const fs::path& folder) {
   // Reads all inputs before it writes the first file.
   KILN_ASSIGN_OR_RETURN(const ProjectFiles texts, FilesOf(project));
   for (const auto& [name, text] : texts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, name));
-  for (const char* other : {kEmitted, "rtl", "testbench"})
-    KILN_RETURN_IF_ERROR(CheckNoLink(folder, other));
+  // The folders below: of the library, of the testbench, and of the caller's files.
+  std::set<fs::path> parts = {"rtl", "testbench"};
+  for (const auto& [name, text] : texts) {
+    if (const fs::path part = fs::path(name).parent_path(); !part.empty()) parts.insert(part);
+  }
+  KILN_RETURN_IF_ERROR(CheckNoLink(folder, kEmitted));
+  for (const fs::path& part : parts) KILN_RETURN_IF_ERROR(CheckNoLink(folder, part.string()));
   std::error_code error;
-  for (const char* part : {"rtl", "testbench"}) {
+  for (const fs::path& part : parts) {
     fs::create_directories(folder / part, error);
     if (error)
       return ErrorAt(folder.string(), "", "cannot be made: " + error.message(),

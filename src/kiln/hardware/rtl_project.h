@@ -17,6 +17,9 @@ namespace kiln::hardware {
 struct RtlProject {
   std::string top;       // name of the top module
   std::string top_text;  // its SystemVerilog; the names in it determine the modules of rtl/
+  // Modules between the top and the library that are written for this design: name and
+  // SystemVerilog. The names in them count, too.
+  std::vector<std::pair<std::string, std::string>> modules;
   // Files of rtl/testbench for the simulation: a main program, then its headers.
   std::vector<std::string> testbench;
   std::string simulation_arguments;                         // arguments of `make sim`
