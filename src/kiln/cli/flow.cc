@@ -155,7 +155,10 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
                              .family = std::string(accelerator.family()),
                              .source = source.string(),
                              .description = accelerator.Describe(),
-                             .peak_macs_per_cycle = accelerator.PeakMacsPerCycle(),
+                             .peak_macs_per_cycle = program.peak_macs_per_cycle() > 0
+                                                        ? program.peak_macs_per_cycle()
+                                                        : accelerator.PeakMacsPerCycle(),
+                             .clock_mhz = accelerator.ClockMhz(),
                              .cost = {}};
   if (auto cost = accelerator.EstimateProgramCost(program, node_nm); cost.ok())
     machine.cost = *std::move(cost);
@@ -165,6 +168,7 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
   report->kernels = program.kernels();
   report->constant_bytes = program.constant_bytes();
   report->activation_bytes = program.activation_bytes();
+  report->interval_cycles = program.interval_cycles();
   report->notes.insert(report->notes.end(), program.notes().begin(), program.notes().end());
 }
 

@@ -69,6 +69,8 @@ std::string Cards(const RunReport& report) {
                  PartialMark(report),
              IsPartial(report) ? "bad" : "");
   }
+  if (const std::string interval = IntervalText(report); !interval.empty())
+    out += Card("cycles between images", Thousands(report.interval_cycles), interval);
   if (report.trace.has_value()) {
     out += Card("utilisation", Percent(Utilisation(report)),
                 "of the peak multiply-accumulates" + PartialMark(report),

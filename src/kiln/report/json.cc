@@ -151,12 +151,11 @@ std::string ToJson(const RunReport& report) {
   json["accelerator"] = nullptr;
   if (report.machine.has_value()) {
     const RunReport::Machine& machine = *report.machine;
-    json["accelerator"] = {{"name", machine.name},
-                           {"family", machine.family},
-                           {"source", machine.source},
-                           {"peak_macs_per_cycle", machine.peak_macs_per_cycle},
-                           {"description", machine.description},
-                           {"cost", CostOf(machine.cost)}};
+    json["accelerator"] = {
+        {"name", machine.name},           {"family", machine.family},
+        {"source", machine.source},       {"peak_macs_per_cycle", machine.peak_macs_per_cycle},
+        {"clock_mhz", machine.clock_mhz}, {"description", machine.description},
+        {"cost", CostOf(machine.cost)}};
   }
   json["energy"] = report.energy.has_value() ? EnergyOf(*report.energy) : Json(nullptr);
   json["data"] = {{"source", report.data.source},
@@ -189,6 +188,8 @@ std::string ToJson(const RunReport& report) {
         {"level", report.level}, {"images", report.images_run}, {"seconds", report.run_seconds}};
   }
   json["cycles_per_image"] = report.cycles_per_image;
+  json["interval_cycles"] =
+      report.interval_cycles > 0 ? Json(report.interval_cycles) : Json(nullptr);
   json["images_at_once"] = report.trace.has_value() ? report.trace->images : 1;
   json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);
   json["levels_compared"] = {{"images", report.compared_images},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "kiln/report/cost_report.h"
@@ -118,6 +119,20 @@ std::string FidelityText(const OutputFidelity& output) {
                      Percent(output.equal_share, 2));
 }
 
+std::string IntervalText(const RunReport& report) {
+  if (report.interval_cycles == 0) return "";
+  std::string text = fmt::format("{} cycles between images", Thousands(report.interval_cycles));
+  if (report.machine.has_value() && report.machine->clock_mhz > 0) {
+    const double rate =
+        report.machine->clock_mhz * 1e6 / static_cast<double>(report.interval_cycles);
+    text += fmt::format(", {} images/s at {:g} MHz",
+                        rate < 100 ? fmt::format("{:.1f}", rate)
+                                   : Thousands(static_cast<int64_t>(std::floor(rate))),
+                        report.machine->clock_mhz);
+  }
+  return text;
+}
+
 std::string WrittenText(const RunReport& report) {
   if (report.outputs_file.empty()) return "";
   std::string arrays;
@@ -223,8 +238,9 @@ std::string ImagesAtOnce(const RunReport& report) {
 
 double Utilisation(const RunReport& report) {
   if (!report.trace.has_value() || !report.machine.has_value()) return 0;
-  const double possible =
-      static_cast<double>(report.trace->cycles) * report.machine->peak_macs_per_cycle;
+  // Of machines on which images follow one another, in the steady state.
+  const int64_t cycles = report.interval_cycles > 0 ? report.interval_cycles : report.trace->cycles;
+  const double possible = static_cast<double>(cycles) * report.machine->peak_macs_per_cycle;
   int64_t macs = 0;
   for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;
   return possible > 0 ? static_cast<double>(report.trace->images * macs) / possible : 0;
@@ -291,6 +307,8 @@ std::string ToText(const RunReport& report, int top) {
     lines.Add("utilisation",
               fmt::format("{} of the peak{}", Percent(Utilisation(report)), PartialMark(report)));
   }
+  if (const std::string interval = IntervalText(report); !interval.empty())
+    lines.Add("interval", interval);
   if (report.compared_images > 0) {
     lines.Add("bits",
               report.different_images == 0

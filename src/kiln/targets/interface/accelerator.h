@@ -162,6 +162,8 @@ class Accelerator {
   std::string UntimedReason(const RtlOptions& rtl) const;
   // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
+  // The clock frequency in MHz that the design point states, for times; 0 if it states none.
+  virtual double ClockMhz() const { return 0; }
   // Looks for the first kernel that the rtl level runs in other cycles (without an UntimedReason)
   // or leaves other bits behind than the cycle level, on a batch of one image, and writes the
   // hardware's signals around it to `file` (FST). Where they do the same nothing is written.

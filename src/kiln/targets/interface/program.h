@@ -58,6 +58,12 @@ class Program {
   // On how many images a run of the machine works. Cycles of fewer are those of a machine that is
   // partly empty.
   int64_t images_at_once() const { return images_at_once_; }
+  // Cycles between the results of images that follow one another, on machines that work on several
+  // stages of different images; 0 if an image ends before the next one begins.
+  int64_t interval_cycles() const { return interval_cycles_; }
+  // Multiply-accumulates that the hardware can do in a cycle at most, if it is built for this
+  // program; 0 if it is the design point's (Accelerator::PeakMacsPerCycle).
+  double peak_macs_per_cycle() const { return peak_macs_per_cycle_; }
   // What the host runs behind the last kernel, as it has shapes that depend on the data
   // (host_tail.h); null: nothing.
   const HostTail* tail() const { return tail_.get(); }
@@ -72,6 +78,8 @@ class Program {
   std::vector<KernelInfo> kernels_;
   std::vector<std::string> notes_;
   int64_t images_at_once_ = 1;
+  int64_t interval_cycles_ = 0;
+  double peak_macs_per_cycle_ = 0;
   int64_t constant_bytes_ = 0;
   int64_t activation_bytes_ = 0;
 

@@ -43,6 +43,7 @@ class SystolicAccelerator final : public Accelerator {
     return static_cast<uint64_t>(AnswerCycles(config_));
   }
   double PeakMacsPerCycle() const override { return static_cast<double>(config_.macs_per_cycle()); }
+  double ClockMhz() const override { return config_.clock_mhz; }
 
  private:
   // Compiles a graph in which every shape is known.
