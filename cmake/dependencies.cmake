@@ -14,6 +14,9 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)  # digests
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 add_library(kiln::zip ALIAS PkgConfig::LIBZIP)
 
+pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)  # integer programs
+add_library(kiln::cbc ALIAS PkgConfig::CBC)
+
 # Asio without Boost needs only its headers and threads.
 find_package(Threads REQUIRED)
 find_path(ASIO_FOLDER asio.hpp REQUIRED)
