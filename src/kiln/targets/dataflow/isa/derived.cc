@@ -1,0 +1,147 @@
+// Computes sizes and times of stages from their numbers.
+
+#include "kiln/targets/dataflow/isa/derived.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "kiln/support/check.h"
+
+namespace kiln::dataflow {
+
+int AdderLevels(int64_t terms) {
+  KILN_CHECK(terms >= 1);
+  return std::bit_width(static_cast<uint64_t>(terms - 1));
+}
+
+bool UsesLutProducts(const CodeType& operand, int weight_bits, int64_t pack) {
+  return pack == 1 && (operand.bits <= 2 || weight_bits <= 2 || operand.bits + weight_bits <= 8);
+}
+
+int SignedBits(int64_t low, int64_t high) {
+  const auto magnitude = [](int64_t x) { return static_cast<uint64_t>(x < 0 ? ~x : x); };
+  return 1 + std::max(std::bit_width(magnitude(low)), std::bit_width(magnitude(high)));
+}
+
+WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage) {
+  const Channel &in = pipeline.input(stage), &out = pipeline.output(stage);
+  const Window& w = stage.window;
+  WindowLoops loops;
+  loops.words_per_pixel = stage.map.channels / in.lanes;
+  if (stage.kind == StageKind::kConvolution) {
+    loops.groups = stage.groups;
+    loops.passes = out.map.channels / stage.groups / stage.elements;
+    loops.reserve = stage.elements / out.lanes;
+  }
+  loops.words_per_group = loops.words_per_pixel / loops.groups;
+  loops.results_per_pixel =
+      stage.kind == StageKind::kConvolution ? loops.groups * loops.passes : loops.words_per_pixel;
+  loops.first_insertions = w.columns() - w.pad_left;
+  loops.row_insertions = stage.map.width - (w.out_width - 1) * w.stride_x;
+  loops.insertions = loops.first_insertions + (w.out_height - 1) * stage.map.width +
+                     (w.out_width - 1) * w.stride_x;
+  return loops;
+}
+
+int64_t ExtraRowsOf(const Window& w, const MapShape& map) {
+  if (w.pointwise()) return 0;
+  // Between row sets one row can follow the inserter; the other new rows need rows of their own. At
+  // the end of a frame, the first row set of the next one needs its rows up to `last`, and the last
+  // row set of the frame still holds `held` rows.
+  const int64_t last = w.rows() - 1 - w.pad_top;
+  const int64_t held =
+      map.height - std::max<int64_t>(0, (w.out_height - 1) * w.stride_y - w.pad_top);
+  return std::max({int64_t{0}, w.stride_y - 2, last - 1 - (w.rows() - held)});
+}
+
+int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage) {
+  switch (stage.kind) {
+    case StageKind::kConvolution:
+    case StageKind::kDepthwise:
+    case StageKind::kMaxPool: {
+      const WindowLoops loops = LoopsOf(pipeline, stage);
+      const Window& w = stage.window;
+      const int64_t in_pixels = stage.map.pixels(), out_pixels = w.out_height * w.out_width;
+      const int64_t steps = out_pixels * loops.groups * loops.passes * loops.words_per_group;
+      if (w.pointwise()) return steps + (in_pixels - out_pixels) * loops.words_per_pixel;
+      return std::max((loops.insertions - out_pixels) * loops.words_per_pixel + steps,
+                      in_pixels * loops.words_per_pixel);
+    }
+    case StageKind::kSource:
+      return pipeline.output(stage).words();
+    case StageKind::kWiden:
+      return pipeline.input(stage).words();
+    case StageKind::kPad:
+    case StageKind::kNarrow:
+    case StageKind::kConcat:
+    case StageKind::kRearrange:
+      return pipeline.output(stage).words();
+    default:
+      return pipeline.input(stage).words();
+  }
+}
+
+namespace {
+
+// Cycles from the register of the sum to the push, by the way of requantisation.
+int RequantiseLatency(const Requantise& r) {
+  switch (r.way) {
+    case Requantise::Way::kMultiply:
+      return 3;
+    case Requantise::Way::kThresholds:
+      return 2 * r.threshold_bits;
+    case Requantise::Way::kNone:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int LatencyOf(const Pipeline& pipeline, const Stage& stage) {
+  const auto taps = stage.window.taps();
+  switch (stage.kind) {
+    case StageKind::kConvolution:
+      return 5 + AdderLevels(taps * pipeline.input(stage).lanes) + (stage.pack > 1 ? 1 : 0) +
+             RequantiseLatency(stage.requantise);
+    case StageKind::kDepthwise:
+      return 4 + AdderLevels(taps) + RequantiseLatency(stage.requantise);
+    case StageKind::kMaxPool:
+      return 2 + AdderLevels(taps);
+    case StageKind::kGlobalSum:
+      return 3 + RequantiseLatency(stage.requantise);
+    case StageKind::kAffine:
+      return 5;
+    case StageKind::kTable:
+    case StageKind::kRearrange:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+SumRange RangeOfSums(const Pipeline& pipeline, const Stage& stage) {
+  const Channel &in = pipeline.input(stage), &out = pipeline.output(stage);
+  const int64_t low = in.type.low(), high = in.type.high();
+  const int64_t channels = out.map.channels;
+  SumRange range;
+  const int64_t per_channel =
+      stage.weights.empty() ? 0 : static_cast<int64_t>(stage.weights.size()) / channels;
+  for (int64_t c = 0; c < channels; ++c) {
+    SumRange sum;
+    if (stage.kind == StageKind::kGlobalSum) {
+      sum = {low * in.map.pixels(), high * in.map.pixels()};
+    }
+    for (int64_t i = 0; i < per_channel; ++i) {
+      const int64_t weight = stage.weights[static_cast<size_t>(c * per_channel + i)];
+      sum.low += weight >= 0 ? weight * low : weight * high;
+      sum.high += weight >= 0 ? weight * high : weight * low;
+    }
+    range.low = std::min(range.low, sum.low);
+    range.high = std::max(range.high, sum.high);
+  }
+  // Partial sums lie between those of the extremes, which include zero.
+  return range;
+}
+
+}  // namespace kiln::dataflow

@@ -1,0 +1,57 @@
+// Sizes and times that follow from a stage: latencies, steps, bits of sums. The simulators, the
+// cost model and the emitter use these functions; `rtl/dataflow` computes the same numbers as
+// localparams, and the tests that compare the levels cycle by cycle hold the two to each other.
+#ifndef KILN_TARGETS_DATAFLOW_ISA_DERIVED_H_
+#define KILN_TARGETS_DATAFLOW_ISA_DERIVED_H_
+
+#include <cstdint>
+
+#include "kiln/targets/dataflow/isa/pipeline.h"
+
+namespace kiln::dataflow {
+
+// The numbers of a window stage's loops (docs/dataflow-machine.md, "Window").
+struct WindowLoops {
+  int64_t words_per_pixel = 1;    // CG
+  int64_t groups = 1;             // G
+  int64_t passes = 1;             // OG
+  int64_t words_per_group = 1;    // IG
+  int64_t results_per_pixel = 1;  // that reserve their words
+  int64_t reserve = 1;            // R, words of a result
+  int64_t first_insertions = 1;   // n of the first pixel of a frame
+  int64_t row_insertions = 1;     // n of the first pixel of the other rows
+  int64_t insertions = 1;         // I, of a frame
+};
+WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage);
+
+// Returns the extra rows of the row buffer with which CyclesPerImage is the time of a stage behind an
+// input that never waits: 0 for layers that keep the size of their map, and for strides up to 2.
+int64_t ExtraRowsOf(const Window& window, const MapShape& map);
+
+// Returns the cycles that the stage needs for an image if nothing waits: its largest number of
+// steps. For a fork, concat and the like these are the words that it moves.
+int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage);
+
+// Returns D: the cycles from the action that completes a result to the push of its first word.
+int LatencyOf(const Pipeline& pipeline, const Stage& stage);
+
+// Returns whether products of these widths are built of LUTs: a DSP slice would be wasted on them,
+// and synthesis uses one only for products of at least 9 bits.
+bool UsesLutProducts(const CodeType& operand, int weight_bits, int64_t pack);
+
+// Returns the levels of the adder tree over `terms` terms: ceil(log2(terms)).
+int AdderLevels(int64_t terms);
+
+// Returns the least number of bits that holds all integers from low to high in two's complement.
+int SignedBits(int64_t low, int64_t high);
+
+// The least and greatest value of a sum.
+struct SumRange {
+  int64_t low = 0, high = 0;
+};
+// Returns the range of a stage's sums over all channels and all codes of its input.
+SumRange RangeOfSums(const Pipeline& pipeline, const Stage& stage);
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_ISA_DERIVED_H_
