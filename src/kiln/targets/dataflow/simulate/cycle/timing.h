@@ -1,0 +1,69 @@
+// Counts the cycles of a pipeline: words as tokens, without their data. Cycles do not depend on
+// data, because every stage consumes and produces its words in a fixed order
+// (docs/dataflow-machine.md).
+//
+// The simulation goes from event to event: a stage that computes for many cycles without touching
+// a channel costs one event. Stages act on the state at the start of a cycle, so that their order
+// within a cycle does not matter.
+#ifndef KILN_TARGETS_DATAFLOW_SIMULATE_CYCLE_TIMING_H_
+#define KILN_TARGETS_DATAFLOW_SIMULATE_CYCLE_TIMING_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/dataflow/isa/pipeline.h"
+
+namespace kiln::dataflow {
+
+struct TimingOptions {
+  int64_t images = 1;  // back to back
+  // Treats all channels as if they had room for any number of words.
+  bool unbounded = false;
+  // 0: a word of each source is offered in every cycle. Otherwise word i of n of an image is
+  // offered from cycle floor(i * interval / n) after the image's begin on, and images begin
+  // `interval` cycles apart.
+  int64_t interval = 0;
+  // The work after which the simulation is given up; 0: none.
+  int64_t most_events = 0;
+};
+
+// What happened at a channel.
+struct ChannelTiming {
+  int64_t words = 0;    // pushed
+  int64_t highest = 0;  // greatest level, in words (docs/dataflow-machine.md)
+  // The least depth with which no reservation would have waited: space that is freed in a cycle is
+  // reserved in the next one at the earliest.
+  int64_t needed = 0;
+  std::vector<int64_t> last_pushes;  // by image: the cycle of its last push
+  std::vector<int64_t> first_pushes;
+};
+
+// What a stage did.
+struct StageTiming {
+  int64_t busy = 0;                       // cycles with a step
+  std::map<std::string, int64_t> stalls;  // cause -> cycles, between its first and last step
+  int64_t begin = 0, end = 0;             // first step, one past the last
+};
+
+struct PipelineTiming {
+  // From the cycle of the first word into a source to that of the last word out of a sink.
+  int64_t cycles = 0;
+  // By image: the cycle in which its last word leaves, counted from the first word into a source.
+  std::vector<int64_t> finished;
+  std::vector<ChannelTiming> channels;
+  std::vector<StageTiming> stages;
+  int64_t events = 0;
+};
+
+// Simulates images that follow one another without a gap, behind sources and sinks that never wait
+// unless `options` says otherwise.
+//   errors  a deadlock: names the stages that wait for one another, and for what; more than
+//           options.most_events
+StatusOr<PipelineTiming> SimulateTiming(const Pipeline& pipeline, const TimingOptions& options);
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_SIMULATE_CYCLE_TIMING_H_
