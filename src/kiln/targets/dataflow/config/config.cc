@@ -1,0 +1,22 @@
+// Reads and prints design points by the table of keys.
+
+#include "kiln/targets/dataflow/config/config.h"
+
+#include "kiln/support/yaml.h"
+#include "kiln/targets/dataflow/config/keys.h"
+
+namespace kiln::dataflow {
+
+StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(const YamlFile file, YamlFile::Parse(yaml, source));
+  Config config;
+  config.uram = 0;
+  hardware::KeyReader<Config> reader(Keys(), file.root(), &config);
+  reader.ReadRest();
+  KILN_RETURN_IF_ERROR(file.Finish());
+  return config;
+}
+
+std::string PrintConfig(const Config& config) { return Keys().Print(config); }
+
+}  // namespace kiln::dataflow

@@ -1,0 +1,38 @@
+// A design point of the dataflow family: the device with its clock, and what the folding search may
+// do. The hardware itself follows from the network.
+#ifndef KILN_TARGETS_DATAFLOW_CONFIG_CONFIG_H_
+#define KILN_TARGETS_DATAFLOW_CONFIG_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kiln/support/status.h"
+
+namespace kiln::dataflow {
+
+struct Config {
+  std::string name;
+  bool ultrascale = true;  // xcup, else xc7: the families of synth_xilinx
+  // The resources that the machine may use.
+  int64_t dsp = 1728;
+  int64_t bram = 312;  // RAMB36
+  int64_t uram = 96;
+  int64_t lut = 230400;
+  double clock_mhz = 200;
+  double target_fps = 0;     // images per second that suffice; 0: as many as the device allows
+  bool two_way = true;       // lanes of neighbouring stages divide in either direction
+  int products_per_dsp = 2;  // 1, 2 or 4
+  int threshold_bits = 4;    // codes of at most so many bits come from thresholds
+  int most_lanes = 256;      // of a word
+  int channel_bits = 0;      // the most bits of one channel; 0: no limit
+};
+
+// Reads a design point from YAML text. Errors name the key; `source` is the file's name.
+StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source);
+// Returns YAML that is read as the same design point.
+std::string PrintConfig(const Config& config);
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_CONFIG_CONFIG_H_
