@@ -1,0 +1,243 @@
+// Simulates an emitted dataflow machine (Verilated class Vkiln_accelerator), whose AXI4-Streams are
+// listed in design.h.
+//
+// Sends the bytes of one file per input stream as beats, receives the beats of --images images on
+// every output stream, and writes them to one file per output stream. Prints one fact per line on
+// standard output; cycles count from that of the first input beat:
+//
+//   cycles N              to the cycle after that of the last output beat
+//   image I N             the same, of each image
+//   channel C W H F L     words that entered channel C, its highest level, and the cycles in which
+//                         its first and its last word entered
+//
+// The exit code is 0 if all beats arrived, 2 for bad arguments or files or for output that is not
+// expected, 3 if the beats did not arrive in time.
+#include <unistd.h>
+#include <verilated.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "Vkiln_accelerator.h"
+#include "design.h"
+#include "kiln_simulate_options.h"
+#ifdef KILN_TRACE
+#include <verilated_fst_c.h>
+#endif
+
+using kiln::testbench::Fail;
+using kiln::testbench::Option;
+
+namespace {
+
+// A stream of the machine: the signals of its port, and its beats.
+struct Stream {
+  std::string name;
+  CData *valid, *ready;
+  void* data;
+  size_t bytes;    // of a beat
+  uint64_t beats;  // of an image
+  std::vector<uint8_t> content;
+  size_t at = 0;  // bytes sent or received
+  bool offered = false;
+  uint64_t done() const { return at / bytes; }
+};
+
+// Returns a bit of a port of any width.
+bool BitOf(const CData& port, size_t bit) { return (port >> bit & 1) != 0; }
+bool BitOf(const SData& port, size_t bit) { return (port >> bit & 1) != 0; }
+bool BitOf(const IData& port, size_t bit) { return (port >> bit & 1) != 0; }
+bool BitOf(const QData& port, size_t bit) { return (port >> bit & 1) != 0; }
+template <size_t Words>
+bool BitOf(const VlWide<Words>& port, size_t bit) {
+  return (port[bit / 32] >> (bit % 32) & 1) != 0;
+}
+uint32_t WordOf(const IData& port, size_t) { return port; }
+uint32_t WordOf(const QData& port, size_t word) {
+  return static_cast<uint32_t>(port >> (32 * word));
+}
+template <size_t Words>
+uint32_t WordOf(const VlWide<Words>& port, size_t word) {
+  return port[word];
+}
+
+// What entered a channel.
+struct ChannelEvents {
+  uint64_t words = 0;
+  int64_t first = -1, last = -1;
+};
+
+struct Arguments {
+  kiln::testbench::SimulateOptions common;
+  std::vector<std::string> in, out;
+  std::string folder;
+  uint64_t images = 1;
+  double stalls = 0;
+};
+
+Arguments Parse(int count, char** values) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    const std::string name = values[i];
+    if (name == "--help") {
+      std::puts(
+          "simulate --in FILE ... --out FILE ... [--images N] [--folder DIR] [--stalls P] "
+          "[--seed N] [--limit CYCLES] [--wave FILE]\n"
+          "  DIR has the contents of memories, the folder memory of the design; by default the\n"
+          "  working directory");
+      std::exit(0);
+    }
+    if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
+    const Option option{name, values[++i]};
+    if (name == "--in") {
+      arguments.in.push_back(option.value);
+    } else if (name == "--out") {
+      arguments.out.push_back(option.value);
+    } else if (name == "--folder") {
+      arguments.folder = option.value;
+    } else if (name == "--images") {
+      option.Take(arguments.images);
+    } else if (name == "--stalls") {
+      option.Take(arguments.stalls);
+    } else if (!arguments.common.Take(option)) {
+      Fail(name + " is no option; see --help");
+    }
+  }
+  return arguments;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+  const Arguments arguments = Parse(count, values);
+  const auto& options = arguments.common;
+  VerilatedContext context;
+  kiln::testbench::BeginAtRandom(context, options.seed);
+#ifdef KILN_TRACE
+  context.traceEverOn(true);
+#endif
+  // The memories' files are opened when the model is constructed and first evaluated.
+  std::vector<std::vector<uint8_t>> contents;
+  for (const std::string& file : arguments.in) contents.push_back(kiln::testbench::ReadBytes(file));
+  char working[4096];
+  if (getcwd(working, sizeof working) == nullptr) Fail("the working directory has no path");
+  if (!arguments.folder.empty() && chdir(arguments.folder.c_str()) != 0)
+    Fail(arguments.folder + ": is no folder");
+  const auto top = std::make_unique<Vkiln_accelerator>(&context);
+  std::vector<Stream> in, out;
+#define KILN_STREAM(name, bytes, beats) \
+  {#name, &top->name##_tvalid, &top->name##_tready, &top->name##_tdata, bytes, beats, {}},
+  in = {KILN_INPUTS(KILN_STREAM)};
+  out = {KILN_OUTPUTS(KILN_STREAM)};
+#undef KILN_STREAM
+  if (contents.size() != in.size() || arguments.out.size() != out.size())
+    Fail("the design has " + std::to_string(in.size()) + " inputs and " +
+         std::to_string(out.size()) + " outputs");
+  for (size_t i = 0; i < in.size(); ++i) {
+    in[i].content = std::move(contents[i]);
+    if (in[i].content.size() != in[i].bytes * in[i].beats * arguments.images)
+      Fail(arguments.in[i] + ": does not have the beats of " + std::to_string(arguments.images) +
+           " images");
+  }
+  // The machine runs after its reset; nothing reads its registers.
+  top->control_awvalid = top->control_wvalid = top->control_arvalid = 0;
+  top->control_bready = top->control_rready = 0;
+  top->reset = 1;
+  top->clock = 0;
+  top->eval();
+  if (chdir(working) != 0) Fail("the working directory is gone");
+#ifdef KILN_TRACE
+  VerilatedFstC wave;
+  if (!options.wave.empty()) {
+    top->trace(&wave, 99);
+    wave.open(options.wave.c_str());
+  }
+#endif
+  std::mt19937_64 random(options.seed);
+  const auto stalled = [&] {
+    return arguments.stalls > 0 && static_cast<double>(random() >> 11) * 0x1p-53 < arguments.stalls;
+  };
+  std::vector<ChannelEvents> channels(KILN_CHANNELS);
+  std::vector<int64_t> finished(arguments.images, -1);
+  int64_t first = -1;
+  // After the last beat the machine must have accepted all of its input, and must not send any more
+  // beats.
+  constexpr int64_t kQuietCycles = 64;
+  const auto all_out = [&] {
+    return std::ranges::all_of(
+        out, [&](const Stream& s) { return s.done() == s.beats * arguments.images; });
+  };
+  int64_t quiet = 0;
+  for (int64_t cycle = -4; quiet < kQuietCycles; ++cycle) {
+    quiet += all_out() ? 1 : 0;
+    if (cycle > static_cast<int64_t>(options.limit)) {
+      for (const Stream& s : out)
+        std::fprintf(stderr, "simulate: %s: %" PRIu64 " of %" PRIu64 " beats\n", s.name.c_str(),
+                     s.done(), s.beats * arguments.images);
+      return 3;
+    }
+    if (cycle == 0) top->reset = 0;
+    for (Stream& s : in) {
+      // A beat is offered until it is accepted.
+      s.offered = cycle >= 0 && s.at < s.content.size() && (s.offered || !stalled());
+      *s.valid = s.offered;
+      if (s.offered) std::memcpy(s.data, &s.content[s.at], s.bytes);
+    }
+    for (Stream& s : out) *s.ready = cycle >= 0 && !stalled();
+    top->clock = 0;
+    top->eval();
+    for (Stream& s : in) {
+      if (!s.offered || *s.ready == 0) continue;
+      if (first < 0) first = cycle;
+      s.at += s.bytes;
+      s.offered = false;
+    }
+    for (Stream& s : out) {
+      if (cycle < 0 || *s.valid == 0 || *s.ready == 0) continue;
+      if (s.done() == s.beats * arguments.images) Fail(s.name + " sends more than its beats");
+      const auto* beat = static_cast<const uint8_t*>(s.data);
+      s.content.insert(s.content.end(), beat, beat + s.bytes);
+      s.at += s.bytes;
+      if (s.done() % s.beats == 0) {
+        int64_t& image = finished[s.done() / s.beats - 1];
+        image = std::max(image, cycle - first + 1);
+      }
+    }
+    for (size_t c = 0; c < channels.size() && cycle >= 0; ++c) {
+      if (!BitOf(top->pushed, c)) continue;
+      if (channels[c].words++ == 0) channels[c].first = cycle - first;
+      channels[c].last = cycle - first;
+    }
+#ifdef KILN_TRACE
+    const auto from_first = static_cast<uint64_t>(first < 0 ? 0 : cycle - first);
+    const bool in_window = options.wave_whole || (first >= 0 && from_first >= options.wave_from &&
+                                                  from_first <= options.wave_to);
+    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4)));
+#endif
+    top->clock = 1;
+    top->eval();
+#ifdef KILN_TRACE
+    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4) + 1));
+#endif
+  }
+  for (const Stream& s : in) {
+    if (s.at < s.content.size()) Fail(s.name + " has not been read to its end");
+  }
+  for (size_t i = 0; i < out.size(); ++i)
+    kiln::testbench::WriteBytes(arguments.out[i], out[i].content.data(), out[i].content.size());
+  std::printf("cycles %" PRId64 "\n", *std::ranges::max_element(finished));
+  for (size_t i = 0; i < finished.size(); ++i)
+    std::printf("image %zu %" PRId64 "\n", i, finished[i]);
+  for (size_t c = 0; c < channels.size(); ++c) {
+    std::printf("channel %zu %" PRIu64 " %" PRIu32 " %" PRId64 " %" PRId64 "\n", c,
+                channels[c].words, WordOf(top->highest, c), channels[c].first, channels[c].last);
+  }
+  return 0;
+}

@@ -1,0 +1,30 @@
+// Contents of the memories of a stage, as files for $readmemh.
+#ifndef KILN_TARGETS_DATAFLOW_EMIT_IMAGES_H_
+#define KILN_TARGETS_DATAFLOW_EMIT_IMAGES_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/targets/dataflow/isa/pipeline.h"
+
+namespace kiln::dataflow {
+
+// A file: name below the project's folder, and text.
+using ImageFile = std::pair<std::string, std::string>;
+
+// Returns the files that a stage reads: weights, constants of requantisation, its table. Their names
+// begin with ImagePrefix.
+std::vector<ImageFile> ImagesOf(const Pipeline& pipeline, const Stage& stage);
+
+// Return the names by which the hardware finds them, as its parameters give them.
+std::string WeightsFile(const Stage& stage);
+std::string ConstantsFile(const Stage& stage);  // of thresholds: the beginning of names
+std::string TableFile(const Stage& stage);
+
+// Returns the bits that the addends of a requantisation need.
+int AddendBits(const Requantise& requantise);
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_EMIT_IMAGES_H_

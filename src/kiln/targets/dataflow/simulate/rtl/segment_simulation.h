@@ -1,0 +1,67 @@
+// The simulation of a pipeline's hardware in Verilator: sends the words of images and receives
+// results, with the times at which words entered channels.
+#ifndef KILN_TARGETS_DATAFLOW_SIMULATE_RTL_SEGMENT_SIMULATION_H_
+#define KILN_TARGETS_DATAFLOW_SIMULATE_RTL_SEGMENT_SIMULATION_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "kiln/support/process.h"
+#include "kiln/support/status.h"
+#include "kiln/targets/dataflow/emit/emit.h"
+#include "kiln/targets/dataflow/isa/pipeline.h"
+#include "kiln/targets/interface/accelerator.h"
+
+namespace kiln::dataflow {
+
+// What the hardware of a pipeline did with some images.
+struct SimulatedImages {
+  // By sink: the codes of all images, one after the other.
+  std::vector<std::vector<int64_t>> outputs;
+  int64_t cycles = 0;             // as PipelineTiming::cycles
+  std::vector<int64_t> finished;  // by image
+  struct ChannelEvents {
+    int64_t words = 0, highest = 0;  // pushed words, greatest level
+    int64_t first = 0, last = 0;     // cycles of the first and the last push
+  };
+  std::vector<ChannelEvents> channels;
+};
+
+// Cycles [begin, end] of a run to record to a file; none without a file.
+struct RecordedCycles {
+  std::filesystem::path file;
+  int64_t begin = 0, end = 0;
+};
+
+class SegmentSimulation {
+ public:
+  // Builds the simulation of a pipeline, in `folder` or, if that is empty, in a temporary folder.
+  // With `trace` it can record waveforms. The pipeline must outlive this object. Errors: those of
+  // hardware::WriteRtlProject; Verilator or clang++-19 is missing or fails.
+  static StatusOr<std::unique_ptr<SegmentSimulation>> Build(const Pipeline& pipeline,
+                                                            const EmitOptions& emit,
+                                                            const std::filesystem::path& folder,
+                                                            bool trace = false);
+
+  // Sends images back to back: for each source the codes of all images. Registers begin with random
+  // contents, and both ends stall with the probability in `options`. Errors: the simulation fails,
+  // or takes longer than options.most_cycles.
+  StatusOr<SimulatedImages> Run(std::span<const std::vector<int64_t>> inputs, int64_t images,
+                                const RtlOptions& options, const RecordedCycles& wave = {}) const;
+
+ private:
+  explicit SegmentSimulation(const Pipeline& pipeline) : pipeline_(pipeline) {}
+
+  const Pipeline& pipeline_;
+  std::optional<TemporaryFolder> temporary_;
+  std::filesystem::path folder_;  // with the contents of memories
+  std::filesystem::path program_;
+};
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_SIMULATE_RTL_SEGMENT_SIMULATION_H_
