@@ -1,0 +1,60 @@
+// Adds up what stages and channels take.
+
+#include "kiln/targets/dataflow/cost/cost.h"
+
+#include "fmt/format.h"
+#include "kiln/targets/dataflow/cost/fpga_model.h"
+#include "kiln/targets/dataflow/isa/derived.h"
+#include "kiln/targets/interface/unit_areas.h"
+
+namespace kiln::dataflow {
+namespace {
+
+// Bits of the memories of a stage: weights, rows, constants.
+int64_t MemoryBitsOf(const Pipeline& pipeline, const Stage& stage) {
+  int64_t bits = std::ssize(stage.weights) * stage.weight_bits;
+  if (stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
+      stage.kind == StageKind::kMaxPool) {
+    if (!stage.window.pointwise())
+      bits += stage.window.buffer_rows() * stage.map.width * stage.map.channels *
+              pipeline.input(stage).type.bits;
+  }
+  return bits;
+}
+
+}  // namespace
+
+StatusOr<Cost> DeviceCost(const Config& config, int node_nm) {
+  KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
+  cost.multipliers = config.dsp * config.products_per_dsp;
+  cost.notes.push_back("the hardware is built for a network; compile one for its resources");
+  return cost;
+}
+
+StatusOr<Cost> PipelineCost(std::span<const Pipeline* const> pipelines, const Config& config,
+                            int node_nm) {
+  KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
+  cost.multipliers = 0;
+  cost.on_chip_memory_bits = 0;
+  FpgaResources sum;
+  for (const Pipeline* pipeline : pipelines) {
+    sum += ResourcesOf(*pipeline, config.ultrascale);
+    for (const Stage& stage : pipeline->stages) {
+      cost.on_chip_memory_bits += MemoryBitsOf(*pipeline, stage);
+      if (stage.kind == StageKind::kConvolution) {
+        cost.multipliers += stage.elements * stage.window.taps() * pipeline->input(stage).lanes;
+      } else if (stage.kind == StageKind::kDepthwise) {
+        cost.multipliers += stage.window.taps() * pipeline->input(stage).lanes;
+      }
+    }
+    for (const Channel& channel : pipeline->channels)
+      cost.on_chip_memory_bits += channel.depth * channel.word_bits();
+  }
+  cost.notes.push_back(fmt::format(
+      "in the FPGA: {} of {} DSP, {:g} of {} RAMB36, {} of {} URAM, about {} of {} LUTs", sum.dsp,
+      config.dsp, static_cast<double>(sum.ramb18) / 2, config.bram, sum.uram, config.uram, sum.lut,
+      config.lut));
+  return cost;
+}
+
+}  // namespace kiln::dataflow

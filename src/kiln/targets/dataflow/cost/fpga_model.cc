@@ -1,0 +1,187 @@
+// Counts multipliers and memories of stages, and estimates their LUTs.
+
+#include "kiln/targets/dataflow/cost/fpga_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/support/integer.h"
+#include "kiln/targets/dataflow/cost/memory_blocks.h"
+#include "kiln/targets/dataflow/isa/derived.h"
+
+namespace kiln::dataflow {
+namespace {
+
+// LUTs per unit of each feature, fitted by bench/dataflow_resources.
+constexpr LutFeatures kLutCoefficients = {
+    60.0,  // a stage
+    1.0,   // bits of adders
+    1.0,   // bits of products in LUTs
+    1.0,   // bits of masked or rotated window elements
+    1.0,   // bits of selected lanes
+    1.0,   // bits of scaled sums
+    1.0,   // bits of threshold steps
+    1.0,   // bits of maxima
+    1.0,   // bits of unpacked products
+    1.0,   // bits of words that a stage moves
+};
+
+FpgaResources Of(const MemoryBlocks& blocks, int64_t count = 1) {
+  return {.dsp = 0,
+          .ramb18 = count * blocks.ramb18,
+          .uram = count * blocks.uram,
+          .lut = count * blocks.lut};
+}
+
+bool HasWindow(const Stage& stage) {
+  return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
+         stage.kind == StageKind::kMaxPool;
+}
+bool HasWeights(const Stage& stage) {
+  return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise;
+}
+bool HasSums(const Stage& stage) {
+  return HasWeights(stage) || stage.kind == StageKind::kGlobalSum;
+}
+
+// Rows of the buffer and contexts of the window.
+FpgaResources WindowMemories(const Pipeline& pipeline, const Stage& stage) {
+  const Channel& in = pipeline.input(stage);
+  const Window& w = stage.window;
+  const WindowLoops loops = LoopsOf(pipeline, stage);
+  FpgaResources sum;
+  if (!w.pointwise()) {
+    sum += Of(BlocksOf(w.row_memory, in.word_bits(), stage.map.width * loops.words_per_pixel),
+              w.buffer_rows());
+  }
+  const bool keeps = stage.kind == StageKind::kConvolution && loops.passes > 1;
+  const int64_t stored = w.columns() - 1 + (keeps ? 1 : 0);
+  if (stored > 0 && loops.words_per_pixel > 1) {
+    const bool deep = loops.words_per_pixel > 64 && loops.words_per_group >= 4;
+    sum += Of(BlocksOf(deep ? MemoryKind::kBlock : MemoryKind::kLut,
+                       stored * w.kernel_y * in.word_bits(), loops.words_per_pixel));
+  }
+  return sum;
+}
+
+FpgaResources WeightMemory(const Pipeline& pipeline, const Stage& stage) {
+  const int64_t lanes = pipeline.input(stage).lanes, taps = stage.window.taps();
+  const WindowLoops loops = LoopsOf(pipeline, stage);
+  if (stage.streamed) return {};
+  if (stage.kind == StageKind::kDepthwise)
+    return Of(
+        RomBlocksOf(stage.weight_memory, taps * lanes * stage.weight_bits, loops.words_per_pixel));
+  return Of(RomBlocksOf(stage.weight_memory, stage.elements * taps * lanes * stage.weight_bits,
+                        loops.groups * loops.passes * loops.words_per_group));
+}
+
+FpgaResources ConstantMemory(const Pipeline& pipeline, const Stage& stage) {
+  const Channel& out = pipeline.output(stage);
+  const int64_t words = out.map.channels / out.lanes;
+  const Requantise& r = stage.requantise;
+  const MemoryKind kind = words > 64 ? MemoryKind::kBlock : MemoryKind::kLut;
+  FpgaResources sum;
+  if (r.way == Requantise::Way::kMultiply)
+    sum += Of(RomBlocksOf(kind, out.lanes * (kMultiplierBits + 40), words));
+  for (int level = 0; r.way == Requantise::Way::kThresholds && level < r.threshold_bits; ++level)
+    sum += Of(RomBlocksOf(kind, stage.sum_bits, words << level), out.lanes);
+  return sum;
+}
+
+int64_t MultipliersOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale) {
+  const Channel& in = pipeline.input(stage);
+  int64_t dsp = 0;
+  if (HasWeights(stage)) {
+    const int64_t elements = stage.kind == StageKind::kConvolution ? stage.elements : 1;
+    const int64_t products = stage.window.taps() * in.lanes * elements;
+    if (!UsesLutProducts(in.type, stage.weight_bits, stage.pack)) dsp += products / stage.pack;
+  }
+  if (HasSums(stage) && stage.requantise.way == Requantise::Way::kMultiply)
+    dsp += pipeline.output(stage).lanes * (stage.sum_bits <= (ultrascale ? 27 : 25) ? 1 : 2);
+  if (stage.kind == StageKind::kAffine) {
+    for (size_t i = 0; i < stage.inputs.size(); ++i) dsp += pipeline.input(stage, i).lanes;
+  }
+  return dsp;
+}
+
+}  // namespace
+
+std::array<std::string_view, kLutFeatures> LutFeatureNames() {
+  return {"stage",  "adders",     "products", "window", "lanes",
+          "scales", "thresholds", "maxima",   "unpack", "words"};
+}
+
+LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
+  LutFeatures f = {1};
+  if (stage.inputs.empty()) return f;
+  const Channel& in = pipeline.input(stage);
+  const auto taps = static_cast<double>(stage.window.taps()), lanes = static_cast<double>(in.lanes);
+  const double bits = in.type.bits, weight_bits = stage.weight_bits;
+  const double elements =
+      stage.kind == StageKind::kConvolution ? static_cast<double>(stage.elements) : lanes;
+  const double terms = stage.kind == StageKind::kConvolution ? taps * lanes : taps;
+  if (HasWeights(stage)) {
+    // A tree over n terms has n - 1 adders of somewhat more bits than a product.
+    f[1] = elements * (terms - 1) * (bits + weight_bits + 1);
+    if (stage.kind == StageKind::kConvolution) f[1] += elements * stage.sum_bits;
+    if (UsesLutProducts(in.type, stage.weight_bits, stage.pack))
+      f[2] = elements * terms * (weight_bits <= 2 ? bits + 1 : bits * weight_bits);
+    if (stage.pack > 1) f[8] = elements * terms * (bits + weight_bits);
+  }
+  if (HasWindow(stage) && !stage.window.pointwise()) f[3] = taps * lanes * bits;
+  if (HasSums(stage)) {
+    const Channel& out = pipeline.output(stage);
+    const auto out_lanes = static_cast<double>(out.lanes);
+    if (stage.kind == StageKind::kConvolution && out_lanes < elements)
+      f[4] = elements * stage.sum_bits;
+    if (stage.requantise.way == Requantise::Way::kMultiply)
+      f[5] = out_lanes * (stage.sum_bits + kMultiplierBits);
+    if (stage.requantise.way == Requantise::Way::kThresholds)
+      f[6] = out_lanes * stage.requantise.threshold_bits * stage.sum_bits;
+    if (stage.kind == StageKind::kGlobalSum) f[1] = lanes * stage.sum_bits;
+  }
+  if (stage.kind == StageKind::kAffine) f[5] = lanes * 50;
+  if (stage.kind == StageKind::kMaxPool) f[7] = lanes * (taps - 1) * bits;
+  f[9] = static_cast<double>(in.word_bits());
+  return f;
+}
+
+FpgaResources ResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale) {
+  FpgaResources sum;
+  if (stage.kind == StageKind::kSource || stage.kind == StageKind::kSink) return sum;
+  sum.dsp = MultipliersOf(pipeline, stage, ultrascale);
+  if (HasWindow(stage)) sum += WindowMemories(pipeline, stage);
+  if (HasWeights(stage)) sum += WeightMemory(pipeline, stage);
+  if (HasSums(stage)) sum += ConstantMemory(pipeline, stage);
+  const Channel& in = pipeline.input(stage);
+  if (stage.kind == StageKind::kTable) {
+    sum += Of(
+        RomBlocksOf(MemoryKind::kLut, pipeline.output(stage).type.bits, int64_t{1} << in.type.bits),
+        in.lanes);
+  }
+  if (stage.kind == StageKind::kRearrange) {
+    const int64_t depth = in.map.width * in.words_per_pixel();
+    sum +=
+        Of(BlocksOf(depth > 64 ? MemoryKind::kBlock : MemoryKind::kLut, in.word_bits(), depth), 2);
+  }
+  const LutFeatures features = LutFeaturesOf(pipeline, stage);
+  double luts = 0;
+  for (size_t i = 0; i < features.size(); ++i) luts += features[i] * kLutCoefficients[i];
+  sum.lut += std::llround(luts);
+  return sum;
+}
+
+FpgaResources ResourcesOf(const Channel& channel) {
+  FpgaResources sum = Of(BlocksOf(channel.memory, channel.word_bits(), channel.depth));
+  sum.lut += 20 + (channel.depth <= 1 ? channel.word_bits() : channel.word_bits() / 2);
+  return sum;
+}
+
+FpgaResources ResourcesOf(const Pipeline& pipeline, bool ultrascale) {
+  FpgaResources sum = {.dsp = 0, .ramb18 = 0, .uram = 0, .lut = 600};  // the control registers
+  for (const Stage& stage : pipeline.stages) sum += ResourcesOf(pipeline, stage, ultrascale);
+  for (const Channel& channel : pipeline.channels) sum += ResourcesOf(channel);
+  return sum;
+}
+
+}  // namespace kiln::dataflow

@@ -1,0 +1,46 @@
+// Resources of stages and channels in an FPGA, without synthesis: DSP slices and memory blocks from
+// the structure of the hardware, LUTs from a model that is fitted to synthesised stages
+// (docs/dataflow.md has its errors).
+#ifndef KILN_TARGETS_DATAFLOW_COST_FPGA_MODEL_H_
+#define KILN_TARGETS_DATAFLOW_COST_FPGA_MODEL_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "kiln/targets/dataflow/isa/pipeline.h"
+
+namespace kiln::dataflow {
+
+struct FpgaResources {
+  int64_t dsp = 0;
+  int64_t ramb18 = 0;  // halves of a RAMB36
+  int64_t uram = 0;
+  int64_t lut = 0;
+  FpgaResources& operator+=(const FpgaResources& more) {
+    dsp += more.dsp;
+    ramb18 += more.ramb18;
+    uram += more.uram;
+    lut += more.lut;
+    return *this;
+  }
+};
+
+// Returns what a stage takes between the channels of a pipeline. Weights and constants of the stage
+// may be absent: only their widths count.
+FpgaResources ResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale);
+// Returns what a channel takes.
+FpgaResources ResourcesOf(const Channel& channel);
+// Returns the sum over a pipeline, with its control registers.
+FpgaResources ResourcesOf(const Pipeline& pipeline, bool ultrascale);
+
+// What the LUTs of a stage outside of memories grow with, for the fit of the model.
+inline constexpr int kLutFeatures = 10;
+using LutFeatures = std::array<double, kLutFeatures>;
+LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage);
+// Returns the names of the features.
+std::array<std::string_view, kLutFeatures> LutFeatureNames();
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_COST_FPGA_MODEL_H_
