@@ -1,0 +1,36 @@
+// The exact folding search: dynamic programming over the pipeline at a fixed period, inside a search
+// over the finite set of periods.
+//
+// At each period the search (1) removes candidates that others replace or that no fold within the
+// limits contains, by shortest paths over each limited resource and by Lagrangian bounds; (2) keeps
+// the undominated partial folds of each state of the plan (labels.h), first with few labels per
+// level, which gives good folds quickly, then with more until nothing was left out.
+//
+// The method is exact for every directed acyclic graph. Its time grows with the number of lanes that
+// are open at the same time (plan.h) and with the number of resources that bind.
+#ifndef KILN_TARGETS_DATAFLOW_FOLD_EXACT_H_
+#define KILN_TARGETS_DATAFLOW_FOLD_EXACT_H_
+
+#include <cstdint>
+
+#include "kiln/targets/dataflow/fold/objective.h"
+
+namespace kiln::dataflow {
+
+struct ExactOptions {
+  // Labels made for one question (one period, one term). Beyond this the search returns the best
+  // fold found and a bound. 50 million labels take about ten seconds.
+  int64_t most_work = 20000000;
+  // Find why no fold is faster (BoundSource): one or a few more questions.
+  bool explain = true;
+};
+
+// Finds the best fold. The result does not depend on the machine or on time. A problem without a
+// valid fold is not an error: the result has no fold and says why (`infeasible`).
+// Errors: CheckProblem's; a target below 1.
+StatusOr<FoldResult> SolveExact(const FoldProblem& problem, const Objective& objective,
+                                const ExactOptions& options = {});
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_FOLD_EXACT_H_

@@ -1,0 +1,213 @@
+// One question at a fixed period: bounds, exclusion of candidates, labels with growing width.
+#include "kiln/targets/dataflow/fold/exact_oracle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace kiln::dataflow {
+namespace {
+
+constexpr int kMaxRounds = 5;
+constexpr size_t kShrunkShare = 20;  // a round is repeated if it excluded this part of the candidates
+constexpr int64_t kFirstWidth = 64, kWidthFactor = 8;
+
+// Returns whether `by` can replace `candidate` in every fold, at every period.
+bool AlwaysReplaces(const FoldModel& model, int layer, int by, int candidate) {
+  const Candidate &b = model.candidate(layer, by), &c = model.candidate(layer, candidate);
+  const LayerModel& lanes = model.layer(layer);
+  if (b.cycles != c.cycles || !Fits(b.resources, c.resources)) return false;
+  if (b.latency > c.latency || (b.latency < c.latency && lanes.latency_matters)) return false;
+  const auto in = [&](int i) { return static_cast<size_t>(lanes.in_index[static_cast<size_t>(i)]); };
+  const auto out = [&](int i) {
+    return static_cast<size_t>(lanes.out_index[static_cast<size_t>(i)]);
+  };
+  if (lanes.has_fifo_input && in(by) != in(candidate)) return false;
+  return lanes.in_covers[in(by) * lanes.in_values.size() + in(candidate)] &&
+         lanes.out_covers[out(by) * lanes.out_values.size() + out(candidate)];
+}
+
+std::vector<int> Irreplaceable(const FoldModel& model, int layer) {
+  const auto count = static_cast<int>(
+      model.problem().layers[static_cast<size_t>(layer)].candidates.size());
+  std::vector<int> by_cycles(static_cast<size_t>(count));
+  for (int c = 0; c < count; ++c) by_cycles[static_cast<size_t>(c)] = c;
+  std::sort(by_cycles.begin(), by_cycles.end(), [&](int a, int b) {
+    return std::pair(model.candidate(layer, a).cycles, a) <
+           std::pair(model.candidate(layer, b).cycles, b);
+  });
+  std::vector<int> kept;
+  size_t same = 0;  // kept[same] and later have the cycles of the current candidate
+  for (const int c : by_cycles) {
+    while (same < kept.size() &&
+           model.candidate(layer, kept[same]).cycles != model.candidate(layer, c).cycles) {
+      ++same;
+    }
+    const auto first = kept.begin() + static_cast<int64_t>(same);
+    if (std::any_of(first, kept.end(),
+                    [&](int by) { return AlwaysReplaces(model, layer, by, c); })) {
+      continue;
+    }
+    kept.erase(std::remove_if(first, kept.end(),
+                              [&](int old) { return AlwaysReplaces(model, layer, c, old); }),
+               kept.end());
+    kept.push_back(c);
+  }
+  std::sort(kept.begin(), kept.end());
+  return kept;
+}
+
+// Returns the smallest integer that is not below `bound`, allowing for rounding.
+int64_t IntegerBound(double bound) {
+  const double rounded = std::ceil(bound - 1e-9 * std::max(1.0, std::abs(bound)));
+  if (rounded <= 0) return 0;
+  return rounded >= 9e18 ? kUnlimited : static_cast<int64_t>(rounded);
+}
+
+// Returns the least of the objective that each layer needs by itself, summed.
+int64_t SumOfLeast(const Subproblem& subproblem) {
+  int64_t sum = 0;
+  for (size_t l = 0; l < subproblem.active().size(); ++l) {
+    int64_t least = kUnlimited;
+    for (const int c : subproblem.active()[l]) {
+      least = std::min(least, subproblem.value(static_cast<int>(l), c, 0));
+    }
+    sum += least;
+  }
+  return sum;
+}
+
+}  // namespace
+
+ExactOracle::ExactOracle(const FoldModel& model, int64_t most_work)
+    : model_(model), most_work_(most_work), plan_(MakePlan(model)) {
+  for (int layer = 0; layer < model.layers(); ++layer) {
+    candidates_.push_back(Irreplaceable(model, layer));
+  }
+}
+
+// Builds the graph and the bounds; with `thorough`, also a bound with multipliers for each limit
+// that binds. If enough candidates are excluded, removes these and sets *shrunk: then graph and
+// bounds must be built again. Removes nothing if *shrunk is false before.
+ExactOracle::Prepared ExactOracle::PrepareRound(bool thorough, Subproblem* subproblem,
+                                                StateGraph* graph,
+                                                std::vector<LinearBound>* bounds,
+                                                PeriodAnswer* answer, bool* shrunk) {
+  *graph = BuildStateGraph(model_, plan_, subproblem->active());
+  if (graph->too_wide) return Prepared::kTooWide;
+  if (graph->stages.size() < plan_.steps.size() || graph->nodes.back() == 0) {
+    return Prepared::kNothingWanted;
+  }
+  std::vector<std::vector<double>> multipliers(static_cast<size_t>(subproblem->dimensions()));
+  for (const LinearBound& bound : *bounds) {
+    multipliers[static_cast<size_t>(bound.primary)] = bound.weights;
+  }
+  bounds->clear();
+  std::vector<std::vector<char>> keep;
+  for (const std::vector<int>& active : subproblem->active()) keep.emplace_back(active.size(), 1);
+  Relaxation relaxation(*subproblem, *graph);
+  const auto excludes_all = [&](LinearBound bound) {
+    bounds->push_back(std::move(bound));
+    if (bounds->back().Excludes()) return true;
+    relaxation.Exclude(bounds->back(), &keep);
+    return false;
+  };
+  const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;
+  for (int d = any ? 1 : 0; d < subproblem->dimensions(); ++d) {
+    if (d > 0 && !subproblem->dimension(d).binding) continue;
+    if (excludes_all(relaxation.BoundOf(d))) return Prepared::kNothingWanted;
+    if (d == 0 || !thorough) continue;
+    Relaxation::Optimum optimum =
+        relaxation.OptimiseMultipliers(
+            d, subproblem->dimension(d).limit, multipliers[static_cast<size_t>(d)]);
+    if (excludes_all(std::move(optimum.bound))) return Prepared::kNothingWanted;
+  }
+  Relaxation::Optimum optimum =
+      relaxation.OptimiseMultipliers(0, subproblem->cutoff(), multipliers[0]);
+  if (optimum.feasible) {
+    answer->fold = std::move(optimum.feasible);
+    answer->value = optimum.feasible_value;
+    subproblem->set_cutoff(optimum.feasible_value - 1);
+    if (any) return Prepared::kNothingWanted;
+  }
+  if (excludes_all(std::move(optimum.bound))) return Prepared::kNothingWanted;
+  size_t removed = 0;
+  for (const std::vector<char>& layer : keep) {
+    removed += static_cast<size_t>(std::count(layer.begin(), layer.end(), 0));
+  }
+  *shrunk = *shrunk && removed * kShrunkShare >= subproblem->candidates();
+  if (*shrunk) {
+    subproblem->Keep(keep);
+    if (subproblem->has_empty_layer()) return Prepared::kNothingWanted;
+    subproblem->Reduce();
+  }
+  return Prepared::kReady;
+}
+
+ExactOracle::Prepared ExactOracle::Prepare(bool thorough, Subproblem* subproblem,
+                                           StateGraph* graph, std::vector<LinearBound>* bounds,
+                                           PeriodAnswer* answer) {
+  Prepared prepared = Prepared::kReady;
+  bool shrunk = true;
+  for (int round = 1; shrunk && prepared == Prepared::kReady; ++round) {
+    shrunk = round < kMaxRounds;
+    prepared = PrepareRound(thorough, subproblem, graph, bounds, answer, &shrunk);
+  }
+  return prepared;
+}
+
+PeriodAnswer ExactOracle::Answer(const PeriodQuery& query) {
+  PeriodAnswer answer;
+  answer.complete = true;
+  if (query.start != nullptr) {
+    answer.fold = *query.start;
+    answer.value = query.start_value;
+  }
+  ++work_;
+  Subproblem subproblem(model_, query, candidates_);
+  if (!subproblem.has_empty_layer()) Search(&subproblem, &answer);
+  if (answer.complete) answer.bound = answer.value;
+  return answer;
+}
+
+void ExactOracle::Search(Subproblem* subproblem, PeriodAnswer* answer) {
+  subproblem->Reduce();
+  const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;
+  const int64_t most_work = work_ + most_work_;
+  StateGraph graph;
+  std::vector<LinearBound> bounds;
+  bool changed = true;
+  for (int64_t width = kFirstWidth;; width *= kWidthFactor) {
+    const bool thorough = width > kFirstWidth;
+    if (changed) {
+      const Prepared prepared = Prepare(thorough, subproblem, &graph, &bounds, answer);
+      if (prepared == Prepared::kNothingWanted) break;
+      if (prepared == Prepared::kTooWide) {
+        answer->complete = false;
+        answer->bound = std::max(answer->bound, SumOfLeast(*subproblem));
+        break;
+      }
+    }
+    LabelSearch labels(*subproblem, plan_, graph, bounds);
+    LabelResult result = labels.Run(width, most_work, &work_);
+    if (result.found) {
+      answer->fold = std::move(result.fold);
+      answer->value = result.value;
+      subproblem->set_cutoff(result.value - 1);
+      if (any) break;
+    }
+    if (result.complete) break;
+    answer->bound = std::max(answer->bound, IntegerBound(result.dropped_bound));
+    changed = result.found || !thorough;
+    if (work_ > most_work) {
+      answer->complete = false;
+      break;
+    }
+  }
+  if (answer->complete) return;
+  if (answer->fold) answer->bound = std::min(answer->bound, answer->value);
+  if (any) answer->bound = 0;
+}
+
+}  // namespace kiln::dataflow

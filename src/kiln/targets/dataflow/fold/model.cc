@@ -1,0 +1,171 @@
+// Prepares folding problems: indices of lanes, tables of couplings, dominators.
+#include "kiln/targets/dataflow/fold/model.h"
+
+#include <algorithm>
+
+#include "kiln/support/check.h"
+#include "kiln/support/random.h"
+
+namespace kiln::dataflow {
+namespace {
+
+// Above this number of distinct lanes the comparison of values is left out: each covers itself only.
+constexpr size_t kMaxCompared = 512;
+
+int IndexOf(const std::vector<int>& values, int value) {
+  return static_cast<int>(std::lower_bound(values.begin(), values.end(), value) - values.begin());
+}
+
+void SortUnique(std::vector<int>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+// Compares the rows of partners: rows[i] holds, for each neighbour's value, whether i couples.
+std::vector<char> Covers(const std::vector<std::vector<char>>& rows) {
+  const size_t count = rows.size();
+  std::vector<char> covers(count * count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < count; ++j) {
+      bool all = i == j || count <= kMaxCompared;
+      for (size_t n = 0; all && i != j && n < rows[i].size(); ++n) all = rows[i][n] >= rows[j][n];
+      covers[i * count + j] = all;
+    }
+  }
+  return covers;
+}
+
+// Returns the nearest layer that is an ancestor of both in the tree of dominators.
+int Meet(const std::vector<int>& dominator, const std::vector<int>& position, int a, int b) {
+  while (a != b) {
+    if (a < 0 || b < 0) return -1;
+    if (position[static_cast<size_t>(a)] > position[static_cast<size_t>(b)]) {
+      a = dominator[static_cast<size_t>(a)];
+    } else {
+      b = dominator[static_cast<size_t>(b)];
+    }
+  }
+  return a;
+}
+
+}  // namespace
+
+size_t FoldModel::Hash::operator()(const Key& key) const {
+  return MixBits(MixBits(static_cast<uint64_t>(key.place)) ^ static_cast<uint64_t>(key.elements));
+}
+
+FoldModel::FoldModel(const FoldProblem& problem)
+    : problem_(problem), layers_(problem.layers.size()), order_(TopologicalOrder(problem)) {
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    LayerModel& layer = layers_[l];
+    for (const Candidate& candidate : problem.layers[l].candidates) {
+      layer.in_values.push_back(candidate.in_lanes);
+      layer.out_values.push_back(candidate.out_lanes);
+      periods_.push_back(candidate.cycles);
+    }
+    SortUnique(layer.in_values);
+    SortUnique(layer.out_values);
+    for (const Candidate& candidate : problem.layers[l].candidates) {
+      layer.in_index.push_back(IndexOf(layer.in_values, candidate.in_lanes));
+      layer.out_index.push_back(IndexOf(layer.out_values, candidate.out_lanes));
+    }
+  }
+  std::sort(periods_.begin(), periods_.end());
+  periods_.erase(std::unique(periods_.begin(), periods_.end()), periods_.end());
+  for (int e = 0; e < edges(); ++e) {
+    layers_[static_cast<size_t>(edge(e).from)].out_edges.push_back(e);
+    layers_[static_cast<size_t>(edge(e).to)].in_edges.push_back(e);
+    if (!edge(e).fifo) continue;
+    has_fifo_ = true;
+    layers_[static_cast<size_t>(edge(e).to)].has_fifo_input = true;
+  }
+  AddCouplings();
+  if (has_fifo_) MarkLatencies();
+}
+
+void FoldModel::AddCouplings() {
+  for (int e = 0; e < edges(); ++e) {
+    const std::vector<int>& out = layer(edge(e).from).out_values;
+    const std::vector<int>& in = layer(edge(e).to).in_values;
+    in_counts_.push_back(in.size());
+    std::vector<char>& table = couples_.emplace_back();
+    table.reserve(out.size() * in.size());
+    for (const int b : out) {
+      for (const int a : in) table.push_back(dataflow::Couples(edge(e).coupling, b, a));
+    }
+  }
+  for (LayerModel& layer : layers_) {
+    std::vector<std::vector<char>> in(layer.in_values.size()), out(layer.out_values.size());
+    for (size_t i = 0; i < in.size(); ++i) {
+      for (const int e : layer.in_edges) {
+        const auto outs = static_cast<int>(this->layer(edge(e).from).out_values.size());
+        for (int b = 0; b < outs; ++b) in[i].push_back(Couples(e, b, static_cast<int>(i)));
+      }
+    }
+    for (size_t i = 0; i < out.size(); ++i) {
+      for (const int e : layer.out_edges) {
+        const auto ins = static_cast<int>(this->layer(edge(e).to).in_values.size());
+        for (int a = 0; a < ins; ++a) out[i].push_back(Couples(e, static_cast<int>(i), a));
+      }
+    }
+    layer.in_covers = Covers(in);
+    layer.out_covers = Covers(out);
+  }
+}
+
+void FoldModel::MarkLatencies() {
+  const std::vector<int> dominator = ImmediateDominators(*this);
+  std::vector<int> position(layers_.size(), 0);
+  for (size_t i = 0; i < order_.size(); ++i) position[static_cast<size_t>(order_[i])] = static_cast<int>(i);
+  for (const int join : order_) {
+    if (!layer(join).has_fifo_input || layer(join).in_edges.size() < 2) continue;
+    // Walks back from the join to its dominator, which every path passes.
+    const int fork = dominator[static_cast<size_t>(join)];
+    std::vector<int> pending = {join};
+    std::vector<char> seen(layers_.size(), 0);
+    while (!pending.empty()) {
+      const int at = pending.back();
+      pending.pop_back();
+      for (const int e : layer(at).in_edges) {
+        const int from = edge(e).from;
+        if (from == fork || seen[static_cast<size_t>(from)]) continue;
+        seen[static_cast<size_t>(from)] = 1;
+        layers_[static_cast<size_t>(from)].latency_matters = true;
+        pending.push_back(from);
+      }
+    }
+  }
+}
+
+const std::vector<FifoOption>& FoldModel::FifoOptions(int edge_index, int in_index,
+                                                      int64_t elements) const {
+  const Key key{edge_index * (kMaxAmount + 1) + in_index, elements};
+  const auto found = fifo_options_.find(key);
+  if (found != fifo_options_.end()) return found->second;
+  const Edge& e = edge(edge_index);
+  std::vector<FifoOption> options =
+      e.fifo->cost(elements, layer(e.to).in_values[static_cast<size_t>(in_index)]);
+  KILN_CHECK(options.size() <= kMaxFifoOptions);
+  return fifo_options_.emplace(key, std::move(options)).first->second;
+}
+
+std::vector<int> ImmediateDominators(const FoldModel& model) {
+  std::vector<int> position(static_cast<size_t>(model.layers()), 0);
+  for (size_t i = 0; i < model.order().size(); ++i) {
+    position[static_cast<size_t>(model.order()[i])] = static_cast<int>(i);
+  }
+  std::vector<int> dominator(static_cast<size_t>(model.layers()), -1);
+  for (const int layer : model.order()) {
+    bool first = true;
+    int at = -1;
+    for (const int e : model.layer(layer).in_edges) {
+      const int from = model.edge(e).from;
+      at = first ? from : Meet(dominator, position, at, from);
+      first = false;
+    }
+    dominator[static_cast<size_t>(layer)] = at;
+  }
+  return dominator;
+}
+
+}  // namespace kiln::dataflow

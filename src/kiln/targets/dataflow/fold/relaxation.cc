@@ -1,0 +1,401 @@
+// Shortest paths in the state graph and the subgradient method for the multipliers.
+#include "kiln/targets/dataflow/fold/relaxation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "kiln/support/check.h"
+
+namespace kiln::dataflow {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+// Relative error that sums of a plan's values stay far below.
+constexpr double kTolerance = 1e-11;
+constexpr int kSubgradientSteps = 60, kFeasibilitySteps = 40;
+
+}  // namespace
+
+Relaxation::Relaxation(const Subproblem& subproblem, const StateGraph& graph)
+    : subproblem_(subproblem),
+      graph_(graph),
+      group_weight_(graph.groups.size(), 0),
+      group_lightest_(graph.groups.size(), 0),
+      input_weight_(static_cast<size_t>(subproblem.model().layers())),
+      walk_choice_(static_cast<size_t>(subproblem.model().layers()), 0),
+      walk_sum_(static_cast<size_t>(subproblem.dimensions()), 0) {}
+
+void Relaxation::SetWeights(const std::vector<double>& weights) {
+  const int dimensions = subproblem_.dimensions();
+  const auto weight_of = [&](auto value) {
+    double sum = 0;
+    for (int d = 0; d < dimensions; ++d) {
+      const double weight = weights[static_cast<size_t>(d)];
+      if (weight != 0) sum += weight * static_cast<double>(value(d));
+    }
+    return sum;
+  };
+  for (size_t g = 0; g < graph_.groups.size(); ++g) {
+    const CandidateGroup& group = graph_.groups[g];
+    group_weight_[g] = kInfinite;
+    for (int i = 0; i < group.count; ++i) {
+      const int c = graph_.members[static_cast<size_t>(group.first + i)];
+      const int64_t* values = subproblem_.values(group.layer, c);
+      const double weight = weight_of([&](int d) { return values[d]; });
+      if (weight < group_weight_[g]) {
+        group_weight_[g] = weight;
+        group_lightest_[g] = c;
+      }
+    }
+  }
+  const FoldModel& model = subproblem_.model();
+  if (!model.has_fifo()) return;
+  for (int layer = 0; layer < model.layers(); ++layer) {
+    if (!model.layer(layer).has_fifo_input) continue;
+    std::vector<double>& inputs = input_weight_[static_cast<size_t>(layer)];
+    inputs.assign(model.layer(layer).in_values.size(), 0);
+    for (const int e : model.layer(layer).in_edges) {
+      if (!model.edge(e).fifo || subproblem_.least_elements(e) == 0) continue;
+      for (size_t in = 0; in < inputs.size(); ++in) {
+        double least = kInfinite;
+        for (const FifoOption& option : model.FifoOptions(e, static_cast<int>(in),
+                                                          subproblem_.least_elements(e))) {
+          least = std::min(least, weight_of([&](int d) {
+                             return subproblem_.FifoValue(option.resources, d);
+                           }));
+        }
+        inputs[in] += least;
+      }
+    }
+  }
+}
+
+double Relaxation::StepWeight(const StateGraph::Stage& stage, const StateArc& arc) const {
+  if (arc.group >= 0) return group_weight_[static_cast<size_t>(arc.group)];
+  if (stage.step.kind != PlanStep::Kind::kEnter) return 0;
+  const std::vector<double>& inputs = input_weight_[static_cast<size_t>(stage.step.layer)];
+  return inputs.empty() ? 0
+                        : inputs[static_cast<size_t>(stage.input[static_cast<size_t>(arc.to)])];
+}
+
+void Relaxation::Backward(std::vector<double>* to_end) const {
+  to_end->assign(graph_.states(), kInfinite);
+  to_end->back() = 0;
+  for (size_t s = graph_.stages.size(); s > 0; --s) {
+    const StateGraph::Stage& stage = graph_.stages[s - 1];
+    double* from = to_end->data() + graph_.offset[s - 1];
+    const double* to = to_end->data() + graph_.offset[s];
+    for (const StateArc& arc : stage.arcs) {
+      const double sum = StepWeight(stage, arc) + to[arc.to];
+      if (sum < from[arc.from]) from[arc.from] = sum;
+    }
+  }
+}
+
+void Relaxation::Walk(const std::vector<double>& to_end) {
+  const FoldModel& model = subproblem_.model();
+  const int dimensions = subproblem_.dimensions();
+  std::fill(walk_sum_.begin(), walk_sum_.end(), 0);
+  int32_t at = 0;
+  for (size_t s = 0; s < graph_.stages.size(); ++s) {
+    const StateGraph::Stage& stage = graph_.stages[s];
+    const double* to = to_end.data() + graph_.offset[s + 1];
+    const StateArc* best = nullptr;
+    double best_sum = kInfinite;
+    for (int32_t a = stage.begin[static_cast<size_t>(at)];
+         a < stage.begin[static_cast<size_t>(at) + 1]; ++a) {
+      const StateArc& arc = stage.arcs[static_cast<size_t>(a)];
+      const double sum = StepWeight(stage, arc) + to[arc.to];
+      if (sum < best_sum) {
+        best_sum = sum;
+        best = &arc;
+      }
+    }
+    KILN_CHECK(best != nullptr);
+    at = best->to;
+    if (best->group >= 0) {
+      const int c = group_lightest_[static_cast<size_t>(best->group)];
+      walk_choice_[static_cast<size_t>(stage.step.layer)] = c;
+      const int64_t* values = subproblem_.values(stage.step.layer, c);
+      for (int d = 0; d < dimensions; ++d) {
+        walk_sum_[static_cast<size_t>(d)] += static_cast<double>(values[d]);
+      }
+    } else if (stage.step.kind == PlanStep::Kind::kEnter && model.has_fifo()) {
+      // The least of each dimension by itself, which is at most what the lightest option needs.
+      for (const int e : model.layer(stage.step.layer).in_edges) {
+        if (!model.edge(e).fifo || subproblem_.least_elements(e) == 0) continue;
+        const std::vector<FifoOption>& options =
+            model.FifoOptions(e, stage.input[static_cast<size_t>(at)],
+                              subproblem_.least_elements(e));
+        for (int d = 0; d < dimensions; ++d) {
+          int64_t least = kUnlimited;
+          for (const FifoOption& option : options) {
+            least = std::min(least, subproblem_.FifoValue(option.resources, d));
+          }
+          walk_sum_[static_cast<size_t>(d)] += static_cast<double>(least);
+        }
+      }
+    }
+  }
+}
+
+LinearBound Relaxation::MakeBound(const std::vector<double>& weights, double most) {
+  LinearBound bound;
+  bound.weights = weights;
+  bound.most = most * (1 + kTolerance);
+  SetWeights(weights);
+  Backward(&bound.to_end);
+  return bound;
+}
+
+LinearBound Relaxation::BoundOf(int dimension) {
+  std::vector<double> weights(static_cast<size_t>(subproblem_.dimensions()), 0);
+  weights[static_cast<size_t>(dimension)] = 1;
+  const int64_t limit =
+      dimension == 0 ? subproblem_.cutoff() : subproblem_.dimension(dimension).limit;
+  LinearBound bound = MakeBound(weights, static_cast<double>(limit));
+  bound.primary = dimension;
+  return bound;
+}
+
+std::vector<int> Relaxation::WalkOf(const LinearBound& bound) {
+  SetWeights(bound.weights);
+  Walk(bound.to_end);
+  return walk_choice_;
+}
+
+// Completes the choices of the walk to a fold, with the FIFO options of least weight. Returns false
+// if the fold is not wanted.
+bool Relaxation::CompleteWalk(const std::vector<double>& weights, int64_t cutoff, Fold* fold,
+                              int64_t* value) const {
+  const FoldModel& model = subproblem_.model();
+  const auto dimensions = static_cast<size_t>(subproblem_.dimensions());
+  std::vector<int64_t> sums(dimensions, 0);
+  std::vector<int64_t> finish(static_cast<size_t>(model.layers()), 0);
+  bool reaches = false;
+  int64_t latency = 0;
+  if (model.has_fifo()) fold->fifo_option.assign(static_cast<size_t>(model.edges()), -1);
+  for (const int layer : model.order()) {
+    const int choice = walk_choice_[static_cast<size_t>(layer)];
+    const int64_t* values = subproblem_.values(layer, choice);
+    for (size_t d = 0; d < dimensions; ++d) sums[d] += values[d];
+    if (!subproblem_.has_times()) continue;
+    reaches = reaches || subproblem_.Reaches(layer, choice);
+    int64_t start = 0;
+    for (const int e : model.layer(layer).in_edges) {
+      start = std::max(start, finish[static_cast<size_t>(model.edge(e).from)]);
+    }
+    finish[static_cast<size_t>(layer)] = start + model.candidate(layer, choice).latency;
+    latency = std::max(latency, finish[static_cast<size_t>(layer)]);
+    for (const int e : model.layer(layer).in_edges) {
+      if (!model.edge(e).fifo) continue;
+      const int64_t elements = FifoElements(
+          *model.edge(e).fifo, start - finish[static_cast<size_t>(model.edge(e).from)],
+          subproblem_.period());
+      if (elements == 0) continue;
+      const std::vector<FifoOption>& options = model.FifoOptions(
+          e, model.layer(layer).in_index[static_cast<size_t>(choice)], elements);
+      if (options.empty()) return false;
+      int lightest = 0;
+      double least = kInfinite;
+      for (int o = 0; o < static_cast<int>(options.size()); ++o) {
+        double weight = 0;
+        for (size_t d = 0; d < dimensions; ++d) {
+          weight += weights[d] * static_cast<double>(subproblem_.FifoValue(
+                                     options[static_cast<size_t>(o)].resources,
+                                     static_cast<int>(d)));
+        }
+        if (weight < least) {
+          least = weight;
+          lightest = o;
+        }
+      }
+      fold->fifo_option[static_cast<size_t>(e)] = lightest;
+      for (size_t d = 0; d < dimensions; ++d) {
+        sums[d] += subproblem_.FifoValue(options[static_cast<size_t>(lightest)].resources,
+                                         static_cast<int>(d));
+      }
+    }
+  }
+  for (size_t d = 1; d < dimensions; ++d) {
+    if (sums[d] > subproblem_.dimension(static_cast<int>(d)).limit) return false;
+  }
+  if (subproblem_.reach_period() && !reaches) return false;
+  if (latency > subproblem_.latency_limit()) return false;
+  const int64_t objective = subproblem_.minimises_latency() ? latency : sums[0];
+  if (objective > cutoff) return false;
+  *value = objective;
+  fold->choice = walk_choice_;
+  return true;
+}
+
+// Looks for weights, one share for each limit, under which even the lightest fold exceeds the
+// weighted limits. The shares of limits that the lightest fold exceeds grow.
+Relaxation::Optimum Relaxation::Feasibility() {
+  const auto dimensions = static_cast<size_t>(subproblem_.dimensions());
+  std::vector<double> logs(dimensions, 0), weights(dimensions, 0), best(dimensions, 0);
+  const auto limit = [&](size_t d) {
+    return static_cast<double>(
+        std::max<int64_t>(1, subproblem_.dimension(static_cast<int>(d)).limit));
+  };
+  Optimum optimum;
+  double best_excess = -kInfinite, best_most = 0;
+  std::vector<double> to_end;
+  for (int step = 0; step < kFeasibilitySteps; ++step) {
+    double total = 0, largest = -kInfinite;
+    for (size_t d = 1; d < dimensions; ++d) {
+      if (subproblem_.dimension(static_cast<int>(d)).binding) largest = std::max(largest, logs[d]);
+    }
+    for (size_t d = 1; d < dimensions; ++d) {
+      const bool binding = subproblem_.dimension(static_cast<int>(d)).binding;
+      weights[d] = binding ? std::exp(logs[d] - largest) : 0;
+      total += weights[d];
+    }
+    double most = 0;
+    for (size_t d = 1; d < dimensions && total > 0; ++d) {
+      weights[d] /= total * limit(d);
+      if (weights[d] > 0) {
+        most += weights[d] * static_cast<double>(subproblem_.dimension(static_cast<int>(d)).limit);
+      }
+    }
+    SetWeights(weights);
+    Backward(&to_end);
+    if (to_end[0] - most > best_excess) {
+      best_excess = to_end[0] - most;
+      best_most = most;
+      best = weights;
+    }
+    if (to_end[0] > most * (1 + kTolerance)) break;
+    Walk(to_end);
+    Fold fold;
+    if (CompleteWalk(weights, 0, &fold, &optimum.feasible_value)) {
+      optimum.feasible = std::move(fold);
+      break;
+    }
+    const double rate = 4.0 / std::sqrt(1.0 + step);
+    for (size_t d = 1; d < dimensions; ++d) {
+      const double excess = walk_sum_[d] / limit(d) - 1;
+      logs[d] += rate * std::clamp(excess, -1.0, 1.0);
+    }
+    if (total == 0) break;
+  }
+  optimum.bound = MakeBound(best, best_most);
+  return optimum;
+}
+
+Relaxation::Optimum Relaxation::OptimiseMultipliers(int primary, int64_t cutoff,
+                                                    const std::vector<double>& start) {
+  if (subproblem_.dimension(primary).kind == Dimension::Kind::kNone) return Feasibility();
+  const auto dimensions = static_cast<size_t>(subproblem_.dimensions());
+  const auto first = static_cast<size_t>(primary);
+  std::vector<double> limits(dimensions, 0), scales(dimensions, 0);
+  std::vector<char> limited(dimensions, 0);
+  for (size_t d = 0; d < dimensions; ++d) {
+    const Dimension& dimension = subproblem_.dimension(static_cast<int>(d));
+    if (d == first || (d > 0 && !dimension.binding)) continue;
+    limited[d] = dimension.kind != Dimension::Kind::kNone;
+    limits[d] = static_cast<double>(d == 0 ? subproblem_.cutoff() : dimension.limit);
+    scales[d] = 1 / std::max(1.0, limits[d]);
+  }
+  std::vector<double> weights(dimensions, 0);
+  for (size_t d = 0; d < start.size(); ++d) weights[d] = limited[d] ? start[d] : 0;
+  weights[first] = 1;
+  const auto offset_of = [&](const std::vector<double>& multipliers) {
+    double offset = 0;
+    for (size_t d = 0; d < dimensions; ++d) {
+      if (limited[d]) offset += multipliers[d] * limits[d];
+    }
+    return offset;
+  };
+  Optimum optimum;
+  std::vector<double> best = weights, to_end, slope(dimensions, 0);
+  double best_bound = -std::numeric_limits<double>::infinity(), step = 1;
+  int stalled = 0;
+  for (int i = 0; i < kSubgradientSteps; ++i) {
+    SetWeights(weights);
+    Backward(&to_end);
+    const double bound = to_end[0] - offset_of(weights);
+    const double gain = bound - best_bound;
+    if (gain > 0) {
+      best = weights;
+      best_bound = bound;
+    }
+    if (gain > 1e-4 * std::abs(best_bound)) {
+      stalled = 0;
+    } else if (++stalled == 4) {
+      stalled = 0;
+      step /= 2;
+    }
+    if (to_end[0] > (static_cast<double>(cutoff) + offset_of(weights)) * (1 + kTolerance)) break;
+    Walk(to_end);
+    Fold fold;
+    if (primary == 0 && CompleteWalk(weights, cutoff, &fold, &optimum.feasible_value)) {
+      optimum.feasible = std::move(fold);
+      cutoff = optimum.feasible_value - 1;
+    }
+    double norm = 0;
+    for (size_t d = 0; d < dimensions; ++d) {
+      slope[d] = limited[d] ? walk_sum_[d] - limits[d] : 0;
+      if (slope[d] < 0 && weights[d] == 0) slope[d] = 0;
+      norm += slope[d] * scales[d] * slope[d] * scales[d];
+    }
+    if (norm == 0) break;
+    // The step that would reach the target if the bound were linear. The cutoff can be far above.
+    const double target = static_cast<double>(cutoff) + 1;
+    const double length = step * std::max(target - bound, 1e-9) / norm;
+    for (size_t d = 0; d < dimensions; ++d) {
+      if (d == first) continue;
+      weights[d] = std::max(0.0, weights[d] + length * slope[d] * scales[d] * scales[d]);
+    }
+  }
+  optimum.bound = MakeBound(best, static_cast<double>(cutoff) + offset_of(best));
+  optimum.bound.primary = primary;
+  return optimum;
+}
+
+void Relaxation::Exclude(const LinearBound& bound, std::vector<std::vector<char>>* keep) {
+  SetWeights(bound.weights);
+  std::vector<double> from_start(graph_.states(), kInfinite);
+  from_start[0] = 0;
+  // Per group: the least sum of a path through it, without its own weight.
+  std::vector<double> around(graph_.groups.size(), kInfinite);
+  for (size_t s = 0; s < graph_.stages.size(); ++s) {
+    const StateGraph::Stage& stage = graph_.stages[s];
+    const double* from = from_start.data() + graph_.offset[s];
+    double* to = from_start.data() + graph_.offset[s + 1];
+    const double* rest = bound.to_end.data() + graph_.offset[s + 1];
+    for (const StateArc& arc : stage.arcs) {
+      to[arc.to] = std::min(to[arc.to], from[arc.from] + StepWeight(stage, arc));
+      if (arc.group < 0) continue;
+      double& sum = around[static_cast<size_t>(arc.group)];
+      sum = std::min(sum, from[arc.from] + rest[arc.to]);
+    }
+  }
+  // The members of each group follow the order of the active candidates, but not their positions.
+  std::vector<std::vector<char>> wanted(keep->size());
+  for (size_t l = 0; l < keep->size(); ++l) {
+    wanted[l].assign(subproblem_.model().problem().layers[l].candidates.size(), 0);
+  }
+  for (size_t g = 0; g < graph_.groups.size(); ++g) {
+    const CandidateGroup& group = graph_.groups[g];
+    for (int i = 0; i < group.count; ++i) {
+      const int c = graph_.members[static_cast<size_t>(group.first + i)];
+      const int64_t* values = subproblem_.values(group.layer, c);
+      double weight = around[g];
+      for (int d = 0; d < subproblem_.dimensions(); ++d) {
+        weight += bound.weights[static_cast<size_t>(d)] * static_cast<double>(values[d]);
+      }
+      wanted[static_cast<size_t>(group.layer)][static_cast<size_t>(c)] = weight <= bound.most;
+    }
+  }
+  for (size_t l = 0; l < keep->size(); ++l) {
+    for (size_t i = 0; i < (*keep)[l].size(); ++i) {
+      const int c = subproblem_.active()[l][i];
+      if (!wanted[l][static_cast<size_t>(c)]) (*keep)[l][i] = 0;
+    }
+  }
+}
+
+}  // namespace kiln::dataflow

@@ -1,0 +1,85 @@
+// Lower bounds of a subproblem: shortest paths in the state graph under weighted dimensions.
+//
+// With one dimension as weight, the shortest path is the least that the layers need of it together.
+// With the objective plus multiples of the limited dimensions (Lagrangian relaxation), the shortest
+// path less the multiples of the limits is a bound of the objective that knows about all limits.
+// The distances from each state to the end bound all completions of a partial choice.
+//
+// Distances are computed in binary64. Their error is far below `tolerance`, which every comparison
+// grants, so that no fold is excluded by rounding.
+//
+// Internal to the folder fold/.
+#ifndef KILN_TARGETS_DATAFLOW_FOLD_RELAXATION_H_
+#define KILN_TARGETS_DATAFLOW_FOLD_RELAXATION_H_
+
+#include <optional>
+#include <vector>
+
+#include "kiln/targets/dataflow/fold/state_graph.h"
+#include "kiln/targets/dataflow/fold/subproblem.h"
+
+namespace kiln::dataflow {
+
+// A linear inequality that every wanted fold satisfies: sum over dimensions of weight * value is at
+// most `most`. to_end[state] is the least sum that the rest of the plan adds.
+struct LinearBound {
+  int primary = 0;  // the dimension that the multipliers were chosen for
+  std::vector<double> weights;
+  double most = 0;  // tolerance included
+  std::vector<double> to_end;
+  double root() const { return to_end[0]; }
+  bool Excludes() const { return root() > most; }  // no fold is wanted
+};
+
+class Relaxation {
+ public:
+  Relaxation(const Subproblem& subproblem, const StateGraph& graph);
+
+  // Returns the bound that a limited dimension gives.
+  LinearBound BoundOf(int dimension);
+
+  // Returns the candidates of a fold with the least sum of a bound, FIFOs at their least.
+  std::vector<int> WalkOf(const LinearBound& bound);
+
+  // What OptimiseMultipliers found.
+  struct Optimum {
+    LinearBound bound;             // with the best multipliers
+    std::optional<Fold> feasible;  // the best wanted fold that was met on the way
+    int64_t feasible_value = 0;    // of the objective
+  };
+  // Improves the multipliers of the limits by subgradients, so that the bound of the dimension
+  // `primary` becomes large; `cutoff` is the most that is wanted of it. The objective is one more
+  // limit if it is not the primary dimension. Stops as soon as the bound excludes every fold, or, if
+  // there is no objective, a fold is found.
+  //   start  the weights to begin with; empty: the limits do not count
+  Optimum OptimiseMultipliers(int primary, int64_t cutoff, const std::vector<double>& start);
+
+  // Marks as 0 the candidates that no wanted fold can contain, according to the bound. `keep` has
+  // the shape of the subproblem's active candidates.
+  void Exclude(const LinearBound& bound, std::vector<std::vector<char>>* keep);
+
+ private:
+  void SetWeights(const std::vector<double>& weights);
+  void Backward(std::vector<double>* to_end) const;
+  double StepWeight(const StateGraph::Stage& stage, const StateArc& arc) const;
+  void Walk(const std::vector<double>& to_end);
+  double Tolerance(const std::vector<double>& weights) const;
+  LinearBound MakeBound(const std::vector<double>& weights, double most);
+  bool CompleteWalk(const std::vector<double>& weights, int64_t cutoff, Fold* fold,
+                    int64_t* value) const;
+  Optimum Feasibility();
+
+  const Subproblem& subproblem_;
+  const StateGraph& graph_;
+  std::vector<double> group_weight_;               // per group: of its lightest candidate
+  std::vector<int> group_lightest_;                // per group
+  std::vector<std::vector<double>> input_weight_;  // [layer][input lanes]: of its FIFOs; empty if
+                                                   // the layer has none
+  // The shortest path of the last Walk.
+  std::vector<int> walk_choice_;   // per layer
+  std::vector<double> walk_sum_;   // per dimension
+};
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_FOLD_RELAXATION_H_
