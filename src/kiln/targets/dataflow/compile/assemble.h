@@ -1,0 +1,36 @@
+// Assembles the pipeline of a segment: folds its layers, connects them by channels, and inserts
+// forks and width converters.
+#ifndef KILN_TARGETS_DATAFLOW_COMPILE_ASSEMBLE_H_
+#define KILN_TARGETS_DATAFLOW_COMPILE_ASSEMBLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "kiln/targets/dataflow/compile/network.h"
+#include "kiln/targets/dataflow/isa/pipeline.h"
+
+namespace kiln::dataflow {
+
+// How a layer is folded. Lanes divide the channels of the maps.
+struct LayerFold {
+  int64_t in_lanes = 1;
+  int64_t elements = 1;   // processing elements of a convolution; for others equal to in_lanes
+  int64_t out_lanes = 1;  // of the words that it sends
+  int64_t pack = 1;       // products per multiplier
+  MemoryKind weight_memory = MemoryKind::kLut;
+  MemoryKind row_memory = MemoryKind::kLut;
+};
+
+// Returns the pipeline of a segment. `folds` has one entry for each layer of the network; sinks
+// receive the maps of `receives` without repetition, in ascending order. Depths of channels are not
+// set yet (channels.h).
+Pipeline Assemble(const Lowered& network, int segment, const std::vector<LayerFold>& folds);
+
+// Returns the maps that the host reads of a segment, in the order of its sinks.
+std::vector<int> SinkMaps(const Lowered& network, int segment);
+// Returns the maps that the host sends to a segment, in the order of its sources.
+std::vector<int> SourceMaps(const Lowered& network, int segment);
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_COMPILE_ASSEMBLE_H_

@@ -1,0 +1,42 @@
+// Folds a network: states the folding problem of its layers (fold/problem.h), solves it, and turns
+// the result into folds of stages.
+#ifndef KILN_TARGETS_DATAFLOW_COMPILE_FOLD_NETWORK_H_
+#define KILN_TARGETS_DATAFLOW_COMPILE_FOLD_NETWORK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/dataflow/compile/assemble.h"
+#include "kiln/targets/dataflow/compile/network.h"
+#include "kiln/targets/dataflow/config/config.h"
+#include "kiln/targets/dataflow/fold/exact.h"
+#include "kiln/targets/dataflow/fold/objective.h"
+#include "kiln/targets/dataflow/fold/problem.h"
+
+namespace kiln::dataflow {
+
+// The problem of all layers of a network, and what its candidates mean.
+struct NetworkProblem {
+  FoldProblem problem;                        // layer i is layer i of the network
+  std::vector<std::vector<LayerFold>> folds;  // by layer and candidate
+};
+
+// States the problem. With `period`, cycles per image, the fill of row buffers counts as latency at
+// that pace, and joins need FIFOs. Errors: a layer without a fold; names it.
+StatusOr<NetworkProblem> ProblemOf(const Lowered& network, const Config& config, int64_t period);
+
+// Returns the objective of a design point: its target, or the highest throughput.
+Objective ObjectiveOf(const Config& config);
+
+struct FoldedNetwork {
+  NetworkProblem problem;
+  FoldResult result;
+  std::vector<LayerFold> folds;  // by layer
+};
+// Finds the best folds. Errors: nothing fits: the layer and the limit that prevent it.
+StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config);
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_COMPILE_FOLD_NETWORK_H_

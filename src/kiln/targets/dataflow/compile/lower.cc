@@ -1,0 +1,423 @@
+// Plans which nodes become a layer, finds where values are located, and orders layers and host
+// kernels into segments.
+
+#include "kiln/targets/dataflow/compile/lower.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "fmt/format.h"
+#include "kiln/ir/describe.h"
+#include "kiln/numerics/quantise.h"
+#include "kiln/targets/dataflow/compile/lowering.h"
+#include "kiln/targets/interface/kernel_info.h"
+
+namespace kiln::dataflow {
+
+std::optional<std::array<int, 3>> MapAxes(const StridedView& view, const MapShape& map) {
+  std::array<int, 3> axes = {-1, -1, -1};
+  const std::array<int64_t, 3> sizes = {map.height, map.width, map.channels};
+  const std::array<int64_t, 3> strides = {map.width * map.channels, map.channels, 1};
+  if (view.offset != 0) return std::nullopt;
+  for (int i = 0; i < view.rank(); ++i) {
+    const auto axis = static_cast<size_t>(i);
+    if (view.shape[axis] == 1) continue;
+    bool found = false;
+    for (size_t k = 0; k < 3 && !found; ++k) {
+      if (axes[k] >= 0 || sizes[k] != view.shape[axis] || strides[k] != view.strides[axis])
+        continue;
+      axes[k] = i;
+      found = true;
+    }
+    if (!found) return std::nullopt;
+  }
+  for (size_t k = 0; k < 3; ++k) {
+    if (axes[k] < 0 && sizes[k] != 1) return std::nullopt;
+  }
+  return axes;
+}
+
+std::optional<std::vector<double>> PerChannel(const Value* value, int64_t channels) {
+  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32)
+    return std::nullopt;
+  const Tensor& tensor = value->constant();
+  std::vector<double> numbers(static_cast<size_t>(channels));
+  if (tensor.size() == 1) {
+    std::ranges::fill(numbers, tensor.ValueAt(0));
+    return numbers;
+  }
+  const Shape& shape = tensor.shape();
+  if (tensor.size() != channels || shape.rank() == 0 || shape[shape.rank() - 1] != channels)
+    return std::nullopt;
+  for (int64_t c = 0; c < channels; ++c) numbers[static_cast<size_t>(c)] = tensor.ValueAt(c);
+  return numbers;
+}
+
+Lowering::Lowering(const Graph& graph, const Config& config)
+    : graph_(graph), config_(config), partition_(graph, Patterns()) {
+  for (const Value* input : graph.inputs()) {
+    if (input->has_shape()) places_[input] = {-1, input, RowMajorView(input->shape().dims()), {}};
+  }
+}
+
+// -------------------------------------------------------------------------------------------------
+// Plans
+
+std::vector<Pattern<Group>> Lowering::Patterns() {
+  const auto emit = [this](Status (Lowering::*function)(const Group&)) {
+    return [this, function](const Group& group) { return (this->*function)(group); };
+  };
+  const auto plan = [this](Status (Lowering::*function)(Group*)) {
+    return [this, function](Group* group) {
+      group->result = group->anchor->result();
+      return (this->*function)(group);
+    };
+  };
+  const auto alone = [](Group* group) {
+    group->result = group->anchor->result();
+    return OkStatus();
+  };
+  const auto refuse = [](Group* group) {
+    group->result = group->anchor->result();
+    return ToHost(fmt::format("the machine has no stage for {}", group->anchor->info().onnx_name));
+  };
+  const auto is_table = [](const Node& node) {
+    return node.info().Has(kElementwise) && node.num_results() == 1;
+  };
+  return {
+      {"view",
+       AnyOf({Op::kTranspose, Op::kReshape, Op::kFlatten, Op::kSqueeze, Op::kUnsqueeze,
+              Op::kDropout}),
+       alone, emit(&Lowering::EmitView)},
+      {"convolution", AnyOf({Op::kConv}), plan(&Lowering::PlanSums),
+       emit(&Lowering::EmitConvolution)},
+      {"product", AnyOf({Op::kMatMul}), plan(&Lowering::PlanSums), emit(&Lowering::EmitProduct)},
+      {"pool", AnyOf({Op::kMaxPool, Op::kAveragePool, Op::kGlobalMaxPool}), alone,
+       emit(&Lowering::EmitPool)},
+      {"mean", AnyOf({Op::kGlobalAveragePool, Op::kReduceMean}), alone, emit(&Lowering::EmitMean)},
+      {"concat", AnyOf({Op::kConcat}), alone, emit(&Lowering::EmitConcat)},
+      {"pad", AnyOf({Op::kPad}), alone, emit(&Lowering::EmitPad)},
+      {"slice", AnyOf({Op::kSlice}), alone, emit(&Lowering::EmitSlice)},
+      {"rearrangement", AnyOf({Op::kResize, Op::kDepthToSpace}), alone,
+       emit(&Lowering::EmitRearrangement)},
+      {"elements", is_table, plan(&Lowering::PlanElements), emit(&Lowering::EmitTable)},
+      {"identity", AnyOf({Op::kIdentity}), plan(&Lowering::PlanElements),
+       emit(&Lowering::EmitTable)},
+      {"host", AnyNode(), refuse, {}},
+  };
+}
+
+const Node* Lowering::Follower(const Group& group) const {
+  if (IsGraphOutput(graph_, group.result) || group.result->users().size() != 1) return nullptr;
+  const Node* next = group.result->users()[0];
+  if (partition_.IsTaken(next) || next->num_results() != 1 || next->result() == nullptr)
+    return nullptr;
+  return next->result()->shape() == group.result->shape() ? next : nullptr;
+}
+
+// -------------------------------------------------------------------------------------------------
+// Values
+
+StatusOr<ValueCodes> Lowering::CodesOf(const Value& value) const {
+  const std::string who = NameForUser(value);
+  if (value.element() != ElementType::kFloat32) return ToHost(fmt::format("{} is not fp32", who));
+  if (!value.quantisation().has_value()) return ToHost(fmt::format("{} is not quantised", who));
+  const Quantisation& q = *value.quantisation();
+  const Format& format = q.type.format;
+  if (!format.is_whole() || format.bits > 16 || format.rounding != Rounding::kNearestEven ||
+      format.overflow != Overflow::kSaturate || q.type.scheme == Scheme::kPerBlock ||
+      q.scales.size() > 1 || q.zero_points.size() > 1) {
+    return ToHost(fmt::format(
+        "{} is {}, the machine has integers of at most 16 bits with one scale", who, format.name));
+  }
+  const CodeRange range = kiln::CodesOf(format, q.type.symmetric);
+  return ValueCodes{.type = {format.bits, format.is_signed},
+                    .scale = q.scales.empty() ? 1.0 : q.scales[0],
+                    .zero = q.zero_points.empty() ? 0 : q.zero_points[0],
+                    .low = range.low,
+                    .high = range.high};
+}
+
+MapShape MapOf(const Shape& shape) {
+  MapShape map;
+  const int rank = shape.rank();
+  map.channels = rank >= 1 ? shape[rank - 1] : 1;
+  map.width = rank >= 2 ? shape[rank - 2] : 1;
+  map.height = rank >= 3 ? shape[rank - 3] : 1;
+  for (int i = 0; i + 3 < rank; ++i) map.height *= shape[i];
+  return map;
+}
+
+StatusOr<Operand> Lowering::AnyOperand(const Value& value) {
+  const auto at = places_.find(&value);
+  if (at == places_.end() && value.is_constant())
+    return ToHost(fmt::format("{} is a constant", NameForUser(value)));
+  Operand operand;
+  KILN_ASSIGN_OR_RETURN(operand.codes, CodesOf(value));
+  if (at != places_.end() && at->second.layer >= 0) {
+    operand.place = at->second;
+    operand.map = layers_[static_cast<size_t>(operand.place.layer)].map;
+    operand.view = operand.place.view;
+    if (operand.place.line.has_value())
+      return ToHost(fmt::format("{} is not quantised", NameForUser(value)));
+    return operand;
+  }
+  // The host sends it in the order of its tensor.
+  operand.place =
+      at != places_.end() ? at->second : Place{-1, &value, RowMajorView(value.shape().dims()), {}};
+  operand.view = RowMajorView(value.shape().dims());
+  operand.map = MapOf(value.shape());
+  return operand;
+}
+
+StatusOr<Operand> Lowering::RowMajorOperand(const Value& value) {
+  KILN_ASSIGN_OR_RETURN(Operand operand, AnyOperand(value));
+  if (!SamePositions(operand.view, RowMajorView(value.shape().dims())))
+    return ToHost(
+        fmt::format("{} is in another order than the channels of a word", NameForUser(value)));
+  operand.seen = MapOf(value.shape());
+  return operand;
+}
+
+void Lowering::AddLayer(const Group& group, Stage stage, std::vector<Operand> operands,
+                        const MapShape& map, const CodeType& type, StridedView view,
+                        std::optional<ChannelLine> line, std::string operation) {
+  PendingLayer pending;
+  pending.layer.info =
+      KernelInfoOf(group.nodes, std::string(NameOf(stage.kind)), std::move(operation));
+  stage.name = pending.layer.info.name;
+  pending.layer.stage = std::move(stage);
+  pending.operands = std::move(operands);
+  pending.map = map;
+  pending.type = type;
+  places_[group.result] = {static_cast<int>(layers_.size()), nullptr, std::move(view),
+                           std::move(line)};
+  layers_.push_back(std::move(pending));
+}
+
+// -------------------------------------------------------------------------------------------------
+// Order
+
+void Lowering::EmitHost(const Group& group, const std::string& reason) {
+  hosts_.push_back({{group.nodes, reason}, layers_.size()});
+  for (const Node* node : group.nodes) {
+    for (const Value* result : node->results()) {
+      if (result != nullptr && result->has_shape())
+        places_[result] = {-1, result, RowMajorView(result->shape().dims()), {}};
+    }
+  }
+}
+
+namespace {
+
+// Layers and host groups in alternating epochs: those of the machine are even, those of the host
+// odd, and everything that an item reads is of its own epoch or an earlier one.
+struct Epochs {
+  std::vector<int> layers, hosts;
+};
+
+int AtLeast(int epoch, bool on_machine, int producer, bool producer_on_machine) {
+  return std::max(epoch, on_machine == producer_on_machine ? producer : producer + 1);
+}
+
+// Numbers channels of one map for the host's part of a step.
+class StepBuilder {
+ public:
+  explicit StepBuilder(Lowered* lowered) : lowered_(*lowered) {}
+
+  // Returns the map that the host sends to a segment with the elements that a view reads of `root`.
+  int Sent(int segment, const Place& place, const Operand& operand) {
+    for (const auto& [key, map] : sent_) {
+      if (key.segment == segment && key.root == place.root && SamePositions(key.view, place.view) &&
+          lowered_.maps[static_cast<size_t>(map)].shape == operand.map)
+        return map;
+    }
+    const auto map = static_cast<int>(lowered_.maps.size());
+    lowered_.maps.push_back({place.root->name(), operand.map, operand.codes.type, -1, segment});
+    sent_.push_back({{segment, place.root, place.view}, map});
+    HostTensor tensor;
+    tensor.place = {map, place.view};
+    tensor.value = place.root;
+    sends[segment].push_back(std::move(tensor));
+    return map;
+  }
+
+  std::map<int, std::vector<HostTensor>> sends;
+
+ private:
+  struct Key {
+    int segment;
+    const Value* root;
+    StridedView view;
+  };
+  Lowered& lowered_;
+  std::vector<std::pair<Key, int>> sent_;
+};
+
+HostTensor Received(const Value* value, int map, const Place& place) {
+  HostTensor tensor;
+  tensor.place = {map, place.view};
+  tensor.value = value;
+  if (place.line.has_value()) {
+    tensor.factors = place.line->factors;
+    tensor.offsets = place.line->offsets;
+    tensor.low = place.line->low;
+    tensor.high = place.line->high;
+  }
+  return tensor;
+}
+
+}  // namespace
+
+StatusOr<Lowered> Lowering::Order() {
+  // Values that the host reads although nothing of the host produces them: moved inputs.
+  const auto producer_of = [&](const Value* root, size_t* host) {
+    for (size_t i = 0; i < hosts_.size(); ++i) {
+      for (const Node* node : hosts_[i].nodes.nodes) {
+        if (std::ranges::count(node->results(), root) > 0) {
+          *host = i;
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  Epochs epochs;
+  epochs.layers.assign(layers_.size(), 0);
+  epochs.hosts.assign(hosts_.size(), -1);
+  const auto layer_epoch = [&](size_t i) {
+    int epoch = 0;
+    for (const Operand& operand : layers_[i].operands) {
+      size_t host = 0;
+      if (operand.place.layer >= 0) {
+        epoch = AtLeast(epoch, true, epochs.layers[static_cast<size_t>(operand.place.layer)], true);
+      } else if (producer_of(operand.place.root, &host)) {
+        epoch = AtLeast(epoch, true, epochs.hosts[host], false);
+      }
+    }
+    epochs.layers[i] = epoch;
+  };
+  size_t next = 0;
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    for (; next < hosts_[i].layers_before; ++next) layer_epoch(next);
+    int epoch = -1;
+    for (const Node* node : hosts_[i].nodes.nodes) {
+      for (const Value* operand : node->operands()) {
+        const auto at = places_.find(operand);
+        size_t host = 0;
+        if (operand == nullptr || at == places_.end()) continue;
+        if (at->second.layer >= 0) {
+          epoch = AtLeast(epoch, false, epochs.layers[static_cast<size_t>(at->second.layer)], true);
+        } else if (producer_of(at->second.root, &host) && host != i) {
+          epoch = AtLeast(epoch, false, epochs.hosts[host], false);
+        }
+      }
+    }
+    epochs.hosts[i] = epoch;
+  }
+  for (; next < layers_.size(); ++next) layer_epoch(next);
+
+  Lowered lowered;
+  for (const Value* value : graph_.Values()) {
+    const auto at = places_.find(value);
+    if (at != places_.end() && at->second.layer < 0 && at->second.root != value)
+      lowered.aliases.push_back({value, at->second.root, at->second.view});
+  }
+  int last = -1;
+  for (const int e : epochs.layers) last = std::max(last, e);
+  for (const int e : epochs.hosts) last = std::max(last, e);
+  lowered.segments = last / 2 + (last >= 0 ? 1 : 0);
+  StepBuilder builder(&lowered);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    PendingLayer& pending = layers_[i];
+    NetworkLayer layer = std::move(pending.layer);
+    layer.segment = epochs.layers[i] / 2;
+    for (const Operand& operand : pending.operands) {
+      const Place& place = operand.place;
+      const bool inside = place.layer >= 0 &&
+                          lowered.layers[static_cast<size_t>(place.layer)].segment == layer.segment;
+      if (inside) {
+        layer.inputs.push_back(lowered.layers[static_cast<size_t>(place.layer)].output);
+        continue;
+      }
+      Place sent = place;
+      if (place.layer >= 0) {
+        // From an earlier segment, by way of the host: as the value that the layer computed.
+        for (const Value* value : graph_.Values()) {
+          const auto at = places_.find(value);
+          if (sent.root == nullptr && at != places_.end() && at->second.layer == place.layer &&
+              SamePositions(at->second.view, RowMajorView(value->shape().dims())))
+            sent = {-1, value, at->second.view, {}};
+        }
+        if (sent.root == nullptr)
+          return absl::InternalError("a value between segments has no row-major form");
+      }
+      layer.inputs.push_back(builder.Sent(layer.segment, sent, operand));
+    }
+    layer.output = static_cast<int>(lowered.maps.size());
+    lowered.maps.push_back({layer.info.name, pending.map, pending.type,
+                            static_cast<int>(lowered.layers.size()), layer.segment});
+    lowered.layers.push_back(std::move(layer));
+  }
+  // What the host reads of each segment: operands of host kernels, graph outputs, and maps that it
+  // passes on to later segments.
+  std::map<int, std::vector<HostTensor>> receives;
+  std::set<const Value*> received;
+  const auto receive = [&](const Value* value) {
+    const auto at = places_.find(value);
+    if (at == places_.end() || at->second.layer < 0 || !received.insert(value).second) return;
+    const NetworkLayer& layer = lowered.layers[static_cast<size_t>(at->second.layer)];
+    receives[layer.segment].push_back(Received(value, layer.output, at->second));
+  };
+  for (const HostGroup& host : hosts_) {
+    for (const Node* node : host.nodes.nodes) {
+      for (const Value* operand : node->operands()) receive(operand);
+    }
+  }
+  for (const Value* output : graph_.outputs()) receive(output);
+  for (const auto& [segment, tensors] : builder.sends) {
+    for (const HostTensor& tensor : tensors) receive(tensor.value);
+  }
+  for (int epoch = -1; epoch <= last; ++epoch) {
+    NetworkStep step;
+    if (epoch % 2 == 0) {
+      step.segment = epoch / 2;
+      step.sends = builder.sends[step.segment];
+      step.receives = receives[step.segment];
+      if (step.receives.empty()) continue;  // nothing of it is used
+    } else {
+      std::vector<HostNodes> nodes;
+      for (size_t i = 0; i < hosts_.size(); ++i) {
+        if (epochs.hosts[i] == epoch) nodes.push_back(hosts_[i].nodes);
+      }
+      if (nodes.empty()) continue;
+      HostKernel kernel = MakeHostKernel(graph_, nodes);
+      step.kernel = static_cast<int>(lowered.host_kernels.size());
+      step.host = std::move(kernel.host);
+      lowered.host_kernels.push_back(std::move(kernel.info));
+    }
+    lowered.steps.push_back(std::move(step));
+  }
+  return lowered;
+}
+
+StatusOr<Lowered> Lowering::Run(const CompileOptions& options) {
+  KILN_RETURN_IF_ERROR(CheckKnownShapes(graph_));
+  KILN_RETURN_IF_ERROR(partition_.Plan());
+  KILN_RETURN_IF_ERROR(partition_.Emit(options, [&](const Group& group, const std::string& reason) {
+    EmitHost(group, reason);
+    return OkStatus();
+  }));
+  return Order();
+}
+
+StatusOr<Lowered> Lower(const Graph& graph, const Config& config, const CompileOptions& options) {
+  Graph copy = graph.Clone();
+  KILN_ASSIGN_OR_RETURN(Lowered lowered, Lowering(copy, config).Run(options));
+  lowered.graph = std::move(copy);
+  return lowered;
+}
+
+}  // namespace kiln::dataflow

@@ -1,0 +1,97 @@
+// Describes a compiled network: kernels, memory, text.
+
+#include "kiln/targets/dataflow/compile/program.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "kiln/targets/dataflow/isa/derived.h"
+
+namespace kiln::dataflow {
+
+DataflowProgram::DataflowProgram(Config config, Lowered network, std::vector<LayerFold> folds,
+                                 std::vector<Segment> segments, FoldReport report)
+    : config_(std::move(config)),
+      network_(std::move(network)),
+      folds_(std::move(folds)),
+      segments_(std::move(segments)),
+      report_(std::move(report)) {
+  AddKernels();
+  int64_t weight_bits = 0, activation_bits = 0;
+  for (const Segment& segment : segments_) {
+    activation_bits += segment.pace.bits;
+    for (const Stage& stage : segment.pipeline.stages) {
+      weight_bits += std::ssize(stage.weights) * stage.weight_bits;
+      if (stage.map.elements() > 1 && !stage.window.pointwise())
+        activation_bits += stage.window.buffer_rows() * stage.map.width * stage.map.channels *
+                           segment.pipeline.input(stage).type.bits;
+    }
+  }
+  constant_bytes_ = (weight_bits + 7) / 8;
+  activation_bytes_ = (activation_bits + 7) / 8;
+  notes_ = network_.notes;
+  interval_cycles_ = Interval();
+  for (const Segment& segment : segments_) {
+    for (const Stage& stage : segment.pipeline.stages) {
+      const bool convolves = stage.kind == StageKind::kConvolution;
+      if (!convolves && stage.kind != StageKind::kDepthwise) continue;
+      peak_macs_per_cycle_ +=
+          static_cast<double>((convolves ? stage.elements : 1) * stage.window.taps() *
+                              segment.pipeline.input(stage).lanes);
+    }
+  }
+  if (!report_.proof.empty()) notes_.push_back("folding: " + report_.proof);
+}
+
+void DataflowProgram::AddKernels() {
+  layer_kernels_.assign(network_.layers.size(), -1);
+  host_kernels_.assign(network_.host_kernels.size(), -1);
+  for (const NetworkStep& step : network_.steps) {
+    if (step.host.has_value()) {
+      host_kernels_[static_cast<size_t>(step.kernel)] = static_cast<int>(kernels_.size());
+      kernels_.push_back(network_.host_kernels[static_cast<size_t>(step.kernel)]);
+      continue;
+    }
+    const Pipeline& pipeline = segments_[static_cast<size_t>(step.segment)].pipeline;
+    for (const Stage& stage : pipeline.stages) {
+      if (stage.layer < 0) continue;
+      const auto layer = static_cast<size_t>(stage.layer);
+      layer_kernels_[layer] = static_cast<int>(kernels_.size());
+      KernelInfo info = network_.layers[layer].info;
+      const LayerFold& fold = folds_[layer];
+      if (stage.kind == StageKind::kConvolution) {
+        info.schedule = fmt::format("{} lanes x {} elements", fold.in_lanes, fold.elements);
+        if (fold.pack > 1) info.schedule += fmt::format(", {} products per DSP", fold.pack);
+      } else {
+        info.schedule = fmt::format("{} lanes", fold.in_lanes);
+      }
+      const auto cycles = static_cast<double>(CyclesPerImage(pipeline, stage));
+      info.certificate = {.cost = cycles,
+                          .lower_bound = cycles,
+                          .optimal = report_.optimal,
+                          .unit = "cycles",
+                          .bound_from = "the folding of the pipeline"};
+      kernels_.push_back(std::move(info));
+    }
+  }
+}
+
+int64_t DataflowProgram::Interval() const {
+  int64_t interval = 0;
+  for (const Segment& segment : segments_) interval = std::max(interval, segment.pace.interval);
+  return interval;
+}
+
+std::string DataflowProgram::Print() const {
+  std::string text;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    const PipelinePace& pace = segments_[i].pace;
+    text += fmt::format("segment {}: an image every {} cycles, {} cycles for one alone\n", i,
+                        pace.interval, pace.latency);
+    text += PrintPipeline(segments_[i].pipeline);
+  }
+  return text;
+}
+
+}  // namespace kiln::dataflow

@@ -1,0 +1,60 @@
+// A compiled network of the dataflow family: its segments as pipelines, and what the host does.
+#ifndef KILN_TARGETS_DATAFLOW_COMPILE_PROGRAM_H_
+#define KILN_TARGETS_DATAFLOW_COMPILE_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "kiln/targets/dataflow/compile/assemble.h"
+#include "kiln/targets/dataflow/compile/channels.h"
+#include "kiln/targets/dataflow/compile/network.h"
+#include "kiln/targets/dataflow/config/config.h"
+#include "kiln/targets/interface/program.h"
+
+namespace kiln::dataflow {
+
+// A segment: the pipeline that runs it.
+struct Segment {
+  Pipeline pipeline;
+  PipelinePace pace;
+};
+
+// What the folding search found.
+struct FoldReport {
+  int64_t l_max = 0, l_sum = 0;  // cycles per image
+  bool optimal = false;
+  std::string proof;  // in one line
+};
+
+class DataflowProgram final : public Program {
+ public:
+  DataflowProgram(Config config, Lowered network, std::vector<LayerFold> folds,
+                  std::vector<Segment> segments, FoldReport report);
+  std::string Print() const override;
+
+  const Config& config() const { return config_; }
+  const Lowered& network() const { return network_; }
+  const std::vector<LayerFold>& folds() const { return folds_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  const FoldReport& report() const { return report_; }
+  // Return the number of a layer's kernel, and of a host kernel.
+  int KernelOfLayer(size_t layer) const { return layer_kernels_[layer]; }
+  int KernelOfHost(size_t host) const { return host_kernels_[host]; }
+  // Returns the cycles between images in the steady state: of the slowest segment. Segments with
+  // hosts between them work on different images.
+  int64_t Interval() const;
+
+ private:
+  void AddKernels();
+
+  Config config_;
+  Lowered network_;
+  std::vector<LayerFold> folds_;  // by layer
+  std::vector<Segment> segments_;
+  FoldReport report_;
+  std::vector<int> layer_kernels_, host_kernels_;
+};
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_COMPILE_PROGRAM_H_

@@ -1,0 +1,118 @@
+// Chooses shifts, multipliers and thresholds.
+
+#include "kiln/targets/dataflow/compile/requantise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "kiln/numerics/quantise.h"
+
+namespace kiln::dataflow {
+namespace {
+
+constexpr int kMostShift = 47;
+
+// Returns the largest shift with which a factor has at most kMultiplierBits.
+std::optional<int> ShiftOf(double largest) {
+  if (!(largest > 0)) return kMostShift;
+  int exponent = 0;
+  std::frexp(largest, &exponent);  // largest = m * 2^exponent, m in [0.5, 1)
+  int shift = std::min(kMostShift, kMultiplierBits - exponent);
+  if (std::llround(std::ldexp(largest, shift)) >= int64_t{1} << kMultiplierBits) --shift;
+  if (shift < 0) return std::nullopt;
+  return shift;
+}
+
+double Value(const ChannelLine& line, size_t channel, int64_t sum) {
+  const double value = static_cast<double>(sum) * line.factors[channel] + line.offsets[channel];
+  return std::min(std::max(value, line.low), line.high);
+}
+
+StatusOr<Requantise> ByMultiplication(const ChannelLine& line, const ValueCodes& codes) {
+  Requantise r;
+  r.way = Requantise::Way::kMultiply;
+  r.low = NearestCode(line.low, codes);
+  r.high = NearestCode(line.high, codes);
+  double largest = 0;
+  for (const double factor : line.factors) largest = std::max(largest, factor / codes.scale);
+  const auto shift = ShiftOf(largest);
+  if (!shift.has_value()) return ToHost("its sums would be scaled up beyond 17 bits");
+  r.shift = *shift;
+  const CodeType addend = {kAddendBits, true};
+  for (size_t c = 0; c < line.factors.size(); ++c) {
+    r.multipliers.push_back(std::llround(std::ldexp(line.factors[c] / codes.scale, r.shift)));
+    const double offset = line.offsets[c] / codes.scale + static_cast<double>(codes.zero) + 0.5;
+    const double scaled = std::ldexp(offset, r.shift);
+    if (!(std::abs(scaled) < static_cast<double>(addend.high())))
+      return ToHost(fmt::format("the bias of channel {} is too large for its scale", c));
+    r.addends.push_back(static_cast<int64_t>(std::floor(scaled + 0.5)));
+  }
+  return r;
+}
+
+StatusOr<Requantise> ByThresholds(const ChannelLine& line, const ValueCodes& codes,
+                                  const SumRange& range) {
+  Requantise r;
+  r.way = Requantise::Way::kThresholds;
+  r.low = NearestCode(line.low, codes);
+  r.high = NearestCode(line.high, codes);
+  while ((int64_t{1} << r.threshold_bits) - 1 < r.high - r.low) ++r.threshold_bits;
+  r.threshold_bits = std::max(1, r.threshold_bits);
+  for (size_t c = 0; c < line.factors.size(); ++c) {
+    for (int64_t k = 1; k < int64_t{1} << r.threshold_bits; ++k) {
+      // The least sum whose code is at least low + k; one above all sums if there is none.
+      int64_t least = range.low, above = range.high + 1;
+      while (least < above && r.low + k <= r.high) {
+        const int64_t middle = least + (above - least) / 2;
+        if (NearestCode(Value(line, c, middle), codes) >= r.low + k) {
+          above = middle;
+        } else {
+          least = middle + 1;
+        }
+      }
+      r.thresholds.push_back(above);
+    }
+  }
+  return r;
+}
+
+}  // namespace
+
+int64_t NearestCode(double value, const ValueCodes& codes) {
+  if (std::isinf(value)) return value > 0 ? codes.high : codes.low;
+  const auto scale = static_cast<float>(codes.scale);
+  return QuantiseToCode(static_cast<float>(value), InverseScale(scale),
+                        static_cast<int32_t>(codes.zero), {codes.low, codes.high});
+}
+
+StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCodes& codes,
+                                        const SumRange& range, int threshold_bits) {
+  for (size_t c = 0; c < line.factors.size(); ++c) {
+    if (!std::isfinite(line.factors[c]) || !std::isfinite(line.offsets[c]))
+      return ToHost(fmt::format("the scale or bias of channel {} is not a finite number", c));
+  }
+  if (codes.type.bits <= threshold_bits) return ByThresholds(line, codes, range);
+  return ByMultiplication(line, codes);
+}
+
+Status SetAffine(std::span<const double> factors, double offset, const ValueCodes& codes,
+                 double low, double high, Stage* stage) {
+  double largest = 0;
+  for (const double factor : factors) largest = std::max(largest, std::abs(factor));
+  const auto shift = ShiftOf(largest);
+  if (!shift.has_value()) return ToHost("its scale is too small for those of its operands");
+  stage->shift = *shift;
+  for (size_t i = 0; i < factors.size(); ++i)
+    stage->factors[i] = std::llround(std::ldexp(factors[i], stage->shift));
+  const CodeType addend = {kAffineAddendBits, true};
+  const double scaled = std::ldexp(offset + static_cast<double>(codes.zero) + 0.5, stage->shift);
+  if (!(std::abs(scaled) < static_cast<double>(addend.high())))
+    return ToHost("its offset is too large for its scale");
+  stage->addend = static_cast<int64_t>(std::floor(scaled + 0.5));
+  stage->low = NearestCode(low, codes);
+  stage->high = NearestCode(high, codes);
+  return OkStatus();
+}
+
+}  // namespace kiln::dataflow
