@@ -65,6 +65,9 @@ struct Family {
   std::string rtl_design_point = {};
   // Whether the hardware of rtl_design_point has a memory, whose latency and DRAM can be simulated.
   bool has_memory = true;
+  // Of how many cases the hardware of one is simulated: more than 1 for families that build their
+  // hardware for each network.
+  size_t simulates_one_in = 1;
   // The outputs of networks are codes, too: for machines that write nothing else.
   bool quantises_outputs = false;
 };

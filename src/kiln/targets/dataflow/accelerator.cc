@@ -1,0 +1,114 @@
+// Compiles, runs and emits networks on one device: each method checks that a program belongs to the
+// family and calls the room that does the work. The end of the file registers the family.
+
+#include "kiln/targets/dataflow/accelerator.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "kiln/quantise/recipe_names.h"
+#include "kiln/targets/dataflow/compile/channels.h"
+#include "kiln/targets/dataflow/compile/compile.h"
+#include "kiln/targets/dataflow/config/keys.h"
+#include "kiln/targets/dataflow/cost/cost.h"
+#include "kiln/targets/dataflow/emit/emit.h"
+#include "kiln/targets/dataflow/run_network.h"
+#include "kiln/targets/interface/family.h"
+#include "kiln/targets/run/host_tail.h"
+
+namespace kiln::dataflow {
+namespace {
+
+constexpr int kMostBits = 16;
+
+// Returns the names of the integer formats `kind` from 16 bits down.
+std::vector<std::string> Integers(const char* kind, int least) {
+  std::vector<std::string> names;
+  for (int bits = kMostBits; bits >= least; --bits) names.push_back(kind + std::to_string(bits));
+  return names;
+}
+
+StatusOr<const DataflowProgram*> ProgramOf(const Program& program, const std::string& name) {
+  const auto* compiled = dynamic_cast<const DataflowProgram*>(&program);
+  if (compiled != nullptr) return compiled;
+  return ErrorAt("", name, "the program was compiled for another family",
+                 "compile it for this one");
+}
+
+}  // namespace
+
+std::vector<std::string> DataflowAccelerator::ActivationFormats() const {
+  std::vector<std::string> names = Integers("int", 2);
+  for (const std::string& name : Integers("uint", 1)) names.push_back(name);
+  names.emplace_back("fp32");
+  return names;
+}
+
+std::vector<std::string> DataflowAccelerator::WeightFormats() const { return Integers("int", 2); }
+
+NamedRecipe DataflowAccelerator::OwnRecipe() const {
+  return {.name = "int8", .recipe = Int8Recipe()};
+}
+
+StatusOr<std::unique_ptr<Program>> DataflowAccelerator::Compile(
+    const Graph& graph, const CompileOptions& options) const {
+  return CompileWithTail(
+      graph, options, [&](const Graph& known) { return CompileNetwork(known, config_, options); });
+}
+
+StatusOr<RunResult> DataflowAccelerator::Run(const Program& program, const Batch& batch,
+                                             const RunOptions& options) const {
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  if (options.level == Level::kReference) {
+    return ErrorAt("", name(), "the reference level runs graphs, not programs",
+                   "run the network itself at that level");
+  }
+  KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*compiled, batch, options));
+  return RunTail(program, batch, std::move(result));
+}
+
+Status DataflowAccelerator::EmitRtl(const Program& program,
+                                    const std::filesystem::path& folder) const {
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  const auto& segments = compiled->segments();
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const auto to = segments.size() == 1 ? folder : folder / fmt::format("segment{}", i);
+    hardware::RtlProject project = ProjectOf(segments[i].pipeline, EmitOptionsOf(config_));
+    project.others.emplace_back("design.yaml", PrintConfig(config_));
+    KILN_RETURN_IF_ERROR(hardware::WriteRtlProject(project, to));
+  }
+  return OkStatus();
+}
+
+StatusOr<Cost> DataflowAccelerator::EstimateCost(int node_nm) const {
+  return DeviceCost(config_, node_nm);
+}
+
+StatusOr<Cost> DataflowAccelerator::EstimateProgramCost(const Program& program, int node_nm) const {
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  std::vector<const Pipeline*> pipelines;
+  for (const Segment& segment : compiled->segments()) pipelines.push_back(&segment.pipeline);
+  return PipelineCost(pipelines, config_, node_nm);
+}
+
+StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
+                                                        std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));
+  return std::make_unique<DataflowAccelerator>(std::move(config));
+}
+
+hardware::FamilyKeys DescribeKeys() {
+  return {.family = Keys().family(),
+          .introduction =
+              "A design point is a device and its clock. Kiln builds the hardware for a network\n"
+              "when it compiles: every layer becomes a stage, folded so that the pipeline is as\n"
+              "fast as the device allows. [dataflow.md](dataflow.md) says how to use it,\n"
+              "[dataflow-machine.md](dataflow-machine.md) what the stages compute and when.",
+          .keys = Keys().Describe()};
+}
+
+FamilyEntry Entry() {
+  return {.name = "dataflow", .parse = &ParseDesignPoint, .describe = &DescribeKeys};
+}
+
+}  // namespace kiln::dataflow
