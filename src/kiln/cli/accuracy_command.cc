@@ -3,12 +3,12 @@
 #include <memory>
 #include <optional>
 
-#include "kiln/cli/accuracy.h"
-#include "kiln/cli/arguments.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/command/progress.h"
 #include "kiln/command/result_files.h"
+#include "kiln/flow/accuracy.h"
 
 namespace kiln::cli {
 namespace {

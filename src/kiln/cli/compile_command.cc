@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "kiln/cli/arguments.h"
-#include "kiln/cli/flow.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/command.h"
 #include "kiln/command/result_files.h"
+#include "kiln/flow/flow.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/cost_report.h"
 #include "kiln/report/run_report.h"

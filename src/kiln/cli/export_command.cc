@@ -1,11 +1,11 @@
 // The command `kiln export`: writes a network as ONNX or IR text, after passes and quantisation.
 #include <CLI/App.hpp>
 
-#include "kiln/cli/arguments.h"
-#include "kiln/cli/flow.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/command/result_files.h"
+#include "kiln/flow/flow.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/text.h"
 #include "kiln/passes/pipeline.h"

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "kiln/cli/arguments.h"
-#include "kiln/cli/network_summary.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/command.h"
 #include "kiln/command/result_files.h"
+#include "kiln/flow/network_summary.h"
 #include "kiln/frontend/model.h"
 #include "kiln/frontend/onnx_outline.h"
 #include "kiln/ir/work.h"

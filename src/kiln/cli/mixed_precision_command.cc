@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kiln/cli/arguments.h"
-#include "kiln/cli/flow.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/command/progress.h"
 #include "kiln/command/result_files.h"
+#include "kiln/flow/flow.h"
 #include "kiln/quantise/energy.h"
 #include "kiln/quantise/mixed_precision.h"
 #include "kiln/quantise/recipe_names.h"

@@ -3,12 +3,12 @@
 #include <memory>
 #include <optional>
 
-#include "kiln/cli/arguments.h"
-#include "kiln/cli/flow.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/command/progress.h"
 #include "kiln/command/result_files.h"
+#include "kiln/flow/flow.h"
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/html.h"
 #include "kiln/report/run_report.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <system_error>
 
-#include "kiln/cli/arguments.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/command/result_files.h"

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <random>
 
-#include "kiln/cli/arguments.h"
-#include "kiln/cli/flow.h"
+#include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
 #include "kiln/command/command.h"
 #include "kiln/command/progress.h"
 #include "kiln/command/result_files.h"
+#include "kiln/flow/flow.h"
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/text.h"
 #include "kiln/report/verify_report.h"

@@ -262,8 +262,8 @@ class NetworkModule {
   // An accumulator holds every dot product of a word, too.
   int AccumulatorBits(const Stage& stage) const {
     const Channel& in = pipeline_.input(stage);
-    return std::max(stage.sum_bits, in.type.bits + stage.weight_bits +
-                                        AdderLevels(stage.window.taps() * in.lanes));
+    return std::max(stage.sum_bits,
+                    in.type.bits + stage.weight_bits + AdderLevels(stage.window.taps() * in.lanes));
   }
   Parameters ConvolutionParameters(const Stage& stage) const {
     const WindowLoops loops = LoopsOf(pipeline_, stage);

@@ -35,11 +35,10 @@ void VisitFifos(const FoldProblem& problem, Fold fold,
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     if (bare.elements[e] == 0) continue;
     const auto to = static_cast<size_t>(problem.edges[e].to);
-    const Candidate& consumer =
-        problem.layers[to].candidates[static_cast<size_t>(fold.choice[to])];
+    const Candidate& consumer = problem.layers[to].candidates[static_cast<size_t>(fold.choice[to])];
     edges.push_back(e);
-    radices.push_back(static_cast<int>(
-        problem.edges[e].fifo->cost(bare.elements[e], consumer.in_lanes).size()));
+    radices.push_back(
+        static_cast<int>(problem.edges[e].fifo->cost(bare.elements[e], consumer.in_lanes).size()));
     if (radices.back() == 0) return;
   }
   std::vector<int> digits(edges.size(), 0);
@@ -63,8 +62,8 @@ StatusOr<int64_t> EnumerateFolds(
     if (count <= kMaxEnumerated) count *= radices.back();
   }
   if (count > kMaxEnumerated) {
-    return ErrorAt("", "", fmt::format("10^{:.1f} folds are too many to enumerate",
-                                       Log10Folds(problem)),
+    return ErrorAt("", "",
+                   fmt::format("10^{:.1f} folds are too many to enumerate", Log10Folds(problem)),
                    fmt::format("give at most {}", kMaxEnumerated));
   }
   const bool has_fifo = std::any_of(problem.edges.begin(), problem.edges.end(),

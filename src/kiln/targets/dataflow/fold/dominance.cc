@@ -34,7 +34,8 @@ class Staircase {
 class PackedRows {
  public:
   PackedRows(size_t columns, int bits)
-      : bits_(bits), per_word_(64 / static_cast<size_t>(bits)),
+      : bits_(bits),
+        per_word_(64 / static_cast<size_t>(bits)),
         words_((columns + per_word_ - 1) / per_word_) {
     for (size_t lane = 0; lane < per_word_; ++lane) {
       free_ |= uint64_t{1} << (static_cast<int>(lane) * bits_ + bits_ - 1);
@@ -85,8 +86,8 @@ class PackedRows {
     return true;
   }
   uint64_t Least(uint64_t a, uint64_t b) const {
-    const uint64_t not_above = ((b | free_) - a) & free_;              // lanes with a <= b
-    const uint64_t of_a = not_above - (not_above >> (bits_ - 1));      // all lower bits of them
+    const uint64_t not_above = ((b | free_) - a) & free_;          // lanes with a <= b
+    const uint64_t of_a = not_above - (not_above >> (bits_ - 1));  // all lower bits of them
     return (a & of_a) | (b & ~of_a & ~free_);
   }
 
@@ -162,8 +163,7 @@ std::vector<int> KeepByRanks(const SortedRows& sorted, int64_t* comparisons) {
 std::vector<int> Undominated(const std::vector<int64_t>& rows, int columns, int count,
                              int64_t* comparisons) {
   if (count == 0) return {};
-  const SortedRows sorted =
-      Sort(rows, static_cast<size_t>(columns), static_cast<size_t>(count));
+  const SortedRows sorted = Sort(rows, static_cast<size_t>(columns), static_cast<size_t>(count));
   // A row comes after all rows that dominate it.
   if (sorted.width == 0) return {0};
   if (sorted.width > 3) return KeepByRanks(sorted, comparisons);

@@ -21,8 +21,8 @@ void Explain(const FoldModel& model, const Objective& objective, ExactOracle& or
   if (!result->fold) {
     if (!certificate.optimal) return;
     const bool named = objective.target_cycles < periods.back();
-    const Obstacle obstacle = FindObstacle(
-        model, oracle, named ? objective.target_cycles : periods.back(), named);
+    const Obstacle obstacle =
+        FindObstacle(model, oracle, named ? objective.target_cycles : periods.back(), named);
     result->infeasible = obstacle.text;
     certificate.source = obstacle.source;
     certificate.layer = obstacle.layer;

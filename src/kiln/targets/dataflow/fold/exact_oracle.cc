@@ -10,7 +10,8 @@ namespace kiln::dataflow {
 namespace {
 
 constexpr int kMaxRounds = 5;
-constexpr size_t kShrunkShare = 20;  // a round is repeated if it excluded this part of the candidates
+constexpr size_t kShrunkShare =
+    20;  // a round is repeated if it excluded this part of the candidates
 constexpr int64_t kFirstWidth = 64, kWidthFactor = 8;
 
 // Returns whether `by` can replace `candidate` in every fold, at every period.
@@ -19,18 +20,20 @@ bool AlwaysReplaces(const FoldModel& model, int layer, int by, int candidate) {
   const LayerModel& lanes = model.layer(layer);
   if (b.cycles != c.cycles || !Fits(b.resources, c.resources)) return false;
   if (b.latency > c.latency || (b.latency < c.latency && lanes.latency_matters)) return false;
-  const auto in = [&](int i) { return static_cast<size_t>(lanes.in_index[static_cast<size_t>(i)]); };
+  const auto in = [&](int i) {
+    return static_cast<size_t>(lanes.in_index[static_cast<size_t>(i)]);
+  };
   const auto out = [&](int i) {
     return static_cast<size_t>(lanes.out_index[static_cast<size_t>(i)]);
   };
   if (lanes.has_fifo_input && in(by) != in(candidate)) return false;
-  return lanes.in_covers[in(by) * lanes.in_values.size() + in(candidate)] &&
+  return lanes.in_covers[in(by)*lanes.in_values.size() + in(candidate)] &&
          lanes.out_covers[out(by) * lanes.out_values.size() + out(candidate)];
 }
 
 std::vector<int> Irreplaceable(const FoldModel& model, int layer) {
-  const auto count = static_cast<int>(
-      model.problem().layers[static_cast<size_t>(layer)].candidates.size());
+  const auto count =
+      static_cast<int>(model.problem().layers[static_cast<size_t>(layer)].candidates.size());
   std::vector<int> by_cycles(static_cast<size_t>(count));
   for (int c = 0; c < count; ++c) by_cycles[static_cast<size_t>(c)] = c;
   std::sort(by_cycles.begin(), by_cycles.end(), [&](int a, int b) {
@@ -91,8 +94,7 @@ ExactOracle::ExactOracle(const FoldModel& model, int64_t most_work)
 // that binds. If enough candidates are excluded, removes these and sets *shrunk: then graph and
 // bounds must be built again. Removes nothing if *shrunk is false before.
 ExactOracle::Prepared ExactOracle::PrepareRound(bool thorough, Subproblem* subproblem,
-                                                StateGraph* graph,
-                                                std::vector<LinearBound>* bounds,
+                                                StateGraph* graph, std::vector<LinearBound>* bounds,
                                                 PeriodAnswer* answer, bool* shrunk) {
   *graph = BuildStateGraph(model_, plan_, subproblem->active());
   if (graph->too_wide) return Prepared::kTooWide;
@@ -118,9 +120,8 @@ ExactOracle::Prepared ExactOracle::PrepareRound(bool thorough, Subproblem* subpr
     if (d > 0 && !subproblem->dimension(d).binding) continue;
     if (excludes_all(relaxation.BoundOf(d))) return Prepared::kNothingWanted;
     if (d == 0 || !thorough) continue;
-    Relaxation::Optimum optimum =
-        relaxation.OptimiseMultipliers(
-            d, subproblem->dimension(d).limit, multipliers[static_cast<size_t>(d)]);
+    Relaxation::Optimum optimum = relaxation.OptimiseMultipliers(
+        d, subproblem->dimension(d).limit, multipliers[static_cast<size_t>(d)]);
     if (excludes_all(std::move(optimum.bound))) return Prepared::kNothingWanted;
   }
   Relaxation::Optimum optimum =
@@ -145,9 +146,8 @@ ExactOracle::Prepared ExactOracle::PrepareRound(bool thorough, Subproblem* subpr
   return Prepared::kReady;
 }
 
-ExactOracle::Prepared ExactOracle::Prepare(bool thorough, Subproblem* subproblem,
-                                           StateGraph* graph, std::vector<LinearBound>* bounds,
-                                           PeriodAnswer* answer) {
+ExactOracle::Prepared ExactOracle::Prepare(bool thorough, Subproblem* subproblem, StateGraph* graph,
+                                           std::vector<LinearBound>* bounds, PeriodAnswer* answer) {
   Prepared prepared = Prepared::kReady;
   bool shrunk = true;
   for (int round = 1; shrunk && prepared == Prepared::kReady; ++round) {

@@ -27,7 +27,8 @@ class Explainer {
                             &Explainer::OneFifo, &Explainer::LimitsTogether}) {
       if ((this->*find)()) return std::move(obstacle_);
     }
-    obstacle_.text = fmt::format("no fold{} meets all limits with the FIFOs that it needs", within_);
+    obstacle_.text =
+        fmt::format("no fold{} meets all limits with the FIFOs that it needs", within_);
     return std::move(obstacle_);
   }
 
@@ -48,8 +49,10 @@ class Explainer {
       obstacle_.layer = layer;
       if (fastest > period_) {
         obstacle_.source = BoundSource::kBottleneck;
-        obstacle_.text = fmt::format("layer {}: even its fastest fold takes {} cycles, the target "
-                                     "is {}", Name(layer), fastest, period_);
+        obstacle_.text = fmt::format(
+            "layer {}: even its fastest fold takes {} cycles, the target "
+            "is {}",
+            Name(layer), fastest, period_);
         return true;
       }
       std::vector<int>& active = active_.emplace_back();
@@ -67,9 +70,11 @@ class Explainer {
         }
         if (least <= problem_.limits[kind]) continue;
         SetResource(static_cast<int>(kind), least);
-        obstacle_.text = fmt::format("layer {}: even its smallest fold{} needs {} {}, the device "
-                                     "has {}", Name(layer), within_, least,
-                                     ResourceName(static_cast<int>(kind)), problem_.limits[kind]);
+        obstacle_.text = fmt::format(
+            "layer {}: even its smallest fold{} needs {} {}, the device "
+            "has {}",
+            Name(layer), within_, least, ResourceName(static_cast<int>(kind)),
+            problem_.limits[kind]);
         return true;
       }
       obstacle_.source = BoundSource::kCombination;
@@ -105,8 +110,8 @@ class Explainer {
         changed = changed || active[from].size() + active[to].size() != before;
         if (!active[from].empty()) continue;
         obstacle_.layer = edge.to;
-        obstacle_.text = fmt::format("no fold of {}{} gives {} a word it can take",
-                                     Name(edge.from), within_, Name(edge.to));
+        obstacle_.text = fmt::format("no fold of {}{} gives {} a word it can take", Name(edge.from),
+                                     within_, Name(edge.to));
         return true;
       }
     }
@@ -135,8 +140,8 @@ class Explainer {
       const LinearBound bound = relaxation.BoundOf(d);
       if (!bound.Excludes() || std::isinf(bound.root())) continue;
       const Resources& weights = subproblem.dimension(d).weights;
-      const auto kind = static_cast<int>(std::find(weights.begin(), weights.end(), 1) -
-                                         weights.begin());
+      const auto kind =
+          static_cast<int>(std::find(weights.begin(), weights.end(), 1) - weights.begin());
       const std::vector<int> choice = relaxation.WalkOf(bound);
       const auto need = [&](int layer) {
         return model_.candidate(layer, choice[static_cast<size_t>(layer)])
@@ -179,9 +184,9 @@ class Explainer {
       if (!std::all_of(active.begin(), active.end(), unbuildable)) continue;
       obstacle_.source = BoundSource::kCombination;
       obstacle_.layer = to;
-      obstacle_.text = fmt::format("layer {}: no memory holds the {} elements of the FIFO from {}",
-                                   Name(to), subproblem.least_elements(e),
-                                   Name(model.edge(e).from));
+      obstacle_.text =
+          fmt::format("layer {}: no memory holds the {} elements of the FIFO from {}", Name(to),
+                      subproblem.least_elements(e), Name(model.edge(e).from));
       return true;
     }
     return false;

@@ -87,8 +87,8 @@ class Program {
     };
     Fold fold;
     for (const std::vector<int>& layer : choice_) {
-      fold.choice.push_back(static_cast<int>(
-          std::find_if(layer.begin(), layer.end(), chosen) - layer.begin()));
+      fold.choice.push_back(
+          static_cast<int>(std::find_if(layer.begin(), layer.end(), chosen) - layer.begin()));
       if (fold.choice.back() == static_cast<int>(layer.size())) fold.choice.back() = 0;
     }
     if (!model_.has_fifo()) return fold;
@@ -219,9 +219,9 @@ class Program {
           used.push_back({fifos_.back().variable, 1});
           slack.push_back({fifos_.back().variable, -static_cast<double>(fifo.most_slack)});
         }
-        AddChoices(to, -1, [&](int c) {
-          return model_.layer(to).in_index[static_cast<size_t>(c)] == a;
-        }, &used);
+        AddChoices(
+            to, -1, [&](int c) { return model_.layer(to).in_index[static_cast<size_t>(c)] == a; },
+            &used);
         program_.AddRow(std::move(used), 0, 0);
       }
       program_.AddRow(std::move(slack), -IntegerProgram::kInfinity, 0);
@@ -254,8 +254,9 @@ class Program {
       while (low < high) {
         const int64_t middle = low + (high - low + 1) / 2;
         const bool same = SameOptions(
-            options, fifo.cost(middle, model_.layer(model_.edge(e).to)
-                                           .in_values[static_cast<size_t>(in_index)]));
+            options,
+            fifo.cost(middle,
+                      model_.layer(model_.edge(e).to).in_values[static_cast<size_t>(in_index)]));
         if (same) {
           low = middle;
         } else {
@@ -298,9 +299,9 @@ class Program {
   void AddReach() {
     std::vector<Entry> row;
     for (int layer = 0; layer < model_.layers(); ++layer) {
-      AddChoices(layer, 1, [&](int c) {
-        return model_.candidate(layer, c).cycles == query_.period;
-      }, &row);
+      AddChoices(
+          layer, 1, [&](int c) { return model_.candidate(layer, c).cycles == query_.period; },
+          &row);
     }
     program_.AddRow(std::move(row), 1, IntegerProgram::kInfinity);
   }
@@ -401,9 +402,9 @@ StatusOr<FoldResult> SolveIlp(const FoldProblem& problem, const Objective& objec
   IlpOracle oracle(model, options.most_nodes);
   FoldResult result = SearchPeriods(model, objective, oracle);
   if (oracle.too_many_intervals()) {
-    return UnsupportedAt("", "", fmt::format("a FIFO has more than {} intervals of capacities",
-                                             kMaxIntervals),
-                         "use the exact search");
+    return UnsupportedAt(
+        "", "", fmt::format("a FIFO has more than {} intervals of capacities", kMaxIntervals),
+        "use the exact search");
   }
   return result;
 }

@@ -81,8 +81,8 @@ IntegerProgram::Solution IntegerProgram::Solve(int64_t most_nodes) const {
   CbcMain0(model, data);
   model.setLogLevel(0);
   const std::string nodes = std::to_string(most_nodes);
-  const char* arguments[] = {"kiln",      "-log",  "0",      "-threads", "0", "-ratioGap", "0",
-                             "-maxNodes", nodes.c_str(), "-solve", "-quit"};
+  const char* arguments[] = {"kiln", "-log",      "0",           "-threads", "0",    "-ratioGap",
+                             "0",    "-maxNodes", nodes.c_str(), "-solve",   "-quit"};
   CbcMain1(static_cast<int>(std::size(arguments)), arguments, model, Continue, data);
   Solution solution;
   solution.nodes = model.getNodeCount();

@@ -11,7 +11,7 @@
 namespace kiln::dataflow {
 namespace {
 
-constexpr size_t kCompactFrom = 1 << 17;  // labels of one level before they are compared
+constexpr size_t kCompactFrom = 1 << 17;     // labels of one level before they are compared
 constexpr int64_t kComparisonsOfLabel = 64;  // that take about as long as a label
 constexpr int64_t kOptionCodes = kMaxFifoOptions + 1;
 constexpr int kOrigin = -1;  // the slot of time 0
@@ -21,8 +21,8 @@ constexpr int64_t kNever = -1;
 double ObjectiveOf(const LinearBound& bound, const Subproblem& subproblem, double sum) {
   for (size_t d = 1; d < bound.weights.size(); ++d) {
     if (bound.weights[d] > 0) {
-      sum -= bound.weights[d] *
-             static_cast<double>(subproblem.dimension(static_cast<int>(d)).limit);
+      sum -=
+          bound.weights[d] * static_cast<double>(subproblem.dimension(static_cast<int>(d)).limit);
     }
   }
   return sum;
@@ -327,9 +327,8 @@ void LabelSearch::ExpandChoose(const StateGraph::Stage& stage, const Batch& from
         const int64_t finish = row[header_ + slot] + model_.candidate(layer, c).latency;
         if (tracks_done_) row_[done_at_] = last ? std::max(row[done_at_], finish) : row[done_at_];
         for (size_t s = 0; s < now.slots.size(); ++s) {
-          row_[header_ + s] = now.slot_from[s] < 0
-                                  ? finish
-                                  : row[header_ + static_cast<size_t>(now.slot_from[s])];
+          row_[header_ + s] =
+              now.slot_from[s] < 0 ? finish : row[header_ + static_cast<size_t>(now.slot_from[s])];
         }
       }
       Push(row_.data(), arc.to, static_cast<int32_t>(label), c, to);
@@ -358,8 +357,12 @@ bool LabelSearch::Expand(size_t stage_index, const Batch& from, int64_t most_wor
         }
         break;
       }
-      case PlanStep::Kind::kEnter: ExpandEnter(stage, from, label, to); break;
-      case PlanStep::Kind::kChoose: ExpandChoose(stage, from, label, to); break;
+      case PlanStep::Kind::kEnter:
+        ExpandEnter(stage, from, label, to);
+        break;
+      case PlanStep::Kind::kChoose:
+        ExpandChoose(stage, from, label, to);
+        break;
     }
     if (to.size() > compact_at) {
       Compact(to);
@@ -445,9 +448,8 @@ void LabelSearch::Truncate(int64_t width, Batch& batch) {
   }
   std::nth_element(ranks.begin(), ranks.begin() + width, ranks.end());
   dropped_ = true;
-  dropped_bound_ =
-      std::min(dropped_bound_,
-               ObjectiveOf(bound, subproblem_, ranks[static_cast<size_t>(width)].first));
+  dropped_bound_ = std::min(
+      dropped_bound_, ObjectiveOf(bound, subproblem_, ranks[static_cast<size_t>(width)].first));
   ranks.resize(static_cast<size_t>(width));
   std::sort(ranks.begin(), ranks.end(),
             [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -489,8 +491,8 @@ bool LabelSearch::Search(int64_t width, int64_t most_work, int64_t* work) {
   if (complete) return true;
   final_.Clear();
   dropped_ = true;
-  dropped_bound_ = std::min(dropped_bound_,
-                            ObjectiveOf(bounds_.back(), subproblem_, bounds_.back().root()));
+  dropped_bound_ =
+      std::min(dropped_bound_, ObjectiveOf(bounds_.back(), subproblem_, bounds_.back().root()));
   return false;
 }
 

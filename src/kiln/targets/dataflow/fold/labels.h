@@ -66,12 +66,12 @@ class LabelSearch {
     std::vector<int64_t> least, most;
   };
   struct Level {
-    std::vector<int> slots;       // the layers whose time a label holds
-    std::vector<int> slot_from;   // per slot: slot of the level before; -1: of the step's layer
+    std::vector<int> slots;          // the layers whose time a label holds
+    std::vector<int> slot_from;      // per slot: slot of the level before; -1: of the step's layer
     std::vector<int64_t> slot_rest;  // per slot: least time from it to the end
     std::vector<TimePair> pairs;
-    bool can_reach = false;       // a layer not yet decided can take exactly the period
-    size_t stride = 0;            // of rows
+    bool can_reach = false;  // a layer not yet decided can take exactly the period
+    size_t stride = 0;       // of rows
   };
   // Labels of one level. Rows are kept only for the current level.
   struct Batch {
@@ -95,7 +95,8 @@ class LabelSearch {
 
   void MakeLevels();
   void MakePairs(size_t level);
-  Reach ReachOf(int origin, const std::vector<char>& entered, const std::vector<char>& chosen) const;
+  Reach ReachOf(int origin, const std::vector<char>& entered,
+                const std::vector<char>& chosen) const;
   bool Search(int64_t width, int64_t most_work, int64_t* work);
   bool Expand(size_t stage_index, const Batch& from, int64_t most_work, Batch& to);
   void ExpandEnter(const StateGraph::Stage& stage, const Batch& from, size_t label, Batch& to);
@@ -121,12 +122,12 @@ class LabelSearch {
   size_t reach_at_ = 0, done_at_ = 0, header_ = 0;  // positions in a row
   std::vector<int> compared_;                       // dimensions that dominance compares
   std::vector<Level> levels_;
-  std::vector<int> dominators_;                     // filled when FIFOs need them
-  std::vector<int> slot_of_;                        // per layer, at the level before a step
-  size_t level_ = 0;                                // of the labels that are being made
-  int64_t made_ = 0;                                // labels, wanted or not
-  int64_t comparisons_ = 0;                         // of labels
-  std::vector<int64_t> row_;                        // the label that is being made
+  std::vector<int> dominators_;  // filled when FIFOs need them
+  std::vector<int> slot_of_;     // per layer, at the level before a step
+  size_t level_ = 0;             // of the labels that are being made
+  int64_t made_ = 0;             // labels, wanted or not
+  int64_t comparisons_ = 0;      // of labels
+  std::vector<int64_t> row_;     // the label that is being made
   std::vector<Trace> traces_;
   Batch final_;
   double dropped_bound_ = 0;

@@ -116,7 +116,8 @@ void FoldModel::AddCouplings() {
 void FoldModel::MarkLatencies() {
   const std::vector<int> dominator = ImmediateDominators(*this);
   std::vector<int> position(layers_.size(), 0);
-  for (size_t i = 0; i < order_.size(); ++i) position[static_cast<size_t>(order_[i])] = static_cast<int>(i);
+  for (size_t i = 0; i < order_.size(); ++i)
+    position[static_cast<size_t>(order_[i])] = static_cast<int>(i);
   for (const int join : order_) {
     if (!layer(join).has_fifo_input || layer(join).in_edges.size() < 2) continue;
     // Walks back from the join to its dominator, which every path passes.

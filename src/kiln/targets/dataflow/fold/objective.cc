@@ -17,9 +17,12 @@ std::vector<Term> ResourceTerms(ResourceOrder order, const Resources& limits) {
   const Term memory{Kind::kResources, kMemoryWeights, "memory"};
   const Term lut{Kind::kResources, {0, 0, 0, 1}, "LUT"};
   switch (order) {
-    case ResourceOrder::kDspFirst: return {dsp, memory, lut};
-    case ResourceOrder::kMemoryFirst: return {memory, dsp, lut};
-    case ResourceOrder::kDeviceShare: break;
+    case ResourceOrder::kDspFirst:
+      return {dsp, memory, lut};
+    case ResourceOrder::kMemoryFirst:
+      return {memory, dsp, lut};
+    case ResourceOrder::kDeviceShare:
+      break;
   }
   return {Term{Kind::kResources, DeviceShareWeights(limits), "device share"}};
 }
@@ -30,10 +33,11 @@ std::string Refutation(const FoldProblem& problem, const FoldCertificate& certif
     return layer < 0 ? std::string("?") : problem.layers[static_cast<size_t>(layer)].name;
   };
   switch (certificate.source) {
-    case BoundSource::kNone: break;
+    case BoundSource::kNone:
+      break;
     case BoundSource::kBottleneck:
-      return fmt::format("layer {} takes {} cycles at the fastest fold that fits", name(certificate.layer),
-                         certificate.cycles_bound);
+      return fmt::format("layer {} takes {} cycles at the fastest fold that fits",
+                         name(certificate.layer), certificate.cycles_bound);
     case BoundSource::kCoupling:
       return fmt::format("within {} cycles no fold gives layer {} words that it can take",
                          certificate.next_cycles, name(certificate.layer));
@@ -88,7 +92,8 @@ std::vector<Term> TermsOf(const Objective& objective, const Resources& limits) {
     case Goal::kLatency:
       terms.insert(terms.begin(), Term{Kind::kLatency, {}, "latency"});
       break;
-    case Goal::kResources: break;
+    case Goal::kResources:
+      break;
   }
   terms.insert(terms.end(), {period, idle});
   return terms;
@@ -96,10 +101,14 @@ std::vector<Term> TermsOf(const Objective& objective, const Resources& limits) {
 
 int64_t ValueOf(const Term& term, const FoldMetrics& metrics) {
   switch (term.kind) {
-    case Term::Kind::kPeriod: return metrics.l_max;
-    case Term::Kind::kIdle: return metrics.l_sum;
-    case Term::Kind::kLatency: return metrics.latency;
-    case Term::Kind::kResources: break;
+    case Term::Kind::kPeriod:
+      return metrics.l_max;
+    case Term::Kind::kIdle:
+      return metrics.l_sum;
+    case Term::Kind::kLatency:
+      return metrics.latency;
+    case Term::Kind::kResources:
+      break;
   }
   return Weighted(term.weights, metrics.resources);
 }
@@ -117,11 +126,12 @@ std::string Describe(const FoldProblem& problem, const FoldCertificate& certific
     text = fmt::format("best found among 10^{:.1f} folds", certificate.log10_folds);
     for (const TermBound& term : certificate.terms) {
       if (term.value == term.bound) continue;
-      const double gap = term.bound > 0 ? 100.0 * (static_cast<double>(term.value) /
-                                                       static_cast<double>(term.bound) - 1)
-                                        : 100.0;
-      text += fmt::format(", {} {} with bound {} (gap {:.1f} %)", term.name, term.value,
-                          term.bound, gap);
+      const double gap =
+          term.bound > 0
+              ? 100.0 * (static_cast<double>(term.value) / static_cast<double>(term.bound) - 1)
+              : 100.0;
+      text += fmt::format(", {} {} with bound {} (gap {:.1f} %)", term.name, term.value, term.bound,
+                          gap);
       break;
     }
   }

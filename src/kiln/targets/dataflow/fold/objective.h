@@ -89,9 +89,9 @@ struct FoldCertificate {
   bool optimal = false;      // every term equals its bound
   int64_t cycles_bound = 0;  // no fold that meets limits and target has a smaller L_max
   BoundSource source = BoundSource::kNone;
-  int layer = -1;             // of kBottleneck and kCoupling; of kResource: the one that needs most
-  int resource = -1;          // of kResource
-  int64_t next_cycles = 0;    // the next smaller L_max, which the source refutes; 0 if none
+  int layer = -1;           // of kBottleneck and kCoupling; of kResource: the one that needs most
+  int resource = -1;        // of kResource
+  int64_t next_cycles = 0;  // the next smaller L_max, which the source refutes; 0 if none
   int64_t needs = 0, limit = 0;  // of kResource, at next_cycles
   std::vector<TermBound> terms;
   double log10_folds = 0;  // size of the space that was searched

@@ -28,9 +28,10 @@ class PeriodSearch {
     certificate.layer = simple.layer;
     certificate.source = BoundSource::kBottleneck;
     lowest_ = IndexFrom(simple.cycles);
-    highest_ = static_cast<int>(std::upper_bound(periods_.begin(), periods_.end(),
-                                                 objective_.target_cycles) -
-                                periods_.begin()) - 1;
+    highest_ = static_cast<int>(
+                   std::upper_bound(periods_.begin(), periods_.end(), objective_.target_cycles) -
+                   periods_.begin()) -
+               1;
     certificate.optimal = simple.layer < 0 || lowest_ > highest_;
     if (certificate.optimal) return Finish();
     certificate.optimal = FindAny();
@@ -234,8 +235,7 @@ class PeriodSearch {
 
 }  // namespace
 
-FoldResult SearchPeriods(const FoldModel& model, const Objective& objective,
-                         PeriodOracle& oracle) {
+FoldResult SearchPeriods(const FoldModel& model, const Objective& objective, PeriodOracle& oracle) {
   return PeriodSearch(model, objective, oracle).Run();
 }
 

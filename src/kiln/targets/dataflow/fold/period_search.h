@@ -35,11 +35,11 @@ struct TermLimit {
 // limits of the problem and these limits, that minimises a term.
 struct PeriodQuery {
   int64_t period = 0;
-  bool reach_period = false;       // some layer must take exactly `period` cycles
-  std::vector<TermLimit> limits;   // terms other than kPeriod; kIdle is sum(period - C)
-  std::optional<Term> minimise;    // other than kPeriod; absent: any fold
-  const Fold* start = nullptr;     // a fold that satisfies the question, if one is known
-  int64_t start_value = 0;         // the value of `minimise` for it
+  bool reach_period = false;      // some layer must take exactly `period` cycles
+  std::vector<TermLimit> limits;  // terms other than kPeriod; kIdle is sum(period - C)
+  std::optional<Term> minimise;   // other than kPeriod; absent: any fold
+  const Fold* start = nullptr;    // a fold that satisfies the question, if one is known
+  int64_t start_value = 0;        // the value of `minimise` for it
 };
 
 // The answer to a question.

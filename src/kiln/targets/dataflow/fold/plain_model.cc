@@ -54,8 +54,8 @@ FoldProblem PlainChain(const std::vector<PlainLayer>& layers, int64_t dsp_limit)
 std::vector<PlainLayer> VdsrLayers(int layers, int64_t size) {
   std::vector<PlainLayer> network;
   for (int l = 0; l < layers; ++l) {
-    network.push_back({fmt::format("conv{}", l + 1), size, size, l == 0 ? 3 : 64,
-                       l == layers - 1 ? 3 : 64, 3});
+    network.push_back(
+        {fmt::format("conv{}", l + 1), size, size, l == 0 ? 3 : 64, l == layers - 1 ? 3 : 64, 3});
   }
   return network;
 }
@@ -68,8 +68,8 @@ std::vector<PlainLayer> ResNet20Layers() {
     const int64_t size = 32 >> stage;
     for (int layer = 0; layer < 2 * kBlocksOfStage; ++layer) {
       const int wider = stage > 0 && layer == 0 ? 2 * channels : channels;
-      network.push_back({fmt::format("conv{}_{}", stage + 2, layer + 1), size, size, channels,
-                         wider, 3});
+      network.push_back(
+          {fmt::format("conv{}_{}", stage + 2, layer + 1), size, size, channels, wider, 3});
       channels = wider;
     }
   }

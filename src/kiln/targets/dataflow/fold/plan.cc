@@ -64,9 +64,8 @@ class Frontier {
     } else {
       for (const int e : inputs) {
         const int from = model_.edge(e).from;
-        const auto same = std::count_if(inputs.begin(), inputs.end(), [&](int other) {
-          return model_.edge(other).from == from;
-        });
+        const auto same = std::count_if(inputs.begin(), inputs.end(),
+                                        [&](int other) { return model_.edge(other).from == from; });
         // Each of the parallel edges contributes its part if all of them close the lane.
         if (unchecked_[static_cast<size_t>(from)] == same) {
           change -= LogSize(model_.layer(from).out_values) / static_cast<double>(same);

@@ -140,8 +140,7 @@ std::vector<int64_t> StartTimes(const FoldProblem& problem, const std::vector<in
   for (const int layer : TopologicalOrder(problem)) {
     for (const int from : inputs[static_cast<size_t>(layer)]) {
       const auto u = static_cast<size_t>(from);
-      const int64_t latency =
-          problem.layers[u].candidates[static_cast<size_t>(choice[u])].latency;
+      const int64_t latency = problem.layers[u].candidates[static_cast<size_t>(choice[u])].latency;
       start[static_cast<size_t>(layer)] =
           std::max(start[static_cast<size_t>(layer)], start[u] + latency);
     }
@@ -206,10 +205,14 @@ bool Fits(const Resources& amounts, const Resources& limits) {
 
 bool Couples(Coupling coupling, int out_lanes, int in_lanes) {
   switch (coupling) {
-    case Coupling::kNextMultiple: return in_lanes % out_lanes == 0;
-    case Coupling::kTwoWay: return in_lanes % out_lanes == 0 || out_lanes % in_lanes == 0;
-    case Coupling::kEqual: return in_lanes == out_lanes;
-    case Coupling::kNone: break;
+    case Coupling::kNextMultiple:
+      return in_lanes % out_lanes == 0;
+    case Coupling::kTwoWay:
+      return in_lanes % out_lanes == 0 || out_lanes % in_lanes == 0;
+    case Coupling::kEqual:
+      return in_lanes == out_lanes;
+    case Coupling::kNone:
+      break;
   }
   return true;
 }
@@ -226,8 +229,7 @@ Status CheckProblem(const FoldProblem& problem) {
       return ErrorAt("", fmt::format("layer {}", l), "has no name", "give it one");
     }
     candidates += static_cast<int64_t>(problem.layers[static_cast<size_t>(l)].candidates.size());
-    KILN_RETURN_IF_ERROR(
-        CheckRange("", "the number of candidates", candidates, 0, kMaxCandidates));
+    KILN_RETURN_IF_ERROR(CheckRange("", "the number of candidates", candidates, 0, kMaxCandidates));
     KILN_RETURN_IF_ERROR(CheckCandidates(problem, l));
   }
   for (int kind = 0; kind < kResourceKinds; ++kind) {
@@ -276,8 +278,8 @@ FoldMetrics EvaluateAt(const FoldProblem& problem, const Fold& fold, int64_t per
     const Candidate& from = Chosen(problem, fold.choice, edge.from);
     metrics.slack.push_back(start[static_cast<size_t>(edge.to)] -
                             start[static_cast<size_t>(edge.from)] - from.latency);
-    metrics.elements.push_back(
-        edge.fifo ? FifoElements(*edge.fifo, metrics.slack.back(), period) : 0);
+    metrics.elements.push_back(edge.fifo ? FifoElements(*edge.fifo, metrics.slack.back(), period)
+                                         : 0);
     if (metrics.elements.back() == 0 || OptionOf(fold, e) < 0) continue;
     const std::vector<FifoOption> options =
         edge.fifo->cost(metrics.elements.back(), Chosen(problem, fold.choice, edge.to).in_lanes);
@@ -350,9 +352,8 @@ FifoChoice ChooseFifos(const FoldProblem& problem, std::vector<int> choice) {
           return Fits(other.resources, sum.resources);
         };
         if (std::any_of(next.begin(), next.end(), beats)) continue;
-        std::erase_if(next, [&](const FifoSum& other) {
-          return Fits(sum.resources, other.resources);
-        });
+        std::erase_if(next,
+                      [&](const FifoSum& other) { return Fits(sum.resources, other.resources); });
         next.push_back(sum);
       }
     }

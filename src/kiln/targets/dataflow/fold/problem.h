@@ -113,10 +113,10 @@ struct FoldProblem {
 
 // Limits of a problem. Sums over all layers stay exact in 64 bits within them.
 inline constexpr int64_t kMaxLayers = 1 << 12, kMaxEdges = 1 << 14;
-inline constexpr int64_t kMaxCandidates = 1 << 20;           // of all layers together
-inline constexpr int64_t kMaxCycles = int64_t{1} << 38;      // also of a latency
-inline constexpr int64_t kMaxAmount = int64_t{1} << 31;      // of one resource, lanes too
-inline constexpr int64_t kMaxElements = int64_t{1} << 40;    // per frame, also of a burst
+inline constexpr int64_t kMaxCandidates = 1 << 20;         // of all layers together
+inline constexpr int64_t kMaxCycles = int64_t{1} << 38;    // also of a latency
+inline constexpr int64_t kMaxAmount = int64_t{1} << 31;    // of one resource, lanes too
+inline constexpr int64_t kMaxElements = int64_t{1} << 40;  // per frame, also of a burst
 inline constexpr int64_t kMaxFifosOfLayer = 12, kMaxFifoOptions = 16;
 
 // Checks a problem. Errors name the layer: no layers, no candidates, an index out of range, a cycle
@@ -137,13 +137,13 @@ struct Fold {
 
 // The measures of a fold.
 struct FoldMetrics {
-  int64_t l_max = 0;               // cycles per frame of the slowest layer
-  int64_t l_sum = 0;               // cycles, sum(L_max - C)
-  int64_t latency = 0;             // cycles from the first input of the pipeline to its last
-                                   // output's first word
-  Resources resources{};           // of layers and FIFOs
-  std::vector<int64_t> slack;      // per edge: cycles (z)
-  std::vector<int64_t> elements;   // per edge: elements that its FIFO must hold; 0 without a FIFO
+  int64_t l_max = 0;              // cycles per frame of the slowest layer
+  int64_t l_sum = 0;              // cycles, sum(L_max - C)
+  int64_t latency = 0;            // cycles from the first input of the pipeline to its last
+                                  // output's first word
+  Resources resources{};          // of layers and FIFOs
+  std::vector<int64_t> slack;     // per edge: cycles (z)
+  std::vector<int64_t> elements;  // per edge: elements that its FIFO must hold; 0 without a FIFO
 };
 
 // Returns the elements that the FIFO of an edge must hold at a slack (cycles) and a period (cycles

@@ -60,11 +60,10 @@ void Relaxation::SetWeights(const std::vector<double>& weights) {
       if (!model.edge(e).fifo || subproblem_.least_elements(e) == 0) continue;
       for (size_t in = 0; in < inputs.size(); ++in) {
         double least = kInfinite;
-        for (const FifoOption& option : model.FifoOptions(e, static_cast<int>(in),
-                                                          subproblem_.least_elements(e))) {
-          least = std::min(least, weight_of([&](int d) {
-                             return subproblem_.FifoValue(option.resources, d);
-                           }));
+        for (const FifoOption& option :
+             model.FifoOptions(e, static_cast<int>(in), subproblem_.least_elements(e))) {
+          least = std::min(
+              least, weight_of([&](int d) { return subproblem_.FifoValue(option.resources, d); }));
         }
         inputs[in] += least;
       }
@@ -76,8 +75,7 @@ double Relaxation::StepWeight(const StateGraph::Stage& stage, const StateArc& ar
   if (arc.group >= 0) return group_weight_[static_cast<size_t>(arc.group)];
   if (stage.step.kind != PlanStep::Kind::kEnter) return 0;
   const std::vector<double>& inputs = input_weight_[static_cast<size_t>(stage.step.layer)];
-  return inputs.empty() ? 0
-                        : inputs[static_cast<size_t>(stage.input[static_cast<size_t>(arc.to)])];
+  return inputs.empty() ? 0 : inputs[static_cast<size_t>(stage.input[static_cast<size_t>(arc.to)])];
 }
 
 void Relaxation::Backward(std::vector<double>* to_end) const {
@@ -126,9 +124,8 @@ void Relaxation::Walk(const std::vector<double>& to_end) {
       // The least of each dimension by itself, which is at most what the lightest option needs.
       for (const int e : model.layer(stage.step.layer).in_edges) {
         if (!model.edge(e).fifo || subproblem_.least_elements(e) == 0) continue;
-        const std::vector<FifoOption>& options =
-            model.FifoOptions(e, stage.input[static_cast<size_t>(at)],
-                              subproblem_.least_elements(e));
+        const std::vector<FifoOption>& options = model.FifoOptions(
+            e, stage.input[static_cast<size_t>(at)], subproblem_.least_elements(e));
         for (int d = 0; d < dimensions; ++d) {
           int64_t least = kUnlimited;
           for (const FifoOption& option : options) {
@@ -191,21 +188,21 @@ bool Relaxation::CompleteWalk(const std::vector<double>& weights, int64_t cutoff
     latency = std::max(latency, finish[static_cast<size_t>(layer)]);
     for (const int e : model.layer(layer).in_edges) {
       if (!model.edge(e).fifo) continue;
-      const int64_t elements = FifoElements(
-          *model.edge(e).fifo, start - finish[static_cast<size_t>(model.edge(e).from)],
-          subproblem_.period());
+      const int64_t elements =
+          FifoElements(*model.edge(e).fifo, start - finish[static_cast<size_t>(model.edge(e).from)],
+                       subproblem_.period());
       if (elements == 0) continue;
-      const std::vector<FifoOption>& options = model.FifoOptions(
-          e, model.layer(layer).in_index[static_cast<size_t>(choice)], elements);
+      const std::vector<FifoOption>& options =
+          model.FifoOptions(e, model.layer(layer).in_index[static_cast<size_t>(choice)], elements);
       if (options.empty()) return false;
       int lightest = 0;
       double least = kInfinite;
       for (int o = 0; o < static_cast<int>(options.size()); ++o) {
         double weight = 0;
         for (size_t d = 0; d < dimensions; ++d) {
-          weight += weights[d] * static_cast<double>(subproblem_.FifoValue(
-                                     options[static_cast<size_t>(o)].resources,
-                                     static_cast<int>(d)));
+          weight +=
+              weights[d] * static_cast<double>(subproblem_.FifoValue(
+                               options[static_cast<size_t>(o)].resources, static_cast<int>(d)));
         }
         if (weight < least) {
           least = weight;

@@ -76,8 +76,8 @@ class Relaxation {
   std::vector<std::vector<double>> input_weight_;  // [layer][input lanes]: of its FIFOs; empty if
                                                    // the layer has none
   // The shortest path of the last Walk.
-  std::vector<int> walk_choice_;   // per layer
-  std::vector<double> walk_sum_;   // per dimension
+  std::vector<int> walk_choice_;  // per layer
+  std::vector<double> walk_sum_;  // per dimension
 };
 
 }  // namespace kiln::dataflow

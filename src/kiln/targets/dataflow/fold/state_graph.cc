@@ -10,9 +10,9 @@
 namespace kiln::dataflow {
 namespace {
 
-constexpr size_t kMaxStates = 1 << 19;      // of one level
-constexpr size_t kMaxArcs = 1 << 24;        // of all levels
-constexpr uint64_t kMaxDense = 1 << 20;     // keys that a table holds instead of a hash map
+constexpr size_t kMaxStates = 1 << 19;   // of one level
+constexpr size_t kMaxArcs = 1 << 24;     // of all levels
+constexpr uint64_t kMaxDense = 1 << 20;  // keys that a table holds instead of a hash map
 
 // Numbers the states of one level by the mixed-radix number of their lanes.
 class StateNumbers {
@@ -84,9 +84,8 @@ class Builder {
       return std::pair(lanes.in_index[static_cast<size_t>(c)],
                        lanes.out_index[static_cast<size_t>(c)]);
     };
-    std::sort(sorted.begin(), sorted.end(), [&](int a, int b) {
-      return std::pair(key(a), a) < std::pair(key(b), b);
-    });
+    std::sort(sorted.begin(), sorted.end(),
+              [&](int a, int b) { return std::pair(key(a), a) < std::pair(key(b), b); });
     for (const int c : sorted) {
       const auto [in, out] = key(c);
       std::vector<int>& mine = groups_of_[static_cast<size_t>(layer)];
@@ -108,9 +107,7 @@ class Builder {
     const LayerModel& layer = model_.layer(lane / 2);
     return lane % 2 == 0 ? layer.in_values.size() : layer.out_values.size() + 1;
   }
-  int Released(int layer) const {
-    return static_cast<int>(model_.layer(layer).out_values.size());
-  }
+  int Released(int layer) const { return static_cast<int>(model_.layer(layer).out_values.size()); }
 
   uint64_t Key(const std::vector<int>& open) const {
     uint64_t key = 0;

@@ -31,18 +31,19 @@ struct StateArc {
 struct StateGraph {
   struct Stage {
     PlanStep step;
-    std::vector<StateArc> arcs;   // by state of origin
-    std::vector<int32_t> begin;   // [state]: its first arc; one entry more than states
-    std::vector<int32_t> input;   // of kEnter: [state after]: index of the layer's input lanes
+    std::vector<StateArc> arcs;  // by state of origin
+    std::vector<int32_t> begin;  // [state]: its first arc; one entry more than states
+    std::vector<int32_t> input;  // of kEnter: [state after]: index of the layer's input lanes
   };
   std::vector<Stage> stages;
-  std::vector<int> nodes;        // [level]: number of states
-  std::vector<size_t> offset;    // [level]: number of states before, for arrays over all states
-  std::vector<int32_t> released; // [level]: with `allow_release`, the state whose open lanes are all
-                                 // released; -1 if the level follows no choice
+  std::vector<int> nodes;      // [level]: number of states
+  std::vector<size_t> offset;  // [level]: number of states before, for arrays over all states
+  std::vector<int32_t>
+      released;  // [level]: with `allow_release`, the state whose open lanes are all
+                 // released; -1 if the level follows no choice
   std::vector<CandidateGroup> groups;
-  std::vector<int> members;      // candidates of groups
-  bool too_wide = false;         // has more states than a search can visit; incomplete
+  std::vector<int> members;  // candidates of groups
+  bool too_wide = false;     // has more states than a search can visit; incomplete
 
   size_t states() const { return offset.back() + static_cast<size_t>(nodes.back()); }
 };

@@ -18,27 +18,26 @@ Dimension OneResource(int kind, int64_t limit) {
 
 Dimension DimensionOf(const Term& term) {
   switch (term.kind) {
-    case Term::Kind::kResources: return {Dimension::Kind::kResources, term.weights};
-    case Term::Kind::kIdle: return {Dimension::Kind::kIdle};
-    case Term::Kind::kLatency: return {Dimension::Kind::kPath};
-    case Term::Kind::kPeriod: break;
+    case Term::Kind::kResources:
+      return {Dimension::Kind::kResources, term.weights};
+    case Term::Kind::kIdle:
+      return {Dimension::Kind::kIdle};
+    case Term::Kind::kLatency:
+      return {Dimension::Kind::kPath};
+    case Term::Kind::kPeriod:
+      break;
   }
   KILN_CHECK(term.kind != Term::Kind::kPeriod);
   return {};
 }
 
-int64_t AddSaturated(int64_t a, int64_t b) {
-  return a > kUnlimited - b ? kUnlimited : a + b;
-}
+int64_t AddSaturated(int64_t a, int64_t b) { return a > kUnlimited - b ? kUnlimited : a + b; }
 
 }  // namespace
 
 Subproblem::Subproblem(const FoldModel& model, const PeriodQuery& query,
                        const std::vector<std::vector<int>>& candidates)
-    : model_(model),
-      period_(query.period),
-      reach_period_(query.reach_period),
-      active_(candidates) {
+    : model_(model), period_(query.period), reach_period_(query.reach_period), active_(candidates) {
   AddDimensions(query);
   ChoosePath();
   ComputeValues();
@@ -118,12 +117,17 @@ void Subproblem::ComputeValues() {
       for (size_t d = 0; d < dimensions_.size(); ++d) {
         int64_t& value = values_[l][static_cast<size_t>(c) * dimensions_.size() + d];
         switch (dimensions_[d].kind) {
-          case Dimension::Kind::kNone: break;
+          case Dimension::Kind::kNone:
+            break;
           case Dimension::Kind::kResources:
             value = Weighted(dimensions_[d].weights, candidate.resources);
             break;
-          case Dimension::Kind::kIdle: value = period_ - candidate.cycles; break;
-          case Dimension::Kind::kPath: value = on_path_[l] ? candidate.latency : 0; break;
+          case Dimension::Kind::kIdle:
+            value = period_ - candidate.cycles;
+            break;
+          case Dimension::Kind::kPath:
+            value = on_path_[l] ? candidate.latency : 0;
+            break;
         }
       }
     }

@@ -12,8 +12,8 @@
 // An output with a shape that depends on the data has one array per image: <array>.0, <array>.1,
 // ... (<array>.0.codes), each in the shape of that image. ArrayNameOf leaves no dot in a name, so
 // the names of codes never collide with those of outputs.
-#ifndef KILN_CLI_OUTPUTS_H_
-#define KILN_CLI_OUTPUTS_H_
+#ifndef KILN_FLOW_OUTPUTS_H_
+#define KILN_FLOW_OUTPUTS_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -76,4 +76,4 @@ class OutputsFile {
 
 }  // namespace kiln
 
-#endif  // KILN_CLI_OUTPUTS_H_
+#endif  // KILN_FLOW_OUTPUTS_H_

@@ -1,5 +1,5 @@
 // Opens data sets: made-up samples, named arrays for several inputs, or one file of images.
-#include "kiln/cli/images.h"
+#include "kiln/flow/images.h"
 
 #include <fmt/format.h>
 

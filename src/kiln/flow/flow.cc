@@ -1,5 +1,5 @@
 // The flow up to the program, and its report; evaluate.cc runs the images.
-#include "kiln/cli/flow.h"
+#include "kiln/flow/flow.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <set>
 
-#include "kiln/cli/network_summary.h"
+#include "kiln/flow/network_summary.h"
 #include "kiln/frontend/model.h"
 #include "kiln/numerics/format.h"
 #include "kiln/passes/absent_weights.h"
@@ -127,14 +127,14 @@ std::string ReferenceName(const Graph& network) {
 
 void DescribeModel(const Graph& network, RunReport* report) {
   report->reference = ReferenceName(network);
-  const cli::NetworkSummary summary = cli::Summarise(network);
+  const NetworkSummary summary = Summarise(network);
   report->model = {.name = std::filesystem::path(network.source()).stem().string(),
                    .source = network.source(),
                    .nodes = summary.nodes,
                    .parameters = summary.parameters,
                    .macs = summary.macs,
-                   .input = cli::DescribeValues(network.inputs()),
-                   .output = cli::DescribeValues(network.outputs())};
+                   .input = DescribeValues(network.inputs()),
+                   .output = DescribeValues(network.outputs())};
 }
 
 void DescribeImages(const Images& images, RunReport* report) {

@@ -1,7 +1,7 @@
 // Counts over a network: operators, parameters, multiply-accumulates. Used by `kiln inspect` and by
 // run reports.
-#ifndef KILN_CLI_NETWORK_SUMMARY_H_
-#define KILN_CLI_NETWORK_SUMMARY_H_
+#ifndef KILN_FLOW_NETWORK_SUMMARY_H_
+#define KILN_FLOW_NETWORK_SUMMARY_H_
 
 #include <cstdint>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include "kiln/ir/graph.h"
 
-namespace kiln::cli {
+namespace kiln {
 
 // The counts.
 struct NetworkSummary {
@@ -32,6 +32,6 @@ NetworkSummary Summarise(const Graph& graph);
 // Returns names and shapes, such as "image 1x1x28x28", joined by ", ".
 std::string DescribeValues(const std::vector<Value*>& values);
 
-}  // namespace kiln::cli
+}  // namespace kiln
 
-#endif  // KILN_CLI_NETWORK_SUMMARY_H_
+#endif  // KILN_FLOW_NETWORK_SUMMARY_H_

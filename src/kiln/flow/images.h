@@ -1,7 +1,7 @@
 // The data that a network runs on: samples for each of its inputs, read from files or made up.
 // frontend/data_set.h reads the files; this header matches their arrays to the network's inputs.
-#ifndef KILN_CLI_IMAGES_H_
-#define KILN_CLI_IMAGES_H_
+#ifndef KILN_FLOW_IMAGES_H_
+#define KILN_FLOW_IMAGES_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -72,4 +72,4 @@ void NotePreprocess(const ImageSettings& settings, const Graph& network, const I
 
 }  // namespace kiln
 
-#endif  // KILN_CLI_IMAGES_H_
+#endif  // KILN_FLOW_IMAGES_H_

@@ -1,6 +1,6 @@
 // Compares a quantised network's outputs with those of the reference level, output by output.
-#ifndef KILN_CLI_FIDELITY_H_
-#define KILN_CLI_FIDELITY_H_
+#ifndef KILN_FLOW_FIDELITY_H_
+#define KILN_FLOW_FIDELITY_H_
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "kiln/ir/tensor.h"
 #include "kiln/report/run_report.h"
 
-namespace kiln::cli {
+namespace kiln {
 
 // Returns whether an output has the form of class scores: fp32 with two or more numbers per image
 // along the second axis, all other axes of size 1.
@@ -45,6 +45,6 @@ class Fidelity {
   std::vector<Sums> outputs_;
 };
 
-}  // namespace kiln::cli
+}  // namespace kiln
 
-#endif  // KILN_CLI_FIDELITY_H_
+#endif  // KILN_FLOW_FIDELITY_H_

@@ -1,5 +1,5 @@
 // Declares the shared options and turns their texts into settings.
-#include "kiln/cli/arguments.h"
+#include "kiln/command/arguments.h"
 
 #include <CLI/App.hpp>
 #include <charconv>

@@ -1,7 +1,7 @@
 // The complete flow of a network: model, passes, quantisation, program, run. `kiln run` and the
 // other commands, benchmarks and tests share these functions.
-#ifndef KILN_CLI_FLOW_H_
-#define KILN_CLI_FLOW_H_
+#ifndef KILN_FLOW_FLOW_H_
+#define KILN_FLOW_FLOW_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "kiln/cli/images.h"
-#include "kiln/cli/outputs.h"
+#include "kiln/flow/images.h"
+#include "kiln/flow/outputs.h"
 #include "kiln/ir/graph.h"
 #include "kiln/passes/pass.h"
 #include "kiln/quantise/recipe.h"
@@ -137,4 +137,4 @@ StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& prog
 
 }  // namespace kiln
 
-#endif  // KILN_CLI_FLOW_H_
+#endif  // KILN_FLOW_FLOW_H_

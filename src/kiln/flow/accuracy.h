@@ -1,11 +1,11 @@
 // Measures one network in many number formats on variants of one accelerator, for `kiln accuracy`.
-#ifndef KILN_CLI_ACCURACY_H_
-#define KILN_CLI_ACCURACY_H_
+#ifndef KILN_FLOW_ACCURACY_H_
+#define KILN_FLOW_ACCURACY_H_
 
 #include <string>
 #include <vector>
 
-#include "kiln/cli/flow.h"
+#include "kiln/flow/flow.h"
 #include "kiln/report/accuracy_table.h"
 
 namespace kiln {
@@ -28,4 +28,4 @@ StatusOr<AccuracyTable> MeasureAccuracy(const AccuracyOptions& options,
 
 }  // namespace kiln
 
-#endif  // KILN_CLI_ACCURACY_H_
+#endif  // KILN_FLOW_ACCURACY_H_

@@ -1,5 +1,5 @@
 // Measures accuracy per format. All formats share the network, the data and the calibration runs.
-#include "kiln/cli/accuracy.h"
+#include "kiln/flow/accuracy.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Accumulates squared errors and bitwise equality of outputs, and recognises classifiers.
-#include "kiln/cli/fidelity.h"
+#include "kiln/flow/fidelity.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "kiln/numerics/elementary.h"
 #include "kiln/support/check.h"
 
-namespace kiln::cli {
+namespace kiln {
 namespace {
 
 // Returns the elements of one image of a value; -1 if its shape is not known.
@@ -94,4 +94,4 @@ std::vector<OutputFidelity> Fidelity::Report() const {
   return report;
 }
 
-}  // namespace kiln::cli
+}  // namespace kiln

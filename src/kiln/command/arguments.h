@@ -3,15 +3,15 @@
 //
 // Each class holds the values of one group of options: Declare binds the options to its members,
 // and Settings, Get or Options turn the parsed texts into the types that the flow (flow.h) takes.
-#ifndef KILN_CLI_ARGUMENTS_H_
-#define KILN_CLI_ARGUMENTS_H_
+#ifndef KILN_COMMAND_ARGUMENTS_H_
+#define KILN_COMMAND_ARGUMENTS_H_
 
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "kiln/cli/flow.h"
+#include "kiln/flow/flow.h"
 
 namespace CLI {
 class App;
@@ -120,4 +120,4 @@ StatusOr<Shape> ParseShape(const std::string& text, std::string_view option);
 
 }  // namespace kiln::cli
 
-#endif  // KILN_CLI_ARGUMENTS_H_
+#endif  // KILN_COMMAND_ARGUMENTS_H_

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "kiln/cli/fidelity.h"
-#include "kiln/cli/flow.h"
 #include "kiln/execute/reference.h"
+#include "kiln/flow/fidelity.h"
+#include "kiln/flow/flow.h"
 #include "kiln/passes/rewrite.h"
 #include "kiln/quantise/accuracy.h"
 #include "kiln/quantise/scores.h"
@@ -164,8 +164,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   KILN_ASSIGN_OR_RETURN(const LabelCounter labels,
                         LabelCounter::Create(network, images, options.top_k, report));
   // Without labels, networks that look like classifiers are compared by their classes.
-  const bool classifies =
-      (labels.counts() && cli::HasFormOfScores(scores)) || cli::IsClassifier(network);
+  const bool classifies = (labels.counts() && HasFormOfScores(scores)) || IsClassifier(network);
   const bool run_fp32 = options.run_fp32 || reference_only;
   std::unique_ptr<ReferenceExecutor> reference;
   if (run_fp32) {
@@ -176,7 +175,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
   report->images_run = count;
   ScoreCount fp32, quantised;
   AccuracyReport agreement;
-  cli::Fidelity fidelity(network);
+  Fidelity fidelity(network);
   double seconds = 0;
   const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
   // Outputs with data-dependent shapes cannot be joined, so their images run one at a time.
@@ -240,7 +239,7 @@ Status Evaluate(const Graph& network, const Accelerator* accelerator, const Prog
     // Agreement: the classes of the reference level serve as labels.
     if (!classifies) continue;
     if (run_fp32 && !reference_only)
-      KILN_RETURN_IF_ERROR(Count(outputs[0], cli::ClassesOf(expected[0]), &agreement));
+      KILN_RETURN_IF_ERROR(Count(outputs[0], ClassesOf(expected[0]), &agreement));
   }
   report->run_seconds = seconds;
   // A machine that works on several images at once takes as long for fewer images.

@@ -1,5 +1,5 @@
 // Tests of `kiln accuracy`: the table over many formats, and formats that cannot run.
-#include "kiln/cli/accuracy.h"
+#include "kiln/flow/accuracy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Tests of Evaluate with a made-up accelerator that computes at the reference level and makes
 // errors on request.
-#include "kiln/cli/flow.h"
+#include "kiln/flow/flow.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "kiln/cli/fidelity.h"
 #include "kiln/execute/reference.h"
+#include "kiln/flow/fidelity.h"
 #include "kiln/frontend/model.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/text.h"
@@ -228,7 +228,7 @@ TEST(IsClassifier, AsksForOneVectorOfScores) {
                     input, operation, output),
         "g.kir");
     EXPECT_TRUE(graph.ok()) << graph.status();
-    return graph.ok() && cli::IsClassifier(*graph);
+    return graph.ok() && IsClassifier(*graph);
   };
   EXPECT_TRUE(classifies("1x3x4", "global_average_pool %x \"m\"", "1x3x1"));
   EXPECT_FALSE(

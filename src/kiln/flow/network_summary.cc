@@ -1,12 +1,12 @@
 // Sums the counts of ir/work.h over a graph.
-#include "kiln/cli/network_summary.h"
+#include "kiln/flow/network_summary.h"
 
 #include <fmt/format.h>
 
 #include "kiln/ir/work.h"
 #include "kiln/passes/rewrite.h"
 
-namespace kiln::cli {
+namespace kiln {
 
 NetworkSummary Summarise(const Graph& graph) {
   NetworkSummary summary;
@@ -35,4 +35,4 @@ std::string DescribeValues(const std::vector<Value*>& values) {
   return out;
 }
 
-}  // namespace kiln::cli
+}  // namespace kiln

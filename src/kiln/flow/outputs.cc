@@ -1,5 +1,5 @@
 // Streams outputs and codes into the arrays of an NpzWriter.
-#include "kiln/cli/outputs.h"
+#include "kiln/flow/outputs.h"
 
 #include <fmt/format.h>
 
