@@ -240,14 +240,13 @@ StatusOr<Graph> PrepareForAccelerator(const Graph& network, const FlowOptions& o
 
 }  // namespace
 
-StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
+StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProgress& progress) {
   // Check inputs that are cheap to check before any long work.
   KILN_ASSIGN_OR_RETURN(const auto design_point,
                         FindResource("accelerators", options.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
   // Without --quantise, the recipe is that of the accelerator's own formats.
-  const NamedRecipe own = accelerator->OwnRecipe();
-  NamedRecipe recipe = own;
+  NamedRecipe recipe = accelerator->OwnRecipe();
   if (!options.recipe.empty()) {
     recipe.name = options.recipe;
     KILN_ASSIGN_OR_RETURN(recipe.recipe, FindRecipe(options.recipe));
@@ -270,24 +269,29 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   if (progress) progress("calibrate", 0, 1);
   KILN_ASSIGN_OR_RETURN(Graph quantised,
                         PrepareForAccelerator(network, options, recipe, calibrated_on, &report));
+  return PreparedNetwork{std::move(network), std::move(quantised),   std::move(images),
+                         design_point,       std::move(accelerator), std::move(report)};
+}
+
+StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
+  KILN_ASSIGN_OR_RETURN(PreparedNetwork prepared, PrepareFlow(options, progress));
   if (progress) progress("compile", 0, 1);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program,
-                        accelerator->Compile(quantised, options.compile));
-  DescribeProgram(*accelerator, design_point, *program, &report, options.node_nm);
-  const std::string& recipe_used = report.quantisation->recipe;
+                        prepared.accelerator->Compile(prepared.quantised, options.compile));
+  RunReport& report = prepared.report;
+  DescribeProgram(*prepared.accelerator, prepared.design_point, *program, &report, options.node_nm);
+  const std::string own = prepared.accelerator->OwnRecipe().name;
+  const std::string& used = report.quantisation->recipe;
   // A recipe with formats that the accelerator lacks moves most of the network to the host.
-  if (IsPartial(report) && recipe_used != own.name) {
+  if (IsPartial(report) && used != own) {
     report.notes.push_back(fmt::format(
         "{} of the operations run on the host, so cycles and energy are partial; the recipe of the "
-        "accelerator's own "
-        "formats is {}: {}",
-        Percent(HostShare(report), 2), own.name,
-        recipe_used.empty() ? "--quantise names it for what the network does not quantise itself"
-                            : "leave out --quantise to use it"));
+        "accelerator's own formats is {}: {}",
+        Percent(HostShare(report), 2), own,
+        used.empty() ? "--quantise names it for what the network does not quantise itself"
+                     : "leave out --quantise to use it"));
   }
-  return CompiledNetwork{std::move(network), std::move(quantised),   std::move(images),
-                         design_point,       std::move(accelerator), std::move(program),
-                         std::move(report)};
+  return CompiledNetwork{std::move(prepared), std::move(program)};
 }
 
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress) {

@@ -111,23 +111,31 @@ struct FlowOptions {
 // Returns all files that the flow reads. Commands must not overwrite them.
 std::vector<std::filesystem::path> FilesOf(const FlowOptions& options);
 
-// A program together with everything it was made from.
-struct CompiledNetwork {
+// A network as an accelerator takes it, with everything it was made from.
+struct PreparedNetwork {
   Graph network;    // after the standard passes, fp32
   Graph quantised;  // in the accelerator's layout, annotated
   Images images;    // options.images if given, else the calibration images
   std::filesystem::path design_point;
   std::unique_ptr<Accelerator> accelerator;
-  std::unique_ptr<Program> program;
-  RunReport report;  // complete except for the results of runs
+  RunReport report;  // about the network, its data and its quantisation
 };
 
-// Loads, calibrates, quantises and compiles a network:
+// Loads, calibrates and quantises a network:
 //   1. finds accelerator and recipe, so that misspelt names fail at once
 //   2. loads the network and opens the images
 //   3. quantises the network, by its own annotations or by the recipe
-//   4. compiles the program and fills in the report, except for the results of runs
 //   errors  those of the steps; calibration options for a network that needs no calibration
+StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options,
+                                      const FlowProgress& progress = {});
+
+// A program together with everything it was made from. Its report is complete except for the
+// results of runs.
+struct CompiledNetwork : PreparedNetwork {
+  std::unique_ptr<Program> program;
+};
+
+// Calls PrepareFlow and compiles the network. Errors: those of the two.
 StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options,
                                       const FlowProgress& progress = {});
 
