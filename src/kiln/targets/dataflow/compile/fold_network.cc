@@ -214,10 +214,14 @@ FifoCost FifoCostOf(const NetworkMap& map, bool ultra) {
 
 }  // namespace
 
+Resources LimitsOf(const Config& config) {
+  return {config.dsp, 2 * config.bram, config.uram, config.lut};
+}
+
 StatusOr<NetworkProblem> ProblemOf(const Lowered& network, const Config& config, int64_t period) {
   NetworkProblem problem;
   FoldProblem& fold = problem.problem;
-  fold.limits = {config.dsp, 2 * config.bram, config.uram, config.lut};
+  fold.limits = LimitsOf(config);
   for (size_t i = 0; i < network.layers.size(); ++i) {
     LayerCandidates layer(network, i, config, period);
     layer.Enumerate();
@@ -260,21 +264,37 @@ Objective ObjectiveOf(const Config& config) {
   return objective;
 }
 
-StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config) {
-  FoldedNetwork folded;
-  if (network.layers.empty()) return folded;
-  const Objective objective = ObjectiveOf(config);
-  // First without the FIFOs of joins, whose sizes depend on the pace; then with them, at that pace.
+StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
+                                  const Objective& objective, const FoldSearch& search,
+                                  const Resources& reserved) {
+  SolvedNetwork solved;
   int64_t period = 0;
   for (int pass = 0; pass < 2; ++pass) {
-    KILN_ASSIGN_OR_RETURN(folded.problem, ProblemOf(network, config, period));
-    KILN_ASSIGN_OR_RETURN(folded.result, SolveExact(folded.problem.problem, objective));
-    if (!folded.result.fold.has_value()) {
-      return ErrorAt("", fmt::format("device '{}'", config.name),
-                     "does not hold the network: " + folded.result.infeasible,
-                     "a larger device, fewer bits, or a lower target_fps");
+    KILN_ASSIGN_OR_RETURN(solved.problem, ProblemOf(network, config, period));
+    for (size_t k = 0; k < kResourceKinds; ++k) {
+      int64_t& limit = solved.problem.problem.limits[k];
+      limit = std::max<int64_t>(0, limit - reserved[k]);
     }
-    period = folded.result.metrics.l_max;
+    KILN_ASSIGN_OR_RETURN(solved.result, search(solved.problem.problem, objective));
+    if (!solved.result.fold.has_value()) break;
+    period = solved.result.metrics.l_max;
+  }
+  return solved;
+}
+
+StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config,
+                                    const Resources& reserved) {
+  FoldedNetwork folded;
+  if (network.layers.empty()) return folded;
+  const FoldSearch exact = [](const FoldProblem& problem, const Objective& objective) {
+    return SolveExact(problem, objective);
+  };
+  KILN_ASSIGN_OR_RETURN(static_cast<SolvedNetwork&>(folded),
+                        SolveFold(network, config, ObjectiveOf(config), exact, reserved));
+  if (!folded.result.fold.has_value()) {
+    return ErrorAt("", fmt::format("device '{}'", config.name),
+                   "does not hold the network: " + folded.result.infeasible,
+                   "a larger device, fewer bits, or a lower target_fps");
   }
   for (size_t i = 0; i < network.layers.size(); ++i) {
     const auto choice = static_cast<size_t>(folded.result.fold->choice[i]);

@@ -4,6 +4,7 @@
 #define KILN_TARGETS_DATAFLOW_COMPILE_FOLD_NETWORK_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kiln/support/status.h"
@@ -26,16 +27,33 @@ struct NetworkProblem {
 // that pace, and joins need FIFOs. Errors: a layer without a fold; names it.
 StatusOr<NetworkProblem> ProblemOf(const Lowered& network, const Config& config, int64_t period);
 
+// Returns what a device has: DSP slices, RAMB18, URAM blocks, LUTs.
+Resources LimitsOf(const Config& config);
+
 // Returns the objective of a design point: its target, or the highest throughput.
 Objective ObjectiveOf(const Config& config);
 
-struct FoldedNetwork {
+// A folding search: exact.h, or another of fold/.
+using FoldSearch =
+    std::function<StatusOr<FoldResult>(const FoldProblem& problem, const Objective& objective)>;
+
+// The result of a search on a network.
+struct SolvedNetwork {
   NetworkProblem problem;
-  FoldResult result;
+  FoldResult result;  // without a fold if there is none, or none was found
+};
+// Searches twice: first without the queues in front of joins, whose sizes depend on the pace; then
+// with them, at the pace that was found. `reserved` is subtracted from the device's limits.
+StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
+                                  const Objective& objective, const FoldSearch& search,
+                                  const Resources& reserved = {});
+
+struct FoldedNetwork : SolvedNetwork {
   std::vector<LayerFold> folds;  // by layer
 };
 // Finds the best folds. Errors: nothing fits: the layer and the limit that prevent it.
-StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config);
+StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config,
+                                    const Resources& reserved = {});
 
 }  // namespace kiln::dataflow
 

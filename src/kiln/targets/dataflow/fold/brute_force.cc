@@ -37,8 +37,8 @@ void VisitFifos(const FoldProblem& problem, Fold fold,
     const auto to = static_cast<size_t>(problem.edges[e].to);
     const Candidate& consumer = problem.layers[to].candidates[static_cast<size_t>(fold.choice[to])];
     edges.push_back(e);
-    radices.push_back(
-        static_cast<int>(problem.edges[e].fifo->cost(bare.elements[e], consumer.in_lanes).size()));
+    radices.push_back(static_cast<int>(
+        OptionsOf(*problem.edges[e].fifo, bare.elements[e], consumer.in_lanes).size()));
     if (radices.back() == 0) return;
   }
   std::vector<int> digits(edges.size(), 0);

@@ -9,8 +9,8 @@
 
 namespace kiln::dataflow {
 
-// Returns the indices of the rows that no other row dominates, in lexicographic order of the rows. A
-// row dominates another if it is at most as large in every column; of equal rows the first stays.
+// Returns the indices of the rows that no other row dominates, in lexicographic order of the rows.
+// A row dominates another if it is at most as large in every column; of equal rows the first stays.
 //   rows     row-major, `columns` values each
 //   columns      may be 0: then all rows are equal
 //   comparisons  the number of comparisons of rows is added, where it can grow with the square of

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 #include "kiln/targets/dataflow/fold/exact_oracle.h"
 #include "kiln/targets/dataflow/fold/explain.h"
+#include "kiln/targets/dataflow/fold/finn_rule.h"
 #include "kiln/targets/dataflow/fold/model.h"
 #include "kiln/targets/dataflow/fold/period_search.h"
+#include "kiln/targets/dataflow/fold/samo.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -43,6 +46,24 @@ void Explain(const FoldModel& model, const Objective& objective, ExactOracle& or
   certificate.limit = obstacle.limit;
 }
 
+// Replaces a result without a fold by the best fold of the heuristics, which proves nothing.
+Status FallBack(const FoldProblem& problem, const Objective& objective, FoldResult* result) {
+  std::vector<int64_t> best;
+  for (const auto solve :
+       {+[](const FoldProblem& p, const Objective& o) { return SolveFinnRule(p, o); },
+        +[](const FoldProblem& p, const Objective& o) { return SolveSamoRule(p, o); }}) {
+    KILN_ASSIGN_OR_RETURN(FoldResult found, solve(problem, objective));
+    if (!found.fold) continue;
+    std::vector<int64_t> scores = ScoresOf(objective, problem.limits, found.metrics);
+    if (result->fold && scores >= best) continue;
+    best = std::move(scores);
+    found.certificate.source = BoundSource::kExhausted;
+    found.certificate.work += result->certificate.work;
+    *result = std::move(found);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<FoldResult> SolveExact(const FoldProblem& problem, const Objective& objective,
@@ -52,6 +73,9 @@ StatusOr<FoldResult> SolveExact(const FoldProblem& problem, const Objective& obj
   const FoldModel model(problem);
   ExactOracle oracle(model, options.most_work);
   FoldResult result = SearchPeriods(model, objective, oracle);
+  if (!result.fold && !result.certificate.optimal) {
+    KILN_RETURN_IF_ERROR(FallBack(problem, objective, &result));
+  }
   if (options.explain) Explain(model, objective, oracle, &result);
   return result;
 }

@@ -1,13 +1,16 @@
-// The exact folding search: dynamic programming over the pipeline at a fixed period, inside a search
-// over the finite set of periods.
+// The exact folding search: dynamic programming over the pipeline at a fixed period, inside a
+// search over the finite set of periods.
 //
 // At each period the search (1) removes candidates that others replace or that no fold within the
 // limits contains, by shortest paths over each limited resource and by Lagrangian bounds; (2) keeps
 // the undominated partial folds of each state of the plan (labels.h), first with few labels per
 // level, which gives good folds quickly, then with more until nothing was left out.
 //
-// The method is exact for every directed acyclic graph. Its time grows with the number of lanes that
-// are open at the same time (plan.h) and with the number of resources that bind.
+// The method is exact for every directed acyclic graph. If the work budget ends before any fold is
+// found, or the graph has too many states (more than 65536 combinations of open lanes), the
+// heuristics of finn_rule.h and samo.h provide the fold. The time of the search grows with the
+// number of lanes that are open at the same time (plan.h) and with the number of resources that
+// bind.
 #ifndef KILN_TARGETS_DATAFLOW_FOLD_EXACT_H_
 #define KILN_TARGETS_DATAFLOW_FOLD_EXACT_H_
 
@@ -18,9 +21,10 @@
 namespace kiln::dataflow {
 
 struct ExactOptions {
-  // Labels made for one question (one period, one term). Beyond this the search returns the best
-  // fold found and a bound. 50 million labels take about ten seconds.
-  int64_t most_work = 20000000;
+  // Labels made in all, where about ten million take a second. Beyond this the search returns the
+  // best fold found and a bound. One question (one period, one term) uses at most half of what is
+  // left.
+  int64_t most_work = 50000000;
   // Find why no fold is faster (BoundSource): one or a few more questions.
   bool explain = true;
 };

@@ -83,12 +83,19 @@ int64_t SumOfLeast(const Subproblem& subproblem) {
 
 }  // namespace
 
-ExactOracle::ExactOracle(const FoldModel& model, int64_t most_work)
-    : model_(model), most_work_(most_work), plan_(MakePlan(model)) {
+std::vector<std::vector<int>> IrreplaceableCandidates(const FoldModel& model) {
+  std::vector<std::vector<int>> candidates;
   for (int layer = 0; layer < model.layers(); ++layer) {
-    candidates_.push_back(Irreplaceable(model, layer));
+    candidates.push_back(Irreplaceable(model, layer));
   }
+  return candidates;
 }
+
+ExactOracle::ExactOracle(const FoldModel& model, int64_t most_work)
+    : model_(model),
+      most_work_(most_work),
+      plan_(MakePlan(model)),
+      candidates_(IrreplaceableCandidates(model)) {}
 
 // Builds the graph and the bounds; with `thorough`, also a bound with multipliers for each limit
 // that binds. If enough candidates are excluded, removes these and sets *shrunk: then graph and
@@ -140,8 +147,8 @@ ExactOracle::Prepared ExactOracle::PrepareRound(bool thorough, Subproblem* subpr
   *shrunk = *shrunk && removed * kShrunkShare >= subproblem->candidates();
   if (*shrunk) {
     subproblem->Keep(keep);
+    if (!subproblem->has_empty_layer()) subproblem->Reduce();
     if (subproblem->has_empty_layer()) return Prepared::kNothingWanted;
-    subproblem->Reduce();
   }
   return Prepared::kReady;
 }
@@ -172,15 +179,16 @@ PeriodAnswer ExactOracle::Answer(const PeriodQuery& query) {
 }
 
 void ExactOracle::Search(Subproblem* subproblem, PeriodAnswer* answer) {
-  subproblem->Reduce();
   const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;
-  const int64_t most_work = work_ + most_work_;
+  const int64_t most_work = work_ + work_left() / 2;
   StateGraph graph;
   std::vector<LinearBound> bounds;
   bool changed = true;
   for (int64_t width = kFirstWidth;; width *= kWidthFactor) {
     const bool thorough = width > kFirstWidth;
     if (changed) {
+      subproblem->Reduce();
+      if (subproblem->has_empty_layer()) break;
       const Prepared prepared = Prepare(thorough, subproblem, &graph, &bounds, answer);
       if (prepared == Prepared::kNothingWanted) break;
       if (prepared == Prepared::kTooWide) {
@@ -208,6 +216,51 @@ void ExactOracle::Search(Subproblem* subproblem, PeriodAnswer* answer) {
   if (answer->complete) return;
   if (answer->fold) answer->bound = std::min(answer->bound, answer->value);
   if (any) answer->bound = 0;
+}
+
+bool ExactOracle::AnswerAll(const PeriodQuery& query, const Unwanted& unwanted,
+                            std::vector<Fold>* folds) {
+  folds->clear();
+  ++work_;
+  Subproblem subproblem(model_, query, candidates_);
+  if (!subproblem.has_empty_layer()) subproblem.Reduce();
+  if (subproblem.has_empty_layer()) return true;
+  std::vector<LinearBound> bounds;  // of limits that bind
+  std::vector<int> compared;        // dimensions
+  for (const int kind : query.compare) {
+    for (int d = 1; d < subproblem.dimensions(); ++d) {
+      const Resources& weights = subproblem.dimension(d).weights;
+      if (subproblem.dimension(d).compared && weights[static_cast<size_t>(kind)] > 0) {
+        compared.push_back(d);
+      }
+    }
+  }
+  std::vector<int64_t> least(compared.size(), 0);
+  std::vector<std::vector<double>> to_end(compared.size());
+  const StateGraph graph = BuildStateGraph(model_, plan_, subproblem.active());
+  if (graph.too_wide) return false;
+  if (graph.stages.size() < plan_.steps.size() || graph.nodes.back() == 0) return true;
+  Relaxation relaxation(subproblem, graph);
+  for (int d = 1; d < subproblem.dimensions(); ++d) {
+    if (!subproblem.dimension(d).binding) continue;
+    bounds.push_back(relaxation.BoundOf(d));
+    if (bounds.back().Excludes()) return true;
+  }
+  bounds.push_back(relaxation.OptimiseMultipliers(0, 0, {}).bound);
+  if (bounds.back().Excludes()) return true;
+  for (size_t i = 0; i < compared.size(); ++i) to_end[i] = relaxation.BoundOf(compared[i]).to_end;
+  const LabelFilter filter = [&](const int64_t* sums, size_t level, int state) {
+    for (size_t i = 0; i < compared.size(); ++i) {
+      least[i] = sums[compared[i]] +
+                 static_cast<int64_t>(to_end[i][graph.offset[level] + static_cast<size_t>(state)]);
+    }
+    return unwanted(least);
+  };
+  if (std::isinf(to_end.empty() ? 0.0 : to_end[0][0])) return true;
+  const std::vector<int64_t> nothing(static_cast<size_t>(subproblem.dimensions()), 0);
+  if (filter(nothing.data(), 0, 0)) return true;
+  LabelSearch labels(subproblem, plan_, graph, bounds);
+  return labels.RunAll(filter, work_ + work_left() / 2, &work_, folds);
 }
 
 }  // namespace kiln::dataflow

@@ -4,7 +4,9 @@
 #ifndef KILN_TARGETS_DATAFLOW_FOLD_EXACT_ORACLE_H_
 #define KILN_TARGETS_DATAFLOW_FOLD_EXACT_ORACLE_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kiln/targets/dataflow/fold/labels.h"
@@ -14,18 +16,27 @@
 
 namespace kiln::dataflow {
 
+// Returns, per layer, the candidates that no other candidate can replace in every fold, at every
+// period and under any limits.
+std::vector<std::vector<int>> IrreplaceableCandidates(const FoldModel& model);
+
 class ExactOracle : public PeriodOracle {
  public:
-  // `model` must outlive the oracle. `most_work` is the number of labels for one question.
+  // `model` must outlive the oracle. `most_work` limits the labels of all questions together; one
+  // question may use half of what is left.
   ExactOracle(const FoldModel& model, int64_t most_work);
 
   PeriodAnswer Answer(const PeriodQuery& query) override;
   int64_t work() const override { return work_; }
 
-  // The candidates of each layer that no other candidate replaces at any period.
-  const std::vector<std::vector<int>>& candidates() const { return candidates_; }
+  // Finds one fold for each undominated combination of the resources query.compare, without the
+  // folds of which `unwanted` says so; it is given lower bounds of these resources, in the same
+  // order. The query minimises nothing. Returns false if the work budget ended.
+  using Unwanted = std::function<bool(const std::vector<int64_t>& least)>;
+  bool AnswerAll(const PeriodQuery& query, const Unwanted& unwanted, std::vector<Fold>* folds);
+
   const Plan& plan() const { return plan_; }
-  int64_t most_work() const { return most_work_; }
+  int64_t work_left() const { return std::max<int64_t>(0, most_work_ - work_); }
 
  private:
   void Search(Subproblem* subproblem, PeriodAnswer* answer);

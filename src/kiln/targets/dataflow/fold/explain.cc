@@ -200,7 +200,7 @@ class Explainer {
       if (problem_.limits[k] == kUnlimited) continue;
       int64_t work = 0;
       const std::optional<int64_t> needs =
-          LeastAmount(model_, oracle_.most_work(), period_, kind, &work);
+          LeastAmount(model_, oracle_.work_left(), period_, kind, &work);
       if (!needs || *needs <= problem_.limits[k]) continue;
       SetResource(kind, *needs);
       obstacle_.text = fmt::format(

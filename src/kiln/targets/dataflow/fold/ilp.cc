@@ -247,15 +247,15 @@ class Program {
         too_many_intervals_ = true;
         break;
       }
-      const std::vector<FifoOption> options = fifo.cost(
-          first, model_.layer(model_.edge(e).to).in_values[static_cast<size_t>(in_index)]);
+      const std::vector<FifoOption> options = OptionsOf(
+          fifo, first, model_.layer(model_.edge(e).to).in_values[static_cast<size_t>(in_index)]);
       // Options never become cheaper with the capacity, so that equal ends mean an equal interval.
       int64_t low = first, high = last;
       while (low < high) {
         const int64_t middle = low + (high - low + 1) / 2;
         const bool same = SameOptions(
             options,
-            fifo.cost(middle,
+            OptionsOf(fifo, middle,
                       model_.layer(model_.edge(e).to).in_values[static_cast<size_t>(in_index)]));
         if (same) {
           low = middle;

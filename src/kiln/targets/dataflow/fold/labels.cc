@@ -14,8 +14,6 @@ namespace {
 constexpr size_t kCompactFrom = 1 << 17;     // labels of one level before they are compared
 constexpr int64_t kComparisonsOfLabel = 64;  // that take about as long as a label
 constexpr int64_t kOptionCodes = kMaxFifoOptions + 1;
-constexpr int kOrigin = -1;  // the slot of time 0
-constexpr int64_t kNever = -1;
 
 // The value of the objective that a bound allows to a label whose weighted sum is `sum`.
 double ObjectiveOf(const LinearBound& bound, const Subproblem& subproblem, double sum) {
@@ -44,6 +42,7 @@ LabelSearch::LabelSearch(const Subproblem& subproblem, const Plan& plan, const S
       plan_(plan),
       graph_(graph),
       bounds_(bounds),
+      times_(subproblem, plan),
       dimensions_(subproblem.dimensions()),
       tracks_reach_(subproblem.reach_period()),
       tracks_done_(subproblem.limits_latency() || subproblem.minimises_latency()) {
@@ -77,139 +76,66 @@ LabelSearch::LabelSearch(const Subproblem& subproblem, const Plan& plan, const S
 }
 
 void LabelSearch::MakeLevels() {
-  levels_.resize(plan_.steps.size() + 1);
-  std::vector<int> waiting(static_cast<size_t>(model_.layers()), 0);  // consumers not entered
   for (size_t level = 0; level <= plan_.steps.size(); ++level) {
-    Level& now = levels_[level];
-    if (level > 0) {
-      const PlanStep& step = plan_.steps[level - 1];
-      const Level& before = levels_[level - 1];
-      if (subproblem_.has_times()) {
-        std::vector<int> leaving;
-        if (step.kind == PlanStep::Kind::kEnter) {
-          for (const int e : model_.layer(step.layer).in_edges) {
-            const int from = model_.edge(e).from;
-            if (--waiting[static_cast<size_t>(from)] == 0) leaving.push_back(from);
-          }
-        } else if (step.kind == PlanStep::Kind::kChoose) {
-          waiting[static_cast<size_t>(step.layer)] =
-              static_cast<int>(model_.layer(step.layer).out_edges.size());
-          if (model_.layer(step.layer).out_edges.empty()) leaving.push_back(step.layer);
-        }
-        for (size_t i = 0; i < before.slots.size(); ++i) {
-          const int layer = before.slots[i];
-          if (std::find(leaving.begin(), leaving.end(), layer) != leaving.end()) continue;
-          now.slots.push_back(layer);
-          const bool changes = step.kind == PlanStep::Kind::kChoose && layer == step.layer;
-          now.slot_from.push_back(changes ? -1 : static_cast<int>(i));
-        }
-        if (step.kind == PlanStep::Kind::kEnter) {
-          now.slots.push_back(step.layer);
-          now.slot_from.push_back(-1);
-        }
-        for (size_t i = 0; i < now.slots.size(); ++i) {
-          const int layer = now.slots[i];
-          const bool entered = step.kind == PlanStep::Kind::kEnter && layer == step.layer;
-          now.slot_rest.push_back(subproblem_.tail(layer) +
-                                  (entered ? subproblem_.least_latency(layer) : 0));
-        }
-      }
-    }
-    now.stride = header_ + now.slots.size();
-    for (size_t s = level; s < plan_.steps.size() && !now.can_reach && tracks_reach_; ++s) {
+    stride_.push_back(header_ + times_.level(level).slots.size());
+    bool can_reach = false;
+    for (size_t s = level; s < plan_.steps.size() && !can_reach && tracks_reach_; ++s) {
       if (plan_.steps[s].kind != PlanStep::Kind::kChoose) continue;
       const int layer = plan_.steps[s].layer;
-      for (const int c : subproblem_.active()[static_cast<size_t>(layer)]) {
-        now.can_reach = now.can_reach || subproblem_.Reaches(layer, c);
-      }
+      const std::vector<int>& active = subproblem_.active()[static_cast<size_t>(layer)];
+      can_reach = std::any_of(active.begin(), active.end(),
+                              [&](int c) { return subproblem_.Reaches(layer, c); });
     }
-    if (subproblem_.has_times()) MakePairs(level);
+    can_reach_.push_back(can_reach);
+    path_slots_.push_back(PathSlots(level));
   }
 }
 
-// Finds the pairs of slots whose difference a later FIFO depends on. The FIFO of an input of a join
-// depends on times that are known now only if the join's dominator is decided: otherwise all of its
-// inputs start from a layer that is still to come. Inputs of the pipeline that are not decided start
-// at time 0, which is one more slot here, kOrigin.
-void LabelSearch::MakePairs(size_t level) {
-  Level& now = levels_[level];
-  if (tracks_done_) {
-    for (int i = 0; i < static_cast<int>(now.slots.size()); ++i) {
-      now.pairs.push_back({i, kOrigin, kUnlimited});
-    }
-  }
-  if (!model_.has_fifo()) return;
+// Returns the slots whose times the path's next undecided layer starts after, if all layers of the
+// path before it are decided.
+std::vector<int> LabelSearch::PathSlots(size_t level) const {
+  if (subproblem_.path_dimension() < 0) return {};
   std::vector<char> entered(static_cast<size_t>(model_.layers()), 0), chosen = entered;
   for (size_t s = 0; s < level; ++s) {
     const PlanStep& step = plan_.steps[s];
     if (step.kind == PlanStep::Kind::kEnter) entered[static_cast<size_t>(step.layer)] = 1;
     if (step.kind == PlanStep::Kind::kChoose) chosen[static_cast<size_t>(step.layer)] = 1;
   }
-  if (dominators_.empty()) dominators_ = ImmediateDominators(model_);
-  const auto undecided_join = [&](int join) {
-    const int fork = dominators_[static_cast<size_t>(join)];
-    return !entered[static_cast<size_t>(join)] && model_.layer(join).has_fifo_input &&
-           (fork < 0 || chosen[static_cast<size_t>(fork)]);
-  };
-  if (std::none_of(model_.order().begin(), model_.order().end(), undecided_join)) return;
-  std::vector<int> slots = {kOrigin};
-  for (size_t i = 0; i < now.slots.size(); ++i) slots.push_back(static_cast<int>(i));
-  std::vector<Reach> reach;
-  for (const int slot : slots) {
-    reach.push_back(ReachOf(slot < 0 ? -1 : now.slots[static_cast<size_t>(slot)], entered, chosen));
-  }
-  for (size_t late = 0; late < slots.size(); ++late) {
-    for (size_t early = 0; early < slots.size(); ++early) {
-      if (late == early) continue;
-      int64_t ahead = std::numeric_limits<int64_t>::min();
-      for (const int join : model_.order()) {
-        if (!undecided_join(join)) continue;
-        for (const int j : model_.layer(join).in_edges) {
-          const int64_t low = reach[early].least[static_cast<size_t>(model_.edge(j).from)];
-          if (!model_.edge(j).fifo || low == kNever) continue;
-          for (const int i : model_.layer(join).in_edges) {
-            const int64_t high = reach[late].most[static_cast<size_t>(model_.edge(i).from)];
-            if (i != j && high != kNever) ahead = std::max(ahead, high - low);
-          }
-        }
-      }
-      if (ahead != std::numeric_limits<int64_t>::min()) {
-        now.pairs.push_back({slots[late], slots[early], ahead});
-      }
+  const std::vector<int>& slots = times_.level(level).slots;
+  std::vector<int> found;
+  for (const int layer : subproblem_.path()) {
+    if (chosen[static_cast<size_t>(layer)]) continue;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const std::vector<int>& inputs = model_.layer(layer).in_edges;
+      const bool waits = entered[static_cast<size_t>(layer)]
+                             ? slots[i] == layer
+                             : std::any_of(inputs.begin(), inputs.end(),
+                                           [&](int e) { return model_.edge(e).from == slots[i]; });
+      if (waits) found.push_back(static_cast<int>(i));
     }
+    break;
   }
+  return found;
 }
 
-// Computes the times from the output of a layer that is open (or, for -1, from the start of the
-// inputs that are not entered) to the outputs of the layers that are not entered.
-LabelSearch::Reach LabelSearch::ReachOf(int origin, const std::vector<char>& entered,
-                                        const std::vector<char>& chosen) const {
-  Reach reach;
-  reach.least.assign(static_cast<size_t>(model_.layers()), kNever);
-  reach.most = reach.least;
-  if (origin >= 0) {
-    const bool pending = !chosen[static_cast<size_t>(origin)];
-    reach.least[static_cast<size_t>(origin)] = pending ? subproblem_.least_latency(origin) : 0;
-    reach.most[static_cast<size_t>(origin)] = pending ? subproblem_.most_latency(origin) : 0;
+// Returns the sum of a bound for a label and its completions. The latency of the path so far is at
+// least the time that the path's next layer has to wait for.
+double LabelSearch::WeightedSum(const LinearBound& bound, const int64_t* row, int32_t node) const {
+  double sum = bound.to_end[graph_.offset[level_] + static_cast<size_t>(node)];
+  for (int d = 0; d < dimensions_; ++d) {
+    sum += bound.weights[static_cast<size_t>(d)] * static_cast<double>(row[d]);
   }
-  for (const int layer : model_.order()) {
-    if (entered[static_cast<size_t>(layer)]) continue;
-    const std::vector<int>& inputs = model_.layer(layer).in_edges;
-    int64_t low = origin < 0 && inputs.empty() ? 0 : kNever, high = low;
-    for (const int e : inputs) {
-      low = std::max(low, reach.least[static_cast<size_t>(model_.edge(e).from)]);
-      high = std::max(high, reach.most[static_cast<size_t>(model_.edge(e).from)]);
-    }
-    if (low == kNever) continue;
-    reach.least[static_cast<size_t>(layer)] = low + subproblem_.least_latency(layer);
-    reach.most[static_cast<size_t>(layer)] = high + subproblem_.most_latency(layer);
+  const int path = subproblem_.path_dimension();
+  if (path < 0) return sum;
+  int64_t wait = row[path];
+  for (const int slot : path_slots_[level_]) {
+    wait = std::max(wait, row[header_ + static_cast<size_t>(slot)]);
   }
-  return reach;
+  return sum + bound.weights[static_cast<size_t>(path)] * static_cast<double>(wait - row[path]);
 }
 
 bool LabelSearch::Wanted(const int64_t* row, int32_t node) const {
-  const Level& level = levels_[level_];
-  if (tracks_reach_ && row[reach_at_] != 0 && !level.can_reach) return false;
+  if (tracks_reach_ && row[reach_at_] != 0 && !can_reach_[level_]) return false;
   // The bounds below grant a tolerance; the sums themselves are exact.
   if (row[0] > subproblem_.cutoff()) return false;
   for (int d = 1; d < dimensions_; ++d) {
@@ -219,17 +145,13 @@ bool LabelSearch::Wanted(const int64_t* row, int32_t node) const {
     int64_t limit = subproblem_.latency_limit();
     if (subproblem_.minimises_latency()) limit = std::min(limit, subproblem_.cutoff());
     if (row[done_at_] > limit) return false;
-    for (size_t i = 0; i < level.slots.size(); ++i) {
-      if (row[header_ + i] + level.slot_rest[i] > limit) return false;
+    const std::vector<int64_t>& rest = times_.level(level_).slot_rest;
+    for (size_t i = 0; i < rest.size(); ++i) {
+      if (row[header_ + i] + rest[i] > limit) return false;
     }
   }
-  const size_t state = graph_.offset[level_] + static_cast<size_t>(node);
   for (const LinearBound& bound : bounds_) {
-    double sum = bound.to_end[state];
-    for (int d = 0; d < dimensions_; ++d) {
-      sum += bound.weights[static_cast<size_t>(d)] * static_cast<double>(row[d]);
-    }
-    if (sum > bound.most) return false;
+    if (WeightedSum(bound, row, node) > bound.most) return false;
   }
   return unwanted_ == nullptr || !(*unwanted_)(row, level_, node);
 }
@@ -238,7 +160,7 @@ void LabelSearch::Push(const int64_t* row, int32_t node, int32_t parent, int64_t
                        Batch& to) {
   ++made_;
   if (!Wanted(row, node)) return;
-  to.rows.insert(to.rows.end(), row, row + levels_[level_].stride);
+  to.rows.insert(to.rows.end(), row, row + stride_[level_]);
   to.node.push_back(node);
   to.parent.push_back(parent);
   to.choice.push_back(choice);
@@ -274,8 +196,7 @@ void LabelSearch::AddFifos(const EnterStep& step, size_t input, int64_t code, in
 
 void LabelSearch::ExpandEnter(const StateGraph::Stage& stage, const Batch& from, size_t label,
                               Batch& to) {
-  const Level &before = levels_[level_ - 1], &now = levels_[level_];
-  const int64_t* row = &from.rows[label * before.stride];
+  const int64_t* row = &from.rows[label * stride_[level_ - 1]];
   const std::vector<int>& inputs = model_.layer(stage.step.layer).in_edges;
   EnterStep step;
   step.layer = stage.step.layer;
@@ -288,7 +209,7 @@ void LabelSearch::ExpandEnter(const StateGraph::Stage& stage, const Batch& from,
     int64_t start = 0;
     for (const int e : inputs) start = std::max(start, time_of(model_.edge(e).from));
     for (const int e : inputs) step.slack.push_back(start - time_of(model_.edge(e).from));
-    for (const int slot : now.slot_from) {
+    for (const int slot : times_.level(level_).slot_from) {
       row_.push_back(slot < 0 ? start : row[header_ + static_cast<size_t>(slot)]);
     }
   }
@@ -306,12 +227,12 @@ void LabelSearch::ExpandEnter(const StateGraph::Stage& stage, const Batch& from,
 
 void LabelSearch::ExpandChoose(const StateGraph::Stage& stage, const Batch& from, size_t label,
                                Batch& to) {
-  const Level &before = levels_[level_ - 1], &now = levels_[level_];
-  const int64_t* row = &from.rows[label * before.stride];
+  const std::vector<int>& slot_from = times_.level(level_).slot_from;
+  const int64_t* row = &from.rows[label * stride_[level_ - 1]];
   const int layer = stage.step.layer;
   const bool last = model_.layer(layer).out_edges.empty();
   const auto node = static_cast<size_t>(from.node[label]);
-  row_.resize(now.stride);
+  row_.resize(stride_[level_]);
   for (int32_t a = stage.begin[node]; a < stage.begin[node + 1]; ++a) {
     const StateArc& arc = stage.arcs[static_cast<size_t>(a)];
     const CandidateGroup& group = graph_.groups[static_cast<size_t>(arc.group)];
@@ -326,9 +247,9 @@ void LabelSearch::ExpandChoose(const StateGraph::Stage& stage, const Batch& from
         const auto slot = static_cast<size_t>(slot_of_[static_cast<size_t>(layer)]);
         const int64_t finish = row[header_ + slot] + model_.candidate(layer, c).latency;
         if (tracks_done_) row_[done_at_] = last ? std::max(row[done_at_], finish) : row[done_at_];
-        for (size_t s = 0; s < now.slots.size(); ++s) {
+        for (size_t s = 0; s < slot_from.size(); ++s) {
           row_[header_ + s] =
-              now.slot_from[s] < 0 ? finish : row[header_ + static_cast<size_t>(now.slot_from[s])];
+              slot_from[s] < 0 ? finish : row[header_ + static_cast<size_t>(slot_from[s])];
         }
       }
       Push(row_.data(), arc.to, static_cast<int32_t>(label), c, to);
@@ -339,10 +260,10 @@ void LabelSearch::ExpandChoose(const StateGraph::Stage& stage, const Batch& from
 // Makes the labels of the next level. Returns false if the work budget ended.
 bool LabelSearch::Expand(size_t stage_index, const Batch& from, int64_t most_work, Batch& to) {
   const StateGraph::Stage& stage = graph_.stages[stage_index];
-  const Level& before = levels_[stage_index];
   level_ = stage_index + 1;
-  for (size_t i = 0; i < before.slots.size(); ++i) {
-    slot_of_[static_cast<size_t>(before.slots[i])] = static_cast<int>(i);
+  const std::vector<int>& slots = times_.level(stage_index).slots;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slot_of_[static_cast<size_t>(slots[i])] = static_cast<int>(i);
   }
   size_t compact_at = kCompactFrom;
   to.Clear();
@@ -352,7 +273,7 @@ bool LabelSearch::Expand(size_t stage_index, const Batch& from, int64_t most_wor
       case PlanStep::Kind::kGuess: {
         const auto node = static_cast<size_t>(from.node[label]);
         for (int32_t a = stage.begin[node]; a < stage.begin[node + 1]; ++a) {
-          Push(&from.rows[label * before.stride], stage.arcs[static_cast<size_t>(a)].to,
+          Push(&from.rows[label * stride_[stage_index]], stage.arcs[static_cast<size_t>(a)].to,
                static_cast<int32_t>(label), 0, to);
         }
         break;
@@ -376,39 +297,25 @@ bool LabelSearch::Expand(size_t stage_index, const Batch& from, int64_t most_wor
 // Fills the columns in which the labels `members`, of one state, are compared.
 int LabelSearch::Coordinates(const Batch& batch, const std::vector<int>& members,
                              std::vector<int64_t>* columns) const {
-  const Level& level = levels_[level_];
-  const auto row_of = [&](int member) {
-    return &batch.rows[static_cast<size_t>(member) * level.stride];
-  };
-  const auto time_of = [&](const int64_t* row, int slot) {
-    return slot < 0 ? 0 : row[header_ + static_cast<size_t>(slot)];
-  };
-  const auto difference = [&](const int64_t* row, const TimePair& pair) {
-    return time_of(row, pair.late) - time_of(row, pair.early);
-  };
-  std::vector<const TimePair*> pairs;
-  for (const TimePair& pair : level.pairs) {
-    bool matters = pair.most_ahead == kUnlimited;
-    for (size_t i = 0; i < members.size() && !matters; ++i) {
-      matters = difference(row_of(members[i]), pair) + pair.most_ahead > 0;
-    }
-    if (matters) pairs.push_back(&pair);
-  }
-  columns->clear();
+  std::vector<const int64_t*> times;
   for (const int member : members) {
-    const int64_t* row = row_of(member);
+    times.push_back(&batch.rows[static_cast<size_t>(member) * stride_[level_]] + header_);
+  }
+  const std::vector<TimePair> pairs = times_.PairsThatMatter(level_, times);
+  columns->clear();
+  for (const int64_t* time : times) {
+    const int64_t* row = time - header_;
     for (const int d : compared_) columns->push_back(row[d]);
     if (tracks_reach_) columns->push_back(row[reach_at_]);
     if (tracks_done_) columns->push_back(row[done_at_]);
-    for (const TimePair* pair : pairs) columns->push_back(difference(row, *pair));
+    for (const TimePair& pair : pairs) columns->push_back(TimeSlots::Difference(time, pair));
   }
   return static_cast<int>(compared_.size() + pairs.size()) + tracks_reach_ + tracks_done_;
 }
 
 // Removes the labels that others dominate and sorts the rest by state.
 void LabelSearch::Compact(Batch& batch) {
-  const Level& level = levels_[level_];
-  const size_t stride = level.stride;
+  const size_t stride = stride_[level_];
   std::vector<std::vector<int>> by_state(static_cast<size_t>(graph_.nodes[level_]));
   for (size_t i = 0; i < batch.size(); ++i) {
     by_state[static_cast<size_t>(batch.node[i])].push_back(static_cast<int>(i));
@@ -435,16 +342,12 @@ void LabelSearch::Compact(Batch& batch) {
 // Keeps the `width` labels of the least bound.
 void LabelSearch::Truncate(int64_t width, Batch& batch) {
   if (static_cast<int64_t>(batch.size()) <= width) return;
-  const size_t stride = levels_[level_].stride;
+  const size_t stride = stride_[level_];
   const LinearBound& bound = bounds_.back();
   std::vector<std::pair<double, int>> ranks;
   for (size_t i = 0; i < batch.size(); ++i) {
-    double sum = bound.to_end[graph_.offset[level_] + static_cast<size_t>(batch.node[i])];
-    for (int d = 0; d < dimensions_; ++d) {
-      sum += bound.weights[static_cast<size_t>(d)] *
-             static_cast<double>(batch.rows[i * stride + static_cast<size_t>(d)]);
-    }
-    ranks.emplace_back(sum, static_cast<int>(i));
+    ranks.emplace_back(WeightedSum(bound, &batch.rows[i * stride], batch.node[i]),
+                       static_cast<int>(i));
   }
   std::nth_element(ranks.begin(), ranks.begin() + width, ranks.end());
   dropped_ = true;
@@ -526,7 +429,7 @@ LabelResult LabelSearch::Run(int64_t width, int64_t most_work, int64_t* work) {
   unwanted_ = nullptr;
   Search(width, most_work, work);
   LabelResult result;
-  const size_t stride = levels_.back().stride;
+  const size_t stride = stride_.back();
   int32_t best = -1;
   for (size_t i = 0; i < final_.size(); ++i) {
     const int64_t value = FinalValue(&final_.rows[i * stride]);
@@ -542,18 +445,12 @@ LabelResult LabelSearch::Run(int64_t width, int64_t most_work, int64_t* work) {
 }
 
 bool LabelSearch::RunAll(const LabelFilter& unwanted, int64_t most_work, int64_t* work,
-                         std::vector<Fold>* folds, std::vector<int64_t>* sums) {
+                         std::vector<Fold>* folds) {
   unwanted_ = &unwanted;
   const bool complete = Search(std::numeric_limits<int64_t>::max(), most_work, work);
   unwanted_ = nullptr;
   folds->clear();
-  sums->clear();
-  const size_t stride = levels_.back().stride;
-  for (size_t i = 0; i < final_.size(); ++i) {
-    folds->push_back(FoldOf(static_cast<int32_t>(i)));
-    sums->insert(sums->end(), final_.rows.begin() + static_cast<int64_t>(i * stride),
-                 final_.rows.begin() + static_cast<int64_t>(i * stride) + dimensions_);
-  }
+  for (size_t i = 0; i < final_.size(); ++i) folds->push_back(FoldOf(static_cast<int32_t>(i)));
   return complete;
 }
 

@@ -1,13 +1,8 @@
 // Dynamic programming with labels: partial folds that no other partial fold beats.
 //
 // A label of a state holds the sums of all dimensions over the layers decided so far and, if times
-// matter, the times of the layers whose consumers are undecided. One label replaces another of the
-// same state if it is at most as large in every dimension that can matter, and if no future join
-// can be worse. The FIFO of an input j of a join must hold what arrives while another input i is
-// late, so its size grows with time(u) - time(w) for each open layer u before i and each open layer
-// w before j. One label is therefore no worse than another in its times if these differences are at
-// most as large. A pair (u, w) does not count if u is never late; so a skip connection from a fork
-// needs one difference, and a chain none. For the end-to-end latency the times themselves count.
+// matter, the times of open layers (time_slots.h). One label replaces another of the same state if
+// it is at most as large in every dimension that can matter and no worse in its times.
 //
 // Labels are dropped if a linear bound (relaxation.h) shows that no wanted fold completes them.
 //
@@ -23,6 +18,7 @@
 #include "kiln/targets/dataflow/fold/relaxation.h"
 #include "kiln/targets/dataflow/fold/state_graph.h"
 #include "kiln/targets/dataflow/fold/subproblem.h"
+#include "kiln/targets/dataflow/fold/time_slots.h"
 
 namespace kiln::dataflow {
 
@@ -49,30 +45,12 @@ class LabelSearch {
   // level. Adds the labels made to *work and stops, incomplete, when it exceeds `most_work`.
   LabelResult Run(int64_t width, int64_t most_work, int64_t* work);
 
-  // Finds one fold for each undominated vector of sums among those that `unwanted` lets pass.
-  // Returns false if the work budget ended. The sums of fold i are at sums[i * dimensions].
+  // Finds one fold for each undominated combination of the dimensions that count in dominance,
+  // among those that `unwanted` lets pass. Returns false if the work budget ended.
   bool RunAll(const LabelFilter& unwanted, int64_t most_work, int64_t* work,
-              std::vector<Fold>* folds, std::vector<int64_t>* sums);
+              std::vector<Fold>* folds);
 
  private:
-  // The time of `late` less the time of `early` must not grow.
-  struct TimePair {
-    int late = 0, early = 0;  // indices of slots; -1: time 0
-    int64_t most_ahead = 0;   // what the paths from `late` to a join can be longer than those from
-                              // `early`; kUnlimited: the difference counts in any case
-  };
-  // Times to the outputs of layers, -1 if there is no path.
-  struct Reach {
-    std::vector<int64_t> least, most;
-  };
-  struct Level {
-    std::vector<int> slots;          // the layers whose time a label holds
-    std::vector<int> slot_from;      // per slot: slot of the level before; -1: of the step's layer
-    std::vector<int64_t> slot_rest;  // per slot: least time from it to the end
-    std::vector<TimePair> pairs;
-    bool can_reach = false;  // a layer not yet decided can take exactly the period
-    size_t stride = 0;       // of rows
-  };
   // Labels of one level. Rows are kept only for the current level.
   struct Batch {
     std::vector<int64_t> rows;
@@ -94,9 +72,7 @@ class LabelSearch {
   };
 
   void MakeLevels();
-  void MakePairs(size_t level);
-  Reach ReachOf(int origin, const std::vector<char>& entered,
-                const std::vector<char>& chosen) const;
+  std::vector<int> PathSlots(size_t level) const;
   bool Search(int64_t width, int64_t most_work, int64_t* work);
   bool Expand(size_t stage_index, const Batch& from, int64_t most_work, Batch& to);
   void ExpandEnter(const StateGraph::Stage& stage, const Batch& from, size_t label, Batch& to);
@@ -104,6 +80,7 @@ class LabelSearch {
   void AddFifos(const EnterStep& step, size_t input, int64_t code, int64_t unit, Batch& to);
   void Push(const int64_t* row, int32_t node, int32_t parent, int64_t choice, Batch& to);
   bool Wanted(const int64_t* row, int32_t node) const;
+  double WeightedSum(const LinearBound& bound, const int64_t* row, int32_t node) const;
   int Coordinates(const Batch& batch, const std::vector<int>& members,
                   std::vector<int64_t>* columns) const;
   void Compact(Batch& batch);
@@ -117,17 +94,21 @@ class LabelSearch {
   const StateGraph& graph_;
   const std::vector<LinearBound>& bounds_;
   const LabelFilter* unwanted_ = nullptr;
+  const TimeSlots times_;
   int dimensions_ = 0;
   bool tracks_reach_ = false, tracks_done_ = false;
   size_t reach_at_ = 0, done_at_ = 0, header_ = 0;  // positions in a row
   std::vector<int> compared_;                       // dimensions that dominance compares
-  std::vector<Level> levels_;
-  std::vector<int> dominators_;  // filled when FIFOs need them
-  std::vector<int> slot_of_;     // per layer, at the level before a step
-  size_t level_ = 0;             // of the labels that are being made
-  int64_t made_ = 0;             // labels, wanted or not
-  int64_t comparisons_ = 0;      // of labels
-  std::vector<int64_t> row_;     // the label that is being made
+  std::vector<size_t> stride_;                      // [level]: of rows
+  std::vector<char> can_reach_;                     // [level]: a layer not decided can take exactly
+                                                    // the period
+  std::vector<std::vector<int>> path_slots_;  // [level]: slots that the rest of the path, whose
+                                              // latency is a dimension, must wait for
+  std::vector<int> slot_of_;                  // per layer, at the level before a step
+  size_t level_ = 0;                          // of the labels that are being made
+  int64_t made_ = 0;                          // labels, wanted or not
+  int64_t comparisons_ = 0;                   // of labels
+  std::vector<int64_t> row_;                  // the label that is being made
   std::vector<Trace> traces_;
   Batch final_;
   double dropped_bound_ = 0;

@@ -2,6 +2,8 @@
 #include "kiln/targets/dataflow/fold/model.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "kiln/support/check.h"
 #include "kiln/support/random.h"
@@ -9,7 +11,8 @@
 namespace kiln::dataflow {
 namespace {
 
-// Above this number of distinct lanes the comparison of values is left out: each covers itself only.
+// Above this number of distinct lanes the comparison of values is left out: each covers itself
+// only.
 constexpr size_t kMaxCompared = 512;
 
 int IndexOf(const std::vector<int>& values, int value) {
@@ -19,6 +22,20 @@ int IndexOf(const std::vector<int>& values, int value) {
 void SortUnique(std::vector<int>& values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+// Merges the values with equal rows: `values` keeps the first of each, `index` refers to it.
+void Merge(const std::vector<std::vector<char>>& rows, std::vector<int>& values,
+           std::vector<int>& index) {
+  std::map<std::vector<char>, int> first;  // row: its number
+  std::vector<int> number, kept;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto [it, added] = first.emplace(rows[i], static_cast<int>(kept.size()));
+    if (added) kept.push_back(values[i]);
+    number.push_back(it->second);
+  }
+  for (int& i : index) i = number[static_cast<size_t>(i)];
+  values = std::move(kept);
 }
 
 // Compares the rows of partners: rows[i] holds, for each neighbour's value, whether i couples.
@@ -79,37 +96,59 @@ FoldModel::FoldModel(const FoldProblem& problem)
     has_fifo_ = true;
     layers_[static_cast<size_t>(edge(e).to)].has_fifo_input = true;
   }
+  MergeLanes();
   AddCouplings();
   if (has_fifo_) MarkLatencies();
 }
 
-void FoldModel::AddCouplings() {
+// Merges the lanes of a layer that couple with the same lanes of all neighbours: a search need not
+// tell them apart. The words of a FIFO do depend on the input lanes.
+void FoldModel::MergeLanes() {
+  std::vector<std::vector<std::vector<char>>> in(layers_.size()), out(layers_.size());
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    in[l].resize(layers_[l].in_values.size());
+    out[l].resize(layers_[l].out_values.size());
+  }
   for (int e = 0; e < edges(); ++e) {
-    const std::vector<int>& out = layer(edge(e).from).out_values;
-    const std::vector<int>& in = layer(edge(e).to).in_values;
-    in_counts_.push_back(in.size());
-    std::vector<char>& table = couples_.emplace_back();
-    table.reserve(out.size() * in.size());
-    for (const int b : out) {
-      for (const int a : in) table.push_back(dataflow::Couples(edge(e).coupling, b, a));
+    const auto from = static_cast<size_t>(edge(e).from), to = static_cast<size_t>(edge(e).to);
+    for (size_t b = 0; b < out[from].size(); ++b) {
+      for (size_t a = 0; a < in[to].size(); ++a) {
+        const bool couples = dataflow::Couples(edge(e).coupling, layers_[from].out_values[b],
+                                               layers_[to].in_values[a]);
+        out[from][b].push_back(couples);
+        in[to][a].push_back(couples);
+      }
     }
   }
-  for (LayerModel& layer : layers_) {
-    std::vector<std::vector<char>> in(layer.in_values.size()), out(layer.out_values.size());
-    for (size_t i = 0; i < in.size(); ++i) {
-      for (const int e : layer.in_edges) {
-        const auto outs = static_cast<int>(this->layer(edge(e).from).out_values.size());
-        for (int b = 0; b < outs; ++b) in[i].push_back(Couples(e, b, static_cast<int>(i)));
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    if (!layers_[l].has_fifo_input) Merge(in[l], layers_[l].in_values, layers_[l].in_index);
+    Merge(out[l], layers_[l].out_values, layers_[l].out_index);
+  }
+}
+
+void FoldModel::AddCouplings() {
+  std::vector<std::vector<std::vector<char>>> in(layers_.size()), out(layers_.size());
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    in[l].resize(layers_[l].in_values.size());
+    out[l].resize(layers_[l].out_values.size());
+  }
+  for (int e = 0; e < edges(); ++e) {
+    const auto from = static_cast<size_t>(edge(e).from), to = static_cast<size_t>(edge(e).to);
+    in_counts_.push_back(in[to].size());
+    std::vector<char>& table = couples_.emplace_back();
+    table.reserve(out[from].size() * in[to].size());
+    for (size_t b = 0; b < out[from].size(); ++b) {
+      for (size_t a = 0; a < in[to].size(); ++a) {
+        table.push_back(dataflow::Couples(edge(e).coupling, layers_[from].out_values[b],
+                                          layers_[to].in_values[a]));
+        out[from][b].push_back(table.back());
+        in[to][a].push_back(table.back());
       }
     }
-    for (size_t i = 0; i < out.size(); ++i) {
-      for (const int e : layer.out_edges) {
-        const auto ins = static_cast<int>(this->layer(edge(e).to).in_values.size());
-        for (int a = 0; a < ins; ++a) out[i].push_back(Couples(e, static_cast<int>(i), a));
-      }
-    }
-    layer.in_covers = Covers(in);
-    layer.out_covers = Covers(out);
+  }
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    layers_[l].in_covers = Covers(in[l]);
+    layers_[l].out_covers = Covers(out[l]);
   }
 }
 
@@ -145,8 +184,7 @@ const std::vector<FifoOption>& FoldModel::FifoOptions(int edge_index, int in_ind
   if (found != fifo_options_.end()) return found->second;
   const Edge& e = edge(edge_index);
   std::vector<FifoOption> options =
-      e.fifo->cost(elements, layer(e.to).in_values[static_cast<size_t>(in_index)]);
-  KILN_CHECK(options.size() <= kMaxFifoOptions);
+      OptionsOf(*e.fifo, elements, layer(e.to).in_values[static_cast<size_t>(in_index)]);
   return fifo_options_.emplace(key, std::move(options)).first->second;
 }
 

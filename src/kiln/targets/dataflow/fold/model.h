@@ -13,7 +13,8 @@
 
 namespace kiln::dataflow {
 
-// One layer: its distinct lanes in ascending order, and the index of each candidate's lanes.
+// One layer: its distinct lanes in ascending order, and the index of each candidate's lanes. Lanes
+// that couple alike are one value, of which the list holds the first.
 struct LayerModel {
   std::vector<int> in_values, out_values;
   std::vector<int> in_index, out_index;  // per candidate
@@ -62,6 +63,7 @@ class FoldModel {
   struct Hash {
     size_t operator()(const Key& key) const;
   };
+  void MergeLanes();
   void AddCouplings();
   void MarkLatencies();
 

@@ -2,7 +2,6 @@
 #include "kiln/targets/dataflow/fold/objective.h"
 
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -77,7 +76,7 @@ int64_t Weighted(const Resources& weights, const Resources& amounts) {
   for (size_t kind = 0; kind < weights.size(); ++kind) {
     sum += static_cast<__int128>(weights[kind]) * amounts[kind];
   }
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMost = int64_t{1} << 58;
   return sum > kMost ? kMost : static_cast<int64_t>(sum);
 }
 

@@ -54,7 +54,7 @@ inline constexpr Resources kMemoryWeights = {0, 1, 16, 0};
 // not count.
 Resources DeviceShareWeights(const Resources& limits);
 
-// Returns sum(weights * amounts); the largest 64-bit integer if the sum is larger.
+// Returns sum(weights * amounts), cut off at 2^58.
 int64_t Weighted(const Resources& weights, const Resources& amounts);
 
 // Returns the terms of an objective in order of priority.

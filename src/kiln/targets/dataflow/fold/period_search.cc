@@ -13,11 +13,13 @@ namespace {
 
 class PeriodSearch {
  public:
-  PeriodSearch(const FoldModel& model, const Objective& objective, PeriodOracle& oracle)
+  PeriodSearch(const FoldModel& model, const Objective& objective, std::vector<Term> terms,
+               PeriodOracle& oracle)
       : model_(model),
         problem_(model.problem()),
         periods_(model.periods()),
         objective_(objective),
+        terms_(std::move(terms)),
         oracle_(oracle) {}
 
   FoldResult Run() {
@@ -36,7 +38,7 @@ class PeriodSearch {
     if (certificate.optimal) return Finish();
     certificate.optimal = FindAny();
     if (!fold_) return Finish();
-    for (const Term& term : TermsOf(objective_, problem_.limits)) {
+    for (const Term& term : terms_) {
       TermBound bound{term.name, 0, 0};
       if (term.kind == Term::Kind::kPeriod) {
         bound.bound = LeastPeriod();
@@ -164,12 +166,14 @@ class PeriodSearch {
     period_fixed_ = true;
     highest_ = IndexFrom(metrics_.l_max);
     FoldCertificate& certificate = result_.certificate;
-    if (bound > certificate.cycles_bound) {
+    if (objective_.goal == Goal::kThroughput && bound > certificate.cycles_bound) {
+      certificate.cycles_bound = bound;
       certificate.source = BoundSource::kNone;
       certificate.layer = -1;
     }
-    if (!proved) certificate.source = BoundSource::kExhausted;
-    if (objective_.goal == Goal::kThroughput) certificate.cycles_bound = bound;
+    if (objective_.goal == Goal::kThroughput && bound < metrics_.l_max) {
+      certificate.source = BoundSource::kExhausted;
+    }
     return bound;
   }
 
@@ -224,6 +228,7 @@ class PeriodSearch {
   const FoldProblem& problem_;
   const std::vector<int64_t>& periods_;
   const Objective objective_;
+  const std::vector<Term> terms_;
   PeriodOracle& oracle_;
   FoldResult result_;
   int lowest_ = 0, highest_ = 0;  // indices of periods that may be L_max
@@ -236,7 +241,12 @@ class PeriodSearch {
 }  // namespace
 
 FoldResult SearchPeriods(const FoldModel& model, const Objective& objective, PeriodOracle& oracle) {
-  return PeriodSearch(model, objective, oracle).Run();
+  return PeriodSearch(model, objective, TermsOf(objective, model.problem().limits), oracle).Run();
+}
+
+FoldResult SearchLeastPeriod(const FoldModel& model, PeriodOracle& oracle) {
+  const Term period = TermsOf({}, model.problem().limits)[0];
+  return PeriodSearch(model, {}, {period}, oracle).Run();
 }
 
 SimpleBound SimplePeriodBound(const FoldProblem& problem) {

@@ -38,6 +38,7 @@ struct PeriodQuery {
   bool reach_period = false;      // some layer must take exactly `period` cycles
   std::vector<TermLimit> limits;  // terms other than kPeriod; kIdle is sum(period - C)
   std::optional<Term> minimise;   // other than kPeriod; absent: any fold
+  std::vector<int> compare;       // resources that folds must be told apart by (pareto.h)
   const Fold* start = nullptr;    // a fold that satisfies the question, if one is known
   int64_t start_value = 0;        // the value of `minimise` for it
 };
@@ -62,6 +63,9 @@ class PeriodOracle {
 // is kNone, kBottleneck or kExhausted (explain.h finds the others). Without a fold, `infeasible` is
 // empty: optimal tells whether that is proved.
 FoldResult SearchPeriods(const FoldModel& model, const Objective& objective, PeriodOracle& oracle);
+
+// As above, for least L_max alone: the first term of Goal::kThroughput.
+FoldResult SearchLeastPeriod(const FoldModel& model, PeriodOracle& oracle);
 
 // Returns a lower bound of L_max that needs no search, for candidates that fit the limits one by
 // one: the fastest candidate of the slowest layer, and for each limited resource the least product

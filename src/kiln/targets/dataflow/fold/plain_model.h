@@ -6,8 +6,8 @@
 // H * W * (Ci/a) * (Co/b) cycles per frame and K * K * a * b DSP slices. The next layer's a must be
 // a multiple of b. Memory, LUTs and latency do not count.
 //
-// Source: the constraints and the objective of A. Pradels et al., "Origami: L'art du pliage applique
-// a l'acceleration des CNNs sur FPGA"; the model itself is Kiln's reading of that paper.
+// Source: the constraints and the objective of A. Pradels et al., "Origami: L'art du pliage
+// applique a l'acceleration des CNNs sur FPGA"; the model itself is Kiln's reading of that paper.
 #ifndef KILN_TARGETS_DATAFLOW_FOLD_PLAIN_MODEL_H_
 #define KILN_TARGETS_DATAFLOW_FOLD_PLAIN_MODEL_H_
 

@@ -1,11 +1,11 @@
 // The order in which a search decides the layers of a pipeline.
 //
-// A search walks a plan step by step. Between two steps only the open lanes matter: the output lanes
-// of decided layers whose consumers are undecided, and the input lanes of layers that are being
-// decided. The combinations of open lanes are the states of the search, so a plan with few open
-// lanes is a fast one. A chain has one open lane at a time. Inside a residual block the output of
-// the fork is open as well. The input lanes of a join with many branches may be guessed before its
-// branches are decided: then the branches no longer depend on each other.
+// A search walks a plan step by step. Between two steps only the open lanes matter: the output
+// lanes of decided layers whose consumers are undecided, and the input lanes of layers that are
+// being decided. The combinations of open lanes are the states of the search, so a plan with few
+// open lanes is a fast one. A chain has one open lane at a time. Inside a residual block the output
+// of the fork is open as well. The input lanes of a join with many branches may be guessed before
+// its branches are decided: then the branches no longer depend on each other.
 //
 // Internal to the folder fold/.
 #ifndef KILN_TARGETS_DATAFLOW_FOLD_PLAN_H_

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 #include "kiln/support/check.h"
@@ -41,6 +42,7 @@ Status CheckCandidates(const FoldProblem& problem, int index) {
   for (size_t i = 0; i < layer.candidates.size(); ++i) {
     const Candidate& candidate = layer.candidates[i];
     const auto check = [&](std::string_view what, int64_t value, int64_t low, int64_t high) {
+      if (value >= low && value <= high) return OkStatus();
       return CheckRange(place, fmt::format("{} of candidate {}", what, i), value, low, high);
     };
     KILN_RETURN_IF_ERROR(check("in_lanes", candidate.in_lanes, 1, kMaxAmount));
@@ -184,6 +186,25 @@ struct FifoSum {
   int parent = -1, option = -1;
 };
 
+constexpr size_t kMaxFifoSums = 64;
+
+// Keeps the undominated sums, of these the kMaxFifoSums of lowest rank.
+template <typename Rank>
+void KeepBest(std::vector<FifoSum>& sums, Rank rank) {
+  std::vector<FifoSum> kept;
+  for (const FifoSum& sum : sums) {
+    const auto beats = [&](const FifoSum& other) { return Fits(other.resources, sum.resources); };
+    if (std::any_of(kept.begin(), kept.end(), beats)) continue;
+    std::erase_if(kept, [&](const FifoSum& other) { return Fits(sum.resources, other.resources); });
+    kept.push_back(sum);
+  }
+  std::sort(kept.begin(), kept.end(), [&](const FifoSum& a, const FifoSum& b) {
+    return std::tuple(rank(a), a.parent, a.option) < std::tuple(rank(b), b.parent, b.option);
+  });
+  if (kept.size() > kMaxFifoSums) kept.resize(kMaxFifoSums);
+  sums = std::move(kept);
+}
+
 }  // namespace
 
 std::string_view ResourceName(int kind) {
@@ -249,8 +270,19 @@ std::vector<int> TopologicalOrder(const FoldProblem& problem) {
 }
 
 int64_t FifoElements(const Fifo& fifo, int64_t slack, int64_t period) {
+  constexpr __int128 kMost = int64_t{1} << 60;
   const auto product = static_cast<__int128>(slack) * fifo.elements_per_frame;
-  return static_cast<int64_t>((product + period - 1) / period) + fifo.burst;
+  return static_cast<int64_t>(std::min((product + period - 1) / period + fifo.burst, kMost));
+}
+
+std::vector<FifoOption> OptionsOf(const Fifo& fifo, int64_t elements, int lanes) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  std::vector<FifoOption> options = fifo.cost(elements, lanes);
+  KILN_CHECK(options.size() <= static_cast<size_t>(kMaxFifoOptions));
+  for (FifoOption& option : options) {
+    for (int64_t& amount : option.resources) amount = std::clamp<int64_t>(amount, 0, kMost);
+  }
+  return options;
 }
 
 FoldMetrics Evaluate(const FoldProblem& problem, const Fold& fold) {
@@ -281,8 +313,8 @@ FoldMetrics EvaluateAt(const FoldProblem& problem, const Fold& fold, int64_t per
     metrics.elements.push_back(edge.fifo ? FifoElements(*edge.fifo, metrics.slack.back(), period)
                                          : 0);
     if (metrics.elements.back() == 0 || OptionOf(fold, e) < 0) continue;
-    const std::vector<FifoOption> options =
-        edge.fifo->cost(metrics.elements.back(), Chosen(problem, fold.choice, edge.to).in_lanes);
+    const std::vector<FifoOption> options = OptionsOf(
+        *edge.fifo, metrics.elements.back(), Chosen(problem, fold.choice, edge.to).in_lanes);
     const auto option = static_cast<size_t>(OptionOf(fold, e));
     if (option < options.size()) AddTo(metrics.resources, options[option].resources);
   }
@@ -305,7 +337,7 @@ std::vector<std::string> Violations(const FoldProblem& problem, const Fold& fold
     }
     if (metrics.elements[e] == 0) continue;
     const auto options =
-        static_cast<int64_t>(edge.fifo->cost(metrics.elements[e], to.in_lanes).size());
+        static_cast<int64_t>(OptionsOf(*edge.fifo, metrics.elements[e], to.in_lanes).size());
     if (OptionOf(fold, e) < 0 || OptionOf(fold, e) >= options) {
       lines.push_back(fmt::format(
           "layer {}: the FIFO from {} must hold {} elements and has no memory (option {} of {})",
@@ -322,7 +354,7 @@ std::vector<std::string> Violations(const FoldProblem& problem, const Fold& fold
     for (size_t l = 1; l < problem.layers.size(); ++l) {
       if (need(l) > need(largest)) largest = l;
     }
-    lines.push_back(fmt::format("the layers need {} {}, the device has {}; layer {} needs most, {}",
+    lines.push_back(fmt::format("the fold needs {} {}, the device has {}; layer {} needs {} of it",
                                 metrics.resources[k], ResourceName(kind), problem.limits[k],
                                 problem.layers[largest].name, need(largest)));
   }
@@ -334,36 +366,31 @@ FifoChoice ChooseFifos(const FoldProblem& problem, std::vector<int> choice) {
   result.fold.choice = std::move(choice);
   const FoldMetrics metrics = Evaluate(problem, result.fold);
   const Resources weights = DeviceShareWeights(problem.limits);
+  const auto rank = [&](const FifoSum& sum) {
+    return std::pair(!Fits(sum.resources, problem.limits), Weighted(weights, sum.resources));
+  };
   std::vector<std::vector<FifoSum>> levels = {{FifoSum{metrics.resources, -1, -1}}};
   std::vector<size_t> edges;
   bool buildable = true;
   for (size_t e = 0; e < problem.edges.size(); ++e) {
     if (metrics.elements[e] == 0) continue;
-    const std::vector<FifoOption> options = problem.edges[e].fifo->cost(
-        metrics.elements[e], Chosen(problem, result.fold.choice, problem.edges[e].to).in_lanes);
+    const std::vector<FifoOption> options =
+        OptionsOf(*problem.edges[e].fifo, metrics.elements[e],
+                  Chosen(problem, result.fold.choice, problem.edges[e].to).in_lanes);
     buildable = buildable && !options.empty();
     if (options.empty()) continue;
     std::vector<FifoSum> next;
     for (size_t s = 0; s < levels.back().size(); ++s) {
       for (size_t o = 0; o < options.size(); ++o) {
-        FifoSum sum{levels.back()[s].resources, static_cast<int>(s), static_cast<int>(o)};
-        AddTo(sum.resources, options[o].resources);
-        const auto beats = [&](const FifoSum& other) {
-          return Fits(other.resources, sum.resources);
-        };
-        if (std::any_of(next.begin(), next.end(), beats)) continue;
-        std::erase_if(next,
-                      [&](const FifoSum& other) { return Fits(sum.resources, other.resources); });
-        next.push_back(sum);
+        next.push_back({levels.back()[s].resources, static_cast<int>(s), static_cast<int>(o)});
+        AddTo(next.back().resources, options[o].resources);
       }
     }
+    KeepBest(next, rank);
     edges.push_back(e);
     levels.push_back(std::move(next));
   }
   size_t best = 0;
-  const auto rank = [&](const FifoSum& sum) {
-    return std::pair(!Fits(sum.resources, problem.limits), Weighted(weights, sum.resources));
-  };
   for (size_t s = 1; s < levels.back().size(); ++s) {
     if (rank(levels.back()[s]) < rank(levels.back()[best])) best = s;
   }

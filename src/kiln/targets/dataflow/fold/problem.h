@@ -83,9 +83,9 @@ struct FifoOption {
 };
 
 // Returns the ways to build a FIFO that holds at least `elements` elements in words of `lanes`
-// elements; empty if there is none. A function of its arguments only. An option never becomes
-// cheaper with more elements, in any resource, and never reappears after it has ended: the searches
-// rely on that.
+// elements; empty if there is none. A function of its arguments only. The searches rely on this: an
+// option (a tag) that exists for some number of elements exists for every smaller number too, and
+// needs no more of any resource there.
 using FifoCost = std::function<std::vector<FifoOption>(int64_t elements, int lanes)>;
 
 // The FIFO of an edge. Its word is `in_lanes` of the consumer.
@@ -147,8 +147,12 @@ struct FoldMetrics {
 };
 
 // Returns the elements that the FIFO of an edge must hold at a slack (cycles) and a period (cycles
-// per frame).
+// per frame); at most 2^60.
 int64_t FifoElements(const Fifo& fifo, int64_t slack, int64_t period);
+
+// Returns the options of a FIFO for `elements` elements in words of `lanes`, amounts cut off at
+// 2^40.
+std::vector<FifoOption> OptionsOf(const Fifo& fifo, int64_t elements, int lanes);
 
 // Computes the measures of a fold. All indices of `fold` must be in range; a FIFO that must hold
 // elements and has no option (-1) counts as no resources.
@@ -162,13 +166,16 @@ FoldMetrics EvaluateAt(const FoldProblem& problem, const Fold& fold, int64_t per
 // coupling, a FIFO without memory, a limit that is exceeded. Empty if the fold is valid.
 std::vector<std::string> Violations(const FoldProblem& problem, const Fold& fold);
 
-// Returns a fold of these candidates with an option for each FIFO that must hold elements. Chooses
-// options that fit the limits if any do; among those, of least sum of the shares of the limits.
-// `fits` tells whether all limits are met.
+// A fold with a choice of FIFO options, and whether it meets all limits.
 struct FifoChoice {
   Fold fold;
   bool fits = false;
 };
+
+// Adds an option for each FIFO that must hold elements to a choice of candidates: options that fit
+// the limits if it finds any, among those of least sum of the shares of the limits. It considers
+// the best 64 combinations at a time, so that it can miss a combination that fits where there are
+// many FIFOs.
 FifoChoice ChooseFifos(const FoldProblem& problem, std::vector<int> choice);
 
 }  // namespace kiln::dataflow

@@ -14,6 +14,7 @@ namespace {
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // Relative error that sums of a plan's values stay far below.
 constexpr double kTolerance = 1e-11;
+constexpr int64_t kMostSum = int64_t{1} << 60;
 constexpr int kSubgradientSteps = 60, kFeasibilitySteps = 40;
 
 }  // namespace
@@ -211,8 +212,9 @@ bool Relaxation::CompleteWalk(const std::vector<double>& weights, int64_t cutoff
       }
       fold->fifo_option[static_cast<size_t>(e)] = lightest;
       for (size_t d = 0; d < dimensions; ++d) {
-        sums[d] += subproblem_.FifoValue(options[static_cast<size_t>(lightest)].resources,
-                                         static_cast<int>(d));
+        sums[d] = std::min(kMostSum, sums[d] + subproblem_.FifoValue(
+                                                   options[static_cast<size_t>(lightest)].resources,
+                                                   static_cast<int>(d)));
       }
     }
   }

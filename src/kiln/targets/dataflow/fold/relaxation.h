@@ -49,8 +49,8 @@ class Relaxation {
   };
   // Improves the multipliers of the limits by subgradients, so that the bound of the dimension
   // `primary` becomes large; `cutoff` is the most that is wanted of it. The objective is one more
-  // limit if it is not the primary dimension. Stops as soon as the bound excludes every fold, or, if
-  // there is no objective, a fold is found.
+  // limit if it is not the primary dimension. Stops as soon as the bound excludes every fold, or,
+  // if there is no objective, a fold is found.
   //   start  the weights to begin with; empty: the limits do not count
   Optimum OptimiseMultipliers(int primary, int64_t cutoff, const std::vector<double>& start);
 

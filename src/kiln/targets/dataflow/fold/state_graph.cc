@@ -10,8 +10,8 @@
 namespace kiln::dataflow {
 namespace {
 
-constexpr size_t kMaxStates = 1 << 19;   // of one level
-constexpr size_t kMaxArcs = 1 << 24;     // of all levels
+constexpr size_t kMaxStates = 1 << 16;   // of one level
+constexpr size_t kMaxArcs = 1 << 22;     // of all levels
 constexpr uint64_t kMaxDense = 1 << 20;  // keys that a table holds instead of a hash map
 
 // Numbers the states of one level by the mixed-radix number of their lanes.

@@ -10,8 +10,10 @@
 namespace kiln::dataflow {
 namespace {
 
+constexpr int64_t kMostCompared = 1000;  // candidates with one other
+
 Dimension OneResource(int kind, int64_t limit) {
-  Dimension dimension{Dimension::Kind::kResources, {}, limit, false};
+  Dimension dimension{Dimension::Kind::kResources, {}, limit};
   dimension.weights[static_cast<size_t>(kind)] = 1;
   return dimension;
 }
@@ -55,6 +57,7 @@ void Subproblem::AddLimit(Dimension dimension) {
   const auto same = std::find(dimensions_.begin(), dimensions_.end(), dimension);
   if (same != dimensions_.end()) {
     same->limit = std::min(same->limit, dimension.limit);
+    same->compared = same->compared || dimension.compared;
   } else {
     dimensions_.push_back(dimension);
   }
@@ -66,6 +69,11 @@ void Subproblem::AddDimensions(const PeriodQuery& query) {
   for (int kind = 0; kind < kResourceKinds; ++kind) {
     const int64_t limit = model_.problem().limits[static_cast<size_t>(kind)];
     if (limit != kUnlimited) AddLimit(OneResource(kind, limit));
+  }
+  for (const int kind : query.compare) {
+    Dimension dimension = OneResource(kind, kUnlimited);
+    dimension.compared = true;
+    AddLimit(dimension);
   }
   for (const TermLimit& limit : query.limits) {
     Dimension dimension = DimensionOf(limit.term);
@@ -104,7 +112,12 @@ void Subproblem::ChoosePath() {
   }
   for (int at = last; at >= 0; at = from[static_cast<size_t>(at)]) {
     on_path_[static_cast<size_t>(at)] = 1;
+    path_.push_back(at);
   }
+  std::reverse(path_.begin(), path_.end());
+  const auto is_path = [](const Dimension& d) { return d.kind == Dimension::Kind::kPath; };
+  path_dimension_ = static_cast<int>(std::find_if(dimensions_.begin(), dimensions_.end(), is_path) -
+                                     dimensions_.begin());
 }
 
 void Subproblem::ComputeValues() {
@@ -152,15 +165,15 @@ void Subproblem::FilterCandidates() {
     });
     if (active.empty()) empty_layer_ = true;
   }
-  if (empty_layer_ || !has_times_) return;
-  FindTimes();
-  FindSlacks();
-  FilterByTime();
+  if (!empty_layer_) FilterByTime();
 }
 
 // Removes candidates that make the pipeline slower than the limit, or whose input FIFO has no
 // memory even at the least slack.
 void Subproblem::FilterByTime() {
+  if (!has_times_) return;
+  FindTimes();
+  FindSlacks();
   std::vector<int64_t> head(static_cast<size_t>(model_.layers()), 0);
   for (const int layer : model_.order()) {
     int64_t& start = head[static_cast<size_t>(layer)];
@@ -308,7 +321,7 @@ void Subproblem::FindBinding() {
 bool Subproblem::CountsInDominance(int d) const {
   const Dimension::Kind kind = dimension(d).kind;
   if (kind == Dimension::Kind::kNone || kind == Dimension::Kind::kPath) return false;
-  return d == 0 || dimension(d).binding;
+  return d == 0 || dimension(d).binding || dimension(d).compared;
 }
 
 // Returns whether each valid fold with `candidate` stays valid, and no worse, with `by`.
@@ -333,13 +346,19 @@ bool Subproblem::Replaces(int layer, int by, int candidate) const {
 }
 
 void Subproblem::Reduce() {
+  FilterByTime();
+  if (empty_layer_) return;
   for (int layer = 0; layer < model_.layers(); ++layer) {
     std::vector<int>& active = active_[static_cast<size_t>(layer)];
     std::vector<int> kept;
     for (const int c : active) {
+      // Of very many candidates, only a part is compared.
+      const auto first = kept.end() - std::min(std::ssize(kept), kMostCompared);
       const auto replaces = [&](int by) { return Replaces(layer, by, c); };
-      if (std::any_of(kept.begin(), kept.end(), replaces)) continue;
-      std::erase_if(kept, [&](int other) { return Replaces(layer, c, other); });
+      if (std::any_of(first, kept.end(), replaces)) continue;
+      kept.erase(
+          std::remove_if(first, kept.end(), [&](int other) { return Replaces(layer, c, other); }),
+          kept.end());
       kept.push_back(c);
     }
     active = std::move(kept);

@@ -23,7 +23,8 @@ struct Dimension {
   Kind kind = Kind::kNone;
   Resources weights{};
   int64_t limit = kUnlimited;
-  bool binding = false;  // the limit excludes some combination of the candidates that are left
+  bool binding = false;   // the limit excludes some combination of the candidates that are left
+  bool compared = false;  // folds must be told apart by it although it need not bind
 
   bool operator==(const Dimension& other) const {
     return kind == other.kind && weights == other.weights;
@@ -58,8 +59,8 @@ class Subproblem {
   // Keeps the candidates for which keep[layer][i] holds, i an index into active()[layer].
   void Keep(const std::vector<std::vector<char>>& keep);
   size_t candidates() const;
-  // Removes the candidates that another one of the layer can always replace, and recomputes which
-  // limits bind.
+  // Removes the candidates that are too slow or that another one of the layer can always replace,
+  // and recomputes ranges of times and which limits bind.
   void Reduce();
 
   // Only folds with objective at most `cutoff` are wanted.
@@ -76,13 +77,17 @@ class Subproblem {
   bool Reaches(int layer, int candidate) const {
     return model_.candidate(layer, candidate).cycles == period_;
   }
+  // The dimension of kind kPath and the layers of the path, in order; -1 and empty without one.
+  int path_dimension() const { return path_dimension_; }
+  const std::vector<int>& path() const { return path_; }
   // The least and most latency of the candidates that are left.
   int64_t least_latency(int layer) const { return least_latency_[static_cast<size_t>(layer)]; }
   int64_t most_latency(int layer) const { return most_latency_[static_cast<size_t>(layer)]; }
   // The least time from the first output of a layer to the last layer's first output.
   int64_t tail(int layer) const { return tail_[static_cast<size_t>(layer)]; }
 
-  // Labels and candidates are compared by this dimension: it is the objective or a limit that binds.
+  // Labels and candidates are compared by this dimension: it is the objective, a limit that binds,
+  // or a resource that the question compares.
   bool CountsInDominance(int d) const;
 
   // The least elements that the FIFO of an edge holds in any fold of the candidates left.
@@ -115,6 +120,8 @@ class Subproblem {
   bool has_times_ = false, limits_latency_ = false, minimises_latency_ = false;
   int64_t latency_limit_ = kUnlimited;
   std::vector<char> on_path_;  // per layer: counts in kPath
+  std::vector<int> path_;
+  int path_dimension_ = -1;
   std::vector<int64_t> least_latency_, most_latency_, tail_;
   std::vector<int64_t> least_elements_, most_elements_;  // per edge
 };

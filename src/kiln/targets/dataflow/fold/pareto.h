@@ -1,0 +1,58 @@
+// The Pareto front of throughput and resources, with what each further step would cost.
+#ifndef KILN_TARGETS_DATAFLOW_FOLD_PARETO_H_
+#define KILN_TARGETS_DATAFLOW_FOLD_PARETO_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/targets/dataflow/fold/objective.h"
+
+namespace kiln::dataflow {
+
+struct ParetoOptions {
+  // The resources that are traded against L_max. The others only have to meet their limits. With
+  // several of them the front of a large network can have very many points.
+  std::array<bool, kResourceKinds> compare = {true, true, true, true};
+  int64_t target_cycles = kUnlimited;  // points with a larger L_max are left out
+  int64_t most_points = 100000;
+  int64_t most_work = 50000000;  // labels in all; see exact.h
+};
+
+// What a smaller L_max than a point's would need.
+struct NextStep {
+  int64_t cycles = 0;  // the next smaller L_max that a fold reaches; 0: there is none
+  // Of each compared resource, the least that any fold needs at `cycles`, all limits of other
+  // resources met. `beyond_device`: this exceeds the limit, which is lifted for it. Absent: no fold
+  // with this resource unlimited, or not compared.
+  std::array<std::optional<int64_t>, kResourceKinds> needs;
+  bool beyond_device = false;
+};
+
+// A fold such that no other has at most its L_max and at most its amount of each compared resource.
+struct ParetoPoint {
+  Fold fold;
+  FoldMetrics metrics;
+  NextStep next;
+};
+
+struct ParetoFront {
+  std::vector<ParetoPoint> points;  // by L_max, then by DSP, RAMB18, URAM, LUT
+  bool complete = false;            // every point is proved, and none is missing
+  int64_t work = 0;                 // labels made
+  std::string infeasible;           // the proof in one line, if there is no valid fold
+};
+
+// Computes the front by walking over all periods in ascending order; each period adds the folds
+// that no faster one dominates. Errors: CheckProblem's; a target below 1; no resource to compare.
+StatusOr<ParetoFront> SolvePareto(const FoldProblem& problem, const ParetoOptions& options = {});
+
+// Returns one line about a point of the front: "20480000 cycles, 1314 DSP; the next 1295 DSP buy
+// nothing, 1296 more would buy 50.0 % (10240000 cycles), the device has 414 more".
+std::string Describe(const FoldProblem& problem, const ParetoPoint& point);
+
+}  // namespace kiln::dataflow
+
+#endif  // KILN_TARGETS_DATAFLOW_FOLD_PARETO_H_
