@@ -2,6 +2,7 @@
 #include "kiln/targets/dataflow/fold/brute_force.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 

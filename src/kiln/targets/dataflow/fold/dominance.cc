@@ -3,7 +3,7 @@
 #include "kiln/targets/dataflow/fold/dominance.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <map>
 #include <numeric>
 
@@ -50,20 +50,21 @@ class PackedRows {
     word |= rank << (static_cast<int>(column % per_word_) * bits_);
   }
 
-  // Returns whether some kept row is at most the row that is set; keeps it otherwise. Adds the
-  // number of comparisons to *comparisons.
+  // Returns whether some kept row is at most the row that is set; keeps it otherwise. Adds the words
+  // that are compared to *comparisons.
   bool Covers(int64_t* comparisons) {
+    const auto words = static_cast<int64_t>(words_);
     const size_t blocks = least_.size() / words_;
     for (size_t b = 0; b < blocks; ++b) {
-      ++*comparisons;
+      *comparisons += words;
       if (!AtMost(&least_[b * words_])) continue;
       const size_t end = std::min((b + 1) * kBlock, count_);
       for (size_t i = b * kBlock; i < end; ++i) {
         if (!AtMost(&kept_[i * words_])) continue;
-        *comparisons += static_cast<int64_t>(i - b * kBlock);
+        *comparisons += words * static_cast<int64_t>(i - b * kBlock);
         return true;
       }
-      *comparisons += kBlock;
+      *comparisons += words * kBlock;
     }
     if (count_ % kBlock == 0) {
       least_.insert(least_.end(), row_.begin(), row_.end());
@@ -146,6 +147,8 @@ std::vector<int> KeepByRanks(const SortedRows& sorted, int64_t* comparisons) {
     values[c].erase(std::unique(values[c].begin(), values[c].end()), values[c].end());
     most = std::max(most, values[c].size());
   }
+  // Sorting the columns takes about as long as these comparisons.
+  *comparisons += static_cast<int64_t>(columns * sorted.order.size() * 16);
   PackedRows rows(columns, most <= (size_t{1} << 15) ? 16 : 32);
   std::vector<int> kept;
   for (const int i : sorted.order) {

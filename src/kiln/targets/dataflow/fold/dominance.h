@@ -13,8 +13,7 @@ namespace kiln::dataflow {
 // A row dominates another if it is at most as large in every column; of equal rows the first stays.
 //   rows     row-major, `columns` values each
 //   columns      may be 0: then all rows are equal
-//   comparisons  the number of comparisons of rows is added, where it can grow with the square of
-//                the number of rows
+//   comparisons  the number of 64-bit words that were compared is added, as a measure of time
 std::vector<int> Undominated(const std::vector<int64_t>& rows, int columns, int count,
                              int64_t* comparisons);
 

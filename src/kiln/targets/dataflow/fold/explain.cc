@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "kiln/targets/dataflow/fold/period_search.h"
 #include "kiln/targets/dataflow/fold/relaxation.h"
 #include "kiln/targets/dataflow/fold/state_graph.h"
 #include "kiln/targets/dataflow/fold/subproblem.h"
@@ -27,8 +28,8 @@ class Explainer {
                             &Explainer::OneFifo, &Explainer::LimitsTogether}) {
       if ((this->*find)()) return std::move(obstacle_);
     }
-    obstacle_.text =
-        fmt::format("no fold{} meets all limits with the FIFOs that it needs", within_);
+    obstacle_.text = fmt::format("no fold{} meets all limits together{}", within_,
+                                 model_.has_fifo() ? ", with the FIFOs that it needs" : "");
     return std::move(obstacle_);
   }
 

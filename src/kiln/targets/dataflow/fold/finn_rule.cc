@@ -2,6 +2,7 @@
 #include "kiln/targets/dataflow/fold/finn_rule.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <tuple>
 #include <vector>

@@ -2,7 +2,9 @@
 #include "kiln/targets/dataflow/fold/integer_program.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include <CbcModel.hpp>
 #include <CbcSolver.hpp>

@@ -10,7 +10,6 @@
 #ifndef KILN_TARGETS_DATAFLOW_FOLD_LABELS_H_
 #define KILN_TARGETS_DATAFLOW_FOLD_LABELS_H_
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "kiln/support/check.h"
 #include "kiln/support/random.h"
 
 namespace kiln::dataflow {

@@ -20,6 +20,8 @@ std::vector<Term> ResourceTerms(ResourceOrder order, const Resources& limits) {
       return {dsp, memory, lut};
     case ResourceOrder::kMemoryFirst:
       return {memory, dsp, lut};
+    case ResourceOrder::kLutFirst:
+      return {lut, dsp, memory};
     case ResourceOrder::kDeviceShare:
       break;
   }
@@ -120,6 +122,11 @@ std::vector<int64_t> ScoresOf(const Objective& objective, const Resources& limit
 }
 
 std::string Describe(const FoldProblem& problem, const FoldCertificate& certificate) {
+  if (certificate.terms.empty()) {
+    return fmt::format("{} among 10^{:.1f} folds",
+                       certificate.optimal ? "no valid fold is" : "no fold was found",
+                       certificate.log10_folds);
+  }
   std::string text = fmt::format("optimal among 10^{:.1f} folds", certificate.log10_folds);
   if (!certificate.optimal) {
     text = fmt::format("best found among 10^{:.1f} folds", certificate.log10_folds);

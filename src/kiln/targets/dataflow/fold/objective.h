@@ -26,6 +26,7 @@ enum class Goal {
 enum class ResourceOrder {
   kDspFirst,     // DSP, memory, LUT
   kMemoryFirst,  // memory, DSP, LUT
+  kLutFirst,     // LUT, DSP, memory
   kDeviceShare,  // one term: the sum of the shares of the limits
 };
 
@@ -107,7 +108,7 @@ struct FoldResult {
 };
 
 // Returns the certificate in one line: "optimal among 10^33.8 folds; 2560000 cycles would need 1782
-// DSP, the device has 1728".
+// DSP, the device has 1728". Without a fold, FoldResult::infeasible says more.
 std::string Describe(const FoldProblem& problem, const FoldCertificate& certificate);
 
 // Returns log10 of the number of choices of candidates.

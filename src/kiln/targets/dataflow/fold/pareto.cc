@@ -2,6 +2,7 @@
 #include "kiln/targets/dataflow/fold/pareto.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "kiln/targets/dataflow/fold/exact_oracle.h"
 #include "kiln/targets/dataflow/fold/explain.h"
 #include "kiln/targets/dataflow/fold/model.h"
+#include "kiln/targets/dataflow/fold/period_search.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -73,6 +75,7 @@ class FrontSearch {
     for (Fold& fold : folds) {
       ParetoPoint point;
       point.metrics = Evaluate(model_.problem(), fold);
+      point.proved = front_.complete;
       point.fold = std::move(fold);
       const std::vector<int64_t> key = Key(point.metrics);
       rows.insert(rows.end(), key.begin(), key.end());

@@ -18,7 +18,7 @@ struct ParetoOptions {
   std::array<bool, kResourceKinds> compare = {true, true, true, true};
   int64_t target_cycles = kUnlimited;  // points with a larger L_max are left out
   int64_t most_points = 100000;
-  int64_t most_work = 50000000;  // labels in all; see exact.h
+  int64_t most_work = 200000000;  // labels in all; see exact.h
 };
 
 // What a smaller L_max than a point's would need.
@@ -35,6 +35,8 @@ struct NextStep {
 struct ParetoPoint {
   Fold fold;
   FoldMetrics metrics;
+  bool proved = false;  // no fold has at most its L_max and less of a compared resource, or the
+                        // other way round
   NextStep next;
 };
 

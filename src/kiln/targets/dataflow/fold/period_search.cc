@@ -2,11 +2,11 @@
 #include "kiln/targets/dataflow/fold/period_search.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
 #include "kiln/support/check.h"
-#include "kiln/support/integer.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -36,7 +36,8 @@ class PeriodSearch {
                1;
     certificate.optimal = simple.layer < 0 || lowest_ > highest_;
     if (certificate.optimal) return Finish();
-    certificate.optimal = FindAny();
+    const bool decided = FindAny();
+    certificate.optimal = fold_ || decided;
     if (!fold_) return Finish();
     for (const Term& term : terms_) {
       TermBound bound{term.name, 0, 0};
@@ -51,6 +52,10 @@ class PeriodSearch {
       certificate.terms.push_back(bound);
       certificate.optimal = certificate.optimal && bound.bound == bound.value;
       if (term.kind != Term::Kind::kPeriod) limits_.push_back({term, bound.value});
+    }
+    // A later term can improve an earlier one that was not proved.
+    for (size_t t = 0; t < terms_.size(); ++t) {
+      certificate.terms[t].value = ValueOf(terms_[t], metrics_);
     }
     return Finish();
   }
@@ -77,6 +82,8 @@ class PeriodSearch {
   void Keep(Fold fold) {
     metrics_ = Evaluate(problem_, fold);
     fold_ = std::move(fold);
+    // A period that was not proved to be the least can still fall.
+    if (period_fixed_) highest_ = IndexFrom(metrics_.l_max);
   }
 
   PeriodQuery Query(int index, bool reach) const {

@@ -3,15 +3,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <queue>
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "kiln/support/check.h"
 #include "kiln/targets/dataflow/fold/objective.h"
-
-#include <fmt/format.h>
 
 namespace kiln::dataflow {
 namespace {

@@ -1,6 +1,6 @@
 // Splits over devices: dynamic programming with labels that know the index of their device.
 #include <algorithm>
-#include <limits>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>

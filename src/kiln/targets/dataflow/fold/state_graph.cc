@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
-
-#include "kiln/support/check.h"
+#include <utility>
 
 namespace kiln::dataflow {
 namespace {

@@ -2,8 +2,9 @@
 #include "kiln/targets/dataflow/fold/subproblem.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "kiln/support/check.h"
 
