@@ -138,6 +138,7 @@ class NetworkMachine final : public ImageMachine {
   void Begin(const ImageGroup&) override {
     values_.clear();
     codes_.clear();
+    maps_.clear();
   }
   Status Load(int64_t, size_t input, const Tensor& tensor) override {
     const Value* value = network_.graph.inputs()[input];
@@ -197,6 +198,10 @@ class NetworkMachine final : public ImageMachine {
     const auto segment = static_cast<size_t>(step.segment);
     std::vector<Codes> inputs;
     for (const int map : SourceMaps(network_, step.segment)) {
+      if (const int from = network_.maps[static_cast<size_t>(map)].copied_from; from >= 0) {
+        inputs.push_back(maps_.at(from));
+        continue;
+      }
       const auto sent = std::ranges::find_if(
           step.sends, [&](const HostTensor& tensor) { return tensor.place.map == map; });
       const Tensor codes = EncodeTensor(ValueOf(sent->value), *sent->value->quantisation());
@@ -205,6 +210,7 @@ class NetworkMachine final : public ImageMachine {
     KILN_ASSIGN_OR_RETURN(const std::vector<Codes> outputs,
                           machines_.Run(segment, inputs, rtl_, trace));
     const std::vector<int> sinks = SinkMaps(network_, step.segment);
+    for (size_t i = 0; i < sinks.size(); ++i) maps_[sinks[i]] = outputs[i];
     for (const HostTensor& tensor : step.receives) {
       const auto sink =
           static_cast<size_t>(std::ranges::find(sinks, tensor.place.map) - sinks.begin());
@@ -260,6 +266,7 @@ class NetworkMachine final : public ImageMachine {
   const RtlOptions rtl_;
   std::unordered_map<const Value*, Tensor> values_;  // as nodes of the host read them
   std::unordered_map<const Value*, Tensor> codes_;   // that the machine wrote
+  std::unordered_map<int, Codes> maps_;              // that segments wrote
 };
 
 class NetworkFactory final : public MachineFactory {

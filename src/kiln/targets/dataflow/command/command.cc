@@ -170,8 +170,7 @@ class FoldCommand {
       names.emplace_back(row.name);
       lines.push_back(fmt::format("{} ({})", row.name, row.what));
     }
-    app.add_option("--search", search_,
-                   fmt::format("How to search: {}", fmt::join(lines, ", ")))
+    app.add_option("--search", search_, fmt::format("How to search: {}", fmt::join(lines, ", ")))
         ->check(CLI::IsMember(names).description(""))
         ->type_name("SEARCH")
         ->capture_default_str();
@@ -243,14 +242,14 @@ class FoldCommand {
         const dataflow::SolvedNetwork solved,
         dataflow::SolveFold(read.network, read.config, objective, search->search));
     if (!solved.result.fold.has_value()) {
-      return ErrorAt("", fmt::format("device '{}'", read.config.name),
-                     solved.result.infeasible.empty()
-                         ? fmt::format("the search '{}' finds no fold, which proves nothing",
-                                       search_)
-                         : "does not hold the network: " + solved.result.infeasible,
-                     solved.result.infeasible.empty() ? "--search exact"
-                                                      : "a larger device, fewer bits, or a lower "
-                                                        "target");
+      return ErrorAt(
+          "", fmt::format("device '{}'", read.config.name),
+          solved.result.infeasible.empty()
+              ? fmt::format("the search '{}' finds no fold, which proves nothing", search_)
+              : "does not hold the network: " + solved.result.infeasible,
+          solved.result.infeasible.empty() ? "--search exact"
+                                           : "a larger device, fewer bits, or a lower "
+                                             "target");
     }
     const FoldView view{read.config, solved.problem, *solved.result.fold, solved.result.metrics};
     nlohmann::ordered_json json = FoldJson(view);
@@ -274,8 +273,7 @@ class FoldCommand {
     dataflow::ParetoOptions options;
     options.compare = compare;
     options.target_cycles = dataflow::ObjectiveOf(read.config).target_cycles;
-    KILN_ASSIGN_OR_RETURN(const dataflow::ParetoFront front,
-                          SolvePareto(network.problem, options));
+    KILN_ASSIGN_OR_RETURN(const dataflow::ParetoFront front, SolvePareto(network.problem, options));
     if (!front.infeasible.empty()) {
       return ErrorAt("", fmt::format("device '{}'", read.config.name),
                      "does not hold the network: " + front.infeasible,
@@ -341,7 +339,8 @@ class DataflowCommand final : public Command {
     fold_.Declare(*fold_app_);
     explain_app_ = add("explain", "Says which layer limits a network, and what more would buy");
     explain_.Declare(*explain_app_);
-    app.footer("Example:\n  kiln dataflow fold models/demo_fashion_mnist.onnx --on dataflow-zcu104");
+    app.footer(
+        "Example:\n  kiln dataflow fold models/demo_fashion_mnist.onnx --on dataflow-zcu104");
   }
   Status Run(Context& context) override {
     return fold_app_->parsed() ? fold_.Run(context) : explain_.Run(context);
@@ -359,10 +358,9 @@ class DataflowCommand final : public Command {
 namespace kiln::dataflow {
 
 cli::CommandRow FamilyCommand() {
-  return {"dataflow", "Folds networks for devices of the dataflow family",
-          []() -> std::unique_ptr<cli::Command> {
-            return std::make_unique<cli::DataflowCommand>();
-          }};
+  return {
+      "dataflow", "Folds networks for devices of the dataflow family",
+      []() -> std::unique_ptr<cli::Command> { return std::make_unique<cli::DataflowCommand>(); }};
 }
 
 }  // namespace kiln::dataflow

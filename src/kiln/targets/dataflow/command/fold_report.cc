@@ -108,10 +108,9 @@ std::string FoldTable(const FoldView& view) {
   }
   text += fmt::format("{:<11}  {}\n", "speed", SpeedText(view.config, view.metrics.l_max));
   const auto layers = static_cast<int64_t>(view.fold.choice.size());
-  text +=
-      fmt::format("{:<11}  {} cycles of all layers, {} of the time\n", "idle",
-                  Thousands(view.metrics.l_sum),
-                  Percent(ShareOf(view.metrics.l_sum, layers * view.metrics.l_max)));
+  text += fmt::format("{:<11}  {} cycles of all layers, {} of the time\n", "idle",
+                      Thousands(view.metrics.l_sum),
+                      Percent(ShareOf(view.metrics.l_sum, layers * view.metrics.l_max)));
   return text;
 }
 
@@ -157,12 +156,10 @@ nlohmann::ordered_json ResourcesJson(const Resources& resources) {
 
 nlohmann::ordered_json CertificateJson(const dataflow::FoldProblem& problem,
                                        const dataflow::FoldCertificate& certificate) {
-  nlohmann::ordered_json json = {{"optimal", certificate.optimal},
-                                 {"cycles_bound", certificate.cycles_bound},
-                                 {"log10_folds", certificate.log10_folds},
-                                 {"work", certificate.work},
-                                 {"text", Describe(problem, certificate)},
-                                 {"terms", nlohmann::json::array()}};
+  nlohmann::ordered_json json = {
+      {"optimal", certificate.optimal},         {"cycles_bound", certificate.cycles_bound},
+      {"log10_folds", certificate.log10_folds}, {"work", certificate.work},
+      {"text", Describe(problem, certificate)}, {"terms", nlohmann::json::array()}};
   for (const dataflow::TermBound& term : certificate.terms) {
     json["terms"].push_back(
         {{"name", std::string(term.name)}, {"value", term.value}, {"bound", term.bound}});
@@ -210,8 +207,8 @@ Explanation Explain(const FoldView& view, const dataflow::FoldCertificate& certi
   size_t floor_layer = 0;
   for (size_t i = 0; i < view.fold.choice.size(); ++i) {
     const std::string name = CleanUtf8(problem.layers[i].name);
-    const auto fastest = std::ranges::min_element(problem.layers[i].candidates, {},
-                                                  &Candidate::cycles);
+    const auto fastest =
+        std::ranges::min_element(problem.layers[i].candidates, {}, &Candidate::cycles);
     if (fastest->cycles > floor) {
       floor = fastest->cycles;
       floor_layer = i;
@@ -248,9 +245,9 @@ Explanation Explain(const FoldView& view, const dataflow::FoldCertificate& certi
   }
   json["floor"] = {{"interval_cycles", floor},
                    {"layer", CleanUtf8(problem.layers[floor_layer].name)}};
-  line("floor", fmt::format("no device is faster than an image every {} cycles: {} at its fastest",
-                            Thousands(floor),
-                            Shorten(CleanUtf8(problem.layers[floor_layer].name), 60)));
+  line("floor",
+       fmt::format("no device is faster than an image every {} cycles: {} at its fastest",
+                   Thousands(floor), Shorten(CleanUtf8(problem.layers[floor_layer].name), 60)));
   return explanation;
 }
 
@@ -260,17 +257,16 @@ std::string FrontTable(const dataflow::Config& config, const dataflow::FoldProbl
   table.Right("cycles").Right("images/s").Right("DSP").Right("RAMB18").Right("URAM").Right("LUT");
   table.Column("what the next faster point needs");
   for (const dataflow::ParetoPoint& point : front.points) {
-    std::vector<std::string> cells = {
-        Thousands(point.metrics.l_max),
-        RateOf(config, point.metrics.l_max)};
+    std::vector<std::string> cells = {Thousands(point.metrics.l_max),
+                                      RateOf(config, point.metrics.l_max)};
     for (const int64_t amount : point.metrics.resources) cells.push_back(Thousands(amount));
     cells.push_back(NextText(problem, point));
     table.Row(std::move(cells));
   }
-  return table.ToString() +
-         fmt::format("\n{}{}\n", Counted(std::ssize(front.points), "point"),
-                     front.complete ? ", each proved; the front is complete"
-                                    : "; the search ended before the front was complete");
+  return table.ToString() + fmt::format("\n{}{}\n", Counted(std::ssize(front.points), "point"),
+                                        front.complete
+                                            ? ", each proved; the front is complete"
+                                            : "; the search ended before the front was complete");
 }
 
 nlohmann::ordered_json FrontJson(const dataflow::Config& config,
@@ -286,12 +282,11 @@ nlohmann::ordered_json FrontJson(const dataflow::Config& config,
         if (needs.has_value()) next["needs"][std::string(dataflow::ResourceName(kind))] = *needs;
       }
     }
-    json["points"].push_back(
-        {{"interval_cycles", point.metrics.l_max},
-         {"images_per_second", ImagesPerSecond(config, point.metrics.l_max)},
-         {"resources", ResourcesJson(point.metrics.resources)},
-         {"next", next},
-         {"text", Describe(problem, point)}});
+    json["points"].push_back({{"interval_cycles", point.metrics.l_max},
+                              {"images_per_second", ImagesPerSecond(config, point.metrics.l_max)},
+                              {"resources", ResourcesJson(point.metrics.resources)},
+                              {"next", next},
+                              {"text", Describe(problem, point)}});
   }
   return json;
 }

@@ -109,6 +109,11 @@ std::vector<int> SinkMaps(const Lowered& network, int segment) {
   if (const NetworkStep* step = StepOf(network, segment)) {
     for (const HostTensor& tensor : step->receives) maps.insert(tensor.place.map);
   }
+  for (const NetworkMap& map : network.maps) {
+    if (map.copied_from >= 0 &&
+        network.maps[static_cast<size_t>(map.copied_from)].segment == segment)
+      maps.insert(map.copied_from);
+  }
   return {maps.begin(), maps.end()};
 }
 
@@ -116,6 +121,10 @@ std::vector<int> SourceMaps(const Lowered& network, int segment) {
   std::set<int> maps;
   if (const NetworkStep* step = StepOf(network, segment)) {
     for (const HostTensor& tensor : step->sends) maps.insert(tensor.place.map);
+  }
+  for (size_t i = 0; i < network.maps.size(); ++i) {
+    if (network.maps[i].copied_from >= 0 && network.maps[i].segment == segment)
+      maps.insert(static_cast<int>(i));
   }
   return {maps.begin(), maps.end()};
 }

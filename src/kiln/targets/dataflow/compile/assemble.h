@@ -22,13 +22,14 @@ struct LayerFold {
 };
 
 // Returns the pipeline of a segment. `folds` has one entry for each layer of the network; sinks
-// receive the maps of `receives` without repetition, in ascending order. Depths of channels are not
+// receive the maps of SinkMaps. Depths of channels are not
 // set yet (channels.h).
 Pipeline Assemble(const Lowered& network, int segment, const std::vector<LayerFold>& folds);
 
-// Returns the maps that the host reads of a segment, in the order of its sinks.
+// Returns the maps that the host and later segments read of a segment, in the order of its sinks.
 std::vector<int> SinkMaps(const Lowered& network, int segment);
-// Returns the maps that the host sends to a segment, in the order of its sources.
+// Returns the maps that the host and earlier segments send to a segment, in the order of its
+// sources.
 std::vector<int> SourceMaps(const Lowered& network, int segment);
 
 }  // namespace kiln::dataflow

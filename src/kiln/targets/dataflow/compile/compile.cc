@@ -3,10 +3,12 @@
 #include "kiln/targets/dataflow/compile/compile.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "fmt/format.h"
 #include "kiln/targets/dataflow/compile/channels.h"
+#include "kiln/targets/dataflow/compile/cut.h"
 #include "kiln/targets/dataflow/compile/fold_network.h"
 #include "kiln/targets/dataflow/compile/lower.h"
 #include "kiln/targets/dataflow/cost/fpga_model.h"
@@ -25,6 +27,8 @@ StatusOr<std::vector<Segment>> BuildSegments(const Lowered& network,
   std::vector<Segment> segments;
   for (int i = 0; i < network.segments; ++i) {
     Segment segment;
+    if (!network.segment_parts.empty())
+      segment.part = network.segment_parts[static_cast<size_t>(i)];
     segment.pipeline = Assemble(network, i, folds);
     KILN_RETURN_IF_ERROR(CheckPipeline(segment.pipeline));
     KILN_ASSIGN_OR_RETURN(
@@ -35,14 +39,19 @@ StatusOr<std::vector<Segment>> BuildSegments(const Lowered& network,
   return segments;
 }
 
-// Returns by how much the segments together exceed the device.
+// Returns by how much the segments of a device or of a pass exceed the device: of each resource,
+// the greatest amount.
 Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
-  FpgaResources sum;
-  for (const Segment& segment : segments) sum += ResourcesOf(segment.pipeline, config.ultrascale);
-  const Resources used = {sum.dsp, sum.ramb18, sum.uram, sum.lut};
+  std::map<int, FpgaResources> sums;  // by part
+  for (const Segment& segment : segments)
+    sums[segment.part] += ResourcesOf(segment.pipeline, config.ultrascale);
   const Resources limits = LimitsOf(config);
   Resources excess{};
-  for (size_t k = 0; k < kResourceKinds; ++k) excess[k] = std::max<int64_t>(0, used[k] - limits[k]);
+  for (const auto& [part, sum] : sums) {
+    const Resources used = {sum.dsp, sum.ramb18, sum.uram, sum.lut};
+    for (size_t k = 0; k < kResourceKinds; ++k)
+      excess[k] = std::max(excess[k], used[k] - limits[k]);
+  }
   return excess;
 }
 
@@ -50,12 +59,14 @@ Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
 
 StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
                                                   const CompileOptions& options) {
-  KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(network, config, options));
   Resources reserved{};
+  Lowered lowered;
   FoldedNetwork folded;
   std::vector<Segment> segments;
   for (int round = 0;; ++round) {
+    KILN_ASSIGN_OR_RETURN(lowered, Lower(network, config, options));
     KILN_ASSIGN_OR_RETURN(folded, FoldNetwork(lowered, config, reserved));
+    if (!folded.parts.empty()) CutNetwork(folded.parts, &lowered);
     KILN_ASSIGN_OR_RETURN(segments, BuildSegments(lowered, folded.folds, config));
     const Resources excess = ExcessOf(segments, config);
     const auto over = std::ranges::find_if(excess, [](int64_t amount) { return amount > 0; });
@@ -73,10 +84,10 @@ StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Co
   }
   FoldReport report;
   if (folded.result.fold.has_value()) {
-    report.l_max = folded.result.metrics.l_max;
-    report.l_sum = folded.result.metrics.l_sum;
+    report.interval = folded.interval;
+    report.idle = folded.result.metrics.l_sum;
     report.optimal = folded.result.certificate.optimal;
-    report.proof = Describe(folded.problem.problem, folded.result.certificate);
+    report.proof = folded.proof;
   }
   return std::make_unique<DataflowProgram>(config, std::move(lowered), std::move(folded.folds),
                                            std::move(segments), std::move(report));

@@ -11,6 +11,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/cost/fpga_model.h"
 #include "kiln/targets/dataflow/cost/memory_blocks.h"
+#include "kiln/targets/dataflow/fold/split.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 
 namespace kiln::dataflow {
@@ -282,19 +283,126 @@ StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
   return solved;
 }
 
+namespace {
+
+StatusOr<FoldResult> SearchExactly(const FoldProblem& problem, const Objective& objective) {
+  return SolveExact(problem, objective);
+}
+
+// Solves for the shortest interval, then for the least resources at an interval that is longer by
+// the slack.
+StatusOr<FoldResult> SearchWithSlack(const FoldProblem& problem, const Objective& objective,
+                                     double slack_percent) {
+  KILN_ASSIGN_OR_RETURN(FoldResult fastest, SolveExact(problem, objective));
+  if (!fastest.fold.has_value()) return fastest;
+  Objective cheaper;
+  cheaper.goal = Goal::kResources;
+  cheaper.order = ResourceOrder::kDeviceShare;
+  cheaper.target_cycles = std::max<int64_t>(
+      fastest.metrics.l_max,
+      std::llround(static_cast<double>(fastest.metrics.l_max) * (1 + slack_percent / 100)));
+  return SolveExact(problem, cheaper);
+}
+
+Status DoesNotHold(const Config& config, const std::string& why) {
+  return ErrorAt("", fmt::format("device '{}'", config.name), "does not hold the network: " + why,
+                 "a larger device, more devices or passes, fewer bits, or a lower target_fps");
+}
+
+// Cuts the network over several devices.
+Status FoldOverDevices(const Lowered& network, const Config& config, const Resources& reserved,
+                       FoldedNetwork* folded) {
+  DeviceRow row;
+  Resources limits = LimitsOf(config);
+  for (size_t k = 0; k < kResourceKinds; ++k)
+    limits[k] = std::max<int64_t>(0, limits[k] - reserved[k]);
+  row.limits.assign(static_cast<size_t>(config.devices), limits);
+  row.bits_per_cycle.assign(static_cast<size_t>(config.devices) - 1, config.link_bits);
+  DeviceSplit split;
+  int64_t period = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    KILN_ASSIGN_OR_RETURN(folded->problem, ProblemOf(network, config, period));
+    KILN_ASSIGN_OR_RETURN(split,
+                          SplitOverDevices(folded->problem.problem, row,
+                                           {.target_cycles = ObjectiveOf(config).target_cycles}));
+    if (!split.fold.has_value()) return DoesNotHold(config, split.infeasible);
+    period = split.period;
+  }
+  folded->parts.assign(network.layers.size(), 0);
+  int used = 0;
+  for (size_t part = 0; part < split.parts.size(); ++part) {
+    for (const int layer : split.parts[part].layers)
+      folded->parts[static_cast<size_t>(layer)] = static_cast<int>(part);
+    used += split.parts[part].layers.empty() ? 0 : 1;
+  }
+  folded->interval = split.period;
+  folded->result.fold = split.fold;
+  folded->result.metrics = EvaluateAt(folded->problem.problem, *split.fold, split.period);
+  folded->result.certificate.optimal = split.optimal;
+  folded->proof = fmt::format(
+      "{} over {} devices; no cut has an interval below {} cycles",
+      split.optimal ? "optimal among all cuts and folds" : "the best cut that was found", used,
+      split.period_bound);
+  return OkStatus();
+}
+
+// Cuts the network into passes.
+Status FoldOverPasses(const Lowered& network, const Config& config, const Resources& reserved,
+                      FoldedNetwork* folded) {
+  PassSplit split;
+  int64_t period = 0;
+  for (int pass = 0; pass < 2; ++pass) {
+    KILN_ASSIGN_OR_RETURN(folded->problem, ProblemOf(network, config, period));
+    for (size_t k = 0; k < kResourceKinds; ++k) {
+      int64_t& limit = folded->problem.problem.limits[k];
+      limit = std::max<int64_t>(0, limit - reserved[k]);
+    }
+    KILN_ASSIGN_OR_RETURN(split, SplitOverPasses(folded->problem.problem,
+                                                 {.most_passes = config.passes,
+                                                  .reload_cycles = config.reload_cycles,
+                                                  .memory_bits_per_cycle = config.memory_bits}));
+    if (!split.fold.has_value()) return DoesNotHold(config, split.infeasible);
+    period = 0;
+    for (const PassPart& part : split.parts) period = std::max(period, part.metrics.l_max);
+  }
+  folded->parts.assign(network.layers.size(), 0);
+  for (size_t part = 0; part < split.parts.size(); ++part) {
+    for (const int layer : split.parts[part].layers)
+      folded->parts[static_cast<size_t>(layer)] = static_cast<int>(part);
+  }
+  folded->interval = split.cycles;
+  folded->result.fold = split.fold;
+  folded->result.metrics = EvaluateAt(folded->problem.problem, *split.fold, split.cycles);
+  folded->result.certificate.optimal = split.optimal;
+  folded->proof = fmt::format(
+      "{} with {} passes",
+      split.optimal ? "optimal among all cuts and folds" : "the best cut that was found",
+      split.parts.size());
+  return OkStatus();
+}
+
+}  // namespace
+
 StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config,
                                     const Resources& reserved) {
   FoldedNetwork folded;
   if (network.layers.empty()) return folded;
-  const FoldSearch exact = [](const FoldProblem& problem, const Objective& objective) {
-    return SolveExact(problem, objective);
-  };
-  KILN_ASSIGN_OR_RETURN(static_cast<SolvedNetwork&>(folded),
-                        SolveFold(network, config, ObjectiveOf(config), exact, reserved));
-  if (!folded.result.fold.has_value()) {
-    return ErrorAt("", fmt::format("device '{}'", config.name),
-                   "does not hold the network: " + folded.result.infeasible,
-                   "a larger device, fewer bits, or a lower target_fps");
+  if (config.devices > 1) {
+    KILN_RETURN_IF_ERROR(FoldOverDevices(network, config, reserved, &folded));
+  } else if (config.passes > 1) {
+    KILN_RETURN_IF_ERROR(FoldOverPasses(network, config, reserved, &folded));
+  } else {
+    FoldSearch search = &SearchExactly;
+    if (config.slack_percent > 0 && config.target_fps <= 0) {
+      search = [&](const FoldProblem& problem, const Objective& objective) {
+        return SearchWithSlack(problem, objective, config.slack_percent);
+      };
+    }
+    KILN_ASSIGN_OR_RETURN(static_cast<SolvedNetwork&>(folded),
+                          SolveFold(network, config, ObjectiveOf(config), search, reserved));
+    if (!folded.result.fold.has_value()) return DoesNotHold(config, folded.result.infeasible);
+    folded.interval = folded.result.metrics.l_max;
+    folded.proof = Describe(folded.problem.problem, folded.result.certificate);
   }
   for (size_t i = 0; i < network.layers.size(); ++i) {
     const auto choice = static_cast<size_t>(folded.result.fold->choice[i]);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "kiln/support/status.h"
@@ -48,10 +49,16 @@ StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
                                   const Resources& reserved = {});
 
+// A network with its folds. Where it is cut (Config::devices, Config::passes), `result` has the
+// measures of all parts together: `l_max` is the interval between images, and nothing is reserved.
 struct FoldedNetwork : SolvedNetwork {
   std::vector<LayerFold> folds;  // by layer
+  std::vector<int> parts;        // by layer: its device or pass; empty: the network is not cut
+  int64_t interval = 0;          // cycles between images, with links, hand-overs and reloads
+  std::string proof;             // in one line
 };
-// Finds the best folds. Errors: nothing fits: the layer and the limit that prevent it.
+// Finds the best folds, and the best cut with them. Errors: nothing fits: the layer and the limit
+// that prevent it.
 StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config,
                                     const Resources& reserved = {});
 

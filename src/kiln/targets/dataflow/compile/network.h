@@ -25,6 +25,8 @@ struct NetworkMap {
   CodeType type;
   int layer = -1;    // that produces it; -1: the host
   int segment = -1;  // in which it is produced, or to which the host sends it
+  // The map of an earlier segment that this source carries on; -1: the host sends it.
+  int copied_from = -1;
 };
 
 // A layer: one stage without its fold. `stage.kind` and what follows from the network are set.
@@ -76,6 +78,7 @@ struct Lowered {
   std::vector<NetworkMap> maps;
   std::vector<NetworkLayer> layers;  // in topological order
   int segments = 0;
+  std::vector<int> segment_parts;  // by segment: its device or pass (cut.h); empty: not cut
   std::vector<NetworkStep> steps;  // in the order in which they run
   std::vector<KernelInfo> host_kernels;
   std::vector<std::string> notes;

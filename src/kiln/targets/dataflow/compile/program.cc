@@ -3,12 +3,46 @@
 #include "kiln/targets/dataflow/compile/program.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "fmt/format.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 
 namespace kiln::dataflow {
+namespace {
+
+// A map that parts hand over: an image's bits, the part that makes it and those that read it.
+struct Crossing {
+  int64_t bits = 0;
+  int from = 0;
+  std::set<int> to;
+};
+
+std::vector<Crossing> CrossingsOf(const Lowered& network, const std::vector<Segment>& segments) {
+  const auto part_of = [&](const NetworkMap& map) {
+    return segments[static_cast<size_t>(map.segment)].part;
+  };
+  std::map<int, Crossing> crossings;  // by map
+  for (const NetworkMap& copy : network.maps) {
+    if (copy.copied_from < 0) continue;
+    const NetworkMap& map = network.maps[static_cast<size_t>(copy.copied_from)];
+    Crossing& crossing = crossings[copy.copied_from];
+    crossing.bits = map.shape.elements() * map.type.bits;
+    crossing.from = part_of(map);
+    crossing.to.insert(part_of(copy));
+  }
+  std::vector<Crossing> list;
+  for (auto& [map, crossing] : crossings) {
+    crossing.to.erase(crossing.from);  // segments of one part
+    if (!crossing.to.empty()) list.push_back(std::move(crossing));
+  }
+  return list;
+}
+
+}  // namespace
 
 DataflowProgram::DataflowProgram(Config config, Lowered network, std::vector<LayerFold> folds,
                                  std::vector<Segment> segments, FoldReport report)
@@ -78,17 +112,39 @@ void DataflowProgram::AddKernels() {
 }
 
 int64_t DataflowProgram::Interval() const {
-  int64_t interval = 0;
-  for (const Segment& segment : segments_) interval = std::max(interval, segment.pace.interval);
-  return interval;
+  std::map<int, int64_t> slowest;  // by part
+  for (const Segment& segment : segments_) {
+    int64_t& interval = slowest[segment.part];
+    interval = std::max(interval, segment.pace.interval);
+  }
+  const std::vector<Crossing> crossings = CrossingsOf(network_, segments_);
+  int64_t sum = 0, most = 0;
+  for (const auto& [part, cycles] : slowest) {
+    int64_t handed = 0, linked = 0;  // bits
+    for (const Crossing& crossing : crossings) {
+      if (crossing.from == part) handed += crossing.bits;
+      if (crossing.to.contains(part)) handed += crossing.bits;
+      if (crossing.from <= part && part < *crossing.to.rbegin()) linked += crossing.bits;
+    }
+    sum += std::max(cycles, CeilDivide(handed, int64_t{config_.memory_bits}));
+    most = std::max({most, cycles, CeilDivide(linked, int64_t{config_.link_bits})});
+  }
+  if (config_.passes <= 1) return most;
+  return sum + config_.reload_cycles * std::max<int64_t>(0, std::ssize(slowest) - 1);
+}
+
+std::string DataflowProgram::PlaceOf(const Segment& segment) const {
+  if (config_.devices > 1) return fmt::format("device {}, ", segment.part);
+  if (config_.passes > 1) return fmt::format("pass {}, ", segment.part);
+  return "";
 }
 
 std::string DataflowProgram::Print() const {
   std::string text;
   for (size_t i = 0; i < segments_.size(); ++i) {
     const PipelinePace& pace = segments_[i].pace;
-    text += fmt::format("segment {}: an image every {} cycles, {} cycles for one alone\n", i,
-                        pace.interval, pace.latency);
+    text += fmt::format("segment {}: {}an image every {} cycles, {} cycles for one alone\n", i,
+                        PlaceOf(segments_[i]), pace.interval, pace.latency);
     text += PrintPipeline(segments_[i].pipeline);
   }
   return text;

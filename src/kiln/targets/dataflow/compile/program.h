@@ -17,11 +17,12 @@ namespace kiln::dataflow {
 struct Segment {
   Pipeline pipeline;
   PipelinePace pace;
+  int part = 0;  // the device or the pass that holds it
 };
 
 // What the folding search found.
 struct FoldReport {
-  int64_t l_max = 0, l_sum = 0;  // cycles per image
+  int64_t interval = 0, idle = 0;  // cycles per image: predicted interval, and idle of all layers
   bool optimal = false;
   std::string proof;  // in one line
 };
@@ -40,12 +41,14 @@ class DataflowProgram final : public Program {
   // Return the number of a layer's kernel, and of a host kernel.
   int KernelOfLayer(size_t layer) const { return layer_kernels_[layer]; }
   int KernelOfHost(size_t host) const { return host_kernels_[host]; }
-  // Returns the cycles between images in the steady state: of the slowest segment. Segments with
-  // hosts between them work on different images.
+  // Returns the cycles between images in the steady state: of the slowest segment or link; of passes
+  // the sum, with hand-overs and reloads. Segments with hosts between them work on different images.
   int64_t Interval() const;
 
  private:
   void AddKernels();
+  // Returns "device 1, " or "pass 1, "; empty if the network is not cut.
+  std::string PlaceOf(const Segment& segment) const;
 
   Config config_;
   Lowered network_;

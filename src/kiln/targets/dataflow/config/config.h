@@ -26,6 +26,13 @@ struct Config {
   int threshold_bits = 4;    // codes of at most so many bits come from thresholds
   int most_lanes = 256;      // of a word
   int channel_bits = 0;      // the most bits of one channel; 0: no limit
+  double slack_percent = 0;  // the interval may be longer by this much if it saves resources
+  // Several devices of this kind in a row, or several passes of one device. One of the two is 1.
+  int devices = 1;
+  int link_bits = 64;         // per cycle, from each device to the next
+  int passes = 1;             // at most
+  int memory_bits = 128;      // per cycle, of what passes hand over in memory
+  int64_t reload_cycles = 0;  // between two passes, for each image
 };
 
 // Reads a design point from YAML text. Errors name the key; `source` is the file's name.
