@@ -153,10 +153,14 @@ TEST(VerifyReport, SaysWhatWasRecorded) {
   report.waveform = {.file = "a.fst",
                      .kernel = "conv",
                      .image = 3,
-                     .window = {.recorded = true, .kernel = 0, .begin = 1000, .end = 2345}};
+                     .window = {.recorded = true, .kernel = 0, .begin = 1000, .end = 2345},
+                     .fault = ""};
   EXPECT_THAT(ToText(report),
               HasSubstr("a.fst: image 3, cycles 1,000 to 2,345, first different kernel conv"));
   EXPECT_EQ(nlohmann::json::parse(ToJson(report))["waveform"]["end"], 2345);
+  report.waveform = {.file = "a.fst", .kernel = "", .image = 3, .window = {}, .fault = "no space"};
+  EXPECT_THAT(ToText(report), HasSubstr("waveform     none: no space"));
+  EXPECT_EQ(nlohmann::json::parse(ToJson(report))["no_waveform_because"], "no space");
 }
 
 }  // namespace

@@ -167,14 +167,17 @@ class VerifyCommand final : public Command {
     }
     KILN_RETURN_IF_ERROR(rtl.status());
     CompareLevels(*compiled.program, functional, cycle, *rtl, report);
-    return wave_.empty() ? OkStatus() : Record(compiled, progress, report);
+    if (!wave_.empty()) Record(compiled, progress, report);
+    return OkStatus();
   }
 
-  // Runs the first different image again and records its signals around the difference.
-  Status Record(const CompiledNetwork& compiled, const FlowProgress& progress,
-                VerifyReport* report) const {
-    VerifiedWaveform wave{
-        .file = wave_, .kernel = "", .image = report->first_different_image, .window = {}};
+  // Runs the first different image again and records its signals around the difference. A recording
+  // that fails becomes a line of the report, because the verdict on the levels must still be told.
+  void Record(const CompiledNetwork& compiled, const FlowProgress& progress,
+              VerifyReport* report) const {
+    VerifiedWaveform wave;
+    wave.file = wave_;
+    wave.image = report->first_different_image;
     if (wave.image >= 0) {
       progress("waveform: building a simulation that records", 0, 1);
       Batch image;
@@ -182,13 +185,14 @@ class VerifyCommand final : public Command {
       RtlOptions options = rtl_;
       // Each image of a batch has its own seed, derived from the batch's seed.
       options.seed += static_cast<uint64_t>(wave.image);
-      KILN_ASSIGN_OR_RETURN(wave.window, compiled.accelerator->RecordDifference(
-                                             *compiled.program, image, options, wave_));
+      const StatusOr<Waveform> window =
+          compiled.accelerator->RecordDifference(*compiled.program, image, options, wave_);
+      if (window.ok()) wave.window = *window;
+      wave.fault = MessageOf(window.status());
       if (wave.window.recorded)
         wave.kernel = compiled.program->kernels()[static_cast<size_t>(wave.window.kernel)].name;
     }
     report->waveform = std::move(wave);
-    return OkStatus();
   }
 
   CLI::Option* seed_ = nullptr;

@@ -142,6 +142,7 @@ namespace {
 std::string WaveformText(const VerifyReport& r) {
   const VerifiedWaveform& wave = *r.waveform;
   if (wave.image < 0) return "none: no image differs";
+  if (!wave.fault.empty()) return "none: " + wave.fault;
   if (!wave.window.recorded)
     return fmt::format("none: image {} runs like at the cycle level", wave.image);
   return fmt::format("{}: image {}, cycles {} to {}, first different kernel {}", wave.file,
@@ -289,6 +290,7 @@ std::string ToJson(const VerifyReport& r) {
                         {"begin", r.waveform->window.begin},
                         {"end", r.waveform->window.end}};
   }
+  json["no_waveform_because"] = r.waveform.has_value() ? r.waveform->fault : "";
   json["seconds"] = {
       {"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
   json["notes"] = r.notes;

@@ -38,6 +38,7 @@ struct VerifiedWaveform {
   std::string file, kernel;
   int64_t image = -1;  // -1: no image differs
   Waveform window;     // not recorded if the image runs as at the cycle level
+  std::string fault;   // why the signals of a different image could not be recorded; "": they were
 };
 
 // The comparison of all levels over a batch of images.

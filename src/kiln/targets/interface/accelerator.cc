@@ -39,7 +39,9 @@ std::string Accelerator::UntimedReason(const RtlOptions& rtl) const {
 
 StatusOr<Waveform> Accelerator::RecordDifference(const Program&, const Batch&, const RtlOptions&,
                                                  const std::filesystem::path&) const {
-  return UnsupportedAt("", name(), "the " + std::string(family()) + " family has no rtl level", "");
+  return UnsupportedAt(
+      "", name(), "the " + std::string(family()) + " family cannot record its hardware's signals",
+      "");
 }
 
 StatusOr<Cost> Accelerator::EstimateProgramCost(const Program&, int node_nm) const {

@@ -167,7 +167,7 @@ class Accelerator {
   // Looks for the first kernel that the rtl level runs in other cycles (without an UntimedReason)
   // or leaves other bits behind than the cycle level, on a batch of one image, and writes the
   // hardware's signals around it to `file` (FST). Where they do the same nothing is written.
-  // Unimplemented where a family has no RTL.
+  // Unimplemented where a family cannot record signals.
   virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
                                               const RtlOptions& options,
                                               const std::filesystem::path& file) const;
