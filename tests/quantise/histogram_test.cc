@@ -32,14 +32,15 @@ TEST(Histogram, CountsAgainstBruteForce) {
   EXPECT_EQ(h.max(), *std::max_element(values.begin(), values.end()));
   EXPECT_EQ(h.zeros(), std::count(values.begin(), values.end(), 0.0f));
   const double width = h.bin_width();
+  const std::vector<int64_t> above = h.positive(), below = h.negative();
   for (int bin = 0; bin < Histogram::kBins; ++bin) {
     const double low = bin * width, high = (bin + 1) * width;
     const auto positive = std::count_if(values.begin(), values.end(),
                                         [&](float x) { return x > 0 && x >= low && x < high; });
     const auto negative = std::count_if(values.begin(), values.end(),
                                         [&](float x) { return x < 0 && -x >= low && -x < high; });
-    ASSERT_EQ(h.positive()[static_cast<size_t>(bin)], positive) << bin;
-    ASSERT_EQ(h.negative()[static_cast<size_t>(bin)], negative) << bin;
+    ASSERT_EQ(above[static_cast<size_t>(bin)], positive) << bin;
+    ASSERT_EQ(below[static_cast<size_t>(bin)], negative) << bin;
   }
 }
 
@@ -77,7 +78,8 @@ TEST(Histogram, ExtremesOfFp32) {
   EXPECT_EQ(h.count(), 5);
   EXPECT_EQ(h.zeros(), 2);
   EXPECT_EQ(h.positive()[0], 1);
-  EXPECT_EQ(std::accumulate(h.positive().begin(), h.positive().end(), int64_t{0}), 2);
+  const std::vector<int64_t> positive = h.positive();
+  EXPECT_EQ(std::accumulate(positive.begin(), positive.end(), int64_t{0}), 2);
   EXPECT_EQ(h.negative().back(), 1);
 }
 
@@ -88,6 +90,37 @@ TEST(Histogram, NonFiniteValuesAreNotedOnly) {
   EXPECT_EQ(h.count(), 1);
   EXPECT_EQ(h.non_finite(), 2);
   EXPECT_EQ(h.max(), 1);
+}
+
+// A network of many small values needs few bytes for each; bins without values take none, and large
+// counts few.
+TEST(Histogram, TakesAFewBytesPerBinWithValues) {
+  Histogram few;
+  few.Add(RandomValues(4, 8));
+  EXPECT_LE(few.bytes(), 8 * 3);
+  EXPECT_GE(few.bytes(), 2);
+  Histogram spread;
+  std::vector<float> values(2 * Histogram::kBins);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = (static_cast<float>(i) + 0.5f) / Histogram::kBins - 1;
+  for (int times = 0; times < 100; ++times) spread.Add(values);
+  EXPECT_EQ(spread.count(), 200 * Histogram::kBins);
+  EXPECT_EQ(spread.positive()[7], 100);
+  EXPECT_LE(spread.bytes(), values.size() * 2);
+}
+
+// Counts of every length are kept exactly.
+TEST(Histogram, KeepsLargeCounts) {
+  const float values[] = {0.5f, -0.25f, 0.75f};
+  Histogram h;
+  h.Add(values);
+  for (int doubling = 1; doubling <= 60; ++doubling) {
+    h.Merge(Histogram(h));
+    ASSERT_EQ(h.count(), int64_t{3} << doubling);
+    ASSERT_EQ(h.positive()[Histogram::kBins / 2], int64_t{1} << doubling);
+    ASSERT_EQ(h.negative()[Histogram::kBins / 4], int64_t{1} << doubling);
+    ASSERT_EQ(h.positive()[Histogram::kBins / 4 * 3], int64_t{1} << doubling);
+  }
 }
 
 // The ends of values of one sign are theirs, and not zero.

@@ -146,9 +146,10 @@ StatusOr<CalibrationData> Calibrate(const Graph& graph, std::span<const Tensor> 
         }
         continue;
       }
-      for (const auto& [value, histogram] : histograms->values) data.Add(value->name(), histogram);
-      for (const auto& [value, channels] : histograms->channels)
-        data.AddChannels(value->name(), channels);
+      for (auto& [value, histogram] : histograms->values)
+        data.Add(value->name(), std::move(histogram));
+      for (auto& [value, channels] : histograms->channels)
+        data.AddChannels(value->name(), std::move(channels));
     }
   });
   KILN_RETURN_IF_ERROR(failure);

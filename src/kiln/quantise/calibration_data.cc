@@ -1,6 +1,8 @@
 // Stores and merges histograms by value name.
 #include "kiln/quantise/calibration_data.h"
 
+#include <utility>
+
 #include "kiln/support/check.h"
 
 namespace kiln {
@@ -12,19 +14,19 @@ CalibrationData CalibrationData::Assumed() {
   return data;
 }
 
-void CalibrationData::Add(std::string_view value, const Histogram& histogram) {
+void CalibrationData::Add(std::string_view value, Histogram histogram) {
   const auto it = histograms_.find(value);
   if (it != histograms_.end()) {
     it->second.Merge(histogram);
   } else {
-    histograms_.emplace(std::string(value), histogram);
+    histograms_.emplace(std::string(value), std::move(histogram));
   }
 }
 
-void CalibrationData::AddChannels(std::string_view value, const std::vector<Histogram>& channels) {
+void CalibrationData::AddChannels(std::string_view value, std::vector<Histogram> channels) {
   const auto it = channels_.find(value);
   if (it == channels_.end()) {
-    channels_.emplace(std::string(value), channels);
+    channels_.emplace(std::string(value), std::move(channels));
     return;
   }
   KILN_CHECK(it->second.size() == channels.size());

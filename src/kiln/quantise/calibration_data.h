@@ -21,10 +21,10 @@ class CalibrationData {
   static CalibrationData Assumed();
 
   // Merges a histogram into the one recorded under that name. The order of calls does not matter.
-  void Add(std::string_view value, const Histogram& histogram);
+  void Add(std::string_view value, Histogram histogram);
   // Does the same for each channel of a value. All calls for a value must pass the same number of
   // channels.
-  void AddChannels(std::string_view value, const std::vector<Histogram>& channels);
+  void AddChannels(std::string_view value, std::vector<Histogram> channels);
   // Returns the histogram of a value; null if the value was never recorded.
   const Histogram* Find(std::string_view value) const;
   // Returns the histograms of a value's channels. Empty if channels were not recorded or the

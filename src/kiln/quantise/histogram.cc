@@ -2,6 +2,7 @@
 #include "kiln/quantise/histogram.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kiln/support/check.h"
@@ -9,25 +10,76 @@
 namespace kiln {
 namespace {
 
-// Joins each run of 2^shift bins into one, in place. If the shift exceeds the number of bins, all
-// counts end up in the first bin.
-void Coarsen(std::vector<int64_t>& bins, int shift) {
-  if (bins.empty()) return;
-  std::vector<int64_t> joined(bins.size(), 0);
-  for (size_t i = 0; i < bins.size(); ++i) joined[i >> shift] += bins[i];
-  bins = std::move(joined);
+// Appends an integer of variable length.
+void Put(uint64_t value, std::vector<uint8_t>* bytes) {
+  while (value >= 0x80) {
+    bytes->push_back(static_cast<uint8_t>(value | 0x80));
+    value >>= 7;
+  }
+  bytes->push_back(static_cast<uint8_t>(value));
 }
+
+// Reads an integer of variable length at `at`, and moves `at` behind it.
+uint64_t Take(const uint8_t*& at) {
+  uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    value |= static_cast<uint64_t>(*at & 0x7f) << shift;
+    if ((*at++ & 0x80) == 0) return value;
+  }
+}
+
+// The counts of one sign, one element per bin, while they change.
+class ChangingCounts {
+ public:
+  // Spreads out `counts`, with each run of 2^shift bins joined into one.
+  ChangingCounts(const BinCounts& counts, int bins, int shift) : bins_(static_cast<size_t>(bins)) {
+    std::fill_n(dense_.begin(), bins_, 0);
+    counts.AddTo(dense(), shift);
+  }
+  std::span<int64_t> dense() { return std::span(dense_).first(bins_); }
+
+ private:
+  size_t bins_;
+  std::array<int64_t, Histogram::kBins> dense_;  // NOLINT: filled as far as it is used
+};
 
 }  // namespace
 
+void BinCounts::AddTo(std::span<int64_t> dense, int shift) const {
+  size_t bin = 0;
+  const uint8_t* at = bytes_.data();
+  while (at != bytes_.data() + bytes_.size()) {
+    bin += Take(at);
+    dense[bin >> shift] += static_cast<int64_t>(Take(at));
+  }
+}
+
+void BinCounts::Assign(std::span<const int64_t> dense) {
+  std::vector<uint8_t> bytes;
+  size_t last = 0;
+  for (size_t bin = 0; bin < dense.size(); ++bin) {
+    if (dense[bin] == 0) continue;
+    Put(bin - last, &bytes);
+    Put(static_cast<uint64_t>(dense[bin]), &bytes);
+    last = bin;
+  }
+  bytes_ = std::vector<uint8_t>(bytes.begin(), bytes.end());  // without room to grow
+}
+
+int Histogram::GrowTo(int exponent) {
+  const int shift = std::clamp(exponent - exponent_, 0, bins_log2_);
+  exponent_ = std::max(exponent, exponent_);
+  return shift;
+}
+
 double Histogram::bin_width() const { return std::ldexp(1.0, exponent_ - bins_log2_); }
 
-void Histogram::GrowTo(int exponent) {
-  if (exponent <= exponent_) return;
-  const int shift = std::min(exponent - exponent_, bins_log2_);
-  Coarsen(positive_, shift);
-  Coarsen(negative_, shift);
-  exponent_ = exponent;
+std::vector<int64_t> Histogram::Dense(const BinCounts& counts) const {
+  std::vector<int64_t> dense;
+  if (counts.empty()) return dense;
+  dense.resize(static_cast<size_t>(bins()));
+  counts.AddTo(dense, 0);
+  return dense;
 }
 
 void Histogram::Add(std::span<const float> values) {
@@ -44,23 +96,26 @@ void Histogram::Add(std::span<const float> values) {
   min_ = count_ == 0 ? low : std::min(min_, low);
   max_ = count_ == 0 ? high : std::max(max_, high);
   count_ += finite;
-  int exponent = 0;
-  std::frexp(std::max(-low, high), &exponent);  // largest magnitude < 2^exponent
-  if (low != 0 || high != 0) GrowTo(exponent);
-  if (low < 0 && negative_.empty()) negative_.resize(static_cast<size_t>(bins()));
-  if (high > 0 && positive_.empty()) positive_.resize(static_cast<size_t>(bins()));
+  int exponent = exponent_;
+  if (low != 0 || high != 0)
+    std::frexp(std::max(-low, high), &exponent);  // magnitudes < 2^exponent
+  const int shift = GrowTo(exponent);
+  ChangingCounts positive(positive_, bins(), shift), negative(negative_, bins(), shift);
+  const std::span<int64_t> above = positive.dense(), below = negative.dense();
   // A power of two, so that the product is exact and a bin edge belongs to the bin above it.
   const float bins_per_unit = std::ldexp(1.0f, bins_log2_ - exponent_);
   for (float x : values) {
     if (!std::isfinite(x)) continue;
     if (x > 0) {
-      ++positive_[static_cast<size_t>(x * bins_per_unit)];
+      ++above[static_cast<size_t>(x * bins_per_unit)];
     } else if (x < 0) {
-      ++negative_[static_cast<size_t>(-x * bins_per_unit)];
+      ++below[static_cast<size_t>(-x * bins_per_unit)];
     } else {
       ++zeros_;
     }
   }
+  positive_.Assign(above);
+  negative_.Assign(below);
 }
 
 void Histogram::Merge(const Histogram& other) {
@@ -69,17 +124,21 @@ void Histogram::Merge(const Histogram& other) {
   if (other.count_ == 0) return;
   min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);
   max_ = count_ == 0 ? other.max_ : std::max(max_, other.max_);
+  const bool first = count_ == 0;
   count_ += other.count_;
   zeros_ += other.zeros_;
-  GrowTo(other.exponent_);
-  const int shift = std::min(exponent_ - other.exponent_, bins_log2_);
-  const auto add = [this, shift](std::vector<int64_t>& to, const std::vector<int64_t>& from) {
-    if (from.empty()) return;
-    if (to.empty()) to.resize(static_cast<size_t>(bins()));
-    for (size_t i = 0; i < from.size(); ++i) to[i >> shift] += from[i];
-  };
-  add(positive_, other.positive_);
-  add(negative_, other.negative_);
+  const int shift = GrowTo(other.exponent_);
+  const int others = std::min(exponent_ - other.exponent_, bins_log2_);
+  for (const auto side : {&Histogram::positive_, &Histogram::negative_}) {
+    BinCounts& own = this->*side;
+    if (first && others == 0) {
+      own = other.*side;
+      continue;
+    }
+    ChangingCounts sum(own, bins(), shift);
+    (other.*side).AddTo(sum.dense(), others);
+    own.Assign(sum.dense());
+  }
 }
 
 }  // namespace kiln

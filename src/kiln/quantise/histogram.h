@@ -6,14 +6,37 @@
 // magnitude seen; when it grows, bins are joined in pairs. Bin edges therefore always coincide, and
 // merging two histograms gives the counts that one histogram of both data sets would have,
 // regardless of the order and of how the data were divided.
+//
+// A network has one histogram per value, so they are held compactly: only bins that hold values
+// take memory, a few bytes each.
 #ifndef KILN_QUANTISE_HISTOGRAM_H_
 #define KILN_QUANTISE_HISTOGRAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace kiln {
+
+// The counts of one sign's bins. Equal counts have equal representations.
+class BinCounts {
+ public:
+  bool empty() const { return bytes_.empty(); }
+  // Adds the counts to `dense`, one element per bin, with each run of 2^shift bins joined into one.
+  void AddTo(std::span<int64_t> dense, int shift) const;
+  // Takes the counts of `dense` in place of its own.
+  void Assign(std::span<const int64_t> dense);
+  // Returns the bytes of memory that the counts take.
+  size_t bytes() const { return bytes_.size(); }
+
+  friend bool operator==(const BinCounts&, const BinCounts&) = default;
+
+ private:
+  // For each bin that holds values, in order: its distance from the one before, and its count, both
+  // as integers of variable length, seven bits to a byte, low bits first.
+  std::vector<uint8_t> bytes_;
+};
 
 // Counts of values by sign and magnitude, with the exact minimum and maximum.
 class Histogram {
@@ -40,14 +63,18 @@ class Histogram {
   double bin_width() const;
   // Counts by bin: element i of positive() counts values in [i, i+1) * bin_width(), element i of
   // negative() values in (-(i+1), -i] * bin_width(). Empty without values of that sign.
-  std::span<const int64_t> positive() const { return positive_; }
-  std::span<const int64_t> negative() const { return negative_; }
+  std::vector<int64_t> positive() const { return Dense(positive_); }
+  std::vector<int64_t> negative() const { return Dense(negative_); }
+  // Returns the bytes of memory that the counts take.
+  size_t bytes() const { return positive_.bytes() + negative_.bytes(); }
 
   friend bool operator==(const Histogram&, const Histogram&) = default;
 
  private:
-  // Widens the bins to cover [0, 2^exponent). Never narrows them.
-  void GrowTo(int exponent);
+  // Widens the bins to cover [0, 2^exponent); never narrows them. Returns the shift by which the
+  // numbers of bins that are held so far become those of the wider bins.
+  int GrowTo(int exponent);
+  std::vector<int64_t> Dense(const BinCounts& counts) const;
 
   int bins_log2_ = kBinsLog2;
   int exponent_ = kLeastExponent;
@@ -56,8 +83,8 @@ class Histogram {
   int64_t non_finite_ = 0;
   float min_ = 0;
   float max_ = 0;
-  std::vector<int64_t> positive_;
-  std::vector<int64_t> negative_;
+  BinCounts positive_;
+  BinCounts negative_;
   static constexpr int kLeastExponent = -100;  // smaller magnitudes fall into the first bin
 };
 

@@ -75,22 +75,30 @@ Status AnnotateWeights(Graph& graph, const Decisions& decisions) {
 }
 
 // Returns the annotation of all members of a shared set, for types without blocks.
-Quantisation SharedAnnotation(const SharedValues& group) {
+Quantisation SharedAnnotation(const SharedValues& group, const CalibrationData& data) {
   TensorRecipe recipe = group.recipe;
   recipe.type = ElementQuantType(recipe.type, Scheme::kPerTensor);
   if (recipe.type.scheme == Scheme::kNone) return {.type = recipe.type};
-  const ValueRange range = ChooseRange(group.histogram, recipe, group.channels);
+  Histogram all;
+  std::vector<Histogram> channels;
+  for (const Value* value : group.introduce) {
+    all.Merge(*data.Find(value->name()));
+    const std::vector<Histogram>& own = data.FindChannels(value->name());
+    channels.insert(channels.end(), own.begin(), own.end());
+  }
+  const ValueRange range = ChooseRange(all, recipe, channels);
   return PerTensorQuantisation(range.low, range.high, recipe.type);
 }
 
 // Annotates all activations; members that the network itself annotates keep their annotation.
-void AnnotateActivations(const std::vector<SharedValues>& groups, const BlockPlan& blocks) {
+void AnnotateActivations(const std::vector<SharedValues>& groups, const BlockPlan& blocks,
+                         const CalibrationData& data) {
   ParallelFor(static_cast<int64_t>(groups.size()), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const SharedValues& group = groups[static_cast<size_t>(i)];
       const bool blocked = blocks.AxisOf(group.members.front()).has_value();
       const Quantisation shared =
-          blocked ? Quantisation{.type = group.recipe.type} : SharedAnnotation(group);
+          blocked ? Quantisation{.type = group.recipe.type} : SharedAnnotation(group, data);
       for (Value* member : group.members) {
         if (member->quantisation()) continue;  // annotated by the network itself
         Quantisation q = shared;
@@ -138,7 +146,7 @@ StatusOr<Graph> Quantise(const Graph& graph, const Recipe& recipe, const Calibra
   KILN_ASSIGN_OR_RETURN(const std::vector<SharedValues> groups,
                         DivideValues(quantised, recipe, settings, data));
   const Decisions decisions = Decide(quantised, groups, settings);
-  AnnotateActivations(groups, decisions.blocks);
+  AnnotateActivations(groups, decisions.blocks, data);
   KILN_RETURN_IF_ERROR(AnnotateWeights(quantised, decisions));
   if (recipe.biases) RoundBiases(quantised, *recipe.biases);
   return quantised;

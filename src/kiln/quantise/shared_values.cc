@@ -17,8 +17,7 @@ constexpr double kCloseRanges = 2;
 // Returns whether the node cuts off part of its operand's range.
 bool Clamps(const Node& node) { return node.op() == Op::kRelu || node.op() == Op::kClip; }
 
-// Collects the values to be quantised, joins sets across nodes, and gathers each set's recipe and
-// histogram.
+// Collects the values to be quantised, joins sets across nodes, and gathers each set's recipe.
 class Divider {
  public:
   Divider(const Graph& graph, const Recipe& recipe, const SettingsOfNodes& settings,
@@ -144,7 +143,7 @@ class Divider {
     }
   }
 
-  // Returns the sets in graph order with their recipes and merged histograms.
+  // Returns the sets in graph order with their recipes.
   StatusOr<std::vector<SharedValues>> Collect() {
     std::vector<SharedValues> groups;
     std::unordered_map<const Value*, size_t> index;
@@ -159,9 +158,7 @@ class Divider {
         group.recipe = *settings_[value->producer()].activations;
       }
       if (introduces_nothing_.contains(value)) continue;
-      group.histogram.Merge(*data_.Find(value->name()));
-      const std::vector<Histogram>& channels = data_.FindChannels(value->name());
-      group.channels.insert(group.channels.end(), channels.begin(), channels.end());
+      group.introduce.push_back(value);
     }
     for (const auto& node : graph_.nodes()) {
       const LayerSettings& settings = settings_[node.get()];

@@ -23,9 +23,8 @@ namespace kiln {
 struct SharedValues {
   std::vector<Value*> members;  // in graph order
   TensorRecipe recipe;          // made symmetric if an operator requires it
-  Histogram histogram;          // merged over the members that introduce elements
-  // The histograms of these members' channels, concatenated; empty if channels were not recorded.
-  std::vector<Histogram> channels;
+  // The members that introduce elements, whose histograms decide on the range.
+  std::vector<const Value*> introduce;
 };
 
 // Divides the values to be quantised into sets that share an annotation. These values stay fp32 and
