@@ -15,6 +15,7 @@
 #include "kiln/command/result_files.h"
 #include "kiln/flow/flow.h"
 #include "kiln/report/text.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/accelerator.h"
 #include "kiln/targets/dataflow/command/fold_report.h"
 #include "kiln/targets/dataflow/compile/fold_network.h"
@@ -311,6 +312,7 @@ class ExplainCommand {
       options.target_cycles = folded.result.metrics.l_max;
       KILN_ASSIGN_OR_RETURN(dataflow::ParetoFront front,
                             SolvePareto(folded.problem.problem, options));
+      KILN_RETURN_IF_ERROR(SetWhatMoreBuys(read, kind, front));
       fronts.push_back(std::move(front));
     }
     const FoldView view{read.config, folded.problem, *folded.result.fold, folded.result.metrics};
@@ -321,6 +323,22 @@ class ExplainCommand {
   }
 
  private:
+  // Sets the interval of the step after the front's first point to that of the best fold with as
+  // much of the resource as the step needs: it can buy more than the next smaller interval.
+  static Status SetWhatMoreBuys(const Read& read, size_t kind, dataflow::ParetoFront& front) {
+    if (front.points.empty()) return absl::OkStatus();
+    dataflow::NextStep& next = front.points[0].next;
+    if (next.cycles == 0 || !next.needs[kind].has_value()) return absl::OkStatus();
+    dataflow::Config larger = read.config;
+    int64_t* const amounts[] = {&larger.dsp, &larger.bram, &larger.uram, &larger.lut};
+    *amounts[kind] = *next.needs[kind];
+    if (kind == dataflow::kBram) larger.bram = CeilDivide(larger.bram, 2);  // in blocks of 36 Kb
+    KILN_ASSIGN_OR_RETURN(const dataflow::FoldedNetwork folded,
+                          dataflow::FoldNetwork(read.network, larger));
+    next.cycles = folded.result.metrics.l_max;
+    return absl::OkStatus();
+  }
+
   NetworkArguments network_;
 };
 

@@ -13,6 +13,10 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
   config.uram = 0;
   hardware::KeyReader<Config> reader(Keys(), file.root(), &config);
   reader.ReadRest();
+  if (config.devices > 1 && config.passes > 1) {
+    file.root().Fail("devices", "does not go with 'passes' above 1",
+                     "several devices or several passes over one device");
+  }
   KILN_RETURN_IF_ERROR(file.Finish());
   return config;
 }

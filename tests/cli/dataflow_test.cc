@@ -1,0 +1,207 @@
+// Tests of the commands of `kiln dataflow`, and of networks that are cut over devices and passes.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "kiln/cli/application.h"
+#include "kiln/support/file.h"
+#include "tests/cli/call.h"
+
+namespace kiln::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr const char* kDemo = "models/demo_fashion_mnist.onnx";
+
+json Fold(std::vector<std::string> more, const std::string& device = "dataflow-zcu104") {
+  std::vector<std::string> arguments = {"dataflow", "fold", kDemo, "--on", device, "--json", "-"};
+  std::ranges::move(more, std::back_inserter(arguments));
+  const Outcome outcome = Call(arguments);
+  EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+  return json::parse(outcome.out, nullptr, false);
+}
+
+class DataflowCommands : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+  // Writes a design point: the ZCU104 with other values of some keys.
+  std::string Device(const std::string& lines, int dsp = 1728, int lut = 230400) const {
+    const std::string path = Path("device.yaml");
+    EXPECT_TRUE(WriteFile(path, fmt::format("family: dataflow\nname: device\nfpga: xcup\ndsp: {}\n"
+                                            "bram: 312\nuram: 96\nlut: {}\n{}",
+                                            dsp, lut, lines))
+                    .ok());
+    return path;
+  }
+  const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-dataflow-commands");
+};
+
+TEST_F(DataflowCommands, FoldsWithinTheDeviceAsRunDoes) {
+  const json fold = Fold({});
+  ASSERT_TRUE(fold.is_object());
+  EXPECT_TRUE(fold["certificate"]["optimal"]);
+  int64_t slowest = 0, idle = 0, dsp = 0;
+  for (const json& layer : fold["layers"]) {
+    slowest = std::max(slowest, layer["cycles"].get<int64_t>());
+    dsp += layer["resources"]["DSP"].get<int64_t>();
+  }
+  for (const json& layer : fold["layers"]) idle += slowest - layer["cycles"].get<int64_t>();
+  EXPECT_EQ(fold["interval_cycles"], slowest);
+  EXPECT_EQ(fold["idle_cycles"], idle);
+  EXPECT_EQ(fold["resources"]["DSP"], dsp);
+  EXPECT_LE(dsp, 1728);
+  EXPECT_NEAR(fold["images_per_second"].get<double>(), 200e6 / static_cast<double>(slowest), 1e-6);
+  const Outcome run = Call({"run", kDemo, "--on", "dataflow-zcu104", "--random", "1", "--json", "-"});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const json report = json::parse(run.out);
+  EXPECT_EQ(report["interval_cycles"], slowest);
+  EXPECT_EQ(report["levels_compared"]["different"], 0);
+}
+
+TEST_F(DataflowCommands, EverySearchFindsAFoldAndNoneABetterOne) {
+  const std::string device = Device("", 400);
+  const json exact = Fold({"--search", "exact"}, device);
+  const auto best = exact["interval_cycles"].get<int64_t>();
+  const json cbc = Fold({"--search", "cbc"}, device);
+  EXPECT_EQ(cbc["interval_cycles"], best);
+  EXPECT_EQ(cbc["idle_cycles"], exact["idle_cycles"]);
+  for (const char* search : {"finn", "samo-rule", "samo-annealing"}) {
+    const json found = Fold({"--search", search}, device);
+    EXPECT_GE(found["interval_cycles"].get<int64_t>(), best) << search;
+    EXPECT_FALSE(found["certificate"]["optimal"]) << search;
+  }
+}
+
+TEST_F(DataflowCommands, TargetsTakeTheLeastResources) {
+  const auto dsp = [](const json& fold) { return fold["resources"]["DSP"].get<int64_t>(); };
+  const json fast = Fold({"--target-fps", "30000", "--order", "dsp"});
+  const json slow = Fold({"--target-fps", "3000", "--order", "dsp"});
+  EXPECT_GE(fast["images_per_second"].get<double>(), 30000);
+  EXPECT_GE(slow["images_per_second"].get<double>(), 3000);
+  EXPECT_LT(dsp(slow) * 4, dsp(fast));
+  // Everything else about the same speed costs at least as many DSP slices.
+  EXPECT_LE(dsp(slow), dsp(Fold({"--target-fps", "3000", "--order", "memory"})));
+  EXPECT_LE(dsp(slow), dsp(Fold({"--target-fps", "3000"})));
+}
+
+TEST_F(DataflowCommands, TheFrontTradesSlicesForCycles) {
+  const json front = Fold({"--pareto"});
+  EXPECT_TRUE(front["complete"]);
+  const json& points = front["points"];
+  ASSERT_GT(points.size(), 4u);
+  EXPECT_EQ(points[0]["interval_cycles"], Fold({})["interval_cycles"]);
+  for (size_t i = 1; i < points.size(); ++i) {
+    EXPECT_GT(points[i]["interval_cycles"], points[i - 1]["interval_cycles"]);
+    EXPECT_LT(points[i]["resources"]["DSP"], points[i - 1]["resources"]["DSP"]);
+    // What the next faster point needs is that point's.
+    EXPECT_EQ(points[i]["next"]["needs"]["DSP"], points[i - 1]["resources"]["DSP"]);
+    EXPECT_EQ(points[i]["next"]["cycles"], points[i - 1]["interval_cycles"]);
+  }
+  EXPECT_TRUE(points[0]["next"]["beyond_device"]);
+  EXPECT_GT(points[0]["next"]["needs"]["DSP"], 1728);
+  // With as many slices, the next faster interval is reached; with one less it is not.
+  const auto needs = points[0]["next"]["needs"]["DSP"].get<int>();
+  const auto cycles = points[0]["next"]["cycles"].get<int64_t>();
+  EXPECT_EQ(Fold({}, Device("", needs))["interval_cycles"], cycles);
+  EXPECT_GT(Fold({}, Device("", needs - 1))["interval_cycles"], cycles);
+}
+
+TEST_F(DataflowCommands, ExplainsWhatLimitsAndWhatMoreBuys) {
+  const std::string device = Device("", 500);
+  const Outcome outcome = Call({"dataflow", "explain", kDemo, "--on", device, "--json", "-"});
+  ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
+  const json found = json::parse(outcome.out);
+  const json fold = Fold({}, device);
+  EXPECT_EQ(found["interval_cycles"], fold["interval_cycles"]);
+  std::vector<std::string> slowest;
+  for (const json& layer : fold["layers"]) {
+    if (layer["cycles"] == fold["interval_cycles"]) slowest.push_back(layer["name"]);
+  }
+  EXPECT_EQ(found["slowest_layers"].get<std::vector<std::string>>(), slowest);
+  EXPECT_EQ(found["more"][0]["resource"], "DSP");
+  const auto needs = found["more"][0]["needs"].get<int>();
+  EXPECT_EQ(Fold({}, Device("", needs))["interval_cycles"], found["more"][0]["interval_cycles"]);
+  EXPECT_GT(Fold({}, Device("", needs - 1))["interval_cycles"],
+            found["more"][0]["interval_cycles"]);
+  EXPECT_LE(found["floor"]["interval_cycles"], found["interval_cycles"]);
+  const Outcome text = Call({"dataflow", "explain", kDemo, "--on", device});
+  EXPECT_THAT(text.out, HasSubstr(fmt::format("more DSP     {} of it", needs)));
+}
+
+TEST_F(DataflowCommands, DrawsTheChart) {
+  const Outcome outcome = Call({"dataflow", "fold", kDemo, "--on", "dataflow-zcu104", "--chart",
+                                Path("folds.svg")});
+  ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("####################"));
+  const auto svg = ReadFile(Path("folds.svg"));
+  ASSERT_TRUE(svg.ok()) << svg.status();
+  EXPECT_THAT(*svg, HasSubstr("/stage1/Add"));
+  EXPECT_TRUE(svg->ends_with("</svg>\n"));
+}
+
+TEST_F(DataflowCommands, SlackSavesResources) {
+  const json exact = Fold({});
+  const Outcome run = Call({"run", kDemo, "--on", Device("slack_percent: 100\n"), "--random", "1",
+                            "--json", "-"});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const auto interval = json::parse(run.out)["interval_cycles"].get<int64_t>();
+  const auto fastest = exact["interval_cycles"].get<int64_t>();
+  EXPECT_GT(interval, fastest);
+  EXPECT_LE(interval, 2 * fastest);
+}
+
+// Cut networks compute the same bits at both levels, and the cut is worth it.
+TEST_F(DataflowCommands, CutsOverDevicesAndPasses) {
+  const auto run = [&](const std::string& lines) {
+    const Outcome outcome = Call(
+        {"run", kDemo, "--on", Device(lines, 200), "--random", "2", "--limit", "2", "--json", "-"});
+    EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+    json report = json::parse(outcome.out, nullptr, false);
+    EXPECT_EQ(report["levels_compared"]["different"], 0) << lines;
+    return report["interval_cycles"].get<int64_t>();
+  };
+  const int64_t alone = run("");
+  const int64_t two = run("devices: 2\n"), four = run("devices: 4\n");
+  EXPECT_LT(two, alone);
+  EXPECT_LE(four, two);
+  EXPECT_LE(run("passes: 4\n"), alone);
+  // A link of one bit per cycle carries a map of some thousand codes no faster than that.
+  EXPECT_GT(run("devices: 2\nlink_bits: 1\n"), two);
+  // Reloads that take longer than everything else: one pass is best.
+  EXPECT_EQ(run("passes: 4\nreload_cycles: 1000000000\n"), alone);
+}
+
+TEST_F(DataflowCommands, AnswersWrongCallsInOneLine) {
+  const auto error = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "dataflow");
+    const Outcome outcome = Call(arguments);
+    EXPECT_NE(outcome.code, kExitOk);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(error({"fold", kDemo, "--on", "vta-pynq"}), HasSubstr("is of the family vta"));
+  EXPECT_THAT(error({"fold", kDemo, "--on", "dataflow-zcu104", "--pareto", "dsp,ff"}),
+              HasSubstr("'ff' is no resource"));
+  EXPECT_THAT(error({"fold", kDemo, "--on", "dataflow-zcu104", "--pareto", "--search", "finn"}),
+              HasSubstr("--search: does not go with --pareto"));
+  EXPECT_THAT(error({"fold", kDemo, "--on", "dataflow-zcu104", "--goal", "resources"}),
+              HasSubstr("--target-fps"));
+  EXPECT_THAT(error({"fold", kDemo, "--on", Device("", 10)}), HasSubstr("the device has 10"));
+  EXPECT_THAT(error({"fold", kDemo, "--on", "dataflow-zcu104", "--target-fps", "1000000"}),
+              HasSubstr("/stem"));
+  EXPECT_THAT(error({"explain", kDemo, "--on", Device("", 1728, 3000)}), HasSubstr("LUT"));
+  EXPECT_THAT(error({"explain", kDemo, "--on", Device("devices: 2\npasses: 2\n")}),
+              HasSubstr("devices"));
+}
+
+}  // namespace
+}  // namespace kiln::cli
