@@ -4,11 +4,12 @@
 // One AxiMemory holds the bytes. Each bus accesses it through an AxiReadPort, an AxiWritePort or
 // both; an AXI bus with several IDs has one pair. Every clock cycle consists of these steps:
 //
-//   KILN_AXI_DRIVE_READ(top, axi, port);     // the memory's side of AR and R (of AW, W, B:
-//   KILN_AXI_DRIVE_WRITE) top.eval();                              // combinational logic follows
+//   KILN_AXI_DRIVE_READ(top, axi, port);     // the memory's side of AR and R
+//   top.eval();                              // combinational logic follows
 //   KILN_AXI_SAMPLE_READ(top, axi, port);    // handshakes of this cycle
 //   rising clock edge
 //
+// KILN_AXI_DRIVE_WRITE and KILN_AXI_SAMPLE_WRITE do the same for AW, W and B.
 // The ports are named axi_arvalid, axi_rdata, ...: the second argument is the prefix of _arvalid.
 // Buses with IDs use the macros that end in _ID.
 //

@@ -5,17 +5,17 @@
 // Products with too many bits to round twice (FloatPsum::odd) are served in two ways; the second is
 // the fallback of the first:
 //
-//   at a venture   Sums are rounded to nearest in fp32, then to bf16. The processor keeps a sticky
-//                  flag for inexact results, which no other operation here raises. If the flag is
-//                  still clear after a chunk, every fp32 sum was exact and was rounded only once.
-//   both sides     The exact sum s is rounded down and up to fp32 and each is rounded to bf16,
-//                  giving a <= b. The result r is the odd one of the two.
-//                    Rounding is monotone, so a <= r <= b. If a != b, a midpoint m lies between
-//                    them. fp32 represents m and has no number between `down` and `up`, so one of
-//                    them is m and s is not. If `down` is m, then r = b as s > m, whereas m rounded
-//                    to a: a is even and b odd. If `up` is m, then likewise r = a is odd. If a = b,
-//                    either one is r, except for the zeros of opposite sign of an exact 0; both are
-//                    even, so b = +0 is taken, which is right.
+//   optimistic   Sums are rounded to nearest in fp32, then to bf16. The processor keeps a sticky
+//                flag for inexact results, which no other operation here raises. If the flag is
+//                still clear after a chunk, every fp32 sum was exact and was rounded only once.
+//   two-sided    The exact sum s is rounded down and up to fp32, and each of the two to bf16,
+//                giving a <= b. The result r is the odd one of a and b.
+//
+// Proof of the second: rounding is monotone, so a <= r <= b. If a != b, there is a midpoint m of
+// bf16 numbers between them. fp32 represents m and has no number between `down` and `up`, so one of
+// them is m and s is not. If `down` is m, then r = b as s > m, whereas m rounded to a: a is even
+// and b odd. If `up` is m, then likewise r = a is odd. If a = b, either one is r, except for the
+// zeros of opposite sign of an exact 0; both are even, so b = +0 is taken, which is right.
 #include "kiln/execute/mac_kernels.h"
 
 #if defined(__AVX512BF16__)

@@ -67,8 +67,8 @@ class ReferenceExecutor {
   // slice [1, ...], or a slice without the axis of images where the tensor has one axis more than
   // the graph's input. Results are joined by BatchShape (ir/batch_shape.h): [1, ...] to [images,
   // ...], and what has no leading 1 along a new axis. Images run in parallel (run_batch.h).
-  //   errors  as Run, of the lowest image that fails; inputs that differ in the number of images;
-  //   outputs of strings, or whose shape differs between images
+  //   errors  as Run, for the lowest image that fails; inputs that differ in the number of images;
+  //           outputs of strings, or of a shape that differs between images
   StatusOr<std::vector<Tensor>> RunBatch(std::span<const Tensor> inputs,
                                          const BatchProgress& progress = {}) const;
   // Runs the images of a batch one after the other, in order, for an observer of their values.

@@ -8,17 +8,17 @@
 //   });
 //
 // For every design point and every case (cases.h) the suite checks:
-//   levels       functional and cycle give the same bits, and the same again with another number of
-//   threads accuracy     values agree with the fp32 reference up to what the quantisation of the
-//   case allows placement    nothing runs on the host, unless a row of `never` or `not_yet` says
-//   so; then the host runs it, the reason is
-//                listed, and compiling without host fallback fails with an error that names the
-//                node
-//   closed gaps  a row of `not_yet` (or `never`) whose case has begun to run on the accelerator
-//   fails until the row is gone
-// and for random graphs: levels agree, whatever runs where. Of the family's rtl_design_point,
-// rtl_test.cc simulates the emitted hardware: bits, cycles and the time of each kernel as at the
-// cycle level, the same bits behind memories that stall, whatever registers hold at power-up.
+//   levels       The functional and the cycle level give the same bits, with any number of threads.
+//   accuracy     The values agree with the fp32 reference up to the case's quantisation error.
+//   placement    Nothing runs on the host unless a row of `never` or `not_yet` names the case. If
+//                one does, the host runs it, the reason is listed, and compiling without host
+//                fallback fails with an error that names the node.
+//   closed gaps  A case that a row of `not_yet` or `never` names must not run on the accelerator:
+//                the test fails until the row is deleted.
+// For random graphs it checks that the levels agree, wherever their kernels run. rtl_test.cc
+// simulates the emitted hardware of the family's rtl_design_point: bits, cycles and the time of
+// each kernel must equal the cycle level's, and the bits must not depend on stalls of the memory or
+// on the contents of registers at power-up.
 #ifndef KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
 #define KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
 

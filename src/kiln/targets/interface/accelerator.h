@@ -123,17 +123,19 @@ class Accelerator {
   // Commands use it where the user names no recipe.
   virtual NamedRecipe OwnRecipe() const = 0;
 
-  // A variant of the design point, alike in everything but its number formats: the array (or
-  // whatever multiplies) takes activations of one type and weights of another. Sums, unless the
-  // family says otherwise:
-  //   this design point's operands: this design point's
-  //   both integers        psum and accumulation int32
-  //   anything else        those of this design point where they are floats (its quire, too), else
-  //   a psum of bf16 (fp32
-  //                        where an operand has more than 16 bits) and an accumulation of fp32
-  //   with block scales    integers: psum int32; accumulation always fp32
-  // Errors, with the reason: Unimplemented for a family whose formats are fixed, and for types that
-  // it cannot take.
+  // Returns a variant of the design point that differs only in its number formats: its multipliers
+  // take activations and weights of these types. Unless the family says otherwise, the formats of
+  // its sums follow from the operands:
+  //   operands                       psum                          accumulation
+  //   those of this design point     as here                       as here
+  //   both integers                  int32                         int32
+  //   integers with block scales     int32                         fp32
+  //   others, if sums here are       as here                       as here; with block scales fp32
+  //   floats or a quire
+  //   all others                     bf16; fp32 if an operand      fp32
+  //                                  has more than 16 bits
+  // Errors: Unimplemented, with the reason, for a family whose formats are fixed and for types that
+  // the family cannot take.
   virtual StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
                                                              const QuantType& weights) const;
 
