@@ -1,10 +1,11 @@
-// The interface that all accelerator families share: one design point compiles graphs, runs programs
-// and says what it costs. A program is whatever the family's machine executes: instructions of fixed
-// hardware, or hardware that is built for one network.
+// The interface that all accelerator families share. An Accelerator is one design point: it
+// compiles graphs, runs programs, and estimates area and energy. A program is what the family's
+// machine executes: instructions for fixed hardware, or hardware that is built for one network.
 //
-// The four levels: reference (fp32, no family needed), functional (bit-accurate), cycle (bits and
-// time), rtl (Verilator). For one Program and one input, functional, cycle and rtl give the same
-// bits; cycle and rtl give the same cycles.
+// A program runs at one of four levels: reference (fp32, needs no family), functional
+// (bit-accurate), cycle (bits and time) or rtl (Verilator). For the same program and inputs, the
+// functional, cycle and rtl levels give the same bits, and the cycle and rtl levels the same
+// cycles.
 #ifndef KILN_TARGETS_INTERFACE_ACCELERATOR_H_
 #define KILN_TARGETS_INTERFACE_ACCELERATOR_H_
 
@@ -27,100 +28,102 @@
 namespace kiln {
 
 enum class Level { kReference, kFunctional, kCycle, kRtl };
-std::string_view NameOf(Level level);  // "reference", "functional", "cycle", "rtl"
+// Returns the level's name: "reference", "functional", "cycle" or "rtl".
+std::string_view NameOf(Level level);
+// Returns the level of this name. Error: unknown level.
 StatusOr<Level> FindLevel(std::string_view name);
 
 struct CompileOptions {
-  // What the family cannot run goes to the host, kernel by kernel, and is listed; when false that
-  // is an error instead.
+  // Whether kernels that the family cannot run are assigned to the host and listed. If false, such
+  // a kernel is an error.
   bool host_fallback = true;
   uint64_t seed = 1;
 };
 
-// How the rtl level runs.
+// Settings of the rtl level.
 struct RtlOptions {
-  std::filesystem::path
-      folder;  // where the design is written and its simulation built; empty: a temporary folder
-  // The memory behind the ports. By default ideal: always ready, with the latency that the design
-  // point states. Anything else changes cycles, never bits. The cycle level follows a latency of
-  // its own (Accelerator::MostMemoryLatency), but no stalls and no DRAM.
-  double stall_probability = 0;     // of each channel, in each stretch of cycles
+  // Where the design is written and its simulation is built. Empty: a temporary folder.
+  std::filesystem::path folder;
+  // The memory behind the ports. By default it is ideal: always ready, with the design point's
+  // latency. Other memories change cycles, never bits. The cycle level can model another latency
+  // (Accelerator::MostMemoryLatency), but neither stalls nor a DRAM.
+  double stall_probability = 0;     // of each AXI channel, for each stretch of 1 to 8 cycles
   double dram_bytes_per_cycle = 0;  // > 0: a DRAM of this bandwidth, shared by all ports
-  uint64_t dram_row_miss = 0;       // cycles more for a burst to another row
+  uint64_t dram_row_miss = 0;       // additional cycles of a burst to another DRAM row
   uint64_t memory_latency = 0;  // cycles from an address to its first beat; 0: the design point's
-  // Of what registers hold at power-up, and of the stalls, where the first image runs; each image
-  // has one more than the image before.
+  // Seed of the stalls and of the registers' contents at power-up. Image i uses seed + i.
   uint64_t seed = 1;
-  // Cycles after which a run of the machine is given up as one that does not end; 0: never.
+  // Cycles after which a run that has not ended is stopped with an error. 0: no limit.
   uint64_t most_cycles = 0;
-  bool steady_memory() const {
-    return stall_probability == 0 && dram_bytes_per_cycle == 0;
-  }  // of one latency
-  // What the cycle level follows: a latency in place of the design point's, or 0.
+  // Whether every request has the same latency.
+  bool steady_memory() const { return stall_probability == 0 && dram_bytes_per_cycle == 0; }
+  // Returns the memory latency that the cycle level uses, or 0 for the design point's.
   uint64_t followed_latency() const { return steady_memory() ? memory_latency : 0; }
 };
 
 struct RunOptions {
   Level level = Level::kFunctional;
   RtlOptions rtl;
-  // Called now and then with the number of images done; may be empty. Called from one thread at a
-  // time.
+  // Called from time to time with the number of finished images, from one thread at a time. May be
+  // empty.
   std::function<void(int64_t done)> on_progress;
-  // Called before what comes ahead of the first image and takes long: "building the simulation".
+  // Called before each long step that precedes the first image, such as "building the simulation".
   // May be empty.
   std::function<void(std::string_view step)> on_step;
 };
 
-// One tensor per graph input, fp32 (or the input's own element type), all with the same leading
-// dimension N = images. A Program is compiled for one image; Run works through the N images one by
-// one (in parallel on the simulating machine, one after the other on the simulated one), or several
-// at once on a machine that can.
+// The inputs of a run: one tensor per graph input, fp32 or of the input's own element type, all
+// with the same leading dimension N, the number of images. A Program is compiled for one image. The
+// simulated machine runs the N images one after the other, or several at a time if it can; the
+// simulator may simulate images in parallel.
 struct Batch {
   std::vector<Tensor> inputs;
   int64_t images() const { return inputs.empty() ? 0 : inputs[0].shape()[0]; }
 };
 
 struct RunResult {
-  // One tensor per graph output, leading dimension N. fp32: codes already turned into values by the
-  // output's scale.
+  // One tensor per graph output, [N, ...]: values in fp32, computed from the codes by the output's
+  // scale.
   std::vector<Tensor> outputs;
-  // The same as the codes that the hardware wrote (int8, int32, ...; equal to `outputs` where the
-  // output is float).
+  // The codes that the hardware wrote (int8, int32, ...). Equal to `outputs` for float outputs.
   std::vector<Tensor> codes;
-  // Cycle and rtl levels: time of the first image and those that are worked on with it, and total
-  // cycles of each image, of which those that are worked on at once all have the same.
+  // Cycle and rtl levels only: the trace of the first image, and of the images that the machine
+  // runs at the same time.
   Trace trace;
+  // Cycle and rtl levels only. Images that run at the same time all have the cycles of their run.
   std::vector<int64_t> cycles_per_image;
 };
 
-// What Accelerator::RecordDifference has recorded.
+// The result of Accelerator::RecordDifference.
 struct Waveform {
-  bool recorded = false;  // false: the levels do the same
-  int kernel = 0;         // the first that differs, index into Program::kernels()
-  int64_t begin = 0,
-          end = 0;  // cycles, from the start of the kernel's stretch between host kernels
+  bool recorded = false;  // false: the levels agree
+  int kernel = 0;         // the first kernel that differs, an index into Program::kernels()
+  // The recorded cycles, counted from the start of the sequence of accelerator kernels, between two
+  // host kernels, that contains `kernel`.
+  int64_t begin = 0, end = 0;
 };
 
-// A recipe with its name in tables and, where a name can say all of it, for --quantise.
+// A recipe with a name for tables. If the name describes the recipe completely, --quantise accepts
+// it as well.
 struct NamedRecipe {
   std::string name;
   Recipe recipe;
 };
 
+// A design point of a family.
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
   virtual std::string_view family() const = 0;
   virtual const std::string& name() const = 0;
-  // The design point as text: every parameter with its value, as YAML that reads back to the same
-  // design point.
+  // Returns every parameter with its value, as YAML that parses to the same design point.
   virtual std::string Describe() const = 0;
-  // What quantisation the family asks of a graph, for quantise::Recipe checks: formats it can hold
-  // activations and weights in. Compile names the value that is not in one of them.
+  // Return the formats in which the machine can hold activations and weights, for checks of
+  // recipes. Compile reports a value of any other format.
   virtual std::vector<std::string> ActivationFormats() const = 0;
   virtual std::vector<std::string> WeightFormats() const = 0;
-  // The recipe whose formats are the machine's own, so that all layers it was built for run on it.
-  // Commands use it where the user names no recipe.
+  // Returns the recipe with the machine's own formats, so that all layers it was built for can run
+  // on it. Commands use it if the user names no recipe.
   virtual NamedRecipe OwnRecipe() const = 0;
 
   // Returns a variant of the design point that differs only in its number formats: its multipliers
@@ -139,42 +142,46 @@ class Accelerator {
   virtual StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
                                                              const QuantType& weights) const;
 
-  // `graph` has been through the standard passes, has batch dimension 1, known shapes, and
-  // quantisation annotations on the values that live in hardware; a value without annotation stays
-  // fp32 and its node runs on the host.
+  // Compiles a graph after the standard passes. The graph must have batch dimension 1, known
+  // shapes, and quantisation annotations on the values that the hardware holds. A value without
+  // annotation stays fp32, and its node runs on the host. Errors: a node or format that the family
+  // cannot run, if options.host_fallback is false; a kernel that does not fit the machine.
   virtual StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
                                                      const CompileOptions& options) const = 0;
+  // Runs a program that this accelerator compiled on all images of the batch. Errors: inputs whose
+  // number, shape or element type does not match the graph's; failures of the simulation.
   virtual StatusOr<RunResult> Run(const Program& program, const Batch& batch,
                                   const RunOptions& options) const = 0;
-  // Writes SystemVerilog, memory images, file list and Makefile. Unimplemented where a family has
-  // no RTL yet.
+  // Writes SystemVerilog, memory images, a file list and a Makefile to `folder`. Errors:
+  // Unimplemented if the family has no RTL; files that cannot be written.
   virtual Status EmitRtl(const Program& program, const std::filesystem::path& folder) const = 0;
-  // At a CMOS node of hardware/technology.h. Error: no such node.
+  // Returns the cost of the design point at a CMOS node of hardware/technology.h. Error: no such
+  // node.
   virtual StatusOr<Cost> EstimateCost(int node_nm) const = 0;
   // Returns the cost of the machine that `program` runs on, at a CMOS node. A family whose hardware
-  // is built for one network computes it from the program. For all others it is that of the design
-  // point, which the default implementation returns. Errors: those of EstimateCost.
+  // is built for one network computes it from the program. The default implementation returns the
+  // cost of the design point. Errors: those of EstimateCost.
   virtual StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const;
-  // The greatest RtlOptions::memory_latency with which the rtl level still takes the cycle level's
-  // cycles: the hardware has room for as many requests under way as the design point's latency asks
-  // for. 0: with the ideal memory alone.
+  // Returns the largest RtlOptions::memory_latency at which the rtl level has the cycle level's
+  // cycles: the hardware can keep as many requests in flight as the design point's memory latency
+  // requires. 0: only the ideal memory gives the cycle level's cycles.
   virtual uint64_t MostMemoryLatency() const { return 0; }
-  // Why cycles of the rtl level behind that memory are not comparable with the cycle level's;
-  // empty: they are.
+  // Returns why cycles of the rtl level with this memory cannot be compared with the cycle level's,
+  // or "" if they can.
   std::string UntimedReason(const RtlOptions& rtl) const;
-  // Multiply-accumulates that the design point can do in one cycle at most, for utilisation.
+  // Returns the largest number of multiply-accumulates per cycle, for utilisation.
   virtual double PeakMacsPerCycle() const = 0;
-  // The clock frequency in MHz that the design point states, for times; 0 if it states none.
+  // Returns the design point's clock frequency in MHz, for times, or 0 if it states none.
   virtual double ClockMhz() const { return 0; }
-  // Looks for the first kernel that the rtl level runs in other cycles (without an UntimedReason)
-  // or leaves other bits behind than the cycle level, on a batch of one image, and writes the
-  // hardware's signals around it to `file` (FST). Where they do the same nothing is written.
-  // Unimplemented where a family cannot record signals.
+  // Finds the first kernel for which the rtl and the cycle level differ, on a batch of one image:
+  // in the bits that they leave in memory or, if there is no UntimedReason, in their cycles. Writes
+  // the hardware's signals around the difference to `file` (FST). Writes nothing if the levels
+  // agree. Error: Unimplemented if the family cannot record signals.
   virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
                                               const RtlOptions& options,
                                               const std::filesystem::path& file) const;
-  // What one image takes, host kernels left out. Unimplemented where a family has no such model
-  // yet.
+  // Returns the energy of one image, without host kernels. Error: Unimplemented if the family has
+  // no energy model.
   virtual StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const;
 };
 

@@ -1,6 +1,7 @@
-// The finder of the first cycles in which simulated hardware does something else than the cycle
-// level says. A family says what a stretch of its programs comes to at both levels, and how to
-// replay it; and what a simulation needs to be told for that.
+// Finds the first cycles in which simulated hardware differs from the cycle level. A family
+// provides the outcome of a segment of its program at both levels, and functions that replay the
+// segment. A segment is a part of a program that the machine runs without interruption: the
+// instructions between two host kernels, or one launch.
 #ifndef KILN_TARGETS_INTERFACE_DIFFERENCE_H_
 #define KILN_TARGETS_INTERFACE_DIFFERENCE_H_
 
@@ -18,72 +19,76 @@
 
 namespace kiln {
 
+// Cycles of a run, from `begin` to `end`.
 struct CycleWindow {
   int64_t begin = 0, end = 0;
 };
 
-// What a stretch of a program that the accelerator runs in one go (a step, a launch) comes to at
-// one level.
+// The outcome of a segment at one level.
 struct LevelRun {
-  // By unit, the cycles of its events in order: where it starts, or finishes, its instructions.
+  // By unit, in ascending order: the cycles in which it starts (or retires) its instructions.
   std::vector<std::vector<int64_t>> events;
-  // The cycle in which the stretch ends, where the events are starts: it closes every unit's list.
+  // The cycle in which the segment ends. Set if the events are starts; it then also counts as the
+  // last event of every unit.
   std::optional<int64_t> end;
-  std::vector<uint64_t> totals;     // cycles and counters of the whole, where events are not all
-  std::span<const uint8_t> memory;  // afterwards
+  std::vector<uint64_t> totals;     // cycles and counters of the segment that events do not show
+  std::span<const uint8_t> memory;  // after the segment
 };
 // Event number `index` of a unit.
 struct EventPlace {
   size_t unit, index;
 };
+// The first difference of two levels.
 struct LevelDifference {
-  std::optional<EventPlace> place;  // nullopt: nothing more than that the whole differs
-  CycleWindow window;               // to record
+  std::optional<EventPlace> place;  // nullopt: no event differs, only the totals or the memory
+  CycleWindow window;               // the cycles to record
 };
-// Called where the memories differ: returns the event around which wrong bits are first written;
-// nullopt: of none.
+// Called if the memories differ. Returns the event around which wrong bits are first written, or
+// nullopt if no single event can be named.
 using WrongEvent = std::function<StatusOr<std::optional<EventPlace>>()>;
 
-// Returns where two levels first differ in a stretch; nullopt: nowhere.
-//   bits    around the event that `wrong_event` returns, or the whole stretch
-//   cycles  (`timed`) around the first event that is in another cycle, whichever unit's; the whole
-//           stretch where only totals differ
-// Of both the one that comes first: by its number where there is one unit, else by its window.
-// Errors: of `wrong_event`.
+// Returns the first difference of two levels in a segment, or nullopt if they agree.
+//   bits    The window surrounds the event that `wrong_event` returns; without one it is the whole
+//           segment.
+//   cycles  Compared if `timed`. The window surrounds the earliest event, of any unit, that is in
+//           different cycles; if only totals differ, it is the whole segment.
+// If both differ, the earlier one is returned: by event number if there is one unit, otherwise by
+// the start of the window. `latency` is that of WindowAround. Errors: those of `wrong_event`.
 StatusOr<std::optional<LevelDifference>> FindLevelDifference(const LevelRun& expected,
                                                              const LevelRun& actual, bool timed,
                                                              int64_t latency,
                                                              const WrongEvent& wrong_event);
 
-// Replays the first `instructions` of a stretch on the same memory every time; returns the memory
-// afterwards.
+// Replays the first `instructions` instructions of a segment, always from the same initial memory,
+// and returns the memory after them.
 using PrefixReplay = std::function<StatusOr<std::vector<uint8_t>>(size_t instructions)>;
 
-// Returns the first of `instructions` behind which the memories of two levels differ, given that
-// they differ behind the last. It is found by halving (log2 of their number replays at each level):
-// memory is alike before it and not behind it, though when a difference is written over later there
-// may be an earlier one. Errors: of the replays.
+// Returns the index of an instruction before which the memories of two levels are equal and after
+// which they differ. They must differ after all `instructions`. The search is binary and takes log2
+// replays at each level. If a later instruction overwrites an earlier difference, the result may
+// not be the first such instruction. Errors: those of the replays.
 StatusOr<size_t> FirstWrongInstruction(size_t instructions, const PrefixReplay& expected,
                                        const PrefixReplay& actual);
 
-// The first place in which two lists differ; their lengths count.
+// Returns the first index at which two lists differ, or nullopt if they are equal. If one list is a
+// prefix of the other, the index is its length.
 std::optional<size_t> FirstDifferent(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 
-// Cycles to record around event `index` of a list of events by their cycles: from the last but one
-// before it, since units work ahead, to its own at both levels, and what becomes of it in a memory
-// of latency `latency`.
+// Returns the cycles to record around event `index` of one unit. The window begins two events
+// earlier, because units work ahead, and ends 2 * `latency` cycles after the event at both levels,
+// so that it includes the memory's answers.
 CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected,
                          const std::vector<int64_t>& actual, int64_t latency);
 
-// Which cycles of a run to record; no file: none.
+// The cycles of a run to record. An empty `file` disables recording.
 struct WaveOptions {
   std::filesystem::path file;  // FST
   CycleWindow window;
 };
 
-// What a built simulation is told on its command line (rtl/testbench/kiln_simulate_options.h): the
-// memory behind its ports, where that is not the design point's ideal one, the seed, the limit of
-// cycles.
+// Returns the command-line arguments of a simulation (rtl/testbench/kiln_simulate_options.h) for
+// these options: the memory behind its ports unless it is the design point's ideal memory, the
+// seed, and the limit on cycles.
 std::vector<std::string> MemoryArguments(const RtlOptions& options, uint64_t seed);
 
 }  // namespace kiln

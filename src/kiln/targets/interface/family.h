@@ -1,5 +1,5 @@
-// What a family hands to the registry: a function that reads a design point, and one that describes
-// the keys of design points.
+// A family's entry in the registry: its name and functions, such as the one that reads a design
+// point.
 #ifndef KILN_TARGETS_INTERFACE_FAMILY_H_
 #define KILN_TARGETS_INTERFACE_FAMILY_H_
 
@@ -23,17 +23,17 @@ using FamilyDescription = hardware::FamilyKeys();
 // Returns the family's models of its modules' areas.
 using FamilyAreas = hardware::AreaModels();
 
-// What a family hands to the registry. Every family defines kiln::<family>::Entry of type
-// FamilyEntry().
+// An entry in the registry. Every family defines a function kiln::<family>::Entry() that returns
+// one.
 struct FamilyEntry {
   std::string_view name;  // the value of the key `family`
   FamilyParser* parse = nullptr;
   FamilyDescription* describe = nullptr;
-  // The ending of files of another project that the parser reads, too, and that name no family; "":
-  // none.
+  // The file ending of another project's design points, which have no key `family` and which the
+  // parser reads as well. Empty: there are none.
   std::string_view file_ending = "";
-  // Null: the family has no models of areas. bench/NAME_area_points.py has the points that they are
-  // fitted to, and technology/osu018/NAME_grid.csv the areas measured there (docs/cost.md).
+  // Null: the family has no area models. bench/NAME_area_points.py lists the points that the models
+  // are fitted to, and technology/osu018/NAME_grid.csv the areas measured at them (docs/cost.md).
   FamilyAreas* areas = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// A compiled network, whatever the family: kernels in order, which of them the host runs, memory,
-// and text to read.
+// A compiled network of any family: its kernels in order, which of them run on the host, the sizes
+// of its memory, and a readable listing.
 #ifndef KILN_TARGETS_INTERFACE_PROGRAM_H_
 #define KILN_TARGETS_INTERFACE_PROGRAM_H_
 
@@ -13,18 +13,19 @@
 
 namespace kiln {
 
-// What an optimiser proves about its result.
+// An optimiser's proof about the cost of its result.
 struct Certificate {
-  double cost = 0;         // what was found, in `unit`
-  double lower_bound = 0;  // nothing can be below this
-  bool optimal = false;    // proved: no better point in the space that was searched
+  double cost = 0;         // cost of the result, in `unit`
+  double lower_bound = 0;  // no result can cost less
+  bool optimal = false;    // proved: the searched space contains no cheaper result
   std::string unit;        // "cycles", ...
   std::string bound_from;  // "multiply-accumulates", "memory traffic", "exhaustive search"
+  // Returns the cost over the bound, less 1.
   double gap() const { return lower_bound > 0 ? cost / lower_bound - 1 : 0; }
 };
 
-// The names of a kernel's nodes joined by '+'; where none of them has one, the first one's operator
-// and result: "conv_7".
+// Returns the names of a kernel's nodes joined by '+'. If no node has a name, returns the operator
+// and the result of the first node: "conv_7".
 std::string KernelName(std::span<const Node* const> nodes);
 
 // One fused region that runs as one unit of work.
@@ -33,11 +34,9 @@ struct KernelInfo {
   std::vector<std::string> source_nodes;  // ONNX node names
   std::string unit;                       // "matrix", "depthwise", "vector", "host", ...
   std::string operation;                  // "conv 3x3 16->16 /1 @32x32 +add +relu", for reports
-  int64_t macs = 0;                       // multiply-accumulates of the network in it, one image
-  int64_t operations =
-      0;  // MACs, or elementary operations where there are none; host share is in these
-  std::string
-      schedule;  // how it is cut into tiles, for reports; empty where there is nothing to say
+  int64_t macs = 0;                       // multiply-accumulates of its nodes for one image
+  int64_t operations = 0;   // MACs, or elementary operations if it has no MACs; for host shares
+  std::string schedule;     // its tiling, for reports; may be empty
   Certificate certificate;  // of its schedule; cost 0 for host kernels
   std::string host_reason;  // why the host runs it; empty on the accelerator
   bool on_host() const { return !host_reason.empty(); }
@@ -45,33 +44,36 @@ struct KernelInfo {
 
 struct HostTail;
 
+// A compiled network. Each family derives a class with its instructions or its hardware.
 class Program {
  public:
   virtual ~Program() = default;
   const std::vector<KernelInfo>& kernels() const { return kernels_; }
-  // What whoever reads its results should know, a line each: where they can be wrong, and what
-  // would be right.
+  // Warnings for the reader of results, one line each: where results can be wrong, and what to
+  // change.
   const std::vector<std::string>& notes() const { return notes_; }
-  // Memory image sizes in bytes: constants (weights, parameters), and activations at their peak.
+  // Bytes of constants (weights, parameters) in memory, and of activations at their peak.
   int64_t constant_bytes() const { return constant_bytes_; }
   int64_t activation_bytes() const { return activation_bytes_; }
-  // On how many images a run of the machine works. Cycles of fewer are those of a machine that is
-  // partly empty.
+  // The number of images that the machine runs at the same time. A run of fewer images takes the
+  // same cycles, with a part of the machine idle.
   int64_t images_at_once() const { return images_at_once_; }
-  // Cycles between the results of images that follow one another, on machines that work on several
-  // stages of different images; 0 if an image ends before the next one begins.
+  // Cycles between the results of consecutive images, on machines that pipeline images; 0 if an
+  // image ends before the next one begins.
   int64_t interval_cycles() const { return interval_cycles_; }
-  // Multiply-accumulates that the hardware can do in a cycle at most, if it is built for this
-  // program; 0 if it is the design point's (Accelerator::PeakMacsPerCycle).
+  // The largest number of multiply-accumulates per cycle of hardware that is built for this
+  // program; 0 for fixed hardware (Accelerator::PeakMacsPerCycle).
   double peak_macs_per_cycle() const { return peak_macs_per_cycle_; }
-  // What the host runs behind the last kernel, as it has shapes that depend on the data
-  // (host_tail.h); null: nothing.
+  // The part of the network that the host runs after the last kernel, because its shapes depend on
+  // the data (host_tail.h), or null.
   const HostTail* tail() const { return tail_.get(); }
-  void SetTail(std::shared_ptr<const HostTail> tail);  // adds its kernel
+  // Sets the tail and appends its kernel to kernels().
+  void SetTail(std::shared_ptr<const HostTail> tail);
+  // Returns the multiply-accumulates of all kernels, including the host's.
   int64_t MacsTotal() const;
-  // Share of operations that runs on the host, 0 to 1.
+  // Returns the host's share of all operations, 0 to 1.
   double HostShare() const;
-  // The instructions (configuration, pipeline) as readable text.
+  // Returns the instructions or the pipeline as readable text.
   virtual std::string Print() const = 0;
 
  protected:

@@ -1,4 +1,4 @@
-// What a run did in time: spans of units and kernels, and the reasons why units waited.
+// The timeline of a run: spans of units and kernels, busy cycles, and stalls by cause.
 #ifndef KILN_TARGETS_INTERFACE_TRACE_H_
 #define KILN_TARGETS_INTERFACE_TRACE_H_
 
@@ -17,15 +17,17 @@ struct Span {
   int64_t end = 0;    // one past the last
 };
 
+// The activity of one unit over the whole run.
 struct UnitTrace {
   std::string name;  // "input_fetch", "array", "vector", ...
   int64_t busy_cycles = 0;
-  std::map<std::string, int64_t>
-      stall_cycles;        // cause -> cycles: "input bank empty", "output port", ...
+  // Stall cycles by cause: "input bank empty", "output port", ...
+  std::map<std::string, int64_t> stall_cycles;
   int64_t bytes_read = 0;  // from the accelerator's outer memory
   int64_t bytes_written = 0;
 };
 
+// The cycles [begin, end) of one accelerator kernel.
 struct KernelTrace {
   int kernel = 0;  // index into Program::kernels()
   int64_t begin = 0;
@@ -33,15 +35,16 @@ struct KernelTrace {
   int64_t macs = 0;
 };
 
+// The timeline of the images that the accelerator runs at the same time.
 struct Trace {
-  int64_t images = 1;  // that the accelerator works on at once
-  int64_t cycles = 0;  // of these, start of the first instruction to the last write
+  int64_t images = 1;  // number of these images
+  int64_t cycles = 0;  // from the start of the first instruction to the last write
   std::vector<UnitTrace> units;
-  std::vector<KernelTrace>
-      kernels;  // accelerator kernels in program order; host kernels take no cycles
-  // In order of begin. Spans of one unit and kernel that lie at most span_resolution cycles apart
-  // are one span, so that a long run has a picture of bounded size; UnitTrace::busy_cycles counts
-  // exactly.
+  // Accelerator kernels in program order. Host kernels take no cycles.
+  std::vector<KernelTrace> kernels;
+  // Sorted by `begin`. Spans of the same unit and kernel that are at most span_resolution cycles
+  // apart are merged, which bounds the number of spans of a long run. UnitTrace::busy_cycles is
+  // exact.
   std::vector<Span> spans;
   int64_t span_resolution = 0;
 };

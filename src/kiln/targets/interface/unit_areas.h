@@ -1,5 +1,5 @@
-// A machine as units of modules and memories, and the area that comes to: what the families' models
-// of cost share.
+// Describes a machine as units of modules and memories, and computes its area. The families' cost
+// models share it.
 #ifndef KILN_TARGETS_INTERFACE_UNIT_AREAS_H_
 #define KILN_TARGETS_INTERFACE_UNIT_AREAS_H_
 
@@ -12,36 +12,38 @@
 
 namespace kiln {
 
-// Modules of rtl/ that a unit consists of, as the family's top instantiates them.
+// Equal instances of a module of rtl/ in a unit, as the family's top module instantiates them.
 struct ModuleInstances {
   const char* module;
   hardware::ModuleParameters parameters;
   int64_t count = 1;
 };
-// Memories of one size: a read port and a write port each. Read ports of a memory that are more
-// than one are copies of it.
+// Memories of one size, each with one read port and one write port. A memory with several read
+// ports counts as one copy per read port.
 struct MemoryInstances {
   int64_t count = 1;
-  int64_t bits = 0;  // of one
+  int64_t bits = 0;  // of one memory
 };
+// The modules and memories of a unit.
 struct UnitParts {
   const char* unit;
   std::vector<ModuleInstances> modules;
   std::vector<MemoryInstances> memories;
 };
 
-// Bits of all memories.
+// Returns the bits of all memories.
 int64_t MemoryBitsOf(const std::vector<UnitParts>& units);
 
-// A cost, or an energy, with nothing in it yet but its node and the source of energies. Error:
-// areas and energies cannot be scaled to this node.
+// Return a cost and an energy that contain only the node and the source of energies. Error: areas
+// and energies cannot be scaled to this node.
 StatusOr<Cost> CostAt(int node_nm);
 StatusOr<Energy> EnergyAt(int node_nm);
 
-// Adds the units' areas to `cost`, at its node, and their source to its own: logic by the family's
-// models, memories by hardware::MemoryArea. Modules without a fitted model are named in
-// Cost::missing, models without points kept out of their fit in a note. The error of the others on
-// those points is weighed by area.
+// Adds the units' areas at cost->node_nm, the errors of their models and the source of areas to
+// `cost`. The area of logic is computed by the family's models, the area of memories by
+// hardware::MemoryArea. Cost::missing lists the modules without a fitted model. A note lists the
+// models that were not checked on points outside their fit; area_error is the mean of the others,
+// weighted by area.
 void AddAreas(const std::vector<UnitParts>& units, const hardware::AreaModels& models, Cost* cost);
 
 }  // namespace kiln
