@@ -91,9 +91,10 @@ struct TcpChannel::Socket {
   asio::io_context context{1};
   Tcp::socket socket{context};
 
-  std::mutex
-      mutex;  // of what Interrupt uses: the descriptor must not become another file's meanwhile
-  bool interrupted = false;  // under mutex
+  // Guards `socket` against Interrupt: its descriptor must not be closed and reused by another file
+  // while Interrupt shuts it down.
+  std::mutex mutex;
+  bool interrupted = false;  // guarded by mutex
 
   bool is_interrupted() {
     const std::scoped_lock lock(mutex);

@@ -238,8 +238,8 @@ class Fit {
   const Format& format_;
   int segments_;
   const Domain& domain_;
-  std::vector<double>
-      grid_;  // candidate knots, ascending: multiples of 1/kGrid that the format holds
+  // Candidate knots, ascending: the multiples of 1/kGrid that the format represents.
+  std::vector<double> grid_;
 };
 
 }  // namespace

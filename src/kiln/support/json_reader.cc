@@ -51,8 +51,8 @@ Status CheckBudgets(std::string_view text, std::string_view source) {
 
 StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
   KILN_RETURN_IF_ERROR(CheckBudgets(text, source));
-  std::vector<std::set<std::string>>
-      open;  // keys so far of the objects that stand around the place
+  // The keys read so far of each object that encloses the current position.
+  std::vector<std::set<std::string>> open;
   std::optional<std::string> twice;
   const auto look = [&](int /*depth*/, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();

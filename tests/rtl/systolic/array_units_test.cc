@@ -210,8 +210,8 @@ struct Pass {
   bool overwrite;
   uint32_t rows;  // those that count
   int precision;
-  std::vector<std::pair<int64_t, int64_t>>
-      pixels;  // word of the input bank, word of the accumulation bank
+  // The word in the input bank and the word in the accumulation bank of each pixel.
+  std::vector<std::pair<int64_t, int64_t>> pixels;
 };
 
 std::vector<Pass> PassesOf(const Config& config, const std::vector<TestInstruction>& instructions) {

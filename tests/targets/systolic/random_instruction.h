@@ -20,16 +20,17 @@ Config RandomConfig(Random& random);
 // scales.
 void RandomFormats(Random& random, Config* config);
 
-// The same for the input and weight format that stand there already.
+// Sets random formats of sums for the input and weight formats of `config`.
 void RandomSums(Random& random, Config* config);
 
 struct RandomCase {
   Instruction instruction;  // kMatrix, kDepthwise or kVector
-  std::vector<uint8_t>
-      memory;  // everything it reads, and room for what it writes; sizes of some kilobytes
+  // All data that the instruction reads, and space for its results; some kilobytes.
+  std::vector<uint8_t> memory;
 };
 
-// In place of kDepthwise a design point without such a unit gets a kMatrix.
+// Returns a random instruction. A design point without a depthwise unit gets a kMatrix instead of a
+// kDepthwise.
 RandomCase RandomInstruction(Random& random, const Config& config, Opcode opcode);
 
 }  // namespace kiln::systolic

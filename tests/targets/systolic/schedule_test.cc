@@ -280,8 +280,9 @@ TEST(SystolicSchedule, AWideInputPortKeepsStridedDepthwiseLayersBusy) {
   ASSERT_TRUE(text.ok()) << text.status();
   const auto wide = ParseConfig(*text, path);
   ASSERT_TRUE(wide.ok()) << wide.status();
-  Config
-      narrow;  // a word a beat: four input words for each output word, and the regions' edges twice
+  // One word per beat: each output word needs four input words, and the edges of regions are read
+  // twice.
+  Config narrow;
   for (const auto& [size, channels] : {std::pair{112, 96}, {56, 144}, {28, 192}, {14, 576}}) {
     const Instruction in = DepthwiseLayer(size, 2, channels);
     EXPECT_LT(DepthwiseUse(in, narrow), 0.25) << size;

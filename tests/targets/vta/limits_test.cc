@@ -75,8 +75,8 @@ TEST(VtaKernelCache, NoKernelRunsOthersMicroOps) {
   for (uint32_t i = 0; i < 12; ++i)
     kernels.push_back(KernelOf(i % 3 == 0 ? 1 : 1 + static_cast<uint32_t>(draw(9)), 64 * i));
   KernelCache cache(kCapacity);
-  std::array<uint32_t, kCapacity>
-      buffer{};  // the destination of each micro-op, by which kernels are told apart
+  // The destination of each micro-op, which identifies the kernel that it belongs to.
+  std::array<uint32_t, kCapacity> buffer{};
   int kept = 0, loads = 0;
   for (int i = 0; i < 4000; ++i) {
     const Kernel& kernel = kernels[draw(kernels.size())];

@@ -69,8 +69,8 @@ class NetworkRun final : public ImageMachine {
   const int threads_;
   const PieceObserver observer_;
   std::vector<Row> rows_;
-  std::vector<std::vector<uint8_t>>
-      bytes_;    // by piece: a map's bytes, made by kPack or kRead for the piece that follows it
+  // By piece: the bytes of a map, which kPack or kRead produces for the next piece.
+  std::vector<std::vector<uint8_t>> bytes_;
   Trace trace_;  // the launches so far
 };
 

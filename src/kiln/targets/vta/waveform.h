@@ -23,8 +23,8 @@ namespace kiln::vta {
 // The outcome of a launch at one level.
 struct LaunchOutcome {
   RunTime time;
-  std::array<std::vector<int64_t>, kStages>
-      starts;                   // cycles in which each stage started its instructions
+  // The cycles in which each stage started its instructions.
+  std::array<std::vector<int64_t>, kStages> starts;
   std::vector<uint8_t> memory;  // after the launch, from FirstDifference's `base` on
 };
 

@@ -65,8 +65,8 @@ struct Work {
   // not constants, and the count of the number zero.
   CodeRange input_counts, weight_counts;
   int32_t input_zero = 0;
-  std::shared_ptr<const WeightCodes>
-      codes;  // constant weights, to be tiled; codegen then sets `weights`
+  // Constant weights before tiling; codegen tiles them and sets `weights`.
+  std::shared_ptr<const WeightCodes> codes;
   std::vector<Place> operands;
   Place output;
   // Locations of the block scales of streams that have them; codegen sets those of constant

@@ -19,9 +19,8 @@ inline bool Always(const hardware::ModuleParameters&) { return true; }
 inline double CountedBits(double count) {
   return IndexBits(static_cast<int64_t>(std::ceil(count)));
 }
-inline double ShifterArea(double width) {
-  return width * CountedBits(width);
-}  // the multiplexers of a shifter over all its positions
+// Returns the multiplexers of a shifter over all positions of `width` bits.
+inline double ShifterArea(double width) { return width * CountedBits(width); }
 
 // Return the hardware that decoding a number needs beyond its bits: the shifters' multiplexers, or
 // the bits of a table.

@@ -41,8 +41,8 @@ inline constexpr int kCauses = 3;
 // The name of a unit and the causes for which it waits.
 struct UnitInfo {
   const char* name;
-  std::array<const char*, kCauses>
-      causes;  // in the order of the unit's counters; null: the unit has fewer causes
+  // In the order of the unit's counters, followed by nulls if the unit has fewer causes.
+  std::array<const char*, kCauses> causes;
 };
 inline constexpr std::array<UnitInfo, kUnits> kUnitTable = {{
     {"input_fetch", {kEarlierInstruction, kInputBankFull, nullptr}},

@@ -83,8 +83,8 @@ struct VectorStep {
 // all pixels (1 x 1).
 struct ConstantOperand {
   int64_t height = 1, width = 1;
-  std::vector<int32_t>
-      numbers;  // [height][width][channels], or [height][width] if all channels are the same
+  // [height][width][channels], or [height][width] if all channels are the same.
+  std::vector<int32_t> numbers;
 };
 
 // A layer of the ALU.
@@ -92,8 +92,8 @@ struct VectorLayer {
   // Input i is loaded into register i. An input with a single pixel is the operand of every output
   // pixel; the first input is never one of these.
   std::vector<MapView> inputs;
-  std::vector<ConstantOperand>
-      constants;  // registers after the inputs, or after register 0 if there is a window
+  // In the registers after the inputs, or after register 0 if there is a window.
+  std::vector<ConstantOperand> constants;
   std::vector<VectorStep> steps;
   // Register 0 holds the result. Before the steps it holds input 0 or, if there is a window, the
   // reduction of each window of input 0 (then the only input) by window_op (MAX or ADD).

@@ -444,8 +444,8 @@ class Planner {
   bool all_fit_ = false;         // whether the inputs of all tiles stay on chip
   size_t number_ = 0;            // number of the current chunk
   std::vector<InputSlot> input_slots_;
-  std::vector<absl::InlinedVector<size_t, 4>>
-      slots_of_;  // by input block: the slots that currently hold it
+  // By input block: the slots that currently hold it.
+  std::vector<absl::InlinedVector<size_t, 4>> slots_of_;
   size_t input_cursor_ = SIZE_MAX;
   int64_t weight_slot_ = 1, resident_ = 0;
   std::vector<WeightSlot> weight_slots_;

@@ -85,8 +85,8 @@ class RemoteServer {
   mutable std::mutex mutex_;
   std::condition_variable ended_;  // notified when a connection's stage becomes kEnded
   int machines_ = 0;               // guarded by mutex_: connections of stage kClient
-  std::list<Connection>
-      connections_;  // guarded by mutex_, oldest first; the accepting thread adds and removes
+  // Guarded by mutex_. Oldest first; only the accepting thread adds and removes connections.
+  std::list<Connection> connections_;
   std::thread accepting_;
 };
 
