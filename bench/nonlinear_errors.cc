@@ -85,9 +85,8 @@ int main(int argc, char** argv) {
   const bool all = argc > 1 && std::string(argv[1]) == "--all";
   std::printf(
       "// KILN_ERROR(function, vector format, absolute error, where, units of the last place, "
-      "where): see "
-      "nonlinear.h.\n"
-      "// Written by bench/nonlinear_errors.\n");
+      "where):\n"
+      "// see nonlinear.h. Written by bench/nonlinear_errors.\n");
   for (const char* name : {"fp32", "bf16", "fp16"}) {
     const Format format = *FindFormat(name);
     const int64_t step = format.bits == 32 && !all ? 61 : 1;
