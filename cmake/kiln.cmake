@@ -44,8 +44,9 @@ function(kiln_settings)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON PARENT_SCOPE)
   find_program(CCACHE_PROGRAM ccache)
   if(CCACHE_PROGRAM)
-    # ccache accepts precompiled headers only if macros and dates in them are declared irrelevant. It
-    # finds a file's headers in the compiler's dependency file, without preprocessing the file first.
+    # ccache accepts precompiled headers only if macros and dates in them are declared irrelevant.
+    # It finds a file's headers in the compiler's dependency file, without preprocessing the file
+    # first.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
       ${CCACHE_PROGRAM} PARENT_SCOPE)

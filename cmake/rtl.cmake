@@ -150,8 +150,8 @@ function(kiln_rtl_test name)
   add_executable(rtl_${name}_test ${ARG_TEST})
   list(TRANSFORM ARG_MODELS PREPEND rtl_model_)
   target_link_libraries(rtl_${name}_test
-    PRIVATE ${ARG_LINK} ${ARG_MODELS} kiln_support kiln_optimised_test_support kiln_settings GTest::gmock
-    GTest::gtest_main)
+    PRIVATE ${ARG_LINK} ${ARG_MODELS} kiln_support kiln_optimised_test_support kiln_settings
+    GTest::gmock GTest::gtest_main)
   target_include_directories(rtl_${name}_test PRIVATE ${PROJECT_SOURCE_DIR})
   kiln_precompile(rtl_${name}_test kiln_optimised_test_headers)
   gtest_discover_tests(rtl_${name}_test TEST_PREFIX rtl. DISCOVERY_TIMEOUT 120
@@ -165,8 +165,8 @@ set(KILN_RTL_LARGE_PARTS kiln_reduction kiln_spline kiln_vector_alu kiln_vector_
 
 # kiln_rtl_check_modules(): adds two tests per module, with default parameters. Verilator's lint
 # must not warn. Yosys' elaboration must not find a problem (`check`), an undeclared name, or a port
-# of another width than its connection (Yosys 0.23 ignores casts inside concatenations). Yosys checks
-# KILN_RTL_LARGE_PARTS within the whole machine, and its test fails if one is no longer there.
+# of another width than its connection (Yosys 0.23 ignores casts inside concatenations). Yosys
+# checks KILN_RTL_LARGE_PARTS within the whole machine, and its test fails if one is missing there.
 function(kiln_rtl_check_modules)
   list(JOIN KILN_RTL_PACKAGES " " packages)
   list(JOIN KILN_YOSYS_FOLDERS " " folders)

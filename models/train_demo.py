@@ -3,10 +3,11 @@
 
     /usr/bin/python3 models/train_demo.py --out models/demo_fashion_mnist.onnx
 
-Needs Debian's python3-torch, python3-onnx and dataset-fashion-mnist; nothing is fetched. The network is small on purpose (about
-70,000 parameters, 10 million multiply-accumulates) and holds one of everything the systolic family must run: full
-convolutions with a residual sum, inverted residuals with depthwise layers at stride 1 and 2, one attention block with
-layer normalisation, soft-max and GELU, global pooling and a dense head.
+Needs Debian's python3-torch, python3-onnx and dataset-fashion-mnist; it downloads nothing. The
+network is small on purpose (about 70,000 parameters, 10 million multiply-accumulates) and has one
+of each kind of layer that the systolic family must run: full convolutions with a residual sum,
+inverted residuals with depthwise layers of stride 1 and 2, one attention block with layer
+normalisation, softmax and GELU, global pooling and a dense head.
 """
 import argparse
 import gzip
@@ -38,14 +39,16 @@ def read_idx(name):
 
 class ConvBn(nn.Sequential):
     def __init__(self, cin, cout, kernel, stride=1, groups=1, relu=True):
-        layers = [nn.Conv2d(cin, cout, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(cout)]
+        layers = [nn.Conv2d(cin, cout, kernel, stride, kernel // 2, groups=groups, bias=False),
+                  nn.BatchNorm2d(cout)]
         super().__init__(*layers, *([nn.ReLU()] if relu else []))
 
 
 class Residual(nn.Module):
     def __init__(self, channels):
         super().__init__()
-        self.body = nn.Sequential(ConvBn(channels, channels, 3), ConvBn(channels, channels, 3, relu=False))
+        self.body = nn.Sequential(ConvBn(channels, channels, 3),
+                                  ConvBn(channels, channels, 3, relu=False))
 
     def forward(self, x):
         return F.relu(x + self.body(x))
@@ -54,7 +57,8 @@ class Residual(nn.Module):
 class InvertedResidual(nn.Module):
     def __init__(self, cin, hidden, cout, stride):
         super().__init__()
-        self.body = nn.Sequential(ConvBn(cin, hidden, 1), ConvBn(hidden, hidden, 3, stride, groups=hidden),
+        self.body = nn.Sequential(ConvBn(cin, hidden, 1),
+                                  ConvBn(hidden, hidden, 3, stride, groups=hidden),
                                   ConvBn(hidden, cout, 1, relu=False))
         self.skip = stride == 1 and cin == cout
 
@@ -90,7 +94,8 @@ class DemoNet(nn.Module):
         super().__init__()
         self.stem = ConvBn(1, 16, 3)
         self.stage1 = Residual(16)
-        self.stage2 = nn.Sequential(InvertedResidual(16, 64, 32, 2), InvertedResidual(32, 128, 32, 1))
+        self.stage2 = nn.Sequential(InvertedResidual(16, 64, 32, 2),
+                                    InvertedResidual(32, 128, 32, 1))
         self.stage3 = InvertedResidual(32, 128, 64, 2)
         self.position = nn.Parameter(torch.zeros(1, 49, 64))
         self.block = Attention(64, 4, 128)
@@ -123,7 +128,8 @@ def accuracy(model, images, labels):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", default="models/demo_fashion_mnist.onnx")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--batch", type=int, default=128)
@@ -144,7 +150,8 @@ def main():
     print(f"{sum(p.numel() for p in model.parameters())} parameters", flush=True)
     steps = args.epochs * (len(train_x) // args.batch)
     optimiser = torch.optim.AdamW(model.parameters(), lr=4e-3, weight_decay=0.02)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 4e-3, total_steps=steps, pct_start=0.2)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 4e-3, total_steps=steps,
+                                                   pct_start=0.2)
     for epoch in range(args.epochs):
         model.train()
         start, total = time.time(), 0.0
@@ -156,16 +163,17 @@ def main():
             schedule.step()
             total += float(loss)
         hits = accuracy(model, test_x, test_y)
-        print(f"epoch {epoch + 1}: loss {total * args.batch / len(train_x):.4f}, test {hits}/10000, "
-              f"{time.time() - start:.0f} s", flush=True)
+        print(f"epoch {epoch + 1}: loss {total * args.batch / len(train_x):.4f}, "
+              f"test {hits}/10000, {time.time() - start:.0f} s", flush=True)
         export(model, args.out)
 
 
 def export(model, path):
     model.eval()
-    # BatchNormalization stays in the file as its own node, so that folding it is our work and not the exporter's.
-    torch.onnx.export(model, torch.zeros(1, 1, 28, 28), path, opset_version=13, input_names=["image"],
-                      output_names=["logits"], training=torch.onnx.TrainingMode.PRESERVE,
+    # Training mode keeps BatchNormalization as a node, so that Kiln folds it and not the exporter.
+    torch.onnx.export(model, torch.zeros(1, 1, 28, 28), path, opset_version=13,
+                      input_names=["image"], output_names=["logits"],
+                      training=torch.onnx.TrainingMode.PRESERVE,
                       dynamic_axes={"image": {0: "batch"}, "logits": {0: "batch"}})
     annotate(path)
 

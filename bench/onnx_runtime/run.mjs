@@ -16,7 +16,8 @@ const count = Number(countText);
 let session, optimisations, because = null;
 for (optimisations of ['all', 'basic']) {
   try {
-    session = await ort.InferenceSession.create(model, {logSeverityLevel: 4, graphOptimizationLevel: optimisations});
+    session = await ort.InferenceSession.create(
+        model, {logSeverityLevel: 4, graphOptimizationLevel: optimisations});
     break;
   } catch (error) {
     because = String(error.message).split('\n')[0];
@@ -31,7 +32,8 @@ if (session.inputNames.length !== 1) {
   process.exit(2);
 }
 const name = session.inputNames[0];
-const shape = session.inputMetadata[0].shape.map((d, i) => (typeof d === 'number' && d > 0 ? d : i === 0 ? 1 : NaN));
+const shape = session.inputMetadata[0].shape.map(
+    (d, i) => (typeof d === 'number' && d > 0 ? d : i === 0 ? 1 : NaN));
 const elements = shape.reduce((a, b) => a * b, 1);
 if (!Number.isInteger(elements)) {
   console.error(`input '${name}' has shape ${session.inputMetadata[0].shape}`);
@@ -47,9 +49,12 @@ const outputs = session.outputNames.map(() => []);
 for (let i = 0; i < count; ++i) {
   const data = inputs.slice(i * elements, (i + 1) * elements);
   const results = await session.run({[name]: new ort.Tensor('float32', data, shape)});
-  session.outputNames.forEach((output, k) => outputs[k].push(Float32Array.from(results[output].data, Number)));
+  session.outputNames.forEach(
+      (output, k) => outputs[k].push(Float32Array.from(results[output].data, Number)));
 }
 const bytes = (array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength);
 fs.writeFileSync(path.join(folder, 'inputs.bin'), bytes(inputs));
-outputs.forEach((rows, k) => fs.writeFileSync(path.join(folder, `output${k}.bin`), Buffer.concat(rows.map(bytes))));
-console.log(JSON.stringify({input: name, shape, outputs: session.outputNames, optimisations, because}));
+outputs.forEach((rows, k) => fs.writeFileSync(
+    path.join(folder, `output${k}.bin`), Buffer.concat(rows.map(bytes))));
+console.log(JSON.stringify(
+    {input: name, shape, outputs: session.outputNames, optimisations, because}));

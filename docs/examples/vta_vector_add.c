@@ -1,8 +1,11 @@
-/* Adds two vectors on a VTA through the original's runtime calls, and prints "right" where all sums are.
+/* Adds two vectors on a VTA by calls of the original VTA's runtime, and prints "right" if all sums
+ * are right.
  *
- *   cc -I PREFIX/include vta_vector_add.c -L PREFIX/lib -Wl,-rpath,PREFIX/lib -lkiln_vta_runtime -o vta_vector_add
+ *   cc -I PREFIX/include vta_vector_add.c -L PREFIX/lib -Wl,-rpath,PREFIX/lib \
+ *      -lkiln_vta_runtime -o vta_vector_add
  *
- * KILN_VTA_DEVICE in the environment names the device: functional (the default), cycle, rtl, or remote:HOST:PORT.
+ * The environment variable KILN_VTA_DEVICE names the device: functional (the default), cycle, rtl,
+ * or remote:HOST:PORT.
  */
 #include <kiln/vta_runtime.h>
 #include <stdint.h>
