@@ -1,4 +1,5 @@
-// kiln_accumulate for the pairs of psum and accumulation formats that design points have, with and without scales.
+// Instances of kiln_accumulate for the pairs of psum and accumulation formats that design points
+// have, with and without scales.
 module accumulate_bench #(
     localparam int UNITS = 12
 ) (

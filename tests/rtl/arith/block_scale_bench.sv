@@ -1,4 +1,5 @@
-// kiln_block_scale, and kiln_block_element under the scale that it finds, for several pairs of formats.
+// kiln_block_scale, followed by kiln_block_element with the scale that it computes, for several
+// pairs of formats.
 module block_scale_bench #(
     localparam int UNITS = 9
 ) (

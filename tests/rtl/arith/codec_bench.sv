@@ -1,4 +1,5 @@
-// kiln_decode_to_fp32 and kiln_encode_from_fp32 for every named format, then for those of other_formats_pkg.
+// kiln_decode_to_fp32 and kiln_encode_from_fp32 for every named format, then for the formats of
+// other_formats_pkg.
 module codec_bench #(
     localparam int NAMED = kiln_named_formats_pkg::COUNT,
     localparam int FORMATS = NAMED + other_formats_pkg::COUNT

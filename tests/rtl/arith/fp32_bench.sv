@@ -1,4 +1,4 @@
-// The fp32 units side by side, all with the same operands.
+// Instances of all fp32 units, with the same operands.
 module fp32_bench (
     input  logic        [31:0] a,
     input  logic        [31:0] b,
@@ -15,7 +15,7 @@ module fp32_bench (
     output logic        [31:0] minimum,
     output logic        [31:0] from_integer,
     output logic signed [31:0] code,          // a * b + integer_value, held to [low, high]
-    output logic [14*32-1:0] rounded  // a, rounded to each of the formats below, the first lowest
+    output logic [14*32-1:0] rounded  // a, rounded to each format below, in that order
 );
 
   kiln_fp32_multiply_add unit_multiply_add (.a(a), .b(b), .c(c), .result(multiply_add));
@@ -34,19 +34,33 @@ module fp32_bench (
       .high(high),
       .code(code)
   );
-  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::BF16)) unit_bf16 (.value(a), .result(rounded[0*32+:32]));
-  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::FP16)) unit_fp16 (.value(a), .result(rounded[1*32+:32]));
-  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::TF32)) unit_tf32 (.value(a), .result(rounded[2*32+:32]));
-  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::E5M2)) unit_e5m2 (.value(a), .result(rounded[3*32+:32]));
-  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::E3M2)) unit_e3m2 (.value(a), .result(rounded[4*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::E4M3_INFINITY)) unit_e4m3_infinity (.value(a), .result(rounded[5*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::E4M3_FNUZ_INFINITY)) unit_e4m3_fnuz_infinity (.value(a), .result(rounded[6*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::FP16_SATURATE)) unit_fp16_saturate (.value(a), .result(rounded[7*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::BF16_FLUSH)) unit_bf16_flush (.value(a), .result(rounded[8*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::E4M3_FLUSH)) unit_e4m3_flush (.value(a), .result(rounded[9*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::E8M23_FLUSH)) unit_e8m23_flush (.value(a), .result(rounded[10*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::E8M2_FNUZ)) unit_e8m2_fnuz (.value(a), .result(rounded[11*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::E1M2)) unit_e1m2 (.value(a), .result(rounded[12*32+:32]));
-  kiln_fp32_round #(.FORMAT(other_formats_pkg::E7M12)) unit_e7m12 (.value(a), .result(rounded[13*32+:32]));
+  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::BF16)) unit_bf16
+      (.value(a), .result(rounded[0*32+:32]));
+  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::FP16)) unit_fp16
+      (.value(a), .result(rounded[1*32+:32]));
+  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::TF32)) unit_tf32
+      (.value(a), .result(rounded[2*32+:32]));
+  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::E5M2)) unit_e5m2
+      (.value(a), .result(rounded[3*32+:32]));
+  kiln_fp32_round #(.FORMAT(kiln_named_formats_pkg::E3M2)) unit_e3m2
+      (.value(a), .result(rounded[4*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::E4M3_INFINITY)) unit_e4m3_infinity
+      (.value(a), .result(rounded[5*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::E4M3_FNUZ_INFINITY)) unit_e4m3_fnuz_infinity
+      (.value(a), .result(rounded[6*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::FP16_SATURATE)) unit_fp16_saturate
+      (.value(a), .result(rounded[7*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::BF16_FLUSH)) unit_bf16_flush
+      (.value(a), .result(rounded[8*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::E4M3_FLUSH)) unit_e4m3_flush
+      (.value(a), .result(rounded[9*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::E8M23_FLUSH)) unit_e8m23_flush
+      (.value(a), .result(rounded[10*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::E8M2_FNUZ)) unit_e8m2_fnuz
+      (.value(a), .result(rounded[11*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::E1M2)) unit_e1m2
+      (.value(a), .result(rounded[12*32+:32]));
+  kiln_fp32_round #(.FORMAT(other_formats_pkg::E7M12)) unit_e7m12
+      (.value(a), .result(rounded[13*32+:32]));
 
 endmodule

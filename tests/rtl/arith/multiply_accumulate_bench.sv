@@ -1,5 +1,7 @@
-// kiln_multiply_accumulate for every format of at most 8 bits: with itself into bf16 (unit 0), with itself into int32 or
-// int16 if it can, else fp32 (unit 1), with another format into one of several psums (unit 2).
+// kiln_multiply_accumulate for every format of at most 8 bits. Unit 0 multiplies the format by
+// itself and adds to bf16. Unit 1 multiplies it by itself and adds to int32 or int16, or to fp32 if
+// the format is not an integer. Unit 2 multiplies it by another format and adds to one of several
+// psum formats.
 module multiply_accumulate_bench #(
     localparam int FORMATS = kiln_named_formats_pkg::COUNT,
     localparam int UNITS = 3
@@ -7,19 +9,22 @@ module multiply_accumulate_bench #(
     input  logic [                  7:0] x,
     input  logic [                  7:0] w,
     input  logic [                 31:0] psum,   // lowest bits: a code of each psum format
-    output logic [FORMATS*UNITS*32-1:0] result  // of unit j of format i at i * UNITS + j, sign-extended
+    // The result of unit j of format i is at i * UNITS + j, sign-extended.
+    output logic [FORMATS*UNITS*32-1:0] result
 );
 
   for (genvar i = 0; i < FORMATS; i++) begin : g_format
     for (genvar j = 0; j < UNITS; j++) begin : g_unit
       localparam kiln_format_pkg::format_t INPUT = kiln_named_formats_pkg::format_of(i);
-      localparam kiln_format_pkg::format_t WEIGHT = kiln_named_formats_pkg::format_of(j == 2 ? (i * 7 + 5) % FORMATS : i);
-      localparam bit SMALL = kiln_format_pkg::bits(INPUT) <= 8 && kiln_format_pkg::bits(WEIGHT) <= 8;
+      localparam kiln_format_pkg::format_t WEIGHT =
+          kiln_named_formats_pkg::format_of(j == 2 ? (i * 7 + 5) % FORMATS : i);
+      localparam bit SMALL =
+          kiln_format_pkg::bits(INPUT) <= 8 && kiln_format_pkg::bits(WEIGHT) <= 8;
       localparam bit WHOLE = kiln_format_pkg::integer_bits(INPUT) > 0;
       localparam kiln_format_pkg::format_t PSUM =
           j == 0 ? kiln_named_formats_pkg::BF16 :
-          j == 1 ? (WHOLE ? (i % 2 == 0 ? kiln_named_formats_pkg::INT32 : kiln_named_formats_pkg::INT16)
-                          : kiln_named_formats_pkg::FP32) :
+          j == 1 ? (!WHOLE ? kiln_named_formats_pkg::FP32 :
+                    i % 2 == 0 ? kiln_named_formats_pkg::INT32 : kiln_named_formats_pkg::INT16) :
           i % 5 == 0 ? kiln_named_formats_pkg::POSIT16_1 :
           i % 5 == 1 ? kiln_named_formats_pkg::FP16 :
           i % 5 == 2 ? kiln_named_formats_pkg::E4M3 :

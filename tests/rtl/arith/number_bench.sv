@@ -1,15 +1,17 @@
-// What arithmetic is put together from: for every named format of at most 8 bits its numbers' products and sums, a number
-// added to a code and operands of integer sums; then the parts that all formats share.
+// The parts of the arithmetic. For every named format of at most 8 bits: products and sums of its
+// numbers, a number added to a code, and operands of integer sums. Then the parts that all formats
+// share.
 module number_bench #(
     localparam int FORMATS = kiln_named_formats_pkg::COUNT,
     localparam int RECORD = 256
 ) (
     input  logic [7:0] x,
     input  logic [7:0] w,
-    // Of each format, lowest first: significands of product and sum, 64 bits each, left-aligned; their exponents, 32 bits each;
-    // code of the sum, 8 bits; operand x, 16 bits; NaN, infinity and sign of the product, of the sum.
+    // The record of each format, from its lowest bit: significands of product and sum, 64 bits
+    // each, left-aligned; their exponents, 32 bits each; code of the sum, 8 bits; operand x, 16
+    // bits; NaN, infinity and sign of the product, then of the sum.
     output logic [FORMATS*RECORD-1:0] result,
-    // Parts.
+    // The shared parts.
     input  logic [12:0] bits,
     input  logic [3:0] places,
     output logic [12:0] normalised,
@@ -21,7 +23,7 @@ module number_bench #(
     input  logic odd,
     input  logic [34:0] rest,
     input  logic [31:0] random,
-    output logic [4:0] up,  // of each rounding, by its number
+    output logic [4:0] up,  // one bit per rounding mode, by its number
     output logic [8:0] word,
     input  logic [3:0] spline,
     input  logic [31:0] t,
@@ -184,11 +186,12 @@ module number_bench #(
         .up(up[rounding])
     );
   end
-  // Word i: 37 i.
+  // Word i of the table is 37 * i.
   kiln_constant_table #(
       .WIDTH(9),
       .DEPTH(12),
-      .CONTENTS({9'd407, 9'd370, 9'd333, 9'd296, 9'd259, 9'd222, 9'd185, 9'd148, 9'd111, 9'd74, 9'd37, 9'd0})
+      .CONTENTS({9'd407, 9'd370, 9'd333, 9'd296, 9'd259, 9'd222,
+                 9'd185, 9'd148, 9'd111, 9'd74, 9'd37, 9'd0})
   ) constants (
       .index(places),
       .word (word)

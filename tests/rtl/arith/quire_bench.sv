@@ -1,12 +1,13 @@
-// Quires of several pairs of formats: a register of the psum, to which a product is added every cycle, and registers of
-// accumulations, to which psums are added.
+// Quires for several pairs of formats: a psum register, to which a product is added in every cycle,
+// and accumulation registers, to which psums are added.
 module quire_bench #(
-    localparam int UNITS = quire_formats_pkg::COUNT / 3  // the package holds both formats of a pair, and its quire
+    // The package contains both formats of each pair, and the quire of the pair.
+    localparam int UNITS = quire_formats_pkg::COUNT / 3
 ) (
     input  logic                clock,
-    input  logic                clear,       // the psum begins with this product
-    input  logic                accumulate,  // and is accumulated before
-    input  logic                first,       // as the first one
+    input  logic                clear,       // the psum starts from this product
+    input  logic                accumulate,  // the psum so far is accumulated first
+    input  logic                first,       // the accumulation starts from it
     input  logic [        15:0] x,
     input  logic [        15:0] w,
     input  logic [        31:0] scale,

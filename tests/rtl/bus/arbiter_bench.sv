@@ -1,4 +1,5 @@
-// Three masters, each with a read and a write port, behind one kiln_axi_arbiter. Slices of whole bytes, for the test's ease.
+// Three masters, each with a read and a write port, connected to one kiln_axi_arbiter. Port slices
+// are whole bytes, which is convenient for the test.
 module arbiter_bench (
     input  logic                clock,
     input  logic                reset,
@@ -44,7 +45,8 @@ module arbiter_bench (
     input  logic [         1:0] axi_bid,
     input  logic [         1:0] axi_bresp
 );
-  logic [2:0] port_arvalid, port_arready, port_rvalid, port_rready, port_awvalid, port_awready, port_wvalid, port_wready;
+  logic [2:0] port_arvalid, port_arready, port_rvalid, port_rready;
+  logic [2:0] port_awvalid, port_awready, port_wvalid, port_wready;
   logic [2:0] port_wlast, port_bvalid, port_bready, read_fault, write_fault;
   logic [3*40-1:0] port_araddr, port_awaddr;
   logic [3*8-1:0] port_arlen, port_awlen;

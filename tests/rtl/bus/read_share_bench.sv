@@ -1,4 +1,4 @@
-// Two units on one read port, for the test of kiln_read_share.
+// Two units that share one read port through kiln_read_share.
 module read_share_bench (
     input  logic         clock,
     input  logic         reset,

@@ -1,4 +1,4 @@
-// For the test of the channels: one that reads and one that writes, in resets of their own.
+// A read channel and a write channel, each with its own reset.
 module channels_bench #(
     parameter longint unsigned MEMORY_BYTES = 64'd1000,
     localparam int unsigned MAX_BYTES = 20

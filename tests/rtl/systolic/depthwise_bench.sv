@@ -1,5 +1,6 @@
-// For the test of the depthwise unit's parts: its sums in several formats and with and without a register behind the products, and its
-// double buffer at several widths of a write. What stands side by side has the same inputs.
+// Parts of the depthwise unit: its sums in several formats, with and without a register after the
+// multipliers, and its double buffer at several write widths. Instances of the same part have the
+// same inputs.
 module depthwise_bench #(
     localparam int unsigned LANES = 2,
     localparam int unsigned MULTIPLIERS = 3,
@@ -14,13 +15,13 @@ module depthwise_bench #(
     input  logic [  MULTIPLIERS*LANES*8-1:0] inputs,
     input  logic [  MULTIPLIERS*LANES*8-1:0] weights,
     output logic [             LANES*32-1:0] sums_now,  // int8 into int32
-    output logic [             LANES*32-1:0] sums_later,  // the same behind registers
+    output logic [             LANES*32-1:0] sums_later,  // the same, after a register
     output logic [             LANES*16-1:0] sums_bf16,  // e4m3 times posit8_1
     // Buffers.
     input  logic                             write_enable,
     input  logic                             write_bank,
     input  logic [                      3:0] write_address,
-    input  logic [                      1:0] write_words,  // the lowest bits of it where fewer are written
+    input  logic [                      1:0] write_words,  // narrower writes use its lowest bits
     input  logic [          4*WORD_BITS-1:0] write_data,
     input  logic [          MULTIPLIERS-1:0] read_enable,
     input  logic                             read_bank,

@@ -1,5 +1,6 @@
-// kiln_instruction_decoder with every member of its sections by number, sign extended to 64 bits: the numbers are those of
-// kiln_instruction_decoder_test.cc, where each member has its counterpart in C++.
+// kiln_instruction_decoder, with every member of its sections selected by number and sign-extended
+// to 64 bits. kiln_instruction_decoder_test.cc uses the same numbers and has the corresponding
+// member in C++.
 module instruction_decoder_bench (
     input  logic         clock,
     input  logic         reset,
@@ -430,5 +431,8 @@ module instruction_decoder_bench (
     endcase
   end
   // Reserved bits.
-  wire unused = &{1'b0, header, tiling, reduction, region, image, input_scales, weights, weight_scales, parameters, loops, window, operand0, operand1, operand2, target, operand0_scales, operand1_scales, operand2_scales, target_scales, pass0, pass1, pass2, pass3, stage};
+  wire unused = &{1'b0, header, tiling, reduction, region, image, input_scales, weights,
+                  weight_scales, parameters, loops, window, operand0, operand1, operand2, target,
+                  operand0_scales, operand1_scales, operand2_scales, target_scales, pass0, pass1,
+                  pass2, pass3, stage};
 endmodule

@@ -1,5 +1,5 @@
-// The two ends of the operand port side by side, without a port between them: kiln_operand_fetch, which asks (fetch_...),
-// and kiln_operand_buffer, which takes what came (buffer_...).
+// The two ends of the operand port, without the port: kiln_operand_fetch, which issues requests
+// (fetch_...), and kiln_operand_buffer, which receives the data (buffer_...).
 module operand_bench #(
     parameter int unsigned LANES = 4,
     parameter int unsigned PORT_BYTES = 8,

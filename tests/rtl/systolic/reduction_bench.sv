@@ -1,4 +1,4 @@
-// kiln_reduction of five lanes in fp32, of four in bf16 and of one, side by side under the same words and stages.
+// kiln_reduction with five lanes in fp32, four in bf16 and one, with the same words and stages.
 module reduction_bench #(
     localparam int unsigned ROWS = 3,
     localparam int unsigned SCALARS = kiln_vector_pkg::SCALARS

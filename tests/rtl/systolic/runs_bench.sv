@@ -1,5 +1,5 @@
-// For the test of what input fetch counts with: runs of packed words for arrays of 8 rows and of 3, runs of depthwise words that come one
-// and four at once. The packed runs have the same command.
+// The run counters of input fetch: runs of packed words for arrays of 8 and of 3 rows, which
+// receive the same command, and runs of depthwise words at one and at four words per beat.
 module runs_bench (
     input  logic        clock,
     input  logic        reset,

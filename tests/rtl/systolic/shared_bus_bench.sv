@@ -1,4 +1,5 @@
-// kiln_systolic behind one bus (kiln_shared_bus), for kiln_systolic_test.cc: what an emitted design with shared_bus is.
+// kiln_systolic on one bus (kiln_shared_bus), as in an emitted design with shared_bus. For
+// kiln_systolic_test.cc.
 module shared_bus_bench #(
     parameter int unsigned ARRAY_ROWS = 4,
     parameter int unsigned ARRAY_COLUMNS = 4,
@@ -94,7 +95,8 @@ module shared_bus_bench #(
   logic [2:0] operand_arsize;
   logic [1:0] operand_arburst, operand_rresp;
   logic [DATA_BITS-1:0] operand_rdata;
-  logic output_awvalid, output_awready, output_wvalid, output_wready, output_wlast, output_bvalid, output_bready;
+  logic output_awvalid, output_awready, output_wvalid, output_wready, output_wlast;
+  logic output_bvalid, output_bready;
   logic [ADDRESS_BITS-1:0] output_awaddr;
   logic [7:0] output_awlen;
   logic [2:0] output_awsize;

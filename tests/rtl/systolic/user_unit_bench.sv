@@ -1,5 +1,5 @@
-// The slot for a unit of one's own with its first unit, and that unit by itself: with and without a register behind the
-// multipliers' place, and with codes of five bits of which one comes a step.
+// The interface of user units with the first user unit in it, and that unit alone: with and without
+// a register in the place of the multipliers' register, and with 5-bit codes, one per step.
 module user_unit_bench (
     input  logic clock,
     input  logic valid,

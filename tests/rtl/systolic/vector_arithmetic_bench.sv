@@ -1,5 +1,5 @@
-// What the vector unit computes with in a cycle, side by side: elements to numbers, one stage's operation with and without
-// the choice of its arguments, joins of a reduction, numbers to elements.
+// The arithmetic of one cycle of the vector unit: elements to numbers, a stage's operation with and
+// without the selection of its arguments, the additions of a reduction, numbers to elements.
 module vector_arithmetic_bench #(
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
@@ -10,7 +10,8 @@ module vector_arithmetic_bench #(
     parameter bit BLOCKS = 1'b0,
     localparam kiln_spline_pkg::tables_t SPLINES =
         VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
-        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32,
+        VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 :
+        kiln_spline_tables_pkg::FP32,
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
 ) (
     input  logic [3:0] element,
@@ -32,7 +33,7 @@ module vector_arithmetic_bench #(
     input  logic [3:0] op,
     input  logic [3:0] kind,
     output logic [31:0] computed,
-    // Of the lane, which has all that an argument may be.
+    // The lane, with every value that an argument can select.
     input  logic [3:0] from_a,
     input  logic [3:0] from_b,
     input  logic [11*32-1:0] arguments,  // immediates a and b, s0 to s3, x0, x1, operands 0 to 2

@@ -1,4 +1,5 @@
-// kiln_vector_unit behind its AXI ports, with memories for accumulators and channel parameters that the test writes.
+// kiln_vector_unit with its AXI ports, and memories for accumulators and channel parameters that
+// the test writes.
 module vector_unit_bench #(
     parameter int unsigned ARRAY_COLUMNS = 4,
     parameter int unsigned VECTOR_STAGES = 3,
@@ -14,7 +15,8 @@ module vector_unit_bench #(
     parameter int unsigned OUTPUT_PORT_BYTES = 8,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
-    parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,  // of 32 bits
+    // A format of 32 bits.
+    parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter int unsigned BLOCK_SIZE = 0,
     parameter kiln_format_pkg::format_t SCALE_FORMAT = kiln_named_formats_pkg::E8M0,
@@ -22,7 +24,8 @@ module vector_unit_bench #(
     localparam int unsigned WORD = ARRAY_COLUMNS * 32,
     localparam int unsigned BANK_BITS = $clog2(ACCUMULATION_BUFFER_WORDS),
     localparam int unsigned SCALE_PORT_BYTES = 8,
-    localparam int unsigned SCALE_BYTES = 1 << kiln_vector_pkg::code_shift(kiln_format_pkg::bits(SCALE_FORMAT))
+    localparam int unsigned SCALE_BYTES =
+        1 << kiln_vector_pkg::code_shift(kiln_format_pkg::bits(SCALE_FORMAT))
 ) (
     input  logic clock,
     input  logic reset,
@@ -114,8 +117,10 @@ module vector_unit_bench #(
   kiln_vector_pkg::operand_tag_t operand_request_tag, operand_word_tag;
   logic [WORD-1:0] operand_word_data, write_request_data;
   logic write_request_valid, write_request_ready, write_request_tag, write_done, write_done_tag;
-  logic operand_word_ready, scale_request_valid, scale_request_ready, scale_word_valid, scale_word_ready;
-  logic scale_write_valid, scale_write_ready, scale_write_tag, scale_write_done, scale_write_done_tag;
+  logic operand_word_ready;
+  logic scale_request_valid, scale_request_ready, scale_word_valid, scale_word_ready;
+  logic scale_write_valid, scale_write_ready, scale_write_tag;
+  logic scale_write_done, scale_write_done_tag;
   logic [ADDRESS_BITS-1:0] scale_request_address, scale_write_address;
   logic [SCALE_BYTES*8-1:0] scale_word_data, scale_write_data;
   kiln_vector_pkg::scale_tag_t scale_request_tag, scale_word_tag;
@@ -140,7 +145,8 @@ module vector_unit_bench #(
       .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
       .VECTOR_FORMAT(VECTOR_FORMAT),
       .VECTOR_SPLINES(VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
-                      VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 : kiln_spline_tables_pkg::FP32),
+                      VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 :
+                      kiln_spline_tables_pkg::FP32),
       .BLOCK_SIZE(BLOCK_SIZE),
       .SCALE_FORMAT(SCALE_FORMAT),
       .OPERAND_BUFFER_WORDS(OPERAND_BUFFER_WORDS),
@@ -391,9 +397,11 @@ module vector_unit_bench #(
     assign output_scale_wstrb    = '0;
     assign output_scale_wlast    = 1'b0;
     assign output_scale_bready   = 1'b0;
-    wire unused_scales = &{1'b0, scale_request_valid, scale_request_address, scale_request_tag, scale_word_ready, scale_write_valid,
-                           scale_write_address, scale_write_data, scale_write_tag, operand_scale_arready, operand_scale_rvalid,
-                           operand_scale_rdata, operand_scale_rresp, operand_scale_rlast, output_scale_awready, output_scale_wready,
+    wire unused_scales = &{1'b0, scale_request_valid, scale_request_address, scale_request_tag,
+                           scale_word_ready, scale_write_valid, scale_write_address,
+                           scale_write_data, scale_write_tag, operand_scale_arready,
+                           operand_scale_rvalid, operand_scale_rdata, operand_scale_rresp,
+                           operand_scale_rlast, output_scale_awready, output_scale_wready,
                            output_scale_bvalid, output_scale_bresp};
   end
 endmodule

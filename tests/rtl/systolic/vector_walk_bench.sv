@@ -1,4 +1,5 @@
-// The walkers of the vector unit side by side, all told the same steps: of one stream of a command, and of its scales.
+// The address walkers of the vector unit, with the same steps: those of one stream of a command,
+// and of its scales.
 module vector_walk_bench (
     input  logic clock,
     input  kiln_systolic_pkg::vector_command_t command,

@@ -1,5 +1,6 @@
-// What words of the vector unit pass through, side by side: their registers, the front of the lanes (int32 accumulators
-// into fp32, bf16 ones into bf16), and the gathering of blocks with scales (a block of four words; two in a word).
+// The path of words through the vector unit: their registers, the inputs of the lanes (int32
+// accumulators to fp32, bf16 accumulators to bf16), and the collection of blocks with scales (a
+// block of four words; two blocks in one word).
 module vector_words_bench #(
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
     localparam int unsigned SAVED = kiln_vector_pkg::SAVED,

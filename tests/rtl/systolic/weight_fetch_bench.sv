@@ -1,5 +1,5 @@
-// kiln_weight_fetch behind its AXI4 ports and address guards, for the test of all of them together. With block scales (BLOCK_SIZE > 0) there is a
-// second port for them.
+// kiln_weight_fetch with its AXI4 ports and address guards. With block scales (BLOCK_SIZE > 0) it
+// has a second port, for the scales.
 module weight_fetch_bench #(
     parameter int unsigned ARRAY_ROWS = 8,
     parameter int unsigned ARRAY_COLUMNS = 8,
@@ -11,7 +11,8 @@ module weight_fetch_bench #(
     parameter int unsigned BLOCK_SIZE = 0,  // elements that share a scale; 0: no scales
     parameter int unsigned SCALE_BITS = 8,  // of a scale's code
     parameter int unsigned SCALE_PORT_BYTES = 8,
-    localparam int unsigned CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1,  // in memory; derived, do not set
+    // Derived parameters; do not set them.
+    localparam int unsigned CODE_BYTES = WEIGHT_BITS > 16 ? 4 : WEIGHT_BITS > 8 ? 2 : 1,
     localparam int unsigned LANES = ARRAY_ROWS > ARRAY_COLUMNS ? ARRAY_ROWS : ARRAY_COLUMNS,
     localparam int unsigned MAX_BYTES = LANES * CODE_BYTES,
     localparam int unsigned BYTES_BITS = $clog2(MAX_BYTES + 1),
@@ -21,8 +22,10 @@ module weight_fetch_bench #(
     localparam int unsigned COLUMN_BITS = ARRAY_COLUMNS > 1 ? $clog2(ARRAY_COLUMNS) : 1
 ) (
     input  logic                                     clock,
-    input  logic                                     reset,  // of the unit; words that come all the same are thrown away
-    input  logic                                     port_reset,  // of what is under way and of `fault`; only while idle
+    // Resets the unit. Words that arrive during reset are discarded.
+    input  logic                                     reset,
+    // Clears the requests in flight and `fault`. Only allowed while idle.
+    input  logic                                     port_reset,
     input  logic                                     command_valid,
     output logic                                     command_ready,
     input  kiln_systolic_pkg::weight_fetch_command_t command,
@@ -51,9 +54,9 @@ module weight_fetch_bench #(
     output logic [                   BYTES_BITS-1:0] bytes_read,
     output logic                                     stalled_previous,
     output logic                                     stalled_bank,
-    output logic                                     idle,  // nothing asked for and not yet there
+    output logic                                     idle,  // no request is in flight
     output logic                                     fault,  // sticky: an error response
-    output logic                                     range_fault,  // a request reaches outside the memory
+    output logic                                     range_fault,  // a request beyond the memory
     // AXI4 master, read channels
     output logic                                     axi_arvalid,
     input  logic                                     axi_arready,
@@ -66,7 +69,7 @@ module weight_fetch_bench #(
     input  logic [          WEIGHT_PORT_BYTES*8-1:0] axi_rdata,
     input  logic [                              1:0] axi_rresp,
     input  logic                                     axi_rlast,
-    // likewise, of the block scales
+    // AXI4 master of the block scales, read channels
     output logic                                     scale_axi_arvalid,
     input  logic                                     scale_axi_arready,
     output logic [                             39:0] scale_axi_araddr,
@@ -79,7 +82,8 @@ module weight_fetch_bench #(
     input  logic [                              1:0] scale_axi_rresp,
     input  logic                                     scale_axi_rlast
 );
-  localparam int unsigned TAG_BITS = (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + INDEX_BITS + $clog2(LANES + 1);
+  localparam int unsigned TAG_BITS =
+      (BLOCK_SIZE > 0 ? 5 : 4) + TILE_BITS + INDEX_BITS + $clog2(LANES + 1);
   localparam int unsigned SCALE_BYTES = SCALE_BITS > 16 ? 4 : SCALE_BITS > 8 ? 2 : 1;
   localparam int unsigned SCALE_BYTES_BITS = $clog2(SCALE_BYTES + 1);
   localparam int unsigned SCALE_TAG_BITS = 2 + TILE_BITS + COLUMN_BITS;
@@ -261,7 +265,8 @@ module weight_fetch_bench #(
     assign scale_axi_arsize = '0;
     assign scale_axi_arburst = '0;
     assign scale_axi_rready = 1'b0;
-    wire unused_scales = &{1'b0, scale_request_valid, scale_request_address, scale_request_bytes, scale_request_tag, scale_axi_arready,
-                           scale_axi_rvalid, scale_axi_rdata, scale_axi_rresp, scale_axi_rlast};
+    wire unused_scales = &{1'b0, scale_request_valid, scale_request_address, scale_request_bytes,
+                           scale_request_tag, scale_axi_arready, scale_axi_rvalid, scale_axi_rdata,
+                           scale_axi_rresp, scale_axi_rlast};
   end
 endmodule

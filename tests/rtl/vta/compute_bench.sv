@@ -1,4 +1,4 @@
-// For the test of VTA's arithmetic: the operation on one accumulator, and a row of the multiply array.
+// VTA's arithmetic: the operation on one accumulator, and a row of the multiply array.
 module compute_bench #(
     parameter int unsigned ACCUMULATOR_BITS = 8,
     parameter int unsigned INPUT_BITS = 8,

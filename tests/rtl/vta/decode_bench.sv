@@ -1,10 +1,11 @@
-// For the test of what an instruction says: its fields, and the decoder, side by side.
+// The fields of VTA's instructions, and the decoder.
 module decode_bench #(
     parameter int unsigned UOP_INDEX_BITS = 13,
     parameter int unsigned INPUT_INDEX_BITS = 11,
     parameter int unsigned WEIGHT_INDEX_BITS = 10,
     parameter int unsigned ACCUMULATOR_INDEX_BITS = 11,
-    localparam int unsigned SOURCE_INDEX_BITS = INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS
+    localparam int unsigned SOURCE_INDEX_BITS =
+        INPUT_INDEX_BITS > ACCUMULATOR_INDEX_BITS ? INPUT_INDEX_BITS : ACCUMULATOR_INDEX_BITS
 ) (
     input  logic                              clock,
     input  logic [                     127:0] instruction,
