@@ -262,7 +262,8 @@ TEST_F(VtaCommands, TablesNameTheFile) {
 
 TEST_F(VtaCommands, WhatIsNoFilesFaultIsToldOnce) {
   const std::string vector =
-      R"({"format": "vta-rtapi-1", "name": "x", "config": {}, "calls": [], "launches": [], "final": {}})";
+      R"({"format": "vta-rtapi-1", "name": "x", "config": {}, "calls": [], "launches": [], )"
+      R"("final": {}})";
   for (const char* name : {"a.json", "b.json", "c.json"}) Write(name, vector);
   EXPECT_EQ(Call({"vta", "replay", folder_.path().string()}).code, kExitOk);
   const Outcome board = Call({"vta", "replay", folder_.path().string(), "--device", "board"});

@@ -189,7 +189,8 @@ std::string Scales(const Axis& x, const Axis& y) {
   }
   return out +
          fmt::format(
-             R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean of )"
+             R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean )"
+             R"(of )"
              R"(activations and weights</text>)",
              (kLeft + kWidth - kRight) / 2, kHeight - 6);
 }

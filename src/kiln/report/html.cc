@@ -17,7 +17,8 @@ namespace {
 std::string Card(std::string_view label, std::string_view figure, std::string_view detail,
                  std::string_view css_class = "") {
   return fmt::format(
-      R"(<div class="card"><div class="label">{}</div><div class="figure {}">{}</div><div class="detail">{}</div></div>)",
+      R"(<div class="card"><div class="label">{}</div><div class="figure {}">{}</div>)"
+      R"(<div class="detail">{}</div></div>)",
       EscapeHtml(label), css_class, EscapeHtml(figure), EscapeHtml(detail));
 }
 
@@ -160,8 +161,8 @@ std::string KernelTable(const RunReport& report) {
       R"(<h2>Kernels</h2><div class="scroll"><table><thead><tr><th class="n">#</th><th>kernel</th>)"
       R"(<th>operation</th><th>unit</th><th class="n">MACs</th>)";
   if (!rows.empty()) {
-    out +=
-        R"(<th class="n">cycles</th><th>share of time</th><th class="n"></th><th class="n">utilisation</th>)";
+    out += R"(<th class="n">cycles</th><th>share of time</th><th class="n"></th>)"
+           R"(<th class="n">utilisation</th>)";
   }
   out += R"(<th class="n">bound</th><th class="n">gap</th><th>schedule</th></tr></thead><tbody>)";
   // Bars are relative to the kernel with the largest share.
@@ -170,11 +171,12 @@ std::string KernelTable(const RunReport& report) {
   for (size_t k = 0; k < report.kernels.size(); ++k) {
     const KernelInfo& kernel = report.kernels[k];
     const Certificate& proof = kernel.certificate;
-    out += fmt::format(
-        R"(<tr{}><td class="n">{}</td><td class="name">{}</td><td>{}</td><td>{}</td><td class="n">{}</td>)",
-        kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name),
-        EscapeHtml(kernel.operation), EscapeHtml(kernel.unit),
-        kernel.macs > 0 ? Thousands(kernel.macs) : "");
+    out +=
+        fmt::format(R"(<tr{}><td class="n">{}</td><td class="name">{}</td><td>{}</td><td>{}</td>)"
+                    R"(<td class="n">{}</td>)",
+                    kernel.on_host() ? R"( class="host")" : "", k, EscapeHtml(kernel.name),
+                    EscapeHtml(kernel.operation), EscapeHtml(kernel.unit),
+                    kernel.macs > 0 ? Thousands(kernel.macs) : "");
     if (!rows.empty() && kernel.on_host()) {
       out += R"(<td></td><td></td><td></td><td></td>)";
     } else if (!rows.empty()) {
@@ -195,10 +197,14 @@ std::string KernelTable(const RunReport& report) {
   out += "</tbody></table></div>";
   if (!rows.empty()) {
     out +=
-        R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved the end of the run, so )"
-        R"(that the shares sum to the whole. Utilisation is multiply-accumulates done over those possible in that )"
-        R"(time. The bound is a proved least number of cycles for the kernel's schedule; the gap is how far the )"
-        R"(schedule that was chosen lies above it. Optimal: no schedule can be better. Optimal among its tilings or loop orders: none of those )"
+        R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved )"
+        R"(the end of the run, so )"
+        R"(that the shares sum to the whole. Utilisation is multiply-accumulates done over those )"
+        R"(possible in that )"
+        R"(time. The bound is a proved least number of cycles for the kernel's schedule; the gap )"
+        R"(is how far the )"
+        R"(schedule that was chosen lies above it. Optimal: no schedule can be better. Optimal )"
+        R"(among its tilings or loop orders: none of those )"
         R"(is better, another mapping might be.</p>)";
   }
   return out;
@@ -236,17 +242,20 @@ std::string Costs(const RunReport& report) {
     energy = std::max(energy, row.picojoules);
   }
   std::string out =
-      R"(<h2>Area and energy</h2><div class="scroll"><table><thead><tr><th>unit</th><th class="n">area</th>)"
-      R"(<th></th><th class="n">of it memory</th><th class="n">energy an image</th><th></th></tr></thead><tbody>)";
+      R"(<h2>Area and energy</h2><div class="scroll"><table><thead><tr><th>unit</th>)"
+      R"(<th class="n">area</th>)"
+      R"(<th></th><th class="n">of it memory</th><th class="n">energy an image</th><th></th>)"
+      R"(</tr></thead><tbody>)";
   const auto bar = [](double part, double most) {
     return html::ShareBar(most > 0 ? part / most : 0, "");
   };
   for (const CostRow& row : rows) {
-    out += fmt::format(
-        R"(<tr><td>{}</td><td class="n">{}</td><td>{}</td><td class="n">{}</td><td class="n">{}</td><td>{}</td></tr>)",
-        EscapeHtml(row.unit), row.area > 0 ? SquareMillimetres(row.area) : "", bar(row.area, area),
-        row.memory > 0 ? Percent(row.memory / row.area) : "",
-        row.picojoules > 0 ? Joules(row.picojoules) : "", bar(row.picojoules, energy));
+    out +=
+        fmt::format(R"(<tr><td>{}</td><td class="n">{}</td><td>{}</td><td class="n">{}</td>)"
+                    R"(<td class="n">{}</td><td>{}</td></tr>)",
+                    EscapeHtml(row.unit), row.area > 0 ? SquareMillimetres(row.area) : "",
+                    bar(row.area, area), row.memory > 0 ? Percent(row.memory / row.area) : "",
+                    row.picojoules > 0 ? Joules(row.picojoules) : "", bar(row.picojoules, energy));
   }
   out += "</tbody></table></div>";
   std::string notes = "Based on: " + cost.source + ".";
@@ -267,7 +276,8 @@ std::string HostKernels(const RunReport& report) {
   std::string out = "<h2>On the host</h2>";
   if (rows.empty()) return out + "<p>Nothing: every kernel runs on the accelerator.</p>";
   return out +
-         R"(<div class="scroll"><table><thead><tr><th>kernel</th><th>operation</th><th class="n">operations</th>)"
+         R"(<div class="scroll"><table><thead><tr><th>kernel</th><th>operation</th>)"
+         R"(<th class="n">operations</th>)"
          R"(<th>because</th></tr></thead><tbody>)" +
          rows + "</tbody></table></div>";
 }

@@ -51,9 +51,9 @@ std::vector<std::vector<Stretch>> StretchesOf(const Trace& trace, int64_t apart)
 
 // Draws the coloured square of a legend entry.
 std::string Swatch(std::string_view css_class) {
-  return fmt::format(
-      R"(<svg width="11" height="11" viewBox="0 0 11 11"><rect class="{}" width="11" height="11" rx="2"/></svg>)",
-      css_class);
+  return fmt::format(R"(<svg width="11" height="11" viewBox="0 0 11 11">)"
+                     R"(<rect class="{}" width="11" height="11" rx="2"/></svg>)",
+                     css_class);
 }
 
 }  // namespace
@@ -73,10 +73,10 @@ std::string UnitClass(const RunReport& report, std::string_view unit) {
 
 std::string ShareBar(double share, std::string_view css_class) {
   const double width = std::clamp(share, 0.0, 1.0) * 120;
-  return fmt::format(
-      R"(<svg width="120" height="10" viewBox="0 0 120 10"><rect class="idle" width="120" height="10" rx="2"/>)"
-      R"(<rect class="{}" width="{:.1f}" height="10" rx="2"/></svg>)",
-      css_class, width);
+  return fmt::format(R"(<svg width="120" height="10" viewBox="0 0 120 10">)"
+                     R"(<rect class="idle" width="120" height="10" rx="2"/>)"
+                     R"(<rect class="{}" width="{:.1f}" height="10" rx="2"/></svg>)",
+                     css_class, width);
 }
 
 std::string Timeline(const RunReport& report) {
@@ -179,10 +179,10 @@ std::string Stalls(const Trace& trace) {
       const double width =
           std::min(static_cast<double>(count) / cycles * kPlot, kLabel + kPlot - x);
       if (count <= 0 || width <= 0) return;
-      out += fmt::format(
-          R"(<rect class="u{}" x="{:.2f}" y="{}" width="{:.2f}" height="{}"><title>{}: {} cycles, {}</title></rect>)",
-          colour, x, y + 3, width, kRow - 8, EscapeHtml(what), Thousands(count),
-          Percent(static_cast<double>(count) / cycles));
+      out += fmt::format(R"(<rect class="u{}" x="{:.2f}" y="{}" width="{:.2f}" height="{}">)"
+                         R"(<title>{}: {} cycles, {}</title></rect>)",
+                         colour, x, y + 3, width, kRow - 8, EscapeHtml(what), Thousands(count),
+                         Percent(static_cast<double>(count) / cycles));
       x += width;
     };
     part("busy", unit.busy_cycles, 0);

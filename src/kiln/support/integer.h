@@ -1,5 +1,5 @@
-// Integer division with rounding up, alignment, logarithms and bits. All dividends are non-negative,
-// all divisors positive, and `a + b` must not overflow.
+// Integer division with rounding up, alignment, logarithms and bits. Dividends must be
+// non-negative, divisors positive, and `a + b` must not overflow.
 #ifndef KILN_SUPPORT_INTEGER_H_
 #define KILN_SUPPORT_INTEGER_H_
 

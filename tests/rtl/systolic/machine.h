@@ -29,11 +29,11 @@ using systolic::RandomProgramCase;
 using testbench::AxiTiming;
 
 constexpr int64_t kMemoryBytes = int64_t{1} << 20;  // MEMORY_BYTES of the models
-constexpr int kWideMemoryLatency =
-    300;  // MEMORY_LATENCY of the wide model, the most that it can hide
+// MEMORY_LATENCY of the wide model: the largest latency that it can hide.
+constexpr int kWideMemoryLatency = 300;
 
-// The design points of the models; the parameters are those in CMakeLists.txt. Functions and dividers
-// are most of a vector stage, so only the square machine has them in all stages.
+// The design points of the models, with the parameters of CMakeLists.txt. Functions and dividers
+// are most of a vector stage's area, so only the square machine has them in all stages.
 inline void SetFunctions(uint32_t functions, uint32_t divides, Config* config) {
   config->vector_function_stages = functions;
   config->vector_divide_stages = divides;

@@ -1,5 +1,5 @@
-// The smallest family: sums and products of int8 tensors on a vector unit with one stream in and one
-// out (kiln_minimal.sv). docs/adding-a-family.md walks through it.
+// The smallest family: sums and products of int8 tensors on a vector unit with one input and one
+// output stream (kiln_minimal.sv). docs/adding-a-family.md explains it step by step.
 #ifndef KILN_TESTS_TARGETS_MINIMAL_MINIMAL_H_
 #define KILN_TESTS_TARGETS_MINIMAL_MINIMAL_H_
 

@@ -22,7 +22,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-// -------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // micro-op cache
 
 Kernel KernelOf(uint32_t uops, uint32_t first_dst = 0) {
@@ -149,7 +149,7 @@ TEST(VtaKernel, DestinationsThreeApart) {
   EXPECT_TRUE(add(kernel, 5));
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // runtime
 
 // 32 MiB of micro-ops: 1024 kernels of 8192 fill them to the last; a stream that does is one
@@ -182,7 +182,7 @@ TEST(VtaRuntimeRoom, ALaunchMayFillTheMicroOpsExactly) {
   EXPECT_EQ(launches[0], kLoads * kUops);
 }
 
-// -----------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // instructions
 
 // Fields of an instruction of the default machine, by their greatest value: one more does not fit,
@@ -262,7 +262,7 @@ TEST(VtaFaultLimits, BuffersEndWhereTheyEnd) {
   }
 }
 
-// --------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // protocol
 
 Status HeaderStatus(const RemoteSession& session, uint32_t kind, uint32_t payload) {
@@ -366,7 +366,7 @@ TEST(VtaRemoteProtocol, PayloadsEndWhereTheyEnd) {
   EXPECT_FALSE(rest.ok());
 }
 
-// ---------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
 // linter
 
 LintResult LintLines(const std::string& text) {

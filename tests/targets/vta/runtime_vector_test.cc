@@ -46,7 +46,8 @@ TEST(VtaRuntimeVectors, OfTheOriginalReplay) {
 // What a vector expects is not passed over because it is of another kind.
 TEST(VtaRuntimeVectors, ErrorsNameTheKey) {
   const Json right = *ParseJson(
-      R"({"format": "vta-rtapi-1", "name": "x", "config": {}, "calls": [], "launches": [], "buffers": {}, "final": {}})",
+      R"({"format": "vta-rtapi-1", "name": "x", "config": {}, "calls": [], "launches": [], )"
+      R"("buffers": {}, "final": {}})",
       "x.json");
   ASSERT_TRUE(ParseRuntimeVector(right, "x.json").ok());
   for (const char* key : {"buffers", "final"}) {
