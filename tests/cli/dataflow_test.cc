@@ -59,7 +59,8 @@ TEST_F(DataflowCommands, FoldsWithinTheDeviceAsRunDoes) {
   EXPECT_EQ(fold["resources"]["DSP"], dsp);
   EXPECT_LE(dsp, 1728);
   EXPECT_NEAR(fold["images_per_second"].get<double>(), 200e6 / static_cast<double>(slowest), 1e-6);
-  const Outcome run = Call({"run", kDemo, "--on", "dataflow-zcu104", "--random", "1", "--json", "-"});
+  const Outcome run =
+      Call({"run", kDemo, "--on", "dataflow-zcu104", "--random", "1", "--json", "-"});
   ASSERT_EQ(run.code, kExitOk) << run.err;
   const json report = json::parse(run.out);
   EXPECT_EQ(report["interval_cycles"], slowest);
@@ -137,8 +138,8 @@ TEST_F(DataflowCommands, ExplainsWhatLimitsAndWhatMoreBuys) {
 }
 
 TEST_F(DataflowCommands, DrawsTheChart) {
-  const Outcome outcome = Call({"dataflow", "fold", kDemo, "--on", "dataflow-zcu104", "--chart",
-                                Path("folds.svg")});
+  const Outcome outcome =
+      Call({"dataflow", "fold", kDemo, "--on", "dataflow-zcu104", "--chart", Path("folds.svg")});
   ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("####################"));
   const auto svg = ReadFile(Path("folds.svg"));
@@ -149,8 +150,8 @@ TEST_F(DataflowCommands, DrawsTheChart) {
 
 TEST_F(DataflowCommands, SlackSavesResources) {
   const json exact = Fold({});
-  const Outcome run = Call({"run", kDemo, "--on", Device("slack_percent: 100\n"), "--random", "1",
-                            "--json", "-"});
+  const Outcome run =
+      Call({"run", kDemo, "--on", Device("slack_percent: 100\n"), "--random", "1", "--json", "-"});
   ASSERT_EQ(run.code, kExitOk) << run.err;
   const auto interval = json::parse(run.out)["interval_cycles"].get<int64_t>();
   const auto fastest = exact["interval_cycles"].get<int64_t>();
