@@ -125,6 +125,19 @@ TEST_F(SynthesisSourcesOfFolder, ComeFromItsList) {
   EXPECT_FALSE(Sources("a; exec b").ok());
 }
 
+TEST_F(SynthesisSourcesOfFolder, ContentsOfMemoriesBelongToThem) {
+  Write("filelist.f", "top.sv\n");
+  Write("top.sv", "");
+  EXPECT_THAT(Sources("top")->contents, testing::IsEmpty());
+  fs::create_directory(folder_.path() / "memory");
+  Write("memory/weights.hex", "00\n");
+  Write("memory/scales.hex", "00\n");
+  EXPECT_THAT(Sources("top")->contents,
+              testing::ElementsAre("memory/scales.hex", "memory/weights.hex"));
+  fs::create_symlink("/etc/passwd", folder_.path() / "memory" / "link.hex");
+  EXPECT_THAT(MessageOf(Sources("top").status()), HasSubstr("'memory/link.hex' is no file"));
+}
+
 TEST_F(SynthesisSourcesOfFolder, ErrorsSayWhatIsMissing) {
   EXPECT_THAT(MessageOf(Sources().status()), HasSubstr("no filelist.f"));
   Write("filelist.f", "\n");
@@ -199,7 +212,8 @@ class Tools : public testing::Test {
   }
   DesignSources Design(const char* text) const {
     EXPECT_TRUE(WriteFile(work_.path() / "top.sv", text).ok());
-    return {.folder = work_.path(), .files = {"top.sv"}, .folders = {}, .top = "top"};
+    return {
+        .folder = work_.path(), .files = {"top.sv"}, .folders = {}, .contents = {}, .top = "top"};
   }
   TemporaryFolder work_;
 };
@@ -594,6 +608,31 @@ TEST_F(Tools, FpgasCountTheirOwnCells) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->design.resources.dsps, 1);
   EXPECT_EQ(result->library, "");
+}
+
+// The contents decide the logic: a bit that is the same in all words needs none.
+TEST_F(Tools, MemoriesHaveTheirContents) {
+  const char* const text =
+      "module top (input logic clock, input logic [3:0] address, output logic [3:0] word);\n"
+      "  (* logic_block *) logic [3:0] words[16];\n"
+      "  initial $readmemh(\"memory/words.hex\", words);\n"
+      "  always_ff @(posedge clock) word <= words[address];\nendmodule\n";
+  const auto flip_flops = [&](const std::string& words) -> int64_t {
+    EXPECT_TRUE(WriteFile(work_.path() / "design/top.sv", text).ok());
+    EXPECT_TRUE(WriteFile(work_.path() / "design/filelist.f", "top.sv\n").ok());
+    EXPECT_TRUE(WriteFile(work_.path() / "design/memory/words.hex", words).ok());
+    const auto sources = SourcesOfFolder(work_.path() / "design", "top");
+    EXPECT_TRUE(sources.ok()) << sources.status();
+    SynthesisOptions options;
+    options.timing = false;
+    const auto result = Synthesise(*sources, options, work_.path() / "work");
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->design.resources.flip_flops : -1;
+  };
+  for (const char* folder : {"design", "design/memory", "work"})
+    fs::create_directory(work_.path() / folder);
+  EXPECT_EQ(flip_flops("1 2 4 8 3 5 6 7 9 a b c d e f 0\n"), 4);
+  EXPECT_EQ(flip_flops("1 1 1 1 1 1 1 0 1 0 1 0 1 0 0 0\n"), 1);
 }
 
 TEST_F(Tools, FaultsOfTheSourceComeInYosysWords) {

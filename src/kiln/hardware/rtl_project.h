@@ -13,6 +13,9 @@
 
 namespace kiln::hardware {
 
+// The folder in a project for the contents of memories that its modules read with $readmemh.
+inline constexpr char kContentsFolder[] = "memory";
+
 // The content of a project.
 struct RtlProject {
   std::string top;       // name of the top module

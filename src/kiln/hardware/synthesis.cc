@@ -11,6 +11,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/filled_folder.h"
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/hardware/synthesis_boundaries.h"
 #include "kiln/hardware/synthesis_flow.h"
 #include "kiln/hardware/synthesis_mapping.h"
@@ -52,6 +53,7 @@ class Run {
     if (for_cells()) KILN_RETURN_IF_ERROR(ReadLibrary());
     RemoveResults();
     KILN_RETURN_IF_ERROR(LinkSources());
+    KILN_RETURN_IF_ERROR(CopyContents());
     KILN_RETURN_IF_ERROR(Elaborate());
     KILN_RETURN_IF_ERROR(Map());
     const auto resources_of = [this](const std::string& cell) { return ResourcesOf(cell); };
@@ -145,6 +147,22 @@ class Run {
     return ErrorAt(link.string(), "", "cannot be made a link to the sources: " + error.message(),
                    "name another folder to work in");
   }
+  // Copies the contents of memories to where the sources open them: the tools run in the work
+  // folder.
+  Status CopyContents() const {
+    std::error_code error;
+    fs::remove_all(work_ / kContentsFolder, error);
+    fs::create_directory(work_ / kContentsFolder, error);
+    if (error) {
+      return ErrorAt((work_ / kContentsFolder).string(), "", "cannot be made: " + error.message(),
+                     "name another folder to work in");
+    }
+    for (const std::string& file : sources_.contents) {
+      KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(sources_.folder / file));
+      KILN_RETURN_IF_ERROR(WriteBelow(work_, file, text));
+    }
+    return OkStatus();
+  }
   // Removes the results of an earlier design. All other files are reusable and carry hashes.
   void RemoveResults() const {
     std::error_code error;
@@ -162,6 +180,7 @@ class Run {
   // Returns a comment with a hash of all files that elaboration may read.
   StatusOr<std::string> HashOfSources() const {
     std::vector<std::string> files = sources_.files;
+    files.insert(files.end(), sources_.contents.begin(), sources_.contents.end());
     std::error_code error;
     for (const std::string& folder : sources_.folders) {
       for (const auto& entry : fs::directory_iterator(sources_.folder / folder, error)) {

@@ -23,7 +23,10 @@ struct DesignSources {
   std::filesystem::path folder;
   std::vector<std::string> files;    // packages first
   std::vector<std::string> folders;  // searched for other modules, as <module>.sv
-  std::string top;                   // name of the top module
+  // Contents of memories in kContentsFolder. Sources open them ($readmemh) by this path, relative to
+  // the working folder of a tool.
+  std::vector<std::string> contents;
+  std::string top;  // name of the top module
 };
 
 // Returns the sources in a folder that `kiln compile --emit` wrote, or in any folder with a

@@ -111,6 +111,26 @@ std::string TopOf(std::string_view settings) {
   return "";
 }
 
+// Returns the files with contents of memories in a design's folder, sorted. Errors: something other
+// than regular files with plain names.
+StatusOr<std::vector<std::string>> ContentsIn(const fs::path& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder / kContentsFolder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string path =
+        fmt::format("{}/{}", kContentsFolder, entry->path().filename().string());
+    if (!IsPlainPath(path) || !fs::is_regular_file(entry->symlink_status(error))) {
+      return ErrorAt(folder.string(), "",
+                     fmt::format("'{}' is no file that the tools can be given", path),
+                     "write the design anew");
+    }
+    files.push_back(path);
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 }  // namespace
 
 StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::string& top) {
@@ -127,11 +147,12 @@ StatusOr<DesignSources> SourcesOfFolder(const fs::path& folder, const std::strin
   }
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(list, budgets::kFileListBytes));
   KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> files, ParseFileList(text, list.string()));
-  DesignSources sources{.folder = folder, .files = {}, .folders = {}, .top = top};
+  DesignSources sources{.folder = folder, .files = {}, .folders = {}, .contents = {}, .top = top};
   for (const ListedFile& file : files) {
     KILN_RETURN_IF_ERROR(CheckListedFile(folder, file, list.string()));
     sources.files.push_back(file.path);
   }
+  KILN_ASSIGN_OR_RETURN(sources.contents, ContentsIn(folder));
   if (sources.top.empty() && fs::exists(folder / "design.mk", error)) {
     KILN_ASSIGN_OR_RETURN(const std::string settings,
                           ReadFile(folder / "design.mk", budgets::kFileListBytes));
@@ -148,7 +169,8 @@ StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
   if (!IsIdentifier(module))
     return ErrorAt("", "--module", fmt::format("'{}' is no module name", module), kNames);
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
-  DesignSources sources{.folder = library, .files = {}, .folders = {}, .top = module};
+  DesignSources sources{
+      .folder = library, .files = {}, .folders = {}, .contents = {}, .top = module};
   const fs::path packages = library / "packages.f";
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(packages, budgets::kFileListBytes));
   KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed,

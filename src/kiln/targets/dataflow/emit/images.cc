@@ -3,8 +3,10 @@
 #include "kiln/targets/dataflow/emit/images.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "fmt/format.h"
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 
 namespace kiln::dataflow {
@@ -117,13 +119,18 @@ std::vector<ImageFile> ConstantImages(const Pipeline& pipeline, const Stage& sta
   return files;
 }
 
+// Returns the path of a file with contents of a stage's memories.
+std::string ContentsFile(const Stage& stage, std::string_view what) {
+  return fmt::format("{}/{}_{}", hardware::kContentsFolder, stage.name, what);
+}
+
 }  // namespace
 
-std::string WeightsFile(const Stage& stage) { return "memory/" + stage.name + "_weights.hex"; }
-std::string TableFile(const Stage& stage) { return "memory/" + stage.name + "_table.hex"; }
+std::string WeightsFile(const Stage& stage) { return ContentsFile(stage, "weights.hex"); }
+std::string TableFile(const Stage& stage) { return ContentsFile(stage, "table.hex"); }
 std::string ConstantsFile(const Stage& stage) {
   const bool thresholds = stage.requantise.way == Requantise::Way::kThresholds;
-  return "memory/" + stage.name + (thresholds ? "_thresholds" : "_constants.hex");
+  return ContentsFile(stage, thresholds ? "thresholds" : "constants.hex");
 }
 
 int AddendBits(const Requantise& requantise) {
