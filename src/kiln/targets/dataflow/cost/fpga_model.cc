@@ -12,19 +12,26 @@
 namespace kiln::dataflow {
 namespace {
 
-// LUTs per unit of each feature, fitted by bench/dataflow_resources.
-constexpr LutFeatures kLutCoefficients = {
-    60.0,  // a stage
-    1.0,   // bits of adders
-    1.0,   // bits of products in LUTs
-    1.0,   // bits of masked or rotated window elements
-    1.0,   // bits of selected lanes
-    1.0,   // bits of scaled sums
-    1.0,   // bits of threshold steps
-    1.0,   // bits of maxima
-    1.0,   // bits of unpacked products
-    1.0,   // bits of words that a stage moves
+// The places of the features.
+enum : size_t {
+  kStage,        // 1
+  kWindowed,     // 1 for a stage with a window of several pixels
+  kAdders,       // bits of the adders in trees and accumulators
+  kProducts,     // bits of partial products made of LUTs
+  kElements,     // bits of window elements
+  kLanes,        // bits of sums that are selected for lanes
+  kScales,       // bits of scaled sums
+  kThresholds,   // bits of compared thresholds
+  kMaxima,       // bits of compared maxima
+  kUnpacked,     // bits of the two products of a slice
+  kWords,        // bits of the words that a stage reads
+  kChannel,      // 1 for a channel
+  kChannelBits,  // bits of a channel's word
+  kChannelDepth  // bits of addresses of a channel
 };
+
+// LUTs per unit of each feature, fitted by bench/dataflow_resources.
+constexpr LutFeatures kLutCoefficients = {60, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 20, 0.5, 0};
 
 FpgaResources Of(const MemoryBlocks& blocks, int64_t count = 1) {
   return {.dsp = 0,
@@ -104,15 +111,23 @@ int64_t MultipliersOf(const Pipeline& pipeline, const Stage& stage, bool ultrasc
   return dsp;
 }
 
+int64_t FittedLuts(const LutFeatures& features) {
+  double luts = 0;
+  for (size_t i = 0; i < features.size(); ++i) luts += features[i] * kLutCoefficients[i];
+  return std::llround(luts);
+}
+
 }  // namespace
 
 std::array<std::string_view, kLutFeatures> LutFeatureNames() {
-  return {"stage",  "adders",     "products", "window", "lanes",
-          "scales", "thresholds", "maxima",   "unpack", "words"};
+  return {"stage", "windowed", "adders",       "products",     "elements",
+          "lanes", "scales",   "thresholds",   "maxima",       "unpacked",
+          "words", "channel",  "channel_bits", "channel_depth"};
 }
 
 LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
-  LutFeatures f = {1};
+  LutFeatures f = {};
+  f[kStage] = 1;
   if (stage.inputs.empty()) return f;
   const Channel& in = pipeline.input(stage);
   const auto taps = static_cast<double>(stage.window.taps()), lanes = static_cast<double>(in.lanes);
@@ -122,31 +137,43 @@ LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
   const double terms = stage.kind == StageKind::kConvolution ? taps * lanes : taps;
   if (HasWeights(stage)) {
     // A tree over n terms has n - 1 adders of somewhat more bits than a product.
-    f[1] = elements * (terms - 1) * (bits + weight_bits + 1);
-    if (stage.kind == StageKind::kConvolution) f[1] += elements * stage.sum_bits;
+    f[kAdders] = elements * (terms - 1) * (bits + weight_bits + 1);
+    if (stage.kind == StageKind::kConvolution) f[kAdders] += elements * stage.sum_bits;
     if (UsesLutProducts(in.type, stage.weight_bits, stage.pack))
-      f[2] = elements * terms * (weight_bits <= 2 ? bits + 1 : bits * weight_bits);
-    if (stage.pack > 1) f[8] = elements * terms * (bits + weight_bits);
+      f[kProducts] = elements * terms * (weight_bits <= 2 ? bits + 1 : bits * weight_bits);
+    if (stage.pack > 1) f[kUnpacked] = elements * terms * (bits + weight_bits);
   }
-  if (HasWindow(stage) && !stage.window.pointwise()) f[3] = taps * lanes * bits;
+  if (HasWindow(stage) && !stage.window.pointwise()) {
+    f[kWindowed] = 1;
+    f[kElements] = taps * lanes * bits;
+  }
   if (HasSums(stage)) {
     const Channel& out = pipeline.output(stage);
     const auto out_lanes = static_cast<double>(out.lanes);
     if (stage.kind == StageKind::kConvolution && out_lanes < elements)
-      f[4] = elements * stage.sum_bits;
+      f[kLanes] = elements * stage.sum_bits;
     if (stage.requantise.way == Requantise::Way::kMultiply)
-      f[5] = out_lanes * (stage.sum_bits + kMultiplierBits);
+      f[kScales] = out_lanes * (stage.sum_bits + kMultiplierBits);
     if (stage.requantise.way == Requantise::Way::kThresholds)
-      f[6] = out_lanes * stage.requantise.threshold_bits * stage.sum_bits;
-    if (stage.kind == StageKind::kGlobalSum) f[1] = lanes * stage.sum_bits;
+      f[kThresholds] = out_lanes * stage.requantise.threshold_bits * stage.sum_bits;
+    if (stage.kind == StageKind::kGlobalSum) f[kAdders] = lanes * stage.sum_bits;
   }
-  if (stage.kind == StageKind::kAffine) f[5] = lanes * 50;
-  if (stage.kind == StageKind::kMaxPool) f[7] = lanes * (taps - 1) * bits;
-  f[9] = static_cast<double>(in.word_bits());
+  if (stage.kind == StageKind::kAffine)
+    f[kScales] = lanes * 50 * static_cast<double>(stage.inputs.size());
+  if (stage.kind == StageKind::kMaxPool) f[kMaxima] = lanes * (taps - 1) * bits;
+  f[kWords] = static_cast<double>(in.word_bits());
   return f;
 }
 
-FpgaResources ResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale) {
+LutFeatures LutFeaturesOf(const Channel& channel) {
+  LutFeatures f = {};
+  f[kChannel] = 1;
+  f[kChannelBits] = static_cast<double>(channel.word_bits());
+  f[kChannelDepth] = IndexBits(channel.depth);
+  return f;
+}
+
+FpgaResources CountedResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale) {
   FpgaResources sum;
   if (stage.kind == StageKind::kSource || stage.kind == StageKind::kSink) return sum;
   sum.dsp = MultipliersOf(pipeline, stage, ultrascale);
@@ -164,16 +191,23 @@ FpgaResources ResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ult
     sum +=
         Of(BlocksOf(depth > 64 ? MemoryKind::kBlock : MemoryKind::kLut, in.word_bits(), depth), 2);
   }
-  const LutFeatures features = LutFeaturesOf(pipeline, stage);
-  double luts = 0;
-  for (size_t i = 0; i < features.size(); ++i) luts += features[i] * kLutCoefficients[i];
-  sum.lut += std::llround(luts);
+  return sum;
+}
+
+FpgaResources CountedResourcesOf(const Channel& channel) {
+  return Of(BlocksOf(channel.memory, channel.word_bits(), channel.depth));
+}
+
+FpgaResources ResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale) {
+  FpgaResources sum = CountedResourcesOf(pipeline, stage, ultrascale);
+  if (stage.kind != StageKind::kSource && stage.kind != StageKind::kSink)
+    sum.lut += FittedLuts(LutFeaturesOf(pipeline, stage));
   return sum;
 }
 
 FpgaResources ResourcesOf(const Channel& channel) {
-  FpgaResources sum = Of(BlocksOf(channel.memory, channel.word_bits(), channel.depth));
-  sum.lut += 20 + (channel.depth <= 1 ? channel.word_bits() : channel.word_bits() / 2);
+  FpgaResources sum = CountedResourcesOf(channel);
+  sum.lut += FittedLuts(LutFeaturesOf(channel));
   return sum;
 }
 

@@ -26,18 +26,24 @@ struct FpgaResources {
   }
 };
 
-// Returns what a stage takes between the channels of a pipeline. Weights and constants of the stage
-// may be absent: only their widths count.
+// Return what a stage takes between the channels of a pipeline, and what a channel takes. Weights
+// and constants of the stage may be absent: only their widths count.
 FpgaResources ResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale);
-// Returns what a channel takes.
 FpgaResources ResourcesOf(const Channel& channel);
 // Returns the sum over a pipeline, with its control registers.
 FpgaResources ResourcesOf(const Pipeline& pipeline, bool ultrascale);
 
-// What the LUTs of a stage outside of memories grow with, for the fit of the model.
-inline constexpr int kLutFeatures = 10;
+// Return the part of the resources that follows from the structure: DSP slices and memories, those
+// of LUTs included.
+FpgaResources CountedResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale);
+FpgaResources CountedResourcesOf(const Channel& channel);
+
+// Return the quantities that the other LUTs of a stage and of a channel are proportional to.
+// bench/dataflow_resources fits their coefficients.
+inline constexpr int kLutFeatures = 14;
 using LutFeatures = std::array<double, kLutFeatures>;
 LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage);
+LutFeatures LutFeaturesOf(const Channel& channel);
 // Returns the names of the features.
 std::array<std::string_view, kLutFeatures> LutFeatureNames();
 
