@@ -431,11 +431,22 @@ Status Lowering::EmitSlice(const Group& group) {
 Status Lowering::EmitRearrangement(const Group& group) {
   const Node& node = *group.anchor;
   KILN_ASSIGN_OR_RETURN(Operand operand, AnyOperand(*node.operand(0)));
+  // The host sends channels last. They are axis 1 in ONNX, and axis 3 after the layout passes.
+  const Shape &from_shape = node.operand(0)->shape(), &to_shape = group.result->shape();
+  if (from_shape.rank() != 4 || to_shape.rank() != 4)
+    return ToHost("a rearrangement of a map without four axes");
+  const bool channels_first = node.op() == Op::kDepthToSpace || from_shape[3] != to_shape[3];
+  if (operand.place.layer < 0 && channels_first)
+    operand = Reordered(std::move(operand), LastAxis(from_shape, 1));
   const ValueCodes codes = operand.codes;
   KILN_ASSIGN_OR_RETURN(std::optional<ChannelLine> line, SameCodes(*group.result, codes));
-  const auto axes = MapAxes(operand.view, operand.map);
-  if (!axes.has_value() || operand.view.rank() != 4)
-    return ToHost("a rearrangement of elements in another order");
+  const auto known_axes = MapAxes(operand.view, operand.map);
+  if (!known_axes.has_value()) return ToHost("a rearrangement of elements in another order");
+  // Axes of one element are in no order. The comparison below checks the choice.
+  std::array<int, 3> axes = *known_axes;
+  const std::array<int, 3> usual =
+      channels_first ? std::array<int, 3>{2, 3, 1} : std::array<int, 3>{1, 2, 3};
+  for (size_t k = 0; k < 3; ++k) axes[k] = axes[k] < 0 ? usual[k] : axes[k];
   const MapShape& map = operand.map;
   if (map.elements() >= int64_t{1} << 24)
     return ToHost("a rearrangement of more than 2^24 elements");
@@ -457,11 +468,10 @@ Status Lowering::EmitRearrangement(const Group& group) {
   Stage stage;
   stage.kind = StageKind::kRearrange;
   const Shape& shape = group.result->shape();
-  MapShape to = {1, 1, 1};
-  if ((*axes)[0] >= 0) to.height = shape[(*axes)[0]];
-  if ((*axes)[1] >= 0) to.width = shape[(*axes)[1]];
-  const int channel_axis = (*axes)[2] >= 0 ? (*axes)[2] : (*axes)[1] == 3 ? 1 : 3;
-  to.channels = shape[channel_axis];
+  const MapShape to = {shape[axes[0]], shape[axes[1]], shape[axes[2]]};
+  const bool distinct = axes[0] != axes[1] && axes[0] != axes[2] && axes[1] != axes[2];
+  if (!distinct || to.elements() != shape.NumElements())
+    return ToHost("a rearrangement of elements in another order");
   if (to.height % map.height != 0 || to.width % map.width != 0)
     return ToHost("a factor that is not a whole number");
   stage.factor_y = to.height / map.height;
@@ -474,10 +484,10 @@ Status Lowering::EmitRearrangement(const Group& group) {
   view.shape = shape.dims();
   view.strides.assign(4, 0);
   const std::array<int64_t, 3> strides = {to.width * to.channels, to.channels, 1};
-  for (size_t k = 0; k < 2; ++k) {
-    if ((*axes)[k] >= 0) view.strides[static_cast<size_t>((*axes)[k])] = strides[k];
+  for (size_t k = 0; k < 3; ++k) {
+    const auto axis = static_cast<size_t>(axes[k]);
+    if (shape[axes[k]] > 1) view.strides[axis] = strides[k];
   }
-  if (to.channels > 1) view.strides[static_cast<size_t>(channel_axis)] = 1;
   // What the stage gives, in the order of the result's tensor.
   std::vector<float> expected;
   for (int64_t y = 0; y < to.height; ++y) {

@@ -1,0 +1,130 @@
+#include "tests/targets/dataflow/compile/lowered.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "fmt/format.h"
+#include "kiln/ir/text.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/dataflow/compile/lower.h"
+#include "kiln/targets/dataflow/simulate/functional/functional.h"
+
+namespace kiln::dataflow {
+namespace {
+
+std::string TextOf(const MapShape& map, const CodeType& type) {
+  return fmt::format("{}x{}x{} {}int{}", map.height, map.width, map.channels,
+                     type.is_signed ? "" : "u", type.bits);
+}
+
+std::string NumbersOf(const Stage& s) {
+  const Window& w = s.window;
+  std::string text;
+  if (s.kind == StageKind::kConvolution || s.kind == StageKind::kDepthwise ||
+      s.kind == StageKind::kMaxPool) {
+    text += fmt::format(" {}x{}", w.kernel_y, w.kernel_x);
+    if (w.stride_y != 1 || w.stride_x != 1) text += fmt::format(" /{}x{}", w.stride_y, w.stride_x);
+    if (w.pad_top != 0 || w.pad_left != 0)
+      text += fmt::format(" pad {},{} of {}", w.pad_top, w.pad_left, w.pad_value);
+    if (w.dilation_y != 1 || w.dilation_x != 1)
+      text += fmt::format(" dilation {}x{}", w.dilation_y, w.dilation_x);
+    text += fmt::format(" @{}x{}x{}", s.map.height, s.map.width, s.map.channels);
+  }
+  if (s.groups > 1) text += fmt::format(" groups {}", s.groups);
+  if (!s.weights.empty()) text += fmt::format(" weights {}", s.weight_bits);
+  if (s.kind == StageKind::kPad)
+    text += fmt::format(" {},{},{} of {}", s.pad_top, s.pad_left, s.pad_front, s.pad_value);
+  if (s.kind == StageKind::kRearrange)
+    text += fmt::format(" {}x{} {}", s.factor_y, s.factor_x,
+                        s.depth_to_space ? "depth to space" : "repeat");
+  if (s.requantise.way == Requantise::Way::kThresholds)
+    text += fmt::format(" thresholds {}", s.requantise.threshold_bits);
+  if (s.requantise.way == Requantise::Way::kMultiply) text += " multiply";
+  return text;
+}
+
+}  // namespace
+
+Graph GraphOf(std::string body) {
+  for (size_t at = 0; (at = body.find(" Q", at)) != std::string::npos;)
+    body.replace(at, 2, " quant int8 per_tensor scale=[1.0]");
+  auto graph = ParseGraph("graph \"t\" {\n" + body + "\n}\n", "test.kir");
+  EXPECT_TRUE(graph.ok()) << MessageOf(graph.status()) << "\n" << body;
+  return *std::move(graph);
+}
+
+StatusOr<Lowered> LowerText(const std::string& body, bool host, const Config& config) {
+  CompileOptions options;
+  options.host_fallback = host;
+  return Lower(GraphOf(body), config, options);
+}
+
+std::string LayersOf(const std::string& body, const Config& config) {
+  const auto lowered = LowerText(body, true, config);
+  if (!lowered.ok()) return MessageOf(lowered.status());
+  std::string text;
+  for (const NetworkLayer& layer : lowered->layers) {
+    text += fmt::format("{}{}:", NameOf(layer.stage.kind), NumbersOf(layer.stage));
+    for (const int map : layer.inputs) {
+      const NetworkMap& form = lowered->maps[static_cast<size_t>(map)];
+      text += " " + TextOf(form.shape, form.type);
+    }
+    const NetworkMap& result = lowered->maps[static_cast<size_t>(layer.output)];
+    text += " -> " + TextOf(result.shape, result.type) + "\n";
+  }
+  for (const KernelInfo& kernel : lowered->host_kernels)
+    text += fmt::format("host {}: {}\n", kernel.operation, kernel.host_reason);
+  return text;
+}
+
+std::vector<LayerFold> UnitFolds(const Lowered& network) {
+  return std::vector<LayerFold>(network.layers.size());
+}
+
+std::vector<double> RunLowered(const Lowered& network, const std::vector<double>& input) {
+  KILN_CHECK(network.segments == 1 && network.steps.size() == 1);
+  const NetworkStep& step = network.steps[0];
+  const Pipeline pipeline = Assemble(network, 0, UnitFolds(network));
+  const Status status = CheckPipeline(pipeline);
+  EXPECT_TRUE(status.ok()) << MessageOf(status) << "\n" << PrintPipeline(pipeline);
+  const std::vector<float> numbers(input.begin(), input.end());
+  const Tensor tensor = Tensor::Of(Shape{static_cast<int64_t>(numbers.size())}, numbers);
+  std::vector<MapCodes> maps;
+  for (const int map : SourceMaps(network, 0)) {
+    const auto sent = std::ranges::find_if(
+        step.sends, [&](const HostTensor& host) { return host.place.map == map; });
+    const Quantisation& q = *sent->value->quantisation();
+    const int64_t zero = q.zero_points.empty() ? 0 : q.zero_points[0];
+    const Tensor ordered = Gather(tensor, sent->place.view);
+    MapCodes& codes = maps.emplace_back();
+    for (int64_t i = 0; i < ordered.size(); ++i)
+      codes.push_back(std::llround(ordered.ValueAt(i) / q.scales[0]) + zero);
+  }
+  const std::vector<MapCodes> results = FunctionalPipeline(pipeline).Run(maps);
+  const HostTensor& received = step.receives[0];
+  const std::vector<int> sinks = SinkMaps(network, 0);
+  const MapCodes& codes =
+      results[static_cast<size_t>(std::ranges::find(sinks, received.place.map) - sinks.begin())];
+  std::vector<float> values;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<double>(codes[i]);
+    if (received.is_sum()) {
+      const size_t c = i % received.factors.size();
+      values.push_back(static_cast<float>(std::clamp(
+          code * received.factors[c] + received.offsets[c], received.low, received.high)));
+      continue;
+    }
+    const Quantisation& q = *received.value->quantisation();
+    const double zero = q.zero_points.empty() ? 0 : q.zero_points[0];
+    values.push_back(static_cast<float>((code - zero) * static_cast<double>(q.scales[0])));
+  }
+  const Tensor given = Gather(Tensor::Of(Shape{static_cast<int64_t>(values.size())}, values),
+                              received.place.view);
+  std::vector<double> ordered;
+  for (int64_t i = 0; i < given.size(); ++i) ordered.push_back(given.ValueAt(i));
+  return ordered;
+}
+
+}  // namespace kiln::dataflow
