@@ -394,14 +394,20 @@ Status Lowering::EmitPool(const Group& group) {
   Stage stage;
   stage.window = window;
   if (node.op() == Op::kAveragePool) {
-    const bool whole = map.pixels() == 1 && window.kernel_y == operand.seen.height &&
+    const bool dense = window.rows() == window.kernel_y && window.columns() == window.kernel_x;
+    const bool whole = map.pixels() == 1 && dense && window.kernel_y == operand.seen.height &&
                        window.kernel_x == operand.seen.width && window.pad_top == 0 &&
                        window.pad_left == 0;
     const bool padded =
         window.pad_top > 0 || window.pad_left > 0 ||
         (window.out_height - 1) * window.stride_y + window.rows() > operand.seen.height ||
         (window.out_width - 1) * window.stride_x + window.columns() > operand.seen.width;
-    if (padded && !geometry.count_include_pad)
+    // With ceil_mode, windows that extend beyond the padding count only what is within it.
+    const bool beyond = std::ranges::any_of(geometry.axes, [](const WindowAxis& axis) {
+      return (axis.output - 1) * axis.stride + axis.Extent() >
+             axis.pad_begin + axis.input + axis.pad_end;
+    });
+    if (beyond || (padded && !geometry.count_include_pad))
       return ToHost("an average of fewer elements at the edge");
     const auto taps = static_cast<double>(window.taps());
     ChannelLine line;
