@@ -198,9 +198,9 @@ TEST(DataflowLower, Pools) {
   output %1)"),
             "depthwise 2x2 /2x2 @6x4x3 weights 1 multiply: 6x4x3 int8 -> 3x2x3 int8\n");
   // Means over all pixels add words up without a window.
-  for (const char* node : {R"(average_pool %x {layout="nhwc", kernel_shape=[6, 4]})",
-                           R"(global_average_pool %x {layout="nhwc"})",
-                           "reduce_mean %x, %axes {keepdims=1}"}) {
+  for (const char* node :
+       {R"(average_pool %x {layout="nhwc", kernel_shape=[6, 4]})",
+        R"(global_average_pool %x {layout="nhwc"})", "reduce_mean %x, %axes {keepdims=1}"}) {
     EXPECT_EQ(LayersOf(input + "const %axes : i64[2] = [1, 2]\n%1 = " + node +
                        " : f32[1x1x1x3] Q\noutput %1"),
               "global_sum multiply: 6x4x3 int8 -> 1x1x3 int8\n");
@@ -293,11 +293,9 @@ TEST(DataflowLower, RefusalsNameNodeAndReason) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"the machine has no stage for Softmax",
        map + R"(%1 = softmax %x {axis=3} "n" : f32[1x4x4x2] Q)"},
-      {"'w' is not constant",
-       map + R"(input %w : f32[1x2x1x1] Q
+      {"'w' is not constant", map + R"(input %w : f32[1x2x1x1] Q
          %1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
-      {"'w' is not quantised",
-       map + R"(const %w : f32[1x2x1x1] = [1.0, 2.0]
+      {"'w' is not quantised", map + R"(const %w : f32[1x2x1x1] = [1.0, 2.0]
          %1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
       {"'w' is int8, the machine has integers of at most 16 bits without zero points",
        map + R"(const %w : f32[1x2x1x1] quant int8 per_tensor scale=[1.0] zero=[1] = [1.0, 2.0]
@@ -305,14 +303,13 @@ TEST(DataflowLower, RefusalsNameNodeAndReason) {
       {"'w' is fp16, the machine has integers of at most 16 bits without zero points",
        map + R"(const %w : f32[1x2x1x1] quant fp16 per_tensor scale=[1.0] = [1.0, 2.0]
          %1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
-      {"'x' is not quantised",
-       "input %x : f32[1x4x4x2]\n" + weights +
-           R"(%1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
+      {"'x' is not quantised", "input %x : f32[1x4x4x2]\n" + weights +
+                                   R"(%1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
       {"'x' is int8, the machine has integers of at most 16 bits with one scale",
-       R"(input %x : f32[1x4x4x2] quant int8 per_channel axis=3 scale=[1.0, 2.0])" "\n" + weights +
-           R"(%1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
-      {"a bias that is not constant",
-       map + weights + R"(input %b : f32[1]
+       R"(input %x : f32[1x4x4x2] quant int8 per_channel axis=3 scale=[1.0, 2.0])"
+       "\n" +
+           weights + R"(%1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
+      {"a bias that is not constant", map + weights + R"(input %b : f32[1]
          %1 = conv %x, %w, %b {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
       {"a product of two activations",
        R"(input %x : f32[2x2] Q
@@ -326,22 +323,20 @@ TEST(DataflowLower, RefusalsNameNodeAndReason) {
       {"'1' has other codes than what it is made of",
        map + R"(%1 = max_pool %x {layout="nhwc", kernel_shape=[2, 2]} "n"
          : f32[1x3x3x2] quant int8 per_tensor scale=[0.5])"},
-      {"a mean that is not over all pixels",
-       map + R"(const %axes : i64[1] = [3]
+      {"a mean that is not over all pixels", map + R"(const %axes : i64[1] = [3]
          %1 = reduce_mean %x, %axes {keepdims=1} "n" : f32[1x4x4x1] Q)"},
       {"a concatenation that is not of channels",
-       "input %x : f32[1x4x4x2] Q\n" + weights + R"(%0 = conv %x, %w {layout="nhwc"} : f32[1x4x4x1] Q
+       "input %x : f32[1x4x4x2] Q\n" + weights +
+           R"(%0 = conv %x, %w {layout="nhwc"} : f32[1x4x4x1] Q
          %1 = concat %0, %0 {axis=1} "n" : f32[1x8x4x1] Q)"},
       {"the machine has no product of two activations",
        map + R"(%1 = mul %x, %x "n" : f32[1x4x4x2] Q)"},
-      {"a sum that broadcasts one of its operands",
-       map + R"(input %y : f32[1x1x1x2] Q
+      {"a sum that broadcasts one of its operands", map + R"(input %y : f32[1x1x1x2] Q
          %1 = add %x, %y "n" : f32[1x4x4x2] Q)"},
       {"a function of codes of 16 bits, the machine has tables of at most 10",
        R"(input %x : f32[1x4] quant int16 per_tensor scale=[1.0]
          %1 = tanh %x "n" : f32[1x4] Q)"},
-      {"padding that is not constant",
-       map + R"(const %pads : i64[8] = [0, 1, 1, 0, 0, 1, 1, 0]
+      {"padding that is not constant", map + R"(const %pads : i64[8] = [0, 1, 1, 0, 0, 1, 1, 0]
          %1 = pad %x, %pads {mode="reflect"} "n" : f32[1x6x6x2] Q)"},
       {"a slice that is not of the first rows or columns, or of every n-th",
        map + R"(const %starts : i64[1] = [1]

@@ -27,7 +27,8 @@ std::vector<double> Integers(Random* random, int64_t count, int64_t low, int64_t
 // Writes numbers as a list of fp32 constants.
 std::string List(const std::vector<double>& numbers) {
   std::string text;
-  for (const double number : numbers) text += fmt::format("{}{:.1f}", text.empty() ? "" : ", ", number);
+  for (const double number : numbers)
+    text += fmt::format("{}{:.1f}", text.empty() ? "" : ", ", number);
   return "[" + text + "]";
 }
 
@@ -220,8 +221,8 @@ TEST(DataflowLowerValues, RearrangementsAreThoseOfOnnx) {
     for (int64_t y = 0; y < h * f; ++y) {
       for (int64_t x = 0; x < w * f; ++x) {
         for (int64_t k = 0; k < c; ++k)
-          expected.push_back(depth[static_cast<size_t>(
-              (y / f * w + x / f) * c * f * f + (y % f * f + x % f) * c + k)]);
+          expected.push_back(depth[static_cast<size_t>((y / f * w + x / f) * c * f * f +
+                                                       (y % f * f + x % f) * c + k)]);
       }
     }
     ASSERT_EQ(RunLowered(*lowered, depth), expected) << text;

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "fmt/format.h"
 #include "kiln/ir/text.h"
-#include "kiln/support/check.h"
 #include "kiln/targets/dataflow/compile/lower.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
 
@@ -83,30 +83,23 @@ std::vector<LayerFold> UnitFolds(const Lowered& network) {
   return std::vector<LayerFold>(network.layers.size());
 }
 
-std::vector<double> RunLowered(const Lowered& network, const std::vector<double>& input) {
-  KILN_CHECK(network.segments == 1 && network.steps.size() == 1);
-  const NetworkStep& step = network.steps[0];
-  const Pipeline pipeline = Assemble(network, 0, UnitFolds(network));
-  const Status status = CheckPipeline(pipeline);
-  EXPECT_TRUE(status.ok()) << MessageOf(status) << "\n" << PrintPipeline(pipeline);
+namespace {
+
+// Returns the codes that the host sends: numbers in the order of the input's tensor.
+MapCodes Sent(const HostTensor& sent, const std::vector<double>& input) {
   const std::vector<float> numbers(input.begin(), input.end());
   const Tensor tensor = Tensor::Of(Shape{static_cast<int64_t>(numbers.size())}, numbers);
-  std::vector<MapCodes> maps;
-  for (const int map : SourceMaps(network, 0)) {
-    const auto sent = std::ranges::find_if(
-        step.sends, [&](const HostTensor& host) { return host.place.map == map; });
-    const Quantisation& q = *sent->value->quantisation();
-    const int64_t zero = q.zero_points.empty() ? 0 : q.zero_points[0];
-    const Tensor ordered = Gather(tensor, sent->place.view);
-    MapCodes& codes = maps.emplace_back();
-    for (int64_t i = 0; i < ordered.size(); ++i)
-      codes.push_back(std::llround(ordered.ValueAt(i) / q.scales[0]) + zero);
-  }
-  const std::vector<MapCodes> results = FunctionalPipeline(pipeline).Run(maps);
-  const HostTensor& received = step.receives[0];
-  const std::vector<int> sinks = SinkMaps(network, 0);
-  const MapCodes& codes =
-      results[static_cast<size_t>(std::ranges::find(sinks, received.place.map) - sinks.begin())];
+  const Quantisation& q = *sent.value->quantisation();
+  const int64_t zero = q.zero_points.empty() ? 0 : q.zero_points[0];
+  const Tensor ordered = Gather(tensor, sent.place.view);
+  MapCodes codes;
+  for (int64_t i = 0; i < ordered.size(); ++i)
+    codes.push_back(std::llround(ordered.ValueAt(i) / q.scales[0]) + zero);
+  return codes;
+}
+
+// Returns the values of a tensor that the host receives.
+std::vector<double> ReceivedValues(const HostTensor& received, const MapCodes& codes) {
   std::vector<float> values;
   for (size_t i = 0; i < codes.size(); ++i) {
     const auto code = static_cast<double>(codes[i]);
@@ -120,11 +113,39 @@ std::vector<double> RunLowered(const Lowered& network, const std::vector<double>
     const double zero = q.zero_points.empty() ? 0 : q.zero_points[0];
     values.push_back(static_cast<float>((code - zero) * static_cast<double>(q.scales[0])));
   }
-  const Tensor given = Gather(Tensor::Of(Shape{static_cast<int64_t>(values.size())}, values),
-                              received.place.view);
+  const Tensor given =
+      Gather(Tensor::Of(Shape{static_cast<int64_t>(values.size())}, values), received.place.view);
   std::vector<double> ordered;
   for (int64_t i = 0; i < given.size(); ++i) ordered.push_back(given.ValueAt(i));
   return ordered;
+}
+
+}  // namespace
+
+std::vector<double> RunLowered(const Lowered& network, const std::vector<double>& input) {
+  std::map<int, MapCodes> maps;
+  std::vector<double> output;
+  for (const NetworkStep& step : network.steps) {
+    EXPECT_FALSE(step.host.has_value());
+    const Pipeline pipeline = Assemble(network, step.segment, UnitFolds(network));
+    const Status status = CheckPipeline(pipeline);
+    EXPECT_TRUE(status.ok()) << MessageOf(status) << "\n" << PrintPipeline(pipeline);
+    std::vector<MapCodes> codes;
+    for (const int map : SourceMaps(network, step.segment)) {
+      const int from = network.maps[static_cast<size_t>(map)].copied_from;
+      const auto sent = std::ranges::find_if(
+          step.sends, [&](const HostTensor& host) { return host.place.map == map; });
+      codes.push_back(from >= 0 ? maps.at(from) : Sent(*sent, input));
+    }
+    const std::vector<MapCodes> results = FunctionalPipeline(pipeline).Run(codes);
+    const std::vector<int> sinks = SinkMaps(network, step.segment);
+    for (size_t i = 0; i < sinks.size(); ++i) maps[sinks[i]] = results[i];
+    for (const HostTensor& received : step.receives) {
+      if (received.value == network.graph.outputs()[0])
+        output = ReceivedValues(received, maps.at(received.place.map));
+    }
+  }
+  return output;
 }
 
 }  // namespace kiln::dataflow

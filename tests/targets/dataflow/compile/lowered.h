@@ -13,7 +13,7 @@
 namespace kiln::dataflow {
 
 // Returns the graph `graph "t" { BODY }`. In the body, " Q" stands for signed codes of 8 bits with
-// scale 1 and zero point 0. Aborts if the text is not a graph.
+// scale 1 and zero point 0.
 Graph GraphOf(std::string body);
 
 // Lowers a graph text of GraphOf. Nodes without a layer are errors if `host` is false.
@@ -26,7 +26,7 @@ std::string LayersOf(const std::string& body, const Config& config = {});
 // Returns folds of one lane and one element for all layers.
 std::vector<LayerFold> UnitFolds(const Lowered& network);
 
-// Runs the functional level of a network of one segment on whole codes, which are the values of the
+// Runs the functional level of a network without host nodes on whole codes, which are the values of the
 // input (scale 1, zero point 0 or as annotated), in the row-major order of its tensor. Returns the
 // values of the first output in the row-major order of its tensor.
 std::vector<double> RunLowered(const Lowered& network, const std::vector<double>& input);

@@ -15,22 +15,21 @@ struct Row {
 
 TEST(DataflowMemoryBlocks, Ramb18) {
   const Row rows[] = {
-      {1, 1, 1},       {36, 512, 1},    // exactly 512 x 36
-      {37, 512, 2},                     // 2 x 36 bits side by side
-      {72, 512, 2},                     // one RAMB36 as 512 x 72
-      {36, 513, 2},                     // 2 x 18 bits of 1024 words
-      {18, 1024, 1},   {19, 1024, 2},   // 2 x 18; 2 x 512 of 36 also 2
-      {9, 2048, 1},    {8, 2048, 1},    // the parity bit is not used
-      {10, 2048, 2},                    // 2 x 9
-      {4, 4096, 1},    {5, 4096, 2},    // 2 x 4; 2 x 2048 of 9
-      {2, 8192, 1},    {1, 16384, 1},   {1, 16385, 2},
-      {3, 8192, 2},                     // 2 x 2 bits
-      {32, 4096, 8},                    // 8 x 4 bits: four RAMB36 of 4096 x 9 waste nothing
-      {12, 1500, 2},                    // 2 x 9 of 2048, or 18 bits of 2 x 1024
-      {3, 5000, 2},                     // 2 x 2 bits of 8192
-      {64, 784, 4},                     // 4 x 18 of 1024; 2 x 36 of 2 x 512 also 4
-      {288, 64, 8},                     // 8 x 36
-      {144, 1024, 8},                   // 8 x 18
+      {1, 1, 1},      {36, 512, 1},                                // exactly 512 x 36
+      {37, 512, 2},                                                // 2 x 36 bits side by side
+      {72, 512, 2},                                                // one RAMB36 as 512 x 72
+      {36, 513, 2},                                                // 2 x 18 bits of 1024 words
+      {18, 1024, 1},  {19, 1024, 2},                               // 2 x 18; 2 x 512 of 36 also 2
+      {9, 2048, 1},   {8, 2048, 1},                                // the parity bit is not used
+      {10, 2048, 2},                                               // 2 x 9
+      {4, 4096, 1},   {5, 4096, 2},                                // 2 x 4; 2 x 2048 of 9
+      {2, 8192, 1},   {1, 16384, 1}, {1, 16385, 2}, {3, 8192, 2},  // 2 x 2 bits
+      {32, 4096, 8},   // 8 x 4 bits: four RAMB36 of 4096 x 9 waste nothing
+      {12, 1500, 2},   // 2 x 9 of 2048, or 18 bits of 2 x 1024
+      {3, 5000, 2},    // 2 x 2 bits of 8192
+      {64, 784, 4},    // 4 x 18 of 1024; 2 x 36 of 2 x 512 also 4
+      {288, 64, 8},    // 8 x 36
+      {144, 1024, 8},  // 8 x 18
   };
   for (const Row& row : rows) {
     const MemoryBlocks ram = BlocksOf(MemoryKind::kBlock, row.width, row.depth);
@@ -42,9 +41,9 @@ TEST(DataflowMemoryBlocks, Ramb18) {
 }
 
 TEST(DataflowMemoryBlocks, Ultra) {
-  const Row rows[] = {{1, 1, 1},        {72, 4096, 1},  {73, 4096, 2}, {72, 4097, 2},
-                      {144, 8192, 4},   {145, 8193, 9},  // 3 x 3
-                      {16, 16384, 4}};                   // no narrow shape: 4 x 4096
+  const Row rows[] = {{1, 1, 1},     {72, 4096, 1},  {73, 4096, 2},
+                      {72, 4097, 2}, {144, 8192, 4}, {145, 8193, 9},  // 3 x 3
+                      {16, 16384, 4}};                                // no narrow shape: 4 x 4096
   for (const Row& row : rows) {
     const MemoryBlocks ram = BlocksOf(MemoryKind::kUltra, row.width, row.depth);
     EXPECT_EQ(ram.uram, row.blocks) << row.width << " x " << row.depth;
