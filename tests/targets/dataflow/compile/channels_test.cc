@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
@@ -29,8 +30,7 @@ constexpr size_t kSkip = 2;  // the channel from the fork to the sum
 Pipeline Residual(const Block& block) {
   PipelineBuilder builder;
   const MapShape map = {block.height, block.width, block.channels};
-  const auto branches =
-      builder.Fork(builder.Source("in", map, {8, true}, block.lanes), 2, "in");
+  const auto branches = builder.Fork(builder.Source("in", map, {8, true}, block.lanes), 2, "in");
   Stage conv;
   conv.kind = StageKind::kConvolution;
   conv.name = "conv";
@@ -99,9 +99,26 @@ TEST(DataflowDepths, ALimitIsOneLine) {
   const auto pace = SetDepths({.most_bits = 87}, &pipeline);
   ASSERT_FALSE(pace.ok());
   EXPECT_EQ(MessageOf(pace.status()),
-            "layer 'sum': needs a channel of 88 bits in front of it, or it waits for ever; the "
-            "limit is 87; raise channel_bits");
+            "layer 'sum': needs a channel of 88 bits in front of it, or the pipeline stalls or "
+            "stops; the limit is 87; raise channel_bits");
   EXPECT_TRUE(SetDepths({.most_bits = 88}, &pipeline).ok());
+}
+
+// With names of layers, errors name the layer behind the channel, past forks and converters.
+TEST(DataflowDepths, ALimitNamesTheLayer) {
+  Pipeline pipeline = Residual({.height = 1, .width = 64, .kernel = 1});
+  const std::vector<std::string> names = {"/body/Conv", "/body/Add"};
+  for (Stage& stage : pipeline.stages) {
+    if (stage.name == "conv") stage.layer = 0;
+    if (stage.name == "sum") stage.layer = 1;
+  }
+  const auto join = SetDepths({.most_bits = 87, .layers = names}, &pipeline);
+  ASSERT_FALSE(join.ok());
+  EXPECT_THAT(MessageOf(join.status()), testing::StartsWith("layer '/body/Add': needs a channel"));
+  // The channel from the source leads to a fork.
+  const auto fork = SetDepths({.most_bits = 8, .layers = names}, &pipeline);
+  ASSERT_FALSE(fork.ok());
+  EXPECT_THAT(MessageOf(fork.status()), testing::StartsWith("layer '/body/Conv': needs a channel"));
 }
 
 // Channels of up to 64 words or 2048 bits are in LUTs. Longer ones are in block RAM, and those of
@@ -113,12 +130,12 @@ TEST(DataflowDepths, MemoryByDepthAndBits) {
   EXPECT_LE(narrow.channels[kSkip].depth, 256);
   EXPECT_EQ(narrow.channels[kSkip].memory, MemoryKind::kLut);
   EXPECT_EQ(narrow.channels[0].memory, MemoryKind::kLut);
-  Pipeline wide = Residual({.height = 16, .width = 100, .channels = 16, .kernel = 3, .lanes = 4,
-                            .elements = 4});
+  Pipeline wide = Residual(
+      {.height = 16, .width = 100, .channels = 16, .kernel = 3, .lanes = 4, .elements = 4});
   ASSERT_TRUE(SetDepths({.most_bits = 0, .has_ultra = true}, &wide).ok());
   EXPECT_EQ(wide.channels[kSkip].memory, MemoryKind::kBlock);
-  Pipeline deep = Residual({.height = 24, .width = 600, .channels = 16, .kernel = 5, .lanes = 16,
-                            .elements = 4});
+  Pipeline deep = Residual(
+      {.height = 24, .width = 600, .channels = 16, .kernel = 5, .lanes = 16, .elements = 4});
   for (const bool ultra : {false, true}) {
     ASSERT_TRUE(SetDepths({.most_bits = 0, .has_ultra = ultra}, &deep).ok());
     ASSERT_GT(deep.channels[kSkip].depth * 16 * 8, 128 * 1024);

@@ -190,8 +190,8 @@ TEST(DataflowCut, DevicesAreThoseOfTheEnumeration) {
             }
           });
           const auto folded = FoldNetwork(*network, config);
-          const std::string what = fmt::format("{} DSP, {} LUT, {} devices, {} bits", dsp, lut,
-                                               devices, link);
+          const std::string what =
+              fmt::format("{} DSP, {} LUT, {} devices, {} bits", dsp, lut, devices, link);
           ASSERT_EQ(folded.ok(), best < std::numeric_limits<int64_t>::max()) << what;
           if (!folded.ok()) continue;
           EXPECT_EQ(folded->interval, best) << what;
@@ -243,8 +243,8 @@ TEST(DataflowCut, PassesAreThoseOfTheEnumeration) {
             }
           });
           const auto folded = FoldNetwork(*network, config);
-          const std::string what = fmt::format("{} DSP, {} LUT, reload {}, {} bits", dsp, lut,
-                                               reload, memory);
+          const std::string what =
+              fmt::format("{} DSP, {} LUT, reload {}, {} bits", dsp, lut, reload, memory);
           ASSERT_EQ(folded.ok(), best < std::numeric_limits<int64_t>::max()) << what;
           if (!folded.ok()) continue;
           EXPECT_EQ(folded->interval, best) << what;

@@ -23,6 +23,20 @@ MemoryKind MemoryOf(const Channel& channel, bool has_ultra) {
   return has_ultra && bits > 128 * 1024 ? MemoryKind::kUltra : MemoryKind::kBlock;
 }
 
+// Returns the name of the layer behind a channel, past forks and converters; the stage's own name if
+// it belongs to no layer.
+std::string LayerBehind(const Pipeline& pipeline, const Channel& channel,
+                        std::span<const std::string> layers) {
+  const auto connects = [](StageKind kind) {
+    return kind == StageKind::kFork || kind == StageKind::kWiden || kind == StageKind::kNarrow;
+  };
+  const Stage* stage = &pipeline.stages[static_cast<size_t>(channel.to)];
+  while (connects(stage->kind))
+    stage = &pipeline.stages[static_cast<size_t>(pipeline.output(*stage).to)];
+  const auto layer = static_cast<size_t>(stage->layer);
+  return stage->layer >= 0 && layer < layers.size() ? layers[layer] : stage->name;
+}
+
 }  // namespace
 
 StatusOr<PipelinePace> SetDepths(const ChannelLimits& limits, Pipeline* pipeline) {
@@ -56,12 +70,12 @@ StatusOr<PipelinePace> SetDepths(const ChannelLimits& limits, Pipeline* pipeline
     pace.words += channel.depth;
     pace.bits += bits;
     if (limits.most_bits > 0 && bits > limits.most_bits) {
-      const Stage& to = pipeline->stages[static_cast<size_t>(channel.to)];
-      return ErrorAt("", fmt::format("layer '{}'", to.name),
-                     fmt::format("needs a channel of {} bits in front of it, or it waits for ever; "
-                                 "the limit is {}",
-                                 bits, limits.most_bits),
-                     "raise channel_bits");
+      return ErrorAt(
+          "", fmt::format("layer '{}'", LayerBehind(*pipeline, channel, limits.layers)),
+          fmt::format("needs a channel of {} bits in front of it, or the pipeline stalls or stops; "
+                      "the limit is {}",
+                      bits, limits.most_bits),
+          "raise channel_bits");
     }
   }
   return pace;

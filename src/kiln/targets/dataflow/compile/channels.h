@@ -11,6 +11,8 @@
 #define KILN_TARGETS_DATAFLOW_COMPILE_CHANNELS_H_
 
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
@@ -29,10 +31,12 @@ struct PipelinePace {
 struct ChannelLimits {
   int64_t most_bits = 0;   // of one channel; 0: none
   bool has_ultra = false;  // the device has ultra RAM
+  // Names of layers for errors, by Stage::layer; without them errors name stages.
+  std::span<const std::string> layers = {};
 };
 
 // Sets depth and memory of every channel. Errors: a channel needs more bits than the limit: names
-// the stage at which it joins, what it needs and the limit; the simulation takes too long.
+// the layer behind the channel, what it needs and the limit; the simulation takes too long.
 StatusOr<PipelinePace> SetDepths(const ChannelLimits& limits, Pipeline* pipeline);
 
 }  // namespace kiln::dataflow

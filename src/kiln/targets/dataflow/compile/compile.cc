@@ -25,15 +25,18 @@ StatusOr<std::vector<Segment>> BuildSegments(const Lowered& network,
                                              const std::vector<LayerFold>& folds,
                                              const Config& config) {
   std::vector<Segment> segments;
+  std::vector<std::string> layers;
+  for (const NetworkLayer& layer : network.layers) layers.push_back(layer.info.name);
   for (int i = 0; i < network.segments; ++i) {
     Segment segment;
     if (!network.segment_parts.empty())
       segment.part = network.segment_parts[static_cast<size_t>(i)];
     segment.pipeline = Assemble(network, i, folds);
     KILN_RETURN_IF_ERROR(CheckPipeline(segment.pipeline));
-    KILN_ASSIGN_OR_RETURN(
-        segment.pace, SetDepths({.most_bits = config.channel_bits, .has_ultra = config.uram > 0},
-                                &segment.pipeline));
+    KILN_ASSIGN_OR_RETURN(segment.pace, SetDepths({.most_bits = config.channel_bits,
+                                                   .has_ultra = config.uram > 0,
+                                                   .layers = layers},
+                                                  &segment.pipeline));
     segments.push_back(std::move(segment));
   }
   return segments;
