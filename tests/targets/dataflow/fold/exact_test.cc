@@ -223,7 +223,9 @@ TEST(SolveExact, ProvesInfeasibilityInOneLine) {
   both.layers.resize(1);
   both.edges.clear();
   both.limits = {3, kUnlimited, kUnlimited, 4};
-  EXPECT_EQ(explain(both), "layer conv1: none of its folds meets all limits");
+  EXPECT_EQ(
+      explain(both),
+      "layer conv1: its folds that meet the other limits need at least 4 DSP, the device has 3");
   // Two inputs of a join that no lanes of the fork suit at the same time.
   FoldProblem join = ResidualBlock();
   join.layers[0].candidates = {MakeCandidate(1, 2, 10, 1), MakeCandidate(1, 3, 10, 1)};

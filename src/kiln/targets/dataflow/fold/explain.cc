@@ -78,9 +78,30 @@ class Explainer {
             problem_.limits[kind]);
         return true;
       }
+      if (OneLimit(layer, candidates)) return true;
       obstacle_.source = BoundSource::kCombination;
       obstacle_.text =
           fmt::format("layer {}: none of its folds{} meets all limits", Name(layer), within_);
+      return true;
+    }
+    return false;
+  }
+
+  // A limit that all folds of a layer exceed that meet the other limits.
+  bool OneLimit(int layer, const std::vector<Candidate>& candidates) {
+    for (size_t kind = 0; kind < problem_.limits.size(); ++kind) {
+      Resources others = problem_.limits;
+      others[kind] = kUnlimited;
+      int64_t least = kUnlimited;
+      for (const Candidate& candidate : candidates) {
+        if (candidate.cycles <= period_ && Fits(candidate.resources, others))
+          least = std::min(least, candidate.resources[kind]);
+      }
+      if (least == kUnlimited) continue;
+      SetResource(static_cast<int>(kind), least);
+      obstacle_.text = fmt::format(
+          "layer {}: its folds{} that meet the other limits need at least {} {}, the device has {}",
+          Name(layer), within_, least, ResourceName(static_cast<int>(kind)), problem_.limits[kind]);
       return true;
     }
     return false;
