@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "kiln/cli/application.h"
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/support/file.h"
 #include "tests/cli/call.h"
 
@@ -202,6 +204,74 @@ TEST_F(DataflowCommands, AnswersWrongCallsInOneLine) {
   EXPECT_THAT(error({"explain", kDemo, "--on", Device("", 1728, 3000)}), HasSubstr("LUT"));
   EXPECT_THAT(error({"explain", kDemo, "--on", Device("devices: 2\npasses: 2\n")}),
               HasSubstr("devices"));
+}
+
+// Emits and verifies a small network with a copy of the hardware library that has faults.
+class DataflowWaves : public DataflowCommands {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(WriteFile(Path("net.kir"), R"(graph "small" {
+  input %image : f32[1x2x4x4]
+  const %w : f32[2x2x1x1] = [1, -2, 3, 4]
+  const %v : f32[1x2x1x1] = [2, 1]
+  %1 = conv %image, %w {kernel_shape=[1, 1]} "first" : f32[1x2x4x4]
+  %2 = sigmoid %1 "shape" : f32[1x2x4x4]
+  %3 = max_pool %2 {kernel_shape=[2, 2], strides=[2, 2]} "pool" : f32[1x2x2x2]
+  %4 = conv %3, %v {kernel_shape=[1, 1]} "last" : f32[1x1x2x2]
+  output %4
+}
+)")
+                    .ok());
+    const auto library = hardware::RtlLibrary();
+    ASSERT_TRUE(library.ok()) << library.status();
+    std::filesystem::copy(*library, Path("rtl"), std::filesystem::copy_options::recursive);
+    setenv("KILN_RTL", Path("rtl").c_str(), 1);
+  }
+  void TearDown() override { unsetenv("KILN_RTL"); }
+  void Spoil(const std::string& file, const std::string& right, const std::string& wrong) const {
+    std::string text = *ReadFile(Path("rtl/dataflow/" + file));
+    const size_t at = text.find(right);
+    ASSERT_NE(at, std::string::npos) << file;
+    text.replace(at, right.size(), wrong);
+    ASSERT_TRUE(WriteFile(Path("rtl/dataflow/" + file), text).ok());
+  }
+  Outcome Verify() const {
+    return Call({"verify", Path("net.kir"), "--on", "dataflow-small", "--random", "1", "--seed",
+                 "1", "--wave", Path("wave.fst")});
+  }
+};
+
+// A maximum that is a minimum: the last layer hides which layer is wrong.
+TEST_F(DataflowWaves, WrongBitsOfALayerAreRecorded) {
+  Spoil("kiln_dataflow_max_tree.sv", "left < right ? other : one", "left < right ? one : other");
+  const Outcome differs = Verify();
+  EXPECT_EQ(differs.code, kExitError) << differs.out << differs.err;
+  EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
+  EXPECT_THAT(differs.out, HasSubstr("\ncycles       the same: "));
+  EXPECT_THAT(differs.out, testing::ContainsRegex(
+                               "wave.fst: image 0, cycles .*, first different kernel pool\n"));
+  EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
+}
+
+// A table that takes a word in every other cycle: the layer in front of it waits.
+TEST_F(DataflowWaves, ALateLayerIsRecorded) {
+  Spoil("kiln_dataflow_table.sv", "  assign in_pop = in_valid && out_room;\n",
+        "  logic odd;\n"
+        "  always_ff @(posedge clock) odd <= !reset && !odd;\n"
+        "  assign in_pop = in_valid && out_room && odd;\n");
+  const Outcome late = Verify();
+  EXPECT_EQ(late.code, kExitError) << late.out << late.err;
+  EXPECT_THAT(late.out, HasSubstr("\ncycles       DIFFERENT: "));
+  EXPECT_THAT(late.out, HasSubstr("\nbits         the same: "));
+  EXPECT_THAT(late.out, testing::ContainsRegex(
+                            "wave.fst: image 0, cycles .*, first different kernel shape\n"));
+  EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
+}
+
+TEST_F(DataflowWaves, NothingIsRecordedIfTheLevelsAgree) {
+  const Outcome agree = Verify();
+  EXPECT_EQ(agree.code, kExitOk) << agree.out << agree.err;
+  EXPECT_FALSE(std::filesystem::exists(Path("wave.fst")));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "kiln/targets/dataflow/cost/cost.h"
 #include "kiln/targets/dataflow/emit/emit.h"
 #include "kiln/targets/dataflow/run_network.h"
+#include "kiln/targets/dataflow/waveform.h"
 #include "kiln/targets/interface/family.h"
 #include "kiln/targets/run/host_tail.h"
 
@@ -89,6 +90,14 @@ StatusOr<Cost> DataflowAccelerator::EstimateProgramCost(const Program& program, 
   std::vector<const Pipeline*> pipelines;
   for (const Segment& segment : compiled->segments()) pipelines.push_back(&segment.pipeline);
   return PipelineCost(pipelines, config_, node_nm);
+}
+
+StatusOr<Waveform> DataflowAccelerator::RecordDifference(const Program& program, const Batch& batch,
+                                                         const RtlOptions& options,
+                                                         const std::filesystem::path& file) const {
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  return dataflow::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(),
+                                    file);
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,

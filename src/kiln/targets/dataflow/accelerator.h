@@ -31,6 +31,9 @@ class DataflowAccelerator final : public Accelerator {
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const override;
+  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
+                                      const RtlOptions& options,
+                                      const std::filesystem::path& file) const override;
   double ClockMhz() const override { return config_.clock_mhz; }
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.dsp) * config_.products_per_dsp;

@@ -132,8 +132,8 @@ class Machines {
 
 class NetworkMachine final : public ImageMachine {
  public:
-  NetworkMachine(const DataflowProgram& program, const Machines& machines, const RtlOptions& rtl)
-      : network_(program.network()), machines_(machines), rtl_(rtl) {}
+  NetworkMachine(const DataflowProgram& program, SegmentRun run)
+      : network_(program.network()), run_(std::move(run)) {}
 
   void Begin(const ImageGroup&) override {
     values_.clear();
@@ -207,8 +207,7 @@ class NetworkMachine final : public ImageMachine {
       const Tensor codes = EncodeTensor(ValueOf(sent->value), *sent->value->quantisation());
       inputs.push_back(Gather(codes, sent->place.view).ToInts());
     }
-    KILN_ASSIGN_OR_RETURN(const std::vector<Codes> outputs,
-                          machines_.Run(segment, inputs, rtl_, trace));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Codes> outputs, run_(segment, inputs, trace));
     const std::vector<int> sinks = SinkMaps(network_, step.segment);
     for (size_t i = 0; i < sinks.size(); ++i) maps_[sinks[i]] = outputs[i];
     for (const HostTensor& tensor : step.receives) {
@@ -262,24 +261,25 @@ class NetworkMachine final : public ImageMachine {
   }
 
   const Lowered& network_;
-  const Machines& machines_;
-  const RtlOptions rtl_;
+  const SegmentRun run_;
   std::unordered_map<const Value*, Tensor> values_;  // as nodes of the host read them
   std::unordered_map<const Value*, Tensor> codes_;   // that the machine wrote
   std::unordered_map<int, Codes> maps_;              // that segments wrote
 };
+
+std::vector<ProgramInput> InputsOf(const DataflowProgram& program) {
+  std::vector<ProgramInput> inputs;
+  for (const Value* input : program.network().graph.inputs())
+    inputs.push_back({input->name(), input->element(), input->shape()});
+  return inputs;
+}
 
 class NetworkFactory final : public MachineFactory {
  public:
   NetworkFactory(const DataflowProgram& program, const RunOptions& options)
       : program_(program), options_(options), machines_(program, options) {}
 
-  std::vector<ProgramInput> Inputs() const override {
-    std::vector<ProgramInput> inputs;
-    for (const Value* input : program_.network().graph.inputs())
-      inputs.push_back({input->name(), input->element(), input->shape()});
-    return inputs;
-  }
+  std::vector<ProgramInput> Inputs() const override { return InputsOf(program_); }
   Status Prepare() override {
     const bool rtl = options_.level == Level::kRtl;
     if (rtl && options_.on_step) options_.on_step("building the simulation");
@@ -290,7 +290,10 @@ class NetworkFactory final : public MachineFactory {
   StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t first) override {
     RtlOptions rtl = options_.rtl;
     rtl.seed += static_cast<uint64_t>(first);
-    return std::make_unique<NetworkMachine>(program_, machines_, rtl);
+    return std::make_unique<NetworkMachine>(
+        program_, [this, rtl](size_t segment, const std::vector<Codes>& inputs, Trace* trace) {
+          return machines_.Run(segment, inputs, rtl, trace);
+        });
   }
   bool HasTime() const override { return options_.level != Level::kFunctional; }
   bool ReusesMachines() const override { return options_.level != Level::kRtl; }
@@ -301,12 +304,34 @@ class NetworkFactory final : public MachineFactory {
   Machines machines_;
 };
 
+// Machines that run segments by a function of the caller.
+class SegmentFactory final : public MachineFactory {
+ public:
+  SegmentFactory(const DataflowProgram& program, const SegmentRun& run)
+      : program_(program), run_(run) {}
+  std::vector<ProgramInput> Inputs() const override { return InputsOf(program_); }
+  StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t) override {
+    return std::make_unique<NetworkMachine>(program_, run_);
+  }
+  bool HasTime() const override { return false; }
+
+ private:
+  const DataflowProgram& program_;
+  const SegmentRun& run_;
+};
+
 }  // namespace
 
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,
                                const RunOptions& options) {
   NetworkFactory factory(program, options);
   return RunProgram(program, batch, options, factory);
+}
+
+StatusOr<RunResult> RunSegments(const DataflowProgram& program, const Batch& batch,
+                                const SegmentRun& run) {
+  SegmentFactory factory(program, run);
+  return RunProgram(program, batch, {}, factory);
 }
 
 }  // namespace kiln::dataflow

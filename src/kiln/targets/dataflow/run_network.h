@@ -3,9 +3,15 @@
 #ifndef KILN_TARGETS_DATAFLOW_RUN_NETWORK_H_
 #define KILN_TARGETS_DATAFLOW_RUN_NETWORK_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/compile/program.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/interface/trace.h"
 
 namespace kiln::dataflow {
 
@@ -13,6 +19,16 @@ namespace kiln::dataflow {
 // Verilator or clang++-19 is missing, the hardware does not give all words in time.
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,
                                const RunOptions& options);
+
+// Runs one segment on the codes of its sources, in order, and returns those of its sinks. Adds its
+// time to the trace if it counts cycles.
+using SegmentRun = std::function<StatusOr<std::vector<std::vector<int64_t>>>(
+    size_t segment, const std::vector<std::vector<int64_t>>& inputs, Trace* trace)>;
+
+// Runs a program without its tail; `run` runs its segments, image by image. Errors: those of
+// targets/run/run_program.h and of `run`.
+StatusOr<RunResult> RunSegments(const DataflowProgram& program, const Batch& batch,
+                                const SegmentRun& run);
 
 }  // namespace kiln::dataflow
 
