@@ -8,6 +8,7 @@
 #include "kiln/execute/reference_broadcast.h"
 #include "kiln/execute/reference_unary_rows.h"
 #include "kiln/numerics/elementary.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::reference {
 
@@ -125,7 +126,7 @@ KernelResult GeluKernel(const KernelCall& call) {
     });
   }
   if (approximate != "tanh")
-    return call.Error("approximate is '" + approximate + "'", "use 'none' or 'tanh'");
+    return call.Error("approximate is " + QuotedExcerpt(approximate), "use 'none' or 'tanh'");
   const double root = std::sqrt(2 * std::numbers::inv_pi);
   return MapReals(call, [root](double x) {
     return 0.5 * x * (1 + elementary::Tanh(root * (x + 0.044715 * x * x * x)));

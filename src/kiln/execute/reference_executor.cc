@@ -5,6 +5,7 @@
 #include "kiln/execute/reference.h"
 #include "kiln/execute/reference_plan.h"
 #include "kiln/execute/run_batch.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
@@ -105,7 +106,7 @@ Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bo
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Value& value = *graph->inputs()[i];
-    const std::string place = "input '" + value.name() + "'";
+    const std::string place = "input " + QuotedExcerpt(value.name());
     const Tensor& t = tensors[i];
     if (t.type() != value.element()) {
       return Error(place, fmt::format("holds {}", NameOf(t.type())),

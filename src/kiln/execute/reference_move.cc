@@ -7,6 +7,7 @@
 #include "kiln/execute/reference_broadcast.h"
 #include "kiln/execute/reference_kernels.h"
 #include "kiln/execute/reference_strided.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::reference {
 namespace {
@@ -344,7 +345,7 @@ KernelResult DepthToSpaceKernel(const KernelCall& call) {
   const Shape& s = call.operand(0).shape();
   const std::string mode = call.attributes().String("mode", "DCR");
   if (mode != "DCR" && mode != "CRD")
-    return call.Error("mode is '" + mode + "'", "use 'DCR' or 'CRD'");
+    return call.Error("mode is " + QuotedExcerpt(mode), "use 'DCR' or 'CRD'");
   if (s[1] % (b * b) != 0) {
     return call.Error(fmt::format("{} channels do not divide by blocksize squared {}", s[1], b * b),
                       "make them");

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kiln/execute/reference_kernels.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::reference {
 namespace {
@@ -65,7 +66,7 @@ KernelResult PadKernel(const KernelCall& call) {
   } else if (name == "wrap") {
     mode = PadMode::kWrap;
   } else if (name != "constant") {
-    return call.Error("mode is '" + name + "'", "use constant, reflect, edge or wrap");
+    return call.Error("mode is " + QuotedExcerpt(name), "use constant, reflect, edge or wrap");
   }
 
   Shape shape = x.shape();

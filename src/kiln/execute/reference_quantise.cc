@@ -12,6 +12,7 @@
 #include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
 #include "kiln/numerics/elementary.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::reference {
 namespace {
@@ -117,7 +118,7 @@ Rounding FindRounding(std::string name) {
 StatusOr<Rounding> RoundingOf(const KernelCall& call, const std::string& fallback) {
   const std::string name = call.attributes().String("rounding_mode", fallback);
   if (const Rounding rounding = FindRounding(name)) return rounding;
-  return call.Error("rounding_mode is '" + name + "'",
+  return call.Error("rounding_mode is " + QuotedExcerpt(name),
                     "use ROUND, CEIL, FLOOR, UP, DOWN, HALF_UP or HALF_DOWN");
 }
 

@@ -10,6 +10,7 @@
 
 #include "kiln/execute/reference_kernels.h"
 #include "kiln/numerics/elementary.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::reference {
 namespace {
@@ -88,7 +89,7 @@ StatusOr<std::vector<Function>> ActivationsOf(const KernelCall& call,
     const auto* info = std::find_if(std::begin(kFunctions), std::end(kFunctions),
                                     [&](const FunctionInfo& f) { return f.name == lower; });
     if (info == std::end(kFunctions)) {
-      return call.Unsupported(fmt::format("activation '{}'", name),
+      return call.Unsupported(fmt::format("activation {}", QuotedExcerpt(name)),
                               "one of ONNX's activation functions");
     }
     double alpha = info->alpha, beta = info->beta;
@@ -140,7 +141,8 @@ StatusOr<Geometry> GeometryOf(const KernelCall& call, int64_t gates) {
   g.gates = gates;
   const std::string direction = call.attributes().String("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    return call.Error("direction is '" + direction + "'", "forward, reverse or bidirectional");
+    return call.Error("direction is " + QuotedExcerpt(direction),
+                      "forward, reverse or bidirectional");
   }
   const int64_t layout = call.attributes().Int("layout", 0);
   if (layout != 0 && layout != 1) return call.Error(fmt::format("layout is {}", layout), "0 or 1");

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kiln/execute/reference_kernels.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::reference {
 namespace {
@@ -164,16 +165,16 @@ StatusOr<ResizeOptions> ReadOptions(const KernelCall& call) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   if (!one_of(o.mode, {"nearest", "linear", "cubic"})) {
-    return call.Error("mode is '" + o.mode + "'", "use nearest, linear or cubic");
+    return call.Error("mode is " + QuotedExcerpt(o.mode), "use nearest, linear or cubic");
   }
   if (!one_of(o.coordinates,
               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
                "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"})) {
-    return call.Error("coordinate_transformation_mode is '" + o.coordinates + "'",
+    return call.Error("coordinate_transformation_mode is " + QuotedExcerpt(o.coordinates),
                       "use one of ONNX's modes");
   }
   if (!one_of(o.nearest, {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) {
-    return call.Error("nearest_mode is '" + o.nearest + "'",
+    return call.Error("nearest_mode is " + QuotedExcerpt(o.nearest),
                       "use round_prefer_floor, round_prefer_ceil, floor or ceil");
   }
   if (a.Int("antialias", 0) != 0) return call.Unsupported("antialias is 1", "resize without it");
@@ -259,7 +260,7 @@ StatusOr<Target> ReadTarget(const KernelCall& call, const Shape& x) {
   const std::string policy = call.attributes().String("keep_aspect_ratio_policy", "stretch");
   if (!sizes.empty() && policy != "stretch") {
     if (policy != "not_larger" && policy != "not_smaller") {
-      return call.Error("keep_aspect_ratio_policy is '" + policy + "'",
+      return call.Error("keep_aspect_ratio_policy is " + QuotedExcerpt(policy),
                         "use stretch, not_larger or not_smaller");
     }
     double scale = t.scales[static_cast<size_t>(axes[0])];

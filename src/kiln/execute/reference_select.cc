@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kiln/execute/reference_kernels.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::reference {
 namespace {
@@ -29,9 +30,9 @@ KernelResult TopKKernel(const KernelCall& call) {
   KILN_ASSIGN_OR_RETURN(const std::vector<int64_t> ks, call.Ints(1));
   const int64_t length = x.shape()[axis];
   if (ks.size() != 1 || ks[0] < 0 || ks[0] > length) {
-    return call.Error(fmt::format("k is [{}] along axis {} of {}", fmt::join(ks, ","), axis,
-                                  x.shape().ToString()),
-                      "one number, at most the length of the axis");
+    return call.Error(
+        fmt::format("k is [{}] along axis {} of {}", ListExcerpt(ks), axis, x.shape().ToString()),
+        "one number, at most the length of the axis");
   }
   const int64_t k = ks[0];
   const bool largest = call.attributes().Int("largest", 1) != 0;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kiln/ir/unit_axes.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/parallel.h"
 
 namespace kiln {
@@ -76,7 +77,7 @@ void WithReader(ElementType type, const std::byte* bytes, F&& f) {
 // Checks everything once, so that Convert cannot fail.
 StatusOr<ImageConverter> ImageConverter::Create(const DataSet* set, Preprocess preprocess,
                                                 const Value& input, std::string_view model_source) {
-  const std::string place = "input '" + input.name() + "'";
+  const std::string place = "input " + QuotedExcerpt(input.name());
   if (input.element() != ElementType::kFloat32) {
     return UnsupportedAt(model_source, place, "is of type " + std::string(NameOf(input.element())),
                          "images are turned into f32 inputs only");

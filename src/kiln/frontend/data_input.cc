@@ -10,6 +10,7 @@
 
 #include "kiln/ir/batch_shape.h"
 #include "kiln/ir/unit_axes.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
@@ -75,10 +76,11 @@ StatusOr<InputReader> InputReader::OfImages(std::shared_ptr<const DataSet> set,
 // Checks shape and type first, so that MakeBatch is a plain copy.
 StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, const Value& input,
                                             std::string_view model_source) {
-  const std::string place = fmt::format("input '{}' of {}", input.name(), model_source);
+  const std::string place =
+      fmt::format("input {} of {}", QuotedExcerpt(input.name()), model_source);
   if (!input.has_shape() || !SampleShape(input).IsKnown()) {
     return UnsupportedAt(
-        model_source, fmt::format("input '{}'", input.name()),
+        model_source, fmt::format("input {}", QuotedExcerpt(input.name())),
         fmt::format("has shape {}", input.has_shape() ? input.shape().ToString() : "unknown"),
         fmt::format("its dimensions must be known; --shape {}=... sets them", input.name()));
   }

@@ -12,6 +12,7 @@
 #include "kiln/frontend/array_names.h"
 #include "kiln/frontend/data_readers.h"
 #include "kiln/support/budgets.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/file.h"
 
 namespace kiln {
@@ -103,7 +104,7 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path, const Limits& limi
   std::sort(found.begin(), found.end());
   for (size_t i = 0; i < found.size(); ++i) {
     if (i > 0 && found[i].first == found[i - 1].first) {
-      return ErrorAt(path.string(), "", "holds two arrays named '" + found[i].first + "'",
+      return ErrorAt(path.string(), "", "holds two arrays named " + QuotedExcerpt(found[i].first),
                      "keep one of them");
     }
     out.names_.push_back(found[i].first);

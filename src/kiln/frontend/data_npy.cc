@@ -5,6 +5,7 @@
 
 #include "kiln/frontend/data_readers.h"
 #include "kiln/support/budgets.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::data {
 namespace {
@@ -188,7 +189,7 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
           ? FindDescr(std::string_view(header.descr).substr(1))
           : std::nullopt;
   if (!element.has_value()) {
-    return UnsupportedAt(source.name, "", "elements of dtype '" + header.descr + "'",
+    return UnsupportedAt(source.name, "", "elements of dtype " + QuotedExcerpt(header.descr),
                          "booleans, integers of 8 to 64 bits and floats of 16 to 64 bits are read");
   }
   array.element = *element;
@@ -203,8 +204,9 @@ StatusOr<Array> ReadNpyArray(const Source& source) {
   if (bytes.size() - start != needed) {
     return ErrorAt(source.name, "",
                    std::string(bytes.size() - start < needed ? "truncated" : "too long") +
-                       ": shape " + array.shape.ToString() + " of '" + header.descr + "' needs " +
-                       std::to_string(needed) + " bytes after the header, the file has " +
+                       ": shape " + array.shape.ToString() + " of " + QuotedExcerpt(header.descr) +
+                       " needs " + std::to_string(needed) +
+                       " bytes after the header, the file has " +
                        std::to_string(bytes.size() - start),
                    "save it again");
   }

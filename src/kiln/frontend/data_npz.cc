@@ -5,6 +5,7 @@
 
 #include "kiln/frontend/data_readers.h"
 #include "kiln/support/budgets.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::data {
 namespace {
@@ -95,7 +96,7 @@ StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpack
 }
 
 std::string NpzArchive::Describe(size_t index) const {
-  return source_ + ": array '" + names_[index] + "'";
+  return source_ + ": array " + QuotedExcerpt(names_[index]);
 }
 
 StatusOr<Array> NpzArchive::Read(size_t index) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "kiln/support/budgets.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/yaml.h"
 
 namespace kiln {
@@ -87,7 +88,7 @@ std::vector<std::string> Split(std::string_view text, char at) {
 Status SetKey(std::string_view key, const std::vector<std::string>& values, std::string_view source,
               std::string_view place, Preprocess* out) {
   const auto bad = [&](std::string_view value, std::string_view why) {
-    return ErrorAt(source, place, fmt::format("{} '{}' {}", key, value, why), kRemedy);
+    return ErrorAt(source, place, fmt::format("{} {} {}", key, QuotedExcerpt(value), why), kRemedy);
   };
   // All keys but mean and std take a single value.
   const std::string_view first =
@@ -122,7 +123,7 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
     if (first != "rgb" && first != "bgr") return bad(first, "is none of rgb, bgr");
     out->reverse_channels = first == "bgr";
   } else {
-    return ErrorAt(source, place, fmt::format("unknown key '{}'", key),
+    return ErrorAt(source, place, fmt::format("unknown key {}", QuotedExcerpt(key)),
                    "one of: scale, mean, std, layout, channels");
   }
   return OkStatus();
@@ -163,12 +164,12 @@ StatusOr<Preprocess> ParsePreprocess(std::string_view text, std::string_view sou
   for (const std::string& pair : pairs) {
     const size_t equals = pair.find('=');
     if (equals == std::string::npos) {
-      return ErrorAt(source, place, "'" + pair + "' is not of the form key=value", kRemedy);
+      return ErrorAt(source, place, QuotedExcerpt(pair) + " is not of the form key=value", kRemedy);
     }
     const std::string key(Trim(std::string_view(pair).substr(0, equals)));
     // A repeated key is a mistake, not an override.
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-      return ErrorAt(source, place, "key '" + key + "' stands twice", "keep one");
+      return ErrorAt(source, place, "key " + QuotedExcerpt(key) + " stands twice", "keep one");
     }
     seen.push_back(key);
     KILN_RETURN_IF_ERROR(

@@ -10,6 +10,7 @@
 #include "kiln/ir/verifier.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/support/budgets.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/file.h"
 
 namespace kiln {
@@ -29,7 +30,7 @@ StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& 
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kGraphTextBytes));
     return ParseGraph(text, path.string());
   }
-  return ErrorAt(path.string(), "", "is not a network by its extension '" + extension + "'",
+  return ErrorAt(path.string(), "", "is not a network by its extension " + QuotedExcerpt(extension),
                  "networks are .onnx, or .kir for Kiln's text form");
 }
 

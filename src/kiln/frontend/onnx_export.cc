@@ -16,6 +16,7 @@
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/microscaling.h"
 #include "kiln/numerics/quantise.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/file.h"
 
 namespace kiln {
@@ -494,7 +495,8 @@ Status Exporter::AddNode(const Node& node) {
 
 Status Exporter::CannotExpress(const Value& value, std::string_view why) const {
   return UnsupportedAt(
-      graph_.source(), "value '" + value.name() + "'", fmt::format("ONNX cannot say {}", why),
+      graph_.source(), "value " + QuotedExcerpt(value.name()),
+      fmt::format("ONNX cannot say {}", why),
       "its quantisers know integers of up to 16 bits, e4m3 and e5m2, per tensor or per channel, "
       "and "
       "constants of up to 8 bits per block; IR text (.kir) holds every annotation");
@@ -559,7 +561,7 @@ Status Exporter::AddQuantisation(const Value& value) {
                           value.shape()[q.axis] == static_cast<int64_t>(q.scales.size())
                     : q.scales.size() == 1));
   if (!fits) {
-    return ErrorAt(graph_.source(), "value '" + value.name() + "'",
+    return ErrorAt(graph_.source(), "value " + QuotedExcerpt(value.name()),
                    fmt::format("annotation has {} scales and {} zero points on axis {}",
                                q.scales.size(), q.zero_points.size(), q.axis),
                    "one of each, or one of each per index of the axis");

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "kiln/support/excerpt.h"
 #include "kiln/support/file.h"
 
 namespace kiln {
@@ -62,7 +63,7 @@ StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std:
   // Usually all tensors of a model are in one file.
   if (const auto it = open_.find(location); it != open_.end()) return it->second;
   const auto refuse = [&](const std::string& why) {
-    return ErrorAt(source_, place, "external data '" + location + "' " + why,
+    return ErrorAt(source_, place, "external data " + QuotedExcerpt(location) + " " + why,
                    "external files must lie in the folder of the model");
   };
   if (folder_.empty()) return refuse("cannot be followed: the model does not come from a file");
@@ -85,7 +86,7 @@ StatusOr<MappedFile> ExternalFiles::Open(const std::string& location, const std:
     return refuse("leaves the folder through a link");
   auto mapped = MapFile(resolved);
   if (absl::IsNotFound(mapped.status())) {
-    return NotFoundAt(source_, place, "external data '" + location + "' is not there",
+    return NotFoundAt(source_, place, "external data " + QuotedExcerpt(location) + " is not there",
                       "the model's weights stand in that file, in the folder of the model");
   }
   if (!mapped.ok()) return WithContext(source_ + ": " + place, mapped.status());

@@ -2,7 +2,6 @@
 // nodes (onnx_schedule.h) and adds them one by one: functions are inlined, older forms upgraded
 // (onnx_rules.h), and types inferred as nodes are added.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -22,6 +21,7 @@
 #include "kiln/frontend/onnx_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/budgets.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
@@ -187,7 +187,10 @@ const onnx::FunctionProto* Importer::FindFunction(const std::string& domain,
   return it == functions_.end() ? nullptr : it->second;
 }
 
-// Reports all unsupported operators in one message, each with the first node that uses it.
+// The most unsupported operators that a message lists.
+constexpr size_t kShownOperators = 16;
+
+// Reports the unsupported operators in one message, each with the first node that uses it.
 Status Importer::CheckOperators() const {
   std::vector<std::string> unsupported;
   std::set<std::string> seen;
@@ -198,7 +201,8 @@ Status Importer::CheckOperators() const {
       if (FindFunction(domain, op_type) != nullptr || IsSupported(domain, op_type)) continue;
       const std::string name = DescribeOperator(domain, op_type);
       if (seen.insert(name).second)
-        unsupported.push_back(fmt::format("{} (node '{}')", name, NameOfNode(nodes[i], i)));
+        unsupported.push_back(fmt::format("{} (node {})", Excerpt(name, 40),
+                                          QuotedExcerpt(NameOfNode(nodes[i], i), 60)));
     }
   };
   check(model_.graph().node());
@@ -206,7 +210,7 @@ Status Importer::CheckOperators() const {
   if (unsupported.empty()) return OkStatus();
   return UnsupportedAt(
       source_, "",
-      "operators that are not supported: " + fmt::format("{}", fmt::join(unsupported, ", ")),
+      "operators that are not supported: " + ListExcerpt(unsupported, ", ", kShownOperators),
       "docs/operators.md lists what is");
 }
 
@@ -217,7 +221,7 @@ Status Importer::AddInitialisers() {
     if (!tensor.ok()) return tensor.status();
     if (name.empty()) return ErrorAt(source_, "", "an initialiser has no name", "");
     if (main_.values.count(name) != 0) {
-      return ErrorAt(source_, "initialiser '" + name + "'", "is defined twice",
+      return ErrorAt(source_, "initialiser " + QuotedExcerpt(name), "is defined twice",
                      "every value has one definition");
     }
     main_.values[name] = graph_.AddConstant(name, *std::move(tensor));
@@ -227,13 +231,14 @@ Status Importer::AddInitialisers() {
     const std::string name = proto.name();
     const std::string_view narrow = NarrowFormatOf(proto.data_type());
     KILN_RETURN_IF_ERROR(
-        add(name, TakeTensor(proto, source_, "initialiser '" + name + "'", files_)));
+        add(name, TakeTensor(proto, source_, "initialiser " + QuotedExcerpt(name), files_)));
     if (!narrow.empty()) narrow_.NoteConstant(main_.values[name], narrow);
   }
   for (auto& proto : *model_.mutable_graph()->mutable_sparse_initializer()) {
     const std::string name = proto.values().name();
-    KILN_RETURN_IF_ERROR(
-        add(name, TakeSparseTensor(proto, source_, "initialiser '" + name + "'", files_, budget_)));
+    KILN_RETURN_IF_ERROR(add(
+        name,
+        TakeSparseTensor(proto, source_, "initialiser " + QuotedExcerpt(name), files_, budget_)));
   }
   return OkStatus();
 }
@@ -289,7 +294,7 @@ std::string DeclaredShape(const onnx::ValueInfoProto& input) {
                    : dim.dim_param().empty() ? "?"
                                              : dim.dim_param());
   }
-  return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, " x "));
+  return dims.empty() ? "scalar" : ListExcerpt(dims, " x ");
 }
 
 // Divides options_.shapes into sizes of symbols and shapes of inputs.
@@ -310,15 +315,13 @@ Status Importer::ApplyShapes() {
       input_shapes_[name] = shape;
     } else {
       const bool symbol = symbols.contains(name);
-      return ErrorAt(
-          source_, "--shape " + name,
-          symbol ? fmt::format("{} is no size of one dimension", shape.ToString())
-                 : "names no symbolic dimension and no input of the model",
-          symbol
-              ? "give it a number, as in " + name + "=128"
-              : fmt::format("symbols: {}; inputs: {}",
-                            symbols.empty() ? "none" : fmt::format("{}", fmt::join(symbols, ", ")),
-                            fmt::join(inputs, ", ")));
+      return ErrorAt(source_, "--shape " + Excerpt(name),
+                     symbol ? fmt::format("{} is no size of one dimension", shape.ToString())
+                            : "names no symbolic dimension and no input of the model",
+                     symbol ? "give it a number, as in " + Excerpt(name) + "=128"
+                            : fmt::format("symbols: {}; inputs: {}",
+                                          symbols.empty() ? "none" : ListExcerpt(symbols, ", "),
+                                          ListExcerpt(inputs, ", ")));
     }
   }
   return OkStatus();
@@ -345,12 +348,13 @@ Status Importer::CheckInputsKnown() const {
     if (!named && unnamed.empty()) unnamed = input.name();
   }
   if (where.empty()) return OkStatus();
-  const std::string example = symbols.empty() ? unnamed + "=1x128" : symbols[0] + "=128";
+  const std::string example =
+      symbols.empty() ? Excerpt(unnamed) + "=1x128" : Excerpt(symbols[0]) + "=128";
   return ErrorAt(source_, "",
                  symbols.empty()
-                     ? fmt::format("inputs of unknown shape: {}", fmt::join(where, ", "))
+                     ? fmt::format("inputs of unknown shape: {}", ListExcerpt(where, ", "))
                      : fmt::format("symbolic dimensions without a size: {} (inputs {})",
-                                   fmt::join(symbols, ", "), fmt::join(where, ", ")),
+                                   ListExcerpt(symbols, ", "), ListExcerpt(where, ", ")),
                  "set each with --shape, as in --shape " + example);
 }
 
@@ -362,14 +366,14 @@ Status Importer::AddInputs() {
     const bool found =
         std::any_of(inputs.begin(), inputs.end(), [&](const auto& i) { return i.name() == name; });
     if (!found || main_.values.count(name) != 0) {
-      return ErrorAt(source_, "input '" + name + "'", "is not an input of the model",
+      return ErrorAt(source_, "input " + QuotedExcerpt(name), "is not an input of the model",
                      "a shape was given for it");
     }
     if (!IsAcceptable(shape))
-      return ErrorAt(source_, "input '" + name + "'", "shape is too large", "");
+      return ErrorAt(source_, "input " + QuotedExcerpt(name), "shape is too large", "");
   }
   for (const auto& input : model_.graph().input()) {
-    const std::string place = "input '" + input.name() + "'";
+    const std::string place = "input " + QuotedExcerpt(input.name());
     if (input.name().empty()) return ErrorAt(source_, place, "has no name", "");
     if (const auto it = main_.values.find(input.name()); it != main_.values.end()) {
       // Old exporters list initialisers as inputs as well; the initialiser wins.
@@ -392,8 +396,9 @@ Status Importer::ReadDeclaredTypes() {
   const auto read = [&](const onnx::ValueInfoProto& info) -> Status {
     if (!info.type().has_tensor_type() || info.type().tensor_type().elem_type() == 0)
       return OkStatus();
-    KILN_ASSIGN_OR_RETURN(TensorType type,
-                          ReadType(info.type(), "value '" + info.name() + "'", /*is_input=*/false));
+    KILN_ASSIGN_OR_RETURN(
+        TensorType type,
+        ReadType(info.type(), "value " + QuotedExcerpt(info.name()), /*is_input=*/false));
     declared_[info.name()] = std::move(type);
     return OkStatus();
   };
@@ -418,7 +423,7 @@ Status Importer::ApplyDeclaredType(const std::string& name, Value* value,
   };
   if (!Compatible(value->type(), it->second)) {
     return ErrorAt(source_, place,
-                   fmt::format("value '{}' is declared {} and comes out as {}", name,
+                   fmt::format("value {} is declared {} and comes out as {}", QuotedExcerpt(name),
                                describe(it->second), describe(value->type())),
                    "the model contradicts itself");
   }
@@ -525,22 +530,23 @@ Status Importer::ReadAttribute(onnx::AttributeProto& proto, const std::string& p
       out.Set(name, std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
       return OkStatus();
     case onnx::AttributeProto::TENSOR: {
-      KILN_ASSIGN_OR_RETURN(
-          Tensor tensor,
-          TakeTensor(*proto.mutable_t(), source_, place + ": attribute '" + name + "'", files_));
+      KILN_ASSIGN_OR_RETURN(Tensor tensor,
+                            TakeTensor(*proto.mutable_t(), source_,
+                                       place + ": attribute " + QuotedExcerpt(name), files_));
       out.Set(name, std::move(tensor));
       return OkStatus();
     }
     case onnx::AttributeProto::SPARSE_TENSOR: {
       KILN_ASSIGN_OR_RETURN(
-          Tensor tensor, TakeSparseTensor(*proto.mutable_sparse_tensor(), source_,
-                                          place + ": attribute '" + name + "'", files_, budget_));
+          Tensor tensor,
+          TakeSparseTensor(*proto.mutable_sparse_tensor(), source_,
+                           place + ": attribute " + QuotedExcerpt(name), files_, budget_));
       out.Set(name, std::move(tensor));
       return OkStatus();
     }
     default:
       return UnsupportedAt(source_, place,
-                           "attribute '" + name + "' holds a graph, a type or nothing",
+                           "attribute " + QuotedExcerpt(name) + " holds a graph, a type or nothing",
                            "numbers, strings and tensors are supported");
   }
 }
@@ -735,7 +741,8 @@ Status Importer::InlineCall(const onnx::NodeProto& proto, int index,
     const auto it = inner.values.find(function.output(i));
     if (it == inner.values.end() || it->second == nullptr) {
       return ErrorAt(source_, place,
-                     "the function does not define its result '" + function.output(i) + "'", "");
+                     "the function does not define its result " + QuotedExcerpt(function.output(i)),
+                     "");
     }
     scope.values[proto.output(i)] = it->second;
     if (scope.depth == 0)
@@ -751,10 +758,11 @@ Status Importer::MarkOutputs() {
   for (const auto& output : model_.graph().output()) {
     const auto it = main_.values.find(output.name());
     if (it == main_.values.end() || it->second == nullptr) {
-      return ErrorAt(source_, "output '" + output.name() + "'", "is not defined by any node", "");
+      return ErrorAt(source_, "output " + QuotedExcerpt(output.name()),
+                     "is not defined by any node", "");
     }
     if (output.has_type() && !output.type().has_tensor_type() && output.type().value_case() != 0) {
-      return UnsupportedAt(source_, "output '" + output.name() + "'", "is not a tensor",
+      return UnsupportedAt(source_, "output " + QuotedExcerpt(output.name()), "is not a tensor",
                            "sequences, maps and optionals are not supported");
     }
     graph_.MarkOutput(it->second);

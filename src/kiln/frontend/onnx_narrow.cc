@@ -6,6 +6,7 @@
 #include "kiln/ir/text.h"
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/format.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
@@ -168,7 +169,7 @@ Status NarrowValues::Import(NodeImport& node) {
     const auto it = quantised_.find(operand);
     const std::string_view format = it != quantised_.end() ? it->second : FormatOfConstant(operand);
     if (format.empty()) continue;
-    return node.Refuse(fmt::format("reads '{}', which is {}", operand->name(), format),
+    return node.Refuse(fmt::format("reads {}, which is {}", QuotedExcerpt(operand->name()), format),
                        "values of this type are read by DequantizeLinear alone");
   }
   return OkStatus();

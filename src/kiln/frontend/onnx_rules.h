@@ -11,6 +11,7 @@
 #include "kiln/frontend/onnx_tensor.h"
 #include "kiln/ir/graph.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -69,7 +70,9 @@ class NodeImport {
   bool emitted() const { return emitted_; }
 
   // Returns the node's description for messages.
-  std::string Place() const { return "node '" + name + "' (" + op_type + ")"; }
+  std::string Place() const {
+    return "node " + QuotedExcerpt(name) + " (" + Excerpt(op_type) + ")";
+  }
   // Returns an error for a feature that Kiln does not support.
   Status Refuse(std::string_view fault, std::string_view remedy) const;
   // Returns an error for a mistake in the model.

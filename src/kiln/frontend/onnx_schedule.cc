@@ -1,5 +1,6 @@
 // Implements onnx_schedule.h.
 #include "kiln/frontend/onnx_schedule.h"
+#include "kiln/support/excerpt.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +14,8 @@ std::string NameOfNode(const onnx::NodeProto& node, int index) {
 }
 
 std::string PlaceOfNode(const onnx::NodeProto& node, int index) {
-  return fmt::format("node '{}' ({})", NameOfNode(node, index), node.op_type());
+  return fmt::format("node {} ({})", QuotedExcerpt(NameOfNode(node, index)),
+                     Excerpt(node.op_type()));
 }
 
 // Checks that each value has one definition while it collects the producers.
@@ -26,7 +28,7 @@ StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
       if (result.empty()) continue;
       if (known(result) || !producer.emplace(result, i).second) {
         return ErrorAt(source, PlaceOfNode(nodes[i], i),
-                       "defines value '" + result + "' a second time",
+                       "defines value " + QuotedExcerpt(result) + " a second time",
                        "every value has one definition");
       }
     }
@@ -42,7 +44,7 @@ StatusOr<std::vector<int>> ScheduleNodes(const NodeProtos& nodes,
       const auto it = producer.find(operand);
       if (it == producer.end()) {
         return ErrorAt(source, PlaceOfNode(nodes[i], i),
-                       "reads value '" + operand + "', which nothing defines",
+                       "reads value " + QuotedExcerpt(operand) + ", which nothing defines",
                        "a value is an input, an initialiser or a result of a node");
       }
       users[static_cast<size_t>(it->second)].push_back(i);

@@ -2,6 +2,7 @@
 #include "kiln/frontend/onnx_tensor.h"
 
 #include "kiln/frontend/onnx_narrow.h"
+#include "kiln/support/excerpt.h"
 
 #include <fmt/format.h>
 
@@ -102,7 +103,7 @@ StatusOr<uint64_t> ParseNumber(const std::string& text, const std::string& sourc
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    return ErrorAt(source, place, "external data has " + key + " '" + text + "'",
+    return ErrorAt(source, place, "external data has " + Excerpt(key) + " " + QuotedExcerpt(text),
                    "it must be a number of bytes");
   }
   return value;
@@ -133,8 +134,8 @@ StatusOr<Tensor> ReadExternal(const onnx::TensorProto& proto, const Header& head
   if (length && *length != needed) return WrongSize(source, place, header, *length, "bytes");
   if (offset > file.size || needed > file.size - offset) {
     return ErrorAt(source, place,
-                   fmt::format("needs {} bytes at offset {} of '{}', which has {}", needed, offset,
-                               location, file.size),
+                   fmt::format("needs {} bytes at offset {} of {}, which has {}", needed, offset,
+                               QuotedExcerpt(location), file.size),
                    "the external file is damaged or was cut short");
   }
   // Booleans are counted as copied, because bytes other than 0 and 1 force a copy.

@@ -9,6 +9,7 @@
 
 #include "kiln/frontend/onnx_rule_functions.h"
 #include "kiln/frontend/onnx_tensor.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::onnx_rules {
 namespace {
@@ -101,7 +102,7 @@ Status CastTypeFromText(NodeImport& node) {
     node.attributes.Set("to", int64_t{type});
     return OkStatus();
   }
-  return node.Invalid("casts to unknown type '" + text + "'",
+  return node.Invalid("casts to unknown type " + QuotedExcerpt(text),
                       "name a type of TensorProto.DataType");
 }
 

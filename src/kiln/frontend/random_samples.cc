@@ -15,6 +15,7 @@
 
 #include "kiln/frontend/data_input.h"
 #include "kiln/ir/batch_shape.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/random.h"
 
 namespace kiln {
@@ -208,7 +209,7 @@ StatusOr<std::vector<DataSet>> RandomSamples(const Graph& network, int64_t count
   std::vector<DataSet> sets;
   int64_t left = most_bytes;  // a model can declare any shape
   for (const Value* input : network.inputs()) {
-    const std::string place = fmt::format("input '{}'", input->name());
+    const std::string place = fmt::format("input {}", QuotedExcerpt(input->name()));
     if (input->element() == ElementType::kString) {
       return UnsupportedAt(network.source(), place, "takes strings", "there are no random ones");
     }

@@ -1,6 +1,7 @@
 // Names values and finds the origin of unknown shapes for messages to users.
 
 #include "kiln/ir/describe.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 
@@ -10,8 +11,8 @@ std::string NameForUser(const Value& value) {
   const bool made_up = name.size() > 1 && name[0] == 'v' &&
                        name.find_first_not_of("0123456789", 1) == std::string::npos;
   if (!made_up || value.producer() == nullptr || value.producer()->name().empty())
-    return "'" + name + "'";
-  return "the result of '" + value.producer()->name() + "'";
+    return QuotedExcerpt(name);
+  return "the result of " + QuotedExcerpt(value.producer()->name());
 }
 
 const Node* DataDependentNode(const Value* value) {

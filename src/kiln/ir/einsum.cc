@@ -2,6 +2,7 @@
 // label.
 
 #include "kiln/ir/einsum.h"
+#include "kiln/support/excerpt.h"
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,7 @@ StatusOr<std::vector<int>> ReadTerm(std::string_view term) {
     if (term[i] == ' ') continue;
     if (term.substr(i, 3) == "...") {
       if (std::count(labels.begin(), labels.end(), kEllipsis) > 0) {
-        return Invalid(fmt::format("the term '{}' has two ellipses", term));
+        return Invalid(fmt::format("the term {} has two ellipses", QuotedExcerpt(term)));
       }
       labels.push_back(kEllipsis);
       i += 2;
@@ -44,7 +45,8 @@ StatusOr<std::vector<int>> ReadTerm(std::string_view term) {
     }
     const int label = LabelOf(term[i]);
     if (label < 0)
-      return Invalid(fmt::format("the term '{}' holds other than letters and '...'", term));
+      return Invalid(
+          fmt::format("the term {} holds other than letters and '...'", QuotedExcerpt(term)));
     labels.push_back(label);
   }
   return labels;
@@ -97,8 +99,8 @@ std::vector<int> WithEllipsis(const std::vector<int>& labels, int axes) {
 StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vector<Shape>& shapes) {
   KILN_ASSIGN_OR_RETURN(const Terms terms, ReadTerms(equation));
   if (terms.operands.size() != shapes.size()) {
-    return Invalid(fmt::format("the equation '{}' has {} terms for {} operands", equation,
-                               terms.operands.size(), shapes.size()));
+    return Invalid(fmt::format("the equation {} has {} terms for {} operands",
+                               QuotedExcerpt(equation), terms.operands.size(), shapes.size()));
   }
   EinsumEquation out;
   int most_axes = 0;  // the largest number of axes that an ellipsis represents
@@ -108,8 +110,8 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
     const int named = static_cast<int>(labels.size()) - (open ? 1 : 0);
     const int axes = shapes[i].rank() - named;
     if (open ? axes < 0 : axes != 0) {
-      return Invalid(fmt::format("the equation '{}' names {} axes of operand {}, which is {}",
-                                 equation, named, i, shapes[i].ToString()));
+      return Invalid(fmt::format("the equation {} names {} axes of operand {}, which is {}",
+                                 QuotedExcerpt(equation), named, i, shapes[i].ToString()));
     }
     if (open) most_axes = std::max(most_axes, axes);
     out.operands.push_back(WithEllipsis(labels, axes));
@@ -126,8 +128,8 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
       } else if (size < 0 || size == 1) {
         size = length;
       } else if (size != length) {
-        return Invalid(fmt::format("the equation '{}' gives axes of {} and {} one label", equation,
-                                   size, length));
+        return Invalid(fmt::format("the equation {} gives axes of {} and {} one label",
+                                   QuotedExcerpt(equation), size, length));
       }
     }
   }
@@ -149,11 +151,12 @@ StatusOr<EinsumEquation> ParseEinsum(std::string_view equation, const std::vecto
   for (int label : result) {
     if (label == kEllipsis) continue;
     if (uses[static_cast<size_t>(label)] == 0) {
-      return Invalid(fmt::format("the result of '{}' has '{}', which no operand has", equation,
-                                 LetterOf(label)));
+      return Invalid(fmt::format("the result of {} has '{}', which no operand has",
+                                 QuotedExcerpt(equation), LetterOf(label)));
     }
     if (std::count(result.begin(), result.end(), label) > 1) {
-      return Invalid(fmt::format("the result of '{}' has '{}' twice", equation, LetterOf(label)));
+      return Invalid(
+          fmt::format("the result of {} has '{}' twice", QuotedExcerpt(equation), LetterOf(label)));
     }
   }
   out.result = WithEllipsis(result, most_axes);

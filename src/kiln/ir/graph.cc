@@ -2,6 +2,7 @@
 // so that both always agree.
 
 #include "kiln/ir/graph.h"
+#include "kiln/support/excerpt.h"
 
 #include <algorithm>
 #include <queue>
@@ -9,7 +10,7 @@
 namespace kiln {
 
 std::string Node::Describe() const {
-  return "node '" + name_ + "' (" + std::string(info().id) + ")";
+  return "node " + QuotedExcerpt(name_) + " (" + std::string(info().id) + ")";
 }
 
 // Creates a value with the name `wish`, or a made-up name if that is empty. A taken name gets a

@@ -10,6 +10,7 @@
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/shape_rules.h"
 #include "kiln/ir/signature.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 
@@ -30,8 +31,8 @@ StatusOr<std::optional<Ints>> Context::ListOf(int i, int64_t limit) const {
   // A scalar instead of a list of one number is common and unambiguous.
   if (tensor->shape().rank() > 1 || tensor->size() > limit ||
       tensor->type() == ElementType::kString) {
-    return Error(fmt::format("operand {} '{}' has shape {}", i, node_.operand(i)->name(),
-                             tensor->shape().ToString()),
+    return Error(fmt::format("operand {} {} has shape {}", i,
+                             QuotedExcerpt(node_.operand(i)->name()), tensor->shape().ToString()),
                  fmt::format("a list of at most {} numbers", limit));
   }
   return std::optional<Ints>(tensor->ToInts());
@@ -60,8 +61,7 @@ StatusOr<std::vector<int>> Context::Axes(const Ints& axes, int rank) const {
   }
   std::sort(out.begin(), out.end());
   if (std::adjacent_find(out.begin(), out.end()) != out.end()) {
-    return Error(fmt::format("axes [{}] name an axis twice", fmt::join(axes, ",")),
-                 "each axis once");
+    return Error(fmt::format("axes [{}] name an axis twice", ListExcerpt(axes)), "each axis once");
   }
   return out;
 }
@@ -128,10 +128,10 @@ constexpr ShapeRule kRules[] = {
 Status CheckOperandShapes(const Node& node, std::string_view source) {
   for (const Value* operand : node.operands()) {
     if (operand == nullptr || !operand->has_shape() || IsAcceptable(operand->shape())) continue;
-    return ErrorAt(
-        source, node.Describe(),
-        fmt::format("operand '{}' has shape {}", operand->name(), operand->shape().ToString()),
-        fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
+    return ErrorAt(source, node.Describe(),
+                   fmt::format("operand {} has shape {}", QuotedExcerpt(operand->name()),
+                               operand->shape().ToString()),
+                   fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
   }
   return OkStatus();
 }

@@ -5,6 +5,7 @@
 
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/shape_rules.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::shape_rules {
 
@@ -19,7 +20,7 @@ Status InferConstantOfShape(Context& c) {
   if (list.has_value()) {
     for (int64_t d : *list) {
       if (d < 0)
-        return c.Error(fmt::format("makes a tensor of shape [{}]", fmt::join(*list, ",")),
+        return c.Error(fmt::format("makes a tensor of shape [{}]", ListExcerpt(*list)),
                        "0 or more");
     }
     c.SetShape(0, Shape(*list));
@@ -171,7 +172,7 @@ Status InferResize(Context& c) {
     const Ints sizes = numbers->ToInts();
     for (int64_t size : sizes) {
       if (size < 0)
-        return c.Error(fmt::format("resizes to sizes [{}]", fmt::join(sizes, ",")), "0 or more");
+        return c.Error(fmt::format("resizes to sizes [{}]", ListExcerpt(sizes)), "0 or more");
     }
     // The policies that keep the aspect ratio use one scale for all axes: the smallest quotient of
     // requested and present size (not_larger) or the largest (not_smaller).

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/ir/shape_rules.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::shape_rules {
 namespace {
@@ -121,7 +122,7 @@ Status InferTopK(Context& c) {
   if (k.has_value()) {
     if (k->size() != 1 || k->front() < 0 || ((*x)[axis] >= 0 && k->front() > (*x)[axis])) {
       return c.Error(
-          fmt::format("k is [{}] along axis {} of {}", fmt::join(*k, ","), axis, x->ToString()),
+          fmt::format("k is [{}] along axis {} of {}", ListExcerpt(*k), axis, x->ToString()),
           "one number, at most the length of the axis");
     }
     out[axis] = k->front();

@@ -4,6 +4,7 @@
 #include "kiln/ir/checked_math.h"
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/shape_rules.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::shape_rules {
 
@@ -77,8 +78,8 @@ Status InferSplit(Context& c) {
       sum = SaturatingAdd(sum, l);
     }
     if (length >= 0 && sum != length) {
-      return c.Error(fmt::format("lengths [{}] add up to {}, axis {} has {}",
-                                 fmt::join(lengths, ","), sum, axis, length),
+      return c.Error(fmt::format("lengths [{}] add up to {}, axis {} has {}", ListExcerpt(lengths),
+                                 sum, axis, length),
                      "");
     }
     // Without a list the axis is divided evenly; only num_outputs allows a shorter last piece.
@@ -183,13 +184,12 @@ Status InferExpand(Context& c) {
   }
   for (int64_t d : *list) {
     if (d < 0)
-      return c.Error(fmt::format("expands to [{}]", fmt::join(*list, ",")),
-                     "dimensions of 0 or more");
+      return c.Error(fmt::format("expands to [{}]", ListExcerpt(*list)), "dimensions of 0 or more");
   }
   if (x == nullptr) return OkStatus();
   std::optional<Shape> out = BroadcastShapes(*x, Shape(*list));
   if (!out.has_value()) {
-    return c.Error(fmt::format("{} does not expand to [{}]", x->ToString(), fmt::join(*list, ",")),
+    return c.Error(fmt::format("{} does not expand to [{}]", x->ToString(), ListExcerpt(*list)),
                    "equal dimensions, or 1, counted from the last axis");
   }
   c.SetShape(0, std::move(out));

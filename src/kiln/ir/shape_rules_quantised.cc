@@ -3,6 +3,7 @@
 #include "kiln/ir/shape_rules.h"
 #include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::shape_rules {
 namespace {
@@ -107,7 +108,8 @@ Status InferQuantise(Context& c) {
   const std::string text = c.node().attributes().String("type", "");
   const auto q = ParseQuantisation(text, "");
   if (!q.ok())
-    return c.Error(fmt::format("type is '{}': {}", text, MessageOf(q.status())), "an annotation");
+    return c.Error(fmt::format("type is {}: {}", QuotedExcerpt(text), MessageOf(q.status())),
+                   "an annotation");
   const Status fits = VerifyQuantisation(*q, c.node().operand(0)->type(), "", "");
   return fits.ok() ? fits : c.Error(MessageOf(fits), "");
 }

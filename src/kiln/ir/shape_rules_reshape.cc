@@ -5,6 +5,7 @@
 #include "kiln/ir/checked_math.h"
 #include "kiln/ir/indexing.h"
 #include "kiln/ir/shape_rules.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln::shape_rules {
 namespace {
@@ -65,10 +66,10 @@ Status InferReshape(Context& c) {
   int inferred = -1;
   for (int i = 0; i < out.rank(); ++i) {
     if (out[i] < -1)
-      return c.Error(fmt::format("reshapes to [{}]", fmt::join(*list, ",")), "-1, 0 or more");
+      return c.Error(fmt::format("reshapes to [{}]", ListExcerpt(*list)), "-1, 0 or more");
     if (out[i] == -1) {
       if (inferred >= 0) {
-        return c.Error(fmt::format("reshapes to [{}]", fmt::join(*list, ",")), "-1 at most once");
+        return c.Error(fmt::format("reshapes to [{}]", ListExcerpt(*list)), "-1 at most once");
       }
       inferred = i;
     }
@@ -87,7 +88,7 @@ Status InferReshape(Context& c) {
   }
   // With allowzero a 0 is a length, and 0 times any length is 0: -1 would be ambiguous.
   if (allow_zero && inferred >= 0 && std::find(list->begin(), list->end(), 0) != list->end()) {
-    return c.Error(fmt::format("reshapes to [{}] with allowzero", fmt::join(*list, ",")),
+    return c.Error(fmt::format("reshapes to [{}] with allowzero", ListExcerpt(*list)),
                    "0 or -1, not both");
   }
   if (x != nullptr) KILN_RETURN_IF_ERROR(FillInferred(c, *x, copied, inferred, out));
@@ -130,9 +131,9 @@ Status InferTranspose(Context& c) {
   bool valid = static_cast<int>(perm.size()) == x->rank();
   for (int i = 0; valid && i < x->rank(); ++i) valid = sorted[static_cast<size_t>(i)] == i;
   if (!valid) {
-    return c.Error(fmt::format("perm [{}] does not permute the axes of {}", fmt::join(perm, ","),
-                               x->ToString()),
-                   fmt::format("each of 0 to {} once", x->rank() - 1));
+    return c.Error(
+        fmt::format("perm [{}] does not permute the axes of {}", ListExcerpt(perm), x->ToString()),
+        fmt::format("each of 0 to {} once", x->rank() - 1));
   }
   Shape out = *x;
   for (int i = 0; i < x->rank(); ++i) out[i] = (*x)[static_cast<int>(perm[static_cast<size_t>(i)])];

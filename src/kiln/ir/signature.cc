@@ -125,6 +125,7 @@ constexpr int kOperators = 0
 constexpr int kSignatures = 0
 #define KILN_SIGNATURE(id, types, attributes) +1
 #include "kiln/ir/signatures.def"
+#include "kiln/support/excerpt.h"
 #undef KILN_SIGNATURE
     ;
 static_assert(kOperators == kSignatures,
@@ -223,19 +224,19 @@ Status CheckElementTypes(const Node& node, std::string_view source,
     KILN_CHECK(spec != nullptr);
     if (!IsOfClass(operand->element(), spec->element_class)) {
       return ErrorAt(source, node.Describe(),
-                     fmt::format("operand {} '{}' has element type {}", i, operand->name(),
-                                 NameOf(operand->element())),
+                     fmt::format("operand {} {} has element type {}", i,
+                                 QuotedExcerpt(operand->name()), NameOf(operand->element())),
                      fmt::format("{} takes {} there", node.info().id, spec->element_class));
     }
     if (spec->letter == 0) continue;
     const Value*& first = slot(spec->letter);
     if (first == nullptr) first = operand;
     if (first->element() != operand->element()) {
-      return ErrorAt(
-          source, node.Describe(),
-          fmt::format("operands '{}' of {} and '{}' of {} differ in element type", first->name(),
-                      NameOf(first->element()), operand->name(), NameOf(operand->element())),
-          "the same element type in both; put a Cast before one");
+      return ErrorAt(source, node.Describe(),
+                     fmt::format("operands {} of {} and {} of {} differ in element type",
+                                 QuotedExcerpt(first->name()), NameOf(first->element()),
+                                 QuotedExcerpt(operand->name()), NameOf(operand->element())),
+                     "the same element type in both; put a Cast before one");
     }
   }
   if (results == nullptr) return OkStatus();
@@ -260,7 +261,7 @@ Status CheckAttributes(const Node& node, std::string_view source) {
       std::string known;
       for (const AttributeSpec& s : signature.attributes)
         known += (known.empty() ? "" : ", ") + s.name;
-      return ErrorAt(source, node.Describe(), "has the unknown attribute '" + name + "'",
+      return ErrorAt(source, node.Describe(), "has the unknown attribute " + QuotedExcerpt(name),
                      known.empty() ? "it takes none" : "it takes " + known);
     }
     if (KindOf(value) != spec->kind) {
@@ -271,7 +272,8 @@ Status CheckAttributes(const Node& node, std::string_view source) {
     if (!spec->allowed.empty()) {
       const std::string& text = std::get<std::string>(value);
       if (std::find(spec->allowed.begin(), spec->allowed.end(), text) == spec->allowed.end()) {
-        return ErrorAt(source, node.Describe(), fmt::format("attribute '{}' is '{}'", name, text),
+        return ErrorAt(source, node.Describe(),
+                       fmt::format("attribute '{}' is {}", name, QuotedExcerpt(text)),
                        fmt::format("one of: {}", fmt::join(spec->allowed, ", ")));
       }
     }

@@ -12,14 +12,13 @@
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/text.h"
 #include "kiln/ir/verifier.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
 
-// Returns a token cut to 40 characters, for messages.
-std::string Shorten(std::string_view text) {
-  return text.size() <= 40 ? std::string(text) : std::string(text.substr(0, 37)) + "...";
-}
+// The most bytes of a token that a message quotes.
+constexpr size_t kTokenBytes = 40;
 
 // The text and a position in it. Every reading function skips white space and comments first.
 class Scanner {
@@ -122,7 +121,7 @@ class Scanner {
         }
         default:
           token_ = i;
-          return Error(fmt::format("unknown escape \\{}", Shorten(text_.substr(i, 1))),
+          return Error(fmt::format("unknown escape \\{}", Excerpt(text_.substr(i, 1), kTokenBytes)),
                        "one of: \\\" \\\\ \\n \\r \\t \\xHH");
       }
     }
@@ -171,7 +170,7 @@ class Scanner {
     const std::string_view token = text_.substr(token_, std::max<size_t>(end - token_, 1));
     const auto byte = static_cast<unsigned char>(token[0]);
     if (byte < ' ' || byte > '~') return fmt::format("the byte 0x{:02x}", byte);
-    return "'" + Shorten(token) + "'";
+    return QuotedExcerpt(token, kTokenBytes);
   }
 
   std::string_view text_, source_;
@@ -187,7 +186,7 @@ StatusOr<T> ParseInteger(Scanner& scan, std::string_view text) {
   if (text.empty() || end != text.data() + text.size() || fault != std::errc()) {
     if (fault == std::errc::result_out_of_range) {
       return scan.Error(
-          fmt::format("the number {} is out of range", Shorten(text)),
+          fmt::format("the number {} is out of range", Excerpt(text, kTokenBytes)),
           fmt::format("{} to {}", std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
     }
     return scan.Expected("an integer");
@@ -323,7 +322,8 @@ class Parser {
     // Graph::AddNode replaces empty names by made-up ones.
     if (name.empty()) return scan_.Error("a value has an empty name", "a name");
     if (graph_.FindValue(name) != nullptr) {
-      return scan_.Error(fmt::format("the name %{} is taken", Shorten(name)), "every value once");
+      return scan_.Error(fmt::format("the name %{} is taken", Excerpt(name, kTokenBytes)),
+                         "every value once");
     }
     return name;
   }
@@ -334,7 +334,7 @@ class Parser {
     KILN_ASSIGN_OR_RETURN(const std::string name, ReadName());
     Value* value = graph_.FindValue(name);
     if (value == nullptr) {
-      return scan_.Error(fmt::format("no value %{} stands before this", Shorten(name)),
+      return scan_.Error(fmt::format("no value %{} stands before this", Excerpt(name, kTokenBytes)),
                          "values defined above their use");
     }
     return value;
@@ -387,8 +387,9 @@ class Parser {
     }
     type.shape = Shape(std::move(dims));
     if (!IsAcceptable(*type.shape)) {
-      return scan_.Error(fmt::format("the shape {} is too large", Shorten(type.shape->ToString())),
-                         fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
+      return scan_.Error(
+          fmt::format("the shape {} is too large", Excerpt(type.shape->ToString(), kTokenBytes)),
+          fmt::format("at most {} axes and {} elements", kMaxRank, kMaxElements));
     }
     return type;
   }
@@ -574,8 +575,9 @@ class Parser {
     Value* value = nullptr;
     if (scan_.TakeWord("elided")) {
       if (!options_.elided_as_inputs) {
-        return scan_.Error(fmt::format("the elements of %{} were elided", Shorten(name)),
-                           "a text printed without elision");
+        return scan_.Error(
+            fmt::format("the elements of %{} were elided", Excerpt(name, kTokenBytes)),
+            "a text printed without elision");
       }
       value = graph_.AddInput(name, std::move(type));
     } else {
@@ -651,7 +653,8 @@ class Parser {
         if (name.empty()) return scan_.Expected("the name of an attribute");
       }
       if (out.Has(name))
-        return scan_.Error(fmt::format("the attribute {} stands twice", Shorten(name)), "once");
+        return scan_.Error(fmt::format("the attribute {} stands twice", Excerpt(name, kTokenBytes)),
+                           "once");
       KILN_RETURN_IF_ERROR(scan_.Expect('='));
       KILN_ASSIGN_OR_RETURN(Attribute value, ReadAttribute());
       out.Set(name, std::move(value));
@@ -674,7 +677,8 @@ class Parser {
       }
       KILN_ASSIGN_OR_RETURN(std::string name, ReadNewName());
       if (std::find(names.begin(), names.end(), name) != names.end()) {
-        return scan_.Error(fmt::format("the name %{} is taken", Shorten(name)), "every value once");
+        return scan_.Error(fmt::format("the name %{} is taken", Excerpt(name, kTokenBytes)),
+                           "every value once");
       }
       names.emplace_back(std::move(name));
     } while (scan_.Take(','));

@@ -9,12 +9,13 @@
 
 #include "fmt/format.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
 
 // Returns how errors name a value.
-std::string PlaceOf(const Value& value) { return "value '" + value.name() + "'"; }
+std::string PlaceOf(const Value& value) { return "value " + QuotedExcerpt(value.name()); }
 
 // Returns a type for messages: "f32[1x3]", or "f32[*]" for an unknown rank.
 std::string TypeForMessage(const TensorType& type) {
@@ -102,20 +103,20 @@ class Verifier {
         if (defined_.count(operand) != 0) continue;
         if (results.count(operand) != 0) {
           return Error(node->Describe(),
-                       fmt::format("operand '{}' is computed later", operand->name()),
+                       fmt::format("operand {} is computed later", QuotedExcerpt(operand->name())),
                        "nodes in topological order (Graph::SortTopologically)");
         }
         return Error(node->Describe(),
-                     fmt::format("operand '{}' is no input, constant or result of the graph",
-                                 operand->name()),
+                     fmt::format("operand {} is no input, constant or result of the graph",
+                                 QuotedExcerpt(operand->name())),
                      "");
       }
       KILN_RETURN_IF_ERROR(CheckTypes(*node));
       for (const Value* result : node->results()) {
         if (result == nullptr) continue;
         if (result->producer() != node.get() || result->is_input() || result->is_constant()) {
-          return Error(node->Describe(), fmt::format("result '{}' is not its own", result->name()),
-                       "");
+          return Error(node->Describe(),
+                       fmt::format("result {} is not its own", QuotedExcerpt(result->name())), "");
         }
         KILN_RETURN_IF_ERROR(CheckValue(*result));
       }
@@ -138,11 +139,11 @@ class Verifier {
       // An unknown part of the inferred type permits any declared one.
       const TensorType& type = inferred[static_cast<size_t>(i)];
       if (!Compatible(type, result->type())) {
-        return Error(
-            node.Describe(),
-            fmt::format("result '{}' has type {}, where {} follows from the operands",
-                        result->name(), TypeForMessage(result->type()), TypeForMessage(type)),
-            "types set by InferNode");
+        return Error(node.Describe(),
+                     fmt::format("result {} has type {}, where {} follows from the operands",
+                                 QuotedExcerpt(result->name()), TypeForMessage(result->type()),
+                                 TypeForMessage(type)),
+                     "types set by InferNode");
       }
     }
     return OkStatus();
@@ -210,7 +211,8 @@ class AnnotationVerifier {
   Status CheckFormats() const {
     const QuantType& type = q_.type;
     if (!IsKnown(type.format))
-      return Error(fmt::format("has the unknown number format '{}'", type.format.name), "");
+      return Error(fmt::format("has the unknown number format {}", QuotedExcerpt(type.format.name)),
+                   "");
     if (!type.symmetric && !type.format.is_whole()) {
       return Error(fmt::format("is asymmetric in {}", type.format.name),
                    "symmetric: only whole integers take zero points");
@@ -218,7 +220,8 @@ class AnnotationVerifier {
     const bool has_scales = type.scheme != Scheme::kNone;
     if (has_scales &&
         (type.scale_format.kind != FormatKind::kFloat || !IsKnown(type.scale_format))) {
-      return Error(fmt::format("has scales in '{}'", type.scale_format.name), "a float format");
+      return Error(fmt::format("has scales in {}", QuotedExcerpt(type.scale_format.name)),
+                   "a float format");
     }
     if (type.scheme != Scheme::kPerBlock && type.block_size != 0) {
       return Error(fmt::format("has blocks of {} under {}", type.block_size, NameOf(type.scheme)),

@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/ir/checked_math.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
@@ -34,7 +35,7 @@ struct Errors {
 
 // Returns "[1,2,3]", for messages.
 std::string ListText(const std::vector<int64_t>& list) {
-  return fmt::format("[{}]", fmt::join(list, ","));
+  return fmt::format("[{}]", ListExcerpt(list));
 }
 
 // Returns the list attribute `name` with `count` numbers in [least, kMaxWindowNumber], or `count`
@@ -69,7 +70,7 @@ StatusOr<WindowAttributes> ReadAttributes(const Node& node, const Errors& error,
   } else if (auto_pad == "VALID") {
     out.auto_pad = AutoPad::kValid;
   } else if (auto_pad != "NOTSET" && !auto_pad.empty()) {
-    return error("auto_pad '" + auto_pad + "' is unknown",
+    return error("auto_pad " + QuotedExcerpt(auto_pad) + " is unknown",
                  "one of: NOTSET, SAME_UPPER, SAME_LOWER, VALID");
   }
   KILN_ASSIGN_OR_RETURN(out.strides, ReadList(node, error, "strides", axes, 1, 1));
@@ -185,7 +186,7 @@ Shape ActivationShape(bool nhwc, int64_t batch, int64_t channels,
 StatusOr<bool> ReadLayout(const Node& node, const Errors& error) {
   const std::string layout = node.attributes().String("layout", "nchw");
   if (layout != "nchw" && layout != "nhwc")
-    return error("layout '" + layout + "' is unknown", "nchw or nhwc");
+    return error("layout " + QuotedExcerpt(layout) + " is unknown", "nchw or nhwc");
   if (layout == "nhwc" && !node.info().Has(kHasLayout)) return error("takes no layout", "nchw");
   return layout == "nhwc";
 }

@@ -1,6 +1,7 @@
 // Composes the one-line error messages of Kiln.
 
 #include "kiln/support/status.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
@@ -16,7 +17,11 @@ std::string OneLine(std::string_view text) {
   return out;
 }
 
-// Returns "file: place: fault; remedy" without the parts that are empty.
+// The most bytes of a message. Callers cut what they quote from files (excerpt.h); this limit holds
+// for the messages that consist of many parts or that a caller left uncut.
+constexpr size_t kMessageBytes = 1960;
+
+// Returns "file: place: fault; remedy" without the parts that are empty, cut to kMessageBytes.
 std::string Compose(std::string_view file, std::string_view place, std::string_view fault,
                     std::string_view remedy) {
   std::string out;
@@ -30,7 +35,7 @@ std::string Compose(std::string_view file, std::string_view place, std::string_v
     out += "; ";
     out += OneLine(remedy);
   }
-  return out;
+  return Excerpt(out, kMessageBytes);
 }
 
 }  // namespace

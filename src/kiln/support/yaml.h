@@ -35,6 +35,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/support/excerpt.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -103,7 +104,7 @@ class YamlMap {
       }
       names += (names.empty() ? "" : ", ") + std::string(name);
     }
-    Fail(key, "unknown value '" + text + "'", "one of: " + names);
+    Fail(key, "unknown value " + QuotedExcerpt(text), "one of: " + names);
   }
 
   // Returns the mapping that is the value of the key; an empty one if the key is absent.
