@@ -405,19 +405,59 @@ TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
   const std::string number = ".part" + std::to_string(::getpid());
   const std::string output = folder.path() / "run.json", fifo = output + number;
   const std::string other = folder.path() / "other.json", file = other + number;
+  const std::string outputs = folder.path() / "out.npz", link = outputs + number;
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::filesystem::create_symlink(folder.path() / "elsewhere", link);
   ASSERT_TRUE(WriteFile(file, "somebody's").ok());
   for (const std::string& json : {output, other}) {
     const Outcome run = Call({"run", "models/demo_fashion_mnist.onnx", "--level", "reference",
-                              "--random", "1", "--json", json});
+                              "--random", "1", "--json", json, "--outputs", outputs});
     ASSERT_EQ(run.code, kExitOk) << run.err;
     EXPECT_EQ(nlohmann::json::parse(*ReadFile(json))["data"]["source"], "random noise");
   }
   EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "elsewhere"));
+  EXPECT_EQ(ReadFile(outputs)->substr(0, 2), "PK");
   EXPECT_EQ(*ReadFile(file), "somebody's");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()),
                           std::filesystem::directory_iterator()),
-            4);
+            6);
+}
+
+// --outputs is checked before the run: its folder is created with the file, only a regular file of
+// its kind is replaced, and a file behind a link is replaced as a whole.
+TEST(Application, OutputsOfARunAppearOnlyWithItsResult) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-outputs-test");
+  const std::filesystem::path at = folder.path();
+  const auto run = [&](const std::string& model, const std::filesystem::path& outputs) {
+    return Call({"run", model, "--level", "reference", "--random", "1", "--outputs", outputs});
+  };
+  ASSERT_TRUE(WriteFile(at / "net.kir", "not a network").ok());
+  EXPECT_EQ(run(at / "net.kir", at / "new/out.npz").code, kExitError);
+  EXPECT_FALSE(std::filesystem::exists(at / "new"));
+
+  const std::string demo = "models/demo_fashion_mnist.onnx";
+  ASSERT_TRUE(WriteFile(at / "weights.npy", "precious").ok());
+  ASSERT_EQ(::mkfifo((at / "fifo.npz").c_str(), 0600), 0);
+  std::filesystem::create_directory(at / "folder.npz");
+  for (const char* bad : {"weights.npy", "weights.npy/out.npz", "fifo.npz", "folder.npz", "weights",
+                          "weights.npz/"}) {
+    const Outcome refused = run(demo, at / bad);
+    EXPECT_EQ(refused.code, kExitError) << bad;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    EXPECT_EQ(refused.out, "") << bad;
+  }
+  EXPECT_EQ(*ReadFile(at / "weights.npy"), "precious");
+  EXPECT_EQ(
+      std::distance(std::filesystem::directory_iterator(at), std::filesystem::directory_iterator()),
+      4);
+
+  ASSERT_EQ(run(demo, at / "new/out.npz").code, kExitOk);
+  std::filesystem::create_symlink("new/out.npz", at / "link.npz");
+  ASSERT_EQ(run(demo, at / "link.npz").code, kExitOk);
+  EXPECT_TRUE(std::filesystem::is_symlink(at / "link.npz"));
+  EXPECT_EQ(ReadFile(at / "new/out.npz")->substr(0, 2), "PK");
 }
 
 // The command on labelled noise: what it writes is a recipe that reads back, and JSON with the

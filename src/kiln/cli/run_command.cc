@@ -127,7 +127,7 @@ class RunCommand final : public Command {
 
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     KILN_RETURN_IF_ERROR(CheckIsFile("--trace", trace_));
-    KILN_RETURN_IF_ERROR(CheckIsFile("--outputs", outputs_));
+    KILN_RETURN_IF_ERROR(CheckArchive("--outputs", outputs_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_, trace_, outputs_}, FilesOf(options)));
 
     std::optional<RunReport> report;

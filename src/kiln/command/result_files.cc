@@ -8,7 +8,6 @@
 #include <random>
 #include <set>
 #include <system_error>
-#include <vector>
 
 #include "kiln/support/file.h"
 
@@ -18,15 +17,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Creates a folder and its missing parents, appends the created ones to `made` (innermost last),
-// and returns the reason if it fails.
-std::error_code MakeFolders(const fs::path& folder, std::vector<fs::path>* made) {
+// Returns why `folder` and its missing parents cannot be created, and sets `existing` to the nearest
+// existing parent, or to the folder itself. Creates nothing: a folder that another command sees and
+// that is removed again would make that command fail.
+std::error_code FindFolder(const fs::path& folder, fs::path* existing) {
+  constexpr size_t kMostBytesOfAName = 255;
   std::error_code error;
-  if (folder.empty() || fs::is_directory(folder, error)) return {};
-  if (fs::exists(folder, error)) return std::make_error_code(std::errc::not_a_directory);
-  if (const std::error_code above = MakeFolders(folder.parent_path(), made)) return above;
-  if (fs::create_directory(folder, error)) made->push_back(folder);
-  return error;
+  for (*existing = folder; !existing->empty(); *existing = existing->parent_path()) {
+    const fs::file_status status = fs::symlink_status(*existing, error);
+    if (fs::exists(status)) {
+      return fs::is_directory(*existing, error) ? std::error_code()
+                                                : std::make_error_code(std::errc::not_a_directory);
+    }
+    if (status.type() != fs::file_type::not_found) return error;
+    if (existing->filename().native().size() > kMostBytesOfAName)
+      return std::make_error_code(std::errc::filename_too_long);
+    if (*existing == existing->parent_path()) break;
+  }
+  return {};
 }
 
 // Returns why no file can be created beside `path`, in an existing folder. The test file has a
@@ -66,12 +74,9 @@ Status CheckOutput(const std::string& path) {
                : ErrorAt(path, "", "cannot be written to", "name a file");
   }
   const fs::path place = PlaceOf(path);
-  std::vector<fs::path> made;
-  error = MakeFolders(place.parent_path(), &made);
-  if (!error) error = TryFile(place);
-  std::error_code error_of_removal;  // what somebody else has used meanwhile stays
-  for (auto folder = made.rbegin(); folder != made.rend(); ++folder)
-    fs::remove(*folder, error_of_removal);
+  fs::path existing;
+  error = FindFolder(place.parent_path(), &existing);
+  if (!error) error = TryFile(existing / place.filename());
   if (!error) return OkStatus();
   return ErrorAt(path, "", "its folder cannot be made or written to: " + error.message(),
                  "name a file elsewhere");
@@ -99,6 +104,19 @@ Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs
 Status CheckIsFile(std::string_view option, const std::string& path) {
   return path == "-" ? ErrorAt("", option, "goes to a file, not to standard output", "name a file")
                      : OkStatus();
+}
+
+Status CheckArchive(std::string_view option, const std::string& path) {
+  if (path.empty()) return OkStatus();
+  KILN_RETURN_IF_ERROR(CheckIsFile(option, path));
+  if (fs::path(path).extension() != ".npz") {
+    return ErrorAt(path, "", "is not an .npz file by its name",
+                   std::string(option) + " writes an archive: name it FILE.npz");
+  }
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return OkStatus();
+  return ErrorAt(path, "", "is not a regular file", "name a file");
 }
 
 Status CheckOutputFolder(const std::string& folder) {

@@ -13,9 +13,9 @@
 
 namespace kiln::cli {
 
-// Checks that the output file `path` can be created and written; "" and "-" always pass. It creates
-// missing folders and a file, and removes them again. Commands call it before long work, so that
-// the work is not lost.
+// Checks that the output file `path` can be created and written; "" and "-" always pass. It creates a
+// file in the folder, or in the nearest parent that exists, and removes it again; it creates no
+// folder. Commands call it before long work, so that the work is not lost.
 Status CheckOutput(const std::string& path);
 // Checks each output as CheckOutput does, and that no two are the same file and none is one of
 // `inputs`. Empty paths are options that are not given.
@@ -23,6 +23,9 @@ Status CheckOutputs(std::initializer_list<std::string> paths,
                     std::span<const std::filesystem::path> inputs = {});
 // Returns an error if `path` is "-" (standard output), for outputs that need a file.
 Status CheckIsFile(std::string_view option, const std::string& path);
+// Checks that `path`, if given, can be the file of an .npz archive: its name ends in .npz, and only
+// a regular file is replaced.
+Status CheckArchive(std::string_view option, const std::string& path);
 // Checks that files can be written in the folder, which may not exist yet; "" always passes.
 Status CheckOutputFolder(const std::string& folder);
 

@@ -13,6 +13,8 @@
 #include <tuple>
 #include <utility>
 
+#include "kiln/support/part_file.h"
+
 namespace kiln {
 namespace {
 
@@ -246,13 +248,16 @@ Status NpzWriter::Finish() {
   }
   // The archive is written next to the target and renamed, so the target is replaced at once or not
   // at all.
-  const fs::path part = target.string() + ".part" + std::to_string(::getpid());
-  Status status = WriteArchive(part);
+  PartFile part(target);
+  if (!part.IsOpen()) {
+    return ErrorAt(path_.string(), "", std::string("cannot be written: ") + std::strerror(errno),
+                   "choose a folder that exists and is writable");
+  }
+  Status status = WriteArchive(part.path());
   if (status.ok()) {
-    fs::rename(part, target, error);
+    error = part.RenameTo(target);
     if (error) status = ErrorAt(path_.string(), "", "cannot be replaced: " + error.message(), "");
   }
-  if (!status.ok()) fs::remove(part, error);
   arrays_.clear();
   held_bytes_ = 0;
   return status;

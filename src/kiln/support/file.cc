@@ -11,8 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <random>
 #include <system_error>
+
+#include "kiln/support/part_file.h"
 
 namespace kiln {
 
@@ -40,41 +41,6 @@ bool IsOpenDescriptor(const fs::path& path) {
   }
   return text == "/dev/stdin";
 }
-
-// A new file next to `target` with an unpredictable name, removed on destruction unless renamed.
-// O_EXCL and O_NOFOLLOW protect an existing file or link of the same name; the umask applies to
-// 0666.
-struct PartFile {
-  // Tries random names until one is free.
-  explicit PartFile(const fs::path& target) {
-    std::random_device random;
-    do {
-      path = target.string() + ".part" + std::to_string(random());
-      descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    } while (descriptor < 0 && errno == EEXIST);
-  }
-  PartFile(const PartFile&) = delete;
-  PartFile& operator=(const PartFile&) = delete;
-  ~PartFile() {
-    if (descriptor < 0) return;
-    ::close(descriptor);
-    if (!renamed) ::unlink(path.c_str());
-  }
-  // Writes all bytes; returns false on an error, with the reason in errno.
-  bool Write(std::string_view bytes) const {
-    while (!bytes.empty()) {
-      const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return false;
-      bytes.remove_prefix(static_cast<size_t>(put));
-    }
-    return true;
-  }
-
-  std::string path;
-  int descriptor = -1;  // negative if the file could not be created; errno then holds the reason
-  bool renamed = false;
-};
 
 }  // namespace
 
@@ -156,15 +122,14 @@ Status WriteFile(const fs::path& named, std::string_view bytes) {
     return WriteInto(path, bytes);
   }
   PartFile part(path);
-  if (part.descriptor < 0) {
+  if (!part.IsOpen()) {
     return ErrorAt(path.string(), "", std::string("cannot be written: ") + std::strerror(errno),
                    "choose a folder that exists and is writable");
   }
   if (!part.Write(bytes))
     return ErrorAt(path.string(), "", "could not be written in full", "check the free space");
-  fs::rename(part.path, path, error);
+  error = part.RenameTo(path);
   if (error) return ErrorAt(path.string(), "", "cannot be replaced: " + error.message(), "");
-  part.renamed = true;
   return OkStatus();
 }
 
