@@ -159,15 +159,20 @@ function(kiln_rtl_test name)
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
 endfunction()
 
-# Parts of the vector unit that take long to elaborate.
-set(KILN_RTL_LARGE_PARTS kiln_reduction kiln_spline kiln_vector_alu kiln_vector_lane
-  kiln_vector_stage kiln_vector_unit)
+# kiln_rtl_elaborate_within(WHOLE PART...): Yosys elaborates the modules PART, which take long, only
+# within the module WHOLE. Called by the unit of these modules, before kiln_rtl_check_modules.
+function(kiln_rtl_elaborate_within whole)
+  set_property(GLOBAL APPEND PROPERTY kiln_rtl_parts ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY kiln_rtl_parts_of_${whole} ${ARGN})
+endfunction()
 
 # kiln_rtl_check_modules(): adds two tests per module, with default parameters. Verilator's lint
 # must not warn. Yosys' elaboration must not find a problem (`check`), an undeclared name, or a port
 # of another width than its connection (Yosys 0.23 ignores casts inside concatenations). Yosys
-# checks KILN_RTL_LARGE_PARTS within the whole machine, and its test fails if one is missing there.
+# checks the parts of kiln_rtl_elaborate_within in their whole, and its test fails if one is missing
+# there.
 function(kiln_rtl_check_modules)
+  get_property(parts GLOBAL PROPERTY kiln_rtl_parts)
   list(JOIN KILN_RTL_PACKAGES " " packages)
   list(JOIN KILN_YOSYS_FOLDERS " " folders)
   foreach(file IN LISTS KILN_RTL_MODULES)
@@ -176,16 +181,15 @@ function(kiln_rtl_check_modules)
       COMMAND ${VERILATOR_PROGRAM} --lint-only --assert ${KILN_VERILATOR_FLAGS} --top-module
       ${module} ${KILN_VERILATOR_SOURCES} ${file})
     set_tests_properties(rtl.lint.${module} PROPERTIES TIMEOUT 120)
-    if(module IN_LIST KILN_RTL_LARGE_PARTS)
+    if(module IN_LIST parts)
       continue()
     endif()
     string(CONCAT script "read_verilog -sv ${packages} ${file}; "
       "hierarchy -check ${folders} -top ${module}; proc; check -assert")
-    if(module STREQUAL kiln_systolic)
-      foreach(part IN LISTS KILN_RTL_LARGE_PARTS)
-        string(APPEND script "; select -assert-any *${part}")
-      endforeach()
-    endif()
+    get_property(own_parts GLOBAL PROPERTY kiln_rtl_parts_of_${module})
+    foreach(part IN LISTS own_parts)
+      string(APPEND script "; select -assert-any *${part}")
+    endforeach()
     add_test(NAME rtl.yosys.${module} COMMAND ${YOSYS_PROGRAM} -q -p "${script}")
     set_tests_properties(rtl.yosys.${module} PROPERTIES TIMEOUT 900
       FAIL_REGULAR_EXPRESSION "implicitly declared;Resizing cell port;ERROR")

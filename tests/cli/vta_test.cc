@@ -124,11 +124,10 @@ TEST_F(VtaCommands, ProgramsHaveALimit) {
     return Call({"vta", command, Path("program.bin"), "-o", Path("out")}).err;
   };
   const std::string many = ": 268435457 bytes are too many; at most 268435456 bytes are read\n";
-  EXPECT_THAT(error("disassemble", budgets::kVtaProgramBytes - 1), Not(HasSubstr("too many")));
-  EXPECT_EQ(error("disassemble", budgets::kVtaProgramBytes + 1),
+  EXPECT_THAT(error("disassemble", budgets::kProgramBytes - 1), Not(HasSubstr("too many")));
+  EXPECT_EQ(error("disassemble", budgets::kProgramBytes + 1),
             "kiln: " + Path("program.bin") + many);
-  EXPECT_EQ(error("assemble", budgets::kVtaProgramBytes + 1),
-            "kiln: " + Path("program.bin") + many);
+  EXPECT_EQ(error("assemble", budgets::kProgramBytes + 1), "kiln: " + Path("program.bin") + many);
   EXPECT_EQ(Call({"vta", "lint", Path("program.bin")}).err, "kiln: " + Path("program.bin") + many);
 }
 

@@ -29,9 +29,8 @@ TEST(Excerpt, CharactersOfUtf8StayWhole) {
   EXPECT_EQ(Excerpt("€€€€", 8), "€€...€ (12 bytes in all)");
   EXPECT_EQ(Excerpt("a€€€€", 8), "a€...€ (13 bytes in all)");
   // Bytes that are not UTF-8 are cut anywhere.
-  EXPECT_EQ(Excerpt(std::string(100, '\x80'), 8), std::string(6, '\x80') + "..." +
-                                                      std::string(2, '\x80') +
-                                                      " (100 bytes in all)");
+  EXPECT_EQ(Excerpt(std::string(100, '\x80'), 8),
+            std::string(6, '\x80') + "..." + std::string(2, '\x80') + " (100 bytes in all)");
 }
 
 TEST(Excerpt, Lists) {

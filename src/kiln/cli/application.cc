@@ -122,7 +122,7 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     }
     return commands.size();
   };
-  // Returns the full name of the chosen command, such as "vta exec".
+  // Returns the full name of the chosen command, such as "list formats".
   const auto chosen_name = [&] {
     std::string name;
     const CLI::App* inner = &app;

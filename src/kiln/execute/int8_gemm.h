@@ -1,5 +1,5 @@
 // Multiplies int8 codes exactly, int8 x int8 -> int32 with wrapping sums, for matrices,
-// convolutions and depthwise convolutions. The functional level of the systolic family runs on it.
+// convolutions and depthwise convolutions. Functional levels run on it.
 // All processor levels give the same bits, because wrapping sums do not depend on their order.
 //
 // A convolution runs without im2col. The image is stored once, with its padding, in the layout that

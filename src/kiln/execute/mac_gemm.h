@@ -1,6 +1,6 @@
 // Computes sums of products in the order and with the roundings of numerics/mac.h, for matrices and
-// convolutions, with the fastest kernel that gives those bits. The functional level of the systolic
-// family uses it for every format that int8_gemm.h does not serve.
+// convolutions, with the fastest kernel that gives those bits. Functional levels
+// use it for every format that int8_gemm.h does not serve.
 //
 // As in int8_gemm.h, a convolution runs without im2col: the image is stored once, with its padding,
 // as operands of the kernel (StoreOperands), and output pixel p reads element r of the reduction at

@@ -194,7 +194,7 @@ StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
   if (sources.files.size() == number_of_packages) {
     return NotFoundAt("", "--module",
                       fmt::format("there is no module '{}' in {}", module, library.string()),
-                      "give one of its modules, kiln_systolic_array");
+                      "give the name of one of its .sv files");
   }
   return sources;
 }

@@ -2,8 +2,8 @@
 // programming error can violate is a KILN_CHECK (check.h).
 //
 // Every message is one line of up to four parts (file, place, fault, remedy), composed by ErrorAt:
-//   net.onnx: node 'conv_12' (ConvTranspose): output_padding [1,1] is not supported by vta;
-//   use [0,0]
+//   net.onnx: node 'conv_12' (ConvTranspose): output_padding [1,1] is not supported; use [0,0]
+// A message has less than 2 KB; what it quotes from files is cut by the functions of excerpt.h.
 #ifndef KILN_SUPPORT_STATUS_H_
 #define KILN_SUPPORT_STATUS_H_
 

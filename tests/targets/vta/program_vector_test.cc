@@ -125,10 +125,10 @@ TEST_F(VtaOwnVector, ImagesHaveTheirDigests) {
 }
 
 TEST_F(VtaOwnVector, TheImageAtItsBudget) {
-  json_["dram_size"] = budgets::kVtaImageBytes;
+  json_["dram_size"] = budgets::kMemoryImageBytes;
   EXPECT_THAT(Error(), testing::HasSubstr(
                            "in.bin: has "));  // the budget is kept, the image is not of that size
-  json_["dram_size"] = budgets::kVtaImageBytes + 1;
+  json_["dram_size"] = budgets::kMemoryImageBytes + 1;
   EXPECT_THAT(Error(), testing::HasSubstr("own.json: key 'dram_size': an image of 1073741825 bytes "
                                           "is too large; at most 1073741824"));
 }

@@ -23,9 +23,9 @@ set_source_files_properties(${c_interface} PROPERTIES SKIP_UNITY_BUILD_INCLUSION
 add_library(kiln_vta_runtime SHARED ${c_interface})
 target_link_libraries(kiln_vta_runtime PRIVATE kiln_vta kiln_settings)
 target_link_options(kiln_vta_runtime
-  PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/vta_runtime.map)
+  PRIVATE -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/runtime/vta_runtime.map)
 set_target_properties(kiln_vta_runtime PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
-  LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/vta_runtime.map)
+  LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/runtime/vta_runtime.map)
 install(TARGETS kiln_vta_runtime)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/runtime/vta_runtime.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln)

@@ -87,7 +87,7 @@ class LintCommand {
 
   // Reads the file as a program vector, as text or as binary instructions, and lints it.
   StatusOr<Linted> Lint() const {
-    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kVtaProgramBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kProgramBytes));
     // Every program contains a FINISH instruction, and its encoding has bytes that no text has.
     const bool binary =
         std::ranges::any_of(content, [](char c) { return c >= 0 && c < ' ' && !std::isspace(c); });
@@ -200,7 +200,7 @@ class TextCommand {
     KILN_RETURN_IF_ERROR(CheckOutputs({output_}, inputs));
     KILN_ASSIGN_OR_RETURN(const vta::Config config, vta::FindConfig(config_));
     const vta::Encoding encoding(config);
-    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kVtaProgramBytes));
+    KILN_ASSIGN_OR_RETURN(const std::string content, ReadFile(file_, budgets::kProgramBytes));
     if (assembles_) {
       KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> program,
                             vta::Assemble(content, file_, encoding));

@@ -43,7 +43,7 @@ StatusOr<std::vector<uint8_t>> ReadImage(const Json& json, const fs::path& file,
                    "the plain name of an image");
   }
   const fs::path path = file.parent_path() / name;
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kVtaImageBytes));
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kMemoryImageBytes));
   if (text.size() != bytes) {
     return ErrorAt(path.string(), "", fmt::format("has {} bytes", text.size()),
                    fmt::format("dram_size of {} is {}", file.string(), bytes));
@@ -133,9 +133,9 @@ StatusOr<ProgramVector> ParseProgramVector(const Json& json, const fs::path& fil
         fmt::format("{} bytes from {} on go beyond addresses of 32 bits", bytes, vector.base),
         fmt::format("at most {}", kMaxImage - std::min(vector.base, kMaxImage)));
   }
-  if (bytes > static_cast<uint64_t>(budgets::kVtaImageBytes)) {
+  if (bytes > static_cast<uint64_t>(budgets::kMemoryImageBytes)) {
     reader.Fail("dram_size", fmt::format("an image of {} bytes is too large", bytes),
-                fmt::format("at most {}", budgets::kVtaImageBytes));
+                fmt::format("at most {}", budgets::kMemoryImageBytes));
   }
   KILN_RETURN_IF_ERROR(reader.status());
   KILN_ASSIGN_OR_RETURN(vector.config, ParseOriginalConfig(config->dump(), file.string()));

@@ -1,0 +1,7 @@
+# Benchmarks of the dataflow family.
+kiln_bench(dataflow_fold kiln_dataflow CLI11::CLI11)
+target_sources(dataflow_fold
+  PRIVATE ${PROJECT_SOURCE_DIR}/tests/targets/dataflow/fold/networks.cc)
+target_include_directories(dataflow_fold PRIVATE ${PROJECT_SOURCE_DIR})
+
+kiln_bench(dataflow_resources kiln_flow kiln_dataflow CLI11::CLI11)
