@@ -40,6 +40,28 @@ TEST(OnnxImport, TakesInputShapesFromTheCaller) {
               "input 'nobody': is not an input");
 }
 
+// Other sizes than the declared ones are allowed if the network computes with them; if it does not,
+// the error names the option and the dimension.
+TEST(OnnxImport, NamesTheFixedDimensionThatShapeContradicts) {
+  const std::string x = InputText("x", {"1", "3", "h"});
+  const std::string model = x + FloatsText("w", {3, 1}, {1, 2, 3}) + NodeToY("Add", "input: 'w'");
+  ImportOptions options;
+  options.shapes = {{"x", Shape{1, 4, 9}}};
+  EXPECT_TRUE(Import(17, x + NodeToY("Relu"), "", options).ok());
+  ExpectError(
+      Import(17, model, "", options), StatusCode::kInvalidArgument,
+      "test.onnx: --shape x=1x4x9: the model fixes input 'x' to 1x3x?, where dimension 1 is "
+      "3, and does not compute with other sizes (node 'Add_0' (Add): ");
+  options.shapes = {{"x", Shape{3, 9}}};
+  ExpectError(Import(17, x + NodeToY("Transpose", IntsAttribute("perm", {0, 2, 1})), "", options),
+              StatusCode::kInvalidArgument,
+              "--shape x=3x9: the model fixes input 'x' to 1x3x?, and does not compute with other");
+  // Dimensions that the model leaves open are not named.
+  options.shapes = {{"x", Shape{1, 3, 9}}};
+  ExpectError(Import(17, x + NodeToY("Transpose", IntsAttribute("perm", {0, 1})), "", options),
+              StatusCode::kInvalidArgument, "test.onnx: node 'Transpose_0' (transpose): perm");
+}
+
 TEST(OnnxImport, InitialisersListedAsInputsAreConstants) {
   const auto graph = Import(8, InputText("x", {"1", "2"}) + InputText("c", {"2"}) +
                                    FloatsText("c", {2}, {3, 4}) + NodeToY("Add", "input: 'c'"));

@@ -53,8 +53,11 @@ std::vector<Hostile> HostileModels() {
        x + NodeToY("AveragePool",
                    IntsAttribute("kernel_shape", {1, 1}) + IntsAttribute("pads", list)),
        "(200000 in all)"},
-      {"axes", x + NodeToY("Squeeze", IntsAttribute("axes", std::vector<int64_t>(kMany, 0))), "",
-       {}, 11},
+      {"axes",
+       x + NodeToY("Squeeze", IntsAttribute("axes", std::vector<int64_t>(kMany, 0))),
+       "",
+       {},
+       11},
       {"reshape", x + IntegerConstant("s", list) + NodeToY("Reshape", "input: 's'"), ""},
       {"expand", x + IntegerConstant("s", list) + NodeToY("Expand", "input: 's'"), ""},
       {"shape of constants", IntegerConstant("x", list) + NodeToY("ConstantOfShape"), ""},
@@ -111,8 +114,8 @@ std::vector<Hostile> HostileModels() {
   }
   out.push_back({"many unsupported operators", nodes, "... (2000 in all)"});
   out.push_back({"many symbols", inputs, "... (2000 in all)", KnownInputs()});
-  out.push_back({"names for --shape", inputs, "... (2000 in all)",
-                 KnownInputs({{"none", Shape{3}}})});
+  out.push_back(
+      {"names for --shape", inputs, "... (2000 in all)", KnownInputs({{"none", Shape{3}}})});
   return out;
 }
 
@@ -132,9 +135,9 @@ TEST(OnnxMessageLength, ErrorsAreShort) {
 
 // A file name of the user is never cut by what a model says.
 TEST(OnnxMessageLength, TheFileAndTheFaultAreNamed) {
-  const auto graph = Import(13, InputText("x", {"1", "2"}) +
-                                    NodeToY("Transpose", IntsAttribute("perm", {0, 0}) +
-                                                             fmt::format("name: '{}'", Long())));
+  const auto graph = Import(
+      13, InputText("x", {"1", "2"}) + NodeToY("Transpose", IntsAttribute("perm", {0, 0}) +
+                                                                fmt::format("name: '{}'", Long())));
   EXPECT_EQ(MessageOf(graph.status()).substr(0, 20), "test.onnx: node 'aaa");
   EXPECT_NE(MessageOf(graph.status()).find("perm [0,0] does not permute"), std::string::npos)
       << MessageOf(graph.status());

@@ -68,6 +68,9 @@ class Importer {
   Status AddInitialisers();
   Status ApplyShapes();
   Status CheckInputsKnown() const;
+  void NoteReplaced(const onnx::ValueInfoProto& input, const Shape& declared, const Shape& given);
+  // Returns an error about a node, which names the option if --shape replaced fixed dimensions.
+  Status WithReplacedShape(const Status& status) const;
   Status AddInputs();
   Status ReadDeclaredTypes();
   Status AddNodes(NodeProtos& nodes, Scope& scope);
@@ -115,6 +118,8 @@ class Importer {
   std::map<std::string, Shape> input_shapes_;  // shapes that the caller requested
   // Types that the model declares, by value name.
   std::unordered_map<std::string, TensorType> declared_;
+  // The first fixed dimensions that --shape replaced, as an error's place and fault; "" if none.
+  std::string replaced_place_, replaced_fault_;
   // Cleared if the caller overrides a shape that the model fixes, because its declared types of
   // inner values then no longer hold.
   bool trust_declared_ = true;
@@ -147,7 +152,8 @@ StatusOr<Graph> Importer::Run() {
   KILN_RETURN_IF_ERROR(ReadDeclaredTypes());
   main_.opsets = &opsets_;
   for (const auto& output : model_.graph().output()) main_.outputs.insert(output.name());
-  KILN_RETURN_IF_ERROR(AddNodes(*model_.mutable_graph()->mutable_node(), main_));
+  if (const Status status = AddNodes(*model_.mutable_graph()->mutable_node(), main_); !status.ok())
+    return WithReplacedShape(status);
   KILN_RETURN_IF_ERROR(MarkOutputs());
   graph_.EraseUnusedConstants();
   return std::move(graph_);
@@ -382,12 +388,44 @@ Status Importer::AddInputs() {
     }
     KILN_ASSIGN_OR_RETURN(TensorType type, ReadType(input.type(), place, /*is_input=*/true));
     if (const auto it = input_shapes_.find(input.name()); it != input_shapes_.end()) {
-      if (!Compatible(type, {type.element, it->second})) trust_declared_ = false;
+      if (!Compatible(type, {type.element, it->second})) {
+        trust_declared_ = false;
+        NoteReplaced(input, *type.shape, it->second);
+      }
       type.shape = it->second;
     }
     main_.values[input.name()] = graph_.AddInput(input.name(), std::move(type));
   }
   return OkStatus();
+}
+
+// Remembers the shape of an input that --shape replaced. Networks often compute with other sizes than
+// they declare, so this alone is not an error.
+void Importer::NoteReplaced(const onnx::ValueInfoProto& input, const Shape& declared,
+                            const Shape& given) {
+  if (!replaced_place_.empty() || !options_.shapes.contains(input.name())) return;
+  replaced_place_ = fmt::format("--shape {}={}", Excerpt(input.name()), given.ToString());
+  replaced_fault_ = fmt::format("the model fixes input {} to {}", QuotedExcerpt(input.name()),
+                                declared.ToString());
+  if (given.rank() != declared.rank()) return;
+  for (int i = 0; i < given.rank(); ++i) {
+    if (declared[i] == kUnknownDim || declared[i] == given[i]) continue;
+    replaced_fault_ += fmt::format(", where dimension {} is {}", i, declared[i]);
+    return;
+  }
+}
+
+Status Importer::WithReplacedShape(const Status& status) const {
+  if (replaced_place_.empty()) return status;
+  std::string own = MessageOf(status);
+  if (const std::string prefix = source_ + ": "; own.starts_with(prefix))
+    own.erase(0, prefix.size());
+  return Status(status.code(),
+                MessageOf(ErrorAt(source_, replaced_place_,
+                                  fmt::format("{}, and does not compute with other sizes ({})",
+                                              replaced_fault_, own),
+                                  "leave --shape out, or change dimensions that the model leaves "
+                                  "open")));
 }
 
 // Collects the types that the model declares for inner values and outputs.
