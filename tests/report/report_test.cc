@@ -130,6 +130,48 @@ TEST(Html, IsWellFormedAndComplete) {
     EXPECT_THAT(html, Not(HasSubstr(fetched)));
 }
 
+// A picture of the units in order, for machines with queues between them only.
+TEST(Html, DrawsQueuesBetweenUnits) {
+  RunReport report = ExampleReport();
+  EXPECT_THAT(ToHtml(report), Not(HasSubstr("<h2>Pipeline</h2>")));
+  report.trace->units.push_back({.name = "join <1>", .busy_cycles = 1000, .stall_cycles = {}});
+  report.trace->queues = {{.name = "in to array", .to = 0, .depth = 4, .highest = 1},
+                          {.name = "array to store", .from = 0, .to = 1, .depth = 8, .highest = 2},
+                          {.name = "array to join", .from = 0, .to = 2, .depth = 30, .highest = 30},
+                          {.name = "store to join", .from = 1, .to = 2, .depth = 2, .highest = 1},
+                          {.name = "join to <out>", .from = 2, .depth = 7, .highest = 0}};
+  const std::string html = ToHtml(report);
+  EXPECT_EQ(WellFormedFault(html), "");
+  const size_t begin = html.find("<h2>Pipeline</h2>"), end = html.find("<h2>Kernels</h2>");
+  ASSERT_LT(begin, end);
+  const std::string picture = html.substr(begin, end - begin);
+  // Bars: 2600 of 4000 cycles of 330 units' width; 2 of 8 words of half of the 534 on the right.
+  EXPECT_THAT(picture,
+              HasSubstr(R"(width="214.50" height="18"><title>array: busy in 2,600 cycles, )"
+                        "65.0 %</title>"));
+  EXPECT_THAT(picture,
+              HasSubstr(R"(width="66.75" height="18"><title>array to store: 2 of 8 words)"));
+  // The join has two queues, each with half of the place. The full one has another colour.
+  EXPECT_THAT(picture, HasSubstr(R"(<rect class="u2" x="530.00" y="85" width="133.50" height="18">)"
+                                 "<title>array to join: 30 of 30 words</title>"));
+  EXPECT_THAT(picture, HasSubstr(R"(<rect class="u1" x="797.00" y="85" width="66.75" height="18">)"
+                                 "<title>store to join: 1 of 2 words</title>"));
+  EXPECT_THAT(picture, HasSubstr("join to &lt;out&gt;: 0 of 7 words"));
+  EXPECT_THAT(picture, HasSubstr(">output</text>"));
+  // One curve, for the queue that skips a unit.
+  EXPECT_EQ(picture.find("<path"), picture.rfind("<path"));
+  EXPECT_NE(picture.find("<path"), std::string::npos);
+  // The same in JSON, by name.
+  EXPECT_THAT(ToJson(report), HasSubstr(R"("name": "array to join",
+      "from": "array",
+      "to": "join <1>",
+      "depth": 30,
+      "highest": 30)"));
+  // Foreign units are survived.
+  report.trace->queues.push_back({.name = "odd", .from = 9, .to = 12});
+  EXPECT_EQ(WellFormedFault(ToHtml(report)), "");
+}
+
 TEST(Html, TellsALessFortunateRun) {
   RunReport report;
   report.model.name = "m";

@@ -297,6 +297,8 @@ std::string ToHtml(const RunReport& report) {
       model, machine, html::Style());
   out += Cards(report) + "\n" + Settings(report) + "\n";
   if (report.trace.has_value()) out += "<h2>Timeline</h2>\n" + html::Timeline(report) + "\n";
+  if (report.trace.has_value() && !report.trace->queues.empty())
+    out += "<h2>Pipeline</h2>\n" + html::Flow(*report.trace) + "\n";
   if (!report.kernels.empty()) out += KernelTable(report) + "\n";
   if (report.trace.has_value() && !report.trace->units.empty()) {
     out +=

@@ -17,6 +17,9 @@ std::string_view Style();
 std::string Timeline(const RunReport& report);
 // Draws one bar per unit as SVG, split into busy, waiting by cause, and idle, with a legend.
 std::string Stalls(const Trace& trace);
+// Draws the units in the order of the data as SVG: the share of cycles in which each works, its
+// connections, and how far the queues in front of it were filled.
+std::string Flow(const Trace& trace);
 // Draws a horizontal bar for a share of 0 to 1 as SVG, for table cells.
 std::string ShareBar(double share, std::string_view css_class);
 

@@ -197,4 +197,82 @@ std::string Stalls(const Trace& trace) {
   return out + fmt::format("<span>{}idle</span></div>", Swatch("idle"));
 }
 
+std::string Flow(const Trace& trace) {
+  constexpr int kRow = 28, kTop = 26, kBar = kRow - 10;
+  // Columns: labels, units, connections that skip units, queues.
+  constexpr double kUnit = 330, kSkips = 70, kQueues = kLabel + kUnit + kSkips;
+  const auto units = static_cast<int>(trace.units.size());
+  const double cycles = static_cast<double>(std::max<int64_t>(trace.cycles, 1));
+  const auto is_unit = [&](int unit) { return unit >= 0 && unit < units; };
+  std::map<int, std::vector<const QueueTrace*>> queues;  // by row; outputs are the last row
+  for (const QueueTrace& queue : trace.queues)
+    queues[is_unit(queue.to) ? queue.to : units].push_back(&queue);
+  const int rows = units + (queues.contains(units) ? 1 : 0);
+  const int height = kTop + rows * kRow + 4;
+  std::string out =
+      fmt::format(R"(<svg viewBox="0 0 {:.0f} {}" width="{:.0f}" height="{}" role="img">)", kWidth,
+                  height, kWidth, height);
+  out += fmt::format(R"(<text class="faint" x="{:.0f}" y="14">share of {} cycles</text>)", kLabel,
+                     Thousands(trace.cycles));
+  out += fmt::format(
+      R"(<text class="faint" x="{:.0f}" y="14">most words in the queues in front, of their depth)"
+      R"(</text>)",
+      kQueues);
+  const auto middle = [&](int row) { return kTop + row * kRow + 3 + kBar / 2; };
+  for (const QueueTrace& queue : trace.queues) {
+    const int to = is_unit(queue.to) ? queue.to : units;
+    if (!is_unit(queue.from) || to <= queue.from + 1) continue;
+    // A curve beside the units, wider the more units it skips.
+    const double x = kLabel + kUnit,
+                 reach = x + std::min(kSkips - 6, 12.0 + 6.0 * (to - queue.from));
+    out += fmt::format(
+        R"(<path class="axis" fill="none" d="M{0:.0f} {2} C{1:.0f} {2} {1:.0f} {3} {0:.0f} {3}"/>)",
+        x, reach, middle(queue.from), middle(to));
+  }
+  for (int row = 0; row < rows; ++row) {
+    const int y = kTop + row * kRow + 3;
+    const bool is_output = row == units;
+    out += fmt::format(
+        R"(<text x="{:.0f}" y="{}" text-anchor="end">{}</text>)", kLabel - 10, y + 13,
+        is_output ? "output" : EscapeHtml(Shorten(trace.units[static_cast<size_t>(row)].name, 18)));
+    if (row > 0) {
+      out += fmt::format(R"(<line class="axis" x1="{0:.0f}" x2="{0:.0f}" y1="{1}" y2="{2}"/>)",
+                         kLabel + kUnit / 2, y - kRow + kBar, y);
+    }
+    if (!is_output) {
+      const UnitTrace& unit = trace.units[static_cast<size_t>(row)];
+      const double share = std::min(static_cast<double>(unit.busy_cycles) / cycles, 1.0);
+      out += fmt::format(R"(<rect class="idle" x="{:.0f}" y="{}" width="{:.0f}" height="{}"/>)",
+                         kLabel, y, kUnit, kBar);
+      out += fmt::format(R"(<rect class="u0" x="{:.0f}" y="{}" width="{:.2f}" height="{}">)"
+                         R"(<title>{}: busy in {} cycles, {}</title></rect>)",
+                         kLabel, y, share * kUnit, kBar, EscapeHtml(unit.name),
+                         Thousands(unit.busy_cycles), Percent(share));
+      out += fmt::format(R"(<text class="faint" x="{:.0f}" y="{}" text-anchor="end">{}</text>)",
+                         kLabel + kUnit - 6, y + 13, Percent(share));
+    }
+    const std::vector<const QueueTrace*>& here = queues[row];
+    const double slot =
+        (kWidth - kQueues - 8) / static_cast<double>(std::max<size_t>(here.size(), 1));
+    for (size_t i = 0; i < here.size(); ++i) {
+      const QueueTrace& queue = *here[i];
+      const double x = kQueues + static_cast<double>(i) * slot, width = slot * 0.5;
+      const double fill = std::min(static_cast<double>(queue.highest) /
+                                       static_cast<double>(std::max<int64_t>(queue.depth, 1)),
+                                   1.0);
+      out += fmt::format(R"(<rect class="idle" x="{:.2f}" y="{}" width="{:.2f}" height="{}"/>)", x,
+                         y, width, kBar);
+      out += fmt::format(R"(<rect class="{}" x="{:.2f}" y="{}" width="{:.2f}" height="{}">)"
+                         R"(<title>{}: {} of {} words</title></rect>)",
+                         queue.highest >= queue.depth ? "u2" : "u1", x, y, width * fill, kBar,
+                         EscapeHtml(queue.name), Thousands(queue.highest), Thousands(queue.depth));
+      out += fmt::format(R"(<text class="faint" x="{:.2f}" y="{}">{} of {}</text>)", x + width + 5,
+                         y + 13, Thousands(queue.highest), Thousands(queue.depth));
+    }
+  }
+  return out + fmt::format(R"(</svg><div class="legend"><span>{}busy</span><span>{}words</span>)"
+                           R"(<span>{}a queue that was full</span></div>)",
+                           Swatch("u0"), Swatch("u1"), Swatch("u2"));
+}
+
 }  // namespace kiln::html

@@ -139,6 +139,23 @@ Json Units(const Trace& trace) {
   return out;
 }
 
+// Returns the queues between units, which are named by their ends; null for those of the machine.
+Json Queues(const Trace& trace) {
+  const auto unit = [&](int index) {
+    const bool known = index >= 0 && static_cast<size_t>(index) < trace.units.size();
+    return known ? Json(trace.units[static_cast<size_t>(index)].name) : Json(nullptr);
+  };
+  Json out = Json::array();
+  for (const QueueTrace& queue : trace.queues) {
+    out.push_back({{"name", queue.name},
+                   {"from", unit(queue.from)},
+                   {"to", unit(queue.to)},
+                   {"depth", queue.depth},
+                   {"highest", queue.highest}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ToJson(const RunReport& report) {
@@ -202,6 +219,7 @@ std::string ToJson(const RunReport& report) {
                     {"activation_bytes", report.activation_bytes}};
   json["kernels"] = Kernels(report);
   json["units"] = report.trace.has_value() ? Units(*report.trace) : Json::array();
+  json["queues"] = report.trace.has_value() ? Queues(*report.trace) : Json::array();
   json["notes"] = report.notes;
   return Dump(json);
 }

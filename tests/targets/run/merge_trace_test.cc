@@ -18,6 +18,24 @@ UnitTrace Unit(std::string name, int64_t busy, std::map<std::string, int64_t> st
   return {std::move(name), busy, std::move(stalls), read, written};
 }
 
+// Queues keep the highest level of all parts; parts without units, such as those of other images,
+// leave them.
+TEST(AppendTrace, QueuesKeepTheirHighestLevel) {
+  Trace first, second, third;
+  first.units = second.units = {Unit("a", 1, {}, 0, 0)};
+  first.queues = {{"in to a", -1, 0, 4, 3}, {"a to out", 0, -1, 2, 1}};
+  second.queues = {{"in to a", -1, 0, 4, 2}, {"a to out", 0, -1, 2, 2}};
+  Trace trace;
+  AppendTrace(first, &trace);
+  AppendTrace(second, &trace);
+  AppendTrace(third, &trace);
+  ASSERT_EQ(trace.queues.size(), 2u);
+  EXPECT_EQ(trace.queues[0].highest, 3);
+  EXPECT_EQ(trace.queues[1].highest, 2);
+  EXPECT_EQ(trace.queues[1].depth, 2);
+  EXPECT_EQ(trace.queues[0].name, "in to a");
+}
+
 TEST(AppendTrace, APartBeginsWhereTheTraceEnds) {
   Trace first;
   first.cycles = 10;

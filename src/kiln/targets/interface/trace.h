@@ -27,6 +27,15 @@ struct UnitTrace {
   int64_t bytes_written = 0;
 };
 
+// A queue of words between two units, or between a unit and the machine's streams.
+struct QueueTrace {
+  std::string name;     // "conv1 to add1"
+  int from = -1;        // unit that fills it, index into Trace::units; -1: an input of the machine
+  int to = -1;          // unit that empties it; -1: an output of the machine
+  int64_t depth = 0;    // words that it can hold
+  int64_t highest = 0;  // the most words that it held
+};
+
 // The cycles [begin, end) of one accelerator kernel.
 struct KernelTrace {
   int kernel = 0;  // index into Program::kernels()
@@ -40,6 +49,8 @@ struct Trace {
   int64_t images = 1;  // number of these images
   int64_t cycles = 0;  // from the start of the first instruction to the last write
   std::vector<UnitTrace> units;
+  // Queues of machines whose units work on streams, in the order of the data; may be empty.
+  std::vector<QueueTrace> queues;
   // Accelerator kernels in program order. Host kernels take no cycles.
   std::vector<KernelTrace> kernels;
   // Sorted by `begin`. Spans of the same unit and kernel that are at most span_resolution cycles

@@ -38,10 +38,14 @@ void AppendTrace(const Trace& part, Trace* trace) {
   }
   if (trace->units.empty()) {
     trace->units = part.units;
+    trace->queues = part.queues;
     return;
   }
   KILN_CHECK(part.units.empty() || part.units.size() == trace->units.size());
   for (size_t u = 0; u < part.units.size(); ++u) AppendUnit(part.units[u], &trace->units[u]);
+  KILN_CHECK(part.queues.empty() || part.queues.size() == trace->queues.size());
+  for (size_t q = 0; q < part.queues.size(); ++q)
+    trace->queues[q].highest = std::max(trace->queues[q].highest, part.queues[q].highest);
 }
 
 void MergeKernels(std::span<const KernelInfo> kernels, Trace* trace) {

@@ -10,8 +10,8 @@
 namespace kiln {
 
 // Appends the trace of the next part of a run: `part` begins in the cycle in which `trace` ends,
-// and the counters of units are added. Both must have the same units, or one of them must have
-// none.
+// the counters of units are added, and the highest levels of queues are kept. Both must have the
+// same units and queues, or one of them must have none.
 void AppendTrace(const Trace& part, Trace* trace);
 
 // Merges consecutive entries of Trace::kernels that belong to the same kernel, and sets the MACs of
