@@ -206,6 +206,44 @@ TEST_F(DataflowCommands, AnswersWrongCallsInOneLine) {
               HasSubstr("devices"));
 }
 
+// A picture of the pipeline: layers with their busy share and the fills of the queues in front.
+TEST_F(DataflowCommands, ReportsDrawThePipeline) {
+  ASSERT_TRUE(WriteFile(Path("net.kir"), R"(graph "residual" {
+  input %x : f32[1x1x8x8]
+  const %w : f32[1x1x3x3] = [0.25, 0.5, -0.25, 0.125, 1.0, 0.5, -0.5, 0.25, 0.75]
+  %0 = conv %x, %w {pads=[1, 1, 1, 1]} "first" : f32[1x1x8x8]
+  %1 = conv %0, %w {pads=[1, 1, 1, 1]} "long" : f32[1x1x8x8]
+  %2 = add %1, %0 "join" : f32[1x1x8x8]
+  output %2
+}
+)")
+                  .ok());
+  const Outcome run = Call({"run", Path("net.kir"), "--on", "dataflow-small", "--random", "1",
+                            "--report", Path("run.html"), "--json", "-"});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const json report = json::parse(run.out);
+  ASSERT_EQ(report["units"].size(), 3u);
+  // Behind the source, the three layers, and the fork with its two branches.
+  ASSERT_EQ(report["queues"].size(), 6u);
+  json skip;
+  for (const json& queue : report["queues"]) {
+    EXPECT_LE(queue["highest"], queue["depth"]);
+    EXPECT_GE(queue["highest"], 1);
+    if (queue["to"] == "join" && queue["from"] == "first") skip = queue;
+  }
+  // The first result needs a row and two pixels, which the skip holds meanwhile.
+  ASSERT_TRUE(skip.is_object());
+  EXPECT_GE(skip["highest"], 8 + 2);
+  const std::string html = *ReadFile(Path("run.html"));
+  EXPECT_THAT(html, HasSubstr("<h2>Pipeline</h2>"));
+  for (const char* unit : {"first", "long", "join"})
+    EXPECT_THAT(html,
+                testing::ContainsRegex("<title>" + std::string(unit) + ": busy in [0-9]+ cyc"));
+  EXPECT_THAT(html, HasSubstr(fmt::format("<title>{}: {} of {} words</title>",
+                                          skip["name"].get<std::string>(),
+                                          skip["highest"].get<int>(), skip["depth"].get<int>())));
+}
+
 // Emits and verifies a small network with a copy of the hardware library that has faults.
 class DataflowWaves : public DataflowCommands {
  protected:

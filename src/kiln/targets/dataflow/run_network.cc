@@ -102,10 +102,11 @@ class Machines {
     AppendTrace(part, trace);
   }
 
-  // Adds what the stages of a segment did, to the part that AddTime has appended.
+  // Adds what the stages and channels of a segment did, to the part that AddTime has appended.
   void AddStages(size_t segment, const PipelineTiming& timing, Trace* trace) const {
     const Pipeline& pipeline = program_.segments()[segment].pipeline;
     const int64_t shift = trace->cycles - timing.cycles;
+    std::vector<int> units(pipeline.stages.size(), -1);  // by stage
     for (size_t i = 0; i < pipeline.stages.size(); ++i) {
       const Stage& stage = pipeline.stages[i];
       if (stage.layer < 0) continue;
@@ -114,12 +115,30 @@ class Machines {
       unit.name = stage.name;
       unit.busy_cycles = did.busy;
       unit.stall_cycles = did.stalls;
-      const auto number = static_cast<int>(trace->units.size());
-      trace->spans.push_back({.unit = number,
+      units[i] = static_cast<int>(trace->units.size());
+      trace->spans.push_back({.unit = units[i],
                               .kernel = program_.KernelOfLayer(static_cast<size_t>(stage.layer)),
                               .begin = shift + did.begin,
                               .end = shift + did.end});
       trace->units.push_back(std::move(unit));
+    }
+    // Forks and converters are no units: a channel leads from the layer before to the layer behind.
+    const auto stage_at = [&](int index) -> const Stage& {
+      return pipeline.stages[static_cast<size_t>(index)];
+    };
+    for (size_t c = 0; c < pipeline.channels.size(); ++c) {
+      const Channel& channel = pipeline.channels[c];
+      int from = channel.from, to = channel.to;
+      while (stage_at(from).layer < 0 && !stage_at(from).inputs.empty())
+        from = pipeline.input(stage_at(from)).from;
+      while (stage_at(to).layer < 0 && !stage_at(to).outputs.empty())
+        to = pipeline.output(stage_at(to)).to;
+      trace->queues.push_back(
+          {.name = stage_at(channel.from).name + " to " + stage_at(channel.to).name,
+           .from = units[static_cast<size_t>(from)],
+           .to = units[static_cast<size_t>(to)],
+           .depth = channel.depth,
+           .highest = timing.channels[c].highest});
     }
   }
 
