@@ -253,6 +253,43 @@ TEST(DataflowLower, JoinsAndMoves) {
             "max_pool 1x1 /2x1 @5x6x2: 5x6x2 int8 -> 3x4x2 int8\n");
 }
 
+// Two layers that read an input in the same order of elements share its stream, whatever the shapes
+// of the views. Another order needs a stream of its own.
+TEST(DataflowLower, LayersShareTheStreamOfAnInput) {
+  const auto sends = [](const std::string& text) {
+    const auto lowered = LowerText(text, false);
+    return lowered.ok() ? lowered->steps[0].sends.size() : 0;
+  };
+  EXPECT_EQ(sends(R"(
+  input %x : f32[1x1x4x5] Q
+  const %w : f32[1x1x1x1] Q = [3.0]
+  %1 = transpose %x {perm=[0, 2, 3, 1]} : f32[1x4x5x1] Q
+  %2 = conv %1, %w {layout="nhwc"} : f32[1x4x5x1] Q
+  %3 = transpose %2 {perm=[0, 3, 1, 2]} : f32[1x1x4x5] Q
+  %4 = add %3, %x : f32[1x1x4x5] Q
+  output %4)"),
+            1u);
+  EXPECT_EQ(sends(R"(
+  input %x : f32[1x3x4x5] Q
+  const %w : f32[3x3x1x1] Q = [3.0, 1.0, 1.0, 3.0, 1.0, 1.0, 3.0, 1.0, 1.0]
+  %1 = transpose %x {perm=[0, 2, 3, 1]} : f32[1x4x5x3] Q
+  %2 = conv %1, %w {layout="nhwc"} : f32[1x4x5x3] Q
+  %3 = transpose %2 {perm=[0, 3, 1, 2]} : f32[1x3x4x5] Q
+  %4 = add %3, %x : f32[1x3x4x5] Q
+  output %4)"),
+            1u);  // the host sends it in the order of the other operand
+  EXPECT_EQ(sends(R"(
+  input %x : f32[4x4] Q
+  const %w : f32[4x4] Q = [3.0, 1.0, 1.0, 3.0, 1.0, 1.0, 3.0, 1.0,
+                           3.0, 1.0, 1.0, 3.0, 1.0, 1.0, 3.0, 1.0]
+  %1 = transpose %x {perm=[1, 0]} : f32[4x4] Q
+  %2 = matmul %x, %w : f32[4x4] Q
+  %3 = matmul %1, %w : f32[4x4] Q
+  %4 = add %2, %3 : f32[4x4] Q
+  output %4)"),
+            2u);
+}
+
 TEST(DataflowLower, FunctionsOfOneValueAreATable) {
   const auto lowered = LowerText(R"(
   input %x : f32[1x4] quant int3 per_tensor scale=[1.0]

@@ -222,6 +222,25 @@ int AtLeast(int epoch, bool on_machine, int producer, bool producer_on_machine) 
   return std::max(epoch, on_machine == producer_on_machine ? producer : producer + 1);
 }
 
+// Returns the view without axes of one element, and with axes joined that move as one: views of the
+// same elements in the same order become equal.
+StridedView Merged(const StridedView& view) {
+  StridedView merged;
+  merged.offset = view.offset;
+  for (size_t i = 0; i < view.shape.size(); ++i) {
+    const int64_t count = view.shape[i], stride = view.strides[i];
+    if (count == 1) continue;
+    if (!merged.shape.empty() && merged.strides.back() == stride * count) {
+      merged.shape.back() *= count;
+      merged.strides.back() = stride;
+      continue;
+    }
+    merged.shape.push_back(count);
+    merged.strides.push_back(stride);
+  }
+  return merged;
+}
+
 // Numbers channels of one map for the host's part of a step.
 class StepBuilder {
  public:
@@ -230,7 +249,8 @@ class StepBuilder {
   // Returns the map that the host sends to a segment with the elements that a view reads of `root`.
   int Sent(int segment, const Place& place, const Operand& operand) {
     for (const auto& [key, map] : sent_) {
-      if (key.segment == segment && key.root == place.root && SamePositions(key.view, place.view) &&
+      if (key.segment == segment && key.root == place.root &&
+          SamePositions(Merged(key.view), Merged(place.view)) &&
           lowered_.maps[static_cast<size_t>(map)].shape == operand.map)
         return map;
     }
