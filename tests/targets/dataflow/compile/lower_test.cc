@@ -290,6 +290,27 @@ TEST(DataflowLower, LayersShareTheStreamOfAnInput) {
             2u);
 }
 
+// An input that is added to the result of a layer has the shape of its map, in either order of
+// operands.
+TEST(DataflowLower, SumsWithAnInputHaveTheMapOfTheLayer) {
+  for (const char* operands : {"%3, %x", "%x, %3"}) {
+    const std::string text = std::string(R"(
+  input %x : f32[1x1x2x3] Q
+  const %w : f32[1x1x1x1] Q = [3.0]
+  %1 = transpose %x {perm=[0, 2, 3, 1]} : f32[1x2x3x1] Q
+  %2 = conv %1, %w {layout="nhwc"} : f32[1x2x3x1] Q
+  %3 = transpose %2 {perm=[0, 3, 1, 2]} : f32[1x1x2x3] Q
+  %4 = add )") + operands + " : f32[1x1x2x3] Q\n  output %4";
+    EXPECT_EQ(LayersOf(text),
+              "convolution 1x1 @2x3x1 weights 3 multiply: 2x3x1 int8 -> 2x3x1 int8\n"
+              "affine: 2x3x1 int8 2x3x1 int8 -> 2x3x1 int8\n");
+    const auto lowered = LowerText(text, false);
+    ASSERT_TRUE(lowered.ok());
+    EXPECT_EQ(RunLowered(*lowered, {1, -2, 3, 4, 5, 6}),
+              (std::vector<double>{4, -8, 12, 16, 20, 24}));
+  }
+}
+
 TEST(DataflowLower, FunctionsOfOneValueAreATable) {
   const auto lowered = LowerText(R"(
   input %x : f32[1x4] quant int3 per_tensor scale=[1.0]

@@ -247,8 +247,13 @@ Status Lowering::EmitSum(const Group& group) {
   if (a.place.layer < 0 && b.place.layer >= 0) a = Reordered(std::move(a), b.view);
   if (b.place.layer < 0 && a.place.layer >= 0) b = Reordered(std::move(b), a.view);
   if (!SamePositions(a.view, b.view)) return ToHost("a sum of values in different orders");
-  // Maps of other shapes with the same order of elements are one map.
-  if (a.map != b.map) b.map = a.map;
+  // The host sends the same order of elements as a map of any shape.
+  if (a.place.layer < 0) {
+    a.map = b.map;
+  } else if (b.place.layer < 0) {
+    b.map = a.map;
+  }
+  if (a.map != b.map) return ToHost("a sum of maps of different shape");
   const double sign = node.op() == Op::kSub ? -1.0 : 1.0;
   ChannelLine line;
   line.factors = {a.codes.scale / codes.scale, sign * b.codes.scale / codes.scale};
