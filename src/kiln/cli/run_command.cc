@@ -127,8 +127,8 @@ class RunCommand final : public Command {
 
     KILN_RETURN_IF_ERROR(CheckIsFile("--report", html_));
     KILN_RETURN_IF_ERROR(CheckIsFile("--trace", trace_));
-    KILN_RETURN_IF_ERROR(CheckArchive("--outputs", outputs_));
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, html_, trace_, outputs_}, FilesOf(options)));
+    KILN_RETURN_IF_ERROR(CheckArchive("--outputs", outputs_));
 
     std::optional<RunReport> report;
     {
