@@ -167,7 +167,7 @@ TEST_F(EvaluateTest, CountsInAnyChunks) {
     EXPECT_THAT(report->cycles_per_image, ElementsAre(7));
     EXPECT_EQ(report->compared_images, 1);
     EXPECT_EQ(report->different_images, 0);
-    EXPECT_DOUBLE_EQ(Utilisation(*report), 12.0 / (7 * 4));
+    EXPECT_DOUBLE_EQ(Utilisation(*report).value(), 12.0 / (7 * 4));
     EXPECT_EQ(report->model.macs, 12);
     EXPECT_EQ(report->model.parameters, 12);
   }

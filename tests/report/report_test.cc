@@ -50,11 +50,29 @@ TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
   EXPECT_EQ(rows[3].cycles, 1000);
   EXPECT_DOUBLE_EQ(rows[0].share, 0.625);
   EXPECT_DOUBLE_EQ(rows[0].utilisation, 0.5);
-  EXPECT_DOUBLE_EQ(Utilisation(report), 26000.0 / (4000.0 * 16));
+  EXPECT_DOUBLE_EQ(Utilisation(report).value(), 26000.0 / (4000.0 * 16));
   EXPECT_DOUBLE_EQ(HostShare(report), 160.0 / 26224);
 }
 
 // The fastest and the slowest of the images, wherever they stand.
+// 0.0 % would say that the machine idles.
+TEST(RunReport, UtilisationIsUnknownWithoutMultiplyAccumulates) {
+  RunReport report = ExampleReport();
+  EXPECT_EQ(UtilisationText(report), "40.6 %");
+  for (KernelInfo& kernel : report.kernels) kernel.macs = kernel.macs > 0 ? 1 : 0;
+  EXPECT_EQ(UtilisationText(report), "under 0.1 %");
+  EXPECT_THAT(ToText(report), testing::HasSubstr("under 0.1 % of the peak"));
+  for (KernelInfo& kernel : report.kernels) kernel.macs = 0;
+  EXPECT_EQ(UtilisationText(report), "-");
+  EXPECT_THAT(
+      ToText(report),
+      testing::HasSubstr("unknown: the accelerator's kernels have no multiply-accumulates"));
+  EXPECT_THAT(ToJson(report), testing::HasSubstr("\"utilisation\": null"));
+  report = ExampleReport();
+  report.machine->peak_macs_per_cycle = 0;
+  EXPECT_EQ(UtilisationText(report), "-");
+}
+
 TEST(RunReport, ShowsTheFastestAndTheSlowestImage) {
   RunReport report = ExampleReport();
   report.cycles_per_image = {4000, 3500, 5200, 4100};

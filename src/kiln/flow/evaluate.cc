@@ -152,115 +152,186 @@ Status RunCycles(const Accelerator& accelerator, const Program& program, const I
   return OkStatus();
 }
 
+// Runs all images of one network chunk by chunk, and accumulates what the report says of them.
+class Evaluation {
+ public:
+  Evaluation(const Graph& network, const Accelerator* accelerator, const Program* program,
+             const Images& images, const EvaluateOptions& options, const FlowProgress& progress,
+             RunReport* report)
+      : network_(network),
+        accelerator_(accelerator),
+        program_(program),
+        images_(images),
+        options_(options),
+        progress_(progress),
+        report_(report),
+        reference_only_(options.level == Level::kReference),
+        run_fp32_(options.run_fp32 || reference_only_),
+        count_(options.limit > 0 ? std::min(options.limit, images.size()) : images.size()),
+        at_once_(program == nullptr ? 1 : program->images_at_once()),
+        fidelity_(network) {
+    KILN_CHECK(reference_only_ || (accelerator != nullptr && program != nullptr));
+  }
+
+  Status Run();
+
+ private:
+  // Chooses the metrics and the sizes of the chunks.
+  Status Prepare();
+  // Runs the images [first, first + images) at all levels and compares the results.
+  Status RunChunk(int64_t first, int64_t images);
+  // Returns the outputs of the reference level.
+  StatusOr<std::vector<Tensor>> RunReference(const Batch& batch, int64_t first);
+  // Returns the outputs of the level under test; the first chunk also runs at the cycle level.
+  StatusOr<std::vector<Tensor>> RunAccelerator(const Batch& batch, int64_t first);
+  // Adds a chunk to the metrics. `expected` and `outputs` are empty for a level that did not run.
+  Status Compare(const std::vector<Tensor>& expected, const std::vector<Tensor>& outputs,
+                 int64_t first, int64_t images);
+  // Writes the metrics of all chunks into the report.
+  void Report();
+
+  const Graph& network_;
+  const Accelerator* accelerator_;
+  const Program* program_;
+  const Images& images_;
+  const EvaluateOptions& options_;
+  const FlowProgress& progress_;
+  RunReport* report_;
+  bool reference_only_, run_fp32_;
+  bool classifies_ = false;
+  int64_t count_;      // images that run
+  int64_t at_once_;    // images that the machine works on at once
+  int64_t timed_ = 0;  // first images that also run at the cycle level
+  int64_t chunk_ = 1;
+  LabelCounter labels_;
+  std::unique_ptr<ReferenceExecutor> reference_;
+  ScoreCount fp32_, quantised_;
+  AccuracyReport agreement_;
+  Fidelity fidelity_;
+  double seconds_ = 0;
+};
+
+Status Evaluation::Run() {
+  KILN_RETURN_IF_ERROR(Prepare());
+  for (int64_t first = 0; first < count_; first += chunk_)
+    KILN_RETURN_IF_ERROR(RunChunk(first, std::min(chunk_, count_ - first)));
+  Report();
+  return OkStatus();
+}
+
+Status Evaluation::Prepare() {
+  const Value& scores = *network_.outputs()[0];
+  KILN_ASSIGN_OR_RETURN(labels_, LabelCounter::Create(network_, images_, options_.top_k, report_));
+  // Without labels, networks that look like classifiers are compared by their classes.
+  classifies_ = (labels_.counts() && HasFormOfScores(scores)) || IsClassifier(network_);
+  if (run_fp32_) {
+    KILN_ASSIGN_OR_RETURN(reference_, ReferenceExecutor::Create(network_));
+  }
+  report_->level = std::string(NameOf(options_.level));
+  report_->images_run = count_;
+  // Outputs with data-dependent shapes cannot be joined, so their images run one at a time.
+  const bool apart = std::any_of(network_.outputs().begin(), network_.outputs().end(),
+                                 [](const Value* output) { return !HasKnownShape(output); });
+  timed_ = std::min({options_.cycle_limit.value_or(at_once_), count_, apart ? 1 : count_});
+  // The first chunk must hold all images that also run at the cycle level, because their bits are
+  // compared with the functional results of that chunk.
+  chunk_ = apart ? 1 : std::max({options_.chunk, timed_, int64_t{1}});
+  if (apart && options_.cycle_limit.value_or(1) > 1) {
+    report_->notes.push_back("cycles are of one image: shapes of the outputs depend on the data");
+  }
+  return OkStatus();
+}
+
+Status Evaluation::RunChunk(int64_t first, int64_t images) {
+  Batch batch;
+  batch.inputs = images_.MakeBatch(first, images);
+  std::vector<Tensor> expected, outputs;
+  if (run_fp32_) {
+    KILN_ASSIGN_OR_RETURN(expected, RunReference(batch, first));
+  }
+  if (!reference_only_) {
+    KILN_ASSIGN_OR_RETURN(outputs, RunAccelerator(batch, first));
+  }
+  return Compare(expected, outputs, first, images);
+}
+
+StatusOr<std::vector<Tensor>> Evaluation::RunReference(const Batch& batch, int64_t first) {
+  const Stopwatch watch;
+  KILN_ASSIGN_OR_RETURN(auto outputs,
+                        reference_->RunBatch(batch.inputs, [&](int64_t done, int64_t) {
+                          if (progress_) progress_("fp32", first + done, count_);
+                        }));
+  if (!reference_only_) return outputs;
+  seconds_ += watch.Seconds();
+  if (options_.outputs != nullptr) KILN_RETURN_IF_ERROR(options_.outputs->Add(outputs, {}, count_));
+  return outputs;
+}
+
+StatusOr<std::vector<Tensor>> Evaluation::RunAccelerator(const Batch& batch, int64_t first) {
+  const Stopwatch watch;
+  RunOptions run;
+  run.level = options_.level;
+  run.on_progress = [&](int64_t done) {
+    if (progress_) progress_(report_->level, first + done, count_);
+  };
+  KILN_ASSIGN_OR_RETURN(RunResult result, accelerator_->Run(*program_, batch, run));
+  seconds_ += watch.Seconds();
+  if (options_.outputs != nullptr)
+    KILN_RETURN_IF_ERROR(options_.outputs->Add(result.outputs, result.codes, count_));
+  if (first == 0 && options_.level == Level::kFunctional && timed_ > 0) {
+    KILN_RETURN_IF_ERROR(
+        RunCycles(*accelerator_, *program_, images_, timed_, result, options_, progress_, report_));
+  }
+  // Only the trace of the first images is kept.
+  if (!result.cycles_per_image.empty()) {
+    if (first == 0) report_->trace = std::move(result.trace);
+    report_->cycles_per_image.insert(report_->cycles_per_image.end(),
+                                     result.cycles_per_image.begin(),
+                                     result.cycles_per_image.end());
+  }
+  return std::move(result.outputs);
+}
+
+Status Evaluation::Compare(const std::vector<Tensor>& expected, const std::vector<Tensor>& outputs,
+                           int64_t first, int64_t images) {
+  if (labels_.counts()) {
+    if (run_fp32_) KILN_RETURN_IF_ERROR(labels_.Add(expected, first, images, &fp32_));
+    if (!reference_only_) KILN_RETURN_IF_ERROR(labels_.Add(outputs, first, images, &quantised_));
+  }
+  if (!run_fp32_ || reference_only_) return OkStatus();
+  fidelity_.Add(expected, outputs);
+  // Agreement: the classes of the reference level serve as labels.
+  return classifies_ ? Count(outputs[0], ClassesOf(expected[0]), &agreement_) : OkStatus();
+}
+
+void Evaluation::Report() {
+  report_->run_seconds = seconds_;
+  // A machine that works on several images at once takes as long for fewer images.
+  if (report_->trace.has_value() && report_->trace->images < at_once_) {
+    report_->notes.push_back(
+        fmt::format("cycles and utilisation are of {}, where the machine works on {} images at "
+                    "once in the same time; energy is "
+                    "that of an image of {}",
+                    Counted(report_->trace->images, "image"), at_once_, at_once_));
+  }
+  const ScoreCount& counted = run_fp32_ ? fp32_ : quantised_;
+  if (labels_.counts() && counted.ignored > 0) {
+    report_->notes.push_back(
+        fmt::format("{} ({}) say that there is no class, and are left out of the accuracy",
+                    Counted(counted.ignored, "label"), kVoidLabel));
+  }
+  if (labels_.counts() && run_fp32_) report_->fp32 = labels_.ReportOf(fp32_);
+  if (labels_.counts() && !reference_only_) report_->quantised = labels_.ReportOf(quantised_);
+  if (classifies_ && run_fp32_ && !reference_only_) report_->agreement = agreement_;
+  if (run_fp32_ && !reference_only_) report_->outputs = fidelity_.Report();
+}
+
 }  // namespace
 
 Status Evaluate(const Graph& network, const Accelerator* accelerator, const Program* program,
                 const Images& images, const EvaluateOptions& options, const FlowProgress& progress,
                 RunReport* report) {
-  const bool reference_only = options.level == Level::kReference;
-  KILN_CHECK(reference_only || (accelerator != nullptr && program != nullptr));
-  const int64_t count = options.limit > 0 ? std::min(options.limit, images.size()) : images.size();
-  const Value& scores = *network.outputs()[0];
-  KILN_ASSIGN_OR_RETURN(const LabelCounter labels,
-                        LabelCounter::Create(network, images, options.top_k, report));
-  // Without labels, networks that look like classifiers are compared by their classes.
-  const bool classifies = (labels.counts() && HasFormOfScores(scores)) || IsClassifier(network);
-  const bool run_fp32 = options.run_fp32 || reference_only;
-  std::unique_ptr<ReferenceExecutor> reference;
-  if (run_fp32) {
-    KILN_ASSIGN_OR_RETURN(reference, ReferenceExecutor::Create(network));
-  }
-
-  report->level = std::string(NameOf(options.level));
-  report->images_run = count;
-  ScoreCount fp32, quantised;
-  AccuracyReport agreement;
-  Fidelity fidelity(network);
-  double seconds = 0;
-  const int64_t at_once = program == nullptr ? 1 : program->images_at_once();
-  // Outputs with data-dependent shapes cannot be joined, so their images run one at a time.
-  const bool apart = std::any_of(network.outputs().begin(), network.outputs().end(),
-                                 [](const Value* output) { return !HasKnownShape(output); });
-  const int64_t timed = std::min({options.cycle_limit.value_or(at_once), count, apart ? 1 : count});
-  // The first chunk must hold all images that also run at the cycle level, because their bits are
-  // compared with the functional results of that chunk.
-  const int64_t chunk = apart ? 1 : std::max({options.chunk, timed, int64_t{1}});
-  if (apart && options.cycle_limit.value_or(1) > 1) {
-    report->notes.push_back("cycles are of one image: shapes of the outputs depend on the data");
-  }
-  // Per chunk: the reference level, the level under test, the first images at the cycle level, then
-  // the comparisons.
-  for (int64_t first = 0; first < count; first += chunk) {
-    const int64_t here = std::min(chunk, count - first);
-    Batch batch;
-    batch.inputs = images.MakeBatch(first, here);
-    std::vector<Tensor> expected;
-    if (run_fp32) {
-      const Stopwatch watch;
-      KILN_ASSIGN_OR_RETURN(expected, reference->RunBatch(batch.inputs, [&](int64_t done, int64_t) {
-        if (progress) progress("fp32", first + done, count);
-      }));
-      if (reference_only) seconds += watch.Seconds();
-      if (reference_only && options.outputs != nullptr) {
-        KILN_RETURN_IF_ERROR(options.outputs->Add(expected, {}, count));
-      }
-    }
-    std::vector<Tensor> outputs;
-    if (!reference_only) {
-      const Stopwatch watch;
-      RunOptions run;
-      run.level = options.level;
-      run.on_progress = [&](int64_t done) {
-        if (progress) progress(report->level, first + done, count);
-      };
-      KILN_ASSIGN_OR_RETURN(RunResult result, accelerator->Run(*program, batch, run));
-      seconds += watch.Seconds();
-      outputs = result.outputs;
-      if (options.outputs != nullptr) {
-        KILN_RETURN_IF_ERROR(options.outputs->Add(result.outputs, result.codes, count));
-      }
-      if (first == 0 && options.level == Level::kFunctional && timed > 0) {
-        KILN_RETURN_IF_ERROR(
-            RunCycles(*accelerator, *program, images, timed, result, options, progress, report));
-      }
-      // Only the trace of the first images is kept.
-      if (!result.cycles_per_image.empty()) {
-        if (first == 0) report->trace = std::move(result.trace);
-        report->cycles_per_image.insert(report->cycles_per_image.end(),
-                                        result.cycles_per_image.begin(),
-                                        result.cycles_per_image.end());
-      }
-    }
-    if (run_fp32 && !reference_only) fidelity.Add(expected, outputs);
-    if (labels.counts()) {
-      if (run_fp32) KILN_RETURN_IF_ERROR(labels.Add(expected, first, here, &fp32));
-      if (!reference_only) KILN_RETURN_IF_ERROR(labels.Add(outputs, first, here, &quantised));
-    }
-    // Agreement: the classes of the reference level serve as labels.
-    if (!classifies) continue;
-    if (run_fp32 && !reference_only)
-      KILN_RETURN_IF_ERROR(Count(outputs[0], ClassesOf(expected[0]), &agreement));
-  }
-  report->run_seconds = seconds;
-  // A machine that works on several images at once takes as long for fewer images.
-  if (report->trace.has_value() && report->trace->images < at_once) {
-    report->notes.push_back(
-        fmt::format("cycles and utilisation are of {}, where the machine works on {} images at "
-                    "once in the same time; energy is "
-                    "that of an image of {}",
-                    Counted(report->trace->images, "image"), at_once, at_once));
-  }
-  const ScoreCount& counted = run_fp32 ? fp32 : quantised;
-  if (labels.counts() && counted.ignored > 0) {
-    report->notes.push_back(
-        fmt::format("{} ({}) say that there is no class, and are left out of the accuracy",
-                    Counted(counted.ignored, "label"), kVoidLabel));
-  }
-  if (labels.counts() && run_fp32) report->fp32 = labels.ReportOf(fp32);
-  if (labels.counts() && !reference_only) report->quantised = labels.ReportOf(quantised);
-  if (classifies && run_fp32 && !reference_only) report->agreement = agreement;
-  if (run_fp32 && !reference_only) report->outputs = fidelity.Report();
-  return OkStatus();
+  return Evaluation(network, accelerator, program, images, options, progress, report).Run();
 }
 
 }  // namespace kiln

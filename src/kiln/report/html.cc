@@ -73,7 +73,7 @@ std::string Cards(const RunReport& report) {
   if (const std::string interval = IntervalText(report); !interval.empty())
     out += Card("cycles between images", Thousands(report.interval_cycles), interval);
   if (report.trace.has_value()) {
-    out += Card("utilisation", Percent(Utilisation(report)),
+    out += Card("utilisation", UtilisationText(report),
                 "of the peak multiply-accumulates" + PartialMark(report),
                 IsPartial(report) ? "bad" : "");
   }

@@ -208,7 +208,8 @@ std::string ToJson(const RunReport& report) {
   json["interval_cycles"] =
       report.interval_cycles > 0 ? Json(report.interval_cycles) : Json(nullptr);
   json["images_at_once"] = report.trace.has_value() ? report.trace->images : 1;
-  json["utilisation"] = report.trace.has_value() ? Json(Utilisation(report)) : Json(nullptr);
+  const std::optional<double> utilisation = Utilisation(report);
+  json["utilisation"] = utilisation.has_value() ? Json(*utilisation) : Json(nullptr);
   json["levels_compared"] = {{"images", report.compared_images},
                              {"different", report.different_images}};
   json["host_share"] = HostShare(report);

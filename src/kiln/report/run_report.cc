@@ -236,14 +236,22 @@ std::string ImagesAtOnce(const RunReport& report) {
   return images == 1 ? "image" : fmt::format("{} images at once", images);
 }
 
-double Utilisation(const RunReport& report) {
-  if (!report.trace.has_value() || !report.machine.has_value()) return 0;
+std::optional<double> Utilisation(const RunReport& report) {
+  if (!report.trace.has_value() || !report.machine.has_value()) return std::nullopt;
   // Of machines on which images follow one another, in the steady state.
   const int64_t cycles = report.interval_cycles > 0 ? report.interval_cycles : report.trace->cycles;
   const double possible = static_cast<double>(cycles) * report.machine->peak_macs_per_cycle;
   int64_t macs = 0;
   for (const KernelInfo& kernel : report.kernels) macs += kernel.on_host() ? 0 : kernel.macs;
-  return possible > 0 ? static_cast<double>(report.trace->images * macs) / possible : 0;
+  if (possible <= 0 || macs == 0) return std::nullopt;
+  return static_cast<double>(report.trace->images * macs) / possible;
+}
+
+std::string UtilisationText(const RunReport& report) {
+  constexpr double kLeastShown = 0.001;
+  const std::optional<double> utilisation = Utilisation(report);
+  if (!utilisation.has_value()) return "-";
+  return *utilisation < kLeastShown ? "under " + Percent(kLeastShown) : Percent(*utilisation);
 }
 
 std::string ToText(const RunReport& report, int top) {
@@ -305,7 +313,9 @@ std::string ToText(const RunReport& report, int top) {
                           *least == *most ? "" : " at least, " + Thousands(*most) + " at most",
                           PartialMark(report)));
     lines.Add("utilisation",
-              fmt::format("{} of the peak{}", Percent(Utilisation(report)), PartialMark(report)));
+              Utilisation(report).has_value()
+                  ? fmt::format("{} of the peak{}", UtilisationText(report), PartialMark(report))
+                  : "unknown: the accelerator's kernels have no multiply-accumulates");
   }
   if (const std::string interval = IntervalText(report); !interval.empty())
     lines.Add("interval", interval);

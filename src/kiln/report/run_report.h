@@ -170,8 +170,10 @@ std::string Because(const std::optional<HostReason>& reason, double host_share);
 std::string ImagesAtOnce(const RunReport& report);
 
 // Returns multiply-accumulates of the accelerator's kernels over the number possible in the trace's
-// cycles, 0 to 1.
-double Utilisation(const RunReport& report);
+// cycles, 0 to 1; nothing if these kernels have none, or if there is no trace or machine.
+std::optional<double> Utilisation(const RunReport& report);
+// Returns it as "41.2 %", "under 0.1 %", or "-" if there is none.
+std::string UtilisationText(const RunReport& report);
 
 // Formats the report for a terminal. The kernel table holds the `top` slowest kernels.
 std::string ToText(const RunReport& report, int top = 12);
