@@ -1,5 +1,6 @@
 // Tests of the budgets of data files and of --preprocess (support/budgets.def), each at its limit.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "kiln/frontend/data_named.h"
@@ -48,6 +49,29 @@ TEST_F(DataBudget, OfAGzipBomb) {
   ASSERT_LT(fs::file_size(path), 100'000u);
   EXPECT_THAT(ErrorOf(path, {.most_unpacked = 1 << 20}),
               HasSubstr("unpacks to more than 1048576 bytes; split it"));
+}
+
+// A file of less than 2 MB that unpacks to 1 GiB is refused before its data is held in memory.
+TEST_F(DataBudget, OfAGzipBombInMemory) {
+  const std::string member = Gzip(std::string(1 << 24, '\0'));
+  std::string members;
+  for (int i = 0; i < 64; ++i) members += member;
+  const fs::path path = Write("images.gz", members);
+  ASSERT_LT(fs::file_size(path), 2'000'000u);
+  struct rusage before = {}, after = {};
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &before), 0);
+  EXPECT_THAT(ErrorOf(path, {.most_unpacked = (uint64_t{1} << 30) - 1}),
+              HasSubstr("unpacks to more than 1073741823 bytes; split it"));
+  ASSERT_EQ(::getrusage(RUSAGE_SELF, &after), 0);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200 * 1024);  // KiB
+}
+
+// Data that compresses well and is within the budget is read.
+TEST_F(DataBudget, OfDataThatCompressesWell) {
+  const std::string plain = Idx(8, {80 << 10, 32, 32}, std::string(size_t{80} << 20, 'x'));
+  const fs::path path = Write("images.gz", Gzip(plain));
+  EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size()}), "no error");
+  EXPECT_THAT(ErrorOf(path, {.most_unpacked = plain.size() - 1}), HasSubstr("unpacks to more"));
 }
 
 TEST_F(DataBudget, OfNpz) {
