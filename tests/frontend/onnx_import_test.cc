@@ -59,7 +59,7 @@ TEST(OnnxImport, NamesTheFixedDimensionThatShapeContradicts) {
   // Dimensions that the model leaves open are not named.
   options.shapes = {{"x", Shape{1, 3, 9}}};
   ExpectError(Import(17, x + NodeToY("Transpose", IntsAttribute("perm", {0, 1})), "", options),
-              StatusCode::kInvalidArgument, "test.onnx: node 'Transpose_0' (transpose): perm");
+              StatusCode::kInvalidArgument, "test.onnx: node 'Transpose_0' (Transpose): perm");
 }
 
 TEST(OnnxImport, InitialisersListedAsInputsAreConstants) {
