@@ -126,8 +126,9 @@ Status Measure(const MeasureArguments& arguments) {
     if (instance == netlist.instances.end()) return OkStatus();
     KILN_ASSIGN_OR_RETURN(
         const hardware::SynthesisedUnit unit,
-        hardware::SumUnits(netlist.modules, instance->second, 0,
-                           [](const std::string& cell) { return hardware::XilinxResources(cell); }));
+        hardware::SumUnits(netlist.modules, instance->second, 0, [](const std::string& cell) {
+          return hardware::XilinxResources(cell);
+        }));
     PrintRow(fmt::format("{},{},{},{}", network, name, kind, units++ % 3 == 2 ? 1 : 0),
              Measured(unit.resources), counted, features);
     return OkStatus();

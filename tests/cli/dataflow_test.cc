@@ -182,6 +182,14 @@ TEST_F(DataflowCommands, CutsOverDevicesAndPasses) {
   EXPECT_EQ(run("passes: 4\nreload_cycles: 1000000000\n"), alone);
 }
 
+// The network adds its input, an image of one channel in NCHW, to the map of its last layer.
+TEST_F(DataflowCommands, AnImageIsJoinedWithAMap) {
+  const Outcome run = Call({"run", "models/vdsr5.onnx", "--on", "dataflow-zcu104", "--random", "1",
+                            "--level", "functional", "--json", "-"});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  EXPECT_EQ(json::parse(run.out)["host_share"], 0.0);
+}
+
 TEST_F(DataflowCommands, AnswersWrongCallsInOneLine) {
   const auto error = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "dataflow");

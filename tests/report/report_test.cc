@@ -49,9 +49,13 @@ TEST(RunReport, KernelsAreChargedWhatTheyAdd) {
   EXPECT_EQ(rows[2].cycles, 0);
   EXPECT_EQ(rows[3].cycles, 1000);
   EXPECT_DOUBLE_EQ(rows[0].share, 0.625);
-  EXPECT_DOUBLE_EQ(rows[0].utilisation, 0.5);
+  EXPECT_DOUBLE_EQ(*rows[0].utilisation, 0.5);
   EXPECT_DOUBLE_EQ(Utilisation(report).value(), 26000.0 / (4000.0 * 16));
   EXPECT_DOUBLE_EQ(HostShare(report), 160.0 / 26224);
+  // More than the machine can do in 500 cycles: the kernel worked beside the first one.
+  RunReport pipelined = report;
+  pipelined.kernels[1].macs = 500 * 16 + 1;
+  EXPECT_FALSE(KernelRows(pipelined)[1].utilisation.has_value());
 }
 
 // The fastest and the slowest of the images, wherever they stand.

@@ -186,7 +186,7 @@ std::string KernelTable(const RunReport& report) {
           Thousands(row.cycles),
           html::ShareBar(largest > 0 ? row.share / largest : 0,
                          html::UnitClass(report, kernel.unit)),
-          Percent(row.share), kernel.macs > 0 ? Percent(row.utilisation) : "");
+          Percent(row.share), row.utilisation.has_value() ? Percent(*row.utilisation) : "");
     }
     const bool proved = proof.lower_bound > 0;
     out += fmt::format(R"(<td class="n" title="{}">{}</td><td class="n">{}</td><td>{}</td></tr>)",

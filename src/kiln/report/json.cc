@@ -58,7 +58,8 @@ Json Kernels(const RunReport& report) {
     if (!rows.empty()) {
       json["cycles"] = rows[k].cycles;
       json["share"] = rows[k].share;
-      json["utilisation"] = rows[k].utilisation;
+      json["utilisation"] =
+          rows[k].utilisation.has_value() ? Json(*rows[k].utilisation) : Json(nullptr);
     }
     const Certificate& proof = kernel.certificate;
     if (!kernel.on_host()) {

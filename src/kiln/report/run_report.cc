@@ -71,7 +71,7 @@ std::string KernelTable(const RunReport& report, int top) {
     const Certificate& proof = kernel.certificate;
     table.Row({Shorten(kernel.name, 36), Shorten(kernel.operation, 44), kernel.unit,
                Thousands(row.cycles), Percent(row.share),
-               kernel.macs > 0 ? Percent(row.utilisation) : "-",
+               row.utilisation.has_value() ? Percent(*row.utilisation) : "-",
                proof.lower_bound > 0 ? Thousands(static_cast<int64_t>(proof.lower_bound)) : "-",
                proof.lower_bound > 0 ? Percent(proof.gap()) : "-", ScheduleText(kernel)});
   }
@@ -154,7 +154,7 @@ std::vector<KernelRow> KernelRows(const RunReport& report) {
   if (!report.trace.has_value()) return rows;
   const Trace& trace = *report.trace;
   for (size_t k = 0; k < report.kernels.size(); ++k)
-    rows.push_back({.kernel = static_cast<int>(k)});
+    rows.emplace_back().kernel = static_cast<int>(k);
   // The latest end of the kernels so far.
   int64_t front = 0;
   for (const KernelTrace& kernel : trace.kernels) {
@@ -171,7 +171,8 @@ std::vector<KernelRow> KernelRows(const RunReport& report) {
       row.share = static_cast<double>(row.cycles) / static_cast<double>(trace.cycles);
     if (row.cycles > 0 && peak > 0) {
       const int64_t macs = trace.images * report.kernels[static_cast<size_t>(row.kernel)].macs;
-      row.utilisation = static_cast<double>(macs) / (static_cast<double>(row.cycles) * peak);
+      const double done = static_cast<double>(macs) / (static_cast<double>(row.cycles) * peak);
+      if (macs > 0 && done <= 1) row.utilisation = done;
     }
   }
   return rows;

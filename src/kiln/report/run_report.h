@@ -133,8 +133,10 @@ struct KernelRow {
   // Cycles by which the kernel moves the end of the run. Kernels overlap; these cycles add up to
   // the whole run.
   int64_t cycles = 0;
-  double share = 0;        // of the trace's cycles
-  double utilisation = 0;  // multiply-accumulates done, over those possible in `cycles`
+  double share = 0;  // of the trace's cycles
+  // Multiply-accumulates done, over those possible in `cycles`. Absent if there are none, and if the
+  // kernel did more: it worked beside others, in cycles that these are charged.
+  std::optional<double> utilisation;
 };
 
 // Returns one row per kernel in program order; empty without a trace. Kernel k is charged the time
