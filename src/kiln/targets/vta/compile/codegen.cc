@@ -86,11 +86,17 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
   parts.config = config;
   parts.images_at_once = network.images_at_once;
   MemoryImage image;
+  // Every piece begins a page. Small kernels have four: weights, addends, micro-ops and instructions.
+  constexpr uint64_t kPage = DeviceMemory::kPageBytes;
   uint64_t room = 0;
-  for (const FeatureMap& map : network.maps) room += static_cast<uint64_t>(map.bytes(config));
-  for (const Layer& layer : network.layers)
-    room += layer.matrix.has_value() ? layer.matrix->weights.size() : 0;
-  image.MakeRoom(room + room / 8);
+  for (const FeatureMap& map : network.maps) {
+    if (!map.inside.has_value()) room += AlignUp(static_cast<uint64_t>(map.bytes(config)), kPage);
+  }
+  for (const Layer& layer : network.layers) {
+    const uint64_t weights = layer.matrix.has_value() ? layer.matrix->weights.size() : 0;
+    room += AlignUp(weights, kPage) + 3 * kPage;
+  }
+  image.MakeRoom(room);
   for (const FeatureMap& map : network.maps) {
     const auto bytes = static_cast<uint64_t>(map.bytes(config));
     if (map.inside.has_value()) {
@@ -129,7 +135,7 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
     parts.steps.push_back(std::move(step));
   }
   parts.constant_bytes = std::ssize(image.bytes()) - static_cast<int64_t>(activation_bytes);
-  parts.memory = image.bytes();
+  parts.memory = image.TakeBytes();
   parts.maps = std::move(network.maps);
   parts.slots = std::move(network.slots);
   parts.final_transfers = std::move(network.final_transfers);

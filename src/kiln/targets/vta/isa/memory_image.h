@@ -40,7 +40,10 @@ class MemoryImage {
   uint64_t Reserve(uint64_t bytes) {
     const uint64_t address = kBase + size_;
     size_ += AlignUp(std::max<uint64_t>(bytes, 1), DeviceMemory::kPageBytes);
-    if (has_bytes_) bytes_.resize(size_);
+    if (!has_bytes_) return address;
+    // Grows by an eighth rather than doubling: the image of a large program is most of its memory.
+    if (size_ > bytes_.capacity()) bytes_.reserve(size_ + size_ / 8);
+    bytes_.resize(size_);
     return address;
   }
   // Returns an iterator to the byte at an address. Adding more bytes invalidates it.
@@ -49,6 +52,8 @@ class MemoryImage {
   }
   // Returns the bytes from kBase on.
   const std::vector<uint8_t>& bytes() const { return bytes_; }
+  // Moves the bytes out; the image must not be used afterwards.
+  std::vector<uint8_t> TakeBytes() { return std::move(bytes_); }
 
  private:
   bool has_bytes_ = true;
