@@ -9,10 +9,11 @@
 //     Fits the coefficients to all rows that are not kept for checking, and prints both the
 //     coefficients and the errors.
 //
-// The rows of every third stage are kept for checking.
+// The second of every three rows of a network is kept for checking, and so are whole machines.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -129,7 +130,7 @@ Status Measure(const MeasureArguments& arguments) {
         hardware::SumUnits(netlist.modules, instance->second, 0, [](const std::string& cell) {
           return hardware::XilinxResources(cell);
         }));
-    PrintRow(fmt::format("{},{},{},{}", network, name, kind, units++ % 3 == 2 ? 1 : 0),
+    PrintRow(fmt::format("{},{},{},{}", network, name, kind, units++ % 3 == 1 ? 1 : 0),
              Measured(unit.resources), counted, features);
     return OkStatus();
   };
@@ -189,6 +190,17 @@ struct Error {
 
 Status Fit(const std::string& file) {
   KILN_ASSIGN_OR_RETURN(const std::vector<Row> rows, ReadRows(file));
+  const auto names = LutFeatureNames();
+  // What needs at least a LUT for each bit counts as much before anything is fitted. Low-bit products
+  // and thresholds are in no sample yet.
+  std::vector<double> least(kLutFeatures, 0.0);
+  for (const char* name : {"adders", "products", "thresholds"})
+    least[static_cast<size_t>(std::ranges::find(names, name) - names.begin())] = 1;
+  const auto luts_of = [](const Row& row, const std::vector<double>& coefficients) {
+    double luts = row.memory_lut;
+    for (size_t i = 0; i < coefficients.size(); ++i) luts += coefficients[i] * row.features[i];
+    return luts;
+  };
   // Small units are weighted like one of 100 LUTs, so that their rounding does not decide.
   std::vector<std::vector<double>> system;
   std::vector<double> wanted;
@@ -197,18 +209,18 @@ Status Fit(const std::string& file) {
     const double weight = 1 / std::max(row.lut, 100.0);
     std::vector<double>& line = system.emplace_back(row.features);
     for (double& feature : line) feature *= weight;
-    wanted.push_back((row.lut - row.memory_lut) * weight);
+    wanted.push_back((row.lut - luts_of(row, least)) * weight);
   }
-  const std::vector<double> fitted = hardware::SolveNonNegative(system, wanted);
+  std::vector<double> fitted = hardware::SolveNonNegative(system, wanted);
+  for (size_t i = 0; i < fitted.size(); ++i) fitted[i] += least[i];
   fmt::print("constexpr LutFeatures kLutCoefficients = {{\n");
   for (size_t i = 0; i < fitted.size(); ++i)
-    fmt::print("    {:.3f},  // {}\n", fitted[i], LutFeatureNames()[i]);
+    fmt::print("    {:.3f},  // {}\n", fitted[i], names[i]);
   fmt::print("}};\n\n");
   std::map<std::string, Error> errors;
   for (const Row& row : rows) {
     if (row.kind == "machine") continue;
-    double luts = row.memory_lut;
-    for (size_t i = 0; i < fitted.size(); ++i) luts += fitted[i] * row.features[i];
+    const double luts = luts_of(row, fitted);
     const double error = luts / std::max(row.lut, 1.0) - 1;
     for (const std::string& group :
          {row.kind + (row.check ? ", kept out" : ""), row.network + " " + row.fpga}) {

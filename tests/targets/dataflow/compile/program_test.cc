@@ -61,7 +61,8 @@ TEST(DataflowProgram, PrintsSegmentsStagesAndChannels) {
 TEST(DataflowProgram, PartsOfACutAreNamed) {
   Config config;
   config.name = "device";
-  config.dsp = 2;  // the multiplication and its requantisation; the sum needs two as well
+  // The multiplication and its requantisation; the sum needs two as well, and the registers one.
+  config.dsp = 3;
   config.passes = 2;
   config.reload_cycles = 100;
   config.memory_bits = 128;

@@ -14,8 +14,10 @@ namespace {
 
 // The places of the features.
 enum : size_t {
-  kStage,        // 1
+  kStage,        // 1, except for stages that only move words
   kWindowed,     // 1 for a stage with a window of several pixels
+  kConvolution,  // 1 for such a convolution
+  kDepthwise,    // 1 for such a depthwise stage
   kAdders,       // bits of the adders in trees and accumulators
   kProducts,     // bits of partial products made of LUTs
   kElements,     // bits of window elements
@@ -25,13 +27,17 @@ enum : size_t {
   kMaxima,       // bits of compared maxima
   kUnpacked,     // bits of the two products of a slice
   kWords,        // bits of the words that a stage reads
+  kMemories,     // LUTs that are counted as memory: some more select and mask
   kChannel,      // 1 for a channel
   kChannelBits,  // bits of a channel's word
   kChannelDepth  // bits of addresses of a channel
 };
 
-// LUTs per unit of each feature, fitted by bench/dataflow_resources.
-constexpr LutFeatures kLutCoefficients = {60, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 20, 0.5, 0};
+// LUTs per unit of each feature, fitted by bench/dataflow_resources. Adders, products and thresholds
+// have at least one LUT for each bit; products made of LUTs and thresholds are in no sample yet.
+constexpr LutFeatures kLutCoefficients = {38.462, 311.611, 0,     384.893, 1,     1,
+                                          1.204,  2.807,   0.221, 1,       1.343, 0.293,
+                                          0,      0.386,   1.213, 0.546,   9.289};
 
 FpgaResources Of(const MemoryBlocks& blocks, int64_t count = 1) {
   return {.dsp = 0,
@@ -111,23 +117,25 @@ int64_t MultipliersOf(const Pipeline& pipeline, const Stage& stage, bool ultrasc
   return dsp;
 }
 
+}  // namespace
+
+std::array<std::string_view, kLutFeatures> LutFeatureNames() {
+  return {"stage",    "windowed", "convolution", "depthwise",    "adders",       "products",
+          "elements", "lanes",    "scales",      "thresholds",   "maxima",       "unpacked",
+          "words",    "memories", "channel",     "channel_bits", "channel_depth"};
+}
+
 int64_t FittedLuts(const LutFeatures& features) {
   double luts = 0;
   for (size_t i = 0; i < features.size(); ++i) luts += features[i] * kLutCoefficients[i];
   return std::llround(luts);
 }
 
-}  // namespace
-
-std::array<std::string_view, kLutFeatures> LutFeatureNames() {
-  return {"stage", "windowed", "adders",       "products",     "elements",
-          "lanes", "scales",   "thresholds",   "maxima",       "unpacked",
-          "words", "channel",  "channel_bits", "channel_depth"};
-}
-
 LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
   LutFeatures f = {};
-  f[kStage] = 1;
+  const bool moves = stage.kind == StageKind::kFork || stage.kind == StageKind::kWiden ||
+                     stage.kind == StageKind::kNarrow;
+  f[kStage] = moves ? 0 : 1;
   if (stage.inputs.empty()) return f;
   const Channel& in = pipeline.input(stage);
   const auto taps = static_cast<double>(stage.window.taps()), lanes = static_cast<double>(in.lanes);
@@ -145,6 +153,8 @@ LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
   }
   if (HasWindow(stage) && !stage.window.pointwise()) {
     f[kWindowed] = 1;
+    f[kConvolution] = stage.kind == StageKind::kConvolution ? 1 : 0;
+    f[kDepthwise] = stage.kind == StageKind::kDepthwise ? 1 : 0;
     f[kElements] = taps * lanes * bits;
   }
   if (HasSums(stage)) {
@@ -161,7 +171,8 @@ LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
   if (stage.kind == StageKind::kAffine)
     f[kScales] = lanes * 50 * static_cast<double>(stage.inputs.size());
   if (stage.kind == StageKind::kMaxPool) f[kMaxima] = lanes * (taps - 1) * bits;
-  f[kWords] = static_cast<double>(in.word_bits());
+  if (!moves) f[kWords] = static_cast<double>(in.word_bits());
+  f[kMemories] = static_cast<double>(CountedResourcesOf(pipeline, stage, true).lut);
   return f;
 }
 
@@ -212,7 +223,11 @@ FpgaResources ResourcesOf(const Channel& channel) {
 }
 
 FpgaResources ResourcesOf(const Pipeline& pipeline, bool ultrascale) {
-  FpgaResources sum = {.dsp = 0, .ramb18 = 0, .uram = 0, .lut = 600};  // the control registers
+  // The control registers, with the highest fill of each channel.
+  FpgaResources sum = {.dsp = 1,
+                       .ramb18 = 0,
+                       .uram = 0,
+                       .lut = 475 + 29 * static_cast<int64_t>(pipeline.channels.size())};
   for (const Stage& stage : pipeline.stages) sum += ResourcesOf(pipeline, stage, ultrascale);
   for (const Channel& channel : pipeline.channels) sum += ResourcesOf(channel);
   return sum;

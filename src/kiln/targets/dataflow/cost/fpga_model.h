@@ -39,11 +39,13 @@ FpgaResources CountedResourcesOf(const Pipeline& pipeline, const Stage& stage, b
 FpgaResources CountedResourcesOf(const Channel& channel);
 
 // Return the quantities that the other LUTs of a stage and of a channel are proportional to.
-// bench/dataflow_resources fits their coefficients.
-inline constexpr int kLutFeatures = 14;
+// bench/dataflow_resources fits their coefficients to tests/data/dataflow/unit_resources.csv.
+inline constexpr int kLutFeatures = 17;
 using LutFeatures = std::array<double, kLutFeatures>;
 LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage);
 LutFeatures LutFeaturesOf(const Channel& channel);
+// Returns the LUTs of a stage or channel with these features.
+int64_t FittedLuts(const LutFeatures& features);
 // Returns the names of the features.
 std::array<std::string_view, kLutFeatures> LutFeatureNames();
 
