@@ -232,7 +232,7 @@ StatusOr<Waveform> RecordDifference(const DataflowProgram& program, const Batch&
     if (found.recorded) return absl::CancelledError("recorded");
     return outputs;
   };
-  const Status status = RunSegments(program, batch, run).status();
+  Status status = RunSegments(program, batch, run).status();
   if (!status.ok() && !found.recorded) return status;
   return found;
 }

@@ -60,8 +60,7 @@ TEST(FpgaModel, LutsOfMachinesAreWithinAQuarter) {
     sums[row[0]].second += std::stod(row[5]);
   }
   ASSERT_EQ(sums.size(), 4u);
-  for (const auto& [network, sum] : sums)
-    EXPECT_NEAR(sum.first / sum.second, 1, 0.25) << network;
+  for (const auto& [network, sum] : sums) EXPECT_NEAR(sum.first / sum.second, 1, 0.25) << network;
 }
 
 // Stages that the fit has not seen.

@@ -84,8 +84,12 @@ TEST(DataflowMemoryBlocks, GrowWithTheirSize) {
           EXPECT_GE(more.uram, here.uram) << width << " x " << depth;
           EXPECT_GE(more.lut, here.lut) << width << " x " << depth;
         }
-        if (kind == MemoryKind::kBlock) EXPECT_GE(here.ramb18 * 18 * 1024, width * depth);
-        if (kind == MemoryKind::kUltra) EXPECT_GE(here.uram * 288 * 1024, width * depth);
+        if (kind == MemoryKind::kBlock) {
+          EXPECT_GE(here.ramb18 * 18 * 1024, width * depth);
+        }
+        if (kind == MemoryKind::kUltra) {
+          EXPECT_GE(here.uram * 288 * 1024, width * depth);
+        }
       }
     }
   }

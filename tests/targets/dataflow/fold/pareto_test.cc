@@ -182,9 +182,13 @@ TEST(SolvePareto, ProvesNothingBeyondItsBudget) {
     for (const ParetoPoint& point : front->points) {
       ++(point.proved ? proved : unproved);
       EXPECT_THAT(Violations(problem, point.fold), testing::IsEmpty());
-      if (point.proved) EXPECT_EQ(expected.count(PointOf(options, point.metrics)), 1u);
+      if (point.proved) {
+        EXPECT_EQ(expected.count(PointOf(options, point.metrics)), 1u);
+      }
     }
-    if (front->complete) EXPECT_EQ(front->points.size(), expected.size());
+    if (front->complete) {
+      EXPECT_EQ(front->points.size(), expected.size());
+    }
   }
   EXPECT_GT(proved, 50);
 }

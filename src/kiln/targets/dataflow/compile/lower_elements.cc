@@ -501,10 +501,9 @@ Status Lowering::EmitRearrangement(const Group& group) {
           stage.depth_to_space
               ? (y % stage.factor_y * stage.factor_x + x % stage.factor_x) * to.channels
               : 0;
-      for (int64_t c = 0; c < to.channels; ++c) {
-        expected.push_back(static_cast<float>(
-            (y / stage.factor_y * map.width + x / stage.factor_x) * map.channels + block + c));
-      }
+      const int64_t pixel = y / stage.factor_y * map.width + x / stage.factor_x;
+      for (int64_t c = 0; c < to.channels; ++c)
+        expected.push_back(static_cast<float>(pixel * map.channels + block + c));
     }
   }
   const Tensor given = Gather(Tensor::Of(Shape{to.elements()}, expected), view).Reshaped(shape);

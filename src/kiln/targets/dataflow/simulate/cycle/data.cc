@@ -226,15 +226,12 @@ std::vector<CodeStream> StreamData(const Pipeline& pipeline, std::span<const Cod
     for (const int c : stage.inputs) in.push_back(&streams[static_cast<size_t>(c)]);
     if (stage.kind == StageKind::kSource) in.push_back(&inputs[sources++]);
     CodeStream out = StreamOf(pipeline, stage, in);
-    if (stage.kind == StageKind::kSink) results.push_back(std::move(out));
-    for (size_t i = 0; i < stage.outputs.size(); ++i) {
-      CodeStream& stream = streams[static_cast<size_t>(stage.outputs[i])];
-      if (i + 1 < stage.outputs.size()) {
-        stream = out;
-      } else {
-        stream = std::move(out);
-      }
-    }
+    // The last one that gets the stream, a channel or the results of a sink, gets it without a copy.
+    for (size_t i = 0; i + 1 < stage.outputs.size(); ++i)
+      streams[static_cast<size_t>(stage.outputs[i])] = out;
+    CodeStream& last = stage.outputs.empty() ? results.emplace_back()
+                                             : streams[static_cast<size_t>(stage.outputs.back())];
+    last = std::move(out);
     for (const int c : stage.inputs) CodeStream().swap(streams[static_cast<size_t>(c)]);
   }
   return results;
