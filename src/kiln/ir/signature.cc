@@ -7,6 +7,7 @@
 #include <map>
 
 #include "fmt/format.h"
+#include "kiln/support/excerpt.h"
 
 namespace kiln {
 namespace {
@@ -125,7 +126,6 @@ constexpr int kOperators = 0
 constexpr int kSignatures = 0
 #define KILN_SIGNATURE(id, types, attributes) +1
 #include "kiln/ir/signatures.def"
-#include "kiln/support/excerpt.h"
 #undef KILN_SIGNATURE
     ;
 static_assert(kOperators == kSignatures,
