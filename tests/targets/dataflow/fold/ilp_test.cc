@@ -72,7 +72,7 @@ TEST(SolveIlp, FindsThePlainModelsOptima) {
 
 TEST(SolveIlp, AgreesWithTheEnumeration) {
   int infeasible = 0;
-  constexpr int kProblems = 150;
+  constexpr int kProblems = 500;
   for (int i = 0; i < kProblems; ++i) {
     const uint64_t seed = 40000 + static_cast<uint64_t>(i);
     SCOPED_TRACE(fmt::format("seed {}", seed));
