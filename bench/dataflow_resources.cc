@@ -2,9 +2,9 @@
 // LUT coefficients to them.
 //
 //   dataflow_resources measure NETWORK DEVICE FOLDER [--recipe R] [--segment N]
-//     Compiles a network, synthesises one of its machines with Yosys in FOLDER, and prints a CSV row
-//     for each stage and channel that keeps its boundary, and one for the whole machine. Minutes to
-//     hours. A second run in the same folder maps only what is new.
+//     Compiles a network, synthesises one of its machines with Yosys in FOLDER, and prints a row of
+//     CSV for each stage and channel that keeps its boundary, and one for the whole machine. This
+//     takes minutes to hours. A second run in the same folder maps only what is new.
 //   dataflow_resources fit CSV
 //     Fits the coefficients to all rows that are not kept for checking, and prints both the
 //     coefficients and the errors.
@@ -36,7 +36,7 @@ constexpr char kColumns[] =
     "network,fpga,unit,kind,check,lut,dsp,ramb18,uram,model_dsp,model_ramb18,model_uram,"
     "memory_lut";
 
-// Resources of Yosys' cells in the units of the model.
+// Returns the resources of Yosys' cells in the units of the model.
 FpgaResources Measured(const hardware::Resources& found) {
   return {.dsp = found.dsps,
           .ramb18 = std::llround(2 * found.block_rams),
@@ -135,9 +135,9 @@ Status Measure(const MeasureArguments& arguments) {
     return OkStatus();
   };
   for (const Stage& stage : pipeline.stages) {
-    KILN_RETURN_IF_ERROR(print("stage_" + stage.name, std::string(NameOf(stage.kind)),
-                               CountedResourcesOf(pipeline, stage, program.config().ultrascale),
-                               LutFeaturesOf(pipeline, stage)));
+    const FpgaResources counted = CountedResourcesOf(pipeline, stage, program.config().ultrascale);
+    KILN_RETURN_IF_ERROR(print("stage_" + stage.name, std::string(NameOf(stage.kind)), counted,
+                               LutFeaturesOf(pipeline, stage, counted)));
   }
   for (size_t i = 0; i < pipeline.channels.size(); ++i) {
     const Channel& channel = pipeline.channels[i];
@@ -191,8 +191,8 @@ struct Error {
 Status Fit(const std::string& file) {
   KILN_ASSIGN_OR_RETURN(const std::vector<Row> rows, ReadRows(file));
   const auto names = LutFeatureNames();
-  // What needs at least a LUT for each bit counts as much before anything is fitted. Low-bit products
-  // and thresholds are in no sample yet.
+  // Adders, products made of LUTs and thresholds have at least one LUT for each bit, also where the
+  // sample contains none of them.
   std::vector<double> least(kLutFeatures, 0.0);
   for (const char* name : {"adders", "products", "thresholds"})
     least[static_cast<size_t>(std::ranges::find(names, name) - names.begin())] = 1;

@@ -23,15 +23,12 @@ MemoryKind MemoryOf(const Channel& channel, bool has_ultra) {
   return has_ultra && bits > 128 * 1024 ? MemoryKind::kUltra : MemoryKind::kBlock;
 }
 
-// Returns the name of the layer behind a channel, past forks and converters; the stage's own name if
-// it belongs to no layer.
+// Returns the name of the layer behind a channel, past forks and converters. If the stage there
+// belongs to no layer, returns the name of the stage.
 std::string LayerBehind(const Pipeline& pipeline, const Channel& channel,
                         std::span<const std::string> layers) {
-  const auto connects = [](StageKind kind) {
-    return kind == StageKind::kFork || kind == StageKind::kWiden || kind == StageKind::kNarrow;
-  };
   const Stage* stage = &pipeline.stages[static_cast<size_t>(channel.to)];
-  while (connects(stage->kind))
+  while (OnlyConnects(stage->kind))
     stage = &pipeline.stages[static_cast<size_t>(pipeline.output(*stage).to)];
   const auto layer = static_cast<size_t>(stage->layer);
   return stage->layer >= 0 && layer < layers.size() ? layers[layer] : stage->name;

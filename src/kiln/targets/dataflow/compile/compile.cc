@@ -63,11 +63,10 @@ Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
 StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
                                                   const CompileOptions& options) {
   Resources reserved{};
-  Lowered lowered;
+  KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(network, config, options));
   FoldedNetwork folded;
   std::vector<Segment> segments;
   for (int round = 0;; ++round) {
-    KILN_ASSIGN_OR_RETURN(lowered, Lower(network, config, options));
     KILN_ASSIGN_OR_RETURN(folded, FoldNetwork(lowered, config, reserved));
     if (!folded.parts.empty()) CutNetwork(folded.parts, &lowered);
     KILN_ASSIGN_OR_RETURN(segments, BuildSegments(lowered, folded.folds, config));
@@ -84,6 +83,9 @@ StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Co
           "a larger device, or a lower target_fps");
     }
     AddTo(reserved, excess);
+    if (!folded.parts.empty()) {  // the segments are those of this cut
+      KILN_ASSIGN_OR_RETURN(lowered, Lower(network, config, options));
+    }
   }
   FoldReport report;
   if (folded.result.fold.has_value()) {

@@ -265,6 +265,16 @@ Objective ObjectiveOf(const Config& config) {
   return objective;
 }
 
+namespace {
+
+// Subtracts what is reserved from the limits of a device.
+void Reserve(const Resources& reserved, Resources* limits) {
+  for (size_t k = 0; k < kResourceKinds; ++k)
+    (*limits)[k] = std::max<int64_t>(0, (*limits)[k] - reserved[k]);
+}
+
+}  // namespace
+
 StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
                                   const Resources& reserved) {
@@ -272,10 +282,7 @@ StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
   int64_t period = 0;
   for (int pass = 0; pass < 2; ++pass) {
     KILN_ASSIGN_OR_RETURN(solved.problem, ProblemOf(network, config, period));
-    for (size_t k = 0; k < kResourceKinds; ++k) {
-      int64_t& limit = solved.problem.problem.limits[k];
-      limit = std::max<int64_t>(0, limit - reserved[k]);
-    }
+    Reserve(reserved, &solved.problem.problem.limits);
     KILN_ASSIGN_OR_RETURN(solved.result, search(solved.problem.problem, objective));
     if (!solved.result.fold.has_value()) break;
     period = solved.result.metrics.l_max;
@@ -309,13 +316,33 @@ Status DoesNotHold(const Config& config, const std::string& why) {
                  "a larger device, more devices or passes, fewer bits, or a lower target_fps");
 }
 
+// Takes over the fold and the parts of a cut (DeviceSplit, PassSplit).
+//   interval  cycles between images
+//   where     the end of the proof: "over 2 devices"
+template <typename Split>
+void TakeSplit(const Split& split, int64_t interval, const std::string& where,
+               FoldedNetwork* folded) {
+  const FoldProblem& problem = folded->problem.problem;
+  folded->parts.assign(problem.layers.size(), 0);
+  for (size_t part = 0; part < split.parts.size(); ++part) {
+    for (const int layer : split.parts[part].layers)
+      folded->parts[static_cast<size_t>(layer)] = static_cast<int>(part);
+  }
+  folded->interval = interval;
+  folded->result.fold = split.fold;
+  folded->result.metrics = EvaluateAt(problem, *split.fold, interval);
+  folded->result.certificate.optimal = split.optimal;
+  folded->proof =
+      (split.optimal ? "optimal among all cuts and folds " : "the best cut that was found ") +
+      where;
+}
+
 // Cuts the network over several devices.
 Status FoldOverDevices(const Lowered& network, const Config& config, const Resources& reserved,
                        FoldedNetwork* folded) {
   DeviceRow row;
   Resources limits = LimitsOf(config);
-  for (size_t k = 0; k < kResourceKinds; ++k)
-    limits[k] = std::max<int64_t>(0, limits[k] - reserved[k]);
+  Reserve(reserved, &limits);
   row.limits.assign(static_cast<size_t>(config.devices), limits);
   row.bits_per_cycle.assign(static_cast<size_t>(config.devices) - 1, config.link_bits);
   DeviceSplit split;
@@ -328,21 +355,12 @@ Status FoldOverDevices(const Lowered& network, const Config& config, const Resou
     if (!split.fold.has_value()) return DoesNotHold(config, split.infeasible);
     period = split.period;
   }
-  folded->parts.assign(network.layers.size(), 0);
-  int used = 0;
-  for (size_t part = 0; part < split.parts.size(); ++part) {
-    for (const int layer : split.parts[part].layers)
-      folded->parts[static_cast<size_t>(layer)] = static_cast<int>(part);
-    used += split.parts[part].layers.empty() ? 0 : 1;
-  }
-  folded->interval = split.period;
-  folded->result.fold = split.fold;
-  folded->result.metrics = EvaluateAt(folded->problem.problem, *split.fold, split.period);
-  folded->result.certificate.optimal = split.optimal;
-  folded->proof = fmt::format(
-      "{} over {} devices; no cut has an interval below {} cycles",
-      split.optimal ? "optimal among all cuts and folds" : "the best cut that was found", used,
-      split.period_bound);
+  const auto used = std::ranges::count_if(
+      split.parts, [](const DevicePart& part) { return !part.layers.empty(); });
+  TakeSplit(split, split.period,
+            fmt::format("over {} devices; no cut has an interval below {} cycles", used,
+                        split.period_bound),
+            folded);
   return OkStatus();
 }
 
@@ -353,10 +371,7 @@ Status FoldOverPasses(const Lowered& network, const Config& config, const Resour
   int64_t period = 0;
   for (int pass = 0; pass < 2; ++pass) {
     KILN_ASSIGN_OR_RETURN(folded->problem, ProblemOf(network, config, period));
-    for (size_t k = 0; k < kResourceKinds; ++k) {
-      int64_t& limit = folded->problem.problem.limits[k];
-      limit = std::max<int64_t>(0, limit - reserved[k]);
-    }
+    Reserve(reserved, &folded->problem.problem.limits);
     KILN_ASSIGN_OR_RETURN(split, SplitOverPasses(folded->problem.problem,
                                                  {.most_passes = config.passes,
                                                   .reload_cycles = config.reload_cycles,
@@ -365,19 +380,7 @@ Status FoldOverPasses(const Lowered& network, const Config& config, const Resour
     period = 0;
     for (const PassPart& part : split.parts) period = std::max(period, part.metrics.l_max);
   }
-  folded->parts.assign(network.layers.size(), 0);
-  for (size_t part = 0; part < split.parts.size(); ++part) {
-    for (const int layer : split.parts[part].layers)
-      folded->parts[static_cast<size_t>(layer)] = static_cast<int>(part);
-  }
-  folded->interval = split.cycles;
-  folded->result.fold = split.fold;
-  folded->result.metrics = EvaluateAt(folded->problem.problem, *split.fold, split.cycles);
-  folded->result.certificate.optimal = split.optimal;
-  folded->proof = fmt::format(
-      "{} with {} passes",
-      split.optimal ? "optimal among all cuts and folds" : "the best cut that was found",
-      split.parts.size());
+  TakeSplit(split, split.cycles, fmt::format("with {} passes", split.parts.size()), folded);
   return OkStatus();
 }
 

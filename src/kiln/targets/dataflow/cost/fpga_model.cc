@@ -16,7 +16,6 @@ namespace {
 enum : size_t {
   kStage,        // 1, except for stages that only move words
   kWindowed,     // 1 for a stage with a window of several pixels
-  kConvolution,  // 1 for such a convolution
   kDepthwise,    // 1 for such a depthwise stage
   kAdders,       // bits of the adders in trees and accumulators
   kProducts,     // bits of partial products made of LUTs
@@ -26,18 +25,18 @@ enum : size_t {
   kThresholds,   // bits of compared thresholds
   kMaxima,       // bits of compared maxima
   kUnpacked,     // bits of the two products of a slice
-  kWords,        // bits of the words that a stage reads
   kMemories,     // LUTs that are counted as memory: some more select and mask
   kChannel,      // 1 for a channel
   kChannelBits,  // bits of a channel's word
   kChannelDepth  // bits of addresses of a channel
 };
 
-// LUTs per unit of each feature, fitted by bench/dataflow_resources. Adders, products and thresholds
-// have at least one LUT for each bit; products made of LUTs and thresholds are in no sample yet.
-constexpr LutFeatures kLutCoefficients = {38.462, 311.611, 0,     384.893, 1,     1,
-                                          1.204,  2.807,   0.221, 1,       1.343, 0.293,
-                                          0,      0.386,   1.213, 0.546,   9.289};
+// LUTs per unit of each feature, fitted by bench/dataflow_resources. Adders, products and
+// thresholds have at least one LUT for each bit. The sample contains no products made of LUTs and
+// no thresholds.
+constexpr LutFeatures kLutCoefficients = {38.462, 311.611, 384.893, 1,     1,
+                                          1.204,  2.807,   0.221,   1,     1.343,
+                                          0.293,  0.386,   1.213,   0.546, 9.289};
 
 FpgaResources Of(const MemoryBlocks& blocks, int64_t count = 1) {
   return {.dsp = 0,
@@ -120,9 +119,9 @@ int64_t MultipliersOf(const Pipeline& pipeline, const Stage& stage, bool ultrasc
 }  // namespace
 
 std::array<std::string_view, kLutFeatures> LutFeatureNames() {
-  return {"stage",    "windowed", "convolution", "depthwise",    "adders",       "products",
-          "elements", "lanes",    "scales",      "thresholds",   "maxima",       "unpacked",
-          "words",    "memories", "channel",     "channel_bits", "channel_depth"};
+  return {"stage",    "windowed", "depthwise", "adders",       "products",
+          "elements", "lanes",    "scales",    "thresholds",   "maxima",
+          "unpacked", "memories", "channel",   "channel_bits", "channel_depth"};
 }
 
 int64_t FittedLuts(const LutFeatures& features) {
@@ -131,11 +130,11 @@ int64_t FittedLuts(const LutFeatures& features) {
   return std::llround(luts);
 }
 
-LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
+LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage,
+                          const FpgaResources& counted) {
   LutFeatures f = {};
-  const bool moves = stage.kind == StageKind::kFork || stage.kind == StageKind::kWiden ||
-                     stage.kind == StageKind::kNarrow;
-  f[kStage] = moves ? 0 : 1;
+  f[kStage] = OnlyConnects(stage.kind) ? 0 : 1;
+  f[kMemories] = static_cast<double>(counted.lut);
   if (stage.inputs.empty()) return f;
   const Channel& in = pipeline.input(stage);
   const auto taps = static_cast<double>(stage.window.taps()), lanes = static_cast<double>(in.lanes);
@@ -153,7 +152,6 @@ LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
   }
   if (HasWindow(stage) && !stage.window.pointwise()) {
     f[kWindowed] = 1;
-    f[kConvolution] = stage.kind == StageKind::kConvolution ? 1 : 0;
     f[kDepthwise] = stage.kind == StageKind::kDepthwise ? 1 : 0;
     f[kElements] = taps * lanes * bits;
   }
@@ -171,8 +169,6 @@ LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage) {
   if (stage.kind == StageKind::kAffine)
     f[kScales] = lanes * 50 * static_cast<double>(stage.inputs.size());
   if (stage.kind == StageKind::kMaxPool) f[kMaxima] = lanes * (taps - 1) * bits;
-  if (!moves) f[kWords] = static_cast<double>(in.word_bits());
-  f[kMemories] = static_cast<double>(CountedResourcesOf(pipeline, stage, true).lut);
   return f;
 }
 
@@ -212,7 +208,7 @@ FpgaResources CountedResourcesOf(const Channel& channel) {
 FpgaResources ResourcesOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale) {
   FpgaResources sum = CountedResourcesOf(pipeline, stage, ultrascale);
   if (stage.kind != StageKind::kSource && stage.kind != StageKind::kSink)
-    sum.lut += FittedLuts(LutFeaturesOf(pipeline, stage));
+    sum.lut += FittedLuts(LutFeaturesOf(pipeline, stage, sum));
   return sum;
 }
 

@@ -40,9 +40,11 @@ FpgaResources CountedResourcesOf(const Channel& channel);
 
 // Return the quantities that the other LUTs of a stage and of a channel are proportional to.
 // bench/dataflow_resources fits their coefficients to tests/data/dataflow/unit_resources.csv.
-inline constexpr int kLutFeatures = 17;
+inline constexpr int kLutFeatures = 15;
 using LutFeatures = std::array<double, kLutFeatures>;
-LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage);
+//   counted  the stage's CountedResourcesOf, for any FPGA
+LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage,
+                          const FpgaResources& counted);
 LutFeatures LutFeaturesOf(const Channel& channel);
 // Returns the LUTs of a stage or channel with these features.
 int64_t FittedLuts(const LutFeatures& features);

@@ -69,6 +69,10 @@ enum class StageKind : uint8_t {
   kGlobalSum,
 };
 std::string_view NameOf(StageKind kind);  // "source", "convolution", "max_pool", ...
+// Returns whether stages of this kind copy a stream or change its lanes, and belong to no layer.
+constexpr bool OnlyConnects(StageKind kind) {
+  return kind == StageKind::kFork || kind == StageKind::kWiden || kind == StageKind::kNarrow;
+}
 
 // The window of a convolution, depthwise convolution or pool.
 struct Window {
