@@ -15,6 +15,7 @@
 #include "kiln/ir/work.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/report/text.h"
+#include "kiln/support/json_text.h"
 
 namespace kiln::cli {
 namespace {
@@ -83,7 +84,7 @@ std::string Json(const Graph& graph, const NetworkSummary& summary) {
     json["operators"][name] = {{"nodes", row.nodes}, {"macs", row.macs}};
   }
   json["metadata"] = graph.metadata();
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 // Returns a name for display.
@@ -141,7 +142,7 @@ std::string OutlineJson(const std::string& source, const OnnxOutline& outline,
         {"nodes", row.nodes}, {"supported", row.supported}, {"first_node", row.first_node}};
     if (!row.supported) json["unsupported"].push_back(row.name);
   }
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 // Loads a network, or its outline if it cannot be imported, and prints it. By default the network

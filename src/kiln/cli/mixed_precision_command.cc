@@ -16,6 +16,7 @@
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/quantise/scores.h"
 #include "kiln/report/text.h"
+#include "kiln/support/json_text.h"
 
 namespace kiln::cli {
 namespace {
@@ -48,7 +49,7 @@ std::string SearchJson(const MixedPrecision& found, const MixedPrecisionOptions&
                     {"curve", std::move(curve)},
                     {"chosen", found.chosen},
                     {"within_budget", found.within_budget}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(all);
 }
 
 // Loads network and images, runs SearchMixedPrecision and writes its recipe. The merit is always

@@ -9,24 +9,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "absl/strings/str_split.h"
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 
 namespace kiln::hardware {
 namespace {
-
-// Splits text at every occurrence of `at`; keeps empty parts.
-std::vector<std::string> Split(std::string_view text, char at) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == at) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
 
 // Returns x with M x = y for a symmetric positive definite M, by Gaussian elimination with
 // pivoting.
@@ -144,13 +132,13 @@ void Add(double error, FitError* sum) {
 
 StatusOr<std::vector<GridPoint>> ParseGrid(const std::string& text, const std::string& file) {
   std::vector<GridPoint> grid;
-  const std::vector<std::string> lines = Split(text, '\n');
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
   bool head = true;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].empty() || lines[i].starts_with('#')) continue;
     if (std::exchange(head, false)) continue;
-    KILN_ASSIGN_OR_RETURN(GridPoint point,
-                          ParsePoint(Split(lines[i], ','), fmt::format("{}:{}", file, i + 1)));
+    KILN_ASSIGN_OR_RETURN(GridPoint point, ParsePoint(absl::StrSplit(lines[i], ','),
+                                                      fmt::format("{}:{}", file, i + 1)));
     grid.push_back(std::move(point));
   }
   return grid;

@@ -9,6 +9,7 @@
 
 #include "kiln/report/html_parts.h"
 #include "kiln/report/text.h"
+#include "kiln/support/json_text.h"
 
 namespace kiln {
 namespace {
@@ -187,12 +188,9 @@ std::string Scales(const Axis& x, const Axis& y) {
     out += fmt::format(R"(<text class="faint" x="{:.1f}" y="{}" text-anchor="middle">{}</text>)",
                        x.At(std::log2(bits)), kHeight - kBottom + 20, bits);
   }
-  return out +
-         fmt::format(
-             R"(<text class="faint" x="{}" y="{}" text-anchor="middle">bits of an operand, mean )"
-             R"(of )"
-             R"(activations and weights</text>)",
-             (kLeft + kWidth - kRight) / 2, kHeight - 6);
+  return out + fmt::format(R"(<text class="faint" x="{}" y="{}" text-anchor="middle">)"
+                           R"(bits of an operand, mean of activations and weights</text>)",
+                           (kLeft + kWidth - kRight) / 2, kHeight - 6);
 }
 
 // Draws the plot; empty for fewer than two points.
@@ -350,7 +348,7 @@ std::string ToJson(const AccuracyTable& table) {
       {"no_accuracy", table.no_accuracy.empty() ? Json(nullptr) : Json(table.no_accuracy)},
       {"rows", std::move(rows)},
       {"notes", table.AllNotes()}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(all);
 }
 
 std::string ToHtml(const AccuracyTable& table) {

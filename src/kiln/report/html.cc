@@ -198,14 +198,11 @@ std::string KernelTable(const RunReport& report) {
   if (!rows.empty()) {
     out +=
         R"(<p class="note">Kernels overlap in time: each is charged the cycles by which it moved )"
-        R"(the end of the run, so )"
-        R"(that the shares sum to the whole. Utilisation is multiply-accumulates done over those )"
-        R"(possible in that )"
-        R"(time. The bound is a proved least number of cycles for the kernel's schedule; the gap )"
-        R"(is how far the )"
-        R"(schedule that was chosen lies above it. Optimal: no schedule can be better. Optimal )"
-        R"(among its tilings or loop orders: none of those )"
-        R"(is better, another mapping might be.</p>)";
+        R"(the end of the run, so that the shares sum to the whole. Utilisation is )"
+        R"(multiply-accumulates done over those possible in that time. The bound is a proved )"
+        R"(least number of cycles for the kernel's schedule; the gap is how far the schedule that )"
+        R"(was chosen lies above it. Optimal: no schedule can be better. Optimal among its )"
+        R"(tilings or loop orders: none of those is better, another mapping might be.</p>)";
   }
   return out;
 }
@@ -241,11 +238,9 @@ std::string Costs(const RunReport& report) {
     area = std::max(area, row.area);
     energy = std::max(energy, row.picojoules);
   }
-  std::string out =
-      R"(<h2>Area and energy</h2><div class="scroll"><table><thead><tr><th>unit</th>)"
-      R"(<th class="n">area</th>)"
-      R"(<th></th><th class="n">of it memory</th><th class="n">energy an image</th><th></th>)"
-      R"(</tr></thead><tbody>)";
+  std::string out = R"(<h2>Area and energy</h2><div class="scroll"><table><thead><tr><th>unit</th>)"
+                    R"(<th class="n">area</th><th></th><th class="n">of it memory</th>)"
+                    R"(<th class="n">energy an image</th><th></th></tr></thead><tbody>)";
   const auto bar = [](double part, double most) {
     return html::ShareBar(most > 0 ? part / most : 0, "");
   };
@@ -277,8 +272,7 @@ std::string HostKernels(const RunReport& report) {
   if (rows.empty()) return out + "<p>Nothing: every kernel runs on the accelerator.</p>";
   return out +
          R"(<div class="scroll"><table><thead><tr><th>kernel</th><th>operation</th>)"
-         R"(<th class="n">operations</th>)"
-         R"(<th>because</th></tr></thead><tbody>)" +
+         R"(<th class="n">operations</th><th>because</th></tr></thead><tbody>)" +
          rows + "</tbody></table></div>";
 }
 

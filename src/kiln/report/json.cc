@@ -3,16 +3,16 @@
 
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/run_report.h"
+#include "kiln/support/json_text.h"
 
 namespace kiln {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Serialises a report; invalid UTF-8 is replaced.
-std::string Dump(const Json& json) {
-  // Names come from the network file and need not be valid UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+// Returns null for a figure that is absent.
+Json OrNull(const std::optional<double>& value) {
+  return value.has_value() ? Json(*value) : Json(nullptr);
 }
 
 // Returns counts and shares of an accuracy; null if it is not known.
@@ -58,8 +58,7 @@ Json Kernels(const RunReport& report) {
     if (!rows.empty()) {
       json["cycles"] = rows[k].cycles;
       json["share"] = rows[k].share;
-      json["utilisation"] =
-          rows[k].utilisation.has_value() ? Json(*rows[k].utilisation) : Json(nullptr);
+      json["utilisation"] = OrNull(rows[k].utilisation);
     }
     const Certificate& proof = kernel.certificate;
     if (!kernel.on_host()) {
@@ -75,10 +74,6 @@ Json Kernels(const RunReport& report) {
     out.push_back(std::move(json));
   }
   return out;
-}
-
-Json Decibels(const std::optional<double>& value) {
-  return value.has_value() ? Json(*value) : Json(nullptr);
 }
 
 // Returns a figure; negative figures are unknown and become null.
@@ -192,11 +187,11 @@ std::string ToJson(const RunReport& report) {
       {"agreement", Accuracy(report.agreement)},
       {"reference", report.reference},
       {"none_because", report.no_accuracy.empty() ? Json(nullptr) : Json(report.no_accuracy)}};
-  json["output_sqnr_db"] = Decibels(report.output_sqnr_db());
+  json["output_sqnr_db"] = OrNull(report.output_sqnr_db());
   json["outputs"] = Json::array();
   for (const OutputFidelity& output : report.outputs) {
     json["outputs"].push_back({{"name", output.name},
-                               {"sqnr_db", Decibels(output.sqnr_db)},
+                               {"sqnr_db", OrNull(output.sqnr_db)},
                                {"equal_share", output.equal_share}});
   }
   json["outputs_file"] = report.outputs_file.empty() ? Json(nullptr) : OutputsFileOf(report);
@@ -209,8 +204,7 @@ std::string ToJson(const RunReport& report) {
   json["interval_cycles"] =
       report.interval_cycles > 0 ? Json(report.interval_cycles) : Json(nullptr);
   json["images_at_once"] = report.trace.has_value() ? report.trace->images : 1;
-  const std::optional<double> utilisation = Utilisation(report);
-  json["utilisation"] = utilisation.has_value() ? Json(*utilisation) : Json(nullptr);
+  json["utilisation"] = OrNull(Utilisation(report));
   json["levels_compared"] = {{"images", report.compared_images},
                              {"different", report.different_images}};
   json["host_share"] = HostShare(report);
@@ -223,7 +217,7 @@ std::string ToJson(const RunReport& report) {
   json["units"] = report.trace.has_value() ? Units(*report.trace) : Json::array();
   json["queues"] = report.trace.has_value() ? Queues(*report.trace) : Json::array();
   json["notes"] = report.notes;
-  return Dump(json);
+  return JsonText(json);
 }
 
 std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& kernels) {
@@ -269,7 +263,7 @@ std::string ToChromeTrace(const Trace& trace, const std::vector<KernelInfo>& ker
   json["displayTimeUnit"] = "ns";
   json["otherData"] = {{"time_unit", "cycles"}, {"cycles", trace.cycles}};
   json["traceEvents"] = std::move(events);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json, -1);
 }
 
 }  // namespace kiln

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/report/text.h"
+#include "kiln/support/json_text.h"
 
 namespace kiln {
 namespace {
@@ -145,7 +146,7 @@ std::string ToJson(const SynthesisResult& result, const SynthesisOptions& option
                       {"instances_left_out", t.instances_left_out}};
   }
   json["seconds"] = result.seconds;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 }  // namespace kiln

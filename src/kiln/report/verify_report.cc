@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/report/text.h"
+#include "kiln/support/json_text.h"
 
 namespace kiln {
 namespace {
@@ -294,7 +295,7 @@ std::string ToJson(const VerifyReport& r) {
   json["seconds"] = {
       {"functional", r.functional_seconds}, {"cycle", r.cycle_seconds}, {"rtl", r.rtl_seconds}};
   json["notes"] = r.notes;
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return JsonText(json);
 }
 
 }  // namespace kiln

@@ -1,4 +1,5 @@
 // The command `kiln dataflow` and its subcommands: the folding search alone.
+#include <absl/strings/str_split.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,6 +17,7 @@
 #include "kiln/flow/flow.h"
 #include "kiln/report/text.h"
 #include "kiln/support/integer.h"
+#include "kiln/support/json_text.h"
 #include "kiln/targets/dataflow/accelerator.h"
 #include "kiln/targets/dataflow/command/fold_report.h"
 #include "kiln/targets/dataflow/compile/fold_network.h"
@@ -68,24 +70,6 @@ const SearchRow kSearches[] = {
        return SolveSamoBruteForce(problem, objective);
      }}};
 
-// Returns the values of a text with commas.
-std::vector<std::string> PartsOf(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-// Serialises JSON; invalid UTF-8 is replaced.
-std::string Dump(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 // What both commands read: a network on a device of the family.
 struct Read {
   Config config;
@@ -111,6 +95,11 @@ StatusOr<Read> ReadNetwork(const FlowOptions& options) {
                    "kiln compile lists the reasons");
   }
   return read;
+}
+
+Status DoesNotHold(const Config& config, const std::string& why) {
+  return ErrorAt("", fmt::format("device '{}'", config.name), "does not hold the network: " + why,
+                 "a larger device, fewer bits, or a lower target");
 }
 
 std::string NotesText(const std::vector<std::string>& notes) {
@@ -209,7 +198,8 @@ class FoldCommand {
   // Returns the resources that --pareto names.
   StatusOr<std::array<bool, dataflow::kResourceKinds>> Compared() const {
     std::array<bool, dataflow::kResourceKinds> compare{};
-    for (const std::string& name : PartsOf(pareto_.empty() ? "dsp" : pareto_)) {
+    const std::vector<std::string> names = absl::StrSplit(pareto_.empty() ? "dsp" : pareto_, ',');
+    for (const std::string& name : names) {
       const std::vector<std::string> known = {"dsp", "bram", "uram", "lut"};
       const auto at = std::ranges::find(known, name);
       if (at == known.end()) {
@@ -243,14 +233,11 @@ class FoldCommand {
         const dataflow::SolvedNetwork solved,
         dataflow::SolveFold(read.network, read.config, objective, search->search));
     if (!solved.result.fold.has_value()) {
-      return ErrorAt(
-          "", fmt::format("device '{}'", read.config.name),
-          solved.result.infeasible.empty()
-              ? fmt::format("the search '{}' finds no fold, which proves nothing", search_)
-              : "does not hold the network: " + solved.result.infeasible,
-          solved.result.infeasible.empty() ? "--search exact"
-                                           : "a larger device, fewer bits, or a lower "
-                                             "target");
+      if (!solved.result.infeasible.empty())
+        return DoesNotHold(read.config, solved.result.infeasible);
+      return ErrorAt("", fmt::format("device '{}'", read.config.name),
+                     fmt::format("the search '{}' finds no fold, which proves nothing", search_),
+                     "--search exact");
     }
     const FoldView view{read.config, solved.problem, *solved.result.fold, solved.result.metrics};
     nlohmann::ordered_json json = FoldJson(view);
@@ -264,7 +251,7 @@ class FoldCommand {
             fmt::format("{:<11}  {}\n", "proof",
                         Describe(solved.problem.problem, solved.result.certificate)) +
             NotesText(read.notes),
-        Dump(json));
+        JsonText(json));
   }
 
   Status RunFront(Context& context, const Read& read,
@@ -275,15 +262,11 @@ class FoldCommand {
     options.compare = compare;
     options.target_cycles = dataflow::ObjectiveOf(read.config).target_cycles;
     KILN_ASSIGN_OR_RETURN(const dataflow::ParetoFront front, SolvePareto(network.problem, options));
-    if (!front.infeasible.empty()) {
-      return ErrorAt("", fmt::format("device '{}'", read.config.name),
-                     "does not hold the network: " + front.infeasible,
-                     "a larger device, fewer bits, or a lower target");
-    }
+    if (!front.infeasible.empty()) return DoesNotHold(read.config, front.infeasible);
     const nlohmann::ordered_json json = FrontJson(read.config, network.problem, front);
     return WriteResults(context.out, network_.json(),
                         FrontTable(read.config, network.problem, front) + NotesText(read.notes),
-                        Dump(json));
+                        JsonText(json));
   }
 
   const CLI::App* app_ = nullptr;
@@ -319,12 +302,12 @@ class ExplainCommand {
     Explanation explanation = Explain(view, folded.result.certificate, fronts);
     explanation.json["notes"] = read.notes;
     return WriteResults(context.out, network_.json(), explanation.text + NotesText(read.notes),
-                        Dump(explanation.json));
+                        JsonText(explanation.json));
   }
 
  private:
-  // Sets the interval of the step after the front's first point to that of the best fold with as
-  // much of the resource as the step needs: it can buy more than the next smaller interval.
+  // Folds again with the amount of a resource that the next smaller interval needs, and sets the
+  // step's interval to the result: the same amount can allow an even smaller interval.
   static Status SetWhatMoreBuys(const Read& read, size_t kind, dataflow::ParetoFront& front) {
     if (front.points.empty()) return absl::OkStatus();
     dataflow::NextStep& next = front.points[0].next;

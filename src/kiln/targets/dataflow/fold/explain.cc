@@ -116,10 +116,7 @@ class Explainer {
       for (int e = 0; e < model_.edges(); ++e) {
         const Edge& edge = model_.edge(e);
         const auto from = static_cast<size_t>(edge.from), to = static_cast<size_t>(edge.to);
-        const auto couples = [&](int u, int v) {
-          return model_.Couples(e, model_.layer(edge.from).out_index[static_cast<size_t>(u)],
-                                model_.layer(edge.to).in_index[static_cast<size_t>(v)]);
-        };
+        const auto couples = [&](int u, int v) { return model_.CandidatesCouple(e, u, v); };
         const size_t before = active[from].size() + active[to].size();
         std::erase_if(active[from], [&](int u) {
           return std::none_of(active[to].begin(), active[to].end(),

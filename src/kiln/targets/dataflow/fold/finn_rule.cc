@@ -57,10 +57,8 @@ class FinnRule {
       const auto count = static_cast<int>(lanes.in_index.size());
       for (int c = 0; c < count; ++c) {
         const bool couples = std::all_of(lanes.in_edges.begin(), lanes.in_edges.end(), [&](int e) {
-          const int from = model_.edge(e).from;
-          const int out = choice[static_cast<size_t>(from)];
-          return model_.Couples(e, model_.layer(from).out_index[static_cast<size_t>(out)],
-                                lanes.in_index[static_cast<size_t>(c)]);
+          const auto from = static_cast<size_t>(model_.edge(e).from);
+          return model_.CandidatesCouple(e, choice[from], c);
         });
         if (couples) possible.push_back(c);
       }

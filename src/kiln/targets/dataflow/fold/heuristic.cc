@@ -59,11 +59,6 @@ std::optional<std::vector<int>> Heuristic::SmallestChoice() const {
 
 bool Heuristic::Change(int layer, int candidate, std::vector<int>* choice) const {
   std::vector<char> settled(static_cast<size_t>(model_.layers()), 0);
-  const auto couples = [&](int e, int from, int to) {
-    const Edge& edge = model_.edge(e);
-    return model_.Couples(e, model_.layer(edge.from).out_index[static_cast<size_t>(from)],
-                          model_.layer(edge.to).in_index[static_cast<size_t>(to)]);
-  };
   const auto chosen = [&](int l) { return (*choice)[static_cast<size_t>(l)]; };
   // Whether candidate c of layer l couples with all neighbours that are settled.
   const auto fits = [&](int l, int c) {
@@ -71,11 +66,12 @@ bool Heuristic::Change(int layer, int candidate, std::vector<int>* choice) const
     return std::all_of(lanes.in_edges.begin(), lanes.in_edges.end(),
                        [&](int e) {
                          const int from = model_.edge(e).from;
-                         return !settled[static_cast<size_t>(from)] || couples(e, chosen(from), c);
+                         return !settled[static_cast<size_t>(from)] ||
+                                model_.CandidatesCouple(e, chosen(from), c);
                        }) &&
            std::all_of(lanes.out_edges.begin(), lanes.out_edges.end(), [&](int e) {
              const int to = model_.edge(e).to;
-             return !settled[static_cast<size_t>(to)] || couples(e, c, chosen(to));
+             return !settled[static_cast<size_t>(to)] || model_.CandidatesCouple(e, c, chosen(to));
            });
   };
   (*choice)[static_cast<size_t>(layer)] = candidate;

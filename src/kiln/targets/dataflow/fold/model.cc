@@ -100,54 +100,54 @@ FoldModel::FoldModel(const FoldProblem& problem)
   if (has_fifo_) MarkLatencies();
 }
 
-// Merges the lanes of a layer that couple with the same lanes of all neighbours: a search need not
-// tell them apart. The words of a FIFO do depend on the input lanes.
-void FoldModel::MergeLanes() {
-  std::vector<std::vector<std::vector<char>>> in(layers_.size()), out(layers_.size());
-  for (size_t l = 0; l < layers_.size(); ++l) {
-    in[l].resize(layers_[l].in_values.size());
-    out[l].resize(layers_[l].out_values.size());
+FoldModel::CouplingRows FoldModel::Rows() const {
+  CouplingRows rows;
+  for (const LayerModel& layer : layers_) {
+    rows.in.emplace_back(layer.in_values.size());
+    rows.out.emplace_back(layer.out_values.size());
   }
   for (int e = 0; e < edges(); ++e) {
     const auto from = static_cast<size_t>(edge(e).from), to = static_cast<size_t>(edge(e).to);
-    for (size_t b = 0; b < out[from].size(); ++b) {
-      for (size_t a = 0; a < in[to].size(); ++a) {
+    for (size_t b = 0; b < rows.out[from].size(); ++b) {
+      for (size_t a = 0; a < rows.in[to].size(); ++a) {
         const bool couples = dataflow::Couples(edge(e).coupling, layers_[from].out_values[b],
                                                layers_[to].in_values[a]);
-        out[from][b].push_back(couples);
-        in[to][a].push_back(couples);
+        rows.out[from][b].push_back(couples);
+        rows.in[to][a].push_back(couples);
       }
     }
   }
+  return rows;
+}
+
+// Merges the lanes of a layer that couple with the same lanes of all neighbours, because no search
+// needs to distinguish them. Input lanes in front of a FIFO are kept: its words depend on them.
+void FoldModel::MergeLanes() {
+  const CouplingRows rows = Rows();
   for (size_t l = 0; l < layers_.size(); ++l) {
-    if (!layers_[l].has_fifo_input) Merge(in[l], layers_[l].in_values, layers_[l].in_index);
-    Merge(out[l], layers_[l].out_values, layers_[l].out_index);
+    LayerModel& layer = layers_[l];
+    if (!layer.has_fifo_input) Merge(rows.in[l], layer.in_values, layer.in_index);
+    Merge(rows.out[l], layer.out_values, layer.out_index);
   }
 }
 
 void FoldModel::AddCouplings() {
-  std::vector<std::vector<std::vector<char>>> in(layers_.size()), out(layers_.size());
-  for (size_t l = 0; l < layers_.size(); ++l) {
-    in[l].resize(layers_[l].in_values.size());
-    out[l].resize(layers_[l].out_values.size());
-  }
+  const CouplingRows rows = Rows();
+  std::vector<ptrdiff_t> taken(layers_.size(), 0);  // by producer: values of earlier edges
   for (int e = 0; e < edges(); ++e) {
-    const auto from = static_cast<size_t>(edge(e).from), to = static_cast<size_t>(edge(e).to);
-    in_counts_.push_back(in[to].size());
+    const auto from = static_cast<size_t>(edge(e).from);
+    in_counts_.push_back(layer(edge(e).to).in_values.size());
+    const auto count = static_cast<ptrdiff_t>(in_counts_.back());
     std::vector<char>& table = couples_.emplace_back();
-    table.reserve(out[from].size() * in[to].size());
-    for (size_t b = 0; b < out[from].size(); ++b) {
-      for (size_t a = 0; a < in[to].size(); ++a) {
-        table.push_back(dataflow::Couples(edge(e).coupling, layers_[from].out_values[b],
-                                          layers_[to].in_values[a]));
-        out[from][b].push_back(table.back());
-        in[to][a].push_back(table.back());
-      }
+    for (const std::vector<char>& row : rows.out[from]) {
+      const auto begin = row.begin() + taken[from];
+      table.insert(table.end(), begin, begin + count);
     }
+    taken[from] += count;
   }
   for (size_t l = 0; l < layers_.size(); ++l) {
-    layers_[l].in_covers = Covers(in[l]);
-    layers_[l].out_covers = Covers(out[l]);
+    layers_[l].in_covers = Covers(rows.in[l]);
+    layers_[l].out_covers = Covers(rows.out[l]);
   }
 }
 

@@ -13,8 +13,8 @@
 
 namespace kiln::dataflow {
 
-// One layer: its distinct lanes in ascending order, and the index of each candidate's lanes. Lanes
-// that couple alike are one value, of which the list holds the first.
+// One layer: its distinct lanes in ascending order, and the index of each candidate's lanes. If
+// several numbers of lanes couple with the same neighbours, the list contains only the first.
 struct LayerModel {
   std::vector<int> in_values, out_values;
   std::vector<int> in_index, out_index;  // per candidate
@@ -51,6 +51,13 @@ class FoldModel {
                        static_cast<size_t>(in_index)] != 0;
   }
 
+  // Returns whether the edge couples these candidates of its producer and its consumer.
+  bool CandidatesCouple(int edge, int from, int to) const {
+    const Edge& e = this->edge(edge);
+    return Couples(edge, layer(e.from).out_index[static_cast<size_t>(from)],
+                   layer(e.to).in_index[static_cast<size_t>(to)]);
+  }
+
   // Returns the options of the FIFO of `edge` for `elements` elements in words of the consumer's
   // lanes, given by index. The reference stays valid.
   const std::vector<FifoOption>& FifoOptions(int edge, int in_index, int64_t elements) const;
@@ -63,6 +70,12 @@ class FoldModel {
   struct Hash {
     size_t operator()(const Key& key) const;
   };
+  // [layer][value][i]: whether a value of the layer's input or output lanes couples with value i of
+  // the neighbours, which follow one another in the order of the edges.
+  struct CouplingRows {
+    std::vector<std::vector<std::vector<char>>> in, out;
+  };
+  CouplingRows Rows() const;
   void MergeLanes();
   void AddCouplings();
   void MarkLatencies();

@@ -54,9 +54,7 @@ StatusOr<FoldResult> SolveSamoBruteForce(const FoldProblem& problem, const Objec
     for (int e = 0; e < model.edges() && couples; ++e) {
       const auto from = static_cast<size_t>(model.edge(e).from);
       const auto to = static_cast<size_t>(model.edge(e).to);
-      couples = model.Couples(
-          e, model.layer(model.edge(e).from).out_index[static_cast<size_t>(choice[from])],
-          model.layer(model.edge(e).to).in_index[static_cast<size_t>(choice[to])]);
+      couples = model.CandidatesCouple(e, choice[from], choice[to]);
     }
     if (couples) heuristic.Offer(choice, &metrics);
     size_t layer = choice.size();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace kiln::dataflow {
 
 int64_t LinkCycles(int64_t bits, int64_t bits_per_cycle) {
@@ -23,6 +25,26 @@ int64_t BitsAcross(const FoldProblem& problem, const std::vector<int>& order, si
   int64_t sum = 0;
   for (const int64_t producer : bits) sum += producer;
   return sum;
+}
+
+int64_t LeastAmountOf(const Layer& layer, size_t kind) {
+  int64_t least = kUnlimited;
+  for (const Candidate& c : layer.candidates) least = std::min(least, c.resources[kind]);
+  return least;
+}
+
+std::string LayerBeyond(const FoldProblem& problem, const Resources& limits,
+                        std::string_view device) {
+  for (const Layer& layer : problem.layers) {
+    for (int kind = 0; kind < kResourceKinds; ++kind) {
+      const auto k = static_cast<size_t>(kind);
+      const int64_t least = LeastAmountOf(layer, k);
+      if (least <= limits[k]) continue;
+      return fmt::format("layer {}: even its smallest fold needs {} {}, {} has {}", layer.name,
+                         least, ResourceName(kind), device, limits[k]);
+    }
+  }
+  return "";
 }
 
 std::optional<DeviceSplit> EvaluateSplit(const FoldProblem& problem, const DeviceRow& row,

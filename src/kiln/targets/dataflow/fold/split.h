@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/targets/dataflow/fold/objective.h"
@@ -64,8 +65,9 @@ struct DeviceSplit {
 StatusOr<DeviceSplit> SplitOverDevices(const FoldProblem& problem, const DeviceRow& row,
                                        const SplitOptions& options = {});
 
-// Returns the measures of a fold with a device for each layer, or an empty optional if it breaks a
-// rule: a device before that of an earlier layer, a coupling, a FIFO without memory, a limit.
+// Returns the measures of a fold with a device for each layer. Returns an empty optional if the
+// layers are not assigned to the devices in order, two neighbours do not couple, a FIFO has no
+// memory, or a device's limit is exceeded.
 std::optional<DeviceSplit> EvaluateSplit(const FoldProblem& problem, const DeviceRow& row,
                                          const Fold& fold, const std::vector<int>& device);
 
@@ -99,6 +101,13 @@ StatusOr<PassSplit> SplitOverPasses(const FoldProblem& problem, const PassOption
 
 // Returns the bits per frame that cross the cut before position `cut` of the order.
 int64_t BitsAcross(const FoldProblem& problem, const std::vector<int>& order, size_t cut);
+
+// Returns an error's text if even the smallest fold of a layer exceeds a limit: "layer conv: even its
+// smallest fold needs 9 DSP, the device has 4", with `device` for "the device"; "" if none does.
+std::string LayerBeyond(const FoldProblem& problem, const Resources& limits,
+                        std::string_view device);
+// Returns the least amount of a resource among the folds of a layer.
+int64_t LeastAmountOf(const Layer& layer, size_t kind);
 
 // Returns ceil(bits / bits_per_cycle).
 int64_t LinkCycles(int64_t bits, int64_t bits_per_cycle);

@@ -156,7 +156,8 @@ class SplitLabels {
     return query;
   }
 
-  // Computes the least that the layers from each position on add, whatever their lanes.
+  // Computes, for each position, the least resources that the layers from there on need with any
+  // lanes.
   void FindRest() {
     const size_t layers = plan_.steps.size() / 2;
     rest_.assign(layers + 1, {});
@@ -515,25 +516,18 @@ class DeviceSearch {
       result_.infeasible = fmt::format("no split within {} cycles meets the limits of all devices",
                                        options_.target_cycles);
     }
-    Resources least{};
-    for (const Layer& layer : problem_.layers) {
-      for (int kind = 0; kind < kResourceKinds; ++kind) {
-        const auto k = static_cast<size_t>(kind);
-        int64_t smallest = kUnlimited;
-        for (const Candidate& c : layer.candidates) smallest = std::min(smallest, c.resources[k]);
-        least[k] += smallest;
-        if (smallest <= relaxed_.limits[k]) continue;
-        result_.infeasible =
-            fmt::format("layer {}: even its smallest fold needs {} {}, the largest device has {}",
-                        layer.name, smallest, ResourceName(kind), relaxed_.limits[k]);
-        return;
-      }
+    const std::string beyond = LayerBeyond(problem_, relaxed_.limits, "the largest device");
+    if (!beyond.empty()) {
+      result_.infeasible = beyond;
+      return;
     }
     for (int kind = 0; kind < kResourceKinds; ++kind) {
       const auto k = static_cast<size_t>(kind);
-      if (least[k] <= SumOfLimits(row_, 0, k)) continue;
+      int64_t least = 0;
+      for (const Layer& layer : problem_.layers) least += LeastAmountOf(layer, k);
+      if (least <= SumOfLimits(row_, 0, k)) continue;
       result_.infeasible =
-          fmt::format("the layers need at least {} {}, the devices have {} together", least[k],
+          fmt::format("the layers need at least {} {}, the devices have {} together", least,
                       ResourceName(kind), SumOfLimits(row_, 0, k));
       return;
     }

@@ -41,7 +41,10 @@ class PassSearch {
         options_(options),
         order_(TopologicalOrder(problem)),
         has_fifo_(std::any_of(problem.edges.begin(), problem.edges.end(),
-                              [](const Edge& edge) { return edge.fifo.has_value(); })) {}
+                              [](const Edge& edge) { return edge.fifo.has_value(); })),
+        position_(order_.size()) {
+    for (size_t i = 0; i < order_.size(); ++i) position_[static_cast<size_t>(order_[i])] = i;
+  }
 
   PassSplit Run() {
     const size_t count = order_.size();
@@ -90,12 +93,10 @@ class PassSearch {
  private:
   // Bits that the pass reads from memory and writes to it.
   int64_t MemoryBits(size_t first, size_t last) const {
-    std::vector<size_t> position(order_.size());
-    for (size_t i = 0; i < order_.size(); ++i) position[static_cast<size_t>(order_[i])] = i;
     std::vector<int64_t> reads(order_.size(), 0), writes(order_.size(), 0);
     for (const Edge& edge : problem_.edges) {
       const auto u = static_cast<size_t>(edge.from);
-      const size_t from = position[u], to = position[static_cast<size_t>(edge.to)];
+      const size_t from = position_[u], to = position_[static_cast<size_t>(edge.to)];
       const bool from_inside = from >= first && from < last, to_inside = to >= first && to < last;
       if (to_inside && !from_inside) reads[u] = std::max(reads[u], edge.bits);
       if (from_inside && !to_inside) writes[u] = std::max(writes[u], edge.bits);
@@ -114,13 +115,17 @@ class PassSearch {
     return result;
   }
 
+  // Returns the cycles of a pass whose maps have `memory_bits` in memory.
+  int64_t CyclesOf(const FoldMetrics& metrics, int64_t memory_bits) const {
+    return std::max(metrics.l_max, LinkCycles(memory_bits, options_.memory_bits_per_cycle));
+  }
+
   int64_t CyclesOf(size_t first, size_t last) {
     std::vector<size_t> edges;
     const FoldResult result = Solve(first, last, &edges);
     proved_ = proved_ && result.certificate.optimal;
     if (!result.fold) return kUnlimited;
-    return std::max(result.metrics.l_max,
-                    LinkCycles(MemoryBits(first, last), options_.memory_bits_per_cycle));
+    return CyclesOf(result.metrics, MemoryBits(first, last));
   }
 
   void AddPart(size_t first, size_t last) {
@@ -129,8 +134,7 @@ class PassSearch {
     PassPart& part = result_.parts.emplace_back();
     part.metrics = solved.metrics;
     part.memory_bits = MemoryBits(first, last);
-    part.cycles = std::max(solved.metrics.l_max,
-                           LinkCycles(part.memory_bits, options_.memory_bits_per_cycle));
+    part.cycles = CyclesOf(solved.metrics, part.memory_bits);
     if (!result_.fold) {
       result_.fold.emplace();
       result_.fold->choice.assign(order_.size(), 0);
@@ -149,24 +153,15 @@ class PassSearch {
     if (!proved_) return;
     result_.infeasible =
         fmt::format("no split into at most {} passes meets the limits", options_.most_passes);
-    for (const Layer& layer : problem_.layers) {
-      for (int kind = 0; kind < kResourceKinds; ++kind) {
-        const auto k = static_cast<size_t>(kind);
-        int64_t smallest = kUnlimited;
-        for (const Candidate& c : layer.candidates) smallest = std::min(smallest, c.resources[k]);
-        if (smallest <= problem_.limits[k]) continue;
-        result_.infeasible =
-            fmt::format("layer {}: even its smallest fold needs {} {}, the device has {}",
-                        layer.name, smallest, ResourceName(kind), problem_.limits[k]);
-        return;
-      }
-    }
+    const std::string beyond = LayerBeyond(problem_, problem_.limits, "the device");
+    if (!beyond.empty()) result_.infeasible = beyond;
   }
 
   const FoldProblem& problem_;
   const PassOptions options_;
   const std::vector<int> order_;
   const bool has_fifo_;
+  std::vector<size_t> position_;  // by layer, in the order
   bool proved_ = false;
   int64_t work_ = 0;
   PassSplit result_;

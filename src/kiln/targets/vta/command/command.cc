@@ -16,6 +16,7 @@
 #include "kiln/report/text.h"
 #include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
+#include "kiln/support/json_text.h"
 #include "kiln/targets/vta/command/config_option.h"
 #include "kiln/targets/vta/command/serve.h"
 #include "kiln/targets/vta/command/vectors.h"
@@ -26,11 +27,6 @@
 
 namespace kiln::cli {
 namespace {
-
-// Serialises JSON; invalid UTF-8 is replaced.
-std::string Dump(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
 
 // Returns the instructions of a binary file, 16 bytes each.
 StatusOr<std::vector<uint8_t>> InstructionsOf(const std::string& file, std::string_view content) {
@@ -72,7 +68,8 @@ class LintCommand {
     const std::filesystem::path inputs[] = {file_};
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
     KILN_ASSIGN_OR_RETURN(const Linted linted, Lint());
-    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, TextOf(linted), Dump(JsonOf(linted))));
+    KILN_RETURN_IF_ERROR(
+        WriteResults(context.out, json_, TextOf(linted), JsonText(JsonOf(linted))));
     const int64_t count = std::ssize(linted.result.findings);
     if (count == 0) return OkStatus();
     return absl::DataLossError(fmt::format("{}: {}", file_, Counted(count, "finding")));

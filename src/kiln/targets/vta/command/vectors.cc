@@ -14,6 +14,7 @@
 #include "kiln/command/result_files.h"
 #include "kiln/report/chrome_trace.h"
 #include "kiln/report/text.h"
+#include "kiln/support/json_text.h"
 #include "kiln/targets/vta/command/config_option.h"
 #include "kiln/targets/vta/isa/isa.h"
 #include "kiln/targets/vta/isa/program_vector.h"
@@ -171,9 +172,7 @@ Status VectorsCommand::Report(Context& context, const std::vector<Row>& rows,
   const std::string text =
       table.ToString() +
       fmt::format("\n{} of {} pass{}\n", std::ssize(rows) - failed, rows.size(), how);
-  KILN_RETURN_IF_ERROR(
-      WriteResults(context.out, json_, text,
-                   json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+  KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text, JsonText(json)));
   if (failed == 0) return OkStatus();
   return absl::DataLossError(fmt::format("{} of {} vectors fail", failed, rows.size()));
 }
