@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns why `folder` and its missing parents cannot be created, and sets `existing` to the nearest
-// existing parent, or to the folder itself. Creates nothing: a folder that another command sees and
-// that is removed again would make that command fail.
+// Returns the reason if `folder` and its missing parents cannot be created. Sets `existing` to the
+// folder or, if it does not exist, to its nearest existing parent. Creates nothing: another command
+// could use a folder that this one creates and removes again, and would then fail.
 std::error_code FindFolder(const fs::path& folder, fs::path* existing) {
   constexpr size_t kMostBytesOfAName = 255;
   std::error_code error;

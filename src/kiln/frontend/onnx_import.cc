@@ -399,8 +399,8 @@ Status Importer::AddInputs() {
   return OkStatus();
 }
 
-// Remembers the shape of an input that --shape replaced. Networks often compute with other sizes than
-// they declare, so this alone is not an error.
+// Records the shape of an input that --shape replaced. Many networks also compute with sizes that
+// they do not declare, so this alone is not an error.
 void Importer::NoteReplaced(const onnx::ValueInfoProto& input, const Shape& declared,
                             const Shape& given) {
   if (!replaced_place_.empty() || !options_.shapes.contains(input.name())) return;

@@ -23,8 +23,8 @@ struct DesignSources {
   std::filesystem::path folder;
   std::vector<std::string> files;    // packages first
   std::vector<std::string> folders;  // searched for other modules, as <module>.sv
-  // Contents of memories in kContentsFolder. Sources open them ($readmemh) by this path, relative to
-  // the working folder of a tool.
+  // Files with contents of memories, in kContentsFolder. Sources open them ($readmemh) by this
+  // path, relative to the working folder of the tool.
   std::vector<std::string> contents;
   std::string top;  // name of the top module
 };

@@ -134,8 +134,9 @@ struct KernelRow {
   // the whole run.
   int64_t cycles = 0;
   double share = 0;  // of the trace's cycles
-  // Multiply-accumulates done, over those possible in `cycles`. Absent if there are none, and if the
-  // kernel did more: it worked beside others, in cycles that these are charged.
+  // The kernel's multiply-accumulates over those that the machine can do in `cycles`. Absent if the
+  // kernel has none, or if it has more than that: it then also worked in cycles that are charged to
+  // other kernels.
   std::optional<double> utilisation;
 };
 

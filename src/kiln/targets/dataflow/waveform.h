@@ -22,8 +22,8 @@ struct WatchedPipeline {
   std::vector<int> stages;
 };
 
-// Returns the pipeline with a fork and a sink behind every stage of a layer that has none. Channels
-// keep their depths; new ones have that of the channel that they follow.
+// Returns the pipeline with a fork and a sink behind every stage of a layer that has none. Every
+// channel keeps its depth. A new channel has the depth of the channel that its words come from.
 WatchedPipeline Watch(const Pipeline& pipeline);
 
 // Implements Accelerator::RecordDifference. `timed` says whether cycles are comparable.

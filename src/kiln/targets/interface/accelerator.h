@@ -173,10 +173,10 @@ class Accelerator {
   virtual double PeakMacsPerCycle() const = 0;
   // Returns the design point's clock frequency in MHz, for times, or 0 if it states none.
   virtual double ClockMhz() const { return 0; }
-  // Finds the first kernel for which the rtl and the cycle level differ, on a batch of one image:
-  // in the bits that they leave in memory or, if there is no UntimedReason, in their cycles. Writes
-  // the hardware's signals around the difference to `file` (FST). Writes nothing if the levels
-  // agree. Error: Unimplemented if the family cannot record signals.
+  // Finds the first kernel for which the rtl and the cycle level differ, on a batch of one image,
+  // and writes the hardware's signals around the difference to `file` (FST). The bits in memory are
+  // compared and, if there is no UntimedReason, the cycles. Writes nothing if the levels agree.
+  // Error: Unimplemented if the family cannot record signals.
   virtual StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
                                               const RtlOptions& options,
                                               const std::filesystem::path& file) const;

@@ -52,8 +52,9 @@ using WrongEvent = std::function<StatusOr<std::optional<EventPlace>>()>;
 //           segment.
 //   cycles  Compared if `timed`. The window surrounds the earliest event, of any unit, that is in
 //           different cycles; if only totals differ, it is the whole segment.
-// If both differ, the earlier one is returned: by event number if there is one unit, otherwise by
-// the start of the window. `latency` is that of WindowAround. Errors: those of `wrong_event`.
+// If bits and cycles differ, returns the earlier difference. The order is that of event numbers if
+// there is one unit, otherwise that of the windows' first cycles. `latency` is passed to
+// WindowAround. Errors: those of `wrong_event`.
 StatusOr<std::optional<LevelDifference>> FindLevelDifference(const LevelRun& expected,
                                                              const LevelRun& actual, bool timed,
                                                              int64_t latency,

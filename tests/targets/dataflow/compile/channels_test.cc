@@ -69,8 +69,8 @@ Pipeline Residual(const Block& block) {
 //   t + 10          the sum takes both words; their space can be reserved from t + 11 on
 //   t + 15          the sum pushes
 //   t + 16          the sink takes the word
-// So the skip holds the words of cycles t to t + 10, and other channels those between the
-// reservation of a word and that of the word that takes its space.
+// So the skip holds the words of cycles t to t + 10. Every other channel holds the words whose
+// space is reserved and cannot be reserved again yet.
 TEST(DataflowDepths, AJoinByHand) {
   Pipeline pipeline = Residual({.height = 1, .width = 64, .kernel = 1});
   const auto pace = SetDepths({}, &pipeline);
@@ -155,8 +155,8 @@ int64_t WaitsForRoom(const Pipeline& pipeline, size_t stage, int64_t interval) {
   return at == stalls.end() ? 0 : at->second;
 }
 
-// On joins of random sizes: every depth is the greatest fill in the evenly fed run, in which nothing
-// waits for room; with one word less on the skip the fork waits.
+// On joins of random sizes, every depth is the greatest fill of a run that is fed evenly, and no
+// stage waits for room. With one word less in the skip, the fork waits.
 TEST(DataflowDepths, AreTheGreatestFillsOfTheSimulation) {
   Random random(21);
   for (int i = 0; i < 150; ++i) {
@@ -183,8 +183,8 @@ TEST(DataflowDepths, AreTheGreatestFillsOfTheSimulation) {
     --pipeline.channels[kSkip].depth;
     EXPECT_NE(WaitsForRoom(pipeline, fork, pace->interval), 0) << what;
 
-    // The first result needs the words up to its last pixel, all of which the skip must hold: with
-    // one word less the fork never sends the last of them.
+    // The skip must hold all words up to the last pixel that the first result needs. With one word
+    // less, the fork never sends the last of these words.
     const int64_t reach = block.kernel / 2;
     const int64_t needed = (reach * block.width + reach + 1) * block.channels / block.lanes;
     EXPECT_LE(needed, pipeline.channels[kSkip].depth + 1) << what;

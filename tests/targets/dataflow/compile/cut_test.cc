@@ -1,5 +1,5 @@
-// Cuts of networks over devices and passes: by hand on a small chain, the same numbers whatever the
-// cut, and the best cut against the enumeration of all cuts and folds.
+// Tests cuts of networks over devices and passes: a small chain is cut by hand, every cut computes
+// the same numbers, and the best cut is compared with the enumeration of all cuts and folds.
 #include "kiln/targets/dataflow/compile/cut.h"
 
 #include <gmock/gmock.h>

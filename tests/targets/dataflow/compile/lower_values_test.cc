@@ -1,6 +1,6 @@
-// The numbers of lowered layers on random sizes: convolutions against ONNX's definition, written out
-// here; pools and data movement against the reference executor. All numbers are small integers, so
-// both are exact.
+// Tests what lowered layers of random sizes compute: convolutions against ONNX's definition, which
+// is implemented here, pools and data movement against the reference executor. All numbers are
+// small integers, so both are exact.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -200,7 +200,7 @@ TEST(DataflowLowerValues, PoolsAreThoseOfTheReference) {
   EXPECT_GT(ceil, 100);
 }
 
-// Up-sampling by whole factors and depth to space, on the order of axes that the layout pass leaves.
+// Up-sampling by whole factors and depth to space, in the order of axes after the layout pass.
 TEST(DataflowLowerValues, RearrangementsAreThoseOfOnnx) {
   Random random(13);
   for (int i = 0; i < 200; ++i) {

@@ -12,23 +12,23 @@
 
 namespace kiln::dataflow {
 
-// Returns the graph `graph "t" { BODY }`. In the body, " Q" stands for signed codes of 8 bits with
-// scale 1 and zero point 0.
+// Parses `graph "t" { BODY }` and returns the graph. In the body, " Q" is replaced by an annotation
+// with signed codes of 8 bits, scale 1 and zero point 0.
 Graph GraphOf(std::string body);
 
 // Lowers a graph text of GraphOf. Nodes without a layer are errors if `host` is false.
 StatusOr<Lowered> LowerText(const std::string& body, bool host = true, const Config& config = {});
 
-// Returns a line for each layer: kind with its numbers, shapes and codes of its maps. Then a line
-// for each host kernel with its reason. The text of the error if lowering fails.
+// Returns a line for each layer (kind with its numbers, shapes and codes of its maps), then a line
+// for each host kernel with its reason. If lowering fails, returns the text of the error.
 std::string LayersOf(const std::string& body, const Config& config = {});
 
 // Returns folds of one lane and one element for all layers.
 std::vector<LayerFold> UnitFolds(const Lowered& network);
 
-// Runs the functional level of a network without host nodes on whole codes, which are the values of the
-// input (scale 1, zero point 0 or as annotated), in the row-major order of its tensor. Returns the
-// values of the first output in the row-major order of its tensor.
+// Runs a network without host nodes at the functional level. `input` contains whole codes, which
+// are the values of the input (scale 1, zero point 0 or as annotated). Returns the values of the
+// first output. Both are in the row-major order of their tensors.
 std::vector<double> RunLowered(const Lowered& network, const std::vector<double>& input);
 
 }  // namespace kiln::dataflow

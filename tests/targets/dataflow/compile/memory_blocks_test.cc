@@ -51,8 +51,9 @@ TEST(DataflowMemoryBlocks, Ultra) {
   }
 }
 
-// Eight LUTs of a SLICEM hold 14 columns of 32 bits (RAM32M16) or 7 columns of 64 (RAM64M8) with one
-// write and one read port (UG574). Deeper memories select among 64-word parts, four in a LUT.
+// Eight LUTs of a SLICEM hold 14 columns of 32 bits (RAM32M16) or 7 columns of 64 bits (RAM64M8)
+// with one write and one read port (UG574). Deeper memories select among 64-word parts, four in a
+// LUT.
 TEST(DataflowMemoryBlocks, DistributedRam) {
   EXPECT_EQ(BlocksOf(MemoryKind::kLut, 100, 1).lut, 0);  // a register
   EXPECT_EQ(BlocksOf(MemoryKind::kLut, 14, 32).lut, 8);

@@ -1,5 +1,5 @@
-// What `kiln dataflow fold` and `kiln dataflow explain` print: folds of a network as text, JSON and a
-// picture.
+// The output of `kiln dataflow fold` and `kiln dataflow explain`: folds of a network as text, JSON
+// and a picture.
 #ifndef KILN_TARGETS_DATAFLOW_COMMAND_FOLD_REPORT_H_
 #define KILN_TARGETS_DATAFLOW_COMMAND_FOLD_REPORT_H_
 
@@ -32,8 +32,8 @@ std::string SpeedText(const dataflow::Config& config, int64_t cycles);
 std::string FoldTable(const FoldView& view);
 // Returns the same as an SVG picture: a bar for each layer.
 std::string FoldPicture(const FoldView& view);
-// Returns the same as JSON: `interval_cycles`, `images_per_second`, `idle_cycles`, `latency_cycles`,
-// `resources`, `limits`, and `layers` with their folds.
+// Returns the same as JSON with the keys `interval_cycles`, `images_per_second`, `idle_cycles`,
+// `latency_cycles`, `resources`, `limits` and `layers`.
 nlohmann::ordered_json FoldJson(const FoldView& view);
 
 // What limits a fold, as text and JSON: the slowest layers, the proof, what more of each resource

@@ -21,9 +21,8 @@ struct LayerFold {
   MemoryKind row_memory = MemoryKind::kLut;
 };
 
-// Returns the pipeline of a segment. `folds` has one entry for each layer of the network; sinks
-// receive the maps of SinkMaps. Depths of channels are not
-// set yet (channels.h).
+// Returns the pipeline of a segment. `folds` has one entry for each layer of the network; the
+// sinks receive the maps of SinkMaps. SetDepths (channels.h) sets the depths of its channels.
 Pipeline Assemble(const Lowered& network, int segment, const std::vector<LayerFold>& folds);
 
 // Returns the maps that the host and later segments read of a segment, in the order of its sinks.

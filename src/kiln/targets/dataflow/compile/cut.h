@@ -12,8 +12,8 @@ namespace kiln::dataflow {
 // Replaces each segment by one segment for each part of its layers, and sets
 // `network->segment_parts`.
 //   parts  by layer; no layer is in an earlier part than the layers that it reads
-// A map that a later segment reads becomes a sink of its own segment and a source (`copied_from`) of
-// the other.
+// If a later segment reads a map, the map's own segment gets a sink for it, and the later segment a
+// source (`copied_from`).
 void CutNetwork(const std::vector<int>& parts, Lowered* network);
 
 }  // namespace kiln::dataflow

@@ -41,8 +41,9 @@ class DataflowProgram final : public Program {
   // Return the number of a layer's kernel, and of a host kernel.
   int KernelOfLayer(size_t layer) const { return layer_kernels_[layer]; }
   int KernelOfHost(size_t host) const { return host_kernels_[host]; }
-  // Returns the cycles between images in the steady state: of the slowest segment or link; of passes
-  // the sum, with hand-overs and reloads. Segments with hosts between them work on different images.
+  // Returns the cycles between images in the steady state: the largest number of cycles of a
+  // segment or link, or, with passes, the sum over all passes, hand-overs and reloads. Segments
+  // between which the host runs kernels work on different images at the same time.
   int64_t Interval() const;
 
  private:

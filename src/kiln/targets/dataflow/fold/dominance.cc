@@ -50,8 +50,8 @@ class PackedRows {
     word |= rank << (static_cast<int>(column % per_word_) * bits_);
   }
 
-  // Returns whether some kept row is at most the row that is set; keeps it otherwise. Adds the words
-  // that are compared to *comparisons.
+  // Returns whether a kept row is less than or equal to the current row in every word. If none is,
+  // keeps the current row. Adds the number of compared words to *comparisons.
   bool Covers(int64_t* comparisons) {
     const auto words = static_cast<int64_t>(words_);
     const size_t blocks = least_.size() / words_;

@@ -21,9 +21,9 @@
 namespace kiln::dataflow {
 
 struct ExactOptions {
-  // Labels made in all, comparisons included; about twenty million take a second. Beyond this the
-  // search returns the best fold found and a bound. One question (one period, one term) uses at most
-  // half of what is left.
+  // Budget of labels, comparisons included; about twenty million take a second. A search that
+  // exceeds it returns the best fold found and a bound. One question (one period, one term) uses at
+  // most half of the rest of the budget.
   int64_t most_work = 200000000;
   // Find why no fold is faster (BoundSource): one or a few more questions.
   bool explain = true;

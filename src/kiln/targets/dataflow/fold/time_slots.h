@@ -52,7 +52,7 @@ class TimeSlots {
   }
 
  private:
-  // Times to the outputs of layers, kNoPath if there is no path.
+  // The least and the most cycles to the output of each layer; kNoPath if no path leads there.
   struct Reach {
     std::vector<int64_t> least, most;
   };

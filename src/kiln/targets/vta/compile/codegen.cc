@@ -86,7 +86,8 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
   parts.config = config;
   parts.images_at_once = network.images_at_once;
   MemoryImage image;
-  // Every piece begins a page. Small kernels have four: weights, addends, micro-ops and instructions.
+  // Every piece begins a page. A small kernel has four pieces: weights, addends, micro-ops and
+  // instructions.
   constexpr uint64_t kPage = DeviceMemory::kPageBytes;
   uint64_t room = 0;
   for (const FeatureMap& map : network.maps) {

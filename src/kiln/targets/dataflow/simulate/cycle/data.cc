@@ -226,7 +226,7 @@ std::vector<CodeStream> StreamData(const Pipeline& pipeline, std::span<const Cod
     for (const int c : stage.inputs) in.push_back(&streams[static_cast<size_t>(c)]);
     if (stage.kind == StageKind::kSource) in.push_back(&inputs[sources++]);
     CodeStream out = StreamOf(pipeline, stage, in);
-    // The last one that gets the stream, a channel or the results of a sink, gets it without a copy.
+    // The last channel, or the results of a sink, take over the stream without a copy.
     for (size_t i = 0; i + 1 < stage.outputs.size(); ++i)
       streams[static_cast<size_t>(stage.outputs[i])] = out;
     CodeStream& last = stage.outputs.empty() ? results.emplace_back()
