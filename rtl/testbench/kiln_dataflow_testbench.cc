@@ -2,7 +2,9 @@
 // listed in design.h.
 //
 // Sends the bytes of one file per input stream as beats, receives the beats of --images images on
-// every output stream, and writes them to one file per output stream. Prints one fact per line on
+// every output stream, and writes them to one file per output stream. A machine whose weights come
+// from memory first gets their addresses over AXI4-Lite; every port for weights reads the bytes of
+// weights.bin through an AXI4 memory of its own. Prints one fact per line on
 // standard output; cycles count from that of the first input beat:
 //
 //   cycles N              to the cycle after that of the last output beat
@@ -19,6 +21,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <random>
@@ -27,6 +30,7 @@
 
 #include "Vkiln_accelerator.h"
 #include "design.h"
+#include "kiln_axi_memory.h"
 #include "kiln_simulate_options.h"
 #ifdef KILN_TRACE
 #include <verilated_fst_c.h>
@@ -74,6 +78,34 @@ struct ChannelEvents {
   int64_t first = -1, last = -1;
 };
 
+// Writes registers over AXI4-Lite, one after the other, without waiting for anything else.
+class RegisterWrites {
+ public:
+  void Add(uint32_t address, uint32_t value) { writes_.emplace_back(address, value); }
+  // Set the machine's inputs before the clock's edge, and take its answers.
+  void Drive(Vkiln_accelerator& top) const {
+    top.control_awvalid = !writes_.empty() && !address_taken_;
+    top.control_wvalid = !writes_.empty() && !value_taken_;
+    if (writes_.empty()) return;
+    top.control_awaddr = static_cast<SData>(writes_.front().first);
+    top.control_wdata = writes_.front().second;
+    top.control_wstrb = 15;
+  }
+  void Sample(const Vkiln_accelerator& top) {
+    if (top.control_awvalid != 0 && top.control_awready != 0) address_taken_ = true;
+    if (top.control_wvalid != 0 && top.control_wready != 0) value_taken_ = true;
+    if (top.control_bvalid == 0) return;
+    if (top.control_bresp != 0)
+      Fail("register " + std::to_string(writes_.front().first) + " refuses its value");
+    writes_.pop_front();
+    address_taken_ = value_taken_ = false;
+  }
+
+ private:
+  std::deque<std::pair<uint32_t, uint32_t>> writes_;
+  bool address_taken_ = false, value_taken_ = false;  // of the first write
+};
+
 struct Arguments {
   kiln::testbench::SimulateOptions common;
   std::vector<std::string> in, out;
@@ -84,14 +116,15 @@ struct Arguments {
 
 Arguments Parse(int count, char** values) {
   Arguments arguments;
+  arguments.common.timing.latency = KILN_MEMORY_LATENCY;
   for (int i = 1; i < count; ++i) {
     const std::string name = values[i];
     if (name == "--help") {
       std::puts(
           "simulate --in FILE ... --out FILE ... [--images N] [--folder DIR] [--stalls P] "
-          "[--seed N] [--limit CYCLES] [--wave FILE]\n"
-          "  DIR has the contents of memories, the folder memory of the design; by default the\n"
-          "  working directory");
+          "[--seed N] [--limit CYCLES] [--latency CYCLES] [--wave FILE]\n"
+          "  DIR is the folder of the design, with the contents of its memories; by default the\n"
+          "  working directory. --latency is of the memory of streamed weights.");
       std::exit(0);
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
@@ -106,6 +139,7 @@ Arguments Parse(int count, char** values) {
       option.Take(arguments.images);
     } else if (name == "--stalls") {
       option.Take(arguments.stalls);
+      arguments.common.timing.StallAll(arguments.stalls);
     } else if (!arguments.common.Take(option)) {
       Fail(name + " is no option; see --help");
     }
@@ -131,6 +165,20 @@ int main(int count, char** values) {
   if (!arguments.folder.empty() && chdir(arguments.folder.c_str()) != 0)
     Fail(arguments.folder + ": is no folder");
   const auto top = std::make_unique<Vkiln_accelerator>(&context);
+  RegisterWrites registers;
+  kiln::testbench::AxiMemory memory(0, options.timing);
+  uint32_t ports = 0;
+#define KILN_PORT(name, beat_bytes, base)                                              \
+  kiln::testbench::AxiReadPort port_##name(&memory, beat_bytes, options.seed + ports); \
+  registers.Add(0x100 + 8 * ports, static_cast<uint32_t>(base));                       \
+  registers.Add(0x104 + 8 * ports, static_cast<uint32_t>(uint64_t{base} >> 32));       \
+  ++ports;
+  KILN_WEIGHTS(KILN_PORT)
+#undef KILN_PORT
+  if (ports > 0) {
+    memory.bytes() = kiln::testbench::ReadBytes("weights.bin");
+    registers.Add(0x008, 1);  // run
+  }
   std::vector<Stream> in, out;
 #define KILN_STREAM(name, bytes, beats) \
   {#name, &top->name##_tvalid, &top->name##_tready, &top->name##_tdata, bytes, beats, {}},
@@ -146,9 +194,10 @@ int main(int count, char** values) {
       Fail(arguments.in[i] + ": does not have the beats of " + std::to_string(arguments.images) +
            " images");
   }
-  // The machine runs after its reset; nothing reads its registers.
+  // Without streamed weights the machine runs after its reset. Nothing reads its registers.
   top->control_awvalid = top->control_wvalid = top->control_arvalid = 0;
-  top->control_bready = top->control_rready = 0;
+  top->control_bready = 1;
+  top->control_rready = 0;
   top->reset = 1;
   top->clock = 0;
   top->eval();
@@ -191,8 +240,20 @@ int main(int count, char** values) {
       if (s.offered) std::memcpy(s.data, &s.content[s.at], s.bytes);
     }
     for (Stream& s : out) *s.ready = cycle >= 0 && !stalled();
+    // No write begins in the cycle after the reset.
+    if (cycle >= 2) registers.Drive(*top);
+    // During the reset the memory neither accepts nor offers anything.
+#define KILN_PORT(name, beat_bytes, base) \
+  if (cycle >= 0) KILN_AXI_DRIVE_READ(*top, name, port_##name);
+    KILN_WEIGHTS(KILN_PORT)
+#undef KILN_PORT
     top->clock = 0;
     top->eval();
+    if (cycle >= 2) registers.Sample(*top);
+#define KILN_PORT(name, beat_bytes, base) \
+  if (cycle >= 0) KILN_AXI_SAMPLE_READ(*top, name, port_##name);
+    KILN_WEIGHTS(KILN_PORT)
+#undef KILN_PORT
     for (Stream& s : in) {
       if (!s.offered || *s.ready == 0) continue;
       if (first < 0) first = cycle;

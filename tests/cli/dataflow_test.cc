@@ -252,6 +252,56 @@ TEST_F(DataflowCommands, ReportsDrawThePipeline) {
                                           skip["highest"].get<int>(), skip["depth"].get<int>())));
 }
 
+// Returns `count` constants of a graph text between -1 and 1.
+std::string Constants(int count) {
+  std::vector<std::string> numbers;
+  for (int i = 0; i < count; ++i) numbers.push_back(fmt::format("{}", (i * 37 % 17 - 8) / 8.0));
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+// A device whose memories hold the weights of the first layer only: those of the second come from
+// memory, and all levels agree. The first layer computes channels that are dropped.
+TEST_F(DataflowCommands, WeightsThatDoNotFitAreStreamed) {
+  const std::string network = fmt::format(R"(graph "large" {{
+  input %x : f32[1x8x6x6]
+  const %w : f32[14x8x3x3] = {}
+  const %v : f32[20x14x6x6] = {}
+  %0 = conv %x, %w {{pads=[1, 1, 1, 1]}} "first" : f32[1x14x6x6]
+  %1 = conv %0, %v "second" : f32[1x20x1x1]
+  output %1
+}}
+)",
+                                          Constants(14 * 8 * 9), Constants(20 * 14 * 36));
+  ASSERT_TRUE(WriteFile(Path("net.kir"), network).ok());
+  const auto device = [&](const std::string& keys) {
+    const std::string text =
+        "family: dataflow\nname: device\nfpga: xcup\ndsp: 70\nbram: 1\nlut: 30000\n" + keys;
+    EXPECT_TRUE(WriteFile(Path("device.yaml"), text).ok());
+    return Path("device.yaml");
+  };
+  const Outcome refused = Call({"run", Path("net.kir"), "--on", device(""), "--random", "1"});
+  EXPECT_EQ(refused.code, kExitError);
+  EXPECT_THAT(refused.err, HasSubstr("does not hold the network"));
+  const std::string streaming =
+      device("weight_ports: 1\nweight_port_bytes: 8\nweight_latency: 20\nchannel_padding: true\n");
+  const Outcome fold =
+      Call({"dataflow", "fold", Path("net.kir"), "--on", streaming, "--json", "-"});
+  ASSERT_EQ(fold.code, kExitOk) << fold.err;
+  const json folds = json::parse(fold.out);
+  EXPECT_EQ(folds["resources"]["memory ports"], 1);
+  EXPECT_EQ(folds["layers"][0]["resources"]["memory ports"], 0);
+  EXPECT_EQ(folds["layers"][1]["resources"]["memory ports"], 1);
+  const Outcome verified = Call({"verify", Path("net.kir"), "--on", streaming, "--random", "2",
+                                 "--seed", "3", "--emit", Path("design")});
+  EXPECT_EQ(verified.code, kExitOk) << verified.out << verified.err;
+  EXPECT_THAT(verified.out, HasSubstr("cycles       the same"));
+  // The whole weights of the second layer, in beats of 8 bytes.
+  EXPECT_GE(std::filesystem::file_size(Path("design/weights.bin")), 20u * 14 * 36);
+  const Outcome stalled = Call({"verify", Path("net.kir"), "--on", streaming, "--random", "1",
+                                "--seed", "3", "--stalls", "0.3"});
+  EXPECT_EQ(stalled.code, kExitOk) << stalled.out << stalled.err;
+}
+
 // Emits and verifies a small network with a copy of the hardware library that has faults.
 class DataflowWaves : public DataflowCommands {
  protected:

@@ -1,7 +1,7 @@
 // Stages without a window. Stage i has three inputs and three outputs in slots 3 i to 3 i + 2 of
 // the ports; words are in the lowest bits of their slots, unused bits are zero.
 module streams_bench #(
-    localparam int unsigned STAGES = 20,
+    localparam int unsigned STAGES = 21,
     localparam int unsigned SLOTS = 3 * STAGES
 ) (
     input  logic                clock,
@@ -483,5 +483,28 @@ module streams_bench #(
       .out_reserve(out_reserve[57]),
       .out_push(out_push[57]),
       .out_data(out_data[3650:3648])
+  );
+  // ---- 20
+  assign out_data[3903:3847] = '0;
+  assign out_data[3967:3904] = '0;
+  assign out_data[4031:3968] = '0;
+  assign in_pop[61] = 1'b0;
+  assign in_pop[62] = 1'b0;
+  assign out_reserve[61] = 1'b0;
+  assign out_push[61] = 1'b0;
+  assign out_reserve[62] = 1'b0;
+  assign out_push[62] = 1'b0;
+  kiln_dataflow_crop #(
+      .WIDTH(7), .CG(5), .KEEP(3)
+  ) stage20 (
+      .clock,
+      .reset,
+      .in_valid(in_valid[60]),
+      .in_data(in_data[3846:3840]),
+      .in_pop(in_pop[60]),
+      .out_room(out_room[60]),
+      .out_reserve(out_reserve[60]),
+      .out_push(out_push[60]),
+      .out_data(out_data[3846:3840])
   );
 endmodule

@@ -110,6 +110,22 @@ class Narrow : public Model {
   size_t factor_, part_ = 0;
 };
 
+// Keeps the first `keep` of the `words` words of each pixel.
+class Crop : public Model {
+ public:
+  Crop(int bits, size_t words, size_t keep)
+      : Model({{1, bits}}, {{1, bits}}, 0), words_(words), keep_(keep) {}
+  Action Act(const Inputs& inputs) override {
+    const bool kept = place_ < keep_;
+    if (inputs.words[0] == nullptr || (kept && !inputs.room[0])) return {{false}, {}};
+    place_ = (place_ + 1) % words_;
+    return kept ? Action{{true}, {{0, *inputs.words[0]}}} : Action{{true}, {}};
+  }
+
+ private:
+  size_t words_, keep_, place_ = 0;
+};
+
 struct Padding {
   int64_t h, w, cg, top, bottom, left, right, front, back;
 };
@@ -317,6 +333,7 @@ std::vector<std::unique_ptr<Model>> MakeModels() {
         const auto& t = thresholds[channel];
         return -4 + std::count_if(t.begin(), t.end(), [&](int64_t one) { return sum >= one; });
       }));
+  models.push_back(std::make_unique<Crop>(7, 5, 3));
   return models;
 }
 

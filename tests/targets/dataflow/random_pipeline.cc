@@ -14,7 +14,8 @@ namespace {
 
 class Growth {
  public:
-  Growth(uint64_t seed, const RandomPipelineOptions& options) : random_(seed), options_(options) {}
+  Growth(uint64_t seed, const RandomPipelineOptions& options)
+      : random_(seed), streams_(~seed), options_(options) {}
 
   Pipeline Grow() {
     const MapShape map = {Between(1, 9), Between(1, 9), Between(1, 8)};
@@ -25,6 +26,8 @@ class Growth {
     builder_.Sink(value, "out");
     Pipeline pipeline = builder_.Take();
     for (Channel& channel : pipeline.channels) {
+      const auto from = static_cast<size_t>(channel.from);
+      if (pipeline.stages[from].kind == StageKind::kWeightStream) continue;
       channel.depth = 2 * channel.words() + 64;
       channel.memory = channel.depth > 64 ? MemoryKind::kBlock : MemoryKind::kLut;
     }
@@ -175,7 +178,24 @@ class Growth {
     int64_t lanes = Divisor(stage.elements);
     while (stage.elements / lanes > ci / stage.groups / in.lanes)
       lanes = Ceil(lanes + 1, stage.elements);
-    return builder_.Add(std::move(stage), {value}, out, type, lanes);
+    if (options_.streams && streams_.Below(4) == 0) {
+      const WeightPort port = {int64_t{8} << streams_.Below(3), streams_.Between(1, 30)};
+      return Crop(builder_.AddStreaming(std::move(stage), value, out, type, lanes, port));
+    }
+    return Crop(builder_.Add(std::move(stage), {value}, out, type, lanes));
+  }
+  // Drops the last words of each pixel, sometimes.
+  int Crop(int value) {
+    const Channel in = At(value);
+    const int64_t words = in.map.channels / in.lanes;
+    if (!options_.streams || in.map.channels % in.lanes != 0 || words < 2 || streams_.Below(4) != 0)
+      return value;
+    Stage stage;
+    stage.kind = StageKind::kCrop;
+    stage.name = "crop";
+    MapShape out = in.map;
+    out.channels = in.lanes * streams_.Between(1, words - 1);
+    return builder_.Add(std::move(stage), {value}, out, in.type, in.lanes);
   }
   // Returns the least divisor of `number` from `least` on.
   static int64_t Ceil(int64_t least, int64_t number) {
@@ -301,6 +321,7 @@ class Growth {
   }
 
   Random random_;
+  Random streams_;  // decides which weights come from memory, and which channels are dropped
   const RandomPipelineOptions options_;
   PipelineBuilder builder_;
 };

@@ -13,6 +13,8 @@ namespace kiln::dataflow {
 struct RandomPipelineOptions {
   int most_stages = 8;
   int64_t most_elements = 2000;  // of a map
+  // Some convolutions get their weights from memory, and some drop channels of their results.
+  bool streams = true;
 };
 
 // Returns a pipeline that passes CheckPipeline. A pure function of seed and options.

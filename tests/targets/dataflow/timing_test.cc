@@ -86,7 +86,8 @@ TEST(Timing, NoPipelineIsFasterThanItsSlowestStage) {
     int64_t slowest = 0;
     for (const Stage& stage : pipeline.stages)
       slowest = std::max(slowest, CyclesPerImage(pipeline, stage));
-    EXPECT_GE(IntervalOf(pipeline, 6), slowest) << seed << "\n" << PrintPipeline(pipeline);
+    // Weights that were read ahead last for a few images.
+    EXPECT_GE(IntervalOf(pipeline, 40), slowest) << seed << "\n" << PrintPipeline(pipeline);
   }
 }
 

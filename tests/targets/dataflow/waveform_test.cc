@@ -14,8 +14,7 @@ namespace {
 
 bool IsLayer(const Stage& stage) {
   return !stage.outputs.empty() && stage.kind != StageKind::kSource &&
-         stage.kind != StageKind::kFork && stage.kind != StageKind::kWiden &&
-         stage.kind != StageKind::kNarrow;
+         stage.kind != StageKind::kWeightStream && !OnlyConnects(stage.kind);
 }
 
 TEST(Watch, ShowsTheResultOfEveryLayer) {

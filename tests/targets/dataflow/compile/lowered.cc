@@ -127,7 +127,7 @@ std::vector<double> RunLowered(const Lowered& network, const std::vector<double>
   std::vector<double> output;
   for (const NetworkStep& step : network.steps) {
     EXPECT_FALSE(step.host.has_value());
-    const Pipeline pipeline = Assemble(network, step.segment, UnitFolds(network));
+    const Pipeline pipeline = Assemble(network, step.segment, UnitFolds(network), {});
     const Status status = CheckPipeline(pipeline);
     EXPECT_TRUE(status.ok()) << MessageOf(status) << "\n" << PrintPipeline(pipeline);
     std::vector<MapCodes> codes;

@@ -7,8 +7,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "fmt/format.h"
 #include "kiln/targets/dataflow/compile/compile.h"
+#include "kiln/targets/dataflow/simulate/cycle/data.h"
+#include "kiln/targets/dataflow/simulate/functional/functional.h"
 #include "tests/targets/dataflow/compile/lowered.h"
 
 namespace kiln::dataflow {
@@ -72,6 +76,42 @@ TEST(DataflowProgram, PartsOfACutAreNamed) {
   EXPECT_THAT(text, HasSubstr("segment 0: pass 0, an image every 64 cycles"));
   EXPECT_THAT(text, HasSubstr("segment 1: pass 1, an image every 64 cycles"));
   EXPECT_EQ((*program)->interval_cycles(), 64 + 100 + 64);
+}
+
+// Seven channels from eight on four DSP slices: the registers take one, the requantisation one, and
+// two multiply. With elements that divide seven these are one element with two lanes. With an eighth
+// channel that is dropped they are two elements with two lanes, which share slices by two.
+TEST(DataflowProgram, ElementsMayComputeChannelsThatAreDropped) {
+  std::string weights;
+  for (int i = 0; i < 7 * 8; ++i) weights += fmt::format("{}{}.0", i > 0 ? ", " : "", i % 9 - 4);
+  const std::string body = fmt::format(R"(
+  input %x : f32[1x4x4x8] Q
+  const %w : f32[7x8x1x1] Q = [{}]
+  %1 = conv %x, %w {{layout="nhwc"}} "seven" : f32[1x4x4x7] Q
+  output %1
+)",
+                                       weights);
+  Config config;
+  config.name = "device";
+  config.dsp = 4;
+  const auto plain = Compiled(body, config);
+  ASSERT_TRUE(plain.ok()) << MessageOf(plain.status());
+  EXPECT_EQ((*plain)->interval_cycles(), 16 * 4 * 7);
+  config.channel_padding = true;
+  const auto padded = Compiled(body, config);
+  ASSERT_TRUE(padded.ok()) << MessageOf(padded.status());
+  EXPECT_EQ((*padded)->interval_cycles(), 16 * 4 * 4);
+  EXPECT_THAT((*padded)->Print(), HasSubstr("fold 2x2 pack 2"));
+  EXPECT_THAT((*padded)->Print(), HasSubstr("seven_crop crop: "));
+  // The same codes at both levels with either fold.
+  const auto pipeline_of = [](const Program& program) -> const Pipeline& {
+    return dynamic_cast<const DataflowProgram&>(program).segments()[0].pipeline;
+  };
+  std::vector<std::vector<int64_t>> image(1);
+  for (int i = 0; i < 128; ++i) image[0].push_back(i * 29 % 101 - 50);
+  const auto expected = FunctionalPipeline(pipeline_of(**plain)).Run(image);
+  EXPECT_EQ(FunctionalPipeline(pipeline_of(**padded)).Run(image), expected);
+  EXPECT_EQ(StreamData(pipeline_of(**padded), image), expected);
 }
 
 // What a device does not hold is one line that names the layer and the limit.

@@ -268,7 +268,7 @@ TEST(SolveExact, SolvesResNet50WithFifos) {
   EXPECT_TRUE(result->certificate.optimal);
   EXPECT_EQ(result->metrics.l_max, 401408);
   EXPECT_EQ(result->metrics.l_sum, 2107392);
-  EXPECT_THAT(result->metrics.resources, ElementsAre(5091, 5342, 0, 171024));
+  EXPECT_THAT(result->metrics.resources, ElementsAre(5091, 5342, 0, 171024, 0));
 }
 
 TEST(SolveExact, BoundsWhatItDoesNotFinish) {

@@ -29,9 +29,10 @@ TEST(TermsOf, FollowsGoalAndOrder) {
 }
 
 TEST(DeviceShareWeights, AreInPartsOfTheLimit) {
-  EXPECT_THAT(DeviceShareWeights({1728, 0, kUnlimited, 1}), ElementsAre(578704, 0, 0, 1000000000));
+  EXPECT_THAT(DeviceShareWeights({1728, 0, kUnlimited, 1}),
+              ElementsAre(578704, 0, 0, 1000000000, 0));
   EXPECT_THAT(DeviceShareWeights({int64_t{1} << 40, 3, 7, 2000000000}),
-              ElementsAre(0, 333333333, 142857143, 1));
+              ElementsAre(0, 333333333, 142857143, 1, 0));
 }
 
 TEST(Weighted, IsCutOff) {

@@ -157,14 +157,14 @@ TEST(Evaluate, MeasuresAResidualBlockByHand) {
   EXPECT_EQ(metrics.latency, 24);
   EXPECT_THAT(metrics.slack, ElementsAre(0, 0, 20));
   EXPECT_THAT(metrics.elements, ElementsAre(0, 0, 200));
-  EXPECT_THAT(metrics.resources, ElementsAre(9, 0, 0, 200));
+  EXPECT_THAT(metrics.resources, ElementsAre(9, 0, 0, 200, 0));
   // The slow main path: 50 cycles, but at 40 cycles a frame.
   metrics = Evaluate(problem, {{0, 1, 0}, {-1, -1, 1}});
   EXPECT_EQ(metrics.l_max, 40);
   EXPECT_EQ(metrics.l_sum, 60);
   EXPECT_EQ(metrics.latency, 54);
   EXPECT_THAT(metrics.elements, ElementsAre(0, 0, 125));
-  EXPECT_THAT(metrics.resources, ElementsAre(3, 2, 0, 0));
+  EXPECT_THAT(metrics.resources, ElementsAre(3, 2, 0, 0, 0));
   EXPECT_THAT(EvaluateAt(problem, {{0, 1, 0}, {-1, -1, 1}}, 100).elements, ElementsAre(0, 0, 50));
 }
 

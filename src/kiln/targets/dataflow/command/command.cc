@@ -288,7 +288,7 @@ class ExplainCommand {
     KILN_ASSIGN_OR_RETURN(const dataflow::FoldedNetwork folded,
                           dataflow::FoldNetwork(read.network, read.config));
     std::vector<dataflow::ParetoFront> fronts;
-    for (size_t kind = 0; kind < dataflow::kResourceKinds; ++kind) {
+    for (size_t kind = 0; kind < ShownKinds(read.config); ++kind) {
       dataflow::ParetoOptions options;
       options.compare = {};
       options.compare[kind] = true;
@@ -313,7 +313,8 @@ class ExplainCommand {
     dataflow::NextStep& next = front.points[0].next;
     if (next.cycles == 0 || !next.needs[kind].has_value()) return absl::OkStatus();
     dataflow::Config larger = read.config;
-    int64_t* const amounts[] = {&larger.dsp, &larger.bram, &larger.uram, &larger.lut};
+    int64_t* const amounts[] = {&larger.dsp, &larger.bram, &larger.uram, &larger.lut,
+                                &larger.weight_ports};
     *amounts[kind] = *next.needs[kind];
     if (kind == dataflow::kBram) larger.bram = CeilDivide(larger.bram, 2);  // in blocks of 36 Kb
     KILN_ASSIGN_OR_RETURN(const dataflow::FoldedNetwork folded,

@@ -72,7 +72,21 @@ std::string NextText(const dataflow::FoldProblem& problem, const dataflow::Paret
   return at == std::string::npos ? "" : all.substr(at + 2);
 }
 
+// Add the columns of the resources to a table, and their amounts to a row.
+void AddResourceColumns(const dataflow::Config& config, Table& table) {
+  for (size_t k = 0; k < ShownKinds(config); ++k)
+    table.Right(std::string(dataflow::ResourceName(static_cast<int>(k))));
+}
+void AddResourceCells(const dataflow::Config& config, const Resources& resources,
+                      std::vector<std::string>& cells) {
+  for (size_t k = 0; k < ShownKinds(config); ++k) cells.push_back(Thousands(resources[k]));
+}
+
 }  // namespace
+
+size_t ShownKinds(const dataflow::Config& config) {
+  return kResourceKinds - (config.weight_ports > 0 ? 0 : 1);
+}
 
 std::string SpeedText(const dataflow::Config& config, int64_t cycles) {
   return fmt::format("{} images/s at {} MHz, an image every {} cycles", RateOf(config, cycles),
@@ -82,12 +96,13 @@ std::string SpeedText(const dataflow::Config& config, int64_t cycles) {
 std::string FoldTable(const FoldView& view) {
   Table table;
   table.Column("layer").Right("lanes").Right("elements").Right("cycles");
-  table.Column("share of the interval").Right("DSP").Right("RAMB18").Right("URAM").Right("LUT");
+  table.Column("share of the interval");
+  AddResourceColumns(view.config, table);
   const auto add = [&](const std::string& name, std::vector<std::string> fold,
                        const Resources& resources) {
     std::vector<std::string> cells = {name};
     std::ranges::move(fold, std::back_inserter(cells));
-    for (const int64_t amount : resources) cells.push_back(Thousands(amount));
+    AddResourceCells(view.config, resources, cells);
     table.Row(std::move(cells));
   };
   for (size_t i = 0; i < view.fold.choice.size(); ++i) {
@@ -101,9 +116,8 @@ std::string FoldTable(const FoldView& view) {
   if (std::ranges::any_of(fifos, [](int64_t amount) { return amount > 0; }))
     add("queues of joins", {"", "", "", ""}, fifos);
   std::string text = table.ToString() + '\n';
-  for (int kind = 0; kind < kResourceKinds; ++kind) {
-    const auto k = static_cast<size_t>(kind);
-    text += fmt::format("{:<11}  {}\n", dataflow::ResourceName(kind),
+  for (size_t k = 0; k < ShownKinds(view.config); ++k) {
+    text += fmt::format("{:<11}  {}\n", dataflow::ResourceName(static_cast<int>(k)),
                         UseText(view.metrics.resources[k], view.network.problem.limits[k]));
   }
   text += fmt::format("{:<11}  {}\n", "speed", SpeedText(view.config, view.metrics.l_max));
@@ -223,9 +237,8 @@ Explanation Explain(const FoldView& view, const dataflow::FoldCertificate& certi
   json["certificate"] = CertificateJson(problem, certificate);
   line("proof", Describe(problem, certificate));
   json["more"] = nlohmann::json::array();
-  for (int kind = 0; kind < kResourceKinds; ++kind) {
-    const auto k = static_cast<size_t>(kind);
-    const std::string name(dataflow::ResourceName(kind));
+  for (size_t k = 0; k < fronts.size(); ++k) {
+    const std::string name(dataflow::ResourceName(static_cast<int>(k)));
     const std::string what = "more " + name;
     const auto& points = fronts[k].points;
     const int64_t cycles = points.empty() ? 0 : points[0].next.cycles;
@@ -254,12 +267,13 @@ Explanation Explain(const FoldView& view, const dataflow::FoldCertificate& certi
 std::string FrontTable(const dataflow::Config& config, const dataflow::FoldProblem& problem,
                        const dataflow::ParetoFront& front) {
   Table table;
-  table.Right("cycles").Right("images/s").Right("DSP").Right("RAMB18").Right("URAM").Right("LUT");
+  table.Right("cycles").Right("images/s");
+  AddResourceColumns(config, table);
   table.Column("what the next faster point needs");
   for (const dataflow::ParetoPoint& point : front.points) {
     std::vector<std::string> cells = {Thousands(point.metrics.l_max),
                                       RateOf(config, point.metrics.l_max)};
-    for (const int64_t amount : point.metrics.resources) cells.push_back(Thousands(amount));
+    AddResourceCells(config, point.metrics.resources, cells);
     cells.push_back(NextText(problem, point));
     table.Row(std::move(cells));
   }

@@ -22,6 +22,10 @@ struct FoldView {
   const dataflow::FoldMetrics& metrics;
 };
 
+// Returns how many kinds of resources to show, from the first on: memory ports only where the design
+// point has some.
+size_t ShownKinds(const dataflow::Config& config);
+
 // Returns images per second at an interval in cycles.
 double ImagesPerSecond(const dataflow::Config& config, int64_t cycles);
 // Returns "12,204 images/s at 200 MHz, an image every 16,388 cycles".

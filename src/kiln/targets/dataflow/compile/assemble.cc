@@ -24,8 +24,9 @@ const NetworkStep* StepOf(const Lowered& network, int segment) {
 
 class Assembly {
  public:
-  Assembly(const Lowered& network, int segment, const std::vector<LayerFold>& folds)
-      : network_(network), segment_(segment), folds_(folds) {}
+  Assembly(const Lowered& network, int segment, const std::vector<LayerFold>& folds,
+           const WeightPort& port)
+      : network_(network), segment_(segment), folds_(folds), port_(port) {}
 
   Pipeline Run() {
     // The layers that use a map, in order; -1 is the host.
@@ -89,13 +90,41 @@ class Assembly {
       stage.pack = fold.pack;
     }
     if (stage.map.elements() > 1) stage.window.extra_rows = ExtraRowsOf(stage.window, stage.map);
-    Provide(layer.output,
-            builder_.Add(std::move(stage), inputs, result.shape, result.type, fold.out_lanes));
+    MapShape computed = result.shape;
+    computed.channels += fold.padded;
+    PadChannels(result.shape.channels, fold.padded, &stage);
+    int channel = fold.streams ? builder_.AddStreaming(std::move(stage), inputs[0], computed,
+                                                       result.type, fold.out_lanes, port_)
+                               : builder_.Add(std::move(stage), inputs, computed, result.type,
+                                              fold.out_lanes);
+    if (fold.padded > 0) {
+      Stage crop;
+      crop.kind = StageKind::kCrop;
+      crop.name = layer.stage.name + "_crop";
+      channel = builder_.Add(std::move(crop), {channel}, result.shape, result.type, fold.out_lanes);
+    }
+    Provide(layer.output, channel);
+  }
+
+  // Adds output channels to a convolution of `channels`. They are copies of the last one, so that
+  // their sums and codes fit.
+  static void PadChannels(int64_t channels, int64_t padded, Stage* stage) {
+    const auto extend = [&](auto& values) {
+      if (values.empty()) return;
+      const auto of_channel = std::ssize(values) / channels;
+      const auto last = std::vector(values.end() - of_channel, values.end());
+      for (int64_t i = 0; i < padded; ++i) values.insert(values.end(), last.begin(), last.end());
+    };
+    extend(stage->weights);
+    extend(stage->requantise.multipliers);
+    extend(stage->requantise.addends);
+    extend(stage->requantise.thresholds);
   }
 
   const Lowered& network_;
   const int segment_;
   const std::vector<LayerFold>& folds_;
+  const WeightPort port_;
   PipelineBuilder builder_;
   std::map<int, std::vector<int>> users_;  // by map
   std::map<int, std::vector<int>>
@@ -129,8 +158,9 @@ std::vector<int> SourceMaps(const Lowered& network, int segment) {
   return {maps.begin(), maps.end()};
 }
 
-Pipeline Assemble(const Lowered& network, int segment, const std::vector<LayerFold>& folds) {
-  return Assembly(network, segment, folds).Run();
+Pipeline Assemble(const Lowered& network, int segment, const std::vector<LayerFold>& folds,
+                  const WeightPort& port) {
+  return Assembly(network, segment, folds, port).Run();
 }
 
 }  // namespace kiln::dataflow

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/targets/dataflow/compile/network.h"
+#include "kiln/targets/dataflow/isa/builder.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
 
 namespace kiln::dataflow {
@@ -19,11 +20,15 @@ struct LayerFold {
   int64_t pack = 1;       // products per multiplier
   MemoryKind weight_memory = MemoryKind::kLut;
   MemoryKind row_memory = MemoryKind::kLut;
+  bool streams = false;  // the weights of a convolution come from memory
+  int64_t padded = 0;    // output channels that a convolution computes and drops
 };
 
 // Returns the pipeline of a segment. `folds` has one entry for each layer of the network; the
 // sinks receive the maps of SinkMaps. SetDepths (channels.h) sets the depths of its channels.
-Pipeline Assemble(const Lowered& network, int segment, const std::vector<LayerFold>& folds);
+//   port  of the memory from which streamed weights come
+Pipeline Assemble(const Lowered& network, int segment, const std::vector<LayerFold>& folds,
+                  const WeightPort& port);
 
 // Returns the maps that the host and later segments read of a segment, in the order of its sinks.
 std::vector<int> SinkMaps(const Lowered& network, int segment);

@@ -61,7 +61,9 @@ StatusOr<PipelinePace> SetDepths(const ChannelLimits& limits, Pipeline* pipeline
   pace.latency = timing.finished[0];
   for (size_t i = 0; i < pipeline->channels.size(); ++i) {
     Channel& channel = pipeline->channels[i];
-    channel.depth = std::max<int64_t>(1, timing.channels[i].needed);
+    // A weight stream fills any channel; its depth follows from the memory's latency.
+    if (pipeline->stages[static_cast<size_t>(channel.from)].kind != StageKind::kWeightStream)
+      channel.depth = std::max<int64_t>(1, timing.channels[i].needed);
     channel.memory = MemoryOf(channel, limits.has_ultra);
     const int64_t bits = channel.depth * channel.word_bits();
     pace.words += channel.depth;

@@ -31,7 +31,7 @@ StatusOr<std::vector<Segment>> BuildSegments(const Lowered& network,
     Segment segment;
     if (!network.segment_parts.empty())
       segment.part = network.segment_parts[static_cast<size_t>(i)];
-    segment.pipeline = Assemble(network, i, folds);
+    segment.pipeline = Assemble(network, i, folds, WeightPortOf(config));
     KILN_RETURN_IF_ERROR(CheckPipeline(segment.pipeline));
     KILN_ASSIGN_OR_RETURN(segment.pace, SetDepths({.most_bits = config.channel_bits,
                                                    .has_ultra = config.uram > 0,
@@ -51,7 +51,7 @@ Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
   const Resources limits = LimitsOf(config);
   Resources excess{};
   for (const auto& [part, sum] : sums) {
-    const Resources used = {sum.dsp, sum.ramb18, sum.uram, sum.lut};
+    const Resources used = {sum.dsp, sum.ramb18, sum.uram, sum.lut, 0};
     for (size_t k = 0; k < kResourceKinds; ++k)
       excess[k] = std::max(excess[k], used[k] - limits[k]);
   }

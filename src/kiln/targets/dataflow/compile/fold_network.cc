@@ -50,7 +50,8 @@ class LayerCandidates {
       const int64_t groups = layer_.stage.groups;
       const int64_t out = network_.maps[static_cast<size_t>(layer_.output)].shape.channels;
       for (const int64_t a : DivisorsOf(layer_.stage.map.channels / groups, config_.most_lanes)) {
-        for (const int64_t b : DivisorsOf(out / groups, config_.most_lanes)) Convolution(a, b);
+        for (const int64_t b : DivisorsOf(out / groups, config_.most_lanes)) Convolution(a, b, 0);
+        if (config_.channel_padding && groups == 1) PaddedConvolutions(a, out);
       }
       return;
     }
@@ -87,19 +88,35 @@ class LayerCandidates {
     return common;
   }
 
-  void Convolution(int64_t a, int64_t b) {
+  // Adds folds whose elements do not divide the output channels: for each number of passes, the
+  // fewest elements with which the channels fit.
+  void PaddedConvolutions(int64_t a, int64_t channels) {
+    int64_t last = 0;
+    for (int64_t passes = 1; passes < channels; ++passes) {
+      const int64_t b = CeilDivide(channels, passes);
+      if (b == last) continue;
+      last = b;
+      if (channels % b == 0 || b > config_.most_lanes) continue;
+      Convolution(a, b, RoundUp(channels, b) - channels);
+    }
+  }
+
+  // Adds the folds of `a` lanes and `b` elements.
+  //   padded  channels that are computed and dropped
+  void Convolution(int64_t a, int64_t b, int64_t padded) {
     const Stage& stage = alone_.stages[0];
     const int64_t words = stage.map.channels / stage.groups / a;  // IG
     LayerFold fold;
     fold.in_lanes = a;
     fold.elements = b;
-    // The fewest lanes with which all words of a result leave before the next result.
-    fold.out_lanes = b;
-    for (const int64_t r : DivisorsOf(b, b)) {
-      if (b / r > words) continue;
-      fold.out_lanes = r;
-      break;
-    }
+    fold.padded = padded;
+    // The fewest lanes with which all words of a result leave before the next result. Channels are
+    // dropped by whole words.
+    const int64_t channels = network_.maps[static_cast<size_t>(layer_.output)].shape.channels;
+    const std::vector<int64_t> lanes = DivisorsOf(padded > 0 ? std::gcd(b, channels) : b, b);
+    const auto fewest = std::ranges::find_if(lanes, [&](int64_t r) { return b / r <= words; });
+    if (fewest == lanes.end()) return;
+    fold.out_lanes = *fewest;
     const int most = std::max(alone_.channels[0].type.bits, stage.weight_bits);
     for (const int64_t pack : {4, 2}) {
       const bool fits = pack <= config_.products_per_dsp && b % pack == 0 &&
@@ -140,6 +157,13 @@ class LayerCandidates {
         Add(fold);
       }
     }
+    if (stage.kind != StageKind::kConvolution || config_.weight_ports == 0) return;
+    fold.streams = true;
+    fold.weight_memory = MemoryKind::kLut;
+    for (const MemoryKind row : rows) {
+      fold.row_memory = row;
+      AddStreaming(fold);
+    }
   }
   static std::vector<MemoryKind> KindsOf(int64_t depth, int64_t width, bool ultra) {
     if (depth <= 64) return {MemoryKind::kLut};
@@ -152,7 +176,10 @@ class LayerCandidates {
   void SetLanes(const LayerFold& fold) {
     Stage& stage = alone_.stages[0];
     for (size_t i = 0; i < stage.inputs.size(); ++i) alone_.channels[i].lanes = fold.in_lanes;
-    alone_.channels.back().lanes = fold.out_lanes;
+    Channel& result = alone_.channels.back();
+    result.lanes = fold.out_lanes;
+    result.map.channels =
+        network_.maps[static_cast<size_t>(layer_.output)].shape.channels + fold.padded;
     stage.elements = fold.elements;
     stage.pack = fold.pack;
     stage.window.row_memory = fold.row_memory;
@@ -162,23 +189,53 @@ class LayerCandidates {
   void Add(const LayerFold& fold) {
     SetLanes(fold);
     const Stage& stage = alone_.stages[0];
-    const FpgaResources r = ResourcesOf(alone_, stage, config_.ultrascale);
+    AddCandidate(fold, CyclesPerImage(alone_, stage),
+                 ResourcesOf(alone_, stage, config_.ultrascale));
+  }
+
+  // Adds the fold of a convolution with a weight stream and its channel.
+  void AddStreaming(const LayerFold& fold) {
+    SetLanes(fold);
+    const WeightPort port = WeightPortOf(config_);
+    Pipeline both = alone_;
+    Channel words = WeightChannelOf(both, both.stages[0], port.bytes, port.latency);
+    words.from = 1;
+    words.to = 0;
+    Stage stream;
+    stream.kind = StageKind::kWeightStream;
+    stream.port_bytes = port.bytes;
+    stream.outputs = {static_cast<int>(both.channels.size())};
+    both.stages[0].inputs.push_back(stream.outputs[0]);
+    both.channels.push_back(words);
+    both.stages.push_back(std::move(stream));
+    FpgaResources r = ResourcesOf(words);
+    for (const Stage& stage : both.stages) r += ResourcesOf(both, stage, config_.ultrascale);
+    // While the window only moves on, the stream reads ahead no further than its channel reaches: at
+    // worst the cycles of the beats come on top.
+    const int64_t beats = BeatsOfImage(both.stages[1], words);
+    const int64_t cycles =
+        CyclesPerImage(both, both.stages[0]) + std::max<int64_t>(0, beats - words.words());
+    AddCandidate(fold, cycles, r);
+  }
+
+  void AddCandidate(const LayerFold& fold, int64_t cycles, const FpgaResources& r) {
     // The channel behind the stage holds a few words.
     const int64_t lut = r.lut + 20 + alone_.channels.back().word_bits();
     candidates.push_back({.in_lanes = static_cast<int>(fold.in_lanes),
                           .out_lanes = static_cast<int>(fold.out_lanes),
-                          .cycles = CyclesPerImage(alone_, stage),
-                          .latency = Latency(),
-                          .resources = {r.dsp, r.ramb18, r.uram, lut},
+                          .cycles = cycles,
+                          .latency = Latency(cycles),
+                          .resources = {r.dsp, r.ramb18, r.uram, lut, fold.streams ? 1 : 0},
                           .tag = static_cast<int>(folds.size())});
     folds.push_back(fold);
   }
 
-  // Cycles from the first word in to the first word out, if words come at the period's pace.
-  int64_t Latency() const {
+  // Cycles from the first word in to the first word out of a stage that takes `cycles` for an
+  // image, if words come at the period's pace.
+  int64_t Latency(int64_t cycles) const {
     const Stage& stage = alone_.stages[0];
     const int64_t pipeline = LatencyOf(alone_, stage) + 1;
-    const int64_t period = std::max(period_, CyclesPerImage(alone_, stage));
+    const int64_t period = std::max(period_, cycles);
     if (stage.kind == StageKind::kGlobalSum) return period + pipeline;
     if (stage.kind == StageKind::kRearrange && stage.map.height >= 1)
       return period / std::max<int64_t>(1, alone_.channels[0].map.height) + pipeline;
@@ -216,7 +273,11 @@ FifoCost FifoCostOf(const NetworkMap& map, bool ultra) {
 }  // namespace
 
 Resources LimitsOf(const Config& config) {
-  return {config.dsp, 2 * config.bram, config.uram, config.lut};
+  return {config.dsp, 2 * config.bram, config.uram, config.lut, config.weight_ports};
+}
+
+WeightPort WeightPortOf(const Config& config) {
+  return {.bytes = config.weight_port_bytes, .latency = config.weight_latency};
 }
 
 StatusOr<NetworkProblem> ProblemOf(const Lowered& network, const Config& config, int64_t period) {
@@ -275,7 +336,10 @@ void Reserve(const Resources& reserved, Resources* limits) {
 
 }  // namespace
 
-StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
+namespace {
+
+// Searches among all folds of ProblemOf.
+StatusOr<SolvedNetwork> SolveWith(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
                                   const Resources& reserved) {
   SolvedNetwork solved;
@@ -288,6 +352,27 @@ StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
     period = solved.result.metrics.l_max;
   }
   return solved;
+}
+
+Config WithoutPorts(Config config) {
+  config.weight_ports = 0;
+  return config;
+}
+
+}  // namespace
+
+StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
+                                  const Objective& objective, const FoldSearch& search,
+                                  const Resources& reserved) {
+  KILN_ASSIGN_OR_RETURN(SolvedNetwork on_chip,
+                        SolveWith(network, WithoutPorts(config), objective, search, reserved));
+  if (config.weight_ports == 0) return on_chip;
+  KILN_ASSIGN_OR_RETURN(SolvedNetwork streamed,
+                        SolveWith(network, config, objective, search, reserved));
+  if (!on_chip.result.fold.has_value()) return streamed;
+  const bool faster = objective.goal == Goal::kThroughput && streamed.result.fold.has_value() &&
+                      streamed.result.metrics.l_max < on_chip.result.metrics.l_max;
+  return faster ? std::move(streamed) : std::move(on_chip);
 }
 
 namespace {
@@ -384,16 +469,38 @@ Status FoldOverPasses(const Lowered& network, const Config& config, const Resour
   return OkStatus();
 }
 
+// Cuts a network over devices or into passes.
+StatusOr<FoldedNetwork> CutAndFold(const Lowered& network, const Config& config,
+                                   const Resources& reserved) {
+  FoldedNetwork folded;
+  if (config.devices > 1) {
+    KILN_RETURN_IF_ERROR(FoldOverDevices(network, config, reserved, &folded));
+  } else {
+    KILN_RETURN_IF_ERROR(FoldOverPasses(network, config, reserved, &folded));
+  }
+  return folded;
+}
+
+// Cuts with weights on the chip, or with streamed ones where that is not possible or slower.
+StatusOr<FoldedNetwork> CutAndFoldWithPorts(const Lowered& network, const Config& config,
+                                            const Resources& reserved) {
+  StatusOr<FoldedNetwork> on_chip = CutAndFold(network, WithoutPorts(config), reserved);
+  if (config.weight_ports == 0) return on_chip;
+  StatusOr<FoldedNetwork> streamed = CutAndFold(network, config, reserved);
+  if (!on_chip.ok()) return streamed;
+  const bool faster =
+      config.target_fps <= 0 && streamed.ok() && streamed->interval < on_chip->interval;
+  return faster ? std::move(streamed) : std::move(on_chip);
+}
+
 }  // namespace
 
 StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config,
                                     const Resources& reserved) {
   FoldedNetwork folded;
   if (network.layers.empty()) return folded;
-  if (config.devices > 1) {
-    KILN_RETURN_IF_ERROR(FoldOverDevices(network, config, reserved, &folded));
-  } else if (config.passes > 1) {
-    KILN_RETURN_IF_ERROR(FoldOverPasses(network, config, reserved, &folded));
+  if (config.devices > 1 || config.passes > 1) {
+    KILN_ASSIGN_OR_RETURN(folded, CutAndFoldWithPorts(network, config, reserved));
   } else {
     FoldSearch search = &SearchExactly;
     if (config.slack_percent > 0 && config.target_fps <= 0) {

@@ -28,8 +28,11 @@ struct NetworkProblem {
 // that pace, and joins need FIFOs. Errors: a layer without a fold; names it.
 StatusOr<NetworkProblem> ProblemOf(const Lowered& network, const Config& config, int64_t period);
 
-// Returns what a device has: DSP slices, RAMB18, URAM blocks, LUTs.
+// Returns what a device has: DSP slices, RAMB18, URAM blocks, LUTs, memory ports.
 Resources LimitsOf(const Config& config);
+
+// Returns the memory ports of a design point.
+WeightPort WeightPortOf(const Config& config);
 
 // Returns the objective of a design point: its target, or the highest throughput.
 Objective ObjectiveOf(const Config& config);
@@ -44,7 +47,8 @@ struct SolvedNetwork {
   FoldResult result;  // without a fold if there is none, or none was found
 };
 // Searches twice: first without the queues in front of joins, whose sizes depend on the pace; then
-// with them, at the pace that was found. `reserved` is subtracted from the device's limits.
+// with them, at the pace that was found. Weights are streamed only where they do not fit on the
+// chip, or where that makes the interval shorter. `reserved` is subtracted from the device's limits.
 StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
                                   const Resources& reserved = {});

@@ -83,6 +83,11 @@ const KeyTable<Config>& Keys() {
            .unit = "channels",
            .rtl = {},
            .help = "most channels of a word"},
+          {.name = "channel_padding",
+           .type = Boolean(&Config::channel_padding),
+           .rtl = {},
+           .help = "the elements of a convolution need not divide its channels: the last pass "
+                   "computes some that are dropped"},
           {.name = "channel_bits",
            .type = Integer(&Config::channel_bits, 0, 1 << 30),
            .unit = "bits",
@@ -119,6 +124,22 @@ const KeyTable<Config>& Keys() {
            .unit = "cycles",
            .rtl = {},
            .help = "what the reconfiguration between two passes costs each image"},
+          {.name = "weight_ports",
+           .type = Integer(&Config::weight_ports, 0, 64),
+           .unit = "ports",
+           .rtl = {},
+           .help = "AXI4 ports of the memory; each streams the weights of one stage, where they do "
+                   "not fit on the chip or that makes the machine faster"},
+          {.name = "weight_port_bytes",
+           .type = PowerOfTwo(&Config::weight_port_bytes, 8, 128),
+           .unit = "bytes",
+           .rtl = {},
+           .help = "bytes per cycle of such a port"},
+          {.name = "weight_latency",
+           .type = Integer(&Config::weight_latency, 1, 4096),
+           .unit = "cycles",
+           .rtl = {},
+           .help = "cycles from an address on such a port to its first beat"},
       });
   return table;
 }

@@ -16,6 +16,8 @@
 namespace kiln::dataflow {
 namespace {
 
+constexpr int kAddressBits = 40;  // of streamed weights
+
 int Number(MemoryKind kind) { return static_cast<int>(kind); }
 
 // Products of few bits are logic; a DSP slice would be wasted on them.
@@ -31,12 +33,14 @@ class NetworkModule {
   std::string Text() {
     Header();
     for (size_t i = 0; i < pipeline_.channels.size(); ++i) ChannelOf(i);
-    size_t sources = 0, sinks = 0;
+    size_t sources = 0, sinks = 0, streams = 0;
     for (const Stage& stage : pipeline_.stages) {
       if (stage.kind == StageKind::kSource) {
         End(stage, "source", fmt::format("in{}", sources++));
       } else if (stage.kind == StageKind::kSink) {
         End(stage, "sink", fmt::format("out{}", sinks++));
+      } else if (stage.kind == StageKind::kWeightStream) {
+        WeightStreamOf(stage, streams++);
       } else {
         StageOf(stage);
       }
@@ -71,6 +75,19 @@ class NetworkModule {
           fmt::format("    output logic out{0}_tvalid,\n    input  logic out{0}_tready,\n"
                       "    output logic [{1}:0] out{0}_tdata,",
                       number++, 8 * BytesOfBeat(c) - 1));
+    }
+    number = 0;
+    for (const int s : pipeline_.Find(StageKind::kWeightStream)) {
+      const auto bytes = static_cast<int>(pipeline_.stages[static_cast<size_t>(s)].port_bytes);
+      for (const hardware::Signal& signal : hardware::AxiReadSignals(bytes, kAddressBits)) {
+        Line(fmt::format("    {} logic [{}:0] weights{}_{},", signal.output ? "output" : "input ",
+                         signal.bits - 1, number, signal.name));
+      }
+      ++number;
+    }
+    if (number > 0) {
+      Line(fmt::format("    input  logic [{}:0] base_addresses,", number * kAddressBits - 1));
+      Line(fmt::format("    output logic [{}:0] weight_faults,", number - 1));
     }
     const size_t channels = pipeline_.channels.size();
     Line(fmt::format("    output logic [{}:0] pushed,\n    output logic [{}:0] highest\n);",
@@ -115,6 +132,24 @@ class NetworkModule {
                     kind, channel.word_bits(), stage.name, port, channel_ports));
   }
 
+  void WeightStreamOf(const Stage& stage, size_t number) {
+    const int c = stage.outputs[0];
+    const Channel& channel = pipeline_.output(stage);
+    std::string bus;
+    for (const hardware::Signal& signal : hardware::AxiReadSignals(8, kAddressBits))
+      bus += fmt::format(",\n      .axi_{1}(weights{0}_{1})", number, signal.name);
+    Line(fmt::format(
+        "  kiln_dataflow_weight_stream #(.WIDTH({}), .WORDS({}), .ADDRESS_BITS({}),\n"
+        "      .DATA_BYTES({}), .OUTSTANDING({})) stage_{} (\n"
+        "      .clock, .reset, .run, .base_address(base_addresses[{}+:{}]),\n"
+        "      .fault(weight_faults[{}]),\n"
+        "      .out_room(c{c}_room), .out_reserve(c{c}_reserve), .out_push(c{c}_push),\n"
+        "      .out_data(c{c}_push_data){});",
+        channel.word_bits(), channel.map.width, kAddressBits, stage.port_bytes,
+        stage.memory_latency + 2, stage.name, number * kAddressBits, kAddressBits, number, bus,
+        fmt::arg("c", c)));
+  }
+
   // The connections of a stage: `in` and `out` are the names of its ports' prefixes.
   std::string Inputs(const Stage& stage) const {
     std::vector<std::string> valid, data, pop;
@@ -125,6 +160,16 @@ class NetworkModule {
     }
     return fmt::format(".in_valid({}), .in_data({}),\n      .in_pop({})", Joined(valid),
                        Joined(data), Joined(pop));
+  }
+  static std::string DataInput(const Stage& stage) {
+    return fmt::format(".in_valid(c{0}_valid), .in_data(c{0}_data),\n      .in_pop(c{0}_pop)",
+                       stage.inputs[0]);
+  }
+  std::string WeightInput(const Stage& stage) const {
+    if (!pipeline_.Streams(stage)) return ".weights_valid(1'b0), .weights_data('0), .weights_pop()";
+    return fmt::format(
+        ".weights_valid(c{0}_valid), .weights_data(c{0}_data), .weights_pop(c{0}_pop)",
+        stage.inputs[1]);
   }
   std::string Outputs(const Stage& stage) const {
     std::vector<std::string> room, reserve, push, data;
@@ -152,7 +197,7 @@ class NetworkModule {
     switch (stage.kind) {
       case StageKind::kConvolution:
         parameters = ConvolutionParameters(stage);
-        connections += ",\n      .weights_valid(1'b0), .weights_data('0), .weights_pop()";
+        connections = DataInput(stage) + ",\n      " + WeightInput(stage);
         break;
       case StageKind::kDepthwise:
         parameters = DepthwiseParameters(stage);
@@ -190,11 +235,17 @@ class NetworkModule {
       case StageKind::kRearrange:
         parameters = RearrangeParameters(stage);
         break;
+      case StageKind::kCrop:
+        parameters = {{"WIDTH", Text(pipeline_.input(stage).word_bits())},
+                      {"CG", Text(pipeline_.input(stage).words_per_pixel())},
+                      {"KEEP", Text(pipeline_.output(stage).words_per_pixel())}};
+        break;
       case StageKind::kPad:
         parameters = PadParameters(stage);
         break;
       case StageKind::kSource:
       case StageKind::kSink:
+      case StageKind::kWeightStream:
         break;
     }
     std::vector<std::string> values;
@@ -255,9 +306,10 @@ class NetworkModule {
                              {"PAD_VALUE", Text(stage.window.pad_value)},
                              {"WEIGHT_BITS", Text(stage.weight_bits)},
                              {"LUT_PRODUCTS", Flag(LutProducts(pipeline_, stage))},
-                             {"WEIGHT_MEMORY", Text(Number(stage.weight_memory))},
-                             {"WEIGHT_FILE", Quoted(WeightsFile(stage))}};
+                             {"WEIGHT_MEMORY", Text(Number(stage.weight_memory))}};
     parameters->insert(parameters->end(), more.begin(), more.end());
+    if (!pipeline_.Streams(stage))
+      parameters->emplace_back("WEIGHT_FILE", Quoted(WeightsFile(stage)));
   }
   // An accumulator holds every dot product of a word, too.
   int AccumulatorBits(const Stage& stage) const {
@@ -274,7 +326,8 @@ class NetworkModule {
                              {"OUTPUTS", Text(stage.elements)},
                              {"RESULT_LANES", Text(pipeline_.output(stage).lanes)},
                              {"ACC_BITS", Text(AccumulatorBits(stage))},
-                             {"PACK", Text(stage.pack)}};
+                             {"PACK", Text(stage.pack)},
+                             {"STREAMED", Flag(pipeline_.Streams(stage))}};
     parameters.insert(parameters.end(), more.begin(), more.end());
     AddWeights(stage, &parameters);
     AddRequantise(stage, &parameters);
@@ -409,23 +462,41 @@ std::string TopText(const Pipeline& pipeline, const EmitOptions& options) {
   top.observed_comment = "For testbenches: words that enter channels, and their highest levels.";
   top.observed = {{true, channels, "pushed"}, {true, 32 * channels, "highest"}};
   top.wires = {{"machine", {{true, 1, "run"}, {true, 1, "clear"}}}};
+  const std::vector<int> streams = pipeline.Find(StageKind::kWeightStream);
+  for (size_t i = 0; i < streams.size(); ++i) {
+    const auto bytes =
+        static_cast<int>(pipeline.stages[static_cast<size_t>(streams[i])].port_bytes);
+    top.buses.push_back(
+        {fmt::format("weights{}", i), hardware::AxiReadSignals(bytes, kAddressBits)});
+  }
+  const auto stream_count = static_cast<int>(streams.size());
+  if (stream_count > 0) {
+    top.wires[0].signals.push_back({true, stream_count * kAddressBits, "base_addresses"});
+    top.wires[0].signals.push_back({true, stream_count, "weight_faults"});
+  }
+  std::vector<std::pair<std::string, std::string>> network_connections = {
+      {"run", "machine_run"}, {"clear", "machine_clear"}};
+  if (stream_count > 0) {
+    network_connections.emplace_back("base_addresses", "machine_base_addresses");
+    network_connections.emplace_back("weight_faults", "machine_weight_faults");
+  }
   top.instances = {
-      {.module = "kiln_dataflow_network",
-       .name = "network",
-       .connections = {{"run", "machine_run"}, {"clear", "machine_clear"}}},
+      {.module = "kiln_dataflow_network", .name = "network", .connections = network_connections},
       {.module = "kiln_dataflow_control",
        .name = "registers",
        .parameters = {{"IN_BEATS",
                        fmt::format("{}", FirstOf(pipeline, StageKind::kSource).words())},
                       {"OUT_BEATS", fmt::format("{}", FirstOf(pipeline, StageKind::kSink).words())},
                       {"CHANNELS", fmt::format("{}", channels)},
-                      {"RUN_AFTER_RESET", "1'b1"}},
+                      {"STREAMS", fmt::format("{}", std::max(1, stream_count))},
+                      // A machine with weight streams waits for their addresses.
+                      {"RUN_AFTER_RESET", stream_count > 0 ? "1'b0" : "1'b1"}},
        .connections = {{"run", "machine_run"},
                        {"clear", "machine_clear"},
-                       {"base_addresses", ""},
+                       {"base_addresses", stream_count > 0 ? "machine_base_addresses" : ""},
                        {"in_beat", "in0_tvalid && in0_tready"},
                        {"out_beat", "out0_tvalid && out0_tready"},
-                       {"fault", "1'b0"}}}};
+                       {"fault", stream_count > 0 ? "|machine_weight_faults" : "1'b0"}}}};
   for (const hardware::Signal& signal : hardware::AxiLiteSignals()) {
     top.instances[1].connections.emplace_back(fmt::format("axi_{}", signal.name),
                                               fmt::format("control_{}", signal.name));
@@ -446,12 +517,23 @@ std::string DesignHeader(const Pipeline& pipeline, const EmitOptions& options) {
     const Channel& c = pipeline.input(pipeline.stages[static_cast<size_t>(s)]);
     out += fmt::format(" STREAM(out{}, {}, {})", number++, BytesOfBeat(c), c.words());
   }
+  std::string weights;
+  int64_t latency = 1;
+  number = 0;
+  for (const int s : pipeline.Find(StageKind::kWeightStream)) {
+    const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+    weights +=
+        fmt::format(" PORT(weights{}, {}, {})", number++, stage.port_bytes, stage.base_address);
+    latency = stage.memory_latency;
+  }
   return fmt::format(
       "// Of the design '{}', for the testbench: its streams (name, bytes of a beat, beats of an\n"
-      "// image) and its channels.\n"
+      "// image), its ports for weights (name, bytes of a beat, base address in weights.bin) with\n"
+      "// the latency of their memory in cycles, and its channels.\n"
       "#define KILN_INPUTS(STREAM){}\n#define KILN_OUTPUTS(STREAM){}\n"
+      "#define KILN_WEIGHTS(PORT){}\n#define KILN_MEMORY_LATENCY {}\n"
       "#define KILN_CHANNELS {}\n",
-      options.name, in, out, pipeline.channels.size());
+      options.name, in, out, weights, latency, pipeline.channels.size());
 }
 
 }  // namespace
@@ -494,6 +576,21 @@ std::vector<int64_t> CodesOfBeats(const Channel& channel, std::span<const uint8_
   return codes;
 }
 
+std::vector<uint8_t> WeightMemoryOf(const Pipeline& pipeline) {
+  std::vector<uint8_t> memory;
+  for (const int s : pipeline.Find(StageKind::kWeightStream)) {
+    const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
+    const Stage& behind = pipeline.stages[static_cast<size_t>(pipeline.output(stage).to)];
+    const std::vector<uint8_t> words = StreamedWeights(pipeline, behind);
+    const auto end = static_cast<size_t>(stage.base_address) + words.size();
+    // A port reads whole beats.
+    const auto beat = static_cast<size_t>(stage.port_bytes);
+    memory.resize(std::max(memory.size(), (end + beat - 1) / beat * beat), 0);
+    std::ranges::copy(words, memory.begin() + stage.base_address);
+  }
+  return memory;
+}
+
 hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& options) {
   hardware::RtlProject project;
   project.top = "kiln_accelerator";
@@ -503,6 +600,8 @@ hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& opti
                        "kiln_axi_memory.h"};
   project.others.emplace_back("design.h", DesignHeader(pipeline, options));
   project.others.emplace_back("pipeline.txt", PrintPipeline(pipeline));
+  if (const std::vector<uint8_t> memory = WeightMemoryOf(pipeline); !memory.empty())
+    project.others.emplace_back("weights.bin", std::string(memory.begin(), memory.end()));
   for (const Stage& stage : pipeline.stages) {
     for (ImageFile& file : ImagesOf(pipeline, stage)) project.others.push_back(std::move(file));
   }

@@ -27,6 +27,10 @@ EmitOptions EmitOptionsOf(const Config& config);
 // Returns the project. `others` of the caller may be added.
 hardware::RtlProject ProjectOf(const Pipeline& pipeline, const EmitOptions& options);
 
+// Returns the memory behind the weight streams: the words of each from its base address on. Empty
+// without weight streams.
+std::vector<uint8_t> WeightMemoryOf(const Pipeline& pipeline);
+
 // Returns the beats of a stream: every word of `lanes` codes in whole bytes, little-endian.
 std::vector<uint8_t> BeatsOf(const Channel& channel, std::span<const int64_t> codes);
 // Returns the codes in beats, which must be whole.

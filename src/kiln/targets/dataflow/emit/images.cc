@@ -12,7 +12,7 @@
 namespace kiln::dataflow {
 namespace {
 
-// Collects the bits of words, lowest first, and prints each word as a line.
+// Collects the bits of words, lowest first, and prints each word as a line, or stores it as bytes.
 class HexWords {
  public:
   explicit HexWords(int64_t width) : digits_((width + 3) / 4) {}
@@ -20,6 +20,15 @@ class HexWords {
   // Appends the low `bits` bits of a number to the current word.
   void Append(int64_t number, int bits) {
     for (int i = 0; i < bits; ++i) bits_.push_back((number >> std::min(i, 63) & 1) != 0);
+  }
+  // Ends the current word and stores it as whole bytes, the lowest first.
+  void EndBytes(std::vector<uint8_t>* bytes) {
+    const size_t first = bytes->size();
+    bytes->resize(first + (bits_.size() + 7) / 8, 0);
+    for (size_t i = 0; i < bits_.size(); ++i) {
+      if (bits_[i]) (*bytes)[first + i / 8] |= static_cast<uint8_t>(1 << (i % 8));
+    }
+    bits_.clear();
   }
   void EndWord() {
     std::string line(static_cast<size_t>(digits_), '0');
@@ -40,11 +49,13 @@ class HexWords {
   std::string text_;
 };
 
-std::string ConvolutionWeights(const Pipeline& pipeline, const Stage& stage) {
+// Appends the weights of a convolution to `words`, and calls `end` after each word.
+template <typename End>
+void AddConvolutionWeights(const Pipeline& pipeline, const Stage& stage, HexWords* words,
+                           const End& end) {
   const WindowLoops loops = LoopsOf(pipeline, stage);
   const int64_t lanes = pipeline.input(stage).lanes, taps = stage.window.taps();
   const int64_t depth = loops.words_per_group * lanes;
-  HexWords words(stage.elements * taps * lanes * stage.weight_bits);
   for (int64_t result = 0; result < loops.groups * loops.passes; ++result) {
     for (int64_t word = 0; word < loops.words_per_group; ++word) {
       for (int64_t e = 0; e < stage.elements; ++e) {
@@ -53,13 +64,20 @@ std::string ConvolutionWeights(const Pipeline& pipeline, const Stage& stage) {
             const int64_t channel = result * stage.elements + e;
             const int32_t weight =
                 stage.weights[static_cast<size_t>((channel * taps + t) * depth + word * lanes + l)];
-            words.Append(stage.weight_bits == 1 ? (weight > 0 ? 1 : 0) : weight, stage.weight_bits);
+            words->Append(stage.weight_bits == 1 ? (weight > 0 ? 1 : 0) : weight,
+                          stage.weight_bits);
           }
         }
       }
-      words.EndWord();
+      end();
     }
   }
+}
+
+std::string ConvolutionWeights(const Pipeline& pipeline, const Stage& stage) {
+  HexWords words(stage.elements * stage.window.taps() * pipeline.input(stage).lanes *
+                 stage.weight_bits);
+  AddConvolutionWeights(pipeline, stage, &words, [&] { words.EndWord(); });
   return words.Take();
 }
 
@@ -126,6 +144,13 @@ std::string ContentsFile(const Stage& stage, std::string_view what) {
 
 }  // namespace
 
+std::vector<uint8_t> StreamedWeights(const Pipeline& pipeline, const Stage& convolution) {
+  std::vector<uint8_t> bytes;
+  HexWords words(0);
+  AddConvolutionWeights(pipeline, convolution, &words, [&] { words.EndBytes(&bytes); });
+  return bytes;
+}
+
 std::string WeightsFile(const Stage& stage) { return ContentsFile(stage, "weights.hex"); }
 std::string TableFile(const Stage& stage) { return ContentsFile(stage, "table.hex"); }
 std::string ConstantsFile(const Stage& stage) {
@@ -144,7 +169,8 @@ std::vector<ImageFile> ImagesOf(const Pipeline& pipeline, const Stage& stage) {
   switch (stage.kind) {
     case StageKind::kConvolution:
       files = ConstantImages(pipeline, stage);
-      files.emplace_back(WeightsFile(stage), ConvolutionWeights(pipeline, stage));
+      if (!pipeline.Streams(stage))
+        files.emplace_back(WeightsFile(stage), ConvolutionWeights(pipeline, stage));
       break;
     case StageKind::kDepthwise:
       files = ConstantImages(pipeline, stage);

@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_DATAFLOW_EMIT_IMAGES_H_
 #define KILN_TARGETS_DATAFLOW_EMIT_IMAGES_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,10 @@ using ImageFile = std::pair<std::string, std::string>;
 // Returns the files that a stage reads: weights, constants of requantisation, its table. Their names
 // begin with ImagePrefix.
 std::vector<ImageFile> ImagesOf(const Pipeline& pipeline, const Stage& stage);
+
+// Returns the words of a convolution's weights as bytes of memory, word after word in whole bytes,
+// little-endian, as a weight stream reads them.
+std::vector<uint8_t> StreamedWeights(const Pipeline& pipeline, const Stage& convolution);
 
 // Return the names by which the hardware finds them, as its parameters give them.
 std::string WeightsFile(const Stage& stage);

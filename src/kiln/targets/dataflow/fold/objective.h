@@ -48,7 +48,7 @@ struct Term {
 };
 
 // The memory of a fold in RAMB18: a URAM block (288 Kb) counts as 16 (18 Kb each).
-inline constexpr Resources kMemoryWeights = {0, 1, 16, 0};
+inline constexpr Resources kMemoryWeights = {0, 1, 16, 0, 0};
 
 // Returns the weights of ResourceOrder::kDeviceShare: a limit R weighs round(10^9 / R) for each
 // unit, so that the term is in 10^-9 of the device. Resources without a limit, or with limit 0, do

@@ -15,7 +15,7 @@ namespace kiln::dataflow {
 struct ParetoOptions {
   // The resources that are traded against L_max. The others only have to meet their limits. With
   // several of them the front of a large network can have very many points.
-  std::array<bool, kResourceKinds> compare = {true, true, true, true};
+  std::array<bool, kResourceKinds> compare = {true, true, true, true, true};
   int64_t target_cycles = kUnlimited;  // points with a larger L_max are left out
   int64_t most_points = 100000;
   int64_t most_work = 200000000;  // labels in all; see exact.h

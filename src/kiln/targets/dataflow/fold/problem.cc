@@ -208,7 +208,7 @@ void KeepBest(std::vector<FifoSum>& sums, Rank rank) {
 
 std::string_view ResourceName(int kind) {
   static constexpr std::array<std::string_view, kResourceKinds> kNames = {"DSP", "RAMB18", "URAM",
-                                                                          "LUT"};
+                                                                          "LUT", "memory ports"};
   return kNames[static_cast<size_t>(kind)];
 }
 

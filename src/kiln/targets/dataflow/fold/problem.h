@@ -32,15 +32,16 @@
 namespace kiln::dataflow {
 
 // The kinds of resources, as indices of Resources.
-inline constexpr int kDsp = 0, kBram = 1, kUram = 2, kLut = 3, kResourceKinds = 4;
+inline constexpr int kDsp = 0, kBram = 1, kUram = 2, kLut = 3, kPorts = 4, kResourceKinds = 5;
 
-// Amounts of DSP slices, RAMB18 (halves of a block RAM), URAM blocks and LUTs.
+// Amounts of DSP slices, RAMB18 (halves of a block RAM), URAM blocks, LUTs, and ports of the memory
+// from which weights are streamed.
 using Resources = std::array<int64_t, kResourceKinds>;
 
 // A limit or a target that does not limit anything.
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
-// Returns "DSP", "RAMB18", "URAM" or "LUT".
+// Returns "DSP", "RAMB18", "URAM", "LUT" or "memory ports".
 std::string_view ResourceName(int kind);
 
 // Adds `more` to `sum`, kind by kind.
@@ -108,7 +109,7 @@ struct Edge {
 struct FoldProblem {
   std::vector<Layer> layers;
   std::vector<Edge> edges;
-  Resources limits = {kUnlimited, kUnlimited, kUnlimited, kUnlimited};
+  Resources limits = {kUnlimited, kUnlimited, kUnlimited, kUnlimited, kUnlimited};
 };
 
 // Limits of a problem. Sums over all layers stay exact in 64 bits within them.

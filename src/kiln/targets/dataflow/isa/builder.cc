@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "fmt/format.h"
+#include "kiln/support/integer.h"
+#include "kiln/targets/dataflow/isa/derived.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -59,6 +61,27 @@ int PipelineBuilder::Add(Stage stage, const std::vector<int>& inputs, const MapS
   stage.outputs = {result};
   pipeline_.stages.push_back(std::move(stage));
   return result;
+}
+
+int PipelineBuilder::AddStreaming(Stage convolution, int input, const MapShape& map,
+                                  const CodeType& type, int64_t lanes, const WeightPort& port) {
+  Pipeline alone;
+  alone.channels = {channel(input), {.map = map, .type = type, .lanes = lanes}};
+  convolution.inputs = {0};
+  convolution.outputs = {1};
+  const Channel words = WeightChannelOf(alone, convolution, port.bytes, port.latency);
+  Stage stream;
+  stream.kind = StageKind::kWeightStream;
+  stream.name = fmt::format("{}_weights", convolution.name);
+  stream.base_address = weights_end_;
+  stream.port_bytes = port.bytes;
+  stream.memory_latency = port.latency;
+  weights_end_ = RoundUp(weights_end_ + words.map.width * BytesOfWeightWord(words), 4096);
+  const int weights = Add(std::move(stream), {}, words.map, words.type, words.lanes);
+  Channel& queue = pipeline_.channels[static_cast<size_t>(weights)];
+  queue.depth = words.depth;
+  queue.memory = words.memory;
+  return Add(std::move(convolution), {input, weights}, map, type, lanes);
 }
 
 std::vector<int> PipelineBuilder::Fork(int channel, int64_t count, std::string_view name) {

@@ -13,6 +13,12 @@
 
 namespace kiln::dataflow {
 
+// The AXI4 port through which a convolution gets its weights.
+struct WeightPort {
+  int64_t bytes = 16;    // of a beat
+  int64_t latency = 64;  // cycles from an address to its first beat
+};
+
 // The pipeline under construction. A channel without a consumer is the result of a stage that a
 // later call uses; each channel is used once.
 class PipelineBuilder {
@@ -22,6 +28,10 @@ class PipelineBuilder {
   int Source(std::string_view name, const MapShape& map, const CodeType& type, int64_t lanes);
   int Add(Stage stage, const std::vector<int>& inputs, const MapShape& map, const CodeType& type,
           int64_t lanes);
+  // Adds a convolution whose weights come from a weight stream, which it adds, too. The words of all
+  // weight streams follow one another in memory, each from a multiple of 4 KiB on.
+  int AddStreaming(Stage convolution, int input, const MapShape& map, const CodeType& type,
+                   int64_t lanes, const WeightPort& port);
   // Returns `count` channels with the words of a channel, through a fork if there are several.
   std::vector<int> Fork(int channel, int64_t count, std::string_view name);
   // Returns a channel with the same elements in words of `lanes`: through converters if the lanes
@@ -39,6 +49,7 @@ class PipelineBuilder {
   int NewChannel(int from, const MapShape& map, const CodeType& type, int64_t lanes);
 
   Pipeline pipeline_;
+  int64_t weights_end_ = 0;  // bytes of streamed weights
 };
 
 }  // namespace kiln::dataflow

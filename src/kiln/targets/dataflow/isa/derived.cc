@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "kiln/support/check.h"
 
@@ -69,6 +70,8 @@ int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage) {
     }
     case StageKind::kSource:
       return pipeline.output(stage).words();
+    case StageKind::kWeightStream:
+      return BeatsOfImage(stage, pipeline.output(stage));
     case StageKind::kWiden:
       return pipeline.input(stage).words();
     case StageKind::kPad:
@@ -79,6 +82,44 @@ int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage) {
     default:
       return pipeline.input(stage).words();
   }
+}
+
+Channel WeightChannelOf(const Pipeline& pipeline, const Stage& convolution, int64_t port_bytes,
+                        int64_t latency) {
+  const WindowLoops loops = LoopsOf(pipeline, convolution);
+  Channel channel;
+  channel.type = {convolution.weight_bits, true};
+  channel.lanes =
+      convolution.elements * convolution.window.taps() * pipeline.input(convolution).lanes;
+  channel.map = {.height = convolution.window.out_height * convolution.window.out_width,
+                 .width = loops.groups * loops.passes * loops.words_per_group,
+                 .channels = channel.lanes};
+  // A word is reserved when it is requested and popped at least latency + beats + 2 cycles later.
+  const int64_t beats = std::max<int64_t>(1, BytesOfWeightWord(channel) / port_bytes);
+  channel.depth = (latency + 2) / beats + 3;
+  channel.memory = channel.depth > 64 ? MemoryKind::kBlock : MemoryKind::kLut;
+  return channel;
+}
+
+int64_t BytesOfWeightWord(const Channel& weights) { return (weights.word_bits() + 7) / 8; }
+
+int64_t BeatsOfWord(const Stage& weight_stream, const Channel& weights, int64_t index) {
+  const int64_t bytes = BytesOfWeightWord(weights), first = index * bytes;
+  return (first + bytes - 1) / weight_stream.port_bytes - first / weight_stream.port_bytes + 1;
+}
+
+int64_t BeatsOfImage(const Stage& weight_stream, const Channel& weights) {
+  // The positions of words within beats repeat after `period` words.
+  const int64_t words = weights.map.width;
+  const int64_t period =
+      weight_stream.port_bytes / std::gcd(weight_stream.port_bytes, BytesOfWeightWord(weights));
+  int64_t of_period = 0, of_rest = 0;
+  for (int64_t i = 0; i < period; ++i) {
+    const int64_t beats = BeatsOfWord(weight_stream, weights, i);
+    of_period += beats;
+    if (i < words % period) of_rest += beats;
+  }
+  return (words / period * of_period + of_rest) * weights.map.height;
 }
 
 namespace {

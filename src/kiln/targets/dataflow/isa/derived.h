@@ -32,6 +32,20 @@ int64_t ExtraRowsOf(const Window& window, const MapShape& map);
 // steps. For a fork, concat and the like these are the words that it moves.
 int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage);
 
+// Returns the channel of the weight words that a convolution would read from a weight stream: for
+// each output pixel, each pass and each word of the input, one word with the weights of the step.
+// Its depth lets the stream ask for words without a pause, `latency` cycles before they arrive on
+// beats of `port_bytes`.
+Channel WeightChannelOf(const Pipeline& pipeline, const Stage& convolution, int64_t port_bytes = 16,
+                        int64_t latency = 1);
+
+// Returns the bytes of memory of a word of weights.
+int64_t BytesOfWeightWord(const Channel& weights);
+// Returns the beats that word `index` of a pass touches (docs/dataflow-machine.md, "Streamed
+// weights"), and all words of an image.
+int64_t BeatsOfWord(const Stage& weight_stream, const Channel& weights, int64_t index);
+int64_t BeatsOfImage(const Stage& weight_stream, const Channel& weights);
+
 // Returns D: the cycles from the action that completes a result to the push of its first word.
 int LatencyOf(const Pipeline& pipeline, const Stage& stage);
 

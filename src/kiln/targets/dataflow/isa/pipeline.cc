@@ -3,6 +3,7 @@
 #include "kiln/targets/dataflow/isa/pipeline.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 #include <utility>
 
@@ -24,6 +25,7 @@ constexpr size_t kMany = 64;
 Arity ArityOf(StageKind kind) {
   switch (kind) {
     case StageKind::kSource:
+    case StageKind::kWeightStream:
       return {0, 0, 1, 1};
     case StageKind::kSink:
       return {1, 1, 0, 0};
@@ -32,6 +34,7 @@ Arity ArityOf(StageKind kind) {
     case StageKind::kConcat:
       return {2, kMany, 1, 1};
     case StageKind::kAffine:
+    case StageKind::kConvolution:
       return {1, 2, 1, 1};
     default:
       return {1, 1, 1, 1};
@@ -49,6 +52,8 @@ class StageChecker {
       case StageKind::kSource:
       case StageKind::kSink:
         return OkStatus();
+      case StageKind::kWeightStream:
+        return CheckWeightStream();
       case StageKind::kFork:
         return CheckFork();
       case StageKind::kConcat:
@@ -58,6 +63,8 @@ class StageChecker {
         return CheckConverter();
       case StageKind::kPad:
         return CheckPad();
+      case StageKind::kCrop:
+        return CheckCrop();
       case StageKind::kTable:
         return CheckTable();
       case StageKind::kAffine:
@@ -94,6 +101,24 @@ class StageChecker {
                   fmt::format("has {} inputs and {} outputs", inputs, outputs),
                   fmt::format("{} to {} inputs and {} to {} outputs", arity.least_in, arity.most_in,
                               arity.least_out, arity.most_out));
+  }
+
+  // The consumer checks that the words are those of its weights.
+  Status CheckWeightStream() const {
+    const auto port = static_cast<uint64_t>(stage_.port_bytes);
+    KILN_RETURN_IF_ERROR(Expect(std::has_single_bit(port) && port >= 8 && port <= 128,
+                                fmt::format("has beats of {} bytes", stage_.port_bytes),
+                                "8 to 128 bytes, a power of two"));
+    KILN_RETURN_IF_ERROR(Expect(stage_.base_address >= 0 && stage_.base_address % 4096 == 0,
+                                fmt::format("begins at address {}", stage_.base_address),
+                                "a multiple of 4096"));
+    KILN_RETURN_IF_ERROR(Expect(stage_.memory_latency >= 1 && stage_.memory_latency <= 4096,
+                                fmt::format("has a latency of {} cycles", stage_.memory_latency),
+                                "1 to 4096 cycles"));
+    const Stage& behind = pipeline_.stages[static_cast<size_t>(out().to)];
+    return Expect(pipeline_.Streams(behind) && behind.inputs[1] == stage_.outputs[0],
+                  "does not lead to the weights of a convolution",
+                  "a convolution whose second input it is");
   }
 
   // The output has the map, the codes and the lanes of the input.
@@ -143,6 +168,15 @@ class StageChecker {
     return Expect(in().type == out().type && stage_.pad_value >= in().type.low() &&
                       stage_.pad_value <= in().type.high(),
                   "pads with a value that is no code of its input", "a code of the input");
+  }
+  // The output has the first channels of each pixel.
+  Status CheckCrop() const {
+    const MapShape &a = in().map, &b = out().map;
+    KILN_RETURN_IF_ERROR(Expect(in().type == out().type && in().lanes == out().lanes,
+                                "changes words", "the same type and lanes"));
+    return Expect(a.height == b.height && a.width == b.width && b.channels < a.channels &&
+                      a.channels % in().lanes == 0 && b.channels % in().lanes == 0,
+                  "has a result of the wrong shape", "fewer channels, in whole words");
   }
   Status CheckTable() const {
     KILN_RETURN_IF_ERROR(Expect(in().map == out().map && in().lanes == out().lanes,
@@ -247,7 +281,17 @@ class StageChecker {
                                 "a divisor of its elements, all words out before the next result"));
     KILN_RETURN_IF_ERROR(CheckPack());
     KILN_RETURN_IF_ERROR(CheckWeights(co * stage_.window.taps() * (ci / g)));
+    if (pipeline_.Streams(stage_)) KILN_RETURN_IF_ERROR(CheckStreamedWords());
     return CheckSums(co);
+  }
+  Status CheckStreamedWords() const {
+    const Channel expected = WeightChannelOf(pipeline_, stage_);
+    const bool from_stream =
+        pipeline_.stages[static_cast<size_t>(in(1).from)].kind == StageKind::kWeightStream;
+    return Expect(from_stream && in(1).map == expected.map && in(1).type == expected.type &&
+                      in(1).lanes == expected.lanes,
+                  "reads words that are not its weights",
+                  "a weight stream with a word for each multiplying step");
   }
   Status CheckPack() const {
     const int most = std::max(in().type.bits, stage_.weight_bits);
@@ -379,9 +423,10 @@ std::string_view NameOf(MemoryKind kind) {
 }
 
 std::string_view NameOf(StageKind kind) {
-  constexpr std::string_view kNames[] = {
-      "source", "sink",   "fork",      "concat",      "widen",     "narrow",   "pad",
-      "table",  "affine", "rearrange", "convolution", "depthwise", "max_pool", "global_sum"};
+  constexpr std::string_view kNames[] = {"source",      "sink",      "weight_stream", "fork",
+                                         "concat",      "widen",     "narrow",        "pad",
+                                         "crop",        "table",     "affine",        "rearrange",
+                                         "convolution", "depthwise", "max_pool",      "global_sum"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -426,11 +471,13 @@ std::string NumbersOf(const Pipeline& pipeline, const Stage& s) {
     case StageKind::kConvolution:
       return fmt::format(" {} groups {} fold {}x{} pack {} weights {} bits {}", window, s.groups,
                          pipeline.input(s).lanes, s.elements, s.pack, s.weight_bits,
-                         s.streamed ? "streamed" : NameOf(s.weight_memory));
+                         pipeline.Streams(s) ? "streamed" : NameOf(s.weight_memory));
     case StageKind::kDepthwise:
       return fmt::format(" {} weights {} bits", window, s.weight_bits);
     case StageKind::kMaxPool:
       return " " + window;
+    case StageKind::kWeightStream:
+      return fmt::format(" from {:#x} by {} bytes", s.base_address, s.port_bytes);
     case StageKind::kRearrange:
       return fmt::format(" {}x{} {}", s.factor_y, s.factor_x,
                          s.depth_to_space ? "depth_to_space" : "repeat");

@@ -55,11 +55,13 @@ struct Channel {
 enum class StageKind : uint8_t {
   kSource,
   kSink,
+  kWeightStream,
   kFork,
   kConcat,
   kWiden,
   kNarrow,
   kPad,
+  kCrop,
   kTable,
   kAffine,
   kRearrange,
@@ -69,9 +71,11 @@ enum class StageKind : uint8_t {
   kGlobalSum,
 };
 std::string_view NameOf(StageKind kind);  // "source", "convolution", "max_pool", ...
-// Returns whether stages of this kind copy a stream or change its lanes, and belong to no layer.
+// Returns whether stages of this kind copy a stream, drop words of it or change its lanes, and belong
+// to no layer.
 constexpr bool OnlyConnects(StageKind kind) {
-  return kind == StageKind::kFork || kind == StageKind::kWiden || kind == StageKind::kNarrow;
+  return kind == StageKind::kFork || kind == StageKind::kWiden || kind == StageKind::kNarrow ||
+         kind == StageKind::kCrop;
 }
 
 // The window of a convolution, depthwise convolution or pool.
@@ -130,7 +134,10 @@ struct Stage {
   int weight_bits = 8;                // 1 to 16; 1: codes -1 and +1
   std::vector<int32_t> weights = {};  // [out channel][ky][kx][channel of the group]
   MemoryKind weight_memory = MemoryKind::kLut;
-  bool streamed = false;  // weights come from memory, image by image
+  // weight_stream: reads the weight words of the convolution behind it over an AXI4 port
+  int64_t base_address = 0;     // of the first word, relative to the image of all streamed weights
+  int64_t port_bytes = 16;      // of a beat: 8 to 128, a power of two
+  int64_t memory_latency = 64;  // cycles from an address to its first beat
   // convolution, depthwise, global_sum
   int sum_bits = 32;  // of the sum, signed
   Requantise requantise = {};
@@ -160,6 +167,10 @@ struct Pipeline {
   }
   const Channel& output(const Stage& stage, size_t i = 0) const {
     return channels[static_cast<size_t>(stage.outputs[i])];
+  }
+  // Returns whether a stage's weights come from a weight stream, which is its second input.
+  bool Streams(const Stage& stage) const {
+    return stage.kind == StageKind::kConvolution && stage.inputs.size() == 2;
   }
   // Returns the stages of a kind (sources, sinks) in order.
   std::vector<int> Find(StageKind kind) const;

@@ -51,6 +51,31 @@ class SourceActor final : public Actor {
   int64_t sent_ = 0;
 };
 
+// Reads the weights of a convolution over a port of its own, as far ahead as its channel has room.
+class WeightStreamActor final : public Actor {
+ public:
+  using Actor::Actor;
+
+ protected:
+  int64_t Act(int64_t now) override {
+    if (now < free_) return free_;
+    if (!HasRoom(now)) {
+      Stalled(now, "room");
+      return kNever;
+    }
+    const Channel& words = pipeline_.output(stage_);
+    const int64_t beats = BeatsOfWord(stage_, words, next_word_);
+    next_word_ = next_word_ + 1 == words.map.width ? 0 : next_word_ + 1;
+    SendAt(now, now + beats + stage_.memory_latency + 1);
+    Busy(now, beats);
+    return free_ = now + beats;
+  }
+
+ private:
+  int64_t next_word_ = 0;  // of a pass
+  int64_t free_ = 0;       // the cycle of the next request
+};
+
 // Takes a word of every input that Takes() names and gives one to every output that Gives() names,
 // in one cycle.
 class WordActor : public Actor {
@@ -109,6 +134,23 @@ class ConcatActor final : public WordActor {
 
  private:
   size_t input_ = 0;
+  int64_t word_ = 0;
+};
+
+// Gives the first words of each pixel and drops the others.
+class CropActor final : public WordActor {
+ public:
+  CropActor(const Pipeline& pipeline, int index, std::vector<Link>* links, Schedule* schedule)
+      : WordActor(pipeline, index, links, schedule),
+        words_(pipeline.input(stage_).words_per_pixel()),
+        kept_(pipeline.output(stage_).words_per_pixel()) {}
+
+ protected:
+  bool Gives() const override { return word_ < kept_; }
+  void Next() override { word_ = (word_ + 1) % words_; }
+
+ private:
+  const int64_t words_, kept_;  // words of a pixel
   int64_t word_ = 0;
 };
 
@@ -271,12 +313,16 @@ std::unique_ptr<Actor> MakeActor(const Pipeline& pipeline, int index, const Timi
   switch (pipeline.stages[static_cast<size_t>(index)].kind) {
     case StageKind::kSource:
       return std::make_unique<SourceActor>(pipeline, index, options, links, schedule);
+    case StageKind::kWeightStream:
+      return std::make_unique<WeightStreamActor>(pipeline, index, links, schedule);
     case StageKind::kConcat:
       return std::make_unique<ConcatActor>(pipeline, index, links, schedule);
     case StageKind::kWiden:
       return std::make_unique<WidenActor>(pipeline, index, links, schedule);
     case StageKind::kNarrow:
       return std::make_unique<NarrowActor>(pipeline, index, links, schedule);
+    case StageKind::kCrop:
+      return std::make_unique<CropActor>(pipeline, index, links, schedule);
     case StageKind::kPad:
       return std::make_unique<PadActor>(pipeline, index, links, schedule);
     case StageKind::kRearrange:

@@ -113,6 +113,17 @@ CodeStream GlobalSumStream(const Pipeline& pipeline, const Stage& stage, const C
   return sums;
 }
 
+// Keeps the codes of the first words of each pixel.
+CodeStream CropStream(const Pipeline& pipeline, const Stage& stage, const CodeStream& in) {
+  const int64_t channels = pipeline.input(stage).map.channels,
+                kept = pipeline.output(stage).map.channels;
+  CodeStream out;
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (static_cast<int64_t>(i) % channels < kept) out.push_back(in[i]);
+  }
+  return out;
+}
+
 CodeStream PadStream(const Pipeline& pipeline, const Stage& stage, const CodeStream& in) {
   const MapShape &map = pipeline.input(stage).map, &padded = pipeline.output(stage).map;
   CodeStream out;
@@ -198,6 +209,8 @@ CodeStream StreamOf(const Pipeline& pipeline, const Stage& stage,
       return GlobalSumStream(pipeline, stage, *inputs[0]);
     case StageKind::kPad:
       return PadStream(pipeline, stage, *inputs[0]);
+    case StageKind::kCrop:
+      return CropStream(pipeline, stage, *inputs[0]);
     case StageKind::kConcat:
       return ConcatStream(pipeline, stage, inputs);
     case StageKind::kRearrange:
@@ -205,6 +218,8 @@ CodeStream StreamOf(const Pipeline& pipeline, const Stage& stage,
     case StageKind::kTable:
     case StageKind::kAffine:
       return ElementStream(pipeline, stage, inputs);
+    case StageKind::kWeightStream:  // the convolution has its weights
+      return {};
     case StageKind::kSource:
     case StageKind::kSink:
     case StageKind::kFork:

@@ -119,6 +119,12 @@ class Actor {
     in(i).Pop(now);
     schedule_->Wake(in(i).from, now + 1);
   }
+  // Reserves a word and pushes it in cycle `when`.
+  void SendAt(int64_t now, int64_t when) {
+    out().Reserve(now, 1);
+    out().Push(when);
+    schedule_->Wake(out().to, when + 1);
+  }
   // Reserves words and pushes them in consecutive cycles, the first after the stage's latency.
   void Send(int64_t now, int64_t words = 1, size_t i = 0) {
     out(i).Reserve(now, words);

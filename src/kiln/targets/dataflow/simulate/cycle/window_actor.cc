@@ -22,9 +22,11 @@ struct PixelSteps {
     return loops.results_per_pixel == loops.words_per_pixel * loops.passes ||
            word == loops.words_per_group - 1;
   }
-  // Returns the number of steps, this one included, that neither read new words nor complete a
-  // result before the last of them.
-  int64_t RunLength() const { return first_pass() ? 1 : loops.words_per_group - 1 - word; }
+  // Returns the number of steps, this one included and at least 1, that neither read new words nor
+  // complete a result before the last of them.
+  int64_t RunLength() const {
+    return first_pass() ? 1 : std::max<int64_t>(1, loops.words_per_group - 1 - word);
+  }
   // Goes forward by steps of one pass; returns whether the pixel is done.
   bool Advance(int64_t steps) {
     word += steps;
@@ -44,6 +46,7 @@ class PointwiseActor final : public Actor {
       : Actor(pipeline, index, links, schedule),
         window_(stage_.window),
         map_(stage_.map),
+        streams_(pipeline.Streams(stage_)),
         steps_(LoopsOf(pipeline, stage_)) {}
 
  protected:
@@ -63,12 +66,17 @@ class PointwiseActor final : public Actor {
       }
       return free_ = now + 1;
     }
+    if (streams_ && !HasWord(now, 1)) {
+      Stalled(now, "weights");
+      return in(1).NextWord();
+    }
     if (steps_.completes() && !HasRoom(now, steps_.loops.reserve)) {
       Stalled(now, "output");
       return kNever;
     }
-    const int64_t run = std::max<int64_t>(1, steps_.RunLength());
+    const int64_t run = streams_ ? 1 : steps_.RunLength();
     if (reads) Pop(now);
+    if (streams_) Pop(now, 1);
     if (steps_.completes()) Send(now, steps_.loops.reserve);
     Busy(now, run);
     if (steps_.Advance(run)) NextPixel();
@@ -88,6 +96,7 @@ class PointwiseActor final : public Actor {
 
   const Window& window_;
   const MapShape map_;
+  const bool streams_;  // weights come from a weight stream
   PixelSteps steps_;
   int64_t y_ = 0, x_ = 0, discarded_ = 0;
   int64_t free_ = 0;  // the cycle of the next step
@@ -100,6 +109,7 @@ class BufferedActor final : public Actor {
         window_(stage_.window),
         map_(stage_.map),
         row_words_(map_.width * map_.channels / pipeline.input(stage_).lanes),
+        streams_(pipeline.Streams(stage_)),
         steps_(LoopsOf(pipeline, stage_)),
         before_(steps_.loops.first_insertions - 1) {}
 
@@ -122,6 +132,7 @@ class BufferedActor final : public Actor {
     if (writes || inserted) next = now + 1;
     if (has_row && !writes) next = std::min(next, in().NextWord());
     if (steps || now < free_) next = std::min(next, free_);
+    if (!steps && LacksWeights(now)) next = std::min(next, std::max(free_, in(1).NextWord()));
     return next;
   }
 
@@ -152,12 +163,18 @@ class BufferedActor final : public Actor {
       Stalled(now, "rows");
       return false;
     }
+    if (LacksWeights(now)) {
+      Stalled(now, "weights");
+      return false;
+    }
     if (before_ == 0 && steps_.completes() && !HasRoom(now, steps_.loops.reserve)) {
       Stalled(now, "output");
       return false;
     }
     return true;
   }
+  // Returns whether the step multiplies and its weights have not arrived.
+  bool LacksWeights(int64_t now) const { return streams_ && before_ == 0 && !HasWord(now, 1); }
   // Does a step, or several that depend on nothing; returns whether the inserter moved.
   bool Step(int64_t now) {
     if (before_ > 0) {
@@ -167,7 +184,8 @@ class BufferedActor final : public Actor {
       return true;
     }
     const bool inserts = steps_.first_pass();
-    const int64_t run = std::max<int64_t>(1, steps_.RunLength());
+    const int64_t run = streams_ ? 1 : steps_.RunLength();
+    if (streams_) Pop(now, 1);
     if (steps_.completes()) Send(now, steps_.loops.reserve);
     Busy(now, run);
     free_ = now + run;
@@ -202,6 +220,7 @@ class BufferedActor final : public Actor {
   const Window& window_;
   const MapShape map_;
   const int64_t row_words_;
+  const bool streams_;  // weights come from a weight stream
   PixelSteps steps_;
   int64_t write_row_ = 0, write_word_ = 0;                   // of the whole stream; of the row
   int64_t frame_ = 0, row_set_ = 0, column_ = 0, word_ = 0;  // the inserter's position

@@ -110,6 +110,15 @@ MapCodes Pad(const Stage& stage, const MapShape& in_map, const MapShape& out_map
   return out;
 }
 
+MapCodes Crop(const MapShape& in_map, const MapShape& out_map, const MapCodes& in) {
+  MapCodes out(At(out_map.elements()));
+  for (int64_t pixel = 0; pixel < in_map.pixels(); ++pixel) {
+    std::copy_n(&in[At(pixel * in_map.channels)], out_map.channels,
+                &out[At(pixel * out_map.channels)]);
+  }
+  return out;
+}
+
 MapCodes Rearrange(const Stage& stage, const MapShape& in_map, const MapShape& out_map,
                    const MapCodes& in) {
   MapCodes out(At(out_map.elements()));
@@ -255,6 +264,8 @@ std::vector<MapCodes> FunctionalPipeline::Run(std::span<const MapCodes> inputs) 
       case StageKind::kSource:
         out = inputs[next_input++];
         break;
+      case StageKind::kWeightStream:  // the convolution has its weights
+        break;
       case StageKind::kSink:
         results.push_back(*in[0]);
         break;
@@ -268,6 +279,9 @@ std::vector<MapCodes> FunctionalPipeline::Run(std::span<const MapCodes> inputs) 
         break;
       case StageKind::kPad:
         out = Pad(stage, map(), out_map(), *in[0]);
+        break;
+      case StageKind::kCrop:
+        out = Crop(map(), out_map(), *in[0]);
         break;
       case StageKind::kTable:
         out = Table(stage, pipeline_.input(stage).type.bits, *in[0]);
