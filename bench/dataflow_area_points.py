@@ -137,7 +137,7 @@ def stages():
     for p, check in named("LANES", "1", "4", "8 check"):
         yield "kiln_dataflow_table", "kiln_dataflow_rom", p, {}, check
     for p, check in named("WIDTH W CG FY FX SPACE", "8 8 1 2 2 0", "64 28 4 2 2 0",
-                          "32 14 16 2 2 1", "8 100 4 4 4 1", "32 16 8 2 2 0 check",
+                          "32 14 16 2 2 1", "8 100 16 4 4 1", "32 16 8 2 2 0 check",
                           "16 28 8 2 2 1 check"):
         yield "kiln_dataflow_rearrange", "", p, {}, check
 

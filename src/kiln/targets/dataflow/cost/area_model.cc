@@ -96,7 +96,7 @@ Features Thresholds(const Parameters& p, const Fitted&) {
 
 // What is around the lanes: the sums' register, the place of the constants, and the delay of the
 // push.
-Features Requantise(const Parameters& p, const Fitted&) {
+Features RequantiseControl(const Parameters& p, const Fitted&) {
   const int64_t lanes = p.Number("LANES", 1), sum_bits = p.Number("SUM_BITS", 32);
   const int64_t way = p.Number("WAY", 1), place_bits = IndexBits(p.Number("WORDS", 1));
   const int64_t held = way == 0   ? std::min(sum_bits, p.Number("OUT_BITS", 8))
@@ -201,9 +201,8 @@ Features Convolution(const Parameters& p, const Fitted&) {
 }
 
 Features Depthwise(const Parameters& p, const Fitted&) {
-  return {
-      {"place bits and cycles of delay",
-       Real(IndexBits(p.Number("CG", 1)) + 3 + CeilLog2(p.Number("KY", 3) * p.Number("KX", 3)))}};
+  return {{"place bits", Real(CeilLog2(p.Number("CG", 1)))},
+          {"cycles of delay", Real(3 + CeilLog2(p.Number("KY", 3) * p.Number("KX", 3)))}};
 }
 
 Features MaxPool(const Parameters& p, const Fitted&) {
@@ -266,10 +265,10 @@ Features Rearrange(const Parameters& p, const Fitted&) {
 
 // ---- Channels and what only moves words
 
-bool InMemory(const Parameters& p) {
+bool HasMemory(const Parameters& p) {
   return p.Number("MEMORY", 0) != 0 && p.Number("DEPTH", 4) > 1;
 }
-bool InRegisters(const Parameters& p) { return !InMemory(p); }
+bool HasRegisters(const Parameters& p) { return !HasMemory(p); }
 
 // The bits of the counters of a channel: stored, free, the highest level, and the places.
 int64_t ChannelCounterBits(const Parameters& p) {
@@ -353,7 +352,7 @@ const std::vector<ModuleModel>& ModuleModels() {
       {"requantising thresholds", "kiln_dataflow_thresholds", "kiln_dataflow_rom", Always,
        Thresholds},
       {"requantisation without its lanes", "kiln_dataflow_requantise",
-       "kiln_dataflow_rom kiln_dataflow_scale kiln_dataflow_thresholds", Always, Requantise},
+       "kiln_dataflow_rom kiln_dataflow_scale kiln_dataflow_thresholds", Always, RequantiseControl},
       {"constants of gates", "kiln_dataflow_rom", "", Always, Rom},
       {"row buffer", "kiln_dataflow_rows", "", Always, Rows},
       {"reader of windows", "kiln_dataflow_reader", "", Always, Reader},
@@ -366,8 +365,8 @@ const std::vector<ModuleModel>& ModuleModels() {
       {"affine", "kiln_dataflow_affine", "", Always, Affine},
       {"table control", "kiln_dataflow_table", "kiln_dataflow_rom", Always, Table},
       {"rearrange", "kiln_dataflow_rearrange", "", Always, Rearrange},
-      {"channel of registers", "kiln_dataflow_channel", "", InRegisters, RegisterChannel},
-      {"channel with a memory", "kiln_dataflow_channel", "", InMemory, MemoryChannel},
+      {"channel of registers", "kiln_dataflow_channel", "", HasRegisters, RegisterChannel},
+      {"channel with a memory", "kiln_dataflow_channel", "", HasMemory, MemoryChannel},
       {"source", "kiln_dataflow_source", "", Always, End},
       {"sink", "kiln_dataflow_sink", "", Always, End},
       {"fork", "kiln_dataflow_fork", "", Always, Fork},

@@ -17,16 +17,14 @@ using hardware::ModuleParameters;
 // Words above which the emitter puts columns and constants into memories.
 constexpr int64_t kMostShallowWords = 64;
 
-bool HasWindow(const Stage& stage) {
+bool ReadsWindow(const Stage& stage) {
   return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
          stage.kind == StageKind::kMaxPool;
 }
-bool HasWeights(const Stage& stage) {
+bool Multiplies(const Stage& stage) {
   return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise;
 }
-bool HasSums(const Stage& stage) {
-  return HasWeights(stage) || stage.kind == StageKind::kGlobalSum;
-}
+bool SumsUp(const Stage& stage) { return Multiplies(stage) || stage.kind == StageKind::kGlobalSum; }
 
 void AddWeightSizes(const Pipeline& pipeline, const Stage& stage, StageSizes* sizes) {
   const Channel& in = pipeline.input(stage);
@@ -220,6 +218,7 @@ class Collector {
     p.Set("OTHER_BITS", pipeline_.input(stage, stage.inputs.size() - 1).type.bits);
     p.Set("OUT_BITS", pipeline_.output(stage).type.bits).Set("M0", stage.factors[0]);
     p.Set("M1", inputs == 2 ? stage.factors[1] : 0).Set("SHIFT", stage.shift);
+    p.Set("C", stage.addend);
     Module("kiln_dataflow_affine", std::move(p));
   }
 
@@ -351,9 +350,9 @@ UnitParts& UnitNamed(const std::string& name, std::vector<UnitParts>* units) {
 
 StageSizes SizesOf(const Pipeline& pipeline, const Stage& stage) {
   StageSizes sizes;
-  if (HasWeights(stage)) AddWeightSizes(pipeline, stage, &sizes);
-  if (HasWindow(stage)) AddWindowSizes(pipeline, stage, &sizes);
-  if (!HasSums(stage)) return sizes;
+  if (Multiplies(stage)) AddWeightSizes(pipeline, stage, &sizes);
+  if (ReadsWindow(stage)) AddWindowSizes(pipeline, stage, &sizes);
+  if (!SumsUp(stage)) return sizes;
   const Channel& out = pipeline.output(stage);
   if (stage.kind == StageKind::kGlobalSum) {
     const Channel& in = pipeline.input(stage);
