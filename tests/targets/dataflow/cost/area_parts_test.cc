@@ -51,13 +51,14 @@ TEST(DataflowAreaParts, ModulesOfASmallMachine) {
                   "conv: kiln_dataflow_sum_tree x 4", "conv: kiln_dataflow_convolution x 1",
                   "conv: kiln_dataflow_rom x 1",  // weights
                   "conv: kiln_dataflow_requantise x 1", "conv: kiln_dataflow_scale x 4",
-                  "conv: kiln_dataflow_rom x 1",  // constants
+                  "conv: kiln_dataflow_rom x 1",  // addends
                   "pool: kiln_dataflow_rows x 1", "pool: kiln_dataflow_reader x 1",
                   "pool: kiln_dataflow_columns x 1", "pool: kiln_dataflow_max_tree x 4",
                   "pool: kiln_dataflow_max_pool x 1", "dense: kiln_dataflow_pointwise x 1",
                   "dense: kiln_dataflow_multiplier x 8", "dense: kiln_dataflow_sum_tree x 2",
-                  "dense: kiln_dataflow_convolution x 1", "dense: kiln_dataflow_requantise x 1",
-                  "dense: kiln_dataflow_thresholds x 1",
+                  "dense: kiln_dataflow_convolution x 1",
+                  "dense: kiln_dataflow_rom x 1",  // weights
+                  "dense: kiln_dataflow_requantise x 1", "dense: kiln_dataflow_thresholds x 1",
                   "dense: kiln_dataflow_rom x 1",  // the thresholds of each level
                   "dense: kiln_dataflow_rom x 1", "streams: kiln_dataflow_source x 1",
                   "streams: kiln_dataflow_sink x 1", "channels: kiln_dataflow_channel x 1",
@@ -75,11 +76,14 @@ TEST(DataflowAreaParts, SizesOfModules) {
                   // A word of 72 weights in each of 2 passes over 2 words.
                   std::string("conv: kiln_dataflow_rom x 1 WIDTH=576 DEPTH=4"),
                   std::string("conv: kiln_dataflow_scale x 4 SUM_BITS=21 C_BITS=11 WORDS=2"),
-                  std::string("conv: kiln_dataflow_rom x 1 WIDTH=112 DEPTH=2"),
+                  // All multipliers are the same; of the addends all 11 bits differ, in 4 lanes.
+                  std::string("conv: kiln_dataflow_rom x 1 WIDTH=44 DEPTH=2"),
                   std::string("conv: kiln_dataflow_columns x 1 MEMORY=0 KEEP=1 MASK=1"),
                   // A pool without padding never looks beside the map, and reads a window once.
                   std::string("pool: kiln_dataflow_columns x 1 MEMORY=0 KEEP=0 MASK=0"),
                   std::string("pool: kiln_dataflow_max_tree x 4 TERMS=4 BITS=8"),
+                  // Weights are gates also where an FPGA has them in block memory.
+                  std::string("dense: kiln_dataflow_rom x 1 WIDTH=32 DEPTH=36"),
                   std::string("dense: kiln_dataflow_rom x 1 WIDTH=16 DEPTH=4"),
                   std::string("dense: kiln_dataflow_rom x 1 WIDTH=16 DEPTH=8"),
                   std::string("channels: kiln_dataflow_channel x 1 WIDTH=16 DEPTH=8 MEMORY=0"),
@@ -98,7 +102,6 @@ TEST(DataflowAreaParts, MemoriesOfASmallMachine) {
   EXPECT_EQ(memories, (std::map<std::string, Memories>{
                           {"conv", {{3, 6 * 2 * 16}}},  // rows of 6 pixels of 2 words
                           {"pool", {{2, 6 * 2 * 32}}},  // likewise
-                          {"dense", {{1, 36 * 32}}},    // weights
                           {"channels", {{1, 5 * 32}}},
                       }));
 }

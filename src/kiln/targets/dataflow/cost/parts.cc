@@ -3,6 +3,7 @@
 #include "kiln/targets/dataflow/cost/parts.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "kiln/support/integer.h"
@@ -14,7 +15,7 @@ namespace {
 
 using hardware::ModuleParameters;
 
-// Words above which the emitter puts columns and constants into memories.
+// Words above which the emitter puts columns into a memory.
 constexpr int64_t kMostShallowWords = 64;
 
 bool ReadsWindow(const Stage& stage) {
@@ -67,6 +68,13 @@ void AddWindowSizes(const Pipeline& pipeline, const Stage& stage, StageSizes* si
   sizes->stored_words = sizes->stored_bits > 0 ? loops.words_per_pixel : 0;
   // The columns of a single word are registers.
   if (loops.words_per_pixel == 1) sizes->deep_columns = false;
+}
+
+// Returns how many of the lowest `bits` bits are not the same in all numbers.
+int64_t DifferentBits(const std::vector<int64_t>& numbers, int64_t bits) {
+  uint64_t different = 0;
+  for (const int64_t number : numbers) different |= static_cast<uint64_t>(number ^ numbers.front());
+  return std::popcount(different & ((uint64_t{1} << bits) - 1));
 }
 
 // Adds the parts of stages to a unit.
@@ -170,14 +178,10 @@ class Collector {
     unit_.modules.push_back({module, std::move(parameters), count});
   }
   void Memory(int64_t bits, int64_t count = 1) { unit_.memories.push_back({count, bits}); }
-  // Adds constants: a memory, or gates.
-  void Constants(bool in_memory, int64_t width, int64_t depth, int64_t count = 1) {
-    if (in_memory) {
-      Memory(width * depth, count);
-    } else {
-      Module("kiln_dataflow_rom", ModuleParameters().Set("WIDTH", width).Set("DEPTH", depth),
-             count);
-    }
+  // Adds memories of constants, which are built of gates wherever an FPGA has them.
+  void Constants(int64_t width, int64_t depth, int64_t count = 1) {
+    if (width == 0) return;
+    Module("kiln_dataflow_rom", ModuleParameters().Set("WIDTH", width).Set("DEPTH", depth), count);
   }
 
   void Converter(const char* module, const Channel& narrow, const Channel& wide) {
@@ -207,7 +211,7 @@ class Collector {
   void Table(const Stage& stage) {
     const Channel& in = pipeline_.input(stage);
     Module("kiln_dataflow_table", ModuleParameters().Set("LANES", in.lanes));
-    Constants(false, pipeline_.output(stage).type.bits, int64_t{1} << in.type.bits, in.lanes);
+    Constants(pipeline_.output(stage).type.bits, int64_t{1} << in.type.bits, in.lanes);
   }
 
   void Affine(const Stage& stage) {
@@ -288,8 +292,7 @@ class Collector {
     } else {
       Module("kiln_dataflow_depthwise", std::move(p.Set("CG", loops.words_per_pixel)));
     }
-    if (!sizes.streams_weights)
-      Constants(stage.weight_memory != MemoryKind::kLut, sizes.weight_bits, sizes.weight_words);
+    if (!sizes.streams_weights) Constants(sizes.weight_bits, sizes.weight_words);
   }
 
   void Maxima(const Stage& stage) {
@@ -325,14 +328,15 @@ class Collector {
       p.Set("C_BITS", sizes.addend_bits).Set("SHIFT", r.shift);
       p.Set("MULTIPLIER_BITS", MultiplierBitsOf(ultrascale_));
       Module("kiln_dataflow_scale", std::move(p), out.lanes);
-      Constants(sizes.deep_constants, out.lanes * (sizes.addend_bits + kMultiplierBits),
+      // Bits that are the same in all channels need no gates.
+      Constants(out.lanes * (DifferentBits(r.multipliers, kMultiplierBits) +
+                             DifferentBits(r.addends, sizes.addend_bits)),
                 sizes.constant_words);
     } else if (r.way == Requantise::Way::kThresholds) {
       Module("kiln_dataflow_thresholds", std::move(p.Set("THRESHOLD_BITS", stage.sum_bits)),
              out.lanes);
-      for (int level = 0; level < r.threshold_bits; ++level) {
-        Constants(sizes.deep_constants, stage.sum_bits, sizes.constant_words << level, out.lanes);
-      }
+      for (int level = 0; level < r.threshold_bits; ++level)
+        Constants(stage.sum_bits, sizes.constant_words << level, out.lanes);
     }
   }
 
@@ -361,7 +365,6 @@ StageSizes SizesOf(const Pipeline& pipeline, const Stage& stage) {
   if (stage.requantise.way == Requantise::Way::kNone) return sizes;
   sizes.addend_bits = AddendBits(stage.requantise);
   sizes.constant_words = out.words_per_pixel();
-  sizes.deep_constants = sizes.constant_words > kMostShallowWords;
   return sizes;
 }
 

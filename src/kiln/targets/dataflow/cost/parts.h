@@ -28,7 +28,6 @@ struct StageSizes {
   int64_t sum_bits = 0;         // of an accumulated sum
   int64_t addend_bits = 0;      // of a constant of requantisation
   int64_t constant_words = 0;   // each for the lanes of a result word
-  bool deep_constants = false;  // in memories, not built of gates
   // convolution, depthwise, max_pool
   int64_t row_bits = 0;     // of one row memory; there are window.buffer_rows()
   int64_t window_bits = 0;  // elements of a step
