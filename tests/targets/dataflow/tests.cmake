@@ -1,4 +1,5 @@
 # Tests of the dataflow family.
 kiln_tests(dataflow_fold OPTIMISED FOLDER targets/dataflow/fold LINK kiln_dataflow)
 kiln_tests(dataflow_compile OPTIMISED FOLDER targets/dataflow/compile LINK kiln_dataflow)
+kiln_tests(dataflow_cost OPTIMISED FOLDER targets/dataflow/cost LINK kiln_dataflow)
 kiln_tests(dataflow OPTIMISED FOLDER targets/dataflow LINK kiln_dataflow kiln_targets kiln_frontend)

@@ -10,7 +10,9 @@
 #include "kiln/targets/dataflow/compile/channels.h"
 #include "kiln/targets/dataflow/compile/compile.h"
 #include "kiln/targets/dataflow/config/keys.h"
+#include "kiln/targets/dataflow/cost/area_model.h"
 #include "kiln/targets/dataflow/cost/cost.h"
+#include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
 #include "kiln/targets/dataflow/run_network.h"
 #include "kiln/targets/dataflow/waveform.h"
@@ -34,6 +36,12 @@ StatusOr<const DataflowProgram*> ProgramOf(const Program& program, const std::st
   if (compiled != nullptr) return compiled;
   return ErrorAt("", name, "the program was compiled for another family",
                  "compile it for this one");
+}
+
+std::vector<const Pipeline*> PipelinesOf(const DataflowProgram& program) {
+  std::vector<const Pipeline*> pipelines;
+  for (const Segment& segment : program.segments()) pipelines.push_back(&segment.pipeline);
+  return pipelines;
 }
 
 }  // namespace
@@ -87,9 +95,12 @@ StatusOr<Cost> DataflowAccelerator::EstimateCost(int node_nm) const {
 
 StatusOr<Cost> DataflowAccelerator::EstimateProgramCost(const Program& program, int node_nm) const {
   KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
-  std::vector<const Pipeline*> pipelines;
-  for (const Segment& segment : compiled->segments()) pipelines.push_back(&segment.pipeline);
-  return PipelineCost(pipelines, config_, node_nm);
+  return PipelineCost(PipelinesOf(*compiled), config_, node_nm);
+}
+
+StatusOr<Energy> DataflowAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  return EnergyOf(PipelinesOf(*compiled), config_.ultrascale, node_nm);
 }
 
 StatusOr<Waveform> DataflowAccelerator::RecordDifference(const Program& program, const Batch& batch,
@@ -117,7 +128,10 @@ hardware::FamilyKeys DescribeKeys() {
 }
 
 FamilyEntry Entry() {
-  return {.name = "dataflow", .parse = &ParseDesignPoint, .describe = &DescribeKeys};
+  return {.name = "dataflow",
+          .parse = &ParseDesignPoint,
+          .describe = &DescribeKeys,
+          .areas = &FamilyAreaModels};
 }
 
 }  // namespace kiln::dataflow

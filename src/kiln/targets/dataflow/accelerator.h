@@ -31,6 +31,7 @@ class DataflowAccelerator final : public Accelerator {
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Cost> EstimateProgramCost(const Program& program, int node_nm) const override;
+  StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
                                       const RtlOptions& options,
                                       const std::filesystem::path& file) const override;

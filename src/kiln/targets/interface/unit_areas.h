@@ -4,6 +4,7 @@
 #define KILN_TARGETS_INTERFACE_UNIT_AREAS_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kiln/hardware/area_model.h"
@@ -26,7 +27,7 @@ struct MemoryInstances {
 };
 // The modules and memories of a unit.
 struct UnitParts {
-  const char* unit;
+  std::string unit;
   std::vector<ModuleInstances> modules;
   std::vector<MemoryInstances> memories;
 };

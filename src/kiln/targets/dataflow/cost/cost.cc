@@ -2,15 +2,19 @@
 
 #include "kiln/targets/dataflow/cost/cost.h"
 
+#include <algorithm>
+
 #include "fmt/format.h"
+#include "kiln/targets/dataflow/cost/area_model.h"
+#include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/cost/fpga_model.h"
-#include "kiln/targets/dataflow/isa/derived.h"
+#include "kiln/targets/dataflow/cost/parts.h"
 #include "kiln/targets/interface/unit_areas.h"
 
 namespace kiln::dataflow {
 namespace {
 
-// Bits of the memories of a stage: weights, rows, constants.
+// Bits of the memories of a stage, whatever they are built of: weights and rows.
 int64_t MemoryBitsOf(const Pipeline& pipeline, const Stage& stage) {
   int64_t bits = std::ssize(stage.weights) * stage.weight_bits;
   if (stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
@@ -20,6 +24,19 @@ int64_t MemoryBitsOf(const Pipeline& pipeline, const Stage& stage) {
               pipeline.input(stage).type.bits;
   }
   return bits;
+}
+
+// Returns the energy of one event of each kind that the network has.
+StatusOr<std::vector<EventEnergy>> SingleEvents(std::span<const Pipeline* const> pipelines,
+                                                bool ultrascale, int node_nm) {
+  KILN_ASSIGN_OR_RETURN(const Energy energy, EnergyOf(pipelines, ultrascale, node_nm));
+  std::vector<EventEnergy> events;
+  for (const EnergyPart& part : energy.parts) {
+    const std::string name = part.unit == kOuterMemoryUnit ? "outer memory byte" : part.event;
+    if (std::ranges::find(events, name, &EventEnergy::event) == events.end())
+      events.push_back({name, part.picojoules_each});
+  }
+  return events;
 }
 
 }  // namespace
@@ -50,6 +67,10 @@ StatusOr<Cost> PipelineCost(std::span<const Pipeline* const> pipelines, const Co
     for (const Channel& channel : pipeline->channels)
       cost.on_chip_memory_bits += channel.depth * channel.word_bits();
   }
+  KILN_ASSIGN_OR_RETURN(cost.events, SingleEvents(pipelines, config.ultrascale, node_nm));
+  AddAreas(UnitsOf(pipelines, config.ultrascale), FamilyAreaModels(), &cost);
+  if (pipelines.size() > 1 && config.passes > 1)
+    cost.notes.push_back("the area is that of the hardware of all passes together");
   cost.notes.push_back(fmt::format(
       "in the FPGA: {} of {} DSP, {:g} of {} RAMB36, {} of {} URAM, about {} of {} LUTs", sum.dsp,
       config.dsp, static_cast<double>(sum.ramb18) / 2, config.bram, sum.uram, config.uram, sum.lut,
