@@ -18,6 +18,8 @@
 #include "kiln/ir/text.h"
 #include "kiln/support/check.h"
 #include "kiln/support/file.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/dataflow/config/config.h"
 #include "kiln/targets/systolic/isa/isa.h"
 #include "kiln/targets/vta/isa/isa.h"
 #include "tests/targets/systolic/random_instruction.h"
@@ -29,6 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr int kGraphs = 60;
 constexpr int kPrograms = 60;
+constexpr int kNumbers = 40;
 
 // A graph with the features that random graphs lack: annotations, every kind of attribute and
 // constant, unknown dimensions.
@@ -304,6 +307,31 @@ void WriteVectors(const fs::path& folder) {
   Write(folder / "vta_vector_fuzz/program.json", kProgramVector);
 }
 
+// Writes a design point with every key of the dataflow family, and bytes from which its fuzz targets
+// take the numbers of problems and pipelines.
+void WriteDataflow(const fs::path& folder) {
+  dataflow::Config config;
+  config.name = "seed";
+  config.ultrascale = config.two_way = false;
+  config.target_fps = 30;
+  config.products_per_dsp = 4;
+  config.channel_bits = 4096;
+  config.slack_percent = 2.5;
+  config.passes = 3;
+  config.reload_cycles = 100000;
+  Write(folder / "accelerator_yaml_fuzz/dataflow_passes.yaml", dataflow::PrintConfig(config));
+  config.passes = 1;
+  config.devices = 2;
+  Write(folder / "accelerator_yaml_fuzz/dataflow_devices.yaml", dataflow::PrintConfig(config));
+  Random random(1);
+  for (int i = 0; i < kNumbers; ++i) {
+    std::string bytes(static_cast<size_t>(random.Between(100, 2000)), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random.Below(256));
+    Write(folder / fmt::format("dataflow_fold_fuzz/{}.bin", i), bytes);
+    Write(folder / fmt::format("dataflow_pipeline_fuzz/{}.bin", i), bytes);
+  }
+}
+
 }  // namespace
 }  // namespace kiln
 
@@ -318,5 +346,6 @@ int main(int argc, char** argv) {
   kiln::WriteData(folder);
   kiln::WriteConversations(folder);
   kiln::WriteVectors(folder);
+  kiln::WriteDataflow(folder);
   return 0;
 }

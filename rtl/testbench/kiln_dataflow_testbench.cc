@@ -114,9 +114,16 @@ struct Arguments {
   double stalls = 0;
 };
 
+// Returns the timing of a port's memory, whose latency is `cycles` unless an option sets another.
+[[maybe_unused]] kiln::testbench::AxiTiming TimingOf(kiln::testbench::AxiTiming timing,
+                                                     uint64_t cycles) {
+  if (timing.latency == 0) timing.latency = cycles;
+  return timing;
+}
+
 Arguments Parse(int count, char** values) {
   Arguments arguments;
-  arguments.common.timing.latency = KILN_MEMORY_LATENCY;
+  arguments.common.timing.latency = 0;  // of each port its own
   for (int i = 1; i < count; ++i) {
     const std::string name = values[i];
     if (name == "--help") {
@@ -166,19 +173,17 @@ int main(int count, char** values) {
     Fail(arguments.folder + ": is no folder");
   const auto top = std::make_unique<Vkiln_accelerator>(&context);
   RegisterWrites registers;
-  kiln::testbench::AxiMemory memory(0, options.timing);
   uint32_t ports = 0;
-#define KILN_PORT(name, beat_bytes, base)                                              \
-  kiln::testbench::AxiReadPort port_##name(&memory, beat_bytes, options.seed + ports); \
-  registers.Add(0x100 + 8 * ports, static_cast<uint32_t>(base));                       \
-  registers.Add(0x104 + 8 * ports, static_cast<uint32_t>(uint64_t{base} >> 32));       \
+#define KILN_PORT(name, beat_bytes, base, cycles)                                             \
+  kiln::testbench::AxiMemory memory_##name(0, TimingOf(options.timing, cycles));              \
+  kiln::testbench::AxiReadPort port_##name(&memory_##name, beat_bytes, options.seed + ports); \
+  memory_##name.bytes() = kiln::testbench::ReadBytes("weights.bin");                          \
+  registers.Add(0x100 + 8 * ports, static_cast<uint32_t>(base));                              \
+  registers.Add(0x104 + 8 * ports, static_cast<uint32_t>(uint64_t{base} >> 32));              \
   ++ports;
   KILN_WEIGHTS(KILN_PORT)
 #undef KILN_PORT
-  if (ports > 0) {
-    memory.bytes() = kiln::testbench::ReadBytes("weights.bin");
-    registers.Add(0x008, 1);  // run
-  }
+  if (ports > 0) registers.Add(0x008, 1);  // run
   std::vector<Stream> in, out;
 #define KILN_STREAM(name, bytes, beats) \
   {#name, &top->name##_tvalid, &top->name##_tready, &top->name##_tdata, bytes, beats, {}},
@@ -243,14 +248,14 @@ int main(int count, char** values) {
     // No write begins in the cycle after the reset.
     if (cycle >= 2) registers.Drive(*top);
     // During the reset the memory neither accepts nor offers anything.
-#define KILN_PORT(name, beat_bytes, base) \
+#define KILN_PORT(name, beat_bytes, base, cycles) \
   if (cycle >= 0) KILN_AXI_DRIVE_READ(*top, name, port_##name);
     KILN_WEIGHTS(KILN_PORT)
 #undef KILN_PORT
     top->clock = 0;
     top->eval();
     if (cycle >= 2) registers.Sample(*top);
-#define KILN_PORT(name, beat_bytes, base) \
+#define KILN_PORT(name, beat_bytes, base, cycles) \
   if (cycle >= 0) KILN_AXI_SAMPLE_READ(*top, name, port_##name);
     KILN_WEIGHTS(KILN_PORT)
 #undef KILN_PORT

@@ -56,6 +56,16 @@ TEST(Pipeline, RefusesWhatCannotBeBuilt) {
       {"stage 'conv': names channel 7", [](Pipeline& p) { p.stages[1].outputs = {7}; }},
       {"stage '1': has no name of its own", [](Pipeline& p) { p.stages[1].name = "1"; }},
       {"stage 'in': has no name of its own", [](Pipeline& p) { p.stages[2].name = "in"; }},
+      {"stage 'conv': computes with codes of 17 bits",
+       [](Pipeline& p) { p.channels[0].type.bits = 17; }},
+      {"stage 'conv': pads a maximum with 3",
+       [](Pipeline& p) {
+         p.stages[1].kind = StageKind::kMaxPool;
+         p.stages[1].window.pad_value = 3;
+         p.channels[1].map.channels = 4;
+         p.channels[1].type = p.channels[0].type;
+         p.channels[1].lanes = 2;
+       }},
       {"stage 'conv': is folded to 2 x 4 lanes", [](Pipeline& p) { p.stages[1].elements = 4; }},
       {"stage 'conv': has results of 1 lanes",
        [](Pipeline& p) {
@@ -112,6 +122,37 @@ TEST(Derived, LoopsByHand) {
   // 36 weights of 2 and codes up to 15.
   EXPECT_EQ(RangeOfSums(pipeline, pipeline.stages[1]).high, 36 * 2 * 15);
   EXPECT_EQ(RangeOfSums(pipeline, pipeline.stages[1]).low, 0);
+}
+
+// The table of latencies of docs/dataflow-machine.md, for 18 terms (L = 5).
+TEST(Derived, LatenciesByHand) {
+  Pipeline pipeline = Small();
+  Stage& stage = pipeline.stages[1];
+  const auto latency = [&](Requantise::Way way, int64_t pack) {
+    stage.requantise.way = way;
+    stage.requantise.threshold_bits = 3;
+    stage.pack = pack;
+    return LatencyOf(pipeline, stage);
+  };
+  EXPECT_EQ(latency(Requantise::Way::kNone, 1), 5 + 5);
+  EXPECT_EQ(latency(Requantise::Way::kMultiply, 1), 8 + 5);
+  EXPECT_EQ(latency(Requantise::Way::kThresholds, 1), 5 + 5 + 2 * 3);
+  EXPECT_EQ(latency(Requantise::Way::kMultiply, 2), 8 + 5 + 1);
+  EXPECT_EQ(latency(Requantise::Way::kMultiply, 4), 8 + 5 + 1);
+}
+
+// Codes of 0 to 15: positive weights give the greatest sum, negative ones the least.
+TEST(Derived, RangeOfSumsByHand) {
+  Pipeline pipeline = Small();
+  Stage& stage = pipeline.stages[1];
+  stage.weights.assign(stage.weights.size(), 0);
+  stage.weights[0] = 3;
+  stage.weights[1] = -2;
+  EXPECT_EQ(RangeOfSums(pipeline, stage).high, 3 * 15);
+  EXPECT_EQ(RangeOfSums(pipeline, stage).low, -2 * 15);
+  pipeline.channels[0].type = {4, true};  // -8 to 7
+  EXPECT_EQ(RangeOfSums(pipeline, stage).high, 3 * 7 + 2 * 8);
+  EXPECT_EQ(RangeOfSums(pipeline, stage).low, -3 * 8 - 2 * 7);
 }
 
 TEST(Derived, BitsByHand) {

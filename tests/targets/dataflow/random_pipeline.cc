@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fmt/format.h"
 #include "kiln/support/check.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/dataflow/isa/builder.h"
@@ -14,15 +15,17 @@ namespace {
 
 class Growth {
  public:
-  Growth(uint64_t seed, const RandomPipelineOptions& options)
-      : random_(seed), streams_(~seed), options_(options) {}
+  Growth(const std::function<uint64_t(uint64_t)>& below, const RandomPipelineOptions& options)
+      : below_(below), options_(options) {}
 
   Pipeline Grow() {
     const MapShape map = {Between(1, 9), Between(1, 9), Between(1, 8)};
-    const CodeType type = {static_cast<int>(Between(1, 8)), random_.Below(2) == 0};
+    const CodeType type = RandomType();
     int value = builder_.Source("in", map, type, Divisor(map.channels));
     const int64_t stages = Between(1, options_.most_stages);
-    for (int64_t i = 0; i < stages; ++i) value = Step(value);
+    for (int64_t i = 0; i < stages && At(value).type.bits <= 16; ++i) value = Step(value);
+    if (At(value).type.bits > 16 && below_(2) == 0)
+      value = builder_.WithLanes(value, Divisor(At(value).map.channels), "c");
     builder_.Sink(value, "out");
     Pipeline pipeline = builder_.Take();
     for (Channel& channel : pipeline.channels) {
@@ -31,25 +34,31 @@ class Growth {
       channel.depth = 2 * channel.words() + 64;
       channel.memory = channel.depth > 64 ? MemoryKind::kBlock : MemoryKind::kLut;
     }
-    KILN_CHECK(CheckPipeline(pipeline).ok());
     return pipeline;
   }
 
  private:
-  int64_t Between(int64_t low, int64_t high) { return random_.Between(low, high); }
+  int64_t Between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(below_(static_cast<uint64_t>(high - low) + 1));
+  }
   int64_t Divisor(int64_t number) {
     std::vector<int64_t> divisors;
     for (int64_t d = 1; d <= number; ++d) {
       if (number % d == 0) divisors.push_back(d);
     }
-    return divisors[random_.Below(divisors.size())];
+    return divisors[below_(divisors.size())];
+  }
+  // A type of codes of at most `more` bits above those of the options.
+  CodeType RandomType(int more = 0) {
+    const int most = std::min(16, options_.code_bits + more);
+    const auto bits = static_cast<int>(Between(1, most));
+    return {bits, below_(2) == 0};
   }
   const Channel& At(int channel) const { return builder_.channel(channel); }
 
   int Step(int value) {
-    if (random_.Below(6) == 0)
-      value = builder_.WithLanes(value, Divisor(At(value).map.channels), "c");
-    switch (random_.Below(13)) {
+    if (below_(6) == 0) value = builder_.WithLanes(value, Divisor(At(value).map.channels), "c");
+    switch (below_(13)) {
       case 0:
       case 1:
       case 2:
@@ -71,7 +80,7 @@ class Growth {
       case 11:
         return Join(value);
       default:
-        return random_.Below(3) == 0 ? GlobalSum(value) : Convolution(value);
+        return below_(3) == 0 ? GlobalSum(value) : Convolution(value);
     }
   }
 
@@ -90,7 +99,7 @@ class Growth {
       w.pad_left = Between(0, w.columns() - 1);
       w.pad_value = Between(in.type.low(), in.type.high());
       w.extra_rows = Between(0, 2);
-      w.row_memory = random_.Below(2) == 0 ? MemoryKind::kBlock : MemoryKind::kLut;
+      w.row_memory = below_(2) == 0 ? MemoryKind::kBlock : MemoryKind::kLut;
       w.out_height = Between(1, (map.height - 1) / w.stride_y + 1);
       w.out_width = Between(1, (map.width - 1) / w.stride_x + 1);
       const int64_t last = (w.out_width - 1) * w.stride_x - w.pad_left + w.columns() - 1;
@@ -114,11 +123,12 @@ class Growth {
     stage->outputs.clear();
     stage->sum_bits = std::max(2, SignedBits(range.low, range.high));
     Requantise& r = stage->requantise;
-    if (stage->sum_bits <= 16 && random_.Below(4) == 0) return {stage->sum_bits, true};
-    CodeType type = {static_cast<int>(Between(1, 8)), random_.Below(2) == 0};
-    if (random_.Below(2) == 0) {
+    if ((stage->sum_bits <= 16 || options_.wide_sums) && below_(4) == 0)
+      return {stage->sum_bits, true};
+    const CodeType type = RandomType();
+    if (below_(2) == 0) {
       r.way = Requantise::Way::kThresholds;
-      r.threshold_bits = static_cast<int>(Between(1, std::min(4, type.bits)));
+      r.threshold_bits = static_cast<int>(Between(1, std::min(options_.threshold_bits, type.bits)));
       r.low = Between(type.low(), type.high() + 1 - (int64_t{1} << r.threshold_bits));
       for (int64_t c = 0; c < out.channels; ++c) {
         std::vector<int64_t> thresholds((size_t{1} << r.threshold_bits) - 1);
@@ -142,8 +152,8 @@ class Growth {
   }
 
   void RandomWeights(int64_t count, Stage* stage) {
-    stage->weight_bits = static_cast<int>(Between(1, 6));
-    stage->weight_memory = random_.Below(2) == 0 ? MemoryKind::kBlock : MemoryKind::kLut;
+    stage->weight_bits = static_cast<int>(Between(1, options_.weight_bits));
+    stage->weight_memory = below_(2) == 0 ? MemoryKind::kBlock : MemoryKind::kLut;
     const CodeType type = {stage->weight_bits, true};
     for (int64_t i = 0; i < count; ++i) {
       stage->weights.push_back(static_cast<int32_t>(
@@ -152,19 +162,20 @@ class Growth {
   }
 
   int Convolution(int value) {
-    if (random_.Below(4) == 0) value = Whole(value);
+    if (below_(4) == 0) value = Whole(value);
     Channel in = At(value);
     Stage stage;
     stage.kind = StageKind::kConvolution;
     stage.name = "conv";
     // Sometimes the whole map becomes the channels of one pixel.
     stage.map = in.map;
-    if (random_.Below(6) == 0 && in.map.elements() <= 64) stage.map = {1, 1, in.map.elements()};
+    if (below_(6) == 0 && in.map.elements() <= options_.merged_map)
+      stage.map = {1, 1, in.map.elements()};
     Channel seen = in;
     seen.map = stage.map;
     stage.window = RandomWindow(seen);
     const int64_t ci = stage.map.channels;
-    stage.groups = random_.Below(3) == 0 ? Divisor(ci / in.lanes) : 1;
+    stage.groups = below_(3) == 0 ? Divisor(ci / in.lanes) : 1;
     const int64_t group_out = Between(1, 6);
     stage.elements = Divisor(group_out);
     MapShape out = {stage.window.out_height, stage.window.out_width, group_out * stage.groups};
@@ -178,8 +189,8 @@ class Growth {
     int64_t lanes = Divisor(stage.elements);
     while (stage.elements / lanes > ci / stage.groups / in.lanes)
       lanes = Ceil(lanes + 1, stage.elements);
-    if (options_.streams && streams_.Below(4) == 0) {
-      const WeightPort port = {int64_t{8} << streams_.Below(3), streams_.Between(1, 30)};
+    if (options_.streams && below_(4) == 0) {
+      const WeightPort port = {int64_t{8} << below_(3), Between(1, 30)};
       return Crop(builder_.AddStreaming(std::move(stage), value, out, type, lanes, port));
     }
     return Crop(builder_.Add(std::move(stage), {value}, out, type, lanes));
@@ -188,13 +199,13 @@ class Growth {
   int Crop(int value) {
     const Channel in = At(value);
     const int64_t words = in.map.channels / in.lanes;
-    if (!options_.streams || in.map.channels % in.lanes != 0 || words < 2 || streams_.Below(4) != 0)
+    if (!options_.streams || in.map.channels % in.lanes != 0 || words < 2 || below_(4) != 0)
       return value;
     Stage stage;
     stage.kind = StageKind::kCrop;
     stage.name = "crop";
     MapShape out = in.map;
-    out.channels = in.lanes * streams_.Between(1, words - 1);
+    out.channels = in.lanes * Between(1, words - 1);
     return builder_.Add(std::move(stage), {value}, out, in.type, in.lanes);
   }
   // Returns the least divisor of `number` from `least` on.
@@ -255,7 +266,7 @@ class Growth {
     Stage stage;
     stage.kind = StageKind::kTable;
     stage.name = "table";
-    const CodeType type = {static_cast<int>(Between(1, 8)), random_.Below(2) == 0};
+    const CodeType type = RandomType();
     for (int64_t i = 0; i < int64_t{1} << in.type.bits; ++i)
       stage.table.push_back(static_cast<int32_t>(Between(type.low(), type.high())));
     return builder_.Add(std::move(stage), {value}, in.map, type, in.lanes);
@@ -273,7 +284,7 @@ class Growth {
   int Affine(int value) {
     const Channel in = At(value);
     Stage stage;
-    const CodeType type = {static_cast<int>(Between(1, 10)), random_.Below(2) == 0};
+    const CodeType type = RandomType(2);
     RandomAffine(&stage, type);
     return builder_.Add(std::move(stage), {value}, in.map, type, in.lanes);
   }
@@ -286,7 +297,7 @@ class Growth {
     stage.factor_y = Between(1, 3);
     stage.factor_x = Between(1, 3);
     const int64_t blocks = stage.factor_y * stage.factor_x;
-    stage.depth_to_space = in.map.channels % (blocks * in.lanes) == 0 && random_.Below(2) == 0;
+    stage.depth_to_space = in.map.channels % (blocks * in.lanes) == 0 && below_(2) == 0;
     const MapShape out = {in.map.height * stage.factor_y, in.map.width * stage.factor_x,
                           stage.depth_to_space ? in.map.channels / blocks : in.map.channels};
     if (out.elements() > options_.most_elements) return value;
@@ -297,12 +308,11 @@ class Growth {
   int Join(int value) {
     const std::vector<int> branches = builder_.Fork(value, Between(2, 3), "split");
     std::vector<int> ends;
-    for (const int branch : branches)
-      ends.push_back(random_.Below(2) == 0 ? Table(branch) : branch);
+    for (const int branch : branches) ends.push_back(below_(2) == 0 ? Table(branch) : branch);
     const Channel first = At(ends[0]);
-    if (ends.size() == 2 && random_.Below(2) == 0) {
+    if (ends.size() == 2 && below_(2) == 0) {
       Stage stage;
-      const CodeType type = {static_cast<int>(Between(1, 10)), random_.Below(2) == 0};
+      const CodeType type = RandomType(2);
       RandomAffine(&stage, type);
       return builder_.Add(std::move(stage), ends, first.map, type, first.lanes);
     }
@@ -320,8 +330,7 @@ class Growth {
     return builder_.Add(std::move(stage), ends, out, first.type, first.lanes);
   }
 
-  Random random_;
-  Random streams_;  // decides which weights come from memory, and which channels are dropped
+  const std::function<uint64_t(uint64_t)>& below_;
   const RandomPipelineOptions options_;
   PipelineBuilder builder_;
 };
@@ -329,7 +338,15 @@ class Growth {
 }  // namespace
 
 Pipeline RandomPipeline(uint64_t seed, const RandomPipelineOptions& options) {
-  return Growth(seed, options).Grow();
+  Random random(seed);
+  Pipeline pipeline = MakePipeline([&](uint64_t bound) { return random.Below(bound); }, options);
+  KILN_CHECK(CheckPipeline(pipeline).ok());
+  return pipeline;
+}
+
+Pipeline MakePipeline(const std::function<uint64_t(uint64_t bound)>& below,
+                      const RandomPipelineOptions& options) {
+  return Growth(below, options).Grow();
 }
 
 std::vector<std::vector<int64_t>> RandomImage(const Pipeline& pipeline, uint64_t seed) {
@@ -342,6 +359,33 @@ std::vector<std::vector<int64_t>> RandomImage(const Pipeline& pipeline, uint64_t
     inputs.push_back(std::move(codes));
   }
   return inputs;
+}
+
+Pipeline SideBySide(std::span<const Pipeline> pipelines) {
+  Pipeline all;
+  int64_t weights_end = 0;  // of the memory of streamed weights
+  for (size_t i = 0; i < pipelines.size(); ++i) {
+    const auto stages = static_cast<int>(all.stages.size()),
+               channels = static_cast<int>(all.channels.size());
+    for (Stage stage : pipelines[i].stages) {
+      stage.name = fmt::format("p{}_{}", i, stage.name);
+      if (stage.kind == StageKind::kWeightStream) {
+        const Channel& words = pipelines[i].output(stage);
+        stage.base_address = weights_end;
+        weights_end += RoundUp(words.map.width * BytesOfWeightWord(words), 4096);
+      }
+      for (auto* list : {&stage.inputs, &stage.outputs}) {
+        for (int& channel : *list) channel += channels;
+      }
+      all.stages.push_back(std::move(stage));
+    }
+    for (Channel channel : pipelines[i].channels) {
+      channel.from += stages;
+      channel.to += stages;
+      all.channels.push_back(channel);
+    }
+  }
+  return all;
 }
 
 }  // namespace kiln::dataflow

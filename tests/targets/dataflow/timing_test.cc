@@ -1,9 +1,10 @@
-// The cycles of pipelines: stages against the formulas of docs/dataflow-machine.md, channels against
-// what their depths promise.
+// The cycles of pipelines: stages against the formulas of docs/dataflow-machine.md, and channels
+// against what their depths promise.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kiln/targets/dataflow/compile/channels.h"
 #include "kiln/targets/dataflow/isa/builder.h"
@@ -78,6 +79,22 @@ TEST(Timing, StagesKeepTheirFormula) {
       }
     }
   }
+}
+
+// A row of padding above one pixel: it leaves when the pixel is there, one cycle after its push.
+TEST(Timing, PaddingWaitsForItsImage) {
+  PipelineBuilder builder;
+  const int in = builder.Source("in", {1, 1, 1}, {8, true}, 1);
+  Stage stage;
+  stage.kind = StageKind::kPad;
+  stage.name = "pad";
+  stage.pad_top = 1;
+  builder.Sink(builder.Add(std::move(stage), {in}, {2, 1, 1}, {8, true}, 1), "out");
+  const auto timing = SimulateTiming(builder.Take(), {.images = 2, .interval = 10});
+  ASSERT_TRUE(timing.ok()) << timing.status();
+  EXPECT_THAT(timing->channels[0].first_pushes, testing::ElementsAre(0, 10));
+  EXPECT_THAT(timing->channels[1].first_pushes, testing::ElementsAre(1, 11));
+  EXPECT_THAT(timing->channels[1].last_pushes, testing::ElementsAre(2, 12));
 }
 
 TEST(Timing, NoPipelineIsFasterThanItsSlowestStage) {

@@ -47,6 +47,9 @@ class EnergySum {
       case StageKind::kSink:
         OuterMemory(events.words, pipeline.input(stage).word_bits());
         break;
+      case StageKind::kWeightStream:
+        OuterMemory(BeatsOfImage(stage, pipeline.output(stage)), 8 * stage.port_bytes);
+        break;
       case StageKind::kConvolution:
       case StageKind::kDepthwise:
         AddWindow(pipeline, stage, events, sizes);
@@ -188,8 +191,7 @@ class EnergySum {
     }
     Registers(events.computing * registers);
     if (sizes.streams_weights) {
-      Registers(events.computing * sizes.weight_bits);
-      OuterMemory(events.computing, sizes.weight_bits);
+      Registers(events.computing * sizes.weight_bits);  // the stream counts its beats
     } else {
       Memory("weights", events.computing * sizes.weight_bits,
              sizes.weight_words * sizes.weight_bits);

@@ -112,6 +112,18 @@ class Collector {
       case StageKind::kPad:
         Pad(stage);
         break;
+      case StageKind::kCrop:
+        Module("kiln_dataflow_crop", ModuleParameters()
+                                         .Set("WIDTH", pipeline_.input(stage).word_bits())
+                                         .Set("CG", pipeline_.input(stage).words_per_pixel()));
+        break;
+      case StageKind::kWeightStream:
+        Module("kiln_dataflow_weight_stream", ModuleParameters()
+                                                  .Set("WIDTH", pipeline_.output(stage).word_bits())
+                                                  .Set("WORDS", pipeline_.output(stage).map.width)
+                                                  .Set("DATA_BYTES", stage.port_bytes)
+                                                  .Set("OUTSTANDING", stage.memory_latency + 2));
+        break;
       case StageKind::kTable:
         Table(stage);
         break;
@@ -134,9 +146,6 @@ class Collector {
       case StageKind::kGlobalSum:
         GlobalSum(stage);
         AddRequantise(stage);
-        break;
-      default:
-        Module("a stage of another kind", {});
         break;
     }
   }
@@ -162,10 +171,7 @@ class Collector {
       return kind == StageKind::kSource ? pipeline_.output(end).words()
                                         : pipeline_.input(end).words();
     };
-    // Streams of weights are the other stages without an input.
-    const auto streams = std::ranges::count_if(pipeline_.stages, [](const Stage& stage) {
-      return stage.inputs.empty() && stage.kind != StageKind::kSource;
-    });
+    const auto streams = std::ssize(pipeline_.Find(StageKind::kWeightStream));
     Module("kiln_dataflow_control", ModuleParameters()
                                         .Set("IN_BEATS", words(StageKind::kSource))
                                         .Set("OUT_BEATS", words(StageKind::kSink))

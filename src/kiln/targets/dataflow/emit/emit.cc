@@ -518,22 +518,21 @@ std::string DesignHeader(const Pipeline& pipeline, const EmitOptions& options) {
     out += fmt::format(" STREAM(out{}, {}, {})", number++, BytesOfBeat(c), c.words());
   }
   std::string weights;
-  int64_t latency = 1;
   number = 0;
   for (const int s : pipeline.Find(StageKind::kWeightStream)) {
     const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
-    weights +=
-        fmt::format(" PORT(weights{}, {}, {})", number++, stage.port_bytes, stage.base_address);
-    latency = stage.memory_latency;
+    weights += fmt::format(" PORT(weights{}, {}, {}, {})", number++, stage.port_bytes,
+                           stage.base_address, stage.memory_latency);
   }
   return fmt::format(
       "// Of the design '{}', for the testbench: its streams (name, bytes of a beat, beats of an\n"
-      "// image), its ports for weights (name, bytes of a beat, base address in weights.bin) with\n"
-      "// the latency of their memory in cycles, and its channels.\n"
+      "// image), its ports for weights (name, bytes of a beat, base address in weights.bin, "
+      "latency\n"
+      "// of the memory in cycles), and its channels.\n"
       "#define KILN_INPUTS(STREAM){}\n#define KILN_OUTPUTS(STREAM){}\n"
-      "#define KILN_WEIGHTS(PORT){}\n#define KILN_MEMORY_LATENCY {}\n"
+      "#define KILN_WEIGHTS(PORT){}\n"
       "#define KILN_CHANNELS {}\n",
-      options.name, in, out, weights, latency, pipeline.channels.size());
+      options.name, in, out, weights, pipeline.channels.size());
 }
 
 }  // namespace

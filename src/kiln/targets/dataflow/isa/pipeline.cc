@@ -48,6 +48,7 @@ class StageChecker {
 
   Status Check() const {
     KILN_RETURN_IF_ERROR(CheckArity());
+    KILN_RETURN_IF_ERROR(CheckOperands());
     switch (stage_.kind) {
       case StageKind::kSource:
       case StageKind::kSink:
@@ -119,6 +120,18 @@ class StageChecker {
     return Expect(pipeline_.Streams(behind) && behind.inputs[1] == stage_.outputs[0],
                   "does not lead to the weights of a convolution",
                   "a convolution whose second input it is");
+  }
+
+  // Wider codes are sums that leave the machine: stages may move them, but not compute with them.
+  Status CheckOperands() const {
+    const bool moves = OnlyConnects(stage_.kind) || stage_.kind == StageKind::kSink ||
+                       stage_.kind == StageKind::kConcat || stage_.kind == StageKind::kRearrange;
+    for (size_t i = 0; i < stage_.inputs.size() && !moves; ++i) {
+      KILN_RETURN_IF_ERROR(Expect(in(i).type.bits <= kMostCodeBits,
+                                  fmt::format("computes with codes of {} bits", in(i).type.bits),
+                                  fmt::format("{} bits at most", kMostCodeBits)));
+    }
+    return OkStatus();
   }
 
   // The output has the map, the codes and the lanes of the input.
@@ -198,8 +211,6 @@ class StageChecker {
     for (size_t i = 0; i < stage_.inputs.size(); ++i) {
       KILN_RETURN_IF_ERROR(Expect(in(i).map == out().map && in(i).lanes == out().lanes,
                                   "joins maps of different shape", "one shape and lanes"));
-      KILN_RETURN_IF_ERROR(
-          Expect(in(i).type.bits <= 32, "has operands of more than 32 bits", "32 bits at most"));
     }
     const int64_t most = int64_t{1} << kMultiplierBits;
     for (const int64_t factor : stage_.factors)
@@ -313,9 +324,12 @@ class StageChecker {
   }
   Status CheckMaxPool() const {
     KILN_RETURN_IF_ERROR(CheckWindow());
-    return Expect(stage_.map.channels == out().map.channels && in().lanes == out().lanes &&
-                      in().type == out().type,
-                  "changes channels, lanes or codes", "the same");
+    KILN_RETURN_IF_ERROR(Expect(stage_.map.channels == out().map.channels &&
+                                    in().lanes == out().lanes && in().type == out().type,
+                                "changes channels, lanes or codes", "the same"));
+    return Expect(stage_.window.pad_value == in().type.low(),
+                  fmt::format("pads a maximum with {}", stage_.window.pad_value),
+                  fmt::format("{}, the least code", in().type.low()));
   }
   Status CheckGlobalSum() const {
     KILN_RETURN_IF_ERROR(

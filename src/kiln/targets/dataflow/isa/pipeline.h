@@ -112,8 +112,9 @@ struct Requantise {
   std::vector<int64_t> thresholds = {};  // [channel][2^n - 1], ascending for each channel
 };
 
-// The most bits of a sum, and of the constants of requantisation.
-inline constexpr int kMostSumBits = 48;
+// The most bits of a code that stages compute with, of a sum, and of the constants of
+// requantisation.
+inline constexpr int kMostCodeBits = 16, kMostSumBits = 48;
 inline constexpr int kMultiplierBits = 17;
 inline constexpr int kAddendBits = 52, kAffineAddendBits = 48;
 inline constexpr int kMostThresholdBits = 8;

@@ -1,0 +1,57 @@
+// Random pipelines at all levels. bench/dataflow_random_programs.cc runs many more of them.
+#include "tests/targets/dataflow/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include "kiln/targets/dataflow/simulate/cycle/timing.h"
+
+namespace kiln::dataflow {
+namespace {
+
+TEST(Agreement, FunctionalAndCycleLevel) {
+  ProgramTotals totals;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    const RandomProgram program = MakeRandomProgram(seed, {}, 2);
+    ASSERT_EQ(FindDisagreement(program, &totals), std::nullopt) << "seed " << seed << "\n"
+                                                                << PrintPipeline(program.pipeline);
+  }
+  EXPECT_EQ(totals.programs, 500);
+  EXPECT_EQ(totals.images, 1000);
+  // Every kind of stage that a pipeline can have.
+  for (int kind = 0; kind <= static_cast<int>(StageKind::kGlobalSum); ++kind)
+    EXPECT_GT(totals.stages[NameOf(static_cast<StageKind>(kind))], 0) << kind;
+}
+
+TEST(Agreement, HardwareOfPipelinesSideBySide) {
+  std::vector<RandomProgram> programs;
+  for (uint64_t seed = 1; seed <= 6; ++seed)
+    programs.push_back(MakeRandomProgram(seed, {.most_stages = 4, .most_elements = 200}, 2));
+  ProgramTotals totals;
+  const auto found = FindRtlDisagreement(programs, 0.4, 1, &totals);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_FALSE(found->has_value()) << "seed " << (*found)->seed << ": " << (*found)->text;
+  EXPECT_EQ(totals.programs, 6);
+}
+
+// Every pipeline keeps its own time beside the others.
+TEST(SideBySide, KeepsTheTimeOfEachPipeline) {
+  const std::vector<Pipeline> pipelines = {RandomPipeline(1), RandomPipeline(2), RandomPipeline(3)};
+  const Pipeline all = SideBySide(pipelines);
+  ASSERT_EQ(CheckPipeline(all), OkStatus());
+  const auto together = SimulateTiming(all, {.images = 3});
+  ASSERT_TRUE(together.ok()) << together.status();
+  size_t first = 0;
+  for (const Pipeline& pipeline : pipelines) {
+    const auto alone = SimulateTiming(pipeline, {.images = 3});
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    for (const ChannelTiming& channel : alone->channels) {
+      EXPECT_EQ(together->channels[first].last_pushes, channel.last_pushes);
+      EXPECT_EQ(together->channels[first].highest, channel.highest);
+      ++first;
+    }
+  }
+  EXPECT_EQ(first, all.channels.size());
+}
+
+}  // namespace
+}  // namespace kiln::dataflow
