@@ -446,12 +446,14 @@ std::string DesignHeader(const Pipeline& pipeline, const EmitOptions& options) {
     const Channel& c = pipeline.input(pipeline.stages[static_cast<size_t>(s)]);
     out += fmt::format(" STREAM(out{}, {}, {})", number++, BytesOfBeat(c), c.words());
   }
+  std::vector<int64_t> words;
+  for (const Channel& c : pipeline.channels) words.push_back(c.words());
   return fmt::format(
       "// Of the design '{}', for the testbench: its streams (name, bytes of a beat, beats of an\n"
-      "// image) and its channels.\n"
+      "// image) and the words of an image in each of its channels.\n"
       "#define KILN_INPUTS(STREAM){}\n#define KILN_OUTPUTS(STREAM){}\n"
-      "#define KILN_CHANNELS {}\n",
-      options.name, in, out, pipeline.channels.size());
+      "#define KILN_CHANNEL_WORDS {}\n",
+      options.name, in, out, fmt::join(words, ", "));
 }
 
 }  // namespace
