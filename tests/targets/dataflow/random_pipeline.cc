@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/dataflow/isa/builder.h"
 #include "kiln/targets/dataflow/isa/derived.h"

@@ -97,6 +97,30 @@ TEST(Timing, PaddingWaitsForItsImage) {
   EXPECT_THAT(timing->channels[1].last_pushes, testing::ElementsAre(2, 12));
 }
 
+// A column of two pixels in a map of 2 x 2, and eight passes over it. Column 1 is never inserted.
+// With the frame's only insertion, in cycle 4, the inserter goes on to the next frame, so that the
+// writer replaces all rows while the passes go on. No word waits longer than a cycle.
+TEST(Timing, TheInserterGoesOnBeforeTheLastPasses) {
+  PipelineBuilder builder;
+  const int in = builder.Source("in", {2, 2, 1}, {8, true}, 1);
+  Stage stage;
+  stage.kind = StageKind::kConvolution;
+  stage.name = "conv";
+  stage.map = {2, 2, 1};
+  stage.window.kernel_y = 2;
+  stage.weights.assign(8 * 2, 1);
+  stage.weight_bits = 2;
+  stage.sum_bits = 24;
+  builder.Sink(builder.Add(std::move(stage), {in}, {1, 1, 8}, {24, true}, 1), "out");
+  Pipeline pipeline = builder.Take();
+  ASSERT_EQ(CheckPipeline(pipeline), OkStatus());
+  for (Channel& channel : pipeline.channels) channel.depth = 64;
+  const auto timing = SimulateTiming(pipeline, {.images = 2});
+  ASSERT_TRUE(timing.ok()) << timing.status();
+  EXPECT_EQ(timing->channels[0].highest, 1);
+  EXPECT_THAT(timing->channels[0].last_pushes, testing::ElementsAre(3, 7));
+}
+
 TEST(Timing, NoPipelineIsFasterThanItsSlowestStage) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     const Pipeline pipeline = RandomPipeline(seed);

@@ -524,15 +524,21 @@ std::string DesignHeader(const Pipeline& pipeline, const EmitOptions& options) {
     weights += fmt::format(" PORT(weights{}, {}, {}, {})", number++, stage.port_bytes,
                            stage.base_address, stage.memory_latency);
   }
+  // A weight stream reads ahead: no number of words is its end.
+  std::vector<int64_t> words;
+  for (const Channel& c : pipeline.channels) {
+    const bool holds_weights =
+        pipeline.stages[static_cast<size_t>(c.from)].kind == StageKind::kWeightStream;
+    words.push_back(holds_weights ? 0 : c.words());
+  }
   return fmt::format(
       "// Of the design '{}', for the testbench: its streams (name, bytes of a beat, beats of an\n"
-      "// image), its ports for weights (name, bytes of a beat, base address in weights.bin, "
-      "latency\n"
-      "// of the memory in cycles), and its channels.\n"
+      "// image), its ports for weights (name, bytes of a beat, base address in weights.bin,\n"
+      "// latency of the memory in cycles), and the words of an image in each of its channels.\n"
       "#define KILN_INPUTS(STREAM){}\n#define KILN_OUTPUTS(STREAM){}\n"
       "#define KILN_WEIGHTS(PORT){}\n"
-      "#define KILN_CHANNELS {}\n",
-      options.name, in, out, weights, pipeline.channels.size());
+      "#define KILN_CHANNEL_WORDS {}\n",
+      options.name, in, out, weights, fmt::join(words, ", "));
 }
 
 }  // namespace

@@ -191,20 +191,23 @@ class BufferedActor final : public Actor {
     free_ = now + run;
     if (inserts) Insert();
     if (steps_.Advance(run)) NextPixel();
-    return inserts || frame_moved_;
+    return inserts;
   }
-  // Inserts a word; returns whether the column is complete.
+  // Inserts a word; returns whether the column is complete. After the last column of a frame the
+  // inserter goes on to the next frame, while the reader may still need the window for more passes.
   bool Insert() {
     if (++word_ < steps_.loops.words_per_pixel) return false;
     word_ = 0;
-    if (++column_ == map_.width && row_set_ + 1 < window_.out_height) {
+    if (++inserted_ == steps_.loops.insertions) {
+      inserted_ = row_set_ = column_ = 0;
+      ++frame_;
+    } else if (++column_ == map_.width && row_set_ + 1 < window_.out_height) {
       column_ = 0;
       ++row_set_;
     }
     return true;
   }
   void NextPixel() {
-    frame_moved_ = false;
     before_ = window_.stride_x - 1;
     if (++out_x_ < window_.out_width) return;
     out_x_ = 0;
@@ -212,9 +215,6 @@ class BufferedActor final : public Actor {
     if (++out_y_ < window_.out_height) return;
     out_y_ = 0;
     before_ = steps_.loops.first_insertions - 1;
-    ++frame_;
-    row_set_ = column_ = word_ = 0;
-    frame_moved_ = true;
   }
 
   const Window& window_;
@@ -224,9 +224,9 @@ class BufferedActor final : public Actor {
   PixelSteps steps_;
   int64_t write_row_ = 0, write_word_ = 0;                   // of the whole stream; of the row
   int64_t frame_ = 0, row_set_ = 0, column_ = 0, word_ = 0;  // the inserter's position
+  int64_t inserted_ = 0;                                     // columns of the frame
   int64_t out_y_ = 0, out_x_ = 0;
-  int64_t before_;  // columns to insert before the next pixel's steps
-  bool frame_moved_ = false;
+  int64_t before_;    // columns to insert before the next pixel's steps
   int64_t free_ = 0;  // the cycle of the next step
 };
 
