@@ -14,16 +14,11 @@
 namespace kiln::dataflow {
 namespace {
 
-// Bits of the memories of a stage, whatever they are built of: weights and rows.
-int64_t MemoryBitsOf(const Pipeline& pipeline, const Stage& stage) {
-  int64_t bits = std::ssize(stage.weights) * stage.weight_bits;
-  if (stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
-      stage.kind == StageKind::kMaxPool) {
-    if (!stage.window.pointwise())
-      bits += stage.window.buffer_rows() * stage.map.width * stage.map.channels *
-              pipeline.input(stage).type.bits;
-  }
-  return bits;
+// Returns the bits of a stage's weights and rows, whatever they are built of.
+int64_t StoredBitsOf(const Pipeline& pipeline, const Stage& stage) {
+  const StageSizes sizes = SizesOf(pipeline, stage);
+  return (sizes.streams_weights ? 0 : sizes.weight_bits * sizes.weight_words) +
+         sizes.row_bits * stage.window.buffer_rows();
 }
 
 // Returns the energy of one event of each kind that the network has.
@@ -57,7 +52,7 @@ StatusOr<Cost> PipelineCost(std::span<const Pipeline* const> pipelines, const Co
   for (const Pipeline* pipeline : pipelines) {
     sum += ResourcesOf(*pipeline, config.ultrascale);
     for (const Stage& stage : pipeline->stages) {
-      cost.on_chip_memory_bits += MemoryBitsOf(*pipeline, stage);
+      cost.on_chip_memory_bits += StoredBitsOf(*pipeline, stage);
       if (stage.kind == StageKind::kConvolution) {
         cost.multipliers += stage.elements * stage.window.taps() * pipeline->input(stage).lanes;
       } else if (stage.kind == StageKind::kDepthwise) {

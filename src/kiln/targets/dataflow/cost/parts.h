@@ -25,9 +25,9 @@ struct StageSizes {
   int64_t weight_words = 0;
   bool streams_weights = false;
   // convolution, depthwise, global_sum
-  int64_t sum_bits = 0;         // of an accumulated sum
-  int64_t addend_bits = 0;      // of a constant of requantisation
-  int64_t constant_words = 0;   // each for the lanes of a result word
+  int64_t sum_bits = 0;        // of an accumulated sum
+  int64_t addend_bits = 0;     // of a constant of requantisation
+  int64_t constant_words = 0;  // each for the lanes of a result word
   // convolution, depthwise, max_pool
   int64_t row_bits = 0;     // of one row memory; there are window.buffer_rows()
   int64_t window_bits = 0;  // elements of a step
