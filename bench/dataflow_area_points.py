@@ -165,10 +165,14 @@ def connections():
                           "8 8 28 28 4 2 2 2 2", "4 8 7 7 16 1 1 1 1",
                           "4 8 56 56 2 1 1 1 1 check", "2 4 14 14 4 0 1 0 1 check"):
         yield "kiln_dataflow_pad", "", p, {}, check
+    for p, check in named("WIDTH CG KEEP", "8 2 1", "64 16 10", "8 64 40", "16 5 3",
+                          "32 20 17 check", "24 12 5 check"):
+        yield "kiln_dataflow_crop", "", p, {}, check
     for p, check in named("IN_BEATS OUT_BEATS CHANNELS", "784 10 4", "196 10 12", "3072 10 48",
                           "40000 40000 8", "1024 100 24 check", "784 10 16 check"):
         yield "kiln_dataflow_control", "", p, {}, check
-    for p, check in named("IN_BEATS OUT_BEATS CHANNELS STREAMS", "784 10 8 4", "784 10 8 2 check"):
+    for p, check in named("IN_BEATS OUT_BEATS CHANNELS STREAMS", "784 10 8 4",
+                          "784 10 8 2 check"):
         yield "kiln_dataflow_control", "", p, {}, check
 
 

@@ -306,6 +306,13 @@ Features Narrow(const Parameters& p, const Fitted&) {
   const int64_t factor = p.Number("FACTOR", 2);
   return {{"parts", Real(factor)}, {"word bits", Real(factor * p.Number("WIDTH", 8))}};
 }
+Features Crop(const Parameters& p, const Fitted&) {
+  // A counter of a power of two begins again by itself.
+  const int64_t words = p.Number("CG", 2), bits = CeilLog2(words);
+  return {{"stage", 1},
+          {"counter bits", Real(bits)},
+          {"bits set back", If(!IsPowerOfTwo(words), bits)}};
+}
 Features Pad(const Parameters& p, const Fitted&) {
   const int64_t rows = p.Number("PT", 1) + p.Number("H", 8) + p.Number("PB", 1);
   const int64_t columns = p.Number("PL", 1) + p.Number("W", 8) + p.Number("PR", 1);
@@ -373,6 +380,7 @@ const std::vector<ModuleModel>& ModuleModels() {
       {"concat", "kiln_dataflow_concat", "", Always, Concat},
       {"widen", "kiln_dataflow_widen", "", Always, Widen},
       {"narrow", "kiln_dataflow_narrow", "", Always, Narrow},
+      {"crop", "kiln_dataflow_crop", "", Always, Crop},
       {"pad", "kiln_dataflow_pad", "", Always, Pad},
       {"weight stream", "kiln_dataflow_weight_stream", "", Always, WeightStream},
       {"control registers", "kiln_dataflow_control", "", Always, Control},

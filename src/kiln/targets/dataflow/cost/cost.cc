@@ -14,14 +14,15 @@
 namespace kiln::dataflow {
 namespace {
 
-// Bits of the memories of a stage, whatever they are built of: weights and rows.
-int64_t MemoryBitsOf(const Pipeline& pipeline, const Stage& stage) {
-  int64_t bits = std::ssize(stage.weights) * stage.weight_bits;
-  if (stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
-      stage.kind == StageKind::kMaxPool) {
-    if (!stage.window.pointwise())
-      bits += stage.window.buffer_rows() * stage.map.width * stage.map.channels *
-              pipeline.input(stage).type.bits;
+// Returns the bits of a pipeline's weights and of its channels in registers.
+int64_t BitsOutsideMemories(const Pipeline& pipeline) {
+  int64_t bits = 0;
+  for (const Stage& stage : pipeline.stages) {
+    const StageSizes sizes = SizesOf(pipeline, stage);
+    if (!sizes.streams_weights) bits += sizes.weight_bits * sizes.weight_words;
+  }
+  for (const Channel& channel : pipeline.channels) {
+    if (!InMemory(channel)) bits += channel.depth * channel.word_bits();
   }
   return bits;
 }
@@ -51,24 +52,22 @@ StatusOr<Cost> DeviceCost(const Config& config, int node_nm) {
 StatusOr<Cost> PipelineCost(std::span<const Pipeline* const> pipelines, const Config& config,
                             int node_nm) {
   KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
+  const std::vector<UnitParts> units = UnitsOf(pipelines, config.ultrascale);
   cost.multipliers = 0;
-  cost.on_chip_memory_bits = 0;
+  cost.on_chip_memory_bits = MemoryBitsOf(units);
   FpgaResources sum;
   for (const Pipeline* pipeline : pipelines) {
     sum += ResourcesOf(*pipeline, config.ultrascale);
-    for (const Stage& stage : pipeline->stages) {
-      cost.on_chip_memory_bits += MemoryBitsOf(*pipeline, stage);
-      if (stage.kind == StageKind::kConvolution) {
-        cost.multipliers += stage.elements * stage.window.taps() * pipeline->input(stage).lanes;
-      } else if (stage.kind == StageKind::kDepthwise) {
-        cost.multipliers += stage.window.taps() * pipeline->input(stage).lanes;
-      }
-    }
-    for (const Channel& channel : pipeline->channels)
-      cost.on_chip_memory_bits += channel.depth * channel.word_bits();
+    for (const Stage& stage : pipeline->stages)
+      cost.multipliers += SizesOf(*pipeline, stage).products;
+    cost.on_chip_memory_bits += BitsOutsideMemories(*pipeline);
   }
   KILN_ASSIGN_OR_RETURN(cost.events, SingleEvents(pipelines, config.ultrascale, node_nm));
-  AddAreas(UnitsOf(pipelines, config.ultrascale), FamilyAreaModels(), &cost);
+  AddAreas(units, FamilyAreaModels(), &cost);
+  cost.notes.push_back(fmt::format(
+      "{} of the {} on-chip bits are memories in the area; constants are gates, and what an FPGA "
+      "has in LUTs is registers",
+      MemoryBitsOf(units), cost.on_chip_memory_bits));
   if (pipelines.size() > 1 && config.passes > 1)
     cost.notes.push_back("the area is that of the hardware of all passes together");
   cost.notes.push_back(fmt::format(
