@@ -15,6 +15,9 @@
 #include "kiln/support/integer.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/dataflow/fold/brute_force.h"
+#include "kiln/targets/dataflow/fold/exact_oracle.h"
+#include "kiln/targets/dataflow/fold/model.h"
+#include "kiln/targets/dataflow/fold/period_search.h"
 #include "kiln/targets/dataflow/fold/plain_model.h"
 #include "tests/targets/dataflow/fold/random_problem.h"
 #include "tests/targets/dataflow/fold/small_problem.h"
@@ -325,6 +328,26 @@ TEST(SplitOverPasses, TakesTurnsWhereOnePassDoesNotFit) {
   options.memory_bits_per_cycle = 0;
   EXPECT_EQ(MessageOf(SplitOverPasses(problem, options).status()),
             "memory_bits_per_cycle: is 0; use 1 or more");
+}
+
+TEST(SplitOverPasses, SolvesEachPassOnce) {
+  // One pass of the whole block has a FIFO, whose cost each solution asks for anew.
+  FoldProblem problem = ResidualBlock();
+  int asked = 0;
+  problem.edges[2].fifo->cost = [&asked](int64_t elements, int) {
+    ++asked;
+    return std::vector<FifoOption>{{{0, 0, 0, elements}, 0}};
+  };
+  const FoldModel model(problem);
+  ExactOracle oracle(model, 1000);
+  ASSERT_TRUE(SearchLeastPeriod(model, oracle).fold);
+  const int asked_by_one = std::exchange(asked, 0);
+  ASSERT_GT(asked_by_one, 0);
+  PassOptions options;
+  options.most_passes = 1;
+  StatusOr<PassSplit> split = SplitOverPasses(problem, options);
+  ASSERT_TRUE(split.ok() && split->fold);
+  EXPECT_EQ(asked, asked_by_one);
 }
 
 TEST(EvaluateSplit, RefusesWhatBreaksARule) {

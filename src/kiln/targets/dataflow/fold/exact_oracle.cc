@@ -1,16 +1,18 @@
-// One question at a fixed period: bounds, exclusion of candidates, labels with growing width.
+// One question at a fixed period: candidates are narrowed by bounds, then labels of growing width.
 #include "kiln/targets/dataflow/fold/exact_oracle.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "kiln/targets/dataflow/fold/labels.h"
+#include "kiln/targets/dataflow/fold/narrowing.h"
+#include "kiln/targets/dataflow/fold/relaxation.h"
+#include "kiln/targets/dataflow/fold/state_graph.h"
+
 namespace kiln::dataflow {
 namespace {
 
-constexpr int kMaxRounds = 5;
-constexpr size_t kShrunkShare =
-    20;  // a round is repeated if it excluded this part of the candidates
 constexpr int64_t kFirstWidth = 64, kWidthFactor = 8;
 
 // Returns whether `by` can replace `candidate` in every fold, at every period.
@@ -96,71 +98,29 @@ ExactOracle::ExactOracle(const FoldModel& model, int64_t most_work)
       plan_(MakePlan(model)),
       candidates_(IrreplaceableCandidates(model)) {}
 
-// Builds the graph and the bounds; with `thorough`, also a bound with multipliers for each limit
-// that binds. If enough candidates are excluded, removes these and sets *shrunk: then graph and
-// bounds must be built again. Removes nothing if *shrunk is false before.
-ExactOracle::Prepared ExactOracle::PrepareRound(bool thorough, Subproblem* subproblem,
-                                                StateGraph* graph, std::vector<LinearBound>* bounds,
-                                                PeriodAnswer* answer, bool* shrunk) {
-  *graph = BuildStateGraph(model_, plan_, subproblem->active());
-  if (graph->too_wide) return Prepared::kTooWide;
-  if (graph->stages.size() < plan_.steps.size() || graph->nodes.back() == 0) {
-    return Prepared::kNothingWanted;
-  }
-  std::vector<std::vector<double>> multipliers(static_cast<size_t>(subproblem->dimensions()));
-  for (const LinearBound& bound : *bounds) {
-    multipliers[static_cast<size_t>(bound.primary)] = bound.weights;
-  }
-  bounds->clear();
-  std::vector<std::vector<char>> keep;
-  for (const std::vector<int>& active : subproblem->active()) keep.emplace_back(active.size(), 1);
-  Relaxation relaxation(*subproblem, *graph);
-  const auto excludes_all = [&](LinearBound bound) {
-    bounds->push_back(std::move(bound));
-    if (bounds->back().Excludes()) return true;
-    relaxation.Exclude(bounds->back(), &keep);
-    return false;
-  };
-  const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;
-  for (int d = any ? 1 : 0; d < subproblem->dimensions(); ++d) {
-    if (d > 0 && !subproblem->dimension(d).binding) continue;
-    if (excludes_all(relaxation.BoundOf(d))) return Prepared::kNothingWanted;
-    if (d == 0 || !thorough) continue;
-    Relaxation::Optimum optimum = relaxation.OptimiseMultipliers(
-        d, subproblem->dimension(d).limit, multipliers[static_cast<size_t>(d)]);
-    if (excludes_all(std::move(optimum.bound))) return Prepared::kNothingWanted;
-  }
-  Relaxation::Optimum optimum =
-      relaxation.OptimiseMultipliers(0, subproblem->cutoff(), multipliers[0]);
-  if (optimum.feasible) {
-    answer->fold = std::move(optimum.feasible);
-    answer->value = optimum.feasible_value;
-    subproblem->set_cutoff(optimum.feasible_value - 1);
-    if (any) return Prepared::kNothingWanted;
-  }
-  if (excludes_all(std::move(optimum.bound))) return Prepared::kNothingWanted;
-  size_t removed = 0;
-  for (const std::vector<char>& layer : keep) {
-    removed += static_cast<size_t>(std::count(layer.begin(), layer.end(), 0));
-  }
-  *shrunk = *shrunk && removed * kShrunkShare >= subproblem->candidates();
-  if (*shrunk) {
-    subproblem->Keep(keep);
-    if (!subproblem->has_empty_layer()) subproblem->Reduce();
-    if (subproblem->has_empty_layer()) return Prepared::kNothingWanted;
-  }
-  return Prepared::kReady;
+// Returns the candidates that folds which satisfy the question can contain.
+const std::vector<std::vector<int>>& ExactOracle::CandidatesOf(const PeriodQuery& query) const {
+  if (!known_ || query.lifted || query.period > known_->period) return candidates_;
+  const bool same_period = query.period == known_->period;
+  if (known_->reach_period && !(same_period && query.reach_period)) return candidates_;
+  const bool follows =
+      std::all_of(known_->limits.begin(), known_->limits.end(), [&](const TermLimit& known) {
+        // Idle times of different periods do not compare.
+        if (known.term.kind == Term::Kind::kIdle && !same_period) return false;
+        return std::any_of(query.limits.begin(), query.limits.end(), [&](const TermLimit& limit) {
+          return limit.term.kind == known.term.kind && limit.term.weights == known.term.weights &&
+                 limit.limit <= known.limit;
+        });
+      });
+  return follows ? known_->candidates : candidates_;
 }
 
-ExactOracle::Prepared ExactOracle::Prepare(bool thorough, Subproblem* subproblem, StateGraph* graph,
-                                           std::vector<LinearBound>* bounds, PeriodAnswer* answer) {
-  Prepared prepared = Prepared::kReady;
-  bool shrunk = true;
-  for (int round = 1; shrunk && prepared == Prepared::kReady; ++round) {
-    shrunk = round < kMaxRounds;
-    prepared = PrepareRound(thorough, subproblem, graph, bounds, answer, &shrunk);
-  }
-  return prepared;
+// Remembers which candidates the answer's fold and the folds as good as it can contain.
+void ExactOracle::Remember(const PeriodQuery& query, const PeriodAnswer& answer,
+                           const Subproblem& subproblem) {
+  if (query.lifted || !answer.fold) return;
+  known_ = {query.period, query.reach_period, query.limits, subproblem.possible()};
+  if (query.minimise) known_->limits.push_back({*query.minimise, answer.value});
 }
 
 PeriodAnswer ExactOracle::Answer(const PeriodQuery& query) {
@@ -171,32 +131,30 @@ PeriodAnswer ExactOracle::Answer(const PeriodQuery& query) {
     answer.value = query.start_value;
   }
   ++work_;
-  Subproblem subproblem(model_, query, candidates_);
+  Subproblem subproblem(model_, query, CandidatesOf(query));
   if (!subproblem.has_empty_layer()) Search(&subproblem, &answer);
   if (answer.complete) answer.bound = answer.value;
+  Remember(query, answer, subproblem);
   return answer;
 }
 
 void ExactOracle::Search(Subproblem* subproblem, PeriodAnswer* answer) {
   const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;
   const int64_t most_work = work_ + work_left() / 2;
-  StateGraph graph;
-  std::vector<LinearBound> bounds;
+  Narrowing narrowing(plan_, subproblem, answer);
   bool changed = true;
   for (int64_t width = kFirstWidth;; width *= kWidthFactor) {
     const bool thorough = width > kFirstWidth;
     if (changed) {
-      subproblem->Reduce();
-      if (subproblem->has_empty_layer()) break;
-      const Prepared prepared = Prepare(thorough, subproblem, &graph, &bounds, answer);
-      if (prepared == Prepared::kNothingWanted) break;
-      if (prepared == Prepared::kTooWide) {
+      const Narrowing::Outcome outcome = narrowing.Run(thorough);
+      if (outcome == Narrowing::Outcome::kNothingWanted) break;
+      if (outcome == Narrowing::Outcome::kTooWide) {
         answer->complete = false;
         answer->bound = std::max(answer->bound, SumOfLeast(*subproblem));
         break;
       }
     }
-    LabelSearch labels(*subproblem, plan_, graph, bounds);
+    LabelSearch labels(*subproblem, plan_, narrowing.graph(), narrowing.bounds());
     LabelResult result = labels.Run(width, most_work, &work_);
     if (result.found) {
       answer->fold = std::move(result.fold);

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
-#include "kiln/targets/dataflow/fold/labels.h"
 #include "kiln/targets/dataflow/fold/period_search.h"
 #include "kiln/targets/dataflow/fold/plan.h"
-#include "kiln/targets/dataflow/fold/relaxation.h"
+#include "kiln/targets/dataflow/fold/subproblem.h"
 
 namespace kiln::dataflow {
 
@@ -20,6 +20,8 @@ namespace kiln::dataflow {
 // period and under any limits.
 std::vector<std::vector<int>> IrreplaceableCandidates(const FoldModel& model);
 
+// Questions that follow from an earlier one (a shorter period, or the next term of an objective)
+// begin with the candidates that it left.
 class ExactOracle : public PeriodOracle {
  public:
   // `model` must outlive the oracle. `most_work` limits the labels of all questions together; one
@@ -39,17 +41,22 @@ class ExactOracle : public PeriodOracle {
   int64_t work_left() const { return std::max<int64_t>(0, most_work_ - work_); }
 
  private:
+  // Every fold that satisfies these limits at this period contains only these candidates.
+  struct Known {
+    int64_t period = 0;
+    bool reach_period = false;
+    std::vector<TermLimit> limits;  // beside the problem's
+    std::vector<std::vector<int>> candidates;
+  };
+  const std::vector<std::vector<int>>& CandidatesOf(const PeriodQuery& query) const;
+  void Remember(const PeriodQuery& query, const PeriodAnswer& answer, const Subproblem& subproblem);
   void Search(Subproblem* subproblem, PeriodAnswer* answer);
-  enum class Prepared { kNothingWanted, kTooWide, kReady };
-  Prepared Prepare(bool thorough, Subproblem* subproblem, StateGraph* graph,
-                   std::vector<LinearBound>* bounds, PeriodAnswer* answer);
-  Prepared PrepareRound(bool thorough, Subproblem* subproblem, StateGraph* graph,
-                        std::vector<LinearBound>* bounds, PeriodAnswer* answer, bool* shrunk);
 
   const FoldModel& model_;
   const int64_t most_work_;
   Plan plan_;
   std::vector<std::vector<int>> candidates_;
+  std::optional<Known> known_;  // from the last question with a fold
   int64_t work_ = 0;
 };
 

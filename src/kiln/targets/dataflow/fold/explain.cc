@@ -217,9 +217,7 @@ class Explainer {
     for (int kind = 0; kind < kResourceKinds; ++kind) {
       const auto k = static_cast<size_t>(kind);
       if (problem_.limits[k] == kUnlimited) continue;
-      int64_t work = 0;
-      const std::optional<int64_t> needs =
-          LeastAmount(model_, oracle_.work_left(), period_, kind, &work);
+      const std::optional<int64_t> needs = LeastAmount(oracle_, period_, kind);
       if (!needs || *needs <= problem_.limits[k]) continue;
       SetResource(kind, *needs);
       obstacle_.text = fmt::format(
@@ -255,19 +253,14 @@ Obstacle FindObstacle(const FoldModel& model, ExactOracle& oracle, int64_t perio
   return Explainer(model, oracle, period, named_period).Find();
 }
 
-std::optional<int64_t> LeastAmount(const FoldModel& model, int64_t most_work, int64_t period,
-                                   int kind, int64_t* work) {
-  FoldProblem lifted = model.problem();
-  lifted.limits[static_cast<size_t>(kind)] = kUnlimited;
-  const FoldModel lifted_model(lifted);
-  ExactOracle oracle(lifted_model, most_work);
+std::optional<int64_t> LeastAmount(ExactOracle& oracle, int64_t period, int kind) {
   PeriodQuery query;
   query.period = period;
+  query.lifted = kind;
   Term term{Term::Kind::kResources, {}, ResourceName(kind)};
   term.weights[static_cast<size_t>(kind)] = 1;
   query.minimise = term;
   const PeriodAnswer answer = oracle.Answer(query);
-  *work += oracle.work();
   if (!answer.fold || !answer.complete) return std::nullopt;
   return answer.value;
 }

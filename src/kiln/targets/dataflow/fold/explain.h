@@ -29,8 +29,7 @@ Obstacle FindObstacle(const FoldModel& model, ExactOracle& oracle, int64_t perio
 
 // Returns the least amount of a resource among the folds within a period that meet all other
 // limits; absent if there is no such fold or the work budget ended.
-std::optional<int64_t> LeastAmount(const FoldModel& model, int64_t most_work, int64_t period,
-                                   int kind, int64_t* work);
+std::optional<int64_t> LeastAmount(ExactOracle& oracle, int64_t period, int kind);
 
 }  // namespace kiln::dataflow
 

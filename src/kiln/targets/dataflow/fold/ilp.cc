@@ -173,37 +173,70 @@ class Program {
     }
   }
 
-  void AddTimes() {
+  // Finds the ranges that times can have with the candidates that are variables.
+  void FindRanges() {
+    std::vector<int64_t> least, most;
     for (int layer = 0; layer < model_.layers(); ++layer) {
-      int64_t most = 0;
-      for (const Candidate& c : model_.problem().layers[static_cast<size_t>(layer)].candidates) {
-        most = std::max(most, c.latency);
+      const std::vector<int>& choice = choice_[static_cast<size_t>(layer)];
+      least.push_back(kUnlimited);
+      most.push_back(0);
+      for (size_t c = 0; c < choice.size(); ++c) {
+        if (choice[c] < 0) continue;
+        const int64_t latency = model_.candidate(layer, static_cast<int>(c)).latency;
+        least.back() = std::min(least.back(), latency);
+        most.back() = std::max(most.back(), latency);
       }
-      longest_ += most;
     }
-    const auto longest = static_cast<double>(longest_);
-    for (int layer = 0; layer < model_.layers(); ++layer) {
-      const bool input = model_.layer(layer).in_edges.empty();
-      start_.push_back(program_.AddContinuous(0, input ? 0 : longest));
+    slack_ = SlackRanges(model_, least, most);
+    first_start_.assign(least.size(), 0);
+    last_start_.assign(least.size(), 0);
+    for (const int layer : model_.order()) {
+      const auto l = static_cast<size_t>(layer);
+      for (const int e : model_.layer(layer).in_edges) {
+        const auto u = static_cast<size_t>(model_.edge(e).from);
+        first_start_[l] = std::max(first_start_[l], first_start_[u] + least[u]);
+        last_start_[l] = std::max(last_start_[l], last_start_[u] + most[u]);
+      }
+      longest_ = std::max(longest_, last_start_[l] + most[l]);
     }
-    end_ = program_.AddContinuous(0, longest);
+  }
+
+  void AddTimes() {
+    FindRanges();
+    for (size_t l = 0; l < first_start_.size(); ++l) {
+      start_.push_back(program_.AddContinuous(static_cast<double>(first_start_[l]),
+                                              static_cast<double>(last_start_[l])));
+    }
+    end_ = program_.AddContinuous(0, static_cast<double>(longest_));
     for (int layer = 0; layer < model_.layers(); ++layer) {
       std::vector<Entry> last = {{end_, 1}};
       AddFinish(layer, -1, &last);
       program_.AddRow(std::move(last), 0, IntegerProgram::kInfinity);
-      std::vector<Entry> one_is_last;
-      for (const int e : model_.layer(layer).in_edges) {
-        std::vector<Entry> row = {{start_[static_cast<size_t>(layer)], 1}};
-        AddFinish(model_.edge(e).from, -1, &row);
-        program_.AddRow(row, 0, IntegerProgram::kInfinity);
-        if (!model_.has_fifo()) continue;
-        const int is_last = program_.AddBinary();
-        one_is_last.push_back({is_last, 1});
-        row.push_back({is_last, longest});
-        program_.AddRow(std::move(row), -IntegerProgram::kInfinity, longest);
-      }
-      if (!one_is_last.empty()) program_.AddRow(std::move(one_is_last), 1, 1);
+      AddStart(layer);
     }
+  }
+
+  // The layer starts after all inputs, and with FIFOs not later than the last of them.
+  void AddStart(int layer) {
+    const std::vector<int>& inputs = model_.layer(layer).in_edges;
+    std::vector<Entry> one_is_last;
+    for (const int e : inputs) {
+      std::vector<Entry> row = {{start_[static_cast<size_t>(layer)], 1}};
+      AddFinish(model_.edge(e).from, -1, &row);
+      if (inputs.size() == 1) {
+        program_.AddRow(std::move(row), 0, model_.has_fifo() ? 0 : IntegerProgram::kInfinity);
+        continue;
+      }
+      const SlackRange& slack = slack_[static_cast<size_t>(e)];
+      const auto least = static_cast<double>(slack.least), most = static_cast<double>(slack.most);
+      program_.AddRow(row, least, IntegerProgram::kInfinity);
+      if (!model_.has_fifo() || slack.least > 0) continue;
+      const int is_last = program_.AddBinary();
+      one_is_last.push_back({is_last, 1});
+      row.push_back({is_last, most});
+      program_.AddRow(std::move(row), -IntegerProgram::kInfinity, most);
+    }
+    if (!one_is_last.empty()) program_.AddRow(std::move(one_is_last), 1, 1);
   }
 
   void AddFifos() {
@@ -214,15 +247,16 @@ class Program {
       AddFinish(model_.edge(e).from, -1, &slack);
       for (int a = 0; a < static_cast<int>(model_.layer(to).in_values.size()); ++a) {
         std::vector<Entry> used;
+        AddChoices(
+            to, -1, [&](int c) { return model_.layer(to).in_index[static_cast<size_t>(c)] == a; },
+            &used);
+        if (used.empty()) continue;
         for (const FifoVariable& fifo : WaysToBuild(e, a)) {
           fifos_.push_back(fifo);
           fifos_.back().variable = program_.AddBinary();
           used.push_back({fifos_.back().variable, 1});
           slack.push_back({fifos_.back().variable, -static_cast<double>(fifo.most_slack)});
         }
-        AddChoices(
-            to, -1, [&](int c) { return model_.layer(to).in_index[static_cast<size_t>(c)] == a; },
-            &used);
         program_.AddRow(std::move(used), 0, 0);
       }
       program_.AddRow(std::move(slack), -IntegerProgram::kInfinity, 0);
@@ -232,14 +266,15 @@ class Program {
   // Returns a variable for each interval of capacities with the same options and each option.
   std::vector<FifoVariable> WaysToBuild(int e, int in_index) {
     const Fifo& fifo = *model_.edge(e).fifo;
-    const int64_t last = FifoElements(fifo, longest_, query_.period);
+    const SlackRange& slack = slack_[static_cast<size_t>(e)];
+    const int64_t last = FifoElements(fifo, slack.most, query_.period);
     std::vector<FifoVariable> ways;
     FifoVariable way;
     way.edge = e;
     way.in_index = in_index;
-    int64_t first = fifo.burst;
+    int64_t first = FifoElements(fifo, slack.least, query_.period);
     if (first == 0) {
-      way.most_slack = SlackOf(fifo, 0, query_.period, longest_);
+      way.most_slack = SlackOf(fifo, 0, query_.period, slack.most);
       ways.push_back(way);
       first = 1;
     }
@@ -264,7 +299,7 @@ class Program {
           high = middle - 1;
         }
       }
-      way.most_slack = SlackOf(fifo, low, query_.period, longest_);
+      way.most_slack = SlackOf(fifo, low, query_.period, slack.most);
       for (const FifoOption& option : options) {
         way.resources = option.resources;
         way.tag = option.tag;
@@ -313,7 +348,9 @@ class Program {
   std::vector<std::vector<int>> choice_;  // [layer][candidate]: variable, or -1
   std::vector<int> start_;                // per layer
   int end_ = -1;
-  int64_t longest_ = 0;  // no path is longer
+  std::vector<SlackRange> slack_;                  // per edge
+  std::vector<int64_t> first_start_, last_start_;  // per layer
+  int64_t longest_ = 0;                            // no path is longer
   std::vector<FifoVariable> fifos_;
   bool too_many_intervals_ = false;
 };

@@ -13,7 +13,9 @@
 // With FIFOs or latencies, start times s are variables with s(v) >= s(u) + D(u). Where FIFOs count,
 // one input of each join is marked to be the last, so that a layer cannot start later than its
 // inputs allow. A FIFO has a 0-1 variable for each number of lanes, interval of capacities in which
-// its options do not change, and option; its capacity bounds the slack.
+// its options do not change, and option; its capacity bounds the slack. The least and the greatest
+// latency of each layer bound the times, and the slack of each edge from below and above: without
+// that, the linear relaxation waits for nothing and builds fractions of the largest FIFOs.
 //
 // An independent check of exact.h, and a yardstick: CBC is much slower on these problems.
 #ifndef KILN_TARGETS_DATAFLOW_FOLD_ILP_H_

@@ -72,6 +72,25 @@ LabelSearch::LabelSearch(const Subproblem& subproblem, const Plan& plan, const S
   }
   std::sort(compared_.begin(), compared_.end());
   MakeLevels();
+  WeighMembers();
+}
+
+void LabelSearch::WeighMembers() {
+  member_weight_.assign(graph_.members.size() * bounds_.size(), 0);
+  parent_weight_.assign(bounds_.size(), 0);
+  for (const CandidateGroup& group : graph_.groups) {
+    for (int m = group.first; m < group.first + group.count; ++m) {
+      const int64_t* values =
+          subproblem_.values(group.layer, graph_.members[static_cast<size_t>(m)]);
+      double* weight = &member_weight_[static_cast<size_t>(m) * bounds_.size()];
+      for (const LinearBound& bound : bounds_) {
+        for (size_t d = 0; d < bound.weights.size(); ++d) {
+          *weight += bound.weights[d] * static_cast<double>(values[d]);
+        }
+        ++weight;
+      }
+    }
+  }
 }
 
 void LabelSearch::MakeLevels() {
@@ -133,7 +152,17 @@ double LabelSearch::WeightedSum(const LinearBound& bound, const int64_t* row, in
   return sum + bound.weights[static_cast<size_t>(path)] * static_cast<double>(wait - row[path]);
 }
 
-bool LabelSearch::Wanted(const int64_t* row, int32_t node) const {
+// Returns whether the label that is being expanded satisfies the bounds with one more candidate.
+bool LabelSearch::WithinBounds(int32_t node, size_t member) const {
+  const size_t state = graph_.offset[level_] + static_cast<size_t>(node);
+  const double* weight = &member_weight_[member * bounds_.size()];
+  for (size_t b = 0; b < bounds_.size(); ++b) {
+    if (parent_weight_[b] + weight[b] + bounds_[b].to_end[state] > bounds_[b].most) return false;
+  }
+  return true;
+}
+
+bool LabelSearch::Wanted(const int64_t* row, int32_t node, bool within_bounds) const {
   if (tracks_reach_ && row[reach_at_] != 0 && !can_reach_[level_]) return false;
   // The bounds below grant a tolerance; the sums themselves are exact.
   if (row[0] > subproblem_.cutoff()) return false;
@@ -149,16 +178,19 @@ bool LabelSearch::Wanted(const int64_t* row, int32_t node) const {
       if (row[header_ + i] + rest[i] > limit) return false;
     }
   }
-  for (const LinearBound& bound : bounds_) {
-    if (WeightedSum(bound, row, node) > bound.most) return false;
+  // A path's wait is not in the sums that WithinBounds compares.
+  if (!within_bounds || subproblem_.path_dimension() >= 0) {
+    for (const LinearBound& bound : bounds_) {
+      if (WeightedSum(bound, row, node) > bound.most) return false;
+    }
   }
   return unwanted_ == nullptr || !(*unwanted_)(row, level_, node);
 }
 
-void LabelSearch::Push(const int64_t* row, int32_t node, int32_t parent, int64_t choice,
-                       Batch& to) {
-  ++made_;
-  if (!Wanted(row, node)) return;
+void LabelSearch::Push(const int64_t* row, int32_t node, int32_t parent, int64_t choice, Batch& to,
+                       bool within_bounds) {
+  if (!within_bounds) ++made_;
+  if (!Wanted(row, node, within_bounds)) return;
   to.rows.insert(to.rows.end(), row, row + stride_[level_]);
   to.node.push_back(node);
   to.parent.push_back(parent);
@@ -175,8 +207,7 @@ void LabelSearch::AddFifos(const EnterStep& step, size_t input, int64_t code, in
     return;
   }
   const int e = inputs[input];
-  const int64_t elements =
-      FifoElements(*model_.edge(e).fifo, step.slack[input], subproblem_.period());
+  const int64_t elements = step.elements[input];
   if (elements == 0) {
     AddFifos(step, input + 1, code, unit * kOptionCodes, to);
     return;
@@ -197,8 +228,9 @@ void LabelSearch::ExpandEnter(const StateGraph::Stage& stage, const Batch& from,
                               Batch& to) {
   const int64_t* row = &from.rows[label * stride_[level_ - 1]];
   const std::vector<int>& inputs = model_.layer(stage.step.layer).in_edges;
-  EnterStep step;
+  EnterStep& step = enter_;
   step.layer = stage.step.layer;
+  step.elements.clear();
   step.parent = static_cast<int32_t>(label);
   row_.assign(row, row + header_);
   if (subproblem_.has_times()) {
@@ -207,7 +239,12 @@ void LabelSearch::ExpandEnter(const StateGraph::Stage& stage, const Batch& from,
     };
     int64_t start = 0;
     for (const int e : inputs) start = std::max(start, time_of(model_.edge(e).from));
-    for (const int e : inputs) step.slack.push_back(start - time_of(model_.edge(e).from));
+    for (const int e : inputs) {
+      const Edge& edge = model_.edge(e);
+      const int64_t slack = start - time_of(edge.from);
+      step.elements.push_back(edge.fifo ? FifoElements(*edge.fifo, slack, subproblem_.period())
+                                        : 0);
+    }
     for (const int slot : times_.level(level_).slot_from) {
       row_.push_back(slot < 0 ? start : row[header_ + static_cast<size_t>(slot)]);
     }
@@ -232,11 +269,19 @@ void LabelSearch::ExpandChoose(const StateGraph::Stage& stage, const Batch& from
   const bool last = model_.layer(layer).out_edges.empty();
   const auto node = static_cast<size_t>(from.node[label]);
   row_.resize(stride_[level_]);
+  for (size_t b = 0; b < bounds_.size(); ++b) {
+    parent_weight_[b] = 0;
+    for (int d = 0; d < dimensions_; ++d) {
+      parent_weight_[b] += bounds_[b].weights[static_cast<size_t>(d)] * static_cast<double>(row[d]);
+    }
+  }
   for (int32_t a = stage.begin[node]; a < stage.begin[node + 1]; ++a) {
     const StateArc& arc = stage.arcs[static_cast<size_t>(a)];
     const CandidateGroup& group = graph_.groups[static_cast<size_t>(arc.group)];
-    for (int i = 0; i < group.count; ++i) {
-      const int c = graph_.members[static_cast<size_t>(group.first + i)];
+    made_ += group.count;
+    for (int i = group.first; i < group.first + group.count; ++i) {
+      if (!WithinBounds(arc.to, static_cast<size_t>(i))) continue;
+      const int c = graph_.members[static_cast<size_t>(i)];
       const int64_t* values = subproblem_.values(layer, c);
       for (int d = 0; d < dimensions_; ++d) row_[static_cast<size_t>(d)] = row[d] + values[d];
       if (tracks_reach_) {
@@ -251,7 +296,7 @@ void LabelSearch::ExpandChoose(const StateGraph::Stage& stage, const Batch& from
               slot_from[s] < 0 ? finish : row[header_ + static_cast<size_t>(slot_from[s])];
         }
       }
-      Push(row_.data(), arc.to, static_cast<int32_t>(label), c, to);
+      Push(row_.data(), arc.to, static_cast<int32_t>(label), c, to, true);
     }
   }
 }

@@ -67,18 +67,21 @@ class LabelSearch {
   struct EnterStep {
     int layer = 0, in_index = 0;
     int32_t node = 0, parent = 0;
-    std::vector<int64_t> slack;  // per input
+    std::vector<int64_t> elements;  // per input: of its FIFO
   };
 
   void MakeLevels();
+  void WeighMembers();
   std::vector<int> PathSlots(size_t level) const;
   bool Search(int64_t width, int64_t most_work, int64_t* work);
   bool Expand(size_t stage_index, const Batch& from, int64_t most_work, Batch& to);
   void ExpandEnter(const StateGraph::Stage& stage, const Batch& from, size_t label, Batch& to);
   void ExpandChoose(const StateGraph::Stage& stage, const Batch& from, size_t label, Batch& to);
   void AddFifos(const EnterStep& step, size_t input, int64_t code, int64_t unit, Batch& to);
-  void Push(const int64_t* row, int32_t node, int32_t parent, int64_t choice, Batch& to);
-  bool Wanted(const int64_t* row, int32_t node) const;
+  void Push(const int64_t* row, int32_t node, int32_t parent, int64_t choice, Batch& to,
+            bool within_bounds = false);
+  bool Wanted(const int64_t* row, int32_t node, bool within_bounds) const;
+  bool WithinBounds(int32_t node, size_t member) const;
   double WeightedSum(const LinearBound& bound, const int64_t* row, int32_t node) const;
   int Coordinates(const Batch& batch, const std::vector<int>& members,
                   std::vector<int64_t>* columns) const;
@@ -108,6 +111,9 @@ class LabelSearch {
   int64_t made_ = 0;                          // labels, wanted or not
   int64_t comparisons_ = 0;                   // of labels
   std::vector<int64_t> row_;                  // the label that is being made
+  EnterStep enter_;
+  std::vector<double> member_weight_;  // [member of the graph][bound]: its weighted sum
+  std::vector<double> parent_weight_;  // [bound]: of the label that is being expanded
   std::vector<Trace> traces_;
   Batch final_;
   double dropped_bound_ = 0;

@@ -206,4 +206,45 @@ std::vector<int> ImmediateDominators(const FoldModel& model) {
   return dominator;
 }
 
+std::vector<SlackRange> SlackRanges(const FoldModel& model,
+                                    const std::vector<int64_t>& least_latency,
+                                    const std::vector<int64_t>& most_latency) {
+  std::vector<SlackRange> ranges(static_cast<size_t>(model.edges()));
+  const std::vector<int> dominator = ImmediateDominators(model);
+  constexpr int64_t kUnreached = -1;
+  for (const int join : model.order()) {
+    const std::vector<int>& inputs = model.layer(join).in_edges;
+    if (inputs.size() < 2) continue;
+    const int fork = dominator[static_cast<size_t>(join)];
+    // Per layer: the least and the greatest time of its first output after the fork's.
+    std::vector<int64_t> least(static_cast<size_t>(model.layers()), kUnreached), most = least;
+    const auto start_of = [&](int layer, const std::vector<int64_t>& finish, int64_t start) {
+      for (const int e : model.layer(layer).in_edges) {
+        start = std::max(start, finish[static_cast<size_t>(model.edge(e).from)]);
+      }
+      return start;
+    };
+    for (const int layer : model.order()) {
+      if (layer == join) break;
+      const auto l = static_cast<size_t>(layer);
+      if (layer == fork) {
+        least[l] = most[l] = 0;
+        continue;
+      }
+      const int64_t first = fork < 0 && model.layer(layer).in_edges.empty() ? 0 : kUnreached;
+      const int64_t low = start_of(layer, least, first);
+      if (low == kUnreached) continue;
+      least[l] = low + least_latency[l];
+      most[l] = start_of(layer, most, first) + most_latency[l];
+    }
+    const int64_t start_least = start_of(join, least, 0), start_most = start_of(join, most, 0);
+    for (const int e : inputs) {
+      const auto u = static_cast<size_t>(model.edge(e).from);
+      ranges[static_cast<size_t>(e)] = {std::max<int64_t>(0, start_least - most[u]),
+                                        start_most - least[u]};
+    }
+  }
+  return ranges;
+}
+
 }  // namespace kiln::dataflow

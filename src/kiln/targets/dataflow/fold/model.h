@@ -94,6 +94,17 @@ class FoldModel {
 // the pipeline to it passes; -1 if there is none.
 std::vector<int> ImmediateDominators(const FoldModel& model);
 
+// Cycles by which the first word on an edge can be too early for its consumer.
+struct SlackRange {
+  int64_t least = 0, most = 0;
+};
+
+// Returns the range of the slack of each edge, given the range of the latency of each layer: from
+// the lengths of the paths that begin at the last layer that all inputs of a join have in common.
+std::vector<SlackRange> SlackRanges(const FoldModel& model,
+                                    const std::vector<int64_t>& least_latency,
+                                    const std::vector<int64_t>& most_latency);
+
 }  // namespace kiln::dataflow
 
 #endif  // KILN_TARGETS_DATAFLOW_FOLD_MODEL_H_

@@ -151,7 +151,9 @@ class FrontSearch {
     for (const int kind : kinds_) {
       const auto k = static_cast<size_t>(kind);
       if (model_.problem().limits[k] == kUnlimited) continue;
-      next->needs[k] = LeastAmount(model_, options_.most_work, period, kind, &front_.work);
+      ExactOracle oracle(model_, options_.most_work);
+      next->needs[k] = LeastAmount(oracle, period, kind);
+      front_.work += oracle.work();
       any = any || next->needs[k].has_value();
     }
     if (!any) return false;

@@ -38,6 +38,7 @@ struct PeriodQuery {
   bool reach_period = false;      // some layer must take exactly `period` cycles
   std::vector<TermLimit> limits;  // terms other than kPeriod; kIdle is sum(period - C)
   std::optional<Term> minimise;   // other than kPeriod; absent: any fold
+  std::optional<int> lifted;      // a resource whose limit in the problem does not count
   std::vector<int> compare;       // resources that folds must be told apart by (pareto.h)
   const Fold* start = nullptr;    // a fold that satisfies the question, if one is known
   int64_t start_value = 0;        // the value of `minimise` for it

@@ -270,6 +270,12 @@ std::vector<int> TopologicalOrder(const FoldProblem& problem) {
 
 int64_t FifoElements(const Fifo& fifo, int64_t slack, int64_t period) {
   constexpr __int128 kMost = int64_t{1} << 60;
+  int64_t small = 0;
+  // Divisions of 64 bits are several times faster.
+  if (!__builtin_mul_overflow(slack, fifo.elements_per_frame, &small) && small < kMost) {
+    return static_cast<int64_t>(
+        std::min<__int128>((small + period - 1) / period + fifo.burst, kMost));
+  }
   const auto product = static_cast<__int128>(slack) * fifo.elements_per_frame;
   return static_cast<int64_t>(std::min((product + period - 1) / period + fifo.burst, kMost));
 }

@@ -22,80 +22,124 @@ constexpr int kSubgradientSteps = 60, kFeasibilitySteps = 40;
 Relaxation::Relaxation(const Subproblem& subproblem, const StateGraph& graph)
     : subproblem_(subproblem),
       graph_(graph),
+      dimensions_(static_cast<size_t>(subproblem.dimensions())),
+      member_weight_(graph.members.size(), 0),
       group_weight_(graph.groups.size(), 0),
       group_lightest_(graph.groups.size(), 0),
-      input_weight_(static_cast<size_t>(subproblem.model().layers())),
       walk_choice_(static_cast<size_t>(subproblem.model().layers()), 0),
-      walk_sum_(static_cast<size_t>(subproblem.dimensions()), 0) {}
+      walk_sum_(dimensions_, 0) {
+  TakeValues();
+  if (subproblem.model().has_fifo()) TakeFifos();
+}
 
-void Relaxation::SetWeights(const std::vector<double>& weights) {
-  const int dimensions = subproblem_.dimensions();
-  const auto weight_of = [&](auto value) {
-    double sum = 0;
-    for (int d = 0; d < dimensions; ++d) {
-      const double weight = weights[static_cast<size_t>(d)];
-      if (weight != 0) sum += weight * static_cast<double>(value(d));
-    }
-    return sum;
-  };
-  for (size_t g = 0; g < graph_.groups.size(); ++g) {
-    const CandidateGroup& group = graph_.groups[g];
-    group_weight_[g] = kInfinite;
-    for (int i = 0; i < group.count; ++i) {
-      const int c = graph_.members[static_cast<size_t>(group.first + i)];
-      const int64_t* values = subproblem_.values(group.layer, c);
-      const double weight = weight_of([&](int d) { return values[d]; });
-      if (weight < group_weight_[g]) {
-        group_weight_[g] = weight;
-        group_lightest_[g] = c;
+void Relaxation::TakeValues() {
+  const size_t members = graph_.members.size();
+  values_.resize(dimensions_ * members);
+  for (const CandidateGroup& group : graph_.groups) {
+    for (int i = group.first; i < group.first + group.count; ++i) {
+      const auto m = static_cast<size_t>(i);
+      const int64_t* values = subproblem_.values(group.layer, graph_.members[m]);
+      for (size_t d = 0; d < dimensions_; ++d) {
+        values_[d * members + m] = static_cast<double>(values[d]);
       }
     }
   }
+}
+
+void Relaxation::TakeFifos() {
   const FoldModel& model = subproblem_.model();
-  if (!model.has_fifo()) return;
   for (int layer = 0; layer < model.layers(); ++layer) {
+    first_input_.push_back(fifos_of_.size());
     if (!model.layer(layer).has_fifo_input) continue;
-    std::vector<double>& inputs = input_weight_[static_cast<size_t>(layer)];
-    inputs.assign(model.layer(layer).in_values.size(), 0);
-    for (const int e : model.layer(layer).in_edges) {
-      if (!model.edge(e).fifo || subproblem_.least_elements(e) == 0) continue;
-      for (size_t in = 0; in < inputs.size(); ++in) {
-        double least = kInfinite;
-        for (const FifoOption& option :
-             model.FifoOptions(e, static_cast<int>(in), subproblem_.least_elements(e))) {
-          least = std::min(
-              least, weight_of([&](int d) { return subproblem_.FifoValue(option.resources, d); }));
+    for (size_t in = 0; in < model.layer(layer).in_values.size(); ++in) {
+      std::vector<LeastFifo>& fifos = fifos_of_.emplace_back();
+      for (const int e : model.layer(layer).in_edges) {
+        const int64_t elements = subproblem_.least_elements(e);
+        if (!model.edge(e).fifo || elements == 0) continue;
+        const std::vector<FifoOption>& options =
+            model.FifoOptions(e, static_cast<int>(in), elements);
+        fifos.push_back({fifo_values_.size() / dimensions_, options.size()});
+        for (const FifoOption& option : options) {
+          for (int d = 0; d < subproblem_.dimensions(); ++d) {
+            fifo_values_.push_back(static_cast<double>(subproblem_.FifoValue(option.resources, d)));
+          }
         }
-        inputs[in] += least;
       }
+    }
+  }
+  input_weight_.resize(fifos_of_.size());
+}
+
+void Relaxation::SetWeights(const std::vector<double>& weights) {
+  if (weights == weights_) return;
+  weights_ = weights;
+  const size_t members = graph_.members.size();
+  std::fill(member_weight_.begin(), member_weight_.end(), 0);
+  for (size_t d = 0; d < dimensions_; ++d) {
+    if (weights[d] == 0) continue;
+    const double* values = &values_[d * members];
+    for (size_t m = 0; m < members; ++m) member_weight_[m] += weights[d] * values[m];
+  }
+  for (size_t g = 0; g < graph_.groups.size(); ++g) {
+    const double* first = member_weight_.data() + graph_.groups[g].first;
+    const double* lightest = std::min_element(first, first + graph_.groups[g].count);
+    group_weight_[g] = *lightest;
+    group_lightest_[g] = graph_.members[static_cast<size_t>(lightest - member_weight_.data())];
+  }
+  for (size_t input = 0; input < fifos_of_.size(); ++input) {
+    input_weight_[input] = 0;
+    for (const LeastFifo& fifo : fifos_of_[input]) {
+      double least = kInfinite;
+      for (size_t o = fifo.first; o < fifo.first + fifo.count; ++o) {
+        double weight = 0;
+        for (size_t d = 0; d < dimensions_; ++d) {
+          weight += weights[d] * fifo_values_[o * dimensions_ + d];
+        }
+        least = std::min(least, weight);
+      }
+      input_weight_[input] += least;
     }
   }
 }
 
 double Relaxation::StepWeight(const StateGraph::Stage& stage, const StateArc& arc) const {
   if (arc.group >= 0) return group_weight_[static_cast<size_t>(arc.group)];
-  if (stage.step.kind != PlanStep::Kind::kEnter) return 0;
-  const std::vector<double>& inputs = input_weight_[static_cast<size_t>(stage.step.layer)];
-  return inputs.empty() ? 0 : inputs[static_cast<size_t>(stage.input[static_cast<size_t>(arc.to)])];
+  const auto layer = static_cast<size_t>(stage.step.layer);
+  if (stage.step.kind != PlanStep::Kind::kEnter ||
+      !subproblem_.model().layer(stage.step.layer).has_fifo_input) {
+    return 0;
+  }
+  return input_weight_[first_input_[layer] +
+                       static_cast<size_t>(stage.input[static_cast<size_t>(arc.to)])];
 }
 
 void Relaxation::Backward(std::vector<double>* to_end) const {
-  to_end->assign(graph_.states(), kInfinite);
+  to_end->resize(graph_.states());
   to_end->back() = 0;
   for (size_t s = graph_.stages.size(); s > 0; --s) {
     const StateGraph::Stage& stage = graph_.stages[s - 1];
     double* from = to_end->data() + graph_.offset[s - 1];
     const double* to = to_end->data() + graph_.offset[s];
-    for (const StateArc& arc : stage.arcs) {
-      const double sum = StepWeight(stage, arc) + to[arc.to];
-      if (sum < from[arc.from]) from[arc.from] = sum;
+    const auto states = static_cast<size_t>(graph_.nodes[s - 1]);
+    const bool chooses = stage.step.kind == PlanStep::Kind::kChoose;
+    for (size_t state = 0; state < states; ++state) {
+      const StateArc* arc = stage.arcs.data() + stage.begin[state];
+      const StateArc* const end = stage.arcs.data() + stage.begin[state + 1];
+      double least = kInfinite;
+      if (chooses) {
+        for (; arc != end; ++arc) {
+          least = std::min(least, group_weight_[static_cast<size_t>(arc->group)] + to[arc->to]);
+        }
+      } else {
+        for (; arc != end; ++arc) least = std::min(least, StepWeight(stage, *arc) + to[arc->to]);
+      }
+      from[state] = least;
     }
   }
 }
 
 void Relaxation::Walk(const std::vector<double>& to_end) {
   const FoldModel& model = subproblem_.model();
-  const int dimensions = subproblem_.dimensions();
   std::fill(walk_sum_.begin(), walk_sum_.end(), 0);
   int32_t at = 0;
   for (size_t s = 0; s < graph_.stages.size(); ++s) {
@@ -118,23 +162,24 @@ void Relaxation::Walk(const std::vector<double>& to_end) {
       const int c = group_lightest_[static_cast<size_t>(best->group)];
       walk_choice_[static_cast<size_t>(stage.step.layer)] = c;
       const int64_t* values = subproblem_.values(stage.step.layer, c);
-      for (int d = 0; d < dimensions; ++d) {
-        walk_sum_[static_cast<size_t>(d)] += static_cast<double>(values[d]);
+      for (size_t d = 0; d < dimensions_; ++d) walk_sum_[d] += static_cast<double>(values[d]);
+    } else if (stage.step.kind == PlanStep::Kind::kEnter &&
+               model.layer(stage.step.layer).has_fifo_input) {
+      AddFifosOfWalk(first_input_[static_cast<size_t>(stage.step.layer)] +
+                     static_cast<size_t>(stage.input[static_cast<size_t>(at)]));
+    }
+  }
+}
+
+// Adds the least of each dimension by itself, which is at most what the lightest option needs.
+void Relaxation::AddFifosOfWalk(size_t input) {
+  for (const LeastFifo& fifo : fifos_of_[input]) {
+    for (size_t d = 0; d < dimensions_; ++d) {
+      double least = kInfinite;
+      for (size_t o = fifo.first; o < fifo.first + fifo.count; ++o) {
+        least = std::min(least, fifo_values_[o * dimensions_ + d]);
       }
-    } else if (stage.step.kind == PlanStep::Kind::kEnter && model.has_fifo()) {
-      // The least of each dimension by itself, which is at most what the lightest option needs.
-      for (const int e : model.layer(stage.step.layer).in_edges) {
-        if (!model.edge(e).fifo || subproblem_.least_elements(e) == 0) continue;
-        const std::vector<FifoOption>& options = model.FifoOptions(
-            e, stage.input[static_cast<size_t>(at)], subproblem_.least_elements(e));
-        for (int d = 0; d < dimensions; ++d) {
-          int64_t least = kUnlimited;
-          for (const FifoOption& option : options) {
-            least = std::min(least, subproblem_.FifoValue(option.resources, d));
-          }
-          walk_sum_[static_cast<size_t>(d)] += static_cast<double>(least);
-        }
-      }
+      walk_sum_[d] += least;
     }
   }
 }
@@ -143,6 +188,7 @@ LinearBound Relaxation::MakeBound(const std::vector<double>& weights, double mos
   LinearBound bound;
   bound.weights = weights;
   bound.most = most * (1 + kTolerance);
+  bound.most_kept = (most + weights[0]) * (1 + kTolerance);
   SetWeights(weights);
   Backward(&bound.to_end);
   return bound;
@@ -365,11 +411,16 @@ void Relaxation::Exclude(const LinearBound& bound, std::vector<std::vector<char>
     const double* from = from_start.data() + graph_.offset[s];
     double* to = from_start.data() + graph_.offset[s + 1];
     const double* rest = bound.to_end.data() + graph_.offset[s + 1];
+    if (stage.step.kind != PlanStep::Kind::kChoose) {
+      for (const StateArc& arc : stage.arcs) {
+        to[arc.to] = std::min(to[arc.to], from[arc.from] + StepWeight(stage, arc));
+      }
+      continue;
+    }
     for (const StateArc& arc : stage.arcs) {
-      to[arc.to] = std::min(to[arc.to], from[arc.from] + StepWeight(stage, arc));
-      if (arc.group < 0) continue;
-      double& sum = around[static_cast<size_t>(arc.group)];
-      sum = std::min(sum, from[arc.from] + rest[arc.to]);
+      const auto group = static_cast<size_t>(arc.group);
+      to[arc.to] = std::min(to[arc.to], from[arc.from] + group_weight_[group]);
+      around[group] = std::min(around[group], from[arc.from] + rest[arc.to]);
     }
   }
   // The members of each group follow the order of the active candidates, but not their positions.
@@ -379,14 +430,11 @@ void Relaxation::Exclude(const LinearBound& bound, std::vector<std::vector<char>
   }
   for (size_t g = 0; g < graph_.groups.size(); ++g) {
     const CandidateGroup& group = graph_.groups[g];
-    for (int i = 0; i < group.count; ++i) {
-      const int c = graph_.members[static_cast<size_t>(group.first + i)];
-      const int64_t* values = subproblem_.values(group.layer, c);
-      double weight = around[g];
-      for (int d = 0; d < subproblem_.dimensions(); ++d) {
-        weight += bound.weights[static_cast<size_t>(d)] * static_cast<double>(values[d]);
-      }
-      wanted[static_cast<size_t>(group.layer)][static_cast<size_t>(c)] = weight <= bound.most;
+    for (int i = group.first; i < group.first + group.count; ++i) {
+      const auto m = static_cast<size_t>(i);
+      const auto c = static_cast<size_t>(graph_.members[m]);
+      wanted[static_cast<size_t>(group.layer)][c] =
+          around[g] + member_weight_[m] <= bound.most_kept;
     }
   }
   for (size_t l = 0; l < keep->size(); ++l) {

@@ -25,7 +25,8 @@ namespace kiln::dataflow {
 struct LinearBound {
   int primary = 0;  // the dimension that the multipliers were chosen for
   std::vector<double> weights;
-  double most = 0;  // tolerance included
+  double most = 0;       // tolerance included
+  double most_kept = 0;  // the same for folds with an objective of one more (Subproblem::Keep)
   std::vector<double> to_end;
   double root() const { return to_end[0]; }
   bool Excludes() const { return root() > most; }  // no fold is wanted
@@ -54,16 +55,22 @@ class Relaxation {
   //   start  the weights to begin with; empty: the limits do not count
   Optimum OptimiseMultipliers(int primary, int64_t cutoff, const std::vector<double>& start);
 
-  // Marks as 0 the candidates that no wanted fold can contain, according to the bound. `keep` has
-  // the shape of the subproblem's active candidates.
+  // Marks as 0 the candidates that no fold with an objective of at most Subproblem::most_kept can
+  // contain, according to the bound. `keep` has the shape of the subproblem's active candidates.
   void Exclude(const LinearBound& bound, std::vector<std::vector<char>>* keep);
 
  private:
+  // The FIFO of one input of a layer for one number of input lanes, at its least size.
+  struct LeastFifo {
+    size_t first = 0, count = 0;  // of its options in fifo_values_
+  };
+  void TakeValues();
+  void TakeFifos();
   void SetWeights(const std::vector<double>& weights);
   void Backward(std::vector<double>* to_end) const;
   double StepWeight(const StateGraph::Stage& stage, const StateArc& arc) const;
   void Walk(const std::vector<double>& to_end);
-  double Tolerance(const std::vector<double>& weights) const;
+  void AddFifosOfWalk(size_t input);
   LinearBound MakeBound(const std::vector<double>& weights, double most);
   bool CompleteWalk(const std::vector<double>& weights, int64_t cutoff, Fold* fold,
                     int64_t* value) const;
@@ -71,10 +78,18 @@ class Relaxation {
 
   const Subproblem& subproblem_;
   const StateGraph& graph_;
-  std::vector<double> group_weight_;               // per group: of its lightest candidate
-  std::vector<int> group_lightest_;                // per group
-  std::vector<std::vector<double>> input_weight_;  // [layer][input lanes]: of its FIFOs; empty if
-                                                   // the layer has none
+  const size_t dimensions_;
+  // Values of the subproblem, in binary64 and in the order in which SetWeights reads them.
+  std::vector<double> values_;       // [dimension][member of the graph]
+  std::vector<size_t> first_input_;  // [layer]: of its numbers of input lanes in fifos_of_
+  std::vector<std::vector<LeastFifo>> fifos_of_;  // [input]; empty if the layer has no FIFO
+  std::vector<double> fifo_values_;               // [option][dimension]
+  // The weights that were set last, and what follows from them.
+  std::vector<double> weights_;
+  std::vector<double> member_weight_;  // per member of the graph
+  std::vector<double> group_weight_;   // per group: of its lightest candidate
+  std::vector<int> group_lightest_;    // per group
+  std::vector<double> input_weight_;   // [input]: of its FIFOs
   // The shortest path of the last Walk.
   std::vector<int> walk_choice_;  // per layer
   std::vector<double> walk_sum_;  // per dimension

@@ -1,5 +1,6 @@
 // Splits over passes: a shortest path over the cuts, each pass by the exact search.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,6 +35,21 @@ FoldProblem PartOf(const FoldProblem& problem, const std::vector<int>& order, si
   return part;
 }
 
+// A pass with its fold.
+struct SolvedPass {
+  size_t first = 0;           // the pass has the layers order[first], ..
+  std::vector<size_t> edges;  // of the pass: numbers in the whole problem
+  FoldResult result;
+  int64_t memory_bits = 0;
+  int64_t cycles = 0;
+};
+
+// The best passes for the first layers of the order.
+struct BestPasses {
+  int64_t cycles = kUnlimited;
+  std::shared_ptr<const SolvedPass> last;
+};
+
 class PassSearch {
  public:
   PassSearch(const FoldProblem& problem, const PassOptions& options)
@@ -50,43 +66,41 @@ class PassSearch {
     const size_t count = order_.size();
     const size_t passes = std::min(count, static_cast<size_t>(options_.most_passes));
     proved_ = true;
-    // [passes used][layers done]: least cycles, and where the last pass begins.
-    std::vector<std::vector<int64_t>> best(passes + 1, std::vector<int64_t>(count + 1, kUnlimited));
-    std::vector<std::vector<size_t>> from(passes + 1, std::vector<size_t>(count + 1, 0));
-    best[0][0] = 0;
+    // [passes used][layers done]
+    std::vector<std::vector<BestPasses>> best(passes + 1, std::vector<BestPasses>(count + 1));
+    best[0][0].cycles = 0;
     for (size_t first = 0; first < count; ++first) {
       for (size_t last = first + 1; last <= count; ++last) {
-        const int64_t cycles = CyclesOf(first, last);
+        const std::shared_ptr<const SolvedPass> pass = Solve(first, last);
         // More layers do not make an infeasible pass feasible; FIFOs could become smaller.
-        if (cycles == kUnlimited && !has_fifo_) break;
-        if (cycles == kUnlimited) continue;
+        if (!pass && !has_fifo_) break;
+        if (!pass) continue;
         for (size_t p = 0; p < passes; ++p) {
-          if (best[p][first] == kUnlimited) continue;
-          const int64_t sum = best[p][first] + cycles + (first > 0 ? options_.reload_cycles : 0);
-          if (sum >= best[p + 1][last]) continue;
-          best[p + 1][last] = sum;
-          from[p + 1][last] = first;
+          if (best[p][first].cycles == kUnlimited) continue;
+          const int64_t sum =
+              best[p][first].cycles + pass->cycles + (first > 0 ? options_.reload_cycles : 0);
+          if (sum < best[p + 1][last].cycles) best[p + 1][last] = {sum, pass};
         }
       }
     }
     size_t used = 0;
     for (size_t p = 1; p <= passes; ++p) {
-      if (best[p][count] < best[used][count]) used = p;
+      if (best[p][count].cycles < best[used][count].cycles) used = p;
     }
     result_.optimal = proved_;
     result_.work = work_;
-    if (best[used][count] == kUnlimited) {
+    if (best[used][count].cycles == kUnlimited) {
       Explain();
       return std::move(result_);
     }
-    result_.cycles = best[used][count];
-    std::vector<std::pair<size_t, size_t>> cuts;
+    result_.cycles = best[used][count].cycles;
+    std::vector<const SolvedPass*> chosen;
     for (size_t last = count; used > 0; --used) {
-      cuts.emplace_back(from[used][last], last);
-      last = cuts.back().first;
+      chosen.push_back(best[used][last].last.get());
+      last = chosen.back()->first;
     }
-    std::reverse(cuts.begin(), cuts.end());
-    for (const auto& [first, last] : cuts) AddPart(first, last);
+    std::reverse(chosen.begin(), chosen.end());
+    for (const SolvedPass* pass : chosen) AddPart(*pass);
     return std::move(result_);
   }
 
@@ -106,46 +120,41 @@ class PassSearch {
     return sum;
   }
 
-  FoldResult Solve(size_t first, size_t last, std::vector<size_t>* edges) {
-    const FoldProblem part = PartOf(problem_, order_, first, last, edges);
+  // Returns the pass of least cycles with these layers; null if none was found.
+  std::shared_ptr<const SolvedPass> Solve(size_t first, size_t last) {
+    auto pass = std::make_shared<SolvedPass>();
+    const FoldProblem part = PartOf(problem_, order_, first, last, &pass->edges);
     const FoldModel model(part);
     ExactOracle oracle(model, options_.most_work);
-    FoldResult result = SearchLeastPeriod(model, oracle);
+    pass->result = SearchLeastPeriod(model, oracle);
     work_ += oracle.work();
-    return result;
+    proved_ = proved_ && pass->result.certificate.optimal;
+    if (!pass->result.fold) return nullptr;
+    pass->first = first;
+    pass->memory_bits = MemoryBits(first, last);
+    pass->cycles = std::max(pass->result.metrics.l_max,
+                            LinkCycles(pass->memory_bits, options_.memory_bits_per_cycle));
+    return pass;
   }
 
-  // Returns the cycles of a pass whose maps have `memory_bits` in memory.
-  int64_t CyclesOf(const FoldMetrics& metrics, int64_t memory_bits) const {
-    return std::max(metrics.l_max, LinkCycles(memory_bits, options_.memory_bits_per_cycle));
-  }
-
-  int64_t CyclesOf(size_t first, size_t last) {
-    std::vector<size_t> edges;
-    const FoldResult result = Solve(first, last, &edges);
-    proved_ = proved_ && result.certificate.optimal;
-    if (!result.fold) return kUnlimited;
-    return CyclesOf(result.metrics, MemoryBits(first, last));
-  }
-
-  void AddPart(size_t first, size_t last) {
-    std::vector<size_t> edges;
-    const FoldResult solved = Solve(first, last, &edges);
+  void AddPart(const SolvedPass& pass) {
     PassPart& part = result_.parts.emplace_back();
-    part.metrics = solved.metrics;
-    part.memory_bits = MemoryBits(first, last);
-    part.cycles = CyclesOf(solved.metrics, part.memory_bits);
+    part.metrics = pass.result.metrics;
+    part.memory_bits = pass.memory_bits;
+    part.cycles = pass.cycles;
     if (!result_.fold) {
       result_.fold.emplace();
       result_.fold->choice.assign(order_.size(), 0);
       if (has_fifo_) result_.fold->fifo_option.assign(problem_.edges.size(), -1);
     }
-    for (size_t i = first; i < last; ++i) {
-      part.layers.push_back(order_[i]);
-      result_.fold->choice[static_cast<size_t>(order_[i])] = solved.fold->choice[i - first];
+    const Fold& fold = *pass.result.fold;
+    for (size_t i = 0; i < fold.choice.size(); ++i) {
+      const int layer = order_[pass.first + i];
+      part.layers.push_back(layer);
+      result_.fold->choice[static_cast<size_t>(layer)] = fold.choice[i];
     }
-    for (size_t e = 0; e < solved.fold->fifo_option.size(); ++e) {
-      result_.fold->fifo_option[edges[e]] = solved.fold->fifo_option[e];
+    for (size_t e = 0; e < fold.fifo_option.size(); ++e) {
+      result_.fold->fifo_option[pass.edges[e]] = fold.fifo_option[e];
     }
   }
 

@@ -47,7 +47,7 @@ class Builder {
       : model_(model),
         plan_(plan),
         allow_release_(allow_release),
-        groups_of_(static_cast<size_t>(model.layers())),
+        first_group_(static_cast<size_t>(model.layers())),
         inputs_of_(static_cast<size_t>(model.layers())),
         chosen_(static_cast<size_t>(model.layers()), 0),
         fixed_(static_cast<size_t>(model.layers()), 0),
@@ -85,20 +85,24 @@ class Builder {
     };
     std::sort(sorted.begin(), sorted.end(),
               [&](int a, int b) { return std::pair(key(a), a) < std::pair(key(b), b); });
+    std::vector<int>& first = first_group_[static_cast<size_t>(layer)];
+    std::vector<int>& inputs = inputs_of_[static_cast<size_t>(layer)];
+    int last_in = -1, last_out = -1;
     for (const int c : sorted) {
       const auto [in, out] = key(c);
-      std::vector<int>& mine = groups_of_[static_cast<size_t>(layer)];
-      const bool same = !mine.empty() && graph_.groups.back().in_index == in &&
-                        graph_.groups.back().out_index == out;
-      if (!same) {
-        mine.push_back(static_cast<int>(graph_.groups.size()));
+      const auto groups = static_cast<int>(graph_.groups.size());
+      while (static_cast<int>(first.size()) <= in) first.push_back(groups);
+      if (in != last_in) inputs.push_back(in);
+      if (in != last_in || out != last_out) {
         graph_.groups.push_back({layer, in, out, static_cast<int>(graph_.members.size()), 0});
-        std::vector<int>& inputs = inputs_of_[static_cast<size_t>(layer)];
-        if (inputs.empty() || inputs.back() != in) inputs.push_back(in);
       }
+      last_in = in;
+      last_out = out;
       ++graph_.groups.back().count;
       graph_.members.push_back(c);
     }
+    const auto groups = static_cast<int>(graph_.groups.size());
+    first.resize(lanes.in_values.size() + 1, groups);
   }
 
   // One more value than the lanes have: a released output.
@@ -124,52 +128,71 @@ class Builder {
     }
   }
 
-  bool CouplesWithProducers(int layer, int in_index) const {
-    for (const int e : model_.layer(layer).in_edges) {
+  bool CouplesWithProducers(int in_index) const {
+    for (const int e : decided_edges_) {
       const int from = model_.edge(e).from;
-      if (!chosen_[static_cast<size_t>(from)]) continue;
       const int out = value_[static_cast<size_t>(OutputLane(from))];
       if (out != Released(from) && !model_.Couples(e, out, in_index)) return false;
     }
     return true;
   }
 
-  bool CouplesWithGuesses(int layer, int out_index) const {
-    for (const int e : model_.layer(layer).out_edges) {
-      const int to = model_.edge(e).to;
-      if (fixed_[static_cast<size_t>(to)] &&
-          !model_.Couples(e, out_index, value_[static_cast<size_t>(InputLane(to))])) {
-        return false;
-      }
+  bool CouplesWithGuesses(int out_index) const {
+    for (const int e : decided_edges_) {
+      const int in = value_[static_cast<size_t>(InputLane(model_.edge(e).to))];
+      if (!model_.Couples(e, out_index, in)) return false;
     }
     return true;
   }
 
+  // Finds the edges of the step's layer whose other end is decided: to a guess or from a producer.
+  void FindDecidedEdges(const PlanStep& step) {
+    decided_edges_.clear();
+    const LayerModel& layer = model_.layer(step.layer);
+    const bool chooses = step.kind == PlanStep::Kind::kChoose;
+    for (const int e : chooses ? layer.out_edges : layer.in_edges) {
+      const Edge& edge = model_.edge(e);
+      const bool decided = chooses ? fixed_[static_cast<size_t>(edge.to)] != 0
+                                   : chosen_[static_cast<size_t>(edge.from)] != 0;
+      if (decided) decided_edges_.push_back(e);
+    }
+  }
+
+  // Returns how much the key grows with the value of a lane; 0 if the lane is not open.
+  uint64_t FactorOf(const std::vector<int>& open, int lane) const {
+    uint64_t factor = 1;
+    for (size_t i = open.size(); i > 0; --i) {
+      if (open[i - 1] == lane) return factor;
+      factor *= Radix(open[i - 1]);
+    }
+    return 0;
+  }
+
   // Adds the arcs of the state whose lanes are in value_.
-  void AddArcs(const PlanStep& step, const std::vector<int>& open, int32_t from,
+  void AddArcs(const PlanStep& step, const std::vector<int>& open, uint64_t factor, int32_t from,
                StateNumbers& numbers, StateGraph::Stage& stage) {
     const auto layer = static_cast<size_t>(step.layer);
-    int& input = value_[static_cast<size_t>(InputLane(step.layer))];
-    const auto arrive = [&](int group) {
-      stage.arcs.push_back({from, numbers.Number(Key(open)), group});
+    const auto arrive = [&](uint64_t key, int group) {
+      stage.arcs.push_back({from, numbers.Number(key), group});
     };
     if (step.kind == PlanStep::Kind::kChoose) {
-      for (const int g : groups_of_[layer]) {
-        const CandidateGroup& group = graph_.groups[static_cast<size_t>(g)];
-        if (group.in_index != input || !CouplesWithGuesses(step.layer, group.out_index)) continue;
-        value_[static_cast<size_t>(OutputLane(step.layer))] = group.out_index;
-        arrive(g);
+      const auto input = static_cast<size_t>(value_[static_cast<size_t>(InputLane(step.layer))]);
+      value_[static_cast<size_t>(OutputLane(step.layer))] = 0;
+      const uint64_t key = Key(open);
+      for (int g = first_group_[layer][input]; g < first_group_[layer][input + 1]; ++g) {
+        const int out = graph_.groups[static_cast<size_t>(g)].out_index;
+        if (CouplesWithGuesses(out)) arrive(key + factor * static_cast<uint64_t>(out), g);
       }
       return;
     }
     if (fixed_[layer]) {
-      arrive(-1);
-    } else {
-      for (const int in : inputs_of_[layer]) {
-        if (!CouplesWithProducers(step.layer, in)) continue;
-        input = in;
-        arrive(-1);
-      }
+      arrive(Key(open), -1);
+      return;
+    }
+    value_[static_cast<size_t>(InputLane(step.layer))] = 0;
+    const uint64_t key = Key(open);
+    for (const int in : inputs_of_[layer]) {
+      if (CouplesWithProducers(in)) arrive(key + factor * static_cast<uint64_t>(in), -1);
     }
   }
 
@@ -188,10 +211,14 @@ class Builder {
     StateNumbers numbers(keys);
     StateGraph::Stage& stage = graph_.stages.emplace_back();
     stage.step = step;
+    FindDecidedEdges(step);
+    const bool chooses = step.kind == PlanStep::Kind::kChoose;
+    const uint64_t factor =
+        FactorOf(open, chooses ? OutputLane(step.layer) : InputLane(step.layer));
     for (size_t n = 0; n < keys_.size(); ++n) {
       stage.begin.push_back(static_cast<int32_t>(stage.arcs.size()));
       Decode(before, keys_[n]);
-      AddArcs(step, open, static_cast<int32_t>(n), numbers, stage);
+      AddArcs(step, open, factor, static_cast<int32_t>(n), numbers, stage);
       if (stage.arcs.size() > kMaxArcs || numbers.keys().size() > kMaxStates) {
         graph_.too_wide = true;
         return;
@@ -224,11 +251,12 @@ class Builder {
   const Plan& plan_;
   const bool allow_release_;
   StateGraph graph_;
-  std::vector<std::vector<int>> groups_of_;  // per layer
-  std::vector<std::vector<int>> inputs_of_;  // per layer: indices of input lanes in use
-  std::vector<char> chosen_, fixed_;         // per layer
-  std::vector<int> value_;                   // per lane: index of its value in the current state
-  std::vector<uint64_t> keys_;               // of the current level's states
+  std::vector<std::vector<int>> first_group_;  // [layer][index of input lanes]; one entry more
+  std::vector<std::vector<int>> inputs_of_;    // per layer: indices of input lanes in use
+  std::vector<char> chosen_, fixed_;           // per layer
+  std::vector<int> decided_edges_;             // of the step
+  std::vector<int> value_;                     // per lane: index of its value in the current state
+  std::vector<uint64_t> keys_;                 // of the current level's states
 };
 
 }  // namespace

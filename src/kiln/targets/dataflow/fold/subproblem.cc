@@ -46,6 +46,11 @@ Subproblem::Subproblem(const FoldModel& model, const PeriodQuery& query,
   ComputeValues();
   cutoff_ = dimensions_[0].limit;
   if (query.start != nullptr) cutoff_ = std::min(cutoff_, query.start_value - 1);
+  for (int layer = 0; layer < model_.layers(); ++layer) {
+    const auto l = static_cast<size_t>(layer);
+    possible_.emplace_back(model_.problem().layers[l].candidates.size(), 0);
+    for (const int c : active_[l]) possible_[l][static_cast<size_t>(c)] = 1;
+  }
   FilterCandidates();
   if (empty_layer_) return;
   if (cutoff_ == kUnlimited) {
@@ -69,7 +74,7 @@ void Subproblem::AddDimensions(const PeriodQuery& query) {
   minimises_latency_ = query.minimise && query.minimise->kind == Term::Kind::kLatency;
   for (int kind = 0; kind < kResourceKinds; ++kind) {
     const int64_t limit = model_.problem().limits[static_cast<size_t>(kind)];
-    if (limit != kUnlimited) AddLimit(OneResource(kind, limit));
+    if (limit != kUnlimited && query.lifted != kind) AddLimit(OneResource(kind, limit));
   }
   for (const int kind : query.compare) {
     Dimension dimension = OneResource(kind, kUnlimited);
@@ -153,18 +158,30 @@ int64_t Subproblem::FifoValue(const Resources& resources, int d) const {
   return dimension.kind == Dimension::Kind::kResources ? Weighted(dimension.weights, resources) : 0;
 }
 
+// Removes the candidates of a layer for which `impossible` holds.
+template <typename Impossible>
+void Subproblem::RemoveImpossible(int layer, const Impossible& impossible) {
+  const auto l = static_cast<size_t>(layer);
+  std::erase_if(active_[l], [&](int c) {
+    if (!impossible(c)) return false;
+    possible_[l][static_cast<size_t>(c)] = 0;
+    return true;
+  });
+  if (active_[l].empty()) empty_layer_ = true;
+}
+
 // Removes the candidates that break a limit by themselves.
 void Subproblem::FilterCandidates() {
   for (int layer = 0; layer < model_.layers(); ++layer) {
-    std::vector<int>& active = active_[static_cast<size_t>(layer)];
-    std::erase_if(active, [&](int c) {
-      if (model_.candidate(layer, c).cycles > period_ || value(layer, c, 0) > cutoff_) return true;
+    RemoveImpossible(layer, [&](int c) {
+      if (model_.candidate(layer, c).cycles > period_ || value(layer, c, 0) > most_kept()) {
+        return true;
+      }
       for (int d = 1; d < dimensions(); ++d) {
         if (value(layer, c, d) > dimension(d).limit) return true;
       }
       return false;
     });
-    if (active.empty()) empty_layer_ = true;
   }
   if (!empty_layer_) FilterByTime();
 }
@@ -174,7 +191,7 @@ void Subproblem::FilterCandidates() {
 void Subproblem::FilterByTime() {
   if (!has_times_) return;
   FindTimes();
-  FindSlacks();
+  FindElements();
   std::vector<int64_t> head(static_cast<size_t>(model_.layers()), 0);
   for (const int layer : model_.order()) {
     int64_t& start = head[static_cast<size_t>(layer)];
@@ -183,10 +200,9 @@ void Subproblem::FilterByTime() {
       start = std::max(start, head[static_cast<size_t>(from)] + least_latency(from));
     }
   }
-  const int64_t limit = minimises_latency_ ? std::min(cutoff_, latency_limit_) : latency_limit_;
+  const int64_t limit = minimises_latency_ ? std::min(most_kept(), latency_limit_) : latency_limit_;
   for (int layer = 0; layer < model_.layers(); ++layer) {
-    std::vector<int>& active = active_[static_cast<size_t>(layer)];
-    std::erase_if(active, [&](int c) {
+    RemoveImpossible(layer, [&](int c) {
       const int64_t path =
           head[static_cast<size_t>(layer)] + model_.candidate(layer, c).latency + tail(layer);
       if (path > limit) return true;
@@ -200,7 +216,6 @@ void Subproblem::FilterByTime() {
       const std::vector<int>& inputs = model_.layer(layer).in_edges;
       return std::any_of(inputs.begin(), inputs.end(), unbuildable);
     });
-    if (active.empty()) empty_layer_ = true;
   }
 }
 
@@ -225,52 +240,17 @@ void Subproblem::FindTimes() {
   }
 }
 
-// Computes the range of the slack of each edge with a FIFO, from the range of the path lengths that
-// begin at the last layer that all inputs of the join have in common.
-void Subproblem::FindSlacks() {
+void Subproblem::FindElements() {
   const auto edges = static_cast<size_t>(model_.edges());
   least_elements_.assign(edges, 0);
   most_elements_.assign(edges, 0);
   if (!model_.has_fifo()) return;
-  const std::vector<int> dominator = ImmediateDominators(model_);
-  constexpr int64_t kUnreached = -1;
-  for (const int join : model_.order()) {
-    if (!model_.layer(join).has_fifo_input) continue;
-    const int fork = dominator[static_cast<size_t>(join)];
-    // Per layer: the least and the greatest time of its first output after the fork's.
-    std::vector<int64_t> least(static_cast<size_t>(model_.layers()), kUnreached), most = least;
-    for (const int layer : model_.order()) {
-      if (layer == join) break;
-      const auto l = static_cast<size_t>(layer);
-      if (layer == fork) {
-        least[l] = most[l] = 0;
-        continue;
-      }
-      const std::vector<int>& inputs = model_.layer(layer).in_edges;
-      int64_t low = fork < 0 && inputs.empty() ? 0 : kUnreached, high = low;
-      for (const int e : inputs) {
-        const auto u = static_cast<size_t>(model_.edge(e).from);
-        low = std::max(low, least[u]);
-        high = std::max(high, most[u]);
-      }
-      if (low == kUnreached) continue;
-      least[l] = low + least_latency(layer);
-      most[l] = high + most_latency(layer);
-    }
-    int64_t start_least = 0, start_most = 0;
-    for (const int e : model_.layer(join).in_edges) {
-      start_least = std::max(start_least, least[static_cast<size_t>(model_.edge(e).from)]);
-      start_most = std::max(start_most, most[static_cast<size_t>(model_.edge(e).from)]);
-    }
-    const bool single = model_.layer(join).in_edges.size() == 1;
-    for (const int e : model_.layer(join).in_edges) {
-      if (!model_.edge(e).fifo) continue;
-      const auto u = static_cast<size_t>(model_.edge(e).from);
-      const int64_t low = single ? 0 : std::max<int64_t>(0, start_least - most[u]);
-      const int64_t high = single ? 0 : start_most - least[u];
-      least_elements_[static_cast<size_t>(e)] = FifoElements(*model_.edge(e).fifo, low, period_);
-      most_elements_[static_cast<size_t>(e)] = FifoElements(*model_.edge(e).fifo, high, period_);
-    }
+  const std::vector<SlackRange> slack = SlackRanges(model_, least_latency_, most_latency_);
+  for (size_t e = 0; e < edges; ++e) {
+    const std::optional<Fifo>& fifo = model_.edge(static_cast<int>(e)).fifo;
+    if (!fifo) continue;
+    least_elements_[e] = FifoElements(*fifo, slack[e].least, period_);
+    most_elements_[e] = FifoElements(*fifo, slack[e].most, period_);
   }
 }
 
@@ -369,13 +349,19 @@ void Subproblem::Reduce() {
 
 void Subproblem::Keep(const std::vector<std::vector<char>>& keep) {
   for (size_t l = 0; l < active_.size(); ++l) {
-    size_t count = 0;
-    for (size_t i = 0; i < active_[l].size(); ++i) {
-      if (keep[l][i]) active_[l][count++] = active_[l][i];
-    }
-    active_[l].resize(count);
-    if (count == 0) empty_layer_ = true;
+    size_t i = 0;
+    RemoveImpossible(static_cast<int>(l), [&](int) { return keep[l][i++] == 0; });
   }
+}
+
+std::vector<std::vector<int>> Subproblem::possible() const {
+  std::vector<std::vector<int>> candidates(possible_.size());
+  for (size_t l = 0; l < possible_.size(); ++l) {
+    for (size_t c = 0; c < possible_[l].size(); ++c) {
+      if (possible_[l][c]) candidates[l].push_back(static_cast<int>(c));
+    }
+  }
+  return candidates;
 }
 
 size_t Subproblem::candidates() const {

@@ -56,9 +56,13 @@ class Subproblem {
   // The candidates that are left, per layer. Remove returns false if a layer has none left.
   const std::vector<std::vector<int>>& active() const { return active_; }
   bool has_empty_layer() const { return empty_layer_; }
-  // Keeps the candidates for which keep[layer][i] holds, i an index into active()[layer].
+  // Keeps the candidates for which keep[layer][i] holds, i an index into active()[layer]. The others
+  // must be in no fold with an objective of at most most_kept().
   void Keep(const std::vector<std::vector<char>>& keep);
   size_t candidates() const;
+  // The candidates, per layer, that folds with an objective of at most most_kept() can contain:
+  // those that are left, and those that others replace.
+  std::vector<std::vector<int>> possible() const;
   // Removes the candidates that are too slow or that another one of the layer can always replace,
   // and recomputes ranges of times and which limits bind.
   void Reduce();
@@ -66,6 +70,9 @@ class Subproblem {
   // Only folds with objective at most `cutoff` are wanted.
   int64_t cutoff() const { return cutoff_; }
   void set_cutoff(int64_t cutoff) { cutoff_ = cutoff; }
+  // One more than the cutoff, so that a later question, with the best value as a limit, can begin
+  // with the candidates that this one leaves.
+  int64_t most_kept() const { return cutoff_ == kUnlimited ? kUnlimited : cutoff_ + 1; }
 
   // Times of layers matter: for FIFOs, or for the latency.
   bool has_times() const { return has_times_; }
@@ -101,9 +108,11 @@ class Subproblem {
   void ChoosePath();
   void ComputeValues();
   void FilterCandidates();
+  template <typename Impossible>
+  void RemoveImpossible(int layer, const Impossible& impossible);
   void FilterByTime();
   void FindTimes();
-  void FindSlacks();
+  void FindElements();
   void FindBinding();
   int64_t MostOf(int d) const;
   int64_t MostOfFifos(int d) const;
@@ -115,6 +124,7 @@ class Subproblem {
   std::vector<Dimension> dimensions_;
   std::vector<std::vector<int64_t>> values_;  // [layer][candidate * dimensions + d]
   std::vector<std::vector<int>> active_;
+  std::vector<std::vector<char>> possible_;  // [layer][candidate]
   bool empty_layer_ = false;
   int64_t cutoff_ = 0;
   bool has_times_ = false, limits_latency_ = false, minimises_latency_ = false;
