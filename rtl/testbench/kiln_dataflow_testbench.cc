@@ -255,7 +255,11 @@ int main(int count, char** values) {
     if (cycle >= 2) registers.Drive(*top);
     // During the reset the memory neither accepts nor offers anything.
 #define KILN_PORT(name, beat_bytes, base, cycles) \
-  if (cycle >= 0) KILN_AXI_DRIVE_READ(*top, name, port_##name);
+  if (cycle >= 0) {                               \
+    KILN_AXI_DRIVE_READ(*top, name, port_##name); \
+  } else {                                        \
+    top->name##_arready = top->name##_rvalid = 0; \
+  }
     KILN_WEIGHTS(KILN_PORT)
 #undef KILN_PORT
     top->clock = 0;
