@@ -77,6 +77,13 @@ TEST(Pipeline, RefusesWhatCannotBeBuilt) {
       {"stage 'conv': has 5 weights", [](Pipeline& p) { p.stages[1].weights.resize(5); }},
       {"stage 'conv': has the weight 4", [](Pipeline& p) { p.stages[1].weights[7] = 4; }},
       {"stage 'conv': has sums of", [](Pipeline& p) { p.stages[1].sum_bits = 9; }},
+      {"stage 'conv': has sums of",
+       [](Pipeline& p) {
+         p.stages[1].sum_bits = -1;
+         p.stages[1].requantise.way = Requantise::Way::kThresholds;
+         p.stages[1].requantise.threshold_bits = 1;
+         p.stages[1].requantise.thresholds.assign(6, 0);
+       }},
       {"stage 'conv': multiplies by 131072",
        [](Pipeline& p) { p.stages[1].requantise.multipliers[5] = 1 << 17; }},
       {"stage 'conv': gives 128", [](Pipeline& p) { p.stages[1].requantise.high = 128; }},

@@ -97,28 +97,46 @@ TEST(Timing, PaddingWaitsForItsImage) {
   EXPECT_THAT(timing->channels[1].last_pushes, testing::ElementsAre(2, 12));
 }
 
-// A column of two pixels in a map of 2 x 2, and eight passes over it. Column 1 is never inserted.
-// With the frame's only insertion, in cycle 4, the inserter goes on to the next frame, so that the
-// writer replaces all rows while the passes go on. No word waits longer than a cycle.
-TEST(Timing, TheInserterGoesOnBeforeTheLastPasses) {
+// A convolution of columns of two pixels, in eight passes, behind a source that never waits. A word
+// that is pushed in cycle t can be written in t + 1.
+Pipeline ColumnsOfTwo(const MapShape& map, const MapShape& out) {
   PipelineBuilder builder;
-  const int in = builder.Source("in", {2, 2, 1}, {8, true}, 1);
+  const int in = builder.Source("in", map, {8, true}, 1);
   Stage stage;
   stage.kind = StageKind::kConvolution;
   stage.name = "conv";
-  stage.map = {2, 2, 1};
+  stage.map = map;
   stage.window.kernel_y = 2;
+  stage.window.out_height = out.height;
+  stage.window.out_width = out.width;
   stage.weights.assign(8 * 2, 1);
   stage.weight_bits = 2;
   stage.sum_bits = 24;
-  builder.Sink(builder.Add(std::move(stage), {in}, {1, 1, 8}, {24, true}, 1), "out");
+  builder.Sink(builder.Add(std::move(stage), {in}, out, {24, true}, 1), "out");
   Pipeline pipeline = builder.Take();
-  ASSERT_EQ(CheckPipeline(pipeline), OkStatus());
   for (Channel& channel : pipeline.channels) channel.depth = 64;
-  const auto timing = SimulateTiming(pipeline, {.images = 2});
+  EXPECT_EQ(CheckPipeline(pipeline), OkStatus());
+  return pipeline;
+}
+
+// In a map of 2 x 2 with one output, column 1 is never inserted. With the frame's only insertion, in
+// cycle 4, the inserter goes on to the next frame, so that the writer replaces all rows while the
+// passes go on. No word waits longer than a cycle.
+TEST(Timing, TheInserterGoesOnBeforeTheLastPasses) {
+  const auto timing = SimulateTiming(ColumnsOfTwo({2, 2, 1}, {1, 1, 8}), {.images = 2});
   ASSERT_TRUE(timing.ok()) << timing.status();
   EXPECT_EQ(timing->channels[0].highest, 1);
   EXPECT_THAT(timing->channels[0].last_pushes, testing::ElementsAre(3, 7));
+}
+
+// Two buffered rows of a map of 3 x 2. The first insertion, in cycle 4, frees column 0 of row 0 for
+// word 4, which is written in cycle 5. Word 5 waits for the insertion of column 1, in cycle 12:
+// until then words 5 to 11 of both images are stored.
+TEST(Timing, TheWriterStaysBehindTheInserter) {
+  const auto timing = SimulateTiming(ColumnsOfTwo({3, 2, 1}, {2, 2, 8}), {.images = 2});
+  ASSERT_TRUE(timing.ok()) << timing.status();
+  EXPECT_EQ(timing->channels[0].highest, 7);
+  EXPECT_THAT(timing->channels[0].last_pushes, testing::ElementsAre(5, 11));
 }
 
 TEST(Timing, NoPipelineIsFasterThanItsSlowestStage) {

@@ -143,6 +143,29 @@ TEST(DataflowDepths, MemoryByDepthAndBits) {
   }
 }
 
+// The longest skip in LUTs has 64 words, of 64 bits; the longest in block RAM 1024, of 128 bits. A
+// pixel more makes the skip a word longer.
+TEST(DataflowDepths, MemoryAtTheBounds) {
+  const auto memory_of = [](int64_t lanes, int64_t depth) {
+    for (int64_t width = depth - 30; width < depth; ++width) {
+      Pipeline pipeline = Residual({.height = 4,
+                                    .width = width,
+                                    .channels = lanes,
+                                    .kernel = 3,
+                                    .lanes = lanes,
+                                    .elements = lanes});
+      EXPECT_TRUE(SetDepths({.most_bits = 0, .has_ultra = true}, &pipeline).ok());
+      if (pipeline.channels[kSkip].depth == depth) return pipeline.channels[kSkip].memory;
+    }
+    ADD_FAILURE() << "no skip has " << depth << " words";
+    return MemoryKind::kLut;
+  };
+  EXPECT_EQ(memory_of(8, 64), MemoryKind::kLut);
+  EXPECT_EQ(memory_of(8, 65), MemoryKind::kBlock);
+  EXPECT_EQ(memory_of(16, 1024), MemoryKind::kBlock);
+  EXPECT_EQ(memory_of(16, 1025), MemoryKind::kUltra);
+}
+
 // Returns the cycles in which a stage waits for room in its output; -1 in a deadlock.
 int64_t WaitsForRoom(const Pipeline& pipeline, size_t stage, int64_t interval) {
   const auto timing = SimulateTiming(pipeline, {.images = 12, .interval = interval});

@@ -124,6 +124,19 @@ TEST(DataflowImages, ThresholdsByLevel) {
                           Pair("memory/s_thresholds_1_001.hex", "0\n7\n")));
 }
 
+// Three steps over seven thresholds T[1] to T[7]: T[4], then T[2] and T[6], then the others.
+TEST(DataflowImages, ThresholdsOfThreeLevels) {
+  Stage stage = Sums(StageKind::kGlobalSum, {}, 8);
+  stage.requantise.way = Requantise::Way::kThresholds;
+  stage.requantise.threshold_bits = 3;
+  stage.requantise.thresholds = {-3, -2, -1, 0, 1, 2, 3};
+  const Pipeline pipeline = Alone(stage, {1, 1, 1}, 1, {1, 1, 1}, 1, {3, false});
+  EXPECT_THAT(ImagesOf(pipeline, pipeline.stages[1]),
+              ElementsAre(Pair("memory/s_thresholds_0_000.hex", "0\n"),
+                          Pair("memory/s_thresholds_1_000.hex", "e\n2\n"),
+                          Pair("memory/s_thresholds_2_000.hex", "d\nf\n1\n3\n")));
+}
+
 TEST(DataflowImages, TablesByCode) {
   Stage stage;
   stage.kind = StageKind::kTable;

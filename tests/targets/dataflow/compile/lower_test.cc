@@ -144,6 +144,19 @@ TEST(DataflowLower, MixedWidths) {
   EXPECT_THAT(LayersOf(text, config), HasSubstr("weights 3 multiply: 2x2x1 int4"));
 }
 
+// Sums of 0 to 15, of which none reaches the codes 5 to 15: their thresholds are 16.
+TEST(DataflowLower, SumsHaveRoomForThresholdsAboveThem) {
+  const auto lowered = LowerText(R"(
+  input %x : f32[1x1x1x1] quant uint4 per_tensor scale=[1.0]
+  const %v : f32[1x1x1x1] quant int3 per_tensor symmetric scale=[1.0] = [1.0]
+  %1 = conv %x, %v {layout="nhwc"} : f32[1x1x1x1] quant uint4 per_tensor scale=[4.0]
+  output %1)",
+                                 false);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(lowered->layers[0].stage.sum_bits, 6);
+  EXPECT_EQ(RunLowered(*lowered, {15}), std::vector<double>{16});
+}
+
 TEST(DataflowLower, ALayerTakesItsFollowersAlong) {
   EXPECT_EQ(LayersOf(std::string(kConvolution) + R"(
   const %b : f32[1] = [0.5]

@@ -96,5 +96,16 @@ TEST(Requantise, AffineSums) {
   }
 }
 
+// The factor of greatest magnitude sets the shift, whatever its sign.
+TEST(Requantise, AffineFactorsKeepTheirBits) {
+  const ValueCodes codes = {.type = {8, true}, .scale = 1, .zero = 0, .low = -128, .high = 127};
+  const std::vector<double> factors = {0.25, -3.0};
+  Stage stage;
+  ASSERT_TRUE(SetAffine(factors, 0, codes, -kInfinity, kInfinity, &stage).ok());
+  EXPECT_EQ(stage.shift, 15);  // 3 * 2^15 has 17 bits
+  EXPECT_EQ(stage.factors[1], -3 << 15);
+  EXPECT_EQ(stage.factors[0], 1 << 13);
+}
+
 }  // namespace
 }  // namespace kiln::dataflow

@@ -338,6 +338,7 @@ class StageChecker {
     return CheckSums(out().map.channels);
   }
   Status CheckSums(int64_t channels) const {
+    KILN_RETURN_IF_ERROR(CheckSumBits());
     const Requantise& r = stage_.requantise;
     const auto count = static_cast<size_t>(channels);
     if (r.way == Requantise::Way::kThresholds) {
@@ -346,8 +347,7 @@ class StageChecker {
                      r.thresholds.size() == count * ((size_t{1} << r.threshold_bits) - 1),
                  "has the wrong number of thresholds", "2^n - 1 for each channel, n of 1 to 8"));
       KILN_RETURN_IF_ERROR(CheckCode(r.low));
-      KILN_RETURN_IF_ERROR(CheckThresholds());
-      return CheckSumBits();
+      return CheckThresholds();
     }
     if (r.way == Requantise::Way::kMultiply) {
       KILN_RETURN_IF_ERROR(Expect(r.multipliers.size() == count && r.addends.size() == count &&
@@ -363,9 +363,9 @@ class StageChecker {
                                     fmt::format("multiplies by {}", m), "0 to 2^17 - 1"));
       KILN_RETURN_IF_ERROR(Expect(r.low <= r.high, "has empty bounds", "low <= high"));
       KILN_RETURN_IF_ERROR(CheckCode(r.low));
-      KILN_RETURN_IF_ERROR(CheckCode(r.high));
+      return CheckCode(r.high);
     }
-    return CheckSumBits();
+    return OkStatus();
   }
   // No sum passes a threshold whose code does not exist, and thresholds fit the bits of sums.
   Status CheckThresholds() const {
