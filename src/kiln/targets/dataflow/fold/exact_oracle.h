@@ -12,6 +12,7 @@
 
 #include "kiln/targets/dataflow/fold/period_search.h"
 #include "kiln/targets/dataflow/fold/plan.h"
+#include "kiln/targets/dataflow/fold/relaxation.h"
 #include "kiln/targets/dataflow/fold/subproblem.h"
 
 namespace kiln::dataflow {
@@ -50,7 +51,9 @@ class ExactOracle : public PeriodOracle {
   };
   const std::vector<std::vector<int>>& CandidatesOf(const PeriodQuery& query) const;
   void Remember(const PeriodQuery& query, const PeriodAnswer& answer, const Subproblem& subproblem);
-  void Search(Subproblem* subproblem, PeriodAnswer* answer);
+  void Search(int64_t most_work, bool may_lift, Subproblem* subproblem, PeriodAnswer* answer);
+  bool SearchLifted(int64_t most_work, const Subproblem& subproblem, const LinearBound& bound,
+                    PeriodAnswer* answer);
 
   const FoldModel& model_;
   const int64_t most_work_;

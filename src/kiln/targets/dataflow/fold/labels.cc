@@ -2,6 +2,7 @@
 #include "kiln/targets/dataflow/fold/labels.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -213,14 +214,15 @@ void LabelSearch::AddFifos(const EnterStep& step, size_t input, int64_t code, in
     return;
   }
   const std::vector<FifoOption>& options = model_.FifoOptions(e, step.in_index, elements);
+  std::array<int64_t, kMaxDimensions> values{};
+  const auto dimensions = static_cast<size_t>(dimensions_);
   for (size_t o = 0; o < options.size(); ++o) {
-    for (int d = 0; d < dimensions_; ++d) {
-      row_[static_cast<size_t>(d)] += subproblem_.FifoValue(options[o].resources, d);
+    for (size_t d = 0; d < dimensions; ++d) {
+      values[d] = subproblem_.FifoValue(options[o].resources, static_cast<int>(d));
+      row_[d] += values[d];
     }
     AddFifos(step, input + 1, code + (static_cast<int64_t>(o) + 1) * unit, unit * kOptionCodes, to);
-    for (int d = 0; d < dimensions_; ++d) {
-      row_[static_cast<size_t>(d)] -= subproblem_.FifoValue(options[o].resources, d);
-    }
+    for (size_t d = 0; d < dimensions; ++d) row_[d] -= values[d];
   }
 }
 
