@@ -135,11 +135,34 @@ PeriodAnswer ExactOracle::Answer(const PeriodQuery& query) {
   ++work_;
   Subproblem subproblem(model_, query, CandidatesOf(query));
   if (!subproblem.has_empty_layer()) {
-    Search(work_ + work_left() / 2, query.minimise.has_value(), &subproblem, &answer);
+    const bool minimises = query.minimise.has_value();
+    Search(work_ + work_left() / 2, {minimises, minimises}, &subproblem, &answer);
   }
   if (answer.complete) answer.bound = answer.value;
   Remember(query, answer, subproblem);
   return answer;
+}
+
+// Asks for a fold whose objective is the least that the bound allows: few candidates are in such
+// folds. Returns true if there is one, or if that proves that the answer's fold is the best.
+// Otherwise the answer's bound becomes one more.
+bool ExactOracle::SearchTightened(int64_t most_work, const Subproblem& subproblem,
+                                  const LinearBound& bound, PeriodAnswer* answer) {
+  const int64_t least = IntegerBound(bound.Objective(subproblem, bound.root()));
+  if (least >= subproblem.cutoff()) return false;
+  Subproblem tight = subproblem;
+  tight.set_cutoff(least);
+  PeriodAnswer found;
+  found.complete = true;
+  Search(work_ + (most_work - work_) / 4, {false, true}, &tight, &found);
+  if (found.fold) {
+    answer->fold = std::move(found.fold);
+    answer->value = found.value;
+    answer->bound = std::max(answer->bound, found.complete ? found.value : least);
+  } else if (found.complete) {
+    answer->bound = std::max(answer->bound, least + 1);
+  }
+  return answer->fold && answer->value <= answer->bound;
 }
 
 // Answers the question without the limits of resources that hardly count in the bound, according to
@@ -162,7 +185,7 @@ bool ExactOracle::SearchLifted(int64_t most_work, const Subproblem& subproblem,
   }
   if (dimensions.empty()) return false;
   PeriodAnswer without = *answer;
-  Search(work_ + (most_work - work_) / 4, false, &lifted, &without);
+  Search(work_ + (most_work - work_) / 4, {false, false}, &lifted, &without);
   if (!without.complete) return false;
   if (without.fold == answer->fold) return true;
   const FoldMetrics metrics = EvaluateAt(model_.problem(), *without.fold, subproblem.period());
@@ -179,7 +202,7 @@ bool ExactOracle::SearchLifted(int64_t most_work, const Subproblem& subproblem,
   return answer->fold && answer->value <= answer->bound;
 }
 
-void ExactOracle::Search(int64_t most_work, bool may_lift, Subproblem* subproblem,
+void ExactOracle::Search(int64_t most_work, Detours detours, Subproblem* subproblem,
                          PeriodAnswer* answer) {
   const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;
   Narrowing narrowing(plan_, subproblem, answer);
@@ -206,9 +229,13 @@ void ExactOracle::Search(int64_t most_work, bool may_lift, Subproblem* subproble
     if (result.complete || (result.found && result.value <= answer->bound)) break;
     answer->bound = std::max(answer->bound, IntegerBound(result.dropped_bound));
     changed = result.found || !thorough;
-    if (thorough && may_lift && work_ <= most_work) {
-      may_lift = false;
-      const LinearBound& bound = narrowing.bounds().back();
+    const LinearBound& bound = narrowing.bounds().back();
+    if (work_ <= most_work && detours.tighten) {
+      detours.tighten = false;
+      if (SearchTightened(most_work, *subproblem, bound, answer)) return;
+    }
+    if (work_ <= most_work && thorough && detours.lift) {
+      detours.lift = false;
       if (SearchLifted(most_work, *subproblem, bound, answer)) return;
     }
     if (work_ > most_work) {

@@ -15,17 +15,6 @@ constexpr size_t kCompactFrom = 1 << 17;     // labels of one level before they 
 constexpr int64_t kComparisonsOfLabel = 64;  // that take about as long as a label
 constexpr int64_t kOptionCodes = kMaxFifoOptions + 1;
 
-// The value of the objective that a bound allows to a label whose weighted sum is `sum`.
-double ObjectiveOf(const LinearBound& bound, const Subproblem& subproblem, double sum) {
-  for (size_t d = 1; d < bound.weights.size(); ++d) {
-    if (bound.weights[d] > 0) {
-      sum -=
-          bound.weights[d] * static_cast<double>(subproblem.dimension(static_cast<int>(d)).limit);
-    }
-  }
-  return sum;
-}
-
 }  // namespace
 
 void LabelSearch::Batch::Clear() {
@@ -397,8 +386,8 @@ void LabelSearch::Truncate(int64_t width, Batch& batch) {
   }
   std::nth_element(ranks.begin(), ranks.begin() + width, ranks.end());
   dropped_ = true;
-  dropped_bound_ = std::min(
-      dropped_bound_, ObjectiveOf(bound, subproblem_, ranks[static_cast<size_t>(width)].first));
+  dropped_bound_ = std::min(dropped_bound_,
+                            bound.Objective(subproblem_, ranks[static_cast<size_t>(width)].first));
   ranks.resize(static_cast<size_t>(width));
   std::sort(ranks.begin(), ranks.end(),
             [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -441,7 +430,7 @@ bool LabelSearch::Search(int64_t width, int64_t most_work, int64_t* work) {
   final_.Clear();
   dropped_ = true;
   dropped_bound_ =
-      std::min(dropped_bound_, ObjectiveOf(bounds_.back(), subproblem_, bounds_.back().root()));
+      std::min(dropped_bound_, bounds_.back().Objective(subproblem_, bounds_.back().root()));
   return false;
 }
 

@@ -31,6 +31,15 @@ struct FreeMultiplier {
 
 }  // namespace
 
+double LinearBound::Objective(const Subproblem& subproblem, double sum) const {
+  for (size_t d = 1; d < weights.size(); ++d) {
+    if (weights[d] > 0) {
+      sum -= weights[d] * static_cast<double>(subproblem.dimension(static_cast<int>(d)).limit);
+    }
+  }
+  return sum;
+}
+
 Relaxation::Relaxation(const Subproblem& subproblem, const StateGraph& graph)
     : subproblem_(subproblem),
       graph_(graph),

@@ -30,6 +30,9 @@ struct LinearBound {
   std::vector<double> to_end;
   double root() const { return to_end[0]; }
   bool Excludes() const { return root() > most; }  // no fold is wanted
+  // Returns the least objective of a fold whose weighted sum is `sum`, if the weight of the
+  // objective is 1.
+  double Objective(const Subproblem& subproblem, double sum) const;
 };
 
 class Relaxation {
