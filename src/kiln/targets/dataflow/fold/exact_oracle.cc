@@ -13,7 +13,9 @@
 namespace kiln::dataflow {
 namespace {
 
-constexpr int64_t kFirstWidth = 64, kWidthFactor = 8;
+constexpr int64_t kFirstWidth = 8, kWidthFactor = 8;
+// A limit hardly counts if it contributes at most this share to a bound.
+constexpr double kLiftedShare = 1e-4;
 
 // Returns whether `by` can replace `candidate` in every fold, at every period.
 bool AlwaysReplaces(const FoldModel& model, int layer, int by, int candidate) {
@@ -132,15 +134,77 @@ PeriodAnswer ExactOracle::Answer(const PeriodQuery& query) {
   }
   ++work_;
   Subproblem subproblem(model_, query, CandidatesOf(query));
-  if (!subproblem.has_empty_layer()) Search(&subproblem, &answer);
+  if (!subproblem.has_empty_layer()) {
+    const bool minimises = query.minimise.has_value();
+    Search(work_ + work_left() / 2, {minimises, minimises}, &subproblem, &answer);
+  }
   if (answer.complete) answer.bound = answer.value;
   Remember(query, answer, subproblem);
   return answer;
 }
 
-void ExactOracle::Search(Subproblem* subproblem, PeriodAnswer* answer) {
+// Asks for a fold whose objective is the least that the bound allows: few candidates are in such
+// folds. Returns true if there is one, or if that proves that the answer's fold is the best.
+// Otherwise the answer's bound becomes one more.
+bool ExactOracle::SearchTightened(int64_t most_work, const Subproblem& subproblem,
+                                  const LinearBound& bound, PeriodAnswer* answer) {
+  const int64_t least = IntegerBound(bound.Objective(subproblem, bound.root()));
+  if (least >= subproblem.cutoff()) return false;
+  Subproblem tight = subproblem;
+  tight.set_cutoff(least);
+  PeriodAnswer found;
+  found.complete = true;
+  Search(work_ + (most_work - work_) / 4, {false, true}, &tight, &found);
+  if (found.fold) {
+    answer->fold = std::move(found.fold);
+    answer->value = found.value;
+    answer->bound = std::max(answer->bound, found.complete ? found.value : least);
+  } else if (found.complete) {
+    answer->bound = std::max(answer->bound, least + 1);
+  }
+  return answer->fold && answer->value <= answer->bound;
+}
+
+// Answers the question without the limits of resources that hardly count in the bound, according to
+// their multipliers. Labels that differ only in such resources are many, for example where a URAM
+// replaces 16 RAMB18, and dominate one another if these do not count. Returns true if that settles
+// the question: there is nothing better even without these limits, or the best fold meets them.
+// Otherwise the best value without them is a bound.
+bool ExactOracle::SearchLifted(int64_t most_work, const Subproblem& subproblem,
+                               const LinearBound& bound, PeriodAnswer* answer) {
+  Subproblem lifted = subproblem;
+  std::vector<int> dimensions;
+  for (int d = 1; d < subproblem.dimensions(); ++d) {
+    const Dimension& dimension = subproblem.dimension(d);
+    if (dimension.kind != Dimension::Kind::kResources || !dimension.binding) continue;
+    const double share =
+        bound.weights[static_cast<size_t>(d)] * static_cast<double>(dimension.limit);
+    if (share > kLiftedShare * bound.most) continue;
+    lifted.Lift(d);
+    dimensions.push_back(d);
+  }
+  if (dimensions.empty()) return false;
+  PeriodAnswer without = *answer;
+  Search(work_ + (most_work - work_) / 4, {false, false}, &lifted, &without);
+  if (!without.complete) return false;
+  if (without.fold == answer->fold) return true;
+  const FoldMetrics metrics = EvaluateAt(model_.problem(), *without.fold, subproblem.period());
+  const bool meets = std::all_of(dimensions.begin(), dimensions.end(), [&](int d) {
+    const Dimension& dimension = subproblem.dimension(d);
+    return Weighted(dimension.weights, metrics.resources) <= dimension.limit;
+  });
+  if (meets) {
+    answer->fold = std::move(without.fold);
+    answer->value = without.value;
+    return true;
+  }
+  answer->bound = std::max(answer->bound, without.value);
+  return answer->fold && answer->value <= answer->bound;
+}
+
+void ExactOracle::Search(int64_t most_work, Detours detours, Subproblem* subproblem,
+                         PeriodAnswer* answer) {
   const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;
-  const int64_t most_work = work_ + work_left() / 2;
   Narrowing narrowing(plan_, subproblem, answer);
   bool changed = true;
   for (int64_t width = kFirstWidth;; width *= kWidthFactor) {
@@ -162,9 +226,18 @@ void ExactOracle::Search(Subproblem* subproblem, PeriodAnswer* answer) {
       subproblem->set_cutoff(result.value - 1);
       if (any) break;
     }
-    if (result.complete) break;
+    if (result.complete || (result.found && result.value <= answer->bound)) break;
     answer->bound = std::max(answer->bound, IntegerBound(result.dropped_bound));
     changed = result.found || !thorough;
+    const LinearBound& bound = narrowing.bounds().back();
+    if (work_ <= most_work && detours.tighten) {
+      detours.tighten = false;
+      if (SearchTightened(most_work, *subproblem, bound, answer)) return;
+    }
+    if (work_ <= most_work && thorough && detours.lift) {
+      detours.lift = false;
+      if (SearchLifted(most_work, *subproblem, bound, answer)) return;
+    }
     if (work_ > most_work) {
       answer->complete = false;
       break;
@@ -203,7 +276,7 @@ bool ExactOracle::AnswerAll(const PeriodQuery& query, const Unwanted& unwanted,
     bounds.push_back(relaxation.BoundOf(d));
     if (bounds.back().Excludes()) return true;
   }
-  bounds.push_back(relaxation.OptimiseMultipliers(0, 0, {}).bound);
+  bounds.push_back(relaxation.OptimiseMultipliers(0, 0, {}, true).bound);
   if (bounds.back().Excludes()) return true;
   for (size_t i = 0; i < compared.size(); ++i) to_end[i] = relaxation.BoundOf(compared[i]).to_end;
   const LabelFilter filter = [&](const int64_t* sums, size_t level, int state) {

@@ -12,6 +12,7 @@
 
 #include "kiln/targets/dataflow/fold/period_search.h"
 #include "kiln/targets/dataflow/fold/plan.h"
+#include "kiln/targets/dataflow/fold/relaxation.h"
 #include "kiln/targets/dataflow/fold/subproblem.h"
 
 namespace kiln::dataflow {
@@ -50,7 +51,15 @@ class ExactOracle : public PeriodOracle {
   };
   const std::vector<std::vector<int>>& CandidatesOf(const PeriodQuery& query) const;
   void Remember(const PeriodQuery& query, const PeriodAnswer& answer, const Subproblem& subproblem);
-  void Search(Subproblem* subproblem, PeriodAnswer* answer);
+  // Which easier questions a search may ask first.
+  struct Detours {
+    bool tighten = false, lift = false;
+  };
+  void Search(int64_t most_work, Detours detours, Subproblem* subproblem, PeriodAnswer* answer);
+  bool SearchTightened(int64_t most_work, const Subproblem& subproblem, const LinearBound& bound,
+                       PeriodAnswer* answer);
+  bool SearchLifted(int64_t most_work, const Subproblem& subproblem, const LinearBound& bound,
+                    PeriodAnswer* answer);
 
   const FoldModel& model_;
   const int64_t most_work_;

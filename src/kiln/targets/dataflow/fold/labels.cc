@@ -2,6 +2,7 @@
 #include "kiln/targets/dataflow/fold/labels.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -13,17 +14,6 @@ namespace {
 constexpr size_t kCompactFrom = 1 << 17;     // labels of one level before they are compared
 constexpr int64_t kComparisonsOfLabel = 64;  // that take about as long as a label
 constexpr int64_t kOptionCodes = kMaxFifoOptions + 1;
-
-// The value of the objective that a bound allows to a label whose weighted sum is `sum`.
-double ObjectiveOf(const LinearBound& bound, const Subproblem& subproblem, double sum) {
-  for (size_t d = 1; d < bound.weights.size(); ++d) {
-    if (bound.weights[d] > 0) {
-      sum -=
-          bound.weights[d] * static_cast<double>(subproblem.dimension(static_cast<int>(d)).limit);
-    }
-  }
-  return sum;
-}
 
 }  // namespace
 
@@ -213,14 +203,15 @@ void LabelSearch::AddFifos(const EnterStep& step, size_t input, int64_t code, in
     return;
   }
   const std::vector<FifoOption>& options = model_.FifoOptions(e, step.in_index, elements);
+  std::array<int64_t, kMaxDimensions> values{};
+  const auto dimensions = static_cast<size_t>(dimensions_);
   for (size_t o = 0; o < options.size(); ++o) {
-    for (int d = 0; d < dimensions_; ++d) {
-      row_[static_cast<size_t>(d)] += subproblem_.FifoValue(options[o].resources, d);
+    for (size_t d = 0; d < dimensions; ++d) {
+      values[d] = subproblem_.FifoValue(options[o].resources, static_cast<int>(d));
+      row_[d] += values[d];
     }
     AddFifos(step, input + 1, code + (static_cast<int64_t>(o) + 1) * unit, unit * kOptionCodes, to);
-    for (int d = 0; d < dimensions_; ++d) {
-      row_[static_cast<size_t>(d)] -= subproblem_.FifoValue(options[o].resources, d);
-    }
+    for (size_t d = 0; d < dimensions; ++d) row_[d] -= values[d];
   }
 }
 
@@ -395,8 +386,8 @@ void LabelSearch::Truncate(int64_t width, Batch& batch) {
   }
   std::nth_element(ranks.begin(), ranks.begin() + width, ranks.end());
   dropped_ = true;
-  dropped_bound_ = std::min(
-      dropped_bound_, ObjectiveOf(bound, subproblem_, ranks[static_cast<size_t>(width)].first));
+  dropped_bound_ = std::min(dropped_bound_,
+                            bound.Objective(subproblem_, ranks[static_cast<size_t>(width)].first));
   ranks.resize(static_cast<size_t>(width));
   std::sort(ranks.begin(), ranks.end(),
             [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -439,7 +430,7 @@ bool LabelSearch::Search(int64_t width, int64_t most_work, int64_t* work) {
   final_.Clear();
   dropped_ = true;
   dropped_bound_ =
-      std::min(dropped_bound_, ObjectiveOf(bounds_.back(), subproblem_, bounds_.back().root()));
+      std::min(dropped_bound_, bounds_.back().Objective(subproblem_, bounds_.back().root()));
   return false;
 }
 

@@ -61,7 +61,7 @@ bool Narrowing::UseDimensions(Relaxation& relaxation) {
 bool Narrowing::UseMultipliers(bool thorough, Relaxation& relaxation) {
   const auto optimise = [&](int d, int64_t cutoff) {
     std::vector<double>& start = multipliers_[static_cast<size_t>(d)];
-    Relaxation::Optimum optimum = relaxation.OptimiseMultipliers(d, cutoff, start);
+    Relaxation::Optimum optimum = relaxation.OptimiseMultipliers(d, cutoff, start, thorough);
     start = optimum.bound.weights;
     return optimum;
   };

@@ -11,6 +11,8 @@
 namespace kiln::dataflow {
 namespace {
 
+constexpr int kMostStride = 8;  // between the short periods that are asked first
+
 class PeriodSearch {
  public:
   PeriodSearch(const FoldModel& model, const Objective& objective, std::vector<Term> terms,
@@ -36,7 +38,9 @@ class PeriodSearch {
                1;
     certificate.optimal = simple.layer < 0 || lowest_ > highest_;
     if (certificate.optimal) return Finish();
-    const bool decided = FindAny();
+    refuted_ = lowest_ - 1;
+    if (terms_[0].kind == Term::Kind::kPeriod) FindFast();
+    const bool decided = fold_ || FindAny();
     certificate.optimal = fold_ || decided;
     if (!fold_) return Finish();
     for (const Term& term : terms_) {
@@ -112,6 +116,23 @@ class PeriodSearch {
     return std::nullopt;
   }
 
+  // Finds a valid fold at one of a few short periods, if there is one. Questions at short periods
+  // have the fewest candidates, and these are asked anyway to find the least period.
+  void FindFast() {
+    int index = lowest_;
+    for (int stride = 2; stride <= kMostStride && index <= highest_; stride *= 2) {
+      const PeriodAnswer relaxed = oracle_.Answer(Query(index, false));
+      if (relaxed.fold) {
+        std::optional<Fold> fold = AtOwnPeriod(*relaxed.fold);
+        if (fold) Keep(std::move(*fold));
+        return;
+      }
+      if (!relaxed.complete) return;
+      refuted_ = index;
+      index += stride;
+    }
+  }
+
   // Finds any valid fold within the target, from the longest period down. Returns true if there is
   // one or it is proved that there is none.
   bool FindAny() {
@@ -134,12 +155,11 @@ class PeriodSearch {
 
   // Finds the least period within the limits so far and fixes it; returns a lower bound of it.
   int64_t LeastPeriod() {
-    int refuted = lowest_ - 1;  // no fold within the period of this index, proved
-    int low = refuted, high = IndexFrom(metrics_.l_max);
+    int low = refuted_, high = IndexFrom(metrics_.l_max);
     const auto feasible = [&](int index) {
       const PeriodAnswer answer = oracle_.Answer(Query(index, false));
       if (!answer.fold) {
-        if (answer.complete) refuted = std::max(refuted, index);
+        if (answer.complete) refuted_ = std::max(refuted_, index);
         return false;
       }
       if (std::optional<Fold> fold = AtOwnPeriod(*answer.fold)) {
@@ -159,8 +179,8 @@ class PeriodSearch {
     }
     // With FIFOs, `high` may be feasible only for folds that are faster than it: walk up to the
     // first period that a fold has as its own.
-    bool proved = refuted == high - 1;
-    int64_t bound = Period(std::min(refuted + 1, high));
+    bool proved = refuted_ == high - 1;
+    int64_t bound = Period(std::min(refuted_ + 1, high));
     for (; Period(high) < metrics_.l_max; ++high) {
       PeriodAnswer answer = oracle_.Answer(Query(high, true));
       if (answer.fold) {
@@ -239,6 +259,7 @@ class PeriodSearch {
   PeriodOracle& oracle_;
   FoldResult result_;
   int lowest_ = 0, highest_ = 0;  // indices of periods that may be L_max
+  int refuted_ = 0;               // no fold within the period of this index, proved
   bool period_fixed_ = false;
   std::vector<TermLimit> limits_;  // the terms minimised so far
   std::optional<Fold> fold_;       // the best so far, valid with the FIFOs of its own period

@@ -1,4 +1,4 @@
-// Shortest paths in the state graph and the subgradient method for the multipliers.
+// Shortest paths in the state graph and the choice of multipliers.
 #include "kiln/targets/dataflow/fold/relaxation.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kiln/support/check.h"
+#include "kiln/targets/dataflow/fold/cutting_planes.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -15,9 +16,29 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // Relative error that sums of a plan's values stay far below.
 constexpr double kTolerance = 1e-11;
 constexpr int64_t kMostSum = int64_t{1} << 60;
-constexpr int kSubgradientSteps = 60, kFeasibilitySteps = 40;
+constexpr int kMostEvaluations = 40, kFeasibilitySteps = 40, kQuickFeasibilitySteps = 10;
+// Multipliers are counted in units in which 1 gives a limit as much weight as the primary dimension.
+constexpr double kMostMultiplier = 1000, kMostUnit = 1e12;
+constexpr double kInnerStep = 0.5;
+// Multipliers are good enough if the best ones would close this part of the gap to the cutoff.
+constexpr double kWorthwhile = 0.02;
+
+// A dimension whose multiplier is to be chosen.
+struct FreeMultiplier {
+  size_t dimension = 0;
+  double limit = 0, unit = 0;
+};
 
 }  // namespace
+
+double LinearBound::Objective(const Subproblem& subproblem, double sum) const {
+  for (size_t d = 1; d < weights.size(); ++d) {
+    if (weights[d] > 0) {
+      sum -= weights[d] * static_cast<double>(subproblem.dimension(static_cast<int>(d)).limit);
+    }
+  }
+  return sum;
+}
 
 Relaxation::Relaxation(const Subproblem& subproblem, const StateGraph& graph)
     : subproblem_(subproblem),
@@ -171,15 +192,22 @@ void Relaxation::Walk(const std::vector<double>& to_end) {
   }
 }
 
-// Adds the least of each dimension by itself, which is at most what the lightest option needs.
+// Adds the lightest options.
 void Relaxation::AddFifosOfWalk(size_t input) {
   for (const LeastFifo& fifo : fifos_of_[input]) {
-    for (size_t d = 0; d < dimensions_; ++d) {
-      double least = kInfinite;
-      for (size_t o = fifo.first; o < fifo.first + fifo.count; ++o) {
-        least = std::min(least, fifo_values_[o * dimensions_ + d]);
+    size_t lightest = fifo.first;
+    double least = kInfinite;
+    for (size_t o = fifo.first; o < fifo.first + fifo.count; ++o) {
+      double weight = 0;
+      for (size_t d = 0; d < dimensions_; ++d) {
+        weight += weights_[d] * fifo_values_[o * dimensions_ + d];
       }
-      walk_sum_[d] += least;
+      if (weight >= least) continue;
+      least = weight;
+      lightest = o;
+    }
+    for (size_t d = 0; d < dimensions_; ++d) {
+      walk_sum_[d] += fifo_values_[lightest * dimensions_ + d];
     }
   }
 }
@@ -278,7 +306,7 @@ bool Relaxation::CompleteWalk(const std::vector<double>& weights, int64_t cutoff
 
 // Looks for weights, one share for each limit, under which even the lightest fold exceeds the
 // weighted limits. The shares of limits that the lightest fold exceeds grow.
-Relaxation::Optimum Relaxation::Feasibility() {
+Relaxation::Optimum Relaxation::Feasibility(int steps) {
   const auto dimensions = static_cast<size_t>(subproblem_.dimensions());
   std::vector<double> logs(dimensions, 0), weights(dimensions, 0), best(dimensions, 0);
   const auto limit = [&](size_t d) {
@@ -288,7 +316,7 @@ Relaxation::Optimum Relaxation::Feasibility() {
   Optimum optimum;
   double best_excess = -kInfinite, best_most = 0;
   std::vector<double> to_end;
-  for (int step = 0; step < kFeasibilitySteps; ++step) {
+  for (int step = 0; step < steps; ++step) {
     double total = 0, largest = -kInfinite;
     for (size_t d = 1; d < dimensions; ++d) {
       if (subproblem_.dimension(static_cast<int>(d)).binding) largest = std::max(largest, logs[d]);
@@ -331,71 +359,67 @@ Relaxation::Optimum Relaxation::Feasibility() {
 }
 
 Relaxation::Optimum Relaxation::OptimiseMultipliers(int primary, int64_t cutoff,
-                                                    const std::vector<double>& start) {
-  if (subproblem_.dimension(primary).kind == Dimension::Kind::kNone) return Feasibility();
-  const auto dimensions = static_cast<size_t>(subproblem_.dimensions());
-  const auto first = static_cast<size_t>(primary);
-  std::vector<double> limits(dimensions, 0), scales(dimensions, 0);
-  std::vector<char> limited(dimensions, 0);
-  for (size_t d = 0; d < dimensions; ++d) {
-    const Dimension& dimension = subproblem_.dimension(static_cast<int>(d));
-    if (d == first || (d > 0 && !dimension.binding)) continue;
-    limited[d] = dimension.kind != Dimension::Kind::kNone;
-    limits[d] = static_cast<double>(d == 0 ? subproblem_.cutoff() : dimension.limit);
-    scales[d] = 1 / std::max(1.0, limits[d]);
+                                                    const std::vector<double>& start,
+                                                    bool thorough) {
+  if (subproblem_.dimension(primary).kind == Dimension::Kind::kNone) {
+    return Feasibility(thorough ? kFeasibilitySteps : kQuickFeasibilitySteps);
   }
-  std::vector<double> weights(dimensions, 0);
-  for (size_t d = 0; d < start.size(); ++d) weights[d] = limited[d] ? start[d] : 0;
-  weights[first] = 1;
-  const auto offset_of = [&](const std::vector<double>& multipliers) {
-    double offset = 0;
-    for (size_t d = 0; d < dimensions; ++d) {
-      if (limited[d]) offset += multipliers[d] * limits[d];
-    }
-    return offset;
-  };
+  const double unit = std::clamp(static_cast<double>(cutoff), 1.0, kMostUnit);
+  std::vector<FreeMultiplier> free;
+  std::vector<double> x;  // multipliers, in their units
+  for (int d = 0; d < subproblem_.dimensions(); ++d) {
+    const Dimension& dimension = subproblem_.dimension(d);
+    if (d == primary || dimension.kind == Dimension::Kind::kNone) continue;
+    if (d > 0 && !dimension.binding) continue;
+    const auto limit = static_cast<double>(d == 0 ? subproblem_.cutoff() : dimension.limit);
+    free.push_back({static_cast<size_t>(d), limit, unit / std::max(1.0, limit)});
+    const double value = start.empty() ? 0 : start[free.back().dimension];
+    x.push_back(std::min(value / free.back().unit, kMostMultiplier));
+  }
+  CuttingPlanes planes(free.size(), kMostMultiplier);
   Optimum optimum;
-  std::vector<double> best = weights, to_end, slope(dimensions, 0);
-  double best_bound = -std::numeric_limits<double>::infinity(), step = 1;
-  int stalled = 0;
-  for (int i = 0; i < kSubgradientSteps; ++i) {
+  std::vector<double> best_x = x, weights(dimensions_, 0), best_weights, slope(free.size());
+  std::vector<double> to_end;
+  double best = -kInfinite, best_offset = 0, step = kInnerStep;
+  for (int i = 0; i < kMostEvaluations; ++i) {
+    weights.assign(dimensions_, 0);
+    weights[static_cast<size_t>(primary)] = 1;
+    double offset = 0;
+    for (size_t f = 0; f < free.size(); ++f) {
+      weights[free[f].dimension] = x[f] * free[f].unit;
+      offset += weights[free[f].dimension] * free[f].limit;
+    }
     SetWeights(weights);
     Backward(&to_end);
-    const double bound = to_end[0] - offset_of(weights);
-    const double gain = bound - best_bound;
-    if (gain > 0) {
-      best = weights;
-      best_bound = bound;
+    const double bound = to_end[0] - offset;
+    if (bound > best) {
+      best = bound;
+      best_offset = offset;
+      best_x = x;
+      best_weights = weights;
     }
-    if (gain > 1e-4 * std::abs(best_bound)) {
-      stalled = 0;
-    } else if (++stalled == 4) {
-      stalled = 0;
-      step /= 2;
-    }
-    if (to_end[0] > (static_cast<double>(cutoff) + offset_of(weights)) * (1 + kTolerance)) break;
+    if (to_end[0] > (static_cast<double>(cutoff) + offset) * (1 + kTolerance)) break;
     Walk(to_end);
     Fold fold;
     if (primary == 0 && CompleteWalk(weights, cutoff, &fold, &optimum.feasible_value)) {
       optimum.feasible = std::move(fold);
       cutoff = optimum.feasible_value - 1;
     }
-    double norm = 0;
-    for (size_t d = 0; d < dimensions; ++d) {
-      slope[d] = limited[d] ? walk_sum_[d] - limits[d] : 0;
-      if (slope[d] < 0 && weights[d] == 0) slope[d] = 0;
-      norm += slope[d] * scales[d] * slope[d] * scales[d];
+    double constant = bound;
+    for (size_t f = 0; f < free.size(); ++f) {
+      slope[f] = (walk_sum_[free[f].dimension] - free[f].limit) * free[f].unit;
+      constant -= slope[f] * x[f];
     }
-    if (norm == 0) break;
-    // The step that would reach the target if the bound were linear. The cutoff can be far above.
-    const double target = static_cast<double>(cutoff) + 1;
-    const double length = step * std::max(target - bound, 1e-9) / norm;
-    for (size_t d = 0; d < dimensions; ++d) {
-      if (d == first) continue;
-      weights[d] = std::max(0.0, weights[d] + length * slope[d] * scales[d] * scales[d]);
+    planes.Add(constant, slope);
+    const CuttingPlanes::Maximum& maximum = planes.Maximise();
+    const double gap = static_cast<double>(cutoff) + 1 - best;
+    if (maximum.value - best <= kWorthwhile * gap + kTolerance * std::abs(best)) break;
+    // A point between the best and the maximum of the planes is better than either for most cuts.
+    for (size_t f = 0; f < free.size(); ++f) {
+      x[f] = best_x[f] + step * (maximum.x[f] - best_x[f]);
     }
   }
-  optimum.bound = MakeBound(best, static_cast<double>(cutoff) + offset_of(best));
+  optimum.bound = MakeBound(best_weights, static_cast<double>(cutoff) + best_offset);
   optimum.bound.primary = primary;
   return optimum;
 }

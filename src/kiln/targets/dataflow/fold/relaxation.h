@@ -30,6 +30,9 @@ struct LinearBound {
   std::vector<double> to_end;
   double root() const { return to_end[0]; }
   bool Excludes() const { return root() > most; }  // no fold is wanted
+  // Returns the least objective of a fold whose weighted sum is `sum`, if the weight of the
+  // objective is 1.
+  double Objective(const Subproblem& subproblem, double sum) const;
 };
 
 class Relaxation {
@@ -48,12 +51,14 @@ class Relaxation {
     std::optional<Fold> feasible;  // the best wanted fold that was met on the way
     int64_t feasible_value = 0;    // of the objective
   };
-  // Improves the multipliers of the limits by subgradients, so that the bound of the dimension
+  // Improves the multipliers of the limits by cutting planes, so that the bound of the dimension
   // `primary` becomes large; `cutoff` is the most that is wanted of it. The objective is one more
   // limit if it is not the primary dimension. Stops as soon as the bound excludes every fold, or,
   // if there is no objective, a fold is found.
   //   start  the weights to begin with; empty: the limits do not count
-  Optimum OptimiseMultipliers(int primary, int64_t cutoff, const std::vector<double>& start);
+  //   thorough  take more steps where there is no objective
+  Optimum OptimiseMultipliers(int primary, int64_t cutoff, const std::vector<double>& start,
+                              bool thorough);
 
   // Marks as 0 the candidates that no fold with an objective of at most Subproblem::most_kept can
   // contain, according to the bound. `keep` has the shape of the subproblem's active candidates.
@@ -74,7 +79,7 @@ class Relaxation {
   LinearBound MakeBound(const std::vector<double>& weights, double most);
   bool CompleteWalk(const std::vector<double>& weights, int64_t cutoff, Fold* fold,
                     int64_t* value) const;
-  Optimum Feasibility();
+  Optimum Feasibility(int steps);
 
   const Subproblem& subproblem_;
   const StateGraph& graph_;

@@ -299,6 +299,12 @@ void Subproblem::FindBinding() {
   }
 }
 
+void Subproblem::Lift(int d) {
+  Dimension& dimension = dimensions_[static_cast<size_t>(d)];
+  dimension.limit = kUnlimited;
+  dimension.binding = false;
+}
+
 bool Subproblem::CountsInDominance(int d) const {
   const Dimension::Kind kind = dimension(d).kind;
   if (kind == Dimension::Kind::kNone || kind == Dimension::Kind::kPath) return false;
@@ -307,15 +313,16 @@ bool Subproblem::CountsInDominance(int d) const {
 
 // Returns whether each valid fold with `candidate` stays valid, and no worse, with `by`.
 bool Subproblem::Replaces(int layer, int by, int candidate) const {
-  for (int d = 0; d < dimensions(); ++d) {
-    if (value(layer, by, d) > value(layer, candidate, d) && CountsInDominance(d)) return false;
-  }
   const LayerModel& lanes = model_.layer(layer);
   const auto c = static_cast<size_t>(candidate), b = static_cast<size_t>(by);
   const auto in = static_cast<size_t>(lanes.in_index[b]) * lanes.in_values.size();
   const auto out = static_cast<size_t>(lanes.out_index[b]) * lanes.out_values.size();
   if (!lanes.in_covers[in + static_cast<size_t>(lanes.in_index[c])]) return false;
   if (!lanes.out_covers[out + static_cast<size_t>(lanes.out_index[c])]) return false;
+  const int64_t *values_by = values(layer, by), *of_candidate = values(layer, candidate);
+  for (const int d : counting_) {
+    if (values_by[d] > of_candidate[d]) return false;
+  }
   if (lanes.has_fifo_input && lanes.in_index[b] != lanes.in_index[c]) return false;
   if (reach_period_ && Reaches(layer, candidate) && !Reaches(layer, by)) return false;
   if (!has_times_) return true;
@@ -329,6 +336,10 @@ bool Subproblem::Replaces(int layer, int by, int candidate) const {
 void Subproblem::Reduce() {
   FilterByTime();
   if (empty_layer_) return;
+  counting_.clear();
+  for (int d = 0; d < dimensions(); ++d) {
+    if (CountsInDominance(d)) counting_.push_back(d);
+  }
   for (int layer = 0; layer < model_.layers(); ++layer) {
     std::vector<int>& active = active_[static_cast<size_t>(layer)];
     std::vector<int> kept;

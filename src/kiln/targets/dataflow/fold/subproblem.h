@@ -67,6 +67,9 @@ class Subproblem {
   // and recomputes ranges of times and which limits bind.
   void Reduce();
 
+  // Lifts the limit of a dimension.
+  void Lift(int d);
+
   // Only folds with objective at most `cutoff` are wanted.
   int64_t cutoff() const { return cutoff_; }
   void set_cutoff(int64_t cutoff) { cutoff_ = cutoff; }
@@ -125,6 +128,7 @@ class Subproblem {
   std::vector<std::vector<int64_t>> values_;  // [layer][candidate * dimensions + d]
   std::vector<std::vector<int>> active_;
   std::vector<std::vector<char>> possible_;  // [layer][candidate]
+  std::vector<int> counting_;                // the dimensions that Reduce compares
   bool empty_layer_ = false;
   int64_t cutoff_ = 0;
   bool has_times_ = false, limits_latency_ = false, minimises_latency_ = false;
