@@ -76,13 +76,12 @@ Status CheckWeights(const Value& weights) {
 
 // Reads weights; `index(out channel, tap, channel)` is an element's place in the tensor.
 template <typename Index>
-Weights ReadWeights(const Value& value, int axis_of_channels, int64_t channels, int64_t taps,
-                    int64_t depth, const Index& index) {
+Weights ReadWeights(const Value& value, int64_t channels, int64_t taps, int64_t depth,
+                    const Index& index) {
   const Quantisation q = CompleteAnnotation(*value.quantisation());
   const Tensor codes = QuantiseConstant(value.constant(), q).codes;
   Weights weights;
   weights.scales = ScalesOfWeights(q, channels);
-  static_cast<void>(axis_of_channels);
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t t = 0; t < taps; ++t) {
       for (int64_t i = 0; i < depth; ++i)
@@ -293,7 +292,7 @@ Status Lowering::EmitConvolution(const Group& group) {
                 taps = window.taps();
   // Of the tensor [out channel][channel][ky][kx].
   Weights weights =
-      ReadWeights(*node.operand(1), 0, co, taps, depth,
+      ReadWeights(*node.operand(1), co, taps, depth,
                   [&](int64_t c, int64_t t, int64_t i) { return (c * depth + i) * taps + t; });
   ChannelLine line = LineOf(weights, operand.codes);
   if (node.operand(2) != nullptr) {
@@ -332,7 +331,7 @@ Status Lowering::EmitProduct(const Group& group) {
   if (q.scales.size() > 1 && q.axis != (transposed ? 0 : 1))
     return ToHost("weights with scales along the axis of the sum");
   KILN_ASSIGN_OR_RETURN(Operand operand, RowMajorOperand(left));
-  Weights weights = ReadWeights(right, 1, columns, 1, depth, [&](int64_t c, int64_t, int64_t i) {
+  Weights weights = ReadWeights(right, columns, 1, depth, [&](int64_t c, int64_t, int64_t i) {
     return transposed ? c * depth + i : i * columns + c;
   });
   ChannelLine line = LineOf(weights, operand.codes);
