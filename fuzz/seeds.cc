@@ -307,8 +307,8 @@ void WriteVectors(const fs::path& folder) {
   Write(folder / "vta_vector_fuzz/program.json", kProgramVector);
 }
 
-// Writes a design point with every key of the dataflow family, and bytes from which its fuzz targets
-// take the numbers of problems and pipelines.
+// Writes design points with every key of the dataflow family, and bytes from which its fuzz
+// targets take the numbers of problems and pipelines.
 void WriteDataflow(const fs::path& folder) {
   dataflow::Config config;
   config.name = "seed";
@@ -317,6 +317,12 @@ void WriteDataflow(const fs::path& folder) {
   config.products_per_dsp = 4;
   config.channel_bits = 4096;
   config.slack_percent = 2.5;
+  config.channel_padding = true;
+  config.weight_ports = 2;
+  config.weight_port_bytes = 32;
+  config.weight_latency = 40;
+  Write(folder / "accelerator_yaml_fuzz/dataflow_ports.yaml", dataflow::PrintConfig(config));
+  config.weight_ports = 0;
   config.passes = 3;
   config.reload_cycles = 100000;
   Write(folder / "accelerator_yaml_fuzz/dataflow_passes.yaml", dataflow::PrintConfig(config));

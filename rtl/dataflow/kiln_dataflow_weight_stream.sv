@@ -9,7 +9,8 @@
 //   requests       word k of a pass has the address A = base_address + k * BYTES and takes
 //                  beats(k) = floor((A mod DATA_BYTES + BYTES - 1) / DATA_BYTES) + 1 beats. With a
 //                  memory that always accepts addresses and delivers the first beat M cycles after
-//                  the address and then one beat per cycle, and OUTSTANDING >= M + 2: the first
+//                  the address and then one beat per cycle, and OUTSTANDING >= M + 2 or as many as
+//                  the channel has words: the first
 //                  request is accepted in the first cycle outside the reset with run and room; a
 //                  request after one that was accepted in cycle t, in the first cycle from
 //                  t + beats on with run and room.
@@ -45,6 +46,9 @@ module kiln_dataflow_weight_stream #(
     input  logic [             1:0] axi_rresp,
     input  logic                    axi_rlast
 );
+  if (DATA_BYTES < 8 || DATA_BYTES > 128 || (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_parameters
+    $error("DATA_BYTES must be a power of two between 8 and 128");
+  end
   localparam int unsigned BYTES = (WIDTH + 7) / 8;
   localparam int unsigned BYTES_BITS = $clog2(BYTES + 1);
   localparam int unsigned WORD_BITS = WORDS > 1 ? $clog2(WORDS) : 1;

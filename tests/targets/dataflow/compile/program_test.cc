@@ -79,8 +79,8 @@ TEST(DataflowProgram, PartsOfACutAreNamed) {
 }
 
 // Seven channels from eight on four DSP slices: the registers take one, the requantisation one, and
-// two multiply. With elements that divide seven these are one element with two lanes. With an eighth
-// channel that is dropped they are two elements with two lanes, which share slices by two.
+// two multiply. With elements that divide seven these are one element with two lanes. With an
+// eighth channel that is dropped they are two elements with two lanes, which share slices by two.
 TEST(DataflowProgram, ElementsMayComputeChannelsThatAreDropped) {
   std::string weights;
   for (int i = 0; i < 7 * 8; ++i) weights += fmt::format("{}{}.0", i > 0 ? ", " : "", i % 9 - 4);

@@ -200,11 +200,11 @@ class FoldCommand {
     std::array<bool, dataflow::kResourceKinds> compare{};
     const std::vector<std::string> names = absl::StrSplit(pareto_.empty() ? "dsp" : pareto_, ',');
     for (const std::string& name : names) {
-      const std::vector<std::string> known = {"dsp", "bram", "uram", "lut"};
+      const std::vector<std::string> known = {"dsp", "bram", "uram", "lut", "ports"};
       const auto at = std::ranges::find(known, name);
       if (at == known.end()) {
         return ErrorAt("", "--pareto", fmt::format("'{}' is no resource", name),
-                       "dsp, bram, uram, lut, with commas between them");
+                       "dsp, bram, uram, lut, ports, with commas between them");
       }
       compare[static_cast<size_t>(at - known.begin())] = true;
     }
@@ -245,13 +245,11 @@ class FoldCommand {
     json["certificate"] = CertificateJson(solved.problem.problem, solved.result.certificate);
     json["notes"] = read.notes;
     if (!chart_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(chart_, FoldPicture(view)));
-    return WriteResults(
-        context.out, network_.json(),
-        FoldTable(view) +
-            fmt::format("{:<11}  {}\n", "proof",
-                        Describe(solved.problem.problem, solved.result.certificate)) +
-            NotesText(read.notes),
-        JsonText(json));
+    return WriteResults(context.out, network_.json(),
+                        FoldTable(view) +
+                            fmt::format("{:<11}  {}\n", "proof", dataflow::ProofOf(solved)) +
+                            NotesText(read.notes),
+                        JsonText(json));
   }
 
   Status RunFront(Context& context, const Read& read,
@@ -288,7 +286,7 @@ class ExplainCommand {
     KILN_ASSIGN_OR_RETURN(const dataflow::FoldedNetwork folded,
                           dataflow::FoldNetwork(read.network, read.config));
     std::vector<dataflow::ParetoFront> fronts;
-    for (size_t kind = 0; kind < ShownKinds(read.config); ++kind) {
+    for (size_t kind = 0; kind < KindsInUse(folded.problem.problem); ++kind) {
       dataflow::ParetoOptions options;
       options.compare = {};
       options.compare[kind] = true;
@@ -306,6 +304,16 @@ class ExplainCommand {
   }
 
  private:
+  // Returns how many kinds of resources candidates need, from the first on: memory ports only where
+  // weights may be streamed.
+  static size_t KindsInUse(const dataflow::FoldProblem& problem) {
+    const bool ports = std::ranges::any_of(problem.layers, [](const dataflow::Layer& layer) {
+      return std::ranges::any_of(layer.candidates, [](const dataflow::Candidate& candidate) {
+        return candidate.resources[dataflow::kPorts] > 0;
+      });
+    });
+    return dataflow::kResourceKinds - (ports ? 0 : 1);
+  }
   // Folds again with the amount of a resource that the next smaller interval needs, and sets the
   // step's interval to the result: the same amount can allow an even smaller interval.
   static Status SetWhatMoreBuys(const Read& read, size_t kind, dataflow::ParetoFront& front) {

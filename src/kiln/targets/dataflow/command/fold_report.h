@@ -22,8 +22,8 @@ struct FoldView {
   const dataflow::FoldMetrics& metrics;
 };
 
-// Returns how many kinds of resources to show, from the first on: memory ports only where the design
-// point has some.
+// Returns how many kinds of resources to show, from the first on: memory ports only where the
+// design point has some.
 size_t ShownKinds(const dataflow::Config& config);
 
 // Returns images per second at an interval in cycles.

@@ -58,10 +58,8 @@ Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
   return excess;
 }
 
-}  // namespace
-
-StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
-                                                  const CompileOptions& options) {
+StatusOr<std::unique_ptr<Program>> CompileAt(const Graph& network, const Config& config,
+                                             const CompileOptions& options) {
   Resources reserved{};
   KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(network, config, options));
   FoldedNetwork folded;
@@ -96,6 +94,20 @@ StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Co
   }
   return std::make_unique<DataflowProgram>(config, std::move(lowered), std::move(folded.folds),
                                            std::move(segments), std::move(report));
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
+                                                  const CompileOptions& options) {
+  StatusOr<std::unique_ptr<Program>> program = CompileAt(network, config, options);
+  if (program.ok() || !config.channel_padding) return program;
+  // What is reserved for the queues of one fold can exclude all others. The folds without dropped
+  // channels are a subset with other queues.
+  Config plain = config;
+  plain.channel_padding = false;
+  StatusOr<std::unique_ptr<Program>> without = CompileAt(network, plain, options);
+  return without.ok() ? std::move(without) : std::move(program);
 }
 
 }  // namespace kiln::dataflow

@@ -210,8 +210,8 @@ class LayerCandidates {
     both.stages.push_back(std::move(stream));
     FpgaResources r = ResourcesOf(words);
     for (const Stage& stage : both.stages) r += ResourcesOf(both, stage, config_.ultrascale);
-    // While the window only moves on, the stream reads ahead no further than its channel reaches: at
-    // worst the cycles of the beats come on top.
+    // While the window only moves on, the stream reads ahead no further than its channel reaches:
+    // at worst the cycles of the beats come on top.
     const int64_t beats = BeatsOfImage(both.stages[1], words);
     const int64_t cycles =
         CyclesPerImage(both, both.stages[0]) + std::max<int64_t>(0, beats - words.words());
@@ -334,10 +334,6 @@ void Reserve(const Resources& reserved, Resources* limits) {
     (*limits)[k] = std::max<int64_t>(0, (*limits)[k] - reserved[k]);
 }
 
-}  // namespace
-
-namespace {
-
 // Searches among all folds of ProblemOf.
 StatusOr<SolvedNetwork> SolveWith(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
@@ -366,6 +362,7 @@ StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
                                   const Resources& reserved) {
   KILN_ASSIGN_OR_RETURN(SolvedNetwork on_chip,
                         SolveWith(network, WithoutPorts(config), objective, search, reserved));
+  on_chip.problem.problem.limits[kPorts] = config.weight_ports;
   if (config.weight_ports == 0) return on_chip;
   KILN_ASSIGN_OR_RETURN(SolvedNetwork streamed,
                         SolveWith(network, config, objective, search, reserved));
@@ -373,6 +370,13 @@ StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
   const bool faster = objective.goal == Goal::kThroughput && streamed.result.fold.has_value() &&
                       streamed.result.metrics.l_max < on_chip.result.metrics.l_max;
   return faster ? std::move(streamed) : std::move(on_chip);
+}
+
+std::string ProofOf(const SolvedNetwork& solved) {
+  std::string proof = Describe(solved.problem.problem, solved.result.certificate);
+  if (solved.result.fold.has_value() && solved.result.metrics.resources[kPorts] > 0)
+    proof += "; cycles of layers with streamed weights are upper bounds";
+  return proof;
 }
 
 namespace {
@@ -396,7 +400,14 @@ StatusOr<FoldResult> SearchWithSlack(const FoldProblem& problem, const Objective
   return SolveExact(problem, cheaper);
 }
 
+// Returns the error for a device without a fold. `why` is the proof that there is none; it is empty
+// if the search ended at its budget before it found one.
 Status DoesNotHold(const Config& config, const std::string& why) {
+  if (why.empty()) {
+    return ErrorAt("", fmt::format("device '{}'", config.name),
+                   "the search for a fold ended at its budget without one, which proves nothing",
+                   "a larger device, fewer devices or passes, or a lower target_fps");
+  }
   return ErrorAt("", fmt::format("device '{}'", config.name), "does not hold the network: " + why,
                  "a larger device, more devices or passes, fewer bits, or a lower target_fps");
 }
@@ -469,38 +480,16 @@ Status FoldOverPasses(const Lowered& network, const Config& config, const Resour
   return OkStatus();
 }
 
-// Cuts a network over devices or into passes.
-StatusOr<FoldedNetwork> CutAndFold(const Lowered& network, const Config& config,
-                                   const Resources& reserved) {
-  FoldedNetwork folded;
-  if (config.devices > 1) {
-    KILN_RETURN_IF_ERROR(FoldOverDevices(network, config, reserved, &folded));
-  } else {
-    KILN_RETURN_IF_ERROR(FoldOverPasses(network, config, reserved, &folded));
-  }
-  return folded;
-}
-
-// Cuts with weights on the chip, or with streamed ones where that is not possible or slower.
-StatusOr<FoldedNetwork> CutAndFoldWithPorts(const Lowered& network, const Config& config,
-                                            const Resources& reserved) {
-  StatusOr<FoldedNetwork> on_chip = CutAndFold(network, WithoutPorts(config), reserved);
-  if (config.weight_ports == 0) return on_chip;
-  StatusOr<FoldedNetwork> streamed = CutAndFold(network, config, reserved);
-  if (!on_chip.ok()) return streamed;
-  const bool faster =
-      config.target_fps <= 0 && streamed.ok() && streamed->interval < on_chip->interval;
-  return faster ? std::move(streamed) : std::move(on_chip);
-}
-
 }  // namespace
 
 StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config,
                                     const Resources& reserved) {
   FoldedNetwork folded;
   if (network.layers.empty()) return folded;
-  if (config.devices > 1 || config.passes > 1) {
-    KILN_ASSIGN_OR_RETURN(folded, CutAndFoldWithPorts(network, config, reserved));
+  if (config.devices > 1) {
+    KILN_RETURN_IF_ERROR(FoldOverDevices(network, config, reserved, &folded));
+  } else if (config.passes > 1) {
+    KILN_RETURN_IF_ERROR(FoldOverPasses(network, config, reserved, &folded));
   } else {
     FoldSearch search = &SearchExactly;
     if (config.slack_percent > 0 && config.target_fps <= 0) {
@@ -512,7 +501,7 @@ StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config
                           SolveFold(network, config, ObjectiveOf(config), search, reserved));
     if (!folded.result.fold.has_value()) return DoesNotHold(config, folded.result.infeasible);
     folded.interval = folded.result.metrics.l_max;
-    folded.proof = Describe(folded.problem.problem, folded.result.certificate);
+    folded.proof = ProofOf(folded);
   }
   for (size_t i = 0; i < network.layers.size(); ++i) {
     const auto choice = static_cast<size_t>(folded.result.fold->choice[i]);

@@ -48,10 +48,16 @@ struct SolvedNetwork {
 };
 // Searches twice: first without the queues in front of joins, whose sizes depend on the pace; then
 // with them, at the pace that was found. Weights are streamed only where they do not fit on the
-// chip, or where that makes the interval shorter. `reserved` is subtracted from the device's limits.
+// chip, or where that makes the interval shorter. `reserved` is subtracted from the device's
+// limits.
 StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
                                   const Resources& reserved = {});
+
+// Returns the certificate in one line (Describe), with a note where weights are streamed: the
+// cycles of their layers are upper bounds, so that the machine can be faster than the search
+// assumes.
+std::string ProofOf(const SolvedNetwork& solved);
 
 // A network with its folds. Where it is cut (Config::devices, Config::passes), `result` has the
 // measures of all parts together: `l_max` is the interval between images, and nothing is reserved.

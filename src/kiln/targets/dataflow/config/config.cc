@@ -17,6 +17,10 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
     file.root().Fail("devices", "does not go with 'passes' above 1",
                      "several devices or several passes over one device");
   }
+  if (config.weight_ports > 0 && (config.devices > 1 || config.passes > 1)) {
+    file.root().Fail("weight_ports", "does not go with 'devices' or 'passes' above 1",
+                     "weights that are streamed to one device, in one pass");
+  }
   KILN_RETURN_IF_ERROR(file.Finish());
   return config;
 }

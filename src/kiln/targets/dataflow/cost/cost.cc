@@ -70,10 +70,15 @@ StatusOr<Cost> PipelineCost(std::span<const Pipeline* const> pipelines, const Co
       MemoryBitsOf(units), cost.on_chip_memory_bits));
   if (pipelines.size() > 1 && config.passes > 1)
     cost.notes.push_back("the area is that of the hardware of all passes together");
+  // Of a cut network these are the sums over all devices, or over all passes.
+  const std::string where = config.devices > 1  ? fmt::format("the {} FPGAs", config.devices)
+                            : config.passes > 1 ? "the FPGA, all passes together"
+                                                : "the FPGA";
+  const int64_t devices = config.devices;
   cost.notes.push_back(fmt::format(
-      "in the FPGA: {} of {} DSP, {:g} of {} RAMB36, {} of {} URAM, about {} of {} LUTs", sum.dsp,
-      config.dsp, static_cast<double>(sum.ramb18) / 2, config.bram, sum.uram, config.uram, sum.lut,
-      config.lut));
+      "in {}: {} of {} DSP, {:g} of {} RAMB36, {} of {} URAM, about {} of {} LUTs", where, sum.dsp,
+      devices * config.dsp, static_cast<double>(sum.ramb18) / 2, devices * config.bram, sum.uram,
+      devices * config.uram, sum.lut, devices * config.lut));
   return cost;
 }
 

@@ -43,7 +43,7 @@ void AddWeightSizes(const Pipeline& pipeline, const Stage& stage, StageSizes* si
   sizes->products = sizes->outputs * sizes->terms;
   sizes->weight_bits = sizes->products * stage.weight_bits;
   sizes->tree_bits = in.type.bits + stage.weight_bits + AdderLevels(sizes->terms);
-  sizes->streams_weights = stage.inputs.size() > 1;
+  sizes->streams_weights = pipeline.Streams(stage);
   sizes->sum_bits = stage.kind == StageKind::kConvolution
                         ? std::max<int64_t>(stage.sum_bits, sizes->tree_bits)
                         : sizes->tree_bits;
@@ -118,11 +118,13 @@ class Collector {
                                          .Set("CG", pipeline_.input(stage).words_per_pixel()));
         break;
       case StageKind::kWeightStream:
-        Module("kiln_dataflow_weight_stream", ModuleParameters()
-                                                  .Set("WIDTH", pipeline_.output(stage).word_bits())
-                                                  .Set("WORDS", pipeline_.output(stage).map.width)
-                                                  .Set("DATA_BYTES", stage.port_bytes)
-                                                  .Set("OUTSTANDING", stage.memory_latency + 2));
+        Module("kiln_dataflow_weight_stream",
+               ModuleParameters()
+                   .Set("WIDTH", pipeline_.output(stage).word_bits())
+                   .Set("WORDS", pipeline_.output(stage).map.width)
+                   .Set("DATA_BYTES", stage.port_bytes)
+                   .Set("OUTSTANDING",
+                        std::min(stage.memory_latency + 2, pipeline_.output(stage).depth)));
         break;
       case StageKind::kTable:
         Table(stage);

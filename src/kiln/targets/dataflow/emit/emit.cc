@@ -146,8 +146,8 @@ class NetworkModule {
         "      .out_room(c{c}_room), .out_reserve(c{c}_reserve), .out_push(c{c}_push),\n"
         "      .out_data(c{c}_push_data){});",
         channel.word_bits(), channel.map.width, kAddressBits, stage.port_bytes,
-        stage.memory_latency + 2, stage.name, number * kAddressBits, kAddressBits, number, bus,
-        fmt::arg("c", c)));
+        std::min(stage.memory_latency + 2, channel.depth), stage.name, number * kAddressBits,
+        kAddressBits, number, bus, fmt::arg("c", c)));
   }
 
   // The connections of a stage: `in` and `out` are the names of its ports' prefixes.

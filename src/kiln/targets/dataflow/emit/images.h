@@ -14,8 +14,8 @@ namespace kiln::dataflow {
 // A file: name below the project's folder, and text.
 using ImageFile = std::pair<std::string, std::string>;
 
-// Returns the files that a stage reads: weights, constants of requantisation, its table. Their names
-// begin with ImagePrefix.
+// Returns the files that a stage reads: weights, constants of requantisation, its table. Their
+// names begin with ImagePrefix.
 std::vector<ImageFile> ImagesOf(const Pipeline& pipeline, const Stage& stage);
 
 // Returns the words of a convolution's weights as bytes of memory, word after word in whole bytes,

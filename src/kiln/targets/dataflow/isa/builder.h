@@ -28,8 +28,8 @@ class PipelineBuilder {
   int Source(std::string_view name, const MapShape& map, const CodeType& type, int64_t lanes);
   int Add(Stage stage, const std::vector<int>& inputs, const MapShape& map, const CodeType& type,
           int64_t lanes);
-  // Adds a convolution whose weights come from a weight stream, which it adds, too. The words of all
-  // weight streams follow one another in memory, each from a multiple of 4 KiB on.
+  // Adds a convolution whose weights come from a weight stream, which it adds, too. The words of
+  // all weight streams follow one another in memory, each from a multiple of 4 KiB on.
   int AddStreaming(Stage convolution, int input, const MapShape& map, const CodeType& type,
                    int64_t lanes, const WeightPort& port);
   // Returns `count` channels with the words of a channel, through a fork if there are several.

@@ -24,8 +24,8 @@ struct WindowLoops {
 };
 WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage);
 
-// Returns the extra rows of the row buffer with which CyclesPerImage is the time of a stage behind an
-// input that never waits: 0 for layers that keep the size of their map, and for strides up to 2.
+// Returns the extra rows of the row buffer with which CyclesPerImage is the time of a stage behind
+// an input that never waits: 0 for layers that keep the size of their map, and for strides up to 2.
 int64_t ExtraRowsOf(const Window& window, const MapShape& map);
 
 // Returns the cycles that the stage needs for an image if nothing waits: its largest number of

@@ -70,9 +70,10 @@ enum class StageKind : uint8_t {
   kMaxPool,
   kGlobalSum,
 };
+inline constexpr StageKind kLastStageKind = StageKind::kGlobalSum;
 std::string_view NameOf(StageKind kind);  // "source", "convolution", "max_pool", ...
-// Returns whether stages of this kind copy a stream, drop words of it or change its lanes, and belong
-// to no layer.
+// Returns whether stages of this kind copy a stream, drop words of it or change its lanes, and
+// belong to no layer.
 constexpr bool OnlyConnects(StageKind kind) {
   return kind == StageKind::kFork || kind == StageKind::kWiden || kind == StageKind::kNarrow ||
          kind == StageKind::kCrop;
