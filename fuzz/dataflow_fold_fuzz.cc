@@ -1,6 +1,6 @@
-// Fuzz target: makes a small folding problem with an objective from any bytes. The exact search must
-// agree with the enumeration of all folds whether there is a valid one, and on the scores of the
-// best; its fold must violate nothing, and its bounds must not lie above the best values.
+// Fuzz target: makes a small folding problem with an objective from any bytes. The exact search
+// must agree with the enumeration of all folds whether there is a valid one, and on the scores of
+// the best; its fold must violate nothing, and its bounds must not lie above the best values.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -29,8 +29,8 @@ Candidate TakeCandidate(Bytes& bytes) {
   return candidate;
 }
 
-// A queue in LUTs up to some depth, in block RAM, and perhaps in ultra RAM. More elements never need
-// less.
+// A queue in LUTs up to some depth, in block RAM, and perhaps in ultra RAM. More elements never
+// need less.
 Fifo TakeFifo(Bytes& bytes) {
   Fifo fifo;
   fifo.elements_per_frame = bytes.Between(0, 64);

@@ -25,8 +25,8 @@ struct RandomProgram {
 
 // Returns the program of a seed. Its channels are deep, or have the depths that the compiler sets,
 // or less where the cycle level says that the pipeline still does not stop; their memories vary.
-// Half of the programs have codes and weights of up to 16 bits, sums of up to 48 bits that leave the
-// machine, and pixels of many words.
+// Half of the programs have codes and weights of up to 16 bits, sums of up to 48 bits that leave
+// the machine, and pixels of many words.
 RandomProgram MakeRandomProgram(uint64_t seed, const RandomPipelineOptions& options,
                                 int64_t images);
 
