@@ -46,7 +46,8 @@ module kiln_dataflow_weight_stream #(
     input  logic [             1:0] axi_rresp,
     input  logic                    axi_rlast
 );
-  if (DATA_BYTES < 8 || DATA_BYTES > 128 || (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_parameters
+  if (DATA_BYTES < 8 || DATA_BYTES > 128 ||
+      (DATA_BYTES & (DATA_BYTES - 1)) != 0) begin : g_parameters
     $error("DATA_BYTES must be a power of two between 8 and 128");
   end
   localparam int unsigned BYTES = (WIDTH + 7) / 8;
