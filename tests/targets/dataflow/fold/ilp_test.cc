@@ -127,7 +127,7 @@ TEST(SolveIlp, AgreesWithTheExactSearchBeyondEnumeration) {
 
 TEST(SolveIlp, RefusesFifosWithManyIntervals) {
   FoldProblem problem = ResidualBlock();
-  problem.edges[2].fifo = MakeFifo(1000000);  // a LUT for each element
+  problem.edges[2].fifo = MakeFifo(1000000);                               // a LUT for each element
   problem.layers[1].candidates.push_back(MakeCandidate(1, 1, 10, 9, 50));  // a range of slacks
   EXPECT_EQ(MessageOf(SolveIlp(problem, {}).status()),
             "a FIFO has more than 4096 intervals of capacities; use the exact search");
