@@ -3,9 +3,9 @@
 //
 // At each period the search (1) removes candidates that others replace or that no fold within the
 // limits contains, by shortest paths over each limited resource and by Lagrangian bounds whose
-// multipliers cutting planes find; (2) keeps the undominated partial folds of each state of the plan
-// (labels.h), first with few labels per level, which gives good folds quickly, then with more until
-// nothing was left out. Before it keeps many labels it asks two easier questions that often settle
+// multipliers cutting planes find; (2) keeps the undominated partial folds of each state of the
+// plan (labels.h), first with few labels per level, which gives good folds quickly, then with more
+// until nothing was left out. Before it keeps many labels it asks two easier questions that often settle
 // the matter: whether some fold has the least objective that the bound allows, and whether there is
 // a better fold without the limits that hardly count in the bound. Questions at one period begin
 // with the candidates that the ones before left.

@@ -56,8 +56,8 @@ class Subproblem {
   // The candidates that are left, per layer. Remove returns false if a layer has none left.
   const std::vector<std::vector<int>>& active() const { return active_; }
   bool has_empty_layer() const { return empty_layer_; }
-  // Keeps the candidates for which keep[layer][i] holds, i an index into active()[layer]. The others
-  // must be in no fold with an objective of at most most_kept().
+  // Keeps the candidates for which keep[layer][i] holds, i an index into active()[layer]. The
+  // others must be in no fold with an objective of at most most_kept().
   void Keep(const std::vector<std::vector<char>>& keep);
   size_t candidates() const;
   // The candidates, per layer, that folds with an objective of at most most_kept() can contain:
