@@ -5,10 +5,10 @@
 // limits contains, by shortest paths over each limited resource and by Lagrangian bounds whose
 // multipliers cutting planes find; (2) keeps the undominated partial folds of each state of the
 // plan (labels.h), first with few labels per level, which gives good folds quickly, then with more
-// until nothing was left out. Before it keeps many labels it asks two easier questions that often settle
-// the matter: whether some fold has the least objective that the bound allows, and whether there is
-// a better fold without the limits that hardly count in the bound. Questions at one period begin
-// with the candidates that the ones before left.
+// until nothing was left out. Before it keeps many labels it asks two easier questions that often
+// settle the matter: whether some fold has the least objective that the bound allows, and whether
+// there is a better fold without the limits that hardly count in the bound. Questions at one period
+// begin with the candidates that the ones before left.
 //
 // The method is exact for every directed acyclic graph. If the work budget ends before any fold is
 // found, or the graph has too many states (more than 65536 combinations of open lanes), the
