@@ -17,8 +17,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kTolerance = 1e-11;
 constexpr int64_t kMostSum = int64_t{1} << 60;
 constexpr int kMostEvaluations = 40, kFeasibilitySteps = 40, kQuickFeasibilitySteps = 10;
-// Multipliers are counted in units in which 1 gives a limit as much weight as the primary
-// dimension.
+// Multipliers are counted in units: 1 gives a limit as much weight as the primary dimension.
 constexpr double kMostMultiplier = 1000, kMostUnit = 1e12;
 constexpr double kInnerStep = 0.5;
 // Multipliers are good enough if the best ones would close this part of the gap to the cutoff.
