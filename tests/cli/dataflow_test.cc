@@ -252,6 +252,33 @@ TEST_F(DataflowCommands, ReportsDrawThePipeline) {
                                           skip["highest"].get<int>(), skip["depth"].get<int>())));
 }
 
+// A device with few memory blocks: queues that do not fit there move to LUTs, so that the machine is
+// as fast as the fold, which does not count them.
+TEST_F(DataflowCommands, QueuesMoveToLutsWhereBlocksAreFew) {
+  ASSERT_TRUE(WriteFile(Path("device.yaml"),
+                        "family: dataflow\nname: device\nfpga: xcup\ndsp: 360\nbram: 8\n"
+                        "lut: 100000\nweight_ports: 2\n")
+                  .ok());
+  const json fold = Fold({}, Path("device.yaml"));
+  const Outcome outcome =
+      Call({"run", kDemo, "--on", Path("device.yaml"), "--random", "1", "--json", "-"});
+  ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
+  const json run = json::parse(outcome.out);
+  EXPECT_LE(run["interval_cycles"].get<int64_t>(),
+            fold["interval_cycles"].get<int64_t>() * 101 / 100);
+  EXPECT_THAT(outcome.out, HasSubstr(" of 8 RAMB36"));
+}
+
+// The least latency at a target is at most the latency of the fastest fold, and needs a target.
+TEST_F(DataflowCommands, LatencyIsAtMostThatOfTheFastestFold) {
+  const json fastest = Fold({}, "dataflow-pynq");
+  const json least = Fold({"--goal", "latency", "--target-fps", "1900"}, "dataflow-pynq");
+  EXPECT_LE(least["latency_cycles"], fastest["latency_cycles"]);
+  const Outcome outcome =
+      Call({"dataflow", "fold", kDemo, "--on", "dataflow-pynq", "--goal", "latency"});
+  EXPECT_THAT(outcome.err, HasSubstr("--target-fps"));
+}
+
 // Returns `count` constants of a graph text between -1 and 1.
 std::string Constants(int count) {
   std::vector<std::string> numbers;

@@ -89,6 +89,13 @@ StatusOr<Read> ReadNetwork(const FlowOptions& options) {
   Read read{accelerator->config(), {}, prepared.report.notes};
   KILN_ASSIGN_OR_RETURN(read.network,
                         dataflow::Lower(prepared.quantised, read.config, options.compile));
+  if (!read.network.host_kernels.empty()) {
+    read.notes.push_back(fmt::format(
+        "the host runs {} between {}; the speed assumes that it keeps up",
+        Counted(std::ssize(read.network.host_kernels), "kernel"),
+        read.network.segments == 1 ? "its input and its output"
+                                   : fmt::format("{} machines", read.network.segments)));
+  }
   if (read.network.layers.empty()) {
     return ErrorAt(options.model.string(), "",
                    "has no layer for this machine, the host runs all of it",
@@ -166,7 +173,7 @@ class FoldCommand {
         ->capture_default_str();
     app.add_option("--pareto", pareto_,
                    "Instead of one fold, all that no other beats in speed and in these resources: "
-                   "dsp, bram, uram, lut")
+                   "dsp, bram, uram, lut, ports")
         ->type_name("RESOURCES")
         ->expected(0, 1)
         ->default_str("dsp");
@@ -219,8 +226,10 @@ class FoldCommand {
     if (order_ == "dsp") objective.order = ResourceOrder::kDspFirst;
     if (order_ == "memory") objective.order = ResourceOrder::kMemoryFirst;
     if (order_ == "share") objective.order = ResourceOrder::kDeviceShare;
-    if (objective.goal == Goal::kResources && config.target_fps <= 0) {
-      return ErrorAt("", "--goal", "the least resources are those of the slowest fold",
+    if (objective.goal != Goal::kThroughput && config.target_fps <= 0) {
+      return ErrorAt("", "--goal",
+                     fmt::format("the least {} alone would allow the slowest fold",
+                                 objective.goal == Goal::kLatency ? "latency" : "resources"),
                      "name the speed that suffices with --target-fps");
     }
     return objective;

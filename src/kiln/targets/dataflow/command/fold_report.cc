@@ -121,6 +121,9 @@ std::string FoldTable(const FoldView& view) {
                         UseText(view.metrics.resources[k], view.network.problem.limits[k]));
   }
   text += fmt::format("{:<11}  {}\n", "speed", SpeedText(view.config, view.metrics.l_max));
+  text +=
+      fmt::format("{:<11}  {} cycles from the first input to the first word of the last output\n",
+                  "latency", Thousands(view.metrics.latency));
   const auto layers = static_cast<int64_t>(view.fold.choice.size());
   text += fmt::format("{:<11}  {} cycles of all layers, {} of the time\n", "idle",
                       Thousands(view.metrics.l_sum),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "fmt/format.h"
@@ -17,8 +18,8 @@ namespace kiln::dataflow {
 namespace {
 
 // The search knows the queues of joins only in the shape of its own time model, and no forks and
-// converters. Where the machine with exact queues exceeds the device, the excess is reserved and
-// the network folded again.
+// converters. Where the machine with exact queues exceeds the device, the network is folded again
+// with a reservation for them.
 constexpr int kMostRounds = 8;
 
 StatusOr<std::vector<Segment>> BuildSegments(const Lowered& network,
@@ -58,42 +59,125 @@ Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
   return excess;
 }
 
-StatusOr<std::unique_ptr<Program>> CompileAt(const Graph& network, const Config& config,
-                                             const CompileOptions& options) {
-  Resources reserved{};
-  KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(network, config, options));
+// Moves queues from block RAM to LUTs where the machine has too few blocks: first those that need
+// the fewest LUTs for each block that they free. Kinds of memory do not change the timing.
+void SpareBlocks(const Config& config, std::vector<Segment>* segments) {
+  const Resources limits = LimitsOf(config);
+  std::map<int, FpgaResources> sums;  // by part
+  for (const Segment& segment : *segments)
+    sums[segment.part] += ResourcesOf(segment.pipeline, config.ultrascale);
+  for (auto& [part, used] : sums) {
+    while (used.ramb18 > limits[kBram]) {
+      Channel* cheapest = nullptr;
+      FpgaResources before, after;  // of the cheapest
+      for (Segment& segment : *segments) {
+        if (segment.part != part) continue;
+        for (Channel& channel : segment.pipeline.channels) {
+          if (channel.memory != MemoryKind::kBlock) continue;
+          Channel moved = channel;
+          moved.memory = MemoryKind::kLut;
+          const FpgaResources from = ResourcesOf(channel), to = ResourcesOf(moved);
+          if (from.ramb18 == 0 ||
+              (cheapest != nullptr &&
+               (to.lut - from.lut) * before.ramb18 >= (after.lut - before.lut) * from.ramb18))
+            continue;
+          cheapest = &channel;
+          before = from;
+          after = to;
+        }
+      }
+      if (cheapest == nullptr || used.lut - before.lut + after.lut > limits[kLut]) break;
+      cheapest->memory = MemoryKind::kLut;
+      used.ramb18 -= before.ramb18;
+      used.lut += after.lut - before.lut;
+    }
+  }
+}
+
+// A network, folded with some resources kept back, and the machine that this gives.
+struct Attempt {
+  Lowered network;
   FoldedNetwork folded;
   std::vector<Segment> segments;
-  for (int round = 0;; ++round) {
-    KILN_ASSIGN_OR_RETURN(folded, FoldNetwork(lowered, config, reserved));
-    if (!folded.parts.empty()) CutNetwork(folded.parts, &lowered);
-    KILN_ASSIGN_OR_RETURN(segments, BuildSegments(lowered, folded.folds, config));
-    const Resources excess = ExcessOf(segments, config);
-    const auto over = std::ranges::find_if(excess, [](int64_t amount) { return amount > 0; });
-    if (over == excess.end()) break;
-    const auto kind = static_cast<size_t>(over - excess.begin());
-    if (round + 1 == kMostRounds) {
-      return ErrorAt(
-          "", fmt::format("device '{}'", config.name),
-          fmt::format("does not hold the queues between the layers: {} more {} are "
-                      "needed than the device has, {}",
-                      excess[kind], ResourceName(static_cast<int>(kind)), LimitsOf(config)[kind]),
-          "a larger device, or a lower target_fps");
-    }
-    AddTo(reserved, excess);
-    if (!folded.parts.empty()) {  // the segments are those of this cut
-      KILN_ASSIGN_OR_RETURN(lowered, Lower(network, config, options));
-    }
+  Resources excess{};  // by which the machine exceeds the device
+  bool fits() const {
+    return std::ranges::none_of(excess, [](int64_t amount) { return amount > 0; });
   }
+};
+
+StatusOr<Attempt> FoldWith(const Graph& network, const Config& config,
+                           const CompileOptions& options, const Resources& reserved) {
+  Attempt attempt;
+  KILN_ASSIGN_OR_RETURN(attempt.network, Lower(network, config, options));
+  KILN_ASSIGN_OR_RETURN(attempt.folded, FoldNetwork(attempt.network, config, reserved));
+  if (!attempt.folded.parts.empty()) CutNetwork(attempt.folded.parts, &attempt.network);
+  KILN_ASSIGN_OR_RETURN(attempt.segments,
+                        BuildSegments(attempt.network, attempt.folded.folds, config));
+  SpareBlocks(config, &attempt.segments);
+  attempt.excess = ExcessOf(attempt.segments, config);
+  return attempt;
+}
+
+Status QueuesDoNotFit(const Config& config, const Resources& excess) {
+  const auto over = std::ranges::find_if(excess, [](int64_t amount) { return amount > 0; });
+  const auto kind = static_cast<size_t>(over - excess.begin());
+  return ErrorAt(
+      "", fmt::format("device '{}'", config.name),
+      fmt::format("does not hold the queues between the layers: {} more {} are "
+                  "needed than the device has, {}",
+                  excess[kind], ResourceName(static_cast<int>(kind)), LimitsOf(config)[kind]),
+      "a larger device, or a lower target_fps");
+}
+
+// Returns the fastest machine that is found to fit. Reserves what exceeds the device until a fold
+// fits, or none is left; then searches between the reservation that was too small and the one that
+// was large enough or too large: other folds have other queues.
+StatusOr<Attempt> FoldToFit(const Graph& network, const Config& config,
+                            const CompileOptions& options) {
+  std::optional<Attempt> best;
+  std::optional<Resources> enough;  // a reservation with which folds fit, or none is left
+  Resources too_small{}, reserved{};
+  Status last = OkStatus();
+  for (int round = 0; round < kMostRounds; ++round) {
+    StatusOr<Attempt> attempt = FoldWith(network, config, options, reserved);
+    if (!attempt.ok() && round == 0) return attempt.status();
+    if (attempt.ok() && !attempt->fits()) {
+      last = QueuesDoNotFit(config, attempt->excess);
+      too_small = reserved;
+      if (!enough.has_value()) {
+        AddTo(reserved, attempt->excess);
+        continue;
+      }
+    } else {
+      enough = reserved;
+      if (!attempt.ok()) {
+        last = attempt.status();
+      } else if (!best.has_value() || attempt->folded.interval < best->folded.interval) {
+        best = *std::move(attempt);
+      }
+    }
+    const Resources before = reserved;
+    for (size_t k = 0; k < kResourceKinds; ++k)
+      reserved[k] = too_small[k] + ((*enough)[k] - too_small[k]) / 2;
+    if (round == 0 || reserved == before || reserved == too_small) break;
+  }
+  if (!best.has_value()) return last;
+  return *std::move(best);
+}
+
+StatusOr<std::unique_ptr<Program>> CompileAt(const Graph& network, const Config& config,
+                                             const CompileOptions& options) {
+  KILN_ASSIGN_OR_RETURN(Attempt made, FoldToFit(network, config, options));
   FoldReport report;
-  if (folded.result.fold.has_value()) {
-    report.interval = folded.interval;
-    report.idle = folded.result.metrics.l_sum;
-    report.optimal = folded.result.certificate.optimal;
-    report.proof = folded.proof;
+  if (made.folded.result.fold.has_value()) {
+    report.interval = made.folded.interval;
+    report.idle = made.folded.result.metrics.l_sum;
+    report.optimal = made.folded.result.certificate.optimal;
+    report.proof = made.folded.proof;
   }
-  return std::make_unique<DataflowProgram>(config, std::move(lowered), std::move(folded.folds),
-                                           std::move(segments), std::move(report));
+  return std::make_unique<DataflowProgram>(config, std::move(made.network),
+                                           std::move(made.folded.folds), std::move(made.segments),
+                                           std::move(report));
 }
 
 }  // namespace

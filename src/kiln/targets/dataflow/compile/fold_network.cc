@@ -355,11 +355,33 @@ Config WithoutPorts(Config config) {
   return config;
 }
 
+// Searches for the least latency. Rows fill at the pace of the pipeline, which the fold decides, so
+// that the search runs for the target and for the shortest interval; the better result counts.
+StatusOr<SolvedNetwork> SolveLatency(const Lowered& network, const Config& config,
+                                     const Objective& objective, const FoldSearch& search,
+                                     const Resources& reserved) {
+  Objective fastest;
+  fastest.target_cycles = objective.target_cycles;
+  KILN_ASSIGN_OR_RETURN(SolvedNetwork best, SolveFold(network, config, fastest, search, reserved));
+  if (!best.result.fold.has_value()) return best;
+  for (const int64_t target : {best.result.metrics.l_max, objective.target_cycles}) {
+    Objective at = objective;
+    at.target_cycles = target;
+    KILN_ASSIGN_OR_RETURN(SolvedNetwork solved, SolveWith(network, config, at, search, reserved));
+    if (solved.result.fold.has_value() &&
+        solved.result.metrics.latency < best.result.metrics.latency)
+      best = std::move(solved);
+  }
+  return best;
+}
+
 }  // namespace
 
 StatusOr<SolvedNetwork> SolveFold(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
                                   const Resources& reserved) {
+  if (objective.goal == Goal::kLatency)
+    return SolveLatency(network, config, objective, search, reserved);
   KILN_ASSIGN_OR_RETURN(SolvedNetwork on_chip,
                         SolveWith(network, WithoutPorts(config), objective, search, reserved));
   on_chip.problem.problem.limits[kPorts] = config.weight_ports;
@@ -402,12 +424,19 @@ StatusOr<FoldResult> SearchWithSlack(const FoldProblem& problem, const Objective
 
 // Returns the error for a device without a fold. `why` is the proof that there is none; it is empty
 // if the search ended at its budget before it found one.
-Status DoesNotHold(const Config& config, const std::string& why) {
+//   reserved  what is kept for queues and registers, and missing in the limits of the proof
+Status DoesNotHold(const Config& config, const Resources& reserved, std::string why) {
   if (why.empty()) {
     return ErrorAt("", fmt::format("device '{}'", config.name),
                    "the search for a fold ended at its budget without one, which proves nothing",
                    "a larger device, fewer devices or passes, or a lower target_fps");
   }
+  std::string kept;
+  for (size_t k = 0; k < kResourceKinds; ++k) {
+    if (reserved[k] > 0)
+      kept += fmt::format(" {} {}", reserved[k], ResourceName(static_cast<int>(k)));
+  }
+  if (!kept.empty()) why += "; queues and registers keep" + kept;
   return ErrorAt("", fmt::format("device '{}'", config.name), "does not hold the network: " + why,
                  "a larger device, more devices or passes, fewer bits, or a lower target_fps");
 }
@@ -448,7 +477,7 @@ Status FoldOverDevices(const Lowered& network, const Config& config, const Resou
     KILN_ASSIGN_OR_RETURN(split,
                           SplitOverDevices(folded->problem.problem, row,
                                            {.target_cycles = ObjectiveOf(config).target_cycles}));
-    if (!split.fold.has_value()) return DoesNotHold(config, split.infeasible);
+    if (!split.fold.has_value()) return DoesNotHold(config, reserved, split.infeasible);
     period = split.period;
   }
   const auto used = std::ranges::count_if(
@@ -472,7 +501,7 @@ Status FoldOverPasses(const Lowered& network, const Config& config, const Resour
                                                  {.most_passes = config.passes,
                                                   .reload_cycles = config.reload_cycles,
                                                   .memory_bits_per_cycle = config.memory_bits}));
-    if (!split.fold.has_value()) return DoesNotHold(config, split.infeasible);
+    if (!split.fold.has_value()) return DoesNotHold(config, reserved, split.infeasible);
     period = 0;
     for (const PassPart& part : split.parts) period = std::max(period, part.metrics.l_max);
   }
@@ -499,7 +528,8 @@ StatusOr<FoldedNetwork> FoldNetwork(const Lowered& network, const Config& config
     }
     KILN_ASSIGN_OR_RETURN(static_cast<SolvedNetwork&>(folded),
                           SolveFold(network, config, ObjectiveOf(config), search, reserved));
-    if (!folded.result.fold.has_value()) return DoesNotHold(config, folded.result.infeasible);
+    if (!folded.result.fold.has_value())
+      return DoesNotHold(config, reserved, folded.result.infeasible);
     folded.interval = folded.result.metrics.l_max;
     folded.proof = ProofOf(folded);
   }
