@@ -53,7 +53,7 @@ void Spoil(Bytes& bytes, Pipeline* pipeline) {
   } else if (which == wide.size() + narrow.size()) {
     c.type.is_signed = !c.type.is_signed;
   } else if (which == wide.size() + narrow.size() + 1) {
-    s.kind = static_cast<StageKind>(bytes.Below(size_t{kLastStageKind} + 1));
+    s.kind = static_cast<StageKind>(bytes.Below(static_cast<uint64_t>(kLastStageKind) + 1));
   } else if (which == wide.size() + narrow.size() + 2) {
     r.way = static_cast<Requantise::Way>(bytes.Below(3));
   } else if (which == wide.size() + narrow.size() + 3) {
