@@ -92,9 +92,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto timing = SimulateTiming(pipeline, {.images = 2, .most_events = kMostEvents});
   if (!timing.ok()) return 0;
   for (size_t i = 0; i < pipeline.channels.size(); ++i) {
-    const auto from = static_cast<size_t>(pipeline.channels[i].from);
     // A weight stream reads ahead.
-    KILN_CHECK(pipeline.stages[from].kind == StageKind::kWeightStream ||
+    KILN_CHECK(pipeline.HoldsWeights(pipeline.channels[i]) ||
                timing->channels[i].words == 2 * pipeline.channels[i].words());
     KILN_CHECK(timing->channels[i].highest <= pipeline.channels[i].depth);
   }

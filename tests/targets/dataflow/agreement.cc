@@ -8,6 +8,7 @@
 #include "kiln/support/check.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/dataflow/compile/channels.h"
+#include "kiln/targets/dataflow/isa/derived.h"
 #include "kiln/targets/dataflow/simulate/cycle/data.h"
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
@@ -25,9 +26,7 @@ void MakeShallower(Random& random, Pipeline* pipeline) {
   for (int trial = 0; trial < kTriesOfDepths; ++trial) {
     Pipeline shallow = *pipeline;
     for (Channel& channel : shallow.channels) {
-      const Stage& from = shallow.stages[static_cast<size_t>(channel.from)];
-      const int64_t least =
-          from.kind == StageKind::kConvolution ? from.elements / channel.lanes : 1;
+      const int64_t least = ReserveOf(shallow, channel);
       if (channel.depth > least) channel.depth = random.Between(least, channel.depth);
     }
     if (!SimulateTiming(shallow, {.images = kImagesOfDepths}).ok()) continue;
@@ -60,16 +59,12 @@ std::vector<MapCodes> FunctionalOutputs(const RandomProgram& program) {
   return outputs;
 }
 
-bool HoldsWeights(const Pipeline& pipeline, const Channel& channel) {
-  return pipeline.stages[static_cast<size_t>(channel.from)].kind == StageKind::kWeightStream;
-}
-
 void Count(const RandomProgram& program, ProgramTotals* totals) {
   ++totals->programs;
   totals->images += std::ssize(program.images);
   for (const Stage& stage : program.pipeline.stages) ++totals->stages[NameOf(stage.kind)];
   for (const Channel& channel : program.pipeline.channels) {
-    if (!HoldsWeights(program.pipeline, channel))
+    if (!program.pipeline.HoldsWeights(channel))
       totals->words += channel.words() * std::ssize(program.images);
   }
   for (const int sink : program.pipeline.Find(StageKind::kSink)) {
@@ -103,8 +98,7 @@ std::optional<std::string> DifferenceAtChannels(const Pipeline& pipeline,
   for (size_t i = 0; i < timing.channels.size(); ++i) {
     const ChannelTiming& cycle = timing.channels[i];
     const SimulatedImages::ChannelEvents& rtl = hardware.channels[first + i];
-    if (HoldsWeights(pipeline, pipeline.channels[i])) {
-      // A weight stream reads ahead for as long as it is watched.
+    if (pipeline.HoldsWeights(pipeline.channels[i])) {  // read ahead
       if (cycle.first_pushes.front() != rtl.first)
         return fmt::format("channel {}: first weights in cycle {} and {}", i,
                            cycle.first_pushes.front(), rtl.first);
@@ -166,7 +160,7 @@ std::optional<std::string> FindDisagreement(const RandomProgram& program, Progra
   const auto timing = SimulateTiming(pipeline, {.images = std::ssize(program.images)});
   if (!timing.ok()) return "cycle level: " + MessageOf(timing.status());
   for (size_t i = 0; i < pipeline.channels.size(); ++i) {
-    if (HoldsWeights(pipeline, pipeline.channels[i])) continue;  // it reads ahead
+    if (pipeline.HoldsWeights(pipeline.channels[i])) continue;  // it reads ahead
     const int64_t words = pipeline.channels[i].words() * std::ssize(program.images);
     const ChannelTiming& channel = timing->channels[i];
     if (channel.words != words || channel.highest > pipeline.channels[i].depth)

@@ -30,8 +30,7 @@ class Growth {
     builder_.Sink(value, "out");
     Pipeline pipeline = builder_.Take();
     for (Channel& channel : pipeline.channels) {
-      const auto from = static_cast<size_t>(channel.from);
-      if (pipeline.stages[from].kind == StageKind::kWeightStream) continue;
+      if (pipeline.HoldsWeights(channel)) continue;
       channel.depth = 2 * channel.words() + 64;
       channel.memory = channel.depth > 64 ? MemoryKind::kBlock : MemoryKind::kLut;
     }

@@ -109,9 +109,7 @@ class SegmentOnBoth {
     const auto c = static_cast<size_t>(channel);
     const Events should = EventsOf(timing_.channels[c]), is = actual_.channels[c];
     if (should.first != is.first) return std::min(should.first, is.first);
-    // A weight stream reads ahead for as long as it is watched.
-    const auto from = static_cast<size_t>(pipeline_.channels[c].from);
-    if (pipeline_.stages[from].kind == StageKind::kWeightStream) return std::nullopt;
+    if (pipeline_.HoldsWeights(pipeline_.channels[c])) return std::nullopt;  // read ahead
     if (should.last != is.last || should.words != is.words) return std::min(should.last, is.last);
     return std::nullopt;
   }

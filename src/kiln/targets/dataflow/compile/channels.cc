@@ -62,7 +62,7 @@ StatusOr<PipelinePace> SetDepths(const ChannelLimits& limits, Pipeline* pipeline
   for (size_t i = 0; i < pipeline->channels.size(); ++i) {
     Channel& channel = pipeline->channels[i];
     // A weight stream fills any channel; its depth follows from the memory's latency.
-    if (pipeline->stages[static_cast<size_t>(channel.from)].kind != StageKind::kWeightStream)
+    if (!pipeline->HoldsWeights(channel))
       channel.depth = std::max<int64_t>(1, timing.channels[i].needed);
     channel.memory = MemoryOf(channel, limits.has_ultra);
     const int64_t bits = channel.depth * channel.word_bits();

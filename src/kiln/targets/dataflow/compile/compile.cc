@@ -3,6 +3,7 @@
 #include "kiln/targets/dataflow/compile/compile.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -43,15 +44,21 @@ StatusOr<std::vector<Segment>> BuildSegments(const Lowered& network,
   return segments;
 }
 
+// Returns what the machines of each device or pass take.
+std::map<int, FpgaResources> UsedByPart(const std::vector<Segment>& segments,
+                                        const Config& config) {
+  std::map<int, FpgaResources> sums;
+  for (const Segment& segment : segments)
+    sums[segment.part] += ResourcesOf(segment.pipeline, config.ultrascale);
+  return sums;
+}
+
 // Returns by how much the segments of a device or of a pass exceed the device: of each resource,
 // the greatest amount.
 Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
-  std::map<int, FpgaResources> sums;  // by part
-  for (const Segment& segment : segments)
-    sums[segment.part] += ResourcesOf(segment.pipeline, config.ultrascale);
   const Resources limits = LimitsOf(config);
   Resources excess{};
-  for (const auto& [part, sum] : sums) {
+  for (const auto& [part, sum] : UsedByPart(segments, config)) {
     const Resources used = {sum.dsp, sum.ramb18, sum.uram, sum.lut, 0};
     for (size_t k = 0; k < kResourceKinds; ++k)
       excess[k] = std::max(excess[k], used[k] - limits[k]);
@@ -59,37 +66,47 @@ Resources ExcessOf(const std::vector<Segment>& segments, const Config& config) {
   return excess;
 }
 
-// Moves queues from block RAM to LUTs where the machine has too few blocks: first those that need
-// the fewest LUTs for each block that they free. Kinds of memory do not change the timing.
+// A queue in block RAM that could be in LUTs.
+struct MovableQueue {
+  Channel* channel = nullptr;
+  int64_t blocks = 0;  // that it would free
+  int64_t luts = 0;    // that it would need
+  size_t number = 0;   // among the queues of its part
+};
+
+std::vector<MovableQueue> MovableQueues(Pipeline* pipeline) {
+  std::vector<MovableQueue> queues;
+  for (Channel& channel : pipeline->channels) {
+    if (channel.memory != MemoryKind::kBlock) continue;
+    Channel moved = channel;
+    moved.memory = MemoryKind::kLut;
+    const FpgaResources before = ResourcesOf(channel), after = ResourcesOf(moved);
+    if (before.ramb18 > 0) queues.push_back({&channel, before.ramb18, after.lut - before.lut});
+  }
+  return queues;
+}
+
+// Moves queues from block RAM to LUTs where the machine has too few blocks: first the queues that
+// need the fewest LUTs for each block that they free. Kinds of memory do not change the timing.
 void SpareBlocks(const Config& config, std::vector<Segment>* segments) {
   const Resources limits = LimitsOf(config);
-  std::map<int, FpgaResources> sums;  // by part
-  for (const Segment& segment : *segments)
-    sums[segment.part] += ResourcesOf(segment.pipeline, config.ultrascale);
-  for (auto& [part, used] : sums) {
-    while (used.ramb18 > limits[kBram]) {
-      Channel* cheapest = nullptr;
-      FpgaResources before, after;  // of the cheapest
-      for (Segment& segment : *segments) {
-        if (segment.part != part) continue;
-        for (Channel& channel : segment.pipeline.channels) {
-          if (channel.memory != MemoryKind::kBlock) continue;
-          Channel moved = channel;
-          moved.memory = MemoryKind::kLut;
-          const FpgaResources from = ResourcesOf(channel), to = ResourcesOf(moved);
-          if (from.ramb18 == 0 ||
-              (cheapest != nullptr &&
-               (to.lut - from.lut) * before.ramb18 >= (after.lut - before.lut) * from.ramb18))
-            continue;
-          cheapest = &channel;
-          before = from;
-          after = to;
-        }
-      }
-      if (cheapest == nullptr || used.lut - before.lut + after.lut > limits[kLut]) break;
-      cheapest->memory = MemoryKind::kLut;
-      used.ramb18 -= before.ramb18;
-      used.lut += after.lut - before.lut;
+  for (auto& [part, used] : UsedByPart(*segments, config)) {
+    if (used.ramb18 <= limits[kBram]) continue;
+    std::vector<MovableQueue> queues;
+    for (Segment& segment : *segments) {
+      if (segment.part != part) continue;
+      std::ranges::copy(MovableQueues(&segment.pipeline), std::back_inserter(queues));
+    }
+    for (size_t i = 0; i < queues.size(); ++i) queues[i].number = i;
+    std::ranges::sort(queues, [](const MovableQueue& a, const MovableQueue& b) {
+      return std::pair(a.luts * b.blocks, a.number) < std::pair(b.luts * a.blocks, b.number);
+    });
+    int64_t blocks = used.ramb18, luts = used.lut;
+    for (const MovableQueue& queue : queues) {
+      if (blocks <= limits[kBram] || luts + queue.luts > limits[kLut]) break;
+      queue.channel->memory = MemoryKind::kLut;
+      blocks -= queue.blocks;
+      luts += queue.luts;
     }
   }
 }

@@ -66,11 +66,6 @@ class LayerCandidates {
   std::vector<LayerFold> folds;
 
  private:
-  static bool HasWindow(StageKind kind) {
-    return kind == StageKind::kConvolution || kind == StageKind::kDepthwise ||
-           kind == StageKind::kMaxPool;
-  }
-
   // The channels that the lanes of a word must divide.
   int64_t CommonChannels() const {
     const Stage& stage = alone_.stages[0];
@@ -141,14 +136,9 @@ class LayerCandidates {
       const int64_t depth = stage.map.width * stage.map.channels / fold.in_lanes;
       rows = KindsOf(depth, alone_.channels[0].word_bits(), config_.uram > 0);
     }
-    if (stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise) {
-      const WindowLoops loops = LoopsOf(alone_, stage);
-      const int64_t depth = stage.kind == StageKind::kConvolution
-                                ? loops.groups * loops.passes * loops.words_per_group
-                                : loops.words_per_pixel;
-      const int64_t elements = stage.kind == StageKind::kConvolution ? fold.elements : int64_t{1};
-      weights =
-          KindsOf(depth, elements * stage.window.taps() * fold.in_lanes * stage.weight_bits, false);
+    if (HasWeights(stage.kind)) {
+      const WeightWords words = WeightWordsOf(alone_, stage);
+      weights = KindsOf(words.words, words.weights * stage.weight_bits, false);
     }
     for (const MemoryKind row : rows) {
       for (const MemoryKind weight : weights) {

@@ -68,11 +68,8 @@ DataflowProgram::DataflowProgram(Config config, Lowered network, std::vector<Lay
   interval_cycles_ = Interval();
   for (const Segment& segment : segments_) {
     for (const Stage& stage : segment.pipeline.stages) {
-      const bool convolves = stage.kind == StageKind::kConvolution;
-      if (!convolves && stage.kind != StageKind::kDepthwise) continue;
-      peak_macs_per_cycle_ +=
-          static_cast<double>((convolves ? stage.elements : 1) * stage.window.taps() *
-                              segment.pipeline.input(stage).lanes);
+      if (!HasWeights(stage.kind)) continue;
+      peak_macs_per_cycle_ += static_cast<double>(WeightWordsOf(segment.pipeline, stage).weights);
     }
   }
   if (!report_.proof.empty()) notes_.push_back("folding: " + report_.proof);

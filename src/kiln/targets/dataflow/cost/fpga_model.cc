@@ -53,17 +53,6 @@ FpgaResources Of(const MemoryBlocks& blocks, int64_t count = 1) {
 // Sources and sinks are wires.
 bool IsEnd(StageKind kind) { return kind == StageKind::kSource || kind == StageKind::kSink; }
 
-bool HasWindow(const Stage& stage) {
-  return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
-         stage.kind == StageKind::kMaxPool;
-}
-bool HasWeights(const Stage& stage) {
-  return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise;
-}
-bool HasSums(const Stage& stage) {
-  return HasWeights(stage) || stage.kind == StageKind::kGlobalSum;
-}
-
 // Rows of the buffer and contexts of the window.
 FpgaResources WindowMemories(const Pipeline& pipeline, const Stage& stage) {
   const Channel& in = pipeline.input(stage);
@@ -77,22 +66,16 @@ FpgaResources WindowMemories(const Pipeline& pipeline, const Stage& stage) {
   const bool keeps = stage.kind == StageKind::kConvolution && loops.passes > 1;
   const int64_t stored = w.columns() - 1 + (keeps ? 1 : 0);
   if (stored > 0 && loops.words_per_pixel > 1) {
-    const bool deep = loops.words_per_pixel > 64 && loops.words_per_group >= 4;
-    sum += Of(BlocksOf(deep ? MemoryKind::kBlock : MemoryKind::kLut,
+    sum += Of(BlocksOf(HasDeepColumns(loops) ? MemoryKind::kBlock : MemoryKind::kLut,
                        stored * w.kernel_y * in.word_bits(), loops.words_per_pixel));
   }
   return sum;
 }
 
 FpgaResources WeightMemory(const Pipeline& pipeline, const Stage& stage) {
-  const int64_t lanes = pipeline.input(stage).lanes, taps = stage.window.taps();
-  const WindowLoops loops = LoopsOf(pipeline, stage);
   if (pipeline.Streams(stage)) return {};
-  if (stage.kind == StageKind::kDepthwise)
-    return Of(
-        RomBlocksOf(stage.weight_memory, taps * lanes * stage.weight_bits, loops.words_per_pixel));
-  return Of(RomBlocksOf(stage.weight_memory, stage.elements * taps * lanes * stage.weight_bits,
-                        loops.groups * loops.passes * loops.words_per_group));
+  const WeightWords words = WeightWordsOf(pipeline, stage);
+  return Of(RomBlocksOf(stage.weight_memory, words.weights * stage.weight_bits, words.words));
 }
 
 FpgaResources ConstantMemory(const Pipeline& pipeline, const Stage& stage) {
@@ -111,12 +94,11 @@ FpgaResources ConstantMemory(const Pipeline& pipeline, const Stage& stage) {
 int64_t MultipliersOf(const Pipeline& pipeline, const Stage& stage, bool ultrascale) {
   const Channel& in = pipeline.input(stage);
   int64_t dsp = 0;
-  if (HasWeights(stage)) {
-    const int64_t elements = stage.kind == StageKind::kConvolution ? stage.elements : 1;
-    const int64_t products = stage.window.taps() * in.lanes * elements;
-    if (!UsesLutProducts(in.type, stage.weight_bits, stage.pack)) dsp += products / stage.pack;
+  if (HasWeights(stage.kind)) {
+    if (!UsesLutProducts(in.type, stage.weight_bits, stage.pack))
+      dsp += WeightWordsOf(pipeline, stage).weights / stage.pack;
   }
-  if (HasSums(stage) && stage.requantise.way == Requantise::Way::kMultiply)
+  if (HasSums(stage.kind) && stage.requantise.way == Requantise::Way::kMultiply)
     dsp += pipeline.output(stage).lanes * (stage.sum_bits <= (ultrascale ? 27 : 25) ? 1 : 2);
   if (stage.kind == StageKind::kAffine) {
     for (size_t i = 0; i < stage.inputs.size(); ++i) dsp += pipeline.input(stage, i).lanes;
@@ -150,7 +132,7 @@ LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage,
   const double elements =
       stage.kind == StageKind::kConvolution ? static_cast<double>(stage.elements) : lanes;
   const double terms = stage.kind == StageKind::kConvolution ? taps * lanes : taps;
-  if (HasWeights(stage)) {
+  if (HasWeights(stage.kind)) {
     // A tree over n terms has n - 1 adders of somewhat more bits than a product.
     f[kAdders] = elements * (terms - 1) * (bits + weight_bits + 1);
     if (stage.kind == StageKind::kConvolution) f[kAdders] += elements * stage.sum_bits;
@@ -158,12 +140,12 @@ LutFeatures LutFeaturesOf(const Pipeline& pipeline, const Stage& stage,
       f[kProducts] = elements * terms * (weight_bits <= 2 ? bits + 1 : bits * weight_bits);
     if (stage.pack > 1) f[kUnpacked] = elements * terms * (bits + weight_bits);
   }
-  if (HasWindow(stage) && !stage.window.pointwise()) {
+  if (HasWindow(stage.kind) && !stage.window.pointwise()) {
     f[kWindowed] = 1;
     f[kDepthwise] = stage.kind == StageKind::kDepthwise ? 1 : 0;
     f[kElements] = taps * lanes * bits;
   }
-  if (HasSums(stage)) {
+  if (HasSums(stage.kind)) {
     const Channel& out = pipeline.output(stage);
     const auto out_lanes = static_cast<double>(out.lanes);
     if (stage.kind == StageKind::kConvolution && out_lanes < elements)
@@ -192,9 +174,9 @@ FpgaResources CountedResourcesOf(const Pipeline& pipeline, const Stage& stage, b
   FpgaResources sum;
   if (IsEnd(stage.kind) || stage.kind == StageKind::kWeightStream) return sum;
   sum.dsp = MultipliersOf(pipeline, stage, ultrascale);
-  if (HasWindow(stage)) sum += WindowMemories(pipeline, stage);
-  if (HasWeights(stage)) sum += WeightMemory(pipeline, stage);
-  if (HasSums(stage)) sum += ConstantMemory(pipeline, stage);
+  if (HasWindow(stage.kind)) sum += WindowMemories(pipeline, stage);
+  if (HasWeights(stage.kind)) sum += WeightMemory(pipeline, stage);
+  if (HasSums(stage.kind)) sum += ConstantMemory(pipeline, stage);
   const Channel& in = pipeline.input(stage);
   if (stage.kind == StageKind::kTable) {
     sum += Of(

@@ -15,32 +15,13 @@ namespace {
 
 using hardware::ModuleParameters;
 
-// Words above which the emitter puts columns into a memory.
-constexpr int64_t kMostShallowWords = 64;
-
-bool ReadsWindow(const Stage& stage) {
-  return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise ||
-         stage.kind == StageKind::kMaxPool;
-}
-bool Multiplies(const Stage& stage) {
-  return stage.kind == StageKind::kConvolution || stage.kind == StageKind::kDepthwise;
-}
-bool SumsUp(const Stage& stage) { return Multiplies(stage) || stage.kind == StageKind::kGlobalSum; }
-
 void AddWeightSizes(const Pipeline& pipeline, const Stage& stage, StageSizes* sizes) {
   const Channel& in = pipeline.input(stage);
-  const WindowLoops loops = LoopsOf(pipeline, stage);
-  const int64_t taps = stage.window.taps();
-  if (stage.kind == StageKind::kConvolution) {
-    sizes->outputs = stage.elements;
-    sizes->terms = taps * in.lanes;
-    sizes->weight_words = loops.groups * loops.passes * loops.words_per_group;
-  } else {
-    sizes->outputs = in.lanes;
-    sizes->terms = taps;
-    sizes->weight_words = loops.words_per_pixel;
-  }
-  sizes->products = sizes->outputs * sizes->terms;
+  const WeightWords words = WeightWordsOf(pipeline, stage);
+  sizes->outputs = stage.kind == StageKind::kConvolution ? stage.elements : in.lanes;
+  sizes->products = words.weights;
+  sizes->terms = sizes->products / sizes->outputs;
+  sizes->weight_words = words.words;
   sizes->weight_bits = sizes->products * stage.weight_bits;
   sizes->tree_bits = in.type.bits + stage.weight_bits + AdderLevels(sizes->terms);
   sizes->streams_weights = pipeline.Streams(stage);
@@ -55,7 +36,7 @@ void AddWindowSizes(const Pipeline& pipeline, const Stage& stage, StageSizes* si
   const WindowLoops loops = LoopsOf(pipeline, stage);
   const bool keeps = stage.kind == StageKind::kConvolution && loops.passes > 1;
   sizes->window_bits = w.taps() * in.word_bits();
-  sizes->deep_columns = loops.words_per_pixel > kMostShallowWords && loops.words_per_group >= 4;
+  sizes->deep_columns = HasDeepColumns(loops);
   if (w.pointwise()) {
     if (keeps && loops.words_per_group > 1) {
       sizes->stored_bits = in.word_bits();
@@ -123,8 +104,7 @@ class Collector {
                    .Set("WIDTH", pipeline_.output(stage).word_bits())
                    .Set("WORDS", pipeline_.output(stage).map.width)
                    .Set("DATA_BYTES", stage.port_bytes)
-                   .Set("OUTSTANDING",
-                        std::min(stage.memory_latency + 2, pipeline_.output(stage).depth)));
+                   .Set("OUTSTANDING", OutstandingOf(pipeline_, stage)));
         break;
       case StageKind::kTable:
         Table(stage);
@@ -153,14 +133,11 @@ class Collector {
   }
 
   void Add(const Channel& channel) {
-    const Stage& from = pipeline_.stages[static_cast<size_t>(channel.from)];
-    const int64_t reserve =
-        from.kind == StageKind::kConvolution ? from.elements / channel.lanes : 1;
     Module("kiln_dataflow_channel", ModuleParameters()
                                         .Set("WIDTH", channel.word_bits())
                                         .Set("DEPTH", channel.depth)
                                         .Set("MEMORY", static_cast<int64_t>(channel.memory))
-                                        .Set("RESERVE", reserve)
+                                        .Set("RESERVE", ReserveOf(pipeline_, channel))
                                         .Set("MEASURE", 1));
     if (InMemory(channel)) Memory(channel.word_bits() * channel.depth);
   }
@@ -362,9 +339,9 @@ UnitParts& UnitNamed(const std::string& name, std::vector<UnitParts>* units) {
 
 StageSizes SizesOf(const Pipeline& pipeline, const Stage& stage) {
   StageSizes sizes;
-  if (Multiplies(stage)) AddWeightSizes(pipeline, stage, &sizes);
-  if (ReadsWindow(stage)) AddWindowSizes(pipeline, stage, &sizes);
-  if (!SumsUp(stage)) return sizes;
+  if (HasWeights(stage.kind)) AddWeightSizes(pipeline, stage, &sizes);
+  if (HasWindow(stage.kind)) AddWindowSizes(pipeline, stage, &sizes);
+  if (!HasSums(stage.kind)) return sizes;
   const Channel& out = pipeline.output(stage);
   if (stage.kind == StageKind::kGlobalSum) {
     const Channel& in = pipeline.input(stage);

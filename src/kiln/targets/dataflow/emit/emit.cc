@@ -96,9 +96,6 @@ class NetworkModule {
 
   void ChannelOf(size_t index) {
     const Channel& c = pipeline_.channels[index];
-    const Stage& from = pipeline_.stages[static_cast<size_t>(c.from)];
-    const int64_t reserve =
-        from.kind == StageKind::kConvolution ? from.elements / c.lanes : int64_t{1};
     const int count_bits = std::max(1, SignedBits(0, c.depth) - 1);
     Line(fmt::format(
         "  logic c{0}_room, c{0}_reserve, c{0}_push, c{0}_valid, c{0}_pop;\n"
@@ -111,8 +108,8 @@ class NetworkModule {
         "      .clear, .level(), .highest(c{0}_highest));\n"
         "  assign pushed[{0}] = c{0}_push;\n"
         "  assign highest[{7}+:32] = 32'(c{0}_highest);",
-        index, c.word_bits() - 1, count_bits - 1, c.word_bits(), c.depth, Number(c.memory), reserve,
-        32 * index));
+        index, c.word_bits() - 1, count_bits - 1, c.word_bits(), c.depth, Number(c.memory),
+        ReserveOf(pipeline_, c), 32 * index));
   }
 
   void End(const Stage& stage, const std::string& kind, const std::string& port) {
@@ -146,24 +143,20 @@ class NetworkModule {
         "      .out_room(c{c}_room), .out_reserve(c{c}_reserve), .out_push(c{c}_push),\n"
         "      .out_data(c{c}_push_data){});",
         channel.word_bits(), channel.map.width, kAddressBits, stage.port_bytes,
-        std::min(stage.memory_latency + 2, channel.depth), stage.name, number * kAddressBits,
-        kAddressBits, number, bus, fmt::arg("c", c)));
+        OutstandingOf(pipeline_, stage), stage.name, number * kAddressBits, kAddressBits, number,
+        bus, fmt::arg("c", c)));
   }
 
   // The connections of a stage: `in` and `out` are the names of its ports' prefixes.
-  std::string Inputs(const Stage& stage) const {
+  static std::string Inputs(std::span<const int> channels) {
     std::vector<std::string> valid, data, pop;
-    for (const int c : stage.inputs) {
+    for (const int c : channels) {
       valid.insert(valid.begin(), fmt::format("c{}_valid", c));
       data.insert(data.begin(), fmt::format("c{}_data", c));
       pop.insert(pop.begin(), fmt::format("c{}_pop", c));
     }
     return fmt::format(".in_valid({}), .in_data({}),\n      .in_pop({})", Joined(valid),
                        Joined(data), Joined(pop));
-  }
-  static std::string DataInput(const Stage& stage) {
-    return fmt::format(".in_valid(c{0}_valid), .in_data(c{0}_data),\n      .in_pop(c{0}_pop)",
-                       stage.inputs[0]);
   }
   std::string WeightInput(const Stage& stage) const {
     if (!pipeline_.Streams(stage)) return ".weights_valid(1'b0), .weights_data('0), .weights_pop()";
@@ -193,11 +186,11 @@ class NetworkModule {
 
   void StageOf(const Stage& stage) {
     Parameters parameters;
-    std::string connections = Inputs(stage);
+    std::string connections = Inputs(stage.inputs);
     switch (stage.kind) {
       case StageKind::kConvolution:
         parameters = ConvolutionParameters(stage);
-        connections = DataInput(stage) + ",\n      " + WeightInput(stage);
+        connections = Inputs(std::span(stage.inputs).first(1)) + ",\n      " + WeightInput(stage);
         break;
       case StageKind::kDepthwise:
         parameters = DepthwiseParameters(stage);
@@ -262,8 +255,6 @@ class NetworkModule {
     const Window& w = stage.window;
     const WindowLoops loops = LoopsOf(pipeline_, stage);
     const Channel& in = pipeline_.input(stage);
-    // Deep contexts go into block memory, which needs some distance between their uses.
-    const bool deep = loops.words_per_pixel > 64 && loops.words_per_group >= 4;
     return {{"H", Text(stage.map.height)},
             {"W", Text(stage.map.width)},
             {"OH", Text(w.out_height)},
@@ -279,7 +270,7 @@ class NetworkModule {
             {"LANES", Text(in.lanes)},
             {"EXTRA_ROWS", Text(w.extra_rows)},
             {"ROW_MEMORY", Text(Number(w.row_memory))},
-            {"COLUMN_MEMORY", deep ? "1" : "0"}};
+            {"COLUMN_MEMORY", HasDeepColumns(loops) ? "1" : "0"}};
   }
   void AddRequantise(const Stage& stage, Parameters* parameters) const {
     const Requantise& r = stage.requantise;
@@ -526,11 +517,8 @@ std::string DesignHeader(const Pipeline& pipeline, const EmitOptions& options) {
   }
   // A weight stream reads ahead: no number of words is its end.
   std::vector<int64_t> words;
-  for (const Channel& c : pipeline.channels) {
-    const bool holds_weights =
-        pipeline.stages[static_cast<size_t>(c.from)].kind == StageKind::kWeightStream;
-    words.push_back(holds_weights ? 0 : c.words());
-  }
+  for (const Channel& c : pipeline.channels)
+    words.push_back(pipeline.HoldsWeights(c) ? 0 : c.words());
   return fmt::format(
       "// Of the design '{}', for the testbench: its streams (name, bytes of a beat, beats of an\n"
       "// image), its ports for weights (name, bytes of a beat, base address in weights.bin,\n"
@@ -586,7 +574,8 @@ std::vector<uint8_t> WeightMemoryOf(const Pipeline& pipeline) {
   for (const int s : pipeline.Find(StageKind::kWeightStream)) {
     const Stage& stage = pipeline.stages[static_cast<size_t>(s)];
     const Stage& behind = pipeline.stages[static_cast<size_t>(pipeline.output(stage).to)];
-    const std::vector<uint8_t> words = StreamedWeights(pipeline, behind);
+    const std::vector<uint8_t> words =
+        BeatsOf(pipeline.output(stage), WeightCodesOf(pipeline, behind));
     const auto end = static_cast<size_t>(stage.base_address) + words.size();
     // A port reads whole beats.
     const auto beat = static_cast<size_t>(stage.port_bytes);

@@ -12,7 +12,7 @@
 namespace kiln::dataflow {
 namespace {
 
-// Collects the bits of words, lowest first, and prints each word as a line, or stores it as bytes.
+// Collects the bits of words, lowest first, and prints each word as a line.
 class HexWords {
  public:
   explicit HexWords(int64_t width) : digits_((width + 3) / 4) {}
@@ -20,15 +20,6 @@ class HexWords {
   // Appends the low `bits` bits of a number to the current word.
   void Append(int64_t number, int bits) {
     for (int i = 0; i < bits; ++i) bits_.push_back((number >> std::min(i, 63) & 1) != 0);
-  }
-  // Ends the current word and stores it as whole bytes, the lowest first.
-  void EndBytes(std::vector<uint8_t>* bytes) {
-    const size_t first = bytes->size();
-    bytes->resize(first + (bits_.size() + 7) / 8, 0);
-    for (size_t i = 0; i < bits_.size(); ++i) {
-      if (bits_[i]) (*bytes)[first + i / 8] |= static_cast<uint8_t>(1 << (i % 8));
-    }
-    bits_.clear();
   }
   void EndWord() {
     std::string line(static_cast<size_t>(digits_), '0');
@@ -49,35 +40,19 @@ class HexWords {
   std::string text_;
 };
 
-// Appends the weights of a convolution to `words`, and calls `end` after each word.
-template <typename End>
-void AddConvolutionWeights(const Pipeline& pipeline, const Stage& stage, HexWords* words,
-                           const End& end) {
-  const WindowLoops loops = LoopsOf(pipeline, stage);
-  const int64_t lanes = pipeline.input(stage).lanes, taps = stage.window.taps();
-  const int64_t depth = loops.words_per_group * lanes;
-  for (int64_t result = 0; result < loops.groups * loops.passes; ++result) {
-    for (int64_t word = 0; word < loops.words_per_group; ++word) {
-      for (int64_t e = 0; e < stage.elements; ++e) {
-        for (int64_t t = 0; t < taps; ++t) {
-          for (int64_t l = 0; l < lanes; ++l) {
-            const int64_t channel = result * stage.elements + e;
-            const int32_t weight =
-                stage.weights[static_cast<size_t>((channel * taps + t) * depth + word * lanes + l)];
-            words->Append(stage.weight_bits == 1 ? (weight > 0 ? 1 : 0) : weight,
-                          stage.weight_bits);
-          }
-        }
-      }
-      end();
-    }
-  }
+// Returns the code of a weight: of -1 and +1, which have one bit, 0 and 1.
+int64_t CodeOfWeight(const Stage& stage, int32_t weight) {
+  return stage.weight_bits == 1 ? (weight > 0 ? 1 : 0) : weight;
 }
 
 std::string ConvolutionWeights(const Pipeline& pipeline, const Stage& stage) {
-  HexWords words(stage.elements * stage.window.taps() * pipeline.input(stage).lanes *
-                 stage.weight_bits);
-  AddConvolutionWeights(pipeline, stage, &words, [&] { words.EndWord(); });
+  const auto of_word = static_cast<size_t>(WeightWordsOf(pipeline, stage).weights);
+  const std::vector<int64_t> codes = WeightCodesOf(pipeline, stage);
+  HexWords words(static_cast<int64_t>(of_word) * stage.weight_bits);
+  for (size_t first = 0; first < codes.size(); first += of_word) {
+    for (size_t i = 0; i < of_word; ++i) words.Append(codes[first + i], stage.weight_bits);
+    words.EndWord();
+  }
   return words.Take();
 }
 
@@ -88,7 +63,7 @@ std::string DepthwiseWeights(const Pipeline& pipeline, const Stage& stage) {
     for (int64_t t = 0; t < taps; ++t) {
       for (int64_t l = 0; l < lanes; ++l) {
         const int32_t weight = stage.weights[static_cast<size_t>((first + l) * taps + t)];
-        words.Append(stage.weight_bits == 1 ? (weight > 0 ? 1 : 0) : weight, stage.weight_bits);
+        words.Append(CodeOfWeight(stage, weight), stage.weight_bits);
       }
     }
     words.EndWord();
@@ -144,11 +119,27 @@ std::string ContentsFile(const Stage& stage, std::string_view what) {
 
 }  // namespace
 
-std::vector<uint8_t> StreamedWeights(const Pipeline& pipeline, const Stage& convolution) {
-  std::vector<uint8_t> bytes;
-  HexWords words(0);
-  AddConvolutionWeights(pipeline, convolution, &words, [&] { words.EndBytes(&bytes); });
-  return bytes;
+std::vector<int64_t> WeightCodesOf(const Pipeline& pipeline, const Stage& convolution) {
+  const WindowLoops loops = LoopsOf(pipeline, convolution);
+  const int64_t lanes = pipeline.input(convolution).lanes, taps = convolution.window.taps();
+  const int64_t depth = loops.words_per_group * lanes;
+  std::vector<int64_t> codes;
+  codes.reserve(convolution.weights.size());
+  for (int64_t result = 0; result < loops.groups * loops.passes; ++result) {
+    for (int64_t word = 0; word < loops.words_per_group; ++word) {
+      for (int64_t e = 0; e < convolution.elements; ++e) {
+        for (int64_t t = 0; t < taps; ++t) {
+          for (int64_t l = 0; l < lanes; ++l) {
+            const int64_t channel = result * convolution.elements + e;
+            const int64_t place = (channel * taps + t) * depth + word * lanes + l;
+            codes.push_back(
+                CodeOfWeight(convolution, convolution.weights[static_cast<size_t>(place)]));
+          }
+        }
+      }
+    }
+  }
+  return codes;
 }
 
 std::string WeightsFile(const Stage& stage) { return ContentsFile(stage, "weights.hex"); }

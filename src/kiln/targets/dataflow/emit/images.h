@@ -18,9 +18,9 @@ using ImageFile = std::pair<std::string, std::string>;
 // names begin with ImagePrefix.
 std::vector<ImageFile> ImagesOf(const Pipeline& pipeline, const Stage& stage);
 
-// Returns the words of a convolution's weights as bytes of memory, word after word in whole bytes,
-// little-endian, as a weight stream reads them.
-std::vector<uint8_t> StreamedWeights(const Pipeline& pipeline, const Stage& convolution);
+// Returns the weights of a convolution as codes, in the order of its words (WeightWordsOf) and of the
+// weights within a word. Those of 1 bit are 0 and 1.
+std::vector<int64_t> WeightCodesOf(const Pipeline& pipeline, const Stage& convolution);
 
 // Return the names by which the hardware finds them, as its parameters give them.
 std::string WeightsFile(const Stage& stage);

@@ -44,6 +44,24 @@ WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage) {
   return loops;
 }
 
+bool HasDeepColumns(const WindowLoops& loops) {
+  // A block memory needs some distance between the uses of a word.
+  constexpr int64_t kMostShallowWords = 64;
+  return loops.words_per_pixel > kMostShallowWords && loops.words_per_group >= 4;
+}
+
+WeightWords WeightWordsOf(const Pipeline& pipeline, const Stage& stage) {
+  const WindowLoops loops = LoopsOf(pipeline, stage);
+  const int64_t elements = stage.kind == StageKind::kConvolution ? stage.elements : 1;
+  return {.weights = elements * stage.window.taps() * pipeline.input(stage).lanes,
+          .words = loops.groups * loops.passes * loops.words_per_group};
+}
+
+int64_t ReserveOf(const Pipeline& pipeline, const Channel& channel) {
+  const Stage& from = pipeline.stages[static_cast<size_t>(channel.from)];
+  return from.kind == StageKind::kConvolution ? from.elements / channel.lanes : 1;
+}
+
 int64_t ExtraRowsOf(const Window& w, const MapShape& map) {
   if (w.pointwise()) return 0;
   // Between row sets one row can follow the inserter; the other new rows need rows of their own. At
@@ -86,19 +104,22 @@ int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage) {
 
 Channel WeightChannelOf(const Pipeline& pipeline, const Stage& convolution, int64_t port_bytes,
                         int64_t latency) {
-  const WindowLoops loops = LoopsOf(pipeline, convolution);
+  const WeightWords words = WeightWordsOf(pipeline, convolution);
   Channel channel;
   channel.type = {convolution.weight_bits, true};
-  channel.lanes =
-      convolution.elements * convolution.window.taps() * pipeline.input(convolution).lanes;
+  channel.lanes = words.weights;
   channel.map = {.height = convolution.window.out_height * convolution.window.out_width,
-                 .width = loops.groups * loops.passes * loops.words_per_group,
-                 .channels = channel.lanes};
+                 .width = words.words,
+                 .channels = words.weights};
   // A word is reserved when it is requested and popped at least latency + beats + 2 cycles later.
   const int64_t beats = std::max<int64_t>(1, BytesOfWeightWord(channel) / port_bytes);
   channel.depth = (latency + 2) / beats + 3;
   channel.memory = channel.depth > 64 ? MemoryKind::kBlock : MemoryKind::kLut;
   return channel;
+}
+
+int64_t OutstandingOf(const Pipeline& pipeline, const Stage& weight_stream) {
+  return std::min(weight_stream.memory_latency + 2, pipeline.output(weight_stream).depth);
 }
 
 int64_t BytesOfWeightWord(const Channel& weights) { return (weights.word_bits() + 7) / 8; }

@@ -24,6 +24,19 @@ struct WindowLoops {
 };
 WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage);
 
+// Returns whether the columns of a window are stored in a memory, not in registers.
+bool HasDeepColumns(const WindowLoops& loops);
+
+// The words of a stage's weights, which are in the order of the multiplying steps of a pixel.
+struct WeightWords {
+  int64_t weights = 0;  // of a word: the products of a step
+  int64_t words = 0;
+};
+WeightWords WeightWordsOf(const Pipeline& pipeline, const Stage& stage);
+
+// Returns the words of a channel that its producer reserves at a time.
+int64_t ReserveOf(const Pipeline& pipeline, const Channel& channel);
+
 // Returns the extra rows of the row buffer with which CyclesPerImage is the time of a stage behind
 // an input that never waits: 0 for layers that keep the size of their map, and for strides up to 2.
 int64_t ExtraRowsOf(const Window& window, const MapShape& map);
@@ -38,6 +51,10 @@ int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage);
 // beats of `port_bytes`.
 Channel WeightChannelOf(const Pipeline& pipeline, const Stage& convolution, int64_t port_bytes = 16,
                         int64_t latency = 1);
+
+// Returns the requests that a weight stream has under way at most: as many as arrive in the latency
+// of the memory, or fill its channel.
+int64_t OutstandingOf(const Pipeline& pipeline, const Stage& weight_stream);
 
 // Returns the bytes of memory of a word of weights.
 int64_t BytesOfWeightWord(const Channel& weights);

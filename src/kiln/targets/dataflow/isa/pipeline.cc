@@ -297,10 +297,8 @@ class StageChecker {
   }
   Status CheckStreamedWords() const {
     const Channel expected = WeightChannelOf(pipeline_, stage_);
-    const bool from_stream =
-        pipeline_.stages[static_cast<size_t>(in(1).from)].kind == StageKind::kWeightStream;
-    return Expect(from_stream && in(1).map == expected.map && in(1).type == expected.type &&
-                      in(1).lanes == expected.lanes,
+    return Expect(pipeline_.HoldsWeights(in(1)) && in(1).map == expected.map &&
+                      in(1).type == expected.type && in(1).lanes == expected.lanes,
                   "reads words that are not its weights",
                   "a weight stream with a word for each multiplying step");
   }

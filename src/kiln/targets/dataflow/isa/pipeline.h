@@ -79,6 +79,17 @@ constexpr bool OnlyConnects(StageKind kind) {
          kind == StageKind::kCrop;
 }
 
+// Return whether stages of this kind read a window of the map, multiply by weights, and give sums
+// that are requantised.
+constexpr bool HasWindow(StageKind kind) {
+  return kind == StageKind::kConvolution || kind == StageKind::kDepthwise ||
+         kind == StageKind::kMaxPool;
+}
+constexpr bool HasWeights(StageKind kind) {
+  return kind == StageKind::kConvolution || kind == StageKind::kDepthwise;
+}
+constexpr bool HasSums(StageKind kind) { return HasWeights(kind) || kind == StageKind::kGlobalSum; }
+
 // The window of a convolution, depthwise convolution or pool.
 struct Window {
   int64_t kernel_y = 1, kernel_x = 1;
@@ -173,6 +184,11 @@ struct Pipeline {
   // Returns whether a stage's weights come from a weight stream, which is its second input.
   bool Streams(const Stage& stage) const {
     return stage.kind == StageKind::kConvolution && stage.inputs.size() == 2;
+  }
+  // Returns whether a channel has the words of a weight stream. The stream reads ahead for as long
+  // as the channel has room, also behind the last image.
+  bool HoldsWeights(const Channel& channel) const {
+    return stages[static_cast<size_t>(channel.from)].kind == StageKind::kWeightStream;
   }
   // Returns the stages of a kind (sources, sinks) in order.
   std::vector<int> Find(StageKind kind) const;

@@ -20,9 +20,7 @@ class TimingSimulation final : public Schedule {
       : pipeline_(pipeline), options_(options) {
     for (const Channel& channel : pipeline.channels) {
       // A weight stream never ends: only the room of its channel stops it.
-      const auto from = static_cast<size_t>(channel.from);
-      const bool weights = pipeline.stages[from].kind == StageKind::kWeightStream;
-      links_.emplace_back(channel, options.unbounded && !weights);
+      links_.emplace_back(channel, options.unbounded && !pipeline.HoldsWeights(channel));
     }
     for (size_t i = 0; i < pipeline.stages.size(); ++i) {
       actors_.push_back(MakeActor(pipeline, static_cast<int>(i), options, &links_, this));
