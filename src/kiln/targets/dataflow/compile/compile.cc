@@ -182,8 +182,10 @@ StatusOr<Attempt> FoldToFit(const Graph& network, const Config& config,
   return *std::move(best);
 }
 
-StatusOr<std::unique_ptr<Program>> CompileAt(const Graph& network, const Config& config,
-                                             const CompileOptions& options) {
+}  // namespace
+
+StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
+                                                  const CompileOptions& options) {
   KILN_ASSIGN_OR_RETURN(Attempt made, FoldToFit(network, config, options));
   FoldReport report;
   if (made.folded.result.fold.has_value()) {
@@ -195,20 +197,6 @@ StatusOr<std::unique_ptr<Program>> CompileAt(const Graph& network, const Config&
   return std::make_unique<DataflowProgram>(config, std::move(made.network),
                                            std::move(made.folded.folds), std::move(made.segments),
                                            std::move(report));
-}
-
-}  // namespace
-
-StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
-                                                  const CompileOptions& options) {
-  StatusOr<std::unique_ptr<Program>> program = CompileAt(network, config, options);
-  if (program.ok() || !config.channel_padding) return program;
-  // What is reserved for the queues of one fold can exclude all others. The folds without dropped
-  // channels are a subset with other queues.
-  Config plain = config;
-  plain.channel_padding = false;
-  StatusOr<std::unique_ptr<Program>> without = CompileAt(network, plain, options);
-  return without.ok() ? std::move(without) : std::move(program);
 }
 
 }  // namespace kiln::dataflow
