@@ -6,8 +6,8 @@
 //   dataflow_random_programs --programs 0 --rtl 30 --seed 4711     the programs of one build again
 //
 // Program i has seed `seed` + i. A dataflow machine is built for its network, so --components
-// programs stand side by side in one hardware. Each hardware runs twice: with streams that never
-// wait, and with streams that stall at random. The exit code is 1 at the first difference, which is
+// programs stand side by side in one build. Each build runs twice: with streams that never wait,
+// and with streams that stall at random. The exit code is 1 at the first difference, which is
 // reported with the seed and the pipeline.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -141,7 +141,7 @@ int Main(int argc, char** argv) {
   app.add_option("--rtl", rtl, "Programs in hardware")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--components", components, "Programs side by side in one hardware")
+  app.add_option("--components", components, "Programs side by side in one build")
       ->check(CLI::Range(1, 60))
       ->capture_default_str();
   app.add_option("--seed", seed, "Of the first program")->capture_default_str();
@@ -150,7 +150,7 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   SetThreadCount(jobs);
-  // A hardware runs for some ten thousand cycles: building it takes most of the time.
+  // A build runs for some ten thousand cycles. Most of the time goes into building.
   ::setenv("KILN_QUICK_BUILD", "1", 0);
   return RunLevels(programs, seed) && RunHardware(rtl, components, seed) ? 0 : 1;
 }

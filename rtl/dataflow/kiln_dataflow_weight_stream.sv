@@ -10,10 +10,9 @@
 //                  beats(k) = floor((A mod DATA_BYTES + BYTES - 1) / DATA_BYTES) + 1 beats. With a
 //                  memory that always accepts addresses and delivers the first beat M cycles after
 //                  the address and then one beat per cycle, and OUTSTANDING >= M + 2 or as many as
-//                  the channel has words: the first
-//                  request is accepted in the first cycle outside the reset with run and room; a
-//                  request after one that was accepted in cycle t, in the first cycle from
-//                  t + beats on with run and room.
+//                  the channel has words: the first request is accepted in the first cycle
+//                  outside the reset with run and room; a request after one that was accepted in
+//                  cycle t, in the first cycle from t + beats on with run and room.
 //   time           with that memory, a word that is requested in cycle t is pushed in
 //                  t + beats + M + 1
 //   fault          sticky: a response was SLVERR or DECERR; its word is pushed nevertheless

@@ -252,8 +252,8 @@ TEST_F(DataflowCommands, ReportsDrawThePipeline) {
                                           skip["highest"].get<int>(), skip["depth"].get<int>())));
 }
 
-// A device with few memory blocks: queues that do not fit there move to LUTs, so that the machine is
-// as fast as the fold, which does not count them.
+// A device with few memory blocks: queues that do not fit there move to LUTs, so that the machine
+// is as fast as the fold, which does not count them.
 TEST_F(DataflowCommands, QueuesMoveToLutsWhereBlocksAreFew) {
   ASSERT_TRUE(WriteFile(Path("device.yaml"),
                         "family: dataflow\nname: device\nfpga: xcup\ndsp: 360\nbram: 8\n"
@@ -286,8 +286,8 @@ std::string Constants(int count) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
 
-// A device whose memories hold the weights of the first layer only: those of the second come from
-// memory, and all levels agree. The first layer computes channels that are dropped.
+// The device's memories hold only the weights of the first layer. The second layer reads its
+// weights from memory, and all levels agree. The first layer computes channels that are dropped.
 TEST_F(DataflowCommands, WeightsThatDoNotFitAreStreamed) {
   const std::string network = fmt::format(R"(graph "large" {{
   input %x : f32[1x8x6x6]

@@ -48,7 +48,7 @@ class Growth {
     }
     return divisors[below_(divisors.size())];
   }
-  // A type of codes of at most `more` bits above those of the options.
+  // Returns a type whose codes have at most `more` bits above the options' code_bits.
   CodeType RandomType(int more = 0) {
     const int most = std::min(16, options_.code_bits + more);
     const auto bits = static_cast<int>(Between(1, most));

@@ -35,8 +35,8 @@ Pipeline MakePipeline(const std::function<uint64_t(uint64_t bound)>& below,
 // Returns random codes of an image for every source.
 std::vector<std::vector<int64_t>> RandomImage(const Pipeline& pipeline, uint64_t seed);
 
-// Returns the pipelines as one, without a channel between them: stages and channels of the first,
-// then those of the second and so on. The names of stages begin with the number of their pipeline.
+// Returns the pipelines as one, without a channel between them, in their order. The names of stages
+// begin with the number of their pipeline.
 Pipeline SideBySide(std::span<const Pipeline> pipelines);
 
 }  // namespace kiln::dataflow

@@ -120,8 +120,8 @@ Pipeline ColumnsOfTwo(const MapShape& map, const MapShape& out) {
 }
 
 // In a map of 2 x 2 with one output, column 1 is never inserted. With the frame's only insertion,
-// in cycle 4, the inserter goes on to the next frame, so that the writer replaces all rows while
-// the passes go on. No word waits longer than a cycle.
+// in cycle 4, the inserter goes on to the next frame. Then the writer replaces all rows during the
+// passes. No word waits longer than a cycle.
 TEST(Timing, TheInserterGoesOnBeforeTheLastPasses) {
   const auto timing = SimulateTiming(ColumnsOfTwo({2, 2, 1}, {1, 1, 8}), {.images = 2});
   ASSERT_TRUE(timing.ok()) << timing.status();

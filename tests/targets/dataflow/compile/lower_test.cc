@@ -144,7 +144,7 @@ TEST(DataflowLower, MixedWidths) {
   EXPECT_THAT(LayersOf(text, config), HasSubstr("weights 3 multiply: 2x2x1 int4"));
 }
 
-// Sums of 0 to 15, of which none reaches the codes 5 to 15: their thresholds are 16.
+// The sums are 0 to 15. None reaches the codes 5 to 15, so these codes have the threshold 16.
 TEST(DataflowLower, SumsHaveRoomForThresholdsAboveThem) {
   const auto lowered = LowerText(R"(
   input %x : f32[1x1x1x1] quant uint4 per_tensor scale=[1.0]

@@ -96,7 +96,7 @@ TEST(Requantise, AffineSums) {
   }
 }
 
-// The factor of greatest magnitude sets the shift, whatever its sign.
+// The factor of greatest magnitude sets the shift. Its sign does not matter.
 TEST(Requantise, AffineFactorsKeepTheirBits) {
   const ValueCodes codes = {.type = {8, true}, .scale = 1, .zero = 0, .low = -128, .high = 127};
   const std::vector<double> factors = {0.25, -3.0};

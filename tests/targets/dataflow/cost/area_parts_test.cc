@@ -106,7 +106,7 @@ TEST(DataflowAreaParts, MemoriesOfASmallMachine) {
                       }));
 }
 
-// The area of a unit is that of its modules and memories.
+// The area of a unit is the sum over its modules and memories.
 TEST(DataflowAreaParts, AreaOfAStage) {
   const Pipeline pipeline = SmallMachine();
   const Pipeline* const one[] = {&pipeline};

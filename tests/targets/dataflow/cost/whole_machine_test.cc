@@ -26,7 +26,8 @@ Stage Product(const char* name, const MapShape& map, int64_t outputs, int64_t el
   stage.sum_bits = 20;
   return stage;
 }
-// Constants of which every bit differs between channels; addends of `bits` bits.
+
+// Sets constants whose bits all differ between channels, with addends of `bits` bits.
 void Requantised(int64_t channels, int bits, int shift, Stage* stage) {
   Requantise& r = stage->requantise;
   r.way = Requantise::Way::kMultiply;

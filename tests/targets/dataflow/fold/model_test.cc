@@ -13,7 +13,7 @@ namespace kiln::dataflow {
 namespace {
 
 TEST(SlackRanges, BeginAtTheForkOfEachJoin) {
-  // The path over `main` takes 20 to 50 cycles, whatever the latency of the fork.
+  // The path over `main` takes 20 to 50 cycles. The latency of the fork does not change that.
   const FoldProblem problem = ResidualBlock();
   const FoldModel model(problem);
   const std::vector<SlackRange> ranges = SlackRanges(model, {3, 20, 1}, {1000, 50, 1});

@@ -23,7 +23,7 @@ struct Config {
   double target_fps = 0;         // images per second that suffice; 0: as many as the device allows
   bool two_way = true;           // lanes of neighbouring stages divide in either direction
   int products_per_dsp = 2;      // 1, 2 or 4
-  int threshold_bits = 4;        // codes of at most so many bits come from thresholds
+  int threshold_bits = 4;        // thresholds give the codes with up to this many bits
   int most_lanes = 256;          // of a word
   bool channel_padding = false;  // convolutions may compute a few channels that are dropped
   int channel_bits = 0;          // the most bits of one channel; 0: no limit

@@ -109,8 +109,8 @@ Features RequantiseControl(const Parameters& p, const Fitted&) {
 }
 
 // A memory of constants that is built of gates: a function of the address for each bit of a word.
-// Of so many random functions of few addresses some are the same, and are built once. A deeper
-// memory has fewer gates for each bit that it holds.
+// Many functions of few addresses are the same by chance; synthesis builds each of them once. A
+// deeper memory has fewer gates for each bit that it holds.
 Features Rom(const Parameters& p, const Fitted&) {
   const int64_t width = p.Number("WIDTH", 8), depth = p.Number("DEPTH", 16);
   // The one word of such a memory is a constant.
@@ -222,8 +222,8 @@ int64_t Length(int64_t number) {
   return std::bit_width(static_cast<uint64_t>(number < 0 ? -number : number));
 }
 
-// The sums of a multiplication by a constant: between those of its ones and those of its digits 1
-// and -1, because the mapping finds some of the differences that replace runs of ones.
+// Returns the sums of a multiplication by a constant. Their number lies between its ones and its
+// digits 1 and -1, because the mapping finds some of the differences that replace runs of ones.
 double Terms(int64_t factor) {
   const int64_t ones = std::popcount(static_cast<uint64_t>(factor < 0 ? -factor : factor));
   return std::max(0.0, Real(ones + SignedDigits(factor)) / 2 - 1);

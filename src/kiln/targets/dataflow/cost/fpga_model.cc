@@ -99,7 +99,7 @@ int64_t MultipliersOf(const Pipeline& pipeline, const Stage& stage, bool ultrasc
       dsp += WeightWordsOf(pipeline, stage).weights / stage.pack;
   }
   if (HasSums(stage.kind) && stage.requantise.way == Requantise::Way::kMultiply)
-    dsp += pipeline.output(stage).lanes * (stage.sum_bits <= (ultrascale ? 27 : 25) ? 1 : 2);
+    dsp += pipeline.output(stage).lanes * (stage.sum_bits <= MultiplierBitsOf(ultrascale) ? 1 : 2);
   if (stage.kind == StageKind::kAffine) {
     for (size_t i = 0; i < stage.inputs.size(); ++i) dsp += pipeline.input(stage, i).lanes;
   }

@@ -40,17 +40,13 @@ StageSizes SizesOf(const Pipeline& pipeline, const Stage& stage);
 // Returns whether the words of a channel are held in a memory, not in registers.
 bool InMemory(const Channel& channel);
 
-// Returns the bits of the longer operand of the multipliers that sums are cut for: those of a DSP
-// slice of UltraScale, or of the series 7.
-constexpr int64_t MultiplierBitsOf(bool ultrascale) { return ultrascale ? 27 : 25; }
-
 // Returns a unit for each stage that computes, and units of the streams, of the stages that only
 // connect, of the channels, and of the control registers. Stages of the same name in several
 // pipelines are one unit.
-//   ultrascale   the device, as in MultiplierBitsOf
+//   ultrascale   the device, as in MultiplierBitsOf (isa/derived.h)
 std::vector<UnitParts> UnitsOf(std::span<const Pipeline* const> pipelines, bool ultrascale);
 
-// The names of the units that are no stage.
+// The names of the units that do not stand for one stage.
 inline constexpr const char* kStreamUnit = "streams";
 inline constexpr const char* kConnectionUnit = "forks and converters";
 inline constexpr const char* kChannelUnit = "channels";

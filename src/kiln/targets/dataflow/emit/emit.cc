@@ -284,7 +284,7 @@ class NetworkModule {
                              {"HIGH", Text(r.high)},
                              {"LEVELS", Text(std::max(1, r.threshold_bits))},
                              {"THRESHOLD_BITS", Text(stage.sum_bits)},
-                             {"MULTIPLIER_BITS", options_.ultrascale ? "27" : "25"},
+                             {"MULTIPLIER_BITS", Text(MultiplierBitsOf(options_.ultrascale))},
                              {"CONSTANT_MEMORY", deep ? "1" : "0"}};
     parameters->insert(parameters->end(), more.begin(), more.end());
     if (r.way != Requantise::Way::kNone)

@@ -18,8 +18,8 @@ using ImageFile = std::pair<std::string, std::string>;
 // names begin with ImagePrefix.
 std::vector<ImageFile> ImagesOf(const Pipeline& pipeline, const Stage& stage);
 
-// Returns the weights of a convolution as codes, in the order of its words (WeightWordsOf) and of the
-// weights within a word. Those of 1 bit are 0 and 1.
+// Returns the weights of a convolution as codes, in the order of its words (WeightWordsOf) and of
+// the weights within a word. The weights -1 and +1 of 1 bit become 0 and 1.
 std::vector<int64_t> WeightCodesOf(const Pipeline& pipeline, const Stage& convolution);
 
 // Return the names by which the hardware finds them, as its parameters give them.

@@ -70,6 +70,10 @@ int LatencyOf(const Pipeline& pipeline, const Stage& stage);
 // and synthesis uses one only for products of at least 9 bits.
 bool UsesLutProducts(const CodeType& operand, int weight_bits, int64_t pack);
 
+// Returns the bits of the longer operand of a DSP slice: of UltraScale, or of the 7 series. Wider
+// sums are cut into two operands.
+constexpr int MultiplierBitsOf(bool ultrascale) { return ultrascale ? 27 : 25; }
+
 // Returns the levels of the adder tree over `terms` terms: ceil(log2(terms)).
 int AdderLevels(int64_t terms);
 

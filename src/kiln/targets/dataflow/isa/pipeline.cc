@@ -104,7 +104,7 @@ class StageChecker {
                               arity.least_out, arity.most_out));
   }
 
-  // The consumer checks that the words are those of its weights.
+  // CheckStreamedWords of the consumer compares the words with its weights.
   Status CheckWeightStream() const {
     const auto port = static_cast<uint64_t>(stage_.port_bytes);
     KILN_RETURN_IF_ERROR(Expect(std::has_single_bit(port) && port >= 8 && port <= 128,

@@ -173,7 +173,7 @@ class BufferedActor final : public Actor {
     }
     return true;
   }
-  // Returns whether the step multiplies and its weights have not arrived.
+  // Returns whether the step needs weights that have not arrived.
   bool LacksWeights(int64_t now) const { return streams_ && before_ == 0 && !HasWord(now, 1); }
   // Does a step, or several that depend on nothing; returns whether the inserter moved.
   bool Step(int64_t now) {
