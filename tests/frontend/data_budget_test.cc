@@ -31,13 +31,13 @@ class DataBudget : public DataFilesTest {
 };
 
 TEST_F(DataBudget, OfGzip) {
-  EXPECT_EQ(static_cast<int64_t>(DataOptions().most_unpacked), budgets::kUnpackedBytes);
+  EXPECT_EQ(static_cast<int64_t>(DataOptions().unpacked.bytes), budgets::kUnpackedBytes);
   for (const uint32_t images :
        {10u, 4000u}) {  // 640 and 256,000 bytes: the reader begins with 65,536
     const std::string plain = Idx(8, {images, 8, 8}, std::string(images * 64, 'x'));
     const fs::path path = Write("images.gz", Gzip(plain));
-    EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size()}), "no error");
-    EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size() - 1}),
+    EXPECT_EQ(ErrorOf(path, {.unpacked = {.bytes = plain.size()}}), "no error");
+    EXPECT_EQ(ErrorOf(path, {.unpacked = {.bytes = plain.size() - 1}}),
               path.string() + ": unpacks to more than " + std::to_string(plain.size() - 1) +
                   " bytes; split it");
   }
@@ -47,7 +47,7 @@ TEST_F(DataBudget, OfGzip) {
 TEST_F(DataBudget, OfAGzipBomb) {
   const fs::path path = Write("images.gz", Gzip(std::string(1 << 26, '\0')));
   ASSERT_LT(fs::file_size(path), 100'000u);
-  EXPECT_THAT(ErrorOf(path, {.most_unpacked = 1 << 20}),
+  EXPECT_THAT(ErrorOf(path, {.unpacked = {.bytes = 1 << 20}}),
               HasSubstr("unpacks to more than 1048576 bytes; split it"));
 }
 
@@ -60,44 +60,116 @@ TEST_F(DataBudget, OfAGzipBombInMemory) {
   ASSERT_LT(fs::file_size(path), 2'000'000u);
   struct rusage before = {}, after = {};
   ASSERT_EQ(::getrusage(RUSAGE_SELF, &before), 0);
-  EXPECT_THAT(ErrorOf(path, {.most_unpacked = (uint64_t{1} << 30) - 1}),
-              HasSubstr("unpacks to more than 1073741823 bytes; split it"));
+  EXPECT_THAT(
+      ErrorOf(path, {.unpacked = {.bytes = (uint64_t{1} << 30) - 1, .freely = uint64_t{1} << 30}}),
+      HasSubstr("unpacks to more than 1073741823 bytes; split it"));
   ASSERT_EQ(::getrusage(RUSAGE_SELF, &after), 0);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200 * 1024);  // KiB
+}
+
+// Without other limits a file may unpack to 256 MiB, however small it is, and beyond that to 64 times
+// its size.
+TEST_F(DataBudget, OfTheExpansionOfGzip) {
+  EXPECT_EQ(static_cast<int64_t>(UnpackLimits().freely), budgets::kUnpackedFreely);
+  EXPECT_EQ(static_cast<int64_t>(UnpackLimits().ratio), budgets::kUnpackedRatio);
+  const std::string member = Gzip(std::string(1 << 24, '\0'));
+  // IDX images of `bytes` in all, a multiple of 16 MiB and perhaps one more, behind padding.
+  const auto file = [&](uint32_t bytes, uint32_t more, size_t stored) {
+    const std::string head = Idx(8, {bytes + more - 16, 1, 1}, "");
+    std::string packed = Gzip(head + std::string((1 << 24) - head.size() + more, '\0'));
+    for (uint32_t at = 1 << 24; at < bytes; at += 1 << 24) packed += member;
+    if (stored > packed.size()) packed.resize(stored, '\0');
+    return Write("images.gz", packed);
+  };
+  constexpr auto kFreely = static_cast<uint32_t>(budgets::kUnpackedFreely);
+  EXPECT_EQ(ErrorOf(file(kFreely, 0, 0)), "no error");
+  const fs::path more = file(kFreely, 1, 0);
+  EXPECT_EQ(ErrorOf(more),
+            more.string() + ": unpacks to more than 268435456 bytes, too many for a file of " +
+                std::to_string(fs::file_size(more)) + " bytes; store it without compression");
+  constexpr uint32_t kLarger = kFreely + (1 << 26);
+  constexpr size_t kEnough = kLarger / budgets::kUnpackedRatio;
+  EXPECT_EQ(ErrorOf(file(kLarger, 0, kEnough)), "no error");
+  const fs::path less = file(kLarger, 0, kEnough - 1);
+  EXPECT_EQ(ErrorOf(less),
+            less.string() +
+                ": unpacks to more than 335544256 bytes, too many for a file of 5242879 bytes; "
+                "store it without compression");
+}
+
+// A file of 64 MiB, which may unpack to 4 GiB by its size, may not unpack to more.
+TEST_F(DataBudget, OfALargeGzipBomb) {
+  const std::string member = Gzip(std::string(1 << 26, '\0'));
+  std::string packed = Gzip("x");
+  for (int64_t bytes = 0; bytes < budgets::kUnpackedBytes; bytes += 1 << 26) packed += member;
+  packed.resize(size_t{66} << 20, '\0');
+  const fs::path path = Write("images.gz", packed);
+  EXPECT_EQ(ErrorOf(path), path.string() + ": unpacks to more than 4294967296 bytes; split it");
+}
+
+// An archive inside a gzip file has the limit of the gzip file.
+TEST_F(DataBudget, OfTheExpansionOfNpz) {
+  const std::string array = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100000)}",
+                                std::string(400'000, 'x'));
+  const fs::path path = WriteNpz("images.npz", {{"x.npy", array}});
+  const auto limits = [](uint64_t ratio) { return UnpackLimits{.freely = 1000, .ratio = ratio}; };
+  uint64_t stored = fs::file_size(path);
+  const uint64_t ratio = array.size() / stored;
+  ASSERT_GT(ratio, 10u);
+  EXPECT_EQ(ErrorOf(path, {.unpacked = limits(ratio + 1)}), "no error");
+  EXPECT_EQ(ErrorOf(path, {.unpacked = {.freely = array.size(), .ratio = 1}}), "no error");
+  const auto refused = [&](const fs::path& file, uint64_t most) {
+    return file.string() + ": array 'x': makes the archive unpack to more than " +
+           std::to_string(most) + " bytes, too many for a file of " + std::to_string(stored) +
+           " bytes; store it without compression";
+  };
+  EXPECT_EQ(ErrorOf(path, {.unpacked = limits(ratio)}), refused(path, ratio * stored));
+  EXPECT_EQ(ErrorOf(path, {.unpacked = {.freely = array.size() - 1, .ratio = 1}}),
+            refused(path, array.size() - 1));
+  const auto arrays = NamedArrays::Open(path, {.unpacked = limits(ratio)});
+  ASSERT_TRUE(arrays.ok()) << arrays.status();
+  EXPECT_EQ(MessageOf(arrays->Read(0).status()), refused(path, ratio * stored));
+  std::ifstream in(path, std::ios::binary);
+  const std::string archive{std::istreambuf_iterator<char>(in), {}};
+  const fs::path packed = Write("images.npz.gz", Gzip(archive));
+  stored = fs::file_size(packed);
+  ASSERT_LT(stored * 2, archive.size());
+  EXPECT_EQ(ErrorOf(packed, {.unpacked = limits(ratio)}), refused(packed, ratio * stored));
 }
 
 // Data that compresses well and is within the budget is read.
 TEST_F(DataBudget, OfDataThatCompressesWell) {
   const std::string plain = Idx(8, {80 << 10, 32, 32}, std::string(size_t{80} << 20, 'x'));
   const fs::path path = Write("images.gz", Gzip(plain));
-  EXPECT_EQ(ErrorOf(path, {.most_unpacked = plain.size()}), "no error");
-  EXPECT_THAT(ErrorOf(path, {.most_unpacked = plain.size() - 1}), HasSubstr("unpacks to more"));
+  EXPECT_EQ(ErrorOf(path, {.unpacked = {.bytes = plain.size()}}), "no error");
+  EXPECT_THAT(ErrorOf(path, {.unpacked = {.bytes = plain.size() - 1}}),
+              HasSubstr("unpacks to more"));
 }
 
 TEST_F(DataBudget, OfNpz) {
   const std::string array =
       Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
   const fs::path path = WriteNpz("images.npz", {{"x.npy", array}});
-  EXPECT_EQ(ErrorOf(path, {.most_unpacked = array.size()}), "no error");
-  EXPECT_EQ(ErrorOf(path, {.most_unpacked = array.size() - 1}),
+  EXPECT_EQ(ErrorOf(path, {.unpacked = {.bytes = array.size()}}), "no error");
+  EXPECT_EQ(ErrorOf(path, {.unpacked = {.bytes = array.size() - 1}}),
             path.string() + ": array 'x': makes the archive unpack to more than " +
                 std::to_string(array.size() - 1) + " bytes; split it");
 }
 
 // The arrays that are read count together.
 TEST_F(DataBudget, OfAllArraysOfNpz) {
-  EXPECT_EQ(NamedArrays::Limits().unpacked, budgets::kUnpackedBytes);
+  EXPECT_EQ(static_cast<int64_t>(NamedArrays::Limits().unpacked.bytes), budgets::kUnpackedBytes);
   const std::string x =
       Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4, 100)}", std::string(400, 'x'));
   const std::string y = Npy("{'descr': '|u1', 'fortran_order': False, 'shape': (4,)}", "abcd");
   const fs::path path = WriteNpz("images.npz", {{"x.npy", x}, {"y.npy", y}});
-  EXPECT_EQ(ErrorOf(path, {.most_unpacked = x.size() + y.size()}), "no error");
+  EXPECT_EQ(ErrorOf(path, {.unpacked = {.bytes = x.size() + y.size()}}), "no error");
   const std::string refused = path.string() +
                               ": array 'y': makes the archive unpack to more than " +
                               std::to_string(x.size() + y.size() - 1) + " bytes; split it";
-  EXPECT_EQ(ErrorOf(path, {.most_unpacked = x.size() + y.size() - 1}), refused);
-  for (const int64_t less : {0, 1}) {
-    auto arrays = NamedArrays::Open(path, {.unpacked = std::ssize(x) + std::ssize(y) - less});
+  EXPECT_EQ(ErrorOf(path, {.unpacked = {.bytes = x.size() + y.size() - 1}}), refused);
+  for (const size_t less : {0u, 1u}) {
+    auto arrays = NamedArrays::Open(path, {.unpacked = {.bytes = x.size() + y.size() - less}});
     ASSERT_TRUE(arrays.ok()) << arrays.status();
     EXPECT_TRUE(arrays->Read(0).ok());
     EXPECT_EQ(arrays->Read(1).ok() ? "no error" : MessageOf(arrays->Read(1).status()),

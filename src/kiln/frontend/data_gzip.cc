@@ -70,22 +70,17 @@ StatusOr<size_t> Inflater::Unpack(char* to, size_t room) {
   return out_now - stream_.avail_out;
 }
 
-// Returns the error that the data unpacks to more than the budget.
-Status TooLarge(std::string_view source, uint64_t max_bytes) {
-  return ErrorAt(source, "", "unpacks to more than " + std::to_string(max_bytes) + " bytes",
-                 "split it");
-}
-
-// Unpacks the rest without keeping it. Error: the rest has more than `most` bytes; those of Unpack.
-Status CheckRest(Inflater rest, uint64_t most, std::string_view source, uint64_t max_bytes) {
+// Unpacks the rest without keeping it. Returns whether it has at most `most` bytes. Errors: those
+// of Unpack.
+StatusOr<bool> RestFits(Inflater rest, uint64_t most) {
   if (!rest.started()) return absl::ResourceExhaustedError("zlib could not start");
   std::vector<char> scratch(1 << 16);
   for (uint64_t size = 0; !rest.ended();) {
     KILN_ASSIGN_OR_RETURN(const size_t made, rest.Unpack(scratch.data(), scratch.size()));
     size += made;
-    if (size > most) return TooLarge(source, max_bytes);
+    if (size > most) return false;
   }
-  return OkStatus();
+  return true;
 }
 
 }  // namespace
@@ -97,7 +92,10 @@ bool IsGzip(std::string_view bytes) {
 // The output grows by doubling, because gzip does not state a reliable size. A file of a few
 // megabytes can unpack to gigabytes: data that is large and compresses far better than images do is
 // counted to its end before more memory is taken.
-StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, uint64_t max_bytes) {
+StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source,
+                             const UnpackLimits& limits) {
+  const uint64_t most = limits.Most(bytes.size());
+  const auto too_much = [&] { return UnpacksTooMuch(source, "unpacks to", bytes.size(), limits); };
   constexpr size_t kUnsuspected = size_t{64} << 20, kUsualRatio = 32;
   Inflater inflater(bytes, source);
   if (!inflater.started()) return absl::ResourceExhaustedError("zlib could not start");
@@ -106,20 +104,21 @@ StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, ui
   bool counted = false;
   while (!inflater.ended()) {
     if (filled == out.size()) {
-      if (filled > max_bytes) return TooLarge(source, max_bytes);
+      if (filled > most) return too_much();
       if (!counted && filled >= kUnsuspected && filled / kUsualRatio > inflater.read()) {
-        KILN_RETURN_IF_ERROR(CheckRest(inflater, max_bytes - filled, source, max_bytes));
+        KILN_ASSIGN_OR_RETURN(const bool fits, RestFits(inflater, most - filled));
+        if (!fits) return too_much();
         counted = true;
       }
       // Allows one byte more than the budget, to distinguish a stream of exactly that size from a
       // longer one.
-      out.resize(std::min<size_t>(std::max<size_t>(filled * 2, 1 << 16), max_bytes + 1));
+      out.resize(std::min<size_t>(std::max<size_t>(filled * 2, 1 << 16), most + 1));
     }
     KILN_ASSIGN_OR_RETURN(const size_t made,
                           inflater.Unpack(out.data() + filled, out.size() - filled));
     filled += made;
   }
-  if (filled > max_bytes) return TooLarge(source, max_bytes);
+  if (filled > most) return too_much();
   out.resize(filled);
   out.shrink_to_fit();
   return out;

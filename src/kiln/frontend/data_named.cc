@@ -89,9 +89,9 @@ StatusOr<NamedArrays> NamedArrays::Open(const fs::path& path, const Limits& limi
   } else {
     KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
     out.source_->bytes = std::make_shared<const std::string>(std::move(bytes));
-    KILN_ASSIGN_OR_RETURN(data::NpzArchive archive,
-                          data::NpzArchive::Open({path.string(), out.source_->bytes},
-                                                 static_cast<uint64_t>(limits.unpacked)));
+    KILN_ASSIGN_OR_RETURN(
+        data::NpzArchive archive,
+        data::NpzArchive::Open({path.string(), out.source_->bytes}, limits.unpacked));
     out.source_->archive.emplace(std::move(archive));
     for (const std::string& name : out.source_->archive->names())
       found.emplace_back(name, found.size());

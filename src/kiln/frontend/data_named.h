@@ -23,7 +23,7 @@ class NamedArrays {
   // The bytes that all arrays read may have together: unpacked bytes of an archive, stored bytes of
   // a folder.
   struct Limits {
-    int64_t unpacked = budgets::kUnpackedBytes;
+    UnpackLimits unpacked = {};
     int64_t stored = budgets::kDataFileBytes;
   };
   // Returns true if `path` is a folder, or a file that contains a zip archive.

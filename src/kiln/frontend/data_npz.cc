@@ -15,9 +15,10 @@ struct FileCloser {
   void operator()(zip_file_t* file) const { zip_fclose(file); }
 };
 
-// Unpacks one entry. Error: it has more than `left` bytes; `most` is the archive's whole budget.
+// Unpacks one entry of an archive of `stored` bytes. Error: it has more than `left` bytes, the rest
+// of what `limits` allow the archive.
 StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& name,
-                                uint64_t left, uint64_t most) {
+                                uint64_t left, uint64_t stored, const UnpackLimits& limits) {
   zip_stat_t stat;
   zip_stat_init(&stat);
   // NumPy uses no other methods. zip's other methods can expand small files without bound.
@@ -39,11 +40,8 @@ StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const std::s
       return ErrorAt(name, "", "damaged", zip_error_strerror(zip_file_get_error(file.get())));
     if (got == 0) return out;
     out.append(piece.data(), static_cast<size_t>(got));
-    if (out.size() > left) {
-      return ErrorAt(name, "",
-                     "makes the archive unpack to more than " + std::to_string(most) + " bytes",
-                     "split it");
-    }
+    if (out.size() > left)
+      return UnpacksTooMuch(name, "makes the archive unpack to", stored, limits);
   }
 }
 
@@ -62,7 +60,7 @@ NpzArchive::~NpzArchive() = default;
 
 // An archive without a label array by name has no labels; the first array that is not labels is
 // taken for the images.
-StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpacked) {
+StatusOr<NpzArchive> NpzArchive::Open(const Source& source, const UnpackLimits& limits) {
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* bytes =
@@ -79,7 +77,9 @@ StatusOr<NpzArchive> NpzArchive::Open(const Source& source, uint64_t most_unpack
   zip_error_fini(&error);
   NpzArchive out;
   out.source_ = source.name;
-  out.most_unpacked_ = out.left_ = most_unpacked;
+  out.limits_ = limits;
+  out.stored_ = source.stored();
+  out.left_ = limits.Most(out.stored_);
   const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
   if (entries > budgets::kArchiveEntries) {
     return ErrorAt(source.name, "", "holds " + std::to_string(entries) + " arrays",
@@ -102,14 +102,14 @@ std::string NpzArchive::Describe(size_t index) const {
 StatusOr<Array> NpzArchive::Read(size_t index) {
   const std::string name = Describe(index);
   KILN_ASSIGN_OR_RETURN(std::string entry,
-                        ReadEntry(handle_->archive.get(), index, name, left_, most_unpacked_));
+                        ReadEntry(handle_->archive.get(), index, name, left_, stored_, limits_));
   left_ -= entry.size();
   return ReadNpyArray(Source{name, std::make_shared<const std::string>(std::move(entry))});
 }
 
 // Prefers arrays by name; otherwise takes the first array that is not the labels.
 StatusOr<DataSet::Parts> ReadNpz(const Source& source, const DataOptions& options) {
-  KILN_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(source, options.most_unpacked));
+  KILN_ASSIGN_OR_RETURN(NpzArchive archive, NpzArchive::Open(source, options.unpacked));
   const std::vector<std::string>& names = archive.names();
   const auto find = [&](std::initializer_list<std::string_view> wanted) {
     for (std::string_view want : wanted) {

@@ -16,7 +16,10 @@ namespace kiln::data {
 struct Source {
   std::string name;  // the name that the user gave, for messages
   std::shared_ptr<const std::string> bytes;
+  uint64_t packed = 0;  // the size of the gzip file that the bytes were in; 0 if there was none
   std::string_view view() const { return *bytes; }
+  // Returns the size of the file as stored.
+  uint64_t stored() const { return packed != 0 ? packed : bytes->size(); }
 };
 
 #define KILN_DATA_FORMAT(id, name, what) \
@@ -47,8 +50,8 @@ StatusOr<Labels> LabelsOf(const Source& source, const Array& array);
 // An .npz archive in memory. The archive's bytes must outlive it.
 class NpzArchive {
  public:
-  // Opens an archive. `most_unpacked` limits the bytes that all arrays read may unpack to.
-  static StatusOr<NpzArchive> Open(const Source& source, uint64_t most_unpacked);
+  // Opens an archive. `limits` are those of all arrays read together.
+  static StatusOr<NpzArchive> Open(const Source& source, const UnpackLimits& limits);
   NpzArchive(NpzArchive&&) noexcept;
   ~NpzArchive();
   // Returns the arrays' names in the archive's order, without ".npy".
@@ -64,7 +67,8 @@ class NpzArchive {
   NpzArchive();
   std::unique_ptr<Handle> handle_;
   std::string source_;
-  uint64_t most_unpacked_ = 0, left_ = 0;
+  uint64_t stored_ = 0, left_ = 0;  // bytes of the file; bytes that may still be unpacked
+  UnpackLimits limits_;
   std::vector<std::string> names_;
 };
 
@@ -74,8 +78,13 @@ void SwapBytes(char* bytes, int64_t count, int element_bytes);
 // Returns true if the bytes begin with a gzip header.
 bool IsGzip(std::string_view bytes);
 // Unpacks gzip data, including several members in a row. Errors: damaged or truncated data, more
-// than `max_bytes` in total.
-StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source, uint64_t max_bytes);
+// bytes in total than the limits.
+StatusOr<std::string> Gunzip(std::string_view bytes, std::string_view source,
+                             const UnpackLimits& limits);
+// Returns the error that `what`, which completes "name: ... more than", exceeds the limits of a
+// file of `stored` bytes.
+Status UnpacksTooMuch(std::string_view name, std::string_view what, uint64_t stored,
+                      const UnpackLimits& limits);
 
 }  // namespace kiln::data
 

@@ -72,14 +72,15 @@ DataFormat Detect(const fs::path& path, std::string_view bytes, bool shape_given
 }
 
 // Reads a file and unpacks it if it is gzip.
-StatusOr<data::Source> ReadSource(const fs::path& path,
-                                  uint64_t most_unpacked = budgets::kUnpackedBytes) {
+StatusOr<data::Source> ReadSource(const fs::path& path, const UnpackLimits& limits = {}) {
   KILN_ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, budgets::kDataFileBytes));
+  uint64_t packed = 0;
   if (data::IsGzip(bytes)) {
-    KILN_ASSIGN_OR_RETURN(bytes, data::Gunzip(bytes, path.string(), most_unpacked));
+    packed = bytes.size();
+    KILN_ASSIGN_OR_RETURN(bytes, data::Gunzip(bytes, path.string(), limits));
   }
   if (bytes.empty()) return ErrorAt(path.string(), "", "is empty", "name a file of images");
-  return data::Source{path.string(), std::make_shared<const std::string>(std::move(bytes))};
+  return data::Source{path.string(), std::make_shared<const std::string>(std::move(bytes)), packed};
 }
 
 // Parses labels from text: one integer per line; blank lines are skipped.
@@ -131,6 +132,12 @@ StatusOr<DataFormat> FindDataFormat(std::string_view name) {
   }
   return ErrorAt("", "", "unknown data format '" + std::string(name) + "'",
                  "one of: auto, " + FormatNames());
+}
+
+uint64_t UnpackLimits::Most(uint64_t stored) const {
+  // Divides, because a product could exceed 64 bits.
+  const uint64_t scaled = ratio == 0 || stored <= bytes / ratio ? stored * ratio : bytes;
+  return std::min(bytes, std::max(freely, scaled));
 }
 
 std::string_view NameOf(ImageLayout layout) { return layout == ImageLayout::kChw ? "chw" : "hwc"; }
@@ -221,7 +228,7 @@ StatusOr<Labels> LoadLabels(const fs::path& path) {
 
 // Labels given explicitly win over labels in the file, and those over a neighbouring file.
 StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) {
-  KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path, options.most_unpacked));
+  KILN_ASSIGN_OR_RETURN(const data::Source source, ReadSource(path, options.unpacked));
   DataFormat format = options.format;
   if (format == DataFormat::kAuto) format = Detect(path, source.view(), options.shape.has_value());
   if (format == DataFormat::kAuto) {
@@ -254,6 +261,15 @@ StatusOr<DataSet> LoadDataSet(const fs::path& path, const DataOptions& options) 
 }
 
 namespace data {
+
+Status UnpacksTooMuch(std::string_view name, std::string_view what, uint64_t stored,
+                      const UnpackLimits& limits) {
+  const uint64_t most = limits.Most(stored);
+  const std::string fault = fmt::format("{} more than {} bytes", what, most);
+  if (most == limits.bytes) return ErrorAt(name, "", fault, "split it");
+  return ErrorAt(name, "", fmt::format("{}, too many for a file of {} bytes", fault, stored),
+                 "store it without compression");
+}
 
 void SwapBytes(char* bytes, int64_t count, int element_bytes) {
   for (int64_t i = 0; i < count; ++i)

@@ -43,6 +43,16 @@ StatusOr<DataFormat> FindDataFormat(std::string_view name);
 enum class ImageLayout { kChw, kHwc };
 std::string_view NameOf(ImageLayout layout);  // "chw", "hwc"
 
+// How many bytes a compressed file may unpack to: `freely` bytes or `ratio` times its own size,
+// whichever is more, but never more than `bytes`. gzip expands a file up to 1032 times.
+struct UnpackLimits {
+  uint64_t bytes = budgets::kUnpackedBytes;
+  uint64_t freely = budgets::kUnpackedFreely;
+  uint64_t ratio = budgets::kUnpackedRatio;
+  // Returns the limit of a file of `stored` bytes.
+  uint64_t Most(uint64_t stored) const;
+};
+
 // How a data file is to be read.
 struct DataOptions {
   DataFormat format = DataFormat::kAuto;
@@ -53,8 +63,8 @@ struct DataOptions {
   std::optional<Shape> shape = {};  // of one image; only `raw` needs it
   // Replaces `shape` for a file that is detected as raw: the shape that the network takes.
   std::optional<Shape> default_shape = {};
-  // Limit of the bytes that a gzip file, or the arrays read from an .npz archive, may unpack to.
-  uint64_t most_unpacked = budgets::kUnpackedBytes;
+  // Limits of a gzip file, and of the arrays read from an .npz archive together.
+  UnpackLimits unpacked = {};
 };
 
 // Labels of some images: one per image, or one per position (pixel, token) of an image.
