@@ -1,0 +1,416 @@
+// States the mapping problem of a graph: instructions, dependences, rules and bounds.
+
+#include "kiln/targets/cgra/map/problem.h"
+
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "fmt/format.h"
+#include "kiln/support/excerpt.h"
+#include "kiln/targets/cgra/graph/timing.h"
+
+namespace kiln::cgra {
+namespace {
+
+// Whether two operators compute in the same number system.
+bool SameNumbers(Op multiply, Op logic) {
+  const bool product_is_float = multiply == Op::kFMul;
+  if (logic == Op::kFAdd || logic == Op::kFSub) return product_is_float;
+  // Operators that only move a value take any.
+  if (logic == Op::kPass || logic == Op::kMerge) return true;
+  return !product_is_float;
+}
+
+// What an instruction with these nodes reads.
+struct Reads {
+  std::set<int> stored;                 // nodes whose values a tile memory holds
+  std::set<int32_t> literals;           // constants
+  std::set<std::pair<int, int>> links;  // producer and distance
+  int count() const { return static_cast<int>(stored.size() + literals.size() + links.size()); }
+  // Values in tile memories: of several literals, all but one are kept there, too.
+  int memory_values() const {
+    return static_cast<int>(stored.size() + (literals.empty() ? 0 : literals.size() - 1));
+  }
+};
+
+Reads ReadsOf(const ComputationGraph& graph, const Config& config,
+              const std::vector<std::vector<int>>& into, std::span<const int> nodes) {
+  Reads reads;
+  for (const int node : nodes) {
+    size_t operands = 0;
+    for (const int e : into[static_cast<size_t>(node)]) {
+      const GraphEdge& edge = graph.edges[static_cast<size_t>(e)];
+      if (edge.kind == EdgeKind::kOrder) continue;
+      if (edge.kind == EdgeKind::kData) ++operands;
+      if (std::ranges::find(nodes, edge.source) != nodes.end() && edge.distance == 0) continue;
+      const GraphNode& source = graph.nodes[static_cast<size_t>(edge.source)];
+      switch (TimingOf(graph, config, edge)) {
+        case EdgeTiming::kStored:
+          if (source.op == Op::kConst) {
+            reads.literals.insert(source.literal.value_or(0));
+          } else {
+            reads.stored.insert(edge.source);
+          }
+          break;
+        case EdgeTiming::kAsynchronous:
+          reads.stored.insert(edge.source);
+          break;
+        case EdgeTiming::kLink:
+          reads.links.emplace(edge.source, edge.distance);
+          break;
+        case EdgeTiming::kOrder:
+        case EdgeTiming::kResult:
+          break;
+      }
+    }
+    const GraphNode& at = graph.nodes[static_cast<size_t>(node)];
+    if (at.literal && operands < static_cast<size_t>(RowOf(at.op).operands)) {
+      reads.literals.insert(*at.literal);
+    }
+  }
+  return reads;
+}
+
+constexpr int kMostMemoryValues = 2;  // a tile has two memories with one read port each
+constexpr int kMostOperands = 3;      // in1, in2 and in3; a predicate takes one of them
+
+bool ReadsFit(const Reads& reads) {
+  return reads.memory_values() <= kMostMemoryValues && reads.count() <= kMostOperands;
+}
+
+std::string NameOfNodes(const ComputationGraph& graph, std::span<const int> nodes) {
+  std::vector<std::string> names;
+  for (const int node : nodes) {
+    names.push_back(Excerpt(graph.nodes[static_cast<size_t>(node)].name));
+  }
+  return absl::StrJoin(names, "+");
+}
+
+// Builds a problem step by step.
+class Builder {
+ public:
+  Builder(const ComputationGraph& graph, const Config& config, const ProblemOptions& options)
+      : graph_(graph), options_(options), into_(graph.EdgesInto()) {
+    problem_.config = config;
+  }
+
+  StatusOr<Problem> Build() {
+    KILN_RETURN_IF_ERROR(AddInstructions());
+    AddDependences();
+    AddPasses();
+    SortInstructions();
+    AddGroups();
+    AddStarts();
+    AddSiblings();
+    return std::move(problem_);
+  }
+
+ private:
+  Status AddInstructions() {
+    std::vector<int> fused(graph_.nodes.size(), -1);
+    for (const Fusion& fusion : options_.fusions) {
+      fused[static_cast<size_t>(fusion.multiply)] = fusion.logic;
+    }
+    of_node_.assign(graph_.nodes.size(), -1);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const auto node = static_cast<int>(n);
+      if (!graph_.TakesSlot(node) || fused[n] >= 0) continue;
+      Instruction instruction;
+      for (const Fusion& fusion : options_.fusions) {
+        if (fusion.logic == node) instruction.nodes.push_back(fusion.multiply);
+      }
+      instruction.nodes.push_back(node);
+      instruction.name = NameOfNodes(graph_, instruction.nodes);
+      const Reads reads = ReadsOf(graph_, problem_.config, into_, instruction.nodes);
+      if (!ReadsFit(reads)) {
+        return ErrorAt(graph_.source, fmt::format("node '{}'", instruction.name),
+                       fmt::format("it reads {} values, {} of them from tile memories",
+                                   reads.count(), reads.memory_values()),
+                       fmt::format("at most {} values, {} of them from tile memories",
+                                   kMostOperands, kMostMemoryValues));
+      }
+      for (const int inside : instruction.nodes) {
+        of_node_[static_cast<size_t>(inside)] = problem_.size();
+      }
+      problem_.instructions.push_back(std::move(instruction));
+    }
+    return OkStatus();
+  }
+
+  void AddDependences() {
+    std::set<std::tuple<int, int, int, bool>> seen;
+    for (size_t e = 0; e < graph_.edges.size(); ++e) {
+      const GraphEdge& edge = graph_.edges[e];
+      const EdgeTiming timing = TimingOf(graph_, problem_.config, edge);
+      if (timing != EdgeTiming::kLink && timing != EdgeTiming::kOrder) continue;
+      const int from = of_node_[static_cast<size_t>(edge.source)];
+      const int to = of_node_[static_cast<size_t>(edge.target)];
+      if (from == to && edge.distance == 0) continue;  // inside a fused instruction
+      const bool moves = timing == EdgeTiming::kLink;
+      const int passes = e < options_.passes.size() && moves ? options_.passes[e] : 0;
+      int provider = from;
+      for (int i = 0; i < passes; ++i) provider = NewPass(edge.source, provider);
+      const int distance = edge.distance;
+      if (seen.emplace(provider, to, distance, moves).second) {
+        problem_.dependences.push_back({provider, to, distance, moves});
+      }
+    }
+  }
+
+  // Adds a pass-through that copies the value of `node` from the instruction `from`.
+  int NewPass(int node, int from) {
+    Instruction pass{.nodes = {node}, .is_pass = true, .name = ""};
+    pass.name = fmt::format("pass-through {} of {}", ++passes_,
+                            NameOfNodes(graph_, std::vector<int>{node}));
+    problem_.instructions.push_back(std::move(pass));
+    const int number = problem_.size() - 1;
+    problem_.dependences.push_back({from, number, 0, true});
+    return number;
+  }
+
+  // A result reaches the tile itself and as many others as links leave it. Rule 3 puts its
+  // consumers on different tiles, so that further ones need pass-throughs, which are consumers
+  // themselves.
+  void AddPasses() {
+    const Config& config = problem_.config;
+    if (config.relaxed_distance) return;
+    int reached = 0;
+    for (int from = 0; from < config.tiles(); ++from) {
+      int count = 0;
+      for (int to = 0; to < config.tiles(); ++to) {
+        if (from != to || config.feedback) count += HopCycles(config, from, to) >= 0;
+      }
+      reached = std::max(reached, count);
+    }
+    if (reached < 2) return;  // no pass-through widens the reach
+    for (int from = 0; from < problem_.size(); ++from) {
+      std::vector<size_t> uses;
+      std::set<int> consumers;
+      for (size_t d = 0; d < problem_.dependences.size(); ++d) {
+        if (problem_.dependences[d].from != from || !problem_.dependences[d].moves) continue;
+        uses.push_back(d);
+        consumers.insert(problem_.dependences[d].to);
+      }
+      if (std::ssize(consumers) <= reached) continue;
+      // The last consumers go behind one pass-through, which is visited later in this loop.
+      const Instruction& producer = problem_.instructions[static_cast<size_t>(from)];
+      const int node = producer.nodes.back();
+      const int pass = NewPass(node, from);
+      std::set<int> kept;
+      for (const size_t d : uses) {
+        Dependence& use = problem_.dependences[d];
+        if (std::ssize(kept) < reached - 1 || kept.contains(use.to)) {
+          kept.insert(use.to);
+        } else {
+          use.from = pass;
+        }
+      }
+    }
+  }
+
+  // Orders instructions topologically; a pass-through comes before its consumers.
+  void SortInstructions() {
+    const auto count = static_cast<size_t>(problem_.size());
+    std::vector<int> waits(count, 0), number(count, -1), order;
+    for (const Dependence& d : problem_.dependences) {
+      if (d.distance == 0) ++waits[static_cast<size_t>(d.to)];
+    }
+    std::set<int> ready;
+    for (size_t i = 0; i < count; ++i) {
+      if (waits[i] == 0) ready.insert(static_cast<int>(i));
+    }
+    while (!ready.empty()) {
+      const int i = *ready.begin();
+      ready.erase(ready.begin());
+      number[static_cast<size_t>(i)] = static_cast<int>(order.size());
+      order.push_back(i);
+      for (const Dependence& d : problem_.dependences) {
+        if (d.from == i && d.distance == 0 && --waits[static_cast<size_t>(d.to)] == 0) {
+          ready.insert(d.to);
+        }
+      }
+    }
+    std::vector<Instruction> sorted;
+    for (const int i : order) {
+      sorted.push_back(std::move(problem_.instructions[static_cast<size_t>(i)]));
+    }
+    problem_.instructions = std::move(sorted);
+    for (Dependence& d : problem_.dependences) {
+      d.from = number[static_cast<size_t>(d.from)];
+      d.to = number[static_cast<size_t>(d.to)];
+    }
+    for (int& i : of_node_) {
+      if (i >= 0) i = number[static_cast<size_t>(i)];
+    }
+    problem_.source.assign(count, true);
+    for (const Dependence& d : problem_.dependences) {
+      if (d.distance == 0) problem_.source[static_cast<size_t>(d.to)] = false;
+    }
+  }
+
+  void AddGroups() {
+    const auto count = static_cast<size_t>(problem_.size());
+    problem_.group.assign(count, -1);
+    if (problem_.config.copies) return;
+    std::vector<int> root(count);
+    std::iota(root.begin(), root.end(), 0);
+    const auto find = [&root](int i) {
+      while (root[static_cast<size_t>(i)] != i) i = root[static_cast<size_t>(i)];
+      return i;
+    };
+    std::map<int, int> first;  // variable to an instruction that reads it
+    for (const GraphEdge& edge : graph_.edges) {
+      if (graph_.nodes[static_cast<size_t>(edge.source)].op != Op::kVariable) continue;
+      const int reader = of_node_[static_cast<size_t>(edge.target)];
+      if (reader < 0) continue;
+      const auto [at, added] = first.emplace(edge.source, reader);
+      if (!added) root[static_cast<size_t>(find(reader))] = find(at->second);
+    }
+    std::map<int, std::vector<int>> members;
+    for (size_t i = 0; i < count; ++i) {
+      members[find(static_cast<int>(i))].push_back(static_cast<int>(i));
+    }
+    for (const auto& [key, group] : members) {
+      if (group.size() < 2) continue;
+      std::vector<std::string> names;
+      for (const auto& [variable, reader] : first) {
+        if (find(reader) == key) {
+          names.push_back(Excerpt(graph_.nodes[static_cast<size_t>(variable)].name));
+        }
+      }
+      for (const int i : group) {
+        problem_.group[static_cast<size_t>(i)] = static_cast<int>(problem_.groups.size());
+      }
+      problem_.groups.push_back(group);
+      problem_.group_names.push_back(absl::StrJoin(names, ", "));
+    }
+  }
+
+  void AddStarts() {
+    std::set<int> starts;
+    for (const int node : FlowStarts(graph_, problem_.config)) {
+      starts.insert(of_node_[static_cast<size_t>(node)]);
+    }
+    problem_.starts.assign(starts.begin(), starts.end());
+  }
+
+  void AddSiblings() {
+    std::map<std::pair<int, int>, int> pairs;
+    std::vector<std::set<int>> consumers(static_cast<size_t>(problem_.size()));
+    for (const Dependence& d : problem_.dependences) {
+      if (d.moves) consumers[static_cast<size_t>(d.from)].insert(d.to);
+    }
+    for (int from = 0; from < problem_.size(); ++from) {
+      const std::set<int>& all = consumers[static_cast<size_t>(from)];
+      for (auto a = all.begin(); a != all.end(); ++a) {
+        for (auto b = std::next(a); b != all.end(); ++b) pairs.emplace(std::pair(*a, *b), from);
+      }
+    }
+    for (const auto& [pair, producer] : pairs) {
+      problem_.siblings.push_back(pair);
+      problem_.sibling_producer.push_back(producer);
+    }
+  }
+
+  const ComputationGraph& graph_;
+  const ProblemOptions& options_;
+  const std::vector<std::vector<int>> into_;
+  Problem problem_;
+  std::vector<int> of_node_;  // by node: its instruction, or -1
+  int passes_ = 0;
+};
+
+}  // namespace
+
+std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config) {
+  std::vector<Fusion> fusions;
+  const std::vector<std::vector<int>> into = graph.EdgesInto(), from = graph.EdgesFrom();
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Op op = graph.nodes[n].op;
+    if (RowOf(op).unit != Unit::kMultiply || from[n].size() != 1) continue;
+    const GraphEdge& use = graph.edges[static_cast<size_t>(from[n][0])];
+    const GraphNode& logic = graph.nodes[static_cast<size_t>(use.target)];
+    if (use.kind != EdgeKind::kData || use.distance != 0 || RowOf(logic.op).unit != Unit::kLogic ||
+        logic.op == Op::kSelect || !SameNumbers(op, logic.op)) {
+      continue;
+    }
+    const auto node = static_cast<int>(n);
+    const auto has_other_kind = [&](const std::vector<int>& edges) {
+      return std::ranges::any_of(edges, [&](int e) {
+        return graph.edges[static_cast<size_t>(e)].kind != EdgeKind::kData;
+      });
+    };
+    if (has_other_kind(into[n])) continue;  // the product itself is predicated or ordered
+    if (!ReadsFit(ReadsOf(graph, config, into, std::vector<int>{node, use.target}))) continue;
+    fusions.push_back({node, use.target});
+  }
+  return fusions;
+}
+
+StatusOr<Problem> BuildProblem(const ComputationGraph& graph, const Config& config,
+                               const ProblemOptions& options) {
+  return Builder(graph, config, options).Build();
+}
+
+Mapping MappingOf(const ComputationGraph& graph, const Problem& problem, int initiation_interval,
+                  std::span<const Place> places) {
+  Mapping mapping;
+  mapping.initiation_interval = initiation_interval;
+  mapping.places.assign(graph.nodes.size(), {});
+  mapping.fused_into.assign(graph.nodes.size(), -1);
+  mapping.provider.assign(graph.edges.size(), -1);
+  std::vector<int> of_node(graph.nodes.size(), -1);
+  std::vector<int> pass_of(problem.instructions.size(), -1);  // its index in Mapping::passes
+  for (size_t i = 0; i < problem.instructions.size(); ++i) {
+    const Instruction& instruction = problem.instructions[i];
+    if (instruction.is_pass) continue;
+    for (const int node : instruction.nodes) {
+      mapping.places[static_cast<size_t>(node)] = places[i];
+      of_node[static_cast<size_t>(node)] = static_cast<int>(i);
+      if (node != instruction.nodes.back()) {
+        mapping.fused_into[static_cast<size_t>(node)] = instruction.nodes.back();
+      }
+    }
+  }
+  for (size_t i = 0; i < problem.instructions.size(); ++i) {
+    const Instruction& instruction = problem.instructions[i];
+    if (!instruction.is_pass) continue;
+    int from = -1;
+    for (const Dependence& d : problem.dependences) {
+      if (d.to == static_cast<int>(i)) from = pass_of[static_cast<size_t>(d.from)];
+    }
+    pass_of[i] = static_cast<int>(mapping.passes.size());
+    mapping.passes.push_back({instruction.nodes[0], from, places[i]});
+  }
+  // An edge's value comes from the pass-through of its source that its target depends on, if any.
+  for (size_t e = 0; e < graph.edges.size(); ++e) {
+    const GraphEdge& edge = graph.edges[e];
+    if (TimingOf(graph, problem.config, edge) != EdgeTiming::kLink) continue;
+    const int to = of_node[static_cast<size_t>(edge.target)];
+    for (const Dependence& d : problem.dependences) {
+      const Instruction& from = problem.instructions[static_cast<size_t>(d.from)];
+      if (d.to == to && d.distance == edge.distance && from.is_pass &&
+          from.nodes[0] == edge.source) {
+        mapping.provider[e] = pass_of[static_cast<size_t>(d.from)];
+      }
+    }
+  }
+  return mapping;
+}
+
+int LatencyOf(const Config& config, const Mapping& mapping) {
+  int latency = 0;
+  for (const Place& place : mapping.places) {
+    if (place.tile >= 0) latency = std::max(latency, place.issue + config.pipeline_latency);
+  }
+  for (const PassThrough& pass : mapping.passes) {
+    latency = std::max(latency, pass.place.issue + config.pipeline_latency);
+  }
+  return latency;
+}
+
+}  // namespace kiln::cgra

@@ -1,0 +1,115 @@
+// The mapping problem of one graph on one machine: instructions with tiles and issue cycles to
+// find, and the rules between them. All mappers work on it; the checker (check/check.h) does not.
+//
+// An instruction v gets a tile p(v) and an issue cycle t(v) >= 0; its slot is t(v) mod II, with
+// Config::tile_period mod that period. What must hold:
+//   - two instructions on one tile have different slots;
+//   - for every dependence (u, v, d): t(v) + d * II >= t(u) + pipeline_latency + hops, where hops
+//     is HopCycles(p(u), p(v)) if the dependence moves a value, else 0; with a wait limit W, the
+//     left side exceeds the right by at most W if a value moves;
+//   - without Config::issue_later, t(v) is the latest arrival of its operands;
+//   - instructions without dependences of distance 0 into them issue in the first period
+//     (t(v) < II), unless Config::later_periods is set;
+//   - rule 1: instructions of one group are on one tile; rule 2: no two flow starts are on one
+//     tile; rule 3: no two siblings are on one tile;
+//   - with Config::one_output, all consumers of a result that are on other tiles are at the same
+//     offset; without shared_links on a machine with relaxed distances, no link carries two values
+//     in the same slot (RouteOf).
+// The objective is least II, then least latency: the greatest t(v) + pipeline_latency.
+#ifndef KILN_TARGETS_CGRA_MAP_PROBLEM_H_
+#define KILN_TARGETS_CGRA_MAP_PROBLEM_H_
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/cgra/config/config.h"
+#include "kiln/targets/cgra/graph/graph.h"
+#include "kiln/targets/cgra/graph/mapping.h"
+
+namespace kiln::cgra {
+
+// One instruction: a node, a multiplication with the addition that uses its product, or a
+// pass-through.
+struct Instruction {
+  std::vector<int> nodes;  // of the graph, in topological order; of a pass-through: the node whose
+                           // value it copies
+  bool is_pass = false;
+  std::string name;  // for messages: names of its nodes joined by '+'
+};
+
+struct Dependence {
+  int from = 0, to = 0;  // instructions
+  int distance = 0;      // threads
+  bool moves = true;     // whether a value moves; if not, only the order matters
+  friend bool operator==(const Dependence&, const Dependence&) = default;
+};
+
+struct Problem {
+  Config config;
+  std::vector<Instruction> instructions;      // in topological order of dependences of distance 0
+  std::vector<Dependence> dependences;        // each once, without those that another implies
+  std::vector<int> group;                     // by instruction: its group of rule 1, or -1
+  std::vector<std::vector<int>> groups;       // instructions, at least two each
+  std::vector<std::string> group_names;       // the variables of each group, for messages
+  std::vector<int> starts;                    // rule 2
+  std::vector<std::pair<int, int>> siblings;  // rule 3, each pair once, first < second
+  std::vector<int> sibling_producer;          // by pair: an instruction that both consume
+  std::vector<bool> source;                   // by instruction: nothing of distance 0 enters it
+
+  int size() const { return static_cast<int>(instructions.size()); }
+  int tiles() const { return config.tiles(); }
+};
+
+// A multiplication or shift (Unit::kMultiply) and the kLogic node that alone uses its product, in
+// the same thread: what one instruction can compute together.
+struct Fusion {
+  int multiply = 0, logic = 0;  // nodes
+};
+// Returns all pairs that an instruction can compute together: both values are computed in the same
+// number system, the product has no other use, and the pair reads at most two values of tile
+// memories, at most one literal, and three operands in all. A node is in several pairs if there is
+// a choice.
+std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config);
+
+// A value that has more consumers than links reach gets pass-through instructions: `passes` says
+// for which nodes how many additional ones to insert. BuildProblem inserts the fewest that rule 3
+// requires by itself (a result reaches at most as many other tiles as links leave its own).
+struct ProblemOptions {
+  std::vector<Fusion> fusions;  // a subset of Fusions in which no node is twice
+  std::vector<int> passes;      // by edge of the graph: pass-throughs on its way; empty: none
+};
+
+// Errors, each naming nodes: an instruction that reads more than two values of tile memories or
+// more than three operands.
+StatusOr<Problem> BuildProblem(const ComputationGraph& graph, const Config& config,
+                               const ProblemOptions& options = {});
+
+// Returns the mapping of the graph with these places of the problem's instructions.
+Mapping MappingOf(const ComputationGraph& graph, const Problem& problem, int initiation_interval,
+                  std::span<const Place> places);
+
+// Returns the latency of a mapping: the greatest t(v) + pipeline_latency, in cycles.
+int LatencyOf(const Config& config, const Mapping& mapping);
+
+// What no mapping can beat, and why, in the user's names.
+struct Bound {
+  int value = 0;
+  std::string why;  // "20 instructions on 16 tiles", "the recurrence a -> b -> a takes 6 cycles"
+};
+// Returns the lower bound of the initiation interval: instructions over tiles, the sizes of groups
+// packed into tiles, and recurrences.
+Bound LeastInterval(const Problem& problem);
+// Returns a lower bound of the latency at an interval: the longest path, with the hops that rules 1
+// to 3 force.
+Bound LeastLatency(const Problem& problem, int initiation_interval);
+// Returns why there is no mapping at any interval, in one sentence, or "": a group with two
+// siblings or two flow starts, more flow starts than tiles, a recurrence without a value to start
+// from.
+std::string WhyImpossible(const Problem& problem);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_MAP_PROBLEM_H_
