@@ -6,8 +6,8 @@
 #   kiln_rtl_test(kiln_fifo TEST kiln_fifo_test.cc MODELS small_fifo ...)
 #                                         creates the program rtl_kiln_fifo_test
 #
-# Modules are found by name (file name = module name); packages are listed in rtl/packages.f in
-# order.
+# Modules are found by name (file name = module name); packages are listed in order in
+# rtl/packages.f, and then in the packages.f of folders of rtl/.
 
 find_program(VERILATOR_PROGRAM verilator REQUIRED)
 find_program(YOSYS_PROGRAM yosys REQUIRED)
@@ -25,9 +25,15 @@ list(FILTER KILN_RTL_MODULES EXCLUDE REGEX "_pkg\\.sv$")
 set(KILN_RTL_FOLDERS ${KILN_RTL_FILES})
 list(TRANSFORM KILN_RTL_FOLDERS REPLACE "/[^/]*$" "")
 list(REMOVE_DUPLICATES KILN_RTL_FOLDERS)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${KILN_RTL}/packages.f)
-file(STRINGS ${KILN_RTL}/packages.f KILN_RTL_PACKAGES REGEX "^[^#]")
-list(TRANSFORM KILN_RTL_PACKAGES PREPEND ${KILN_RTL}/)
+file(GLOB package_lists CONFIGURE_DEPENDS ${KILN_RTL}/*/packages.f)
+list(PREPEND package_lists ${KILN_RTL}/packages.f)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${package_lists})
+foreach(package_list IN LISTS package_lists)
+  file(STRINGS ${package_list} packages REGEX "^[^#]")
+  get_filename_component(folder ${package_list} DIRECTORY)
+  list(TRANSFORM packages PREPEND ${folder}/)
+  list(APPEND KILN_RTL_PACKAGES ${packages})
+endforeach()
 
 # Arguments of every Verilator run. Warnings are errors; rtl/waivers.vlt holds the few waivers with
 # their reasons.

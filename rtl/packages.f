@@ -1,11 +1,8 @@
-# The packages of rtl/, each after those it uses. Verilator and Yosys read them before any module.
+# The packages that all units share, each after those it uses. Verilator and Yosys read them before
+# any module; then they read those of each folder of rtl/ that has a packages.f of its own.
 bus/kiln_axi_pkg.sv
-vta/kiln_vta_pkg.sv
-systolic/kiln_systolic_pkg.sv
 arith/kiln_format_pkg.sv
 arith/kiln_named_formats_pkg.sv
 arith/kiln_fp32_pkg.sv
 arith/kiln_spline_pkg.sv
 arith/kiln_spline_tables_pkg.sv
-systolic/kiln_control_pkg.sv
-systolic/vector/kiln_vector_pkg.sv

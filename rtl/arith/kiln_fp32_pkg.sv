@@ -307,7 +307,7 @@ package kiln_fp32_pkg;
   endfunction
 
   // Returns round(value * inverse_scale) + zero_point, clamped to [low, high]. NaN is treated as 0
-  // (kiln::systolic::QuantiseToCode).
+  // (its C++ twin is QuantiseToCode).
   function automatic logic [31:0] to_code(input logic [31:0] value,
       input logic [31:0] inverse_scale,
                                           input logic signed [31:0] zero_point,

@@ -4,7 +4,7 @@
 //   rounding   the product is rounded to fp32 and then to an integer, both to nearest, ties to
 //              even. NaN is treated as 0 before the zero point is added.
 //   time       combinational
-//   C++ twin   kiln::systolic::QuantiseToCode (targets/systolic/simulate/arithmetic.h)
+//   C++ twin   QuantiseToCode, in simulate/arithmetic.h of the family that has this module
 module kiln_fp32_to_code (
     input  logic        [31:0] value,          // fp32
     input  logic        [31:0] inverse_scale,  // fp32

@@ -137,6 +137,15 @@ TEST_F(RtlProjectFolder, ThePackagesOfTheLibraryAreAListOfFiles) {
   EXPECT_TRUE(needed(comment).ok());
   EXPECT_THAT(MessageOf(needed(comment + 'x').status()),
               HasSubstr("packages.f: 1048577 bytes are too many"));
+
+  // Packages of folders with a list of their own come after the library's.
+  ASSERT_TRUE(WriteFile(folder_.path() / "parts" / "packages.f", "# own\nkiln_a_pkg.sv\n").ok());
+  const auto of_parts = needed("parts/kiln_b_pkg.sv\n");
+  ASSERT_TRUE(of_parts.ok()) << of_parts.status();
+  EXPECT_EQ(*of_parts, *ordered);
+  ASSERT_TRUE(WriteFile(folder_.path() / "parts" / "packages.f", "../kiln_a_pkg.sv\n").ok());
+  EXPECT_THAT(MessageOf(needed("parts/kiln_b_pkg.sv\n").status()),
+              HasSubstr("parts/packages.f: line 1: "));
 }
 
 // Builds with a Verilator that only counts how often it runs and leaves a program that says what it

@@ -42,6 +42,9 @@ std::map<std::string, std::string> FilesOf(const fs::path& library) {
   return files;
 }
 
+// The list of a folder's packages.
+constexpr char kPackages[] = "packages.f";
+
 // Returns the last component of a path.
 std::string FileName(const std::string& path) { return fs::path(path).filename().string(); }
 
@@ -149,12 +152,30 @@ StatusOr<fs::path> RtlLibrary() {
   const std::optional<fs::path> data = named == nullptr ? DataFolder() : std::nullopt;
   fs::path library = named != nullptr ? fs::path(named) : data.value_or("share/kiln") / "rtl";
   std::error_code error;
-  if (fs::exists(library / "packages.f", error)) return library;
+  if (fs::exists(library / kPackages, error)) return library;
   return NotFoundAt(
       library.string(), "", "the SystemVerilog library is not there",
       named != nullptr
           ? "KILN_RTL has to name the folder that holds packages.f"
           : "`cmake --install` puts it beside the program; KILN_RTL names another folder");
+}
+
+StatusOr<std::vector<std::string>> LibraryPackages(const fs::path& library) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(library, error)) {
+    if (fs::exists(entry.path() / kPackages, error)) folders.push_back(entry.path().filename());
+  }
+  std::ranges::sort(folders);
+  folders.insert(folders.begin(), fs::path());
+  std::vector<std::string> packages;
+  for (const fs::path& folder : folders) {
+    const fs::path list = library / folder / kPackages;
+    KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(list, budgets::kFileListBytes));
+    KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed, ParseFileList(text, list.string()));
+    for (const ListedFile& file : listed) packages.push_back((folder / file.path).generic_string());
+  }
+  return packages;
 }
 
 StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const std::string& text) {
@@ -172,13 +193,10 @@ StatusOr<std::vector<std::string>> NeededFiles(const fs::path& library, const st
       open.push_back(std::move(source));
     }
   }
-  const fs::path packages = library / "packages.f";
-  KILN_ASSIGN_OR_RETURN(const std::string list, ReadFile(packages, budgets::kFileListBytes));
-  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed,
-                        ParseFileList(list, packages.string()));
+  KILN_ASSIGN_OR_RETURN(const std::vector<std::string> packages, LibraryPackages(library));
   std::vector<std::string> ordered;
-  for (const ListedFile& package : listed) {
-    if (needed.erase(fs::path(package.path).stem().string()) > 0) ordered.push_back(package.path);
+  for (const std::string& package : packages) {
+    if (needed.erase(fs::path(package).stem().string()) > 0) ordered.push_back(package);
   }
   for (const std::string& name : needed) ordered.push_back(files.at(name));
   return ordered;

@@ -74,8 +74,13 @@ StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& fol
                                                 bool trace = false,
                                                 SimulationCache& cache = SimulationCache::Shared());
 
+// Returns the packages of the library as paths relative to it, each after those it uses: those of
+// its packages.f, then those of each folder with a packages.f of its own, in the order of the
+// folders' names. Errors: those of ParseFileList.
+StatusOr<std::vector<std::string>> LibraryPackages(const std::filesystem::path& library);
+
 // Returns the modules and packages of the library that `text` needs directly or indirectly, as
-// paths relative to the library: packages first, in the order of packages.f, then modules by name.
+// paths relative to the library: packages first, as in LibraryPackages, then modules by name.
 StatusOr<std::vector<std::string>> NeededFiles(const std::filesystem::path& library,
                                                const std::string& text);
 

@@ -171,11 +171,7 @@ StatusOr<DesignSources> SourcesOfModule(const std::string& module) {
   KILN_ASSIGN_OR_RETURN(const fs::path library, RtlLibrary());
   DesignSources sources{
       .folder = library, .files = {}, .folders = {}, .contents = {}, .top = module};
-  const fs::path packages = library / "packages.f";
-  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(packages, budgets::kFileListBytes));
-  KILN_ASSIGN_OR_RETURN(const std::vector<ListedFile> listed,
-                        ParseFileList(text, packages.string()));
-  for (const ListedFile& file : listed) sources.files.push_back(file.path);
+  KILN_ASSIGN_OR_RETURN(sources.files, LibraryPackages(library));
   const size_t number_of_packages = sources.files.size();
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(library, error)) {
