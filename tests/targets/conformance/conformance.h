@@ -1,8 +1,8 @@
 // The tests that every accelerator family must pass, written once. A family joins with one file:
 //
-//   // tests/targets/conformance/vta.cc
-//   KILN_CONFORMANCE(vta, {
-//       .design_points = {"accelerators/vta-int8-16.yaml"},
+//   // tests/targets/conformance/FAMILY.cc
+//   KILN_CONFORMANCE(FAMILY, {
+//       .design_points = {"accelerators/FAMILY-int8-16.yaml"},
 //       .never = {{"conv.depthwise*", "no depthwise unit"}},
 //       .not_yet = {{"softmax.*", "the ALU has no exponential yet"}},
 //   });
