@@ -365,5 +365,17 @@ TEST(Text, NodesAtTheBudget) {
   EXPECT_EQ(ParseOptions().most_nodes, budgets::kGraphTextNodes);
 }
 
+// The output does not exist, so that reading stops after the nodes.
+TEST(Text, NodesAtTheBudgetOfTheTable) {
+  const auto error = [](int64_t nodes) {
+    std::string text = "graph \"g\" {\n  input %x : f32[1]\n";
+    for (int64_t i = 1; i <= nodes; ++i) text += "  %v" + std::to_string(i) + " = relu %x\n";
+    return MessageOf(ParseGraph(text + "  output %none\n}\n", "g.kir").status());
+  };
+  EXPECT_THAT(error(budgets::kGraphTextNodes), testing::HasSubstr("none"));
+  EXPECT_EQ(error(budgets::kGraphTextNodes + 1),
+            "g.kir: line 1048579, column 3: the graph has too many nodes; at most 1048576");
+}
+
 }  // namespace
 }  // namespace kiln

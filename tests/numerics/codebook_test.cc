@@ -11,6 +11,7 @@
 
 #include "kiln/numerics/codec.h"
 #include "kiln/numerics/tables.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 
 namespace kiln {
@@ -42,6 +43,18 @@ TEST(CodebookFile, IsAFormatByItsPath) {
   EXPECT_EQ(FindFormat(path)->codebook, format->codebook);
   std::filesystem::remove(path);
   EXPECT_FALSE(FindFormat(path).ok());
+}
+
+// A file with a hole, which takes no room; the second is refused before it is read.
+TEST(CodebookFile, BytesAtTheBudget) {
+  const std::string path = TemporaryFile("long.yaml", "");
+  const auto error = [&](int64_t bytes) {
+    std::filesystem::resize_file(path, static_cast<uintmax_t>(bytes));
+    return MessageOf(FindFormat(path).status());
+  };
+  EXPECT_EQ(error(budgets::kYamlBytes).find("too many"), std::string::npos);
+  EXPECT_EQ(error(budgets::kYamlBytes + 1),
+            path + ": 1048577 bytes are too many; at most 1048576 bytes are read");
 }
 
 TEST(CodebookFile, VectorCodeGivesTheSameCodes) {

@@ -10,7 +10,9 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/key_table.h"
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
+#include "kiln/support/process.h"
 #include "kiln/targets/registry.h"
 #include "tests/targets/conformance/conformance.h"
 
@@ -50,6 +52,20 @@ std::vector<hardware::KeyDescription> RowsOf(const Family& family) {
   const auto keys = DescribeKeys(family.name);
   EXPECT_TRUE(keys.ok()) << keys.status();
   return keys.ok() ? keys->keys : std::vector<hardware::KeyDescription>();
+}
+
+// A file with a hole, which takes no room; the second is refused before it is read.
+TEST(Keys, AFileOfThemHasABudget) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-keys");
+  const std::string path = (folder.path() / "long.yaml").string();
+  const auto error = [&](int64_t bytes) {
+    EXPECT_TRUE(WriteFile(path, "").ok());
+    std::filesystem::resize_file(path, static_cast<uintmax_t>(bytes));
+    return MessageOf(LoadAccelerator(path).status());
+  };
+  EXPECT_THAT(error(budgets::kYamlBytes), testing::Not(HasSubstr("too many")));
+  EXPECT_EQ(error(budgets::kYamlBytes + 1),
+            path + ": 1048577 bytes are too many; at most 1048576 bytes are read");
 }
 
 TEST(Keys, PagesAreGenerated) {

@@ -13,6 +13,7 @@
 #include "kiln/support/json_reader.h"
 #include "kiln/support/process.h"
 #include "kiln/support/sha256.h"
+#include "kiln/targets/vta/config/config.h"
 #include "tests/targets/vta/naive.h"
 #include "tests/targets/vta/random_program.h"
 #include "tests/test_data.h"
@@ -133,6 +134,20 @@ TEST_F(VtaOwnVector, TheImageAtItsBudget) {
                                           "is too large; at most 1073741824"));
 }
 
+// Files with holes, which take no room on disk; the image at its budget is in the test above.
+TEST_F(VtaOwnVector, FilesBeyondTheirBudgets) {
+  ASSERT_TRUE(Read().ok());
+  fs::resize_file(folder_.path() / "in.bin", budgets::kMemoryImageBytes + 1);
+  EXPECT_EQ(Error(), (folder_.path() / "in.bin").string() +
+                         ": 1073741825 bytes are too many; at most 1073741824 bytes are read");
+  const fs::path file = folder_.path() / "own.json";
+  fs::resize_file(file, budgets::kJsonBytes + 1);
+  const std::string many =
+      file.string() + ": 268435457 bytes are too many; at most 268435456 bytes are read";
+  EXPECT_EQ(MessageOf(ReadProgramVector(file).status()), many);
+  EXPECT_EQ(MessageOf(LoadConfig(file.string()).status()), many);
+}
+
 TEST(VtaJson, DepthAtTheBudget) {
   const auto nested = [](int64_t levels) {
     return ParseJson(std::string(static_cast<size_t>(levels), '[') +
@@ -151,8 +166,7 @@ TEST(VtaJson, ValuesAtTheBudget) {
     for (int64_t i = 2; i < count; ++i) text += ",0";
     return ParseJson(text + "]", "x.json");
   };
-  // The count before the parsing takes a bracket for the first item as well.
-  EXPECT_TRUE(values(budgets::kJsonValues - 1).ok());
+  EXPECT_TRUE(values(budgets::kJsonValues).ok());
   EXPECT_EQ(MessageOf(values(budgets::kJsonValues + 1).status()),
             "x.json: has too many keys and values; at most 4194304");
   EXPECT_TRUE(

@@ -6,6 +6,7 @@
 #include <deque>
 #include <thread>
 
+#include "kiln/support/budgets.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "kiln/targets/vta/runtime/remote_device.h"
@@ -22,6 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 using Milliseconds = ByteChannel::Duration;
 
 using Bytes = std::vector<uint8_t>;
@@ -194,6 +196,37 @@ TEST_F(VtaRemote, WrongMessagesEndTheirConversationAlone) {
   bystander->reset();
   ExpectMachines(0);
   ExpectServes();
+}
+
+// A hello of the whole budget is read, and is none; MemoryOfManyMessages has messages of memory at
+// their budget.
+TEST_F(VtaRemote, MessagesAtTheirBudgets) {
+  Serve();
+  const auto hello = [](int64_t bytes) {
+    Bytes frame = HeaderOf(static_cast<uint32_t>(bytes), 1);
+    frame.resize(frame.size() + static_cast<size_t>(bytes));
+    return frame;
+  };
+  EXPECT_THAT(LastReplyTo(hello(budgets::kRemoteHelloBytes), false),
+              Not(HasSubstr("a request 1 of")));
+  const auto channel = Raw();
+  ASSERT_TRUE(channel->Send(HelloFrame(), kLong).ok());
+  EXPECT_THAT(ReplyOf(*channel), HasSubstr("functional"));
+  FrameWriter allocate(2);
+  allocate.Number64(budgets::kRemoteDataBytes + 1);
+  ASSERT_TRUE(channel->Send(allocate.Take(), kLong).ok());
+  const std::string allocated = ReplyOf(*channel);
+  ASSERT_EQ(allocated.size(), std::string("0: ").size() + 8) << allocated;
+  const auto read = [&](int64_t bytes) {
+    FrameWriter frame(5);
+    frame.Bytes({reinterpret_cast<const uint8_t*>(allocated.data()) + 3, 8});  // the address
+    frame.Number32(static_cast<uint32_t>(bytes));
+    EXPECT_TRUE(channel->Send(frame.Take(), kLong).ok());
+    return ReplyOf(*channel);
+  };
+  EXPECT_EQ(read(budgets::kRemoteDataBytes),
+            "0: " + std::string(static_cast<size_t>(budgets::kRemoteDataBytes), '\0'));
+  EXPECT_THAT(read(budgets::kRemoteDataBytes + 1), HasSubstr("1048577 bytes at once; 1048576"));
 }
 
 TEST_F(VtaRemote, ClientsHaveMachinesOfTheirOwn) {
