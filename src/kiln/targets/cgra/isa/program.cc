@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMostDeliveries = 255;  // of a thread: 8 bits of a run's header
 constexpr int kMostLatency = 65535;   // cycles: 16 bits of it
-constexpr int kPipelineLatency = 3;   // cycles from issue to result, of the tiles that are built
+// Cycles from issue to result of the tiles that are built.
+int BuiltLatency(const Config& config) { return config.floats ? 5 : 3; }
 
 Status Expect(bool holds, std::string_view key, const std::string& is, const std::string& right) {
   if (holds) return OkStatus();
@@ -156,9 +157,11 @@ Status CheckStreamMachine(const Config& config) {
   KILN_RETURN_IF_ERROR(Expect(config.hop_cycles == 1, "hop_cycles",
                               fmt::format("hops of {} cycles", config.hop_cycles),
                               "'hop_cycles: 1'"));
-  KILN_RETURN_IF_ERROR(Expect(config.pipeline_latency == kPipelineLatency, "pipeline_latency",
-                              fmt::format("a latency of {} cycles", config.pipeline_latency),
-                              fmt::format("'pipeline_latency: {}'", kPipelineLatency)));
+  KILN_RETURN_IF_ERROR(
+      Expect(config.pipeline_latency == BuiltLatency(config), "pipeline_latency",
+             fmt::format("a latency of {} cycles {} binary32", config.pipeline_latency,
+                         config.floats ? "with" : "without"),
+             fmt::format("'pipeline_latency: {}'", BuiltLatency(config))));
   KILN_RETURN_IF_ERROR(Expect(config.wait_limit >= 0, "wait_limit", "delay lines of any length",
                               "a number of cycles"));
   return Expect(!config.shared_links, "links", "two values on a link", "'links: exclusive'");
