@@ -160,10 +160,15 @@ class Configurer {
                      "places for all of its nodes and an initiation interval of at least 1");
     }
     const auto passes = static_cast<int>(mapping_.passes.size());
-    for (const int pass : mapping_.provider) {
-      if (pass < -1 || pass >= passes) {
-        return ErrorAt(graph_.source, "mapping", fmt::format("an edge names pass-through {}", pass),
-                       fmt::format("-1 to {}", passes - 1));
+    for (size_t e = 0; e < graph_.edges.size(); ++e) {
+      const int pass = mapping_.provider[e];
+      if (pass < -1 || pass >= passes ||
+          (pass >= 0 &&
+           mapping_.passes[static_cast<size_t>(pass)].node != graph_.edges[e].source)) {
+        return ErrorAt(graph_.source, "mapping",
+                       fmt::format("an edge from '{}' names pass-through {}",
+                                   NameOf(graph_.edges[e].source), pass),
+                       "-1 or a pass-through of this node");
       }
     }
     for (int i = 0; i < passes; ++i) {
@@ -277,12 +282,22 @@ class Configurer {
                    "'loops: synchronous' in the design point");
     }
     const int pass = mapping_.provider[static_cast<size_t>(edge_number)];
+    if (pass < 0) KILN_RETURN_IF_ERROR(CheckResult(edge.source));
     return Source{
         .kind = Source::Kind::kMessage,
         .from = pass >= 0 ? first_pass_ + pass : of_node_[static_cast<size_t>(edge.source)],
         .distance = edge.distance,
         .initial = edge.distance > 0 ? edge.initial : 0,
         .node = edge.source};
+  }
+
+  // Checks that a node's value leaves its instruction.
+  Status CheckResult(int node) const {
+    const Step& step = steps_[static_cast<size_t>(of_node_[static_cast<size_t>(node)])];
+    if (step.nodes.back() == node) return OkStatus();
+    return Error(NameOf(node),
+                 fmt::format("its value stays inside the instruction '{}'", step.name),
+                 "an instruction of its own: it has several uses");
   }
 
   static Source ConstantOf(int32_t value) {
@@ -334,6 +349,7 @@ class Configurer {
   Status AddOperands(Step* step) {
     if (step->is_pass) {
       const PassThrough& pass = PassOf(*step);
+      if (pass.from < 0) KILN_RETURN_IF_ERROR(CheckResult(pass.node));
       step->in[0] = {.kind = Source::Kind::kMessage,
                      .from = pass.from >= 0 ? first_pass_ + pass.from
                                             : of_node_[static_cast<size_t>(pass.node)],
@@ -429,10 +445,7 @@ class Configurer {
       const int pass = mapping_.provider[static_cast<size_t>(data)];
       Step& step = steps_[static_cast<size_t>(
           pass >= 0 ? first_pass_ + pass : of_node_[static_cast<size_t>(edge->source)])];
-      if (!step.is_pass && edge->source != step.nodes.back()) {
-        return Error(name, fmt::format("'{}' is inside an instruction", NameOf(edge->source)),
-                     "the last node of an instruction");
-      }
+      if (!step.is_pass) KILN_RETURN_IF_ERROR(CheckResult(edge->source));
       if (step.output >= 0) {
         return Error(name,
                      fmt::format("'{}' already goes to output '{}'", step.name,

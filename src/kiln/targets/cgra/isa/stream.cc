@@ -2,6 +2,9 @@
 
 #include "kiln/targets/cgra/isa/stream.h"
 
+#include <bit>
+#include <cstring>
+
 #include "kiln/support/check.h"
 
 namespace kiln::cgra {
@@ -48,9 +51,16 @@ void AppendWord(const Config& config, uint64_t word, std::vector<uint8_t>* strea
 void AppendLanes(const Config& config, std::span<const int32_t> lanes,
                  std::vector<uint8_t>* stream) {
   KILN_CHECK(std::ssize(lanes) == config.lanes);
+  const size_t begin = stream->size();
+  stream->resize(begin + 4 * lanes.size());
+  uint8_t* to = stream->data() + begin;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(to, lanes.data(), 4 * lanes.size());
+    return;
+  }
   for (const int32_t lane : lanes) {
     for (int i = 0; i < 4; ++i) {
-      stream->push_back(static_cast<uint8_t>(static_cast<uint32_t>(lane) >> (8 * i)));
+      *to++ = static_cast<uint8_t>(static_cast<uint32_t>(lane) >> (8 * i));
     }
   }
 }
@@ -61,12 +71,17 @@ uint64_t WordOf(std::span<const uint8_t> beat) {
   return word;
 }
 
-int32_t LaneOf(std::span<const uint8_t> beat, int lane) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    value |= uint32_t{beat[4 * static_cast<size_t>(lane) + i]} << (8 * i);
+void ReadLanes(std::span<const uint8_t> beats, std::span<int32_t> lanes) {
+  KILN_CHECK(beats.size() >= 4 * lanes.size());
+  if constexpr (std::endian::native == std::endian::little) {
+    if (!lanes.empty()) std::memcpy(lanes.data(), beats.data(), 4 * lanes.size());
+    return;
   }
-  return static_cast<int32_t>(value);
+  for (size_t lane = 0; lane < lanes.size(); ++lane) {
+    uint32_t value = 0;
+    for (size_t i = 0; i < 4; ++i) value |= uint32_t{beats[4 * lane + i]} << (8 * i);
+    lanes[lane] = static_cast<int32_t>(value);
+  }
 }
 
 }  // namespace kiln::cgra

@@ -36,9 +36,10 @@ void AppendWord(const Config& config, uint64_t word, std::vector<uint8_t>* strea
 // Appends a beat with these lanes.
 void AppendLanes(const Config& config, std::span<const int32_t> lanes,
                  std::vector<uint8_t>* stream);
-// Returns the low 64 bits of the beat that begins at `beat`, and its lane `lane`.
+// Returns the low 64 bits of the beat that begins at `beat`.
 uint64_t WordOf(std::span<const uint8_t> beat);
-int32_t LaneOf(std::span<const uint8_t> beat, int lane);
+// Reads as many lanes from the beginning of `beats` as `lanes` has elements.
+void ReadLanes(std::span<const uint8_t> beats, std::span<int32_t> lanes);
 
 }  // namespace kiln::cgra
 
