@@ -82,6 +82,69 @@ TEST_F(MixedPrecisionSearch, NothingWithinTheBudgetIsSaid) {
   EXPECT_NE(found->Report("bit", "dB").find("not within the budget"), std::string::npos);
 }
 
+// The network with a second output, of a convolution that the first output does not depend on.
+Graph TwoOutputNet() {
+  Graph net = SmallNet();
+  Node* gate = net.AddNode(Op::kSigmoid, "gate_node", {net.FindValue("a")}, {"gate"}, {});
+  KILN_CHECK(InferNode(net, *gate).ok());
+  Value* weights = net.AddConstant("w_side", UniformTensor({8, 16, 1, 1}, 21, -0.5, 0.5));
+  Node* side = net.AddNode(Op::kConv, "side_node", {gate->result(), weights}, {"side"}, {});
+  KILN_CHECK(InferNode(net, *side).ok());
+  net.MarkOutput(side->result());
+  return net;
+}
+
+std::vector<Tensor> AllOutputsOf(const Graph& graph, const Tensor& images) {
+  const auto executor = ReferenceExecutor::Create(graph);
+  KILN_CHECK(executor.ok());
+  return *(*executor)->RunBatch(std::span(&images, 1));
+}
+
+TEST_F(MixedPrecisionSearch, JudgesAllOutputs) {
+  const Graph net = TwoOutputNet();
+  const std::vector<Tensor> exact = AllOutputsOf(net, evaluation_);
+  ASSERT_EQ(exact.size(), 2u);
+  const auto run = [&](int judged, double other_error) {
+    return *SearchMixedPrecision(net, std::span(&calibration_, 1), std::span(&evaluation_, 1),
+                                 Decibels(exact[static_cast<size_t>(judged)]),
+                                 {.candidates = {"int8", "int4"},
+                                  .budget = 100,
+                                  .merit_output = judged,
+                                  .other_error = other_error});
+  };
+  // 100 dB may be lost: only the other output limits the choice.
+  const MixedPrecision any = run(0, 1e9), some = run(0, 0.06), none = run(0, 0);
+  EXPECT_TRUE(any.has_others);
+  EXPECT_EQ(any.chosen, static_cast<int>(any.curve.size()) - 1);
+  ASSERT_TRUE(some.within_budget);
+  EXPECT_LE(some.choice().other_error, 0.06);
+  EXPECT_GT(some.choice().cost, any.choice().cost);
+  EXPECT_LT(some.choice().cost, some.curve.front().cost);
+  EXPECT_FALSE(none.within_budget);
+  EXPECT_EQ(none.chosen, 0);
+  EXPECT_NE(some.Report("bit", "dB").find("others/%"), std::string::npos);
+  // The layer that the first output does not see has damage all the same.
+  for (const PrecisionUnit& unit : any.units)
+    EXPECT_GT(unit.choices[1].damage, 0) << unit.layers[0];
+
+  // What was measured is what the chosen recipe does to the second output.
+  const auto quantised = QuantiseOnImages(net, some.recipe, std::span(&calibration_, 1),
+                                          some.recipe.calibration_images);
+  ASSERT_TRUE(quantised.ok()) << quantised.status();
+  const std::vector<Tensor> got = AllOutputsOf(*SimulateQuantisation(*quantised), evaluation_);
+  const Tensor zero(ElementType::kFloat32, exact[1].shape());
+  EXPECT_DOUBLE_EQ(some.choice().other_error,
+                   std::sqrt(MeanSquare(got[1], exact[1]) / MeanSquare(exact[1], zero)));
+
+  // The merit may judge the second; the first is then the other.
+  const MixedPrecision second = run(1, 1e9);
+  EXPECT_DOUBLE_EQ(
+      second.choice().merit,
+      *Decibels(exact[1])(AllOutputsOf(*SimulateQuantisation(*QuantiseOnImages(
+                                           net, second.recipe, std::span(&calibration_, 1), 256)),
+                                       evaluation_)[1]));
+}
+
 // Each step goes from 0 to its total without a step back, one after the other; the long ones image
 // by image.
 TEST_F(MixedPrecisionSearch, TellsHowFarItIs) {

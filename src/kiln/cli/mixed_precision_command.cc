@@ -40,6 +40,7 @@ std::string SearchJson(const MixedPrecision& found, const MixedPrecisionOptions&
                      {"damage", point.damage},
                      {"measured_damage", point.measured_damage},
                      {"accuracy", point.merit},
+                     {"other_error", point.other_error},
                      {"formats", std::move(picks)}});
   }
   Json units = Json::array();
@@ -53,7 +54,7 @@ std::string SearchJson(const MixedPrecision& found, const MixedPrecisionOptions&
 }
 
 // Loads network and images, runs SearchMixedPrecision and writes its recipe. The merit is always
-// top-k accuracy, so the data must have labels, and the labels must belong to the first output.
+// top-k accuracy of the output that the labels fit; other outputs are compared with fp32.
 class MixedPrecisionCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
@@ -63,9 +64,15 @@ class MixedPrecisionCommand final : public Command {
         ->delimiter(',')
         ->type_name("F,F,...");
     app.add_option("--budget", options_.budget,
-                   "Points of accuracy that may be lost against fp32; damage and accuracy are "
-                   "those of the network's first output")
+                   "Points of accuracy that may be lost against fp32, on the first output that the "
+                   "labels fit")
         ->type_name("POINTS")
+        ->check(RealInRange(0.0, 100.0))
+        ->capture_default_str();
+    app.add_option(
+           "--other-error", other_error_,
+           "How far each other output may be from fp32, in per cent of its root mean square")
+        ->type_name("PERCENT")
         ->check(RealInRange(0.0, 100.0))
         ->capture_default_str();
     app.add_option("--cost", cost_,
@@ -130,6 +137,7 @@ class MixedPrecisionCommand final : public Command {
         calibrated_on.MakeBatch(0, std::min(wanted, calibrated_on.size()));
     const std::vector<Tensor> evaluation = images.MakeBatch(0, count);
     KILN_ASSIGN_OR_RETURN(const Merit merit, MeritOf(network, *images.set, count));
+    options_.other_error = other_error_ / 100;
     KILN_ASSIGN_OR_RETURN(const Graph laid_out, LayOut(network));
     StatusOr<MixedPrecision> search;
     {
@@ -154,16 +162,13 @@ class MixedPrecisionCommand final : public Command {
   }
 
  private:
-  // Returns the merit: top-k accuracy against the labels of the first `images` samples.
-  StatusOr<Merit> MeritOf(const Graph& network, const DataSet& set, int64_t images) const {
+  // Returns the merit: top-k accuracy against the labels of the first `images` samples. Sets the
+  // output that it judges.
+  StatusOr<Merit> MeritOf(const Graph& network, const DataSet& set, int64_t images) {
     auto layout = FindScores(network, set.label_shape());
     if (!layout.ok())
       return ErrorAt(network.source(), "", MessageOf(layout.status()), "name labels that fit");
-    if (layout->output != 0) {
-      return UnsupportedAt(network.source(), "",
-                           "the labels belong to another output than the first",
-                           "the search measures the first");
-    }
+    options_.merit_output = layout->output;
     if (layout->classes > 0) {
       KILN_RETURN_IF_ERROR(set.CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1));
     }
@@ -208,6 +213,7 @@ class MixedPrecisionCommand final : public Command {
 
   std::string model_, json_, recipe_;
   std::string cost_ = "bits";
+  double other_error_ = 10;  // per cent
   int64_t limit_ = 500;
   int top_k_ = 1;
   ShapeArguments shapes_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -22,6 +23,7 @@
 #include "kiln/quantise/shared_values.h"
 #include "kiln/quantise/simulate.h"
 #include "kiln/quantise/weights.h"
+#include "kiln/support/check.h"
 
 namespace kiln {
 namespace {
@@ -39,12 +41,11 @@ std::vector<Tensor> FirstImages(std::span<const Tensor> inputs, int64_t count) {
   return first;
 }
 
-// Runs the graph at the reference level and returns output 0.
-StatusOr<Tensor> OutputsOf(const Graph& graph, std::span<const Tensor> inputs,
-                           const BatchProgress& progress) {
+// Runs the graph at the reference level and returns all outputs.
+StatusOr<std::vector<Tensor>> OutputsOf(const Graph& graph, std::span<const Tensor> inputs,
+                                        const BatchProgress& progress) {
   KILN_ASSIGN_OR_RETURN(const auto executor, ReferenceExecutor::Create(graph));
-  KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, executor->RunBatch(inputs, progress));
-  return outputs[0];
+  return executor->RunBatch(inputs, progress);
 }
 
 // Counts the simulated images of one phase. All runs of a phase have the same number of images.
@@ -85,9 +86,19 @@ int64_t ImagesOf(std::span<const Tensor> inputs) {
   return inputs.empty() || inputs[0].shape().rank() == 0 ? 0 : inputs[0].shape()[0];
 }
 
-// Returns the mean squared error over the mean square of the exact outputs. `got` may hold fewer
-// images than `exact`; only these are compared.
+// Returns the mean squared error over the mean square of the exact output, or the share of elements
+// that differ if the output is not fp32. `got` may hold fewer images than `exact`; only these are
+// compared.
 double DamageOf(const Tensor& got, const Tensor& exact) {
+  if (exact.type() != ElementType::kFloat32) {
+    const auto bytes = static_cast<size_t>(SizeOf(exact.type()));
+    int64_t different = 0;
+    for (int64_t i = 0; i < got.size(); ++i) {
+      const size_t at = static_cast<size_t>(i) * bytes;
+      different += std::memcmp(got.bytes() + at, exact.bytes() + at, bytes) != 0 ? 1 : 0;
+    }
+    return static_cast<double>(different) / static_cast<double>(std::max<int64_t>(got.size(), 1));
+  }
   double error = 0, power = 0;
   const auto a = got.data<float>(), b = exact.data<float>();
   for (size_t i = 0; i < a.size(); ++i) {
@@ -98,6 +109,14 @@ double DamageOf(const Tensor& got, const Tensor& exact) {
   // A finite maximum, because knapsack choices must have finite damage.
   if (!std::isfinite(error)) return std::numeric_limits<double>::max();
   return power > 0 ? error / power : error;
+}
+
+// Returns the sum of the damages of all outputs.
+double DamageOf(std::span<const Tensor> got, std::span<const Tensor> exact) {
+  double sum = 0;
+  for (size_t i = 0; i < got.size(); ++i)
+    sum = std::min(sum + DamageOf(got[i], exact[i]), std::numeric_limits<double>::max());
+  return sum;
 }
 
 // A multiply-accumulate node with constant weights.
@@ -158,11 +177,9 @@ class Search {
     KILN_RETURN_IF_ERROR(FindUnits());
     meter_.Start("fp32", 1, ImagesOf(evaluation_));
     KILN_ASSIGN_OR_RETURN(exact_, OutputsOf(graph_, evaluation_, meter_.OfRun()));
-    if (exact_.type() != ElementType::kFloat32) {
-      return UnsupportedAt(graph_.source(), "", "the network's outputs are not fp32",
-                           "damage is measured on fp32 outputs");
-    }
-    KILN_ASSIGN_OR_RETURN(result_.fp32_merit, merit_(exact_));
+    KILN_CHECK(options_.merit_output >= 0 && options_.merit_output < std::ssize(exact_));
+    result_.has_others = exact_.size() > 1;
+    KILN_ASSIGN_OR_RETURN(result_.fp32_merit, merit_(Judged(exact_)));
     KILN_RETURN_IF_ERROR(MeasureSensitivity());
     KILN_RETURN_IF_ERROR(ClimbLadder());
     KILN_RETURN_IF_ERROR(Refine());
@@ -230,8 +247,26 @@ class Search {
     return recipe;
   }
 
+  // Returns the output that the merit judges.
+  const Tensor& Judged(const std::vector<Tensor>& outputs) const {
+    return outputs[static_cast<size_t>(options_.merit_output)];
+  }
+
+  // Returns the error of the worst output that the merit does not judge.
+  double OtherError(const std::vector<Tensor>& outputs) const {
+    double worst = 0;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (static_cast<int>(i) == options_.merit_output) continue;
+      const double damage = DamageOf(outputs[i], exact_[i]);
+      const bool is_real = exact_[i].type() == ElementType::kFloat32;
+      worst = std::max(worst, is_real ? std::sqrt(damage) : damage);
+    }
+    return worst;
+  }
+
   // Returns the outputs of the network under an assignment.
-  StatusOr<Tensor> Simulate(const std::vector<int>& picks, std::span<const Tensor> inputs) const {
+  StatusOr<std::vector<Tensor>> Simulate(const std::vector<int>& picks,
+                                         std::span<const Tensor> inputs) const {
     KILN_ASSIGN_OR_RETURN(const Graph quantised, Quantise(graph_, RecipeOf(picks), data_));
     KILN_ASSIGN_OR_RETURN(const Graph simulated, SimulateQuantisation(quantised));
     return OutputsOf(simulated, inputs, meter_.OfRun());
@@ -244,14 +279,14 @@ class Search {
     int64_t runs = 0;
     meter_.Start("sensitivity", 1 + std::ssize(result_.units) * (std::ssize(candidates_) - 1),
                  ImagesOf(inputs));
-    KILN_ASSIGN_OR_RETURN(const Tensor outputs, Simulate(base, inputs));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, Simulate(base, inputs));
     meter_.Settle(++runs);
     result_.base_damage = DamageOf(outputs, exact_);
     for (size_t u = 0; u < result_.units.size(); ++u) {
       for (size_t k = 1; k < candidates_.size(); ++k) {
         std::vector<int> picks = base;
         picks[u] = static_cast<int>(k);
-        KILN_ASSIGN_OR_RETURN(const Tensor alone, Simulate(picks, inputs));
+        KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> alone, Simulate(picks, inputs));
         meter_.Settle(++runs);
         // A change that reduces the error by chance counts as no damage, not as a gain.
         result_.units[u].choices[k].damage =
@@ -274,9 +309,10 @@ class Search {
                         .cost = best.cost,
                         .damage = best.damage,
                         .lower_bound = best.lower_bound};
-    KILN_ASSIGN_OR_RETURN(const Tensor outputs, Simulate(point.picks, evaluation_));
+    KILN_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, Simulate(point.picks, evaluation_));
     point.measured_damage = DamageOf(outputs, exact_) - result_.base_damage;
-    KILN_ASSIGN_OR_RETURN(point.merit, merit_(outputs));
+    KILN_ASSIGN_OR_RETURN(point.merit, merit_(Judged(outputs)));
+    point.other_error = OtherError(outputs);
     result_.curve.push_back(std::move(point));
     std::sort(result_.curve.begin(), result_.curve.end(),
               [](const TradeOffPoint& a, const TradeOffPoint& b) {
@@ -315,7 +351,8 @@ class Search {
   }
 
   bool IsWithinBudget(const TradeOffPoint& point) const {
-    return point.merit >= result_.fp32_merit - options_.budget;
+    return point.merit >= result_.fp32_merit - options_.budget &&
+           point.other_error <= options_.other_error;
   }
 
   // Returns the index of the last (cheapest) point within the budget; -1 if there is none.
@@ -361,16 +398,15 @@ class Search {
   Meter meter_;
   std::vector<Recipe> candidates_;
   CalibrationData data_;
-  Tensor exact_;
+  std::vector<Tensor> exact_;  // all outputs in fp32
   MixedPrecision result_;
 };
 
 }  // namespace
 
 Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k) {
-  KILN_CHECK(layout.output == 0);
-  return [labels = std::move(labels), layout, k](const Tensor& outputs) -> StatusOr<double> {
-    KILN_ASSIGN_OR_RETURN(const ScoreCount count, CountScores(outputs, labels, layout, k));
+  return [labels = std::move(labels), layout, k](const Tensor& output) -> StatusOr<double> {
+    KILN_ASSIGN_OR_RETURN(const ScoreCount count, CountScores(output, labels, layout, k));
     return count.labels == 0 ? 0.0
                              : 100.0 * static_cast<double>(count.correct_top_k) /
                                    static_cast<double>(count.labels);
@@ -378,21 +414,30 @@ Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k) {
 }
 
 std::string MixedPrecision::Report(std::string_view cost_unit, std::string_view merit_unit) const {
-  std::string out = fmt::format("{:>14} {:>12} {:>12} {:>10}  units by candidate\n",
+  const auto others = [&](const std::string& text) {
+    return has_others ? fmt::format(" {:>10}", text) : std::string();
+  };
+  std::string out = fmt::format("{:>14} {:>12} {:>12} {:>10}{}  units by candidate\n",
                                 fmt::format("cost/{}", cost_unit), "damage", "measured",
-                                fmt::format("merit/{}", merit_unit));
+                                fmt::format("merit/{}", merit_unit), others("others/%"));
   for (size_t i = 0; i < curve.size(); ++i) {
     const TradeOffPoint& point = curve[i];
     std::string picks;
     for (const int pick : point.picks) picks += static_cast<char>('a' + std::min(pick, 25));
-    out += fmt::format("{:>14.6g} {:>12.4g} {:>12.4g} {:>10.4g}  {}{}\n", point.cost, point.damage,
-                       point.measured_damage, point.merit, picks,
+    out += fmt::format("{:>14.6g} {:>12.4g} {:>12.4g} {:>10.4g}{}  {}{}\n", point.cost,
+                       point.damage, point.measured_damage, point.merit,
+                       others(fmt::format("{:.3g}", 100 * point.other_error)), picks,
                        static_cast<int>(i) == chosen ? "  <" : "");
   }
   const TradeOffPoint& best = choice();
   out +=
       "damage: mean squared error of the outputs over their mean square, by the model and "
       "measured\n";
+  if (has_others) {
+    out +=
+        "others: the error of the worst output without labels, in per cent of its root mean "
+        "square; damage is the sum of all outputs'\n";
+  }
   out += fmt::format("fp32: {:.4g} {}. Chosen: cost {:.6g} {}, merit {:.4g} {}{}.\n", fp32_merit,
                      merit_unit, best.cost, cost_unit, best.merit, merit_unit,
                      within_budget ? "" : ", not within the budget");

@@ -4,15 +4,18 @@
 //   1. Units. Layers that read a common value form a unit, because a value has one type. A unit
 //      chooses one candidate type for the values its layers read and for their weights.
 //   2. Sensitivity. Each unit in turn is set to each candidate while all other units keep the first
-//      (widest) candidate. The network is simulated and the damage measured: the mean squared error
-//      of the outputs against fp32 over their mean square, minus that of the network with all units
-//      in the first candidate.
+//      (widest) candidate. The network is simulated and the damage measured: the sum over all
+//      outputs of the mean squared error against fp32 over the mean square, minus that of the
+//      network with all units in the first candidate. For an output that is not fp32 it is the share
+//      of elements that differ.
 //   3. Model. The damages of units add up. This holds if rounding errors are small and independent,
-//      since the variances of independent errors add; it remains a model.
+//      since the variances of independent errors add, on each output and so in the sum over outputs
+//      (the greatest of the outputs would not add); it remains a model.
 //   4. Ladder. For a series of limits on the damage, knapsack.h finds the assignment of least cost
 //      under the model, exactly.
-//   5. Choice. Each of these assignments is simulated as a whole and its merit measured. The
-//      cheapest within the budget is chosen. Bisection refines the ladder between it and the next
+//   5. Choice. Each of these assignments is simulated as a whole, and its merit and the error of the
+//      outputs that the merit does not judge are measured. The cheapest within the budget is chosen:
+//      the merit within `budget`, and the worst of the other outputs within `other_error`. Bisection refines the ladder between it and the next
 //      cheaper assignment, which is not within the budget.
 //
 // The certificate states the quality of the choice: under the model, no assignment with at most its
@@ -46,11 +49,11 @@ enum class PrecisionCost {
   kEnergy,
 };
 
-// Computes the figure of merit of a network's outputs on the evaluation images; greater is better.
-// Examples are per cent of images classified correctly, and decibels.
-using Merit = std::function<StatusOr<double>(const Tensor& outputs)>;
-// Returns a merit: per cent of labels among the k highest scores (scores.h). The layout must refer
-// to output 0.
+// Computes the figure of merit of one output of a network on the evaluation images; greater is
+// better. Examples are per cent of images classified correctly, and decibels.
+using Merit = std::function<StatusOr<double>(const Tensor& output)>;
+// Returns a merit: per cent of labels among the k highest scores (scores.h) of the output that the
+// layout refers to.
 Merit TopScores(std::vector<int32_t> labels, const ScoreLayout& layout, int k);
 
 // Reports the progress of a search. The phases are "calibration", "fp32", "sensitivity", "ladder"
@@ -62,7 +65,11 @@ using SearchProgress = std::function<void(const std::string& step, int64_t done,
 struct MixedPrecisionOptions {
   // Names for RecipeByName, the widest first. Values outside all units take the first.
   std::vector<std::string> candidates;
-  double budget = 1.0;  // how far the merit may fall below fp32's, in units of the merit
+  double budget = 1.0;   // how far the merit may fall below fp32's, in units of the merit
+  int merit_output = 0;  // index of the output that the merit judges
+  // How far each other output may be from fp32: the root of the mean squared error over that of the
+  // mean square; for an output that is not fp32, the share of elements that differ.
+  double other_error = 0.1;
   PrecisionCost cost = PrecisionCost::kBits;
   int64_t sensitivity_images = 64;  // evaluation images used by step 2, from the first
   int ladder = 8;                   // limits in step 4, evenly spaced in the log of the damage
@@ -86,7 +93,8 @@ struct TradeOffPoint {
   // Damage of the whole assignment as simulated, minus the base damage. The difference from
   // `damage` shows how well the model holds.
   double measured_damage = 0;
-  double merit = 0;  // measured
+  double merit = 0;        // measured
+  double other_error = 0;  // measured: of the worst output that the merit does not judge
 };
 
 // The result of the search.
@@ -94,6 +102,7 @@ struct MixedPrecision {
   std::vector<PrecisionUnit> units;
   double base_damage = 0;  // with all units in the first candidate
   double fp32_merit = 0;
+  bool has_others = false;  // whether there are outputs that the merit does not judge
   // Sorted by falling cost; the first has all units in the first candidate.
   std::vector<TradeOffPoint> curve;
   int chosen = 0;              // index into `curve`: the cheapest within the budget
@@ -109,8 +118,8 @@ struct MixedPrecision {
 // Searches an assignment for `graph`, the fp32 network in the layout in which it will run.
 //   calibration  images for ranges, [images, ...], one tensor per graph input
 //   evaluation   images for damage and merit, in the same form
-//   errors       no candidates, or an unknown one; no layer that can choose; outputs that are not
-//                fp32; errors of calibration and of `merit`
+//   errors       no candidates, or an unknown one; no layer that can choose; errors of calibration
+//                and of `merit`
 StatusOr<MixedPrecision> SearchMixedPrecision(
     const Graph& graph, std::span<const Tensor> calibration, std::span<const Tensor> evaluation,
     const Merit& merit, const MixedPrecisionOptions& options, const SearchProgress& progress = {});
