@@ -27,10 +27,9 @@ bool SameNumbers(Op multiply, Op logic) {
 
 // What an instruction with these nodes reads.
 struct Reads {
-  std::set<int> stored;                 // nodes whose values a tile memory holds
-  std::set<int32_t> literals;           // constants
-  std::set<std::pair<int, int>> links;  // producer and distance
-  int count() const { return static_cast<int>(stored.size() + literals.size() + links.size()); }
+  std::set<int> stored;        // nodes whose values a tile memory holds
+  std::set<int32_t> literals;  // constants
+  int operands = 0;            // in1, in2 and in3 that it needs, with predicates
   // Values in tile memories: of several literals, all but one are kept there, too.
   int memory_values() const {
     return static_cast<int>(stored.size() + (literals.empty() ? 0 : literals.size() - 1));
@@ -47,6 +46,7 @@ Reads ReadsOf(const ComputationGraph& graph, const Config& config,
       if (edge.kind == EdgeKind::kOrder) continue;
       if (edge.kind == EdgeKind::kData) ++operands;
       if (std::ranges::find(nodes, edge.source) != nodes.end() && edge.distance == 0) continue;
+      ++reads.operands;
       const GraphNode& source = graph.nodes[static_cast<size_t>(edge.source)];
       switch (TimingOf(graph, config, edge)) {
         case EdgeTiming::kStored:
@@ -60,8 +60,6 @@ Reads ReadsOf(const ComputationGraph& graph, const Config& config,
           reads.stored.insert(edge.source);
           break;
         case EdgeTiming::kLink:
-          reads.links.emplace(edge.source, edge.distance);
-          break;
         case EdgeTiming::kOrder:
         case EdgeTiming::kResult:
           break;
@@ -70,6 +68,7 @@ Reads ReadsOf(const ComputationGraph& graph, const Config& config,
     const GraphNode& at = graph.nodes[static_cast<size_t>(node)];
     if (at.literal && operands < static_cast<size_t>(RowOf(at.op).operands)) {
       reads.literals.insert(*at.literal);
+      ++reads.operands;
     }
   }
   return reads;
@@ -79,7 +78,7 @@ constexpr int kMostMemoryValues = 2;  // a tile has two memories with one read p
 constexpr int kMostOperands = 3;      // in1, in2 and in3; a predicate takes one of them
 
 bool ReadsFit(const Reads& reads) {
-  return reads.memory_values() <= kMostMemoryValues && reads.count() <= kMostOperands;
+  return reads.memory_values() <= kMostMemoryValues && reads.operands <= kMostOperands;
 }
 
 std::string NameOfNodes(const ComputationGraph& graph, std::span<const int> nodes) {
@@ -129,7 +128,7 @@ class Builder {
       if (!ReadsFit(reads)) {
         return ErrorAt(graph_.source, fmt::format("node '{}'", instruction.name),
                        fmt::format("it reads {} values, {} of them from tile memories",
-                                   reads.count(), reads.memory_values()),
+                                   reads.operands, reads.memory_values()),
                        fmt::format("at most {} values, {} of them from tile memories",
                                    kMostOperands, kMostMemoryValues));
       }
@@ -143,6 +142,12 @@ class Builder {
 
   void AddDependences() {
     std::set<std::tuple<int, int, int, bool>> seen;
+    std::vector<int> shared(graph_.edges.size(), -1), made(options_.shared_passes.size(), -1);
+    for (size_t s = 0; s < options_.shared_passes.size(); ++s) {
+      for (const int e : options_.shared_passes[s]) {
+        shared[static_cast<size_t>(e)] = static_cast<int>(s);
+      }
+    }
     for (size_t e = 0; e < graph_.edges.size(); ++e) {
       const GraphEdge& edge = graph_.edges[e];
       const EdgeTiming timing = TimingOf(graph_, problem_.config, edge);
@@ -153,11 +158,33 @@ class Builder {
       const bool moves = timing == EdgeTiming::kLink;
       const int passes = e < options_.passes.size() && moves ? options_.passes[e] : 0;
       int provider = from;
+      if (shared[e] >= 0 && moves) {
+        int& pass = made[static_cast<size_t>(shared[e])];
+        if (pass < 0) pass = NewPass(edge.source, from);
+        provider = pass;
+      }
       for (int i = 0; i < passes; ++i) provider = NewPass(edge.source, provider);
       const int distance = edge.distance;
       if (seen.emplace(provider, to, distance, moves).second) {
         problem_.dependences.push_back({provider, to, distance, moves});
       }
+    }
+    DropImplied();
+  }
+
+  // Drops dependences without a value that another between the same instructions implies: they ask
+  // for the same cycle or an earlier one.
+  void DropImplied() {
+    const std::vector<Dependence> all = std::move(problem_.dependences);
+    problem_.dependences.clear();
+    for (size_t d = 0; d < all.size(); ++d) {
+      const auto implies = [&](const Dependence& other) {
+        if (all[d].moves || other.from != all[d].from || other.to != all[d].to) return false;
+        if (other == all[d]) return false;
+        return other.distance < all[d].distance ||
+               (other.distance == all[d].distance && other.moves);
+      };
+      if (std::ranges::none_of(all, implies)) problem_.dependences.push_back(all[d]);
     }
   }
 
@@ -177,7 +204,6 @@ class Builder {
   // themselves.
   void AddPasses() {
     const Config& config = problem_.config;
-    if (config.relaxed_distance) return;
     int reached = 0;
     for (int from = 0; from < config.tiles(); ++from) {
       int count = 0;
@@ -186,6 +212,7 @@ class Builder {
       }
       reached = std::max(reached, count);
     }
+    if (config.one_output) reached = std::min(reached, config.feedback ? 2 : 1);
     if (reached < 2) return;  // no pass-through widens the reach
     for (int from = 0; from < problem_.size(); ++from) {
       std::vector<size_t> uses;
@@ -344,7 +371,12 @@ std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config)
         return graph.edges[static_cast<size_t>(e)].kind != EdgeKind::kData;
       });
     };
-    if (has_other_kind(into[n])) continue;  // the product itself is predicated or ordered
+    // The product itself is predicated or ordered; a predicate would need in2 as the product does.
+    if (has_other_kind(into[n])) continue;
+    const auto is_predicate = [&](int e) {
+      return graph.edges[static_cast<size_t>(e)].kind == EdgeKind::kPredicate;
+    };
+    if (std::ranges::any_of(into[static_cast<size_t>(use.target)], is_predicate)) continue;
     if (!ReadsFit(ReadsOf(graph, config, into, std::vector<int>{node, use.target}))) continue;
     fusions.push_back({node, use.target});
   }

@@ -7,14 +7,16 @@
 //   - for every dependence (u, v, d): t(v) + d * II >= t(u) + pipeline_latency + hops, where hops
 //     is HopCycles(p(u), p(v)) if the dependence moves a value, else 0; with a wait limit W, the
 //     left side exceeds the right by at most W if a value moves;
-//   - without Config::issue_later, t(v) is the latest arrival of its operands;
+//   - without Config::issue_later, t(v) is the latest arrival, that is the greatest right side less
+//     d * II of its dependences on others, if one of them has distance 0;
 //   - instructions without dependences of distance 0 into them issue in the first period
 //     (t(v) < II), unless Config::later_periods is set;
 //   - rule 1: instructions of one group are on one tile; rule 2: no two flow starts are on one
 //     tile; rule 3: no two siblings are on one tile;
 //   - with Config::one_output, all consumers of a result that are on other tiles are at the same
-//     offset; without shared_links on a machine with relaxed distances, no link carries two values
-//     in the same slot (RouteOf).
+//     offset; without shared_links on a machine with relaxed distances, no two results enter a link
+//     in the same cycle modulo II (RouteOf). On a machine without relaxed distances they cannot.
+//   - II is a multiple of Config::tile_period, and at most MostInterval.
 // The objective is least II, then least latency: the greatest t(v) + pipeline_latency.
 #ifndef KILN_TARGETS_CGRA_MAP_PROBLEM_H_
 #define KILN_TARGETS_CGRA_MAP_PROBLEM_H_
@@ -80,6 +82,8 @@ std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config)
 struct ProblemOptions {
   std::vector<Fusion> fusions;  // a subset of Fusions in which no node is twice
   std::vector<int> passes;      // by edge of the graph: pass-throughs on its way; empty: none
+  // Each: edges of one node whose value goes through one pass-through. No edge is in two of them.
+  std::vector<std::vector<int>> shared_passes;
 };
 
 // Errors, each naming nodes: an instruction that reads more than two values of tile memories or
@@ -93,6 +97,22 @@ Mapping MappingOf(const ComputationGraph& graph, const Problem& problem, int ini
 
 // Returns the latency of a mapping: the greatest t(v) + pipeline_latency, in cycles.
 int LatencyOf(const Config& config, const Mapping& mapping);
+
+// A link that a value uses, and how many cycles after its result is ready it enters the link.
+struct LinkUse {
+  int from = 0, to = 0;  // tiles
+  int delay = 0;         // cycles
+  friend bool operator==(const LinkUse&, const LinkUse&) = default;
+};
+// Returns the links on the way between two tiles of a machine with relaxed distances: along the row
+// first, in steps of `reach`, then along the column.
+std::vector<LinkUse> RouteOf(const Config& config, int from, int to);
+
+// Returns the longest initiation interval of the machine, in cycles: spoke counters and instruction
+// RAMs have as many entries as slots. With Config::tile_period, programs encode at most
+// kMostInterval.
+int MostInterval(const Config& config);
+inline constexpr int kMostInterval = 255;
 
 // What no mapping can beat, and why, in the user's names.
 struct Bound {

@@ -1,0 +1,377 @@
+// Bounds of the initiation interval and of the latency, and problems without any mapping.
+
+#include <algorithm>
+#include <map>
+
+#include "fmt/format.h"
+#include "kiln/support/excerpt.h"
+#include "kiln/support/integer.h"
+#include "kiln/targets/cgra/map/problem.h"
+
+namespace kiln::cgra {
+namespace {
+
+size_t At(int i) { return static_cast<size_t>(i); }
+
+// The least cycles that a value takes to the tile itself, to another tile, and to the k-th nearest
+// tile at all, wherever its producer is.
+struct LeastHops {
+  int other = -1;            // to another tile; -1: there is no way
+  std::vector<int> nearest;  // ascending: the k-th consumer that needs a tile of its own
+};
+
+LeastHops HopsOf(const Config& config) {
+  LeastHops least;
+  std::vector<int> best;
+  for (int from = 0; from < config.tiles(); ++from) {
+    std::vector<int> hops;
+    for (int to = 0; to < config.tiles(); ++to) {
+      if (from == to && !config.feedback) continue;
+      const int cycles = HopCycles(config, from, to);
+      if (cycles < 0) continue;
+      hops.push_back(cycles);
+      if (from != to && (least.other < 0 || cycles < least.other)) least.other = cycles;
+    }
+    std::ranges::sort(hops);
+    if (hops.size() > best.size()) best.resize(hops.size(), 1 << 20);
+    for (size_t k = 0; k < hops.size(); ++k) best[k] = std::min(best[k], hops[k]);
+  }
+  least.nearest = std::move(best);
+  return least;
+}
+
+// An inequality t(to) >= t(from) + cycles, where kOrigin is cycle 0.
+struct Inequality {
+  int from = 0, to = 0;
+  int cycles = 0;
+  int dependence = -1;  // what it comes from, or -1
+};
+
+bool ApartAnyway(const Problem& problem, int a, int b) {
+  const std::pair<int, int> pair(std::min(a, b), std::max(a, b));
+  if (std::ranges::find(problem.siblings, pair) != problem.siblings.end()) return true;
+  const auto starts = [&](int i) {
+    return std::ranges::find(problem.starts, i) != problem.starts.end();
+  };
+  return a != b && starts(a) && starts(b);
+}
+
+// Everything that the rules say of issue cycles at any places. The origin is number size().
+std::vector<Inequality> Inequalities(const Problem& problem, int interval) {
+  const Config& config = problem.config;
+  const LeastHops hops = HopsOf(config);
+  std::vector<Inequality> all;
+  int most_hop = 0;
+  for (int from = 0; from < config.tiles(); ++from) {
+    for (int to = 0; to < config.tiles(); ++to) {
+      most_hop = std::max(most_hop, HopCycles(config, from, to));
+    }
+  }
+  const int origin = problem.size();
+  for (int i = 0; i < problem.size(); ++i) {
+    all.push_back({origin, i, 0, -1});
+    if (problem.source[At(i)] && !config.later_periods) {
+      all.push_back({i, origin, 1 - interval, -1});
+    }
+  }
+  for (size_t d = 0; d < problem.dependences.size(); ++d) {
+    const Dependence& dependence = problem.dependences[d];
+    const bool apart = dependence.from != dependence.to &&
+                       (!config.feedback || ApartAnyway(problem, dependence.from, dependence.to));
+    // A pass-through in between would take at least the pipeline's latency.
+    const int hop =
+        dependence.moves && apart ? std::min(std::max(hops.other, 0), config.pipeline_latency) : 0;
+    const int cycles = config.pipeline_latency - dependence.distance * interval;
+    all.push_back({dependence.from, dependence.to, cycles + hop, static_cast<int>(d)});
+    if (dependence.moves && config.wait_limit >= 0) {
+      const int most = dependence.from == dependence.to ? 0 : most_hop;
+      all.push_back({dependence.to, dependence.from, -cycles - most - config.wait_limit,
+                     static_cast<int>(d)});
+    }
+  }
+  return all;
+}
+
+// The least solution of inequalities, or a cycle of them that has none.
+struct Solution {
+  std::vector<int> least;         // by instruction
+  std::vector<Inequality> cycle;  // empty if there is a solution
+};
+
+Solution Solve(const std::vector<Inequality>& inequalities, int count) {
+  constexpr int kNone = -(1 << 28);
+  Solution solution;
+  std::vector<int>& at = solution.least;
+  at.assign(At(count) + 1, kNone);
+  at[At(count)] = 0;
+  std::vector<int> reason(At(count) + 1, -1);
+  int changed = -1;
+  for (int round = 0; round <= count + 1; ++round) {
+    changed = -1;
+    for (size_t e = 0; e < inequalities.size(); ++e) {
+      const Inequality& row = inequalities[e];
+      if (at[At(row.from)] == kNone || at[At(row.from)] + row.cycles <= at[At(row.to)]) continue;
+      at[At(row.to)] = at[At(row.from)] + row.cycles;
+      reason[At(row.to)] = static_cast<int>(e);
+      changed = row.to;
+    }
+    if (changed < 0) return solution;
+  }
+  for (int i = 0; i <= count; ++i) changed = inequalities[At(reason[At(changed)])].from;
+  const int begin = changed;
+  do {
+    solution.cycle.push_back(inequalities[At(reason[At(changed)])]);
+    changed = solution.cycle.back().from;
+  } while (changed != begin);
+  std::ranges::reverse(solution.cycle);
+  return solution;
+}
+
+// Says which cycle of inequalities has no solution at `interval`.
+std::string DescribeCycle(const Problem& problem, const std::vector<Inequality>& cycle,
+                          int interval) {
+  std::vector<std::string> names;
+  int cycles = 0, threads = 0;
+  bool plain = true;
+  const int origin = problem.size();
+  size_t begin = 0;
+  for (size_t e = 0; e < cycle.size(); ++e) {
+    if (cycle[e].from == origin) begin = e;
+  }
+  for (size_t k = 0; k < cycle.size(); ++k) {
+    const Inequality& row = cycle[(begin + k) % cycle.size()];
+    plain = plain && row.from != origin && row.to != origin;
+    if (row.from != origin) {
+      names.push_back(Excerpt(problem.instructions[At(row.from)].name));
+    }
+    if (row.dependence < 0) continue;
+    const Dependence& dependence = problem.dependences[At(row.dependence)];
+    if (dependence.from == row.from && dependence.to == row.to) {
+      threads += dependence.distance;
+      cycles += row.cycles + dependence.distance * interval;
+    } else {
+      plain = false;
+    }
+  }
+  if (plain) {
+    names.push_back(names.front());
+    return fmt::format("the recurrence {} takes {} cycles over {} thread{}",
+                       ListExcerpt(names, " -> ", 24), cycles, threads, threads == 1 ? "" : "s");
+  }
+  return fmt::format("no issue cycles of {} meet their dependences, first periods and wait limits",
+                     ListExcerpt(names, ", ", 24));
+}
+
+// Returns whether parts of these sizes fit `tiles` tiles of `slots` slots by the bound of Martello
+// and Toth for packing bins.
+bool MayPack(const std::vector<int>& sizes, int singles, int tiles, int slots) {
+  for (int small = 0; small <= slots / 2; ++small) {
+    int large = 0, middle = 0, free_in_middle = 0, rest = 0;
+    for (const int size : sizes) {
+      if (size > slots) return false;
+      if (size > slots - small) {
+        ++large;
+      } else if (2 * size > slots) {
+        ++middle;
+        free_in_middle += slots - size;
+      } else if (size >= small) {
+        rest += size;
+      }
+    }
+    if (small <= 1) rest += singles;
+    const int more = std::max(0, rest - free_in_middle);
+    if (large + middle + CeilDivide(more, slots) > tiles) return false;
+  }
+  return true;
+}
+
+std::string Instructions(int count) {
+  return fmt::format("{} instruction{}", count, count == 1 ? "" : "s");
+}
+
+std::string TilesText(int count) { return fmt::format("{} tile{}", count, count == 1 ? "" : "s"); }
+
+// Returns the length of the longest path from the issue of each instruction to the last result,
+// in cycles. Consumers of one result are on different tiles, so that all but the nearest are hops
+// away. A pass-through in between would take as long.
+std::vector<int> Tails(const Problem& problem, const LeastHops& hops) {
+  const int latency = problem.config.pipeline_latency;
+  std::vector<int> tail(At(problem.size()), latency);
+  for (int i = problem.size() - 1; i >= 0; --i) {
+    std::map<int, bool> consumers;  // to whether a value moves
+    for (const Dependence& d : problem.dependences) {
+      if (d.from == i && d.distance == 0) consumers[d.to] = consumers[d.to] || d.moves;
+    }
+    std::vector<int> moved;
+    for (const auto& [to, moves] : consumers) {
+      tail[At(i)] = std::max(tail[At(i)], latency + tail[At(to)]);
+      if (!moves) continue;
+      moved.push_back(tail[At(to)]);
+      if (ApartAnyway(problem, i, to)) {
+        const int hop = std::min(std::max(hops.other, 0), latency);
+        tail[At(i)] = std::max(tail[At(i)], latency + hop + tail[At(to)]);
+      }
+    }
+    std::ranges::sort(moved, std::greater<>());
+    for (size_t k = 0; k < moved.size() && k < hops.nearest.size(); ++k) {
+      const int hop = std::min(hops.nearest[k], latency);
+      tail[At(i)] = std::max(tail[At(i)], latency + hop + moved[k]);
+    }
+  }
+  return tail;
+}
+
+// Returns the least end of a group's instructions, which issue one at a time: the schedule that
+// always issues the one with the longest tail is the shortest.
+int GroupEnd(const std::vector<int>& group, const std::vector<int>& head,
+             const std::vector<int>& tail) {
+  std::vector<int> left = group;
+  int end = 0;
+  for (int cycle = 0; !left.empty(); ++cycle) {
+    size_t best = left.size();
+    for (size_t k = 0; k < left.size(); ++k) {
+      if (head[At(left[k])] > cycle) continue;
+      if (best == left.size() || tail[At(left[k])] > tail[At(left[best])]) best = k;
+    }
+    if (best == left.size()) continue;
+    end = std::max(end, cycle + tail[At(left[best])]);
+    left.erase(left.begin() + static_cast<std::ptrdiff_t>(best));
+  }
+  return end;
+}
+
+}  // namespace
+
+std::vector<LinkUse> RouteOf(const Config& config, int from, int to) {
+  std::vector<LinkUse> route;
+  int delay = 0;
+  const auto go = [&](int distance, int stride) {
+    while (distance != 0) {
+      const int step = std::clamp(distance, -config.reach, config.reach);
+      route.push_back({from, from + step * stride, delay});
+      delay += std::abs(step) * config.hop_cycles;
+      from += step * stride;
+      distance -= step;
+    }
+  };
+  go(to % config.columns - from % config.columns, 1);
+  go(to / config.columns - from / config.columns, config.columns);
+  return route;
+}
+
+int MostInterval(const Config& config) {
+  if (config.tile_period > 0) return kMostInterval / config.tile_period * config.tile_period;
+  return std::min(config.spoke_depth, config.instruction_depth);
+}
+
+Bound LeastInterval(const Problem& problem) {
+  const Config& config = problem.config;
+  const int step = std::max(1, config.tile_period);
+  const int tiles = problem.tiles();
+  Bound bound{step, "an interval is at least one cycle"};
+  if (config.tile_period > 1) {
+    bound.why = fmt::format("an interval is a multiple of the tiles' period of {} cycles", step);
+  }
+  const auto raise = [&](int value, const std::string& why) {
+    if (value <= bound.value) return;
+    // A period that is too short for the tiles' instructions stays so at every interval.
+    bound.value = config.tile_period > 0 ? MostInterval(config) + step : value;
+    bound.why = why;
+  };
+  raise(static_cast<int>(CeilDivide(problem.size(), tiles)),
+        fmt::format("{} on {}", Instructions(problem.size()), TilesText(tiles)));
+  std::vector<int> sizes;
+  int singles = problem.size();
+  for (size_t g = 0; g < problem.groups.size(); ++g) {
+    const auto size = static_cast<int>(problem.groups[g].size());
+    sizes.push_back(size);
+    singles -= size;
+    raise(size,
+          fmt::format("{} on one tile, as all use {}", Instructions(size), problem.group_names[g]));
+  }
+  int packed = config.tile_period > 0 ? config.tile_period : bound.value;
+  while (packed <= problem.size() && !MayPack(sizes, singles, tiles, packed)) ++packed;
+  raise(packed, fmt::format("{} groups that share variables, with the other {}, on {}",
+                            sizes.size(), Instructions(singles), TilesText(tiles)));
+  const int most = MostInterval(config);
+  while (bound.value <= most) {
+    const Solution solution = Solve(Inequalities(problem, bound.value), problem.size());
+    if (solution.cycle.empty()) break;
+    bound.why = DescribeCycle(problem, solution.cycle, bound.value);
+    bound.value += step;
+  }
+  return bound;
+}
+
+Bound LeastLatency(const Problem& problem, int initiation_interval) {
+  const LeastHops hops = HopsOf(problem.config);
+  const Solution solution = Solve(Inequalities(problem, initiation_interval), problem.size());
+  Bound bound{problem.config.pipeline_latency, "one instruction"};
+  if (!solution.cycle.empty()) return bound;
+  const std::vector<int>& head = solution.least;
+  const std::vector<int> tail = Tails(problem, hops);
+  for (int i = 0; i < problem.size(); ++i) {
+    const int value = head[At(i)] + tail[At(i)];
+    if (value <= bound.value) continue;
+    bound.value = value;
+    bound.why = fmt::format("the longest path, through {}, with the hops that siblings need",
+                            Excerpt(problem.instructions[At(i)].name));
+  }
+  for (size_t g = 0; g < problem.groups.size(); ++g) {
+    const int value = GroupEnd(problem.groups[g], head, tail);
+    if (value <= bound.value) continue;
+    bound.value = value;
+    bound.why = fmt::format("{} take turns on one tile, as all use {}",
+                            Instructions(static_cast<int>(problem.groups[g].size())),
+                            problem.group_names[g]);
+  }
+  return bound;
+}
+
+std::string WhyImpossible(const Problem& problem) {
+  const Config& config = problem.config;
+  const auto name = [&](int i) { return Excerpt(problem.instructions[At(i)].name); };
+  const auto group = [&](int i) { return problem.group[At(i)]; };
+  for (size_t s = 0; s < problem.siblings.size(); ++s) {
+    const auto [a, b] = problem.siblings[s];
+    if (group(a) < 0 || group(a) != group(b)) continue;
+    return fmt::format(
+        "'{}' and '{}' share a tile, as all users of {} do, and may not, as both use the result of "
+        "'{}'",
+        name(a), name(b), problem.group_names[At(group(a))], name(problem.sibling_producer[s]));
+  }
+  for (size_t a = 0; a < problem.starts.size(); ++a) {
+    for (size_t b = a + 1; b < problem.starts.size(); ++b) {
+      const int first = problem.starts[a], second = problem.starts[b];
+      if (group(first) < 0 || group(first) != group(second)) continue;
+      return fmt::format(
+          "'{}' and '{}' share a tile, as all users of {} do, and may not, as both start a flow",
+          name(first), name(second), problem.group_names[At(group(first))]);
+    }
+  }
+  if (std::ssize(problem.starts) > problem.tiles()) {
+    return fmt::format("{} instructions start flows, each on a tile of its own, and there {} {}",
+                       problem.starts.size(), problem.tiles() == 1 ? "is" : "are",
+                       TilesText(problem.tiles()));
+  }
+  for (const Dependence& d : problem.dependences) {
+    if (!d.moves || config.feedback) continue;
+    if (d.from == d.to) {
+      return fmt::format("'{}' uses its own result, and tiles have no feedback", name(d.from));
+    }
+    if (group(d.from) < 0 || group(d.from) != group(d.to)) continue;
+    return fmt::format(
+        "'{}' and '{}' share a tile, as all users of {} do, and the tile has no "
+        "feedback from one to the other",
+        name(d.from), name(d.to), problem.group_names[At(group(d.from))]);
+  }
+  const Bound least = LeastInterval(problem);
+  const int most = MostInterval(config);
+  if (least.value > most) {
+    return fmt::format("the machine's longest interval is {} cycles, too short: {}", most,
+                       least.why);
+  }
+  return "";
+}
+
+}  // namespace kiln::cgra

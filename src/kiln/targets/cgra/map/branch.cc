@@ -1,0 +1,294 @@
+// The choices of the branch and bound, its restarts, and problems by their flows.
+
+#include "kiln/targets/cgra/map/branch.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace kiln::cgra {
+namespace {
+
+size_t N(int i) { return static_cast<size_t>(i); }
+
+}  // namespace
+
+BranchSearch::BranchSearch(const Problem& problem, uint64_t seed)
+    : model_(problem), config_(&problem.config), random_(seed) {
+  weight_.assign(N(model_.size), 1.0);
+  queued_.assign(N(model_.size), 0);
+  check_links_ = config_->relaxed_distance && !config_->shared_links;
+}
+
+bool BranchSearch::Start(int initiation_interval, int most_latency) {
+  interval_ = initiation_interval;
+  period_ = config_->tile_period > 0 ? config_->tile_period : interval_;
+  const int last = most_latency == kAnyLatency ? LastIssue(*model_.problem, interval_)
+                                               : most_latency - config_->pipeline_latency;
+  if (last < 0) return false;
+  State& state = root_;
+  state.tiles.assign(N(model_.size), model_.all_tiles);
+  state.first.assign(N(model_.size), 0);
+  state.last.assign(N(model_.size), last);
+  state.busy.assign(N(period_), 0);
+  state.placed.assign(N(model_.size), 0);
+  state.cell.assign(N(model_.size), -1);
+  state.link_user.clear();
+  if (check_links_) {
+    state.link_user.assign(N(model_.tiles) * N(4 * config_->reach) * N(interval_), -1);
+  }
+  for (int i = 0; i < model_.size; ++i) {
+    if (model_.problem->source[N(i)] && !config_->later_periods) {
+      state.last[N(i)] = std::min(state.last[N(i)], interval_ - 1);
+    }
+    Touch(i);
+  }
+  // Mirrored mappings are as good: the instruction with the most links stays in one half.
+  int most = 0;
+  for (int i = 1; i < model_.size; ++i) {
+    const auto links = [&](int k) { return model_.from[N(k)].size() + model_.into[N(k)].size(); };
+    if (links(i) > links(most)) most = i;
+  }
+  uint64_t half = 0;
+  for (int t = 0; t < model_.tiles; ++t) {
+    if (t % config_->columns < (config_->columns + 1) / 2 &&
+        t / config_->columns < (config_->rows + 1) / 2) {
+      half |= uint64_t{1} << t;
+    }
+  }
+  state.tiles[N(most)] &= half;
+  return Propagate(&state);
+}
+
+Answer BranchSearch::Decide(int initiation_interval, int most_latency, int64_t steps,
+                            StepBudget* budget, std::vector<Place>* places) {
+  if (config_->tile_period > 0 && initiation_interval % config_->tile_period != 0) {
+    return Answer::kNone;
+  }
+  budget_ = budget;
+  if (!Start(initiation_interval, most_latency)) return Answer::kNone;
+  stack_.resize(N(2 * model_.size + 2));
+  steps_left_ = budget->Left(steps);
+  constexpr int64_t kFirstRestart = 200;
+  int64_t limit = kFirstRestart;
+  shuffle_ = false;
+  while (steps_left_ > 0 && !budget->spent()) {
+    restart_left_ = std::min(limit, steps_left_);
+    stack_[0] = root_;
+    const Answer answer = Dive(0);
+    if (answer == Answer::kFound) {
+      places->resize(N(model_.size));
+      const State& found = stack_.back();
+      for (int i = 0; i < model_.size; ++i) {
+        (*places)[N(i)] = {std::countr_zero(found.tiles[N(i)]), found.first[N(i)]};
+      }
+      return answer;
+    }
+    if (answer == Answer::kNone) return answer;
+    limit = limit * 3 / 2;
+    shuffle_ = !shuffle_;
+    // Nothing of the weights is forgotten, but recent failures count more.
+    for (double& weight : weight_) weight = 1 + (weight - 1) * 0.5;
+  }
+  return Answer::kUnknown;
+}
+
+bool BranchSearch::AllSourcesFixed(const State& state, int instruction) const {
+  return std::ranges::all_of(model_.into[N(instruction)], [&](int a) {
+    const int source = model_.arcs[N(a)].from;
+    return source == instruction || (std::has_single_bit(state.tiles[N(source)]) &&
+                                     state.first[N(source)] == state.last[N(source)]);
+  });
+}
+
+BranchSearch::Choice BranchSearch::Choose(const State& state) const {
+  Choice best;
+  double best_score = 0;
+  for (int i = 0; i < model_.size; ++i) {
+    const bool one_tile = std::has_single_bit(state.tiles[N(i)]);
+    const int window = state.last[N(i)] - state.first[N(i)] + 1;
+    if (one_tile && window == 1) continue;
+    const double priority = 1 + 1e-4 * model_.tail[N(i)];
+    double score = 0;
+    Choice choice{.instruction = i, .tile = !one_tile, .last = state.last[N(i)]};
+    if (!one_tile) {
+      score = std::popcount(state.tiles[N(i)]) / weight_[N(i)] / priority;
+    } else if (config_->wait_limit < 0 && config_->issue_later && AllSourcesFixed(state, i)) {
+      // Later cycles use the same slots again and are no better for the consumers.
+      const int slots = check_links_ ? interval_ : period_;
+      choice.last = std::min(choice.last, state.first[N(i)] + slots - 1);
+      score = std::min(window, slots) / weight_[N(i)] / priority + 1e-6 * state.first[N(i)];
+    } else {
+      score = window <= 2 * interval_ ? window / weight_[N(i)] / priority
+                                      : 1e6 + state.first[N(i)] + window * 1e-3;
+    }
+    if (best.instruction < 0 || score < best_score) {
+      best = choice;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+Answer BranchSearch::Child(int depth) {
+  if (!Propagate(&stack_[N(depth + 1)])) return Answer::kNone;
+  return Dive(depth + 1);
+}
+
+Answer BranchSearch::Dive(int depth) {
+  if (restart_left_ <= 0 || budget_->spent()) return Answer::kUnknown;
+  --restart_left_;
+  --steps_left_;
+  budget_->Spend();
+  const Choice choice = Choose(stack_[N(depth)]);
+  if (choice.instruction < 0) {
+    stack_.back() = stack_[N(depth)];
+    return Answer::kFound;
+  }
+  return choice.tile ? BranchOnTile(depth, choice.instruction) : BranchOnIssue(depth, choice);
+}
+
+std::vector<int> BranchSearch::OrderTiles(const State& state, int instruction) {
+  struct Candidate {
+    double cost = 0;
+    int tile = 0;
+  };
+  std::vector<Candidate> candidates;
+  for (uint64_t left = state.tiles[N(instruction)]; left != 0; left &= left - 1) {
+    Candidate candidate{0, std::countr_zero(left)};
+    const auto add = [&](int other, double weight) {
+      if (!std::has_single_bit(state.tiles[N(other)])) return;
+      candidate.cost +=
+          weight * model_.Distance(candidate.tile, std::countr_zero(state.tiles[N(other)]));
+    };
+    for (const int a : model_.into[N(instruction)]) add(model_.arcs[N(a)].from, 1);
+    for (const int a : model_.from[N(instruction)]) {
+      add(model_.arcs[N(a)].to, 1);
+      // Operands of one consumer meet.
+      for (const int b : model_.into[N(model_.arcs[N(a)].to)]) add(model_.arcs[N(b)].from, 0.5);
+    }
+    for (int slot = 0; slot < period_; ++slot) {
+      candidate.cost +=
+          0.4 / period_ * static_cast<double>(state.busy[N(slot)] >> candidate.tile & 1);
+    }
+    if (shuffle_) candidate.cost += random_.Uniform(0, 1.5);
+    candidates.push_back(candidate);
+  }
+  std::ranges::stable_sort(candidates, {}, &Candidate::cost);
+  std::vector<int> order;
+  for (const Candidate& candidate : candidates) order.push_back(candidate.tile);
+  return order;
+}
+
+Answer BranchSearch::BranchOnTile(int depth, int instruction) {
+  for (const int tile : OrderTiles(stack_[N(depth)], instruction)) {
+    const uint64_t bit = uint64_t{1} << tile;
+    if ((stack_[N(depth)].tiles[N(instruction)] & bit) == 0) continue;
+    stack_[N(depth + 1)] = stack_[N(depth)];
+    stack_[N(depth + 1)].tiles[N(instruction)] = bit;
+    Touch(instruction);
+    const Answer answer = Child(depth);
+    if (answer != Answer::kNone) return answer;
+    State& state = stack_[N(depth)];
+    Touch(instruction);
+    if (!Keep(&state, instruction, ~bit) || !Propagate(&state)) return Answer::kNone;
+    // What the first choice excludes stays excluded after a restart.
+    if (depth == 0) root_ = state;
+  }
+  return Answer::kNone;
+}
+
+Answer BranchSearch::BranchOnIssue(int depth, const Choice& choice) {
+  const int i = choice.instruction;
+  while (stack_[N(depth)].first[N(i)] <= choice.last) {
+    stack_[N(depth + 1)] = stack_[N(depth)];
+    const int cycle = stack_[N(depth)].first[N(i)];
+    stack_[N(depth + 1)].last[N(i)] = cycle;
+    Touch(i);
+    const Answer answer = Child(depth);
+    if (answer != Answer::kNone) return answer;
+    State& state = stack_[N(depth)];
+    Touch(i);
+    if (!NotBefore(&state, i, cycle + 1) || !Propagate(&state)) return Answer::kNone;
+    if (depth == 0) root_ = state;
+  }
+  return Answer::kNone;
+}
+
+FlowSearch::FlowSearch(const Problem& problem, uint64_t seed)
+    : problem_(&problem), whole_columns_(problem.config.columns) {
+  if (problem.tiles() > kMostSearchTiles) {
+    reduced_ = problem;
+    Config& config = reduced_.config;
+    config.columns = std::min(config.columns, kMostSearchTiles);
+    while (config.columns > 8 && config.rows > kMostSearchTiles / config.columns) {
+      config.columns /= 2;
+    }
+    config.rows = std::min(config.rows, kMostSearchTiles / config.columns);
+    is_reduced_ = true;
+    problem_ = &reduced_;
+  }
+  whole_ = std::make_unique<BranchSearch>(*problem_, seed);
+  std::vector<int> flow(problem.instructions.size());
+  std::iota(flow.begin(), flow.end(), 0);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Dependence& d : problem.dependences) {
+      const int least = std::min(flow[N(d.from)], flow[N(d.to)]);
+      changed = changed || flow[N(d.from)] != flow[N(d.to)];
+      flow[N(d.from)] = flow[N(d.to)] = least;
+    }
+  }
+  for (int first = 0; first < problem.size(); ++first) {
+    std::vector<int> members;
+    for (int i = first; i < problem.size(); ++i) {
+      if (flow[N(i)] == first) members.push_back(i);
+    }
+    if (members.size() < 2 || std::ssize(members) == problem.size()) continue;
+    Part part;
+    part.problem = std::make_unique<Problem>(Restrict(*problem_, members));
+    part.search = std::make_unique<BranchSearch>(*part.problem, seed);
+    parts_.push_back(std::move(part));
+  }
+}
+
+Answer FlowSearch::Decide(int initiation_interval, int most_latency, int64_t steps,
+                          StepBudget* budget, std::vector<Place>* places) {
+  const int latency = most_latency == kAnyLatency ? 1 << 28 : most_latency;
+  const int64_t before = budget->steps();
+  for (Part& part : parts_) {
+    const auto refuted = part.refuted.find(initiation_interval);
+    if (refuted != part.refuted.end() && latency <= refuted->second) return Answer::kNone;
+    const auto found = part.found.find(initiation_interval);
+    if (found != part.found.end() && found->second <= latency) continue;
+    std::vector<Place> alone;
+    const Answer answer =
+        part.search->Decide(initiation_interval, most_latency, steps / 4 + 1, budget, &alone);
+    if (answer == Answer::kNone && !is_reduced_) {
+      part.refuted[initiation_interval] = latency;
+      return answer;
+    }
+    if (answer != Answer::kFound) continue;
+    int end = 0;
+    for (const Place& place : alone) end = std::max(end, place.issue);
+    part.found[initiation_interval] = end + problem_->config.pipeline_latency;
+  }
+  const int64_t left = steps - (budget->steps() - before);
+  const Answer answer =
+      whole_->Decide(initiation_interval, most_latency, std::max(left, steps / 4), budget, places);
+  if (!is_reduced_) return answer;
+  if (answer == Answer::kNone) return Answer::kUnknown;
+  if (answer == Answer::kFound) {
+    const int columns = problem_->config.columns;
+    for (Place& place : *places) {
+      place.tile = place.tile / columns * whole_columns_ + place.tile % columns;
+    }
+  }
+  return answer;
+}
+
+std::unique_ptr<Decider> MakeBranchSearch(const Problem& problem, uint64_t seed) {
+  return std::make_unique<FlowSearch>(problem, seed);
+}
+
+}  // namespace kiln::cgra

@@ -1,0 +1,155 @@
+// Branch and bound over tiles and issue cycles of instructions: Kiln's own decider.
+//
+// Every instruction has a set of tiles and a window of issue cycles. After each choice, windows are
+// narrowed by longest paths in both directions (loop-carried dependences included), tiles by the
+// links of dependences, by rules 1 to 3 and by slots that are taken, until nothing changes; then a
+// matching of instructions to cells shows whether all of them can still be placed. The instruction
+// with the fewest possibilities is chosen next, weighted by the failures that it caused. The search
+// restarts with growing limits; what the first choice excluded stays excluded.
+#ifndef KILN_TARGETS_CGRA_MAP_BRANCH_H_
+#define KILN_TARGETS_CGRA_MAP_BRANCH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kiln/support/random.h"
+#include "kiln/targets/cgra/map/decide.h"
+
+namespace kiln::cgra {
+
+// Tiles that the search handles: the bits of a word. A larger machine is searched on a part of it.
+inline constexpr int kMostSearchTiles = 64;
+
+// What the search needs of a problem at any interval.
+class SearchModel {
+ public:
+  // Problem::tiles() is at most kMostSearchTiles.
+  explicit SearchModel(const Problem& problem);
+
+  struct Arc {
+    int from = 0, to = 0, distance = 0;
+    bool moves = false;
+    bool apart = false;  // the ends are on different tiles
+  };
+  const Problem* problem;
+  int size = 0, tiles = 0;
+  int reach = 0;  // greatest distance in tiles that a value goes
+  uint64_t all_tiles = 0;
+  std::vector<Arc> arcs;
+  std::vector<std::vector<int>> into, from;  // arcs by instruction
+  std::vector<std::vector<int>> apart;       // instructions on other tiles
+  std::vector<std::vector<int>> together;    // the rest of the group
+  std::vector<std::vector<int>> consumers;   // by instruction, each once, of values
+  std::vector<std::vector<uint64_t>> near;   // by distance and tile: tiles that a value reaches
+  std::vector<int> nearest;                  // distance of the k-th nearest tile, at best
+  std::vector<int> tail;                     // longest path to the end, for priorities
+
+  // Returns the tiles that values from `tiles` reach within a distance.
+  uint64_t Spread(uint64_t tiles_from, int distance) const;
+  // Returns the distance of two tiles along the row and the column.
+  int Distance(int a, int b) const;
+};
+
+class BranchSearch : public Decider {
+ public:
+  BranchSearch(const Problem& problem, uint64_t seed);
+  Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
+                std::vector<Place>* places) override;
+
+ private:
+  struct State {
+    std::vector<uint64_t> tiles;   // by instruction
+    std::vector<int> first, last;  // issue cycles
+    std::vector<uint64_t> busy;    // by slot: tiles
+    std::vector<char> placed;
+    std::vector<int> cell;           // by instruction: a matching
+    std::vector<int16_t> link_user;  // by link and slot, on machines where links may collide
+  };
+  // How a choice splits the possibilities of an instruction.
+  struct Choice {
+    int instruction = -1;
+    bool tile = false;
+    int last = 0;  // of issue cycles: the last that matters
+  };
+
+  bool Start(int initiation_interval, int most_latency);
+  Answer Dive(int depth);
+  Answer BranchOnTile(int depth, int instruction);
+  Answer BranchOnIssue(int depth, const Choice& choice);
+  Answer Child(int depth);
+  Choice Choose(const State& state) const;
+  std::vector<int> OrderTiles(const State& state, int instruction);
+  bool AllSourcesFixed(const State& state, int instruction) const;
+
+  bool Propagate(State* state);
+  bool Visit(State* state, int instruction);
+  bool Put(State* state, int instruction);
+  bool VisitNeighbours(State* state, int instruction);
+  bool Relax(State* state, const SearchModel::Arc& arc);
+  bool RelaxWait(State* state, const SearchModel::Arc& arc);
+  bool LatestArrival(State* state, int instruction);
+  bool SpreadConsumers(State* state, int producer);
+  bool OneOutput(State* state, int producer);
+  bool UseLinks(State* state, int instruction);
+  bool TrimSlots(State* state, int instruction);
+  bool Keep(State* state, int instruction, uint64_t tiles);
+  bool NotBefore(State* state, int instruction, int cycle);
+  bool NotAfter(State* state, int instruction, int cycle);
+  bool Match(State* state);
+  bool Augment(const State& state, int instruction);
+  void Touch(int instruction);
+  int FarthestHop(const State& state, const SearchModel::Arc& arc) const;
+  int Weight(const SearchModel::Arc& arc) const;
+  bool Fixed(const State& state, int i) const;
+  int SlotOf(int cycle) const { return cycle % period_; }
+
+  SearchModel model_;
+  const Config* config_;
+  Random random_;
+  int interval_ = 0, period_ = 0;
+  bool check_links_ = false;
+  State root_;
+  std::vector<State> stack_;  // by depth
+  std::vector<int> queue_;
+  std::vector<char> queued_;
+  std::vector<double> weight_;  // failures by instruction
+  std::vector<int> owner_;      // of cells, while matching
+  std::vector<char> seen_;
+  std::vector<int> matched_;
+  int64_t steps_left_ = 0;
+  int64_t restart_left_ = 0;
+  StepBudget* budget_ = nullptr;
+  bool shuffle_ = false;
+};
+
+// Decides a problem by its flows first, each by itself, then by the whole: what one flow cannot do
+// is refuted without the others. Tiles beyond kMostSearchTiles are left empty; then kNone is never
+// answered unless a bound shows it.
+class FlowSearch : public Decider {
+ public:
+  FlowSearch(const Problem& problem, uint64_t seed);
+  Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
+                std::vector<Place>* places) override;
+
+ private:
+  struct Part {
+    std::unique_ptr<Problem> problem;
+    std::unique_ptr<BranchSearch> search;
+    std::map<int, int> refuted;  // by interval: the greatest latency that is refuted
+    std::map<int, int> found;    // by interval: the least latency that a solution has
+  };
+  const Problem* problem_;
+  int whole_columns_;  // of the machine
+  Problem reduced_;    // on fewer tiles, if there are too many
+  bool is_reduced_ = false;
+  std::vector<Part> parts_;
+  std::unique_ptr<BranchSearch> whole_;
+};
+
+std::unique_ptr<Decider> MakeBranchSearch(const Problem& problem, uint64_t seed);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_MAP_BRANCH_H_

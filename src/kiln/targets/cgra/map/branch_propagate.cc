@@ -1,0 +1,323 @@
+// What a choice of the branch and bound implies for other instructions.
+
+#include <algorithm>
+#include <bit>
+
+#include "kiln/targets/cgra/map/branch.h"
+
+namespace kiln::cgra {
+namespace {
+
+size_t K(int i) { return static_cast<size_t>(i); }
+
+}  // namespace
+
+void BranchSearch::Touch(int instruction) {
+  if (queued_[K(instruction)]) return;
+  queued_[K(instruction)] = 1;
+  queue_.push_back(instruction);
+}
+
+bool BranchSearch::Fixed(const State& state, int i) const {
+  return std::has_single_bit(state.tiles[K(i)]) && state.first[K(i)] == state.last[K(i)];
+}
+
+int BranchSearch::Weight(const SearchModel::Arc& arc) const {
+  return config_->pipeline_latency - arc.distance * interval_;
+}
+
+bool BranchSearch::Keep(State* state, int instruction, uint64_t tiles) {
+  uint64_t& at = state->tiles[K(instruction)];
+  if ((at & tiles) == at) return true;
+  at &= tiles;
+  Touch(instruction);
+  if (at != 0) return true;
+  weight_[K(instruction)] += 1;
+  return false;
+}
+
+bool BranchSearch::NotBefore(State* state, int instruction, int cycle) {
+  if (cycle <= state->first[K(instruction)]) return true;
+  state->first[K(instruction)] = cycle;
+  Touch(instruction);
+  if (cycle <= state->last[K(instruction)]) return true;
+  weight_[K(instruction)] += 1;
+  return false;
+}
+
+bool BranchSearch::NotAfter(State* state, int instruction, int cycle) {
+  if (cycle >= state->last[K(instruction)]) return true;
+  state->last[K(instruction)] = cycle;
+  Touch(instruction);
+  if (cycle >= state->first[K(instruction)]) return true;
+  weight_[K(instruction)] += 1;
+  return false;
+}
+
+bool BranchSearch::Propagate(State* state) {
+  bool holds = true;
+  while (holds && !queue_.empty()) {
+    const int i = queue_.back();
+    queue_.pop_back();
+    queued_[K(i)] = 0;
+    holds = Visit(state, i);
+  }
+  for (const int i : queue_) queued_[K(i)] = 0;
+  queue_.clear();
+  return holds && Match(state);
+}
+
+bool BranchSearch::Visit(State* state, int instruction) {
+  if (!TrimSlots(state, instruction)) return false;
+  if (Fixed(*state, instruction) && !state->placed[K(instruction)] && !Put(state, instruction)) {
+    return false;
+  }
+  return VisitNeighbours(state, instruction);
+}
+
+// Removes tiles and cycles whose slots are all taken.
+bool BranchSearch::TrimSlots(State* state, int instruction) {
+  if (state->placed[K(instruction)]) return true;
+  const int window = state->last[K(instruction)] - state->first[K(instruction)] + 1;
+  uint64_t full = ~uint64_t{0};
+  for (int k = 0; k < std::min(window, period_) && full != 0; ++k) {
+    full &= state->busy[K(SlotOf(state->first[K(instruction)] + k))];
+  }
+  if (full != 0 && !Keep(state, instruction, ~full)) return false;
+  const uint64_t tiles = state->tiles[K(instruction)];
+  int first = state->first[K(instruction)], last = state->last[K(instruction)];
+  while (first <= last && (tiles & ~state->busy[K(SlotOf(first))]) == 0) ++first;
+  while (first <= last && (tiles & ~state->busy[K(SlotOf(last))]) == 0) --last;
+  return NotBefore(state, instruction, first) && NotAfter(state, instruction, last);
+}
+
+bool BranchSearch::Put(State* state, int instruction) {
+  const uint64_t bit = state->tiles[K(instruction)];
+  uint64_t& busy = state->busy[K(SlotOf(state->first[K(instruction)]))];
+  if (busy & bit) {
+    weight_[K(instruction)] += 1;
+    return false;
+  }
+  busy |= bit;
+  state->placed[K(instruction)] = 1;
+  for (int other = 0; other < model_.size; ++other) {
+    if (!state->placed[K(other)] && (state->tiles[K(other)] & bit) && !TrimSlots(state, other)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool BranchSearch::VisitNeighbours(State* state, int instruction) {
+  const auto i = K(instruction);
+  for (const int peer : model_.together[i]) {
+    if (!Keep(state, peer, state->tiles[i])) return false;
+  }
+  if (std::has_single_bit(state->tiles[i])) {
+    for (const int other : model_.apart[i]) {
+      if (!Keep(state, other, ~state->tiles[i])) return false;
+    }
+  }
+  for (const int a : model_.from[i]) {
+    if (!Relax(state, model_.arcs[K(a)])) return false;
+  }
+  for (const int a : model_.into[i]) {
+    const SearchModel::Arc& arc = model_.arcs[K(a)];
+    if (!Relax(state, arc)) return false;
+    if (arc.moves && !SpreadConsumers(state, arc.from)) return false;
+    if (arc.moves && config_->one_output && !OneOutput(state, arc.from)) return false;
+    if (check_links_ && !UseLinks(state, arc.from)) return false;
+  }
+  if (config_->one_output && !OneOutput(state, instruction)) return false;
+  if (check_links_ && !UseLinks(state, instruction)) return false;
+  if (config_->issue_later) return true;
+  for (const int a : model_.from[i]) {
+    if (!LatestArrival(state, model_.arcs[K(a)].to)) return false;
+  }
+  return LatestArrival(state, instruction);
+}
+
+bool BranchSearch::Relax(State* state, const SearchModel::Arc& arc) {
+  const auto u = K(arc.from), v = K(arc.to);
+  const int weight = Weight(arc);
+  const int hop = config_->hop_cycles;
+  if (arc.from == arc.to) {
+    const bool fits = weight <= 0 &&
+                      (!arc.moves || (config_->feedback &&
+                                      (config_->wait_limit < 0 || -weight <= config_->wait_limit)));
+    if (!fits) weight_[u] += 1;
+    return fits;
+  }
+  int least = 0;  // tiles between the ends
+  if (arc.moves) {
+    const int slack = state->last[v] - state->first[u] - weight;
+    if (slack < 0) {
+      weight_[v] += 1;
+      return false;
+    }
+    const int most = hop > 0 ? std::min(model_.reach, slack / hop) : model_.reach;
+    if (!Keep(state, arc.to, model_.Spread(state->tiles[u], most))) return false;
+    if (!Keep(state, arc.from, model_.Spread(state->tiles[v], most))) return false;
+    least = arc.apart ? 1 : 0;
+    while (least <= most && (model_.Spread(state->tiles[u], least) & state->tiles[v]) == 0) {
+      ++least;
+    }
+    if (least > most) {
+      weight_[v] += 1;
+      return false;
+    }
+  }
+  if (!NotBefore(state, arc.to, state->first[u] + weight + least * hop)) return false;
+  if (!NotAfter(state, arc.from, state->last[v] - weight - least * hop)) return false;
+  return config_->wait_limit < 0 || !arc.moves || RelaxWait(state, arc);
+}
+
+// Returns the most cycles that the value of a dependence may take between tiles.
+int BranchSearch::FarthestHop(const State& state, const SearchModel::Arc& arc) const {
+  if (!arc.moves || arc.from == arc.to) return 0;
+  const uint64_t from = state.tiles[K(arc.from)], to = state.tiles[K(arc.to)];
+  if (std::has_single_bit(from) && std::has_single_bit(to)) {
+    return model_.Distance(std::countr_zero(from), std::countr_zero(to)) * config_->hop_cycles;
+  }
+  return model_.reach * config_->hop_cycles;
+}
+
+bool BranchSearch::RelaxWait(State* state, const SearchModel::Arc& arc) {
+  const int most = Weight(arc) + FarthestHop(*state, arc) + config_->wait_limit;
+  return NotAfter(state, arc.to, state->last[K(arc.from)] + most) &&
+         NotBefore(state, arc.from, state->first[K(arc.to)] - most);
+}
+
+// Without Config::issue_later, an instruction issues when its last operand arrives.
+bool BranchSearch::LatestArrival(State* state, int instruction) {
+  if (model_.problem->source[K(instruction)]) return true;
+  int latest = 0;
+  for (const int a : model_.into[K(instruction)]) {
+    const SearchModel::Arc& arc = model_.arcs[K(a)];
+    if (arc.from == arc.to) continue;  // holds at every issue cycle, and so never decides it
+    latest = std::max(latest, state->last[K(arc.from)] + Weight(arc) + FarthestHop(*state, arc));
+  }
+  return NotAfter(state, instruction, latest);
+}
+
+// Consumers of one result are on different tiles, so that only the nearest is near.
+bool BranchSearch::SpreadConsumers(State* state, int producer) {
+  const std::vector<int>& consumers = model_.consumers[K(producer)];
+  if (consumers.size() < 2) return true;
+  if (consumers.size() > model_.nearest.size()) {
+    weight_[K(producer)] += 1;
+    return false;
+  }
+  matched_.clear();  // the last issue of the producer that each allows on the same tile
+  for (const int a : model_.from[K(producer)]) {
+    const SearchModel::Arc& arc = model_.arcs[K(a)];
+    if (!arc.moves) continue;
+    const int allowed = arc.from == arc.to ? 1 << 28 : state->last[K(arc.to)] - Weight(arc);
+    matched_.push_back(allowed);
+  }
+  if (matched_.size() != consumers.size()) return true;  // one uses the result twice
+  std::ranges::sort(matched_);
+  int last = 1 << 28;
+  for (size_t k = 0; k < matched_.size(); ++k) {
+    last = std::min(last, matched_[k] - model_.nearest[k] * config_->hop_cycles);
+  }
+  return NotAfter(state, producer, last);
+}
+
+bool BranchSearch::OneOutput(State* state, int producer) {
+  const uint64_t own = state->tiles[K(producer)];
+  if (!std::has_single_bit(own)) return true;
+  for (const int consumer : model_.consumers[K(producer)]) {
+    const uint64_t tile = state->tiles[K(consumer)];
+    if (!std::has_single_bit(tile) || tile == own) continue;
+    for (const int other : model_.consumers[K(producer)]) {
+      if (!Keep(state, other, own | tile)) return false;
+    }
+  }
+  return true;
+}
+
+bool BranchSearch::UseLinks(State* state, int instruction) {
+  if (!state->placed[K(instruction)]) return true;
+  const int tile = std::countr_zero(state->tiles[K(instruction)]);
+  const int ready = state->first[K(instruction)] + config_->pipeline_latency;
+  for (const int a : model_.from[K(instruction)]) {
+    const SearchModel::Arc& arc = model_.arcs[K(a)];
+    const uint64_t to = state->tiles[K(arc.to)];
+    if (!arc.moves || !std::has_single_bit(to)) continue;
+    for (const LinkUse& use : RouteOf(*config_, tile, std::countr_zero(to))) {
+      const int step = use.to - use.from;
+      const bool along_row = use.to / config_->columns == use.from / config_->columns;
+      const int tiles = along_row ? step : step / config_->columns;
+      const int direction = (along_row ? 0 : 2) + (tiles > 0 ? 1 : 0);
+      const int link = (use.from * 4 + direction) * config_->reach + std::abs(tiles) - 1;
+      int16_t& user = state->link_user[K(link) * K(interval_) + K((ready + use.delay) % interval_)];
+      if (user >= 0 && user != instruction) {
+        weight_[K(instruction)] += 1;
+        return false;
+      }
+      user = static_cast<int16_t>(instruction);
+    }
+  }
+  return true;
+}
+
+// Checks that instructions can still have cells of their own: repairs the matching of the state
+// before.
+bool BranchSearch::Match(State* state) {
+  owner_.assign(K(model_.tiles) * K(period_), -1);
+  matched_.clear();
+  for (int i = 0; i < model_.size; ++i) {
+    int& cell = state->cell[K(i)];
+    if (state->placed[K(i)]) {
+      cell = std::countr_zero(state->tiles[K(i)]) * period_ + SlotOf(state->first[K(i)]);
+    } else if (cell >= 0) {
+      const int slot = cell % period_, tile = cell / period_;
+      const int first = state->first[K(i)];
+      const int until = ((slot - first) % period_ + period_) % period_;
+      if ((state->tiles[K(i)] >> tile & 1) == 0 || first + until > state->last[K(i)]) cell = -1;
+    }
+    if (state->placed[K(i)]) owner_[K(cell)] = i;
+  }
+  for (int i = 0; i < model_.size; ++i) {
+    int& cell = state->cell[K(i)];
+    if (state->placed[K(i)]) continue;
+    if (cell >= 0 && owner_[K(cell)] < 0) {
+      owner_[K(cell)] = i;
+    } else {
+      cell = -1;
+      matched_.push_back(i);
+    }
+  }
+  for (const int i : matched_) {
+    seen_.assign(owner_.size(), 0);
+    if (!Augment(*state, i)) {
+      weight_[K(i)] += 1;
+      return false;
+    }
+  }
+  for (size_t c = 0; c < owner_.size(); ++c) {
+    if (owner_[c] >= 0) state->cell[K(owner_[c])] = static_cast<int>(c);
+  }
+  return true;
+}
+
+bool BranchSearch::Augment(const State& state, int instruction) {
+  const int first = state.first[K(instruction)];
+  const int window = std::min(state.last[K(instruction)] - first + 1, period_);
+  for (int k = 0; k < window; ++k) {
+    const int slot = SlotOf(first + k);
+    for (uint64_t left = state.tiles[K(instruction)] & ~state.busy[K(slot)]; left != 0;
+         left &= left - 1) {
+      const size_t cell = K(std::countr_zero(left) * period_ + slot);
+      if (seen_[cell]) continue;
+      seen_[cell] = 1;
+      if (owner_[cell] >= 0 && !Augment(state, owner_[cell])) continue;
+      owner_[cell] = instruction;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace kiln::cgra

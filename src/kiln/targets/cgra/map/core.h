@@ -1,0 +1,34 @@
+// Why there is no mapping: the core of a refutation in the user's terms.
+#ifndef KILN_TARGETS_CGRA_MAP_CORE_H_
+#define KILN_TARGETS_CGRA_MAP_CORE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kiln/targets/cgra/map/decide.h"
+#include "kiln/targets/cgra/map/problem.h"
+
+namespace kiln::cgra {
+
+// A part of a problem that has no solution. Without any one of its instructions, groups, siblings,
+// or rule 2, what is left has one, or could not be refuted with the effort.
+struct Core {
+  std::vector<int> instructions;  // of the problem
+  std::vector<int> groups;        // of the problem, that the refutation needs
+  std::vector<int> producers;     // whose consumers it needs on different tiles
+  bool starts = false;            // whether it needs rule 2
+  bool loops = false;             // whether it needs dependences on earlier threads
+  std::string text;               // one sentence
+};
+
+// Finds a core of a problem without a solution at the interval within the latency (kAnyLatency: any)
+// by deleting what the refutation does not need. `effort`: steps of each attempt, in `budget`.
+// If the problem itself is not refuted with this effort, `text` says that a search refutes it and
+// names all of its instructions.
+Core FindCore(const Problem& problem, int initiation_interval, int most_latency, int64_t effort,
+              StepBudget* budget);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_MAP_CORE_H_

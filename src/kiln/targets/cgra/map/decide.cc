@@ -1,0 +1,91 @@
+// Budgets of searches, and parts of problems.
+
+#include "kiln/targets/cgra/map/decide.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace kiln::cgra {
+
+StepBudget::StepBudget(int64_t steps, double seconds)
+    : begin_(std::chrono::steady_clock::now()), most_steps_(steps), most_seconds_(seconds) {}
+
+double StepBudget::Seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+}
+
+double StepBudget::SecondsLeft() const {
+  if (most_seconds_ <= 0) return std::numeric_limits<double>::infinity();
+  return std::max(0.0, most_seconds_ - Seconds());
+}
+
+int64_t StepBudget::Left(int64_t most) const {
+  return most_steps_ > 0 ? std::min(most, most_steps_ - steps_) : most;
+}
+
+bool StepBudget::Spend(int64_t steps) {
+  constexpr int64_t kStepsBetweenLooks = 64;
+  steps_ += steps;
+  if (most_steps_ > 0 && steps_ >= most_steps_) spent_ = true;
+  if (most_seconds_ > 0 && steps_ - checked_ >= kStepsBetweenLooks) {
+    checked_ = steps_;
+    if (Seconds() >= most_seconds_) spent_ = true;
+  }
+  return !spent_;
+}
+
+int LastIssue(const Problem& problem, int initiation_interval) {
+  const Config& config = problem.config;
+  int most_hop = 0;
+  for (int to = 0; to < config.tiles(); ++to) {
+    for (int from = 0; from < config.tiles(); ++from) {
+      most_hop = std::max(most_hop, HopCycles(config, from, to));
+    }
+  }
+  const int step = config.pipeline_latency + most_hop + initiation_interval;
+  return initiation_interval + problem.size() * step;
+}
+
+Problem Restrict(const Problem& problem, const std::vector<int>& instructions) {
+  Problem part;
+  part.config = problem.config;
+  // Without some of its operands, an instruction need not issue at the arrival of another.
+  if (std::ssize(instructions) < problem.size()) part.config.issue_later = true;
+  std::vector<int> number(problem.instructions.size(), -1);
+  for (const int i : instructions) {
+    number[static_cast<size_t>(i)] = part.size();
+    part.instructions.push_back(problem.instructions[static_cast<size_t>(i)]);
+    // Nothing becomes a source by losing its producers: that would add a rule.
+    part.source.push_back(problem.source[static_cast<size_t>(i)]);
+  }
+  const auto of = [&](int i) { return number[static_cast<size_t>(i)]; };
+  for (const Dependence& d : problem.dependences) {
+    if (of(d.from) < 0 || of(d.to) < 0) continue;
+    part.dependences.push_back({of(d.from), of(d.to), d.distance, d.moves});
+  }
+  part.group.assign(part.instructions.size(), -1);
+  for (size_t g = 0; g < problem.groups.size(); ++g) {
+    std::vector<int> members;
+    for (const int i : problem.groups[g]) {
+      if (of(i) >= 0) members.push_back(of(i));
+    }
+    if (members.size() < 2) continue;
+    for (const int i : members) {
+      part.group[static_cast<size_t>(i)] = static_cast<int>(part.groups.size());
+    }
+    part.groups.push_back(members);
+    part.group_names.push_back(problem.group_names[g]);
+  }
+  for (const int i : problem.starts) {
+    if (of(i) >= 0) part.starts.push_back(of(i));
+  }
+  for (size_t s = 0; s < problem.siblings.size(); ++s) {
+    const auto [a, b] = problem.siblings[s];
+    if (of(a) < 0 || of(b) < 0) continue;
+    part.siblings.emplace_back(of(a), of(b));
+    part.sibling_producer.push_back(of(problem.sibling_producer[s]));
+  }
+  return part;
+}
+
+}  // namespace kiln::cgra

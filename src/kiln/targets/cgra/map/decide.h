@@ -1,0 +1,68 @@
+// Deciders answer whether a mapping problem has a solution at one initiation interval within a
+// latency. Two of them, a search of Kiln's own and a SAT solver's, serve the mappers that prove
+// their results (proof.h).
+#ifndef KILN_TARGETS_CGRA_MAP_DECIDE_H_
+#define KILN_TARGETS_CGRA_MAP_DECIDE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kiln/targets/cgra/map/problem.h"
+
+namespace kiln::cgra {
+
+// Counts the steps of a whole search, and ends it.
+class StepBudget {
+ public:
+  // No more than `steps` steps (0: any number) and `seconds` seconds (0: any time).
+  explicit StepBudget(int64_t steps = 0, double seconds = 0);
+  // Counts steps; returns whether the search may go on.
+  bool Spend(int64_t steps = 1);
+  bool spent() const { return spent_; }
+  int64_t steps() const { return steps_; }
+  // Returns the steps that are left, at most `most`.
+  int64_t Left(int64_t most) const;
+  double Seconds() const;      // since the start
+  double SecondsLeft() const;  // infinity without a limit
+
+ private:
+  std::chrono::steady_clock::time_point begin_;
+  int64_t most_steps_;
+  double most_seconds_;
+  int64_t steps_ = 0;
+  int64_t checked_ = 0;
+  bool spent_ = false;
+};
+
+enum class Answer { kFound, kNone, kUnknown };
+
+// Latency without a limit.
+inline constexpr int kAnyLatency = -1;
+
+class Decider {
+ public:
+  virtual ~Decider() = default;
+  // Looks for places of all instructions at the interval with at most this latency, in at most
+  // `steps` steps of the budget. kNone is proved.
+  virtual Answer Decide(int initiation_interval, int most_latency, int64_t steps,
+                        StepBudget* budget, std::vector<Place>* places) = 0;
+};
+
+// Makes a decider of a problem, which must outlive it.
+using MakeDecider = std::function<std::unique_ptr<Decider>(const Problem& problem, uint64_t seed)>;
+
+// Returns the latest issue cycle that a solution needs if one exists: at fixed tiles and slots, the
+// least issue cycles are longest paths, and each step of them waits for less than an interval.
+int LastIssue(const Problem& problem, int initiation_interval);
+
+// Returns the problem of some of the instructions, in ascending order: all rules between them. What
+// has no solution here has none in the whole problem. `sibling_producer` is -1 for producers that
+// are left out.
+Problem Restrict(const Problem& problem, const std::vector<int>& instructions);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_MAP_DECIDE_H_

@@ -1,0 +1,326 @@
+// Closes the interval and the latency of a graph's mappings.
+
+#include "kiln/targets/cgra/map/proof.h"
+
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "fmt/format.h"
+#include "kiln/support/excerpt.h"
+#include "kiln/targets/cgra/map/core.h"
+#include "kiln/targets/cgra/map/variants.h"
+
+namespace kiln::cgra {
+namespace {
+
+constexpr int kNoLimit = std::numeric_limits<int>::max();
+constexpr int kEffortGrowth = 4;
+
+class Prover {
+ public:
+  Prover(const ComputationGraph& graph, const Config& config, const MapOptions& options,
+         const ProofOptions& proof)
+      : graph_(graph),
+        config_(config),
+        options_(options),
+        proof_(proof),
+        budget_(options.steps, options.seconds) {}
+
+  StatusOr<MapResult> Map();
+
+ private:
+  Status CheckOptions() const;
+  Answer Ask(Variant* variant, int interval, int latency, int64_t effort);
+  Answer AskAll(const VariantSet& set, int interval, int latency, int64_t effort);
+  void Offer(const Variant& variant, int interval, const std::vector<Place>& places);
+  const Bound& LatencyBound(Variant* variant, int interval) const;
+  // Returns the least latency at the best interval that is not refuted.
+  int LeastOpenLatency();
+  Bound LeastOverVariants(bool latency);
+  void CloseInterval();
+  void CloseLatency();
+  Status TryPasses();
+  void Explain();
+  void Finish();
+
+  bool has_mapping() const { return result_.mapping.has_value(); }
+  int best_interval() const {
+    return has_mapping() ? result_.mapping->initiation_interval : kNoLimit;
+  }
+
+  const ComputationGraph& graph_;
+  const Config& config_;
+  const MapOptions& options_;
+  const ProofOptions& proof_;
+  StepBudget budget_;
+  VariantSet set_;
+  std::map<int, bool> refuted_intervals_;
+  int low_ = 1, high_ = 1;
+  bool latency_closed_ = false;
+  bool interval_closed_ = false;
+  bool best_has_pass_ = false;  // the best mapping has an additional pass-through
+  bool passes_proved_ = false;  // one additional pass-through gains nothing
+  MapResult result_;
+};
+
+Status Prover::CheckOptions() const {
+  const int asked = options_.initiation_interval, most = MostInterval(config_);
+  if (asked < 0 || asked > most) {
+    return ErrorAt("", "the initiation interval", fmt::format("is {}", asked),
+                   fmt::format("1 to {} cycles on this machine", most));
+  }
+  if (asked > 0 && config_.tile_period > 0 && asked % config_.tile_period != 0) {
+    return ErrorAt(
+        "", "the initiation interval", fmt::format("is {}", asked),
+        fmt::format("a multiple of the tiles' period of {} cycles", config_.tile_period));
+  }
+  return OkStatus();
+}
+
+const Bound& Prover::LatencyBound(Variant* variant, int interval) const {
+  const auto at = variant->latency.find(interval);
+  if (at != variant->latency.end()) return at->second;
+  return variant->latency.emplace(interval, LeastLatency(variant->problem, interval)).first->second;
+}
+
+void Prover::Offer(const Variant& variant, int interval, const std::vector<Place>& places) {
+  Mapping mapping = MappingOf(graph_, variant.problem, interval, places);
+  const int latency = LatencyOf(config_, mapping);
+  if (has_mapping() &&
+      (interval > best_interval() || (interval == best_interval() && latency >= result_.latency))) {
+    return;
+  }
+  if (interval != best_interval()) latency_closed_ = false;
+  result_.mapping = std::move(mapping);
+  result_.latency = latency;
+  result_.progress.push_back({budget_.Seconds(), budget_.steps(), interval, latency});
+  if (options_.on_better) options_.on_better(*result_.mapping, budget_.Seconds());
+}
+
+Answer Prover::Ask(Variant* variant, int interval, int latency, int64_t effort) {
+  if (variant->impossible || variant->interval.value > interval) return Answer::kNone;
+  const int limit = latency == kAnyLatency ? kNoLimit : latency;
+  if (limit < LatencyBound(variant, interval).value) return Answer::kNone;
+  const auto refuted = variant->refuted.find(interval);
+  if (refuted != variant->refuted.end() && limit <= refuted->second) return Answer::kNone;
+  if (budget_.spent()) return Answer::kUnknown;
+  std::vector<Place> places;
+  const Answer answer = variant->decider->Decide(interval, latency, effort, &budget_, &places);
+  if (answer == Answer::kNone) {
+    int& most = variant->refuted[interval];
+    most = std::max(most, limit);
+  }
+  if (answer == Answer::kFound) Offer(*variant, interval, places);
+  return answer;
+}
+
+Answer Prover::AskAll(const VariantSet& set, int interval, int latency, int64_t effort) {
+  bool all = true;
+  for (const std::unique_ptr<Variant>& variant : set.variants) {
+    const Answer answer = Ask(variant.get(), interval, latency, effort);
+    if (answer == Answer::kFound) return answer;
+    all = all && answer == Answer::kNone;
+  }
+  return all ? Answer::kNone : Answer::kUnknown;
+}
+
+void Prover::CloseInterval() {
+  const int step = std::max(1, config_.tile_period);
+  for (int64_t effort = proof_.first_effort;; effort *= kEffortGrowth) {
+    bool open = false;
+    for (int interval = low_; interval <= high_ && interval < best_interval(); interval += step) {
+      if (interval % step != 0 || refuted_intervals_.contains(interval)) continue;
+      const Answer answer = AskAll(set_, interval, kAnyLatency, effort);
+      if (answer == Answer::kNone) refuted_intervals_[interval] = true;
+      open = open || answer == Answer::kUnknown;
+    }
+    if (!open) interval_closed_ = true;
+    if (!open || budget_.spent()) return;
+  }
+}
+
+int Prover::LeastOpenLatency() {
+  int least = kNoLimit;
+  const int interval = best_interval();
+  for (const std::unique_ptr<Variant>& variant : set_.variants) {
+    if (variant->impossible || variant->interval.value > interval) continue;
+    int open = LatencyBound(variant.get(), interval).value;
+    const auto refuted = variant->refuted.find(interval);
+    if (refuted != variant->refuted.end()) {
+      if (refuted->second == kNoLimit) continue;
+      open = std::max(open, refuted->second + 1);
+    }
+    least = std::min(least, open);
+  }
+  return std::min(least, result_.latency);
+}
+
+void Prover::CloseLatency() {
+  const int interval = best_interval();
+  for (int64_t effort = proof_.first_effort; !budget_.spent(); effort *= kEffortGrowth) {
+    while (LeastOpenLatency() < result_.latency) {
+      if (AskAll(set_, interval, LeastOpenLatency(), effort) == Answer::kUnknown) break;
+    }
+    while (LeastOpenLatency() < result_.latency) {
+      // Halfway first: a solution there saves many steps.
+      const int middle = (LeastOpenLatency() + result_.latency) / 2;
+      if (middle < result_.latency - 1 &&
+          AskAll(set_, interval, middle, effort) == Answer::kFound) {
+        continue;
+      }
+      if (AskAll(set_, interval, result_.latency - 1, effort) != Answer::kFound) break;
+    }
+    if (LeastOpenLatency() >= result_.latency) {
+      latency_closed_ = true;
+      return;
+    }
+  }
+}
+
+Bound Prover::LeastOverVariants(bool latency) {
+  Bound least{kNoLimit, ""};
+  for (const std::unique_ptr<Variant>& variant : set_.variants) {
+    if (variant->impossible && set_.variants.size() > 1) continue;
+    if (latency && variant->interval.value > best_interval()) continue;
+    const Bound& bound = latency ? LatencyBound(variant.get(), best_interval()) : variant->interval;
+    if (bound.value < least.value) least = bound;
+  }
+  return least;
+}
+
+Status Prover::TryPasses() {
+  constexpr int64_t kEffort = 2000, kEffortOfAll = 400'000;
+  const Bound interval = LeastOverVariants(false);
+  const bool may_gain = !has_mapping() ||
+                        (best_interval() > interval.value && options_.initiation_interval == 0) ||
+                        result_.latency > LeastOverVariants(true).value;
+  if (!may_gain) return OkStatus();
+  bool complete = true;
+  KILN_ASSIGN_OR_RETURN(const VariantSet more, PassVariants(graph_, config_, options_.fuse,
+                                                            proof_.make, options_.seed, &complete));
+  const int64_t before = budget_.steps();
+  const auto ask = [&](int at, int latency) {
+    if (budget_.steps() - before > kEffortOfAll) return Answer::kUnknown;
+    const Answer answer = AskAll(more, at, latency, kEffort);
+    if (answer == Answer::kFound) best_has_pass_ = true;
+    complete = complete && answer != Answer::kUnknown;
+    return answer;
+  };
+  const int step = std::max(1, config_.tile_period);
+  for (int at = low_; at <= high_ && at < best_interval(); at += step) {
+    if (at % step == 0) ask(at, kAnyLatency);
+  }
+  while (has_mapping() && ask(best_interval(), result_.latency - 1) == Answer::kFound) {
+  }
+  passes_proved_ = complete && budget_.steps() - before <= kEffortOfAll && !budget_.spent();
+  if (best_has_pass_ && passes_proved_) {
+    // Without additional pass-throughs there may still be less latency at the new interval.
+    while (AskAll(set_, best_interval(), result_.latency - 1, kEffort) == Answer::kFound) {
+    }
+    latency_closed_ = AskAll(set_, best_interval(), result_.latency - 1, kEffort) == Answer::kNone;
+  }
+  return OkStatus();
+}
+
+// Names the core of what the search refuted.
+void Prover::Explain() {
+  constexpr int64_t kEffort = 2000, kEffortOfAll = 200'000;
+  StepBudget budget(kEffortOfAll, std::min(budget_.SecondsLeft(), 1e9));
+  const auto core = [&](int interval, int latency) {
+    // The core of the first choice of fusions that a bound does not rule out.
+    for (const std::unique_ptr<Variant>& variant : set_.variants) {
+      const bool by_bound =
+          variant->impossible || variant->interval.value > interval ||
+          (latency != kAnyLatency && LatencyBound(variant.get(), interval).value > latency);
+      if (by_bound && variant != set_.variants.back()) continue;
+      return FindCore(variant->problem, interval, latency, kEffort, &budget).text;
+    }
+    return std::string();
+  };
+  if (result_.interval_bound > LeastOverVariants(false).value &&
+      options_.initiation_interval == 0) {
+    const int step = std::max(1, config_.tile_period);
+    result_.interval_why = core(std::min(result_.interval_bound, high_ + step) - step, kAnyLatency);
+  }
+  if (has_mapping() && !best_has_pass_ && result_.latency_bound > LeastOverVariants(true).value) {
+    result_.latency_why = core(best_interval(), result_.latency_bound - 1);
+  }
+}
+
+void Prover::Finish() {
+  const Bound interval = LeastOverVariants(false);
+  result_.interval_bound = interval.value;
+  result_.interval_why = interval.why;
+  const bool level_is_proved = !best_has_pass_ || passes_proved_;
+  if (options_.initiation_interval == 0 && level_is_proved) {
+    const int step = std::max(1, config_.tile_period);
+    while (refuted_intervals_.contains(result_.interval_bound)) result_.interval_bound += step;
+    if (has_mapping()) result_.interval_bound = std::min(result_.interval_bound, best_interval());
+  }
+  if (has_mapping()) {
+    const Bound latency = LeastOverVariants(true);
+    result_.latency_bound = std::min(latency.value, result_.latency);
+    result_.latency_why = latency.why;
+    if (level_is_proved) {
+      result_.latency_bound = latency_closed_ ? result_.latency : LeastOpenLatency();
+    }
+    result_.optimal = interval_closed_ && latency_closed_ && level_is_proved;
+  } else {
+    result_.impossible = interval_closed_;
+  }
+  std::string space = "all mappings";
+  if (!options_.fuse) space += " without fused instructions";
+  if (!set_.all_fusions) {
+    space += fmt::format(" with the first {} choices of fused instructions", kMostFusionChoices);
+  }
+  const bool by_bounds = has_mapping() && result_.optimal &&
+                         result_.latency <= LeastOverVariants(true).value &&
+                         (best_interval() <= interval.value || options_.initiation_interval > 0);
+  if (passes_proved_) {
+    space += " with at most one additional pass-through";
+  } else if (!by_bounds) {
+    space += " without additional pass-throughs";
+  }
+  if (!set_.forced.empty()) {
+    space += fmt::format("; rule 3 forces {}, whose consumers are fixed",
+                         ListExcerpt(set_.forced, ", ", 4));
+  }
+  result_.space = std::move(space);
+  if (proof_.explain) Explain();
+  result_.steps = budget_.steps();
+  result_.seconds = budget_.Seconds();
+}
+
+StatusOr<MapResult> Prover::Map() {
+  KILN_RETURN_IF_ERROR(CheckOptions());
+  KILN_ASSIGN_OR_RETURN(set_,
+                        FusionVariants(graph_, config_, options_.fuse, proof_.make, options_.seed));
+  std::string impossible = WhyImpossible(set_.variants[0]->problem);
+  for (const std::unique_ptr<Variant>& variant : set_.variants) {
+    if (!variant->impossible) impossible.clear();
+  }
+  low_ = LeastOverVariants(false).value;
+  high_ = MostInterval(config_);
+  if (options_.initiation_interval > 0) low_ = high_ = options_.initiation_interval;
+  if (impossible.empty()) {
+    CloseInterval();
+    if (has_mapping()) CloseLatency();
+  } else {
+    interval_closed_ = true;
+  }
+  if (proof_.passes && !budget_.spent()) KILN_RETURN_IF_ERROR(TryPasses());
+  Finish();
+  if (!has_mapping() && !impossible.empty()) result_.interval_why = impossible;
+  return std::move(result_);
+}
+
+}  // namespace
+
+StatusOr<MapResult> MapWithProof(const ComputationGraph& graph, const Config& config,
+                                 const MapOptions& options, const ProofOptions& proof) {
+  return Prover(graph, config, options, proof).Map();
+}
+
+}  // namespace kiln::cgra
