@@ -426,7 +426,7 @@ TEST(Application, LeavesAloneWhatIsNamedLikeAPartOfItsOutput) {
 }
 
 // --outputs is checked before the run: its folder is created with the file, only a regular file of
-// its kind is replaced, and a file behind a link is replaced as a whole.
+// its kind is replaced, and nothing is written through a link.
 TEST(Application, OutputsOfARunAppearOnlyWithItsResult) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-outputs-test");
   const std::filesystem::path at = folder.path();
@@ -455,9 +455,50 @@ TEST(Application, OutputsOfARunAppearOnlyWithItsResult) {
 
   ASSERT_EQ(run(demo, at / "new/out.npz").code, kExitOk);
   std::filesystem::create_symlink("new/out.npz", at / "link.npz");
-  ASSERT_EQ(run(demo, at / "link.npz").code, kExitOk);
+  const std::string before = *ReadFile(at / "new/out.npz");
+  EXPECT_EQ(before.substr(0, 2), "PK");
+  ASSERT_TRUE(WriteFile(at / "new/out.npz", "precious").ok());
+  const Outcome refused = run(demo, at / "link.npz");
+  EXPECT_EQ(refused.code, kExitError);
+  EXPECT_EQ(refused.err, "kiln: " + (at / "link.npz").string() +
+                             ": is a link, and nothing is written through links; remove it or name "
+                             "another file\n");
+  EXPECT_EQ(refused.out, "");
   EXPECT_TRUE(std::filesystem::is_symlink(at / "link.npz"));
-  EXPECT_EQ(ReadFile(at / "new/out.npz")->substr(0, 2), "PK");
+  EXPECT_EQ(*ReadFile(at / "new/out.npz"), "precious");
+}
+
+// Every option that names a file to write refuses a link before long work, to whatever it leads.
+TEST(Application, NothingIsWrittenThroughLinks) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-links-test");
+  const std::filesystem::path victim = folder.path() / "victim";
+  ASSERT_TRUE(WriteFile(victim, "precious").ok());
+  const std::string demo = "models/demo_fashion_mnist.onnx";
+  // The last argument is the option that takes the file.
+  const std::vector<std::vector<std::string>> commands = {
+      {"run", demo, "--level", "reference", "--random", "1", "--json"},
+      {"run", demo, "--level", "reference", "--random", "1", "--report"},
+      {"run", demo, "--level", "reference", "--random", "1", "--outputs"},
+      {"compile", demo, "--on", "systolic-int8-8x8", "--random", "1", "--json"},
+      {"verify", demo, "--on", "systolic-int8-8x8", "--random", "1", "--wave"},
+      {"inspect", demo, "--json"},
+      {"list", "keys", "systolic", "--json"},
+      {"export", demo, "--output"}};
+  for (const char* target : {"victim", "nowhere", "/dev/full"}) {
+    for (std::vector<std::string> command : commands) {
+      const std::string link =
+          (folder.path() / (command[0] == "export" ? "link.kir" : "link.npz")).string();
+      std::filesystem::remove(link);
+      std::filesystem::create_symlink(target, link);
+      command.back() += "=" + link;
+      const Outcome refused = Call(command);
+      EXPECT_EQ(refused.code, kExitError) << command[0] << " " << target;
+      EXPECT_THAT(refused.err, HasSubstr(link + ": is a link")) << command[0] << " " << target;
+      EXPECT_TRUE(std::filesystem::is_symlink(link));
+    }
+  }
+  EXPECT_EQ(*ReadFile(victim), "precious");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "nowhere"));
 }
 
 // The command on labelled noise: what it writes is a recipe that reads back, and JSON with the
@@ -499,6 +540,27 @@ int RunInShell(const std::string& arguments, const std::string& out, const std::
       fmt::format("'{}' {} > '{}' 2> '{}'", kiln.string(), arguments, out, err);
   const int status = std::system(command.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// /dev/stdout leads where standard output does, be it a file, which is not begun anew.
+TEST(Program, WritesToTheDescriptorsThatItHas) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-descriptors");
+  const std::string out = folder.path() / "out", err = folder.path() / "err";
+  const std::string inspect = "inspect models/demo_fashion_mnist.onnx --json ";
+  ASSERT_EQ(RunInShell(inspect + "-", out, err), kExitOk);
+  const std::string json = *ReadFile(out);
+  ASSERT_EQ(RunInShell("inspect models/demo_fashion_mnist.onnx", out, err), kExitOk);
+  const std::string text = *ReadFile(out);
+  for (const char* name : {"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+    EXPECT_EQ(RunInShell(inspect + name, out, err), kExitOk) << *ReadFile(err);
+    EXPECT_EQ(*ReadFile(out), text + json) << name;
+  }
+  EXPECT_EQ(RunInShell(inspect + "/dev/stderr", out, err), kExitOk);
+  EXPECT_EQ(*ReadFile(err), json);
+  EXPECT_EQ(RunInShell(inspect + "/dev/null", out, err), kExitOk);
+  EXPECT_EQ(*ReadFile(out), text);
+  EXPECT_EQ(RunInShell(inspect + "/dev/fd/77", out, err), kExitError);
+  EXPECT_EQ(*ReadFile(err), "kiln: /dev/fd/77: is not open for writing; name a file\n");
 }
 
 // What cannot be written is an error of the program, whatever the command.

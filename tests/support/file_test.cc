@@ -2,6 +2,7 @@
 // its limit.
 #include "kiln/support/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -123,6 +124,48 @@ TEST_F(Files, AreWrittenUnderNamesThatNobodyKnows) {
   EXPECT_EQ(*ReadFile(Path("out")), "new");
   EXPECT_TRUE(fs::is_symlink(planted));
   EXPECT_EQ(std::distance(fs::directory_iterator(Path(".")), fs::directory_iterator()), 3);
+}
+
+TEST_F(Files, AreNotWrittenThroughLinks) {
+  Write("victim", "somebody's");
+  for (const char* target : {"victim", "nowhere", "/dev/full"}) {
+    fs::remove(Path("link"));
+    fs::create_symlink(target, Path("link"));
+    EXPECT_EQ(MessageOf(WriteFile(Path("link"), "new")),
+              Path("link") +
+                  ": is a link, and nothing is written through links; remove it or name "
+                  "another file");
+    EXPECT_TRUE(fs::is_symlink(Path("link")));
+  }
+  EXPECT_EQ(*ReadFile(Path("victim")), "somebody's");
+  EXPECT_FALSE(fs::exists(Path("nowhere")));
+  // A folder may be a link.
+  fs::create_directory(Path("real"));
+  fs::create_directory_symlink("real", Path("folder"));
+  EXPECT_TRUE(WriteFile(Path("folder/out"), "new").ok());
+  EXPECT_EQ(*ReadFile(Path("real/out")), "new");
+}
+
+TEST_F(Files, AreWrittenToDescriptorsWhereTheyStand) {
+  Write("log", "");
+  const int log = ::open(Path("log").c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(log, 0);
+  ASSERT_EQ(::write(log, "before ", 7), 7);
+  const std::string name = "/dev/fd/" + std::to_string(log);
+  EXPECT_EQ(OutputDescriptor(name), log);
+  EXPECT_TRUE(WriteFile(name, "written ").ok());
+  ASSERT_EQ(::write(log, "after", 5), 5);
+  ::close(log);
+  EXPECT_EQ(*ReadFile(Path("log")), "before written after");
+  EXPECT_THAT(MessageOf(WriteFile(name, "more")), HasSubstr("could not be written in full"));
+  EXPECT_TRUE(WriteFile("/dev/null", "nothing").ok());
+  EXPECT_EQ(OutputDescriptor("/dev/stdout"), 1);
+  EXPECT_EQ(OutputDescriptor("/dev/stderr"), 2);
+  EXPECT_EQ(OutputDescriptor("/proc/self/fd/12"), 12);
+  for (const char* other : {"/dev/fd/", "/dev/fd/-1", "/dev/fd/1x", "/dev/fd/99999999999",
+                            "/dev/fd/0/../../root/dev/full", "/dev/stdin", "stdout", ""}) {
+    EXPECT_EQ(OutputDescriptor(other), std::nullopt) << other;
+  }
 }
 
 TEST_F(Files, MayBeReadAsTheUmaskSays) {

@@ -64,9 +64,16 @@ fs::path PlaceOf(const std::string& path) {
 
 Status CheckOutput(const std::string& path) {
   if (path.empty() || path == "-") return OkStatus();
+  if (const auto descriptor = OutputDescriptor(path)) {
+    const int mode = ::fcntl(*descriptor, F_GETFL);
+    return mode >= 0 && (mode & O_ACCMODE) != O_RDONLY
+               ? OkStatus()
+               : ErrorAt(path, "", "is not open for writing", "name a file");
+  }
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) return ErrorAt(path, "", "is a directory", "name a file");
+  KILN_RETURN_IF_ERROR(CheckIsNoLink(path));
   if (fs::exists(status) &&
       !fs::is_regular_file(status)) {  // a device or a pipe, which is written to
     return ::access(path.c_str(), W_OK) == 0
@@ -88,6 +95,7 @@ Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs
   for (const std::string& path : paths) {
     KILN_RETURN_IF_ERROR(CheckOutput(path));
     if (path.empty()) continue;
+    if (OutputDescriptor(path).has_value()) continue;
     const fs::path place = path == "-" ? fs::path(path) : PlaceOf(path);
     std::error_code error;
     const bool device = fs::exists(place, error) && !fs::is_regular_file(place, error);
@@ -144,7 +152,8 @@ Status WriteOutput(const std::string& path, std::string_view bytes) {
 
 Status WriteResults(std::ostream& out, const std::string& path, std::string_view text,
                     std::string_view json) {
-  out << (path == "-" ? json : text);
+  // A path such as /dev/stdout may lead where `out` does, so the order is kept.
+  out << (path == "-" ? json : text) << std::flush;
   return path.empty() || path == "-" ? OkStatus() : WriteOutput(path, json);
 }
 

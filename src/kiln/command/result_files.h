@@ -13,9 +13,10 @@
 
 namespace kiln::cli {
 
-// Checks that the output file `path` can be created and written; "" and "-" always pass. It
-// creates a file in the folder, or in the nearest parent that exists, and removes it again; it
-// creates no folder. Commands call it before long work, so that the work is not lost.
+// Checks that the output file `path` can be created and written; "" and "-" always pass. A symbolic
+// link is refused (CheckIsNoLink in support/file.h). It creates a file in the folder, or in the
+// nearest parent that exists, and removes it again; it creates no folder. Commands call it before
+// long work, so that the work is not lost.
 Status CheckOutput(const std::string& path);
 // Checks each output as CheckOutput does, and that no two are the same file and none is one of
 // `inputs`. Empty paths are options that are not given.

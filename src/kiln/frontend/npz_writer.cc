@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kiln/support/file.h"
 #include "kiln/support/part_file.h"
 
 namespace kiln {
@@ -56,13 +57,6 @@ std::string_view DescrOf(ElementType type) {
       break;
   }
   return "";
-}
-
-// Returns the path to write: the target of a symbolic link, so that the link stays.
-fs::path TargetOf(const fs::path& path) {
-  std::error_code error;
-  const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
-  return target.empty() ? path : target;
 }
 
 // Returns a name pattern for unnamed files: next to the target, or in the nearest parent folder
@@ -165,7 +159,7 @@ Status NpzWriter::Spill() {
   for (const auto& array : arrays_) {
     if (array->held.empty()) continue;
     if (array->file == nullptr) {
-      std::string name = SpillPattern(TargetOf(path_)).string();
+      std::string name = SpillPattern(path_).string();
       const int descriptor = ::mkstemp(name.data());
       if (descriptor >= 0) ::unlink(name.c_str());
       array->file = descriptor < 0 ? nullptr : ::fdopen(descriptor, "w+b");
@@ -241,21 +235,21 @@ Status NpzWriter::Finish() {
   // An array is either in memory or in its file as a whole.
   if (spilled) KILN_RETURN_IF_ERROR(Spill());
   for (const auto& array : arrays_) KILN_CHECK(array->missing == 0);
-  const fs::path target = TargetOf(path_);
+  KILN_RETURN_IF_ERROR(CheckIsNoLink(path_));
   std::error_code error;
-  if (fs::exists(target, error) && !fs::is_regular_file(target, error)) {
+  if (fs::exists(path_, error) && !fs::is_regular_file(path_, error)) {
     return ErrorAt(path_.string(), "", "is not a regular file", "name a file");
   }
   // The archive is written next to the target and renamed, so the target is replaced at once or not
   // at all.
-  PartFile part(target);
+  PartFile part(path_);
   if (!part.IsOpen()) {
     return ErrorAt(path_.string(), "", std::string("cannot be written: ") + std::strerror(errno),
                    "choose a folder that exists and is writable");
   }
   Status status = WriteArchive(part.path());
   if (status.ok()) {
-    error = part.RenameTo(target);
+    error = part.RenameTo(path_);
     if (error) status = ErrorAt(path_.string(), "", "cannot be replaced: " + error.message(), "");
   }
   arrays_.clear();

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <system_error>
@@ -30,22 +31,46 @@ Status WriteInto(const fs::path& path, std::string_view bytes) {
              : ErrorAt(path.string(), "", "could not be written in full", "name a file");
 }
 
+// Writes to a descriptor of this process, where it stands. Opening the path again would begin a
+// regular file behind it anew.
+Status WriteTo(int descriptor, const fs::path& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      return ErrorAt(path.string(), "",
+                     std::string("could not be written in full: ") + std::strerror(errno),
+                     "name a file");
+    }
+    bytes.remove_prefix(static_cast<size_t>(put));
+  }
+  return OkStatus();
+}
+
+// Returns the number N of /dev/fd/N and /proc/self/fd/N.
+std::optional<int> NumberOfDescriptor(std::string_view path) {
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    const std::string_view number = path.substr(folder.size());
+    int out = 0;
+    const auto [end, fault] = std::from_chars(number.begin(), number.end(), out);
+    if (number.empty() || number.front() == '-' || end != number.end() || fault != std::errc())
+      return std::nullopt;
+    return out;
+  }
+  return std::nullopt;
+}
+
 // Returns whether the path names a descriptor that this process inherited (/dev/stdin, or the
 // /dev/fd/N of a shell's <(...)). Opening an inherited descriptor does not wait for a writer.
-bool IsOpenDescriptor(const fs::path& path) {
-  const std::string text = path.string();
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!text.starts_with(folder)) continue;
-    const std::string_view number = std::string_view(text).substr(folder.size());
-    return !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
-  }
-  return text == "/dev/stdin";
+bool IsInheritedInput(const fs::path& path) {
+  return path == "/dev/stdin" || NumberOfDescriptor(path.native()).has_value();
 }
 
 }  // namespace
 
 StatusOr<InputFile> InputFile::Open(const fs::path& path) {
-  const bool streams = IsOpenDescriptor(path);
+  const bool streams = IsInheritedInput(path);
   // O_NONBLOCK prevents the open of a FIFO from waiting for a writer.
   InputFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (streams ? 0 : O_NONBLOCK)));
   if (file.descriptor_ < 0) {
@@ -112,11 +137,24 @@ StatusOr<std::string> ReadFile(const fs::path& path, uint64_t max_bytes) {
   }
 }
 
-Status WriteFile(const fs::path& named, std::string_view bytes) {
+std::optional<int> OutputDescriptor(const fs::path& path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  return NumberOfDescriptor(path.native());
+}
+
+Status CheckIsNoLink(const fs::path& path) {
   std::error_code error;
-  // Writes to the target of a symbolic link and keeps the link.
-  const fs::path target = fs::is_symlink(named, error) ? fs::weakly_canonical(named, error) : named;
-  const fs::path path = target.empty() ? named : target;
+  if (!fs::is_symlink(fs::symlink_status(path, error)) || OutputDescriptor(path).has_value())
+    return OkStatus();
+  return ErrorAt(path.string(), "", "is a link, and nothing is written through links",
+                 "remove it or name another file");
+}
+
+Status WriteFile(const fs::path& path, std::string_view bytes) {
+  if (const auto descriptor = OutputDescriptor(path)) return WriteTo(*descriptor, path, bytes);
+  KILN_RETURN_IF_ERROR(CheckIsNoLink(path));
+  std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
     return WriteInto(path, bytes);

@@ -5,6 +5,7 @@
 #define KILN_SUPPORT_FILE_H_
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,9 +46,19 @@ class InputFile {
 StatusOr<std::string> ReadFile(const std::filesystem::path& path,
                                uint64_t max_bytes = budgets::kFileBytes);
 
+// Returns the descriptor that an output file's name stands for: 1 for /dev/stdout, 2 for /dev/stderr,
+// N for /dev/fd/N and /proc/self/fd/N; nullopt for all others.
+std::optional<int> OutputDescriptor(const std::filesystem::path& path);
+
+// Returns an error if the output file `path` is a symbolic link, which somebody else who may write to
+// the folder could have made to have another file overwritten. The links of /dev that stand for
+// descriptors of this process pass.
+Status CheckIsNoLink(const std::filesystem::path& path);
+
 // Writes `bytes` to a temporary file next to `path` and renames it over `path`, so that a
-// concurrent reader sees the old or the new content, never a mixture. Follows a symbolic link and
-// keeps it. Writes directly into a device or pipe. Errors: not writable, disk full.
+// concurrent reader sees the old or the new content, never a mixture. Writes directly into a device
+// or pipe, and to a descriptor of this process. Errors: those of CheckIsNoLink; not writable, disk
+// full.
 Status WriteFile(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace kiln
