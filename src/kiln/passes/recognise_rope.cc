@@ -63,81 +63,114 @@ Value* MatchRotated(const Value* value) {
   return halves ? first->x : nullptr;
 }
 
-// Matches v * c with a constant c that broadcasts to v; returns both.
-std::optional<std::pair<Value*, const Tensor*>> MatchScaled(const Value* value) {
+// The values of x * cosine + rotated(x) * sine.
+struct Rotation {
+  Value *x, *cosine, *sine;
+};
+
+// Returns whether the value can be the cosine or sine of angles: constant or computed, fp32, one
+// for each element of the last axis, of length `length`.
+bool AreAngles(const Value* value, int64_t length) {
+  if (value->quantisation().has_value() || value->element() != ElementType::kFloat32) return false;
+  if (!HasKnownShape(value) || value->shape().rank() == 0) return false;
+  return value->shape()[value->shape().rank() - 1] == length;
+}
+
+// Returns both operands of the product that computes `value`, in both orders; none if it is no
+// product or is rounded.
+std::vector<std::pair<Value*, Value*>> FactorsOf(const Value* value) {
   const auto product = OperandsOf(value, Op::kMul);
-  if (!product.has_value() || value->quantisation().has_value()) return std::nullopt;
-  for (const auto& [v, c] : {*product, std::pair{product->second, product->first}}) {
-    const Tensor* constant = FloatConstant(c);
-    if (constant == nullptr || c->quantisation().has_value() || v->type() != value->type())
-      continue;
-    if (constant->shape().rank() == 0) continue;
-    return std::pair{v, constant};
+  if (!product.has_value() || value->quantisation().has_value()) return {};
+  return {*product, {product->second, product->first}};
+}
+
+// Matches the sum of both products, in any order of terms and factors.
+std::optional<Rotation> MatchRotation(const Node& root) {
+  for (const int i : {0, 1}) {
+    for (const auto& [turned, sine] : FactorsOf(root.operand(1 - i))) {
+      Value* x = MatchRotated(turned);
+      if (x == nullptr || x->type() != root.result()->type()) continue;
+      const int64_t length = x->shape()[x->shape().rank() - 1];
+      if (!AreAngles(sine, length) || turned->type() != root.operand(1 - i)->type()) continue;
+      for (const auto& [straight, cosine] : FactorsOf(root.operand(i))) {
+        if (straight != x || !AreAngles(cosine, length)) continue;
+        if (straight->type() == root.operand(i)->type()) return Rotation{x, cosine, sine};
+      }
+    }
   }
   return std::nullopt;
 }
 
-// Returns the constant with its last axis, of length 2 h, split into [2, h]; the first half is
-// multiplied by `sign`.
-Tensor Halved(const Tensor& constant, float sign) {
-  std::vector<int64_t> dims = constant.shape().dims();
+// Returns the shape with its last axis, of length 2 h, split into [2, h].
+std::vector<int64_t> SplitHalves(const Shape& shape) {
+  std::vector<int64_t> dims = shape.dims();
   const int64_t length = dims.back();
   dims.back() = 2;
   dims.push_back(length / 2);
+  return dims;
+}
+
+// Returns the constant with its last axis split into [2, h]. The first half is multiplied by
+// `sign`.
+Tensor Halved(const Tensor& constant, float sign) {
+  const int64_t length = constant.shape().dims().back();
   std::vector<float> values = constant.ToFloats();
   for (size_t i = 0; i < values.size(); ++i) {
     if (static_cast<int64_t>(i) % length < length / 2) values[i] *= sign;
   }
-  return Tensor::Of<float>(Shape(dims), values);
+  return Tensor::Of<float>(Shape(SplitHalves(constant.shape())), values);
 }
 
-// Replaces one x * cos + rotated(x) * sin. Both products must have constants that span the last
-// axis.
+// Replaces one x * cos + rotated(x) * sin.
 bool RecogniseRotation(Graph& g, Node& root) {
   if (root.op() != Op::kAdd || root.num_operands() != 2 ||
       root.result()->element() != ElementType::kFloat32) {
     return false;
   }
-  for (const int i : {0, 1}) {
-    const auto straight = MatchScaled(root.operand(i)), turned = MatchScaled(root.operand(1 - i));
-    if (!straight.has_value() || !turned.has_value()) continue;
-    Value* x = straight->first;
-    if (MatchRotated(turned->first) != x || x->type() != root.result()->type()) continue;
-    const int64_t length = x->shape()[x->shape().rank() - 1];
-    const Shape &cosine = straight->second->shape(), &sine = turned->second->shape();
-    if (cosine[cosine.rank() - 1] != length || sine[sine.rank() - 1] != length) continue;
-    std::vector<int64_t> dims = x->shape().dims();
-    dims.back() = 2;
-    dims.push_back(length / 2);
-    const std::string name = NamesOfPattern(g, root, std::array{x}), region = "rope " + root.name();
-    const TensorType type{ElementType::kFloat32, Shape(dims)};
-    const auto add = [&](Op op, std::vector<Value*> operands) {
-      Node* node = InsertNode(g, &root, op, name, std::move(operands), {}, type);
-      node->set_region(region);
-      return node->result();
-    };
-    Value* cos = g.AddConstant(root.name() + ".cos", Halved(*straight->second, 1));
-    Value* sin = g.AddConstant(root.name() + ".sin", Halved(*turned->second, -1));
-    Value* halves = add(Op::kReshape, {x, AddIntConstant(g, root.name() + ".halves", dims)});
-    const auto list = [&](int64_t number) {
-      return AddIntConstant(g, root.name() + ".exchange", {number});
-    };
-    // Slicing the axis of halves with step -1 exchanges them.
-    Value* exchanged = add(Op::kSlice, {halves, list(-1), list(INT64_MIN), list(-2), list(-1)});
-    Value* sum = add(Op::kAdd, {add(Op::kMul, {halves, cos}), add(Op::kMul, {exchanged, sin})});
-    Value* shape = AddIntConstant(g, root.name() + ".shape", x->shape().dims());
-    // The old operands may have other users; only those without are erased.
-    std::vector<Node*> before;
-    for (const Value* operand : root.operands()) before.push_back(operand->producer());
-    g.ReplaceNode(&root, Op::kReshape, {sum, shape}, {});
-    root.set_name(name);
-    root.set_region(region);
-    for (Node* node : before) {
-      if (node->result()->users().empty() && !IsOutput(g, node->result())) EraseUpwards(g, node);
-    }
-    return true;
+  const std::optional<Rotation> match = MatchRotation(root);
+  if (!match.has_value()) return false;
+  Value* x = match->x;
+  const std::vector<int64_t> dims = SplitHalves(x->shape());
+  const std::string name = NamesOfPattern(g, root, std::array{x, match->cosine, match->sine}),
+                    region = "rope " + root.name();
+  const auto add = [&](Op op, std::vector<Value*> operands, const std::vector<int64_t>& shape) {
+    Node* node = InsertNode(g, &root, op, name, std::move(operands), {},
+                            TensorType{ElementType::kFloat32, Shape(shape)});
+    node->set_region(region);
+    return node->result();
+  };
+  // Returns cosine or sine with halves. The sign of a constant is in its values.
+  const auto halve = [&](Value* angles, const char* kind, float sign) -> Value* {
+    const std::string own = root.name() + "." + kind;
+    if (const Tensor* constant = FloatConstant(angles))
+      return g.AddConstant(own, Halved(*constant, sign));
+    const std::vector<int64_t> split = SplitHalves(angles->shape());
+    Value* halves = add(Op::kReshape, {angles, AddIntConstant(g, own + ".halves", split)}, split);
+    if (sign == 1) return halves;
+    Value* signs = g.AddConstant(own + ".signs", Tensor::Of<float>(Shape{2, 1}, {sign, 1}));
+    return add(Op::kMul, {halves, signs}, split);
+  };
+  Value* cos = halve(match->cosine, "cos", 1);
+  Value* sin = halve(match->sine, "sin", -1);
+  Value* halves = add(Op::kReshape, {x, AddIntConstant(g, root.name() + ".halves", dims)}, dims);
+  const auto list = [&](int64_t number) {
+    return AddIntConstant(g, root.name() + ".exchange", {number});
+  };
+  // Slicing the axis of halves with step -1 exchanges them.
+  Value* exchanged = add(Op::kSlice, {halves, list(-1), list(INT64_MIN), list(-2), list(-1)}, dims);
+  Value* sum = add(
+      Op::kAdd, {add(Op::kMul, {halves, cos}, dims), add(Op::kMul, {exchanged, sin}, dims)}, dims);
+  Value* shape = AddIntConstant(g, root.name() + ".shape", x->shape().dims());
+  // The old operands may have other users; only those without are erased.
+  std::vector<Node*> before;
+  for (const Value* operand : root.operands()) before.push_back(operand->producer());
+  g.ReplaceNode(&root, Op::kReshape, {sum, shape}, {});
+  root.set_name(name);
+  root.set_region(region);
+  for (Node* node : before) {
+    if (node->result()->users().empty() && !IsOutput(g, node->result())) EraseUpwards(g, node);
   }
-  return false;
+  return true;
 }
 
 }  // namespace

@@ -6,13 +6,14 @@
 
 namespace kiln {
 
-// Finds rotary position embedding with constant angles, as LLaMA's rotate-half spelling exports it,
-// and makes the halves an axis of their own. Exchanging the halves then is a stride, and negating
-// one is a sign in the constant:
+// Finds rotary position embedding, as LLaMA's rotate-half spelling exports it, and makes the halves
+// an axis of their own. Exchanging the halves then is a stride, and negating one is a sign in the
+// constant:
 //   x * cos + concat(-x[h:], x[:h]) * sin
 //     =>   z = reshape(x, [.., 2, h]);  reshape(z * cos' + z[.., ::-1, :] * sin', shape of x)
-// cos' and sin' are the constants in that shape, with the first half of sin' negated. The nodes get
-// the region "rope <name>".
+// cos and sin are constants, or computed, as from positions that are an input. cos' and sin' are
+// cos and sin in the shape [.., 2, h], with the first half of sin' negated: computed ones are
+// reshaped, and sin' is multiplied by (-1, 1). The nodes get the region "rope <name>".
 //   source  Su et al.: "RoFormer: Enhanced Transformer with Rotary Position Embedding",
 //           arXiv 2104.09864
 class RecogniseRope final : public Pass {
