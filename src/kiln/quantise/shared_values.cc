@@ -65,6 +65,32 @@ class Divider {
     });
   }
 
+  // Returns whether a value is computed from integers and constants alone, as angles are from
+  // positions. `known` has the answers for earlier values.
+  static bool IsCounted(const Value* value, const std::unordered_set<const Value*>& known) {
+    const Node* node = value->producer();
+    if (node == nullptr || value->element() != ElementType::kFloat32) return false;
+    bool varies = false;
+    for (const Value* operand : node->operands()) {
+      if (operand == nullptr || operand->is_constant()) continue;
+      if (operand->element() == ElementType::kFloat32 && !known.contains(operand)) return false;
+      varies = true;
+    }
+    return varies;
+  }
+
+  // Returns whether a counted value stays fp32 because only sines and cosines are made of it. Codes
+  // of 8 bits cannot say an angle of many turns.
+  bool ReachesAnglesOnly(const Value* value) const {
+    if (value->users().empty() || outputs_.contains(value)) return false;
+    return std::all_of(value->users().begin(), value->users().end(), [&](const Node* user) {
+      if (user->op() == Op::kSin || user->op() == Op::kCos) return true;
+      return std::all_of(user->results().begin(), user->results().end(), [&](const Value* result) {
+        return result == nullptr || angles_.contains(result);
+      });
+    });
+  }
+
   // Fills values_ with the values to be quantised, each in a set of its own.
   void FindQuantised() {
     if (!recipe_.quantise_outputs)
@@ -74,11 +100,21 @@ class Divider {
     for (auto it = all.rbegin(); it != all.rend(); ++it) {
       if (ReachesOutputsOnly(*it)) stays_float_.insert(*it);
     }
+    std::unordered_set<const Value*> counted;
+    for (const auto& node : graph_.nodes()) {
+      for (const Value* result : node->results()) {
+        if (result != nullptr && IsCounted(result, counted)) counted.insert(result);
+      }
+    }
+    for (auto it = all.rbegin(); it != all.rend(); ++it) {
+      if (counted.contains(*it) && ReachesAnglesOnly(*it)) angles_.insert(*it);
+    }
     for (Value* value : all) {
       const bool kept_float =
           value->producer() != nullptr && settings_[value->producer()].keep_float;
       if (value->is_constant() || value->element() != ElementType::kFloat32 || kept_float) continue;
       if (stays_float_.contains(value) && value->producer() != nullptr) continue;
+      if (angles_.contains(value)) continue;
       values_.push_back(value);
       parent_[value] = value;
     }
@@ -181,6 +217,8 @@ class Divider {
   std::vector<Value*> values_;  // the values to be quantised, in graph order
   std::unordered_set<const Value*> outputs_;
   std::unordered_set<const Value*> stays_float_;
+  // Positions and angles, of which only sines and cosines are made.
+  std::unordered_set<const Value*> angles_;
   // Values with elements that are all elements of another member.
   std::unordered_set<const Value*> introduces_nothing_;
   std::unordered_set<const Value*> symmetric_;             // representatives of sets

@@ -31,6 +31,8 @@ struct SharedValues {
 // are in no set:
 //   - constants, and values that are not fp32
 //   - results of nodes that a recipe keeps float
+//   - values that are computed from integers alone and of which only sines and cosines are made:
+//     the angles of a rotary embedding, which may be many turns
 //   - graph outputs (unless the recipe quantises them), and values from which only such outputs are
 //     made by moving data
 // Operands of a matrix product or convolution with no constant operand become symmetric, because a
