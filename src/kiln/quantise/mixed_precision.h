@@ -6,17 +6,18 @@
 //   2. Sensitivity. Each unit in turn is set to each candidate while all other units keep the first
 //      (widest) candidate. The network is simulated and the damage measured: the sum over all
 //      outputs of the mean squared error against fp32 over the mean square, minus that of the
-//      network with all units in the first candidate. For an output that is not fp32 it is the share
-//      of elements that differ.
+//      network with all units in the first candidate. For an output that is not fp32 it is the
+//      share of elements that differ.
 //   3. Model. The damages of units add up. This holds if rounding errors are small and independent,
 //      since the variances of independent errors add, on each output and so in the sum over outputs
 //      (the greatest of the outputs would not add); it remains a model.
 //   4. Ladder. For a series of limits on the damage, knapsack.h finds the assignment of least cost
 //      under the model, exactly.
-//   5. Choice. Each of these assignments is simulated as a whole, and its merit and the error of the
-//      outputs that the merit does not judge are measured. The cheapest within the budget is chosen:
-//      the merit within `budget`, and the worst of the other outputs within `other_error`. Bisection refines the ladder between it and the next
-//      cheaper assignment, which is not within the budget.
+//   5. Choice. Each of these assignments is simulated as a whole. Its merit is measured, and the
+//      error of each output that the merit does not judge. The cheapest within the budget is chosen:
+//      the merit within `budget`, and the worst of the other outputs within `other_error`. Bisection
+//      refines the ladder between it and the next cheaper assignment, which is not within the
+//      budget.
 //
 // The certificate states the quality of the choice: under the model, no assignment with at most its
 // damage is cheaper (`lower_bound`). Measurement bounds the error of the model from one side only:
