@@ -261,7 +261,7 @@ std::vector<LinkUse> RouteOf(const Config& config, int from, int to) {
 
 int MostInterval(const Config& config) {
   if (config.tile_period > 0) return kMostInterval / config.tile_period * config.tile_period;
-  return std::min(config.spoke_depth, config.instruction_depth);
+  return config.spoke_depth;
 }
 
 Bound LeastInterval(const Problem& problem) {
@@ -364,6 +364,16 @@ std::string WhyImpossible(const Problem& problem) {
         "'{}' and '{}' share a tile, as all users of {} do, and the tile has no "
         "feedback from one to the other",
         name(d.from), name(d.to), problem.group_names[At(group(d.from))]);
+  }
+  for (size_t g = 0; g < problem.groups.size(); ++g) {
+    if (std::ssize(problem.groups[g]) <= config.instruction_depth) continue;
+    return fmt::format("{} share a tile, as all use {}, and a tile holds {}",
+                       Instructions(static_cast<int>(problem.groups[g].size())),
+                       problem.group_names[g], config.instruction_depth);
+  }
+  if (problem.size() > problem.tiles() * config.instruction_depth) {
+    return fmt::format("{} do not fit {} with {} each", Instructions(problem.size()),
+                       TilesText(problem.tiles()), Instructions(config.instruction_depth));
   }
   const Bound least = LeastInterval(problem);
   const int most = MostInterval(config);

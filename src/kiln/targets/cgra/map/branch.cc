@@ -23,13 +23,11 @@ BranchSearch::BranchSearch(const Problem& problem, uint64_t seed)
 bool BranchSearch::Start(int initiation_interval, int most_latency) {
   interval_ = initiation_interval;
   period_ = config_->tile_period > 0 ? config_->tile_period : interval_;
-  const int last = most_latency == kAnyLatency ? LastIssue(*model_.problem, interval_)
-                                               : most_latency - config_->pipeline_latency;
-  if (last < 0) return false;
+  if (most_latency != kAnyLatency && most_latency < config_->pipeline_latency) return false;
   State& state = root_;
   state.tiles.assign(N(model_.size), model_.all_tiles);
   state.first.assign(N(model_.size), 0);
-  state.last.assign(N(model_.size), last);
+  state.last = LastIssues(*model_.problem, interval_, most_latency);
   state.busy.assign(N(period_), 0);
   state.placed.assign(N(model_.size), 0);
   state.cell.assign(N(model_.size), -1);
@@ -37,12 +35,7 @@ bool BranchSearch::Start(int initiation_interval, int most_latency) {
   if (check_links_) {
     state.link_user.assign(N(model_.tiles) * N(4 * config_->reach) * N(interval_), -1);
   }
-  for (int i = 0; i < model_.size; ++i) {
-    if (model_.problem->source[N(i)] && !config_->later_periods) {
-      state.last[N(i)] = std::min(state.last[N(i)], interval_ - 1);
-    }
-    Touch(i);
-  }
+  for (int i = 0; i < model_.size; ++i) Touch(i);
   // Mirrored mappings are as good: the instruction with the most links stays in one half.
   int most = 0;
   for (int i = 1; i < model_.size; ++i) {
@@ -215,19 +208,7 @@ Answer BranchSearch::BranchOnIssue(int depth, const Choice& choice) {
   return Answer::kNone;
 }
 
-FlowSearch::FlowSearch(const Problem& problem, uint64_t seed)
-    : problem_(&problem), whole_columns_(problem.config.columns) {
-  if (problem.tiles() > kMostSearchTiles) {
-    reduced_ = problem;
-    Config& config = reduced_.config;
-    config.columns = std::min(config.columns, kMostSearchTiles);
-    while (config.columns > 8 && config.rows > kMostSearchTiles / config.columns) {
-      config.columns /= 2;
-    }
-    config.rows = std::min(config.rows, kMostSearchTiles / config.columns);
-    is_reduced_ = true;
-    problem_ = &reduced_;
-  }
+FlowSearch::FlowSearch(const Problem& problem, uint64_t seed) : problem_(&problem) {
   whole_ = std::make_unique<BranchSearch>(*problem_, seed);
   std::vector<int> flow(problem.instructions.size());
   std::iota(flow.begin(), flow.end(), 0);
@@ -264,7 +245,7 @@ Answer FlowSearch::Decide(int initiation_interval, int most_latency, int64_t ste
     std::vector<Place> alone;
     const Answer answer =
         part.search->Decide(initiation_interval, most_latency, steps / 4 + 1, budget, &alone);
-    if (answer == Answer::kNone && !is_reduced_) {
+    if (answer == Answer::kNone) {
       part.refuted[initiation_interval] = latency;
       return answer;
     }
@@ -274,21 +255,14 @@ Answer FlowSearch::Decide(int initiation_interval, int most_latency, int64_t ste
     part.found[initiation_interval] = end + problem_->config.pipeline_latency;
   }
   const int64_t left = steps - (budget->steps() - before);
-  const Answer answer =
-      whole_->Decide(initiation_interval, most_latency, std::max(left, steps / 4), budget, places);
-  if (!is_reduced_) return answer;
-  if (answer == Answer::kNone) return Answer::kUnknown;
-  if (answer == Answer::kFound) {
-    const int columns = problem_->config.columns;
-    for (Place& place : *places) {
-      place.tile = place.tile / columns * whole_columns_ + place.tile % columns;
-    }
-  }
-  return answer;
+  return whole_->Decide(initiation_interval, most_latency, std::max(left, steps / 4), budget,
+                        places);
 }
 
 std::unique_ptr<Decider> MakeBranchSearch(const Problem& problem, uint64_t seed) {
-  return std::make_unique<FlowSearch>(problem, seed);
+  return OnFewerTiles(problem, seed, [](const Problem& part, uint64_t own) {
+    return std::make_unique<FlowSearch>(part, own);
+  });
 }
 
 }  // namespace kiln::cgra

@@ -19,13 +19,10 @@
 
 namespace kiln::cgra {
 
-// Tiles that the search handles: the bits of a word. A larger machine is searched on a part of it.
-inline constexpr int kMostSearchTiles = 64;
-
 // What the search needs of a problem at any interval.
 class SearchModel {
  public:
-  // Problem::tiles() is at most kMostSearchTiles.
+  // Problem::tiles() is at most kMostSearchTiles: they are bits of a word.
   explicit SearchModel(const Problem& problem);
 
   struct Arc {
@@ -117,7 +114,8 @@ class BranchSearch : public Decider {
   std::vector<double> weight_;  // failures by instruction
   std::vector<int> owner_;      // of cells, while matching
   std::vector<char> seen_;
-  std::vector<int> matched_;
+  std::vector<int> unmatched_;
+  std::vector<int> allowed_;  // last issue cycles of a producer, while its consumers are spread
   int64_t steps_left_ = 0;
   int64_t restart_left_ = 0;
   StepBudget* budget_ = nullptr;
@@ -125,8 +123,7 @@ class BranchSearch : public Decider {
 };
 
 // Decides a problem by its flows first, each by itself, then by the whole: what one flow cannot do
-// is refuted without the others. Tiles beyond kMostSearchTiles are left empty; then kNone is never
-// answered unless a bound shows it.
+// is refuted without the others.
 class FlowSearch : public Decider {
  public:
   FlowSearch(const Problem& problem, uint64_t seed);
@@ -141,13 +138,11 @@ class FlowSearch : public Decider {
     std::map<int, int> found;    // by interval: the least latency that a solution has
   };
   const Problem* problem_;
-  int whole_columns_;  // of the machine
-  Problem reduced_;    // on fewer tiles, if there are too many
-  bool is_reduced_ = false;
   std::vector<Part> parts_;
   std::unique_ptr<BranchSearch> whole_;
 };
 
+// Makes a decider of any machine (OnFewerTiles).
 std::unique_ptr<Decider> MakeBranchSearch(const Problem& problem, uint64_t seed);
 
 }  // namespace kiln::cgra

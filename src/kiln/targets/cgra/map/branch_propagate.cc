@@ -100,6 +100,11 @@ bool BranchSearch::Put(State* state, int instruction) {
   }
   busy |= bit;
   state->placed[K(instruction)] = 1;
+  int count = 0;
+  for (int i = 0; i < model_.size; ++i) count += state->placed[K(i)] && state->tiles[K(i)] == bit;
+  if (count >= config_->instruction_depth) {
+    for (uint64_t& slot : state->busy) slot |= bit;
+  }
   for (int other = 0; other < model_.size; ++other) {
     if (!state->placed[K(other)] && (state->tiles[K(other)] & bit) && !TrimSlots(state, other)) {
       return false;
@@ -208,18 +213,18 @@ bool BranchSearch::SpreadConsumers(State* state, int producer) {
     weight_[K(producer)] += 1;
     return false;
   }
-  matched_.clear();  // the last issue of the producer that each allows on the same tile
+  allowed_.clear();  // the last issue of the producer that each allows on the same tile
   for (const int a : model_.from[K(producer)]) {
     const SearchModel::Arc& arc = model_.arcs[K(a)];
     if (!arc.moves) continue;
     const int allowed = arc.from == arc.to ? 1 << 28 : state->last[K(arc.to)] - Weight(arc);
-    matched_.push_back(allowed);
+    allowed_.push_back(allowed);
   }
-  if (matched_.size() != consumers.size()) return true;  // one uses the result twice
-  std::ranges::sort(matched_);
+  if (allowed_.size() != consumers.size()) return true;  // one uses the result twice
+  std::ranges::sort(allowed_);
   int last = 1 << 28;
-  for (size_t k = 0; k < matched_.size(); ++k) {
-    last = std::min(last, matched_[k] - model_.nearest[k] * config_->hop_cycles);
+  for (size_t k = 0; k < allowed_.size(); ++k) {
+    last = std::min(last, allowed_[k] - model_.nearest[k] * config_->hop_cycles);
   }
   return NotAfter(state, producer, last);
 }
@@ -266,7 +271,7 @@ bool BranchSearch::UseLinks(State* state, int instruction) {
 // before.
 bool BranchSearch::Match(State* state) {
   owner_.assign(K(model_.tiles) * K(period_), -1);
-  matched_.clear();
+  unmatched_.clear();
   for (int i = 0; i < model_.size; ++i) {
     int& cell = state->cell[K(i)];
     if (state->placed[K(i)]) {
@@ -286,10 +291,10 @@ bool BranchSearch::Match(State* state) {
       owner_[K(cell)] = i;
     } else {
       cell = -1;
-      matched_.push_back(i);
+      unmatched_.push_back(i);
     }
   }
-  for (const int i : matched_) {
+  for (const int i : unmatched_) {
     seen_.assign(owner_.size(), 0);
     if (!Augment(*state, i)) {
       weight_[K(i)] += 1;

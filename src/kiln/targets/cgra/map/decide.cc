@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 namespace kiln::cgra {
 
@@ -34,16 +35,91 @@ bool StepBudget::Spend(int64_t steps) {
   return !spent_;
 }
 
-int LastIssue(const Problem& problem, int initiation_interval) {
+std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency) {
   const Config& config = problem.config;
+  const auto count = problem.instructions.size();
   int most_hop = 0;
   for (int to = 0; to < config.tiles(); ++to) {
     for (int from = 0; from < config.tiles(); ++from) {
       most_hop = std::max(most_hop, HopCycles(config, from, to));
     }
   }
+  // What a path to each instruction can go through. Wait limits bind in both directions.
+  std::vector<std::vector<bool>> before(count, std::vector<bool>(count, false));
+  for (size_t i = 0; i < count; ++i) before[i][i] = true;
+  for (bool changed = true; changed;) {
+    changed = false;
+    const auto join = [&](int from, int to) {
+      for (size_t i = 0; i < count; ++i) {
+        if (!before[static_cast<size_t>(from)][i] || before[static_cast<size_t>(to)][i]) continue;
+        before[static_cast<size_t>(to)][i] = true;
+        changed = true;
+      }
+    };
+    for (const Dependence& d : problem.dependences) {
+      join(d.from, d.to);
+      if (config.wait_limit >= 0) join(d.to, d.from);
+    }
+  }
   const int step = config.pipeline_latency + most_hop + initiation_interval;
-  return initiation_interval + problem.size() * step;
+  std::vector<int> last(count);
+  for (size_t i = 0; i < count; ++i) {
+    last[i] =
+        initiation_interval + step * (static_cast<int>(std::ranges::count(before[i], true)) - 1);
+    if (most_latency != kAnyLatency) {
+      last[i] = std::min(last[i], most_latency - config.pipeline_latency);
+    }
+    if (problem.source[i] && !config.later_periods) {
+      last[i] = std::min(last[i], initiation_interval - 1);
+    }
+  }
+  return last;
+}
+
+namespace {
+
+class PartOfMachine : public Decider {
+ public:
+  PartOfMachine(const Problem& problem, uint64_t seed, const MakeDecider& make)
+      : part_(problem), columns_(problem.config.columns) {
+    constexpr int kLeastColumns = 8;
+    Config& config = part_.config;
+    config.columns = std::min(config.columns, kMostSearchTiles);
+    while (config.columns > kLeastColumns && config.rows > kMostSearchTiles / config.columns) {
+      config.columns /= 2;
+    }
+    config.rows = std::min(config.rows, kMostSearchTiles / config.columns);
+    decider_ = make(part_, seed);
+  }
+
+  Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
+                std::vector<Place>* places) override {
+    const int latency = most_latency == kAnyLatency ? 1 << 28 : most_latency;
+    const auto refuted = refuted_.find(initiation_interval);
+    if (refuted != refuted_.end() && latency <= refuted->second) return Answer::kUnknown;
+    const Answer answer =
+        decider_->Decide(initiation_interval, most_latency, steps, budget, places);
+    if (answer == Answer::kNone) refuted_[initiation_interval] = latency;
+    if (answer != Answer::kFound) return Answer::kUnknown;
+    for (Place& place : *places) {
+      place.tile = place.tile / part_.config.columns * columns_ + place.tile % part_.config.columns;
+    }
+    return answer;
+  }
+
+ private:
+  Problem part_;
+  int columns_;  // of the whole machine
+  std::unique_ptr<Decider> decider_;
+  std::map<int, int> refuted_;  // by interval: the greatest latency without a solution in the part
+};
+
+}  // namespace
+
+std::unique_ptr<Decider> OnFewerTiles(const Problem& problem, uint64_t seed,
+                                      const MakeDecider& make) {
+  if (problem.tiles() <= kMostSearchTiles) return make(problem, seed);
+  return std::make_unique<PartOfMachine>(problem, seed, make);
 }
 
 Problem Restrict(const Problem& problem, const std::vector<int>& instructions) {

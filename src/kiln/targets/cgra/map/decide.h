@@ -54,9 +54,17 @@ class Decider {
 // Makes a decider of a problem, which must outlive it.
 using MakeDecider = std::function<std::unique_ptr<Decider>(const Problem& problem, uint64_t seed)>;
 
-// Returns the latest issue cycle that a solution needs if one exists: at fixed tiles and slots, the
-// least issue cycles are longest paths, and each step of them waits for less than an interval.
-int LastIssue(const Problem& problem, int initiation_interval);
+// Returns, by instruction, the last issue cycles that matter: those within the latency, and that a
+// solution needs if one exists. At fixed tiles and slots, the least issue cycles are longest paths,
+// and each step of them waits for less than an interval.
+std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency);
+
+// Tiles that deciders handle.
+inline constexpr int kMostSearchTiles = 64;
+// Makes a decider for a machine of any size by one for at most kMostSearchTiles: the other tiles
+// stay empty, as a mapping on fewer tiles is one on more. Then kNone is never answered.
+std::unique_ptr<Decider> OnFewerTiles(const Problem& problem, uint64_t seed,
+                                      const MakeDecider& make);
 
 // Returns the problem of some of the instructions, in ascending order: all rules between them. What
 // has no solution here has none in the whole problem. `sibling_producer` is -1 for producers that

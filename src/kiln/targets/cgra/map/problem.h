@@ -3,7 +3,8 @@
 //
 // An instruction v gets a tile p(v) and an issue cycle t(v) >= 0; its slot is t(v) mod II, with
 // Config::tile_period mod that period. What must hold:
-//   - two instructions on one tile have different slots;
+//   - two instructions on one tile have different slots, and a tile has at most
+//     Config::instruction_depth of them;
 //   - for every dependence (u, v, d): t(v) + d * II >= t(u) + pipeline_latency + hops, where hops
 //     is HopCycles(p(u), p(v)) if the dependence moves a value, else 0; with a wait limit W, the
 //     left side exceeds the right by at most W if a value moves;
@@ -108,8 +109,8 @@ struct LinkUse {
 // first, in steps of `reach`, then along the column.
 std::vector<LinkUse> RouteOf(const Config& config, int from, int to);
 
-// Returns the longest initiation interval of the machine, in cycles: spoke counters and instruction
-// RAMs have as many entries as slots. With Config::tile_period, programs encode at most
+// Returns the longest initiation interval of the machine, in cycles: the spoke RAM has an entry for
+// each slot. With Config::tile_period, programs encode at most
 // kMostInterval.
 int MostInterval(const Config& config);
 inline constexpr int kMostInterval = 255;

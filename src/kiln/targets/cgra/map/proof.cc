@@ -17,6 +17,8 @@ namespace {
 
 constexpr int kNoLimit = std::numeric_limits<int>::max();
 constexpr int kEffortGrowth = 4;
+// After this effort a round learns nothing: deciders that do not refute have been tried in full.
+constexpr int64_t kMostEffort = int64_t{1} << 40;
 
 class Prover {
  public:
@@ -137,7 +139,7 @@ void Prover::CloseInterval() {
       open = open || answer == Answer::kUnknown;
     }
     if (!open) interval_closed_ = true;
-    if (!open || budget_.spent()) return;
+    if (!open || budget_.spent() || effort >= kMostEffort) return;
   }
 }
 
@@ -159,7 +161,8 @@ int Prover::LeastOpenLatency() {
 
 void Prover::CloseLatency() {
   const int interval = best_interval();
-  for (int64_t effort = proof_.first_effort; !budget_.spent(); effort *= kEffortGrowth) {
+  for (int64_t effort = proof_.first_effort; !budget_.spent() && effort < kMostEffort;
+       effort *= kEffortGrowth) {
     while (LeastOpenLatency() < result_.latency) {
       if (AskAll(set_, interval, LeastOpenLatency(), effort) == Answer::kUnknown) break;
     }

@@ -1,0 +1,414 @@
+// Encodes the mapping problem for CryptoMiniSat.
+
+#include "kiln/targets/cgra/map/sat.h"
+
+#include <cryptominisat5/cryptominisat.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "kiln/targets/cgra/map/proof.h"
+
+namespace kiln::cgra {
+namespace {
+
+using CMSat::Lit;
+using Clause = std::vector<Lit>;
+
+size_t S(int i) { return static_cast<size_t>(i); }
+
+// The formula of a problem at one interval.
+class SatFormula {
+ public:
+  // Issue cycles up to those of LastIssues at this latency.
+  SatFormula(const Problem& problem, int interval, int latency);
+
+  // Looks for a solution within a latency, at most the formula's.
+  Answer Solve(int latency, int64_t conflicts, StepBudget* budget, std::vector<Place>* places);
+  int latency() const { return latency_; }
+
+ private:
+  Lit NewVariable() {
+    solver_.new_var();
+    return Lit(solver_.nVars() - 1, false);
+  }
+  void Add(Clause clause) { holds_ = solver_.add_clause(clause) && holds_; }
+  void AtMostOne(const std::vector<Lit>& literals);
+  // Returns a literal that is true exactly if t(i) <= cycle.
+  Lit NotAfter(int i, int cycle);
+  // Adds `condition -> t(to) >= t(from) + cycles`, where the condition is a list of literals that
+  // all hold.
+  void AddAtLeast(const Clause& unless, int from, int to, int cycles);
+  Lit Slot(int i, int slot) const { return slots_[S(i)][S(slot)]; }
+  Lit Tile(int i, int tile) const { return tiles_[S(i)][S(tile)]; }
+
+  void MakeTiles();
+  void MakeIssues();
+  void AddApart();
+  void AddCells();
+  void AddDepth();
+  void AddDependence(size_t d);
+  void AddLatest();
+  void AddOneOutput();
+  void AddLinks();
+  std::vector<Lit> HopLevels(const Dependence& dependence);
+
+  const Problem& problem_;
+  const Config& config_;
+  int interval_, period_, latency_;
+  CMSat::SATSolver solver_;
+  bool holds_ = true;
+  Lit true_ = CMSat::lit_Undef;
+  std::vector<std::vector<Lit>> tiles_, slots_, issues_;
+  std::vector<int> last_;
+  // By dependence and number of a hop cost: whether the value takes more than that cost.
+  std::vector<std::vector<Lit>> more_;
+  std::vector<int> costs_;  // all costs of hops, ascending
+};
+
+SatFormula::SatFormula(const Problem& problem, int interval, int latency)
+    : problem_(problem),
+      config_(problem.config),
+      interval_(interval),
+      period_(problem.config.tile_period > 0 ? problem.config.tile_period : interval),
+      latency_(latency) {
+  solver_.set_num_threads(1);
+  solver_.set_verbosity(0);
+  true_ = NewVariable();
+  Add({true_});
+  last_ = LastIssues(problem, interval, latency);
+  if (std::ranges::any_of(last_, [](int last) { return last < 0; })) {
+    holds_ = false;
+    return;
+  }
+  std::set<int> costs;
+  for (int a = 0; a < problem.tiles(); ++a) {
+    for (int b = 0; b < problem.tiles(); ++b) {
+      const int cost = HopCycles(config_, a, b);
+      if (cost >= 0) costs.insert(cost);
+    }
+  }
+  costs_.assign(costs.begin(), costs.end());
+  MakeTiles();
+  MakeIssues();
+  AddApart();
+  AddCells();
+  if (config_.instruction_depth < period_) AddDepth();
+  for (size_t d = 0; d < problem.dependences.size(); ++d) AddDependence(d);
+  if (!config_.issue_later) AddLatest();
+  if (config_.one_output) AddOneOutput();
+  if (config_.relaxed_distance && !config_.shared_links) AddLinks();
+}
+
+void SatFormula::AtMostOne(const std::vector<Lit>& literals) {
+  for (size_t a = 0; a < literals.size(); ++a) {
+    for (size_t b = a + 1; b < literals.size(); ++b) Add({~literals[a], ~literals[b]});
+  }
+}
+
+Lit SatFormula::NotAfter(int i, int cycle) {
+  if (cycle < 0) return ~true_;
+  if (cycle >= last_[S(i)]) return true_;
+  return issues_[S(i)][S(cycle)];
+}
+
+void SatFormula::MakeTiles() {
+  for (int i = 0; i < problem_.size(); ++i) {
+    const int group = problem_.group[S(i)];
+    if (group >= 0 && problem_.groups[S(group)][0] < i) {
+      tiles_.push_back(tiles_[S(problem_.groups[S(group)][0])]);
+      continue;
+    }
+    std::vector<Lit> own;
+    for (int t = 0; t < problem_.tiles(); ++t) own.push_back(NewVariable());
+    Add(own);
+    AtMostOne(own);
+    tiles_.push_back(std::move(own));
+  }
+}
+
+void SatFormula::MakeIssues() {
+  for (int i = 0; i < problem_.size(); ++i) {
+    std::vector<Lit> own;
+    for (int k = 0; k < last_[S(i)]; ++k) {
+      own.push_back(NewVariable());
+      if (k > 0) Add({~own[S(k - 1)], own[S(k)]});
+    }
+    issues_.push_back(std::move(own));
+    std::vector<Lit> slots;
+    for (int s = 0; s < period_; ++s) slots.push_back(NewVariable());
+    Add(slots);
+    AtMostOne(slots);
+    slots_.push_back(std::move(slots));
+    for (int k = 0; k <= last_[S(i)]; ++k) {
+      Add({~NotAfter(i, k), NotAfter(i, k - 1), Slot(i, k % period_)});
+    }
+  }
+}
+
+void SatFormula::AddApart() {
+  std::set<std::pair<int, int>> pairs(problem_.siblings.begin(), problem_.siblings.end());
+  for (const int a : problem_.starts) {
+    for (const int b : problem_.starts) {
+      if (a < b) pairs.emplace(a, b);
+    }
+  }
+  for (const auto& [a, b] : pairs) {
+    for (int t = 0; t < problem_.tiles(); ++t) Add({~Tile(a, t), ~Tile(b, t)});
+  }
+}
+
+void SatFormula::AddCells() {
+  std::vector<std::vector<Lit>> users(S(problem_.tiles()) * S(period_));
+  for (int i = 0; i < problem_.size(); ++i) {
+    for (int t = 0; t < problem_.tiles(); ++t) {
+      for (int s = 0; s < period_; ++s) {
+        const Lit here = NewVariable();
+        Add({~Tile(i, t), ~Slot(i, s), here});
+        users[S(t) * S(period_) + S(s)].push_back(here);
+      }
+    }
+  }
+  for (const std::vector<Lit>& cell : users) AtMostOne(cell);
+}
+
+// At most instruction_depth instructions on a tile, by a counter: `count[k]` says that more than k
+// of the instructions so far are on the tile.
+void SatFormula::AddDepth() {
+  const int most = config_.instruction_depth;
+  for (int t = 0; t < problem_.tiles(); ++t) {
+    std::vector<Lit> count(S(most), ~true_);
+    for (int i = 0; i < problem_.size(); ++i) {
+      Add({~Tile(i, t), ~count[S(most - 1)]});
+      std::vector<Lit> next;
+      for (int k = 0; k < most; ++k) {
+        next.push_back(NewVariable());
+        Add({~count[S(k)], next[S(k)]});
+        Add({~Tile(i, t), k == 0 ? ~true_ : ~count[S(k - 1)], next[S(k)]});
+        if (k == 0) Add({~Tile(i, t), next[0]});
+      }
+      count = std::move(next);
+    }
+  }
+}
+
+void SatFormula::AddAtLeast(const Clause& unless, int from, int to, int cycles) {
+  // t(to) <= k + cycles - 1 is false if t(from) >= k.
+  for (int k = 0; k <= last_[S(from)]; ++k) {
+    Clause clause = unless;
+    clause.push_back(NotAfter(from, k - 1));
+    clause.push_back(~NotAfter(to, k + cycles - 1));
+    Add(std::move(clause));
+  }
+}
+
+std::vector<Lit> SatFormula::HopLevels(const Dependence& dependence) {
+  std::vector<Lit> more;
+  for (size_t c = 0; c < costs_.size(); ++c) {
+    more.push_back(c + 1 == costs_.size() ? ~true_ : NewVariable());
+    if (c > 0) Add({~more[c], more[c - 1]});
+  }
+  for (int a = 0; a < problem_.tiles(); ++a) {
+    for (int b = 0; b < problem_.tiles(); ++b) {
+      const Clause unless = {~Tile(dependence.from, a), ~Tile(dependence.to, b)};
+      const int cost = HopCycles(config_, a, b);
+      if (cost < 0 || (a == b && !config_.feedback)) {
+        Add(unless);
+        continue;
+      }
+      const auto c = static_cast<size_t>(std::ranges::find(costs_, cost) - costs_.begin());
+      Clause clause = unless;
+      clause.push_back(~more[c]);
+      Add(clause);
+      if (c == 0) continue;
+      clause = unless;
+      clause.push_back(more[c - 1]);
+      Add(std::move(clause));
+    }
+  }
+  return more;
+}
+
+void SatFormula::AddDependence(size_t d) {
+  const Dependence& dependence = problem_.dependences[d];
+  const int base = config_.pipeline_latency - dependence.distance * interval_;
+  more_.emplace_back();
+  if (dependence.from == dependence.to) {
+    const bool waits_fit =
+        !dependence.moves || config_.wait_limit < 0 || -base <= config_.wait_limit;
+    holds_ = holds_ && base <= 0 && waits_fit && (!dependence.moves || config_.feedback);
+    return;
+  }
+  if (!dependence.moves) {
+    AddAtLeast({}, dependence.from, dependence.to, base);
+    return;
+  }
+  more_.back() = HopLevels(dependence);
+  for (size_t c = 0; c < costs_.size(); ++c) {
+    Clause unless;
+    if (c > 0) unless.push_back(~more_.back()[c - 1]);
+    AddAtLeast(unless, dependence.from, dependence.to, base + costs_[c]);
+    if (config_.wait_limit < 0) continue;
+    unless = {more_.back()[c]};
+    AddAtLeast(unless, dependence.to, dependence.from, -base - costs_[c] - config_.wait_limit);
+  }
+}
+
+void SatFormula::AddLatest() {
+  for (int i = 0; i < problem_.size(); ++i) {
+    if (problem_.source[S(i)]) continue;
+    Clause any;
+    for (size_t d = 0; d < problem_.dependences.size(); ++d) {
+      const Dependence& dependence = problem_.dependences[d];
+      if (dependence.to != i || dependence.from == i) continue;
+      const Lit last = NewVariable();
+      any.push_back(last);
+      const int base = config_.pipeline_latency - dependence.distance * interval_;
+      if (!dependence.moves) {
+        AddAtLeast({~last}, i, dependence.from, -base);
+        continue;
+      }
+      for (size_t c = 0; c < costs_.size(); ++c) {
+        AddAtLeast({~last, more_[d][c]}, i, dependence.from, -base - costs_[c]);
+      }
+    }
+    // Restricted problems set issue_later, so that something enters the instruction.
+    Add(std::move(any));
+  }
+}
+
+void SatFormula::AddOneOutput() {
+  for (const Dependence& first : problem_.dependences) {
+    for (const Dependence& second : problem_.dependences) {
+      if (!first.moves || !second.moves || first.from != second.from || first.to >= second.to) {
+        continue;
+      }
+      for (int p = 0; p < problem_.tiles(); ++p) {
+        for (int a = 0; a < problem_.tiles(); ++a) {
+          for (int b = 0; b < problem_.tiles(); ++b) {
+            if (a == b || a == p || b == p) continue;
+            Add({~Tile(first.from, p), ~Tile(first.to, a), ~Tile(second.to, b)});
+          }
+        }
+      }
+    }
+  }
+}
+
+void SatFormula::AddLinks() {
+  // Slots of issue cycles modulo the interval, in case slots of cells repeat sooner.
+  std::vector<std::vector<Lit>> phases = slots_;
+  for (int i = 0; period_ != interval_ && i < problem_.size(); ++i) {
+    phases[S(i)].clear();
+    for (int s = 0; s < interval_; ++s) phases[S(i)].push_back(NewVariable());
+    for (int k = 0; k <= last_[S(i)]; ++k) {
+      Add({~NotAfter(i, k), NotAfter(i, k - 1), phases[S(i)][S(k % interval_)]});
+    }
+  }
+  using Use = std::tuple<int, int, int>;  // a link's ends and the cycle modulo the interval
+  std::map<Use, std::map<int, Lit>> users;
+  for (const Dependence& dependence : problem_.dependences) {
+    if (!dependence.moves || dependence.from == dependence.to) continue;
+    for (int a = 0; a < problem_.tiles(); ++a) {
+      for (int b = 0; b < problem_.tiles(); ++b) {
+        for (const LinkUse& use : RouteOf(config_, a, b)) {
+          for (int s = 0; s < interval_; ++s) {
+            const int cycle = (s + config_.pipeline_latency + use.delay) % interval_;
+            auto& by_user = users[{use.from, use.to, cycle}];
+            auto at = by_user.find(dependence.from);
+            if (at == by_user.end()) at = by_user.emplace(dependence.from, NewVariable()).first;
+            Add({~Tile(dependence.from, a), ~Tile(dependence.to, b),
+                 ~phases[S(dependence.from)][S(s)], at->second});
+          }
+        }
+      }
+    }
+  }
+  for (const auto& [use, by_user] : users) {
+    std::vector<Lit> literals;
+    for (const auto& [user, literal] : by_user) literals.push_back(literal);
+    AtMostOne(literals);
+  }
+}
+
+Answer SatFormula::Solve(int latency, int64_t conflicts, StepBudget* budget,
+                         std::vector<Place>* places) {
+  if (!holds_) return Answer::kNone;
+  std::vector<Lit> assumptions;
+  if (latency != kAnyLatency) {
+    const int last = latency - config_.pipeline_latency;
+    for (int i = 0; i < problem_.size(); ++i) {
+      const Lit literal = NotAfter(i, last);
+      if (literal == ~true_) return Answer::kNone;
+      if (literal != true_) assumptions.push_back(literal);
+    }
+  }
+  const uint64_t before = solver_.get_sum_conflicts();
+  solver_.set_max_confl(static_cast<uint64_t>(budget->Left(conflicts)));
+  if (budget->SecondsLeft() < std::numeric_limits<double>::infinity()) {
+    solver_.set_max_time(budget->SecondsLeft());
+  }
+  const CMSat::lbool answer = solver_.solve(&assumptions);
+  budget->Spend(static_cast<int64_t>(solver_.get_sum_conflicts() - before) + 1);
+  if (answer == CMSat::l_False) return Answer::kNone;
+  if (answer != CMSat::l_True) return Answer::kUnknown;
+  const std::vector<CMSat::lbool>& model = solver_.get_model();
+  places->assign(S(problem_.size()), {});
+  const auto is_true = [&](Lit literal) {
+    return (model[literal.var()] == CMSat::l_True) != literal.sign();
+  };
+  for (int i = 0; i < problem_.size(); ++i) {
+    Place& place = (*places)[S(i)];
+    for (int t = 0; t < problem_.tiles(); ++t) {
+      if (is_true(Tile(i, t))) place.tile = t;
+    }
+    while (!is_true(NotAfter(i, place.issue))) ++place.issue;
+  }
+  return Answer::kFound;
+}
+
+class SatDecider : public Decider {
+ public:
+  explicit SatDecider(const Problem& problem) : problem_(problem) {}
+
+  Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
+                std::vector<Place>* places) override {
+    const int period = problem_.config.tile_period;
+    if (period > 0 && initiation_interval % period != 0) return Answer::kNone;
+    std::unique_ptr<SatFormula>& formula = formulas_[initiation_interval];
+    const bool covers =
+        formula && (formula->latency() == kAnyLatency ||
+                    (most_latency != kAnyLatency && most_latency <= formula->latency()));
+    if (!covers) {
+      formula = std::make_unique<SatFormula>(problem_, initiation_interval, most_latency);
+    }
+    return formula->Solve(most_latency, steps, budget, places);
+  }
+
+ private:
+  const Problem& problem_;
+  std::map<int, std::unique_ptr<SatFormula>> formulas_;  // by interval
+};
+
+class SatMapper : public Mapper {
+ public:
+  StatusOr<MapResult> Map(const ComputationGraph& graph, const Config& config,
+                          const MapOptions& options) const override {
+    return MapWithProof(graph, config, options,
+                        {.make = MakeSatDecider, .passes = false, .explain = false});
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Decider> MakeSatDecider(const Problem& problem, uint64_t seed) {
+  return OnFewerTiles(problem, seed, [](const Problem& part, uint64_t /*own*/) {
+    return std::make_unique<SatDecider>(part);
+  });
+}
+
+std::unique_ptr<Mapper> MakeSatMapper() { return std::make_unique<SatMapper>(); }
+
+}  // namespace kiln::cgra

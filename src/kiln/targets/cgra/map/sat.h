@@ -1,0 +1,23 @@
+// A second opinion: the mapping problem as a formula for the SAT solver CryptoMiniSat. Tiles are
+// one-hot, issue cycles are order-encoded: a variable says t(v) <= k.
+#ifndef KILN_TARGETS_CGRA_MAP_SAT_H_
+#define KILN_TARGETS_CGRA_MAP_SAT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "kiln/targets/cgra/map/decide.h"
+#include "kiln/targets/cgra/map/mapper.h"
+
+namespace kiln::cgra {
+
+// Decides by the solver, with one thread and a fixed seed, whatever `seed` is. The formula of an
+// interval is built once; lower latencies are assumptions. A step is a conflict.
+std::unique_ptr<Decider> MakeSatDecider(const Problem& problem, uint64_t seed);
+
+// Least initiation interval, then least latency, by the solver.
+std::unique_ptr<Mapper> MakeSatMapper();
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_MAP_SAT_H_
