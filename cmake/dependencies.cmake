@@ -17,6 +17,21 @@ add_library(kiln::zip ALIAS PkgConfig::LIBZIP)
 pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)  # integer programs
 add_library(kiln::cbc ALIAS PkgConfig::CBC)
 
+find_package(cryptominisat5 REQUIRED CONFIG)  # satisfiability
+add_library(kiln::sat ALIAS cryptominisat5)
+
+# Gradients, to train the learned mapper of the cgra family. Debian's CMake package of libtorch adds
+# flags for compilers, so the libraries are found directly.
+find_path(TORCH_FOLDER torch/torch.h PATH_SUFFIXES torch/csrc/api/include REQUIRED)
+find_library(TORCH_LIBRARY torch REQUIRED)
+find_library(TORCH_CPU_LIBRARY torch_cpu REQUIRED)
+find_library(TORCH_C10_LIBRARY c10 REQUIRED)
+add_library(kiln_torch INTERFACE)
+target_include_directories(kiln_torch SYSTEM INTERFACE ${TORCH_FOLDER})
+target_link_libraries(kiln_torch
+  INTERFACE ${TORCH_LIBRARY} ${TORCH_CPU_LIBRARY} ${TORCH_C10_LIBRARY})
+add_library(kiln::torch ALIAS kiln_torch)
+
 # Asio without Boost needs only its headers and threads.
 find_package(Threads REQUIRED)
 find_path(ASIO_FOLDER asio.hpp REQUIRED)
