@@ -467,6 +467,11 @@ class Configurer {
     for (const Step& step : steps_) {
       program_.latency = std::max(program_.latency, step.place.issue + config_.pipeline_latency);
     }
+    program_.output_issues.resize(program_.outputs.size());
+    for (const Step& step : steps_) {
+      if (step.output < 0) continue;
+      program_.output_issues[static_cast<size_t>(step.output)] = step.place.issue;
+    }
     for (const GraphNode& node : graph_.nodes) {
       if (node.op == Op::kInput) program_.inputs.push_back(node.name);
     }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kMostDeliveries = 255;  // of a thread: 8 bits of a run's header
 constexpr int kMostLatency = 65535;   // cycles: 16 bits of it
+constexpr int kFreeEntries = 4;       // of every output queue at the begin of a period
 // Cycles from issue to result of the tiles that are built.
 int BuiltLatency(const Config& config) { return config.floats ? 5 : 3; }
 
@@ -93,6 +94,25 @@ Status CheckOutputs(const CgraProgram& program) {
     return ErrorAt("", "outputs", fmt::format("the program has {}", outputs),
                    fmt::format("1 to {} ('outputs')", program.config.outputs));
   }
+  if (std::ssize(program.output_issues) != outputs) {
+    return ErrorAt("", "outputs", fmt::format("{} have a cycle", program.output_issues.size()),
+                   fmt::format("{}", outputs));
+  }
+  for (int output = 0; output < outputs; ++output) {
+    const int issue = program.output_issues[static_cast<size_t>(output)];
+    if (issue >= 0 && issue + program.config.pipeline_latency <= program.latency) continue;
+    return ErrorAt("", fmt::format("output {}", output),
+                   fmt::format("it issues in cycle {}", issue),
+                   fmt::format("0 to {}", program.latency - program.config.pipeline_latency));
+  }
+  const int depth = LeastOutputDepth(program.config, program.output_issues, program.interval);
+  if (depth > program.config.output_depth) {
+    return ErrorAt("", "outputs",
+                   fmt::format("they are computed so far apart that {} results of one wait for "
+                               "another",
+                               depth - kFreeEntries),
+                   fmt::format("an 'output_depth' of at least {}", depth));
+  }
   std::vector<int> named(static_cast<size_t>(program.config.outputs), 0);
   for (const TileProgram& tile : program.tiles) {
     for (const SpokeEntry& spoke : tile.spokes) {
@@ -165,6 +185,20 @@ Status CheckStreamMachine(const Config& config) {
   KILN_RETURN_IF_ERROR(Expect(config.wait_limit >= 0, "wait_limit", "delay lines of any length",
                               "a number of cycles"));
   return Expect(!config.shared_links, "links", "two values on a link", "'links: exclusive'");
+}
+
+int LeastOutputDepth(const Config& config, const std::vector<int>& issues, int interval) {
+  int waiting = 0;
+  for (const int late : issues) {
+    for (const int early : issues) {
+      // The late result of a thread needs the fabric up to this period, counted from the thread's
+      // first; until then, so many threads' early results are in their queue.
+      const int period = (late + config.pipeline_latency - 1) / interval;
+      const int first = (early + config.pipeline_latency + interval - 1) / interval;
+      waiting = std::max(waiting, period - first + 1);
+    }
+  }
+  return waiting + kFreeEntries;
 }
 
 Status Check(const CgraProgram& program) {

@@ -38,11 +38,17 @@ struct CgraProgram {
   std::vector<std::string> inputs;      // names, in the order of the graph
   std::vector<int> beats;               // of a thread's data, in order: which input each one holds
   std::vector<std::string> outputs;     // names; result k of a thread is that of output k
+  std::vector<int> output_issues;       // by output: the thread's cycle in which it is computed
 };
 
 // Checks that the machine can be built: what the mapping problem also offers for other machines has
 // the values of docs/cgra-machine.md. Errors name the key and the value that hardware has.
 Status CheckStreamMachine(const Config& config);
+
+// Returns the entries that output queues need so that a program does not wait for itself: results
+// of a thread leave in the order of outputs, and one that is computed early waits in its queue for
+// one that is computed late. `issues` are the outputs' issue cycles in a thread.
+int LeastOutputDepth(const Config& config, const std::vector<int>& issues, int interval);
 
 // Checks all that docs/cgra-machine.md demands of a program. Errors name the tile, the entry and
 // what would be right. The levels execute programs that pass.

@@ -1,0 +1,59 @@
+// The cycle level: the machine, clock cycle by clock cycle (docs/cgra-machine.md).
+#ifndef KILN_TARGETS_CGRA_SIMULATE_CYCLE_CYCLE_H_
+#define KILN_TARGETS_CGRA_SIMULATE_CYCLE_CYCLE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/cgra/config/config.h"
+#include "kiln/targets/cgra/isa/program.h"
+#include "kiln/targets/interface/trace.h"
+
+namespace kiln::cgra {
+
+struct CycleOptions {
+  // Probabilities with which, in each cycle, the stream in offers no new beat and the stream out
+  // takes none.
+  double in_stalls = 0, out_stalls = 0;
+  uint64_t seed = 1;
+  int64_t most_cycles = 0;  // 0: no limit
+};
+
+struct CycleResult {
+  std::vector<uint8_t> bytes;  // of the stream out
+  // Cycles from the first input beat to the last output beat. Units:
+  //   in, out    beats of the streams; stalls of in: "not ready", of out: "not taken"
+  //   dispatch   beats and repeated deliveries; stalls "no beat", "ring full", "run"
+  //   fabric     fabric cycles; stalls "inputs" and "outputs full" at the begin of a period
+  //   tile N     fabric cycles in which it fires
+  // and the queue of each output.
+  Trace trace;
+  int64_t cycles_in_all = 0;  // until the machine has come to rest
+};
+
+// A machine: what its memories hold, from stream to stream. All are 0 at first.
+class CycleMachine {
+ public:
+  // The design point must pass CheckStreamMachine.
+  explicit CycleMachine(const Config& config);
+  ~CycleMachine();
+  CycleMachine(const CycleMachine&) = delete;
+  CycleMachine& operator=(const CycleMachine&) = delete;
+
+  // Sends a stream to the machine until it has executed all commands. Errors: a stream of no whole
+  // number of beats; a write outside of memories; a run with an entry that Check refuses; more
+  // cycles than the limit; a machine that waits forever, because the stream ends within a command
+  // or the program waits for itself.
+  StatusOr<CycleResult> Run(std::span<const uint8_t> stream, const CycleOptions& options = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_SIMULATE_CYCLE_CYCLE_H_
