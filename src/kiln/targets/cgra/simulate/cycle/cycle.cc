@@ -23,30 +23,30 @@ constexpr int64_t kQuietLimit = 100000;  // cycles in which nothing happens
 
 using Lanes = std::vector<uint32_t>;
 
-enum class Phase : uint8_t { kHeader, kWrite, kParameters, kDeliver, kFinish };
-
-// A write that is under way: it takes place at the end of cycle `at`.
-struct PendingWrite {
-  int64_t at = 0;
-  int tile = 0, memory = 0, address = 0;
-  Lanes lanes;
-};
-
-// A result on its way: in the queue from cycle `at` on.
-struct PendingResult {
-  int64_t at = 0;
-  int output = 0;
-  Lanes lanes;
-};
-
-struct OutputQueue {
-  std::deque<Lanes> words;
-  int64_t highest = 0;
-};
-
 }  // namespace
 
 struct CycleMachine::State {
+  enum class Phase : uint8_t { kHeader, kWrite, kParameters, kDeliver, kFinish };
+
+  // A write that is under way: it takes place at the end of cycle `at`.
+  struct PendingWrite {
+    int64_t at = 0;
+    int tile = 0, memory = 0, address = 0;
+    Lanes lanes;
+  };
+
+  // A result on its way: in the queue from cycle `at` on.
+  struct PendingResult {
+    int64_t at = 0;
+    int output = 0;
+    Lanes lanes;
+  };
+
+  struct OutputQueue {
+    std::deque<Lanes> words;
+    int64_t highest = 0;
+  };
+
   explicit State(const Config& config) : config(config), fabric(config), table(kTableEntries, 0) {}
 
   StatusOr<CycleResult> Run(std::span<const uint8_t> stream, const CycleOptions& options);
