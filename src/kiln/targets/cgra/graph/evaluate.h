@@ -2,8 +2,8 @@
 //
 // A thread computes one vector of lanes for every node, from the vectors of the inputs. What a node
 // reads:
-//   - operand k is the value of the data edge with that number. Of the operands without an edge, the
-//     first is the node's literal, if it has one; all others are 0.
+//   - operand k is the value of the data edge with that number. Of the operands without an edge,
+//     the first is the node's literal, if it has one; all others are 0.
 //   - an edge of distance d gives thread t the value of thread t - d, and its `initial` in every
 //     lane of the threads t < d.
 //   - edges of kind order carry no value.
