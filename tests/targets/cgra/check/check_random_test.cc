@@ -1,5 +1,6 @@
 // Random mappings of small graphs on machines of every mode, checked twice: by the checker, and by
-// the naive functions of this file, which follow the definitions of rules with loops over all pairs.
+// the naive functions of this file, which follow the definitions of rules with loops over all
+// pairs.
 
 #include <gtest/gtest.h>
 

@@ -197,7 +197,8 @@ TEST(GraphFileTest, ConstantsWithAPointAreFloats) {
 TEST(GraphFileTest, EdgesWithoutOperandTakeTheLowestFree) {
   const ComputationGraph graph = Parse(
       R"({"id": 0, "op": "input", "label": "x"}, {"id": 1, "op": "input", "label": "y"},
-         {"id": 2, "op": "input", "label": "z"}, {"id": 3, "op": "select"}, {"id": 4, "op": "sub"})",
+         {"id": 2, "op": "input", "label": "z"}, {"id": 3, "op": "select"},
+         {"id": 4, "op": "sub"})",
       R"({"src": 0, "dst": 3}, {"src": 1, "dst": 3, "operand": 0}, {"src": 2, "dst": 3},
          {"src": 0, "dst": 4, "kind": "order"}, {"src": 1, "dst": 4, "kind": "pred"},
          {"src": 2, "dst": 4}, {"src": 0, "dst": 4})");

@@ -1,5 +1,5 @@
-// The independent checker of mappings: given a graph, a machine and a mapping, it reports every rule
-// that the mapping breaks, by the names of nodes.
+// The independent checker of mappings: given a graph, a machine and a mapping, it reports every
+// rule that the mapping breaks, by the names of nodes.
 //
 // It shares nothing with the mappers but the descriptions of graphs, machines and mappings: it
 // classifies edges, finds flows and routes, and computes distances by code of its own. After the
@@ -21,8 +21,8 @@ namespace kiln::cgra {
 // With II the initiation interval, L the pipeline's latency, P the period of the spoke counters
 // (Config::tile_period, or II), and t the issue cycle:
 enum class Rule {
-  kInterval,  // the mapping has an entry for every node and edge; II is at least 1 and a multiple of
-              // P; P entries fit the spoke RAM
+  kInterval,  // the mapping has an entry for every node and edge; II is at least 1 and a multiple
+              // of P; P entries fit the spoke RAM
   kPlaced,    // every instruction has a place, and nothing else has one
   kTile,      // tiles exist
   kIssue,     // issue cycles are not negative

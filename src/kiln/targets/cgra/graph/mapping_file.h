@@ -26,9 +26,9 @@ inline constexpr int kMostTile = 1023;      // the last tile of the largest arra
 
 // Reads a mapping of `graph`. Whether it keeps the rules is the checker's to say (check/check.h).
 // Errors name the key: no JSON, another format, a key that is not known, missing or of the wrong
-// type, the mapping of another graph, a node or an edge that the graph does not have, a node that is
-// placed or fused twice, a pass-through that gets its value from itself or a later one, more than
-// the budgets allow.
+// type, the mapping of another graph, a node or an edge that the graph does not have, a node that
+// is placed or fused twice, a pass-through that gets its value from itself or a later one, more
+// than the budgets allow.
 StatusOr<Mapping> ParseMapping(std::string_view text, std::string_view source,
                                const ComputationGraph& graph);
 StatusOr<Mapping> ReadMapping(const std::filesystem::path& path, const ComputationGraph& graph);
