@@ -1,0 +1,27 @@
+// Turns an element-wise network into a computation graph, so that an ONNX file can be mapped.
+#ifndef KILN_TARGETS_CGRA_COMPILE_COMPUTATION_H_
+#define KILN_TARGETS_CGRA_COMPILE_COMPUTATION_H_
+
+#include "kiln/ir/graph.h"
+#include "kiln/support/status.h"
+#include "kiln/targets/cgra/graph/graph.h"
+
+namespace kiln::cgra {
+
+// Returns a graph with one node for each operator of the network; lanes and threads are the
+// elements of its tensors.
+//   - Add, Sub, Mul, Sum, Neg and Pow with the exponent 2 or 3 become add, sub, mul, or fadd, fsub,
+//     fmul for fp32; on integers Min, Max, Less, Greater and Equal also have counterparts, And, Or,
+//     Xor and Where on any elements, and Relu is the maximum with 0, which is right for the bits of
+//     fp32, too.
+//   - Numbers become constants. Other constants become inputs, which the host streams in, and so do
+//     views of inputs and constants (Slice, Split, Reshape, Transpose, ...): the samples of a
+//     filter, the halves of a butterfly.
+//   - A Concat of results whose value is an output becomes an output for each operand.
+// Annotations play no part. Errors name the node that has no counterpart: another operator, another
+// type, a view of a computed value, elements that meet across lanes.
+StatusOr<ComputationGraph> GraphOfNetwork(const Graph& network);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_COMPILE_COMPUTATION_H_

@@ -1,0 +1,20 @@
+// Cycles of launches without simulation: the compiler compares tilings by them.
+#ifndef KILN_TARGETS_CGRA_COMPILE_COST_OF_LAUNCH_H_
+#define KILN_TARGETS_CGRA_COMPILE_COST_OF_LAUNCH_H_
+
+#include <cstdint>
+
+#include "kiln/targets/cgra/compile/kernel.h"
+#include "kiln/targets/cgra/config/config.h"
+
+namespace kiln::cgra {
+
+// Returns the cycles that the launch takes, its loading included, with streams that never stall.
+int64_t CyclesOf(const Launch& launch);
+// Returns a bound that no mapping of the launch's graph can beat: the beats of its stream, and its
+// instructions divided among the tiles.
+double LeastCycles(const Launch& launch, const Config& config);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_COMPILE_COST_OF_LAUNCH_H_
