@@ -1,0 +1,116 @@
+// Compiles and runs networks on one machine: each method checks that a program belongs to the
+// family and calls the room that does the work. The end of the file registers the family.
+
+#include "kiln/targets/cgra/accelerator.h"
+
+#include <utility>
+
+#include "kiln/quantise/recipe_names.h"
+#include "kiln/targets/cgra/compile/network_program.h"
+#include "kiln/targets/cgra/config/keys.h"
+#include "kiln/targets/cgra/cost/area_model.h"
+#include "kiln/targets/cgra/cost/cost.h"
+#include "kiln/targets/cgra/cost/events.h"
+#include "kiln/targets/cgra/emit/emit.h"
+#include "kiln/targets/cgra/run_network.h"
+#include "kiln/targets/run/host_tail.h"
+
+namespace kiln::cgra {
+namespace {
+
+StatusOr<const NetworkProgram*> ProgramOf(const Program& program, const std::string& name) {
+  const auto* compiled = dynamic_cast<const NetworkProgram*>(&program);
+  if (compiled != nullptr) return compiled;
+  return ErrorAt("", name, "the program was compiled for another family",
+                 "compile it for this one");
+}
+
+}  // namespace
+
+std::vector<std::string> CgraAccelerator::ActivationFormats() const {
+  std::vector<std::string> names;
+  for (const char* kind : {"int", "uint"}) {
+    for (int bits = 16; bits >= 2; --bits) names.push_back(kind + std::to_string(bits));
+  }
+  names.emplace_back("fp32");
+  return names;
+}
+
+std::vector<std::string> CgraAccelerator::WeightFormats() const {
+  std::vector<std::string> names;
+  for (int bits = 8; bits >= 2; --bits) names.push_back("int" + std::to_string(bits));
+  return names;
+}
+
+NamedRecipe CgraAccelerator::OwnRecipe() const { return {.name = "int8", .recipe = Int8Recipe()}; }
+
+StatusOr<std::unique_ptr<Program>> CgraAccelerator::Compile(const Graph& graph,
+                                                            const CompileOptions& options) const {
+  return CompileWithTail(
+      graph, options, [&](const Graph& known) { return CompileNetwork(known, config_, options); });
+}
+
+StatusOr<RunResult> CgraAccelerator::Run(const Program& program, const Batch& batch,
+                                         const RunOptions& options) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
+  if (options.level == Level::kReference) {
+    return ErrorAt("", name(), "the reference level runs graphs, not programs",
+                   "run the network itself at that level");
+  }
+  KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*compiled, batch, options));
+  return RunTail(program, batch, std::move(result));
+}
+
+Status CgraAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
+  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, ProjectOf(config_));
+  project.others.emplace_back("design.yaml", PrintConfig(config_));
+  project.others.emplace_back("program.txt", compiled->Print());
+  return hardware::WriteRtlProject(project, folder);
+}
+
+StatusOr<Cost> CgraAccelerator::EstimateCost(int node_nm) const {
+  return MachineCost(config_, node_nm);
+}
+
+StatusOr<Energy> CgraAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
+  std::vector<LaunchWork> work;
+  for (const LoweredKernel& kernel : compiled->lowered()) {
+    if (!kernel.machine.has_value()) continue;
+    for (const Launch& launch : kernel.machine->launches) {
+      work.push_back({.program = &launch.mapped->program,
+                      .runs = launch.runs,
+                      .threads = launch.threads,
+                      .first_sent = launch.first_sent});
+    }
+  }
+  return EnergyOf(work, config_, node_nm);
+}
+
+StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
+                                                        std::string_view source) {
+  KILN_ASSIGN_OR_RETURN(Config config, ParseConfig(yaml, source));
+  return std::make_unique<CgraAccelerator>(std::move(config));
+}
+
+hardware::FamilyKeys DescribeKeys() {
+  return {.family = Keys().family(),
+          .introduction =
+              "A design point is an array of tiles that repeats a schedule, and the rules by\n"
+              "which computation graphs are mapped to it. The defaults are the Streaming\n"
+              "Engine's, as `accelerators/se-*.yaml` are. Kiln builds machines of one row, with\n"
+              "a limit on how long operands wait; other arrays exist for mapping only.\n"
+              "[cgra.md](cgra.md) says how to use them, [cgra-machine.md](cgra-machine.md) what\n"
+              "a machine does in which cycle.",
+          .keys = Keys().Describe()};
+}
+
+FamilyEntry Entry() {
+  return {.name = "cgra",
+          .parse = &ParseDesignPoint,
+          .describe = &DescribeKeys,
+          .areas = &FamilyAreaModels};
+}
+
+}  // namespace kiln::cgra

@@ -1,0 +1,122 @@
+// The features of each module's area model as functions of its parameters, and the models fitted
+// to them (area_coefficients.inc).
+
+#include "kiln/targets/cgra/cost/area_model.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "kiln/support/integer.h"
+
+namespace kiln::cgra {
+namespace {
+
+using hardware::FittedModel;
+using hardware::ModuleModel;
+using Features = std::vector<hardware::Feature>;
+using Parameters = hardware::ModuleParameters;
+using Fitted = std::vector<FittedModel>;
+
+bool Always(const Parameters&) { return true; }
+bool HasFloats(const Parameters& p) { return p.Number("FLOATS", 0) != 0; }
+bool HasIntegers(const Parameters& p) { return !HasFloats(p); }
+
+double Real(int64_t n) { return static_cast<double>(n); }
+
+Features LaneFeatures(const Parameters&, const Fitted&) { return {{"lanes", 1}}; }
+
+// A choice among lines and memories in every bit, and among delays in control.
+Features OperandFeatures(const Parameters& p, const Fitted&) {
+  const int64_t bits = 32 * p.Number("LANES", 2), lines = p.Number("LINES", 5);
+  const int64_t span = p.Number("SPAN", 8);
+  return {{"bits", Real(bits)},
+          {"bits of all lines", Real(bits * lines)},
+          {"places of all lines", Real(lines * span)}};
+}
+
+// A memory of the last messages with three read ports, and their valid bits and threads in
+// registers.
+Features DelayLineFeatures(const Parameters& p, const Fitted&) {
+  const int64_t width = p.Number("WIDTH", 64), entries = p.Number("WAIT_LIMIT", 7) + 1;
+  return {{"bits of a message", Real(width)},
+          {"bits of all messages", Real(width * entries)},
+          {"control bits", Real(entries * (p.Number("THREAD_BITS", 5) + 1))}};
+}
+
+// A message waits in a register for each tile of its distance but the last.
+Features LinkFeatures(const Parameters& p, const Fitted&) {
+  const int64_t reach = p.Number("REACH", 2), width = p.Number("WIDTH", 64);
+  const int64_t registers = reach * (reach + 1);
+  return {{"data bits", Real(registers * width)},
+          {"shared data bits", Real(reach * width)},
+          {"control bits", Real(registers * (p.Number("THREAD_BITS", 5) + 1))}};
+}
+
+Features TileMemoryFeatures(const Parameters& p, const Fitted&) {
+  return {{"bits of a vector", Real(p.Number("WIDTH", 64))},
+          {"address bits", Real(CeilLog2(p.Number("DEPTH", 512)))},
+          {"thread bits", Real(p.Number("THREAD_BITS", 5))}};
+}
+
+// Fetch, the choice of the master, and the pipeline's control.
+Features TileFeatures(const Parameters& p, const Fitted&) {
+  const int64_t reach = p.Number("REACH", 2), lines = 2 * reach + 1;
+  const int64_t thread_bits = CeilLog2(p.Number("RING", 16));
+  const auto span =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(p.Number("WAIT_LIMIT", 7) + 1)));
+  return {{"tiles", 1},
+          {"places of all lines", Real(lines * span * (thread_bits + 1))},
+          {"control bits", Real(3 * (4 + 2 * reach + thread_bits))}};
+}
+
+Features DispatchFeatures(const Parameters& p, const Fitted&) {
+  return {{"dispatches", 1},
+          {"lanes", Real(p.Number("LANES", 2))},
+          {"thread bits", Real(CeilLog2(p.Number("RING", 16)))}};
+}
+
+Features SequencerFeatures(const Parameters& p, const Fitted&) {
+  return {{"sequencers", 1}, {"thread bits", Real(CeilLog2(p.Number("RING", 16)))}};
+}
+
+// A choice among all tiles before each queue, and the choice among queues.
+Features OutputsFeatures(const Parameters& p, const Fitted&) {
+  const int64_t bits = 32 * p.Number("LANES", 2), outputs = p.Number("OUTPUTS", 4);
+  return {{"bits of all tiles and outputs", Real(bits * outputs * p.Number("TILES", 4))},
+          {"bits of all outputs", Real(bits * outputs)},
+          {"bits", Real(bits)},
+          {"place bits", Real(outputs * CeilLog2(p.Number("DEPTH", 16)))}};
+}
+
+const std::vector<ModuleModel>& ModuleModels() {
+  static const std::vector<ModuleModel> models = {
+      {"lane of integers", "kiln_cgra_lane", "", HasIntegers, LaneFeatures},
+      {"lane with binary32", "kiln_cgra_lane", "", HasFloats, LaneFeatures},
+      {"operand", "kiln_cgra_operand", "", Always, OperandFeatures},
+      {"delay line", "kiln_cgra_delay_line", "", Always, DelayLineFeatures},
+      {"link", "kiln_cgra_link", "", Always, LinkFeatures},
+      {"tile memory", "kiln_cgra_tile_memory", "", Always, TileMemoryFeatures},
+      {"tile control", "kiln_cgra_tile",
+       "kiln_cgra_delay_line kiln_cgra_operand kiln_cgra_tile_memory kiln_cgra_lane "
+       "kiln_cgra_link",
+       Always, TileFeatures},
+      {"dispatch", "kiln_cgra_dispatch", "", Always, DispatchFeatures},
+      {"sequencer", "kiln_cgra_sequencer", "", Always, SequencerFeatures},
+      {"outputs", "kiln_cgra_outputs", "", Always, OutputsFeatures},
+  };
+  return models;
+}
+
+const std::vector<FittedModel>& FittedModels() {
+  static const std::vector<FittedModel> fitted = {
+#include "kiln/targets/cgra/cost/area_coefficients.inc"
+  };
+  return fitted;
+}
+
+}  // namespace
+
+hardware::AreaModels FamilyAreaModels() { return {ModuleModels(), FittedModels()}; }
+
+}  // namespace kiln::cgra
