@@ -1,0 +1,34 @@
+// Episodes that a policy plays, and the mapper that keeps the best of them. Needs no libtorch.
+#ifndef KILN_TARGETS_CGRA_LEARN_PPO_MAPPER_H_
+#define KILN_TARGETS_CGRA_LEARN_PPO_MAPPER_H_
+
+#include <memory>
+#include <string>
+
+#include "kiln/support/random.h"
+#include "kiln/support/status.h"
+#include "kiln/targets/cgra/learn/policy.h"
+#include "kiln/targets/cgra/map/mapper.h"
+
+namespace kiln::cgra {
+
+// Returns the likeliest choice, the first of equal ones.
+int LikeliestOf(const std::vector<double>& logits);
+// Returns a choice drawn with the probabilities of the logits divided by `temperature`.
+int DrawnFrom(const std::vector<double>& logits, double temperature, Random* random);
+
+// The mapper `ppo`: plays episodes at an interval with the policy, the first one with the likeliest
+// choices, further ones with drawn choices, and gives up episodes that cannot beat the best. A step
+// of MapOptions is an episode.
+std::unique_ptr<Mapper> MakePpoMapper(std::shared_ptr<const Policy> policy);
+
+// The same with the policy that comes with Kiln, models/cgra_policy.bin, which is read when the
+// mapper maps. Then also errors: those of ReadPolicy; no folder of data.
+std::unique_ptr<Mapper> MakeShippedPpoMapper();
+
+// Reads a policy from a file. Errors: those of ReadTraining.
+StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_LEARN_PPO_MAPPER_H_
