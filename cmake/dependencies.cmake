@@ -20,7 +20,7 @@ add_library(kiln::cbc ALIAS PkgConfig::CBC)
 find_package(cryptominisat5 REQUIRED CONFIG)  # satisfiability
 add_library(kiln::sat ALIAS cryptominisat5)
 
-# Gradients, to train the learned mapper of the cgra family. Debian's CMake package of libtorch adds
+# Gradients, to train learned mappers. Debian's CMake package of libtorch adds
 # flags for compilers, so the libraries are found directly.
 find_path(TORCH_FOLDER torch/torch.h PATH_SUFFIXES torch/csrc/api/include REQUIRED)
 find_library(TORCH_LIBRARY torch REQUIRED)
