@@ -79,14 +79,14 @@ module kiln_cgra_delay_line #(
   );
 
 `ifndef SYNTHESIS
+  logic cleared = 1'b0;
   always_ff @(posedge clock) begin
-    if (!clear) begin
-      place_in_range : assert (32'(place) < WORDS);
-    end
+    cleared <= cleared || clear;
+    if (cleared) place_in_range : assert (32'(place) < WORDS);
   end
   for (genvar i = 0; i < READS; i++) begin : g_assert
     always_ff @(posedge clock) begin
-      if (!clear && advance && read_enable[i])
+      if (cleared && advance && read_enable[i])
         assert (32'(read_delay[i*kiln_cgra_pkg::DELAY_BITS+:kiln_cgra_pkg::DELAY_BITS]) < WORDS);
     end
   end

@@ -324,8 +324,10 @@ module kiln_cgra_tile #(
   wire unused = &{1'b0, spoke, spoke_next, instruction, write_address, write_data, slot};
 
 `ifndef SYNTHESIS
+  logic cleared = 1'b0;
   always_ff @(posedge clock) begin
-    if (!clear) begin
+    cleared <= cleared || clear;
+    if (cleared && !clear) begin
       slot_within_interval : assert (slot <= last_slot);
       fabric_cycles_fetch : assert (!advance || fetch);
     end
