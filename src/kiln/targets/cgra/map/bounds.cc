@@ -136,7 +136,8 @@ std::string DescribeCycle(const Problem& problem, const std::vector<Inequality>&
   const int origin = problem.size();
   size_t begin = 0;
   for (size_t e = 0; e < cycle.size(); ++e) {
-    if (cycle[e].from == origin) begin = e;
+    const bool is_before = cycle[e].from < cycle[begin].from && cycle[begin].from != origin;
+    if (cycle[e].from == origin || is_before) begin = e;
   }
   for (size_t k = 0; k < cycle.size(); ++k) {
     const Inequality& row = cycle[(begin + k) % cycle.size()];
@@ -369,7 +370,7 @@ std::string WhyImpossible(const Problem& problem) {
     if (std::ssize(problem.groups[g]) <= config.instruction_depth) continue;
     return fmt::format("{} share a tile, as all use {}, and a tile holds {}",
                        Instructions(static_cast<int>(problem.groups[g].size())),
-                       problem.group_names[g], config.instruction_depth);
+                       problem.group_names[g], Instructions(config.instruction_depth));
   }
   if (problem.size() > problem.tiles() * config.instruction_depth) {
     return fmt::format("{} do not fit {} with {} each", Instructions(problem.size()),

@@ -38,6 +38,7 @@ class SearchModel {
   std::vector<std::vector<int>> into, from;  // arcs by instruction
   std::vector<std::vector<int>> apart;       // instructions on other tiles
   std::vector<std::vector<int>> together;    // the rest of the group
+  std::vector<bool> spreads;                 // by instruction: its consumers are on different tiles
   std::vector<std::vector<int>> consumers;   // by instruction, each once, of values
   std::vector<std::vector<uint64_t>> near;   // by distance and tile: tiles that a value reaches
   std::vector<int> nearest;                  // distance of the k-th nearest tile, at best

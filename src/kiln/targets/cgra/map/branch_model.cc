@@ -70,6 +70,14 @@ SearchModel::SearchModel(const Problem& of) : problem(&of), size(of.size()), til
       consumers[Index(d.from)].push_back(d.to);
     }
   }
+  for (const std::vector<int>& users : consumers) {
+    // Refutations (core.h) leave rules out, so that not all consumers are apart.
+    bool all = true;
+    for (const int a : users) {
+      for (const int b : users) all = all && (a >= b || different.contains({a, b}));
+    }
+    spreads.push_back(all);
+  }
   for (const std::vector<int>& group : of.groups) {
     for (const int a : group) {
       for (const int b : group) {

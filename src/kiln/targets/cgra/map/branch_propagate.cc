@@ -208,7 +208,7 @@ bool BranchSearch::LatestArrival(State* state, int instruction) {
 // Consumers of one result are on different tiles, so that only the nearest is near.
 bool BranchSearch::SpreadConsumers(State* state, int producer) {
   const std::vector<int>& consumers = model_.consumers[K(producer)];
-  if (consumers.size() < 2) return true;
+  if (consumers.size() < 2 || !model_.spreads[K(producer)]) return true;
   if (consumers.size() > model_.nearest.size()) {
     weight_[K(producer)] += 1;
     return false;

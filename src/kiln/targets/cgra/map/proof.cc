@@ -109,6 +109,7 @@ Answer Prover::Ask(Variant* variant, int interval, int latency, int64_t effort) 
   if (refuted != variant->refuted.end() && limit <= refuted->second) return Answer::kNone;
   if (budget_.spent()) return Answer::kUnknown;
   std::vector<Place> places;
+  if (!variant->decider) variant->decider = proof_.make(variant->problem, options_.seed);
   const Answer answer = variant->decider->Decide(interval, latency, effort, &budget_, &places);
   if (answer == Answer::kNone) {
     int& most = variant->refuted[interval];
@@ -194,15 +195,15 @@ Bound Prover::LeastOverVariants(bool latency) {
 }
 
 Status Prover::TryPasses() {
-  constexpr int64_t kEffort = 2000, kEffortOfAll = 400'000;
+  constexpr int64_t kEffort = 2000, kEffortOfAll = 100'000;
   const Bound interval = LeastOverVariants(false);
   const bool may_gain = !has_mapping() ||
                         (best_interval() > interval.value && options_.initiation_interval == 0) ||
                         result_.latency > LeastOverVariants(true).value;
   if (!may_gain) return OkStatus();
   bool complete = true;
-  KILN_ASSIGN_OR_RETURN(const VariantSet more, PassVariants(graph_, config_, options_.fuse,
-                                                            proof_.make, options_.seed, &complete));
+  KILN_ASSIGN_OR_RETURN(const VariantSet more,
+                        PassVariants(graph_, config_, options_.fuse, &complete));
   const int64_t before = budget_.steps();
   const auto ask = [&](int at, int latency) {
     if (budget_.steps() - before > kEffortOfAll) return Answer::kUnknown;
@@ -298,8 +299,7 @@ void Prover::Finish() {
 
 StatusOr<MapResult> Prover::Map() {
   KILN_RETURN_IF_ERROR(CheckOptions());
-  KILN_ASSIGN_OR_RETURN(set_,
-                        FusionVariants(graph_, config_, options_.fuse, proof_.make, options_.seed));
+  KILN_ASSIGN_OR_RETURN(set_, FusionVariants(graph_, config_, options_.fuse));
   std::string impossible = WhyImpossible(set_.variants[0]->problem);
   for (const std::unique_ptr<Variant>& variant : set_.variants) {
     if (!variant->impossible) impossible.clear();

@@ -49,13 +49,11 @@ class FusionChoices {
 };
 
 Status AddVariant(const ComputationGraph& graph, const Config& config,
-                  const ProblemOptions& options, const MakeDecider& make, uint64_t seed,
-                  VariantSet* set) {
+                  const ProblemOptions& options, VariantSet* set) {
   auto variant = std::make_unique<Variant>();
   KILN_ASSIGN_OR_RETURN(variant->problem, BuildProblem(graph, config, options));
   variant->interval = LeastInterval(variant->problem);
   variant->impossible = !WhyImpossible(variant->problem).empty();
-  variant->decider = make(variant->problem, seed);
   set->variants.push_back(std::move(variant));
   return OkStatus();
 }
@@ -66,14 +64,14 @@ FusionChoices ChoicesOf(const ComputationGraph& graph, const Config& config, boo
 
 }  // namespace
 
-StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse,
-                                    const MakeDecider& make, uint64_t seed) {
+StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config,
+                                    bool fuse) {
   FusionChoices choices = ChoicesOf(graph, config, fuse);
   VariantSet set;
   set.all_fusions = choices.complete();
   for (std::vector<Fusion>& fusions : choices.choices()) {
     const ProblemOptions options{.fusions = std::move(fusions), .passes = {}, .shared_passes = {}};
-    KILN_RETURN_IF_ERROR(AddVariant(graph, config, options, make, seed, &set));
+    KILN_RETURN_IF_ERROR(AddVariant(graph, config, options, &set));
     if (set.variants.size() > 1) continue;
     for (const Instruction& instruction : set.variants[0]->problem.instructions) {
       if (instruction.is_pass) set.forced.push_back(instruction.name);
@@ -83,7 +81,7 @@ StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config&
 }
 
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
-                                  const MakeDecider& make, uint64_t seed, bool* complete) {
+                                  bool* complete) {
   constexpr size_t kMostConsumers = 6;  // of one result whose subsets are listed
   FusionChoices choices = ChoicesOf(graph, config, fuse);
   *complete = choices.complete();
@@ -120,7 +118,7 @@ StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& c
           ++k;
         }
         const ProblemOptions options{.fusions = fusions, .passes = {}, .shared_passes = {edges}};
-        KILN_RETURN_IF_ERROR(AddVariant(graph, config, options, make, seed, &set));
+        KILN_RETURN_IF_ERROR(AddVariant(graph, config, options, &set));
       }
     }
   }

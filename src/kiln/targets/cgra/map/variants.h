@@ -18,11 +18,11 @@ namespace kiln::cgra {
 // One problem of the graph, and what is known of it.
 struct Variant {
   Problem problem;
-  Bound interval;           // LeastInterval
-  bool impossible = false;  // WhyImpossible has a reason
-  std::unique_ptr<Decider> decider;
-  std::map<int, Bound> latency;  // LeastLatency by interval
-  std::map<int, int> refuted;    // by interval: the greatest latency without a mapping
+  Bound interval;                    // LeastInterval
+  bool impossible = false;           // WhyImpossible has a reason
+  std::unique_ptr<Decider> decider;  // made when it is first asked
+  std::map<int, Bound> latency;      // LeastLatency by interval
+  std::map<int, int> refuted;        // by interval: the greatest latency without a mapping
 };
 
 struct VariantSet {
@@ -38,13 +38,12 @@ inline constexpr int kMostPassChoices = 512;
 
 // Builds the problems without additional pass-throughs: all fusions first, then fewer. With `fuse`
 // false, the one without fusions. Errors: those of BuildProblem.
-StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse,
-                                    const MakeDecider& make, uint64_t seed);
+StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse);
 
 // Builds the problems with one additional pass-through, for each set of consumers of each result;
 // `complete` says whether all are among them.
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
-                                  const MakeDecider& make, uint64_t seed, bool* complete);
+                                  bool* complete);
 
 }  // namespace kiln::cgra
 

@@ -1,0 +1,193 @@
+// Deciders, bounds and refutations against all places of small problems.
+
+#include "kiln/targets/cgra/map/decide.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kiln/support/random.h"
+#include "kiln/targets/cgra/map/branch.h"
+#include "kiln/targets/cgra/map/core.h"
+#include "kiln/targets/cgra/map/sat.h"
+#include "tests/targets/cgra/map/brute_force.h"
+#include "tests/targets/cgra/map/naive_rules.h"
+
+namespace kiln::cgra {
+namespace {
+
+constexpr int64_t kManySteps = 1'000'000;
+
+int LatencyOfPlaces(const Problem& problem, const std::vector<Place>& places) {
+  int latency = 0;
+  for (const Place& place : places) {
+    latency = std::max(latency, place.issue + problem.config.pipeline_latency);
+  }
+  return latency;
+}
+
+// Expects that a decider finds the least latency and refutes all below, or any.
+void ExpectDecides(Decider* decider, const Problem& problem, int interval,
+                   std::optional<int> least) {
+  StepBudget budget;
+  std::vector<Place> places;
+  const Answer any = decider->Decide(interval, kAnyLatency, kManySteps, &budget, &places);
+  if (!least) {
+    EXPECT_EQ(any, Answer::kNone);
+    return;
+  }
+  ASSERT_EQ(any, Answer::kFound);
+  EXPECT_EQ(NaiveFault(problem, interval, places), "");
+  ASSERT_EQ(decider->Decide(interval, *least, kManySteps, &budget, &places), Answer::kFound);
+  EXPECT_EQ(NaiveFault(problem, interval, places), "");
+  EXPECT_EQ(LatencyOfPlaces(problem, places), *least);
+  EXPECT_EQ(decider->Decide(interval, *least - 1, kManySteps, &budget, &places), Answer::kNone);
+}
+
+class Decides : public testing::TestWithParam<int> {};
+
+TEST_P(Decides, AsAllPlacesDo) {
+  constexpr int kProblems = 40;
+  int solvable = 0, unsolvable = 0;
+  for (uint64_t k = 0; k < kProblems; ++k) {
+    const uint64_t seed = 1000 * static_cast<uint64_t>(GetParam()) + k;
+    Config config = RandomTestConfig(seed, k % 4 == 0 ? 4 : 3);
+    const int interval = static_cast<int>(MixBits(seed) % 3) + 1;
+    if (interval == 2 && k % 3 == 0) config.tile_period = static_cast<int>(k % 2) + 1;
+    if (k % 7 == 0) config.instruction_depth = 2;
+    const bool small = config.tiles() > 3 || !config.issue_later;
+    const ComputationGraph graph = RandomTestGraph(
+        seed, {.least_nodes = 3, .most_nodes = small ? 4 : 5, .variables = 2, .loop_share = 0.5});
+    const StatusOr<Problem> problem = BuildProblem(graph, config);
+    if (!problem.ok() || problem->size() > 5) continue;
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ", interval " << interval);
+    const std::optional<int> least = LeastLatencyByTrial(*problem, interval);
+    ++(least ? solvable : unsolvable);
+    ExpectDecides(MakeBranchSearch(*problem, seed).get(), *problem, interval, least);
+    ExpectDecides(MakeSatDecider(*problem, seed).get(), *problem, interval, least);
+    if (!least) continue;
+    EXPECT_EQ(WhyImpossible(*problem), "");
+    EXPECT_LE(LeastInterval(*problem).value, interval);
+    EXPECT_LE(LeastLatency(*problem, interval).value, *least);
+  }
+  EXPECT_GT(solvable, 5);
+  EXPECT_GT(unsolvable, 5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, Decides, testing::Range(1, 9));
+
+TEST(Decide, DecidersAgreeOnLargerProblems) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    const ComputationGraph graph = RandomTestGraph(
+        seed, {.least_nodes = 10, .most_nodes = 14, .variables = 2, .loop_share = 0.3});
+    Config config = RandomTestConfig(seed, 6);
+    config.copies = true;
+    const StatusOr<Problem> problem = BuildProblem(graph, config);
+    if (!problem.ok() || !WhyImpossible(*problem).empty()) continue;
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto branch = MakeBranchSearch(*problem, seed);
+    const auto sat = MakeSatDecider(*problem, seed);
+    StepBudget budget;
+    for (int interval = LeastInterval(*problem).value; interval < 9; ++interval) {
+      for (const int more : {0, 1, 3}) {
+        const int latency = LeastLatency(*problem, interval).value + more;
+        std::vector<Place> places;
+        const Answer own = branch->Decide(interval, latency, 50'000, &budget, &places);
+        if (own == Answer::kFound) {
+          EXPECT_EQ(NaiveFault(*problem, interval, places), "");
+        }
+        const Answer second = sat->Decide(interval, latency, 20'000, &budget, &places);
+        if (second == Answer::kFound) {
+          EXPECT_EQ(NaiveFault(*problem, interval, places), "");
+        }
+        if (own == Answer::kUnknown || second == Answer::kUnknown) continue;
+        EXPECT_EQ(own, second) << interval << " " << latency;
+      }
+    }
+  }
+}
+
+// A problem of `count` instructions without dependences on a row of tiles.
+Problem Independent(int count, int tiles) {
+  Problem problem;
+  problem.config.columns = tiles;
+  for (int i = 0; i < count; ++i) {
+    problem.instructions.push_back({{i}, false, std::string(1, static_cast<char>('a' + i))});
+    problem.group.push_back(-1);
+    problem.source.push_back(true);
+  }
+  return problem;
+}
+
+TEST(Core, NamesTheSiblingsThatDoNotFit) {
+  // On two tiles, three users of a result have no tiles of their own. The rest is beside the point.
+  Problem problem = Independent(6, 2);
+  problem.dependences = {{0, 1, 0, true}, {0, 2, 0, true}, {0, 3, 0, true}};
+  problem.source = {true, false, false, false, true, true};
+  problem.siblings = {{1, 2}, {1, 3}, {2, 3}};
+  problem.sibling_producer = {0, 0, 0};
+  StepBudget budget;
+  const Core core = FindCore(problem, 5, kAnyLatency, kManySteps, &budget);
+  EXPECT_EQ(core.instructions, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(core.producers, std::vector<int>{0});
+  EXPECT_TRUE(core.groups.empty());
+  EXPECT_FALSE(core.starts);
+  EXPECT_FALSE(core.loops);
+  EXPECT_EQ(core.text,
+            "at an interval of 5 cycles there are no places for b, c, d, as users of 'a' are on "
+            "different tiles");
+}
+
+TEST(Core, NamesTheGroupThatIsTooLarge) {
+  Problem problem = Independent(6, 4);
+  problem.groups = {{0, 3}, {1, 2, 5}};
+  problem.group_names = {"x", "y"};
+  problem.group = {0, 1, 1, 0, -1, 1};
+  StepBudget budget;
+  const Core core = FindCore(problem, 2, kAnyLatency, kManySteps, &budget);
+  EXPECT_EQ(core.instructions, (std::vector<int>{1, 2, 5}));
+  EXPECT_EQ(core.groups, std::vector<int>{1});
+  EXPECT_EQ(core.text,
+            "at an interval of 2 cycles there are no places for b, c, f, as all that use y share a "
+            "tile");
+}
+
+TEST(Core, NamesTheRecurrence) {
+  Problem problem = Independent(4, 4);
+  problem.dependences = {{0, 1, 0, true}, {1, 2, 0, true}, {1, 0, 1, true}};
+  problem.source = {true, false, false, true};
+  StepBudget budget;
+  const Core core = FindCore(problem, 5, kAnyLatency, kManySteps, &budget);
+  EXPECT_EQ(core.instructions, (std::vector<int>{0, 1}));
+  EXPECT_TRUE(core.loops);
+}
+
+TEST(Decide, TheLastIssuesHoldTheLatency) {
+  const Problem problem = Independent(2, 4);
+  EXPECT_EQ(LastIssues(problem, 4, 5), (std::vector<int>{2, 2}));
+  EXPECT_EQ(LastIssues(problem, 2, kAnyLatency), (std::vector<int>{1, 1}));  // the first period
+}
+
+TEST(Decide, EndsWithTheBudget) {
+  StepBudget steps(10);
+  EXPECT_EQ(steps.Left(100), 10);
+  EXPECT_TRUE(steps.Spend(9));
+  EXPECT_EQ(steps.Left(100), 1);
+  EXPECT_FALSE(steps.Spend());
+  EXPECT_TRUE(steps.spent());
+}
+
+TEST(Decide, UsesAPartOfALargeMachineAndRefutesNothingThere) {
+  Problem problem = Independent(3, 80);
+  problem.config.rows = 2;
+  StepBudget budget;
+  std::vector<Place> places;
+  const auto decider = MakeBranchSearch(problem, 1);
+  ASSERT_EQ(decider->Decide(1, 3, kManySteps, &budget, &places), Answer::kFound);
+  EXPECT_EQ(NaiveFault(problem, 1, places), "");
+  EXPECT_EQ(decider->Decide(1, 2, kManySteps, &budget, &places), Answer::kUnknown);
+}
+
+}  // namespace
+}  // namespace kiln::cgra
