@@ -47,6 +47,15 @@ module kiln_fifo #(
     end
   end
 `ifdef FORMAL
+  // The words from the oldest on, for proofs of modules with a queue (`probes` of
+  // tools/check_formal). Words from `count` on are of no meaning.
+  logic [DEPTH*WIDTH-1:0] contents;
+  always_comb begin
+    for (int i = 0; i < DEPTH; i++) begin
+      contents[i*WIDTH+:WIDTH] = words[PLACE_BITS'((32'(read_place) + i) % DEPTH)];
+    end
+  end
+
   // Proves the order: follows one arbitrary accepted word to the output. `ahead` words leave
   // before it.
   (* anyseq *) logic choose;
