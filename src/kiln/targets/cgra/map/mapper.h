@@ -26,7 +26,7 @@ struct MapOptions {
   double seconds = 0;  // wall time after which it ends; 0: no limit. Results then depend on speed.
   bool fuse = true;    // whether multiplications and additions may share an instruction
   // Called with every better mapping that is found. May be empty.
-  std::function<void(const Mapping& better, double seconds)> on_better;
+  std::function<void(const Mapping& better, double seconds)> on_better = nullptr;
 };
 
 // A better mapping on the way, for curves.

@@ -1,0 +1,68 @@
+// What the heuristic mappers share: the walk over initiation intervals and choices of fused
+// instructions, the budget of a search, and its best mapping so far.
+#ifndef KILN_TARGETS_CGRA_MAP_SEARCH_H_
+#define KILN_TARGETS_CGRA_MAP_SEARCH_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/cgra/map/mapper.h"
+#include "kiln/targets/cgra/map/problem.h"
+
+namespace kiln::cgra {
+
+// The best mapping of a search, and how much of the budget is left.
+class SearchState {
+ public:
+  SearchState(const ComputationGraph& graph, const MapOptions& options);
+
+  // Counts a step. Returns whether the search may go on.
+  bool Step();
+  // Restricts the search to this share of what is left, until it is called again.
+  void LimitTo(double share);
+  // Hands in a complete placement of a problem at an interval, which is kept if it has the least
+  // interval, or the same and less latency.
+  void Offer(const Problem& problem, int initiation_interval, std::span<const Place> places);
+  // Returns whether a mapping of this interval is known.
+  bool HasInterval(int initiation_interval) const {
+    return result_.mapping && result_.mapping->initiation_interval == initiation_interval;
+  }
+  // Returns the latency of the best mapping in cycles.
+  int latency() const { return result_.latency; }
+  // Returns what was found, with the steps and the time taken.
+  MapResult Finish();
+
+ private:
+  double Seconds() const;
+
+  const ComputationGraph& graph_;
+  const MapOptions& options_;
+  MapResult result_;
+  std::chrono::steady_clock::time_point begin_;
+  int64_t steps_ = 0;
+  int64_t most_steps_ = 0;   // 0: no limit
+  double most_seconds_ = 0;  // 0: no limit
+  int64_t limit_steps_ = 0;  // of the present part; 0: no limit
+  double limit_seconds_ = 0;
+};
+
+// Searches for mappings of one problem at one interval: calls `state->Step()` before each attempt
+// and ends when that returns false, or when it can do no more. `seed` differs from call to call.
+using IntervalSearch = std::function<void(const Problem& problem, int initiation_interval,
+                                          uint64_t seed, SearchState* state)>;
+
+// Runs `search` from the least interval upwards, or at the interval that the options ask for, until
+// one has a mapping, which the rest of the budget improves. Instructions are fused wherever that is
+// possible in one half of the attempts, and nowhere in the other.
+StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& config,
+                                   const MapOptions& options, const IntervalSearch& search);
+
+// Returns pairs of Fusions(graph, config) in which no node is twice, the first that fit.
+std::vector<Fusion> MostFusions(const ComputationGraph& graph, const Config& config);
+
+}  // namespace kiln::cgra
+
+#endif  // KILN_TARGETS_CGRA_MAP_SEARCH_H_
