@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/targets/cgra/learn/features.h"
+#include "kiln/targets/cgra/learn/training.h"
 #include "kiln/targets/cgra/learn/weights.h"
 
 namespace kiln::cgra {
@@ -29,14 +30,6 @@ struct Sample {
 // (J. Schulman et al., "High-Dimensional Continuous Control Using Generalized Advantage
 // Estimation", arXiv 1506.02438).
 void GeneralisedAdvantages(double discount, double lambda, std::span<Sample> episode);
-
-struct PpoOptions {
-  double clip = 0.2;            // of the ratio of probabilities
-  double entropy = 0.01;        // weight of the entropy over allowed cells
-  double value = 0.5;           // weight of the critic's squared error
-  double rate = 1e-3;           // of Adam
-  double gradient_limit = 0.5;  // norm above which gradients are scaled down
-};
 
 struct PpoLosses {
   double policy = 0;   // mean of -min(ratio * advantage, clipped ratio * advantage)

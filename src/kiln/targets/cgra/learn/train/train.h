@@ -15,40 +15,9 @@
 #include "kiln/targets/cgra/learn/policy.h"
 #include "kiln/targets/cgra/learn/train/curriculum.h"
 #include "kiln/targets/cgra/learn/train/learner.h"
+#include "kiln/targets/cgra/learn/training.h"
 
 namespace kiln::cgra {
-
-struct TrainOptions {
-  uint64_t seed = 1;
-  int iterations = 200;  // of the whole training; the learning rate falls to 0 towards its end
-  int problems = 24;     // of an iteration
-  int episodes = 8;      // of each problem
-  int epochs = 3;        // how often an iteration uses its steps
-  int minibatch = 1024;  // steps
-  int most_instructions = 32;
-  int most_tiles = 32;
-  double discount = 1, gae_lambda = 0.95;
-  double lambda = 40;  // the penalty of an episode that cannot go on, in cycles
-  // Weights of the two rewards: the specification's, the cycles since the latest predecessor, and
-  // the cycles by which the bound of the latency grows, whose sum is the latency less its least.
-  double delay_weight = 0.1, bound_weight = 1;
-  bool mask = true;        // off: all cells are choices, and a forbidden one ends the episode
-  bool look_ahead = true;  // of the mask (EnvironmentOptions)
-  PolicyShape shape;
-  PpoOptions ppo;
-  std::vector<ComputationGraph> graphs;  // beside random ones
-  int threads = 1;                       // of libtorch; the result depends on it
-};
-
-// A point of the training's curve.
-struct CurvePoint {
-  int iteration = 0;
-  int64_t steps = 0;   // of episodes, so far
-  double reward = 0;   // mean of an episode
-  double mapped = 0;   // share of episodes that placed all instructions
-  double latency = 0;  // of these: geometric mean of latency over its bound
-  double entropy = 0, policy_loss = 0, value_loss = 0;
-};
 
 // Plays one episode; the samples refer to the problem's observer.
 struct Episode {
@@ -65,10 +34,6 @@ TrainingState BeginTraining(const TrainOptions& options);
 // each iteration, returns false. Errors: a state of another shape or seed.
 Status Train(const TrainOptions& options, TrainingState* state,
              const std::function<bool(const CurvePoint&)>& go_on);
-
-// Return a curve as CSV and as a picture of shares of mapped episodes and latencies by steps.
-std::string CurveCsv(const std::vector<CurvePoint>& curve);
-std::string CurveSvg(const std::vector<CurvePoint>& curve);
 
 }  // namespace kiln::cgra
 

@@ -1,0 +1,165 @@
+// The messages between `kiln cgra train` and the program that trains.
+
+#include "kiln/targets/cgra/learn/protocol.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "kiln/support/json_reader.h"
+#include "kiln/targets/cgra/graph/graph_file.h"
+
+namespace kiln::cgra {
+namespace {
+
+constexpr const char* kSource = "training";
+constexpr uint64_t kMostFrame = uint64_t{64} << 20;  // bytes
+
+// Calls `visit(key, member)` for every number of the options, so that both directions agree.
+template <typename Options, typename Visit>
+void VisitOptions(Options& o, const Visit& visit) {
+  visit("seed", o.seed);
+  visit("iterations", o.iterations);
+  visit("problems", o.problems);
+  visit("episodes", o.episodes);
+  visit("epochs", o.epochs);
+  visit("minibatch", o.minibatch);
+  visit("most_instructions", o.most_instructions);
+  visit("most_tiles", o.most_tiles);
+  visit("discount", o.discount);
+  visit("gae_lambda", o.gae_lambda);
+  visit("lambda", o.lambda);
+  visit("delay_weight", o.delay_weight);
+  visit("bound_weight", o.bound_weight);
+  visit("mask", o.mask);
+  visit("look_ahead", o.look_ahead);
+  visit("threads", o.threads);
+  visit("graph", o.shape.graph);
+  visit("attention", o.shape.attention);
+  visit("stacked", o.shape.stacked);
+  visit("clip", o.ppo.clip);
+  visit("entropy", o.ppo.entropy);
+  visit("value", o.ppo.value);
+  visit("rate", o.ppo.rate);
+  visit("gradient_limit", o.ppo.gradient_limit);
+}
+
+template <typename Point, typename Visit>
+void VisitPoint(Point& p, const Visit& visit) {
+  visit("iteration", p.iteration);
+  visit("steps", p.steps);
+  visit("reward", p.reward);
+  visit("mapped", p.mapped);
+  visit("latency", p.latency);
+  visit("entropy", p.entropy);
+  visit("policy_loss", p.policy_loss);
+  visit("value_loss", p.value_loss);
+}
+
+// Writes numbers of an object; a number that is not finite becomes null.
+auto Writer(nlohmann::ordered_json* json) {
+  return [json](const char* key, const auto& value) { (*json)[key] = value; };
+}
+
+// Reads them back; the first fault stays in `status`.
+auto Reader(const Json& json, Status* status) {
+  return [&json, status](const char* key, auto& value) {
+    using Value = std::remove_reference_t<decltype(value)>;
+    const auto at = json.find(key);
+    const bool fits =
+        at != json.end() && (std::is_same_v<Value, bool> ? at->is_boolean()
+                             : std::is_integral_v<Value> ? at->is_number_integer()
+                                                         : at->is_number() || at->is_null());
+    if (!fits) {
+      if (status->ok()) {
+        *status = ErrorAt(kSource, fmt::format("key '{}'", key), "is missing or no such value",
+                          "what this version of kiln sends");
+      }
+      return;
+    }
+    if constexpr (std::is_floating_point_v<Value>) {
+      value = at->is_null() ? std::numeric_limits<Value>::quiet_NaN() : at->template get<Value>();
+    } else {
+      value = at->template get<Value>();
+    }
+  };
+}
+
+StatusOr<Json> ReadObject(std::string_view text) {
+  KILN_ASSIGN_OR_RETURN(Json json, ParseJson(text, kSource));
+  if (!json.is_object()) return ErrorAt(kSource, "", "is no JSON object", "an object");
+  return json;
+}
+
+}  // namespace
+
+std::string FrameHeader(const Frame& frame) {
+  std::string header(1, frame.kind);
+  for (int byte = 0; byte < 8; ++byte) {
+    header.push_back(static_cast<char>(frame.bytes.size() >> (8 * byte)));
+  }
+  return header;
+}
+
+StatusOr<uint64_t> FrameLength(std::string_view header) {
+  uint64_t length = 0;
+  for (size_t byte = 0; byte < 8; ++byte) {
+    length |= uint64_t{static_cast<uint8_t>(header[1 + byte])} << (8 * byte);
+  }
+  if (length > kMostFrame) {
+    return ErrorAt(kSource, "", fmt::format("a frame has {} bytes", length),
+                   fmt::format("at most {}", kMostFrame));
+  }
+  return length;
+}
+
+std::string PrintTrainRequest(const TrainOptions& options, int state_every) {
+  nlohmann::ordered_json json;
+  VisitOptions(options, Writer(&json));
+  json["state_every"] = state_every;
+  json["graphs"] = nlohmann::json::array();
+  for (const ComputationGraph& graph : options.graphs) {
+    json["graphs"].push_back(PrintGraphJson(graph));
+  }
+  return json.dump();
+}
+
+StatusOr<TrainRequest> ParseTrainRequest(std::string_view text) {
+  KILN_ASSIGN_OR_RETURN(const Json json, ReadObject(text));
+  TrainRequest request;
+  Status status = OkStatus();
+  const auto read = Reader(json, &status);
+  VisitOptions(request.options, read);
+  read("state_every", request.state_every);
+  KILN_RETURN_IF_ERROR(status);
+  const auto graphs = json.find("graphs");
+  if (graphs == json.end() || !graphs->is_array()) {
+    return ErrorAt(kSource, "key 'graphs'", "is missing or no list", "a list of graphs");
+  }
+  for (const Json& graph : *graphs) {
+    if (!graph.is_string()) return ErrorAt(kSource, "key 'graphs'", "holds no text", "graphs");
+    KILN_ASSIGN_OR_RETURN(ComputationGraph read_graph,
+                          ParseGraphJson(graph.get_ref<const std::string&>(), kSource));
+    request.options.graphs.push_back(std::move(read_graph));
+  }
+  return request;
+}
+
+std::string PrintPoint(const CurvePoint& point) {
+  nlohmann::ordered_json json;
+  VisitPoint(point, Writer(&json));
+  return json.dump();
+}
+
+StatusOr<CurvePoint> ParsePoint(std::string_view text) {
+  KILN_ASSIGN_OR_RETURN(const Json json, ReadObject(text));
+  CurvePoint point;
+  Status status = OkStatus();
+  VisitPoint(point, Reader(json, &status));
+  KILN_RETURN_IF_ERROR(status);
+  return point;
+}
+
+}  // namespace kiln::cgra
