@@ -46,12 +46,12 @@ class InputFile {
 StatusOr<std::string> ReadFile(const std::filesystem::path& path,
                                uint64_t max_bytes = budgets::kFileBytes);
 
-// Returns the descriptor that an output file's name stands for: 1 for /dev/stdout, 2 for /dev/stderr,
-// N for /dev/fd/N and /proc/self/fd/N; nullopt for all others.
+// Returns the descriptor that the name of an output file stands for: 1 for /dev/stdout, 2 for
+// /dev/stderr, N for /dev/fd/N and /proc/self/fd/N; nullopt for all others.
 std::optional<int> OutputDescriptor(const std::filesystem::path& path);
 
-// Returns an error if the output file `path` is a symbolic link, which somebody else who may write to
-// the folder could have made to have another file overwritten. The links of /dev that stand for
+// Returns an error if the output file `path` is a symbolic link, which somebody else who may write
+// to the folder could have made to have another file overwritten. The links of /dev that stand for
 // descriptors of this process pass.
 Status CheckIsNoLink(const std::filesystem::path& path);
 
