@@ -67,8 +67,8 @@ TEST_F(DataBudget, OfAGzipBombInMemory) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 200 * 1024);  // KiB
 }
 
-// Without other limits a file may unpack to 256 MiB, however small it is, and beyond that to 64 times
-// its size.
+// Without other limits a file may unpack to 256 MiB, however small it is, and beyond that to 64
+// times its size.
 TEST_F(DataBudget, OfTheExpansionOfGzip) {
   EXPECT_EQ(static_cast<int64_t>(UnpackLimits().freely), budgets::kUnpackedFreely);
   EXPECT_EQ(static_cast<int64_t>(UnpackLimits().ratio), budgets::kUnpackedRatio);

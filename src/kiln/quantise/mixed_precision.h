@@ -14,10 +14,10 @@
 //   4. Ladder. For a series of limits on the damage, knapsack.h finds the assignment of least cost
 //      under the model, exactly.
 //   5. Choice. Each of these assignments is simulated as a whole. Its merit is measured, and the
-//      error of each output that the merit does not judge. The cheapest within the budget is chosen:
-//      the merit within `budget`, and the worst of the other outputs within `other_error`. Bisection
-//      refines the ladder between it and the next cheaper assignment, which is not within the
-//      budget.
+//      error of each output that the merit does not judge. The cheapest within the budget is
+//      chosen: the merit within `budget`, and the worst of the other outputs within `other_error`.
+//      Bisection refines the ladder between it and the next cheaper assignment, which is not within
+//      the budget.
 //
 // The certificate states the quality of the choice: under the model, no assignment with at most its
 // damage is cheaper (`lower_bound`). Measurement bounds the error of the model from one side only:
