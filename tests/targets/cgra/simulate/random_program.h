@@ -191,7 +191,7 @@ inline std::optional<std::vector<Place>> RandomPlaces(const Problem& problem, in
           break;
         }
         const int least = config.pipeline_latency + hops - d.distance * interval;
-        const int most = d.moves ? least + config.wait_limit : 1 << 20;
+        const int most = d.moves && config.wait_limit >= 0 ? least + config.wait_limit : 1 << 20;
         if (other == v) {
           allowed = allowed && least <= 0 && 0 <= most;
         } else if (into) {

@@ -26,7 +26,8 @@ RunTimes TimesOfRun(const CgraProgram& program, int64_t threads, int64_t header)
 int64_t CyclesOf(const CgraProgram& program, int64_t threads);
 
 // Returns the cycles between two threads of a long run: the greatest of the interval, deliveries
-// and the results of a thread, unless the inputs of too few threads fit the tile memories.
+// and results of a thread. Threads take longer if the tile memories hold the inputs of too few, or
+// if an early result waits for a late one longer than its queue is deep; TimesOfRun counts that.
 int64_t CyclesOfThread(const CgraProgram& program);
 
 }  // namespace kiln::cgra

@@ -246,8 +246,8 @@ class FlowRunner {
       result[lane] = enabled[lane] != 0 ? static_cast<int32_t>(value) : 0;
     }
     if (at.op == Op::kStore) {
-      result_.stores.push_back({node, thread, *operands[0], *operands[1],
-                                std::vector<bool>(enabled.begin(), enabled.end())});
+      result_.stores.push_back(
+          {node, thread, *operands[0], result, std::vector<bool>(enabled.begin(), enabled.end())});
     }
     return result;
   }

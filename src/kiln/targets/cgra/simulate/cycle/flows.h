@@ -25,7 +25,7 @@ struct FlowOptions {
 struct FlowStore {
   int node = 0, thread = 0;
   std::vector<int32_t> address, value;
-  std::vector<bool> stored;  // by lane
+  std::vector<bool> stored;  // by lane; the value is 0 where a predicate prevents the store
 };
 
 struct FlowResult {
