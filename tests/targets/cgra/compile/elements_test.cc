@@ -73,6 +73,27 @@ TEST(Elements, AreTheNearestCodesOfRealArithmetic) {
   }
 }
 
+// A slope of one number may have as many axes as the operand.
+TEST(Elements, FunctionsTakeNumbersOfAnyRank) {
+  const auto program = CompileText(
+      "graph \"g\" { input %a : f32[1x16x16] quant int8 per_tensor symmetric scale=[0.0625]\n"
+      "const %s : f32[1x1x1] = [0.25]\n"
+      "%y = prelu %a, %s \"slope\" : f32[1x16x16] quant int8 per_tensor symmetric "
+      "scale=[0.0625]\n output %y }",
+      MachineOf16());
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(program->kernels()[0].host_reason, "");
+  Tensor x(ElementType::kFloat32, Shape{1, 16, 16});
+  for (int i = 0; i < 256; ++i)
+    x.data<float>()[static_cast<size_t>(i)] = static_cast<float>(i - 128) * 0.0625F;
+  const auto result = RunByGraph(*program, {{x}});
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (int i = 1; i < 256; ++i) {
+    const int code = i - 128;
+    EXPECT_EQ(result->codes[0].ValueAt(i), code >= 0 ? code : std::floor(code / 4.0 + 0.5)) << code;
+  }
+}
+
 TEST(Elements, ChainsHaveTheBitsOfTheirNodes) {
   const std::string head =
       "graph \"g\" { input %a : f32[1x256] quant int8 per_tensor scale=[0.05] zero=[3]\n"

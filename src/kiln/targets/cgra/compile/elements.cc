@@ -320,7 +320,9 @@ Status ElementChain::AppendFunction(const Node& node, int variable) {
   std::vector<float> inputs;
   for (int32_t code = codes.low; code <= codes.high; ++code)
     inputs.push_back(DequantiseCode(code, static_cast<float>(codes.scale), codes.zero));
-  const Tensor all = Tensor::Of(Shape{std::ssize(inputs)}, inputs);
+  std::vector<int64_t> line(static_cast<size_t>(std::max(1, value.shape().rank())), 1);
+  line.back() = std::ssize(inputs);
+  const Tensor all = Tensor::Of(Shape(line), inputs);
   std::vector<Tensor> constants(static_cast<size_t>(node.num_operands()));
   std::vector<const Tensor*> operands;
   for (int i = 0; i < node.num_operands(); ++i) {
