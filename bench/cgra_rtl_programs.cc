@@ -77,7 +77,7 @@ Status RunAll(const std::string& design, int64_t programs, uint64_t seed) {
     if (!status.ok()) {
       return absl::InternalError(fmt::format("stream of seed {}, {}: {}", own,
                                              i % 3 == 2 ? "stalled" : "not stalled",
-                                             status.message()));
+                                             MessageOf(status)));
     }
   }
   fmt::print("{} streams agree, {} of them behind stalls: {} beats of results, {} cycles\n",
@@ -99,6 +99,6 @@ int main(int count, char** values) {
   CLI11_PARSE(app, count, values);
   const kiln::Status status = kiln::cgra::RunAll(design, programs, seed);
   if (status.ok()) return 0;
-  fmt::print(stderr, "{}\n", status.message());
+  fmt::print(stderr, "{}\n", MessageOf(status));
   return 1;
 }

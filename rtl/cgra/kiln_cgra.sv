@@ -27,7 +27,7 @@ module kiln_cgra #(
 
   if (TILES > 256 || LANES < 2 || OUTPUTS > kiln_cgra_pkg::MOST_OUTPUTS || OUTPUT_DEPTH < 4)
     begin : g_parameters
-    $error("TILES must be 256 at most, LANES 2 at least, OUTPUTS 8 at most, OUTPUT_DEPTH 4 at least");
+    $error("TILES at most 256, LANES at least 2, OUTPUTS at most 8, OUTPUT_DEPTH at least 4");
   end
 
   logic beat_valid, beat_ready, unused_last;

@@ -86,7 +86,7 @@ module kiln_cgra_delay_line #(
   end
   for (genvar i = 0; i < READS; i++) begin : g_assert
     always_ff @(posedge clock) begin
-      if (cleared && advance && read_enable[i])
+      if (cleared && !clear && advance && read_enable[i])
         assert (32'(read_delay[i*kiln_cgra_pkg::DELAY_BITS+:kiln_cgra_pkg::DELAY_BITS]) < WORDS);
     end
   end

@@ -1,7 +1,7 @@
 // Reads the stream in: commands, and the inputs of threads (docs/cgra-machine.md, "Streams").
 //   stream     One beat or delivery in a clock cycle.
-//   write_*    a message of the asynchronous fabric, in the cycle after its beat or delivery: to the
-//              memory or RAM `write_target` of a tile. write_low: bits 63:0 of a word of the
+//   write_*    a message of the asynchronous fabric, in the cycle after its beat or delivery: to
+//              the memory or RAM `write_target` of a tile. write_low: bits 63:0 of a word of the
 //              instruction RAM, whose bits 127:64 are in write_data
 //   start      the parameter beat is taken; numbers of the run are there from the next cycle on
 //   ready      threads whose inputs are all written

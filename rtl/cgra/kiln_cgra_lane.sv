@@ -1,7 +1,7 @@
 // One lane of a tile: the multiply/shift unit, a register, the arithmetic/logic unit, a register.
-//   time     A unit takes one fabric cycle, with FLOATS two. Operands and `multiply` in fabric cycle
-//            t, `logic_operation` and `gated` in t + 1 (FLOATS: t + 2), the result from t + 2 on
-//            (t + 4). New operands in every fabric cycle.
+//   time     A unit takes one fabric cycle, with FLOATS two. Operands and `multiply` in fabric
+//            cycle t, `logic_operation` and `gated` in t + 1 (FLOATS: t + 2), the result from t + 2
+//            on (t + 4). New operands in every fabric cycle.
 //   gated    the result is 0 where in2 is 0
 //   advance  a fabric cycle; registers keep their values in other cycles
 //   next     the result one fabric cycle earlier, combinational

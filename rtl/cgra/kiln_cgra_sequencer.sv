@@ -1,7 +1,7 @@
 // Decides which clock cycles are fabric cycles, and counts periods and threads
 // (docs/cgra-machine.md, "Time").
-//   start      the run's parameter beat. `latency` has its value in this cycle; `threads`, `interval`
-//              and `has_inputs` keep theirs from the next cycle on, until the next start
+//   start      the run's parameter beat. `latency` has its value in this cycle; `threads`,
+//              `interval` and `has_inputs` keep theirs from the next cycle on, until the next start
 //   running    from the cycle after `start` to the one after the last fabric cycle
 //   fetch      cycles in which tiles fetch: the first two of a run, then the fabric cycles
 //   advance    fabric cycles

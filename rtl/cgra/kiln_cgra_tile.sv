@@ -7,8 +7,8 @@
 //   advance    a fabric cycle. In other cycles pipeline, lines and links keep their values.
 //   clear      between runs: the spoke counter is 0, and no message is valid
 //   base       whether `base` masters fire in this fabric cycle, and the thread that they carry
-//   in_*       messages of the links into the tile, by line: valid and thread in the fabric cycle in
-//              which they arrive, data one cycle earlier (kiln_cgra_delay_line)
+//   in_*       messages of the links into the tile, by line: valid and thread in the fabric cycle
+//              in which they arrive, data one cycle earlier (kiln_cgra_delay_line)
 //   out_*      the same of the links that leave it (kiln_cgra_link)
 //   result     In the clock cycle after a fabric cycle in which the lanes have computed a result
 //              for an output, result_valid is high, with its output. It goes there whether or not
@@ -250,7 +250,7 @@ module kiln_cgra_tile #(
     );
   end
 
-  // The pipeline's control: bit or word k - 1 is that of the instruction issued k fabric cycles ago.
+  // The pipeline's control: bit or word k - 1 is that of the instruction of k fabric cycles ago.
   localparam int unsigned CONTROL_BITS = 4 + LINKS + THREAD_BITS;
   localparam int unsigned LOGIC_BITS = kiln_cgra_pkg::LOGIC_BITS + 1;
   logic [LATENCY-1:0] fired;
