@@ -231,8 +231,14 @@ Status Prover::TryPasses() {
 // Names the core of what the search refuted.
 void Prover::Explain() {
   constexpr int64_t kEffort = 2000, kEffortOfAll = 200'000;
-  StepBudget budget(kEffortOfAll, std::min(budget_.SecondsLeft(), 1e9));
+  StepBudget budget(kEffortOfAll, std::clamp(budget_.SecondsLeft(), 1e-3, 1e9));
   const auto core = [&](int interval, int latency) {
+    // Without time for a core, the fact alone is told.
+    if (budget_.spent()) {
+      return latency == kAnyLatency
+                 ? fmt::format("a search refutes the interval of {} cycles", interval)
+                 : fmt::format("a search refutes the latency of {} cycles", latency);
+    }
     // The core of the first choice of fusions that a bound does not rule out.
     for (const std::unique_ptr<Variant>& variant : set_.variants) {
       const bool by_bound =
@@ -277,7 +283,7 @@ void Prover::Finish() {
   std::string space = "all mappings";
   if (!options_.fuse) space += " without fused instructions";
   if (!set_.all_fusions) {
-    space += fmt::format(" with the first {} choices of fused instructions", kMostFusionChoices);
+    space += fmt::format(" with {} choices of fused instructions", set_.variants.size());
   }
   const bool by_bounds = has_mapping() && result_.optimal &&
                          result_.latency <= LeastOverVariants(true).value &&

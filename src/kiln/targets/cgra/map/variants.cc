@@ -14,6 +14,7 @@ class FusionChoices {
  public:
   FusionChoices(std::vector<Fusion> all, size_t nodes) : all_(std::move(all)), used_(nodes, false) {
     Choose(0);
+    if (!complete_) AddPrefixes();
     std::ranges::stable_sort(choices_, std::greater<>(),
                              [](const std::vector<Fusion>& choice) { return choice.size(); });
   }
@@ -21,6 +22,22 @@ class FusionChoices {
   bool complete() const { return complete_; }
 
  private:
+  // Where not all choices are listed, those listed fuse nearly all; these fuse few.
+  void AddPrefixes() {
+    for (size_t count = 0; count < all_.size(); ++count) {
+      used_.assign(used_.size(), false);
+      chosen_.clear();
+      for (size_t k = 0; k < count; ++k) {
+        const auto multiply = static_cast<size_t>(all_[k].multiply);
+        const auto logic = static_cast<size_t>(all_[k].logic);
+        if (used_[multiply] || used_[logic]) continue;
+        used_[multiply] = used_[logic] = true;
+        chosen_.push_back(all_[k]);
+      }
+      choices_.push_back(chosen_);
+    }
+  }
+
   void Choose(size_t at) {
     if (std::ssize(choices_) >= kMostFusionChoices) {
       complete_ = false;
