@@ -99,6 +99,6 @@ int main(int count, char** values) {
   CLI11_PARSE(app, count, values);
   const kiln::Status status = kiln::cgra::RunAll(design, programs, seed);
   if (status.ok()) return 0;
-  fmt::print(stderr, "{}\n", MessageOf(status));
+  fmt::print(stderr, "{}\n", kiln::MessageOf(status));
   return 1;
 }
