@@ -35,22 +35,21 @@ Features OperandFeatures(const Parameters& p, const Fitted&) {
           {"places of all lines", Real(lines * span)}};
 }
 
-// A memory of the last messages with three read ports, and their valid bits and threads in
-// registers.
+// Valid bits and threads of the last messages in registers, and the place that is written next,
+// which wraps early unless the entries are a power of two. The messages are in memories.
 Features DelayLineFeatures(const Parameters& p, const Fitted&) {
-  const int64_t width = p.Number("WIDTH", 64), entries = p.Number("WAIT_LIMIT", 7) + 1;
-  return {{"bits of a message", Real(width)},
-          {"bits of all messages", Real(width * entries)},
-          {"control bits", Real(entries * (p.Number("THREAD_BITS", 5) + 1))}};
+  const int64_t entries = p.Number("WAIT_LIMIT", 7) + 1, places = CeilLog2(entries);
+  return {{"control bits", Real(entries * (p.Number("THREAD_BITS", 5) + 1))},
+          {"place bits", Real(places)},
+          {"place bits that wrap early", IsPowerOfTwo(entries) ? 0 : Real(places)}};
 }
 
-// A message waits in a register for each tile of its distance but the last.
+// The data of all links are the same: one register for each tile of the longest link but the last,
+// which is the receiver's.
 Features LinkFeatures(const Parameters& p, const Fitted&) {
-  const int64_t reach = p.Number("REACH", 2), width = p.Number("WIDTH", 64);
-  const int64_t registers = reach * (reach + 1);
-  return {{"data bits", Real(registers * width)},
-          {"shared data bits", Real(reach * width)},
-          {"control bits", Real(registers * (p.Number("THREAD_BITS", 5) + 1))}};
+  const int64_t reach = p.Number("REACH", 2);
+  return {{"data bits", Real((reach - 1) * p.Number("WIDTH", 64))},
+          {"control bits", Real(reach * (p.Number("THREAD_BITS", 5) + 1))}};
 }
 
 Features TileMemoryFeatures(const Parameters& p, const Fitted&) {
