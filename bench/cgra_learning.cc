@@ -1,6 +1,6 @@
 // Trains policies of the cgra family's learned mapper, and compares them with other mappers.
 //
-//   cgra_learning train POLICY [--curve FILE] ...     trains, or goes on where POLICY stopped
+//   cgra_learning train POLICY [--curve FILE] ...     trains, or goes on with POLICY.state
 //   cgra_learning compare POLICY [--seconds S]        a table of mappers at equal time
 //   cgra_learning ablate [--iterations N]             trains without parts, and compares
 //
@@ -51,9 +51,18 @@ struct Settings {
   double seconds = 1;  // of a mapper and graph
   double exact_seconds = 10;
   double train_seconds = 0;  // 0: no limit
+  int last_iteration = 0;    // 0: all
   int random_graphs = 30;
   int most_instructions = 32;
 };
+
+// Writes the policy, and beside it the state that training goes on from.
+Status Store(const Settings& settings, const TrainingState& state) {
+  KILN_RETURN_IF_ERROR(WriteFile(settings.policy + ".state", SerializeTraining(state)));
+  const TrainingState policy{
+      .weights = state.weights, .first = {}, .second = {}, .numbers = state.numbers};
+  return WriteFile(settings.policy, SerializeTraining(policy));
+}
 
 // Trains to the end or until the time is over, and stores the state after every 10 iterations.
 Status TrainTo(const TrainOptions& options, const Settings& settings, TrainingState* state) {
@@ -68,15 +77,14 @@ Status TrainTo(const TrainOptions& options, const Settings& settings, TrainingSt
         "{:.2f}, value loss {:.3f}\n",
         point.iteration, point.steps, seconds, point.reward, point.mapped * 100, point.latency,
         point.entropy, point.value_loss);
-    if (!settings.policy.empty() && point.iteration % 10 == 0) {
-      const Status stored = WriteFile(settings.policy, SerializeTraining(*state));
+    if (point.iteration % 10 == 0) {
+      const Status stored = Store(settings, *state);
       if (!stored.ok()) std::cerr << MessageOf(stored) << '\n';
     }
-    return settings.train_seconds == 0 || seconds < settings.train_seconds;
+    return (settings.train_seconds == 0 || seconds < settings.train_seconds) &&
+           point.iteration != settings.last_iteration;
   }));
-  if (!settings.policy.empty()) {
-    KILN_RETURN_IF_ERROR(WriteFile(settings.policy, SerializeTraining(*state)));
-  }
+  KILN_RETURN_IF_ERROR(Store(settings, *state));
   if (settings.curve.empty()) return OkStatus();
   KILN_RETURN_IF_ERROR(WriteFile(settings.curve + ".csv", CurveCsv(curve)));
   return WriteFile(settings.curve + ".svg", CurveSvg(curve));
@@ -257,7 +265,9 @@ int Main(int argc, char** argv) {
   for (CLI::App* sub : {train, ablate}) {
     sub->add_option("--seed", options.seed);
     sub->add_option("--iterations", options.iterations);
-    sub->add_option("--problems", options.problems);
+    sub->add_option("--problems", options.problems, "of an iteration");
+    sub->add_option("--minibatch", options.minibatch, "steps");
+    sub->add_option("--delay", options.delay_weight, "weight of the cycles since predecessors");
     sub->add_option("--rate", options.ppo.rate);
     sub->add_option("--entropy", options.ppo.entropy);
   }
@@ -268,7 +278,8 @@ int Main(int argc, char** argv) {
   }
   train->add_option("--curve", settings.curve, "writes FILE.csv and FILE.svg");
   train->add_option("--seconds", settings.train_seconds, "ends earlier; goes on with --resume");
-  train->add_flag("--resume", resume, "goes on with the state in the file");
+  train->add_option("--last", settings.last_iteration, "ends after this iteration");
+  train->add_flag("--resume", resume, "goes on with the state in POLICY.state");
   CLI11_PARSE(app, argc, argv);
   options.most_instructions = settings.most_instructions;
   Status status;
@@ -278,7 +289,7 @@ int Main(int argc, char** argv) {
   } else if (options.graphs = *graphs; *train) {
     TrainingState state = BeginTraining(options);
     if (resume) {
-      StatusOr<TrainingState> read = ReadTraining(settings.policy);
+      StatusOr<TrainingState> read = ReadTraining(settings.policy + ".state");
       if (read.ok()) state = *std::move(read);
       status = read.status();
     }

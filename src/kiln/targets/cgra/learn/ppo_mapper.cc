@@ -14,8 +14,9 @@
 namespace kiln::cgra {
 namespace {
 
-// From the second episode on, choices are drawn: likely ones more often at first.
-constexpr double kTemperatures[] = {0.5, 1, 1.5};
+// From the second episode on, choices are drawn. While no mapping is known, what the policy holds for
+// likely may be what leads to an end without a cell, so that some episodes hardly heed it.
+constexpr double kTemperatures[] = {0.5, 1, 2, 8}, kKnownTemperatures[] = {0.5, 1, 1.5};
 
 class PpoMapper final : public Mapper {
  public:
@@ -38,14 +39,15 @@ class PpoMapper final : public Mapper {
     const bool is_hopeless = environment.stuck();
     for (size_t episode = 0; state->Step() && !is_hopeless; ++episode) {
       environment.Reset();
+      const bool known = state->HasInterval(interval);
       while (environment.instruction() >= 0) {
-        if (state->HasInterval(interval) && environment.LatencyBound() >= state->latency()) break;
+        if (known && environment.LatencyBound() >= state->latency()) break;
         const StepFeatures step = observer.Observe(environment);
         const Judgement judgement = policy_->Judge(observer.graph(), encoding, step);
-        const int choice =
-            episode == 0 ? LikeliestOf(judgement.logits)
-                         : DrawnFrom(judgement.logits,
-                                     kTemperatures[episode % std::size(kTemperatures)], &random);
+        const double temperature =
+            known ? kKnownTemperatures[episode % 3] : kTemperatures[episode % 4];
+        const int choice = episode == 0 ? LikeliestOf(judgement.logits)
+                                        : DrawnFrom(judgement.logits, temperature, &random);
         environment.Step(step.choices[static_cast<size_t>(choice)]);
       }
       if (environment.complete()) state->Offer(problem, interval, environment.places());
