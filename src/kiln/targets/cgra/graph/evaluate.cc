@@ -73,9 +73,8 @@ class GraphEvaluator {
   void Compute(int thread, size_t n, const std::vector<Vector>& inputs,
                std::vector<StoreRecord>* stores) {
     const GraphNode& node = graph_.nodes[n];
-    StoreRecord record{static_cast<int>(n), thread, Vector(lanes()), Vector(lanes()),
-                       std::vector<bool>(lanes())};
-    Vector values(lanes());
+    StoreRecord record{static_cast<int>(n), thread, {}, {}, {}};
+    Vector& values = ValuesOf(thread)[n];
     for (size_t lane = 0; lane < lanes(); ++lane) {
       bool gated = false;
       std::array<std::optional<int32_t>, 3> given;
@@ -95,14 +94,13 @@ class GraphEvaluator {
       for (size_t k = 0; k < operands.size(); ++k) {
         operands[k] = given[k] ? *given[k] : std::exchange(literal, std::nullopt).value_or(0);
       }
-      values[lane] = Value(n, inputs, lane, operands);
-      if (gated) values[lane] = 0;
-      record.address[lane] = operands[0];
-      record.value[lane] = values[lane];
-      record.stored[lane] = !gated;
+      values[lane] = gated ? 0 : Value(n, inputs, lane, operands);
+      if (node.op != Op::kStore) continue;
+      record.address.push_back(operands[0]);
+      record.value.push_back(values[lane]);
+      record.stored.push_back(!gated);
     }
     if (node.op == Op::kStore) stores->push_back(std::move(record));
-    ValuesOf(thread)[n] = std::move(values);
   }
 
   // Returns the value of a node in a lane without its predicates.

@@ -142,8 +142,8 @@ class Finisher {
   }
 
   void AddSum(GraphNode* node, std::vector<size_t> data) {
-    std::ranges::stable_sort(data, {}, [&](size_t e) {
-      return file_.edges[e].operand.value_or(std::numeric_limits<int>::max());
+    std::ranges::sort(data, {}, [&](size_t e) {
+      return std::pair(file_.edges[e].operand.value_or(std::numeric_limits<int>::max()), e);
     });
     if (data.size() >= 2 && node->literal == 0) node->literal.reset();
     const size_t terms = data.size() + (node->literal ? 1 : 0);
