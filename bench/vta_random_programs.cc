@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "kiln/support/parallel.h"
-#include "kiln/targets/vta/simulate/rtl/rtl_machine.h"
+#include "kiln/targets/interface/accelerator.h"
 #include "tests/targets/vta/agreement.h"
 #include "tests/targets/vta/random_program.h"
 
@@ -40,15 +40,6 @@ struct Levels {
   RtlOptions memory;
 };
 
-// Returns a design point with a simulation that builds in seconds.
-Config SmallConfig(uint64_t seed) {
-  constexpr int kMostProducts = 256;
-  for (Random random(seed);;) {
-    const Config config = RandomConfig(random);
-    if (config.batch * config.block_in * config.block_out <= kMostProducts) return config;
-  }
-}
-
 // Returns the case of a seed.
 Case CaseOf(uint64_t seed, const Levels& levels) {
   Random random(seed);
@@ -58,26 +49,12 @@ Case CaseOf(uint64_t seed, const Levels& levels) {
   return {config, MakeRandomProgram(random, config, operations)};
 }
 
-// Runs a program on the simulated hardware.
-StatusOr<HardwareOutcome> LaunchRtl(RtlMachine& machine, DeviceMemory& memory, uint64_t address,
-                                    size_t count) {
-  KILN_ASSIGN_OR_RETURN(RtlMachine::Result result, machine.Launch(memory, address, count));
-  return HardwareOutcome{std::move(result.fault), result.time};
-}
-
 std::optional<std::string> Compare(const Case& one, const Levels& levels, uint64_t seed,
                                    LaunchTotals* totals) {
   if (!levels.rtl) return FindDisagreement(one.config, one.program, totals);
   RtlOptions memory = levels.memory;
   memory.seed = seed;
-  StatusOr<RtlMachine> machine = RtlMachine::Start(one.config, RtlDesigns::Shared(), memory);
-  if (!machine.ok()) return std::string(machine.status().message());
-  Hardware hardware;
-  hardware.ideal_memory = memory.steady_memory() && memory.followed_latency() == 0;
-  hardware.launch = [&](DeviceMemory& bytes, uint64_t address, size_t count) {
-    return LaunchRtl(*machine, bytes, address, count);
-  };
-  return FindDisagreement(one.config, one.program, totals, &hardware);
+  return FindRtlDisagreement(one.config, one.program, memory, totals);
 }
 
 int Main(int argc, char** argv) {

@@ -18,11 +18,15 @@
 // For random graphs it checks that the levels agree, wherever their kernels run. rtl_test.cc
 // simulates the emitted hardware of the family's rtl_design_point: bits, cycles and the time of
 // each kernel must equal the cycle level's, and the bits must not depend on stalls of the memory or
-// on the contents of registers at power-up.
+// on the contents of registers at power-up. random_test.cc does the same for the family's random
+// programs on random design points.
 #ifndef KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
 #define KILN_TESTS_TARGETS_CONFORMANCE_CONFORMANCE_H_
 
+#include <cstdint>
+#include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +60,25 @@ struct DesignPoint {
   std::string other = {};
 };
 
+// A run of a random program in hardware: the seed of the program and of the registers' contents at
+// power-up, and the probability with which streams or the channels of memories stall.
+struct RandomRun {
+  uint64_t seed;
+  double stalls;
+};
+
+// A family's random programs on random design points. Seeds determine both. The functions return
+// what differs between the levels, with the design point and the program; nullopt if nothing does.
+// A row has both functions, or neither while the family has no generator of programs.
+struct RandomPrograms {
+  // Compares the functional and the cycle level on the program of a seed.
+  std::optional<std::string> (*levels)(uint64_t seed) = nullptr;
+  // Builds the hardware of a design point and compares it with the other levels on the programs of
+  // `runs`: bits and, without stalls, cycles. Hardware that is built for its network is that of the
+  // programs, side by side, which all stall with the greatest probability of `runs`, too.
+  std::optional<std::string> (*hardware)(uint64_t point, std::span<const RandomRun> runs) = nullptr;
+};
+
 struct Family {
   std::string name = {};
   std::vector<DesignPoint> design_points = {};
@@ -70,10 +93,14 @@ struct Family {
   size_t simulates_one_in = 1;
   // The outputs of networks are codes, too: for machines that write nothing else.
   bool quantises_outputs = false;
+  RandomPrograms random = {};
 };
 
 // The families that joined, in link order.
 std::vector<Family>& Families();
+
+// Returns the names of all families.
+std::vector<std::string> NamesOfFamilies();
 
 // Returns the first and the last design point of every family, as files.
 std::vector<std::string> SomeDesignPoints();

@@ -20,6 +20,12 @@ std::vector<Family>& Families() {
   return *families;
 }
 
+std::vector<std::string> NamesOfFamilies() {
+  std::vector<std::string> names;
+  for (const Family& family : Families()) names.push_back(family.name);
+  return names;
+}
+
 std::vector<std::string> SomeDesignPoints() {
   std::vector<std::string> files;
   for (const Family& family : Families()) {

@@ -1,4 +1,47 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "tests/targets/conformance/conformance.h"
+#include "tests/targets/dataflow/agreement.h"
+
+namespace kiln::dataflow {
+namespace {
+
+constexpr RandomPipelineOptions kSmall = {.most_stages = 6, .most_elements = 600};
+
+std::optional<std::string> CompareLevels(uint64_t seed) {
+  const RandomProgram program = MakeRandomProgram(seed, {}, 2);
+  ProgramTotals totals;
+  const auto difference = FindDisagreement(program, &totals);
+  return difference ? std::optional(*difference + '\n' + PrintPipeline(program.pipeline))
+                    : std::nullopt;
+}
+
+std::optional<std::string> CompareHardware(uint64_t point,
+                                           std::span<const conformance::RandomRun> runs) {
+  std::vector<RandomProgram> programs;
+  double stalls = 0;
+  for (const conformance::RandomRun& run : runs) {
+    programs.push_back(MakeRandomProgram(run.seed, kSmall, 2));
+    stalls = std::max(stalls, run.stalls);
+  }
+  ProgramTotals totals;
+  const auto found = FindRtlDisagreement(programs, stalls, point, &totals);
+  if (!found.ok()) return MessageOf(found.status());
+  if (!found->has_value()) return std::nullopt;
+  for (const RandomProgram& program : programs) {
+    if (program.seed == (*found)->seed)
+      return (*found)->text + '\n' + PrintPipeline(program.pipeline);
+  }
+  return (*found)->text;
+}
+
+}  // namespace
+}  // namespace kiln::dataflow
 
 KILN_CONFORMANCE(
     dataflow,
@@ -20,4 +63,5 @@ KILN_CONFORMANCE(
         .rtl_design_point = "accelerators/dataflow-small.yaml",
         .has_memory = false,
         .simulates_one_in = 9,
+        .random = {&kiln::dataflow::CompareLevels, &kiln::dataflow::CompareHardware},
     });

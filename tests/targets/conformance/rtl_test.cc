@@ -148,12 +148,6 @@ TEST_P(EveryFamilysHardware, HasTheBitsAndCyclesOfTheCycleLevel) {
   }
 }
 
-std::vector<std::string> NamesOfFamilies() {
-  std::vector<std::string> names;
-  for (const Family& family : Families()) names.push_back(family.name);
-  return names;
-}
-
 INSTANTIATE_TEST_SUITE_P(Conformance, EveryFamilysHardware, testing::ValuesIn(NamesOfFamilies()),
                          [](const auto& info) { return info.param; });
 

@@ -1,4 +1,49 @@
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kiln/support/process.h"
+#include "kiln/targets/systolic/emit/emit.h"
 #include "tests/targets/conformance/conformance.h"
+#include "tests/targets/systolic/agreement.h"
+
+namespace kiln::systolic {
+namespace {
+
+// Rows and columns at most: small hardware is built quickly.
+constexpr int kLargestArray = 2;
+
+std::string Describe(const std::string& difference, const Config& config, uint64_t seed) {
+  return difference + '\n' + PrintConfig(config) + ProgramOfSeed(seed, config).Text(config);
+}
+
+std::optional<std::string> CompareLevels(uint64_t seed) {
+  const Config config = RandomDesignPoint(seed, 8);
+  const auto difference = FindDisagreement(config, seed);
+  return difference ? std::optional(Describe(*difference, config, seed)) : std::nullopt;
+}
+
+std::optional<std::string> CompareHardware(uint64_t point,
+                                           std::span<const conformance::RandomRun> runs) {
+  const Config config = RandomDesignPoint(point, kLargestArray);
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-random");
+  if (const Status status = EmitMachine(config, folder.path()); !status.ok())
+    return MessageOf(status);
+  for (const auto& [seed, stalls] : runs) {
+    RtlOptions options;
+    options.stall_probability = stalls;
+    const auto simulation = Simulation::Build(folder.path(), options);
+    if (!simulation.ok()) return MessageOf(simulation.status());
+    const auto difference = FindRtlDisagreement(config, *simulation, seed, stalls == 0);
+    if (difference) return Describe(*difference, config, seed);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace kiln::systolic
 
 // Weights in a format of their own leave no way for activations to stand as weights.
 static const std::vector<kiln::conformance::Exception> kTwoFormats = {
@@ -27,4 +72,5 @@ KILN_CONFORMANCE(
         .never = {},
         .not_yet = {},
         .rtl_design_point = "tests/targets/conformance/systolic-tiny.yaml",
+        .random = {&kiln::systolic::CompareLevels, &kiln::systolic::CompareHardware},
     });

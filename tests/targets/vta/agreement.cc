@@ -1,10 +1,12 @@
 #include "tests/targets/vta/agreement.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "fmt/format.h"
 #include "kiln/targets/vta/simulate/cycle/cycle.h"
 #include "kiln/targets/vta/simulate/functional/functional.h"
+#include "kiln/targets/vta/simulate/rtl/rtl_machine.h"
 
 namespace kiln::vta {
 namespace {
@@ -126,6 +128,20 @@ std::optional<std::string> FindDisagreement(const Config& config, const RandomPr
     if (launch == 0 && machines.faulty()) return "the program is stopped; it should not be";
   }
   return std::nullopt;
+}
+
+std::optional<std::string> FindRtlDisagreement(const Config& config, const RandomProgram& program,
+                                               const RtlOptions& options, LaunchTotals* totals) {
+  StatusOr<RtlMachine> machine = RtlMachine::Start(config, RtlDesigns::Shared(), options);
+  if (!machine.ok()) return MessageOf(machine.status());
+  Hardware hardware;
+  hardware.ideal_memory = options.steady_memory() && options.followed_latency() == 0;
+  hardware.launch = [&](DeviceMemory& memory, uint64_t address,
+                        size_t count) -> StatusOr<HardwareOutcome> {
+    KILN_ASSIGN_OR_RETURN(RtlMachine::Result result, machine->Launch(memory, address, count));
+    return HardwareOutcome{std::move(result.fault), result.time};
+  };
+  return FindDisagreement(config, program, totals, &hardware);
 }
 
 }  // namespace kiln::vta

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kiln/support/status.h"
+#include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/vta/config/config.h"
 #include "kiln/targets/vta/isa/counters.h"
 #include "kiln/targets/vta/isa/faults.h"
@@ -43,6 +44,11 @@ struct Hardware {
 std::optional<std::string> FindDisagreement(const Config& config, const RandomProgram& program,
                                             LaunchTotals* totals,
                                             const Hardware* hardware = nullptr);
+
+// Does the same with the simulated hardware as the third level, behind the memory that `options`
+// describe; options.seed gives the contents of its registers at power-up.
+std::optional<std::string> FindRtlDisagreement(const Config& config, const RandomProgram& program,
+                                               const RtlOptions& options, LaunchTotals* totals);
 
 }  // namespace kiln::vta
 

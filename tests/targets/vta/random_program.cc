@@ -42,6 +42,14 @@ Config RandomConfig(Random& random) {
   }
 }
 
+Config SmallConfig(uint64_t seed) {
+  constexpr int kMostProducts = 256;
+  for (Random random(seed);;) {
+    const Config config = RandomConfig(random);
+    if (config.batch * config.block_in * config.block_out <= kMostProducts) return config;
+  }
+}
+
 Instruction RandomFields(Random& random, const Config& config) {
   Instruction in;
   in.opcode = static_cast<Opcode>(Bits(random, 3));

@@ -14,6 +14,8 @@ namespace kiln::vta {
 
 // A design point that ParseConfig accepts.
 Config RandomConfig(Random& random);
+// Such a design point of a seed, with a simulation that builds in seconds.
+Config SmallConfig(uint64_t seed);
 
 // Fields drawn from all that have a place in their bits, reserved numbers too.
 Instruction RandomFields(Random& random, const Config& config);
