@@ -40,6 +40,8 @@ def export(torch, torchvision, name, folder, opset):
     for module in model.modules():
         if isinstance(module, torch.nn.MultiheadAttention):
             module.training = True
+    # ONNX's exporter lacks zero_, with which swin_v2_* clears the keys' biases.
+    torch.Tensor.zero_ = lambda tensor: tensor.fill_(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(model, torch.zeros(1, 3, size, size), path, opset_version=opset,
