@@ -6,7 +6,7 @@
 #include "kiln/support/check.h"
 #include "kiln/support/json_reader.h"
 #include "kiln/targets/vta/isa/program_vector.h"
-#include "kiln/targets/vta/run_vector.h"
+#include "kiln/targets/vta/run/run_vector.h"
 #include "kiln/targets/vta/runtime/runtime_vector.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

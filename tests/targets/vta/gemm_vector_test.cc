@@ -7,7 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
-#include "kiln/targets/vta/run_vector.h"
+#include "kiln/targets/vta/run/run_vector.h"
 
 namespace kiln::vta {
 namespace {

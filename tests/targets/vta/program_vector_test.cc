@@ -1,5 +1,5 @@
 #include "kiln/targets/vta/isa/program_vector.h"
-#include "kiln/targets/vta/run_vector.h"
+#include "kiln/targets/vta/run/run_vector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 #include "kiln/support/parallel.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
-#include "kiln/targets/vta/run_network.h"
+#include "kiln/targets/vta/run/run_network.h"
 #include "tests/targets/vta/compiled.h"
 
 namespace kiln::vta {

@@ -1,4 +1,4 @@
-#include "kiln/targets/vta/waveform.h"
+#include "kiln/targets/vta/run/waveform.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,8 +15,8 @@
 #include "kiln/targets/vta/cost/area_model.h"
 #include "kiln/targets/vta/cost/cost.h"
 #include "kiln/targets/vta/emit/emit.h"
-#include "kiln/targets/vta/run_network.h"
-#include "kiln/targets/vta/waveform.h"
+#include "kiln/targets/vta/run/run_network.h"
+#include "kiln/targets/vta/run/waveform.h"
 
 namespace kiln::vta {
 namespace {

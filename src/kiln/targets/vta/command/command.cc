@@ -23,7 +23,7 @@
 #include "kiln/targets/vta/isa/isa.h"
 #include "kiln/targets/vta/isa/program_vector.h"
 #include "kiln/targets/vta/lint/lint.h"
-#include "kiln/targets/vta/run_vector.h"
+#include "kiln/targets/vta/run/run_vector.h"
 
 namespace kiln::cli {
 namespace {

@@ -19,7 +19,7 @@
 #include "kiln/targets/vta/isa/isa.h"
 #include "kiln/targets/vta/isa/program_vector.h"
 #include "kiln/targets/vta/isa/timeline.h"
-#include "kiln/targets/vta/run_vector.h"
+#include "kiln/targets/vta/run/run_vector.h"
 #include "kiln/targets/vta/runtime/runtime_vector.h"
 
 namespace kiln::cli {

@@ -1,7 +1,7 @@
 // Runs program vectors at the functional, cycle and rtl levels and formats the first difference
 // from the vector's memory, counters or fault.
 
-#include "kiln/targets/vta/run_vector.h"
+#include "kiln/targets/vta/run/run_vector.h"
 
 #include <algorithm>
 #include <span>

@@ -1,7 +1,7 @@
 // A run of a compiled network on one device: executes the pieces of the program's plan
 // (compile/run_plan.h) for a group of images, one image in each row of the machine's batch.
-#ifndef KILN_TARGETS_VTA_NETWORK_RUN_H_
-#define KILN_TARGETS_VTA_NETWORK_RUN_H_
+#ifndef KILN_TARGETS_VTA_RUN_NETWORK_RUN_H_
+#define KILN_TARGETS_VTA_RUN_NETWORK_RUN_H_
 
 #include <cstdint>
 #include <functional>
@@ -79,4 +79,4 @@ Status LoadProgram(const ProgramParts& program, Device* device);
 
 }  // namespace kiln::vta
 
-#endif  // KILN_TARGETS_VTA_NETWORK_RUN_H_
+#endif  // KILN_TARGETS_VTA_RUN_NETWORK_RUN_H_

@@ -1,7 +1,7 @@
 // Makes the devices of a network's run, one per thread or, at the rtl level, one per group of
 // images, and hands them to the runner that all families share (targets/run/run_program.h).
 
-#include "kiln/targets/vta/run_network.h"
+#include "kiln/targets/vta/run/run_network.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,7 +1,7 @@
 // Runs a program's launches at the cycle level and in simulated hardware on the same memory until
 // they differ, then repeats the hardware's run and records its signals around the difference.
 
-#include "kiln/targets/vta/waveform.h"
+#include "kiln/targets/vta/run/waveform.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/isa/timeline.h"
-#include "kiln/targets/vta/network_run.h"
+#include "kiln/targets/vta/run/network_run.h"
 #include "kiln/targets/vta/runtime/local_device.h"
 #include "kiln/targets/vta/simulate/cycle/cycle.h"
 #include "kiln/targets/vta/simulate/rtl/rtl_machine.h"

@@ -1,7 +1,7 @@
 // Finds where the emitted hardware first differs from the cycle level, and records the hardware's
 // signals around that point. Implements Accelerator::RecordDifference for the family.
-#ifndef KILN_TARGETS_VTA_WAVEFORM_H_
-#define KILN_TARGETS_VTA_WAVEFORM_H_
+#ifndef KILN_TARGETS_VTA_RUN_WAVEFORM_H_
+#define KILN_TARGETS_VTA_RUN_WAVEFORM_H_
 
 #include <array>
 #include <cstdint>
@@ -45,4 +45,4 @@ StatusOr<Waveform> RecordDifference(const VtaProgram& program, const Batch& batc
 
 }  // namespace kiln::vta
 
-#endif  // KILN_TARGETS_VTA_WAVEFORM_H_
+#endif  // KILN_TARGETS_VTA_RUN_WAVEFORM_H_

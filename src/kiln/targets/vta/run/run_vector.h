@@ -1,7 +1,7 @@
 // Runs a program vector (isa/program_vector.h) at an execution level and compares the results with
 // those that the vector states. `kiln vta exec` and the tests use it.
-#ifndef KILN_TARGETS_VTA_RUN_VECTOR_H_
-#define KILN_TARGETS_VTA_RUN_VECTOR_H_
+#ifndef KILN_TARGETS_VTA_RUN_RUN_VECTOR_H_
+#define KILN_TARGETS_VTA_RUN_RUN_VECTOR_H_
 
 #include <cstdint>
 #include <functional>
@@ -48,4 +48,4 @@ StatusOr<std::optional<std::string>> FindRtlDifference(const ProgramVector& vect
 
 }  // namespace kiln::vta
 
-#endif  // KILN_TARGETS_VTA_RUN_VECTOR_H_
+#endif  // KILN_TARGETS_VTA_RUN_RUN_VECTOR_H_

@@ -1,7 +1,7 @@
 // Executes the pieces of a compiled network: copies between host tensors and feature maps, launches
 // on the device, and host operators.
 
-#include "kiln/targets/vta/network_run.h"
+#include "kiln/targets/vta/run/network_run.h"
 
 #include <string>
 

@@ -1,12 +1,12 @@
 // Runs a compiled network on devices of the requested level, with as many images at once as the
 // program states. The accelerator's Run calls it; network_run.h runs one group of images.
-#ifndef KILN_TARGETS_VTA_RUN_NETWORK_H_
-#define KILN_TARGETS_VTA_RUN_NETWORK_H_
+#ifndef KILN_TARGETS_VTA_RUN_RUN_NETWORK_H_
+#define KILN_TARGETS_VTA_RUN_RUN_NETWORK_H_
 
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/vta/compile/program.h"
-#include "kiln/targets/vta/network_run.h"
+#include "kiln/targets/vta/run/network_run.h"
 
 namespace kiln::vta {
 
@@ -21,4 +21,4 @@ StatusOr<RunResult> RunNetwork(const VtaProgram& program, const Batch& batch,
 
 }  // namespace kiln::vta
 
-#endif  // KILN_TARGETS_VTA_RUN_NETWORK_H_
+#endif  // KILN_TARGETS_VTA_RUN_RUN_NETWORK_H_
