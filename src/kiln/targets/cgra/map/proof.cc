@@ -34,6 +34,7 @@ class Prover {
 
  private:
   Status CheckOptions() const;
+  Status Start();
   Answer Ask(Variant* variant, int interval, int latency, int64_t effort);
   Answer AskAll(const VariantSet& set, int interval, int latency, int64_t effort);
   void Offer(const Variant& variant, int interval, const std::vector<Place>& places);
@@ -78,6 +79,27 @@ Status Prover::CheckOptions() const {
         "", "the initiation interval", fmt::format("is {}", asked),
         fmt::format("a multiple of the tiles' period of {} cycles", config_.tile_period));
   }
+  return OkStatus();
+}
+
+// Takes the first mapping from a heuristic mapper.
+Status Prover::Start() {
+  constexpr int64_t kSteps = 1000;
+  if (proof_.start == nullptr) return OkStatus();
+  MapOptions quick = options_;
+  quick.steps = options_.steps > 0 ? std::min(kSteps, options_.steps) : kSteps;
+  quick.on_better = nullptr;
+  KILN_ASSIGN_OR_RETURN(MapResult first, proof_.start()->Map(graph_, config_, quick));
+  budget_.Spend(first.steps);
+  if (!first.mapping) return OkStatus();
+  const int interval = first.mapping->initiation_interval;
+  const int period = config_.tile_period > 0 ? config_.tile_period : interval;
+  // Heuristic mappers count slots, not entries of the instruction RAM.
+  if (config_.instruction_depth < period || interval > high_) return OkStatus();
+  result_.mapping = std::move(first.mapping);
+  result_.latency = first.latency;
+  result_.progress.push_back({budget_.Seconds(), budget_.steps(), interval, result_.latency});
+  if (options_.on_better) options_.on_better(*result_.mapping, budget_.Seconds());
   return OkStatus();
 }
 
@@ -314,6 +336,7 @@ StatusOr<MapResult> Prover::Map() {
   high_ = MostInterval(config_);
   if (options_.initiation_interval > 0) low_ = high_ = options_.initiation_interval;
   if (impossible.empty()) {
+    KILN_RETURN_IF_ERROR(Start());
     CloseInterval();
     if (has_mapping()) CloseLatency();
   } else {

@@ -1,7 +1,8 @@
 // The mappers that prove their results: least initiation interval, then least latency, over all
 // choices of fusions, by a decider.
 //
-// Anytime: a first mapping is looked for with little effort at rising intervals. Then lower
+// Anytime: a heuristic mapper may give a first mapping; else it is looked for with little effort at
+// rising intervals. Then lower
 // intervals are solved or refuted, from the bound upwards, and the latency is closed from both
 // sides: by refuting the least latency that is left, and by improving on the best. Efforts grow
 // from round to round. When the limits of MapOptions end the search, the bounds that were reached
@@ -16,6 +17,8 @@ namespace kiln::cgra {
 
 struct ProofOptions {
   MakeDecider make;
+  // Makes the mapper whose result is the first mapping. May be null.
+  std::unique_ptr<Mapper> (*start)() = nullptr;
   int64_t first_effort = 1000;  // steps of a decider in the first round
   // Whether to look for what additional pass-throughs gain where a bound leaves room for a gain.
   bool passes = true;
