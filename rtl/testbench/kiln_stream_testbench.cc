@@ -90,8 +90,9 @@ int main(int count, char** values) {
       return 3;
     }
     if (cycle == 0) top->reset = 0;
-    // A beat is offered until it is accepted.
-    offered = cycle >= 0 && sent < in.size() && (offered || !stalled());
+    // A beat is offered until it is accepted; AXI4-Stream allows none in the first cycle after the
+    // reset.
+    offered = cycle > 0 && sent < in.size() && (offered || !stalled());
     top->in_tvalid = offered;
     if (offered) std::memcpy(&top->in_tdata, &in[sent], kiln_design::kInBytes);
     top->out_tready = cycle >= 0 && !stalled();
