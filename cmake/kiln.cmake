@@ -111,6 +111,10 @@ function(_kiln_library name folder)
   file(${glob} sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kiln/${folder}/*.cc)
   if(ARG_RECURSE)
     list(FILTER sources EXCLUDE REGEX "/command/")  # above the family (kiln_family_command)
+    get_property(programs GLOBAL PROPERTY kiln_program_folders)
+    foreach(program IN LISTS programs)
+      list(FILTER sources EXCLUDE REGEX "/targets/${program}/")  # kiln_family_program
+    endforeach()
   endif()
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   # Files with kernels for an instruction set name it; callers choose one at run time
@@ -170,6 +174,49 @@ function(kiln_family_room folder)
     message(FATAL_ERROR
       "kiln_family_room(${folder}): there is no folder src/kiln/targets/${folder}")
   endif()
+endfunction()
+
+# Compiles a source of src/kiln for a library with g++, with the include folders of `libraries`.
+function(_kiln_compile_with_gcc library source libraries)
+  find_program(GCC_PROGRAM g++ REQUIRED)
+  set(path ${PROJECT_SOURCE_DIR}/src/kiln/${source})
+  set_source_files_properties(${path} PROPERTIES HEADER_FILE_ONLY ON)
+  string(MAKE_C_IDENTIFIER ${source} object)
+  set(object ${CMAKE_BINARY_DIR}/generated/${object}.o)
+  set(folders)
+  foreach(used IN LISTS libraries)
+    list(APPEND folders $<TARGET_PROPERTY:${used},INTERFACE_INCLUDE_DIRECTORIES>)
+  endforeach()
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${GCC_PROGRAM} -std=c++20 -O2 -fPIC -ffp-contract=off
+    -Wall -Wextra -Werror -Wno-restrict -DFMT_SHARED -I${PROJECT_SOURCE_DIR}/src
+    "$<$<BOOL:${folders}>:-isystem;$<JOIN:${folders},;-isystem;>>"
+    -MD -MF ${object}.d -c ${path} -o ${object}
+    DEPENDS ${path} DEPFILE ${object}.d COMMAND_EXPAND_LISTS VERBATIM)
+  target_sources(${library} PRIVATE ${object})
+endfunction()
+
+# kiln_family_program(FAMILY/FOLDER NAME [LINK lib...] [GCC file...]): creates the program NAME from
+# main.cc of a folder of the family, for work that needs libraries that `kiln` does not link, and for
+# tests the library kiln_FAMILY_FOLDER from the folder's other sources. Must come before the family's
+# kiln_family, which leaves the folder out.
+#   GCC  sources whose library headers clang does not compile; g++ compiles them in every build
+function(kiln_family_program folder name)
+  cmake_parse_arguments(ARG "" "" "LINK;GCC" ${ARGN})
+  string(REGEX REPLACE "/.*" "" family ${folder})
+  set_property(GLOBAL APPEND PROPERTY kiln_program_folders ${folder})
+  string(MAKE_C_IDENTIFIER ${folder} library)
+  _kiln_library(${library} targets/${folder} USES ${family})
+  target_link_libraries(kiln_${library} PUBLIC ${ARG_LINK})
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    foreach(file IN LISTS ARG_GCC)
+      _kiln_compile_with_gcc(kiln_${library} targets/${folder}/${file} "${ARG_LINK}")
+    endforeach()
+  endif()
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/src/kiln/targets/${folder}/main.cc)
+  target_link_libraries(${name} PRIVATE kiln_${library} kiln_settings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+  install(TARGETS ${name})
 endfunction()
 
 # kiln_family_command(NAME USES ROOM...): the commands that a family adds to `kiln`, from

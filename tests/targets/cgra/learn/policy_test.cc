@@ -11,6 +11,7 @@
 #include "kiln/support/budgets.h"
 #include "kiln/support/sha256.h"
 #include "kiln/targets/cgra/learn/ppo_mapper.h"
+#include "kiln/targets/cgra/map/exact.h"
 #include "tests/targets/cgra/map/naive_rules.h"
 
 namespace kiln::cgra {
@@ -124,6 +125,26 @@ TEST(Policy, AsASearchOrderGivesItsLogits) {
   std::vector<double> scores(candidates.size());
   OrderOf(policy, *problem, 2)(environment.places(), environment.instruction(), candidates, scores);
   EXPECT_EQ(scores, judgement.logits);
+}
+
+TEST(GuidedMapper, ProvesWhatTheExactMapperProves) {
+  const auto policy = std::make_shared<const Policy>(InitialWeights({}, 3));
+  int proved = 0;
+  for (uint64_t seed = 0; seed < 25; ++seed) {
+    const Config config = RandomTestConfig(seed + 11, 6);
+    const ComputationGraph graph = RandomTestGraph(seed, {.most_nodes = 9});
+    const MapOptions options{.steps = 5000, .on_better = {}};
+    const StatusOr<MapResult> own = MakeExactMapper()->Map(graph, config, options);
+    const StatusOr<MapResult> guided = MakeGuidedMapper(policy)->Map(graph, config, options);
+    ASSERT_EQ(own.ok(), guided.ok());
+    if (!own.ok() || !own->optimal) continue;
+    ++proved;
+    EXPECT_TRUE(guided->optimal) << seed;
+    ASSERT_TRUE(guided->mapping) << seed;
+    EXPECT_EQ(own->mapping->initiation_interval, guided->mapping->initiation_interval) << seed;
+    EXPECT_EQ(own->latency, guided->latency) << seed;
+  }
+  EXPECT_GT(proved, 10);
 }
 
 TEST(PpoMapper, GivesLegalMappingsAndTheSameForASeed) {

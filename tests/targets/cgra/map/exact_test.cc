@@ -105,6 +105,46 @@ TEST(Exact, AgreesWithTheSolverAndTheChecker) {
   EXPECT_GT(impossible, 1);
 }
 
+// A search order must not change what is proved, whatever it prefers.
+TEST(Exact, ProvesTheSameInAnyOrder) {
+  int proved = 0, impossible = 0, other_steps = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const ComputationGraph graph =
+        RandomTestGraph(seed, {.least_nodes = 4, .most_nodes = 10, .variables = 2});
+    Config config = RandomTestConfig(seed, 6);
+    config.spoke_depth = 8;
+    if (seed % 4 == 0) config.instruction_depth = 2;
+    const MakeSearchOrder last_first = [](const Problem&, int) -> SearchOrder {
+      return [](std::span<const Place> places, int instruction, std::span<const Place> candidates,
+                std::span<double> scores) {
+        EXPECT_EQ(places[static_cast<size_t>(instruction)].tile, -1);
+        ASSERT_EQ(candidates.size(), scores.size());
+        for (size_t i = 0; i < candidates.size(); ++i) {
+          scores[i] = 100.0 * candidates[i].issue + candidates[i].tile;
+        }
+      };
+    };
+    const MapOptions options{.steps = 50'000};
+    const MapResult own = MapBy(*MakeExactMapper(), graph, config, options);
+    const MapResult ordered = MapBy(*MakeExactMapperInOrder(last_first), graph, config, options);
+    ExpectLegal(graph, config, ordered);
+    if (!own.optimal && !own.impossible) continue;
+    EXPECT_EQ(own.impossible, ordered.impossible);
+    EXPECT_EQ(own.optimal, ordered.optimal);
+    EXPECT_EQ(own.interval_bound, ordered.interval_bound);
+    EXPECT_EQ(own.latency_bound, ordered.latency_bound);
+    EXPECT_EQ(own.latency, ordered.latency);
+    other_steps += own.steps != ordered.steps ? 1 : 0;
+    ++(own.impossible ? impossible : proved);
+    if (!own.mapping || !ordered.mapping) continue;
+    EXPECT_EQ(own.mapping->initiation_interval, ordered.mapping->initiation_interval);
+  }
+  EXPECT_GT(proved, 20);
+  EXPECT_GT(impossible, 1);
+  EXPECT_GT(other_steps, 5);
+}
+
 TEST(Exact, IsNeverWorseOnMoreTiles) {
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     const ComputationGraph graph =

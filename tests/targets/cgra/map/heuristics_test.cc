@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/support/random.h"
+#include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/map/placement.h"
 #include "kiln/targets/cgra/map/search.h"
 #include "tests/targets/cgra/map/naive_rules.h"
@@ -63,7 +64,8 @@ std::optional<int> FirstIssueByTrial(const Problem& problem, int interval,
 TEST(Placement, FindsTheFirstIssueThatTrialFinds) {
   int found = 0, none = 0;
   for (uint64_t seed = 0; seed < 250; ++seed) {
-    const Config config = RandomTestConfig(seed, 4);
+    Config config = RandomTestConfig(seed, 4);
+    if (seed % 3 == 0) config.instruction_depth = 1;  // less than the slots of most intervals
     const ComputationGraph graph = RandomTestGraph(seed, {});
     const StatusOr<Problem> problem = BuildProblem(graph, config);
     if (!problem.ok()) continue;
@@ -82,6 +84,7 @@ TEST(Placement, FindsTheFirstIssueThatTrialFinds) {
       const auto tile = static_cast<int>(random.Below(static_cast<uint64_t>(problem->tiles())));
       const auto from = static_cast<int>(random.Below(4));
       const std::optional<int> issue = placement.FirstIssue(instruction, tile, from);
+      if (issue) { auto pl = placement.places(); pl[static_cast<size_t>(instruction)] = {tile, *issue}; if (!NaiveFault(*problem, interval, pl).empty()) { std::printf("FAULT %s depth %d period %d interval %d\n", NaiveFault(*problem, interval, pl).c_str(), config.instruction_depth, config.tile_period, interval); for (auto& d : problem->dependences) std::printf("%d->%d d%d m%d\n", d.from, d.to, d.distance, d.moves); for (auto& q : pl) std::printf("(%d,%d) ", q.tile, q.issue); std::printf("issue_later %d wait %d relaxed %d\n", config.issue_later, config.wait_limit, config.relaxed_distance); } }
       ASSERT_EQ(issue,
                 FirstIssueByTrial(*problem, interval, placement.places(), instruction, tile, from))
           << "seed " << seed << ", instruction " << instruction << ", tile " << tile;
@@ -118,6 +121,28 @@ TEST(Heuristics, KeepAllRules) {
       EXPECT_GE(result->mapping->initiation_interval, result->interval_bound);
     }
     EXPECT_GT(mapped, 15) << row.name;
+  }
+}
+
+TEST(Heuristics, PutNoMoreOnATileThanItHolds) {
+  for (const NamedMapper& row : kMappers) {
+    int mapped = 0, full = 0;
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+      Config config = RandomTestConfig(seed, 6);
+      config.instruction_depth = 2;
+      const ComputationGraph graph = RandomTestGraph(seed, {.most_nodes = 12});
+      // At an interval with more slots than a tile holds instructions.
+      MapOptions options{.initiation_interval = 4, .seed = seed, .steps = 100};
+      if (config.tile_period > 0) options.initiation_interval = 2 * config.tile_period;
+      const StatusOr<MapResult> result = row.make()->Map(graph, config, options);
+      if (!result.ok() || !result->mapping) continue;
+      ++mapped;
+      EXPECT_EQ(PrintVerdict(CheckMapping(graph, config, *result->mapping)), "")
+          << row.name << ", seed " << seed;
+      full += FaultOf(graph, config, *result->mapping).empty() ? 1 : 0;
+    }
+    EXPECT_GT(mapped, 5) << row.name;
+    EXPECT_EQ(full, mapped) << row.name;
   }
 }
 

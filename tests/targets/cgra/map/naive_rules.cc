@@ -119,6 +119,8 @@ std::string NaiveFault(const Problem& problem, int interval, std::span<const Pla
     const Place at = places[static_cast<size_t>(v)];
     if (at.tile < 0) continue;
     if (at.tile >= config.tiles() || at.issue < 0) return fmt::format("{}: no such cell", v);
+    const auto beside = std::ranges::count(places, at.tile, &Place::tile);
+    if (beside > config.instruction_depth) return fmt::format("{} on tile {}", beside, at.tile);
     for (int u = 0; u < v; ++u) {
       const Place other = places[static_cast<size_t>(u)];
       if (other.tile == at.tile && other.issue % period == at.issue % period) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include "kiln/support/stable_sort.h"
 
 namespace kiln::cgra {
 namespace {
@@ -50,8 +51,11 @@ std::vector<MemorySet> DistributeValues(const std::vector<TileValue>& values,
   std::vector<int> side(values.size(), -1);
   std::vector<Component> components = Colour(values, partners, &side);
   // The largest components first, each with its larger side in the memory with more space.
-  std::ranges::stable_sort(components, std::greater{}, [](const Component& component) {
+  const auto larger_side = [](const Component& component) {
     return std::max(component.entries[0], component.entries[1]);
+  };
+  StableSort(&components, [&](const Component& a, const Component& b) {
+    return larger_side(a) > larger_side(b);
   });
   std::array<int, 2> used = {0, 0};
   for (const Component& component : components) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kFirstFabricCycle = 3;  // cycles from the parameter beat
 constexpr int kDeliveryToReady = 2;
-constexpr int kResultToQueueCycles = 3;
+constexpr int kResultToQueueCycles = 4;
 constexpr int kReservedEntries = 4;
 
 class Recurrence {

@@ -1,4 +1,4 @@
-// Plays episodes with a policy.
+// Mappers with a policy: episodes, and the order of the exact search.
 
 #include "kiln/targets/cgra/learn/ppo_mapper.h"
 
@@ -9,6 +9,7 @@
 
 #include "kiln/support/installation.h"
 #include "kiln/targets/cgra/map/environment.h"
+#include "kiln/targets/cgra/map/exact.h"
 #include "kiln/targets/cgra/map/search.h"
 
 namespace kiln::cgra {
@@ -95,6 +96,13 @@ std::unique_ptr<Mapper> MakePpoMapper(std::shared_ptr<const Policy> policy) {
 }
 
 std::unique_ptr<Mapper> MakeShippedPpoMapper() { return std::make_unique<ShippedPpoMapper>(); }
+
+std::unique_ptr<Mapper> MakeGuidedMapper(std::shared_ptr<const Policy> policy) {
+  return MakeExactMapperInOrder(
+      [policy = std::move(policy)](const Problem& problem, int initiation_interval) {
+        return OrderOf(*policy, problem, initiation_interval);
+      });
+}
 
 StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path) {
   KILN_ASSIGN_OR_RETURN(TrainingState state, ReadTraining(path));

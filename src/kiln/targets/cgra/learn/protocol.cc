@@ -59,12 +59,12 @@ void VisitPoint(Point& p, const Visit& visit) {
 }
 
 // Writes numbers of an object; a number that is not finite becomes null.
-auto Writer(nlohmann::ordered_json* json) {
+auto NumberWriter(nlohmann::ordered_json* json) {
   return [json](const char* key, const auto& value) { (*json)[key] = value; };
 }
 
 // Reads them back; the first fault stays in `status`.
-auto Reader(const Json& json, Status* status) {
+auto NumberReader(const Json& json, Status* status) {
   return [&json, status](const char* key, auto& value) {
     using Value = std::remove_reference_t<decltype(value)>;
     const auto at = json.find(key);
@@ -117,7 +117,7 @@ StatusOr<uint64_t> FrameLength(std::string_view header) {
 
 std::string PrintTrainRequest(const TrainOptions& options, int state_every) {
   nlohmann::ordered_json json;
-  VisitOptions(options, Writer(&json));
+  VisitOptions(options, NumberWriter(&json));
   json["state_every"] = state_every;
   json["graphs"] = nlohmann::json::array();
   for (const ComputationGraph& graph : options.graphs) {
@@ -130,7 +130,7 @@ StatusOr<TrainRequest> ParseTrainRequest(std::string_view text) {
   KILN_ASSIGN_OR_RETURN(const Json json, ReadObject(text));
   TrainRequest request;
   Status status = OkStatus();
-  const auto read = Reader(json, &status);
+  const auto read = NumberReader(json, &status);
   VisitOptions(request.options, read);
   read("state_every", request.state_every);
   KILN_RETURN_IF_ERROR(status);
@@ -149,7 +149,7 @@ StatusOr<TrainRequest> ParseTrainRequest(std::string_view text) {
 
 std::string PrintPoint(const CurvePoint& point) {
   nlohmann::ordered_json json;
-  VisitPoint(point, Writer(&json));
+  VisitPoint(point, NumberWriter(&json));
   return json.dump();
 }
 
@@ -157,7 +157,7 @@ StatusOr<CurvePoint> ParsePoint(std::string_view text) {
   KILN_ASSIGN_OR_RETURN(const Json json, ReadObject(text));
   CurvePoint point;
   Status status = OkStatus();
-  VisitPoint(point, Reader(json, &status));
+  VisitPoint(point, NumberReader(json, &status));
   KILN_RETURN_IF_ERROR(status);
   return point;
 }

@@ -33,7 +33,7 @@ void AddLayer(std::string_view name, int rows, int columns, std::vector<Matrix>*
   matrices->push_back(Named(fmt::format("{}.bias", name), 1, columns));
 }
 
-class Writer {
+class ByteWriter {
  public:
   void Word(uint32_t word) {
     for (int i = 0; i < 4; ++i) bytes_ += static_cast<char>(word >> (8 * i) & 0xff);
@@ -55,10 +55,10 @@ class Writer {
   std::string bytes_;
 };
 
-// Reads what Writer wrote; after the end, it returns zeros and fails.
-class Reader {
+// Reads what ByteWriter wrote; after the end, it returns zeros and fails.
+class ByteReader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
   uint32_t Word() {
     if (bytes_.size() - at_ < 4) {
       failed_ = true;
@@ -114,7 +114,7 @@ Status FaultIn(std::string_view source, std::string_view fault) {
 }
 
 // Reads the matrices of one list, which must be `wanted`, in order.
-Status ReadMatrices(Reader* reader, const std::vector<Matrix>& wanted, std::string_view source,
+Status ReadMatrices(ByteReader* reader, const std::vector<Matrix>& wanted, std::string_view source,
                     std::vector<Matrix>* matrices) {
   for (const Matrix& matrix : wanted) {
     const std::string_view name = reader->Text(kMostName);
@@ -210,7 +210,7 @@ Weights InitialWeights(const PolicyShape& shape, uint64_t seed) {
 }
 
 std::string SerializeTraining(const TrainingState& state) {
-  Writer writer;
+  ByteWriter writer;
   writer.bytes_ = kMagic;
   writer.Word(kVersion);
   writer.Word(FlagsOf(state.weights.shape));
@@ -236,7 +236,7 @@ StatusOr<TrainingState> ParseTraining(std::string_view bytes, std::string_view s
   if (!bytes.starts_with(kMagic)) return FaultIn(source, "it is not a policy");
   if (bytes.size() < kMagic.size() + kSha256Bytes) return FaultIn(source, "it is cut short");
   const std::string_view body = bytes.substr(0, bytes.size() - kSha256Bytes);
-  Reader reader(body.substr(kMagic.size()));
+  ByteReader reader(body.substr(kMagic.size()));
   if (const uint32_t version = reader.Word(); version != kVersion) {
     return FaultIn(source, fmt::format("it has version {}; this Kiln reads {}", version, kVersion));
   }

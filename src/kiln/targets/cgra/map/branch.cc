@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include "kiln/support/stable_sort.h"
 
 namespace kiln::cgra {
 namespace {
@@ -13,14 +14,20 @@ size_t N(int i) { return static_cast<size_t>(i); }
 
 }  // namespace
 
-BranchSearch::BranchSearch(const Problem& problem, uint64_t seed)
-    : model_(problem), config_(&problem.config), random_(seed) {
+BranchSearch::BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order)
+    : model_(problem),
+      config_(&problem.config),
+      random_(seed),
+      make_order_(std::move(make_order)) {
   weight_.assign(N(model_.size), 1.0);
   queued_.assign(N(model_.size), 0);
   check_links_ = config_->relaxed_distance && !config_->shared_links;
 }
 
 bool BranchSearch::Start(int initiation_interval, int most_latency) {
+  if (make_order_ && interval_ != initiation_interval) {
+    order_ = make_order_(*model_.problem, initiation_interval);
+  }
   interval_ = initiation_interval;
   period_ = config_->tile_period > 0 ? config_->tile_period : interval_;
   if (most_latency != kAnyLatency && most_latency < config_->pipeline_latency) return false;
@@ -167,10 +174,57 @@ std::vector<int> BranchSearch::OrderTiles(const State& state, int instruction) {
     if (shuffle_) candidate.cost += random_.Uniform(0, 1.5);
     candidates.push_back(candidate);
   }
-  std::ranges::stable_sort(candidates, {}, &Candidate::cost);
+  StableSort(&candidates, [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  if (order_ && !shuffle_ && candidates.size() > 1) {
+    std::vector<Place> places;
+    for (const Candidate& candidate : candidates) {
+      places.push_back({candidate.tile, FirstFreeIssue(state, instruction, candidate.tile)});
+    }
+    const std::vector<double> scores = ScoresOf(state, instruction, places);
+    for (size_t i = 0; i < candidates.size(); ++i) candidates[i].cost = -scores[i];
+    StableSort(&candidates, [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
+  }
   std::vector<int> order;
   for (const Candidate& candidate : candidates) order.push_back(candidate.tile);
   return order;
+}
+
+// Returns the first issue cycle that is left to an instruction and whose slot on the tile is free;
+// the first one that is left if there is none.
+int BranchSearch::FirstFreeIssue(const State& state, int instruction, int tile) const {
+  const int first = state.first[N(instruction)], last = state.last[N(instruction)];
+  for (int issue = first; issue <= std::min(last, first + period_ - 1); ++issue) {
+    if ((state.busy[N(SlotOf(issue))] >> tile & 1) == 0) return issue;
+  }
+  return first;
+}
+
+std::vector<double> BranchSearch::ScoresOf(const State& state, int instruction,
+                                           const std::vector<Place>& candidates) const {
+  // An instruction whose tile alone is decided counts as issued as early as it can.
+  std::vector<Place> places(N(model_.size));
+  for (int i = 0; i < model_.size; ++i) {
+    if (i == instruction || !std::has_single_bit(state.tiles[N(i)])) continue;
+    places[N(i)] = {std::countr_zero(state.tiles[N(i)]), state.first[N(i)]};
+  }
+  std::vector<double> scores(candidates.size());
+  order_(places, instruction, candidates, scores);
+  return scores;
+}
+
+// Returns the issue cycle of the highest score within an interval from the first one on.
+int BranchSearch::BestIssue(const State& state, const Choice& choice) const {
+  const int first = state.first[N(choice.instruction)];
+  if (!order_ || shuffle_) return first;
+  const int tile = std::countr_zero(state.tiles[N(choice.instruction)]);
+  std::vector<Place> candidates;
+  for (int issue = first; issue <= std::min(choice.last, first + period_ - 1); ++issue) {
+    if ((state.busy[N(SlotOf(issue))] >> tile & 1) == 0) candidates.push_back({tile, issue});
+  }
+  if (candidates.size() < 2) return first;
+  const std::vector<double> scores = ScoresOf(state, choice.instruction, candidates);
+  const auto best = std::ranges::max_element(scores) - scores.begin();
+  return candidates[static_cast<size_t>(best)].issue;
 }
 
 Answer BranchSearch::BranchOnTile(int depth, int instruction) {
@@ -191,14 +245,27 @@ Answer BranchSearch::BranchOnTile(int depth, int instruction) {
   return Answer::kNone;
 }
 
+Answer BranchSearch::IssueAt(int depth, int instruction, int cycle) {
+  State& state = stack_[N(depth + 1)];
+  state = stack_[N(depth)];
+  state.first[N(instruction)] = state.last[N(instruction)] = cycle;
+  Touch(instruction);
+  return Child(depth);
+}
+
 Answer BranchSearch::BranchOnIssue(int depth, const Choice& choice) {
   const int i = choice.instruction;
+  // The best cycle comes first, and the others in ascending order, as windows have no holes.
+  const int best = BestIssue(stack_[N(depth)], choice);
+  const bool is_ahead = best > stack_[N(depth)].first[N(i)];
+  if (is_ahead) {
+    const Answer answer = IssueAt(depth, i, best);
+    if (answer != Answer::kNone) return answer;
+  }
   while (stack_[N(depth)].first[N(i)] <= choice.last) {
-    stack_[N(depth + 1)] = stack_[N(depth)];
     const int cycle = stack_[N(depth)].first[N(i)];
-    stack_[N(depth + 1)].last[N(i)] = cycle;
-    Touch(i);
-    const Answer answer = Child(depth);
+    const bool refuted = is_ahead && cycle == best;
+    const Answer answer = refuted ? Answer::kNone : IssueAt(depth, i, cycle);
     if (answer != Answer::kNone) return answer;
     State& state = stack_[N(depth)];
     Touch(i);
@@ -208,8 +275,9 @@ Answer BranchSearch::BranchOnIssue(int depth, const Choice& choice) {
   return Answer::kNone;
 }
 
-FlowSearch::FlowSearch(const Problem& problem, uint64_t seed) : problem_(&problem) {
-  whole_ = std::make_unique<BranchSearch>(*problem_, seed);
+FlowSearch::FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order)
+    : problem_(&problem) {
+  whole_ = std::make_unique<BranchSearch>(*problem_, seed, make_order);
   std::vector<int> flow(problem.instructions.size());
   std::iota(flow.begin(), flow.end(), 0);
   for (bool changed = true; changed;) {
@@ -228,7 +296,7 @@ FlowSearch::FlowSearch(const Problem& problem, uint64_t seed) : problem_(&proble
     if (members.size() < 2 || std::ssize(members) == problem.size()) continue;
     Part part;
     part.problem = std::make_unique<Problem>(Restrict(*problem_, members));
-    part.search = std::make_unique<BranchSearch>(*part.problem, seed);
+    part.search = std::make_unique<BranchSearch>(*part.problem, seed, make_order);
     parts_.push_back(std::move(part));
   }
 }
@@ -260,9 +328,15 @@ Answer FlowSearch::Decide(int initiation_interval, int most_latency, int64_t ste
 }
 
 std::unique_ptr<Decider> MakeBranchSearch(const Problem& problem, uint64_t seed) {
-  return OnFewerTiles(problem, seed, [](const Problem& part, uint64_t own) {
-    return std::make_unique<FlowSearch>(part, own);
-  });
+  return MakeBranchSearchInOrder(nullptr)(problem, seed);
+}
+
+MakeDecider MakeBranchSearchInOrder(MakeSearchOrder make_order) {
+  return [make_order = std::move(make_order)](const Problem& problem, uint64_t seed) {
+    return OnFewerTiles(problem, seed, [&make_order](const Problem& part, uint64_t own) {
+      return std::make_unique<FlowSearch>(part, own, make_order);
+    });
+  };
 }
 
 }  // namespace kiln::cgra

@@ -5,7 +5,8 @@
 // links of dependences, by rules 1 to 3 and by slots that are taken, until nothing changes; then a
 // matching of instructions to cells shows whether all of them can still be placed. The instruction
 // with the fewest possibilities is chosen next, weighted by the failures that it caused. The search
-// restarts with growing limits; what the first choice excluded stays excluded.
+// restarts with growing limits; what the first choice excluded stays excluded. A search order, as a
+// learned policy gives, may say which possibilities of the instruction come first.
 #ifndef KILN_TARGETS_CGRA_MAP_BRANCH_H_
 #define KILN_TARGETS_CGRA_MAP_BRANCH_H_
 
@@ -16,6 +17,7 @@
 
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/map/decide.h"
+#include "kiln/targets/cgra/map/search_order.h"
 
 namespace kiln::cgra {
 
@@ -52,7 +54,9 @@ class SearchModel {
 
 class BranchSearch : public Decider {
  public:
-  BranchSearch(const Problem& problem, uint64_t seed);
+  // With `make_order`, every other restart from the first on tries the possibilities of an
+  // instruction in its order, and the others in the search's own.
+  BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order = nullptr);
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override;
 
@@ -78,7 +82,12 @@ class BranchSearch : public Decider {
   Answer BranchOnIssue(int depth, const Choice& choice);
   Answer Child(int depth);
   Choice Choose(const State& state) const;
+  Answer IssueAt(int depth, int instruction, int cycle);
   std::vector<int> OrderTiles(const State& state, int instruction);
+  int FirstFreeIssue(const State& state, int instruction, int tile) const;
+  int BestIssue(const State& state, const Choice& choice) const;
+  std::vector<double> ScoresOf(const State& state, int instruction,
+                               const std::vector<Place>& candidates) const;
   bool AllSourcesFixed(const State& state, int instruction) const;
 
   bool Propagate(State* state);
@@ -106,6 +115,8 @@ class BranchSearch : public Decider {
   SearchModel model_;
   const Config* config_;
   Random random_;
+  MakeSearchOrder make_order_;
+  SearchOrder order_;  // at the present interval; may be empty
   int interval_ = 0, period_ = 0;
   bool check_links_ = false;
   State root_;
@@ -127,7 +138,7 @@ class BranchSearch : public Decider {
 // is refuted without the others.
 class FlowSearch : public Decider {
  public:
-  FlowSearch(const Problem& problem, uint64_t seed);
+  FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order = nullptr);
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override;
 
@@ -145,6 +156,8 @@ class FlowSearch : public Decider {
 
 // Makes a decider of any machine (OnFewerTiles).
 std::unique_ptr<Decider> MakeBranchSearch(const Problem& problem, uint64_t seed);
+// Returns what makes such deciders with a search order, which may be empty.
+MakeDecider MakeBranchSearchInOrder(MakeSearchOrder make_order);
 
 }  // namespace kiln::cgra
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "kiln/support/check.h"
+#include "kiln/support/stable_sort.h"
 
 namespace kiln::cgra {
 namespace {
@@ -53,10 +54,10 @@ std::vector<int> DepthFirstOrder(const Problem& problem) {
   };
   std::vector<int> ends;
   for (size_t i = 0; i < count; ++i) {
-    std::ranges::stable_sort(producers[i], deeper);
+    StableSort(&producers[i], deeper);
     if (!has_consumer[i]) ends.push_back(static_cast<int>(i));
   }
-  std::ranges::stable_sort(ends, deeper);
+  StableSort(&ends, deeper);
   std::vector<int> order;
   std::vector<bool> seen(count, false);
   std::vector<std::pair<int, size_t>> stack;  // an instruction and its next producer
@@ -147,7 +148,8 @@ void Environment::Reset() {
   placement_ = Placement(*problem_, interval());
   position_ = 0;
   bound_ = path_.empty() ? 0 : std::ranges::max(path_);
-  free_.assign(static_cast<size_t>(problem_->tiles()), period_);
+  const int most = std::min(period_, problem_->config.instruction_depth);
+  free_.assign(static_cast<size_t>(problem_->tiles()), most);
   left_.clear();
   for (const std::vector<int>& group : problem_->groups) {
     left_.push_back(static_cast<int>(group.size()));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/support/random.h"
+#include "kiln/support/stable_sort.h"
 #include "kiln/targets/cgra/map/list_schedule.h"
 #include "kiln/targets/cgra/map/placement.h"
 #include "kiln/targets/cgra/map/search.h"
@@ -199,7 +200,7 @@ void SearchByEvolution(const Problem& problem, int interval, uint64_t seed, Sear
       for (uint64_t change = 0; change < changes; ++change) Mutate(problem, &random, &child);
       if (!add(&all, std::move(child))) return;
     }
-    std::ranges::stable_sort(all, {}, &Individual::value);
+    StableSort(&all, [](const Individual& a, const Individual& b) { return a.value < b.value; });
     // Equal values would fill the population with copies of one individual.
     parents.clear();
     for (Individual& individual : all) {

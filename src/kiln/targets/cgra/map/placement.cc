@@ -44,9 +44,11 @@ Placement::Placement(const Problem& problem, int initiation_interval)
   }
   places_.assign(count, {});
   cells_.assign(tiles * static_cast<size_t>(period_), -1);
+  on_tile_.assign(tiles, 0);
 }
 
 bool Placement::TileAllowed(int instruction, int tile) const {
+  if (on_tile_[static_cast<size_t>(tile)] >= problem_->config.instruction_depth) return false;
   const auto on_tile = [&](int other) { return places_[static_cast<size_t>(other)].tile == tile; };
   const auto i = static_cast<size_t>(instruction);
   if (problem_->group[i] >= 0) {
@@ -183,12 +185,14 @@ std::optional<int> Placement::FirstIssue(int instruction, int tile, int from) co
 void Placement::Put(int instruction, Place place) {
   places_[static_cast<size_t>(instruction)] = place;
   cells_[CellOf(place.tile, place.issue)] = instruction;
+  ++on_tile_[static_cast<size_t>(place.tile)];
   ++count_;
 }
 
 void Placement::Remove(int instruction) {
   Place& place = places_[static_cast<size_t>(instruction)];
   cells_[CellOf(place.tile, place.issue)] = -1;
+  --on_tile_[static_cast<size_t>(place.tile)];
   place = {};
   --count_;
 }

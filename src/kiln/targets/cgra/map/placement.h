@@ -60,7 +60,8 @@ class Placement {
   std::vector<bool> starts_;
   std::vector<int> hops_;  // HopCycles by pair of tiles
   std::vector<Place> places_;
-  std::vector<int> cells_;  // by tile and slot: the instruction, or -1
+  std::vector<int> cells_;    // by tile and slot: the instruction, or -1
+  std::vector<int> on_tile_;  // by tile: how many instructions it has
   int count_ = 0;
 };
 

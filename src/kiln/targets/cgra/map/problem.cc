@@ -27,8 +27,8 @@ bool SameNumbers(Op multiply, Op logic) {
 
 // What an instruction with these nodes reads.
 struct Reads {
-  std::set<int> stored;        // nodes whose values a tile memory holds
-  std::set<int32_t> literals;  // constants
+  std::set<std::pair<int, int>> stored;  // values in tile memories: nodes and distances in threads
+  std::set<int32_t> literals;            // constants
   int operands = 0;            // in1, in2 and in3 that it needs, with predicates
   // Values in tile memories: of several literals, all but one are kept there, too.
   int memory_values() const {
@@ -53,11 +53,11 @@ Reads ReadsOf(const ComputationGraph& graph, const Config& config,
           if (source.op == Op::kConst) {
             reads.literals.insert(source.literal.value_or(0));
           } else {
-            reads.stored.insert(edge.source);
+            reads.stored.emplace(edge.source, edge.distance);
           }
           break;
         case EdgeTiming::kAsynchronous:
-          reads.stored.insert(edge.source);
+          reads.stored.emplace(edge.source, edge.distance);
           break;
         case EdgeTiming::kLink:
         case EdgeTiming::kOrder:

@@ -93,9 +93,7 @@ Status Prover::Start() {
   budget_.Spend(first.steps);
   if (!first.mapping) return OkStatus();
   const int interval = first.mapping->initiation_interval;
-  const int period = config_.tile_period > 0 ? config_.tile_period : interval;
-  // Heuristic mappers count slots, not entries of the instruction RAM.
-  if (config_.instruction_depth < period || interval > high_) return OkStatus();
+  if (interval > high_) return OkStatus();
   result_.mapping = std::move(first.mapping);
   result_.latency = first.latency;
   result_.progress.push_back({budget_.Seconds(), budget_.steps(), interval, result_.latency});

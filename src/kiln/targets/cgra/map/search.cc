@@ -13,6 +13,17 @@ namespace {
 // Steps of a search without any limit in its options.
 constexpr int64_t kDefaultSteps = 20000;
 
+// Returns the least bound of the latency over problems that have mappings at this interval.
+Bound BoundOver(const std::vector<Problem>& problems, int initiation_interval) {
+  Bound least;
+  for (const Problem& problem : problems) {
+    if (LeastInterval(problem).value > initiation_interval) continue;
+    const Bound bound = LeastLatency(problem, initiation_interval);
+    if (least.value == 0 || bound.value < least.value) least = bound;
+  }
+  return least;
+}
+
 }  // namespace
 
 SearchState::SearchState(const ComputationGraph& graph, const MapOptions& options)
@@ -42,6 +53,7 @@ void SearchState::LimitTo(double share) {
 }
 
 bool SearchState::Step() {
+  if (HasInterval(goal_interval_) && latency() <= goal_latency_) return false;
   if (most_steps_ > 0 && steps_ >= limit_steps_) return false;
   if (most_seconds_ > 0 && Seconds() >= limit_seconds_) return false;
   ++steps_;
@@ -113,6 +125,7 @@ StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& 
   uint64_t seed = options.seed;
   for (int ii = low; ii <= high && found == 0 && impossible.empty(); ++ii) {
     if (config.tile_period > 0 && ii % config.tile_period != 0) continue;
+    state.EndAt(ii, BoundOver(problems, ii).value);
     // An interval without a mapping gets a part of the budget only, unless it is the last.
     for (size_t p = 0; p < problems.size(); ++p) {
       state.LimitTo(ii == high && p + 1 == problems.size() ? 1 : 1.0 / 6);
@@ -130,11 +143,7 @@ StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& 
   result.impossible = !impossible.empty();
   if (result.impossible) result.interval_why = impossible;
   if (found > 0) {
-    Bound latency = LeastLatency(problems[0], found);
-    for (const Problem& problem : problems) {
-      const Bound bound = LeastLatency(problem, found);
-      if (bound.value < latency.value) latency = bound;
-    }
+    const Bound latency = BoundOver(problems, found);
     result.latency_bound = latency.value;
     result.latency_why = latency.why;
     result.optimal = result.latency == latency.value && found == interval.value;

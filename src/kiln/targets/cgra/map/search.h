@@ -23,6 +23,12 @@ class SearchState {
   bool Step();
   // Restricts the search to this share of what is left, until it is called again.
   void LimitTo(double share);
+  // Ends the search when a mapping of this interval has no more than this latency, in cycles: there
+  // is no better one.
+  void EndAt(int initiation_interval, int latency) {
+    goal_interval_ = initiation_interval;
+    goal_latency_ = latency;
+  }
   // Hands in a complete placement of a problem at an interval, which is kept if it has the least
   // interval, or the same and less latency.
   void Offer(const Problem& problem, int initiation_interval, std::span<const Place> places);
@@ -47,6 +53,7 @@ class SearchState {
   double most_seconds_ = 0;  // 0: no limit
   int64_t limit_steps_ = 0;  // of the present part; 0: no limit
   double limit_seconds_ = 0;
+  int goal_interval_ = 0, goal_latency_ = 0;  // 0: none
 };
 
 // Searches for mappings of one problem at one interval: calls `state->Step()` before each attempt

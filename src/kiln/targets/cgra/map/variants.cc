@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kiln/support/stable_sort.h"
 #include "kiln/targets/cgra/graph/timing.h"
 
 namespace kiln::cgra {
@@ -15,8 +16,9 @@ class FusionChoices {
   FusionChoices(std::vector<Fusion> all, size_t nodes) : all_(std::move(all)), used_(nodes, false) {
     Choose(0);
     if (!complete_) AddPrefixes();
-    std::ranges::stable_sort(choices_, std::greater<>(),
-                             [](const std::vector<Fusion>& choice) { return choice.size(); });
+    StableSort(&choices_, [](const std::vector<Fusion>& a, const std::vector<Fusion>& b) {
+      return a.size() > b.size();
+    });
   }
   std::vector<std::vector<Fusion>>& choices() { return choices_; }
   bool complete() const { return complete_; }

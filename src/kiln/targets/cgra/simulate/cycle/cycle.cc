@@ -18,7 +18,7 @@ constexpr size_t kRegisterBeats = 2;     // of each stream
 constexpr int kTableEntries = 256;       // of the delivery table
 constexpr int kFillCycles = 2;           // of fetching before the first fabric cycle
 constexpr int kReserve = 4;              // free entries of every queue at the begin of a period
-constexpr int kResultToQueue = 3;        // clock cycles
+constexpr int kResultToQueue = 4;        // clock cycles
 constexpr int64_t kQuietLimit = 100000;  // cycles in which nothing happens
 
 using Lanes = std::vector<uint32_t>;

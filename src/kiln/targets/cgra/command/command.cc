@@ -1,0 +1,385 @@
+// The command `kiln cgra` and its subcommands: computation graphs on their own.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "kiln/command/arguments.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command.h"
+#include "kiln/command/result_files.h"
+#include "kiln/flow/flow.h"
+#include "kiln/report/text.h"
+#include "kiln/support/file.h"
+#include "kiln/support/json_text.h"
+#include "kiln/support/resources.h"
+#include "kiln/targets/cgra/accelerator.h"
+#include "kiln/targets/cgra/chart/chart.h"
+#include "kiln/targets/cgra/check/check.h"
+#include "kiln/targets/cgra/command/map_report.h"
+#include "kiln/targets/cgra/command/mappers.h"
+#include "kiln/targets/cgra/command/read_graph.h"
+#include "kiln/targets/cgra/command/train_command.h"
+#include "kiln/targets/cgra/graph/mapping_file.h"
+#include "kiln/targets/cgra/graph/named_graphs.h"
+#include "kiln/targets/cgra/isa/configure.h"
+#include "kiln/targets/registry.h"
+
+namespace kiln::cli {
+namespace {
+
+using cgra::ComputationGraph;
+using cgra::Config;
+using cgra::MapOptions;
+using cgra::MapResult;
+
+// Returns the design point of the family that a file or a name of a shipped one describes.
+StatusOr<Config> ReadConfig(const std::string& accelerator) {
+  KILN_ASSIGN_OR_RETURN(const std::filesystem::path path,
+                        FindResource("accelerators", accelerator));
+  KILN_ASSIGN_OR_RETURN(const std::unique_ptr<Accelerator> read, LoadAccelerator(path));
+  const auto* machine = dynamic_cast<const cgra::CgraAccelerator*>(read.get());
+  if (machine == nullptr) {
+    return ErrorAt(accelerator, "--on", fmt::format("is of the family {}", read->family()),
+                   "name a design point of the family cgra");
+  }
+  return machine->config();
+}
+
+constexpr const char* kGraphHelp =
+    "The computation graph: a JSON, DOT, ONNX or .kir file, or the name of a graph (kiln cgra "
+    "graphs)";
+constexpr const char* kMachineHelp =
+    "The machine: a YAML file or a name (kiln list accelerators) of the family cgra";
+
+// The options of a search that several commands have.
+class SearchArguments {
+ public:
+  void Declare(CLI::App& app) {
+    app.add_option("--ii", interval_,
+                   "Cycles between two threads; default: the fewest that the mapper finds")
+        ->check(InRange(1, 64).description(""))
+        ->type_name("CYCLES");
+    app.add_option("--seconds", options_.seconds,
+                   "Time after which a search ends with the best so far; the result then depends "
+                   "on the speed of this computer")
+        ->check(RealInRange(1e-3, 1e6).description(""))
+        ->type_name("S");
+    app.add_option("--steps", options_.steps,
+                   "Steps of the mapper after which it ends, the same on every computer")
+        ->check(InRange(1, int64_t{1} << 50).description(""))
+        ->type_name("N");
+    app.add_option("--seed", options_.seed, "Seed of random choices")
+        ->type_name("N")
+        ->capture_default_str();
+    app.add_flag("--no-fuse", no_fuse_,
+                 "Every operator gets an instruction of its own; default: a multiplication and the "
+                 "addition that uses it may share one");
+    app.add_option("--policy", policy_, "The trained policy of the mapper ppo")->type_name("FILE");
+  }
+  MapOptions Options() const {
+    MapOptions options = options_;
+    options.initiation_interval = interval_;
+    options.fuse = !no_fuse_;
+    return options;
+  }
+  const std::string& policy() const { return policy_; }
+
+ private:
+  MapOptions options_;
+  int interval_ = 0;
+  bool no_fuse_ = false;
+  std::string policy_;
+};
+
+Status NoMapping(const ComputationGraph& graph, const Config& config, const std::string& mapper,
+                 const MapResult& result) {
+  if (result.impossible) {
+    return ErrorAt(graph.source, fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60)),
+                   fmt::format("has no mapping on {}: {}", config.name, result.interval_why),
+                   "a longer --ii, a larger machine, or fewer rules");
+  }
+  return ErrorAt(graph.source, fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60)),
+                 fmt::format("the mapper {} finds no mapping on {}, which proves nothing", mapper,
+                             config.name),
+                 "more --steps or --seconds, or --mapper exact");
+}
+
+// `kiln cgra map`.
+class MapCommand {
+ public:
+  void Declare(CLI::App& app) {
+    app.add_option("graph", graph_, kGraphHelp)->required();
+    app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
+    app.add_option("--mapper", mapper_, fmt::format("How to search: {}", cgra::MapperHelp()))
+        ->check(CLI::IsMember(cgra::MapperNames()).description(""))
+        ->type_name("MAPPER")
+        ->capture_default_str();
+    search_.Declare(app);
+    app.add_option("--mapping", mapping_, "The mapping as a file for kiln cgra check")
+        ->type_name("FILE");
+    app.add_option("--configuration", configuration_,
+                   "What the tiles' memories hold, as JSON: spoke RAM, instruction RAM, constants")
+        ->type_name("FILE");
+    app.add_option("--chart", chart_, "Tiles over time as a picture (SVG)")->type_name("FILE");
+    app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
+    app.footer(
+        "Examples:\n"
+        "  kiln cgra map distance --on se-16\n"
+        "  kiln cgra map graph.json --on se-16 --mapper annealing --seconds 2 --chart tiles.svg");
+  }
+
+  Status Run(Context& context) const {
+    for (const auto& [option, path] :
+         {std::pair("--mapping", &mapping_), std::pair("--configuration", &configuration_),
+          std::pair("--chart", &chart_)}) {
+      if (!path->empty()) KILN_RETURN_IF_ERROR(CheckIsFile(option, *path));
+    }
+    const std::vector<std::filesystem::path> inputs = {graph_};
+    KILN_RETURN_IF_ERROR(CheckOutputs({mapping_, configuration_, chart_, json_}, inputs));
+    KILN_ASSIGN_OR_RETURN(const Config config, ReadConfig(accelerator_));
+    KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
+    KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(mapper_, search_.policy()));
+    KILN_ASSIGN_OR_RETURN(MapperRun run, RunMapper(*mapper, graph, config));
+    if (!run.result.mapping) return NoMapping(graph, config, mapper_, run.result);
+    KILN_RETURN_IF_ERROR(WriteFiles(graph, config, *run.result.mapping));
+    return WriteResults(context.out, json_, MapText(graph, config, run),
+                        JsonText(MapJson(graph, config, run)));
+  }
+
+ private:
+  StatusOr<MapperRun> RunMapper(const cgra::Mapper& mapper, const ComputationGraph& graph,
+                                const Config& config) const {
+    KILN_ASSIGN_OR_RETURN(MapResult result, mapper.Map(graph, config, search_.Options()));
+    return MapperRun{mapper_, std::move(result)};
+  }
+
+  Status WriteFiles(const ComputationGraph& graph, const Config& config,
+                    const cgra::Mapping& mapping) const {
+    // What can fail comes first, so that a failure leaves no file.
+    std::string configuration;
+    if (!configuration_.empty()) {
+      KILN_ASSIGN_OR_RETURN(const auto built, cgra::BuildConfiguration(graph, mapping, config));
+      configuration = cgra::ConfigurationJson(built);
+    }
+    if (!mapping_.empty()) {
+      KILN_RETURN_IF_ERROR(WriteOutput(mapping_, cgra::PrintMapping(mapping, graph)));
+    }
+    if (!configuration.empty()) KILN_RETURN_IF_ERROR(WriteOutput(configuration_, configuration));
+    if (chart_.empty()) return OkStatus();
+    return WriteOutput(chart_, cgra::MappingSvg(graph, mapping, config));
+  }
+
+  SearchArguments search_;
+  std::string graph_, accelerator_, mapper_ = "exact", mapping_, configuration_, chart_, json_;
+};
+
+// `kiln cgra check`.
+class CheckCommand {
+ public:
+  void Declare(CLI::App& app) {
+    app.add_option("graph", graph_, kGraphHelp)->required();
+    app.add_option("mapping", mapping_, "The mapping (kiln cgra map --mapping)")->required();
+    app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
+    app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
+    app.footer("Example:\n  kiln cgra check distance mapping.json --on se-16");
+  }
+
+  Status Run(Context& context) const {
+    const std::vector<std::filesystem::path> inputs = {graph_, mapping_};
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_}, inputs));
+    KILN_ASSIGN_OR_RETURN(const Config config, ReadConfig(accelerator_));
+    KILN_ASSIGN_OR_RETURN(const ComputationGraph graph, ReadComputationGraph(graph_));
+    KILN_ASSIGN_OR_RETURN(const cgra::Mapping mapping, cgra::ReadMapping(mapping_, graph));
+    const cgra::Verdict verdict = cgra::CheckMapping(graph, config, mapping);
+    nlohmann::ordered_json json = {{"graph", CleanUtf8(graph.name)},
+                                   {"accelerator", config.name},
+                                   {"legal", verdict.legal()},
+                                   {"broken", nlohmann::json::array()}};
+    for (const cgra::Broken& broken : verdict.broken) {
+      json["broken"].push_back({{"rule", std::string(cgra::RuleName(broken.rule))},
+                                {"nodes", broken.nodes},
+                                {"sentence", broken.sentence}});
+    }
+    std::string text = cgra::PrintVerdict(verdict);
+    if (verdict.legal()) {
+      json["initiation_interval"] = mapping.initiation_interval;
+      json["latency_cycles"] = verdict.latency;
+      text = fmt::format("legal: an interval of {} and a latency of {} cycles\n",
+                         mapping.initiation_interval, verdict.latency);
+    }
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, text, JsonText(json)));
+    if (verdict.legal()) return OkStatus();
+    return ErrorAt(
+        mapping_, "",
+        fmt::format("the mapping breaks rules in {}", Counted(std::ssize(verdict.broken), "place")),
+        "a mapping that keeps all rules of " + config.name);
+  }
+
+ private:
+  std::string graph_, mapping_, accelerator_, json_;
+};
+
+// `kiln cgra compare`.
+class CompareCommand {
+ public:
+  void Declare(CLI::App& app) {
+    app.add_option("graphs", graphs_, "The computation graphs, as for kiln cgra map")->required();
+    app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
+    app.add_option("--mappers", mappers_, "The mappers to compare, with commas between them")
+        ->type_name("MAPPERS")
+        ->default_str(fmt::format("{}", fmt::join(cgra::MapperNames(), ",")));
+    search_.Declare(app);
+    app.add_option("--chart", chart_, "Latency over time as a picture (SVG)")->type_name("FILE");
+    app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
+    app.footer(
+        "All mappers get the same time: --seconds, one second by default.\n"
+        "Example:\n"
+        "  kiln cgra compare distance fft --on se-16 --seconds 2 --chart compare.svg");
+  }
+
+  Status Run(Context& context) const {
+    if (!chart_.empty()) KILN_RETURN_IF_ERROR(CheckIsFile("--chart", chart_));
+    const std::vector<std::filesystem::path> inputs(graphs_.begin(), graphs_.end());
+    KILN_RETURN_IF_ERROR(CheckOutputs({chart_, json_}, inputs));
+    KILN_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names());
+    KILN_ASSIGN_OR_RETURN(const Config config, ReadConfig(accelerator_));
+    std::vector<ComputationGraph> graphs;
+    for (const std::string& name : graphs_) {
+      KILN_ASSIGN_OR_RETURN(ComputationGraph graph, ReadComputationGraph(name));
+      graphs.push_back(std::move(graph));
+    }
+    MapOptions options = search_.Options();
+    if (options.seconds == 0 && options.steps == 0) options.seconds = 1;
+    Progress progress = context.StartProgress("mapping", std::ssize(graphs) * std::ssize(names));
+    std::vector<Comparison> comparisons;
+    int64_t done = 0;
+    for (const ComputationGraph& graph : graphs) {
+      Comparison comparison{.graph = graph.name, .instructions = 0, .runs = {}};
+      for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
+        comparison.instructions += graph.TakesSlot(n) ? 1 : 0;
+      }
+      for (const std::string& name : names) {
+        KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(name, search_.policy()));
+        KILN_ASSIGN_OR_RETURN(MapResult result, mapper->Map(graph, config, options));
+        KILN_RETURN_IF_ERROR(CheckResult(graph, config, name, result));
+        comparison.runs.push_back({name, std::move(result)});
+        progress.Update(++done);
+      }
+      comparisons.push_back(std::move(comparison));
+    }
+    if (!chart_.empty()) {
+      KILN_RETURN_IF_ERROR(WriteOutput(chart_, ComparePicture(comparisons)));
+    }
+    return WriteResults(context.out, json_, CompareText(comparisons),
+                        JsonText(CompareJson(comparisons)));
+  }
+
+ private:
+  StatusOr<std::vector<std::string>> Names() const {
+    const std::vector<std::string> known = cgra::MapperNames();
+    if (mappers_.empty()) return known;
+    const std::vector<std::string> names = absl::StrSplit(mappers_, ',');
+    for (const std::string& name : names) {
+      if (std::ranges::find(known, name) != known.end()) continue;
+      return ErrorAt("", "--mappers",
+                     fmt::format("'{}' is no mapper", Shorten(CleanUtf8(name), 40)),
+                     fmt::format("{}", fmt::join(known, ", ")));
+    }
+    return names;
+  }
+
+  // A mapping that breaks a rule would be an error of the mapper, not a result.
+  static Status CheckResult(const ComputationGraph& graph, const Config& config,
+                            const std::string& mapper, const MapResult& result) {
+    if (!result.mapping) return OkStatus();
+    const cgra::Verdict verdict = cgra::CheckMapping(graph, config, *result.mapping);
+    if (verdict.legal()) return OkStatus();
+    return absl::InternalError(
+        fmt::format("the mapper {} breaks a rule: {}", mapper, verdict.broken[0].sentence));
+  }
+
+  SearchArguments search_;
+  std::vector<std::string> graphs_;
+  std::string accelerator_, mappers_, chart_, json_;
+};
+
+// `kiln cgra graphs`.
+class GraphsCommand {
+ public:
+  void Declare(CLI::App& app) { app.footer("Example:\n  kiln cgra graphs"); }
+  static Status Run(Context& context) {
+    Table table;
+    table.Column("graph").Right("nodes").Right("instructions").Column("what it computes");
+    for (const cgra::NamedGraph& row : cgra::NamedGraphs()) {
+      const ComputationGraph graph = row.make();
+      int64_t instructions = 0;
+      for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
+        instructions += graph.TakesSlot(n) ? 1 : 0;
+      }
+      table.Row({std::string(row.name), Thousands(std::ssize(graph.nodes)), Thousands(instructions),
+                 std::string(row.what)});
+    }
+    context.out << table.ToString();
+    return OkStatus();
+  }
+};
+
+// The command with its subcommands. CLI11 parses them; Run forwards to the one that was parsed.
+class CgraCommand final : public Command {
+ public:
+  void Declare(CLI::App& app) override {
+    app.require_subcommand(1);
+    app.fallthrough();
+    const auto add = [&](const char* name, const char* what) {
+      CLI::App* sub = app.add_subcommand(name, what);
+      sub->fallthrough();
+      return sub;
+    };
+    map_app_ = add("map", "Maps a computation graph to the tiles of a machine");
+    map_.Declare(*map_app_);
+    check_app_ = add("check", "Checks a mapping against all rules of a machine");
+    check_.Declare(*check_app_);
+    compare_app_ = add("compare", "Compares mappers at equal time");
+    compare_.Declare(*compare_app_);
+    train_app_ = add("train", "Trains a policy for the mapper ppo");
+    train_.Declare(*train_app_);
+    graphs_app_ = add("graphs", "Lists the graphs that come with Kiln");
+    graphs_.Declare(*graphs_app_);
+    app.footer("Example:\n  kiln cgra map distance --on se-16");
+  }
+  Status Run(Context& context) override {
+    if (map_app_->parsed()) return map_.Run(context);
+    if (check_app_->parsed()) return check_.Run(context);
+    if (compare_app_->parsed()) return compare_.Run(context);
+    if (train_app_->parsed()) return train_.Run(context);
+    return GraphsCommand::Run(context);
+  }
+
+ private:
+  MapCommand map_;
+  CheckCommand check_;
+  CompareCommand compare_;
+  TrainCommand train_;
+  GraphsCommand graphs_;
+  CLI::App *map_app_ = nullptr, *check_app_ = nullptr, *compare_app_ = nullptr,
+           *train_app_ = nullptr, *graphs_app_ = nullptr;
+};
+
+}  // namespace
+}  // namespace kiln::cli
+
+namespace kiln::cgra {
+
+cli::CommandRow FamilyCommand() {
+  return {"cgra", "Maps computation graphs to machines of the cgra family",
+          []() -> std::unique_ptr<cli::Command> { return std::make_unique<cli::CgraCommand>(); }};
+}
+
+}  // namespace kiln::cgra

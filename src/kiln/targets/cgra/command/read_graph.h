@@ -1,0 +1,19 @@
+// Computation graphs as commands name them.
+#ifndef KILN_TARGETS_CGRA_COMMAND_READ_GRAPH_H_
+#define KILN_TARGETS_CGRA_COMMAND_READ_GRAPH_H_
+
+#include <string>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/cgra/graph/graph.h"
+
+namespace kiln::cli {
+
+// Returns the graph of a file, or one of Kiln's own by its name. Networks (.onnx, .kir) become
+// graphs with a node for each operator. Errors: those of the readers; a name that is neither a file
+// nor a graph.
+StatusOr<cgra::ComputationGraph> ReadComputationGraph(const std::string& text);
+
+}  // namespace kiln::cli
+
+#endif  // KILN_TARGETS_CGRA_COMMAND_READ_GRAPH_H_

@@ -1,0 +1,12 @@
+# Tests of the cgra family.
+kiln_tests(cgra_graph FOLDER targets/cgra/graph LINK kiln_cgra)
+kiln_tests(cgra_check OPTIMISED FOLDER targets/cgra/check LINK kiln_cgra)
+kiln_tests(cgra_map OPTIMISED FOLDER targets/cgra/map LINK kiln_cgra)
+kiln_tests(cgra_learn OPTIMISED FOLDER targets/cgra/learn LINK kiln_cgra)
+kiln_tests(cgra_train OPTIMISED FOLDER targets/cgra/learn/train LINK kiln_cgra_learn_train)
+kiln_tests(cgra_isa FOLDER targets/cgra/isa LINK kiln_cgra)
+kiln_tests(cgra_simulate OPTIMISED FOLDER targets/cgra/simulate LINK kiln_cgra)
+kiln_tests(cgra_chart FOLDER targets/cgra/chart LINK kiln_cgra)
+kiln_tests(cgra_compile OPTIMISED FOLDER targets/cgra/compile LINK kiln_cgra kiln_targets kiln_frontend)
+kiln_tests(cgra_cost OPTIMISED FOLDER targets/cgra/cost LINK kiln_cgra)
+kiln_tests(cgra OPTIMISED FOLDER targets/cgra LINK kiln_cgra kiln_targets kiln_frontend)
