@@ -60,14 +60,14 @@ TEST(Chart, ConfigurationIsJson) {
     for (const auto& spoke : tile["spoke_ram"]) {
       const auto word =
           static_cast<uint32_t>(std::stoul(spoke["word"].get<std::string>(), nullptr, 16));
-      EXPECT_EQ(Print(DecodeSpoke(word)), spoke["text"]);
+      EXPECT_EQ(Print(DecodeSpoke(word)), spoke["text"].get<std::string>());
     }
     for (const auto& instruction : tile["instruction_ram"]) {
       const auto digits = instruction["word"].get<std::string>();
       ASSERT_EQ(digits.size(), 32);
       const InstructionWord word = {std::stoull(digits.substr(16), nullptr, 16),
                                     std::stoull(digits.substr(0, 16), nullptr, 16)};
-      EXPECT_EQ(Print(DecodeInstruction(word)), instruction["text"]);
+      EXPECT_EQ(Print(DecodeInstruction(word)), instruction["text"].get<std::string>());
     }
   }
   EXPECT_EQ(json["tiles"][0]["spoke_ram"][0]["text"], "instruction=0 master=base links=3");

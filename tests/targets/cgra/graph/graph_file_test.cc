@@ -122,7 +122,7 @@ TEST(GraphFileTest, NodesAndEdgesAreThoseOfTheFile) {
       const GraphNode& read = graph.nodes[index.at(node["label"])];
       const bool merges = node["op"] == "select";
       EXPECT_EQ(read.op, merges ? Op::kMerge : FindOperator(std::string(node["op"])));
-      EXPECT_EQ(read.label, node["label"]);
+      EXPECT_EQ(read.label, node["label"].get<std::string>());
       if (node.contains("const") && read.literal != std::nullopt) {
         EXPECT_EQ(*read.literal, node["const"]);
       }

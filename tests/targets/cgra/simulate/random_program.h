@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kiln/support/random.h"
+#include "kiln/support/stable_sort.h"
 #include "kiln/targets/cgra/config/config.h"
 #include "kiln/targets/cgra/graph/graph.h"
 #include "kiln/targets/cgra/graph/mapping.h"
@@ -209,7 +210,7 @@ inline std::optional<std::vector<Place>> RandomPlaces(const Problem& problem, in
       }
     }
     if (choices.empty()) return std::nullopt;
-    std::ranges::stable_sort(choices, {}, &Choice::order);
+    StableSort(&choices, [](const Choice& a, const Choice& b) { return a.order < b.order; });
     // Mostly among the earliest, sometimes any.
     const size_t most =
         random->Below(6) == 0 ? choices.size() : std::min<size_t>(choices.size(), 5);
