@@ -2,13 +2,14 @@
 // initiation interval and latency with their bounds, whether they are proved to be the least, and
 // the time that it took.
 //
-//   cgra_map [--mappers exact,sat,greedy,annealing,evolutionary,random] [--tiles N] [--seconds S]
-//            [--synchronous] [--random COUNT --nodes N] [GRAPH...]
+//   cgra_map [--mappers exact,sat,guided,ppo,greedy,annealing,evolutionary,random] [--tiles N]
+//            [--seconds S] [--synchronous] [--random COUNT --nodes N] [GRAPH...]
 //
 // A graph is a file or the name of a known graph. --synchronous: loads and loop control take the
 // pipeline's latency. --random maps COUNT random graphs of up to N nodes and prints a summary. Every
 // mapping is checked by the independent checker; a broken rule ends the program.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,7 @@
 #include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/graph/graph_file.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
+#include "kiln/targets/cgra/learn/ppo_mapper.h"
 #include "kiln/targets/cgra/map/exact.h"
 #include "kiln/targets/cgra/map/heuristics.h"
 #include "kiln/targets/cgra/map/sat.h"
@@ -46,6 +48,14 @@ std::unique_ptr<Mapper> MapperOf(const std::string& name) {
   if (name == "annealing") return MakeAnnealingMapper();
   if (name == "evolutionary") return MakeEvolutionaryMapper();
   if (name == "random") return MakeRandomMapper();
+  if (name != "ppo" && name != "guided") return nullptr;
+  StatusOr<std::shared_ptr<const Policy>> policy = ReadPolicy("models/cgra_policy.bin");
+  if (!policy.ok()) {
+    fmt::print(stderr, "{}\n", MessageOf(policy.status()));
+    return nullptr;
+  }
+  if (name == "ppo") return MakePpoMapper(*std::move(policy));
+  if (name == "guided") return MakeGuidedMapper(*std::move(policy));
   return nullptr;
 }
 
@@ -71,8 +81,9 @@ MapResult MapOrExit(const Mapper& mapper, const ComputationGraph& graph, const C
 
 int PrintGraphs(const Arguments& arguments, const Config& config) {
   fmt::print(
-      "| graph | nodes | mapper | II | bound | latency | bound | proved | seconds | space |\n");
-  fmt::print("|---|---|---|---|---|---|---|---|---|---|\n");
+      "| graph | nodes | mapper | II | bound | latency | bound | proved | steps | seconds | space "
+      "|\n");
+  fmt::print("|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const std::string& name : arguments.graphs) {
     const StatusOr<ComputationGraph> graph = GraphOf(name);
     if (!graph.ok()) {
@@ -84,42 +95,78 @@ int PrintGraphs(const Arguments& arguments, const Config& config) {
       const std::string interval =
           result.mapping ? fmt::format("{}", result.mapping->initiation_interval) : "-";
       const std::string latency = result.mapping ? fmt::format("{}", result.latency) : "-";
-      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {:.3f} | {} |\n", graph->name,
+      fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.3f} | {} |\n", graph->name,
                  graph->nodes.size(), mapper, interval, result.interval_bound, latency,
                  result.latency_bound,
-                 result.impossible ? "impossible" : (result.optimal ? "yes" : "no"), result.seconds,
-                 result.space);
+                 result.impossible ? "impossible" : (result.optimal ? "yes" : "no"), result.steps,
+                 result.seconds, result.space);
       std::fflush(stdout);
     }
   }
   return 0;
 }
 
+// What a mapper did with the random graphs.
+struct Summary {
+  int mapped = 0, impossible = 0, proved = 0, least_interval = 0;
+  double logs = 0;  // of the latency over the least known one, over mappings of the least interval
+  int64_t steps = 0;
+  double seconds = 0, most_seconds = 0;
+};
+
+// Compares mappers with the best mapping that one of them found: less interval, then less latency.
 int PrintRandom(const Arguments& arguments, const Config& config) {
-  fmt::print(
-      "| mapper | graphs | mapped | impossible | proved | gap of latency | mean seconds | "
-      "most seconds |\n|---|---|---|---|---|---|---|---|\n");
-  for (const std::string& mapper : arguments.mappers) {
-    int mapped = 0, impossible = 0, proved = 0;
-    double gap = 0, seconds = 0, most = 0;
-    for (int k = 1; k <= arguments.random; ++k) {
-      const ComputationGraph graph =
-          RandomTestGraph(static_cast<uint64_t>(k), {.least_nodes = arguments.nodes / 2,
-                                                     .most_nodes = arguments.nodes,
-                                                     .variables = 0,
-                                                     .loop_share = 0.2,
-                                                     .two_flows = 0.3});
-      const MapResult result = MapOrExit(*MapperOf(mapper), graph, config, arguments.seconds);
-      mapped += result.mapping ? 1 : 0;
-      impossible += result.impossible ? 1 : 0;
-      proved += result.optimal ? 1 : 0;
-      if (result.mapping) gap += static_cast<double>(result.latency) / result.latency_bound - 1;
-      seconds += result.seconds;
-      most = std::max(most, result.seconds);
+  std::vector<Summary> summaries(arguments.mappers.size());
+  int mapped = 0, proved = 0;
+  for (int k = 1; k <= arguments.random; ++k) {
+    const ComputationGraph graph =
+        RandomTestGraph(static_cast<uint64_t>(k), {.least_nodes = arguments.nodes / 2,
+                                                   .most_nodes = arguments.nodes,
+                                                   .variables = 0,
+                                                   .loop_share = 0.2,
+                                                   .two_flows = 0.3});
+    std::vector<MapResult> results;
+    const MapResult* best = nullptr;
+    bool is_proved = false;
+    for (const std::string& mapper : arguments.mappers) {
+      results.push_back(MapOrExit(*MapperOf(mapper), graph, config, arguments.seconds));
+      is_proved = is_proved || results.back().optimal;
     }
-    fmt::print("| {} | {} | {} | {} | {} | {:.2f} % | {:.3f} | {:.3f} |\n", mapper,
-               arguments.random, mapped, impossible, proved, 100 * gap / std::max(1, mapped),
-               seconds / arguments.random, most);
+    const auto key = [](const MapResult& result) {
+      return std::pair(result.mapping->initiation_interval, result.latency);
+    };
+    for (const MapResult& result : results) {
+      if (result.mapping && (best == nullptr || key(result) < key(*best))) best = &result;
+    }
+    mapped += best != nullptr ? 1 : 0;
+    proved += is_proved ? 1 : 0;
+    for (size_t m = 0; m < results.size(); ++m) {
+      const MapResult& result = results[m];
+      Summary& summary = summaries[m];
+      summary.impossible += result.impossible ? 1 : 0;
+      summary.proved += result.optimal ? 1 : 0;
+      summary.steps += result.steps;
+      summary.seconds += result.seconds;
+      summary.most_seconds = std::max(summary.most_seconds, result.seconds);
+      if (!result.mapping) continue;
+      ++summary.mapped;
+      if (key(result).first > key(*best).first) continue;
+      ++summary.least_interval;
+      summary.logs += std::log(static_cast<double>(result.latency) / best->latency);
+    }
+  }
+  fmt::print(
+      "{} random graphs of {} to {} nodes, {} of them mapped by a mapper, {} with proof\n\n"
+      "| mapper | mapped | impossible | proved | of the least known interval | their latency over "
+      "the least known | steps | mean seconds | most seconds "
+      "|\n|---|---|---|---|---|---|---|---|---|\n",
+      arguments.random, arguments.nodes / 2, arguments.nodes, mapped, proved);
+  for (size_t m = 0; m < summaries.size(); ++m) {
+    const Summary& summary = summaries[m];
+    fmt::print("| {} | {} | {} | {} | {} | {:.3f} | {} | {:.3f} | {:.3f} |\n", arguments.mappers[m],
+               summary.mapped, summary.impossible, summary.proved, summary.least_interval,
+               std::exp(summary.logs / std::max(1, summary.least_interval)), summary.steps,
+               summary.seconds / std::max(1, arguments.random), summary.most_seconds);
   }
   return 0;
 }

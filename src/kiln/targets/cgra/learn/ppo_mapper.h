@@ -26,7 +26,7 @@ std::unique_ptr<Mapper> MakePpoMapper(std::shared_ptr<const Policy> policy);
 // mapper maps. Then also errors: those of ReadPolicy; no folder of data.
 std::unique_ptr<Mapper> MakeShippedPpoMapper();
 
-// The mapper `guided`: the exact mapper, whose search tries the places of an instruction in the order
+// The mapper `guided`: the exact mapper, whose search tries places of an instruction in the order
 // of the policy's logits. It proves what the exact mapper proves.
 std::unique_ptr<Mapper> MakeGuidedMapper(std::shared_ptr<const Policy> policy);
 

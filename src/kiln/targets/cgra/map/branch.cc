@@ -15,10 +15,7 @@ size_t N(int i) { return static_cast<size_t>(i); }
 }  // namespace
 
 BranchSearch::BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order)
-    : model_(problem),
-      config_(&problem.config),
-      random_(seed),
-      make_order_(std::move(make_order)) {
+    : model_(problem), config_(&problem.config), random_(seed), make_order_(std::move(make_order)) {
   weight_.assign(N(model_.size), 1.0);
   queued_.assign(N(model_.size), 0);
   check_links_ = config_->relaxed_distance && !config_->shared_links;

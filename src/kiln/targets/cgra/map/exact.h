@@ -11,7 +11,7 @@ namespace kiln::cgra {
 
 // A step is a node of the search.
 std::unique_ptr<Mapper> MakeExactMapper();
-// The same search, which tries the tiles and issue cycles of an instruction in this order. It proves
+// The same search, which tries tiles and issue cycles of an instruction in this order. It proves
 // the same, in another number of steps.
 std::unique_ptr<Mapper> MakeExactMapperInOrder(MakeSearchOrder make_order);
 

@@ -29,7 +29,7 @@ bool SameNumbers(Op multiply, Op logic) {
 struct Reads {
   std::set<std::pair<int, int>> stored;  // values in tile memories: nodes and distances in threads
   std::set<int32_t> literals;            // constants
-  int operands = 0;            // in1, in2 and in3 that it needs, with predicates
+  int operands = 0;                      // in1, in2 and in3 that it needs, with predicates
   // Values in tile memories: of several literals, all but one are kept there, too.
   int memory_values() const {
     return static_cast<int>(stored.size() + (literals.empty() ? 0 : literals.size() - 1));
