@@ -109,7 +109,7 @@ struct CycleMachine::State {
 
   // Time and counters.
   int64_t now = 0, first_in = -1, last_out = -1, last_event = 0;
-  int64_t out_beats = 0, in_not_ready = 0, out_not_taken = 0;
+  int64_t out_beats = 0;
   int64_t dispatch_busy = 0, dispatch_no_beat = 0, dispatch_ring = 0, dispatch_run = 0;
   int64_t fabric_cycles = 0, wait_inputs = 0, wait_outputs = 0;
   std::vector<int64_t> fired_before;
@@ -182,10 +182,7 @@ Status CycleMachine::State::Step(const CycleOptions& options) {
 void CycleMachine::State::StreamOut(const CycleOptions& options) {
   const bool taken = options.out_stalls <= 0 || random.Uniform() >= options.out_stalls;
   if (out_register.empty()) return;
-  if (!taken) {
-    ++out_not_taken;
-    return;
-  }
+  if (!taken) return;
   for (const uint32_t lane : out_register.front()) {
     for (int i = 0; i < 4; ++i) out.push_back(static_cast<uint8_t>(lane >> (8 * i)));
   }
@@ -384,10 +381,7 @@ void CycleMachine::State::StreamIn(const CycleOptions& options) {
   if (sent_beats == beats) return;
   offered = offered || options.in_stalls <= 0 || random.Uniform() >= options.in_stalls;
   if (!offered) return;
-  if (in_count >= kRegisterBeats) {
-    ++in_not_ready;
-    return;
-  }
+  if (in_count >= kRegisterBeats) return;
   in_register.push_back(sent_beats++);
   offered = false;
   last_event = now;
@@ -412,8 +406,8 @@ Trace CycleMachine::State::MakeTrace() const {
     trace.units.push_back(
         {.name = std::move(name), .busy_cycles = busy, .stall_cycles = std::move(stalls)});
   };
-  unit("in", static_cast<int64_t>(sent_beats), {{"not ready", in_not_ready}});
-  unit("out", out_beats, {{"not taken", out_not_taken}});
+  unit("in", static_cast<int64_t>(sent_beats), {});
+  unit("out", out_beats, {});
   unit("dispatch", dispatch_busy,
        {{"no beat", dispatch_no_beat}, {"ring full", dispatch_ring}, {"run", dispatch_run}});
   unit("fabric", fabric_cycles, {{"inputs", wait_inputs}, {"outputs full", wait_outputs}});

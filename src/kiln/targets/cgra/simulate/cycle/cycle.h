@@ -25,7 +25,7 @@ struct CycleOptions {
 struct CycleResult {
   std::vector<uint8_t> bytes;  // of the stream out
   // Cycles from the first input beat to the last output beat. Units:
-  //   in, out    beats of the streams; stalls of in: "not ready", of out: "not taken"
+  //   in, out    beats of the streams, as the hardware counts them
   //   dispatch   beats and repeated deliveries; stalls "no beat", "ring full", "run"
   //   fabric     fabric cycles; stalls "inputs" and "outputs full" at the begin of a period
   //   tile N     fabric cycles in which it fires
