@@ -157,7 +157,7 @@ class MapCommand {
   StatusOr<MapperRun> RunMapper(const cgra::Mapper& mapper, const ComputationGraph& graph,
                                 const Config& config) const {
     KILN_ASSIGN_OR_RETURN(MapResult result, mapper.Map(graph, config, search_.Options()));
-    return MapperRun{mapper_, std::move(result)};
+    return MapperRun{mapper_, std::move(result), search_.Options().initiation_interval > 0};
   }
 
   Status WriteFiles(const ComputationGraph& graph, const Config& config,
@@ -269,7 +269,7 @@ class CompareCommand {
         KILN_ASSIGN_OR_RETURN(const auto mapper, cgra::MakeMapper(name, search_.policy()));
         KILN_ASSIGN_OR_RETURN(MapResult result, mapper->Map(graph, config, options));
         KILN_RETURN_IF_ERROR(CheckResult(graph, config, name, result));
-        comparison.runs.push_back({name, std::move(result)});
+        comparison.runs.push_back({name, std::move(result), options.initiation_interval > 0});
         progress.Update(++done);
       }
       comparisons.push_back(std::move(comparison));

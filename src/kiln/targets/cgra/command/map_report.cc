@@ -20,10 +20,10 @@ using cgra::Mapping;
 using cgra::MapResult;
 using cgra::Place;
 
-// Returns what a result says of its interval or its latency: "3, the least: ...".
+// Returns what a result says of its interval or its latency: "3 cycles, the least: ...".
 std::string BoundText(int value, int bound, bool proved, const std::string& why) {
-  if (proved) return fmt::format("{}, the least: {}", value, why);
-  return fmt::format("{}, at least {}: {}", value, bound, why);
+  if (proved) return fmt::format("{}, the least: {}", Counted(value, "cycle"), why);
+  return fmt::format("{}, at least {}: {}", Counted(value, "cycle"), bound, why);
 }
 
 std::string TimeText(const MapResult& result) {
@@ -215,11 +215,12 @@ std::string MapText(const ComputationGraph& graph, const Config& config, const M
   const Mapping& mapping = *result.mapping;
   const bool least = mapping.initiation_interval == result.interval_bound;
   line("interval",
-       BoundText(mapping.initiation_interval, result.interval_bound, least, result.interval_why) +
-           " (cycles)");
+       run.asked_interval
+           ? fmt::format("{}, as asked for", Counted(mapping.initiation_interval, "cycle"))
+           : BoundText(mapping.initiation_interval, result.interval_bound, least,
+                       result.interval_why));
   line("latency", BoundText(result.latency, result.latency_bound,
-                            result.latency == result.latency_bound, result.latency_why) +
-                      " (cycles)");
+                            result.latency == result.latency_bound, result.latency_why));
   line("proof", fmt::format("{} among {}", StateText(result), result.space));
   Table table;
   table.Column("node").Column("operator").Right("tile").Right("slot").Right("issue").Right("ready");

@@ -17,6 +17,7 @@ namespace kiln::cli {
 struct MapperRun {
   std::string mapper;
   cgra::MapResult result;
+  bool asked_interval = false;  // the user asked for the interval
 };
 
 // Returns the result in a few lines: interval and latency with their bounds and why they hold, and
