@@ -1,11 +1,13 @@
 // Trains policies of the cgra family's learned mapper, and compares them with other mappers.
 //
 //   cgra_learning train POLICY [--curve FILE] ...     trains, or goes on with POLICY.state
+//   cgra_learning validate POLICY ... [--episodes N]  which of several policies is best
 //   cgra_learning compare POLICY [--seconds S]        a table of mappers at equal time
 //   cgra_learning ablate [--iterations N]             trains without parts, and compares
 //
 // Tables are Markdown. Graphs are half of the ten of tests/data/cgra and random ones; the other
-// half and random graphs of other seeds are only for comparisons.
+// half and random graphs of other seeds are only for comparisons. `validate` has random graphs of a
+// third range of seeds, which no other table contains.
 
 #include <fmt/format.h>
 
@@ -33,6 +35,7 @@ namespace {
 constexpr std::string_view kTrained[] = {"array_add", "bicg", "fft", "gray", "sum"};
 constexpr std::string_view kUnseen[] = {"atax", "dct4", "doitgen", "fir", "vadd"};
 constexpr uint64_t kUnseenSeeds = uint64_t{1} << 40;  // of random graphs; training's are hashes
+constexpr uint64_t kValidationSeeds = uint64_t{1} << 41;
 
 StatusOr<std::vector<ComputationGraph>> GraphsOf(const std::string& folder,
                                                  std::span<const std::string_view> names) {
@@ -54,6 +57,8 @@ struct Settings {
   int last_iteration = 0;    // 0: all
   int random_graphs = 30;
   int most_instructions = 32;
+  std::vector<std::string> policies;  // to choose from
+  int episodes = 20;                  // of each graph
 };
 
 // Writes the policy, and beside it the state that training goes on from.
@@ -181,6 +186,36 @@ void PrintTable(const Settings& settings, const std::vector<Case>& cases, const 
   }
 }
 
+// Prints what policies do in a number of episodes, so that no time counts.
+Status Validate(const Settings& settings) {
+  fmt::print(
+      "{} random graphs, {} episodes each\n\n| policy | mapped | interval over its bound | latency "
+      "over its bound |\n|---|---|---|---|\n",
+      settings.random_graphs, settings.episodes);
+  for (const std::string& path : settings.policies) {
+    KILN_ASSIGN_OR_RETURN(const std::shared_ptr<const Policy> policy, ReadPolicy(path));
+    const std::unique_ptr<Mapper> mapper = MakePpoMapper(policy);
+    int mapped = 0;
+    double intervals = 0, latencies = 0;  // logarithms
+    for (int i = 0; i < settings.random_graphs; ++i) {
+      const ComputationGraph graph = RandomLearningGraph(
+          kValidationSeeds + static_cast<uint64_t>(i), settings.most_instructions);
+      const StatusOr<MapResult> result =
+          mapper->Map(graph, {}, {.seed = 1, .steps = settings.episodes, .on_better = {}});
+      if (!result.ok() || !result->mapping) continue;
+      ++mapped;
+      intervals += std::log(static_cast<double>(result->mapping->initiation_interval) /
+                            result->interval_bound);
+      latencies += std::log(static_cast<double>(result->latency) / result->latency_bound);
+    }
+    const int count = std::max(mapped, 1);
+    fmt::print("| {} | {} | {:.4f} | {:.4f} |\n", path, mapped, std::exp(intervals / count),
+               std::exp(latencies / count));
+    std::fflush(stdout);
+  }
+  return OkStatus();
+}
+
 Named OtherMappers() {
   return {{"random", MakeRandomMapper()},
           {"greedy", MakeGreedyMapper()},
@@ -257,8 +292,11 @@ int Main(int argc, char** argv) {
   CLI::App* train = app.add_subcommand("train", "trains a policy");
   CLI::App* compare = app.add_subcommand("compare", "compares mappers");
   CLI::App* ablate = app.add_subcommand("ablate", "trains without parts and compares");
+  CLI::App* validate = app.add_subcommand("validate", "compares policies with each other");
+  validate->add_option("policies", settings.policies)->required();
+  validate->add_option("--episodes", settings.episodes, "of each graph");
   for (CLI::App* sub : {train, compare}) sub->add_option("policy", settings.policy)->required();
-  for (CLI::App* sub : {train, compare, ablate}) {
+  for (CLI::App* sub : {train, compare, ablate, validate}) {
     sub->add_option("--graphs", settings.graphs, "folder of the ten graphs");
     sub->add_option("--most", settings.most_instructions, "instructions of random graphs");
   }
@@ -274,6 +312,8 @@ int Main(int argc, char** argv) {
   for (CLI::App* sub : {compare, ablate}) {
     sub->add_option("--seconds", settings.seconds, "of each mapper and graph");
     sub->add_option("--exact-seconds", settings.exact_seconds, "of the exact mapper and graph");
+  }
+  for (CLI::App* sub : {compare, ablate, validate}) {
     sub->add_option("--random-graphs", settings.random_graphs);
   }
   train->add_option("--curve", settings.curve, "writes FILE.csv and FILE.svg");
@@ -296,6 +336,8 @@ int Main(int argc, char** argv) {
     if (status.ok()) status = TrainTo(options, settings, &state);
   } else if (*compare) {
     status = Compare(settings);
+  } else if (*validate) {
+    status = Validate(settings);
   } else {
     status = Ablate(options, settings);
   }
