@@ -189,5 +189,22 @@ TEST(Decide, UsesAPartOfALargeMachineAndRefutesNothingThere) {
   EXPECT_EQ(decider->Decide(1, 2, kManySteps, &budget, &places), Answer::kUnknown);
 }
 
+// A step of the solver takes long, so that it looks at the clock after each.
+TEST(StepBudget, EndsWithTheTimeAtTheNextLook) {
+  StepBudget budget(0, 1e-9);
+  EXPECT_FALSE(budget.Look());
+  EXPECT_TRUE(budget.spent());
+  StepBudget free(0, 0);
+  EXPECT_TRUE(free.Look());
+  const ComputationGraph graph = RandomTestGraph(3, {});
+  const StatusOr<Problem> problem = BuildProblem(graph, {});
+  ASSERT_TRUE(problem.ok());
+  StepBudget late(0, 1e-9);
+  std::vector<Place> places;
+  EXPECT_EQ(MakeSatDecider(*problem, 1)->Decide(4, kAnyLatency, 1000, &late, &places),
+            Answer::kUnknown);
+  EXPECT_TRUE(late.spent());
+}
+
 }  // namespace
 }  // namespace kiln::cgra

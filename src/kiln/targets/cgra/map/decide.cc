@@ -24,13 +24,18 @@ int64_t StepBudget::Left(int64_t most) const {
   return most_steps_ > 0 ? std::min(most, most_steps_ - steps_) : most;
 }
 
+bool StepBudget::Look() {
+  if (most_seconds_ > 0 && Seconds() >= most_seconds_) spent_ = true;
+  return !spent_;
+}
+
 bool StepBudget::Spend(int64_t steps) {
   constexpr int64_t kStepsBetweenLooks = 64;
   steps_ += steps;
   if (most_steps_ > 0 && steps_ >= most_steps_) spent_ = true;
   if (most_seconds_ > 0 && steps_ - checked_ >= kStepsBetweenLooks) {
     checked_ = steps_;
-    if (Seconds() >= most_seconds_) spent_ = true;
+    Look();
   }
   return !spent_;
 }

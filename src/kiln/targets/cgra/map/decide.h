@@ -21,6 +21,8 @@ class StepBudget {
   explicit StepBudget(int64_t steps = 0, double seconds = 0);
   // Counts steps; returns whether the search may go on.
   bool Spend(int64_t steps = 1);
+  // Looks at the clock, which Spend does only now and then; for steps that take long.
+  bool Look();
   bool spent() const { return spent_; }
   int64_t steps() const { return steps_; }
   // Returns the steps that are left, at most `most`.

@@ -352,6 +352,7 @@ Answer SatFormula::Solve(int latency, int64_t conflicts, StepBudget* budget,
   }
   const CMSat::lbool answer = solver_.solve(&assumptions);
   budget->Spend(static_cast<int64_t>(solver_.get_sum_conflicts() - before) + 1);
+  budget->Look();
   if (answer == CMSat::l_False) return Answer::kNone;
   if (answer != CMSat::l_True) return Answer::kUnknown;
   const std::vector<CMSat::lbool>& model = solver_.get_model();
@@ -382,6 +383,8 @@ class SatDecider : public Decider {
         formula && (formula->latency() == kAnyLatency ||
                     (most_latency != kAnyLatency && most_latency <= formula->latency()));
     if (!covers) {
+      // A formula takes long to build.
+      if (!budget->Look()) return Answer::kUnknown;
       formula = std::make_unique<SatFormula>(problem_, initiation_interval, most_latency);
     }
     return formula->Solve(most_latency, steps, budget, places);
