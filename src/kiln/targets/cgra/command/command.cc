@@ -283,9 +283,9 @@ class CompareCommand {
 
  private:
   StatusOr<std::vector<std::string>> Names() const {
-    const std::vector<std::string> known = cgra::MapperNames();
+    std::vector<std::string> known = cgra::MapperNames();
     if (mappers_.empty()) return known;
-    const std::vector<std::string> names = absl::StrSplit(mappers_, ',');
+    std::vector<std::string> names = absl::StrSplit(mappers_, ',');
     for (const std::string& name : names) {
       if (std::ranges::find(known, name) != known.end()) continue;
       return ErrorAt("", "--mappers",

@@ -28,7 +28,7 @@ using cgra::TrainingState;
 StatusOr<std::filesystem::path> FindTrainer() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path path = self.parent_path() / "kiln-cgra-train";
+  std::filesystem::path path = self.parent_path() / "kiln-cgra-train";
   if (error || !std::filesystem::exists(path, error)) {
     return NotFoundAt("", path.string(), "does not exist",
                       "build it with libtorch (cmake --build build --target kiln-cgra-train)");

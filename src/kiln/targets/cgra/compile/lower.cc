@@ -140,7 +140,7 @@ int Lowering::AddValue(const Value& value, MachineKernel* kernel) const {
   return static_cast<int>(kernel->buffers.size()) - 1;
 }
 
-void Lowering::AddKernel(const Group& group, MachineKernel kernel, std::string unit,
+void Lowering::AddKernel(const Group& group, MachineKernel kernel, std::string_view unit,
                          std::string operation, std::string schedule, double least_cycles) {
   LoweredKernel lowered;
   lowered.info = KernelInfoOf(group.nodes, unit, std::move(operation));

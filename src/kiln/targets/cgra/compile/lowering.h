@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/targets/cgra/compile/elements.h"
@@ -60,8 +61,8 @@ class Lowering {
   Status AddCopy(const Value& operand, const Value& result, int64_t count,
                  const std::function<int64_t(int64_t)>& from,
                  const std::function<int64_t(int64_t)>& to, MachineKernel* kernel);
-  void AddKernel(const Group& group, MachineKernel kernel, std::string unit, std::string operation,
-                 std::string schedule, double least_cycles);
+  void AddKernel(const Group& group, MachineKernel kernel, std::string_view unit,
+                 std::string operation, std::string schedule, double least_cycles);
   // Adds the codes of a value as a buffer and returns its number.
   int AddValue(const Value& value, MachineKernel* kernel) const;
 
