@@ -123,7 +123,7 @@ module kiln_cgra #(
       .FLOATS(FLOATS)
   ) fabric (
       .clock,
-      .clear(!running),
+      .clear(!running || reset),
       .fetch,
       .advance,
       .last_slot,

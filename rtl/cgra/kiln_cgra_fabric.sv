@@ -1,5 +1,5 @@
 // The row of tiles and the links between them.
-//   clear, fetch, advance, last_slot, base_*   for all tiles (kiln_cgra_tile)
+//   clear, fetch, advance, last_slot, base_*   for all tiles, which obey one clock cycle later
 //   result_*   of every tile
 //   write_*    a message of the asynchronous fabric, and the tile that it is for
 module kiln_cgra_fabric #(
@@ -82,12 +82,12 @@ module kiln_cgra_fabric #(
         .PRESENT(PRESENT)
     ) tile (
         .clock,
-        .clear,
-        .fetch,
-        .advance,
-        .last_slot,
-        .base_valid,
-        .base_thread,
+        .next_clear(clear),
+        .next_fetch(fetch),
+        .next_advance(advance),
+        .next_last_slot(last_slot),
+        .next_base_valid(base_valid),
+        .next_base_thread(base_thread),
         .in_valid,
         .in_thread,
         .in_next,

@@ -1,5 +1,7 @@
 // A tile: its spoke counter and RAM, instruction RAM, tile memories, delay lines and lanes.
 //
+//   next_*     control from the sequencer, one clock cycle before its effect: every tile has
+//              registers of its own, because these signals go to all of its modules
 //   fetch      The spoke counter looks ahead: in a clock cycle with `fetch` it steps, and with it
 //              the spoke entry (read a cycle later) and the instruction (read another cycle later).
 //              After `clear`, the first two cycles with `fetch` fill these stages; then `fetch` is
@@ -37,12 +39,12 @@ module kiln_cgra_tile #(
     localparam int unsigned THREAD_BITS = $clog2(RING)  // derived, do not set
 ) (
     input  logic                                   clock,
-    input  logic                                   clear,
-    input  logic                                   fetch,
-    input  logic                                   advance,
-    input  logic [                            5:0] last_slot,
-    input  logic                                   base_valid,
-    input  logic [                THREAD_BITS-1:0] base_thread,
+    input  logic                                   next_clear,
+    input  logic                                   next_fetch,
+    input  logic                                   next_advance,
+    input  logic [                            5:0] next_last_slot,
+    input  logic                                   next_base_valid,
+    input  logic [                THREAD_BITS-1:0] next_base_thread,
     input  logic [                      LINKS-1:0] in_valid,
     input  logic [          LINKS*THREAD_BITS-1:0] in_thread,
     input  logic [                LINKS*WIDTH-1:0] in_next,
@@ -70,6 +72,19 @@ module kiln_cgra_tile #(
   if (REACH < 1 || LINKS > kiln_cgra_pkg::MOST_LINKS || WAIT_LIMIT > 64 || SPOKE_DEPTH > 64 ||
       INSTRUCTION_DEPTH > 64) begin : g_parameters
     $error("REACH must be 1 to 4, WAIT_LIMIT, SPOKE_DEPTH and INSTRUCTION_DEPTH 64 at most");
+  end
+
+  // Control.
+  logic clear, fetch, advance, base_valid;
+  logic [5:0] last_slot;
+  logic [THREAD_BITS-1:0] base_thread;
+  always_ff @(posedge clock) begin
+    clear <= next_clear;
+    fetch <= next_fetch;
+    advance <= next_advance;
+    last_slot <= next_last_slot;
+    base_valid <= next_base_valid;
+    base_thread <= next_base_thread;
   end
 
   // Fetch: the counter, the spoke entry of the next fabric cycle, the spoke and the instruction of

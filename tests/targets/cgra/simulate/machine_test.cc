@@ -63,8 +63,8 @@ std::vector<uint8_t> StreamOf(const CgraProgram& program, int threads, int first
 
 // One instruction, interval 1, 1 thread. The load takes 4 * 2 + 3 + 2 beats, so that the header of
 // the run is taken in cycle 14, the parameter beat in 15, the data in 16; the thread's inputs are
-// there from 18 on, fabric cycles are 18 to 20, the result is in its queue in 23, at the stream out
-// in 24.
+// there from 18 on, fabric cycles are 18 to 20, the result is in its queue in 24, at the stream out
+// in 25.
 TEST(CycleMachine, CyclesByHand) {
   const auto program = Chain(SmallMachine(), 1, 1, false);
   ASSERT_TRUE(program.ok()) << program.status();
@@ -72,12 +72,12 @@ TEST(CycleMachine, CyclesByHand) {
   CycleMachine machine(program->config);
   const auto one = machine.Run(StreamOf(*program, 1));
   ASSERT_TRUE(one.ok()) << one.status();
-  EXPECT_EQ(one->trace.cycles, 25);
+  EXPECT_EQ(one->trace.cycles, 26);
   EXPECT_EQ(one->bytes, (std::vector<uint8_t>{1, 0, 0, 0, 11, 0, 0, 0}));
   // A thread more in every cycle.
   const auto many = machine.Run(StreamOf(*program, 100));
   ASSERT_TRUE(many.ok()) << many.status();
-  EXPECT_EQ(many->trace.cycles, 25 + 99);
+  EXPECT_EQ(many->trace.cycles, 26 + 99);
   EXPECT_EQ(many->trace.units[3].name, "fabric");
   EXPECT_EQ(many->trace.units[3].busy_cycles, 99 + 3);
   EXPECT_EQ(many->trace.units[4].busy_cycles, 100);
