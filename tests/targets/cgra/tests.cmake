@@ -8,6 +8,7 @@ kiln_tests(cgra_train OPTIMISED FOLDER targets/cgra/learn/train LINK kiln_cgra_l
 kiln_tests(cgra_isa FOLDER targets/cgra/isa LINK kiln_cgra)
 kiln_tests(cgra_simulate OPTIMISED FOLDER targets/cgra/simulate LINK kiln_cgra)
 kiln_tests(cgra_chart FOLDER targets/cgra/chart LINK kiln_cgra)
+kiln_tests(cgra_emit FOLDER targets/cgra/emit LINK kiln_cgra)
 kiln_tests(cgra_compile OPTIMISED FOLDER targets/cgra/compile LINK kiln_cgra kiln_targets kiln_frontend)
 kiln_tests(cgra_cost OPTIMISED FOLDER targets/cgra/cost LINK kiln_cgra)
 kiln_tests(cgra OPTIMISED FOLDER targets/cgra LINK kiln_cgra kiln_targets kiln_frontend)

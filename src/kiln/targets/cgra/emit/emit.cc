@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/cgra/chart/chart.h"
 #include "kiln/targets/cgra/config/keys.h"
 #include "kiln/targets/cgra/isa/stream.h"
 #include "kiln/targets/run/stream_simulation.h"
@@ -46,6 +47,7 @@ StatusOr<hardware::RtlProject> ProjectOf(const CgraProgram& program, const Examp
   std::vector<uint8_t> beats;
   AppendLoad(program, &beats);
   project.others.emplace_back("program.txt", Print(program));
+  project.others.emplace_back("configuration.json", ConfigurationJson(program));
   project.others.emplace_back("configuration.bin", Text(beats));
   AppendRun(program, example.threads, 0, example.data, &beats);
   project.others.emplace_back("example.bin", Text(beats));

@@ -25,9 +25,9 @@ ExampleRun MakeExample(const CgraProgram& program, uint64_t seed = 1);
 // Errors: those of CheckStreamMachine.
 StatusOr<hardware::RtlProject> ProjectOf(const Config& config);
 
-// Returns the project of a program's design point. It also has the program as text (program.txt),
-// the beats that load it (configuration.bin), and an example for `make sim`: the beats that load
-// and run it (example.bin). Errors: those of Check.
+// Returns the project of a program's design point. It also has the program as text (program.txt)
+// and as JSON (configuration.json), the beats that load it (configuration.bin), and an example for
+// `make sim`: the beats that load and run it (example.bin). Errors: those of Check.
 StatusOr<hardware::RtlProject> ProjectOf(const CgraProgram& program, const ExampleRun& example);
 
 // Writes the project of a program with the example of MakeExample. Errors: those of ProjectOf and
