@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 #include "kiln/support/stable_sort.h"
 
 namespace kiln::cgra {
