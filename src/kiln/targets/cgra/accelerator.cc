@@ -63,8 +63,17 @@ StatusOr<RunResult> CgraAccelerator::Run(const Program& program, const Batch& ba
 
 Status CgraAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
   KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
-  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, ProjectOf(config_));
-  project.others.emplace_back("design.yaml", PrintConfig(config_));
+  // The first configuration is the example of `make sim`; a network may have none on the machine.
+  const CgraProgram* first = nullptr;
+  for (const LoweredKernel& kernel : compiled->lowered()) {
+    if (first != nullptr) break;
+    if (!kernel.machine.has_value() || kernel.machine->launches.empty()) continue;
+    first = &kernel.machine->launches.front().mapped->program;
+  }
+  KILN_ASSIGN_OR_RETURN(hardware::RtlProject project, first != nullptr
+                                                          ? ProjectOf(*first, MakeExample(*first))
+                                                          : ProjectOf(config_));
+  std::erase_if(project.others, [](const auto& file) { return file.first == "program.txt"; });
   project.others.emplace_back("program.txt", compiled->Print());
   return hardware::WriteRtlProject(project, folder);
 }
