@@ -132,7 +132,7 @@ TEST(GraphFileTest, NodesAndEdgesAreThoseOfTheFile) {
     for (size_t e = 0; e < file["edges"].size(); ++e) {
       const json& edge = file["edges"][e];
       EXPECT_EQ(graph.nodes[static_cast<size_t>(graph.edges[e].source)].label,
-                file["nodes"][static_cast<size_t>(edge["src"])]["label"]);
+                file["nodes"][static_cast<size_t>(edge["src"])]["label"].get<std::string>());
       EXPECT_EQ(graph.edges[e].distance, edge["dist"]);
       if (numbers && edge.contains("operand")) {
         EXPECT_EQ(graph.edges[e].operand, edge["operand"]);
