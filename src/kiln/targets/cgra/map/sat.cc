@@ -34,7 +34,7 @@ class SatFormula {
     solver_.new_var();
     return Lit(solver_.nVars() - 1, false);
   }
-  void Add(Clause clause) { holds_ = solver_.add_clause(clause) && holds_; }
+  void Add(const Clause& clause) { holds_ = solver_.add_clause(clause) && holds_; }
   void AtMostOne(const std::vector<Lit>& literals);
   // Returns a literal that is true exactly if t(i) <= cycle.
   Lit NotAfter(int i, int cycle);

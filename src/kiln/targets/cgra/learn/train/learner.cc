@@ -28,7 +28,7 @@ struct Batch {
   Tensor stacked_output;                                    // by choice: its output, or the last
 };
 
-Tensor Floats(const std::vector<float>& values, std::vector<int64_t> sizes) {
+Tensor Floats(const std::vector<float>& values, const std::vector<int64_t>& sizes) {
   return torch::from_blob(const_cast<float*>(values.data()), sizes, torch::kFloat32).clone();
 }
 Tensor Indices(const std::vector<int64_t>& values) {

@@ -49,7 +49,7 @@ class Planner {
             (*tiles_[tile].instructions)[static_cast<size_t>(instruction.spoke.instruction)]);
         KILN_RETURN_IF_ERROR(Check(instruction.entry, config_, place));
         At(static_cast<int>(tile), slot) = static_cast<int>(plan_.instructions.size());
-        plan_.instructions.push_back(std::move(instruction));
+        plan_.instructions.push_back(instruction);
       }
     }
     return OkStatus();
@@ -119,7 +119,7 @@ class Planner {
     for (size_t i = 0; i < plan_.instructions.size(); ++i) {
       PlanInstruction& instruction = plan_.instructions[i];
       At(instruction.tile, instruction.slot) = fires_[i] ? static_cast<int>(kept.size()) : -1;
-      if (fires_[i]) kept.push_back(std::move(instruction));
+      if (fires_[i]) kept.push_back(instruction);
     }
     plan_.instructions = std::move(kept);
   }
