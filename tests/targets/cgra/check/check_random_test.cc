@@ -144,7 +144,7 @@ class NaiveCheck {
   int Last(size_t item) const {
     int last = std::numeric_limits<int>::min();
     for (const Use& use : uses_) {
-      if (use.to == item) last = std::max(last, There(use));
+      if (use.to == item && use.from != item) last = std::max(last, There(use));
     }
     return last;
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kiln/support/random.h"
+#include "kiln/targets/cgra/graph/graph_file.h"
 #include "kiln/targets/cgra/graph/mapping_file.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
 #include "tests/test_data.h"
@@ -527,6 +528,30 @@ TEST(CheckTest, FusionsNeedOneUseAndOneNumberSystem) {
   carried.graph.edges[2].distance = 1;
   EXPECT_THAT(carried.Check(), HasSubstr("the second does not use the product in the same thread"));
   EXPECT_THAT(make(Op::kMul, Op::kSelect).Check(), HasSubstr("one multiplies or shifts"));
+}
+
+// What waits for its own earlier result alone would be "just in time" in every cycle.
+TEST(CheckMapping, OwnResultsDoNotSayWhenAnInstructionIssues) {
+  const auto graph = ParseGraphJson(
+      R"({"format": "dfg-edge-list-1", "name": "g",
+          "nodes": [{"id": 0, "name": "first", "op": "add"}, {"id": 1, "name": "own", "op": "mul"}],
+          "edges": [{"src": 1, "dst": 1, "operand": 0, "dist": 1},
+                    {"src": 0, "dst": 1, "kind": "order"}]})",
+      "g.json");
+  ASSERT_TRUE(graph.ok());
+  Config config;
+  config.issue_later = false;
+  Mapping mapping{.initiation_interval = 3,
+                  .places = {{0, 0}, {1, 3}},
+                  .fused_into = {-1, -1},
+                  .passes = {},
+                  .provider = {-1, -1}};
+  EXPECT_TRUE(CheckMapping(*graph, config, mapping).legal());
+  mapping.places[1].issue = 4;
+  const Verdict verdict = CheckMapping(*graph, config, mapping);
+  ASSERT_EQ(verdict.broken.size(), 1U);
+  EXPECT_EQ(verdict.broken[0].rule, Rule::kLate);
+  EXPECT_EQ(verdict.broken[0].nodes, std::vector<std::string>{"own"});
 }
 
 }  // namespace

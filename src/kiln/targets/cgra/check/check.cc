@@ -176,7 +176,8 @@ class RuleChecker {
         known[to] = false;
         continue;
       }
-      last[to] = std::max(last[to], ThereAt(wait));
+      // Its own earlier result arrives with it and does not say when it issues.
+      if (wait.from != wait.to) last[to] = std::max(last[to], ThereAt(wait));
     }
     for (int u = 0; u < std::ssize(parts_.units); ++u) {
       const check::Unit& unit = UnitAt(u);

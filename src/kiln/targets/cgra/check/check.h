@@ -39,7 +39,8 @@ enum class Rule {
   kOrder,     // a node that comes after another issues after its result: t + d * II >= t' + L
   kWait,      // with a wait limit, no value waits longer
   kLate,      // without Config::issue_later, an instruction issues when the last of what it waits
-              // for is there, if it waits for anything of its own thread
+              // for, other than its own earlier result, is there, if it waits for anything of its
+              // own thread
   kPeriod,    // what waits for nothing of its own thread issues in the first period, unless
               // Config::later_periods is set
   kGroup,     // rule 1: readers of a variable share a tile, unless there are copies

@@ -318,6 +318,14 @@ void Prover::Finish() {
                          ListExcerpt(set_.forced, ", ", 4));
   }
   result_.space = std::move(space);
+  if (result_.interval_bound > interval.value) {
+    result_.interval_why =
+        fmt::format("a search refutes the interval of {} cycles", result_.interval_bound - 1);
+  }
+  if (has_mapping() && result_.latency_bound > LeastOverVariants(true).value) {
+    result_.latency_why =
+        fmt::format("a search refutes the latency of {} cycles", result_.latency_bound - 1);
+  }
   if (proof_.explain) Explain();
   result_.steps = budget_.steps();
   result_.seconds = budget_.Seconds();
