@@ -200,7 +200,7 @@ void SatFormula::AddAtLeast(const Clause& unless, int from, int to, int cycles) 
     Clause clause = unless;
     clause.push_back(NotAfter(from, k - 1));
     clause.push_back(~NotAfter(to, k + cycles - 1));
-    Add(std::move(clause));
+    Add(clause);
   }
 }
 
@@ -225,7 +225,7 @@ std::vector<Lit> SatFormula::HopLevels(const Dependence& dependence) {
       if (c == 0) continue;
       clause = unless;
       clause.push_back(more[c - 1]);
-      Add(std::move(clause));
+      Add(clause);
     }
   }
   return more;
@@ -275,7 +275,7 @@ void SatFormula::AddLatest() {
       }
     }
     // Restricted problems set issue_later, so that something enters the instruction.
-    Add(std::move(any));
+    Add(any);
   }
 }
 
