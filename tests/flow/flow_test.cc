@@ -458,6 +458,10 @@ TEST(RunFlow, TheDefaultRecipeIsTheAcceleratorsOwn) {
     options.images.random = 1;
     const auto compiled = CompileFlow(options);
     ASSERT_TRUE(compiled.ok()) << compiled.status();
+    if (design_point.stem() == "cgra-grid-4x4") {  // it maps graphs; no machine of it is built
+      EXPECT_TRUE(IsPartial(compiled->report));
+      continue;
+    }
     EXPECT_LT(HostShare(compiled->report), 0.06);
     EXPECT_FALSE(IsPartial(compiled->report));
     // Nothing is claimed that leaves a shared bus out.
