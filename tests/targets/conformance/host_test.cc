@@ -142,7 +142,7 @@ TEST(Host, ChainsOfFunctionsAreRoundedWhereTheyAreAnnotated) {
   const std::vector<Op> ops = {Op::kSin, Op::kCos, Op::kFloor, Op::kRound, Op::kSign, Op::kCeil};
   const char* const types[] = {"int8", "int6", "e4m3", "posit8_1", "uint4"};
   int checked = 0;
-  for (uint64_t seed = 1; seed <= 80; ++seed) {
+  for (uint64_t seed = 1; seed <= 240; ++seed) {
     SCOPED_TRACE(seed);
     RandomGraphOptions options;
     options.ops = ops;
