@@ -15,6 +15,7 @@
 #include "kiln/targets/cgra/simulate/cycle/cycle.h"
 #include "kiln/targets/cgra/simulate/functional/functional.h"
 #include "kiln/targets/cgra/simulate/rtl/machine.h"
+#include "kiln/targets/run/level_machines.h"
 #include "kiln/targets/run/merge_trace.h"
 #include "kiln/targets/run/run_program.h"
 
@@ -219,76 +220,34 @@ class NetworkMachine final : public ImageMachine {
   std::unordered_map<const Value*, Tensor> values_;
 };
 
-std::vector<ProgramInput> InputsOf(const NetworkProgram& program) {
-  std::vector<ProgramInput> inputs;
-  for (const Value* input : program.network().inputs())
-    inputs.push_back({input->name(), input->element(), input->shape()});
-  return inputs;
-}
-
 bool UsesMachine(const NetworkProgram& program) {
   return std::ranges::any_of(program.lowered(),
                              [](const LoweredKernel& k) { return k.machine.has_value(); });
 }
 
-class NetworkFactory final : public MachineFactory {
- public:
-  NetworkFactory(const NetworkProgram& program, const RunOptions& options)
-      : program_(program), options_(options), levels_(program, options) {}
-
-  std::vector<ProgramInput> Inputs() const override { return InputsOf(program_); }
-  Status Prepare() override {
-    const bool rtl = options_.level == Level::kRtl;
-    if (rtl && options_.on_step) options_.on_step("building the simulation");
-    KILN_RETURN_IF_ERROR(levels_.Prepare(UsesMachine(program_)));
-    if (rtl && options_.on_step) options_.on_step("running the simulation");
-    return OkStatus();
-  }
-  StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t first) override {
-    RtlOptions rtl = options_.rtl;
-    rtl.seed += static_cast<uint64_t>(first);
-    return std::make_unique<NetworkMachine>(
-        program_, [this, rtl](const Launch& launch, BufferContents* contents, Trace* trace) {
-          return levels_.Run(launch, rtl, contents, trace);
-        });
-  }
-  bool HasTime() const override { return options_.level != Level::kFunctional; }
-  bool ReusesMachines() const override { return options_.level != Level::kRtl; }
-
- private:
-  const NetworkProgram& program_;
-  const RunOptions& options_;
-  Levels levels_;
-};
-
-// Machines that run launches by a function of the caller.
-class LaunchFactory final : public MachineFactory {
- public:
-  LaunchFactory(const NetworkProgram& program, const LaunchRun& run)
-      : program_(program), run_(run) {}
-  std::vector<ProgramInput> Inputs() const override { return InputsOf(program_); }
-  StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t) override {
-    return std::make_unique<NetworkMachine>(program_, run_);
-  }
-  bool HasTime() const override { return false; }
-
- private:
-  const NetworkProgram& program_;
-  const LaunchRun& run_;
-};
-
 }  // namespace
 
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options) {
-  NetworkFactory factory(program, options);
+  Levels levels(program, options);
+  LevelMachines factory(
+      program.network(), options, [&] { return levels.Prepare(UsesMachine(program)); },
+      [&](const RtlOptions& rtl) {
+        return std::make_unique<NetworkMachine>(
+            program, [&levels, rtl](const Launch& launch, BufferContents* contents, Trace* trace) {
+              return levels.Run(launch, rtl, contents, trace);
+            });
+      });
   return RunProgram(program, batch, options, factory);
 }
 
 StatusOr<RunResult> RunLaunches(const NetworkProgram& program, const Batch& batch,
                                 const LaunchRun& run) {
-  LaunchFactory factory(program, run);
-  return RunProgram(program, batch, {}, factory);
+  const RunOptions options;
+  LevelMachines factory(program.network(), options, nullptr, [&](const RtlOptions&) {
+    return std::make_unique<NetworkMachine>(program, run);
+  });
+  return RunProgram(program, batch, options, factory);
 }
 
 }  // namespace kiln::cgra

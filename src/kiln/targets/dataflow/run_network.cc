@@ -17,6 +17,7 @@
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 #include "kiln/targets/dataflow/simulate/functional/functional.h"
 #include "kiln/targets/dataflow/simulate/rtl/segment_simulation.h"
+#include "kiln/targets/run/level_machines.h"
 #include "kiln/targets/run/merge_trace.h"
 #include "kiln/targets/run/run_program.h"
 
@@ -286,71 +287,30 @@ class NetworkMachine final : public ImageMachine {
   std::unordered_map<int, Codes> maps_;              // that segments wrote
 };
 
-std::vector<ProgramInput> InputsOf(const DataflowProgram& program) {
-  std::vector<ProgramInput> inputs;
-  for (const Value* input : program.network().graph.inputs())
-    inputs.push_back({input->name(), input->element(), input->shape()});
-  return inputs;
-}
-
-class NetworkFactory final : public MachineFactory {
- public:
-  NetworkFactory(const DataflowProgram& program, const RunOptions& options)
-      : program_(program), options_(options), machines_(program, options) {}
-
-  std::vector<ProgramInput> Inputs() const override { return InputsOf(program_); }
-  Status Prepare() override {
-    const bool rtl = options_.level == Level::kRtl;
-    if (rtl && options_.on_step) options_.on_step("building the simulation");
-    KILN_RETURN_IF_ERROR(machines_.Prepare());
-    if (rtl && options_.on_step) options_.on_step("running the simulation");
-    return OkStatus();
-  }
-  StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t first) override {
-    RtlOptions rtl = options_.rtl;
-    rtl.seed += static_cast<uint64_t>(first);
-    return std::make_unique<NetworkMachine>(
-        program_, [this, rtl](size_t segment, const std::vector<Codes>& inputs, Trace* trace) {
-          return machines_.Run(segment, inputs, rtl, trace);
-        });
-  }
-  bool HasTime() const override { return options_.level != Level::kFunctional; }
-  bool ReusesMachines() const override { return options_.level != Level::kRtl; }
-
- private:
-  const DataflowProgram& program_;
-  const RunOptions& options_;
-  Machines machines_;
-};
-
-// Machines that run segments by a function of the caller.
-class SegmentFactory final : public MachineFactory {
- public:
-  SegmentFactory(const DataflowProgram& program, const SegmentRun& run)
-      : program_(program), run_(run) {}
-  std::vector<ProgramInput> Inputs() const override { return InputsOf(program_); }
-  StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t) override {
-    return std::make_unique<NetworkMachine>(program_, run_);
-  }
-  bool HasTime() const override { return false; }
-
- private:
-  const DataflowProgram& program_;
-  const SegmentRun& run_;
-};
-
 }  // namespace
 
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,
                                const RunOptions& options) {
-  NetworkFactory factory(program, options);
+  Machines machines(program, options);
+  LevelMachines factory(
+      program.network().graph, options, [&] { return machines.Prepare(); },
+      [&](const RtlOptions& rtl) {
+        return std::make_unique<NetworkMachine>(
+            program,
+            [&machines, rtl](size_t segment, const std::vector<Codes>& inputs, Trace* trace) {
+              return machines.Run(segment, inputs, rtl, trace);
+            });
+      });
   return RunProgram(program, batch, options, factory);
 }
 
 StatusOr<RunResult> RunSegments(const DataflowProgram& program, const Batch& batch,
                                 const SegmentRun& run) {
-  SegmentFactory factory(program, run);
-  return RunProgram(program, batch, {}, factory);
+  const RunOptions options;
+  LevelMachines factory(program.network().graph, options, nullptr, [&](const RtlOptions&) {
+    return std::make_unique<NetworkMachine>(program, run);
+  });
+  return RunProgram(program, batch, options, factory);
 }
 
 }  // namespace kiln::dataflow

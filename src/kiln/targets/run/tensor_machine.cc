@@ -6,6 +6,7 @@
 
 #include "kiln/execute/codes.h"
 #include "kiln/targets/run/host_tail.h"
+#include "kiln/targets/run/level_machines.h"
 #include "kiln/targets/run/merge_trace.h"
 
 namespace kiln {
@@ -63,52 +64,12 @@ void TensorMachine::SetCodes(const Value* value, const Tensor& codes) {
   values_[value] = DequantiseTensor(codes, *value->quantisation());
 }
 
-namespace {
-
-// The factory of the machines that RunOnTensorMachines uses.
-class TensorMachines final : public MachineFactory {
- public:
-  TensorMachines(const Graph& network, const RunOptions& options,
-                 const std::function<Status()>& prepare,
-                 const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make)
-      : network_(network), options_(options), prepare_(prepare), make_(make) {}
-
-  std::vector<ProgramInput> Inputs() const override {
-    std::vector<ProgramInput> inputs;
-    for (const Value* input : network_.inputs()) {
-      inputs.push_back({input->name(), input->element(), input->shape()});
-    }
-    return inputs;
-  }
-  Status Prepare() override {
-    if (options_.level != Level::kRtl) return OkStatus();
-    if (options_.on_step) options_.on_step("building the simulation");
-    KILN_RETURN_IF_ERROR(prepare_());
-    if (options_.on_step) options_.on_step("running the simulation");
-    return OkStatus();
-  }
-  StatusOr<std::unique_ptr<ImageMachine>> Make(int64_t first) override {
-    RtlOptions rtl = options_.rtl;
-    rtl.seed += static_cast<uint64_t>(first);
-    return make_(rtl);
-  }
-  bool HasTime() const override { return options_.level != Level::kFunctional; }
-  bool ReusesMachines() const override { return options_.level != Level::kRtl; }
-
- private:
-  const Graph& network_;
-  const RunOptions& options_;
-  const std::function<Status()>& prepare_;
-  const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make_;
-};
-
-}  // namespace
-
 StatusOr<RunResult> RunOnTensorMachines(
     const Program& program, const Graph& network, const Batch& batch, const RunOptions& options,
     const std::function<Status()>& prepare,
     const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make) {
-  TensorMachines machines(network, options, prepare, make);
+  const bool simulates = options.level == Level::kRtl;
+  LevelMachines machines(network, options, simulates ? prepare : nullptr, make);
   KILN_ASSIGN_OR_RETURN(RunResult head, RunProgram(program, batch, options, machines));
   return RunTail(program, batch, std::move(head));
 }
