@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "kiln/report/text.h"
-#include "kiln/support/installation.h"
 #include "kiln/targets/cgra/learn/ppo_mapper.h"
 #include "kiln/targets/cgra/map/exact.h"
 #include "kiln/targets/cgra/map/heuristics.h"
@@ -57,11 +56,8 @@ StatusOr<std::unique_ptr<Mapper>> MakeMapper(std::string_view name, const std::s
                    fmt::format("{}", fmt::join(MapperNames(), ", ")));
   }
   if (row->make != nullptr) return row->make();
-  std::filesystem::path path = policy;
-  if (policy.empty()) {
-    path = DataFolder().value_or(".") / "models" / "cgra_policy.bin";
-  }
-  KILN_ASSIGN_OR_RETURN(const SharedPolicy read, ReadPolicy(path.string()));
+  KILN_ASSIGN_OR_RETURN(const SharedPolicy read,
+                        policy.empty() ? ReadShippedPolicy() : ReadPolicy(policy));
   return row->make_with(read);
 }
 

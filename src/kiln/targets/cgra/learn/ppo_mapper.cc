@@ -58,21 +58,6 @@ class PpoMapper final : public Mapper {
   const std::shared_ptr<const Policy> policy_;
 };
 
-class ShippedPpoMapper final : public Mapper {
- public:
-  StatusOr<MapResult> Map(const ComputationGraph& graph, const Config& config,
-                          const MapOptions& options) const override {
-    const std::optional<std::filesystem::path> folder = DataFolder();
-    if (!folder) {
-      return NotFoundAt("", "mapper 'ppo'", "there is no folder with Kiln's data",
-                        "the program where it was built or installed");
-    }
-    KILN_ASSIGN_OR_RETURN(std::shared_ptr<const Policy> policy,
-                          ReadPolicy((*folder / "models" / "cgra_policy.bin").string()));
-    return MakePpoMapper(std::move(policy))->Map(graph, config, options);
-  }
-};
-
 }  // namespace
 
 int LikeliestOf(const std::vector<double>& logits) {
@@ -95,8 +80,6 @@ std::unique_ptr<Mapper> MakePpoMapper(std::shared_ptr<const Policy> policy) {
   return std::make_unique<PpoMapper>(std::move(policy));
 }
 
-std::unique_ptr<Mapper> MakeShippedPpoMapper() { return std::make_unique<ShippedPpoMapper>(); }
-
 std::unique_ptr<Mapper> MakeGuidedMapper(std::shared_ptr<const Policy> policy) {
   return MakeExactMapperInOrder(
       [policy = std::move(policy)](const Problem& problem, int initiation_interval) {
@@ -107,6 +90,15 @@ std::unique_ptr<Mapper> MakeGuidedMapper(std::shared_ptr<const Policy> policy) {
 StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path) {
   KILN_ASSIGN_OR_RETURN(TrainingState state, ReadTraining(path));
   return std::make_shared<const Policy>(std::move(state.weights));
+}
+
+StatusOr<std::shared_ptr<const Policy>> ReadShippedPolicy() {
+  const std::optional<std::filesystem::path> folder = DataFolder();
+  if (!folder) {
+    return NotFoundAt("", "the policy that ships with Kiln", "there is no folder with Kiln's data",
+                      "the program where it was built or installed, or --policy");
+  }
+  return ReadPolicy((*folder / "models" / "cgra_policy.bin").string());
 }
 
 }  // namespace kiln::cgra

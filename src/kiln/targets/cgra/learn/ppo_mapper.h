@@ -22,16 +22,14 @@ int DrawnFrom(const std::vector<double>& logits, double temperature, Random* ran
 // of MapOptions is an episode.
 std::unique_ptr<Mapper> MakePpoMapper(std::shared_ptr<const Policy> policy);
 
-// The same with the policy that comes with Kiln, models/cgra_policy.bin, which is read when the
-// mapper maps. Then also errors: those of ReadPolicy; no folder of data.
-std::unique_ptr<Mapper> MakeShippedPpoMapper();
-
 // The mapper `guided`: the exact mapper, whose search tries places of an instruction in the order
 // of the policy's logits. It proves what the exact mapper proves.
 std::unique_ptr<Mapper> MakeGuidedMapper(std::shared_ptr<const Policy> policy);
 
-// Reads a policy from a file. Errors: those of ReadTraining.
+// Reads a policy from a file, and the one that ships with Kiln (models/cgra_policy.bin). Errors: the
+// errors of ReadTraining; for the second also no folder of data.
 StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path);
+StatusOr<std::shared_ptr<const Policy>> ReadShippedPolicy();
 
 }  // namespace kiln::cgra
 
