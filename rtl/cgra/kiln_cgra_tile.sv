@@ -265,7 +265,8 @@ module kiln_cgra_tile #(
     );
   end
 
-  // The pipeline's control: bit or word k - 1 is that of the instruction of k fabric cycles ago.
+  // The pipeline's control: bit or word k - 1 belongs to the instruction issued k fabric cycles
+  // ago.
   localparam int unsigned CONTROL_BITS = 4 + LINKS + THREAD_BITS;
   localparam int unsigned LOGIC_BITS = kiln_cgra_pkg::LOGIC_BITS + 1;
   logic [LATENCY-1:0] fired;

@@ -76,7 +76,7 @@ StatusOr<std::filesystem::path> BuildSimulation(const std::filesystem::path& fol
 
 // Returns the packages of the library as paths relative to it, each after those it uses: those of
 // its packages.f, then those of each folder with a packages.f of its own, in the order of the
-// folders' names. Errors: those of ParseFileList.
+// folders' names. Errors: the errors of ParseFileList.
 StatusOr<std::vector<std::string>> LibraryPackages(const std::filesystem::path& library);
 
 // Returns the modules and packages of the library that `text` needs directly or indirectly, as

@@ -46,7 +46,7 @@ class InputFile {
 StatusOr<std::string> ReadFile(const std::filesystem::path& path,
                                uint64_t max_bytes = budgets::kFileBytes);
 
-// Returns the descriptor that the name of an output file stands for: 1 for /dev/stdout, 2 for
+// Returns the descriptor that the name of an output file means: 1 for /dev/stdout, 2 for
 // /dev/stderr, N for /dev/fd/N and /proc/self/fd/N; nullopt for all others.
 std::optional<int> OutputDescriptor(const std::filesystem::path& path);
 
@@ -57,8 +57,8 @@ Status CheckIsNoLink(const std::filesystem::path& path);
 
 // Writes `bytes` to a temporary file next to `path` and renames it over `path`, so that a
 // concurrent reader sees the old or the new content, never a mixture. Writes directly into a device
-// or pipe, and to a descriptor of this process. Errors: those of CheckIsNoLink; not writable, disk
-// full.
+// or pipe, and to a descriptor of this process. Errors: the errors of CheckIsNoLink; not writable,
+// disk full.
 Status WriteFile(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
 // Random programs of the cgra machine that come from no graph: instructions are placed one by one
-// on tiles and slots, and take whatever messages reach them, so that all fields of a configuration
+// on tiles and slots, and take any message that reaches them, so that all fields of a configuration
 // occur in combinations that mappers do not make.
 #ifndef KILN_TESTS_RTL_CGRA_PLACED_PROGRAM_H_
 #define KILN_TESTS_RTL_CGRA_PLACED_PROGRAM_H_

@@ -110,7 +110,7 @@ TEST(GraphFileTest, TheTenGraphsHaveTheirSizes) {
   EXPECT_EQ(graphs, 10);
 }
 
-// Nodes and edges are those of the file, with the operands that it states where it numbers them as
+// A graph has the nodes and edges of the file, with the operands that it states where it numbers them as
 // Kiln does.
 TEST(GraphFileTest, NodesAndEdgesAreThoseOfTheFile) {
   for (const char* name : kGraphs) {

@@ -107,7 +107,7 @@ TEST(NamedGraphsTest, Butterflies) {
         inputs.push_back(static_cast<int32_t>(random.Between(-30000, 30000)));
       }
       const std::vector<int32_t> outputs = RunKernel(graph, {inputs})[0];
-      // Inputs and outputs of butterfly k by name, whatever their order.
+      // Finds inputs and outputs of butterfly k by name, in any order.
       const auto value = [&](const std::vector<int>& nodes, const std::vector<int32_t>& values,
                              const std::string& wanted) {
         for (size_t i = 0; i < nodes.size(); ++i) {

@@ -23,7 +23,7 @@ TEST(ShippedPolicy, IsSmallAndReadable) {
   EXPECT_EQ(state->numbers.at("iteration"), 124u);
 }
 
-// In 100 episodes: all ten graphs, half of which training did not see; and in less cycles than the
+// In 100 episodes: all ten graphs, half of which training did not see; and in fewer cycles than the
 // weights that training began with.
 TEST(ShippedPolicy, MapsTheTenGraphs) {
   const StatusOr<std::shared_ptr<const Policy>> policy = ReadPolicy("models/cgra_policy.bin");

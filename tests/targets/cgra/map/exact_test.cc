@@ -61,8 +61,8 @@ class TestGraph {
 
 TEST(Exact, ProvesThatTheWorkedExampleIsOptimal) {
   // arXiv 2205.13675, Fig. 1: the result at cycle 15, with an interval of 3. A tile holds one
-  // instruction in each slot, so that neither the squares nor the sum can follow at once where their
-  // operands are: issues in the cycles 0, 4, 8 and 12 are the least.
+  // instruction in each slot, so that neither the squares nor the sum can follow at once where
+  // their operands are: issues in the cycles 0, 4, 8 and 12 are the least.
   const StatusOr<ComputationGraph> graph = MakeNamedGraph("distance");
   ASSERT_TRUE(graph.ok());
   for (const auto& make : {&MakeExactMapper, &MakeSatMapper}) {
@@ -105,7 +105,7 @@ TEST(Exact, AgreesWithTheSolverAndTheChecker) {
   EXPECT_GT(impossible, 1);
 }
 
-// A search order must not change what is proved, whatever it prefers.
+// No search order changes what is proved.
 TEST(Exact, ProvesTheSameInAnyOrder) {
   int proved = 0, impossible = 0, other_steps = 0;
   for (uint64_t seed = 1; seed <= 60; ++seed) {
@@ -248,7 +248,8 @@ TEST(Exact, LeavesAProductAloneWhereFusionBreaksARule) {
 }
 
 TEST(Exact, InsertsAPassThroughWhereItMust) {
-  // a -> b -> c and a -> c, on links to the next tile alone: no three tiles are neighbours in pairs.
+  // a -> b -> c and a -> c, on links to the next tile alone: no three tiles are neighbours in
+  // pairs.
   Config config;
   config.columns = 4;
   config.reach = 1;

@@ -1,6 +1,5 @@
 // Random graphs with random mappings: the functional and the cycle level give what the graph's
-// evaluation gives, with and without stalls of the streams, and the cycles are those of the closed
-// form.
+// evaluation gives, with and without stalls of the streams, and the cycles equal the closed form.
 
 #include <gtest/gtest.h>
 

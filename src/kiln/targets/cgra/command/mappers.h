@@ -16,9 +16,9 @@ namespace kiln::cgra {
 std::vector<std::string> MapperNames();
 std::string MapperHelp();
 
-// Makes a mapper. `policy` is the file of a trained policy, for the mappers that use one; empty: the
-// policy that ships with Kiln. Errors: no mapper has this name; a policy for a mapper that uses
-// none; a file that cannot be read or is no policy.
+// Makes a mapper. `policy` is the file of a trained policy, for the mappers that use one; empty:
+// the policy that ships with Kiln. Other mappers ignore it. Errors: no mapper has this name; a file
+// that cannot be read or is not a policy.
 StatusOr<std::unique_ptr<Mapper>> MakeMapper(std::string_view name, const std::string& policy);
 
 }  // namespace kiln::cgra

@@ -10,8 +10,8 @@
 namespace kiln::cli {
 
 // Returns the graph of a file, or one of Kiln's own by its name. Networks (.onnx, .kir) become
-// graphs with a node for each operator. Errors: those of the readers; a name that is neither a file
-// nor a graph.
+// graphs with a node for each operator. Errors: the errors of the readers; a name that is neither a
+// file nor a graph.
 StatusOr<cgra::ComputationGraph> ReadComputationGraph(const std::string& text);
 
 }  // namespace kiln::cli

@@ -45,7 +45,7 @@ class ElementChain {
   Status Append(const Node& node);
   // Returns the instructions so far, before multiplications and additions share any.
   int instructions() const { return graph_.instructions(); }
-  // Returns the graph and the rest of the kernel, whose result is that of the last node.
+  // Returns the graph and the rest of the kernel, whose result is the last node's.
   ComputationGraph FinishGraph();
   MachineKernel FinishKernel(std::shared_ptr<const MappedGraph> mapped);
 

@@ -14,7 +14,7 @@ namespace kiln::cgra {
 // References are numbers of nodes.
 class GraphBuilder {
  public:
-  // `name` is that of the graph and the beginning of the nodes' names.
+  // `name` is the graph's name and the beginning of the nodes' names.
   explicit GraphBuilder(std::string_view name);
 
   int Input(std::string_view name);

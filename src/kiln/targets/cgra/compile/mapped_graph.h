@@ -24,7 +24,7 @@ struct MappedGraph {
 };
 
 // Returns the graph with a mapping. The result depends on the graph's structure and the design
-// point alone. Errors: a refusal, if the mapper finds no mapping; those of BuildProblem.
+// point alone. Errors: a refusal, if the mapper finds no mapping; the errors of BuildProblem.
 StatusOr<std::shared_ptr<const MappedGraph>> MapGraph(ComputationGraph graph, const Config& config);
 
 }  // namespace kiln::cgra

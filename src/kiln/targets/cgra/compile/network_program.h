@@ -35,7 +35,7 @@ class NetworkProgram final : public Program {
 };
 
 // Compiles a network whose shapes are known. A design point whose machine is not built runs all
-// nodes on the host. Errors: those of Lower.
+// nodes on the host. Errors: the errors of Lower.
 StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
                                                   const CompileOptions& options);
 

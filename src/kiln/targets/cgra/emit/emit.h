@@ -22,16 +22,16 @@ struct ExampleRun {
 ExampleRun MakeExample(const CgraProgram& program, uint64_t seed = 1);
 
 // Returns the project of a design point without a program: the machine, its testbench, design.yaml.
-// Errors: those of CheckStreamMachine.
+// Errors: the errors of CheckStreamMachine.
 StatusOr<hardware::RtlProject> ProjectOf(const Config& config);
 
 // Returns the project of a program's design point. It also has the program as text (program.txt)
 // and as JSON (configuration.json), the beats that load it (configuration.bin), and an example for
-// `make sim`: the beats that load and run it (example.bin). Errors: those of Check.
+// `make sim`: the beats that load and run it (example.bin). Errors: the errors of Check.
 StatusOr<hardware::RtlProject> ProjectOf(const CgraProgram& program, const ExampleRun& example);
 
-// Writes the project of a program with the example of MakeExample. Errors: those of ProjectOf and
-// of hardware::WriteRtlProject.
+// Writes the project of a program with the example of MakeExample. Errors: the errors of ProjectOf
+// and of hardware::WriteRtlProject.
 Status Emit(const CgraProgram& program, const std::filesystem::path& folder);
 
 }  // namespace kiln::cgra

@@ -18,7 +18,7 @@ namespace kiln::cgra {
 // a node to itself, or into a merge (phi) that it closes a cycle with. Attributes that only matter
 // for drawing are ignored.
 // Errors name the line: what DOT does not allow, undirected graphs, edges of whole subgraphs,
-// attributes whose value is no number; and those of FinishGraph (file_graph.h).
+// attributes whose value is no number; and the errors of FinishGraph (file_graph.h).
 StatusOr<ComputationGraph> ParseGraphDot(std::string_view text, std::string_view source);
 // Returns DOT that is read as the same graph.
 std::string PrintGraphDot(const ComputationGraph& graph);

@@ -4,8 +4,9 @@
 // Kiln's own files number every operand as graph/evaluate.h does. Files of other tools number
 // operands in their own ways, or not at all. Their nodes are read as follows:
 //   - An edge without an operand number is the lowest operand that is free, in the order of edges.
-//   - The only operand of a load is its address, whatever its number. If a load of the file has it
-//     as operand 1 (Morpher), stores have the value as operand 0 and the address as operand 1.
+//   - The only operand of a load is its address, also where it has another number. If a load of the
+//     file has it as operand 1 (Morpher), stores have the value as operand 0 and the address as
+//     operand 1.
 //   - An addition (also getelementptr) adds all its operands and its constant, whatever the numbers
 //     of the operands. Where that are more than two, it becomes a chain of additions: NAME.part1,
 //     NAME.part2, ..., NAME.

@@ -23,7 +23,7 @@ struct PassThrough {
   friend bool operator==(const PassThrough&, const PassThrough&) = default;
 };
 
-// Indices are those of the graph.
+// Nodes and edges are named by their indices in the graph.
 struct Mapping {
   int initiation_interval = 0;  // cycles between two threads
   std::vector<Place> places;    // by node

@@ -54,7 +54,7 @@ int LeastOutputDepth(const Config& config, const std::vector<int>& issues, int i
 // what would be right. The levels execute programs that pass.
 Status Check(const CgraProgram& program);
 
-// Appends the commands that load a program into a machine, whatever it held before.
+// Appends the commands that load a program into a machine; they replace what it held before.
 void AppendLoad(const CgraProgram& program, std::vector<uint8_t>* stream);
 
 // Appends the command that writes lanes to one address of a tile memory.

@@ -89,7 +89,7 @@ Wishes NoWishes(const Problem& problem) {
           .tile = std::vector<int>(static_cast<size_t>(problem.size()), -1)};
 }
 
-// Changes one instruction's wishes, or those of two.
+// Changes the wishes of one instruction or of two.
 void Mutate(const Problem& problem, Random* random, Wishes* wishes) {
   const auto count = static_cast<uint64_t>(problem.size());
   const size_t i = random->Below(count), other = random->Below(count);

@@ -25,7 +25,7 @@ struct ProofOptions {
   bool explain = true;  // whether interval_why names the core of a refutation (core.h)
 };
 
-// Maps with proof. Errors: those of BuildProblem; an asked interval that is not from 1 to
+// Maps with proof. Errors: the errors of BuildProblem; an asked interval that is not from 1 to
 // MostInterval, or no multiple of Config::tile_period.
 StatusOr<MapResult> MapWithProof(const ComputationGraph& graph, const Config& config,
                                  const MapOptions& options, const ProofOptions& proof);

@@ -11,7 +11,7 @@
 
 namespace kiln::cgra {
 
-// Decides by the solver, with one thread and a fixed seed, whatever `seed` is. The formula of an
+// Decides by the solver, with one thread and a fixed seed; it ignores `seed`. The formula of an
 // interval is built once; lower latencies are assumptions. A step is a conflict.
 std::unique_ptr<Decider> MakeSatDecider(const Problem& problem, uint64_t seed);
 

@@ -37,7 +37,7 @@ inline constexpr int kMostFusionChoices = 1024;
 inline constexpr int kMostPassChoices = 512;
 
 // Builds the problems without additional pass-throughs: all fusions first, then fewer. With `fuse`
-// false, the one without fusions. Errors: those of BuildProblem.
+// false, the one without fusions. Errors: the errors of BuildProblem.
 StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse);
 
 // Builds the problems with one additional pass-through, for each set of consumers of each result;

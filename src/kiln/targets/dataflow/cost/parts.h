@@ -46,7 +46,7 @@ bool InMemory(const Channel& channel);
 //   ultrascale   the device, as in MultiplierBitsOf (isa/derived.h)
 std::vector<UnitParts> UnitsOf(std::span<const Pipeline* const> pipelines, bool ultrascale);
 
-// The names of the units that do not stand for one stage.
+// The names of the units that several stages share.
 inline constexpr const char* kStreamUnit = "streams";
 inline constexpr const char* kConnectionUnit = "forks and converters";
 inline constexpr const char* kChannelUnit = "channels";

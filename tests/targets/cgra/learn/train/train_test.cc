@@ -175,7 +175,7 @@ TEST(Training, DoesNotDependOnTheNumberOfThreads) {
   EXPECT_THAT(MessageOf(Train(options, &one, {})), testing::HasSubstr("another shape or seed"));
 }
 
-// Four instructions in a row on 8 tiles: the best reward is that of staying close.
+// Four instructions in a row on 8 tiles: staying close gives the best reward.
 TEST(Training, LearnsATrivialProblem) {
   ComputationGraph graph;
   graph.name = graph.source = "chain";

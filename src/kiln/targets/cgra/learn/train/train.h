@@ -1,7 +1,7 @@
 // Trains policies by proximal policy optimisation.
 //
 // Everything that an iteration does follows from the seed, the number of the iteration, and the
-// state before it, so that training that was interrupted goes on as if it had not been.
+// state before it, so that interrupted training gives the result of uninterrupted training.
 #ifndef KILN_TARGETS_CGRA_LEARN_TRAIN_TRAIN_H_
 #define KILN_TARGETS_CGRA_LEARN_TRAIN_TRAIN_H_
 

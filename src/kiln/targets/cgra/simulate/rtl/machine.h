@@ -28,8 +28,8 @@ class RtlMachine {
     std::vector<int32_t> data;
     Trace trace;  // StreamSimulation::Result
   };
-  // Loads a program and runs it (AppendLoad, AppendRun). Errors: those of StreamSimulation::Run.
-  // The program passes Check and is one of this design point.
+  // Loads a program and runs it (AppendLoad, AppendRun). Errors: the errors of
+  // StreamSimulation::Run. The program passes Check and is one of this design point.
   StatusOr<Result> Run(const CgraProgram& program, int64_t threads, int64_t first_sent,
                        std::span<const int32_t> data, const RtlOptions& options) const;
 
