@@ -110,8 +110,8 @@ TEST(GraphFileTest, TheTenGraphsHaveTheirSizes) {
   EXPECT_EQ(graphs, 10);
 }
 
-// A graph has the nodes and edges of the file, with the operands that it states where it numbers them as
-// Kiln does.
+// A graph has the nodes and edges of the file, with the operands that it states where it numbers
+// them as Kiln does.
 TEST(GraphFileTest, NodesAndEdgesAreThoseOfTheFile) {
   for (const char* name : kGraphs) {
     const ComputationGraph graph = Read(name);
