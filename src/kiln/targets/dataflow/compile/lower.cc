@@ -39,22 +39,6 @@ std::optional<std::array<int, 3>> MapAxes(const StridedView& view, const MapShap
   return axes;
 }
 
-std::optional<std::vector<double>> PerChannel(const Value* value, int64_t channels) {
-  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32)
-    return std::nullopt;
-  const Tensor& tensor = value->constant();
-  std::vector<double> numbers(static_cast<size_t>(channels));
-  if (tensor.size() == 1) {
-    std::ranges::fill(numbers, tensor.ValueAt(0));
-    return numbers;
-  }
-  const Shape& shape = tensor.shape();
-  if (tensor.size() != channels || shape.rank() == 0 || shape[shape.rank() - 1] != channels)
-    return std::nullopt;
-  for (int64_t c = 0; c < channels; ++c) numbers[static_cast<size_t>(c)] = tensor.ValueAt(c);
-  return numbers;
-}
-
 Lowering::Lowering(const Graph& graph, const Config& config)
     : graph_(graph), config_(config), partition_(graph, Patterns()) {
   for (const Value* input : graph.inputs()) {

@@ -262,7 +262,8 @@ Status Lowering::EmitSum(const Group& group) {
   ChannelLine bounds;
   bounds.factors = {1.0};
   bounds.offsets = {0.0};
-  KILN_RETURN_IF_ERROR(ApplyFollowers(group, &bounds));
+  KILN_RETURN_IF_ERROR(
+      ApplyToLine(std::span(group.nodes).subspan(1), group.anchor->result(), &bounds));
   Stage stage;
   stage.kind = StageKind::kAffine;
   KILN_RETURN_IF_ERROR(SetAffine(line.factors, offset, codes, bounds.low, bounds.high, &stage));

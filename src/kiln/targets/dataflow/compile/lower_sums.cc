@@ -18,39 +18,6 @@ namespace {
 // The largest window of a maximum pool, which compares all of its pixels at once.
 constexpr int64_t kMostPoolTaps = 64;
 
-// Returns the number in an fp32 constant of one element.
-std::optional<double> NumberOf(const Value* value) {
-  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32 ||
-      value->constant().size() != 1)
-    return std::nullopt;
-  return value->constant().ValueAt(0);
-}
-
-const Value* OtherThan(const Node& node, const Value* value) {
-  return node.operand(node.operand(0) == value ? 1 : 0);
-}
-
-// Returns whether a chain can go on with this node: a constant per channel, or bounds.
-bool IsFollower(const Node& node, const Value* before, int64_t channels) {
-  switch (node.op()) {
-    case Op::kAdd:
-    case Op::kMul:
-      return PerChannel(OtherThan(node, before), channels).has_value();
-    case Op::kSub:
-    case Op::kDiv:
-      return node.operand(0) == before && PerChannel(node.operand(1), channels).has_value();
-    case Op::kRelu:
-      return true;
-    case Op::kClip:
-      return (node.operand(1) == nullptr || NumberOf(node.operand(1)).has_value()) &&
-             (node.operand(2) == nullptr || NumberOf(node.operand(2)).has_value());
-    default:
-      return false;
-  }
-}
-
-bool IsBound(const Node& node) { return node.op() == Op::kRelu || node.op() == Op::kClip; }
-
 // The integer weights of a layer.
 struct Weights {
   std::vector<int32_t> codes;  // [out channel][tap][channel of the group]
@@ -121,20 +88,12 @@ std::string Shortly(const Window& w, const MapShape& in, const MapShape& out) {
 
 }  // namespace
 
-std::vector<double> ScalesOfWeights(const Quantisation& q, int64_t channels) {
-  std::vector<double> scales(static_cast<size_t>(channels), 1.0);
-  for (size_t c = 0; c < scales.size(); ++c) {
-    if (!q.scales.empty()) scales[c] = q.scales[q.scales.size() == 1 ? 0 : c];
-  }
-  return scales;
-}
-
 Status Lowering::PlanSums(Group* group) {
   const Shape& shape = group->result->shape();
   const int64_t channels = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
   bool bounded = false;
   while (const Node* next = Follower(*group)) {
-    if (!IsFollower(*next, group->result, channels) || (bounded && !IsBound(*next))) break;
+    if (!ContinuesLine(*next, group->result, channels) || (bounded && !IsBound(*next))) break;
     bounded = bounded || IsBound(*next);
     group->nodes.push_back(next);
     group->result = next->result();
@@ -142,41 +101,10 @@ Status Lowering::PlanSums(Group* group) {
   return OkStatus();
 }
 
-Status Lowering::ApplyFollowers(const Group& group, ChannelLine* line) const {
-  const auto channels = std::ssize(line->factors);
-  const Value* before = group.anchor->result();
-  for (const Node* node : group.nodes) {
-    if (node == group.anchor) continue;
-    if (node->op() == Op::kRelu) {
-      line->low = std::max(line->low, 0.0);
-      line->high = std::max(line->high, 0.0);
-    } else if (node->op() == Op::kClip) {
-      const double low = NumberOf(node->operand(1)).value_or(-kInfinity),
-                   high = NumberOf(node->operand(2)).value_or(kInfinity);
-      line->low = std::min(std::max(line->low, low), high);
-      line->high = std::min(std::max(line->high, low), high);
-    } else {
-      const auto numbers = PerChannel(OtherThan(*node, before), channels);
-      if (!numbers.has_value()) return ToHost("a constant that is not one number per channel");
-      for (size_t c = 0; c < line->factors.size(); ++c) {
-        const double number = (*numbers)[c];
-        if (node->op() == Op::kAdd) line->offsets[c] += number;
-        if (node->op() == Op::kSub) line->offsets[c] -= number;
-        if (node->op() == Op::kMul || node->op() == Op::kDiv) {
-          const double factor = node->op() == Op::kMul ? number : 1 / number;
-          line->factors[c] *= factor;
-          line->offsets[c] *= factor;
-        }
-      }
-    }
-    before = node->result();
-  }
-  return OkStatus();
-}
-
 Status Lowering::EmitSums(const Group& group, Stage stage, Operand operand, ChannelLine line,
                           const MapShape& map, StridedView view, const std::string& operation) {
-  KILN_RETURN_IF_ERROR(ApplyFollowers(group, &line));
+  KILN_RETURN_IF_ERROR(
+      ApplyToLine(std::span(group.nodes).subspan(1), group.anchor->result(), &line));
   // Sums grow with their values: a negative factor changes the signs of its weights.
   const auto channels = std::ssize(line.factors);
   const auto per_channel = static_cast<size_t>(std::ssize(stage.weights) / channels);

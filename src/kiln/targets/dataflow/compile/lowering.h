@@ -14,6 +14,7 @@
 #include "kiln/targets/dataflow/compile/network.h"
 #include "kiln/targets/dataflow/config/config.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/lower/channel_line.h"
 #include "kiln/targets/lower/host_kernel.h"
 #include "kiln/targets/lower/partition.h"
 #include "kiln/targets/lower/refusal.h"
@@ -34,12 +35,6 @@ struct ValueCodes {
   double scale = 1;
   int64_t zero = 0;
   int64_t low = 0, high = 0;  // codes in use
-};
-
-// Real numbers by channel: value = sum * factor + offset, clamped to [low, high].
-struct ChannelLine {
-  std::vector<double> factors, offsets;
-  double low = -kInfinity, high = kInfinity;
 };
 
 // Where a value is: in a map of the machine, or on the host.
@@ -99,7 +94,6 @@ class Lowering {
   Status EmitMean(const Group& group);
   Status EmitSums(const Group& group, Stage stage, Operand operand, ChannelLine line,
                   const MapShape& map, StridedView view, const std::string& operation);
-  Status ApplyFollowers(const Group& group, ChannelLine* line) const;
   StatusOr<Operand> WithPadding(const Group& group, Operand operand, Window* window);
 
   // lower_elements.cc
@@ -140,13 +134,6 @@ std::optional<std::array<int, 3>> MapAxes(const StridedView& view, const MapShap
 
 // Returns the map of a row-major tensor: its last axes are height, width and channels.
 MapShape MapOf(const Shape& shape);
-
-// Returns the elements of an fp32 constant as numbers by channel, if it is one number or one per
-// channel of the last axis.
-std::optional<std::vector<double>> PerChannel(const Value* value, int64_t channels);
-
-// Returns the product's scale: of activations times that of the weights of channel c.
-std::vector<double> ScalesOfWeights(const Quantisation& q, int64_t channels);
 
 }  // namespace kiln::dataflow
 

@@ -1,6 +1,6 @@
 // Reads annotations.
 
-#include "kiln/targets/cgra/compile/value_codes.h"
+#include "kiln/targets/lower/value_codes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,11 +11,8 @@
 #include "kiln/targets/lower/constant_codes.h"
 #include "kiln/targets/lower/refusal.h"
 
-namespace kiln::cgra {
+namespace kiln {
 namespace {
-
-constexpr int kMostCodeBits = 16;
-constexpr int kMostWeightBits = 8;
 
 bool IsPlainInteger(const Format& format) {
   return format.is_whole() && format.rounding == Rounding::kNearestEven &&
@@ -24,20 +21,22 @@ bool IsPlainInteger(const Format& format) {
 
 }  // namespace
 
-StatusOr<ValueCodes> CodesOf(const Value& value) {
+StatusOr<ValueCodes> IntegerCodesOf(const Value& value, int most_bits) {
   const std::string who = NameForUser(value);
   if (value.element() != ElementType::kFloat32) return ToHost(fmt::format("{} is not fp32", who));
   if (!value.quantisation().has_value()) return ToHost(fmt::format("{} is not quantised", who));
   const Quantisation& q = *value.quantisation();
   const Format& format = q.type.format;
-  if (!IsPlainInteger(format) || format.bits > kMostCodeBits || q.scales.size() > 1 ||
+  if (!IsPlainInteger(format) || format.bits > most_bits || q.scales.size() > 1 ||
       q.zero_points.size() > 1 || q.type.scheme == Scheme::kPerBlock) {
-    return ToHost(fmt::format("{} is {}, lanes take integers of up to {} bits with one scale", who,
-                              format.name, kMostCodeBits));
+    return ToHost(
+        fmt::format("{} is {}, the machine takes integers of up to {} bits with one scale", who,
+                    format.name, most_bits));
   }
   const CodeRange range = kiln::CodesOf(format, q.type.symmetric);
   ValueCodes codes;
   codes.bits = format.bits;
+  codes.is_signed = format.is_signed;
   codes.scale = q.scales.empty() ? 1.0 : double{q.scales[0]};
   codes.zero = q.zero_points.empty() ? 0 : q.zero_points[0];
   codes.low = static_cast<int32_t>(range.low);
@@ -45,7 +44,7 @@ StatusOr<ValueCodes> CodesOf(const Value& value) {
   return codes;
 }
 
-StatusOr<WeightCodes> WeightsOf(const Value& value, int axis) {
+StatusOr<WeightCodes> IntegerWeightsOf(const Value& value, int axis, int most_bits) {
   const std::string who = NameForUser(value);
   if (!value.is_constant() || value.element() != ElementType::kFloat32)
     return ToHost(fmt::format("{} is no constant in fp32", who));
@@ -53,10 +52,10 @@ StatusOr<WeightCodes> WeightsOf(const Value& value, int axis) {
   const Quantisation& q = *value.quantisation();
   const Format& format = q.type.format;
   const bool zeros = std::ranges::all_of(q.zero_points, [](int32_t z) { return z == 0; });
-  if (!IsPlainInteger(format) || format.bits > kMostWeightBits || !zeros ||
+  if (!IsPlainInteger(format) || format.bits > most_bits || !zeros ||
       q.type.scheme == Scheme::kPerBlock) {
     return ToHost(fmt::format("{} is {}, weights are integers of up to {} bits without zero point",
-                              who, format.name, kMostWeightBits));
+                              who, format.name, most_bits));
   }
   if (q.scales.size() > 1 && q.axis != axis)
     return ToHost(fmt::format("{} has scales along another axis than output channels", who));
@@ -75,4 +74,4 @@ int32_t NearestCode(double value, const ValueCodes& codes) {
       std::clamp(code, static_cast<double>(codes.low), static_cast<double>(codes.high)));
 }
 
-}  // namespace kiln::cgra
+}  // namespace kiln
