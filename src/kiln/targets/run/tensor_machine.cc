@@ -2,9 +2,11 @@
 
 #include "kiln/targets/run/tensor_machine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "kiln/execute/codes.h"
+#include "kiln/support/check.h"
 #include "kiln/targets/run/host_tail.h"
 #include "kiln/targets/run/level_machines.h"
 #include "kiln/targets/run/merge_trace.h"
@@ -36,7 +38,7 @@ StatusOr<Trace> TensorMachine::Run() {
     }
     const HostGraph& host = *hosts_[k];
     KILN_RETURN_IF_ERROR(RunHostKernel(
-        host.graph, [&](size_t i) { return values_.at(host.inputs[i]); },
+        host.graph, [&](size_t i) { return ValueOf(host.inputs[i]); },
         [&](size_t i, const Tensor& computed) {
           const Value* const value = host.outputs[i];
           values_[value] = RoundedAsAnnotated(computed, value->quantisation());
@@ -49,15 +51,22 @@ StatusOr<Trace> TensorMachine::Run() {
 std::vector<OutputTensor> TensorMachine::Outputs(int64_t) const {
   std::vector<OutputTensor> outputs;
   for (const Value* output : network_.outputs()) {
-    const Tensor& value = values_.at(output);
+    const Tensor value = ValueOf(output);
     const bool coded = output->quantisation() && value.type() == ElementType::kFloat32;
     outputs.push_back({value, coded ? EncodeTensor(value, *output->quantisation()) : value});
   }
   return outputs;
 }
 
+Tensor TensorMachine::ValueOf(const Value* value) const {
+  if (const auto at = values_.find(value); at != values_.end()) return at->second;
+  const auto derived = std::ranges::find(derived_, value, &DerivedValue::value);
+  KILN_CHECK(derived != derived_.end());
+  return derived->derive(ValueOf(derived->from));
+}
+
 Tensor TensorMachine::CodesOf(const Value* value) const {
-  return EncodeTensor(values_.at(value), *value->quantisation());
+  return EncodeTensor(ValueOf(value), *value->quantisation());
 }
 
 void TensorMachine::SetCodes(const Value* value, const Tensor& codes) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -18,15 +19,23 @@
 
 namespace kiln {
 
+// A value that moves the elements of another one: a kernel that reads it reads `from`.
+struct DerivedValue {
+  const Value* value = nullptr;
+  const Value* from = nullptr;
+  std::function<Tensor(const Tensor&)> derive;
+};
+
 // The base class of such machines. It processes one image at a time. fp32 values are rounded to
 // their annotations.
 class TensorMachine : public ImageMachine {
  public:
   // The machine runs the kernels of a program in order: kernel k on the host if there is a subgraph
   // hosts[k], else by RunKernel. `network` is the graph from which the program was compiled. Both
-  // arguments must outlive the machine.
-  TensorMachine(const Graph& network, const std::vector<std::optional<HostGraph>>& hosts)
-      : network_(network), hosts_(hosts) {}
+  // arguments must outlive the machine, as must `derived`, values that no kernel computes.
+  TensorMachine(const Graph& network, const std::vector<std::optional<HostGraph>>& hosts,
+                std::span<const DerivedValue> derived = {})
+      : network_(network), hosts_(hosts), derived_(derived) {}
 
   void Begin(const ImageGroup& group) override;
   Status Load(int64_t row, size_t input, const Tensor& tensor) override;
@@ -44,7 +53,11 @@ class TensorMachine : public ImageMachine {
 
  private:
   const Graph& network_;
+  // Returns the tensor of a value, derived or not.
+  Tensor ValueOf(const Value* value) const;
+
   const std::vector<std::optional<HostGraph>>& hosts_;
+  const std::span<const DerivedValue> derived_;
   std::unordered_map<const Value*, Tensor> values_;
 };
 
