@@ -1,0 +1,2 @@
+# The package of this folder (rtl/packages.f).
+kiln_binary_pkg.sv

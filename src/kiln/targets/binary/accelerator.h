@@ -1,0 +1,58 @@
+// The accelerator of the binary family: one design point behind the interface of all families.
+#ifndef KILN_TARGETS_BINARY_ACCELERATOR_H_
+#define KILN_TARGETS_BINARY_ACCELERATOR_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kiln/targets/binary/config/config.h"
+#include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/interface/family.h"
+
+namespace kiln::binary {
+
+class BinaryAccelerator final : public Accelerator {
+ public:
+  explicit BinaryAccelerator(Config config) : config_(std::move(config)) {}
+
+  std::string_view family() const override { return "binary"; }
+  const std::string& name() const override { return config_.name; }
+  std::string Describe() const override { return PrintConfig(config_); }
+  std::vector<std::string> ActivationFormats() const override;
+  std::vector<std::string> WeightFormats() const override;
+  NamedRecipe OwnRecipe() const override;
+  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
+                                             const CompileOptions& options) const override;
+  StatusOr<RunResult> Run(const Program& program, const Batch& batch,
+                          const RunOptions& options) const override;
+  Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
+  StatusOr<Cost> EstimateCost(int node_nm) const override;
+  // Products of one-bit weights with activations of all digits.
+  double PeakMacsPerCycle() const override {
+    return static_cast<double>(config_.products_per_cycle()) / config_.digits();
+  }
+  double ClockMhz() const override { return config_.clock_mhz; }
+
+  const Config& config() const { return config_; }
+
+ private:
+  const Config config_;
+};
+
+// Parses a design point. `source` is the file's name for messages.
+StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
+                                                        std::string_view source);
+
+// Describes the keys of the family's design points.
+hardware::FamilyKeys DescribeKeys();
+
+// Returns the family's entry in the registry.
+FamilyEntry Entry();
+
+}  // namespace kiln::binary
+
+#endif  // KILN_TARGETS_BINARY_ACCELERATOR_H_

@@ -1,0 +1,48 @@
+// A network compiled for the machine: kernels of the machine and of the host, in order.
+#ifndef KILN_TARGETS_BINARY_COMPILE_NETWORK_PROGRAM_H_
+#define KILN_TARGETS_BINARY_COMPILE_NETWORK_PROGRAM_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/binary/compile/lower.h"
+#include "kiln/targets/binary/config/config.h"
+#include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/interface/program.h"
+
+namespace kiln::binary {
+
+class NetworkProgram final : public Program {
+ public:
+  // `lowered` refers to values of `network`.
+  NetworkProgram(Config config, Graph network, LoweredNetwork lowered);
+  std::string Print() const override;
+
+  const Config& config() const { return config_; }
+  const Graph& network() const { return network_; }
+  // By number of the kernel, without the tail: launches of the machine, or the host's graph.
+  const std::vector<std::vector<Launch>>& launches() const { return launches_; }
+  const std::vector<std::optional<HostGraph>>& hosts() const { return hosts_; }
+  const std::vector<DerivedValue>& views() const { return views_; }
+  // Output channels of the layers of a kernel, without those that complete a list.
+  const std::vector<std::vector<int64_t>>& channels() const { return channels_; }
+
+ private:
+  const Config config_;
+  const Graph network_;
+  std::vector<std::vector<Launch>> launches_;
+  std::vector<std::optional<HostGraph>> hosts_;
+  std::vector<DerivedValue> views_;
+  std::vector<std::vector<int64_t>> channels_;
+};
+
+// Compiles a network whose shapes are known. Errors: those of Lower.
+StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
+                                                  const CompileOptions& options);
+
+}  // namespace kiln::binary
+
+#endif  // KILN_TARGETS_BINARY_COMPILE_NETWORK_PROGRAM_H_

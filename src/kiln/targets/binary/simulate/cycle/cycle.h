@@ -1,0 +1,34 @@
+// The cycle level: the machine's registers from clock to clock, with the values that decide how
+// long it takes.
+#ifndef KILN_TARGETS_BINARY_SIMULATE_CYCLE_CYCLE_H_
+#define KILN_TARGETS_BINARY_SIMULATE_CYCLE_CYCLE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "kiln/support/status.h"
+#include "kiln/targets/binary/isa/stream.h"
+#include "kiln/targets/interface/trace.h"
+
+namespace kiln::binary {
+
+struct CycleResult {
+  StageResults results;
+  // Cycles from the first input beat to the last output beat. Units:
+  //   in, out    beats of the streams
+  //   stage N    cycles in which a round is active; stalls "no tables" while the next round's are
+  //              not there, "results" while both pixels' sums wait to be read
+  // Queues: what is added ("skip N"), results for the next stage ("stage N to stage N+1") and for
+  // the stream out ("stage N to out").
+  Trace trace;
+  // Look-ups that were done: one output channel in all tables of a stage.
+  int64_t lookups = 0;
+};
+
+// Loads a program that passes Check, and runs it on the records of all pixels (AppendRun).
+// Error: the machine waits forever.
+StatusOr<CycleResult> RunCycle(const BlockProgram& program, std::span<const int32_t> records);
+
+}  // namespace kiln::binary
+
+#endif  // KILN_TARGETS_BINARY_SIMULATE_CYCLE_CYCLE_H_
