@@ -54,7 +54,7 @@ class Layers:
         return name
 
     def conv(self, x, name, channels, kernel, stride=1, pad=None, weights="binary", norm=True):
-        """A convolution; `norm` adds batch normalisation, its absence a bias."""
+        """A convolution; `norm` chooses batch normalisation and its absence a bias."""
         cin, height, width = self.shape(x)
         pad = kernel // 2 if pad is None else pad
         size = lambda length: (length + 2 * pad - kernel) // stride + 1

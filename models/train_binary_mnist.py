@@ -9,7 +9,7 @@ ReLU, 1 gives -1 and +1. The input always has 8 bits. No convolution pads values
 needs a third value.
 
   mlp  784, 128, 128 and 10 units; all weights are -1 and +1
-  cnn  3x3 convolutions with 24, 48, 48 and 96 channels, max pooling after the first and the third,
+  cnn  3x3 convolutions with 16, 32, 32 and 64 channels, max pooling after the first and the third,
        then 10 units with 8-bit weights
 
 Needs Debian's python3-torch, python3-onnx and dataset-fashion-mnist; it downloads nothing.
@@ -24,6 +24,7 @@ import torch
 from torch.nn import functional as F
 
 from binary_net import Layers, Network, export
+from evaluate_onnx import OnnxNetwork
 
 DATA = "/usr/share/datasets/fashion-mnist"
 
@@ -48,12 +49,12 @@ def make_mlp(bits):
 
 def make_cnn(bits):
     net = Layers((1, 28, 28))
-    x = net.relu(net.conv(net.quant("image"), "conv1", 24, 3), bits)
+    x = net.relu(net.conv(net.quant("image"), "conv1", 16, 3), bits)
     x = net.max_pool(x, "pool1")
-    x = net.relu(net.conv(x, "conv2", 48, 3, pad=0), bits)
-    x = net.relu(net.conv(x, "conv3", 48, 3, pad=0), bits)
+    x = net.relu(net.conv(x, "conv2", 32, 3, pad=0), bits)
+    x = net.relu(net.conv(x, "conv3", 32, 3, pad=0), bits)
     x = net.max_pool(x, "pool3")
-    x = net.relu(net.conv(x, "conv4", 96, 3, pad=0), bits)
+    x = net.relu(net.conv(x, "conv4", 64, 3, pad=0), bits)
     net.dense(net.flatten(x, "features"), "scores", 10, weights="int8", norm=False)
     return net
 
@@ -63,12 +64,9 @@ def to_input(images):
 
 
 def count_hits(network, images, labels):
-    network.eval()
     with torch.no_grad():
-        hits = sum(int((network(to_input(images[i:i + 500])).argmax(1) == labels[i:i + 500]).sum())
+        return sum(int((network(to_input(images[i:i + 500])).argmax(1) == labels[i:i + 500]).sum())
                    for i in range(0, len(images), 500))
-    network.train()
-    return hits
 
 
 def main():
@@ -77,7 +75,7 @@ def main():
     parser.add_argument("network", choices=["mlp", "cnn"])
     parser.add_argument("bits", type=int, choices=range(1, 9), help="of the activations")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--batch", type=int, default=100)
     parser.add_argument("--rate", type=float, default=1e-2)
     parser.add_argument("--seed", type=int, default=1)
@@ -109,10 +107,15 @@ def main():
             schedule.step()
             network.clip()
             total += float(loss)
-        print(f"epoch {epoch}: loss {total / len(order):.4f}, "
-              f"test {count_hits(network, test_x, test_y)}/10000, {time.time() - start:.0f} s",
-              flush=True)
+        network.eval()
+        hits = count_hits(network, test_x, test_y)
+        network.train()
+        print(f"epoch {epoch}: loss {total / len(order):.4f}, test {hits}/10000, "
+              f"{time.time() - start:.0f} s", flush=True)
     export(network, args.out, os.path.splitext(os.path.basename(args.out))[0])
+    written = OnnxNetwork(args.out)
+    print(f"{args.out}: {count_hits(written, test_x, test_y)}/10000, first 500 "
+          f"{count_hits(written, test_x[:500], test_y[:500])}/500")
 
 
 if __name__ == "__main__":

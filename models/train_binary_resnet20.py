@@ -21,12 +21,11 @@ import argparse
 import time
 
 import numpy as np
-import onnx
 import torch
-from onnx import numpy_helper
 from torch.nn import functional as F
 
 from binary_net import Layers, Network, export
+from evaluate_onnx import OnnxNetwork
 
 TRAINING = 8000  # images from the beginning of the file; the others give the score
 MEAN = torch.tensor([0.485, 0.456, 0.406]).reshape(1, 3, 1, 1)
@@ -59,51 +58,6 @@ def make_resnet20():
     return net
 
 
-class Teacher:
-    """Computes the ONNX file of a ResNet-20 with PyTorch."""
-
-    def __init__(self, path):
-        self.graph = onnx.load(path).graph
-        self.tensors = {t.name: torch.from_numpy(numpy_helper.to_array(t).copy())
-                        for t in self.graph.initializer}
-
-    def convolutions(self):
-        return [self.tensors[node.input[1]] for node in self.graph.node if node.op_type == "Conv"]
-
-    def __call__(self, pixels):
-        values = {**self.tensors, self.graph.input[0].name: (pixels - MEAN) / STD}
-        with torch.no_grad():
-            for node in self.graph.node:
-                options = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-                values[node.output[0]] = self.compute(
-                    node.op_type, [values[name] for name in node.input if name], options)
-        return values[self.graph.output[0].name]
-
-    @staticmethod
-    def compute(op, x, options):
-        if op == "Conv":
-            pads = options.get("pads", [0, 0, 0, 0])
-            return F.conv2d(x[0], *x[1:], stride=options.get("strides", 1), padding=pads[:2])
-        if op == "BatchNormalization":
-            return F.batch_norm(x[0], x[3], x[4], x[1], x[2], eps=options.get("epsilon", 1e-5))
-        if op == "Slice":
-            cut = [slice(None)] * x[0].dim()
-            for start, end, axis, step in zip(*(v.tolist() for v in x[1:5])):
-                cut[axis] = slice(start, min(end, x[0].shape[axis]), step)
-            return x[0][tuple(cut)]
-        if op == "Pad":
-            pads = x[1].tolist()
-            rank = len(pads) // 2
-            return F.pad(x[0], [p for axis in reversed(range(rank)) for p in pads[axis::rank]])
-        if op == "Gemm":
-            assert options.get("transB", 0) == 1
-            return F.linear(x[0], x[1], x[2])
-        if op == "AveragePool":
-            return F.avg_pool2d(x[0], options["kernel_shape"])
-        simple = {"Relu": F.relu, "Add": torch.add, "Flatten": lambda v: v.flatten(1)}
-        return simple[op](*x)
-
-
 def shifted(images, most=3):
     """Returns each image moved by up to `most` pixels in both directions, some mirrored."""
     count, size = len(images), images.shape[2]
@@ -129,7 +83,7 @@ def main():
     parser.add_argument("test_set")
     parser.add_argument("--teacher", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--rate", type=float, default=5e-3)
     parser.add_argument("--seed", type=int, default=1)
@@ -140,12 +94,13 @@ def main():
     torch.use_deterministic_algorithms(True)
     images, labels = read(args.test_set)
     held_out, truth = images[TRAINING:], labels[TRAINING:]
-    teacher = Teacher(args.teacher)
-    teacher_hits = count_hits(lambda x: teacher(x / 255), held_out, truth)
+    fp32 = OnnxNetwork(args.teacher)
+    teacher = lambda pixels: fp32((pixels / 255 - MEAN) / STD)
+    teacher_hits = count_hits(teacher, held_out, truth)
     network = Network(make_resnet20())
     convolutions = [layer for layer in network.weighted.values() if layer.op == "conv"]
     with torch.no_grad():
-        for layer, weight in zip(convolutions, teacher.convolutions(), strict=True):
+        for layer, weight in zip(convolutions, fp32.convolution_weights(), strict=True):
             layer.weight.copy_(weight)
     network.clip()
     network = network.to(memory_format=torch.channels_last)
@@ -160,7 +115,7 @@ def main():
         order = torch.randperm(TRAINING).split(args.batch)
         for index in order:
             x = shifted(images[index]).float().contiguous(memory_format=torch.channels_last)
-            wanted = F.softmax(teacher(x / 255) / SOFTNESS, 1)
+            wanted = F.softmax(teacher(x) / SOFTNESS, 1)
             scores = network(x / 256)
             loss = (F.cross_entropy(scores, labels[index])
                     + SOFTNESS ** 2 * F.cross_entropy(scores / SOFTNESS, wanted)) / 2
@@ -176,6 +131,9 @@ def main():
         print(f"epoch {epoch}: loss {total / len(order):.4f}, held out {hits}/{len(truth)}, "
               f"{time.time() - start:.0f} s", flush=True)
     export(network.to(memory_format=torch.contiguous_format), args.out, "binary_resnet20")
+    student = OnnxNetwork(args.out)
+    print(f"{args.out}: held out {count_hits(lambda x: student(x / 256), held_out, truth)}/"
+          f"{len(truth)}")
 
 
 if __name__ == "__main__":

@@ -178,6 +178,7 @@ def make_targets(points, cells):
 def train(args):
     import torch
     from binary_net import Network, export
+    from evaluate_onnx import OnnxNetwork
     from torch.nn import functional as F
 
     torch.manual_seed(args.seed)
@@ -222,12 +223,15 @@ def train(args):
             print_score(heat_of(held_out[:200]), truth[:200])
     network = network.to(memory_format=torch.contiguous_format)
     export(network, args.out, "hourglass")
-    print_score(heat_of(held_out), truth)
+    print_score(OnnxNetwork(args.out).in_parts(torch.from_numpy(held_out) / 256).numpy(), truth)
 
 
 def write_data(args):
     images, points = draw_images(args.count, HELD_OUT)
-    np.savez_compressed(args.out, image=images, landmarks=points)
+    if args.out.endswith(".npy"):
+        np.save(args.out, images)
+    else:
+        np.savez_compressed(args.out, image=images, landmarks=points)
 
 
 def score(args):
@@ -261,7 +265,8 @@ def main():
     command.add_argument("--threads", type=int, default=1)
     command.set_defaults(run=train)
     command = commands.add_parser("data", help="write images for scores, and their landmarks")
-    command.add_argument("--out", required=True)
+    command.add_argument("--out", required=True, metavar="FILE",
+                         help=".npz, or .npy for the images alone")
     command.add_argument("--count", type=int, default=1000)
     command.set_defaults(run=write_data)
     command = commands.add_parser("score", help="score the outputs of `kiln run`")

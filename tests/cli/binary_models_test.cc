@@ -1,0 +1,73 @@
+// Tests of the classifiers with weights of -1 and +1 that come with Kiln (models/README.md).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "kiln/cli/application.h"
+#include "tests/cli/call.h"
+
+namespace kiln::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kData = "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
+
+// Prints as its file.
+struct Classifier {
+  friend void PrintTo(const Classifier& classifier, std::ostream* out) { *out << classifier.model; }
+  const char* model;
+  int correct;  // of the first 500 test images, as models/train_binary_mnist.py printed
+};
+
+class BinaryClassifiers : public testing::TestWithParam<Classifier> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(kData))
+      GTEST_SKIP() << kData << " is not there (package dataset-fashion-mnist)";
+  }
+  json Run(std::vector<std::string> more) {
+    std::vector<std::string> arguments = {
+        "run", std::string("models/") + GetParam().model + ".onnx", "--data", kData, "--json", "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = Call(arguments);
+    EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+    return json::parse(outcome.out, nullptr, false);
+  }
+};
+
+TEST_P(BinaryClassifiers, AreAsAccurateAsInPyTorch) {
+  const json run = Run({"--level", "reference", "--limit", "500"});
+  ASSERT_TRUE(run.is_object());
+  EXPECT_EQ(run["accuracy"]["fp32"]["images"], 500);
+  EXPECT_EQ(run["accuracy"]["fp32"]["correct"], GetParam().correct);
+}
+
+// Other families compute signs in wider formats. The dataflow family leaves activations of one bit
+// to the host.
+TEST_P(BinaryClassifiers, RunOnOtherFamilies) {
+  const bool signs = std::string(GetParam().model).ends_with("a1");
+  for (const std::string on : {"systolic-int8-16x16", "dataflow-zcu104"}) {
+    SCOPED_TRACE(on);
+    const json run = Run({"--on", on, "--limit", "100"});
+    ASSERT_TRUE(run.is_object());
+    EXPECT_LE(run["host_share"], signs && on == "dataflow-zcu104" ? 0.05 : 0.0);
+    EXPECT_GE(run["levels_compared"]["images"], 1);
+    EXPECT_EQ(run["levels_compared"]["different"], 0);
+    EXPECT_GE(run["accuracy"]["agreement"]["correct"], 98);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Trained, BinaryClassifiers,
+                         testing::Values(Classifier{"fashion_mlp_w1a8", 451},
+                                         Classifier{"fashion_mlp_w1a1", 436},
+                                         Classifier{"fashion_cnn_w1a4", 449}),
+                         [](const auto& info) { return std::string(info.param.model); });
+
+}  // namespace
+}  // namespace kiln::cli
