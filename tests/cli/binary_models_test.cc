@@ -66,7 +66,8 @@ TEST_P(BinaryClassifiers, RunOnOtherFamilies) {
 INSTANTIATE_TEST_SUITE_P(Trained, BinaryClassifiers,
                          testing::Values(Classifier{"fashion_mlp_w1a8", 451},
                                          Classifier{"fashion_mlp_w1a1", 436},
-                                         Classifier{"fashion_cnn_w1a4", 449}),
+                                         Classifier{"fashion_cnn_w1a4", 449},
+                                         Classifier{"fashion_cnn_w1a1", 443}),
                          [](const auto& info) { return std::string(info.param.model); });
 
 }  // namespace
