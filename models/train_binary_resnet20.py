@@ -83,7 +83,7 @@ def main():
     parser.add_argument("test_set")
     parser.add_argument("--teacher", required=True)
     parser.add_argument("--out", required=True)
-    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--epochs", type=int, default=14)
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--rate", type=float, default=5e-3)
     parser.add_argument("--seed", type=int, default=1)

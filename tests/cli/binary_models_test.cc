@@ -1,4 +1,4 @@
-// Tests of the classifiers with weights of -1 and +1 that come with Kiln (models/README.md).
+// Tests of the networks with weights of -1 and +1 that come with Kiln (models/README.md).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +61,19 @@ TEST_P(BinaryClassifiers, RunOnOtherFamilies) {
     EXPECT_EQ(run["levels_compared"]["different"], 0);
     EXPECT_GE(run["accuracy"]["agreement"]["correct"], 98);
   }
+}
+
+// An 8-bit machine computes the heat maps of the reference level but for roundings.
+TEST(BinaryHourglass, RunsOnTheSystolicFamily) {
+  const Outcome outcome = Call({"run", "models/hourglass.onnx", "--on", "systolic-int8-16x16",
+                                "--data", "tests/data/hourglass/images.npy", "--json", "-"});
+  ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
+  const json run = json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(run.is_object());
+  EXPECT_EQ(run["host_share"], 0.0);
+  EXPECT_GE(run["levels_compared"]["images"], 1);
+  EXPECT_EQ(run["levels_compared"]["different"], 0);
+  EXPECT_GT(run["output_sqnr_db"], 40);
 }
 
 INSTANTIATE_TEST_SUITE_P(Trained, BinaryClassifiers,
