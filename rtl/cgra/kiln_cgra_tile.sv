@@ -195,15 +195,20 @@ module kiln_cgra_tile #(
   assign master_delay = spoke[kiln_cgra_pkg::SPOKE_DELAY+:SPAN_BITS];
   for (genvar l = 0; l < LINES; l++) begin : g_master
     logic [SPAN-1:0] of_line;
-    logic [SPAN*THREAD_BITS-1:0] threads_of_line;
     logic chosen;
     assign of_line = valids[l*SPAN+:SPAN];
-    assign threads_of_line = threads[l*SPAN*THREAD_BITS+:SPAN*THREAD_BITS];
     assign chosen = spoke[kiln_cgra_pkg::SPOKE_LINE+:kiln_cgra_pkg::LINE_BITS] ==
         kiln_cgra_pkg::LINE_BITS'(l);
     assign master_valids[l] = chosen && of_line[master_delay];
-    assign master_threads[l*THREAD_BITS+:THREAD_BITS] =
-        threads_of_line[master_delay*THREAD_BITS+:THREAD_BITS] & {THREAD_BITS{chosen}};
+    // Each bit of the threads by itself: words of a width that is no power of two would be chosen
+    // by a shifter, which takes several times the area.
+    for (genvar b = 0; b < THREAD_BITS; b++) begin : g_thread_bit
+      logic [SPAN-1:0] of_bit;
+      for (genvar d = 0; d < SPAN; d++) begin : g_place
+        assign of_bit[d] = threads[(l*SPAN+d)*THREAD_BITS+b];
+      end
+      assign master_threads[l*THREAD_BITS+b] = chosen && of_bit[master_delay];
+    end
   end
   always_comb begin
     if (spoke[kiln_cgra_pkg::SPOKE_BASE]) begin
