@@ -6,6 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/targets/cgra/simulate/random_program.h"
 
@@ -75,6 +80,71 @@ TEST(Chart, ConfigurationIsJson) {
   EXPECT_EQ(json["deliveries"][0]["input"], "x");
 }
 
+// x times a variable, and x times 7 plus 9 with a message that waits: what JSON says of memories,
+// deliveries and instructions is what one finds by hand.
+TEST(Chart, ConfigurationSaysWhatMemoriesHold) {
+  ComputationGraph graph;
+  graph.name = "two products";
+  graph.nodes = {{.name = "x", .op = Op::kInput, .label = "", .literal = {}},
+                 {.name = "v", .op = Op::kVariable, .label = "", .literal = 9},
+                 {.name = "one", .op = Op::kMul, .label = "", .literal = {}},
+                 {.name = "other", .op = Op::kMul, .label = "", .literal = 7},
+                 {.name = "both", .op = Op::kAdd, .label = "", .literal = {}},
+                 {.name = "out", .op = Op::kOutput, .label = "", .literal = {}}};
+  graph.edges = {{.source = 0, .target = 2},
+                 {.source = 1, .target = 2, .operand = 1},
+                 {.source = 0, .target = 3},
+                 {.source = 2, .target = 4},
+                 {.source = 3, .target = 4, .operand = 1},
+                 {.source = 4, .target = 5}};
+  Mapping mapping;
+  mapping.initiation_interval = 1;
+  mapping.places = {{}, {}, {1, 0}, {3, 0}, {2, 4}, {}};
+  mapping.fused_into.assign(6, -1);
+  mapping.provider.assign(6, -1);
+  Config config;
+  config.name = "four tiles";
+  config.columns = 4;
+  config.lanes = 2;
+  config.wait_limit = 4;
+  const auto program = BuildConfiguration(graph, mapping, config);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const auto json = nlohmann::json::parse(ConfigurationJson(*program));
+  // One input goes to two tiles: the second delivery has the beat of the first one.
+  ASSERT_EQ(json["deliveries"].size(), 2);
+  EXPECT_EQ(json["deliveries"][0]["input"], "x");
+  EXPECT_EQ(json["deliveries"][1]["input"], "x");
+  std::set<int> tiles;
+  for (size_t i = 0; i < 2; ++i) {
+    const auto word = std::stoul(json["deliveries"][i]["word"].get<std::string>(), nullptr, 16);
+    EXPECT_EQ(word >> 21 & 1, i);
+    tiles.insert(static_cast<int>(word & 255));
+  }
+  EXPECT_EQ(tiles, (std::set<int>{1, 3}));
+  // The variable is in one memory of the tile that reads it.
+  ASSERT_EQ(json["tiles"][1]["memory"].size(), 1);
+  EXPECT_EQ(json["tiles"][1]["memory"][0]["name"], "v");
+  EXPECT_EQ(json["tiles"][1]["memory"][0]["lanes"], (std::vector<int>{9, 9}));
+  for (const int tile : {0, 2, 3}) EXPECT_TRUE(json["tiles"][tile]["memory"].empty()) << tile;
+  // Operations and literals by the bits of docs/cgra-machine.md.
+  const auto bits = [&](int tile) {
+    const auto digits = json["tiles"][tile]["instruction_ram"][0]["word"].get<std::string>();
+    return std::pair(std::stoull(digits.substr(0, 16), nullptr, 16),
+                     std::stoull(digits.substr(16), nullptr, 16));
+  };
+  EXPECT_EQ(bits(1).second & 255, 1);  // a product and nothing after it
+  EXPECT_EQ(bits(3).second & 255, 1);
+  EXPECT_EQ(bits(3).first >> 32, 7);
+  EXPECT_EQ(bits(2).second & 255, 1 << 3);  // in1 + in3
+  EXPECT_TRUE(json["tiles"][0]["instruction_ram"].empty());
+  ASSERT_EQ(json["base"].size(), 2);
+  EXPECT_EQ(json["base"][0]["nodes"], "one");
+  EXPECT_EQ(json["base"][1]["nodes"], "other");
+  EXPECT_EQ(json["machine"]["lanes"], 2);
+  EXPECT_EQ(json["machine"]["wait_limit"], 4);
+  EXPECT_EQ(json["latency"], 7);
+}
+
 int Count(const std::string& text, std::string_view part) {
   int count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
@@ -97,6 +167,85 @@ TEST(Chart, PictureShowsEveryInstructionTwice) {
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(Count(svg, "<g>"), Count(svg, "</g>"));
   EXPECT_EQ(Count(svg, "<text "), Count(svg, "</text>"));
+}
+
+// A box of the picture: its title and where it is.
+struct Box {
+  std::string title, fill;
+  int x = 0, y = 0, width = 0, height = 0;
+};
+std::vector<Box> BoxesOf(const std::string& svg) {
+  static const std::regex form(
+      "<title>([^<]*)</title><rect x=\"(\\d+)\" y=\"(\\d+)\" width=\"(\\d+)\" "
+      "height=\"(\\d+)\" rx=\"3\" fill=\"([^\"]*)\"");
+  std::vector<Box> boxes;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), form), end; at != end; ++at) {
+    boxes.push_back({.title = (*at)[1],
+                     .fill = (*at)[6],
+                     .x = std::stoi((*at)[2]),
+                     .y = std::stoi((*at)[3]),
+                     .width = std::stoi((*at)[4]),
+                     .height = std::stoi((*at)[5])});
+  }
+  return boxes;
+}
+
+// Boxes are where tile, slot and cycle say: columns are equally wide, rows equally high, and no two
+// boxes overlap. The first box of an instruction is in the schedule, the second in the thread.
+TEST(Chart, PicturePlacesBoxesByTileAndCycle) {
+  const Drawn drawn = MakeDrawn();
+  const std::vector<Box> boxes =
+      BoxesOf(MappingSvg(drawn.graph, drawn.mapping, drawn.config, {.arrows = false}));
+  ASSERT_EQ(boxes.size(), 6);  // first, end and the pass-through: tiles 0, 4, 2; cycles 0, 10, 5
+  const Box &first = boxes[0], &end = boxes[2], &pass = boxes[4];
+  const Box &first_cycle = boxes[1], &end_cycle = boxes[3], &pass_cycle = boxes[5];
+  EXPECT_EQ(pass.title.substr(pass.title.find(',')), ", tile 2, slot 1, cycle 5");
+  EXPECT_EQ(end.title, end_cycle.title);
+  const int column = (end.x - first.x) / 4;
+  EXPECT_GT(column, first.width);
+  EXPECT_EQ(end.x, first.x + 4 * column);
+  EXPECT_EQ(pass.x, first.x + 2 * column);
+  for (const auto& [in_schedule, in_thread] :
+       {std::pair(first, first_cycle), {end, end_cycle}, {pass, pass_cycle}}) {
+    EXPECT_EQ(in_schedule.x, in_thread.x);
+    EXPECT_EQ(in_schedule.fill, in_thread.fill);
+  }
+  const int row = pass.y - first.y;  // slots 0 and 1
+  EXPECT_GT(row, first.height);
+  EXPECT_EQ(end.y, first.y);                    // slot 0
+  EXPECT_GE(first_cycle.y, first.y + 2 * row);  // below the schedule's two slots
+  EXPECT_EQ(pass_cycle.y, first_cycle.y + 5 * row);
+  EXPECT_EQ(end_cycle.y, first_cycle.y + 10 * row);
+  EXPECT_EQ(first.fill, end.fill);  // one flow
+}
+
+// Two inputs that never meet: flows of different colours. A fused product is in the box of its sum.
+TEST(Chart, PictureColoursFlows) {
+  ComputationGraph graph;
+  graph.name = "flows";
+  graph.nodes = {{.name = "x", .op = Op::kInput, .label = "", .literal = {}},
+                 {.name = "product", .op = Op::kMul, .label = "", .literal = 3},
+                 {.name = "sum", .op = Op::kAdd, .label = "", .literal = 4},
+                 {.name = "apart", .op = Op::kSub, .label = "", .literal = 5},
+                 {.name = "out", .op = Op::kOutput, .label = "", .literal = {}},
+                 {.name = "out2", .op = Op::kOutput, .label = "", .literal = {}}};
+  graph.edges = {{.source = 0, .target = 1},
+                 {.source = 1, .target = 2},
+                 {.source = 0, .target = 3},
+                 {.source = 2, .target = 4},
+                 {.source = 3, .target = 5}};
+  Mapping mapping;
+  mapping.initiation_interval = 1;
+  mapping.places = {{}, {0, 0}, {0, 0}, {1, 0}, {}, {}};
+  mapping.fused_into = {-1, 2, -1, -1, -1, -1};
+  mapping.provider.assign(5, -1);
+  Config config;
+  config.columns = 2;
+  const std::vector<Box> boxes = BoxesOf(MappingSvg(graph, mapping, config));
+  ASSERT_EQ(boxes.size(), 4);
+  EXPECT_EQ(boxes[0].title, "product + sum, tile 0, slot 0, cycle 0");
+  EXPECT_EQ(boxes[2].title, "apart, tile 1, slot 0, cycle 0");
+  EXPECT_NE(boxes[0].fill, boxes[2].fill);
 }
 
 }  // namespace
