@@ -111,5 +111,31 @@ TEST(MergeKernels, NeighboursOfOneKernelAreOneEntry) {
   EXPECT_EQ(trace.kernels[2].end, 20);
 }
 
+// Unit 0 works twice on kernel 0, five cycles apart, and then on kernel 1; unit 1 works once.
+TEST(LimitSpans, JoinsNearNeighboursOfEqualKernels) {
+  const std::vector<Span> all = {{0, 1, 20, 30}, {0, 0, 10, 12}, {0, 0, 0, 5}, {1, 0, 5, 9}};
+  const auto spans_of = [](const Trace& trace) {
+    std::vector<std::vector<int64_t>> spans;
+    for (const Span& span : trace.spans)
+      spans.push_back({span.unit, span.kernel, span.begin, span.end});
+    return spans;
+  };
+  using Spans = std::vector<std::vector<int64_t>>;
+  Trace enough;
+  enough.spans = all;
+  LimitSpans(4, &enough);
+  EXPECT_EQ(spans_of(enough), (Spans{{0, 0, 0, 5}, {1, 0, 5, 9}, {0, 0, 10, 12}, {0, 1, 20, 30}}));
+  EXPECT_EQ(enough.span_resolution, 0);
+  Trace fewer;
+  fewer.spans = all;
+  LimitSpans(3, &fewer);
+  EXPECT_EQ(spans_of(fewer), (Spans{{0, 0, 0, 12}, {1, 0, 5, 9}, {0, 1, 20, 30}}));
+  EXPECT_EQ(fewer.span_resolution, 8);  // 1, 2, 4, 8: the first of at least 5
+  Trace least;                          // different kernels and units stay apart
+  least.spans = all;
+  LimitSpans(1, &least);
+  EXPECT_EQ(least.spans.size(), 3u);
+}
+
 }  // namespace
 }  // namespace kiln

@@ -20,6 +20,20 @@ void AppendUnit(const UnitTrace& part, UnitTrace* unit) {
   for (const auto& [cause, cycles] : part.stall_cycles) unit->stall_cycles[cause] += cycles;
 }
 
+// Returns the spans, sorted by unit and begin, with near neighbours of equal kernels joined.
+std::vector<Span> Joined(const std::vector<Span>& spans, int64_t resolution) {
+  std::vector<Span> joined;
+  for (const Span& span : spans) {
+    if (!joined.empty() && joined.back().unit == span.unit && joined.back().kernel == span.kernel &&
+        span.begin - joined.back().end <= resolution) {
+      joined.back().end = span.end;
+    } else {
+      joined.push_back(span);
+    }
+  }
+  return joined;
+}
+
 }  // namespace
 
 void AppendTrace(const Trace& part, Trace* trace) {
@@ -46,6 +60,17 @@ void AppendTrace(const Trace& part, Trace* trace) {
   KILN_CHECK(part.queues.empty() || part.queues.size() == trace->queues.size());
   for (size_t q = 0; q < part.queues.size(); ++q)
     trace->queues[q].highest = std::max(trace->queues[q].highest, part.queues[q].highest);
+}
+
+void LimitSpans(size_t most, Trace* trace) {
+  constexpr int64_t kCoarsest = int64_t{1} << 40;
+  std::vector<Span>& spans = trace->spans;
+  std::ranges::sort(spans, {}, [](const Span& span) { return std::pair(span.unit, span.begin); });
+  while (spans.size() > most && trace->span_resolution < kCoarsest) {
+    trace->span_resolution = std::max<int64_t>(1, 2 * trace->span_resolution);
+    spans = Joined(spans, trace->span_resolution);
+  }
+  std::ranges::sort(spans, {}, [](const Span& span) { return std::pair(span.begin, span.unit); });
 }
 
 void MergeKernels(std::span<const KernelInfo> kernels, Trace* trace) {

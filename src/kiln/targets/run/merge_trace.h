@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_RUN_MERGE_TRACE_H_
 #define KILN_TARGETS_RUN_MERGE_TRACE_H_
 
+#include <cstddef>
 #include <span>
 
 #include "kiln/targets/interface/program.h"
@@ -13,6 +14,11 @@ namespace kiln {
 // the counters of units are added, and the highest levels of queues are kept. Both must have the
 // same units and queues, or one of them must have none.
 void AppendTrace(const Trace& part, Trace* trace);
+
+// Sorts the spans by begin, then by unit, and leaves at most `most` of them, or one for each stretch
+// of a unit on one kernel if these are more: doubles the resolution until joining the neighbours
+// that are so near suffices. Spans of a unit must not overlap.
+void LimitSpans(size_t most, Trace* trace);
 
 // Merges consecutive entries of Trace::kernels that belong to the same kernel, and sets the MACs of
 // each entry: those of the kernel times Trace::images.

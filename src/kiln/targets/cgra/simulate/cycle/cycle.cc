@@ -10,6 +10,7 @@
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/isa/stream.h"
 #include "kiln/targets/cgra/simulate/cycle/fabric.h"
+#include "kiln/targets/run/merge_trace.h"
 
 namespace kiln::cgra {
 namespace {
@@ -20,6 +21,10 @@ constexpr int kFillCycles = 2;           // of fetching before the first fabric 
 constexpr int kReserve = 4;              // free entries of every queue at the begin of a period
 constexpr int kResultToQueue = 4;        // clock cycles
 constexpr int64_t kQuietLimit = 100000;  // cycles in which nothing happens
+constexpr size_t kMostSpans = size_t{1} << 16;
+
+// Places in Trace::units; tiles follow.
+enum TraceUnit { kIn, kOut, kLoad, kDispatch, kFabric, kFirstTile };
 
 using Lanes = std::vector<uint32_t>;
 
@@ -61,7 +66,9 @@ struct CycleMachine::State {
   void Deliver();
   void StreamIn(const CycleOptions& options);
   void EndCycle();
-  Trace MakeTrace() const;
+  void Work(int unit, int64_t from, int64_t to);
+  void BeginSpans();
+  Trace MakeTrace();
   bool AtRest() const {
     return phase == Phase::kHeader && sent_beats == beats && in_register.empty() &&
            out_register.empty() && writes.empty();
@@ -110,10 +117,31 @@ struct CycleMachine::State {
   // Time and counters.
   int64_t now = 0, first_in = -1, last_out = -1, last_event = 0;
   int64_t out_beats = 0;
-  int64_t dispatch_busy = 0, dispatch_no_beat = 0, dispatch_ring = 0, dispatch_run = 0;
+  int64_t load_busy = 0, dispatch_busy = 0, dispatch_no_beat = 0, dispatch_ring = 0,
+          dispatch_run = 0;
   int64_t fabric_cycles = 0, wait_inputs = 0, wait_outputs = 0;
   std::vector<int64_t> fired_before;
+  Trace spans;                   // its spans alone
+  std::vector<int64_t> of_unit;  // by unit: the place of its span of this run in `spans`, or -1
+  bool loading = false;          // the last command was a write
+  std::vector<int64_t> fired;    // by tile, until the cycle before
 };
+
+// Extends the span of a unit in this run to the cycles [from, to).
+void CycleMachine::State::Work(int unit, int64_t from, int64_t to) {
+  int64_t& place = of_unit[static_cast<size_t>(unit)];
+  if (place < 0) {
+    place = std::ssize(spans.spans);
+    spans.spans.push_back({.unit = unit, .kernel = 0, .begin = from, .end = to});
+  }
+  spans.spans[static_cast<size_t>(place)].end = to;
+}
+
+// What units do from now on belongs to another run.
+void CycleMachine::State::BeginSpans() {
+  of_unit.assign(static_cast<size_t>(kFirstTile + config.tiles()), -1);
+  if (spans.spans.size() > 2 * kMostSpans) LimitSpans(kMostSpans, &spans);
+}
 
 StatusOr<CycleResult> CycleMachine::State::Run(std::span<const uint8_t> bytes,
                                                const CycleOptions& options) {
@@ -126,6 +154,8 @@ StatusOr<CycleResult> CycleMachine::State::Run(std::span<const uint8_t> bytes,
   random = Random(options.seed);
   queues.assign(static_cast<size_t>(config.outputs), {});
   for (int tile = 0; tile < config.tiles(); ++tile) fired_before.push_back(fabric.fired(tile));
+  fired = fired_before;
+  BeginSpans();
   while (!AtRest()) {
     KILN_RETURN_IF_ERROR(Step(options));
     if (options.most_cycles > 0 && now > options.most_cycles) {
@@ -196,7 +226,10 @@ void CycleMachine::State::Leave() {
   if (left_thread >= threads || out_count >= kRegisterBeats) return;
   std::deque<Lanes>& words = queues[static_cast<size_t>(place)].words;
   if (words.empty()) return;
-  if (left_thread >= first_sent) out_register.push_back(std::move(words.front()));
+  if (left_thread >= first_sent) {
+    out_register.push_back(std::move(words.front()));
+    Work(kOut, now + 1, now + 2);
+  }
   words.pop_front();
   last_event = now;
   if (++place < header.outputs) return;
@@ -230,6 +263,13 @@ void CycleMachine::State::Advance(bool space) {
   }
   ++fabric_cycles;
   last_event = now;
+  Work(kFabric, now, now + 1);
+  for (int tile = 0; tile < config.tiles(); ++tile) {
+    const int64_t count = fabric.fired(tile);
+    if (count == fired[static_cast<size_t>(tile)]) continue;
+    fired[static_cast<size_t>(tile)] = count;
+    Work(kFirstTile + tile, now, now + 1);
+  }
   if (++slot == header.interval) {
     slot = 0;
     ++period;
@@ -247,10 +287,15 @@ Status CycleMachine::State::Dispatch() {
   }
   const size_t number = in_register.front();
   in_register.pop_front();
-  ++dispatch_busy;
   last_event = now;
   const std::span<const uint8_t> beat =
       stream.subspan(number * BeatBytes(config), BeatBytes(config));
+  if (phase == Phase::kHeader) {
+    if (!loading) BeginSpans();  // writes belong to the run after them
+    loading = DecodeHeader(WordOf(beat)).command != Command::kRun;
+  }
+  (loading ? load_busy : dispatch_busy) += 1;
+  Work(loading ? kLoad : kDispatch, now, now + 1);
   switch (phase) {
     case Phase::kHeader:
       return TakeHeader(beat);
@@ -364,6 +409,7 @@ void CycleMachine::State::Deliver() {
     in_register.pop_front();
   }
   ++dispatch_busy;
+  Work(kDispatch, now, now + 1);
   last_event = now;
   std::vector<int32_t> lanes(static_cast<size_t>(config.lanes));
   ReadLanes(stream.subspan(last_beat * BeatBytes(config), BeatBytes(config)), lanes);
@@ -398,9 +444,16 @@ void CycleMachine::State::EndCycle() {
   ++now;
 }
 
-Trace CycleMachine::State::MakeTrace() const {
+Trace CycleMachine::State::MakeTrace() {
   Trace trace;
   trace.cycles = last_out < 0 || first_in < 0 ? now : last_out - first_in + 1;
+  LimitSpans(kMostSpans, &spans);
+  trace.span_resolution = spans.span_resolution;
+  for (Span span : spans.spans) {
+    span.begin -= std::max<int64_t>(first_in, 0);
+    span.end = std::min(span.end - std::max<int64_t>(first_in, 0), trace.cycles);
+    if (span.begin < span.end) trace.spans.push_back(span);
+  }
   const auto unit = [&](std::string name, int64_t busy, std::map<std::string, int64_t> stalls) {
     std::erase_if(stalls, [](const auto& cause) { return cause.second == 0; });
     trace.units.push_back(
@@ -408,6 +461,7 @@ Trace CycleMachine::State::MakeTrace() const {
   };
   unit("in", static_cast<int64_t>(sent_beats), {});
   unit("out", out_beats, {});
+  unit("load", load_busy, {});
   unit("dispatch", dispatch_busy,
        {{"no beat", dispatch_no_beat}, {"ring full", dispatch_ring}, {"run", dispatch_run}});
   unit("fabric", fabric_cycles, {{"inputs", wait_inputs}, {"outputs full", wait_outputs}});
@@ -417,7 +471,7 @@ Trace CycleMachine::State::MakeTrace() const {
   }
   for (size_t output = 0; output < queues.size(); ++output) {
     trace.queues.push_back({.name = fmt::format("output {}", output),
-                            .from = 3,
+                            .from = kFabric,
                             .to = -1,
                             .depth = config.output_depth,
                             .highest = queues[output].highest});

@@ -26,10 +26,14 @@ struct CycleResult {
   std::vector<uint8_t> bytes;  // of the stream out
   // Cycles from the first input beat to the last output beat. Units:
   //   in, out    beats of the streams, as the hardware counts them
-  //   dispatch   beats and repeated deliveries; stalls "no beat", "ring full", "run"
+  //   load       beats of writes, which dispatch takes
+  //   dispatch   its other beats, and repeated deliveries; stalls "no beat", "ring full", "run"
   //   fabric     fabric cycles; stalls "inputs" and "outputs full" at the begin of a period
   //   tile N     fabric cycles in which it fires
-  // and the queue of each output.
+  // and the queue of each output. Each unit but `in` has a span for every run, `load` one for all
+  // writes before a run: from its first busy cycle to its last; `out` from the first result that
+  // leaves its queue to the last. What `out` does after the last span of `fabric` drains the run.
+  // Spans have the kernel 0; more than 65,536 of them are joined (Trace::span_resolution).
   Trace trace;
   int64_t cycles_in_all = 0;  // until the machine has come to rest
 };
