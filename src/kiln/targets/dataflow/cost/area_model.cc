@@ -8,22 +8,19 @@
 #include <cmath>
 #include <vector>
 
+#include "kiln/hardware/area_features.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/cost/module_counts.h"
 
 namespace kiln::dataflow {
 namespace {
 
-using hardware::FittedModel;
-using hardware::ModuleModel;
-using Features = std::vector<hardware::Feature>;
+using hardware::Always;
+using hardware::Features;
+using hardware::Real;
+using hardware::RealIf;
+using Fitted = hardware::Fits;
 using Parameters = hardware::ModuleParameters;
-using Fitted = std::vector<FittedModel>;
-
-bool Always(const Parameters&) { return true; }
-
-double Real(int64_t n) { return static_cast<double>(n); }
-double If(bool condition, int64_t n) { return condition ? Real(n) : 0; }
 
 // ---- Products and sums
 
@@ -163,9 +160,9 @@ Features Columns(const Parameters& p, const Fitted&) {
   const int64_t stored = (before + (keeps ? 1 : 0)) * column;
   const bool in_registers = words == 1 || p.Number("MEMORY", 0) == 0;
   return {{"window bits", Real(columns * column)},
-          {"masked bits", If(masks, columns * column)},
-          {"stored bits", If(in_registers, words * stored)},
-          {"selected bits", If(keeps, stored)}};
+          {"masked bits", RealIf(masks, columns * column)},
+          {"stored bits", RealIf(in_registers, words * stored)},
+          {"selected bits", RealIf(keeps, stored)}};
 }
 
 Features Pointwise(const Parameters& p, const Fitted&) {
@@ -177,7 +174,7 @@ Features Pointwise(const Parameters& p, const Fitted&) {
                                 CeilLog2(p.Number("SX", 1)) + CeilLog2(p.Number("SY", 1)) +
                                 WalkBits(groups, passes, parts))},
           {"word bits", Real(word)},
-          {"kept bits", If(keeps && p.Number("MEMORY", 0) == 0, parts * word)}};
+          {"kept bits", RealIf(keeps && p.Number("MEMORY", 0) == 0, parts * word)}};
 }
 
 // ---- Stages
@@ -191,13 +188,13 @@ Features Convolution(const Parameters& p, const Fitted&) {
   const int64_t bits = p.Number("ACC_BITS", InBits(p) + WeightBits(p) + CeilLog2(elements * parts));
   const int64_t weights = p.Number("G", 1) * p.Number("OG", 1) * parts;
   const bool streamed = p.Number("STREAMED", 0) == 1;
-  return {{"accumulator bits", If(parts > 1, outputs * bits)},
-          {"bits of sums", If(parts == 1, outputs * bits)},
+  return {{"accumulator bits", RealIf(parts > 1, outputs * bits)},
+          {"bits of sums", RealIf(parts == 1, outputs * bits)},
           {"bits of waiting sums", Real((outputs - lanes) * bits)},
           {"place bits and cycles of delay",
            Real((streamed ? 0 : IndexBits(weights)) +
                 3 * (3 + CeilLog2(elements) + (IsPacked(p) ? 1 : 0)))},
-          {"bits of streamed weights", If(streamed, outputs * elements * WeightBits(p))}};
+          {"bits of streamed weights", RealIf(streamed, outputs * elements * WeightBits(p))}};
 }
 
 Features Depthwise(const Parameters& p, const Fitted&) {
@@ -311,7 +308,7 @@ Features Crop(const Parameters& p, const Fitted&) {
   const int64_t words = p.Number("CG", 2), bits = CeilLog2(words);
   return {{"stage", 1},
           {"counter bits", Real(bits)},
-          {"bits set back", If(!IsPowerOfTwo(words), bits)}};
+          {"bits set back", RealIf(!IsPowerOfTwo(words), bits)}};
 }
 Features Pad(const Parameters& p, const Fitted&) {
   const int64_t rows = p.Number("PT", 1) + p.Number("H", 8) + p.Number("PB", 1);
@@ -347,8 +344,8 @@ constexpr const char* kAroundMaxima =
     "kiln_dataflow_rows kiln_dataflow_reader kiln_dataflow_columns kiln_dataflow_pointwise "
     "kiln_dataflow_max_tree";
 
-const std::vector<ModuleModel>& ModuleModels() {
-  static const std::vector<ModuleModel> models = {
+const std::vector<hardware::ModuleModel>& ModuleModels() {
+  static const std::vector<hardware::ModuleModel> models = {
       {"product", "kiln_dataflow_multiplier", "", IsSingle, Product},
       {"packed products", "kiln_dataflow_multiplier", "", IsPacked, PackedProducts},
       {"product of few bits", "kiln_dataflow_multiplier", "", IsAdders, ProductOfFewBits},
@@ -388,8 +385,8 @@ const std::vector<ModuleModel>& ModuleModels() {
   return models;
 }
 
-const std::vector<FittedModel>& FittedModels() {
-  static const std::vector<FittedModel> fitted = {
+const Fitted& FittedModels() {
+  static const Fitted fitted = {
 #include "kiln/targets/dataflow/cost/area_coefficients.inc"
   };
   return fitted;

@@ -6,21 +6,18 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/hardware/area_features.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/vta/config/derived.h"
 
 namespace kiln::vta {
 namespace {
 
-using hardware::FittedModel;
-using hardware::ModuleModel;
-using Features = std::vector<hardware::Feature>;
+using hardware::Always;
+using hardware::Features;
+using hardware::Real;
+using Fitted = hardware::Fits;
 using Parameters = hardware::ModuleParameters;
-using Fitted = std::vector<FittedModel>;
-
-bool Always(const Parameters&) { return true; }
-
-double Real(int64_t n) { return static_cast<double>(n); }
 
 // Features of kiln_vta_dot, which multiplies two rows of weights by one row of inputs. If two
 // products share a multiplier (kiln_vta_product_pair), one operand consists of both weights, at a
@@ -157,8 +154,8 @@ Features Machine(const Parameters& p, const Fitted&) {
            Real(std::max(CeilLog2(longest_bits / 8 + 1), CeilLog2(output_bits / 8 + 2 * port)))}};
 }
 
-const std::vector<ModuleModel>& ModuleModels() {
-  static const std::vector<ModuleModel> models = {
+const std::vector<hardware::ModuleModel>& ModuleModels() {
+  static const std::vector<hardware::ModuleModel> models = {
       {"products and their sums", "kiln_vta_dot", "", Always, Dot},
       {"GEMM without its products", "kiln_vta_gemm", "kiln_vta_dot", Always, Gemm},
       {"ALU", "kiln_vta_alu", "", Always, Alu},
@@ -179,8 +176,8 @@ const std::vector<ModuleModel>& ModuleModels() {
   return models;
 }
 
-const std::vector<FittedModel>& FittedModels() {
-  static const std::vector<FittedModel> fitted = {
+const Fitted& FittedModels() {
+  static const Fitted fitted = {
 #include "kiln/targets/vta/cost/area_coefficients.inc"
   };
   return fitted;
