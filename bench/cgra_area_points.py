@@ -32,25 +32,32 @@ def tile():
                           "256 64 4", "128 16 5", "64 1024 8", "128 64 5 check", "256 256 5 check",
                           "64 256 4 check"):
         yield "kiln_cgra_tile_memory", "", p, check
-    for p, check in named("LANES REACH INSTRUCTION_DEPTH SPOKE_DEPTH RING WAIT_LIMIT",
-                          "2 2 16 16 16 7", "4 2 16 16 32 16", "2 1 16 16 16 7", "2 2 4 4 16 3",
-                          "4 3 8 8 16 7", "2 2 64 64 16 7", "4 1 16 16 8 16 check",
-                          "2 2 16 16 32 32 check", "4 2 8 8 16 7 check"):
+    # PRESENT is given: Yosys extends its default, '1, by zeros.
+    for p, check in named("LANES REACH PRESENT RING WAIT_LIMIT",
+                          "2 2 15 16 7", "4 2 15 32 16", "2 1 3 16 7", "2 2 15 16 3",
+                          "4 3 63 16 7", "2 1 3 32 32", "2 3 63 16 16", "2 4 255 32 7",
+                          "2 2 15 8 64", "2 2 15 16 15", "2 2 3 16 7", "2 2 7 32 15",
+                          "4 1 3 8 16 check", "2 2 15 32 32 check", "4 2 15 8 7 check",
+                          "2 3 63 64 7 check", "2 2 15 32 15 check", "2 4 255 16 16 check",
+                          "2 2 12 16 16 check"):
         yield "kiln_cgra_tile", TILE, p | {"MEMORY_DEPTH": 64}, check
 
 
 def around():
     """Yields what feeds the tiles and takes their results."""
     for p, check in named("LANES RING", "2 16", "4 16", "8 32", "2 64", "4 256", "8 8",
-                          "4 32 check", "8 16 check", "2 128 check"):
+                          "16 32", "4 32 check", "8 16 check", "2 128 check", "16 16 check"):
         yield "kiln_cgra_dispatch", "", p, check
     for p, check in named("RING", "2", "8", "16", "64", "256", "4 check", "32 check",
                           "128 check"):
         yield "kiln_cgra_sequencer", "", p, check
     for p, check in named("TILES LANES OUTPUTS DEPTH", "4 2 4 16", "4 4 2 8", "8 2 4 16",
-                          "16 2 2 16", "4 2 8 32", "4 8 2 4", "8 4 2 16 check", "4 4 4 8 check",
-                          "16 2 1 8 check"):
+                          "16 2 2 16", "4 2 8 32", "4 8 2 4", "16 4 4 16", "8 2 8 8",
+                          "8 4 2 16 check", "4 4 4 8 check", "16 2 1 8 check", "8 4 4 32 check",
+                          "4 2 2 16 check"):
         yield "kiln_cgra_outputs", "", p, check
+    for p, check in named("DATA_BYTES", "8", "16", "64", "24 check", "32 check"):
+        yield "kiln_axi_stream_register", "", p, check
 
 
 def points():

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "kiln/targets/cgra/cost/events.h"
@@ -42,6 +43,51 @@ TEST(Cost, CountsModulesAndMemories) {
   EXPECT_EQ(Find(units, kMemoryUnit)->memories[0].count, 8);
   EXPECT_EQ(Find(units, kMemoryUnit)->memories[0].bits, 64 * 128);
   EXPECT_EQ(Find(units, kOutputUnit)->memories[0].bits, 8 * 128);
+  // Two links lead to the tiles at the ends, three to the ones between.
+  const std::vector<ModuleInstances>& control = Find(units, kControlUnit)->modules;
+  ASSERT_EQ(control.size(), 2u);
+  EXPECT_EQ(control[0].count, 2);
+  EXPECT_EQ(control[0].parameters.Number("PRESENT", 0), 0b11);
+  EXPECT_EQ(control[1].count, 2);
+  EXPECT_EQ(control[1].parameters.Number("PRESENT", 0), 0b111);
+}
+
+TEST(Cost, EveryModuleHasAnArea) {
+  for (const bool floats : {false, true}) {
+    Config config = FourTiles();
+    config.floats = floats;
+    config.pipeline_latency = floats ? 5 : 3;
+    const auto cost = MachineCost(config, 180);
+    ASSERT_TRUE(cost.ok()) << cost.status();
+    EXPECT_TRUE(cost->missing.empty()) << cost->missing[0];
+    EXPECT_GT(cost->area_square_micrometres, 0);
+  }
+}
+
+// `kiln synth --module kiln_cgra` found these areas with OSU's cells at 180 nm (measurements-cgra.md);
+// no whole machine is in the fit.
+TEST(Cost, WholeMachinesHaveTheAreaOfSynthesis) {
+  Config small = FourTiles();
+  small.memory_depth = 32;
+  small.ring_entries = small.output_depth = 16;
+  small.outputs = 4;
+  Config floats = small;
+  floats.floats = true;
+  floats.pipeline_latency = 5;
+  Config wide = small;
+  wide.columns = 16;
+  wide.lanes = 2;
+  wide.memory_depth = 512;
+  wide.ring_entries = 32;
+  wide.wait_limit = 15;
+  for (const auto& [config, area] :
+       {std::pair(small, 3951355.0), {floats, 9232620.0}, {wide, 9115975.0}}) {
+    const auto cost = MachineCost(config, 180);
+    ASSERT_TRUE(cost.ok()) << cost.status();
+    double logic = 0;
+    for (const UnitArea& unit : cost->units) logic += unit.logic;
+    EXPECT_NEAR(logic / area, 1, 0.02) << logic;
+  }
 }
 
 TEST(Cost, AMachineThatIsNotBuiltHasNoArea) {

@@ -2,7 +2,9 @@
 
 #include "kiln/targets/cgra/cost/cost.h"
 
+#include <algorithm>
 #include <bit>
+#include <map>
 #include <utility>
 
 #include "kiln/support/integer.h"
@@ -23,6 +25,28 @@ int64_t LinksInUse(const Config& config) {
   return links;
 }
 
+// Returns the tiles' modules, the ones with equally many links into them together: tiles at the
+// ends of the row have fewer.
+std::vector<ModuleInstances> TileModules(const Config& config) {
+  std::map<int, int64_t> tiles;  // by links
+  for (int tile = 0; tile < config.tiles(); ++tile) {
+    const int left = std::min(tile, config.reach);
+    const int right = std::min(config.tiles() - 1 - tile, config.reach);
+    ++tiles[left + right];
+  }
+  std::vector<ModuleInstances> modules;
+  for (const auto& [links, count] : tiles) {
+    hardware::ModuleParameters tile;
+    tile.Set("LANES", config.lanes)
+        .Set("REACH", config.reach)
+        .Set("PRESENT", (int64_t{1} << links) - 1)
+        .Set("RING", config.ring_entries)
+        .Set("WAIT_LIMIT", config.wait_limit);
+    modules.push_back({"kiln_cgra_tile", tile, count});
+  }
+  return modules;
+}
+
 }  // namespace
 
 std::vector<UnitParts> UnitsOf(const Config& config) {
@@ -33,16 +57,14 @@ std::vector<UnitParts> UnitsOf(const Config& config) {
   const int64_t delays = config.wait_limit + 1;
   const auto span =
       static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(delays, 2))));
-  hardware::ModuleParameters lane, operand, line, link, memory, tile, dispatch, sequencer, outputs;
+  hardware::ModuleParameters lane, operand, line, link, memory, stream, dispatch, sequencer,
+      outputs;
   lane.Set("FLOATS", config.floats ? 1 : 0);
   operand.Set("LANES", lanes).Set("LINES", lines).Set("SPAN", span);
   line.Set("WIDTH", width).Set("THREAD_BITS", thread_bits).Set("WAIT_LIMIT", config.wait_limit);
   link.Set("WIDTH", width).Set("THREAD_BITS", thread_bits).Set("REACH", config.reach);
   memory.Set("WIDTH", width).Set("DEPTH", config.memory_depth).Set("THREAD_BITS", thread_bits);
-  tile.Set("LANES", lanes)
-      .Set("REACH", config.reach)
-      .Set("RING", config.ring_entries)
-      .Set("WAIT_LIMIT", config.wait_limit);
+  stream.Set("DATA_BYTES", 4 * lanes);
   dispatch.Set("LANES", lanes).Set("RING", config.ring_entries);
   sequencer.Set("RING", config.ring_entries);
   outputs.Set("TILES", tiles)
@@ -61,11 +83,13 @@ std::vector<UnitParts> UnitsOf(const Config& config) {
        {{"kiln_cgra_tile_memory", memory, kMemories * tiles}},
        {{kMemories * tiles, config.memory_depth * width}}},
       {kControlUnit,
-       {{"kiln_cgra_tile", tile, tiles}},
+       TileModules(config),
        {{tiles, int64_t{config.spoke_depth} * kSpokeBits},
         {tiles, int64_t{config.instruction_depth} * kInstructionBits}}},
       {kDispatchUnit,
-       {{"kiln_cgra_dispatch", dispatch, 1}, {"kiln_cgra_sequencer", sequencer, 1}},
+       {{"kiln_axi_stream_register", stream, 1},
+        {"kiln_cgra_dispatch", dispatch, 1},
+        {"kiln_cgra_sequencer", sequencer, 1}},
        {{1, int64_t{kDeliveryEntries} * kDeliveryBits}}},
       {kOutputUnit,
        {{"kiln_cgra_outputs", outputs, 1}},
