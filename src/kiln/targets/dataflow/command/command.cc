@@ -12,7 +12,7 @@
 
 #include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
-#include "kiln/command/command.h"
+#include "kiln/command/command_group.h"
 #include "kiln/command/result_files.h"
 #include "kiln/flow/flow.h"
 #include "kiln/report/text.h"
@@ -343,32 +343,14 @@ class ExplainCommand {
   NetworkArguments network_;
 };
 
-// The command with its subcommands. CLI11 parses them; Run forwards to the one that was parsed.
-class DataflowCommand final : public Command {
+class DataflowCommand final : public CommandGroup {
  public:
-  void Declare(CLI::App& app) override {
-    app.require_subcommand(1);
-    app.fallthrough();
-    const auto add = [&](const char* name, const char* what) {
-      CLI::App* sub = app.add_subcommand(name, what);
-      sub->fallthrough();
-      return sub;
-    };
-    fold_app_ = add("fold", "Folds a network for a device, with the proof, or the Pareto front");
-    fold_.Declare(*fold_app_);
-    explain_app_ = add("explain", "Says which layer limits a network, and what more would buy");
-    explain_.Declare(*explain_app_);
-    app.footer(
-        "Example:\n  kiln dataflow fold models/demo_fashion_mnist.onnx --on dataflow-zcu104");
+  DataflowCommand()
+      : CommandGroup(
+            "Example:\n  kiln dataflow fold models/demo_fashion_mnist.onnx --on dataflow-zcu104") {
+    Add<FoldCommand>("fold", "Folds a network for a device, with the proof, or the Pareto front");
+    Add<ExplainCommand>("explain", "Says which layer limits a network, and what more would buy");
   }
-  Status Run(Context& context) override {
-    return fold_app_->parsed() ? fold_.Run(context) : explain_.Run(context);
-  }
-
- private:
-  FoldCommand fold_;
-  ExplainCommand explain_;
-  CLI::App *fold_app_ = nullptr, *explain_app_ = nullptr;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "kiln/command/checks.h"
-#include "kiln/command/command.h"
+#include "kiln/command/command_group.h"
 #include "kiln/command/result_files.h"
 #include "kiln/report/text.h"
 #include "kiln/support/budgets.h"
@@ -224,50 +224,17 @@ class TextCommand {
   std::string file_, config_, output_;
 };
 
-// The command with its subcommands. CLI11 parses them; Run forwards to the one that was parsed.
-class VtaCommand final : public Command {
+class VtaCommand final : public CommandGroup {
  public:
-  void Declare(CLI::App& app) override {
-    app.require_subcommand(1);
-    app.fallthrough();
-    const auto add = [&](const char* name, const char* what) {
-      CLI::App* sub = app.add_subcommand(name, what);
-      sub->fallthrough();
-      return sub;
-    };
-    exec_app_ = add("exec", "Runs program vectors and compares memory and counters");
-    exec_.Declare(*exec_app_);
-    replay_app_ =
-        add("replay", "Makes the runtime's calls of vectors, and compares streams and memory");
-    replay_.Declare(*replay_app_);
-    lint_app_ = add("lint", "Looks for races, reads of nothing, and what hardware does otherwise");
-    lint_.Declare(*lint_app_);
-    assemble_app_ = add("assemble", "Turns text into a program");
-    assemble_.Declare(*assemble_app_);
-    disassemble_app_ = add("disassemble", "Turns a program into text");
-    disassemble_.Declare(*disassemble_app_);
-    serve_app_ = add("serve", "Gives a device to programs elsewhere, through a socket");
-    serve_.Declare(*serve_app_);
-    app.footer("Example:\n  kiln vta exec vectors/");
+  VtaCommand() : CommandGroup("Example:\n  kiln vta exec vectors/") {
+    Add<ExecCommand>("exec", "Runs program vectors and compares memory and counters");
+    Add<ReplayCommand>("replay",
+                       "Makes the runtime's calls of vectors, and compares streams and memory");
+    Add<LintCommand>("lint", "Looks for races, reads of nothing, and what hardware does otherwise");
+    Add<TextCommand>("assemble", "Turns text into a program", true);
+    Add<TextCommand>("disassemble", "Turns a program into text", false);
+    Add<ServeCommand>("serve", "Gives a device to programs elsewhere, through a socket");
   }
-
-  Status Run(Context& context) override {
-    if (exec_app_->parsed()) return exec_.Run(context);
-    if (replay_app_->parsed()) return replay_.Run(context);
-    if (lint_app_->parsed()) return lint_.Run(context);
-    if (assemble_app_->parsed()) return assemble_.Run(context);
-    if (serve_app_->parsed()) return serve_.Run(context);
-    return disassemble_.Run(context);
-  }
-
- private:
-  ExecCommand exec_;
-  ReplayCommand replay_;
-  LintCommand lint_;
-  TextCommand assemble_{true}, disassemble_{false};
-  ServeCommand serve_;
-  CLI::App *exec_app_ = nullptr, *replay_app_ = nullptr, *lint_app_ = nullptr,
-           *assemble_app_ = nullptr, *disassemble_app_ = nullptr, *serve_app_ = nullptr;
 };
 
 }  // namespace
