@@ -11,3 +11,8 @@ target_include_directories(cgra_random_programs PRIVATE ${PROJECT_SOURCE_DIR})
 kiln_bench(cgra_rtl_programs kiln_cgra CLI11::CLI11)
 target_sources(cgra_rtl_programs PRIVATE ${PROJECT_SOURCE_DIR}/tests/rtl/cgra/placed_program.cc)
 target_include_directories(cgra_rtl_programs PRIVATE ${PROJECT_SOURCE_DIR})
+
+kiln_bench(cgra_mapped_programs kiln_cgra CLI11::CLI11)
+target_sources(cgra_mapped_programs PRIVATE
+  ${PROJECT_SOURCE_DIR}/tests/targets/cgra/mapped_program.cc)
+target_include_directories(cgra_mapped_programs PRIVATE ${PROJECT_SOURCE_DIR})

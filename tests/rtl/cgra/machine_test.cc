@@ -1,11 +1,13 @@
 // Compares whole machines with the functional and the cycle level: streams of random programs. The
-// bits are the same, and without stalls the cycles.
+// bits are the same, and without stalls the cycles. Random graphs that mappers map are compared
+// with the evaluation of the graph, too.
 #include "Vcgra_machine.h"
 #include "Vcgra_machine_long.h"
 #include "kiln/targets/cgra/simulate/cycle/cycle.h"
 #include "kiln/targets/cgra/simulate/functional/functional.h"
 #include "tests/rtl/cgra/placed_program.h"
 #include "tests/rtl/support.h"
+#include "tests/targets/cgra/mapped_program.h"
 
 namespace kiln::rtl {
 namespace {
@@ -120,6 +122,53 @@ TEST(CgraMachine, AgreesBehindStalls) {
 TEST(CgraMachine, AgreesWithLongLinksAndFloats) {
   AgreesWithTheLevels<Vcgra_machine_long>(LongConfig(), 60, 0, 2000);
   AgreesWithTheLevels<Vcgra_machine_long>(LongConfig(), 30, 0.5, 3000);
+}
+
+// Runs mapped graphs until `programs` have run, every third of them behind stalls.
+template <typename Model>
+void AgreesWithMappedGraphs(const cgra::Config& config, int programs, uint64_t seed,
+                            cgra::MappedCounts* counts) {
+  for (int ran = 0; ran < programs; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const auto made = cgra::MakeMappedProgram(config, seed, counts);
+    ASSERT_TRUE(made.ok()) << made.status();
+    if (!made->has_value()) continue;
+    const cgra::MappedProgram& program = **made;
+    const auto cycles = cgra::CompareLevels(program);
+    ASSERT_TRUE(cycles.ok()) << cycles.status() << "\n" << cgra::Print(program.program);
+    const double stall = ran++ % 3 == 2 ? 0.5 : 0;
+    const MachineRun run = RunMachine<Model>(program.stream, 4 * static_cast<size_t>(config.lanes),
+                                             program.beats(), stall, seed);
+    ASSERT_EQ(run.out, program.results) << cgra::Print(program.program);
+    if (stall == 0) {
+      ASSERT_EQ(run.cycles, *cycles) << cgra::Print(program.program);
+    }
+  }
+}
+
+// Each feature of graphs must occur, so that a change of the generator cannot empty the test.
+TEST(CgraMachine, AgreesWithMappedGraphs) {
+  cgra::MappedCounts counts;
+  AgreesWithMappedGraphs<Vcgra_machine>(SmallConfig(), 120, 1, &counts);
+  for (const auto& [feature, programs] : counts.features) {
+    if (feature == "the same in binary32") continue;
+    EXPECT_GT(programs, 0) << feature;
+  }
+  EXPECT_EQ(counts.mappers.size(), 3U);
+}
+TEST(CgraMachine, AgreesWithMappedGraphsInBinary32) {
+  cgra::MappedCounts counts;
+  AgreesWithMappedGraphs<Vcgra_machine_long>(LongConfig(), 40, 1, &counts);
+  EXPECT_GT(counts.features["the same in binary32"], 0);
+}
+TEST(CgraMachine, FlowsAgreeWithGraphsThatHardwareDoesNotRun) {
+  int mapped = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto agrees = cgra::CompareFlows(SmallConfig(), seed);
+    ASSERT_TRUE(agrees.ok()) << "seed " << seed << ": " << agrees.status();
+    mapped += *agrees ? 1 : 0;
+  }
+  EXPECT_GT(mapped, 30);
 }
 
 }  // namespace
