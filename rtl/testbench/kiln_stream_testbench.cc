@@ -39,7 +39,7 @@ int main(int count, char** values) {
     if (name == "--help") {
       std::puts(
           "simulate --memory IN --result OUT --beats N [--stalls P] [--seed N] [--limit CYCLES] "
-          "[--wave FILE]");
+          "[--wave FILE [--wave-from CYCLE] [--wave-to CYCLE], counted from the first beat]");
       return 0;
     }
     if (i + 1 >= count) Fail(name + ": a value is missing; see --help");
@@ -116,12 +116,15 @@ int main(int count, char** values) {
       out.insert(out.end(), beat, beat + kiln_design::kOutBytes);
     }
 #ifdef KILN_TRACE
-    if (wave.isOpen()) wave.dump(static_cast<uint64_t>(2 * (cycle + 4)));
+    const auto from_first = static_cast<uint64_t>(cycle - first);
+    const bool in_window = options.wave_whole || (first >= 0 && from_first >= options.wave_from &&
+                                                  from_first <= options.wave_to);
+    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4)));
 #endif
     top->clock = 1;
     top->eval();
 #ifdef KILN_TRACE
-    if (wave.isOpen()) wave.dump(static_cast<uint64_t>(2 * (cycle + 4) + 1));
+    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4) + 1));
 #endif
   }
   if (sent < in.size()) Fail("the machine has not taken all of its input");

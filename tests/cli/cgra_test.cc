@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -10,6 +13,7 @@
 #include <vector>
 
 #include "kiln/cli/application.h"
+#include "kiln/hardware/rtl_project.h"
 #include "kiln/support/file.h"
 #include "kiln/support/process.h"
 #include "tests/cli/call.h"
@@ -151,6 +155,114 @@ TEST_F(CgraCommands, ListsItsGraphs) {
   EXPECT_EQ(outcome.code, kExitOk);
   EXPECT_THAT(outcome.out, HasSubstr("distance"));
   EXPECT_THAT(outcome.out, HasSubstr("multiply-add"));
+}
+
+// Verifies a small network on a small machine with a copy of the hardware library that has faults.
+class CgraWaves : public CgraCommands {
+ protected:
+  void SetUp() override {
+    File("net.kir",
+         "graph \"two\" {\n"
+         "  input %x : f32[1x24]\n"
+         "  input %y : f32[1x24]\n"
+         "  %1 = mul %x, %y \"product\" : f32[1x24]\n"
+         "  %2 = softmax %1 {axis=-1} \"soft\" : f32[1x24]\n"
+         "  %3 = max %2, %x \"greatest\" : f32[1x24]\n"
+         "  output %3\n"
+         "}\n");
+    File("small.yaml",
+         "family: cgra\nname: small\ncolumns: 4\nlanes: 2\nmemory_depth: 32\nring_entries: 8\n"
+         "outputs: 2\noutput_depth: 8\nwait_limit: 12\n");
+    const auto library = hardware::RtlLibrary();
+    ASSERT_TRUE(library.ok()) << library.status();
+    std::filesystem::copy(*library, Path("rtl"), std::filesystem::copy_options::recursive);
+    setenv("KILN_RTL", Path("rtl").c_str(), 1);
+  }
+  void TearDown() override { unsetenv("KILN_RTL"); }
+  void Spoil(const std::string& file, const std::string& right, const std::string& wrong) const {
+    std::string text = *ReadFile(Path("rtl/cgra/" + file));
+    const size_t at = text.find(right);
+    ASSERT_NE(at, std::string::npos) << file;
+    text.replace(at, right.size(), wrong);
+    ASSERT_TRUE(WriteFile(Path("rtl/cgra/" + file), text).ok());
+  }
+  Outcome Verify() const {
+    return Call({"verify", Path("net.kir"), "--on", Path("small.yaml"), "--random", "1", "--seed",
+                 "1", "--wave", Path("wave.fst")});
+  }
+};
+
+// A shift that loses the sign.
+TEST_F(CgraWaves, WrongBitsAreRecorded) {
+  Spoil("kiln_cgra_multiply_lane.sv", "MULTIPLY_RIGHT_SIGNED && in1[31]", "MULTIPLY_RIGHT");
+  const Outcome differs = Verify();
+  EXPECT_EQ(differs.code, kExitError) << differs.out << differs.err;
+  EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
+  EXPECT_THAT(differs.out, HasSubstr("\ncycles       the same: "));
+  EXPECT_THAT(differs.out,
+              testing::ContainsRegex(
+                  "wave.fst: image 0, cycles 0 to [0-9]*, first different kernel product\n"));
+  EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
+}
+
+// A sequencer that begins periods in every other cycle alone.
+TEST_F(CgraWaves, LateCyclesAreRecorded) {
+  Spoil("kiln_cgra_sequencer.sv", "logic begins, waits, ends;",
+        "logic begins, waits, ends, odd;\n"
+        "  always_ff @(posedge clock) odd <= !reset && !odd;");
+  Spoil("kiln_cgra_sequencer.sv", "begins && ((base_valid", "begins && (odd || (base_valid");
+  const Outcome late = Verify();
+  EXPECT_EQ(late.code, kExitError) << late.out << late.err;
+  EXPECT_THAT(late.out, HasSubstr("\nbits         the same: "));
+  EXPECT_THAT(late.out, HasSubstr("\ncycles       DIFFERENT: "));
+  EXPECT_THAT(late.out, testing::ContainsRegex("wave.fst: image 0, cycles 0 to "));
+  EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
+}
+
+TEST_F(CgraWaves, NothingIsRecordedIfTheLevelsAgree) {
+  const Outcome agree = Verify();
+  EXPECT_EQ(agree.code, kExitOk) << agree.out << agree.err;
+  EXPECT_FALSE(std::filesystem::exists(Path("wave.fst")));
+}
+
+// The timeline has spans of every unit that works, named by the kernel.
+TEST_F(CgraCommands, TracesShowTheLaunches) {
+  const std::string network = File("network.kir",
+                                   "graph \"products\" {\n"
+                                   "  input %x : f32[1x64]\n"
+                                   "  input %y : f32[1x64]\n"
+                                   "  %1 = mul %x, %y \"product\" : f32[1x64]\n"
+                                   "  %2 = softmax %1 {axis=-1} \"soft\" : f32[1x64]\n"
+                                   "  output %2\n"
+                                   "}\n");
+  const Outcome outcome = Call({"run", network, "--on", "se-4", "--random", "1", "--level", "cycle",
+                                "--trace", Path("trace.json")});
+  ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
+  const json trace = json::parse(*ReadFile(Path("trace.json")));
+  std::map<int, std::string> threads;
+  std::map<std::string, std::pair<int64_t, int64_t>> spans;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == "M") threads[event["tid"]] = event["args"]["name"];
+    if (event["ph"] != "X") continue;
+    EXPECT_EQ(event["name"], "product");
+    const int64_t begin = event["ts"], end = begin + event["dur"].get<int64_t>();
+    EXPECT_LE(end, trace["otherData"]["cycles"].get<int64_t>());
+    spans[threads[event["tid"]]] = {begin, end};
+  }
+  for (const char* unit : {"load", "dispatch", "fabric", "out"})
+    ASSERT_TRUE(spans.contains(unit)) << unit;
+  // The program is loaded before threads run; results leave until the end.
+  EXPECT_LE(spans["load"].second, spans["fabric"].first);
+  EXPECT_LE(spans["fabric"].second, spans["out"].second);
+  EXPECT_EQ(spans["out"].second, trace["otherData"]["cycles"].get<int64_t>());
+  int tiles = 0;
+  for (const auto& [unit, span] : spans) {
+    if (!unit.starts_with("tile ")) continue;
+    ++tiles;
+    EXPECT_GE(span.first, spans["fabric"].first);
+    EXPECT_LE(span.second, spans["fabric"].second);
+  }
+  EXPECT_GE(tiles, 1);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "kiln/targets/cgra/cost/events.h"
 #include "kiln/targets/cgra/emit/emit.h"
 #include "kiln/targets/cgra/run_network.h"
+#include "kiln/targets/cgra/waveform.h"
 #include "kiln/targets/run/host_tail.h"
 
 namespace kiln::cgra {
@@ -80,6 +81,13 @@ Status CgraAccelerator::EmitRtl(const Program& program, const std::filesystem::p
 
 StatusOr<Cost> CgraAccelerator::EstimateCost(int node_nm) const {
   return MachineCost(config_, node_nm);
+}
+
+StatusOr<Waveform> CgraAccelerator::RecordDifference(const Program& program, const Batch& batch,
+                                                     const RtlOptions& options,
+                                                     const std::filesystem::path& file) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
+  return cgra::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(), file);
 }
 
 StatusOr<Energy> CgraAccelerator::EstimateEnergy(const Program& program, int node_nm) const {

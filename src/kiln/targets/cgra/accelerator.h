@@ -31,6 +31,9 @@ class CgraAccelerator final : public Accelerator {
                           const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
+  StatusOr<Waveform> RecordDifference(const Program& program, const Batch& batch,
+                                      const RtlOptions& options,
+                                      const std::filesystem::path& file) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   // A product of 32 bits in every lane of every tile.
   double PeakMacsPerCycle() const override { return config_.tiles() * config_.lanes; }

@@ -24,15 +24,14 @@ namespace {
 
 // Runs of a launch are sent in pieces of at most this many bytes; each piece loads the program.
 constexpr int64_t kMostPieceBytes = int64_t{1} << 26;
+constexpr size_t kMostSpans = size_t{1} << 16;  // of the trace
 
 int64_t RunsInPiece(const Launch& launch, int64_t lanes) {
   const int64_t bytes = 4 * launch.threads * lanes * std::max<int64_t>(1, std::ssize(launch.feeds));
   return std::clamp<int64_t>(kMostPieceBytes / bytes, 1, launch.runs);
 }
 
-// Runs a piece on a stream machine: sends a stream, and returns the beats that come out.
-using StreamRun = std::function<StatusOr<std::vector<uint8_t>>(std::span<const uint8_t> stream,
-                                                               int64_t beats_out, Trace* trace)>;
+}  // namespace
 
 Status RunByStream(const Launch& launch, const StreamRun& run, BufferContents* contents,
                    Trace* trace) {
@@ -41,14 +40,14 @@ Status RunByStream(const Launch& launch, const StreamRun& run, BufferContents* c
   const int64_t piece = RunsInPiece(launch, lanes);
   for (int64_t begin = 0; begin < launch.runs; begin += piece) {
     const int64_t end = std::min(launch.runs, begin + piece);
-    std::vector<uint8_t> stream;
-    AppendLoad(program, &stream);
+    LaunchStream stream{.beats_of_run = results / lanes};
+    AppendLoad(program, &stream.bytes);
     for (int64_t r = begin; r < end; ++r) {
       AppendRun(program, launch.threads, launch.first_sent, DataOf(launch, r, lanes, *contents),
-                &stream);
+                &stream.bytes);
+      stream.ends.push_back(stream.bytes.size());
     }
-    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> out,
-                          run(stream, (end - begin) * results / lanes, trace));
+    KILN_ASSIGN_OR_RETURN(const std::vector<uint8_t> out, run(stream, trace));
     KILN_CHECK(std::ssize(out) == (end - begin) * results * 4);
     std::vector<int32_t> numbers(static_cast<size_t>(results));
     for (int64_t r = begin; r < end; ++r) {
@@ -59,6 +58,8 @@ Status RunByStream(const Launch& launch, const StreamRun& run, BufferContents* c
   }
   return OkStatus();
 }
+
+namespace {
 
 // What all machines of a run share: the level, and the simulation of the hardware.
 class Levels {
@@ -74,16 +75,16 @@ class Levels {
 
   Status Run(const Launch& launch, const RtlOptions& rtl, BufferContents* contents,
              Trace* trace) const {
-    const StreamRun run = [&](std::span<const uint8_t> stream, int64_t beats_out,
+    const StreamRun run = [&](const LaunchStream& stream,
                               Trace* all) -> StatusOr<std::vector<uint8_t>> {
-      if (options_.level == Level::kFunctional) return FunctionalMachine(config_).Run(stream);
+      if (options_.level == Level::kFunctional) return FunctionalMachine(config_).Run(stream.bytes);
       if (options_.level == Level::kCycle) {
-        KILN_ASSIGN_OR_RETURN(CycleResult result, CycleMachine(config_).Run(stream));
+        KILN_ASSIGN_OR_RETURN(CycleResult result, CycleMachine(config_).Run(stream.bytes));
         AppendTrace(result.trace, all);
         return std::move(result.bytes);
       }
       KILN_ASSIGN_OR_RETURN(const RtlMachine::Result result,
-                            simulation_->RunStream(stream, beats_out, rtl));
+                            simulation_->RunStream(stream.bytes, stream.beats_out(), rtl));
       AppendTrace(result.trace, all);
       std::vector<uint8_t> bytes(result.data.size() * 4);
       std::memcpy(bytes.data(), result.data.data(), bytes.size());
@@ -123,10 +124,12 @@ class NetworkMachine final : public ImageMachine {
         part.kernels = {{.kernel = static_cast<int>(k), .begin = 0, .end = part.cycles}};
         for (Span& span : part.spans) span.kernel = static_cast<int>(k);
         AppendTrace(part, &trace);
+        if (trace.spans.size() > 2 * kMostSpans) LimitSpans(kMostSpans, &trace);
       } else {
         KILN_RETURN_IF_ERROR(RunHost(*kernel.host));
       }
     }
+    LimitSpans(kMostSpans, &trace);
     return trace;
   }
 

@@ -18,10 +18,24 @@ namespace kiln::cgra {
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options);
 
+// Runs of a launch for a stream machine: the program is loaded, then run.
+struct LaunchStream {
+  std::vector<uint8_t> bytes = {};  // of the stream in
+  std::vector<size_t> ends = {};    // by run: where its bytes end
+  int64_t beats_of_run = 0;         // that the machine sends
+  int64_t beats_out() const { return beats_of_run * std::ssize(ends); }
+};
+// Sends a stream to a machine, adds its time to the trace, and returns the bytes of the stream out.
+using StreamRun =
+    std::function<StatusOr<std::vector<uint8_t>>(const LaunchStream& stream, Trace* trace)>;
+// Runs a launch by streams of bounded size, on the contents of its kernel's buffers.
+Status RunByStream(const Launch& launch, const StreamRun& run, BufferContents* contents,
+                   Trace* trace);
+
 // Runs one launch on the contents of its kernel's buffers, and adds its time to the trace.
 using LaunchRun =
     std::function<Status(const Launch& launch, BufferContents* contents, Trace* trace)>;
-// Runs a program with launches run by a function: for tests.
+// Runs a program with launches run by a function.
 StatusOr<RunResult> RunLaunches(const NetworkProgram& program, const Batch& batch,
                                 const LaunchRun& run);
 

@@ -35,7 +35,7 @@ void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParame
 
 StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(
     const RtlOptions& options,
-    const std::function<Status(const std::filesystem::path& folder)>& emit) {
+    const std::function<Status(const std::filesystem::path& folder)>& emit, bool trace) {
   if (options.dram_bytes_per_cycle > 0 || options.memory_latency > 0) {
     return ErrorAt("", "the memory", "is none: the machine has streams only",
                    "leave out the memory's latency and DRAM");
@@ -48,13 +48,13 @@ StatusOr<std::unique_ptr<StreamSimulation>> StreamSimulation::Build(
     simulation->temporary_.emplace(std::move(made));
   }
   KILN_RETURN_IF_ERROR(emit(folder));
-  KILN_ASSIGN_OR_RETURN(simulation->program_, hardware::BuildSimulation(folder));
+  KILN_ASSIGN_OR_RETURN(simulation->program_, hardware::BuildSimulation(folder, trace));
   return simulation;
 }
 
 StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t> in, size_t beats,
-                                                         int out_bytes,
-                                                         const RtlOptions& options) const {
+                                                         int out_bytes, const RtlOptions& options,
+                                                         const RecordedCycles& wave) const {
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-stream"));
   const auto sent = folder.path() / "in", taken = folder.path() / "out",
              log = folder.path() / "log";
@@ -73,6 +73,7 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
   if (options.most_cycles > 0) {
     arguments.insert(arguments.end(), {"--limit", fmt::format("{}", options.most_cycles)});
   }
+  wave.AppendTo(&arguments);
   KILN_RETURN_IF_ERROR(RunProgram(arguments, log));
   KILN_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(taken));
   if (bytes.size() != beats * static_cast<size_t>(out_bytes)) {

@@ -20,6 +20,7 @@
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/interface/trace.h"
+#include "kiln/targets/run/recorded_cycles.h"
 
 namespace kiln {
 
@@ -33,11 +34,12 @@ void SetStreamTop(std::string_view module, const std::vector<hardware::RtlParame
 class StreamSimulation {
  public:
   // Builds the simulation of the project that `emit` writes to a folder: options.folder, or, if
-  // that is empty, a temporary folder that is removed with this object. Errors: options of a
-  // memory, which the machine does not have; those of `emit`; Verilator or clang++-19 is missing.
+  // that is empty, a temporary folder that is removed with this object. With `trace` it can record
+  // waveforms. Errors: options of a memory, which the machine does not have; those of `emit`;
+  // Verilator or clang++-19 is missing.
   static StatusOr<std::unique_ptr<StreamSimulation>> Build(
       const RtlOptions& options,
-      const std::function<Status(const std::filesystem::path& folder)>& emit);
+      const std::function<Status(const std::filesystem::path& folder)>& emit, bool trace = false);
 
   // The bytes of the output stream, and the trace: the cycles from the first input beat to the last
   // output beat, and a unit for each stream, "in" and "out", whose busy cycles are its beats.
@@ -46,10 +48,10 @@ class StreamSimulation {
     Trace trace;
   };
   // Sends `in` and receives `beats` beats of `out_bytes` bytes. Both streams stall with the
-  // probability in `options`, and registers have random initial values. Errors: the simulation
-  // fails or takes longer than options.most_cycles.
+  // probability in `options`, and registers have random initial values. `wave` counts from the cycle
+  // of the first input beat. Errors: the simulation fails or takes longer than options.most_cycles.
   StatusOr<Result> Run(std::span<const uint8_t> in, size_t beats, int out_bytes,
-                       const RtlOptions& options) const;
+                       const RtlOptions& options, const RecordedCycles& wave = {}) const;
 
  private:
   std::optional<TemporaryFolder> temporary_;

@@ -18,10 +18,10 @@ namespace kiln::cgra {
 // all programs of the design point.
 class RtlMachine {
  public:
-  // Builds the simulation, in options.folder if that is not empty. Errors: those of
-  // CheckStreamMachine and of StreamSimulation::Build.
+  // Builds the simulation, in options.folder if that is not empty. With `trace` it can record
+  // waveforms. Errors: those of CheckStreamMachine and of StreamSimulation::Build.
   static StatusOr<std::unique_ptr<RtlMachine>> Build(const Config& config,
-                                                     const RtlOptions& options);
+                                                     const RtlOptions& options, bool trace = false);
 
   struct Result {
     // By thread from the first that is sent, then by output: Config::lanes elements.
@@ -36,7 +36,7 @@ class RtlMachine {
   // Sends a stream of whole beats and receives `beats` beats. Errors: those of
   // StreamSimulation::Run.
   StatusOr<Result> RunStream(std::span<const uint8_t> stream, int64_t beats,
-                             const RtlOptions& options) const;
+                             const RtlOptions& options, const RecordedCycles& wave = {}) const;
 
  private:
   explicit RtlMachine(Config config) : config_(std::move(config)) {}

@@ -43,11 +43,7 @@ StatusOr<SimulatedImages> SegmentSimulation::Run(std::span<const std::vector<int
                                         fmt::format("{}", options.stall_probability)};
   if (options.most_cycles > 0)
     arguments.insert(arguments.end(), {"--limit", fmt::format("{}", options.most_cycles)});
-  if (!wave.file.empty()) {
-    arguments.insert(arguments.end(),
-                     {"--wave", wave.file.string(), "--wave-from", fmt::format("{}", wave.begin),
-                      "--wave-to", fmt::format("{}", wave.end)});
-  }
+  wave.AppendTo(&arguments);
   const std::vector<int> sources = pipeline_.Find(StageKind::kSource),
                          sinks = pipeline_.Find(StageKind::kSink);
   for (size_t i = 0; i < sources.size(); ++i) {

@@ -15,6 +15,7 @@
 #include "kiln/targets/dataflow/emit/emit.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/run/recorded_cycles.h"
 
 namespace kiln::dataflow {
 
@@ -29,12 +30,6 @@ struct SimulatedImages {
     int64_t first = 0, last = 0;     // cycles of the first and the last push
   };
   std::vector<ChannelEvents> channels;
-};
-
-// Cycles [begin, end] of a run to record to a file; none without a file.
-struct RecordedCycles {
-  std::filesystem::path file;
-  int64_t begin = 0, end = 0;
 };
 
 class SegmentSimulation {

@@ -1,0 +1,161 @@
+// Runs the launches of a program at the cycle level and in RTL, side by side.
+#include "kiln/targets/cgra/waveform.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "kiln/support/check.h"
+#include "kiln/targets/cgra/run_network.h"
+#include "kiln/targets/cgra/simulate/cycle/cycle.h"
+#include "kiln/targets/cgra/simulate/rtl/machine.h"
+#include "kiln/targets/run/merge_trace.h"
+
+namespace kiln::cgra {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Cycles recorded after the end of the run that differs.
+constexpr int64_t kAfter = 16;
+// Cycles after twice those of the cycle level in which a simulation must end.
+constexpr uint64_t kSpare = 100'000;
+
+// The first runs of a stream at both levels.
+struct Compared {
+  std::vector<uint8_t> expected, actual;  // the stream out
+  int64_t expected_cycles = 0, actual_cycles = 0;
+};
+
+class BothLevels {
+ public:
+  BothLevels(const Config& config, const RtlMachine& machine, const RtlOptions& options, bool timed)
+      : config_(config), machine_(machine), options_(options), timed_(timed) {}
+
+  // Runs the first `runs` runs of a stream.
+  StatusOr<Compared> Run(const LaunchStream& stream, size_t runs,
+                         const RecordedCycles& wave = {}) const {
+    const std::span<const uint8_t> bytes(stream.bytes.data(), stream.ends[runs - 1]);
+    KILN_ASSIGN_OR_RETURN(CycleResult cycle, CycleMachine(config_).Run(bytes));
+    RtlOptions options = options_;
+    if (timed_ && options.most_cycles == 0)
+      options.most_cycles = 2 * static_cast<uint64_t>(cycle.trace.cycles) + kSpare;
+    KILN_ASSIGN_OR_RETURN(
+        const RtlMachine::Result rtl,
+        machine_.RunStream(bytes, stream.beats_of_run * static_cast<int64_t>(runs), options, wave));
+    Compared compared{.expected = std::move(cycle.bytes),
+                      .actual = std::vector<uint8_t>(4 * rtl.data.size()),
+                      .expected_cycles = cycle.trace.cycles,
+                      .actual_cycles = rtl.trace.cycles};
+    std::memcpy(compared.actual.data(), rtl.data.data(), compared.actual.size());
+    return compared;
+  }
+
+  bool SameCycles(const Compared& compared) const {
+    return !timed_ || compared.expected_cycles == compared.actual_cycles;
+  }
+
+  // Returns the first run of a stream that differs; `whole` is the comparison of all of them.
+  StatusOr<std::optional<size_t>> FirstDifferent(const LaunchStream& stream,
+                                                 const Compared& whole) const {
+    size_t first = stream.ends.size();
+    const auto [byte, other] = std::ranges::mismatch(whole.expected, whole.actual);
+    if (byte != whole.expected.end()) {
+      const auto bytes_of_run = whole.expected.size() / stream.ends.size();
+      first = static_cast<size_t>(byte - whole.expected.begin()) / bytes_of_run;
+    }
+    if (!SameCycles(whole)) {
+      // Ever shorter streams: the shortest that takes other cycles ends with the run.
+      size_t same = 0, different = stream.ends.size();
+      while (same + 1 < different) {
+        const size_t middle = (same + different) / 2;
+        KILN_ASSIGN_OR_RETURN(const Compared part, Run(stream, middle));
+        (SameCycles(part) ? same : different) = middle;
+      }
+      first = std::min(first, different - 1);
+    }
+    if (first == stream.ends.size()) return std::nullopt;
+    return first;
+  }
+
+ private:
+  const Config& config_;
+  const RtlMachine& machine_;
+  const RtlOptions& options_;
+  const bool timed_;
+};
+
+// Returns the kernel that a launch belongs to.
+int KernelOf(const NetworkProgram& program, const Launch& launch) {
+  for (size_t k = 0; k < program.lowered().size(); ++k) {
+    const auto& machine = program.lowered()[k].machine;
+    if (!machine.has_value()) continue;
+    for (const Launch& own : machine->launches) {
+      if (&own == &launch) return static_cast<int>(k);
+    }
+  }
+  KILN_CHECK(false);
+  return -1;
+}
+
+// Returns whether the host works between two kernels.
+bool HostBetween(const NetworkProgram& program, int before, int after) {
+  for (int k = before + 1; k < after; ++k) {
+    if (!program.lowered()[static_cast<size_t>(k)].machine.has_value()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& batch,
+                                    const RtlOptions& options, bool timed, const fs::path& file) {
+  KILN_CHECK(batch.images() == 1);
+  KILN_ASSIGN_OR_RETURN(const auto machine,
+                        RtlMachine::Build(program.config(), options, /*trace=*/true));
+  const BothLevels both(program.config(), *machine, options, timed);
+  Waveform found;
+  int last_kernel = -1;
+  int64_t before = 0;  // cycles of the streams since the host worked last
+  const auto run_stream = [&](int kernel, const LaunchStream& stream,
+                              Trace* trace) -> StatusOr<std::vector<uint8_t>> {
+    KILN_ASSIGN_OR_RETURN(Compared whole, both.Run(stream, stream.ends.size()));
+    KILN_ASSIGN_OR_RETURN(const std::optional<size_t> run, both.FirstDifferent(stream, whole));
+    if (!run.has_value()) {
+      before += whole.expected_cycles;
+      Trace part;
+      part.cycles = whole.expected_cycles;
+      AppendTrace(part, trace);
+      return std::move(whole.expected);
+    }
+    RecordedCycles wave{.file = fs::absolute(file)};
+    if (*run > 0) {
+      KILN_ASSIGN_OR_RETURN(const Compared earlier, both.Run(stream, *run));
+      wave.begin = earlier.expected_cycles;
+    }
+    KILN_ASSIGN_OR_RETURN(const Compared until, both.Run(stream, *run + 1));
+    wave.end = std::max(until.expected_cycles, until.actual_cycles) + kAfter;
+    KILN_RETURN_IF_ERROR(both.Run(stream, *run + 1, wave).status());
+    found = {
+        .recorded = true, .kernel = kernel, .begin = before + wave.begin, .end = before + wave.end};
+    return absl::CancelledError("recorded");
+  };
+  const LaunchRun run = [&](const Launch& launch, BufferContents* contents, Trace* trace) {
+    const int kernel = KernelOf(program, launch);
+    if (HostBetween(program, last_kernel, kernel)) before = 0;
+    last_kernel = kernel;
+    return RunByStream(
+        launch,
+        [&](const LaunchStream& stream, Trace* all) { return run_stream(kernel, stream, all); },
+        contents, trace);
+  };
+  const Status status = RunLaunches(program, batch, run).status();
+  if (!status.ok() && !found.recorded) return status;
+  return found;
+}
+
+}  // namespace kiln::cgra
