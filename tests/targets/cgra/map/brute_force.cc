@@ -1,22 +1,108 @@
 #include "tests/targets/cgra/map/brute_force.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
-#include "tests/targets/cgra/map/naive_rules.h"
+#include "kiln/support/check.h"
+#include "kiln/targets/cgra/check/check.h"
+#include "kiln/targets/cgra/graph/mapping.h"
 
 namespace kiln::cgra {
 namespace {
 
+size_t N(int i) { return static_cast<size_t>(i); }
+
+// An edge over links: both ends are instructions.
+struct Link {
+  int from = 0, to = 0, distance = 0;
+};
+
+// What the rules say of a graph, by numbers of instructions.
+struct Rules {
+  std::vector<int> nodes;  // by instruction: its node
+  std::vector<Link> links;
+  std::vector<std::vector<bool>> together, apart;  // by pair
+  std::vector<bool> first_period;                  // by instruction
+  int size() const { return static_cast<int>(nodes.size()); }
+};
+
+// Makes a relation transitive and symmetric.
+void Close(std::vector<std::vector<bool>>* pairs) {
+  const size_t count = pairs->size();
+  for (size_t round = 0; round < count; ++round) {
+    for (size_t a = 0; a < count; ++a) {
+      for (size_t b = 0; b < count; ++b) {
+        if ((*pairs)[a][b]) (*pairs)[b][a] = true;
+        for (size_t c = 0; c < count; ++c) {
+          if ((*pairs)[a][b] && (*pairs)[b][c]) (*pairs)[a][c] = true;
+        }
+      }
+    }
+  }
+}
+
+Rules RulesOf(const ComputationGraph& graph, const Config& config) {
+  Rules rules;
+  std::vector<int> number(graph.nodes.size(), -1);
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].op == Op::kVariable) continue;
+    number[n] = rules.size();
+    rules.nodes.push_back(static_cast<int>(n));
+  }
+  const size_t count = rules.nodes.size();
+  const std::vector<std::vector<bool>> none(count, std::vector<bool>(count, false));
+  rules.together = rules.apart = none;
+  std::vector<std::vector<bool>> flow = none;
+  rules.first_period.assign(count, true);
+  for (const GraphEdge& edge : graph.edges) {
+    KILN_CHECK(edge.kind == EdgeKind::kData && number[N(edge.target)] >= 0);
+    const int from = number[N(edge.source)], to = number[N(edge.target)];
+    if (from < 0) {
+      // Rule 1: readers of a variable.
+      for (const GraphEdge& other : graph.edges) {
+        if (other.source != edge.source || config.copies) continue;
+        rules.together[N(to)][N(number[N(other.target)])] = true;
+      }
+      continue;
+    }
+    if (config.cut_loops && edge.distance > 0) continue;
+    rules.links.push_back({from, to, edge.distance});
+    flow[N(from)][N(to)] = true;
+    if (edge.distance == 0) rules.first_period[N(to)] = false;
+  }
+  Close(&rules.together);
+  Close(&flow);
+  // Rule 2: instructions that nothing of the same thread enters, the first of each flow or all.
+  std::vector<size_t> starts;
+  for (size_t i = 0; i < count; ++i) {
+    if (!rules.first_period[i]) continue;
+    const bool later = std::ranges::any_of(starts, [&](size_t s) { return flow[s][i]; });
+    if (config.every_source_starts || !later) starts.push_back(i);
+  }
+  for (const size_t a : starts) {
+    for (const size_t b : starts) rules.apart[a][b] = a != b;
+  }
+  // Rule 3: consumers of one result.
+  for (const Link& a : rules.links) {
+    for (const Link& b : rules.links) {
+      if (a.from == b.from && a.to != b.to) rules.apart[N(a.to)][N(b.to)] = true;
+    }
+  }
+  if (config.later_periods) rules.first_period.assign(count, false);
+  return rules;
+}
+
 class Trial {
  public:
-  Trial(const Problem& problem, int interval)
-      : problem_(problem),
-        config_(problem.config),
+  Trial(const ComputationGraph& graph, const Config& config, int interval)
+      : graph_(graph),
+        config_(config),
+        rules_(RulesOf(graph, config)),
         interval_(interval),
-        places_(problem.instructions.size()) {
+        places_(rules_.nodes.size()) {
     const int longest = config_.rows + config_.columns;
-    horizon_ = interval + (problem.size() + 1) *
+    horizon_ = interval + (rules_.size() + 1) *
                               (config_.pipeline_latency + longest * config_.hop_cycles + interval);
   }
 
@@ -27,11 +113,23 @@ class Trial {
   }
 
  private:
-  Place& At(int i) { return places_[static_cast<size_t>(i)]; }
+  Place& At(int i) { return places_[N(i)]; }
+
+  // Returns the tiles that a value passes on its way, or -1 if no link leads there.
+  int Tiles(int from, int to) const {
+    const int rows = std::abs(from / config_.columns - to / config_.columns);
+    const int columns = std::abs(from % config_.columns - to % config_.columns);
+    if (from == to) return config_.feedback ? 0 : -1;
+    if (config_.relaxed_distance) return rows + columns;
+    return std::min(rows, columns) == 0 && rows + columns <= config_.reach ? rows + columns : -1;
+  }
+  int Hops(const Link& link) {
+    return Tiles(At(link.from).tile, At(link.to).tile) * config_.hop_cycles;
+  }
 
   // Tries all tiles that keep the rules of tiles.
   void TryTiles(int i) {
-    if (i == problem_.size()) {
+    if (i == rules_.size()) {
       if (config_.issue_later) {
         TrySlots(0);
       } else {
@@ -53,27 +151,18 @@ class Trial {
     if (here > config_.instruction_depth) return false;
     for (int other = 0; other < i; ++other) {
       const bool same = At(other).tile == tile;
-      const bool grouped =
-          problem_.group[static_cast<size_t>(i)] >= 0 &&
-          problem_.group[static_cast<size_t>(i)] == problem_.group[static_cast<size_t>(other)];
-      if (grouped && !same) return false;
-      const bool siblings =
-          std::ranges::find(problem_.siblings, std::pair(other, i)) != problem_.siblings.end();
-      const auto starts = [&](int k) {
-        return std::ranges::find(problem_.starts, k) != problem_.starts.end();
-      };
-      if (same && (siblings || (starts(i) && starts(other)))) return false;
+      if (rules_.together[N(i)][N(other)] && !same) return false;
+      if (same && (rules_.apart[N(i)][N(other)] || rules_.apart[N(other)][N(i)])) return false;
     }
-    return std::ranges::all_of(problem_.dependences, [&](const Dependence& d) {
-      if (!d.moves || std::max(d.from, d.to) != i) return true;
-      if (d.from == d.to || At(d.from).tile == At(d.to).tile) return config_.feedback;
-      return HopCycles(config_, At(d.from).tile, At(d.to).tile) >= 0;
+    return std::ranges::all_of(rules_.links, [&](const Link& link) {
+      if (std::max(link.from, link.to) != i) return true;
+      return Tiles(At(link.from).tile, At(link.to).tile) >= 0;
     });
   }
 
   // Tries all slots; the least issue cycles in these slots follow.
   void TrySlots(int i) {
-    if (i == problem_.size()) {
+    if (i == rules_.size()) {
       Settle();
       return;
     }
@@ -92,16 +181,15 @@ class Trial {
     const std::vector<Place> slots = places_;
     for (bool changed = true; changed;) {
       changed = false;
-      for (const Dependence& d : problem_.dependences) {
-        const int hops = d.moves ? HopCycles(config_, At(d.from).tile, At(d.to).tile) : 0;
+      for (const Link& link : rules_.links) {
         const int least =
-            At(d.from).issue + config_.pipeline_latency + hops - d.distance * interval_;
-        changed = Raise(d.to, least) || changed;
-        if (d.moves && config_.wait_limit >= 0) {
-          const int wait = At(d.to).issue - least - config_.wait_limit;
-          changed = Raise(d.from, At(d.from).issue + wait) || changed;
+            At(link.from).issue + config_.pipeline_latency + Hops(link) - link.distance * interval_;
+        changed = Raise(link.to, least) || changed;
+        if (config_.wait_limit >= 0) {
+          const int wait = At(link.to).issue - least - config_.wait_limit;
+          changed = Raise(link.from, At(link.from).issue + wait) || changed;
         }
-        if (std::max(At(d.to).issue, At(d.from).issue) > horizon_) {
+        if (std::max(At(link.to).issue, At(link.from).issue) > horizon_) {
           places_ = slots;
           return;
         }
@@ -120,22 +208,21 @@ class Trial {
   // Tries issue cycles in topological order, where operands of the same thread set the cycle unless
   // those of earlier threads come later.
   void TryArrivals(int i) {
-    if (i == problem_.size()) {
+    if (i == rules_.size()) {
       Keep();
       return;
     }
     int first = 0, last = horizon_;
     bool enters = false, looped = false;
-    for (const Dependence& d : problem_.dependences) {
-      if (d.to != i) continue;
-      looped = looped || (d.distance > 0 && d.from != i);
-      if (d.distance > 0) continue;
+    for (const Link& link : rules_.links) {
+      if (link.to != i) continue;
+      looped = looped || (link.distance > 0 && link.from != i);
+      if (link.distance > 0) continue;
       enters = true;
-      const int hops = d.moves ? HopCycles(config_, At(d.from).tile, At(i).tile) : 0;
-      first = std::max(first, At(d.from).issue + config_.pipeline_latency + hops);
+      first = std::max(first, At(link.from).issue + config_.pipeline_latency + Hops(link));
     }
     if (enters && !looped) last = first;
-    if (!enters && !config_.later_periods) last = interval_ - 1;
+    if (!enters && rules_.first_period[N(i)]) last = interval_ - 1;
     for (int issue = first; issue <= last; ++issue) {
       At(i).issue = issue;
       TryArrivals(i + 1);
@@ -148,11 +235,18 @@ class Trial {
       latency = std::max(latency, place.issue + config_.pipeline_latency);
     }
     if (least_ && *least_ <= latency) return;
-    if (NaiveFault(problem_, interval_, places_).empty()) least_ = latency;
+    Mapping mapping;
+    mapping.initiation_interval = interval_;
+    mapping.places.assign(graph_.nodes.size(), {});
+    mapping.fused_into.assign(graph_.nodes.size(), -1);
+    mapping.provider.assign(graph_.edges.size(), -1);
+    for (int i = 0; i < rules_.size(); ++i) mapping.places[N(rules_.nodes[N(i)])] = At(i);
+    if (CheckMapping(graph_, config_, mapping).legal()) least_ = latency;
   }
 
-  const Problem& problem_;
+  const ComputationGraph& graph_;
   const Config& config_;
+  const Rules rules_;
   int interval_;
   int horizon_ = 0;
   std::vector<Place> places_;
@@ -161,8 +255,9 @@ class Trial {
 
 }  // namespace
 
-std::optional<int> LeastLatencyByTrial(const Problem& problem, int initiation_interval) {
-  return Trial(problem, initiation_interval).Run();
+std::optional<int> LeastLatencyByTrial(const ComputationGraph& graph, const Config& config,
+                                       int initiation_interval) {
+  return Trial(graph, config, initiation_interval).Run();
 }
 
 }  // namespace kiln::cgra

@@ -1,16 +1,21 @@
-// The least latency of a small mapping problem by trying all places.
+// The least latency of a small graph by trying all places.
 #ifndef KILN_TESTS_TARGETS_CGRA_MAP_BRUTE_FORCE_H_
 #define KILN_TESTS_TARGETS_CGRA_MAP_BRUTE_FORCE_H_
 
 #include <optional>
 
-#include "kiln/targets/cgra/map/problem.h"
+#include "kiln/targets/cgra/config/config.h"
+#include "kiln/targets/cgra/graph/graph.h"
 
 namespace kiln::cgra {
 
-// Returns the least latency of the problem at an interval in cycles, or nothing if there is no
-// solution. Takes exponential time: for at most five instructions and four tiles.
-std::optional<int> LeastLatencyByTrial(const Problem& problem, int initiation_interval);
+// Returns the least latency of the graph's mappings at an interval in cycles, without fused
+// instructions and pass-throughs, or nothing if there is none. Reads the rules from the graph and
+// the design point by itself, and asks the independent checker (check/check.h) of what it finds; it
+// shares nothing with the mappers. The graph has variables and operators on values of links alone.
+// Takes exponential time: for at most five instructions and four tiles.
+std::optional<int> LeastLatencyByTrial(const ComputationGraph& graph, const Config& config,
+                                       int initiation_interval);
 
 }  // namespace kiln::cgra
 

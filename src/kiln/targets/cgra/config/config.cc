@@ -2,6 +2,7 @@
 
 #include "kiln/targets/cgra/config/config.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "kiln/support/yaml.h"
@@ -40,6 +41,13 @@ int HopCycles(const Config& config, int from, int to) {
   const bool linked = (rows == 0 || columns == 0) && rows + columns <= config.reach;
   if (!linked && !config.relaxed_distance) return -1;
   return (rows + columns) * config.hop_cycles;
+}
+
+int MostHopCycles(const Config& config) {
+  // Cycles depend on distances alone, and the tile in the corner has every distance to another.
+  int most = 0;
+  for (int to = 0; to < config.tiles(); ++to) most = std::max(most, HopCycles(config, 0, to));
+  return most;
 }
 
 }  // namespace kiln::cgra

@@ -59,6 +59,8 @@ std::string PrintConfig(const Config& config);
 // Returns the cycles that a value takes from tile `from` to tile `to` without a pass-through, or -1
 // if there is no way: 0 on the same tile, else hop_cycles for each tile of the distance.
 int HopCycles(const Config& config, int from, int to);
+// Returns the most cycles that a value takes between two tiles between which there is a way.
+int MostHopCycles(const Config& config);
 
 }  // namespace kiln::cgra
 

@@ -8,16 +8,12 @@
 #include <utility>
 
 #include "kiln/support/installation.h"
-#include "kiln/targets/cgra/map/environment.h"
+#include "kiln/targets/cgra/learn/policy_search.h"
 #include "kiln/targets/cgra/map/exact.h"
 #include "kiln/targets/cgra/map/search.h"
 
 namespace kiln::cgra {
 namespace {
-
-// From the second episode on, choices are drawn. While no mapping is known, what the policy holds for
-// likely may be what leads to an end without a cell, so that some episodes hardly heed it.
-constexpr double kTemperatures[] = {0.5, 1, 2, 8}, kKnownTemperatures[] = {0.5, 1, 1.5};
 
 class PpoMapper final : public Mapper {
  public:
@@ -25,33 +21,90 @@ class PpoMapper final : public Mapper {
 
   StatusOr<MapResult> Map(const ComputationGraph& graph, const Config& config,
                           const MapOptions& options) const override {
-    return MapByIntervals(graph, config, options,
-                          [this](const Problem& problem, int interval, uint64_t seed,
-                                 SearchState* state) { Search(problem, interval, seed, state); });
+    return MapByWalk(graph, config, options, kMostProblems,
+                     [&](std::span<const Problem> problems, int low, int high, SearchState* state) {
+                       Walk(problems, low, high, options.seed, state);
+                     });
   }
 
  private:
-  void Search(const Problem& problem, int interval, uint64_t seed, SearchState* state) const {
-    Random random(seed);
-    Environment environment(problem, interval, {.order = DepthFirstOrder(problem)});
-    const Observer observer(problem, interval, environment.order());
-    const Encoding encoding = policy_->Encode(observer.graph());
-    // Nothing changes an episode that ends before its first choice.
-    const bool is_hopeless = environment.stuck();
-    for (size_t episode = 0; state->Step() && !is_hopeless; ++episode) {
-      environment.Reset();
-      const bool known = state->HasInterval(interval);
-      while (environment.instruction() >= 0) {
-        if (known && environment.LatencyBound() >= state->latency()) break;
-        const StepFeatures step = observer.Observe(environment);
-        const Judgement judgement = policy_->Judge(observer.graph(), encoding, step);
-        const double temperature =
-            known ? kKnownTemperatures[episode % 3] : kTemperatures[episode % 4];
-        const int choice = episode == 0 ? LikeliestOf(judgement.logits)
-                                        : DrawnFrom(judgement.logits, temperature, &random);
-        environment.Step(step.choices[static_cast<size_t>(choice)]);
+  static constexpr int kMostProblems = 32;  // choices of fused instructions
+  static constexpr int64_t kMostEffort = int64_t{1} << 20;
+  using Searches = std::vector<std::unique_ptr<PolicySearch>>;
+
+  // Looks for lower intervals with efforts that grow, and improves the best mapping in as many
+  // steps.
+  void Walk(std::span<const Problem> problems, int low, int high, uint64_t seed,
+            SearchState* state) const {
+    Searches searches;
+    const int period = std::max(1, problems[0].config.tile_period);
+    Random random(MixBits(~seed));
+    int best = high + 1;  // interval
+    int bound = 0;        // of the latency at this interval
+    for (int64_t effort = 1; !state->Over(); effort = std::min(2 * effort, kMostEffort)) {
+      // Further choices of fused instructions join one after the other.
+      for (int more = 0; more < 2 && searches.size() < problems.size(); ++more) {
+        searches.push_back(
+            std::make_unique<PolicySearch>(*policy_, problems[searches.size()], MixBits(++seed)));
       }
-      if (environment.complete()) state->Offer(problem, interval, environment.places());
+      const int64_t before = state->steps();
+      for (int interval = low; interval < best; ++interval) {
+        if (interval % period != 0 || !Try(searches, interval, effort, state)) continue;
+        best = interval;
+        bound = LatencyBoundOver(problems, best).value;
+        if (best == low) state->EndAt(low, bound);
+      }
+      const int64_t spent = state->steps() - before;
+      const bool improves =
+          best <= high && state->latency() > bound && AnyPossible(searches, best, state->latency());
+      // Everything else is refuted.
+      if (spent == 0 && !improves && searches.size() == problems.size()) return;
+      if (improves) Improve(searches, best, std::max<int64_t>(spent, 8), &random, state);
+    }
+  }
+
+  static bool AnyPossible(const Searches& searches, int interval, int latency) {
+    return std::ranges::any_of(searches, [&](const std::unique_ptr<PolicySearch>& search) {
+      return search->Possible(interval, latency);
+    });
+  }
+
+  // Looks for a mapping of an interval that has none.
+  bool Try(const Searches& searches, int interval, int64_t effort, SearchState* state) const {
+    for (const std::unique_ptr<PolicySearch>& search : searches) {
+      if (!search->Possible(interval)) continue;
+      for (int64_t k = 0; k < (effort + 3) / 4 && !search->Has(interval); ++k) {
+        search->Play(interval, state);
+      }
+      if (!search->Has(interval)) search->Search(interval, effort, state);
+      if (search->Has(interval)) return true;
+    }
+    return false;
+  }
+
+  // Improves the mapping of an interval in `steps` steps, three times of four by the problem with
+  // the best mapping.
+  void Improve(const Searches& searches, int interval, int64_t steps, Random* random,
+               SearchState* state) const {
+    const int64_t end = state->steps() + steps;
+    while (state->steps() < end && !state->Over()) {
+      std::vector<PolicySearch*> open;
+      PolicySearch* best = nullptr;
+      for (const std::unique_ptr<PolicySearch>& search : searches) {
+        if (!search->Possible(interval, state->latency())) continue;
+        open.push_back(search.get());
+        if (!search->Has(interval)) continue;
+        if (best == nullptr || search->latency() < best->latency()) best = search.get();
+      }
+      if (open.empty()) return;
+      PolicySearch* search = open[random->Below(open.size())];
+      if (best != nullptr && random->Below(4) != 0) search = best;
+      if (search->Has(interval)) {
+        search->Repair(interval, state);
+      } else {
+        search->Play(interval, state);
+        search->Search(interval, 2, state);
+      }
     }
   }
 

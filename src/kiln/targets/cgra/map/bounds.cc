@@ -21,22 +21,18 @@ struct LeastHops {
 };
 
 LeastHops HopsOf(const Config& config) {
+  // Around the tile in the middle are as many tiles within each distance as around any other, as
+  // links depend on distances alone.
   LeastHops least;
-  std::vector<int> best;
-  for (int from = 0; from < config.tiles(); ++from) {
-    std::vector<int> hops;
-    for (int to = 0; to < config.tiles(); ++to) {
-      if (from == to && !config.feedback) continue;
-      const int cycles = HopCycles(config, from, to);
-      if (cycles < 0) continue;
-      hops.push_back(cycles);
-      if (from != to && (least.other < 0 || cycles < least.other)) least.other = cycles;
-    }
-    std::ranges::sort(hops);
-    if (hops.size() > best.size()) best.resize(hops.size(), 1 << 20);
-    for (size_t k = 0; k < hops.size(); ++k) best[k] = std::min(best[k], hops[k]);
+  const int middle = (config.rows - 1) / 2 * config.columns + (config.columns - 1) / 2;
+  for (int to = 0; to < config.tiles(); ++to) {
+    if (middle == to && !config.feedback) continue;
+    const int cycles = HopCycles(config, middle, to);
+    if (cycles < 0) continue;
+    least.nearest.push_back(cycles);
+    if (middle != to && (least.other < 0 || cycles < least.other)) least.other = cycles;
   }
-  least.nearest = std::move(best);
+  std::ranges::sort(least.nearest);
   return least;
 }
 
@@ -61,12 +57,7 @@ std::vector<Inequality> Inequalities(const Problem& problem, int interval) {
   const Config& config = problem.config;
   const LeastHops hops = HopsOf(config);
   std::vector<Inequality> all;
-  int most_hop = 0;
-  for (int from = 0; from < config.tiles(); ++from) {
-    for (int to = 0; to < config.tiles(); ++to) {
-      most_hop = std::max(most_hop, HopCycles(config, from, to));
-    }
-  }
+  const int most_hop = MostHopCycles(config);
   const int origin = problem.size();
   for (int i = 0; i < problem.size(); ++i) {
     all.push_back({origin, i, 0, -1});

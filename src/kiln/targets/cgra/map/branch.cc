@@ -6,6 +6,8 @@
 #include <bit>
 #include <numeric>
 #include <utility>
+
+#include "kiln/numerics/elementary.h"
 #include "kiln/support/stable_sort.h"
 
 namespace kiln::cgra {
@@ -22,7 +24,7 @@ BranchSearch::BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrde
   check_links_ = config_->relaxed_distance && !config_->shared_links;
 }
 
-bool BranchSearch::Start(int initiation_interval, int most_latency) {
+bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<const int> tiles) {
   if (make_order_ && interval_ != initiation_interval) {
     order_ = make_order_(*model_.problem, initiation_interval);
   }
@@ -41,7 +43,15 @@ bool BranchSearch::Start(int initiation_interval, int most_latency) {
     state.link_user.assign(N(model_.tiles) * N(4 * config_->reach) * N(interval_), -1);
   }
   for (int i = 0; i < model_.size; ++i) Touch(i);
-  // Mirrored mappings are as good: the instruction with the most links stays in one half.
+  if (tiles.empty()) KeepHalf(&state);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    if (tiles[i] >= 0) state.tiles[i] = uint64_t{1} << tiles[i];
+  }
+  return Propagate(&state);
+}
+
+// Mirrored mappings are as good: the instruction with the most links stays in one half.
+void BranchSearch::KeepHalf(State* state) {
   int most = 0;
   for (int i = 1; i < model_.size; ++i) {
     const auto links = [&](int k) { return model_.from[N(k)].size() + model_.into[N(k)].size(); };
@@ -54,17 +64,25 @@ bool BranchSearch::Start(int initiation_interval, int most_latency) {
       half |= uint64_t{1} << t;
     }
   }
-  state.tiles[N(most)] &= half;
-  return Propagate(&state);
+  state->tiles[N(most)] &= half;
 }
 
 Answer BranchSearch::Decide(int initiation_interval, int most_latency, int64_t steps,
                             StepBudget* budget, std::vector<Place>* places) {
+  return Complete(initiation_interval, most_latency, {}, steps, budget, places);
+}
+
+Answer BranchSearch::Complete(int initiation_interval, int most_latency, std::span<const int> tiles,
+                              int64_t steps, StepBudget* budget, std::vector<Place>* places) {
   if (config_->tile_period > 0 && initiation_interval % config_->tile_period != 0) {
     return Answer::kNone;
   }
   budget_ = budget;
-  if (!Start(initiation_interval, most_latency)) return Answer::kNone;
+  if (!Start(initiation_interval, most_latency, tiles)) return Answer::kNone;
+  return Restart(steps, budget, places);
+}
+
+Answer BranchSearch::Restart(int64_t steps, StepBudget* budget, std::vector<Place>* places) {
   stack_.resize(N(2 * model_.size + 2));
   steps_left_ = budget->Left(steps);
   constexpr int64_t kFirstRestart = 200;
@@ -173,7 +191,7 @@ std::vector<int> BranchSearch::OrderTiles(const State& state, int instruction) {
     candidates.push_back(candidate);
   }
   StableSort(&candidates, [](const Candidate& a, const Candidate& b) { return a.cost < b.cost; });
-  if (order_ && !shuffle_ && candidates.size() > 1) {
+  if (HeedsOrder() && candidates.size() > 1) {
     std::vector<Place> places;
     for (const Candidate& candidate : candidates) {
       places.push_back({candidate.tile, FirstFreeIssue(state, instruction, candidate.tile)});
@@ -198,7 +216,7 @@ int BranchSearch::FirstFreeIssue(const State& state, int instruction, int tile) 
 }
 
 std::vector<double> BranchSearch::ScoresOf(const State& state, int instruction,
-                                           const std::vector<Place>& candidates) const {
+                                           const std::vector<Place>& candidates) {
   // An instruction whose tile alone is decided counts as issued as early as it can.
   std::vector<Place> places(N(model_.size));
   for (int i = 0; i < model_.size; ++i) {
@@ -207,13 +225,20 @@ std::vector<double> BranchSearch::ScoresOf(const State& state, int instruction,
   }
   std::vector<double> scores(candidates.size());
   order_(places, instruction, candidates, scores);
+  if (shuffle_) {
+    // The greatest of logits with Gumbel noise is distributed as the policy says.
+    for (double& score : scores) {
+      const double noise = std::max(-elementary::Log(1 - random_.Uniform()), 1e-300);
+      score -= elementary::Log(noise);
+    }
+  }
   return scores;
 }
 
 // Returns the issue cycle of the highest score within an interval from the first one on.
-int BranchSearch::BestIssue(const State& state, const Choice& choice) const {
+int BranchSearch::BestIssue(const State& state, const Choice& choice) {
   const int first = state.first[N(choice.instruction)];
-  if (!order_ || shuffle_) return first;
+  if (!HeedsOrder()) return first;
   const int tile = std::countr_zero(state.tiles[N(choice.instruction)]);
   std::vector<Place> candidates;
   for (int issue = first; issue <= std::min(choice.last, first + period_ - 1); ++issue) {

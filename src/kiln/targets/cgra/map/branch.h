@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kiln/support/random.h"
@@ -59,6 +60,13 @@ class BranchSearch : public Decider {
   BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrder make_order = nullptr);
   Answer Decide(int initiation_interval, int most_latency, int64_t steps, StepBudget* budget,
                 std::vector<Place>* places) override;
+  // Decides the same with tiles that are given for some instructions (-1: any tile), so that only
+  // the others are placed anew; issue cycles are free. kNone is proved for these tiles.
+  Answer Complete(int initiation_interval, int most_latency, std::span<const int> tiles,
+                  int64_t steps, StepBudget* budget, std::vector<Place>* places);
+  // From now on, restarts without the plain order draw from it: the scores count as logarithms of
+  // probabilities.
+  void DrawFromOrder() { draws_ = true; }
 
  private:
   struct State {
@@ -76,7 +84,9 @@ class BranchSearch : public Decider {
     int last = 0;  // of issue cycles: the last that matters
   };
 
-  bool Start(int initiation_interval, int most_latency);
+  bool Start(int initiation_interval, int most_latency, std::span<const int> tiles);
+  void KeepHalf(State* state);
+  Answer Restart(int64_t steps, StepBudget* budget, std::vector<Place>* places);
   Answer Dive(int depth);
   Answer BranchOnTile(int depth, int instruction);
   Answer BranchOnIssue(int depth, const Choice& choice);
@@ -85,9 +95,10 @@ class BranchSearch : public Decider {
   Answer IssueAt(int depth, int instruction, int cycle);
   std::vector<int> OrderTiles(const State& state, int instruction);
   int FirstFreeIssue(const State& state, int instruction, int tile) const;
-  int BestIssue(const State& state, const Choice& choice) const;
+  int BestIssue(const State& state, const Choice& choice);
   std::vector<double> ScoresOf(const State& state, int instruction,
-                               const std::vector<Place>& candidates) const;
+                               const std::vector<Place>& candidates);
+  bool HeedsOrder() const { return order_ && (!shuffle_ || draws_); }
   bool AllSourcesFixed(const State& state, int instruction) const;
 
   bool Propagate(State* state);
@@ -132,6 +143,7 @@ class BranchSearch : public Decider {
   int64_t restart_left_ = 0;
   StepBudget* budget_ = nullptr;
   bool shuffle_ = false;
+  bool draws_ = false;
 };
 
 // Decides a problem by its flows first, each by itself, then by the whole: what one flow cannot do

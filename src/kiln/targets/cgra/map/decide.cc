@@ -20,6 +20,11 @@ double StepBudget::SecondsLeft() const {
   return std::max(0.0, most_seconds_ - Seconds());
 }
 
+double StepBudget::SecondsOver() const {
+  if (most_seconds_ <= 0) return 0;
+  return std::max(0.0, Seconds() - most_seconds_);
+}
+
 int64_t StepBudget::Left(int64_t most) const {
   return most_steps_ > 0 ? std::min(most, most_steps_ - steps_) : most;
 }
@@ -43,12 +48,7 @@ bool StepBudget::Spend(int64_t steps) {
 std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency) {
   const Config& config = problem.config;
   const auto count = problem.instructions.size();
-  int most_hop = 0;
-  for (int to = 0; to < config.tiles(); ++to) {
-    for (int from = 0; from < config.tiles(); ++from) {
-      most_hop = std::max(most_hop, HopCycles(config, from, to));
-    }
-  }
+  const int most_hop = MostHopCycles(config);
   // What a path to each instruction can go through. Wait limits bind in both directions.
   std::vector<std::vector<bool>> before(count, std::vector<bool>(count, false));
   for (size_t i = 0; i < count; ++i) before[i][i] = true;

@@ -29,6 +29,7 @@ class StepBudget {
   int64_t Left(int64_t most) const;
   double Seconds() const;      // since the start
   double SecondsLeft() const;  // infinity without a limit
+  double SecondsOver() const;  // how long the limit is over; 0 without a limit
 
  private:
   std::chrono::steady_clock::time_point begin_;

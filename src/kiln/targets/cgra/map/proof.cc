@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "fmt/format.h"
 #include "kiln/support/excerpt.h"
 #include "kiln/targets/cgra/map/core.h"
+#include "kiln/targets/cgra/map/search.h"
 #include "kiln/targets/cgra/map/variants.h"
 
 namespace kiln::cgra {
@@ -33,7 +35,6 @@ class Prover {
   StatusOr<MapResult> Map();
 
  private:
-  Status CheckOptions() const;
   Status Start();
   Answer Ask(Variant* variant, int interval, int latency, int64_t effort);
   Answer AskAll(const VariantSet& set, int interval, int latency, int64_t effort);
@@ -42,9 +43,11 @@ class Prover {
   // Returns the least latency at the best interval that is not refuted.
   int LeastOpenLatency();
   Bound LeastOverVariants(bool latency);
+  bool TooManyInstructions() const;
   void CloseInterval();
   void CloseLatency();
   Status TryPasses();
+  bool TryPasses(VariantSet* more, int64_t effort);
   void Explain();
   void Finish();
 
@@ -59,6 +62,7 @@ class Prover {
   const ProofOptions& proof_;
   StepBudget budget_;
   VariantSet set_;
+  const Bound weak_bound_{config_.pipeline_latency, "the time was over before it was bounded"};
   std::map<int, bool> refuted_intervals_;
   int low_ = 1, high_ = 1;
   bool latency_closed_ = false;
@@ -68,26 +72,13 @@ class Prover {
   MapResult result_;
 };
 
-Status Prover::CheckOptions() const {
-  const int asked = options_.initiation_interval, most = MostInterval(config_);
-  if (asked < 0 || asked > most) {
-    return ErrorAt("", "the initiation interval", fmt::format("is {}", asked),
-                   fmt::format("1 to {} cycles on this machine", most));
-  }
-  if (asked > 0 && config_.tile_period > 0 && asked % config_.tile_period != 0) {
-    return ErrorAt(
-        "", "the initiation interval", fmt::format("is {}", asked),
-        fmt::format("a multiple of the tiles' period of {} cycles", config_.tile_period));
-  }
-  return OkStatus();
-}
-
 // Takes the first mapping from a heuristic mapper.
 Status Prover::Start() {
   constexpr int64_t kSteps = 1000;
   if (proof_.start == nullptr) return OkStatus();
   MapOptions quick = options_;
   quick.steps = options_.steps > 0 ? std::min(kSteps, options_.steps) : kSteps;
+  if (options_.seconds > 0) quick.seconds = std::max(budget_.SecondsLeft(), 1e-3);
   quick.on_better = nullptr;
   KILN_ASSIGN_OR_RETURN(MapResult first, proof_.start()->Map(graph_, config_, quick));
   budget_.Spend(first.steps);
@@ -104,6 +95,9 @@ Status Prover::Start() {
 const Bound& Prover::LatencyBound(Variant* variant, int interval) const {
   const auto at = variant->latency.find(interval);
   if (at != variant->latency.end()) return at->second;
+  // Bounds of many problems of a large graph would take long after the end.
+  constexpr double kGrace = 0.1;  // seconds
+  if (variant != set_.variants[0].get() && budget_.SecondsOver() > kGrace) return weak_bound_;
   return variant->latency.emplace(interval, LeastLatency(variant->problem, interval)).first->second;
 }
 
@@ -147,6 +141,18 @@ Answer Prover::AskAll(const VariantSet& set, int interval, int latency, int64_t 
     all = all && answer == Answer::kNone;
   }
   return all ? Answer::kNone : Answer::kUnknown;
+}
+
+// Returns whether more instructions are left than tiles hold, however many are fused.
+bool Prover::TooManyInstructions() const {
+  std::set<int> fused;
+  if (options_.fuse) {
+    for (const Fusion& fusion : Fusions(graph_, config_)) fused.insert(fusion.multiply);
+  }
+  int64_t least = -std::ssize(fused);
+  for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) least += graph_.TakesSlot(n);
+  const int slots = std::min(MostInterval(config_), config_.instruction_depth);
+  return least > int64_t{config_.tiles()} * slots;
 }
 
 void Prover::CloseInterval() {
@@ -205,8 +211,10 @@ void Prover::CloseLatency() {
 
 Bound Prover::LeastOverVariants(bool latency) {
   Bound least{kNoLimit, ""};
+  const bool all_impossible = std::ranges::all_of(
+      set_.variants, [](const std::unique_ptr<Variant>& variant) { return variant->impossible; });
   for (const std::unique_ptr<Variant>& variant : set_.variants) {
-    if (variant->impossible && set_.variants.size() > 1) continue;
+    if (variant->impossible && !all_impossible) continue;
     if (latency && variant->interval.value > best_interval()) continue;
     const Bound& bound = latency ? LatencyBound(variant.get(), best_interval()) : variant->interval;
     if (bound.value < least.value) least = bound;
@@ -215,37 +223,58 @@ Bound Prover::LeastOverVariants(bool latency) {
 }
 
 Status Prover::TryPasses() {
-  constexpr int64_t kEffort = 2000, kEffortOfAll = 100'000;
+  constexpr int64_t kFirstEffort = 2000;
   const Bound interval = LeastOverVariants(false);
   const bool may_gain = !has_mapping() ||
                         (best_interval() > interval.value && options_.initiation_interval == 0) ||
                         result_.latency > LeastOverVariants(true).value;
   if (!may_gain) return OkStatus();
-  bool complete = true;
-  KILN_ASSIGN_OR_RETURN(const VariantSet more,
-                        PassVariants(graph_, config_, options_.fuse, &complete));
+  bool all_listed = true;
+  int most = kMostPassChoices;
+  KILN_ASSIGN_OR_RETURN(VariantSet more,
+                        PassVariants(graph_, config_, options_.fuse, most, &budget_, &all_listed));
+  for (int64_t effort = kFirstEffort; effort < kMostEffort; effort *= kEffortGrowth) {
+    passes_proved_ = TryPasses(&more, effort) && all_listed;
+    // What is proved without additional pass-throughs needs no more; a mapping that has one does.
+    if (passes_proved_ || !best_has_pass_ || budget_.spent()) break;
+    if (all_listed) continue;
+    if (most == kMostGainingPassChoices) break;
+    most = kMostGainingPassChoices;
+    all_listed = true;
+    KILN_ASSIGN_OR_RETURN(
+        more, PassVariants(graph_, config_, options_.fuse, most, &budget_, &all_listed));
+  }
+  return OkStatus();
+}
+
+// Looks for better mappings among problems with an additional pass-through. Returns whether there
+// is none that is better than the best one now.
+bool Prover::TryPasses(VariantSet* more, int64_t effort) {
+  constexpr int64_t kProblems = 50;  // that take the full effort, at most
   const int64_t before = budget_.steps();
-  const auto ask = [&](int at, int latency) {
-    if (budget_.steps() - before > kEffortOfAll) return Answer::kUnknown;
-    const Answer answer = AskAll(more, at, latency, kEffort);
-    if (answer == Answer::kFound) best_has_pass_ = true;
+  bool complete = true;
+  const auto ask = [&](const VariantSet& set, int at, int latency) {
+    const bool over = budget_.steps() - before > kProblems * effort;
+    const Answer answer = over ? Answer::kUnknown : AskAll(set, at, latency, effort);
+    if (answer == Answer::kFound && &set == more) best_has_pass_ = true;
     complete = complete && answer != Answer::kUnknown;
     return answer;
   };
   const int step = std::max(1, config_.tile_period);
   for (int at = low_; at <= high_ && at < best_interval(); at += step) {
-    if (at % step == 0) ask(at, kAnyLatency);
+    if (at % step == 0) ask(*more, at, kAnyLatency);
   }
-  while (has_mapping() && ask(best_interval(), result_.latency - 1) == Answer::kFound) {
+  while (has_mapping() && ask(*more, best_interval(), result_.latency - 1) == Answer::kFound) {
   }
-  passes_proved_ = complete && budget_.steps() - before <= kEffortOfAll && !budget_.spent();
-  if (best_has_pass_ && passes_proved_) {
+  if (best_has_pass_ && complete) {
     // Without additional pass-throughs there may still be less latency at the new interval.
-    while (AskAll(set_, best_interval(), result_.latency - 1, kEffort) == Answer::kFound) {
+    while (ask(set_, best_interval(), result_.latency - 1) == Answer::kFound) {
     }
-    latency_closed_ = AskAll(set_, best_interval(), result_.latency - 1, kEffort) == Answer::kNone;
+    latency_closed_ = complete;
   }
-  return OkStatus();
+  // The deciders of so many problems would fill the memory.
+  for (const std::unique_ptr<Variant>& variant : more->variants) variant->decider.reset();
+  return complete && !budget_.spent();
 }
 
 // Names the core of what the search refuted.
@@ -298,7 +327,7 @@ void Prover::Finish() {
     }
     result_.optimal = interval_closed_ && latency_closed_ && level_is_proved;
   } else {
-    result_.impossible = interval_closed_;
+    result_.impossible = interval_closed_ && (set_.all_fusions || TooManyInstructions());
   }
   std::string space = "all mappings";
   if (!options_.fuse) space += " without fused instructions";
@@ -332,8 +361,8 @@ void Prover::Finish() {
 }
 
 StatusOr<MapResult> Prover::Map() {
-  KILN_RETURN_IF_ERROR(CheckOptions());
-  KILN_ASSIGN_OR_RETURN(set_, FusionVariants(graph_, config_, options_.fuse));
+  KILN_RETURN_IF_ERROR(CheckInterval(config_, options_.initiation_interval));
+  KILN_ASSIGN_OR_RETURN(set_, FusionVariants(graph_, config_, options_.fuse, &budget_));
   std::string impossible = WhyImpossible(set_.variants[0]->problem);
   for (const std::unique_ptr<Variant>& variant : set_.variants) {
     if (!variant->impossible) impossible.clear();

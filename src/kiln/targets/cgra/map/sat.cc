@@ -22,8 +22,10 @@ size_t S(int i) { return static_cast<size_t>(i); }
 // The formula of a problem at one interval.
 class SatFormula {
  public:
-  // Issue cycles up to those of LastIssues at this latency.
-  SatFormula(const Problem& problem, int interval, int latency);
+  // Issue cycles up to those of LastIssues at this latency. Ends early when the budget's time is
+  // over; the formula is then not complete and must not be solved.
+  SatFormula(const Problem& problem, int interval, int latency, StepBudget* budget);
+  bool complete() const { return complete_; }
 
   // Looks for a solution within a latency, at most the formula's.
   Answer Solve(int latency, int64_t conflicts, StepBudget* budget, std::vector<Place>* places);
@@ -36,6 +38,8 @@ class SatFormula {
   }
   void Add(const Clause& clause) { holds_ = solver_.add_clause(clause) && holds_; }
   void AtMostOne(const std::vector<Lit>& literals);
+  // Looks at the clock; returns whether the formula may go on.
+  bool GoOn() { return complete_ = complete_ && budget_->Look(); }
   // Returns a literal that is true exactly if t(i) <= cycle.
   Lit NotAfter(int i, int cycle);
   // Adds `condition -> t(to) >= t(from) + cycles`, where the condition is a list of literals that
@@ -59,7 +63,8 @@ class SatFormula {
   const Config& config_;
   int interval_, period_, latency_;
   CMSat::SATSolver solver_;
-  bool holds_ = true;
+  StepBudget* budget_;  // while the formula is built
+  bool holds_ = true, complete_ = true;
   Lit true_ = CMSat::lit_Undef;
   std::vector<std::vector<Lit>> tiles_, slots_, issues_;
   std::vector<int> last_;
@@ -68,12 +73,13 @@ class SatFormula {
   std::vector<int> costs_;  // all costs of hops, ascending
 };
 
-SatFormula::SatFormula(const Problem& problem, int interval, int latency)
+SatFormula::SatFormula(const Problem& problem, int interval, int latency, StepBudget* budget)
     : problem_(problem),
       config_(problem.config),
       interval_(interval),
       period_(problem.config.tile_period > 0 ? problem.config.tile_period : interval),
-      latency_(latency) {
+      latency_(latency),
+      budget_(budget) {
   solver_.set_num_threads(1);
   solver_.set_verbosity(0);
   true_ = NewVariable();
@@ -84,27 +90,41 @@ SatFormula::SatFormula(const Problem& problem, int interval, int latency)
     return;
   }
   std::set<int> costs;
-  for (int a = 0; a < problem.tiles(); ++a) {
-    for (int b = 0; b < problem.tiles(); ++b) {
-      const int cost = HopCycles(config_, a, b);
-      if (cost >= 0) costs.insert(cost);
-    }
+  // The tile in the corner has every distance to another.
+  for (int to = 0; to < problem.tiles(); ++to) {
+    const int cost = HopCycles(config_, 0, to);
+    if (cost >= 0) costs.insert(cost);
   }
   costs_.assign(costs.begin(), costs.end());
   MakeTiles();
   MakeIssues();
-  AddApart();
-  AddCells();
-  if (config_.instruction_depth < period_) AddDepth();
-  for (size_t d = 0; d < problem.dependences.size(); ++d) AddDependence(d);
-  if (!config_.issue_later) AddLatest();
-  if (config_.one_output) AddOneOutput();
-  if (config_.relaxed_distance && !config_.shared_links) AddLinks();
+  if (GoOn()) AddApart();
+  if (GoOn()) AddCells();
+  if (GoOn() && config_.instruction_depth < period_) AddDepth();
+  for (size_t d = 0; d < problem.dependences.size() && GoOn(); ++d) AddDependence(d);
+  if (GoOn() && !config_.issue_later) AddLatest();
+  if (GoOn() && config_.one_output) AddOneOutput();
+  if (GoOn() && config_.relaxed_distance && !config_.shared_links) AddLinks();
 }
 
+// By pairs for a few literals, else by a sequential counter (Sinz 2005): `any` says that one of the
+// literals so far is true.
 void SatFormula::AtMostOne(const std::vector<Lit>& literals) {
-  for (size_t a = 0; a < literals.size(); ++a) {
-    for (size_t b = a + 1; b < literals.size(); ++b) Add({~literals[a], ~literals[b]});
+  constexpr size_t kFew = 6;
+  if (literals.size() <= kFew) {
+    for (size_t a = 0; a < literals.size(); ++a) {
+      for (size_t b = a + 1; b < literals.size(); ++b) Add({~literals[a], ~literals[b]});
+    }
+    return;
+  }
+  Lit any = literals[0];
+  for (size_t k = 1; k < literals.size(); ++k) {
+    Add({~any, ~literals[k]});
+    if (k + 1 == literals.size()) break;
+    const Lit next = NewVariable();
+    Add({~any, next});
+    Add({~literals[k], next});
+    any = next;
   }
 }
 
@@ -130,7 +150,7 @@ void SatFormula::MakeTiles() {
 }
 
 void SatFormula::MakeIssues() {
-  for (int i = 0; i < problem_.size(); ++i) {
+  for (int i = 0; i < problem_.size() && GoOn(); ++i) {
     std::vector<Lit> own;
     for (int k = 0; k < last_[S(i)]; ++k) {
       own.push_back(NewVariable());
@@ -156,13 +176,14 @@ void SatFormula::AddApart() {
     }
   }
   for (const auto& [a, b] : pairs) {
+    if (!GoOn()) return;
     for (int t = 0; t < problem_.tiles(); ++t) Add({~Tile(a, t), ~Tile(b, t)});
   }
 }
 
 void SatFormula::AddCells() {
   std::vector<std::vector<Lit>> users(S(problem_.tiles()) * S(period_));
-  for (int i = 0; i < problem_.size(); ++i) {
+  for (int i = 0; i < problem_.size() && GoOn(); ++i) {
     for (int t = 0; t < problem_.tiles(); ++t) {
       for (int s = 0; s < period_; ++s) {
         const Lit here = NewVariable();
@@ -171,14 +192,16 @@ void SatFormula::AddCells() {
       }
     }
   }
-  for (const std::vector<Lit>& cell : users) AtMostOne(cell);
+  for (const std::vector<Lit>& cell : users) {
+    if (GoOn()) AtMostOne(cell);
+  }
 }
 
 // At most instruction_depth instructions on a tile, by a counter: `count[k]` says that more than k
 // of the instructions so far are on the tile.
 void SatFormula::AddDepth() {
   const int most = config_.instruction_depth;
-  for (int t = 0; t < problem_.tiles(); ++t) {
+  for (int t = 0; t < problem_.tiles() && GoOn(); ++t) {
     std::vector<Lit> count(S(most), ~true_);
     for (int i = 0; i < problem_.size(); ++i) {
       Add({~Tile(i, t), ~count[S(most - 1)]});
@@ -259,6 +282,7 @@ void SatFormula::AddDependence(size_t d) {
 void SatFormula::AddLatest() {
   for (int i = 0; i < problem_.size(); ++i) {
     if (problem_.source[S(i)]) continue;
+    if (!GoOn()) return;
     Clause any;
     for (size_t d = 0; d < problem_.dependences.size(); ++d) {
       const Dependence& dependence = problem_.dependences[d];
@@ -285,7 +309,7 @@ void SatFormula::AddOneOutput() {
       if (!first.moves || !second.moves || first.from != second.from || first.to >= second.to) {
         continue;
       }
-      for (int p = 0; p < problem_.tiles(); ++p) {
+      for (int p = 0; p < problem_.tiles() && GoOn(); ++p) {
         for (int a = 0; a < problem_.tiles(); ++a) {
           for (int b = 0; b < problem_.tiles(); ++b) {
             if (a == b || a == p || b == p) continue;
@@ -311,7 +335,7 @@ void SatFormula::AddLinks() {
   std::map<Use, std::map<int, Lit>> users;
   for (const Dependence& dependence : problem_.dependences) {
     if (!dependence.moves || dependence.from == dependence.to) continue;
-    for (int a = 0; a < problem_.tiles(); ++a) {
+    for (int a = 0; a < problem_.tiles() && GoOn(); ++a) {
       for (int b = 0; b < problem_.tiles(); ++b) {
         for (const LinkUse& use : RouteOf(config_, a, b)) {
           for (int s = 0; s < interval_; ++s) {
@@ -385,7 +409,11 @@ class SatDecider : public Decider {
     if (!covers) {
       // A formula takes long to build.
       if (!budget->Look()) return Answer::kUnknown;
-      formula = std::make_unique<SatFormula>(problem_, initiation_interval, most_latency);
+      formula = std::make_unique<SatFormula>(problem_, initiation_interval, most_latency, budget);
+      if (!formula->complete()) {
+        formula.reset();
+        return Answer::kUnknown;
+      }
     }
     return formula->Solve(most_latency, steps, budget, places);
   }
@@ -399,8 +427,7 @@ class SatMapper : public Mapper {
  public:
   StatusOr<MapResult> Map(const ComputationGraph& graph, const Config& config,
                           const MapOptions& options) const override {
-    return MapWithProof(graph, config, options,
-                        {.make = MakeSatDecider, .passes = false, .explain = false});
+    return MapWithProof(graph, config, options, {.make = MakeSatDecider, .explain = false});
   }
 };
 

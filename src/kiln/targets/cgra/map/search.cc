@@ -3,9 +3,13 @@
 #include "kiln/targets/cgra/map/search.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
+#include "fmt/format.h"
 #include "kiln/support/random.h"
+#include "kiln/support/stable_sort.h"
+#include "kiln/targets/cgra/map/variants.h"
 
 namespace kiln::cgra {
 namespace {
@@ -13,8 +17,23 @@ namespace {
 // Steps of a search without any limit in its options.
 constexpr int64_t kDefaultSteps = 20000;
 
-// Returns the least bound of the latency over problems that have mappings at this interval.
-Bound BoundOver(const std::vector<Problem>& problems, int initiation_interval) {
+}  // namespace
+
+Status CheckInterval(const Config& config, int interval) {
+  constexpr const char* kPlace = "--ii";
+  const int most = MostInterval(config);
+  if (interval < 0 || interval > most) {
+    return ErrorAt("", kPlace, fmt::format("an interval of {} cycles", interval),
+                   fmt::format("1 to {} cycles on this machine", most));
+  }
+  if (interval > 0 && config.tile_period > 0 && interval % config.tile_period != 0) {
+    return ErrorAt("", kPlace, fmt::format("an interval of {} cycles", interval),
+                   fmt::format("a multiple of the tiles' period of {} cycles", config.tile_period));
+  }
+  return OkStatus();
+}
+
+Bound LatencyBoundOver(std::span<const Problem> problems, int initiation_interval) {
   Bound least;
   for (const Problem& problem : problems) {
     if (LeastInterval(problem).value > initiation_interval) continue;
@@ -23,8 +42,6 @@ Bound BoundOver(const std::vector<Problem>& problems, int initiation_interval) {
   }
   return least;
 }
-
-}  // namespace
 
 SearchState::SearchState(const ComputationGraph& graph, const MapOptions& options)
     : graph_(graph),
@@ -52,12 +69,23 @@ void SearchState::LimitTo(double share) {
   }
 }
 
-bool SearchState::Step() {
-  if (HasInterval(goal_interval_) && latency() <= goal_latency_) return false;
-  if (most_steps_ > 0 && steps_ >= limit_steps_) return false;
-  if (most_seconds_ > 0 && Seconds() >= limit_seconds_) return false;
-  ++steps_;
-  return true;
+bool SearchState::Step() { return Take(1) > 0; }
+
+bool SearchState::Over() const {
+  if (HasInterval(goal_interval_) && latency() <= goal_latency_) return true;
+  return (most_steps_ > 0 && steps_ >= limit_steps_) || SecondsLeft() <= 0;
+}
+
+int64_t SearchState::Take(int64_t steps) {
+  if (Over()) return 0;
+  if (most_steps_ > 0) steps = std::min(steps, limit_steps_ - steps_);
+  steps_ += steps;
+  return steps;
+}
+
+double SearchState::SecondsLeft() const {
+  if (most_seconds_ <= 0) return std::numeric_limits<double>::infinity();
+  return std::max(0.0, limit_seconds_ - Seconds());
 }
 
 void SearchState::Offer(const Problem& problem, int initiation_interval,
@@ -100,18 +128,52 @@ std::vector<Fusion> MostFusions(const ComputationGraph& graph, const Config& con
   return chosen;
 }
 
-StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& config,
-                                   const MapOptions& options, const IntervalSearch& search) {
+namespace {
+
+StatusOr<std::vector<Problem>> ProblemsOf(const ComputationGraph& graph, const Config& config,
+                                          const MapOptions& options, int most) {
   std::vector<Problem> problems;
   ProblemOptions fused;
   if (options.fuse) fused.fusions = MostFusions(graph, config);
   KILN_ASSIGN_OR_RETURN(Problem first, BuildProblem(graph, config, fused));
   problems.push_back(std::move(first));
-  if (!fused.fusions.empty()) {
-    KILN_ASSIGN_OR_RETURN(Problem second, BuildProblem(graph, config));
-    problems.push_back(std::move(second));
+  if (fused.fusions.empty()) return problems;
+  KILN_ASSIGN_OR_RETURN(Problem second, BuildProblem(graph, config));
+  problems.push_back(std::move(second));
+  if (most <= 2) return problems;
+  constexpr double kShare = 0.1;  // of the time
+  StepBudget budget(0, kShare * options.seconds);
+  KILN_ASSIGN_OR_RETURN(VariantSet set, FusionVariants(graph, config, true, &budget, most));
+  struct Candidate {
+    Problem problem;
+    int interval = 0, latency = 0;  // bounds
+  };
+  std::vector<Candidate> candidates;
+  for (const std::unique_ptr<Variant>& variant : set.variants) {
+    // The first two are known.
+    const int size = variant->problem.size();
+    if (variant->impossible || variant == set.variants[0] || size == problems[1].size()) continue;
+    const int latency = LeastLatency(variant->problem, variant->interval.value).value;
+    candidates.push_back({std::move(variant->problem), variant->interval.value, latency});
   }
+  StableSort(&candidates, [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.interval, a.latency) < std::pair(b.interval, b.latency);
+  });
+  for (Candidate& candidate : candidates) {
+    if (std::ssize(problems) < most) problems.push_back(std::move(candidate.problem));
+  }
+  return problems;
+}
+
+}  // namespace
+
+StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& config,
+                              const MapOptions& options, int most_problems,
+                              const IntervalWalk& walk) {
+  KILN_RETURN_IF_ERROR(CheckInterval(config, options.initiation_interval));
   SearchState state(graph, options);
+  KILN_ASSIGN_OR_RETURN(const std::vector<Problem> problems,
+                        ProblemsOf(graph, config, options, most_problems));
   Bound interval = LeastInterval(problems[0]);
   std::string impossible = WhyImpossible(problems[0]);
   for (const Problem& problem : problems) {
@@ -121,37 +183,51 @@ StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& 
   }
   int low = interval.value, high = MostInterval(config);
   if (options.initiation_interval > 0) low = high = options.initiation_interval;
-  int found = 0;
-  uint64_t seed = options.seed;
-  for (int ii = low; ii <= high && found == 0 && impossible.empty(); ++ii) {
-    if (config.tile_period > 0 && ii % config.tile_period != 0) continue;
-    state.EndAt(ii, BoundOver(problems, ii).value);
-    // An interval without a mapping gets a part of the budget only, unless it is the last.
-    for (size_t p = 0; p < problems.size(); ++p) {
-      state.LimitTo(ii == high && p + 1 == problems.size() ? 1 : 1.0 / 6);
-      search(problems[p], ii, MixBits(++seed), &state);
-      if (state.HasInterval(ii)) found = ii;
-    }
-  }
-  for (size_t p = problems.size(); found > 0 && p-- > 0;) {
-    state.LimitTo(p == 0 ? 1 : 0.5);
-    search(problems[p], found, MixBits(++seed), &state);
-  }
+  if (impossible.empty()) walk(problems, low, high, &state);
   MapResult result = state.Finish();
   result.interval_bound = interval.value;
   result.interval_why = interval.why;
   result.impossible = !impossible.empty();
   if (result.impossible) result.interval_why = impossible;
-  if (found > 0) {
-    const Bound latency = BoundOver(problems, found);
+  if (result.mapping) {
+    const int found = result.mapping->initiation_interval;
+    const Bound latency = LatencyBoundOver(problems, found);
     result.latency_bound = latency.value;
     result.latency_why = latency.why;
     result.optimal = result.latency == latency.value && found == interval.value;
   }
   result.space =
-      "mappings without additional pass-throughs, with all multiplications fused that "
-      "can be or none";
+      problems.size() <= 2
+          ? "mappings without additional pass-throughs, with all multiplications fused that "
+            "can be or none"
+          : fmt::format(
+                "mappings without additional pass-throughs, with {} choices of fused "
+                "instructions",
+                problems.size());
   return result;
+}
+
+StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& config,
+                                   const MapOptions& options, const IntervalSearch& search) {
+  uint64_t seed = options.seed;
+  const auto walk = [&](std::span<const Problem> problems, int low, int high, SearchState* state) {
+    int found = 0;
+    for (int ii = low; ii <= high && found == 0; ++ii) {
+      if (config.tile_period > 0 && ii % config.tile_period != 0) continue;
+      state->EndAt(ii, LatencyBoundOver(problems, ii).value);
+      // An interval without a mapping gets a part of the budget only, unless it is the last.
+      for (size_t p = 0; p < problems.size(); ++p) {
+        state->LimitTo(ii == high && p + 1 == problems.size() ? 1 : 1.0 / 6);
+        search(problems[p], ii, MixBits(++seed), state);
+        if (state->HasInterval(ii)) found = ii;
+      }
+    }
+    for (size_t p = problems.size(); found > 0 && p-- > 0;) {
+      state->LimitTo(p == 0 ? 1 : 0.5);
+      search(problems[p], found, MixBits(++seed), state);
+    }
+  };
+  return MapByWalk(graph, config, options, 2, walk);
 }
 
 }  // namespace kiln::cgra

@@ -21,6 +21,15 @@ class SearchState {
 
   // Counts a step. Returns whether the search may go on.
   bool Step();
+  // Counts as many of `steps` steps as the limits leave, and returns how many these are; 0: the
+  // search must end.
+  int64_t Take(int64_t steps);
+  // Returns whether no step is left.
+  bool Over() const;
+  // Returns the steps that were counted.
+  int64_t steps() const { return steps_; }
+  // Returns the seconds that are left; infinity without a limit.
+  double SecondsLeft() const;
   // Restricts the search to this share of what is left, until it is called again.
   void LimitTo(double share);
   // Ends the search when a mapping of this interval has no more than this latency, in cycles: there
@@ -55,6 +64,27 @@ class SearchState {
   double limit_seconds_ = 0;
   int goal_interval_ = 0, goal_latency_ = 0;  // 0: none
 };
+
+// Searches for mappings of problems of one graph at intervals from `low` to `high`, until the state
+// has no step left. In the first problem, instructions are fused wherever that is possible, in the
+// second one, if there is one, nowhere; further ones are in between, the most promising first.
+using IntervalWalk =
+    std::function<void(std::span<const Problem> problems, int low, int high, SearchState* state)>;
+
+// Builds at most `most_problems` problems of a graph, at least 2, that differ in what is fused,
+// runs `walk` between the bound of the interval and the machine's longest one, or at the interval
+// that the options ask for, and returns what it found with the bounds of these problems. Errors:
+// the errors of BuildProblem and CheckInterval.
+StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& config,
+                              const MapOptions& options, int most_problems,
+                              const IntervalWalk& walk);
+
+// Returns an error for an asked interval that the machine cannot have: one that is not from 1 to
+// MostInterval cycles, or no multiple of Config::tile_period. 0 is none.
+Status CheckInterval(const Config& config, int interval);
+
+// Returns the least bound of the latency over problems that have mappings at this interval.
+Bound LatencyBoundOver(std::span<const Problem> problems, int initiation_interval);
 
 // Searches for mappings of one problem at one interval: calls `state->Step()` before each attempt
 // and ends when that returns false, or when it can do no more. `seed` differs from call to call.

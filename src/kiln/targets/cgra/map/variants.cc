@@ -13,7 +13,8 @@ namespace {
 // Lists sets of pairs without a common node, larger ones first in each branch.
 class FusionChoices {
  public:
-  FusionChoices(std::vector<Fusion> all, size_t nodes) : all_(std::move(all)), used_(nodes, false) {
+  FusionChoices(std::vector<Fusion> all, size_t nodes, int most)
+      : all_(std::move(all)), used_(nodes, false), most_(most) {
     Choose(0);
     if (!complete_) AddPrefixes();
     StableSort(&choices_, [](const std::vector<Fusion>& a, const std::vector<Fusion>& b) {
@@ -26,7 +27,8 @@ class FusionChoices {
  private:
   // Where not all choices are listed, those listed fuse nearly all; these fuse few.
   void AddPrefixes() {
-    for (size_t count = 0; count < all_.size(); ++count) {
+    const size_t step = all_.size() / static_cast<size_t>(most_) + 1;
+    for (size_t count = 0; count < all_.size(); count += step) {
       used_.assign(used_.size(), false);
       chosen_.clear();
       for (size_t k = 0; k < count; ++k) {
@@ -41,7 +43,7 @@ class FusionChoices {
   }
 
   void Choose(size_t at) {
-    if (std::ssize(choices_) >= kMostFusionChoices) {
+    if (std::ssize(choices_) >= most_) {
       complete_ = false;
       return;
     }
@@ -63,6 +65,7 @@ class FusionChoices {
 
   std::vector<Fusion> all_, chosen_;
   std::vector<bool> used_;
+  const int most_;
   std::vector<std::vector<Fusion>> choices_;
   bool complete_ = true;
 };
@@ -77,18 +80,23 @@ Status AddVariant(const ComputationGraph& graph, const Config& config,
   return OkStatus();
 }
 
-FusionChoices ChoicesOf(const ComputationGraph& graph, const Config& config, bool fuse) {
-  return {fuse ? Fusions(graph, config) : std::vector<Fusion>{}, graph.nodes.size()};
+FusionChoices ChoicesOf(const ComputationGraph& graph, const Config& config, bool fuse,
+                        int most = kMostFusionChoices) {
+  return {fuse ? Fusions(graph, config) : std::vector<Fusion>{}, graph.nodes.size(), most};
 }
 
 }  // namespace
 
-StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config,
-                                    bool fuse) {
-  FusionChoices choices = ChoicesOf(graph, config, fuse);
+StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse,
+                                    StepBudget* budget, int most) {
+  FusionChoices choices = ChoicesOf(graph, config, fuse, most);
   VariantSet set;
   set.all_fusions = choices.complete();
   for (std::vector<Fusion>& fusions : choices.choices()) {
+    if (!set.variants.empty() && !budget->Look()) {
+      set.all_fusions = false;
+      break;
+    }
     const ProblemOptions options{.fusions = std::move(fusions), .passes = {}, .shared_passes = {}};
     KILN_RETURN_IF_ERROR(AddVariant(graph, config, options, &set));
     if (set.variants.size() > 1) continue;
@@ -100,7 +108,7 @@ StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config&
 }
 
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
-                                  bool* complete) {
+                                  int most, StepBudget* budget, bool* complete) {
   constexpr size_t kMostConsumers = 6;  // of one result whose subsets are listed
   FusionChoices choices = ChoicesOf(graph, config, fuse);
   *complete = choices.complete();
@@ -126,7 +134,7 @@ StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& c
       if (uses.size() > kMostConsumers) *complete = false;
       const size_t listed = std::min(uses.size(), kMostConsumers);
       for (uint32_t subset = 1; subset < (1u << listed); ++subset) {
-        if (std::ssize(set.variants) >= kMostPassChoices) {
+        if (std::ssize(set.variants) >= most || !budget->Look()) {
           *complete = false;
           return set;
         }

@@ -35,15 +35,20 @@ struct VariantSet {
 // Most choices of fusions, and of additional pass-throughs, that are tried.
 inline constexpr int kMostFusionChoices = 1024;
 inline constexpr int kMostPassChoices = 512;
+// The same of pass-throughs once one of them is known to gain.
+inline constexpr int kMostGainingPassChoices = 8192;
 
 // Builds the problems without additional pass-throughs: all fusions first, then fewer. With `fuse`
-// false, the one without fusions. Errors: the errors of BuildProblem.
-StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse);
+// false, the one without fusions. If there are more than `most`, or the budget's time is over, only
+// a part of them. Errors: the errors of BuildProblem.
+StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse,
+                                    StepBudget* budget, int most = kMostFusionChoices);
 
 // Builds the problems with one additional pass-through, for each set of consumers of each result;
-// `complete` says whether all are among them.
+// `complete` says whether all are among them, which they are not if there are more than `most` or
+// the budget's time is over.
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
-                                  bool* complete);
+                                  int most, StepBudget* budget, bool* complete);
 
 }  // namespace kiln::cgra
 
