@@ -4,11 +4,15 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "kiln/support/json_reader.h"
+#include "kiln/support/sha256.h"
 #include "kiln/targets/cgra/graph/graph_file.h"
 
 namespace kiln::cgra {
@@ -87,6 +91,35 @@ auto NumberReader(const Json& json, Status* status) {
   };
 }
 
+// Names of options in the numbers of a state begin with this.
+constexpr std::string_view kOption = "option.";
+
+uint64_t BitsOf(double value) { return std::bit_cast<uint64_t>(value); }
+template <typename Integer>
+uint64_t BitsOf(Integer value) {
+  return static_cast<uint64_t>(value);
+}
+
+uint64_t DigestOf(const std::vector<ComputationGraph>& graphs) {
+  std::string text;
+  for (const ComputationGraph& graph : graphs) text += PrintGraphJson(graph);
+  const std::vector<uint8_t> digest =
+      Sha256Of(std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+  uint64_t bits = 0;
+  for (size_t byte = 0; byte < 8; ++byte) bits |= uint64_t{digest[byte]} << (8 * byte);
+  return bits;
+}
+
+// Returns a value as the user knows it.
+std::string ValueText(const bool& /*type*/, uint64_t bits) { return bits != 0 ? "true" : "false"; }
+std::string ValueText(const double& /*type*/, uint64_t bits) {
+  return fmt::format("{}", std::bit_cast<double>(bits));
+}
+template <typename Integer>
+std::string ValueText(const Integer& /*type*/, uint64_t bits) {
+  return fmt::format("{}", static_cast<Integer>(bits));
+}
+
 StatusOr<Json> ReadObject(std::string_view text) {
   KILN_ASSIGN_OR_RETURN(Json json, ParseJson(text, kSource));
   if (!json.is_object()) return ErrorAt(kSource, "", "is no JSON object", "an object");
@@ -145,6 +178,48 @@ StatusOr<TrainRequest> ParseTrainRequest(std::string_view text) {
     request.options.graphs.push_back(std::move(read_graph));
   }
   return request;
+}
+
+void RecordOptions(const TrainOptions& options, TrainingState* state) {
+  VisitOptions(options, [&](std::string_view key, const auto& value) {
+    state->numbers[fmt::format("{}{}", kOption, key)] = BitsOf(value);
+  });
+  state->numbers[fmt::format("{}graphs", kOption)] = DigestOf(options.graphs);
+}
+
+Status CheckResumed(const TrainOptions& options, const TrainingState& state) {
+  Status status = OkStatus();
+  const auto refuse = [&](const std::string& what, const std::string& right) {
+    if (status.ok()) status = ErrorAt("", "the state of training", what, right);
+  };
+  const auto find = [&](std::string_view key) -> std::optional<uint64_t> {
+    const auto at = state.numbers.find(fmt::format("{}{}", kOption, key));
+    if (at == state.numbers.end()) return std::nullopt;
+    return at->second;
+  };
+  for (const char* needed : {"iteration", "steps"}) {
+    if (!state.numbers.contains(needed)) {
+      refuse(fmt::format("has no number '{}'", needed), "a state that training wrote");
+    }
+  }
+  VisitOptions(options, [&](std::string_view key, const auto& value) {
+    const std::optional<uint64_t> saved = find(key);
+    if (!saved) {
+      refuse(fmt::format("does not say its option '{}'", key),
+             "a state that this version of Kiln wrote");
+    } else if (*saved != BitsOf(value)) {
+      refuse(fmt::format("began with the option '{}' at {}, not {}", key, ValueText(value, *saved),
+                         ValueText(value, BitsOf(value))),
+             "the options that it began with");
+    }
+  });
+  if (find("graphs") != DigestOf(options.graphs)) {
+    refuse("began with other graphs to train on", "the options that it began with");
+  }
+  if (!(state.weights.shape == options.shape)) {
+    refuse("has a policy of another shape", "the options that it began with");
+  }
+  return status;
 }
 
 std::string PrintPoint(const CurvePoint& point) {

@@ -24,7 +24,8 @@ struct Frame {
   std::string bytes;
 };
 
-// Returns the nine bytes before a frame's content, and reads them. Error: a length above the budget.
+// Returns the nine bytes before a frame's content, and reads them. Error: a length above the
+// budget.
 inline constexpr size_t kFrameHeader = 9;
 std::string FrameHeader(const Frame& frame);
 StatusOr<uint64_t> FrameLength(std::string_view header);
@@ -37,6 +38,12 @@ struct TrainRequest {
   int state_every = 0;
 };
 StatusOr<TrainRequest> ParseTrainRequest(std::string_view text);
+// Writes the options into the numbers of a state, and compares options with those of a state to go
+// on from. Errors, each naming an option with both values: another value, or none in the state; the
+// graphs are compared by a digest.
+void RecordOptions(const TrainOptions& options, TrainingState* state);
+Status CheckResumed(const TrainOptions& options, const TrainingState& state);
+
 std::string PrintPoint(const CurvePoint& point);
 StatusOr<CurvePoint> ParsePoint(std::string_view text);
 

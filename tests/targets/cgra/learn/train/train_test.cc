@@ -171,8 +171,38 @@ TEST(Training, DoesNotDependOnTheNumberOfThreads) {
   ASSERT_TRUE(Train(options, &many, {}).ok());
   SetThreadCount(0);
   EXPECT_TRUE(one == many);
-  options.seed = 12;
-  EXPECT_THAT(MessageOf(Train(options, &one, {})), testing::HasSubstr("another shape or seed"));
+}
+
+TEST(Training, GoesOnWithTheOptionsThatItBeganWith) {
+  const TrainOptions options = SmallOptions();
+  TrainingState state = BeginTraining(options);
+  ASSERT_TRUE(Train(options, &state, [](const CurvePoint&) { return false; }).ok());
+  const TrainingState before = state;
+  const auto message = [&](const std::function<void(TrainOptions*)>& change) {
+    TrainOptions other = options;
+    change(&other);
+    const std::string text = MessageOf(Train(other, &state, {}));
+    EXPECT_TRUE(state == before);
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+    return text;
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(message([](TrainOptions* o) { o->seed += 1; }), HasSubstr("option 'seed' at "));
+  EXPECT_THAT(message([](TrainOptions* o) { o->iterations = 77; }),
+              HasSubstr(", not 77; the options that it began with"));
+  EXPECT_THAT(message([](TrainOptions* o) { o->ppo.rate = 0.125; }),
+              HasSubstr("option 'rate' at 0.001, not 0.125"));
+  EXPECT_THAT(message([](TrainOptions* o) { o->mask = false; }),
+              HasSubstr("option 'mask' at true, not false"));
+  EXPECT_THAT(message([](TrainOptions* o) { o->shape.attention = false; }),
+              HasSubstr("option 'attention' at true, not false"));
+  EXPECT_THAT(message([](TrainOptions* o) { o->graphs.emplace_back(); }),
+              HasSubstr("other graphs"));
+  state.numbers.erase("option.discount");
+  EXPECT_THAT(MessageOf(Train(options, &state, {})), HasSubstr("option 'discount'"));
+  state = before;
+  ASSERT_TRUE(Train(options, &state, {}).ok());
+  EXPECT_THAT(MessageOf(Train(options, &state, {})), HasSubstr("iterations behind it"));
 }
 
 // Four instructions in a row on 8 tiles: staying close gives the best reward.

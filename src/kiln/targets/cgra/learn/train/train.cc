@@ -11,6 +11,7 @@
 #include "kiln/support/parallel.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/cgra/learn/ppo_mapper.h"
+#include "kiln/targets/cgra/learn/protocol.h"
 
 namespace kiln::cgra {
 namespace {
@@ -132,15 +133,18 @@ TrainingState BeginTraining(const TrainOptions& options) {
   TrainingState state;
   state.weights = InitialWeights(options.shape, options.seed);
   state.numbers = {{"iteration", 0}, {"seed", options.seed}, {"steps", 0}, {"updates", 0}};
+  RecordOptions(options, &state);
   return state;
 }
 
 Status Train(const TrainOptions& options, TrainingState* state,
              const std::function<bool(const CurvePoint&)>& go_on) {
-  if (!(state->weights.shape == options.shape) || !state->numbers.contains("iteration") ||
-      !state->numbers.contains("steps") || state->numbers["seed"] != options.seed) {
-    return ErrorAt("", "", "the state of training has another shape or seed",
-                   "the options that it began with");
+  KILN_RETURN_IF_ERROR(CheckResumed(options, *state));
+  const uint64_t done = state->numbers["iteration"];
+  if (done >= static_cast<uint64_t>(options.iterations)) {
+    return ErrorAt("", "the state of training",
+                   fmt::format("has all its {} iterations behind it", options.iterations),
+                   "the state of a training that is not at its end");
   }
   Learner learner(*state, options.threads);
   while (state->numbers["iteration"] < static_cast<uint64_t>(options.iterations)) {

@@ -31,7 +31,8 @@ Episode PlayEpisode(const Policy& policy, const TrainingProblem& problem, uint64
 // Returns the state before the first iteration.
 TrainingState BeginTraining(const TrainOptions& options);
 // Trains from a state to the end of `options.iterations`, or until `go_on`, which is called after
-// each iteration, returns false. Errors: a state of another shape or seed.
+// each iteration, returns false. Errors: a state of a training with other options (CheckResumed),
+// or with all its iterations behind it.
 Status Train(const TrainOptions& options, TrainingState* state,
              const std::function<bool(const CurvePoint&)>& go_on);
 
