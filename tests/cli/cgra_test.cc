@@ -136,6 +136,33 @@ TEST_F(CgraCommands, ComparesMappers) {
   EXPECT_THAT(*ReadFile(Path("compare.svg")), HasSubstr("distance"));
 }
 
+TEST_F(CgraCommands, SaysWhatIsWrongWithArguments) {
+  const Outcome mappers =
+      Call({"cgra", "compare", "distance", "--on", "se-16", "--mappers", "exact,fast"});
+  EXPECT_EQ(mappers.code, kExitUsage);
+  EXPECT_THAT(mappers.err, HasSubstr("'fast' is no mapper; exact, "));
+  const Outcome seed = Call({"cgra", "map", "distance", "--on", "se-16", "--seed", "-1"});
+  EXPECT_EQ(seed.code, kExitUsage);
+  EXPECT_THAT(seed.err, HasSubstr("--seed: Value -1 not in range 0 to 9223372036854775807"));
+  const Outcome file = Call({"cgra", "map", "./nofile", "--on", "se-16"});
+  EXPECT_EQ(file.code, kExitError);
+  EXPECT_THAT(file.err, HasSubstr("./nofile: "));
+  EXPECT_THAT(file.err, testing::Not(HasSubstr("there is no graph")));
+  for (const char* mapper : {"exact", "greedy", "ppo"}) {
+    const Outcome interval =
+        Call({"cgra", "map", "distance", "--on", "se-16", "--ii", "17", "--mapper", mapper});
+    EXPECT_EQ(interval.code, kExitError);
+    EXPECT_THAT(interval.err, HasSubstr("--ii: an interval of 17 cycles; 1 to 16 cycles"));
+  }
+}
+
+TEST_F(CgraCommands, CountsOneStep) {
+  const Outcome outcome =
+      Call({"cgra", "map", "vector-add", "--on", "se-16", "--mapper", "ppo", "--steps", "1"});
+  ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("ppo, 1 step in "));
+}
+
 TEST_F(CgraCommands, MapsAnElementWiseNetwork) {
   const std::string network = File("network.kir",
                                    "graph \"products\" {\n"

@@ -377,7 +377,7 @@ c" [label=<<b>x</b>>, opcode=Shl] }
       edge [dist=1, init=-4];
       "bc" -> a:s -> d [operand = 0, color = "red" + "dish", dist=0]
       d -> a [operand=1];
-      { e [op="and", const=1.5, style] }
+      { e [op="and", const="15e-1", style] }
       -7.5 -> d
     })",
                                   "t.dot");

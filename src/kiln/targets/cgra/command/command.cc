@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,6 +77,7 @@ class SearchArguments {
         ->check(InRange(1, int64_t{1} << 50).description(""))
         ->type_name("N");
     app.add_option("--seed", options_.seed, "Seed of random choices")
+        ->check(InRange(0, std::numeric_limits<int64_t>::max()).description(""))
         ->type_name("N")
         ->capture_default_str();
     app.add_flag("--no-fuse", no_fuse_,
@@ -233,6 +235,7 @@ class CompareCommand {
     app.add_option("graphs", graphs_, "The computation graphs, as for kiln cgra map")->required();
     app.add_option("--on", accelerator_, kMachineHelp)->required()->type_name("MACHINE");
     app.add_option("--mappers", mappers_, "The mappers to compare, with commas between them")
+        ->check(CLI::Validator(&FaultOfNames, ""))
         ->type_name("MAPPERS")
         ->default_str(fmt::format("{}", fmt::join(cgra::MapperNames(), ",")));
     search_.Declare(app);
@@ -248,7 +251,7 @@ class CompareCommand {
     if (!chart_.empty()) KILN_RETURN_IF_ERROR(CheckIsFile("--chart", chart_));
     const std::vector<std::filesystem::path> inputs(graphs_.begin(), graphs_.end());
     KILN_RETURN_IF_ERROR(CheckOutputs({chart_, json_}, inputs));
-    KILN_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names());
+    const std::vector<std::string> names = Names();
     KILN_ASSIGN_OR_RETURN(const Config config, ReadConfig(accelerator_));
     std::vector<ComputationGraph> graphs;
     for (const std::string& name : graphs_) {
@@ -282,17 +285,21 @@ class CompareCommand {
   }
 
  private:
-  StatusOr<std::vector<std::string>> Names() const {
-    std::vector<std::string> known = cgra::MapperNames();
-    if (mappers_.empty()) return known;
-    std::vector<std::string> names = absl::StrSplit(mappers_, ',');
+  // Returns what is wrong with a list of mappers, or "".
+  static std::string FaultOfNames(const std::string& text) {
+    const std::vector<std::string> known = cgra::MapperNames();
+    const std::vector<std::string> names = absl::StrSplit(text, ',');
     for (const std::string& name : names) {
       if (std::ranges::find(known, name) != known.end()) continue;
-      return ErrorAt("", "--mappers",
-                     fmt::format("'{}' is no mapper", Shorten(CleanUtf8(name), 40)),
-                     fmt::format("{}", fmt::join(known, ", ")));
+      return fmt::format("'{}' is no mapper; {}", Shorten(CleanUtf8(name), 40),
+                         fmt::join(known, ", "));
     }
-    return names;
+    return "";
+  }
+
+  std::vector<std::string> Names() const {
+    if (mappers_.empty()) return cgra::MapperNames();
+    return absl::StrSplit(mappers_, ',');
   }
 
   // A mapping that breaks a rule would be an error of the mapper, not a result.

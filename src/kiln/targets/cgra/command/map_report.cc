@@ -27,7 +27,7 @@ std::string BoundText(int value, int bound, bool proved, const std::string& why)
 }
 
 std::string TimeText(const MapResult& result) {
-  return fmt::format("{} steps in {} s", Thousands(result.steps), ThreeDigits(result.seconds));
+  return fmt::format("{} in {} s", Counted(result.steps, "step"), ThreeDigits(result.seconds));
 }
 
 // Returns "optimal", "impossible", "none" or what is known.

@@ -14,7 +14,9 @@ namespace kiln::cli {
 StatusOr<cgra::ComputationGraph> ReadComputationGraph(const std::string& text) {
   const std::filesystem::path path(text);
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && !path.has_extension()) {
+  // Names of graphs have neither folders nor extensions.
+  const bool is_path = path.has_extension() || path.has_parent_path();
+  if (!is_path && !std::filesystem::exists(path, error)) {
     return cgra::MakeNamedGraph(text);
   }
   if (path.extension() == ".onnx" || path.extension() == ".kir") {

@@ -6,6 +6,7 @@
 
 #include <CLI/App.hpp>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -104,6 +105,7 @@ void TrainCommand::Declare(CLI::App& app) {
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--seed", options_.seed, "Seed of weights, graphs and choices")
+      ->check(InRange(0, std::numeric_limits<int64_t>::max()).description(""))
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--threads", options_.threads,

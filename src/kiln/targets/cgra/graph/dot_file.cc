@@ -379,12 +379,12 @@ class DotParser {
     return value;
   }
 
-  // Returns the bits of a constant; one with a point is a binary32 value.
+  // Returns the bits of a constant; one with a point or an exponent is a binary32 value.
   StatusOr<std::optional<int32_t>> Bits(const Attributes& attributes, std::string_view key,
                                         int line) const {
     const auto at = attributes.find(key);
     float real = 0;
-    if (at != attributes.end() && at->second.find('.') != std::string::npos &&
+    if (at != attributes.end() && at->second.find_first_of(".eE") != std::string::npos &&
         absl::SimpleAtof(at->second, &real) && std::isfinite(real)) {
       return std::bit_cast<int32_t>(real);
     }

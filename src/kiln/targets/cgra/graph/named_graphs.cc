@@ -188,7 +188,7 @@ constexpr NamedGraph kNamedGraphs[] = {
      [] { return Butterflies("ifft-3", 3, true); }},
     {"ifft-4", "four butterflies of the inverse transform",
      [] { return Butterflies("ifft-4", 4, true); }},
-    {"fir-4", "a filter of 4 taps; fir-N has N", [] { return Fir(4); }},
+    {"fir-4", "a filter of 4 taps; fir-N has N, 1 to 64", [] { return Fir(4); }},
     {"fir-8", "a filter of 8 taps", [] { return Fir(8); }},
     {"fir-16", "a filter of 16 taps", [] { return Fir(16); }},
     {"softmax-pieces", "running maximum, exponential and running sum of a softmax", SoftmaxPieces},
