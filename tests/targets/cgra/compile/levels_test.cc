@@ -96,6 +96,7 @@ TEST(Levels, AnMlpHasTheSumsThatOneComputesByHand) {
       EXPECT_EQ(kernel.host_reason, "");
       EXPECT_GE(kernel.certificate.cost, kernel.certificate.lower_bound);
       EXPECT_GT(kernel.certificate.lower_bound, 0);
+      EXPECT_NE(kernel.certificate.bound_from.find("mapping"), std::string::npos);
     }
     const Batch batch = RandomInputs(*program, 3);
     CheckLevels(*program, batch);

@@ -140,6 +140,17 @@ int Lowering::AddValue(const Value& value, MachineKernel* kernel) const {
   return static_cast<int>(kernel->buffers.size()) - 1;
 }
 
+// Returns what is proved of the mappings of a kernel's launches.
+std::string Lowering::MappingsText(const MachineKernel& kernel) {
+  const auto open = std::ranges::find_if(
+      kernel.launches, [](const Launch& launch) { return !launch.mapped->optimal; });
+  if (open == kernel.launches.end()) return "mappings of least interval and latency";
+  const MappedGraph& mapped = *open->mapped;
+  return fmt::format("a mapping of interval {} (at least {}) and latency {} (at least {})",
+                     mapped.mapping.initiation_interval, mapped.interval_bound, mapped.latency,
+                     mapped.latency_bound);
+}
+
 void Lowering::AddKernel(const Group& group, MachineKernel kernel, std::string_view unit,
                          std::string operation, std::string schedule, double least_cycles) {
   LoweredKernel lowered;
@@ -147,11 +158,12 @@ void Lowering::AddKernel(const Group& group, MachineKernel kernel, std::string_v
   lowered.info.schedule = std::move(schedule);
   double cycles = 0;
   for (const Launch& launch : kernel.launches) cycles += static_cast<double>(CyclesOf(launch));
-  lowered.info.certificate = {.cost = cycles,
-                              .lower_bound = std::min(cycles, least_cycles),
-                              .optimal = cycles <= least_cycles,
-                              .unit = "cycles",
-                              .bound_from = "beats of the streams and instructions"};
+  lowered.info.certificate = {
+      .cost = cycles,
+      .lower_bound = std::min(cycles, least_cycles),
+      .optimal = cycles <= least_cycles,
+      .unit = "cycles",
+      .bound_from = fmt::format("beats of the streams and instructions; {}", MappingsText(kernel))};
   lowered.machine = std::move(kernel);
   out_.kernels.push_back(std::move(lowered));
 }

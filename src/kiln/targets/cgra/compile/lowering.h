@@ -61,6 +61,7 @@ class Lowering {
   Status AddCopy(const Value& operand, const Value& result, int64_t count,
                  const std::function<int64_t(int64_t)>& from,
                  const std::function<int64_t(int64_t)>& to, MachineKernel* kernel);
+  static std::string MappingsText(const MachineKernel& kernel);
   void AddKernel(const Group& group, MachineKernel kernel, std::string_view unit,
                  std::string operation, std::string schedule, double least_cycles);
   // Adds the codes of a value as a buffer and returns its number.

@@ -1,4 +1,4 @@
-// Maps graphs by the exact mapper with a limit on its steps, and remembers the mappings.
+// Maps graphs by the exact search with a limit on its steps, and remembers the mappings.
 
 #include "kiln/targets/cgra/compile/mapped_graph.h"
 
@@ -11,15 +11,18 @@
 #include "fmt/format.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/cgra/isa/configure.h"
+#include "kiln/targets/cgra/map/branch.h"
 #include "kiln/targets/cgra/map/heuristics.h"
 #include "kiln/targets/cgra/map/mapper.h"
+#include "kiln/targets/cgra/map/proof.h"
 #include "kiln/targets/lower/refusal.h"
 
 namespace kiln::cgra {
 namespace {
 
-// Steps of the search for one graph: a few attempts find what the bounds allow for most graphs.
-constexpr int64_t kSteps = 400;
+// Steps of the search for one graph, list scheduling included, which comes first and whose result
+// stays where the search finds no better one.
+constexpr int64_t kSteps = 4000;
 // Structures that are remembered; more of them clear the memory.
 constexpr size_t kMostRemembered = 20000;
 
@@ -58,7 +61,11 @@ StatusOr<MapResult> MapOnce(const ComputationGraph& graph, const Config& config,
   MapOptions options;
   options.steps = kSteps;
   options.initiation_interval = interval;
-  KILN_ASSIGN_OR_RETURN(MapResult result, MakeGreedyMapper()->Map(graph, config, options));
+  const ProofOptions proof{.make = MakeBranchSearchInOrder(nullptr),
+                           .start = MakeGreedyMapper,
+                           .passes = false,
+                           .explain = false};
+  KILN_ASSIGN_OR_RETURN(MapResult result, MapWithProof(graph, config, options, proof));
   result.progress.clear();
   const std::lock_guard<std::mutex> lock(remembered_mutex);
   if (Remembered().size() >= kMostRemembered) Remembered().clear();
@@ -72,6 +79,8 @@ StatusOr<std::shared_ptr<const MappedGraph>> MapGraph(ComputationGraph graph,
                                                       const Config& config) {
   KILN_ASSIGN_OR_RETURN(MapResult result, MapOnce(graph, config, 0));
   const int least = result.interval_bound;
+  const bool least_proved = result.optimal;
+  const int first = result.mapping ? result.mapping->initiation_interval : 0;
   // Tile memories hold the inputs of a limited number of threads, which a thread must not outlast.
   while (result.mapping.has_value() &&
          result.latency > config.ring_entries * result.mapping->initiation_interval) {
@@ -90,7 +99,7 @@ StatusOr<std::shared_ptr<const MappedGraph>> MapGraph(ComputationGraph graph,
   mapped->latency = result.latency;
   mapped->interval_bound = least;
   mapped->latency_bound = result.latency_bound;
-  mapped->optimal = result.optimal;
+  mapped->optimal = least_proved && result.optimal && result.mapping->initiation_interval == first;
   auto program = BuildConfiguration(graph, mapped->mapping, config);
   if (!program.ok()) return ToHost(MessageOf(program.status()));
   mapped->program = *std::move(program);
