@@ -11,6 +11,7 @@
 #include "kiln/targets/cgra/map/branch.h"
 #include "kiln/targets/cgra/map/core.h"
 #include "kiln/targets/cgra/map/sat.h"
+#include "kiln/targets/cgra/map/variants.h"
 #include "tests/targets/cgra/map/brute_force.h"
 #include "tests/targets/cgra/map/naive_rules.h"
 
@@ -163,6 +164,49 @@ TEST(Core, NamesTheRecurrence) {
   const Core core = FindCore(problem, 5, kAnyLatency, kManySteps, &budget);
   EXPECT_EQ(core.instructions, (std::vector<int>{0, 1}));
   EXPECT_TRUE(core.loops);
+}
+
+// What contains a core has no solution: problems of the same graph with other fusions and with
+// pass-throughs are decided by themselves.
+TEST(Core, IsInNoProblemWithASolution) {
+  int covered = 0, open = 0;
+  for (uint64_t seed = 1; seed <= 120; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const Config config = RandomTestConfig(seed + 40, 5);
+    const ComputationGraph graph = RandomTestGraph(
+        seed, {.least_nodes = 6, .most_nodes = 9, .variables = 1, .loop_share = 0.5});
+    StepBudget budget;
+    bool complete = true;
+    const StatusOr<VariantSet> set = FusionVariants(graph, config, true, &budget);
+    const StatusOr<VariantSet> more =
+        PassVariants(graph, config, true, kMostPassChoices, &budget, &complete);
+    if (!set.ok() || !more.ok()) continue;
+    const Problem& problem = set->variants[0]->problem;
+    const int interval = LeastInterval(problem).value;
+    const int latency = LeastLatency(problem, interval).value + static_cast<int>(seed % 3);
+    std::vector<Place> places;
+    const auto decide = [&](const Problem& of) {
+      return MakeBranchSearch(of, seed)->Decide(interval, latency, kManySteps, &budget, &places);
+    };
+    if (decide(problem) != Answer::kNone) continue;
+    const Core core = FindCore(problem, interval, latency, kManySteps, &budget);
+    const Problem part = ProblemOfCore(problem, core);
+    EXPECT_EQ(decide(part), Answer::kNone);
+    const bool has_pass = std::ranges::any_of(
+        part.instructions, [](const Instruction& instruction) { return instruction.is_pass; });
+    EXPECT_EQ(HasAllOf(problem, part), part.config.issue_later && !has_pass);
+    for (const VariantSet* variants : {&*set, &*more}) {
+      for (const std::unique_ptr<Variant>& variant : variants->variants) {
+        const Answer answer = decide(variant->problem);
+        open += answer == Answer::kFound ? 1 : 0;
+        if (!HasAllOf(variant->problem, part)) continue;
+        EXPECT_EQ(answer, Answer::kNone);
+        ++covered;
+      }
+    }
+  }
+  EXPECT_GT(covered, 100);
+  EXPECT_GT(open, 5);
 }
 
 TEST(Decide, TheLastIssuesHoldTheLatency) {

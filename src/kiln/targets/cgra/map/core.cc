@@ -3,6 +3,7 @@
 #include "kiln/targets/cgra/map/core.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -182,6 +183,56 @@ Core FindCore(const Problem& problem, int initiation_interval, int most_latency,
                });
   core.text = Describe(problem, core, initiation_interval, most_latency);
   return core;
+}
+
+Problem ProblemOfCore(const Problem& problem, const Core& core) {
+  Part part;
+  part.instructions = core.instructions;
+  part.groups.insert(core.groups.begin(), core.groups.end());
+  part.producers.insert(core.producers.begin(), core.producers.end());
+  part.starts = core.starts;
+  part.loops = core.loops;
+  return ProblemOf(problem, part);
+}
+
+bool HasAllOf(const Problem& problem, const Problem& part) {
+  // Without Config::issue_later, each operand more or less changes when an instruction may issue.
+  if (!part.config.issue_later) return false;
+  std::map<std::vector<int>, int> number;
+  for (int i = 0; i < problem.size(); ++i) {
+    const Instruction& instruction = problem.instructions[static_cast<size_t>(i)];
+    if (!instruction.is_pass) number.emplace(instruction.nodes, i);
+  }
+  std::vector<int> at;  // by instruction of the part
+  for (const Instruction& instruction : part.instructions) {
+    const auto found = number.find(instruction.nodes);
+    if (instruction.is_pass || found == number.end()) return false;
+    at.push_back(found->second);
+  }
+  const auto of = [&](int i) { return at[static_cast<size_t>(i)]; };
+  const auto has = [](const auto& list, const auto& item) {
+    return std::ranges::find(list, item) != list.end();
+  };
+  for (int i = 0; i < part.size(); ++i) {
+    const auto own = static_cast<size_t>(i), there = static_cast<size_t>(of(i));
+    if (part.source[own] && !problem.source[there]) return false;
+  }
+  for (const Dependence& d : part.dependences) {
+    const Dependence there{of(d.from), of(d.to), d.distance, d.moves};
+    if (!has(problem.dependences, there)) return false;
+  }
+  for (const std::vector<int>& group : part.groups) {
+    const int there = problem.group[static_cast<size_t>(of(group[0]))];
+    const bool together = std::ranges::all_of(
+        group, [&](int i) { return problem.group[static_cast<size_t>(of(i))] == there; });
+    if (there < 0 || !together) return false;
+  }
+  for (const auto& [a, b] : part.siblings) {
+    if (!has(problem.siblings, std::pair(std::min(of(a), of(b)), std::max(of(a), of(b))))) {
+      return false;
+    }
+  }
+  return std::ranges::all_of(part.starts, [&](int i) { return has(problem.starts, of(i)); });
 }
 
 }  // namespace kiln::cgra

@@ -22,12 +22,20 @@ struct Core {
   std::string text;               // one sentence
 };
 
-// Finds a core of a problem without a solution at the interval within the latency (kAnyLatency: any)
-// by deleting what the refutation does not need. `effort`: steps of each attempt, in `budget`.
+// Finds a core of a problem without a solution at the interval within the latency (kAnyLatency:
+// any) by deleting what the refutation does not need. `effort`: steps of each attempt, in `budget`.
 // If the problem itself is not refuted with this effort, `text` says that a search refutes it and
 // names all of its instructions.
 Core FindCore(const Problem& problem, int initiation_interval, int most_latency, int64_t effort,
               StepBudget* budget);
+
+// Returns the problem of a core: its instructions with the rules that its refutation needs.
+Problem ProblemOfCore(const Problem& problem, const Core& core);
+
+// Returns whether a problem has all instructions and rules of a part of another problem of the same
+// graph, so that it has no solution where the part has none. Instructions are the same if they
+// compute the same nodes; pass-throughs of the part have no counterpart.
+bool HasAllOf(const Problem& problem, const Problem& part);
 
 }  // namespace kiln::cgra
 

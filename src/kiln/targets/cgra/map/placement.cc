@@ -3,8 +3,7 @@
 #include "kiln/targets/cgra/map/placement.h"
 
 #include <algorithm>
-#include <limits>
-#include <map>
+#include <utility>
 
 namespace kiln::cgra {
 namespace {
@@ -45,6 +44,7 @@ Placement::Placement(const Problem& problem, int initiation_interval)
   places_.assign(count, {});
   cells_.assign(tiles * static_cast<size_t>(period_), -1);
   on_tile_.assign(tiles, 0);
+  if (check_links_) links_.assign(tiles * tiles * static_cast<size_t>(interval_), {});
 }
 
 bool Placement::TileAllowed(int instruction, int tile) const {
@@ -123,25 +123,36 @@ std::vector<size_t> Placement::RouteCells(int from_tile, int to_tile, int issue)
   return cells;
 }
 
-bool Placement::LinksFree(int instruction, Place place) const {
-  // Values that use a link in a slot: the producer, so that one value may go to several consumers.
-  std::map<size_t, int> users;
-  const auto use = [&](const Dependence& dependence, Place from, Place to) {
-    for (const size_t cell : RouteCells(from.tile, to.tile, from.issue)) {
-      const auto [at, added] = users.emplace(cell, dependence.from);
-      if (!added && at->second != dependence.from) return false;
-    }
-    return true;
+// Calls `use(cell, producer)` for each link and slot that values from and to an instruction at a
+// place use on their ways from and to placed instructions.
+template <typename Use>
+void Placement::ForLinks(int instruction, Place place, const Use& use) const {
+  const auto at = [&](int i) { return i == instruction ? place : places_[static_cast<size_t>(i)]; };
+  const auto visit = [&](int d) {
+    const Dependence& dependence = problem_->dependences[static_cast<size_t>(d)];
+    const Place from = at(dependence.from), to = at(dependence.to);
+    if (!dependence.moves || from.tile < 0 || to.tile < 0) return;
+    for (const size_t cell : RouteCells(from.tile, to.tile, from.issue)) use(cell, dependence.from);
   };
-  for (const Dependence& dependence : problem_->dependences) {
-    const auto place_of = [&](int i) {
-      return i == instruction ? place : places_[static_cast<size_t>(i)];
-    };
-    const Place from = place_of(dependence.from), to = place_of(dependence.to);
-    if (!dependence.moves || from.tile < 0 || to.tile < 0) continue;
-    if (!use(dependence, from, to)) return false;
+  for (const int d : from_[static_cast<size_t>(instruction)]) visit(d);
+  for (const int d : into_[static_cast<size_t>(instruction)]) {
+    // A dependence on itself was visited.
+    if (problem_->dependences[static_cast<size_t>(d)].from != instruction) visit(d);
   }
-  return true;
+}
+
+bool Placement::LinksFree(int instruction, Place place) const {
+  // One value may go to several consumers over a link.
+  std::vector<std::pair<size_t, int>> own;
+  bool free = true;
+  ForLinks(instruction, place, [&](size_t cell, int producer) {
+    free = free && (links_[cell].count == 0 || links_[cell].producer == producer);
+    free = free && std::ranges::none_of(own, [&](const std::pair<size_t, int>& other) {
+             return other.first == cell && other.second != producer;
+           });
+    own.emplace_back(cell, producer);
+  });
+  return free;
 }
 
 bool Placement::OutputsAgree(int instruction, int tile) const {
@@ -187,10 +198,18 @@ void Placement::Put(int instruction, Place place) {
   cells_[CellOf(place.tile, place.issue)] = instruction;
   ++on_tile_[static_cast<size_t>(place.tile)];
   ++count_;
+  if (!check_links_) return;
+  ForLinks(instruction, place, [&](size_t cell, int producer) {
+    links_[cell].producer = producer;
+    ++links_[cell].count;
+  });
 }
 
 void Placement::Remove(int instruction) {
   Place& place = places_[static_cast<size_t>(instruction)];
+  if (check_links_) {
+    ForLinks(instruction, place, [&](size_t cell, int /*producer*/) { --links_[cell].count; });
+  }
   cells_[CellOf(place.tile, place.issue)] = -1;
   --on_tile_[static_cast<size_t>(place.tile)];
   place = {};

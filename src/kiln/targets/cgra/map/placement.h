@@ -43,6 +43,8 @@ class Placement {
   };
   bool TileAllowed(int instruction, int tile) const;
   std::optional<Window> WindowOf(int instruction, int tile) const;
+  template <typename Use>
+  void ForLinks(int instruction, Place place, const Use& use) const;
   bool LinksFree(int instruction, Place place) const;
   bool OutputsAgree(int instruction, int tile) const;
   size_t CellOf(int tile, int issue) const {
@@ -62,6 +64,11 @@ class Placement {
   std::vector<Place> places_;
   std::vector<int> cells_;    // by tile and slot: the instruction, or -1
   std::vector<int> on_tile_;  // by tile: how many instructions it has
+  struct LinkUser {
+    int producer = -1;
+    int count = 0;  // ways of its value that use the link in the slot
+  };
+  std::vector<LinkUser> links_;  // by link and slot; empty if links do not bind
   int count_ = 0;
 };
 

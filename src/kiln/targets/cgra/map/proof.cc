@@ -22,6 +22,13 @@ constexpr int kEffortGrowth = 4;
 // After this effort a round learns nothing: deciders that do not refute have been tried in full.
 constexpr int64_t kMostEffort = int64_t{1} << 40;
 
+// A part of some problem of the graph that has no solution.
+struct Refutation {
+  Problem part;
+  int interval = 0;
+  int latency = 0;  // the greatest without a solution
+};
+
 class Prover {
  public:
   Prover(const ComputationGraph& graph, const Config& config, const MapOptions& options,
@@ -37,13 +44,15 @@ class Prover {
  private:
   Status Start();
   Answer Ask(Variant* variant, int interval, int latency, int64_t effort);
+  bool IsCovered(const Variant& variant, int interval, int latency) const;
+  void LearnCore(const Variant& variant, int interval, int latency, int64_t steps);
   Answer AskAll(const VariantSet& set, int interval, int latency, int64_t effort);
   void Offer(const Variant& variant, int interval, const std::vector<Place>& places);
   const Bound& LatencyBound(Variant* variant, int interval) const;
   // Returns the least latency at the best interval that is not refuted.
   int LeastOpenLatency();
   Bound LeastOverVariants(bool latency);
-  bool TooManyInstructions() const;
+  bool TooManyForTiles() const;
   void CloseInterval();
   void CloseLatency();
   Status TryPasses();
@@ -64,6 +73,8 @@ class Prover {
   VariantSet set_;
   const Bound weak_bound_{config_.pipeline_latency, "the time was over before it was bounded"};
   std::map<int, bool> refuted_intervals_;
+  std::vector<Refutation> refutations_;
+  int64_t core_steps_ = 0;  // that cores took
   int low_ = 1, high_ = 1;
   bool latency_closed_ = false;
   bool interval_closed_ = false;
@@ -122,15 +133,47 @@ Answer Prover::Ask(Variant* variant, int interval, int latency, int64_t effort) 
   const auto refuted = variant->refuted.find(interval);
   if (refuted != variant->refuted.end() && limit <= refuted->second) return Answer::kNone;
   if (budget_.spent()) return Answer::kUnknown;
-  std::vector<Place> places;
-  if (!variant->decider) variant->decider = proof_.make(variant->problem, options_.seed);
-  const Answer answer = variant->decider->Decide(interval, latency, effort, &budget_, &places);
+  Answer answer = Answer::kNone;
+  if (!IsCovered(*variant, interval, limit)) {
+    const int64_t before = budget_.steps();
+    std::vector<Place> places;
+    if (!variant->decider) variant->decider = proof_.make(variant->problem, options_.seed);
+    answer = variant->decider->Decide(interval, latency, effort, &budget_, &places);
+    if (answer == Answer::kFound) Offer(*variant, interval, places);
+    if (answer == Answer::kNone) LearnCore(*variant, interval, latency, budget_.steps() - before);
+  }
   if (answer == Answer::kNone) {
     int& most = variant->refuted[interval];
     most = std::max(most, limit);
   }
-  if (answer == Answer::kFound) Offer(*variant, interval, places);
   return answer;
+}
+
+// Returns whether a problem contains a part that is known to have no solution.
+bool Prover::IsCovered(const Variant& variant, int interval, int latency) const {
+  return std::ranges::any_of(refutations_, [&](const Refutation& known) {
+    return known.interval == interval && latency <= known.latency &&
+           HasAllOf(variant.problem, known.part);
+  });
+}
+
+// Finds a core of a problem that took `steps` steps to refute, as other problems of the graph may
+// contain it.
+void Prover::LearnCore(const Variant& variant, int interval, int latency, int64_t steps) {
+  constexpr int64_t kLeastSteps = 100, kTimes = 20;
+  constexpr size_t kMostRefutations = 64;
+  // Problems with different fusions have few parts in common.
+  if (!best_has_pass_ || steps < kLeastSteps || refutations_.size() >= kMostRefutations) return;
+  // Cores take at most a third of all steps.
+  if (3 * core_steps_ > budget_.steps() || budget_.spent()) return;
+  const double seconds = budget_.SecondsLeft();
+  StepBudget budget(budget_.Left(kTimes * steps),
+                    seconds == std::numeric_limits<double>::infinity() ? 0 : seconds);
+  const Core core = FindCore(variant.problem, interval, latency, 2 * steps, &budget);
+  refutations_.push_back({ProblemOfCore(variant.problem, core), interval,
+                          latency == kAnyLatency ? kNoLimit : latency});
+  core_steps_ += budget.steps();
+  budget_.Spend(budget.steps());
 }
 
 Answer Prover::AskAll(const VariantSet& set, int interval, int latency, int64_t effort) {
@@ -143,8 +186,13 @@ Answer Prover::AskAll(const VariantSet& set, int interval, int latency, int64_t 
   return all ? Answer::kNone : Answer::kUnknown;
 }
 
-// Returns whether more instructions are left than tiles hold, however many are fused.
-bool Prover::TooManyInstructions() const {
+// Returns whether there are more flows or instructions than tiles hold, whatever is fused.
+bool Prover::TooManyForTiles() const {
+  // A flow stays one, and has at least one start.
+  if (std::ssize(set_.variants[0]->problem.starts) > config_.tiles() &&
+      !config_.every_source_starts) {
+    return true;
+  }
   std::set<int> fused;
   if (options_.fuse) {
     for (const Fusion& fusion : Fusions(graph_, config_)) fused.insert(fusion.multiply);
@@ -327,7 +375,7 @@ void Prover::Finish() {
     }
     result_.optimal = interval_closed_ && latency_closed_ && level_is_proved;
   } else {
-    result_.impossible = interval_closed_ && (set_.all_fusions || TooManyInstructions());
+    result_.impossible = interval_closed_ && (set_.all_fusions || TooManyForTiles());
   }
   std::string space = "all mappings";
   if (!options_.fuse) space += " without fused instructions";

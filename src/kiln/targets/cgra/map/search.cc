@@ -3,6 +3,7 @@
 #include "kiln/targets/cgra/map/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -60,8 +61,7 @@ double SearchState::Seconds() const {
 void SearchState::LimitTo(double share) {
   if (most_steps_ > 0) {
     const auto left = static_cast<double>(most_steps_ - steps_);
-    limit_steps_ = steps_ + static_cast<int64_t>(left * share);
-    if (share == 1) limit_steps_ = most_steps_;
+    limit_steps_ = steps_ + static_cast<int64_t>(std::ceil(left * share));
   }
   if (most_seconds_ > 0) {
     const double now = Seconds();

@@ -109,7 +109,8 @@ StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config&
 
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
                                   int most, StepBudget* budget, bool* complete) {
-  constexpr size_t kMostConsumers = 6;  // of one result whose subsets are listed
+  // Consumers of one result whose subsets are listed.
+  const size_t most_consumers = most > kMostPassChoices ? 12 : 6;
   FusionChoices choices = ChoicesOf(graph, config, fuse);
   *complete = choices.complete();
   VariantSet set;
@@ -131,8 +132,8 @@ StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& c
         }
         uses[consumer].push_back(e);
       }
-      if (uses.size() > kMostConsumers) *complete = false;
-      const size_t listed = std::min(uses.size(), kMostConsumers);
+      if (uses.size() > most_consumers) *complete = false;
+      const size_t listed = std::min(uses.size(), most_consumers);
       for (uint32_t subset = 1; subset < (1u << listed); ++subset) {
         if (std::ssize(set.variants) >= most || !budget->Look()) {
           *complete = false;
