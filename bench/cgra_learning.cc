@@ -18,7 +18,9 @@
 #include <cstdio>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <map>
+#include <span>
 
 #include "kiln/support/file.h"
 #include "kiln/support/parallel.h"
@@ -59,6 +61,7 @@ struct Settings {
   int most_instructions = 32;
   std::vector<std::string> policies;  // to choose from
   int episodes = 20;                  // of each graph
+  int variants = 7;                   // of the networks to train, the first ones
 };
 
 // Writes the policy, and beside it the state that training goes on from.
@@ -255,7 +258,8 @@ Status Ablate(const TrainOptions& base, const Settings& settings) {
   };
   Named mappers;
   fmt::print("| network | episodes mapped in training | latency over its bound |\n|---|---|---|\n");
-  for (const Variant& variant : variants) {
+  for (const Variant& variant : std::span(variants).first(
+           std::min(std::size(variants), static_cast<size_t>(settings.variants)))) {
     TrainOptions options = base;
     variant.change(&options);
     if (options.shape.stacked) options.most_tiles = kStackedTiles;
@@ -294,6 +298,8 @@ int Main(int argc, char** argv) {
   CLI::App* ablate = app.add_subcommand("ablate", "trains without parts and compares");
   CLI::App* validate = app.add_subcommand("validate", "compares policies with each other");
   validate->add_option("policies", settings.policies)->required();
+  ablate->add_option("--variants", settings.variants, "how many networks to train")
+      ->check(CLI::Range(1, 7));
   validate->add_option("--episodes", settings.episodes, "of each graph");
   for (CLI::App* sub : {train, compare}) sub->add_option("policy", settings.policy)->required();
   for (CLI::App* sub : {train, compare, ablate, validate}) {

@@ -3,12 +3,15 @@
 // the time that it took.
 //
 //   cgra_map [--mappers exact,sat,guided,ppo,greedy,annealing,evolutionary,random] [--tiles N]
-//            [--seconds S] [--synchronous] [--random COUNT --nodes N] [GRAPH...]
+//            [--seconds S] [--synchronous] [--random COUNT --nodes N --least N] [--grow N]
+//            [GRAPH...]
 //
 // A graph is a file or the name of a known graph. --synchronous: loads and loop control take the
-// pipeline's latency. --random maps COUNT random graphs of N/2 to N nodes and prints a summary, in
-// which --exact-seconds is the time of the mappers that prove. Every mapping is checked by the
-// independent checker; a broken rule ends the program.
+// pipeline's latency. --random maps COUNT random graphs of --least (by default N/2) to N nodes and
+// prints a summary, in which --exact-seconds is the time of the mappers that prove; it also names
+// the graphs for which the first mapper proves nothing. --grow maps these graphs by the first
+// mapper on --tiles tiles and on N, and prints for how many more tiles are better, equal or worse.
+// Every mapping is checked by the independent checker; a broken rule ends the program.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -41,6 +44,10 @@ struct Arguments {
   double exact_seconds = 0;  // of the mappers with proof; 0: as the others
   bool synchronous = false;
   int random = 0, nodes = 50;
+  int least = 0;  // nodes of a random graph; 0: half of the most
+  int grow = 0;   // tiles of the larger machine; 0: none
+
+  int least_nodes() const { return least > 0 ? least : nodes / 2; }
 };
 
 std::unique_ptr<Mapper> MapperOf(const std::string& name) {
@@ -123,7 +130,7 @@ void PrintSummaries(const Arguments& arguments, const std::vector<Summary>& summ
       "| mapper | mapped | impossible | proved | of the least known interval | their latency over "
       "the least known | steps | mean seconds | most seconds "
       "|\n|---|---|---|---|---|---|---|---|---|\n",
-      graphs, arguments.nodes / 2, arguments.nodes, mapped, proved);
+      graphs, arguments.least_nodes(), arguments.nodes, mapped, proved);
   for (size_t m = 0; m < summaries.size(); ++m) {
     const Summary& summary = summaries[m];
     fmt::print("| {} | {} | {} | {} | {} | {:.3f} | {} | {:.3f} | {:.3f} |\n", arguments.mappers[m],
@@ -134,18 +141,51 @@ void PrintSummaries(const Arguments& arguments, const std::vector<Summary>& summ
   std::fflush(stdout);
 }
 
+ComputationGraph GraphOfSeed(const Arguments& arguments, int seed) {
+  return RandomTestGraph(static_cast<uint64_t>(seed), {.least_nodes = arguments.least_nodes(),
+                                                       .most_nodes = arguments.nodes,
+                                                       .variables = 0,
+                                                       .loop_share = 0.2,
+                                                       .two_flows = 0.3});
+}
+
+// Prints what more tiles change in results that are proved on both machines.
+int PrintGrowth(const Arguments& arguments, const Config& config) {
+  const std::unique_ptr<Mapper> mapper = MapperOf(arguments.mappers[0]);
+  Config larger = config;
+  larger.columns = arguments.grow;
+  int better = 0, equal = 0, worse = 0, open = 0;
+  for (int k = 1; k <= arguments.random; ++k) {
+    const ComputationGraph graph = GraphOfSeed(arguments, k);
+    const MapResult few = MapOrExit(*mapper, graph, config, arguments.seconds);
+    const MapResult many = MapOrExit(*mapper, graph, larger, arguments.seconds);
+    if (!(few.optimal || few.impossible) || !(many.optimal || many.impossible)) {
+      ++open;
+      continue;
+    }
+    const auto key = [](const MapResult& result) {
+      return result.mapping ? std::pair(result.mapping->initiation_interval, result.latency)
+                            : std::pair(1 << 20, 0);
+    };
+    better += key(many) < key(few) ? 1 : 0;
+    equal += key(many) == key(few) ? 1 : 0;
+    worse += key(many) > key(few) ? 1 : 0;
+  }
+  fmt::print(
+      "{} random graphs of {} to {} nodes on {} and {} tiles: {} better on more tiles, {} equal, "
+      "{} worse, {} not closed on both\n",
+      arguments.random, arguments.least_nodes(), arguments.nodes, config.columns, larger.columns,
+      better, equal, worse, open);
+  return worse == 0 ? 0 : 1;
+}
+
 // Compares mappers with the best mapping that one of them found: less interval, then less latency.
 // Prints a table after every 50 graphs and after the last.
 int PrintRandom(const Arguments& arguments, const Config& config) {
   std::vector<Summary> summaries(arguments.mappers.size());
   int mapped = 0, proved = 0;
   for (int k = 1; k <= arguments.random; ++k) {
-    const ComputationGraph graph =
-        RandomTestGraph(static_cast<uint64_t>(k), {.least_nodes = arguments.nodes / 2,
-                                                   .most_nodes = arguments.nodes,
-                                                   .variables = 0,
-                                                   .loop_share = 0.2,
-                                                   .two_flows = 0.3});
+    const ComputationGraph graph = GraphOfSeed(arguments, k);
     std::vector<MapResult> results;
     const MapResult* best = nullptr;
     bool is_proved = false;
@@ -155,6 +195,12 @@ int PrintRandom(const Arguments& arguments, const Config& config) {
       results.push_back(MapOrExit(*MapperOf(mapper), graph, config,
                                   other_time ? arguments.exact_seconds : arguments.seconds));
       is_proved = is_proved || results.back().optimal;
+    }
+    if (const MapResult& first = results[0]; !first.optimal && !first.impossible) {
+      fmt::print("{} of {} nodes is open: interval {} >= {}, latency {} >= {} in {:.1f} s\n",
+                 graph.name, graph.nodes.size(),
+                 first.mapping ? first.mapping->initiation_interval : 0, first.interval_bound,
+                 first.latency, first.latency_bound, first.seconds);
     }
     const auto key = [](const MapResult& result) {
       return std::pair(result.mapping->initiation_interval, result.latency);
@@ -196,6 +242,9 @@ int Run(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--nodes", arguments.nodes, "most nodes of a random graph")
       ->check(CLI::Range(2, 200));
+  app.add_option("--least", arguments.least, "fewest nodes of a random graph")
+      ->check(CLI::Range(1, 200));
+  app.add_option("--grow", arguments.grow, "tiles of a larger machine")->check(CLI::Range(1, 64));
   app.add_option("graphs", arguments.graphs, "files or names of graphs");
   CLI11_PARSE(app, argc, argv);
   for (const std::string& mapper : arguments.mappers) {
@@ -210,6 +259,7 @@ int Run(int argc, char** argv) {
     for (const NamedGraph& graph : NamedGraphs()) arguments.graphs.emplace_back(graph.name);
   }
   if (!arguments.graphs.empty()) return PrintGraphs(arguments, config);
+  if (arguments.grow > 0) return PrintGrowth(arguments, config);
   return PrintRandom(arguments, config);
 }
 
