@@ -190,12 +190,10 @@ Status TableConvolution::CheckInput(std::span<const int32_t> input) const {
                    fmt::format("give {}", shape_.input_size()));
   }
   const int32_t lowest = format_.activations.lowest(), highest = format_.activations.highest();
-  int32_t least = 0, most = 0;
-  for (int32_t value : input) {
-    least = std::min(least, value);
-    most = std::max(most, value);
-  }
-  if (least >= lowest && most <= highest) return OkStatus();
+  // A value below or above the range has a bit that no value in the range has.
+  uint32_t any = 0;
+  for (int32_t value : input) any |= static_cast<uint32_t>(value) - static_cast<uint32_t>(lowest);
+  if (any >> format_.activations.bits == 0) return OkStatus();
   const auto bad = std::find_if(input.begin(), input.end(),
                                 [&](int32_t value) { return value < lowest || value > highest; });
   return ErrorAt("", fmt::format("input {}", bad - input.begin()),
@@ -231,8 +229,9 @@ void TableConvolution::GatherWindow(const int32_t* image, int64_t position, int3
   }
 }
 
-TableConvolution::Band TableConvolution::MakeBand(int64_t sites) const {
-  Band band;
+// Bands are large, so each thread keeps its memory.
+TableConvolution::Band& TableConvolution::BandOfThread(int64_t sites) const {
+  thread_local Band band;
   band.sites = sites;
   band.tables.resize(
       static_cast<size_t>(PassesOf(format_.activations) * sites * RegistersOfSite() * kLanes));
@@ -312,14 +311,14 @@ void TableConvolution::LookUpPositions(const Band& band, std::span<const int64_t
   const int64_t site_size = RegistersOfSite() * kLanes, outputs = shape_.outputs;
   const WeightFormat& weights = format_.weights;
   const auto positions = std::ssize(first_site);
-  int64_t places[kTile];
+  int64_t places[kTile], bases[kTile];
   for (int64_t p = 0; p < positions; ++p) {
     const int64_t first = first_site[static_cast<size_t>(p)];
     int64_t base = 0;
     if (weights.offset() != 0) {
       for (int64_t step : site_steps_) base += band.site_sums[static_cast<size_t>(first + step)];
     }
-    std::fill_n(output + p * outputs, outputs, static_cast<Out>(weights.offset() * base));
+    bases[p] = weights.offset() * base;
     places[p] = first * site_size;
   }
   thread_local LineVector<int32_t> sums;
@@ -327,42 +326,50 @@ void TableConvolution::LookUpPositions(const Band& band, std::span<const int64_t
   const int passes = PassesOf(format_.activations);
   const bool at_once =
       fits_32_ && weights.bits - 1 + kPassBits * (passes - 1) <= internal::kMaxShift;
+  if (!at_once) {
+    for (int64_t p = 0; p < positions; ++p) {
+      std::fill_n(output + p * outputs, outputs, static_cast<Out>(bases[p]));
+    }
+  }
   for (int pass = 0; pass < passes; ++pass) {
     const int16_t* tables = band.tables.data() + pass * band.sites * site_size;
     for (int plane = 0; plane < weights.bits; ++plane) {
       const int shift = plane + kPassBits * pass;
       AddSums(tables, {places, static_cast<size_t>(positions)}, plane, at_once ? shift : 0,
               sums.data());
-      const bool last = pass + 1 == passes && plane + 1 == weights.bits;
-      if (at_once && !last) continue;
+      if (at_once) continue;
       for (int64_t p = 0; p < positions; ++p) {
         const int32_t* from = sums.data() + p * padded_outputs_;
         Out* to = output + p * outputs;
-        if (at_once) {
-          // Wraps as the sums do; the total fits.
-          for (int64_t n = 0; n < outputs; ++n) {
-            to[n] =
-                static_cast<int32_t>(static_cast<uint32_t>(to[n]) + static_cast<uint32_t>(from[n]));
-          }
-        } else {
-          for (int64_t n = 0; n < outputs; ++n) {
-            to[n] = static_cast<Out>(static_cast<uint64_t>(to[n]) +
-                                     (static_cast<uint64_t>(from[n]) << shift));
-          }
+        for (int64_t n = 0; n < outputs; ++n) {
+          to[n] = static_cast<Out>(static_cast<uint64_t>(to[n]) +
+                                   (static_cast<uint64_t>(from[n]) << shift));
         }
       }
-      if (!at_once) std::fill(sums.begin(), sums.end(), 0);
+      std::fill(sums.begin(), sums.end(), 0);
     }
   }
-  if (weights.scale() == 1) return;
-  for (int64_t i = 0; i < positions * outputs; ++i) output[i] >>= 1;  // even, so exact
+  const int halve = weights.scale() == 1 ? 0 : 1;  // twice a sum is even, so this is exact
+  if (at_once) {
+    for (int64_t p = 0; p < positions; ++p) {
+      const int32_t* from = sums.data() + p * padded_outputs_;
+      // Wraps as the sums do; the total fits.
+      const auto base = static_cast<uint32_t>(bases[p]);
+      for (int64_t n = 0; n < outputs; ++n) {
+        output[p * outputs + n] =
+            static_cast<int32_t>(static_cast<uint32_t>(from[n]) + base) >> halve;
+      }
+    }
+  } else if (halve != 0) {
+    for (int64_t i = 0; i < positions * outputs; ++i) output[i] >>= 1;
+  }
 }
 
 // Groups of taps: every position has tables of its own, which a tile of positions builds and uses.
 template <typename Out>
 void TableConvolution::RunWindows(const int32_t* image, Out* output) const {
   ParallelFor(shape_.out_height() * shape_.out_width(), kTile, [&](int64_t begin, int64_t end) {
-    Band band = MakeBand(end - begin);
+    Band& band = BandOfThread(end - begin);
     int64_t first_site[kTile];
     std::vector<int32_t> slots(static_cast<size_t>(SlotsOfSite()));
     for (int64_t site = 0; site < band.sites; ++site) {
@@ -392,7 +399,7 @@ void TableConvolution::RunRows(const int32_t* image, Out* output) const {
   const int64_t kept = std::max<int64_t>(0, shape_.kernel_height - shape_.stride_y);
   const int64_t rows = (band_rows - 1) * shape_.stride_y + shape_.kernel_height;
   ParallelFor(shape_.out_height(), band_rows * kBandsAtOnce, [&](int64_t begin, int64_t end) {
-    Band band = MakeBand(rows * width);
+    Band& band = BandOfThread(rows * width);
     std::vector<int32_t> slots(static_cast<size_t>(width * SlotsOfSite()), 0);
     for (int64_t y = begin; y < end; y += band_rows) {
       if (y != begin) KeepRows(kept, band);

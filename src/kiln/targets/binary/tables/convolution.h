@@ -119,7 +119,7 @@ class TableConvolution {
   void PackCodes(std::span<const int32_t> weights);
   void GatherPixel(const int32_t* image, int64_t y, int64_t x, int32_t* slots) const;
   void GatherWindow(const int32_t* image, int64_t position, int32_t* slots) const;
-  Band MakeBand(int64_t sites) const;
+  Band& BandOfThread(int64_t sites) const;
   // Builds the tables of `count` sites from `first` on, from their slots.
   void BuildSites(const int32_t* slots, int64_t first, int64_t count, Band& band) const;
   // Moves the last `rows` of a band of padded rows to its beginning.
