@@ -23,12 +23,11 @@
 #include "Vkiln_accelerator.h"
 #include "design.h"
 #include "kiln_simulate_options.h"
-#ifdef KILN_TRACE
-#include <verilated_fst_c.h>
-#endif
+#include "kiln_simulate_wave.h"
 
 using kiln::testbench::Fail;
 using kiln::testbench::Option;
+using Wave = kiln::testbench::Wave<Vkiln_accelerator>;
 
 int main(int count, char** values) {
   kiln::testbench::SimulateOptions options;
@@ -59,17 +58,14 @@ int main(int count, char** values) {
 
   VerilatedContext context;
   kiln::testbench::BeginAtRandom(context, options.seed);
-#ifdef KILN_TRACE
-  context.traceEverOn(true);
-#endif
+  context.traceEverOn(Wave::kRecords);
   const auto top = std::make_unique<Vkiln_accelerator>(&context);
-#ifdef KILN_TRACE
-  VerilatedFstC wave;
-  if (!options.wave.empty()) {
-    top->trace(&wave, 99);
-    wave.open(options.wave.c_str());
+  Wave wave(top.get());
+  if (!options.wave.empty() && options.wave_whole) {
+    wave.RecordAll(options.wave);
+  } else if (!options.wave.empty()) {
+    wave.Record(options.wave, options.wave_from, options.wave_to);
   }
-#endif
   std::mt19937_64 random(options.seed);
   const auto stalled = [&] {
     return stalls > 0 && static_cast<double>(random() >> 11) * 0x1p-53 < stalls;
@@ -115,18 +111,16 @@ int main(int count, char** values) {
       const auto* beat = reinterpret_cast<const uint8_t*>(&top->out_tdata);
       out.insert(out.end(), beat, beat + kiln_design::kOutBytes);
     }
-#ifdef KILN_TRACE
-    const auto from_first = static_cast<uint64_t>(cycle - first);
-    const bool in_window = options.wave_whole || (first >= 0 && from_first >= options.wave_from &&
-                                                  from_first <= options.wave_to);
-    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4)));
-#endif
+    const auto dump = [&](int half) {
+      wave.Dump(first >= 0, static_cast<uint64_t>(cycle - first), static_cast<uint64_t>(cycle + 4),
+                half);
+    };
+    dump(0);
     top->clock = 1;
     top->eval();
-#ifdef KILN_TRACE
-    if (wave.isOpen() && in_window) wave.dump(static_cast<uint64_t>(2 * (cycle + 4) + 1));
-#endif
+    dump(1);
   }
+  wave.Close();
   if (sent < in.size()) Fail("the machine has not taken all of its input");
   if (!options.result.empty()) kiln::testbench::WriteBytes(options.result, out.data(), out.size());
   std::printf("cycles %" PRId64 "\n", last - first + 1);

@@ -153,6 +153,19 @@ TEST(Configure, LiteralsAndOperands) {
             "mul.rsub in1=line1@2 in2=literal in3=line4@1 literal=5");
 }
 
+// A literal is the first operand that no edge provides; the others are zero.
+TEST(Configure, LiteralsReplaceOneOperand) {
+  Example e = Empty(1);
+  const int x = e.Node("x", Op::kInput);
+  const int choice = e.At("choice", Op::kSelect, {x}, {0, 0});
+  e.graph.nodes[static_cast<size_t>(choice)].literal = 7;
+  e.Output("out", choice);
+  const StatusOr<CgraProgram> program = e.Build();
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(Print(program->tiles[0].instructions[0]),
+            "pass.select in1=memory0 in2=literal memory0=0+thread literal=7");
+}
+
 TEST(Configure, Predicates) {
   Example e = Empty(4);
   const int x = e.Node("x", Op::kInput), y = e.Node("y", Op::kVariable, 3);
