@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -213,6 +214,24 @@ TEST_F(TrainedModels, Hourglass) {
   const Tensor heat = ReadFloats(TestData("hourglass/heat_4x5x32x32.bin"), {4, 5 * 32 * 32});
   const std::vector<Tensor> outputs = RunModel("hourglass.onnx", images);
   ExpectRows(outputs, heat);
+}
+
+// Images that the network did not learn from. models/evaluate_onnx.py finds as many of them right.
+TEST_F(SharedModels, BinaryResnet20) {
+  constexpr int64_t kFirst = 8000, kRow = 3073;
+  const fs::path path = shared_ / "data" / "cifar10_test.bin";
+  const Tensor images = ReadImages(path, kFirst * kRow + 1, kRow, {kImages, 3, 32, 32},
+                                   [](uint8_t p, int) { return p / 256.0f; });
+  const std::string bytes = MustRead(path);
+  const std::vector<Tensor> outputs = RunModel("binary_resnet20.onnx", images);
+  ASSERT_EQ(outputs.size(), 1u);
+  int correct = 0;
+  for (int64_t i = 0; i < kImages; ++i) {
+    const auto scores = outputs[0].data<float>().subspan(static_cast<size_t>(10 * i), 10);
+    const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    correct += best == bytes[static_cast<size_t>((kFirst + i) * kRow)] ? 1 : 0;
+  }
+  EXPECT_EQ(correct, 145);
 }
 
 TEST_F(SharedModels, SuperResolution) {

@@ -100,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(Trained, BinaryModels,
                                          BinaryModel{"fashion_mlp_w1a8", 3, 0, "uint8"},
                                          BinaryModel{"fashion_mlp_w1a1", 3, 0, "int2"},
                                          BinaryModel{"fashion_cnn_w1a4", 4, 1, "uint4"},
-                                         BinaryModel{"fashion_cnn_w1a1", 4, 1, "int2"}),
+                                         BinaryModel{"fashion_cnn_w1a1", 4, 1, "int2"},
+                                         BinaryModel{"binary_resnet20", 18, 2, "uint8"}),
                          [](const auto& info) { return std::string(info.param.model); });
 
 }  // namespace
