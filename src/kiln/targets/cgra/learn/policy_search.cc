@@ -105,6 +105,7 @@ void PolicySearch::Play(int interval, SearchState* state) {
   const bool known = state->HasInterval(interval);
   while (environment.instruction() >= 0) {
     if (known && environment.LatencyBound() >= state->latency()) return;
+    if (state->SecondsLeft() <= 0) return;  // an episode of a large graph takes seconds
     const StepFeatures step = episodes.observer->Observe(environment);
     const Judgement judgement = policy_->Judge(episodes.observer->graph(), episodes.encoding, step);
     const double temperature = known ? kKnownTemperatures[episode % 3] : kTemperatures[episode % 4];
