@@ -26,6 +26,7 @@ struct Shared {
   const RunOptions& options;
   std::unique_ptr<RtlMachine> simulation = nullptr;
   NetworkCounts* counts = nullptr;
+  const NetworkObserver* observer = nullptr;
   std::mutex mutex = {};
 };
 
@@ -68,12 +69,14 @@ class Machine final : public TensorMachine {
   StatusOr<Trace> RunKernel(size_t k) override {
     std::unordered_map<const Value*, std::vector<int32_t>> results;
     Trace trace;
-    for (const Launch& launch : shared_.program.launches()[k]) {
+    const std::vector<Launch>& launches = shared_.program.launches()[k];
+    for (size_t l = 0; l < launches.size(); ++l) {
+      const Launch& launch = launches[l];
       for (const ResultPart& part : launch.results) {
         results[part.value].resize(static_cast<size_t>(part.value->shape().NumElements()));
       }
       const std::vector<int32_t> records = Records(launch);
-      KILN_ASSIGN_OR_RETURN(const StageResults codes, RunLaunch(k, launch, records, &trace));
+      KILN_ASSIGN_OR_RETURN(const StageResults codes, RunLaunch(k, l, records, &trace));
       for (const ResultPart& part : launch.results) Store(launch, part, codes, &results);
     }
     for (const auto& [value, codes] : results) {
@@ -113,8 +116,9 @@ class Machine final : public TensorMachine {
     return records;
   }
 
-  StatusOr<StageResults> RunLaunch(size_t k, const Launch& launch, std::span<const int32_t> records,
+  StatusOr<StageResults> RunLaunch(size_t k, size_t l, std::span<const int32_t> records,
                                    Trace* trace) {
+    const Launch& launch = shared_.program.launches()[k][l];
     if (shared_.options.level == Level::kCycle) {
       KILN_ASSIGN_OR_RETURN(CycleResult result, RunCycle(launch.program, records));
       AppendTrace(result.trace, trace);
@@ -132,7 +136,14 @@ class Machine final : public TensorMachine {
       channels = shared_.program.channels()[k];
       if (channels.size() == 1 && !launch.results.empty()) channels[0] = launch.results[0].channels;
     }
-    FunctionalResult result = RunFunctional(launch.program, records, channels);
+    SumObserver observer;
+    if (shared_.observer != nullptr && *shared_.observer) {
+      observer = [&](int stage, int test, int64_t channel, int64_t sum, bool above) {
+        const std::scoped_lock lock(shared_.mutex);
+        (*shared_.observer)(k, l, stage, test, channel, sum, above);
+      };
+    }
+    FunctionalResult result = RunFunctional(launch.program, records, channels, observer);
     if (shared_.counts != nullptr) {
       const std::scoped_lock lock(shared_.mutex);
       std::vector<StageCounts>& counts = (*shared_.counts)[k];
@@ -191,9 +202,10 @@ StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch
 }
 
 StatusOr<RunResult> RunAndCount(const NetworkProgram& program, const Batch& batch,
-                                const RunOptions& options, NetworkCounts* counts) {
+                                const RunOptions& options, NetworkCounts* counts,
+                                const NetworkObserver& observer) {
   counts->assign(program.launches().size(), {});
-  Shared shared{.program = program, .options = options, .counts = counts};
+  Shared shared{.program = program, .options = options, .counts = counts, .observer = &observer};
   return RunShared(&shared, batch);
 }
 

@@ -18,11 +18,16 @@ namespace kiln::binary {
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options);
 
+// Called as SumObserver is, with the kernel and the launch before; by one thread at a time.
+using NetworkObserver = std::function<void(size_t kernel, size_t launch, int stage, int test,
+                                           int64_t channel, int64_t sum, bool above)>;
+
 // What tests decided in a run, by kernel and stage.
 using NetworkCounts = std::vector<std::vector<StageCounts>>;
 // Runs a program at the functional level and counts, over all images, what its tests decide.
 StatusOr<RunResult> RunAndCount(const NetworkProgram& program, const Batch& batch,
-                                const RunOptions& options, NetworkCounts* counts);
+                                const RunOptions& options, NetworkCounts* counts,
+                                const NetworkObserver& observer = {});
 
 }  // namespace kiln::binary
 

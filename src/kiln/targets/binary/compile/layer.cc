@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "kiln/ir/describe.h"
 #include "kiln/ir/window.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/lower/refusal.h"
 
 namespace kiln::binary {
@@ -176,8 +177,22 @@ Status SetRequantisation(const Layer& layer, const LayerPart& part, const Config
   return OkStatus();
 }
 
-// Sets steps in the order of their weight, and tests that never change a result.
-void SetSteps(const Layer& layer, const Config& config, StageProgram* s) {
+// Returns whether a test after a step makes the stage faster. Decisions come some cycles after the
+// last look-ups of the step, so that a short list waits for them; what is saved are look-ups in the
+// rounds of the steps behind, down to the time that building their tables takes.
+bool SavesTime(const StageProgram& s, const Config& config, int number, int steps_behind) {
+  const int levels = static_cast<int>(CeilLog2(config.tables(number)));
+  const int decided_after = 5 + (levels + 1) / 2, least = config.steps + 1;
+  const int wait = std::max(0, decided_after - std::max(s.list, least));
+  // The share of outputs that is decided early, as measured on trained networks
+  // (docs/measurements-binary.md).
+  const double share = config.prediction == Prediction::kExact ? 1.0 / 3 : 1.0 / 2;
+  const int rounds = steps_behind * LayoutOf(s, config, number).rounds;
+  return rounds * std::min(share * s.list, static_cast<double>(s.list - least)) > wait;
+}
+
+// Sets steps in the order of their weight, and tests.
+void SetSteps(const Layer& layer, const Config& config, int number, StageProgram* s) {
   for (int plane = layer.bits - 1; plane >= 0; --plane) {
     for (int digit = s->top_digit; digit >= 0; --digit) s->steps.push_back({plane, digit, false});
   }
@@ -188,9 +203,10 @@ void SetSteps(const Layer& layer, const Config& config, StageProgram* s) {
   const auto steps = static_cast<int>(s->steps.size());
   for (int test = 1; test <= kMostTests; ++test) {
     const int after = steps - 1 - test;
-    if (after >= 0) s->steps[static_cast<size_t>(after)].test = true;
+    if (after >= 0 && SavesTime(*s, config, number, test))
+      s->steps[static_cast<size_t>(after)].test = true;
   }
-  s->bound_by_sum = config.prediction == Prediction::kExact && s->planes() == 1 && steps > 1;
+  s->bound_by_sum = config.prediction == Prediction::kExact && s->planes() == 1 && s->tests() > 0;
 }
 
 // Sets the thresholds: the limit less the most that the steps behind a test can add, or with
@@ -280,7 +296,7 @@ StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const 
   s.signed_codes = layer.in.low < 0;
   s.top_digit = (layer.in.bits - 1) / kDigitBits;
   s.subtract_base = layer.bits > 1;
-  SetSteps(layer, config, &s);
+  SetSteps(layer, config, number, &s);
   const auto channels = static_cast<size_t>(s.list * unit);
   s.multipliers.assign(channels, 0);
   s.addends.assign(channels, 0);

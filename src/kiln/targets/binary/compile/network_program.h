@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/support/status.h"
@@ -25,6 +26,10 @@ class NetworkProgram final : public Program {
   const Graph& network() const { return network_; }
   // By number of the kernel, without the tail: launches of the machine, or the host's graph.
   const std::vector<std::vector<Launch>>& launches() const { return launches_; }
+  // Sets the thresholds of a stage, [test][output channel].
+  void SetThresholds(size_t kernel, size_t launch, size_t stage, std::vector<int64_t> thresholds) {
+    launches_[kernel][launch].program.stages[stage].thresholds = std::move(thresholds);
+  }
   const std::vector<std::optional<HostGraph>>& hosts() const { return hosts_; }
   const std::vector<DerivedValue>& views() const { return views_; }
   // Output channels of the layers of a kernel, without those that complete a list.

@@ -20,6 +20,7 @@ class Stage {
   Stage(const BlockProgram& program, int number)
       : program_(program),
         s_(program.stages[static_cast<size_t>(number)]),
+        number_(number),
         channels_(s_.channels(program.config, number)),
         taps_(int64_t{s_.kernel_height} * s_.kernel_width * s_.in_channels) {
     // Signs as numbers, [plane][tap][output channel].
@@ -36,8 +37,9 @@ class Stage {
   }
 
   // Computes results (before sums with the skip) and sums of all pixels.
-  void Run(const Map& in, std::span<const int32_t> records, int64_t real, Map* results, Map* sums,
-           StageCounts* counts) {
+  void Run(const Map& in, std::span<const int32_t> records, int64_t real,
+           const SumObserver& observer, Map* results, Map* sums, StageCounts* counts) {
+    if (observer) tested_.resize(static_cast<size_t>(s_.tests() * channels_));
     results->height = sums->height = s_.out_height;
     results->width = sums->width = s_.out_width;
     results->channels = sums->channels = channels_;
@@ -53,6 +55,7 @@ class Stage {
         int32_t* const to = &results->codes[static_cast<size_t>(pixel * channels_)];
         for (int64_t n = 0; n < channels_; ++n)
           to[n] = Result(static_cast<size_t>(n), counts, real);
+        if (observer) Observe(observer, real);
         if (!s_.has_skip) continue;
         const int32_t* const added =
             &records[static_cast<size_t>(pixel * record + s_.skip.first_code)];
@@ -118,6 +121,7 @@ class Stage {
         counts->looked_up += std::count(decided_.begin(), decided_.begin() + real, false);
       }
       if (!step.test) continue;
+      if (!tested_.empty()) std::ranges::copy(sums_, tested_.begin() + test * channels_);
       for (size_t n = 0; n < sums_.size(); ++n) {
         const int64_t threshold = s_.thresholds[static_cast<size_t>(test * channels_) + n];
         if (sums_[n] < threshold || (s_.bound_by_sum && sums_[n] + rest < s_.limits[n]))
@@ -127,10 +131,24 @@ class Stage {
     }
   }
 
-  // Returns the result of channel n from its sum.
-  int32_t Result(size_t n, StageCounts* counts, int64_t real) const {
+  void Observe(const SumObserver& observer, int64_t real) const {
+    for (int test = 0; test < s_.tests(); ++test) {
+      for (int64_t n = 0; n < real; ++n) {
+        observer(number_, test, n, tested_[static_cast<size_t>(test * channels_ + n)],
+                 Exact(static_cast<size_t>(n)) != s_.low);
+      }
+    }
+  }
+
+  // Returns the result of channel n from its whole sum.
+  int64_t Exact(size_t n) const {
     const int64_t value = (sums_[n] * s_.multipliers[n] + s_.addends[n]) >> s_.shift;
-    const int64_t exact = std::clamp(value, s_.low, s_.high);
+    return std::clamp(value, s_.low, s_.high);
+  }
+
+  // Returns the result of channel n: the exact one, or the low bound where a test decided.
+  int32_t Result(size_t n, StageCounts* counts, int64_t real) const {
+    const int64_t exact = Exact(n);
     if (counts != nullptr && static_cast<int64_t>(n) < real) {
       ++counts->outputs;
       counts->low += exact == s_.low ? 1 : 0;
@@ -142,11 +160,13 @@ class Stage {
 
   const BlockProgram& program_;
   const StageProgram& s_;
+  const int number_;
   const int64_t channels_, taps_;
   std::vector<int8_t> signs_;
   std::vector<int32_t> window_;
   std::vector<int64_t> sums_;
   std::vector<bool> decided_;
+  std::vector<int64_t> tested_;  // by test: the sums, for observers
 };
 
 }  // namespace
@@ -161,7 +181,8 @@ StageCounts& StageCounts::operator+=(const StageCounts& other) {
 }
 
 FunctionalResult RunFunctional(const BlockProgram& program, std::span<const int32_t> records,
-                               std::span<const int64_t> real_channels) {
+                               std::span<const int64_t> real_channels,
+                               const SumObserver& observer) {
   FunctionalResult result;
   result.results.resize(program.stages.size());
   if (!real_channels.empty()) result.counts.resize(program.stages.size());
@@ -174,7 +195,7 @@ FunctionalResult RunFunctional(const BlockProgram& program, std::span<const int3
     Map results, sums;
     const bool counted = !real_channels.empty();
     Stage(program, static_cast<int>(i))
-        .Run(in, records, counted ? real_channels[i] : 0, &results, &sums,
+        .Run(in, records, counted ? real_channels[i] : 0, observer, &results, &sums,
              counted ? &result.counts[i] : nullptr);
     if (s.emits) result.results[i] = s.has_skip ? sums.codes : results.codes;
     in = s.forwards_sum ? std::move(sums) : std::move(results);

@@ -4,6 +4,7 @@
 #define KILN_TARGETS_BINARY_SIMULATE_FUNCTIONAL_FUNCTIONAL_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -27,11 +28,17 @@ struct FunctionalResult {
   std::vector<StageCounts> counts;  // of each stage; empty unless they are asked for
 };
 
+// Called for every output of a stage and every test: the sum at the test, and whether the exact
+// result is above the low bound.
+using SumObserver =
+    std::function<void(int stage, int test, int64_t channel, int64_t sum, bool above)>;
+
 // Runs a program that passes Check on the records of all pixels (AppendRun of isa/stream.h).
 // `real_channels`, one number per stage, asks for counts over that many output channels; results of
 // decided outputs are then computed in full as well, to see which are wrong.
 FunctionalResult RunFunctional(const BlockProgram& program, std::span<const int32_t> records,
-                               std::span<const int64_t> real_channels = {});
+                               std::span<const int64_t> real_channels = {},
+                               const SumObserver& observer = {});
 
 }  // namespace kiln::binary
 

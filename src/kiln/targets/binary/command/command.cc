@@ -1,0 +1,222 @@
+// The command `kiln binary` and its subcommand: prediction, trained and measured.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/command/arguments.h"
+#include "kiln/command/checks.h"
+#include "kiln/command/command_group.h"
+#include "kiln/command/result_files.h"
+#include "kiln/flow/fidelity.h"
+#include "kiln/flow/flow.h"
+#include "kiln/flow/outputs.h"
+#include "kiln/report/text.h"
+#include "kiln/targets/binary/accelerator.h"
+#include "kiln/targets/binary/command/prediction_report.h"
+#include "kiln/targets/binary/compile/network_program.h"
+#include "kiln/targets/binary/train_thresholds.h"
+
+namespace kiln::cli {
+namespace {
+
+using binary::Config;
+using binary::NetworkProgram;
+using binary::Prediction;
+using binary::PredictionRow;
+
+// A network on a machine of the family.
+struct Prepared {
+  PreparedNetwork network;
+  Config config;
+};
+
+StatusOr<Prepared> Prepare(const FlowOptions& options) {
+  Prepared prepared;
+  KILN_ASSIGN_OR_RETURN(prepared.network, PrepareFlow(options));
+  const auto* machine =
+      dynamic_cast<const binary::BinaryAccelerator*>(prepared.network.accelerator.get());
+  if (machine == nullptr) {
+    return ErrorAt(options.accelerator.string(), "--on",
+                   fmt::format("is of the family {}", prepared.network.accelerator->family()),
+                   "name a design point of the family binary");
+  }
+  prepared.config = machine->config();
+  return prepared;
+}
+
+StatusOr<std::unique_ptr<NetworkProgram>> CompileWith(const Prepared& prepared,
+                                                      Prediction prediction) {
+  Config config = prepared.config;
+  config.prediction = prediction;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program,
+                        binary::CompileNetwork(prepared.network.quantised, config, {}));
+  return std::unique_ptr<NetworkProgram>(static_cast<NetworkProgram*>(program.release()));
+}
+
+// `kiln binary predict`.
+class PredictCommand {
+ public:
+  void Declare(CLI::App& app) {
+    flow_.Declare(app, {.accelerator = "The machine: a YAML file or a name (kiln list "
+                                       "accelerators) of the family binary"});
+    app.add_option("--budget", budgets_,
+                   "Shares of outputs that may be wrong on the training images, for trained "
+                   "thresholds; several give a curve")
+        ->type_name("SHARE")
+        ->check(RealInRange(0, 1).description(""))
+        ->capture_default_str();
+    app.add_option("--train", train_, "Images to train on, the first ones; the others are measured")
+        ->type_name("N")
+        ->check(InRange(1, 100000).description(""))
+        ->capture_default_str();
+    app.add_option("--limit", limit_, "Images to measure; 0: all")
+        ->type_name("N")
+        ->check(InRange(0, int64_t{1} << 40).description(""))
+        ->capture_default_str();
+    app.add_option("--outputs", outputs_,
+                   "Also write what the network computed, one archive (.npz) for each row, into "
+                   "this folder")
+        ->type_name("FOLDER");
+    app.add_option("--chart", chart_, "Saved look-ups against errors as a picture (SVG)")
+        ->type_name("FILE");
+    app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
+    app.footer(
+        "Example:\n"
+        "  kiln binary predict models/fashion_mlp_w1a8.onnx --on binary-176 --data "
+        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --train 500 --limit 2000 "
+        "--budget 0.001 0.01 0.05");
+  }
+
+  Status Run(Context& context) {
+    if (chart_ == "-") KILN_RETURN_IF_ERROR(CheckIsFile("--chart", chart_));
+    KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
+    KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, chart_}, FilesOf(options)));
+    KILN_RETURN_IF_ERROR(CheckOutputFolder(outputs_));
+    KILN_ASSIGN_OR_RETURN(prepared_, Prepare(options));
+    const Images& images = prepared_.network.images;
+    if (images.size() <= train_) {
+      return ErrorAt(
+          "", "--train",
+          fmt::format("{} of {} leave none to measure", Counted(train_, "image"), images.size()),
+          "fewer, or more data");
+    }
+    last_ = limit_ == 0 ? images.size() : std::min(images.size(), train_ + limit_);
+    if (!outputs_.empty()) KILN_RETURN_IF_ERROR(MakeFolderOf(outputs_ + "/none.npz"));
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> none,
+                          CompileWith(prepared_, Prediction::kNone));
+    KILN_RETURN_IF_ERROR(Measure(context, "none", std::nullopt, *none));
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> exact,
+                          CompileWith(prepared_, Prediction::kExact));
+    KILN_RETURN_IF_ERROR(Measure(context, "exact", std::nullopt, *exact));
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> predicted,
+                          CompileWith(prepared_, Prediction::kPredicted));
+    KILN_RETURN_IF_ERROR(Measure(context, "predicted", std::nullopt, *predicted));
+    const Batch training{images.MakeBatch(0, train_)};
+    KILN_ASSIGN_OR_RETURN(const binary::ThresholdTrainer trainer,
+                          binary::ThresholdTrainer::Collect(predicted.get(), training, {}));
+    std::ranges::sort(budgets_);
+    for (const double budget : budgets_) {
+      trainer.SetThresholds(budget, predicted.get());
+      KILN_RETURN_IF_ERROR(Measure(context, fmt::format("trained {}", budget), budget, *predicted));
+    }
+    if (!chart_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(chart_, PredictionSvg(rows_)));
+    KILN_RETURN_IF_ERROR(
+        WriteResults(context.out, json_, PredictionText(rows_), PredictionJson(rows_)));
+    return OkStatus();
+  }
+
+ private:
+  // Runs the images to measure on a program, and adds a row.
+  Status Measure(Context& context, std::string name, std::optional<double> budget,
+                 const NetworkProgram& program) {
+    PredictionRow row;
+    row.name = std::move(name);
+    row.budget = budget;
+    const Images& images = prepared_.network.images;
+    Progress progress = context.StartProgress(row.name, last_ - train_);
+    Fidelity fidelity(prepared_.network.network);
+    std::optional<OutputsFile> file;
+    if (!outputs_.empty()) {
+      file.emplace(std::filesystem::path(outputs_) /
+                       fmt::format("{}.npz", budget ? fmt::format("{}", *budget) : row.name),
+                   /*codes=*/false);
+      KILN_RETURN_IF_ERROR(file->Describe(prepared_.network.network, &prepared_.network.quantised));
+    }
+    constexpr int64_t kChunk = 200;
+    size_t chunk = 0;
+    for (int64_t first = train_; first < last_; first += kChunk, ++chunk) {
+      const int64_t count = std::min(kChunk, last_ - first);
+      const Batch batch{images.MakeBatch(first, count)};
+      binary::NetworkCounts counts;
+      KILN_ASSIGN_OR_RETURN(const RunResult result,
+                            binary::RunAndCount(program, batch, {}, &counts));
+      row.Add(program, counts);
+      // The first row is what the others are compared with.
+      if (rows_.empty()) exact_outputs_.push_back(result.outputs);
+      fidelity.Add(exact_outputs_[chunk], result.outputs);
+      CountClasses(images, first, result.outputs, &row);
+      if (file) KILN_RETURN_IF_ERROR(file->Add(result.outputs, result.codes, last_ - train_));
+      progress.Update(first + count - train_);
+    }
+    if (file) KILN_RETURN_IF_ERROR(file->Finish());
+    row.decibels = fidelity.Report()[0].sqnr_db;
+    RunOptions options;
+    options.level = Level::kCycle;
+    KILN_ASSIGN_OR_RETURN(const RunResult timed,
+                          binary::RunNetwork(program, Batch{images.MakeBatch(train_, 1)}, options));
+    row.cycles = timed.cycles_per_image[0];
+    rows_.push_back(std::move(row));
+    return OkStatus();
+  }
+
+  static void CountClasses(const Images& images, int64_t first, const std::vector<Tensor>& outputs,
+                           PredictionRow* row) {
+    const std::vector<int32_t>& labels = images.set->labels();
+    if (std::ssize(labels) != images.size() || outputs.size() != 1 ||
+        outputs[0].shape().rank() != 2)
+      return;
+    const std::vector<int32_t> classes = ClassesOf(outputs[0]);
+    for (size_t i = 0; i < classes.size(); ++i) {
+      ++row->labelled;
+      row->right += classes[i] == labels[static_cast<size_t>(first) + i] ? 1 : 0;
+    }
+  }
+
+  FlowArguments flow_;
+  std::vector<double> budgets_ = {0.001, 0.003, 0.01, 0.03};
+  int64_t train_ = 16, limit_ = 64, last_ = 0;
+  std::string outputs_, chart_, json_;
+  Prepared prepared_;
+  std::vector<PredictionRow> rows_;
+  std::vector<std::vector<Tensor>> exact_outputs_;  // by chunk
+};
+
+class BinaryCommand final : public CommandGroup {
+ public:
+  BinaryCommand()
+      : CommandGroup(
+            "Example:\n  kiln binary predict models/hourglass.onnx --on binary-176 --data "
+            "arrows.npz") {
+    Add<PredictCommand>("predict", "Trains the prediction of zeros, and measures what it costs");
+  }
+};
+
+}  // namespace
+}  // namespace kiln::cli
+
+namespace kiln::binary {
+
+cli::CommandRow FamilyCommand() {
+  return {"binary", "Measures machines of the binary family",
+          []() -> std::unique_ptr<cli::Command> { return std::make_unique<cli::BinaryCommand>(); }};
+}
+
+}  // namespace kiln::binary
