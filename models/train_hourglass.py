@@ -236,7 +236,23 @@ def write_data(args):
 
 def score(args):
     heat = np.load(args.outputs)["heat"]
-    print_score(heat, np.load(args.data)["landmarks"][:len(heat)])
+    print_score(heat, np.load(args.data)["landmarks"][args.first:args.first + len(heat)])
+
+
+def picture(args):
+    """Draws images, and the heat maps of each file of outputs as one: the largest of all maps."""
+    images = np.load(args.data)["image"]
+    columns = [images[args.first + i].transpose(1, 2, 0).astype(float) for i in args.images]
+    columns = [np.clip(255 * (c - c.min()) / (c.max() - c.min()), 0, 255) for c in columns]
+    rows = [np.concatenate(columns, 1)]
+    for path in args.outputs:
+        heat = np.load(path)["heat"][args.images]
+        heat = np.exp(heat - heat.max((2, 3), keepdims=True)).max(1)
+        rows.append(np.concatenate([np.kron(h, np.ones((2, 2)))[..., None].repeat(3, 2) * 255
+                                    for h in heat], 1))
+    pixels = np.concatenate(rows, 0).astype(np.uint8)
+    picture_of = Image.fromarray(pixels)
+    picture_of.resize((2 * pixels.shape[1], 2 * pixels.shape[0]), Image.NEAREST).save(args.out)
 
 
 def shape(args):
@@ -272,7 +288,15 @@ def main():
     command = commands.add_parser("score", help="score the outputs of `kiln run`")
     command.add_argument("data")
     command.add_argument("outputs")
+    command.add_argument("--first", type=int, default=0, help="image of the first output")
     command.set_defaults(run=score)
+    command = commands.add_parser("picture", help="draw heat maps of several files of outputs")
+    command.add_argument("data")
+    command.add_argument("outputs", nargs="+")
+    command.add_argument("--first", type=int, default=0, help="image of the first output")
+    command.add_argument("--images", type=int, nargs="+", default=[0, 1, 2, 3, 4, 5])
+    command.add_argument("--out", required=True, metavar="FILE.png")
+    command.set_defaults(run=picture)
     command = commands.add_parser("shape", help="export a network without training")
     command.add_argument("--out", required=True)
     command.add_argument("--channels", type=int, default=144)

@@ -143,9 +143,35 @@ std::optional<int> ShiftOf(double largest, int bits, int most_shift) {
 // Returns the quotient rounded up; b > 0.
 int64_t QuotientAbove(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -(-a / b); }
 
+// Sets the numbers of a sign: 2 (sum - t) + 1, an odd number, within -1 and 1, where t is the least
+// sum whose value is not negative.
+Status SetSigns(const Layer& layer, const LayerPart& part, const Config& config, StageProgram* s) {
+  s->low = -1;
+  s->high = 1;
+  s->shift = 0;
+  const int64_t most = (int64_t{1} << (config.accumulator_bits - 1)) - 1;
+  for (size_t n = 0; n < s->multipliers.size(); ++n) {
+    s->limits[n] = -most;
+    if (n >= static_cast<size_t>(part.channels)) continue;
+    const size_t of = static_cast<size_t>(part.first_channel) + n;
+    const double factor = layer.line.factors[of] * (s->subtract_base ? 0.5 : 1);
+    if (!(factor > 0)) {
+      s->addends[n] = layer.line.offsets[of] >= 0 ? 1 : -1;
+      continue;
+    }
+    const double least = std::ceil(-layer.line.offsets[of] / factor);
+    s->limits[n] = static_cast<int64_t>(
+        std::clamp(least, -static_cast<double>(most), static_cast<double>(most)));
+    s->multipliers[n] = 2;
+    s->addends[n] = 1 - 2 * s->limits[n];
+  }
+  return OkStatus();
+}
+
 // Sets multipliers, addends, bounds and limits.
 Status SetRequantisation(const Layer& layer, const LayerPart& part, const Config& config,
                          StageProgram* s) {
+  if (layer.sign) return SetSigns(layer, part, config, s);
   s->low = NearestCode(layer.line.low, layer.out);
   s->high = NearestCode(layer.line.high, layer.out);
   if (s->low > 0 || s->high < 0) return ToHost("bounds without zero");
@@ -250,6 +276,28 @@ StatusOr<MachineCodes> MachineCodesOf(const Value& value, const Config& config) 
   return codes;
 }
 
+size_t SignNodes(const Node& node) {
+  constexpr double kLeastFar = 0x1p64;
+  const auto number = [](const Node& of, int operand) {
+    return NumberOf(of.operand(operand)).value_or(0);
+  };
+  const auto is_far = [&](const Node& of) {
+    return of.op() == Op::kMul && number(of, 1) >= kLeastFar;
+  };
+  const auto is_bounded = [&](const Node& of) {
+    return of.op() == Op::kClip && number(of, 1) == -1 && number(of, 2) == 1;
+  };
+  std::vector<const Node*> chain = {&node};
+  constexpr size_t kNodes = 6;
+  while (chain.size() < kNodes && chain.back()->result()->users().size() == 1)
+    chain.push_back(chain.back()->result()->users()[0]);
+  const bool found = chain.size() == kNodes && is_far(*chain[0]) && is_bounded(*chain[1]) &&
+                     is_far(*chain[2]) && chain[3]->op() == Op::kAdd && number(*chain[3], 1) == 1 &&
+                     is_bounded(*chain[4]) && chain[5]->op() == Op::kMul &&
+                     number(*chain[5], 1) > 0;
+  return found ? kNodes : 0;
+}
+
 StatusOr<Layer> LayerOf(std::span<const Node* const> nodes, const Config& config,
                         std::string_view source) {
   const Node& node = *nodes[0];
@@ -265,8 +313,17 @@ StatusOr<Layer> LayerOf(std::span<const Node* const> nodes, const Config& config
     if (!bias.has_value()) return ToHost("a bias that is not constant");
     for (size_t n = 0; n < bias->size(); ++n) layer.line.offsets[n] += (*bias)[n];
   }
-  KILN_RETURN_IF_ERROR(ApplyToLine(nodes.subspan(1), node.result(), &layer.line));
+  std::span<const Node* const> behind = nodes.subspan(1);
+  for (size_t i = 0; i < behind.size(); ++i) {
+    if (SignNodes(*behind[i]) == 0) continue;
+    layer.sign = true;
+    behind = behind.first(i);
+    break;
+  }
+  KILN_RETURN_IF_ERROR(ApplyToLine(behind, node.result(), &layer.line));
   KILN_ASSIGN_OR_RETURN(layer.out, MachineCodesOf(*layer.result, config));
+  if (layer.sign && (layer.out.low > -1 || layer.out.high < 1 || layer.out.zero != 0))
+    return ToHost("the codes of a sign are -1 and 1");
   KILN_RETURN_IF_ERROR(Simplify(&layer));
   return layer;
 }

@@ -39,10 +39,17 @@ struct Layer {
   std::vector<int32_t> weights;
   // Value of a result: (sum of codes * weights) * factor + offset, clamped; factors are >= 0.
   ChannelLine line;
+  // Whether the result is the sign of the value instead: +1 from 0 on, -1 below, in codes.
+  bool sign = false;
 
   int64_t taps() const { return int64_t{kernel_height} * kernel_width * in_channels; }
   int64_t macs() const { return taps() * out_height * out_width * out_channels; }
 };
+
+// Returns the number of nodes, from `node` on, that compute the sign of their operand times a scale:
+// multiplications by 2^100 and bounds, as the passes write BipolarQuant (passes/
+// annotate_activations.h); 0 if they do not.
+size_t SignNodes(const Node& node);
 
 // Returns the layer of a convolution or product, nodes[0], and the nodes behind it.
 //   errors  refusals, with what the machine lacks

@@ -109,6 +109,10 @@ class Lowering {
     const Shape& shape = group->result->shape();
     const int64_t channels = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
     while (const Node* next = Follower(*group)) {
+      if (const size_t nodes = SignNodes(*next); nodes > 0) {
+        for (size_t i = 0; i < nodes; ++i) Take(*group->result->users()[0], group);
+        return OkStatus();
+      }
       if (IsBound(*next) || !ContinuesLine(*next, group->result, channels)) break;
       Take(*next, group);
     }

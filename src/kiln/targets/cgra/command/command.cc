@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "kiln/command/arguments.h"
 #include "kiln/command/checks.h"
-#include "kiln/command/command.h"
+#include "kiln/command/command_group.h"
 #include "kiln/command/result_files.h"
 #include "kiln/flow/flow.h"
 #include "kiln/report/text.h"
@@ -338,45 +338,15 @@ class GraphsCommand {
   }
 };
 
-// The command with its subcommands. CLI11 parses them; Run forwards to the one that was parsed.
-class CgraCommand final : public Command {
+class CgraCommand final : public CommandGroup {
  public:
-  void Declare(CLI::App& app) override {
-    app.require_subcommand(1);
-    app.fallthrough();
-    const auto add = [&](const char* name, const char* what) {
-      CLI::App* sub = app.add_subcommand(name, what);
-      sub->fallthrough();
-      return sub;
-    };
-    map_app_ = add("map", "Maps a computation graph to the tiles of a machine");
-    map_.Declare(*map_app_);
-    check_app_ = add("check", "Checks a mapping against all rules of a machine");
-    check_.Declare(*check_app_);
-    compare_app_ = add("compare", "Compares mappers at equal time");
-    compare_.Declare(*compare_app_);
-    train_app_ = add("train", "Trains a policy for the mapper ppo");
-    train_.Declare(*train_app_);
-    graphs_app_ = add("graphs", "Lists the graphs that come with Kiln");
-    graphs_.Declare(*graphs_app_);
-    app.footer("Example:\n  kiln cgra map distance --on se-16");
+  CgraCommand() : CommandGroup("Example:\n  kiln cgra map distance --on se-16") {
+    Add<MapCommand>("map", "Maps a computation graph to the tiles of a machine");
+    Add<CheckCommand>("check", "Checks a mapping against all rules of a machine");
+    Add<CompareCommand>("compare", "Compares mappers at equal time");
+    Add<TrainCommand>("train", "Trains a policy for the mapper ppo");
+    Add<GraphsCommand>("graphs", "Lists the graphs that come with Kiln");
   }
-  Status Run(Context& context) override {
-    if (map_app_->parsed()) return map_.Run(context);
-    if (check_app_->parsed()) return check_.Run(context);
-    if (compare_app_->parsed()) return compare_.Run(context);
-    if (train_app_->parsed()) return train_.Run(context);
-    return GraphsCommand::Run(context);
-  }
-
- private:
-  MapCommand map_;
-  CheckCommand check_;
-  CompareCommand compare_;
-  TrainCommand train_;
-  GraphsCommand graphs_;
-  CLI::App *map_app_ = nullptr, *check_app_ = nullptr, *compare_app_ = nullptr,
-           *train_app_ = nullptr, *graphs_app_ = nullptr;
 };
 
 }  // namespace
