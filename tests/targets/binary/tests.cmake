@@ -7,3 +7,5 @@ target_sources(conformance_test PRIVATE ${CMAKE_CURRENT_LIST_DIR}/simulate/rando
 kiln_tests(binary_tables OPTIMISED FOLDER targets/binary/tables LINK kiln_binary)
 kiln_tests(binary_predict OPTIMISED FOLDER targets/binary/predict LINK kiln_binary)
 kiln_tests(binary_block OPTIMISED FOLDER targets/binary/block LINK kiln_binary)
+kiln_tests(binary_cost OPTIMISED FOLDER targets/binary/cost LINK kiln_binary)
+target_sources(binary_cost_test PRIVATE ${CMAKE_CURRENT_LIST_DIR}/simulate/random_program.cc)

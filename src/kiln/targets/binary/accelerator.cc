@@ -9,9 +9,11 @@
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/targets/binary/compile/network_program.h"
 #include "kiln/targets/binary/config/keys.h"
+#include "kiln/targets/binary/cost/area_model.h"
+#include "kiln/targets/binary/cost/cost.h"
+#include "kiln/targets/binary/cost/events.h"
 #include "kiln/targets/binary/emit/emit.h"
 #include "kiln/targets/binary/run_network.h"
-#include "kiln/targets/interface/unit_areas.h"
 #include "kiln/targets/run/host_tail.h"
 
 namespace kiln::binary {
@@ -79,9 +81,16 @@ Status BinaryAccelerator::EmitRtl(const Program& program,
 }
 
 StatusOr<Cost> BinaryAccelerator::EstimateCost(int node_nm) const {
-  KILN_ASSIGN_OR_RETURN(Cost cost, CostAt(node_nm));
-  cost.multipliers = config_.products_per_cycle();
-  return cost;
+  return MachineCost(config_, node_nm);
+}
+
+StatusOr<Energy> BinaryAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, Own(program, name()));
+  std::vector<const BlockProgram*> programs;
+  for (const auto& launches : own->launches()) {
+    for (const Launch& launch : launches) programs.push_back(&launch.program);
+  }
+  return EnergyOf(programs, config_, node_nm);
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
@@ -102,7 +111,10 @@ hardware::FamilyKeys DescribeKeys() {
 }
 
 FamilyEntry Entry() {
-  return {.name = "binary", .parse = &ParseDesignPoint, .describe = &DescribeKeys};
+  return {.name = "binary",
+          .parse = &ParseDesignPoint,
+          .describe = &DescribeKeys,
+          .areas = &FamilyAreaModels};
 }
 
 }  // namespace kiln::binary

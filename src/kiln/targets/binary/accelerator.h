@@ -31,6 +31,7 @@ class BinaryAccelerator final : public Accelerator {
                           const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
+  StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
   // Products of one-bit weights with activations of all digits.
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.products_per_cycle()) / config_.digits();
