@@ -45,7 +45,8 @@ def columns():
                           "5 4 28 8 16 check"):
         bits = 1 + (15 * p["GROUP"]).bit_length()
         yield "kiln_binary_column", TREE, p, [tree(p["TABLES"], bits)], check
-    for p, check in named("ACCUMULATOR_BITS ACTIVATION_BITS", "28 8", "24 4", "32 16", "32 8 check"):
+    for p, check in named("ACCUMULATOR_BITS ACTIVATION_BITS", "28 8", "24 4", "32 16",
+                          "32 8 check"):
         yield "kiln_binary_requantise", "", p, [], check
 
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kiln/hardware/energy.h"
@@ -160,6 +161,65 @@ TEST(Energy, AllButOuterMemoryScalesWithTheNode) {
   const std::vector<const BlockProgram*> launches = {&program};
   ExpectAllButOuterMemoryScalesByNode(
       [&](int node_nm) { return EnergyOf(launches, program.config, node_nm); });
+}
+
+// The paper's block on binary-176: convolutions 144 -> 72 -> 36 -> 36 on a map of 64x64, results
+// joined and added to the input.
+BlockProgram PapersBlock() {
+  BlockProgram program;
+  constexpr int kInputs[] = {144, 72, 36}, kOutputs[] = {72, 36, 36};
+  for (int i = 0; i < 3; ++i) {
+    StageProgram s;
+    s.in_channels = kInputs[i];
+    s.height = s.width = s.out_height = s.out_width = 64;
+    s.kernel_height = s.kernel_width = 3;
+    s.pad_top = s.pad_left = 1;
+    s.list = kOutputs[i] / program.config.columns(i);
+    s.top_digit = 1;
+    s.steps = {{0, 1, true}, {0, 0, false}};
+    s.high = s.skip.high = 255;
+    s.emits = s.has_skip = true;
+    s.skip.first_code = i == 0 ? 0 : i == 1 ? 72 : 108;
+    const auto outputs = static_cast<size_t>(kOutputs[i]);
+    s.signs.assign(outputs * 9 * static_cast<size_t>(kInputs[i]), 1);
+    s.multipliers.assign(outputs, 1);
+    s.addends.assign(outputs, 0);
+    s.limits.assign(outputs, 0);
+    s.thresholds.assign(outputs, 0);
+    program.stages.push_back(std::move(s));
+  }
+  program.input_beats = program.record_beats = 9;
+  return program;
+}
+
+TEST(Energy, OfThePapersBlock) {
+  const BlockProgram program = PapersBlock();
+  ASSERT_TRUE(Check(program).ok()) << Check(program);
+  const LaunchEvents events = EventsOf(program);
+  int64_t products = 0;
+  for (int i = 0; i < 3; ++i) {
+    products += events.stages[static_cast<size_t>(i)].look_ups * program.config.tables(i) *
+                program.config.group;
+  }
+  // Both digits of 64x64 pixels, windows of 9, all pairs of channels.
+  EXPECT_EQ(products, int64_t{2} * 4096 * 9 * (144 * 72 + 72 * 36 + 36 * 36));
+  const std::vector<const BlockProgram*> launches = {&program};
+  double chip[2] = {0, 0};
+  for (const int node : {45, 32}) {
+    const auto energy = EnergyOf(launches, program.config, node);
+    ASSERT_TRUE(energy.ok());
+    for (const EnergyPart& part : energy->parts) {
+      if (part.unit != kOuterMemoryUnit) chip[node == 45 ? 0 : 1] += part.picojoules() / 1e6;
+    }
+    if (node != 45) continue;
+    // Words of 432 bits in memories of 32 words.
+    EXPECT_NEAR(Find(*energy, "stage 0: word of weights read").picojoules() / 1e6,
+                4096 * 2 * 3 * 72 * 432 * (10.0 / 64) * std::sqrt(432 * 32 / 65536.0) / 1e6, 1e-3);
+    EXPECT_NEAR(Find(*energy, "beat of a stream").picojoules() / 1e6, 387.9, 0.1);
+  }
+  // As docs/measurements-binary.md says.
+  EXPECT_NEAR(chip[0], 150.9, 0.1);
+  EXPECT_NEAR(chip[1], 98.7, 0.1);
 }
 
 // Every kind of event of a design point is one of an energy, with the same energy.
