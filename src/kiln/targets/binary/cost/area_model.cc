@@ -5,23 +5,22 @@
 
 #include <vector>
 
+#include "kiln/hardware/area_features.h"
 #include "kiln/targets/binary/cost/widths.h"
 
 namespace kiln::binary {
 namespace {
 
-using Features = std::vector<hardware::Feature>;
-using Fits = std::vector<hardware::FittedModel>;
+using hardware::Always;
+using hardware::Features;
+using hardware::Fits;
+using hardware::Real;
+using hardware::RealIf;
 using Parameters = hardware::ModuleParameters;
 
 constexpr int64_t kQueue = 16;       // words of a queue of results
 constexpr int64_t kRoundBits = 37;   // what describes a round, and the buffer of its sums
 constexpr int64_t kFactorBits = 17;  // of a multiplier
-
-bool Always(const Parameters&) { return true; }
-
-double Real(int64_t n) { return static_cast<double>(n); }
-double RealIf(bool condition, int64_t n) { return condition ? Real(n) : 0; }
 
 Features SumTreeFeatures(const Parameters& p, const Fits&) {
   int64_t added = 0, stored = 0;
