@@ -50,6 +50,11 @@ TEST(Program, EveryBrokenRuleIsNamed) {
       {[](auto& p) { p.stages[0].out_height = 2; }, "ends before the map"},
       {[](auto& p) { p.stages[0].pad_top = 3; }, "covers a whole window"},
       {[](auto& p) { p.stages[0].kernel_width = 16; }, "longer than 15"},
+      {[](auto& p) {
+         p.stages[0].kernel_height = p.stages[0].kernel_width = 15;
+         p.stages[0].in_channels = 48 * 19;
+       },
+       "a window of 4275 words"},
       {[](auto& p) { p.config.row_words = 4; }, "words of a row memory, which has 4"},
       {[](auto& p) { p.stages[0].list = 17; }, "17 output channels of a column"},
       {[](auto& p) { p.config.weight_words = 1; }, "2 words of weights"},

@@ -42,6 +42,12 @@ Status CheckSizes(const StageProgram& s, const Config& config, int number) {
   const StageLayout layout = LayoutOf(s, config, number);
   if (layout.chunks > 255 || layout.fetches > 65535)
     return Wrong(number, "a window has too many channels");
+  // The sums of a window's digits have room for these.
+  const int64_t window_words = int64_t{s.kernel_height} * s.kernel_width * layout.chunks;
+  if (window_words > kMostWindowWords) {
+    return Wrong(number, fmt::format("a window of {} words, the machine adds up to {}",
+                                     window_words, kMostWindowWords));
+  }
   const int64_t words = int64_t{layout.row_slots} / config.group * layout.row_pitch;
   if (words > config.row_words) {
     return Wrong(number, fmt::format("{} rows of {} words take {} words of a row memory, which has "

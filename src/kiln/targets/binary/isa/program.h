@@ -3,7 +3,7 @@
 //
 // Activations are integer codes with zero point 0. A weight is a sum of planes of signs: a binary
 // weight has one plane, a signed weight w of I bits has I planes of signs s_i with
-//   2 w = sum_i 2^i s_i - (-1),  s_i = 2 bit_i(w + 2^(I-1)) - 1,
+//   2 w = (sum_i 2^i s_i) - 1,  s_i = 2 bit_i(w + 2^(I-1)) - 1,
 // so that the sums of such a layer are twice those of its weights (base: the sum of the window).
 #ifndef KILN_TARGETS_BINARY_ISA_PROGRAM_H_
 #define KILN_TARGETS_BINARY_ISA_PROGRAM_H_
@@ -19,6 +19,7 @@ namespace kiln::binary {
 
 inline constexpr int kMostLookupSteps = 64;
 inline constexpr int kMostTests = 4;  // of a stage
+inline constexpr int kMostWindowWords = 4096;
 inline constexpr int kMultiplierBits = 17, kAddendBits = 47, kMostShift = 47;
 inline constexpr int kSkipFactorBits = 17, kSkipAddendBits = 40;
 
