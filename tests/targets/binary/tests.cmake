@@ -9,3 +9,4 @@ kiln_tests(binary_predict OPTIMISED FOLDER targets/binary/predict LINK kiln_bina
 kiln_tests(binary_block OPTIMISED FOLDER targets/binary/block LINK kiln_binary)
 kiln_tests(binary_cost OPTIMISED FOLDER targets/binary/cost LINK kiln_binary)
 target_sources(binary_cost_test PRIVATE ${CMAKE_CURRENT_LIST_DIR}/simulate/random_program.cc)
+kiln_tests(binary_compile OPTIMISED FOLDER targets/binary/compile LINK kiln_binary)

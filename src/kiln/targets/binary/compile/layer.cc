@@ -124,7 +124,7 @@ Status Simplify(Layer* layer) {
     layer->line.factors[n] *= std::abs(of_channel[0]);
     for (int32_t& weight : of_channel) weight = weight < 0 ? -1 : 1;
   }
-  layer->bits = 1;
+  layer->bits = signs ? 1 : 2;  // a plane alone has no 0
   if (signs) return OkStatus();
   while (low < -(1 << (layer->bits - 1)) || high > (1 << (layer->bits - 1)) - 1) ++layer->bits;
   return layer->bits <= kMostWeightBits ? OkStatus() : ToHost("weights of more than 16 bits");
