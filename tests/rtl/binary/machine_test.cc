@@ -32,6 +32,7 @@ class MachineRun {
   explicit MachineRun(uint64_t seed) : sim_(seed) {
     sim_->in_tvalid = sim_->out_tready = 0;
     sim_.Reset();
+    sim_.Step();  // AXI4-Stream allows no beat in the cycle after the reset
   }
 
   // Sends a stream, and sets the beats that come and the cycles from the first beat in to the last

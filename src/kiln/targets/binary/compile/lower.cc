@@ -189,6 +189,9 @@ class Lowering {
     if (!steps.ok() || node.num_results() != 1 || node.operand(0)->is_constant()) return refused;
     const Value *from = node.operand(0), *to = node.result();
     if (from->element() != to->element()) return refused;
+    // Nodes of the host that read the result may be in one kernel with the node behind `from`.
+    const auto producer = item_of_.find(from);
+    if (producer != item_of_.end() && !items_[producer->second].hosts.empty()) return refused;
     if (to->quantisation().has_value()) {
       const auto before = IntegerCodesOf(*from, config_.activation_bits),
                  after = IntegerCodesOf(*to, config_.activation_bits);
@@ -199,7 +202,7 @@ class Lowering {
     views_.push_back({.value = to, .from = from, .derive = [view = *view](const Tensor& tensor) {
                         return Gather(tensor, view);
                       }});
-    if (const auto at = item_of_.find(from); at != item_of_.end()) item_of_[to] = at->second;
+    if (producer != item_of_.end()) item_of_[to] = producer->second;
     return OkStatus();
   }
 
