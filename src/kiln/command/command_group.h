@@ -26,10 +26,10 @@ class CommandGroup : public Command {
   // Adds a subcommand: a class with Declare(CLI::App&) and Run(Context&), as Command has them.
   // `what` is its line for --help; `arguments` are those of its constructor.
   template <typename Part, typename... Arguments>
-  void Add(std::string name, std::string what, Arguments&&... arguments) {
+  void Add(const std::string& name, const std::string& what, Arguments&&... arguments) {
     const auto part = std::make_shared<Part>(std::forward<Arguments>(arguments)...);
-    parts_.push_back({.name = std::move(name),
-                      .what = std::move(what),
+    parts_.push_back({.name = name,
+                      .what = what,
                       .declare = [part](CLI::App& app) { part->Declare(app); },
                       .run = [part](Context& context) { return part->Run(context); }});
   }

@@ -89,7 +89,9 @@ void Compare(int programs, double stall, uint64_t seed) {
     const auto results = binary::SplitResults(block.program, machine.out_);
     ASSERT_TRUE(results.ok()) << results.status();
     ASSERT_EQ(*results, timed->results);
-    if (stall == 0) ASSERT_EQ(machine.cycles_, timed->trace.cycles);
+    if (stall == 0) {
+      ASSERT_EQ(machine.cycles_, timed->trace.cycles);
+    }
   }
 }
 

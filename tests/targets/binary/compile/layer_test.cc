@@ -82,7 +82,9 @@ int64_t ExpectPlainResult(const Case& layer, Config config) {
     EXPECT_EQ(compiled.result, layer.Expected().values);
     EXPECT_EQ(compiled.wrong, 0);
     EXPECT_EQ(std::ranges::count(compiled.launches, 0), 0) << "a kernel of the host";
-    if (prediction == Prediction::kNone) EXPECT_EQ(compiled.decided, 0);
+    if (prediction == Prediction::kNone) {
+      EXPECT_EQ(compiled.decided, 0);
+    }
     decided += compiled.decided;
   }
   return decided;

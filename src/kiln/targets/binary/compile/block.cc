@@ -181,7 +181,7 @@ int64_t EstimateCycles(std::span<const Launch> launches) {
 KernelInfo InfoOf(std::span<const BlockLayer> layers, std::span<const Launch> launches,
                   const Config& config) {
   std::vector<const Node*> nodes;
-  std::string operation, schedule;
+  std::string operation;
   int64_t products = 0;
   for (size_t i = 0; i < layers.size(); ++i) {
     const Layer& layer = layers[i].layer;
@@ -205,7 +205,8 @@ KernelInfo InfoOf(std::span<const BlockLayer> layers, std::span<const Launch> la
     most += int64_t{config.tables(number)} * config.group * config.columns(number);
   }
   const auto cycles = static_cast<double>(EstimateCycles(launches));
-  const auto bound = static_cast<double>((products + most - 1) / most);
+  const int64_t least = (products + most - 1) / most;
+  const auto bound = static_cast<double>(least);
   info.certificate = {.cost = cycles,
                       .lower_bound = std::min(bound, cycles),
                       .optimal = cycles <= bound,

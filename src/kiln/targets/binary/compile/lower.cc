@@ -183,8 +183,7 @@ class Lowering {
   // A node that only moves the elements of its operand takes no kernel.
   Status EmitView(const Group& group) {
     const Node& node = *group.anchor;
-    const Status refused =
-        ToHost(fmt::format("the machine has no tables for {}", node.info().text));
+    Status refused = ToHost(fmt::format("the machine has no tables for {}", node.info().text));
     const auto steps = ViewStepsOf(node);
     if (!steps.ok() || node.num_results() != 1 || node.operand(0)->is_constant()) return refused;
     const Value *from = node.operand(0), *to = node.result();
@@ -346,7 +345,7 @@ class Lowering {
         sum.sum = result;
         sum.first_channel = channel;
         KILN_ASSIGN_OR_RETURN(sum.numbers, SkipOf(layer.layer.out, sum.added_codes, codes, bounds));
-        layer.sum = std::move(sum);
+        layer.sum = sum;
       } else if (layer.layer.out != codes) {
         return ToHost("it changes the scale of its operands");
       }
