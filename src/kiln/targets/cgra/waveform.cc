@@ -153,7 +153,7 @@ StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& 
         [&](const LaunchStream& stream, Trace* all) { return run_stream(kernel, stream, all); },
         contents, trace);
   };
-  const Status status = RunLaunches(program, batch, run).status();
+  Status status = RunLaunches(program, batch, run).status();
   if (!status.ok() && !found.recorded) return status;
   return found;
 }
