@@ -89,13 +89,17 @@ TEST(BranchSearch, CompletesMappingsOnGivenTiles) {
         std::vector<Place> places;
         const Answer answer =
             search.Complete(interval, latency - less, tiles, 5000, &budget, &places);
-        if (less == 0) EXPECT_NE(answer, Answer::kNone);
+        if (less == 0) {
+          EXPECT_NE(answer, Answer::kNone);
+        }
         refuted += answer == Answer::kNone ? 1 : 0;
         if (answer != Answer::kFound) continue;
         ++found;
         EXPECT_EQ(NaiveFault(*problem, interval, places), "");
         for (size_t i = 0; i < tiles.size(); ++i) {
-          if (tiles[i] >= 0) EXPECT_EQ(places[i].tile, tiles[i]);
+          if (tiles[i] >= 0) {
+            EXPECT_EQ(places[i].tile, tiles[i]);
+          }
           EXPECT_LE(places[i].issue + config.pipeline_latency, latency - less);
         }
       }
