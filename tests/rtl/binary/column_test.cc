@@ -173,7 +173,9 @@ class ColumnTest {
       sim_.Settle();
       if (due) {
         ASSERT_EQ(sim_->read_alive, expected.alive) << "pixel " << read_pixel;
-        if (expected.alive) ASSERT_EQ(SignedField(sim_->read_sum, 28), expected.sum);
+        if (expected.alive) {
+          ASSERT_EQ(SignedField(sim_->read_sum, 28), expected.sum);
+        }
         ASSERT_EQ(sim_->read_parameters, column_.parameters[static_cast<size_t>(due_channel)]);
         (expected.alive ? alive_ : decided_) += 1;
       }

@@ -228,7 +228,9 @@ TEST(BinaryWalk, OffersGroupsInTheOrderOfTheContract) {
         const Group& group = groups[at];
         if (at == 0 || groups[at - 1].pixel != group.pixel) {
           ASSERT_TRUE(IsWritten(w, group, known_y, known_x)) << "too early";
-          if (at > 0 && run % 2 != 0) ASSERT_GE(cycle - pixel_began, 3);
+          if (at > 0 && run % 2 != 0) {
+            ASSERT_GE(cycle - pixel_began, 3);
+          }
         }
         ExpectGroup(sim, group, steps);
         if (HasFatalFailure()) return;

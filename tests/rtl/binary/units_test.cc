@@ -181,7 +181,9 @@ TEST(BinarySumTree, AddsTheTermsOfItsTime) {
                                           SignedField(sim->sum_9, 9), SignedField(sim->sum_17, 10)};
     for (size_t t = 0; t < 6; ++t) {
       const auto ago = static_cast<size_t>(kCycles[t]);
-      if (ago < past.size()) ASSERT_EQ(shown[t], past[ago][t]) << kTerms[t] << " terms";
+      if (ago < past.size()) {
+        ASSERT_EQ(shown[t], past[ago][t]) << kTerms[t] << " terms";
+      }
     }
     sim.Step();
   }
