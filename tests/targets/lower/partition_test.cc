@@ -170,5 +170,29 @@ TEST(Partition, UnknownShapesAreNamed) {
   EXPECT_THAT(MessageOf(CheckKnownShapes(graph)), HasSubstr("value 'length': has no known shape"));
 }
 
+TEST(Follower, IsTheOnlyReaderOfTheSameShape) {
+  Graph graph("follower");
+  const TensorType row = {ElementType::kFloat32, Shape{1, 4}};
+  Value* x = graph.AddInput("x", row);
+  const auto add = [&](Op op, const std::string& name, const std::vector<Value*>& operands,
+                       const Shape& shape) {
+    Node* node = graph.AddNode(op, name, operands, {"v" + name}, {});
+    graph.SetType(node->result(), {ElementType::kFloat32, shape});
+    return node;
+  };
+  Node* neg = add(Op::kNeg, "neg", {x}, Shape{1, 4});
+  Node* relu = add(Op::kRelu, "relu", {neg->result()}, Shape{1, 4});
+  Node* exp = add(Op::kExp, "exp", {relu->result()}, Shape{1, 4});
+  Node* other = add(Op::kReshape, "other", {exp->result()}, Shape{4});
+  Node* twice = add(Op::kAdd, "twice", {other->result(), other->result()}, Shape{4});
+  graph.MarkOutput(twice->result());
+  graph.MarkOutput(relu->result());
+  const Partition<NodeGroup> partition(graph, {});
+  EXPECT_EQ(partition.Follower(neg->result()), relu);
+  EXPECT_EQ(partition.Follower(relu->result()), nullptr) << "an output of the graph";
+  EXPECT_EQ(partition.Follower(exp->result()), nullptr) << "another shape";
+  EXPECT_EQ(partition.Follower(other->result()), nullptr) << "two uses";
+}
+
 }  // namespace
 }  // namespace kiln

@@ -72,6 +72,16 @@ class Partition {
   // Returns whether a node is already in a group.
   bool IsTaken(const Node* node) const { return group_of_.contains(node); }
 
+  // Returns the node that continues a group whose last value is `value`: the only reader of it, in no
+  // group, with one result of the same shape. Returns null if there is none, or if the value is an
+  // output of the graph.
+  const Node* Follower(const Value* value) const {
+    if (IsGraphOutput(graph_, value) || value->users().size() != 1) return nullptr;
+    const Node* next = value->users()[0];
+    if (IsTaken(next) || next->num_results() != 1 || next->result() == nullptr) return nullptr;
+    return next->result()->shape() == value->shape() ? next : nullptr;
+  }
+
   // Assigns every node to a group.
   //   errors  those of patterns, except refusals
   Status Plan() {

@@ -82,14 +82,6 @@ class Lowering {
   // -----------------------------------------------------------------------------------------------
   // Planning
 
-  const Node* Follower(const Group& group) const {
-    if (IsGraphOutput(graph_, group.result) || group.result->users().size() != 1) return nullptr;
-    const Node* next = group.result->users()[0];
-    if (partition_.IsTaken(next) || next->num_results() != 1 || next->result() == nullptr)
-      return nullptr;
-    return next->result()->shape() == group.result->shape() ? next : nullptr;
-  }
-
   static void Take(const Node& node, Group* group) {
     group->nodes.push_back(&node);
     group->result = node.result();
@@ -97,7 +89,7 @@ class Lowering {
 
   // Takes bounds, and a node that only rounds the result to its codes.
   void TakeBounds(Group* group) const {
-    while (const Node* next = Follower(*group)) {
+    while (const Node* next = partition_.Follower(group->result)) {
       const bool rounds = next->op() == Op::kIdentity && !group->result->quantisation().has_value();
       if (!rounds && (!IsBound(*next) || !ContinuesLine(*next, group->result, 1))) return;
       Take(*next, group);
@@ -108,7 +100,7 @@ class Lowering {
     group->result = group->anchor->result();
     const Shape& shape = group->result->shape();
     const int64_t channels = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
-    while (const Node* next = Follower(*group)) {
+    while (const Node* next = partition_.Follower(group->result)) {
       if (const size_t nodes = SignNodes(*next); nodes > 0) {
         for (size_t i = 0; i < nodes; ++i) Take(*group->result->users()[0], group);
         return OkStatus();
@@ -125,7 +117,7 @@ class Lowering {
     group->add = group->anchor;
     if (group->anchor->op() == Op::kConcat) {
       group->add = nullptr;
-      const Node* next = Follower(*group);
+      const Node* next = partition_.Follower(group->result);
       if (next != nullptr && next->op() == Op::kAdd && next->operand(0) != next->operand(1) &&
           !next->operand(0)->is_constant() && !next->operand(1)->is_constant()) {
         group->add = next;
@@ -369,7 +361,7 @@ class Lowering {
       if ((axis < 0 ? axis + rank : axis) != rank - 1)
         return ToHost("it joins another axis than channels");
       if (added != nullptr && result->quantisation().has_value()) {
-        // The sum reads codes of the concatenation, so that these are those of its operands.
+        // The sum reads codes of the concatenation, which must be its operands' codes.
         KILN_ASSIGN_OR_RETURN(const MachineCodes codes, MachineCodesOf(*result, config_));
         for (const Value* operand : group.anchor->operands()) {
           KILN_ASSIGN_OR_RETURN(const MachineCodes own, MachineCodesOf(*operand, config_));

@@ -10,6 +10,7 @@
 #include "kiln/targets/cgra/compile/cost_of_launch.h"
 #include "kiln/targets/cgra/compile/lowering.h"
 #include "kiln/targets/interface/kernel_info.h"
+#include "kiln/targets/lower/channel_line.h"
 #include "kiln/targets/lower/host_kernel.h"
 #include "kiln/targets/lower/view_steps.h"
 
@@ -20,14 +21,6 @@ namespace {
 constexpr int kMostChained = 28;
 // What a node may add to a chain.
 constexpr int kMostAppended = 10;
-
-std::optional<double> NumberOf(const Value* value) {
-  if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32 ||
-      value->constant().size() != 1) {
-    return std::nullopt;
-  }
-  return value->constant().ValueAt(0);
-}
 
 StatusOr<ElementChain> ChainOf(std::span<const Node* const> nodes, int64_t lanes) {
   ElementChain chain(KernelName(nodes), nodes.back()->result()->shape(), lanes);
@@ -72,16 +65,8 @@ std::vector<Pattern<Group>> Lowering::Patterns() {
 // -------------------------------------------------------------------------------------------------
 // Planning
 
-const Node* Lowering::Follower(const Group& group) const {
-  if (IsGraphOutput(graph_, group.result) || group.result->users().size() != 1) return nullptr;
-  const Node* next = group.result->users()[0];
-  if (partition_.IsTaken(next) || next->num_results() != 1 || next->result() == nullptr)
-    return nullptr;
-  return next->result()->shape() == group.result->shape() ? next : nullptr;
-}
-
 void Lowering::FollowBias(Group* group) {
-  while (const Node* next = Follower(*group)) {
+  while (const Node* next = partition_.Follower(group->result)) {
     if (next->op() != kiln::Op::kAdd) return;
     const Value* other = next->operand(next->operand(0) == group->result ? 1 : 0);
     if (!IsConstantPerChannel(other, group->result->shape())) return;
@@ -92,7 +77,7 @@ void Lowering::FollowBias(Group* group) {
 }
 
 void Lowering::FollowClamp(Group* group) {
-  while (const Node* next = Follower(*group)) {
+  while (const Node* next = partition_.Follower(group->result)) {
     if (next->op() == kiln::Op::kRelu) {
       group->low = std::max(0.0, group->low);
       group->high = std::max(0.0, group->high);
@@ -117,7 +102,7 @@ void Lowering::FollowElements(Group* group) {
   auto chain = ChainOf(group->nodes, config_.lanes);
   if (!chain.ok()) return;
   int instructions = chain->instructions();
-  while (const Node* next = Follower(*group)) {
+  while (const Node* next = partition_.Follower(group->result)) {
     if (!IsElementwise(*next)) return;
     std::vector<const Node*> nodes = group->nodes;
     nodes.push_back(next);

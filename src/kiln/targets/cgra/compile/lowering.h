@@ -32,7 +32,6 @@ class Lowering {
   std::vector<Pattern<Group>> Patterns();
 
   // Planning.
-  const Node* Follower(const Group& group) const;
   void FollowBias(Group* group);
   void FollowClamp(Group* group);
   void FollowElements(Group* group);

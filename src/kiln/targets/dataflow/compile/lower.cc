@@ -93,14 +93,6 @@ std::vector<Pattern<Group>> Lowering::Patterns() {
   };
 }
 
-const Node* Lowering::Follower(const Group& group) const {
-  if (IsGraphOutput(graph_, group.result) || group.result->users().size() != 1) return nullptr;
-  const Node* next = group.result->users()[0];
-  if (partition_.IsTaken(next) || next->num_results() != 1 || next->result() == nullptr)
-    return nullptr;
-  return next->result()->shape() == group.result->shape() ? next : nullptr;
-}
-
 // -------------------------------------------------------------------------------------------------
 // Values
 

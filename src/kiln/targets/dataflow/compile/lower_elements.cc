@@ -120,7 +120,7 @@ Status Lowering::PlanElements(Group* group) {
   const Node& node = *group->anchor;
   const bool joins =
       (node.op() == Op::kAdd || node.op() == Op::kSub) && VariableOf(node) == nullptr;
-  while (const Node* next = Follower(*group)) {
+  while (const Node* next = partition_.Follower(group->result)) {
     const bool follows = joins ? next->op() == Op::kRelu || next->op() == Op::kClip
                                : IsFunction(*next) && VariableOf(*next) == group->result;
     if (!follows) break;

@@ -92,7 +92,7 @@ Status Lowering::PlanSums(Group* group) {
   const Shape& shape = group->result->shape();
   const int64_t channels = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
   bool bounded = false;
-  while (const Node* next = Follower(*group)) {
+  while (const Node* next = partition_.Follower(group->result)) {
     if (!ContinuesLine(*next, group->result, channels) || (bounded && !IsBound(*next))) break;
     bounded = bounded || IsBound(*next);
     group->nodes.push_back(next);

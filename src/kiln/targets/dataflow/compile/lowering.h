@@ -72,7 +72,6 @@ class Lowering {
   std::vector<Pattern<Group>> Patterns();
 
   // lower.cc: values.
-  const Node* Follower(const Group& group) const;
   StatusOr<ValueCodes> CodesOf(const Value& value) const;
   // Returns an operand whose map has the elements of the row-major tensor in order, as pixels of
   // its last axis.

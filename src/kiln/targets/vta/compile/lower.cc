@@ -62,16 +62,8 @@ std::optional<ImageShape> ImageShapeOf(const std::vector<int64_t>& shape) {
 // -------------------------------------------------------------------------------------------------
 // Planning
 
-const Node* Lowering::Follower(const Group& group) const {
-  if (IsGraphOutput(graph_, group.result) || group.result->users().size() != 1) return nullptr;
-  const Node* next = group.result->users()[0];
-  if (partition_.IsTaken(next) || next->num_results() != 1 || next->result() == nullptr)
-    return nullptr;
-  return next->result()->shape() == group.result->shape() ? next : nullptr;
-}
-
 void Lowering::FollowBias(Group* group) {
-  while (const Node* next = Follower(*group)) {
+  while (const Node* next = partition_.Follower(group->result)) {
     if (next->op() != Op::kAdd) return;
     const Value* other = OtherOperand(*next, group->result);
     if (!IsConstantPerChannel(other, group->result->shape())) return;
@@ -82,7 +74,7 @@ void Lowering::FollowBias(Group* group) {
 }
 
 void Lowering::FollowResidual(Group* group) {
-  const Node* next = Follower(*group);
+  const Node* next = partition_.Follower(group->result);
   if (next == nullptr || next->op() != Op::kAdd) return;
   const Value* other = OtherOperand(*next, group->result);
   // Residuals are added only between codes: 32-bit sums would need one rounding more than two
@@ -107,7 +99,7 @@ void Lowering::FollowResidual(Group* group) {
 }
 
 void Lowering::FollowClamp(Group* group) {
-  while (const Node* next = Follower(*group)) {
+  while (const Node* next = partition_.Follower(group->result)) {
     if (next->op() == Op::kRelu) {
       group->clamp = {std::max(0.0, group->clamp.low), std::max(0.0, group->clamp.high)};
       group->text += " + relu";

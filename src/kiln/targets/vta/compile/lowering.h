@@ -73,13 +73,12 @@ class Lowering {
   enum class Order { kChannelsLast, kChannelsSecond };
 
   // Planning. The Follow functions extend a group by the nodes after it that its layer can compute,
-  // too; Follower returns the candidate for the next one, or null.
+  // too; Partition::Follower returns the candidate for the next one, or null.
   std::vector<Pattern<Group>> Patterns();
   void FollowProduct(Group* group);
   void FollowBias(Group* group);
   void FollowResidual(Group* group);
   void FollowClamp(Group* group);
-  const Node* Follower(const Group& group) const;
 
   // Emission: makes the layers of a group. If a layer is refused (ToHost), the host runs the group;
   // other errors are reported to the user.
