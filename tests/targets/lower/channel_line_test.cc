@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,20 @@ TEST_F(ChannelLineTest, TakesConstantsPerChannelAndBounds) {
   EXPECT_FALSE(ContinuesLine(*Append(Op::kSub, {Constant({1}), x_}), x_, 2));
   EXPECT_FALSE(ContinuesLine(*Append(Op::kExp, {x_}), x_, 2));
   EXPECT_FALSE(IsBound(*nodes_.back()));
+}
+
+TEST(ShiftOf, IsTheLargestThatFits) {
+  for (const double factor : {1e-9, 0.3, 0.5, 0.75, 0.99999, 1.0, 3.7, 255.4, 65535.4}) {
+    const auto shift = ShiftOf(factor, 16, 47);
+    ASSERT_TRUE(shift.has_value()) << factor;
+    EXPECT_LT(std::round(std::ldexp(factor, *shift)), 65536) << factor;
+    if (*shift < 47) {
+      EXPECT_GE(std::round(std::ldexp(factor, *shift + 1)), 65536) << factor;
+    }
+  }
+  EXPECT_EQ(ShiftOf(1e-9, 16, 20), 20);
+  EXPECT_EQ(ShiftOf(0, 16, 47), 47);
+  EXPECT_EQ(ShiftOf(65535.6, 16, 47), std::nullopt);
 }
 
 }  // namespace

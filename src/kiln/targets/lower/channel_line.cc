@@ -3,6 +3,7 @@
 #include "kiln/targets/lower/channel_line.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kiln/targets/lower/refusal.h"
 
@@ -46,6 +47,15 @@ std::vector<double> ScalesOfWeights(const Quantisation& q, int64_t channels) {
     if (!q.scales.empty()) scales[c] = q.scales[q.scales.size() == 1 ? 0 : c];
   }
   return scales;
+}
+
+std::optional<int> ShiftOf(double factor, int bits, int most_shift) {
+  if (!(factor > 0)) return most_shift;
+  int exponent = 0;
+  std::frexp(factor, &exponent);  // factor = m * 2^exponent, m in [0.5, 1)
+  int shift = std::min(most_shift, bits - exponent);
+  if (std::llround(std::ldexp(factor, shift)) >= int64_t{1} << bits) --shift;
+  return shift < 0 ? std::nullopt : std::optional(shift);
 }
 
 bool ContinuesLine(const Node& node, const Value* before, int64_t channels) {

@@ -31,6 +31,11 @@ std::optional<std::vector<double>> PerChannel(const Value* value, int64_t channe
 // Returns the scale of the weights of each output channel.
 std::vector<double> ScalesOfWeights(const Quantisation& q, int64_t channels);
 
+// Returns the largest shift, at most `most_shift`, with which round(factor * 2^shift) has at most
+// `bits` bits; `most_shift` for factors that are not positive. Returns nullopt if the factor has
+// more bits already.
+std::optional<int> ShiftOf(double factor, int bits, int most_shift);
+
 // Return whether a line can go on with a node that reads `before`: a constant per channel that is
 // added, subtracted, multiplied or divided by, or bounds; and whether it is bounds, behind which
 // only bounds follow.

@@ -13,17 +13,6 @@ namespace {
 
 constexpr int kMostShift = 47;
 
-// Returns the largest shift with which a factor has at most kMultiplierBits.
-std::optional<int> ShiftOf(double largest) {
-  if (!(largest > 0)) return kMostShift;
-  int exponent = 0;
-  std::frexp(largest, &exponent);  // largest = m * 2^exponent, m in [0.5, 1)
-  int shift = std::min(kMostShift, kMultiplierBits - exponent);
-  if (std::llround(std::ldexp(largest, shift)) >= int64_t{1} << kMultiplierBits) --shift;
-  if (shift < 0) return std::nullopt;
-  return shift;
-}
-
 double Value(const ChannelLine& line, size_t channel, int64_t sum) {
   const double value = static_cast<double>(sum) * line.factors[channel] + line.offsets[channel];
   return std::min(std::max(value, line.low), line.high);
@@ -36,7 +25,7 @@ StatusOr<Requantise> ByMultiplication(const ChannelLine& line, const ValueCodes&
   r.high = NearestCode(line.high, codes);
   double largest = 0;
   for (const double factor : line.factors) largest = std::max(largest, factor / codes.scale);
-  const auto shift = ShiftOf(largest);
+  const auto shift = ShiftOf(largest, kMultiplierBits, kMostShift);
   if (!shift.has_value()) return ToHost("its sums would be scaled up beyond 17 bits");
   r.shift = *shift;
   const CodeType addend = {kAddendBits, true};
@@ -100,7 +89,7 @@ Status SetAffine(std::span<const double> factors, double offset, const ValueCode
                  double low, double high, Stage* stage) {
   double largest = 0;
   for (const double factor : factors) largest = std::max(largest, std::abs(factor));
-  const auto shift = ShiftOf(largest);
+  const auto shift = ShiftOf(largest, kMultiplierBits, kMostShift);
   if (!shift.has_value()) return ToHost("its scale is too small for those of its operands");
   stage->shift = *shift;
   for (size_t i = 0; i < factors.size(); ++i)
