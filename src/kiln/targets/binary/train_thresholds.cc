@@ -51,7 +51,7 @@ void ThresholdTrainer::SetThresholds(double budget, NetworkProgram* program) con
     const StageProgram& s = program->launches()[k][l].program.stages[static_cast<size_t>(stage)];
     const auto may_be_wrong = static_cast<size_t>(
         std::floor(budget * static_cast<double>(sums.outputs) / std::max(1, s.tests())));
-    // Sums below the threshold are decided: at most so many of the outputs that are not low.
+    // Sums below the threshold are decided: at most `may_be_wrong` outputs that are not low.
     int64_t threshold = s.limits[static_cast<size_t>(channel)];
     if (may_be_wrong < sums.above.size()) threshold = sums.above[may_be_wrong];
     std::vector<int64_t> thresholds = s.thresholds;

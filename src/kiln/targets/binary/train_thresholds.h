@@ -17,7 +17,7 @@ class ThresholdTrainer {
  public:
   // Runs the images without prediction and keeps the sums of outputs at their tests. The program
   // must have tests, so be compiled with a prediction.
-  //   errors  those of RunNetwork
+  //   errors  the errors of RunNetwork
   static StatusOr<ThresholdTrainer> Collect(NetworkProgram* program, const Batch& images,
                                             const RunOptions& options);
 

@@ -13,7 +13,7 @@ int Between(Random& random, int64_t low, int64_t high) {
 
 int64_t RoundedUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Returns a number of windows of which the last begins within `length` and ends at it or behind it.
+// Returns a number of windows: the last one begins within `length` and ends at it or behind it.
 int Windows(int length, int kernel, int stride, Random& random) {
   const int least = std::max(0, (length - kernel + stride - 1) / stride);
   return 1 + Between(random, least, std::max(least, (length - 1) / stride));

@@ -164,16 +164,13 @@ int64_t EstimateCycles(std::span<const Launch> launches) {
   int64_t cycles = 0;
   for (const Launch& launch : launches) {
     const BlockProgram& program = launch.program;
-    std::vector<uint8_t> load;
-    AppendLoad(program, &load);
-    const int64_t loading = std::ssize(load) / program.config.beat_bytes;
     int64_t running =
         int64_t{program.stages[0].height} * program.stages[0].width * program.record_beats;
     for (size_t i = 0; i < program.stages.size(); ++i) {
       running =
           std::max(running, RoundCycles(program.stages[i], program.config, static_cast<int>(i)));
     }
-    cycles += loading + running;
+    cycles += LoadBeats(program) + running;
   }
   return cycles;
 }

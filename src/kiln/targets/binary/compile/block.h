@@ -61,8 +61,8 @@ struct BlockLayer {
   int64_t first_channel = 0;
 };
 
-// Returns the launches of a block: one for layers in flight together, or those of the parts of a
-// single layer.
+// Returns the launches of a block: one for layers in flight together, or one for
+// each part of a single layer.
 //   errors  refusals: the block does not fit the machine
 StatusOr<std::vector<Launch>> LaunchesOf(std::span<const BlockLayer> layers, const Config& config);
 

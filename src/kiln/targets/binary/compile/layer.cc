@@ -11,6 +11,7 @@
 #include "kiln/ir/describe.h"
 #include "kiln/ir/window.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/binary/tables/planes.h"
 #include "kiln/targets/lower/refusal.h"
 
 namespace kiln::binary {
@@ -128,16 +129,6 @@ Status Simplify(Layer* layer) {
   if (signs) return OkStatus();
   while (low < -(1 << (layer->bits - 1)) || high > (1 << (layer->bits - 1)) - 1) ++layer->bits;
   return layer->bits <= kMostWeightBits ? OkStatus() : ToHost("weights of more than 16 bits");
-}
-
-// Returns the greatest shift with which a factor has at most 16 bits; nullopt if there is none.
-std::optional<int> ShiftOf(double largest, int bits, int most_shift) {
-  if (!(largest > 0)) return most_shift;
-  int exponent = 0;
-  std::frexp(largest, &exponent);
-  int shift = std::min(most_shift, bits - exponent);
-  if (std::llround(std::ldexp(largest, shift)) >= int64_t{1} << bits) --shift;
-  return shift < 0 ? std::nullopt : std::optional(shift);
 }
 
 // Returns the quotient rounded up; b > 0.
@@ -361,6 +352,8 @@ StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const 
   const auto own = static_cast<size_t>(layer.in_channels);
   const size_t places = static_cast<size_t>(layer.taps()) / own;
   const size_t taps = places * static_cast<size_t>(s.in_channels);
+  const WeightFormat format = {layer.bits == 1 ? WeightCoding::kOdd : WeightCoding::kSigned,
+                               layer.bits};
   for (int plane = 0; plane < layer.bits; ++plane) {
     for (size_t n = 0; n < channels; ++n) {
       for (size_t t = 0; t < taps; ++t) {
@@ -370,9 +363,7 @@ StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const 
         if (n < static_cast<size_t>(part.channels) && channel < own) {
           const size_t row = (static_cast<size_t>(part.first_channel) + n) * places + place;
           const int32_t weight = layer.weights[row * own + channel];
-          // A plane of w is a bit of w + 2^(bits - 1).
-          sign = layer.bits == 1 ? weight > 0 ? 1 : 0
-                                 : (weight + (1 << (layer.bits - 1))) >> plane & 1;
+          sign = format.PlanesOf(weight) >> plane & 1;
         }
         s.signs.push_back(sign);
       }

@@ -16,8 +16,8 @@
 
 namespace kiln::binary {
 
-// The codes of a value on the machine: those of its annotation less `shift`, its zero point if that
-// makes them unsigned and 0 the code of 0, so that the machine can pad with it.
+// The codes of a value on the machine: the annotation's codes less `shift`. The shift is the zero
+// point if that makes codes unsigned and 0 the code of 0, so that the machine can pad with it.
 struct MachineCodes : ValueCodes {
   int32_t shift = 0;
   friend bool operator==(const MachineCodes&, const MachineCodes&) = default;
@@ -62,7 +62,7 @@ struct LayerPart {
   int first_column = 0, columns = 0;
   // Whether the host writes the padding into the input; the stage then has none.
   bool padded_input = false;
-  int in_channels = 0;  // with those of the stage before that are 0; 0: the layer's own
+  int in_channels = 0;  // also counts zero channels of the stage before; 0: the layer's own
 };
 // Returns the program of a stage that computes a part; the whole layer's columns unless the input
 // is padded.

@@ -16,9 +16,7 @@ NetworkProgram::NetworkProgram(Config config, Graph network, LoweredNetwork lowe
     std::vector<int64_t> channels;
     for (const BlockLayer& layer : kernel.layers) channels.push_back(layer.layer.out_channels);
     for (const Launch& launch : kernel.launches) {
-      std::vector<uint8_t> load;
-      AppendLoad(launch.program, &load);
-      constant_bytes_ += std::ssize(load);
+      constant_bytes_ += LoadBeats(launch.program) * config_.beat_bytes;
       const StageProgram& first = launch.program.stages[0];
       activation_bytes_ =
           std::max(activation_bytes_, int64_t{first.height} * first.width *

@@ -44,7 +44,7 @@ class NetworkProgram final : public Program {
   std::vector<std::vector<int64_t>> channels_;
 };
 
-// Compiles a network whose shapes are known. Errors: those of Lower.
+// Compiles a network whose shapes are known. Errors: the errors of Lower.
 StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
                                                   const CompileOptions& options);
 

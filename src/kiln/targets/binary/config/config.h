@@ -13,11 +13,11 @@
 #include <string_view>
 
 #include "kiln/support/status.h"
+#include "kiln/targets/binary/tables/planes.h"
 
 namespace kiln::binary {
 
 inline constexpr int kMostStages = 3;
-inline constexpr int kDigitBits = 4;  // of an activation, looked up at a time
 // Products of a processing element in a cycle: 9 tables of 3 weights in the paper.
 inline constexpr int kElementProducts = 27;
 

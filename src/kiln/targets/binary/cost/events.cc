@@ -146,12 +146,10 @@ LaunchEvents EventsOf(const BlockProgram& program) {
   LaunchEvents events;
   for (size_t i = 0; i < program.stages.size(); ++i)
     events.stages[i] = CountStage(program, static_cast<int>(i));
-  std::vector<uint8_t> load;
-  AppendLoad(program, &load);
   const StageProgram& first = program.stages[0];
   constexpr int64_t kHeader = 1;
-  events.beats_in = std::ssize(load) / program.config.beat_bytes + kHeader +
-                    int64_t{first.height} * first.width * program.record_beats;
+  events.beats_in =
+      LoadBeats(program) + kHeader + int64_t{first.height} * first.width * program.record_beats;
   events.beats_out = BeatsOut(program);
   return events;
 }

@@ -4,7 +4,7 @@
 // Activations are integer codes with zero point 0. A weight is a sum of planes of signs: a binary
 // weight has one plane, a signed weight w of I bits has I planes of signs s_i with
 //   2 w = (sum_i 2^i s_i) - 1,  s_i = 2 bit_i(w + 2^(I-1)) - 1,
-// so that the sums of such a layer are twice those of its weights (base: the sum of the window).
+// so that the sums of such a layer are twice as large (base: the sum of the window).
 #ifndef KILN_TARGETS_BINARY_ISA_PROGRAM_H_
 #define KILN_TARGETS_BINARY_ISA_PROGRAM_H_
 

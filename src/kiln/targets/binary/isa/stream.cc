@@ -241,6 +241,12 @@ void AppendLoad(const BlockProgram& program, std::vector<uint8_t>* stream) {
   }
 }
 
+int64_t LoadBeats(const BlockProgram& program) {
+  std::vector<uint8_t> stream;
+  AppendLoad(program, &stream);
+  return std::ssize(stream) / program.config.beat_bytes;
+}
+
 void AppendRun(const BlockProgram& program, std::span<const int32_t> codes,
                std::vector<uint8_t>* stream) {
   const Config& config = program.config;

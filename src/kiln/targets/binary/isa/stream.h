@@ -42,6 +42,8 @@ std::vector<uint64_t> StepsOf(const BlockProgram& program, int stage);
 
 // Appends everything that loads a program: headers, settings, weights and parameters.
 void AppendLoad(const BlockProgram& program, std::vector<uint8_t>* stream);
+// Returns the beats of AppendLoad.
+int64_t LoadBeats(const BlockProgram& program);
 // Appends a run: a header and the records of all pixels, rows first. `codes` has record_beats *
 // Config::beat_codes() codes of each pixel.
 void AppendRun(const BlockProgram& program, std::span<const int32_t> codes,

@@ -21,7 +21,7 @@
 namespace kiln::binary {
 
 inline constexpr int kMaxBits = 16;
-inline constexpr int kDigitBits = 4;
+inline constexpr int kDigitBits = 4;  // of an activation, looked up at a time
 
 enum class WeightCoding { kSigned, kUnsigned, kOdd };
 

@@ -37,9 +37,7 @@ class Machine {
         config_(program.config),
         records_(records),
         first_(config_.channels(0) / config_.beat_codes()) {
-    std::vector<uint8_t> load;
-    AppendLoad(program, &load);
-    load_beats_ = std::ssize(load) / config_.beat_bytes;
+    load_beats_ = LoadBeats(program);
     const StageProgram& first = program.stages[0];
     pixels_ = int64_t{first.width} * first.height;
     for (size_t i = 0; i < program.stages.size(); ++i) {

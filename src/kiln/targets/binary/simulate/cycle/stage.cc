@@ -1,4 +1,4 @@
-// The registers of a stage from clock to clock. Names of signals are those of rtl/binary.
+// The registers of a stage from clock to clock. Signals have the names of rtl/binary.
 
 #include "kiln/targets/binary/simulate/cycle/stage.h"
 

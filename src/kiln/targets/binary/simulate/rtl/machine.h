@@ -16,8 +16,8 @@ namespace kiln::binary {
 // all programs of the design point.
 class RtlMachine {
  public:
-  // Builds the simulation, in options.folder if that is not empty. Errors: those of
-  // StreamSimulation::Build.
+  // Builds the simulation, in options.folder if that is not empty. Errors: the errors
+  // of StreamSimulation::Build.
   static StatusOr<std::unique_ptr<RtlMachine>> Build(const Config& config,
                                                      const RtlOptions& options);
 
@@ -26,7 +26,7 @@ class RtlMachine {
     Trace trace;  // StreamSimulation::Result
   };
   // Loads a program that passes Check, and runs it on the records of all pixels (AppendRun).
-  // Errors: those of StreamSimulation::Run and of SplitResults.
+  // Errors: the errors of StreamSimulation::Run and of SplitResults.
   StatusOr<Result> Run(const BlockProgram& program, std::span<const int32_t> records,
                        const RtlOptions& options) const;
 
