@@ -434,7 +434,10 @@ class Estimator {
         weight_cycles_(Tiles() > 1 && !geometry_.weights_resident
                            ? static_cast<size_t>(geometry_.row_tiles()) *
                                  static_cast<size_t>(geometry_.column_tiles)
-                           : 0) {}
+                           : 0),
+        equal_weight_tiles_(in_.opcode == Opcode::kMatrix &&
+                            in_.convolution.weight_layout == WeightLayout::kTiled &&
+                            TileBytes() % config.weight_port_bytes == 0) {}
 
   // Returns the cycles of the whole instruction. If it takes at least `enough` cycles, the result
   // may be any number of at least `enough`.
@@ -446,6 +449,7 @@ class Estimator {
         batch_ = visit.batch;
         std::fill(input_cycles_.begin(), input_cycles_.end(), 0);
         std::fill(weight_cycles_.begin(), weight_cycles_.end(), 0);
+        tile_cycles_ = 0;
       }
       const int64_t last =
           in_.opcode == Opcode::kMatrix ? MatrixBlock(visit, index) : DepthwiseBlock(visit, index);
@@ -466,6 +470,11 @@ class Estimator {
 
   size_t Tiles() const {
     return static_cast<size_t>(geometry_.tiles_y) * static_cast<size_t>(geometry_.tiles_x);
+  }
+
+  // Returns the bytes of a weight tile of the tiled layout.
+  int64_t TileBytes() const {
+    return int64_t{config_.array_rows} * config_.array_columns * config_.weight_format.bytes();
   }
 
   // Return GroupFetchCycles and WeightFetchCycles. What the instruction fetches several times for
@@ -502,12 +511,13 @@ class Estimator {
     return clock_.weight_fetch + config_.memory_latency;
   }
 
-  // Runs all passes of one block; returns the cycle in which the last one ends.
+  // Runs all passes of one block; returns the cycle in which the last one ends. A step is a run of
+  // passes in which no fill begins.
   int64_t MatrixBlock(const Visit& visit, int64_t index) {
     const Tiling& tiling = in_.tiling;
-    const int64_t tiles_of_block = int64_t{geometry_.row_tiles()} * visit.columns;
-    int64_t tile_index = 0;
-    bool first_pass = true;
+    const int64_t per_group = int64_t{visit.columns} * geometry_.rows_per_group;
+    const int64_t tiles_of_block = geometry_.groups * per_group;
+    int64_t tile = 0, end_of_weights = 0;
     for (int32_t fill = 0; fill < geometry_.fills; ++fill) {
       const int32_t first_group = fill * tiling.groups_per_bank;
       const int32_t end_group = std::min(geometry_.groups, first_group + tiling.groups_per_bank);
@@ -516,25 +526,17 @@ class Estimator {
         for (int32_t g = first_group; g < end_group; ++g) cycles += InputCycles(visit, g);
         inputs_ready_ = FillInputs(cycles);
       }
-      for (int32_t g = first_group; g < end_group; ++g) {
-        for (int32_t c = 0; c < visit.columns; ++c) {
-          for (int32_t r = 0; r < geometry_.rows_per_group; ++r, ++tile_index) {
-            const bool fill_begins = tile_index % tiling.weight_tiles_per_bank == 0;
-            if (fill_begins && visit.fetch_weights)
-              weights_ready_ = FillWeights(WeightFillCycles(visit, tile_index));
-            const int64_t load = std::max({clock_.weight_load, clock_.shadow, weights_ready_});
-            clock_.weight_load = load + WeightLoadCycles(config_);
-            const bool fill_ends = tile_index + 1 == tiles_of_block ||
-                                   (tile_index + 1) % tiling.weight_tiles_per_bank == 0;
-            if (fill_ends && visit.last_of_weights) {
-              weights_.released[static_cast<size_t>((weights_.next - 1) & 1)] = clock_.weight_load;
-            }
-            int64_t start = std::max({clock_.array, clock_.weight_load, inputs_ready_});
-            if (first_pass) start = std::max(start, AccumulationBank(index));
-            first_pass = false;
-            clock_.shadow = start;
-            clock_.array = start + visit.pixels();
-          }
+      for (const int64_t end_of_inputs = end_group * per_group; tile < end_of_inputs;) {
+        if (tile == end_of_weights) {
+          end_of_weights = std::min(tiles_of_block, tile + tiling.weight_tiles_per_bank);
+          if (visit.fetch_weights)
+            weights_ready_ = FillWeights(WeightFillCycles(visit, tile, end_of_weights));
+        }
+        const int64_t end = std::min(end_of_inputs, end_of_weights);
+        RunPasses(end - tile, visit.pixels(), tile == 0 ? AccumulationBank(index) : 0);
+        tile = end;
+        if (tile == end_of_weights && visit.last_of_weights) {
+          weights_.released[static_cast<size_t>((weights_.next - 1) & 1)] = clock_.weight_load;
         }
       }
       if (visit.last_of_inputs)
@@ -543,12 +545,31 @@ class Estimator {
     return clock_.array;
   }
 
-  // Returns the fetch cycles of the weight fill that begins with tile `first` of a block, in the
+  // Runs `count` passes of `pixels` cycles whose inputs and weights are in the banks. The first
+  // starts in cycle `earliest` or later. A load waits for the start of the pass before, which frees
+  // the shadow registers, so that passes after the first start at equal distances.
+  void RunPasses(int64_t count, int64_t pixels, int64_t earliest) {
+    const int64_t load_cycles = WeightLoadCycles(config_);
+    const int64_t load = std::max({clock_.weight_load, clock_.shadow, weights_ready_});
+    clock_.weight_load = load + load_cycles;
+    int64_t start = std::max({clock_.array, clock_.weight_load, inputs_ready_, earliest});
+    if (count > 1) {
+      const int64_t distance = std::max(pixels, load_cycles);
+      start += (count - 1) * distance;
+      clock_.weight_load = start - distance + load_cycles;
+    }
+    clock_.shadow = start;
+    clock_.array = start + pixels;
+  }
+
+  // Returns the fetch cycles of the weight fill of tiles `first` to `end` - 1 of a block, in the
   // order of passes.
-  int64_t WeightFillCycles(const Visit& visit, int64_t first) {
+  int64_t WeightFillCycles(const Visit& visit, int64_t first, int64_t end) {
+    if (equal_weight_tiles_) {
+      if (tile_cycles_ == 0) tile_cycles_ = WeightCycles(0, 0);
+      return (end - first) * tile_cycles_;
+    }
     const int64_t per_group = int64_t{visit.columns} * geometry_.rows_per_group;
-    const int64_t end =
-        std::min(int64_t{geometry_.groups} * per_group, first + in_.tiling.weight_tiles_per_bank);
     int64_t cycles = 0;
     for (int64_t t = first; t < end; ++t) {
       const int32_t group = static_cast<int32_t>(t / per_group);
@@ -596,6 +617,8 @@ class Estimator {
   int64_t inputs_ready_ = 0, weights_ready_ = 0, parameters_ready_ = 0;
   int32_t batch_ = 0;                                  // the image to which the cycles below belong
   std::vector<int64_t> input_cycles_, weight_cycles_;  // 0: not computed yet
+  const bool equal_weight_tiles_;  // all weight tiles of an image take the same cycles to fetch
+  int64_t tile_cycles_ = 0;        // these cycles; 0: not computed yet
 };
 
 }  // namespace
