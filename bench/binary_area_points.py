@@ -3,7 +3,7 @@
 Every point is one module by itself, without the modules inside it that have points of their own.
 """
 
-TREE = "kiln_binary_sum_tree"
+TREE = "kiln_sum_tree"
 STAGE = ("kiln_binary_writer kiln_binary_walk kiln_binary_tables kiln_binary_column "
          "kiln_binary_requantise")
 MACHINE = ("kiln_axi_stream_register kiln_binary_dispatch kiln_binary_pack kiln_deep_fifo "
@@ -19,7 +19,7 @@ def named(names, *rows):
 
 def tree(terms, bits):
     """Returns the row of a tree of adders that another point's synthesis contains."""
-    return "kiln_binary_sum_tree", "", {"TERMS": terms, "BITS": bits}
+    return "kiln_sum_tree", "", {"TERMS": terms, "BITS": bits, "LEVELS_PER_REGISTER": 2}
 
 
 def rows():

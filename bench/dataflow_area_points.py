@@ -9,7 +9,7 @@ import random
 CONTENTS = pathlib.Path(__file__).resolve().parent.parent / "build/area_grid_contents"
 WINDOW = ("kiln_dataflow_rows kiln_dataflow_reader kiln_dataflow_columns "
           "kiln_dataflow_pointwise")
-SUMS = "kiln_dataflow_multiplier kiln_dataflow_sum_tree"
+SUMS = "kiln_dataflow_multiplier kiln_sum_tree"
 CODES = "kiln_dataflow_requantise"
 LANES = "kiln_dataflow_rom kiln_dataflow_scale kiln_dataflow_thresholds"
 
@@ -50,7 +50,7 @@ def arithmetic():
         yield "kiln_dataflow_multiplier", "", p, {}, check
     for p, check in named("TERMS BITS", "4 8", "9 16", "36 16", "9 8", "18 4", "16 16",
                           "27 16 check", "8 8 check", "25 12 check"):
-        yield "kiln_dataflow_sum_tree", "", p, {}, check
+        yield "kiln_sum_tree", "", p, {}, check
     for p, check in named("TERMS BITS IS_SIGNED", "4 8 1", "9 8 0", "9 4 1", "16 8 1",
                           "9 8 1 check", "4 4 0 check"):
         yield "kiln_dataflow_max_tree", "", p, {}, check

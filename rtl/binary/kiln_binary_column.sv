@@ -135,9 +135,10 @@ module kiln_binary_column #(
     always_ff @(posedge clock)
       found[i*ENTRY_BITS+:ENTRY_BITS] <= codes[i*GROUP] ? entry : -entry;
   end
-  kiln_binary_sum_tree #(
-      .TERMS(TABLES),
-      .BITS (ENTRY_BITS)
+  kiln_sum_tree #(
+      .TERMS              (TABLES),
+      .BITS               (ENTRY_BITS),
+      .LEVELS_PER_REGISTER(2)
   ) tree (
       .clock,
       .terms(found),

@@ -79,9 +79,10 @@ module kiln_binary_writer #(
       assign digit = word[c*ACTIVATION_BITS+d*4+:4];
       assign terms[c*5+:5] = {2'(d) == top_digit && signed_codes && digit[3], digit};
     end
-    kiln_binary_sum_tree #(
-        .TERMS(CHANNELS),
-        .BITS (5)
+    kiln_sum_tree #(
+        .TERMS              (CHANNELS),
+        .BITS               (5),
+        .LEVELS_PER_REGISTER(2)
     ) tree (
         .clock,
         .terms,

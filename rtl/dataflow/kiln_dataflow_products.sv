@@ -62,7 +62,7 @@ module kiln_dataflow_products #(
         OUTPUTS*ELEMENTS*PRODUCT_BITS]};
   end
   for (genvar e = 0; e < OUTPUTS; e++) begin : g_sum
-    kiln_dataflow_sum_tree #(
+    kiln_sum_tree #(
         .TERMS(ELEMENTS),
         .BITS (PRODUCT_BITS)
     ) tree (

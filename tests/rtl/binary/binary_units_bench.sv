@@ -19,14 +19,6 @@ module binary_units_bench (
     input  logic signed [16:0] skip_high,
     output logic        [ 7:0] result,
     output logic        [ 7:0] total,
-    // Trees of 1, 2, 3, 5, 9 and 17 of the terms
-    input  logic        [84:0] terms,
-    output logic        [ 4:0] sum_1,
-    output logic        [ 5:0] sum_2,
-    output logic        [ 6:0] sum_3,
-    output logic        [ 7:0] sum_5,
-    output logic        [ 8:0] sum_9,
-    output logic        [ 9:0] sum_17,
     // Words of three
     input  logic               pack_valid,
     output logic               pack_ready,
@@ -80,13 +72,6 @@ module binary_units_bench (
       .result,
       .total
   );
-
-  kiln_binary_sum_tree #(.TERMS(1), .BITS(5)) tree_1 (.clock, .terms(terms[4:0]), .sum(sum_1));
-  kiln_binary_sum_tree #(.TERMS(2), .BITS(5)) tree_2 (.clock, .terms(terms[9:0]), .sum(sum_2));
-  kiln_binary_sum_tree #(.TERMS(3), .BITS(5)) tree_3 (.clock, .terms(terms[14:0]), .sum(sum_3));
-  kiln_binary_sum_tree #(.TERMS(5), .BITS(5)) tree_5 (.clock, .terms(terms[24:0]), .sum(sum_5));
-  kiln_binary_sum_tree #(.TERMS(9), .BITS(5)) tree_9 (.clock, .terms(terms[44:0]), .sum(sum_9));
-  kiln_binary_sum_tree #(.TERMS(17), .BITS(5)) tree_17 (.clock, .terms, .sum(sum_17));
 
   kiln_binary_pack #(
       .WIDTH(10),

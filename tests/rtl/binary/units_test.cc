@@ -157,38 +157,6 @@ TEST(BinaryRequantise, RandomNumbers) {
   EXPECT_GT(inside_total, 3000);
 }
 
-TEST(BinarySumTree, AddsTheTermsOfItsTime) {
-  Simulation<Vbinary_units> sim(3);
-  Begin(sim);
-  Random random(3);
-  constexpr std::array<int, 6> kTerms = {1, 2, 3, 5, 9, 17}, kCycles = {0, 1, 1, 2, 2, 3};
-  std::deque<std::array<int64_t, 6>> past;  // sums of this cycle's terms, and of the ones before
-  for (int cycle = 0; cycle < 4000; ++cycle) {
-    Bits terms(85);
-    std::array<int64_t, 6> sums{};
-    const uint64_t kind = random.Below(4);
-    for (int i = 0; i < 17; ++i) {
-      const int64_t term = kind == 0 ? -16 : kind == 1 ? 15 : random.Between(-16, 15);
-      terms.Set(static_cast<size_t>(5 * i), 5, term);
-      for (size_t t = 0; t < 6; ++t) sums[t] += i < kTerms[t] ? term : 0;
-    }
-    SetBytes(sim->terms, terms.bytes());
-    past.push_front(sums);
-    if (past.size() > 4) past.pop_back();
-    sim.Settle();
-    const std::array<int64_t, 6> shown = {SignedField(sim->sum_1, 5), SignedField(sim->sum_2, 6),
-                                          SignedField(sim->sum_3, 7), SignedField(sim->sum_5, 8),
-                                          SignedField(sim->sum_9, 9), SignedField(sim->sum_17, 10)};
-    for (size_t t = 0; t < 6; ++t) {
-      const auto ago = static_cast<size_t>(kCycles[t]);
-      if (ago < past.size()) {
-        ASSERT_EQ(shown[t], past[ago][t]) << kTerms[t] << " terms";
-      }
-    }
-    sim.Step();
-  }
-}
-
 TEST(BinaryPack, JoinsWordsBehindStalls) {
   struct Part {
     uint16_t data = 0;

@@ -48,14 +48,14 @@ TEST(DataflowAreaParts, ModulesOfASmallMachine) {
                   "conv: kiln_dataflow_rows x 1", "conv: kiln_dataflow_reader x 1",
                   "conv: kiln_dataflow_columns x 1",
                   "conv: kiln_dataflow_multiplier x 36",  // 18 terms of 4 elements, two in one
-                  "conv: kiln_dataflow_sum_tree x 4", "conv: kiln_dataflow_convolution x 1",
+                  "conv: kiln_sum_tree x 4", "conv: kiln_dataflow_convolution x 1",
                   "conv: kiln_dataflow_rom x 1",  // weights
                   "conv: kiln_dataflow_requantise x 1", "conv: kiln_dataflow_scale x 4",
                   "conv: kiln_dataflow_rom x 1",  // addends
                   "pool: kiln_dataflow_rows x 1", "pool: kiln_dataflow_reader x 1",
                   "pool: kiln_dataflow_columns x 1", "pool: kiln_dataflow_max_tree x 4",
                   "pool: kiln_dataflow_max_pool x 1", "dense: kiln_dataflow_pointwise x 1",
-                  "dense: kiln_dataflow_multiplier x 8", "dense: kiln_dataflow_sum_tree x 2",
+                  "dense: kiln_dataflow_multiplier x 8", "dense: kiln_sum_tree x 2",
                   "dense: kiln_dataflow_convolution x 1",
                   "dense: kiln_dataflow_rom x 1",  // weights
                   "dense: kiln_dataflow_requantise x 1", "dense: kiln_dataflow_thresholds x 1",
@@ -71,7 +71,7 @@ TEST(DataflowAreaParts, SizesOfModules) {
                          "DEPTH", "MEMORY", "KEEP", "MASK", "PACK", "CHANNELS", "IN_BEATS"}),
               testing::IsSupersetOf({
                   // Products of 16 bits, and sums of 21 although 20 would suffice.
-                  std::string("conv: kiln_dataflow_sum_tree x 4 TERMS=18 BITS=16"),
+                  std::string("conv: kiln_sum_tree x 4 TERMS=18 BITS=16"),
                   std::string("conv: kiln_dataflow_convolution x 1 ACC_BITS=21 PACK=2"),
                   // A word of 72 weights in each of 2 passes over 2 words.
                   std::string("conv: kiln_dataflow_rom x 1 WIDTH=576 DEPTH=4"),

@@ -126,11 +126,11 @@ Features MachineFeatures(const Parameters& p, const Fits&) {
 
 const std::vector<hardware::ModuleModel>& ModuleModels() {
   static const std::vector<hardware::ModuleModel> models = {
-      {"tree of adders", "kiln_binary_sum_tree", "", Always, SumTreeFeatures},
-      {"writer", "kiln_binary_writer", "kiln_binary_sum_tree", Always, WriterFeatures},
+      {"tree of adders", "kiln_sum_tree", "", Always, SumTreeFeatures},
+      {"writer", "kiln_binary_writer", "kiln_sum_tree", Always, WriterFeatures},
       {"walk", "kiln_binary_walk", "", Always, WalkFeatures},
       {"tables", "kiln_binary_tables", "", Always, TablesFeatures},
-      {"column", "kiln_binary_column", "kiln_binary_sum_tree", Always, ColumnFeatures},
+      {"column", "kiln_binary_column", "kiln_sum_tree", Always, ColumnFeatures},
       {"requantisation", "kiln_binary_requantise", "", Always, RequantiseFeatures},
       {"rounds and results", "kiln_binary_stage",
        "kiln_binary_writer kiln_binary_walk kiln_binary_tables kiln_binary_column "

@@ -43,7 +43,7 @@ void AddRows(const Config& config, int stage, Units* units) {
   units->rows.memories.push_back({config.group, config.row_words * digits * WordSumBits(channels)});
   units->walk.modules.push_back({"kiln_binary_walk", walk});
   units->walk.modules.push_back({"kiln_binary_writer", writer});
-  units->walk.modules.push_back({"kiln_binary_sum_tree", TreeOf(channels, 5), digits});
+  units->walk.modules.push_back({"kiln_sum_tree", TreeOf(channels, 5), digits});
   units->walk.memories.push_back({1, int64_t{kMostLookupSteps} * kStepBits});
 }
 
@@ -60,7 +60,7 @@ void AddColumns(const Config& config, int stage, Units* units) {
   requantise.Set("ACCUMULATOR_BITS", sum).Set("ACTIVATION_BITS", config.activation_bits);
   units->columns.modules.push_back({"kiln_binary_column", column, columns});
   units->columns.modules.push_back(
-      {"kiln_binary_sum_tree", TreeOf(tables, EntryBits(config.group)), columns});
+      {"kiln_sum_tree", TreeOf(tables, EntryBits(config.group)), columns});
   // Weights; the sums of two pixels, with two read ports; thresholds; limits; parameters.
   units->columns.memories.push_back({columns, config.weight_words * tables * config.group});
   units->columns.memories.push_back({2 * columns, 2 * depth * sum});

@@ -14,10 +14,10 @@ inline int64_t EntryBits(int64_t group) { return CeilLog2(15 * group + 1) + 1; }
 // Bits of the sum of one digit of `channels` activations, and of the same over a window.
 inline int64_t WordSumBits(int64_t channels) { return 5 + CeilLog2(channels); }
 inline int64_t WindowSumBits(int64_t channels) { return WordSumBits(channels) + 12; }
-// Cycles of a tree of adders of `terms` numbers.
+// Cycles of a tree of adders of `terms` numbers with a register after every second level.
 inline int64_t TreeCycles(int64_t terms) { return (CeilLog2(terms) + 1) / 2; }
 
-// A level of a tree of adders (kiln_binary_sum_tree).
+// A level of a tree of adders (kiln_sum_tree).
 struct TreeLevel {
   int64_t adders = 0;  // of two numbers each
   int64_t sums = 0;    // results; an odd number passes without an adder

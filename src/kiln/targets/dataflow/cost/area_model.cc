@@ -339,7 +339,7 @@ Features Control(const Parameters& p, const Fitted&) {
 
 constexpr const char* kAroundSums =
     "kiln_dataflow_rows kiln_dataflow_reader kiln_dataflow_columns kiln_dataflow_pointwise "
-    "kiln_dataflow_multiplier kiln_dataflow_sum_tree kiln_dataflow_requantise kiln_dataflow_rom";
+    "kiln_dataflow_multiplier kiln_sum_tree kiln_dataflow_requantise kiln_dataflow_rom";
 constexpr const char* kAroundMaxima =
     "kiln_dataflow_rows kiln_dataflow_reader kiln_dataflow_columns kiln_dataflow_pointwise "
     "kiln_dataflow_max_tree";
@@ -350,7 +350,7 @@ const std::vector<hardware::ModuleModel>& ModuleModels() {
       {"packed products", "kiln_dataflow_multiplier", "", IsPacked, PackedProducts},
       {"product of few bits", "kiln_dataflow_multiplier", "", IsAdders, ProductOfFewBits},
       {"product by a sign", "kiln_dataflow_multiplier", "", IsSign, Sign},
-      {"tree of sums", "kiln_dataflow_sum_tree", "", Always, SumTree},
+      {"tree of sums", "kiln_sum_tree", "", Always, SumTree},
       {"tree of maxima", "kiln_dataflow_max_tree", "", Always, MaxTree},
       {"requantising multiplication", "kiln_dataflow_scale", "", Always, Scale},
       {"requantising thresholds", "kiln_dataflow_thresholds", "kiln_dataflow_rom", Always,

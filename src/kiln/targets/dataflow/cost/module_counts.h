@@ -15,7 +15,7 @@ struct MultiplierCounts {
 MultiplierCounts MultiplierCountsOf(int64_t in_bits, bool in_signed, int64_t weight_bits,
                                     int64_t pack);
 
-// kiln_dataflow_sum_tree and kiln_dataflow_max_tree.
+// kiln_sum_tree and kiln_dataflow_max_tree.
 struct TreeCounts {
   int64_t operator_bits = 0;  // of all adders or comparisons
   int64_t register_bits = 0;  // terms that are only delayed included

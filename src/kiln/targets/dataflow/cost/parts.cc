@@ -265,7 +265,7 @@ class Collector {
     p.Set("LUT_PRODUCTS", UsesLutProducts(in.type, stage.weight_bits, pack) ? 1 : 0);
     Module("kiln_dataflow_multiplier", p, CeilDivide(sizes.outputs, pack) * sizes.terms);
     Module(
-        "kiln_dataflow_sum_tree",
+        "kiln_sum_tree",
         ModuleParameters().Set("TERMS", sizes.terms).Set("BITS", in.type.bits + stage.weight_bits),
         sizes.outputs);
     p.Set("KY", w.kernel_y).Set("KX", w.kernel_x).Set("LANES", in.lanes);

@@ -1,10 +1,12 @@
-// Adds signed numbers in a tree of adders with a register after each level: the exact sum of the
-// terms of cycle t is at `sum` in t + ceil(log2(TERMS)). An odd term of a level is only delayed.
-module kiln_dataflow_sum_tree #(
-    parameter int unsigned TERMS = 4,
-    parameter int unsigned BITS = 8,  // bits of a term
-    localparam int unsigned LEVELS = $clog2(TERMS),  // derived, do not set
-    localparam int unsigned SUM_BITS = BITS + LEVELS  // derived, do not set
+// Adds signed numbers in a tree of adders with a register after every LEVELS_PER_REGISTER levels
+// and after the last: the exact sum of the terms of cycle t is at `sum` in
+// t + ceil(ceil(log2(TERMS)) / LEVELS_PER_REGISTER). A last term without a partner is added to 0.
+module kiln_sum_tree #(
+    parameter  int unsigned TERMS               = 4,
+    parameter  int unsigned BITS                = 8,              // of a term
+    parameter  int unsigned LEVELS_PER_REGISTER = 1,
+    localparam int unsigned LEVELS              = $clog2(TERMS),  // derived, do not set
+    localparam int unsigned SUM_BITS            = BITS + LEVELS   // derived, do not set
 ) (
     input  logic                  clock,
     input  logic [TERMS*BITS-1:0] terms,
@@ -19,6 +21,7 @@ module kiln_dataflow_sum_tree #(
       assign values = terms;
     end else begin : g_sums
       localparam int unsigned OPERANDS = (TERMS + (1 << (level - 1)) - 1) >> (level - 1);
+      logic [COUNT*WIDTH-1:0] sums;
       for (genvar i = 0; i < COUNT; i++) begin : g_sum
         logic signed [WIDTH-2:0] left, right;
         assign left = g_level[level-1].values[2*i*(WIDTH-1)+:WIDTH-1];
@@ -27,7 +30,12 @@ module kiln_dataflow_sum_tree #(
         end else begin : g_odd
           assign right = '0;
         end
-        always_ff @(posedge clock) values[i*WIDTH+:WIDTH] <= WIDTH'(left) + WIDTH'(right);
+        assign sums[i*WIDTH+:WIDTH] = WIDTH'(left) + WIDTH'(right);
+      end
+      if (level % LEVELS_PER_REGISTER == 0 || level == LEVELS) begin : g_register
+        always_ff @(posedge clock) values <= sums;
+      end else begin : g_wire
+        assign values = sums;
       end
     end
   end
