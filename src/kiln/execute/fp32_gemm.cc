@@ -4,6 +4,8 @@
 
 #include "kiln/execute/fp32_body.h"
 #include "kiln/support/cpu.h"
+#include "kiln/support/integer.h"
+#include "kiln/support/parallel.h"
 
 namespace kiln {
 namespace internal {
@@ -93,23 +95,25 @@ int64_t PackedSize(int64_t depth, int64_t columns, int64_t width) {
 
 void PackColumns(const float* from, int64_t depth, int64_t columns, int64_t row_stride,
                  int64_t column_stride, int64_t width, float* to) {
-  for (int64_t first = 0; first < columns; first += width, to += depth * width) {
-    const int64_t here = std::min(width, columns - first);
-    const float* panel = from + first * column_stride;
-    if (column_stride == 1) {
-      for (int64_t k = 0; k < depth; ++k) {
-        std::copy_n(panel + k * row_stride, here, to + k * width);
-        std::fill_n(to + k * width + here, width - here, 0.0f);
+  ParallelFor(CeilDivide(columns, width), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t here = std::min(width, columns - p * width);
+      const float* panel = from + p * width * column_stride;
+      float* packed = to + p * width * depth;
+      if (column_stride == 1) {
+        for (int64_t k = 0; k < depth; ++k) {
+          std::copy_n(panel + k * row_stride, here, packed + k * width);
+          std::fill_n(packed + k * width + here, width - here, 0.0f);
+        }
+        continue;
       }
-      continue;
-    }
-    // Copies column by column: in a transposed matrix a column is contiguous in memory.
-    for (int64_t j = 0; j < width; ++j) {
-      for (int64_t k = 0; k < depth; ++k) {
-        to[k * width + j] = j < here ? panel[k * row_stride + j * column_stride] : 0.0f;
+      // Copies column by column: in a transposed matrix a column is contiguous in memory.
+      for (int64_t j = 0; j < width; ++j) {
+        for (int64_t k = 0; k < depth; ++k)
+          packed[k * width + j] = j < here ? panel[k * row_stride + j * column_stride] : 0.0f;
       }
     }
-  }
+  });
 }
 
 }  // namespace kiln

@@ -6,6 +6,7 @@
 #include "kiln/execute/reference_plan.h"
 #include "kiln/execute/run_batch.h"
 #include "kiln/support/excerpt.h"
+#include "kiln/support/parallel.h"
 
 namespace kiln {
 namespace {
@@ -74,8 +75,9 @@ StatusOr<std::shared_ptr<const reference::Plan>> ReferenceExecutor::State::PlanF
   for (const CachedPlan& cached : plans) {
     if (cached.observable == observable && cached.shapes == shapes) return cached.plan;
   }
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<reference::Plan> plan,
-                        reference::Plan::Build(*graph, shapes, observable, weights));
+  StatusOr<std::unique_ptr<reference::Plan>> built;
+  RunIsolated([&] { built = reference::Plan::Build(*graph, shapes, observable, weights); });
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<reference::Plan> plan, std::move(built));
   // Batches of one shape are the common case; a few plans suffice.
   if (plans.size() == kMaxPlans) plans.erase(plans.begin());
   plans.push_back({std::move(shapes), observable, std::move(plan)});

@@ -5,6 +5,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <memory>
@@ -66,6 +67,10 @@ void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t,
       },
       // One TBB task per piece, for an even load: pieces may differ in cost.
       tbb::simple_partitioner());
+}
+
+void RunIsolated(const std::function<void()>& body) {
+  tbb::this_task_arena::isolate([&] { body(); });
 }
 
 }  // namespace kiln

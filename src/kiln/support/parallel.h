@@ -22,6 +22,11 @@ int ThreadCount();
 void ParallelFor(int64_t count, int64_t grain,
                  const std::function<void(int64_t begin, int64_t end)>& body);
 
+// Calls body(). A thread that waits for the end of a ParallelFor in `body` takes no pieces of loops
+// outside `body`. Whoever calls ParallelFor while holding a mutex needs this: such a piece might
+// lock the same mutex.
+void RunIsolated(const std::function<void()>& body);
+
 }  // namespace kiln
 
 #endif  // KILN_SUPPORT_PARALLEL_H_
