@@ -70,6 +70,29 @@ Status CheckFinite(const Value& weights, std::string_view source) {
   return OkStatus();
 }
 
+// Returns the range that the recipe takes for the elements of one channel, which lie in runs of
+// `inner` elements at distances of `stride`.
+ValueRange RangeOfChannel(std::span<const float> values, int64_t first, int64_t inner,
+                          int64_t stride, const TensorRecipe& recipe) {
+  std::vector<float> gathered;  // contiguous for the histogram
+  ValueRange range;
+  for (int64_t at = first; at < std::ssize(values); at += stride) {
+    const auto run = values.subspan(static_cast<size_t>(at), static_cast<size_t>(inner));
+    if (recipe.calibration == Calibration::kMinMax) {  // needs no histogram
+      for (float x : run) {
+        range.low = std::min<double>(range.low, x);
+        range.high = std::max<double>(range.high, x);
+      }
+    } else {
+      gathered.insert(gathered.end(), run.begin(), run.end());
+    }
+  }
+  if (recipe.calibration == Calibration::kMinMax) return range;
+  Histogram histogram;
+  histogram.Add(gathered);
+  return ChooseRange(histogram, recipe);
+}
+
 // Chooses one scale for the tensor (axis -1), or one for each index of the axis.
 Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& recipe) {
   const std::span<const float> values = tensor.data<float>();
@@ -85,16 +108,9 @@ Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& r
   q.scales.resize(static_cast<size_t>(channels));
   q.zero_points.resize(static_cast<size_t>(channels));
   ParallelFor(channels, 1, [&](int64_t begin, int64_t end) {
-    std::vector<float> gathered;  // the elements of one channel, contiguous for the histogram
     for (int64_t channel = begin; channel < end; ++channel) {
-      gathered.clear();
-      for (int64_t at = channel * inner; at < tensor.size(); at += channels * inner) {
-        const auto run = values.subspan(static_cast<size_t>(at), static_cast<size_t>(inner));
-        gathered.insert(gathered.end(), run.begin(), run.end());
-      }
-      Histogram histogram;
-      histogram.Add(gathered);
-      const ValueRange range = ChooseRange(histogram, recipe);
+      const ValueRange range =
+          RangeOfChannel(values, channel * inner, inner, channels * inner, recipe);
       const ScaleZeroPoint chosen = ChooseScale(range.low, range.high, recipe.type);
       q.scales[static_cast<size_t>(channel)] = chosen.scale;
       q.zero_points[static_cast<size_t>(channel)] = chosen.zero_point;
