@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
+#include "kiln/support/parallel.h"
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/systolic/compile/schedule.h"
 #include "kiln/targets/systolic/compile/sums.h"
@@ -319,40 +320,36 @@ class Generator {
 
 std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction,
                                  const Config& config) {
-  const int64_t lanes = config.array_columns;
-  std::vector<uint8_t> out;
-  const auto put = [&](int64_t batch, int64_t row, int64_t column) {
-    if (row < 0 || column >= weights.columns) {
-      out.insert(out.end(), static_cast<size_t>(weights.bytes), uint8_t{0});
-      return;
-    }
-    const auto from = weights.codes.begin() +
-                      ((batch * weights.rows + row) * weights.columns + column) * weights.bytes;
-    out.insert(out.end(), from, from + weights.bytes);
+  const int64_t lanes = config.array_columns, bytes = weights.bytes, word = lanes * bytes;
+  // Copies the codes of one row for a column tile to `to`. Bytes without a code stay 0.
+  const auto copy_row = [&](int64_t batch, int64_t row, int64_t column_tile, uint8_t* to) {
+    const int64_t first = column_tile * lanes, count = std::min(lanes, weights.columns - first);
+    if (row < 0 || count <= 0) return;
+    const int64_t at = (batch * weights.rows + row) * weights.columns + first;
+    std::copy_n(weights.codes.data() + at * bytes, count * bytes, to);
   };
   const Geometry g = GeometryOf(instruction, config);
   if (instruction.opcode == Opcode::kDepthwise) {
-    out.reserve(static_cast<size_t>(g.column_tiles * weights.rows * lanes * weights.bytes));
+    std::vector<uint8_t> out(static_cast<size_t>(g.column_tiles * weights.rows * word));
     for (int32_t tile = 0; tile < g.column_tiles; ++tile) {
-      for (int64_t tap = 0; tap < weights.rows; ++tap) {
-        for (int64_t lane = 0; lane < lanes; ++lane) put(0, tap, tile * lanes + lane);
-      }
+      for (int64_t tap = 0; tap < weights.rows; ++tap)
+        copy_row(0, tap, tile, out.data() + (tile * weights.rows + tap) * word);
     }
     return out;
   }
-  out.reserve(static_cast<size_t>(weights.batches * g.column_tiles * g.row_tiles() *
-                                  config.macs_per_cycle() * weights.bytes));
-  for (int64_t batch = 0; batch < weights.batches; ++batch) {
-    for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
+  const int64_t tile_bytes = config.array_rows * word, column_bytes = g.row_tiles() * tile_bytes;
+  std::vector<uint8_t> out(static_cast<size_t>(weights.batches * g.column_tiles * column_bytes));
+  ParallelFor(weights.batches * g.column_tiles, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      uint8_t* to = out.data() + i * column_bytes;
       for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {
-        for (int32_t row = 0; row < config.array_rows; ++row) {
-          const int64_t index = WeightIndex(instruction, config, row_tile, row);
-          for (int64_t lane = 0; lane < lanes; ++lane)
-            put(batch, index, column_tile * lanes + lane);
+        for (int32_t row = 0; row < config.array_rows; ++row, to += word) {
+          copy_row(i / g.column_tiles, WeightIndex(instruction, config, row_tile, row),
+                   i % g.column_tiles, to);
         }
       }
     }
-  }
+  });
   return out;
 }
 

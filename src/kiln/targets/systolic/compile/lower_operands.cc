@@ -7,12 +7,15 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
+#include "kiln/support/parallel.h"
 #include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/systolic/compile/lowering.h"
 #include "kiln/targets/systolic/simulate/numbers.h"
 
 namespace kiln::systolic {
 namespace {
+
+constexpr int64_t kCodesAPiece = int64_t{1} << 16;  // that one thread converts at a time
 
 const Format& FormatOf(Side side, const Config& config) {
   return side == Side::kInput ? config.input_format : config.weight_format;
@@ -126,14 +129,15 @@ std::vector<float> BiasOf(std::span<const Value* const> constants, int64_t chann
 void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, int32_t input_zero,
                  ParameterSets* parameters) {
   if (input_zero == 0) return;  // always so with float sums
+  std::vector<int64_t> sums(static_cast<size_t>(codes.columns), 0);
+  int64_t at = batch * codes.rows * codes.columns;
+  for (int64_t r = 0; r < codes.rows; ++r) {
+    for (int64_t& sum : sums)
+      sum += IntegerOperand(format, kiln::LoadCode(format, codes.codes.data(), at++));
+  }
   for (int64_t n = 0; n < codes.columns; ++n) {
-    int64_t sum = 0;
-    for (int64_t r = 0; r < codes.rows; ++r) {
-      const int64_t at = (batch * codes.rows + r) * codes.columns + n;
-      sum += IntegerOperand(format, kiln::LoadCode(format, codes.codes.data(), at));
-    }
     parameters->offsets[static_cast<size_t>(batch * codes.columns + n)] =
-        static_cast<int32_t>(-sum * input_zero);
+        static_cast<int32_t>(-sums[static_cast<size_t>(n)] * input_zero);
   }
 }
 
@@ -235,8 +239,10 @@ ConstantCodes ConstantWeights::ArrayCodes() const {
   const int bytes = array_format_.bytes();
   Tensor codes(CodeElementType(array_format_), constant.codes.shape());
   auto* to = reinterpret_cast<uint8_t*>(codes.mutable_bytes());
-  for (int64_t i = 0; i < codes.size(); ++i)
-    StoreBits(static_cast<uint32_t>(WholeCode(constant.codes, i)), bytes, to + i * bytes);
+  ParallelFor(codes.size(), kCodesAPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      StoreBits(static_cast<uint32_t>(WholeCode(constant.codes, i)), bytes, to + i * bytes);
+  });
   return {std::move(codes), {}};
 }
 
