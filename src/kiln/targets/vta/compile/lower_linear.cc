@@ -2,9 +2,11 @@
 // packs its weights, and derives its requantisation.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "kiln/ir/checked_math.h"
 #include "kiln/support/check.h"
+#include "kiln/support/parallel.h"
 #include "kiln/targets/vta/compile/lowering.h"
 
 namespace kiln::vta {
@@ -33,8 +35,47 @@ struct Channel {
   int halvings = 0;
 };
 
+// Returns weight / 2^halvings, rounded to nearest, ties away from zero.
 int32_t Halved(int32_t weight, int halvings) {
-  return static_cast<int32_t>(std::lround(std::ldexp(static_cast<double>(weight), -halvings)));
+  if (halvings == 0) return weight;
+  if (halvings > 8) return 0;  // of codes of 8 bits
+  const int32_t magnitude = (std::abs(weight) + (1 << (halvings - 1))) >> halvings;
+  return weight < 0 ? -magnitude : magnitude;
+}
+
+// The weights of a layer, [out_channels, in_channels / groups, kernel.y, kernel.x].
+struct Weights {
+  std::vector<int8_t> codes;
+  int64_t inputs = 0;  // channels of a group
+  int64_t taps = 0;
+
+  std::span<const int8_t> OfChannel(int64_t o) const {
+    const size_t count = static_cast<size_t>(inputs * taps);
+    return std::span(codes).subspan(static_cast<size_t>(o) * count, count);
+  }
+  int8_t At(int64_t o, int64_t c, int64_t tap) const {
+    return codes[static_cast<size_t>((o * inputs + c) * taps + tap)];
+  }
+};
+
+Weights WeightsOf(const LinearLayer& linear) {
+  Weights weights;
+  weights.inputs = linear.in_channels / linear.groups;
+  weights.taps = linear.kernel.taps();
+  const int64_t count = weights.inputs * weights.taps;
+  weights.codes.resize(static_cast<size_t>(linear.out_channels * count));
+  ParallelFor(linear.out_channels, 1, [&](int64_t begin, int64_t end) {
+    auto at = weights.codes.begin() + begin * count;
+    for (int64_t o = begin; o < end; ++o) {
+      for (int64_t c = 0; c < weights.inputs; ++c) {
+        for (int64_t ky = 0; ky < linear.kernel.y; ++ky) {
+          for (int64_t kx = 0; kx < linear.kernel.x; ++kx)
+            *at++ = static_cast<int8_t>(linear.weight(o, c, ky, kx));
+        }
+      }
+    }
+  });
+  return weights;
 }
 
 // The codes of one output channel's result.
@@ -44,19 +85,16 @@ struct Target {
   int32_t input_zero = 0;
 };
 
-Channel ChannelOf(const LinearLayer& linear, int64_t o, const Target& target) {
+Channel ChannelOf(const LinearLayer& linear, const Weights& weights, int64_t o,
+                  const Target& target) {
   Channel channel;
   const double scale = linear.scales[static_cast<size_t>(o)];
   for (;; ++channel.halvings) {
     int64_t sum = 0, magnitude = 0;
-    for (int64_t c = 0; c < linear.in_channels / linear.groups; ++c) {
-      for (int64_t ky = 0; ky < linear.kernel.y; ++ky) {
-        for (int64_t kx = 0; kx < linear.kernel.x; ++kx) {
-          const int32_t w = Halved(linear.weight(o, c, ky, kx), channel.halvings);
-          sum += w;
-          magnitude += std::abs(w);
-        }
-      }
+    for (const int8_t code : weights.OfChannel(o)) {
+      const int32_t w = Halved(code, channel.halvings);
+      sum += w;
+      magnitude += std::abs(w);
     }
     channel.scale.factor = target.factor * std::ldexp(scale, channel.halvings);
     channel.scale.greatest_sum = magnitude * 128;
@@ -73,30 +111,38 @@ Channel ChannelOf(const LinearLayer& linear, int64_t o, const Target& target) {
 
 // Returns the weights in the order of MatrixLayer::weights. They are zero where a block has no
 // channel or one of another group.
-std::vector<int8_t> PackWeights(const LinearLayer& linear, const std::vector<BlockRange>& reads,
+std::vector<int8_t> PackWeights(const LinearLayer& linear, const Weights& weights,
+                                const std::vector<BlockRange>& reads,
                                 const std::vector<int>& halvings, int64_t block) {
-  std::vector<int8_t> weights;
-  const int64_t out_group = linear.out_channels / linear.groups,
-                in_group = linear.in_channels / linear.groups;
-  const auto weight_at = [&](int64_t o, int64_t c, int64_t ky, int64_t kx) {
-    const bool there =
-        o < linear.out_channels && c < linear.in_channels && c / in_group == o / out_group;
-    return there ? Halved(linear.weight(o, c % in_group, ky, kx), halvings[static_cast<size_t>(o)])
-                 : 0;
-  };
-  for (int64_t ob = 0; ob < std::ssize(reads); ++ob) {
-    const BlockRange range = reads[static_cast<size_t>(ob)];
-    for (int64_t ib = range.first; ib < range.last; ++ib) {
-      for (int64_t tap = 0; tap < linear.kernel.taps(); ++tap) {
-        for (int64_t lane = 0; lane < block * block; ++lane) {
-          weights.push_back(
-              static_cast<int8_t>(weight_at(ob * block + lane / block, ib * block + lane % block,
-                                            tap / linear.kernel.x, tap % linear.kernel.x)));
+  const int64_t out_group = linear.out_channels / linear.groups, in_group = weights.inputs,
+                element = block * block;
+  std::vector<int64_t> first_element;  // of each output block; then the number of all elements
+  first_element.push_back(0);
+  for (const BlockRange& range : reads)
+    first_element.push_back(first_element.back() + range.count() * weights.taps);
+  std::vector<int8_t> packed(static_cast<size_t>(first_element.back() * element));
+  ParallelFor(std::ssize(reads), 1, [&](int64_t begin, int64_t end) {
+    auto at = packed.begin() + first_element[static_cast<size_t>(begin)] * element;
+    for (int64_t ob = begin; ob < end; ++ob) {
+      const BlockRange range = reads[static_cast<size_t>(ob)];
+      for (int64_t ib = range.first; ib < range.last; ++ib) {
+        for (int64_t tap = 0; tap < weights.taps; ++tap) {
+          for (int64_t o = ob * block; o < (ob + 1) * block; ++o, at += block) {
+            if (o >= linear.out_channels) continue;
+            // The channels of this block that are in the group of `o`.
+            const int64_t group = o / out_group * in_group, from = ib * block;
+            const int64_t first = std::max(from, group),
+                          last = std::min(from + block, group + in_group);
+            for (int64_t c = first; c < last; ++c) {
+              at[c - from] = static_cast<int8_t>(
+                  Halved(weights.At(o, c - group, tap), halvings[static_cast<size_t>(o)]));
+            }
+          }
         }
       }
     }
-  }
-  return weights;
+  });
+  return packed;
 }
 
 // Returns the GEMM steps for one output pixel and output block of a dense layer over `channels`
@@ -172,14 +218,14 @@ int32_t CodeOf(double real, const Codes& codes) {
 
 // Returns the requantisation of a layer whose result is 32-bit sums. Sums have their own unit for
 // each channel, so only the bias and the bounds are rounded.
-StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Codes& input, const Clamp& clamp,
-                                FeatureMap* sums, std::vector<int>* halvings) {
+StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Weights& weights, const Codes& input,
+                                const Clamp& clamp, FeatureMap* sums, std::vector<int>* halvings) {
   Requantisation r;
   for (size_t o = 0; o < linear->scales.size(); ++o) {
     const double unit = double{input.scale} * linear->scales[o];
     if (!linear->bias.empty()) linear->bias[o] /= unit;
-    const Channel channel =
-        ChannelOf(*linear, static_cast<int64_t>(o), {1 / linear->scales[o], 0, input.zero});
+    const Channel channel = ChannelOf(*linear, weights, static_cast<int64_t>(o),
+                                      {1 / linear->scales[o], 0, input.zero});
     sums->scales.push_back(std::ldexp(unit, channel.halvings));
     halvings->push_back(channel.halvings);
     // The offset is in units of the sum before its weights were halved.
@@ -197,6 +243,31 @@ StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Codes& input, const C
     r.most.push_back(bound(clamp.high));
   }
   return r;
+}
+
+// Returns the requantisation of a layer whose result is codes. `residual` is null without one.
+StatusOr<Requantisation> CodesFrom(LinearLayer* linear, const Weights& weights, const Codes& input,
+                                   const Codes* residual, const Codes& result, const Clamp& clamp,
+                                   std::vector<int>* halvings) {
+  Target target{double{input.scale} / result.scale, static_cast<double>(result.zero), input.zero};
+  std::optional<double> residual_factor;
+  if (residual != nullptr) {
+    residual_factor = double{residual->scale} / result.scale;
+    if (*residual_factor > kMaxResidualFactor)
+      return ToHost("a residual in far coarser steps than the result");
+    target.zero += -*residual_factor * residual->zero;
+  }
+  for (double& bias : linear->bias) bias /= result.scale;
+  std::vector<ChannelScale> channels;
+  for (int64_t o = 0; o < linear->out_channels; ++o) {
+    const Channel channel = ChannelOf(*linear, weights, o, target);
+    channels.push_back(channel.scale);
+    halvings->push_back(channel.halvings);
+  }
+  int32_t low = result.low, high = result.high;
+  if (std::isfinite(clamp.low)) low = std::max(low, CodeOf(clamp.low, result));
+  if (std::isfinite(clamp.high)) high = std::max(low, std::min(high, CodeOf(clamp.high, result)));
+  return MakeRequantisation(channels, low, high, residual_factor);
 }
 
 }  // namespace
@@ -234,32 +305,6 @@ StatusOr<MapView> Lowering::PlaceResidual(const Value* residual, const LinearLay
   return view;
 }
 
-StatusOr<Requantisation> Lowering::CodesFrom(const Group& group, LinearLayer* linear,
-                                             const Codes& input, std::vector<int>* halvings) const {
-  KILN_ASSIGN_OR_RETURN(const Codes result, CodesOf(*group.result));
-  Target target{double{input.scale} / result.scale, static_cast<double>(result.zero), input.zero};
-  std::optional<double> residual_factor;
-  if (group.residual != nullptr) {
-    KILN_ASSIGN_OR_RETURN(const Codes residual, CodesOf(*group.residual));
-    residual_factor = double{residual.scale} / result.scale;
-    if (*residual_factor > kMaxResidualFactor)
-      return ToHost("a residual in far coarser steps than the result");
-    target.zero += -*residual_factor * residual.zero;
-  }
-  for (double& bias : linear->bias) bias /= result.scale;
-  std::vector<ChannelScale> channels;
-  for (int64_t o = 0; o < linear->out_channels; ++o) {
-    const Channel channel = ChannelOf(*linear, o, target);
-    channels.push_back(channel.scale);
-    halvings->push_back(channel.halvings);
-  }
-  int32_t low = result.low, high = result.high;
-  if (std::isfinite(group.clamp.low)) low = std::max(low, CodeOf(group.clamp.low, result));
-  if (std::isfinite(group.clamp.high))
-    high = std::max(low, std::min(high, CodeOf(group.clamp.high, result)));
-  return MakeRequantisation(channels, low, high, residual_factor);
-}
-
 Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value* input,
                             Layer* layer) {
   const int64_t block = config_.block_in;
@@ -285,13 +330,22 @@ Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value*
   KILN_ASSIGN_OR_RETURN(matrix.output, ResultMap(group.result, linear.out_height, linear.out_width,
                                                  linear.out_channels));
   FeatureMap& output = out_.maps[static_cast<size_t>(matrix.output)];
+  const Weights weights = WeightsOf(linear);
   std::vector<int> halvings;
   if (output.wide) {
     KILN_CHECK(group.residual == nullptr);
     KILN_ASSIGN_OR_RETURN(matrix.requantisation,
-                          SumsOf(&linear, codes, group.clamp, &output, &halvings));
+                          SumsOf(&linear, weights, codes, group.clamp, &output, &halvings));
   } else {
-    KILN_ASSIGN_OR_RETURN(matrix.requantisation, CodesFrom(group, &linear, codes, &halvings));
+    KILN_ASSIGN_OR_RETURN(const Codes result, CodesOf(*group.result));
+    Codes residual;
+    if (group.residual != nullptr) {
+      KILN_ASSIGN_OR_RETURN(residual, CodesOf(*group.residual));
+    }
+    KILN_ASSIGN_OR_RETURN(
+        matrix.requantisation,
+        CodesFrom(&linear, weights, codes, group.residual == nullptr ? nullptr : &residual, result,
+                  group.clamp, &halvings));
   }
 
   matrix.one_weight = linear.identity &&
@@ -301,7 +355,7 @@ Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value*
     for (int64_t lane = 0; lane < block; ++lane)
       matrix.weights[static_cast<size_t>(lane * block + lane)] = 1;
   } else {
-    matrix.weights = PackWeights(linear, matrix.reads, halvings, block);
+    matrix.weights = PackWeights(linear, weights, matrix.reads, halvings, block);
   }
   const Order order = linear.channels_second ? Order::kChannelsSecond : Order::kChannelsLast;
   locations_[group.result] = {-1, matrix.output, StandingOf(group.result->shape(), order)};

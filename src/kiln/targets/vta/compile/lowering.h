@@ -107,8 +107,6 @@ class Lowering {
   Status FillLinear(const Group& group, LinearLayer linear, const Value* input, Layer* layer);
   StatusOr<MapView> PlaceInput(const Value* input, LinearLayer* linear, Layer* layer);
   StatusOr<MapView> PlaceResidual(const Value* residual, const LinearLayer& linear, Layer* layer);
-  StatusOr<Requantisation> CodesFrom(const Group& group, LinearLayer* linear, const Codes& input,
-                                     std::vector<int>* halvings) const;
   StatusOr<Layer> EmitElementwise(const Group& group);
   StatusOr<Layer> EmitGather(const Group& group);
   StatusOr<std::vector<MapView>> PlaceOperands(const Node& node, const Formula& formula,
