@@ -197,7 +197,11 @@ TEST_F(InputsTest, BothFamiliesRunThem) {
     ASSERT_EQ(values.size(), expected.size());
     for (size_t i = 0; i < values.size(); ++i)
       EXPECT_NEAR(values[i], expected[i], 0.05) << machine << " " << i;
-    if (!array["codes"].is_null()) {
+    const char* no_codes = "output 'out/scores' is not quantised and has no codes";
+    if (array["codes"].is_null()) {
+      EXPECT_THAT(outcome.out, HasSubstr(no_codes));
+    } else {
+      EXPECT_THAT(outcome.out, testing::Not(HasSubstr(no_codes)));
       const auto codes = Read<int8_t>("out.npz", "out%2Fscores.codes");
       const auto arrays = NamedArrays::Open(folder_ / "out.npz");
       EXPECT_THAT(arrays->names(), testing::Contains("out%2Fscores.scale"));
@@ -278,6 +282,18 @@ TEST_F(InputsTest, ArraysThatAreNoLabelsStopNothing) {
   ASSERT_TRUE(WriteFile(folder_ / "labels.txt", "1\n2\n").ok());
   EXPECT_THAT(Run({"--level", "reference", "--labels", At("labels.txt")}, "floats.npz").err,
               HasSubstr("labels.txt: 2 labels for the 5 images of "));
+  std::string shaped = *NpyHeader(ElementType::kInt32, {kSamples, 7});
+  shaped.append(kSamples * 7 * sizeof(int32_t), '\0');
+  ASSERT_TRUE(WriteFile(folder_ / "shaped.npy", shaped).ok());
+  const Outcome other =
+      Run({"--level", "reference", "--labels", At("shaped.npy"), "--json", At("other.json")},
+          "floats.npz");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err,
+              testing::AllOf(HasSubstr("--labels: no output of the network is class scores for "
+                                       "labels of 7"),
+                             HasSubstr("leave it out to run without accuracy")));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "other.json"));
 }
 
 // Two elements other than 0 in the first two images, four in the third: one array has no room for

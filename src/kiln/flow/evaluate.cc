@@ -40,6 +40,7 @@ Status Count(const Tensor& scores, std::span<const int32_t> labels, AccuracyRepo
 class LabelCounter {
  public:
   // Finds the output that the labels belong to. If there is no accuracy, `report` gets the reason.
+  // Error: labels that the user named fit no output.
   static StatusOr<LabelCounter> Create(const Graph& network, const Images& images, int top_k,
                                        RunReport* report) {
     LabelCounter counter;
@@ -52,6 +53,10 @@ class LabelCounter {
       return counter;
     }
     auto layout = FindScores(network, images.set->label_shape());
+    if (!layout.ok() && images.labels_named) {
+      return ErrorAt("", "--labels", MessageOf(layout.status()),
+                     "leave it out to run without accuracy");
+    }
     if (!layout.ok()) {
       report->no_accuracy = MessageOf(layout.status());
       return counter;

@@ -310,7 +310,9 @@ StatusOr<Images> OpenImages(const ImageSettings& settings, const Graph& network)
   }
   auto opened = arrays.has_value() ? OpenNamed(settings, *arrays, network, chosen.all)
                                    : OpenFile(settings, network, std::move(chosen.all));
-  if (opened.ok()) opened->own_preprocess = std::move(chosen.own);
+  if (!opened.ok()) return opened;
+  opened->own_preprocess = std::move(chosen.own);
+  opened->labels_named = !settings.options.labels.empty();
   return opened;
 }
 

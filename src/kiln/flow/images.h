@@ -43,6 +43,7 @@ struct Images {
   std::string own_preprocess = {};
   std::string source = {};              // the file or folder, or "random noise"
   bool pixels = false;                  // an fp32 input takes values stored as uint8
+  bool labels_named = false;            // the labels are those of --labels
   std::vector<std::string> notes = {};  // remarks on the data for the user
   int64_t size() const { return set->size(); }
   // Returns images [first, first + count) as one tensor per input, joined by BatchShape.
