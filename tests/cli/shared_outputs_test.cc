@@ -28,7 +28,7 @@ class SharedOutputs : public testing::Test {
  protected:
   void SetUp() override {
     shared_ = SharedFolder();
-    if (shared_.empty()) GTEST_SKIP() << "KILN_SHARED names no folder";
+    if (shared_.empty()) GTEST_SKIP() << "needs KILN_SHARED";
     const testing::TestInfo* info = testing::UnitTest::GetInstance()->current_test_info();
     folder_ = std::filesystem::temp_directory_path() /
               (std::string("kiln_shared_") + info->name() + std::to_string(::getpid()));

@@ -153,7 +153,12 @@ Status OutputsFile::Finish() { return writer_.Finish(); }
 void OutputsFile::Report(RunReport* report) const {
   report->outputs_file = path_.string();
   for (const Output& output : outputs_) {
-    if (output.images > 0) report->written.push_back(output.described);
+    if (output.images == 0) continue;
+    report->written.push_back(output.described);
+    if (codes_ && output.described.quantisation.empty()) {
+      report->notes.push_back(
+          fmt::format("output '{}' is not quantised and has no codes", output.name));
+    }
   }
 }
 
