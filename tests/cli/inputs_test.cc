@@ -239,11 +239,11 @@ TEST_F(InputsTest, OneLineSaysWhatToGive) {
           " takes words/ids i64 1x8, mask i64 1x8; give --data FILE.npz or a folder of .npy files, "
           "arrays named as the inputs, first axis samples, or --random N for made-up values\n");
   NpzWriter wrong(folder_ / "wrong.npz");
-  ASSERT_TRUE(wrong.AddTensor("mask", Tensor(ElementType::kInt32, {5, 8})).ok());
+  ASSERT_TRUE(wrong.AddTensor("mask", Tensor(ElementType::kUint64, {5, 8})).ok());
   ASSERT_TRUE(wrong.AddTensor("words%2Fids", Tensor(ElementType::kInt64, {5, 8})).ok());
   ASSERT_TRUE(wrong.Finish().ok());
   EXPECT_THAT(Run({"--level", "reference"}, "wrong.npz").err,
-              HasSubstr("wrong.npz: array 'mask': holds i32; input 'mask' of " + At("net.kir") +
+              HasSubstr("wrong.npz: array 'mask': holds u64; input 'mask' of " + At("net.kir") +
                         " takes i64; save it with .astype(numpy.int64)"));
   NpzWriter fewer(folder_ / "fewer.npz");
   ASSERT_TRUE(fewer.AddTensor("mask", Tensor(ElementType::kInt64, {4, 8})).ok());

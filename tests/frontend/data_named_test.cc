@@ -103,6 +103,24 @@ TEST_F(NamedTest, InputsTakeTheirOwnTypeAndShape) {
   EXPECT_EQ(Clean(InputReader::OfValues(set, other, "net.onnx").status()),
             "a.npz: array 'ids': is 2x3: 2 samples of 3; input 'other' of net.onnx takes 1x4; for "
             "N samples Nx4");
+  // Integers are widened where the input's type has all values of the file's.
+  const auto of = [&](const char* descr, std::string bytes) {
+    const std::string head =
+        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (1, 3)}}", descr);
+    const auto file = NamedArrays::Open(WriteNpz("w.npz", {{"x.npy", Npy(head, bytes)}}));
+    return std::make_shared<const DataSet>(*file->Read(0));
+  };
+  const auto shorts = of("<i2", std::string("\xfe\xff\x00\x80\xff\x7f", 6));
+  EXPECT_EQ(InputReader::OfValues(shorts, ids, "net.onnx")->MakeBatch(0, 1),
+            Tensor::Of<int64_t>({1, 3}, {-2, -32768, 32767}));
+  EXPECT_EQ(InputReader::OfValues(shorts, narrow, "net.onnx")->MakeBatch(0, 1),
+            Tensor::Of<int32_t>({1, 3}, {-2, -32768, 32767}));
+  const auto bytes = of("|u1", std::string("\x00\x80\xff", 3));
+  EXPECT_EQ(InputReader::OfValues(bytes, ids, "net.onnx")->MakeBatch(0, 1),
+            Tensor::Of<int64_t>({1, 3}, {0, 128, 255}));
+  EXPECT_THAT(
+      Clean(InputReader::OfValues(of("<u4", std::string(12, '\0')), narrow, "net.onnx").status()),
+      HasSubstr("holds u32; input 'narrow' of net.onnx takes i32"));
   // A bool is 0 or 1, whatever byte the file has.
   const auto bits = std::make_shared<const DataSet>(*arrays->Read(*arrays->Find("bits")));
   const Tensor flag = InputReader::OfValues(bits, flags, "net.onnx")->MakeBatch(0, 1);

@@ -155,6 +155,14 @@ TEST(OnnxImport, SymbolicDimensionsAreSetByName) {
   ASSERT_TRUE(whole.ok()) << MessageOf(whole.status());
   EXPECT_EQ(whole->inputs()[0]->shape(), (Shape{2, 7}));
   EXPECT_EQ(whole->inputs()[1]->shape(), (Shape{1, 7, 3}));
+  // The shape of an input also sizes its symbols in other inputs.
+  options.shapes = {{"mask", Shape{3, 9, 2}}};
+  const auto bound = Import(17, model, "", options);
+  ASSERT_TRUE(bound.ok()) << MessageOf(bound.status());
+  EXPECT_EQ(bound->inputs()[0]->shape(), (Shape{3, 9}));
+  options.shapes = {{"mask", Shape{1, 9, 2}}, {"ids", Shape{1, 8}}};
+  ExpectError(Import(17, model, "", options), StatusCode::kInvalidArgument,
+              "--shape mask: seq is 9 here and 8 in input 'ids'; a symbol has one size");
   options.shapes = {{"sek", Shape{7}}};
   ExpectError(Import(17, model, "", options), StatusCode::kInvalidArgument,
               "--shape sek: names no symbolic dimension and no input of the model; symbols: batch, "

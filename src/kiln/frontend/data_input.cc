@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,29 @@ std::string_view NumPyName(ElementType type) {
   return "";
 }
 
+bool IsUnsigned(ElementType type) { return type >= ElementType::kUint8; }
+
+// Returns whether `to` is an integer type that has every value of the integer type `from`.
+bool Widens(ElementType from, ElementType to) {
+  if (!IsInteger(from) || !IsInteger(to) || SizeOf(from) >= SizeOf(to)) return false;
+  return IsUnsigned(from) || !IsUnsigned(to);
+}
+
+// Writes integers in a type that Widens accepts; returns the end of what it wrote.
+std::byte* WidenIntegers(std::span<const std::byte> integers, ElementType from, ElementType to,
+                         std::byte* out) {
+  const auto size = static_cast<size_t>(SizeOf(from)), wide = static_cast<size_t>(SizeOf(to));
+  for (; !integers.empty(); integers = integers.subspan(size)) {
+    // Elements are little-endian: the last byte has the sign.
+    const bool negative =
+        !IsUnsigned(from) && (integers[size - 1] & std::byte{0x80}) != std::byte{};
+    std::copy_n(integers.begin(), size, out);
+    std::fill_n(out + size, wide - size, negative ? std::byte{0xff} : std::byte{0});
+    out += wide;
+  }
+  return out;
+}
+
 }  // namespace
 
 Shape SampleShape(const Value& input) {
@@ -84,7 +108,7 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
         fmt::format("has shape {}", input.has_shape() ? input.shape().ToString() : "unknown"),
         fmt::format("its dimensions must be known; --shape {}=... sets them", input.name()));
   }
-  if (set->element() != input.element()) {
+  if (set->element() != input.element() && !Widens(set->element(), input.element())) {
     const std::string_view name = NumPyName(input.element());
     return ErrorAt(set->source(), "",
                    fmt::format("holds {}; {} takes {}", NameOf(set->element()), place,
@@ -109,6 +133,7 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
           return text;
         }()));
   }
+  reader.element_ = input.element();
   reader.set_ = std::move(set);
   return reader;
 }
@@ -116,12 +141,15 @@ StatusOr<InputReader> InputReader::OfValues(std::shared_ptr<const DataSet> set, 
 Tensor InputReader::MakeBatch(int64_t first, int64_t count) const {
   if (images_.has_value()) return images_->MakeBatch(first, count);
   KILN_CHECK(first >= 0 && count >= 0 && first + count <= set_->size());
-  Tensor batch(set_->element(), BatchShape(sample_, count));
+  Tensor batch(element_, BatchShape(sample_, count));
   std::byte* to = batch.mutable_bytes();
   for (int64_t i = first; i < first + count; ++i) {
     const std::span<const std::byte> sample = set_->Image(i);
-    std::memcpy(to, sample.data(), sample.size());
-    to += sample.size();
+    if (set_->element() == element_) {
+      to = std::copy(sample.begin(), sample.end(), to);
+    } else {
+      to = WidenIntegers(sample, set_->element(), element_, to);
+    }
   }
   if (set_->element() == ElementType::kBool) {  // a file may hold bytes other than 0 and 1
     std::byte* bytes = batch.mutable_bytes();

@@ -27,9 +27,9 @@ class InputReader {
   // Reads images for an fp32 input: any numeric type, preprocessed by an ImageConverter.
   static StatusOr<InputReader> OfImages(std::shared_ptr<const DataSet> set, Preprocess preprocess,
                                         const Value& input, std::string_view model_source);
-  // Reads values as they are stored. Their type must be the input's, and the shape of a sample must
-  // be the input's up to dimensions of 1. Errors name the data and the model with both types or
-  // shapes.
+  // Reads values as they are stored. Their type must be the input's, or integers of a narrower type
+  // all of whose values the input's type has; the shape of a sample must be the input's up to
+  // dimensions of 1. Errors name the data and the model with both types or shapes.
   static StatusOr<InputReader> OfValues(std::shared_ptr<const DataSet> set, const Value& input,
                                         std::string_view model_source);
 
@@ -44,6 +44,7 @@ class InputReader {
   // Absent for values that are read as they are stored.
   std::optional<ImageConverter> images_;
   Shape sample_;
+  ElementType element_ = ElementType::kFloat32;  // of the input; of values that are read as stored
 };
 
 }  // namespace kiln

@@ -41,7 +41,8 @@ struct ImportOptions {
   // Shapes of inputs by name; they override the model's declarations.
   std::map<std::string, Shape> input_shapes;
   // Sizes of symbolic dimensions and shapes of inputs, as given with --shape: a shape of one
-  // dimension belongs to the symbol of that name if an input has one, otherwise to the input.
+  // dimension belongs to the symbol of that name if an input has one, otherwise to the input. An
+  // input's shape also sizes its symbols, unless they have a size of their own.
   std::map<std::string, Shape> shapes = {};
   // Reports an error if an input's shape remains partly unknown; the message lists the symbols
   // without a size.

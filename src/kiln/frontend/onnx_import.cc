@@ -67,8 +67,9 @@ class Importer {
   Status CheckOperators() const;
   Status AddInitialisers();
   Status ApplyShapes();
+  Status BindSymbols();
   Status CheckInputsKnown() const;
-  void NoteReplaced(const onnx::ValueInfoProto& input, const Shape& declared, const Shape& given);
+  void NoteReplaced(const onnx::ValueInfoProto& input, const Shape& given);
   // Returns an error about a node, which names the option if --shape replaced fixed dimensions.
   Status WithReplacedShape(const Status& status) const;
   Status AddInputs();
@@ -330,6 +331,29 @@ Status Importer::ApplyShapes() {
                                           ListExcerpt(inputs, ", ")));
     }
   }
+  return BindSymbols();
+}
+
+// Gives symbols without a size those of the requested shapes of inputs.
+Status Importer::BindSymbols() {
+  std::map<std::string, std::pair<int64_t, std::string>> bound;  // by symbol: its size, the input
+  for (const auto& input : model_.graph().input()) {
+    const auto it = input_shapes_.find(input.name());
+    const auto& declared = input.type().tensor_type().shape().dim();
+    if (it == input_shapes_.end() || it->second.rank() != declared.size()) continue;
+    for (int i = 0; i < declared.size(); ++i) {
+      const std::string& symbol = declared[i].dim_param();
+      if (symbol.empty() || symbols_.contains(symbol)) continue;
+      const auto [known, added] = bound.try_emplace(symbol, it->second[i], input.name());
+      const auto& [size, first] = known->second;
+      if (size == it->second[i]) continue;
+      return ErrorAt(source_, "--shape " + Excerpt(input.name()),
+                     fmt::format("{} is {} here and {} in input {}", Excerpt(symbol), it->second[i],
+                                 size, QuotedExcerpt(first)),
+                     "a symbol has one size; name it with --shape where shapes differ");
+    }
+  }
+  for (const auto& [symbol, size] : bound) symbols_[symbol] = size.first;
   return OkStatus();
 }
 
@@ -390,7 +414,7 @@ Status Importer::AddInputs() {
     if (const auto it = input_shapes_.find(input.name()); it != input_shapes_.end()) {
       if (!Compatible(type, {type.element, it->second})) {
         trust_declared_ = false;
-        NoteReplaced(input, *type.shape, it->second);
+        NoteReplaced(input, it->second);
       }
       type.shape = it->second;
     }
@@ -401,9 +425,12 @@ Status Importer::AddInputs() {
 
 // Records the shape of an input that --shape replaced. Many networks also compute with sizes that
 // they do not declare, so this alone is not an error.
-void Importer::NoteReplaced(const onnx::ValueInfoProto& input, const Shape& declared,
-                            const Shape& given) {
+void Importer::NoteReplaced(const onnx::ValueInfoProto& input, const Shape& given) {
   if (!replaced_place_.empty() || !options_.shapes.contains(input.name())) return;
+  std::vector<int64_t> fixed;
+  for (const auto& dim : input.type().tensor_type().shape().dim())
+    fixed.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : kUnknownDim);
+  const Shape declared(std::move(fixed));
   replaced_place_ = fmt::format("--shape {}={}", Excerpt(input.name()), given.ToString());
   replaced_fault_ = fmt::format("the model fixes input {} to {}", QuotedExcerpt(input.name()),
                                 declared.ToString());
