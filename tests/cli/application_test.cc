@@ -189,7 +189,12 @@ TEST(Application, InspectsWhatItCannotImport) {
       many.out,
       HasSubstr("summary: 1 of 1 operator not supported, in 1,234 of 1,234 nodes: (no name)\n"));
   EXPECT_THAT(many.out, HasSubstr("\n(no name) "));
-  // A model that contradicts itself is an error as before.
+  // The file of the weights is absent.
+  const Outcome weights = Call({"inspect", "tests/errors/files/missing-weights.onnx"});
+  ASSERT_EQ(weights.code, kExitOk) << weights.err;
+  EXPECT_THAT(weights.out, HasSubstr("external data 'weights.bin' is not there"));
+  EXPECT_THAT(weights.out, HasSubstr("summary: every operator is supported"));
+  // A model that contradicts itself is an error.
   EXPECT_NE(Call({"inspect", "tests/errors/files/cyclic.onnx"}).code, kExitOk);
 }
 

@@ -175,8 +175,8 @@ class InspectCommand final : public Command {
     KILN_ASSIGN_OR_RETURN(load.import.shapes, sizes_.Get());
     StatusOr<Graph> loaded = LoadModel(model_, load);
     if (!loaded.ok()) {
-      // An ONNX model with unsupported operators is shown as an outline. A model that contradicts
-      // itself remains an error.
+      // An ONNX model that asks for what Kiln or this folder lacks is shown as an outline. A model
+      // that contradicts itself remains an error.
       const std::string extension = std::filesystem::path(model_).extension().string();
       if (extension != ".onnx" && extension != ".ONNX") return loaded.status();
       const StatusOr<OnnxOutline> outline = OutlineOnnx(model_);
@@ -184,7 +184,9 @@ class InspectCommand final : public Command {
       const bool supported =
           std::all_of(outline->operators.begin(), outline->operators.end(),
                       [](const OnnxOutline::Operator& row) { return row.supported; });
-      if (supported && loaded.status().code() != StatusCode::kUnimplemented) return loaded.status();
+      const StatusCode code = loaded.status().code();
+      if (supported && code != StatusCode::kUnimplemented && code != StatusCode::kNotFound)
+        return loaded.status();
       const std::string reason = MessageOf(loaded.status());
       return WriteResults(context.out, json_, OutlineText(model_, *outline, reason),
                           OutlineJson(model_, *outline, reason));
