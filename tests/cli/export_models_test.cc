@@ -94,15 +94,13 @@ TEST_P(ExportedModels, AreWhatReadersExpect) {
 INSTANTIATE_TEST_SUITE_P(
     Repository, ExportedModels,
     testing::Combine(
-        testing::Values("models/demo_fashion_mnist.onnx", "models/fashion_cnn_w1a1.onnx",
-                        "models/fashion_mlp_w1a8.onnx", "models/binary_resnet20.onnx",
-                        "models/hourglass.onnx", "models/vdsr5.onnx",
-                        "tests/data/models/dscnn_kws_mlperftiny.onnx",
-                        "tests/data/models/mnist-8.onnx",
-                        "tests/data/models/resnet8_cifar10_mlperftiny.onnx",
-                        "tests/data/models/super_resolution_espcn3x.onnx",
-                        "tests/data/models/tfc_2w2a_mnist_qonnx.onnx",
-                        "tests/data/models/vit_mnist.onnx"),
+        testing::Values(
+            "models/demo_fashion_mnist.onnx", "models/fashion_cnn_w1a1.onnx",
+            "models/fashion_mlp_w1a8.onnx", "models/binary_resnet20.onnx", "models/hourglass.onnx",
+            "models/vdsr5.onnx", "tests/data/models/dscnn_kws_mlperftiny.onnx",
+            "tests/data/models/mnist-8.onnx", "tests/data/models/resnet8_cifar10_mlperftiny.onnx",
+            "tests/data/models/super_resolution_espcn3x.onnx",
+            "tests/data/models/tfc_2w2a_mnist_qonnx.onnx", "tests/data/models/vit_mnist.onnx"),
         testing::Values(Variant{"clean", {}, true},
                         Variant{"standard", {"--passes", "standard"}, true},
                         Variant{"int8", {"--quantise", "int8", "--random", "1"}, true},
