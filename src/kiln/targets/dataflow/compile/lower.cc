@@ -188,12 +188,6 @@ void Lowering::EmitHost(const Group& group, const std::string& reason) {
 
 namespace {
 
-// Layers and host groups in alternating epochs: those of the machine are even, those of the host
-// odd, and everything that an item reads is of its own epoch or an earlier one.
-struct Epochs {
-  std::vector<int> layers, hosts;
-};
-
 int AtLeast(int epoch, bool on_machine, int producer, bool producer_on_machine) {
   return std::max(epoch, on_machine == producer_on_machine ? producer : producer + 1);
 }
@@ -216,6 +210,21 @@ StridedView Merged(const StridedView& view) {
   }
   return merged;
 }
+
+HostTensor Received(const Value* value, int map, const Place& place) {
+  HostTensor tensor;
+  tensor.place = {map, place.view};
+  tensor.value = value;
+  if (place.line.has_value()) {
+    tensor.factors = place.line->factors;
+    tensor.offsets = place.line->offsets;
+    tensor.low = place.line->low;
+    tensor.high = place.line->high;
+  }
+  return tensor;
+}
+
+}  // namespace
 
 // Numbers channels of one map for the host's part of a step.
 class StepBuilder {
@@ -252,113 +261,89 @@ class StepBuilder {
   std::vector<std::pair<Key, int>> sent_;
 };
 
-HostTensor Received(const Value* value, int map, const Place& place) {
-  HostTensor tensor;
-  tensor.place = {map, place.view};
-  tensor.value = value;
-  if (place.line.has_value()) {
-    tensor.factors = place.line->factors;
-    tensor.offsets = place.line->offsets;
-    tensor.low = place.line->low;
-    tensor.high = place.line->high;
+std::optional<size_t> Lowering::HostOf(const Value* value) const {
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    for (const Node* node : hosts_[i].nodes.nodes) {
+      if (std::ranges::count(node->results(), value) > 0) return i;
+    }
   }
-  return tensor;
+  return std::nullopt;
 }
 
-}  // namespace
-
-StatusOr<Lowered> Lowering::Order() {
-  // Values that the host reads although nothing of the host produces them: moved inputs.
-  const auto producer_of = [&](const Value* root, size_t* host) {
-    for (size_t i = 0; i < hosts_.size(); ++i) {
-      for (const Node* node : hosts_[i].nodes.nodes) {
-        if (std::ranges::count(node->results(), root) > 0) {
-          *host = i;
-          return true;
-        }
-      }
-    }
-    return false;
-  };
+Epochs Lowering::FindEpochs() const {
   Epochs epochs;
   epochs.layers.assign(layers_.size(), 0);
   epochs.hosts.assign(hosts_.size(), -1);
-  const auto layer_epoch = [&](size_t i) {
-    int epoch = 0;
-    for (const Operand& operand : layers_[i].operands) {
-      size_t host = 0;
-      if (operand.place.layer >= 0) {
-        epoch = AtLeast(epoch, true, epochs.layers[static_cast<size_t>(operand.place.layer)], true);
-      } else if (producer_of(operand.place.root, &host)) {
-        epoch = AtLeast(epoch, true, epochs.hosts[host], false);
-      }
-    }
-    epochs.layers[i] = epoch;
+  // Returns the epoch of what reads `place`, if it is not before `epoch`.
+  const auto after = [&](int epoch, bool on_machine, const Place& place) {
+    if (place.layer >= 0)
+      return AtLeast(epoch, on_machine, epochs.layers[static_cast<size_t>(place.layer)], true);
+    const std::optional<size_t> host = HostOf(place.root);
+    return host.has_value() ? AtLeast(epoch, on_machine, epochs.hosts[*host], false) : epoch;
   };
   size_t next = 0;
+  const auto reach = [&](size_t layers) {
+    for (; next < layers; ++next) {
+      for (const Operand& operand : layers_[next].operands)
+        epochs.layers[next] = after(epochs.layers[next], true, operand.place);
+    }
+  };
   for (size_t i = 0; i < hosts_.size(); ++i) {
-    for (; next < hosts_[i].layers_before; ++next) layer_epoch(next);
+    reach(hosts_[i].layers_before);
     int epoch = -1;
     for (const Node* node : hosts_[i].nodes.nodes) {
       for (const Value* operand : node->operands()) {
         const auto at = places_.find(operand);
-        size_t host = 0;
         if (operand == nullptr || at == places_.end()) continue;
-        if (at->second.layer >= 0) {
-          epoch = AtLeast(epoch, false, epochs.layers[static_cast<size_t>(at->second.layer)], true);
-        } else if (producer_of(at->second.root, &host) && host != i) {
-          epoch = AtLeast(epoch, false, epochs.hosts[host], false);
-        }
+        const bool own = at->second.layer < 0 && HostOf(at->second.root) == i;
+        if (!own) epoch = after(epoch, false, at->second);
       }
     }
     epochs.hosts[i] = epoch;
   }
-  for (; next < layers_.size(); ++next) layer_epoch(next);
+  reach(layers_.size());
+  return epochs;
+}
 
-  Lowered lowered;
+// Returns the row-major value that carries what a layer computed from one segment to a later one,
+// by way of the host.
+StatusOr<Place> Lowering::CarriedBy(int layer) const {
   for (const Value* value : graph_.Values()) {
     const auto at = places_.find(value);
-    if (at != places_.end() && at->second.layer < 0 && at->second.root != value)
-      lowered.aliases.push_back({value, at->second.root, at->second.view});
+    if (at != places_.end() && at->second.layer == layer &&
+        SamePositions(at->second.view, RowMajorView(value->shape().dims())))
+      return Place{-1, value, at->second.view, {}};
   }
-  int last = -1;
-  for (const int e : epochs.layers) last = std::max(last, e);
-  for (const int e : epochs.hosts) last = std::max(last, e);
-  lowered.segments = last / 2 + (last >= 0 ? 1 : 0);
-  StepBuilder builder(&lowered);
+  return absl::InternalError("a value between segments has no row-major form");
+}
+
+Status Lowering::NumberMaps(const Epochs& epochs, StepBuilder* builder, Lowered* lowered) {
   for (size_t i = 0; i < layers_.size(); ++i) {
     PendingLayer& pending = layers_[i];
     NetworkLayer layer = std::move(pending.layer);
     layer.segment = epochs.layers[i] / 2;
     for (const Operand& operand : pending.operands) {
-      const Place& place = operand.place;
-      const bool inside = place.layer >= 0 &&
-                          lowered.layers[static_cast<size_t>(place.layer)].segment == layer.segment;
-      if (inside) {
-        layer.inputs.push_back(lowered.layers[static_cast<size_t>(place.layer)].output);
-        continue;
-      }
-      Place sent = place;
-      if (place.layer >= 0) {
-        // From an earlier segment, by way of the host: as the value that the layer computed.
-        for (const Value* value : graph_.Values()) {
-          const auto at = places_.find(value);
-          if (sent.root == nullptr && at != places_.end() && at->second.layer == place.layer &&
-              SamePositions(at->second.view, RowMajorView(value->shape().dims())))
-            sent = {-1, value, at->second.view, {}};
+      Place sent = operand.place;
+      if (sent.layer >= 0) {
+        const NetworkLayer& producer = lowered->layers[static_cast<size_t>(sent.layer)];
+        if (producer.segment == layer.segment) {
+          layer.inputs.push_back(producer.output);
+          continue;
         }
-        if (sent.root == nullptr)
-          return absl::InternalError("a value between segments has no row-major form");
+        KILN_ASSIGN_OR_RETURN(sent, CarriedBy(sent.layer));
       }
-      layer.inputs.push_back(builder.Sent(layer.segment, sent, operand));
+      layer.inputs.push_back(builder->Sent(layer.segment, sent, operand));
     }
-    layer.output = static_cast<int>(lowered.maps.size());
-    lowered.maps.push_back({layer.info.name, pending.map, pending.type,
-                            static_cast<int>(lowered.layers.size()), layer.segment});
-    lowered.layers.push_back(std::move(layer));
+    layer.output = static_cast<int>(lowered->maps.size());
+    lowered->maps.push_back({layer.info.name, pending.map, pending.type,
+                             static_cast<int>(lowered->layers.size()), layer.segment});
+    lowered->layers.push_back(std::move(layer));
   }
-  // What the host reads of each segment: operands of host kernels, graph outputs, and maps that it
-  // passes on to later segments.
+  return OkStatus();
+}
+
+std::map<int, std::vector<HostTensor>> Lowering::ReceivedBySegment(const StepBuilder& builder,
+                                                                   const Lowered& lowered) const {
   std::map<int, std::vector<HostTensor>> receives;
   std::set<const Value*> received;
   const auto receive = [&](const Value* value) {
@@ -376,6 +361,24 @@ StatusOr<Lowered> Lowering::Order() {
   for (const auto& [segment, tensors] : builder.sends) {
     for (const HostTensor& tensor : tensors) receive(tensor.value);
   }
+  return receives;
+}
+
+StatusOr<Lowered> Lowering::Order() {
+  const Epochs epochs = FindEpochs();
+  Lowered lowered;
+  for (const Value* value : graph_.Values()) {
+    const auto at = places_.find(value);
+    if (at != places_.end() && at->second.layer < 0 && at->second.root != value)
+      lowered.aliases.push_back({value, at->second.root, at->second.view});
+  }
+  int last = -1;
+  for (const int e : epochs.layers) last = std::max(last, e);
+  for (const int e : epochs.hosts) last = std::max(last, e);
+  lowered.segments = last / 2 + (last >= 0 ? 1 : 0);
+  StepBuilder builder(&lowered);
+  KILN_RETURN_IF_ERROR(NumberMaps(epochs, &builder, &lowered));
+  std::map<int, std::vector<HostTensor>> receives = ReceivedBySegment(builder, lowered);
   for (int epoch = -1; epoch <= last; ++epoch) {
     NetworkStep step;
     if (epoch % 2 == 0) {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -63,6 +64,14 @@ struct PendingLayer {
   CodeType type;
 };
 
+// Layers and host groups in alternating epochs: those of the machine are even, those of the host
+// odd, and everything that an item reads is of its own epoch or an earlier one.
+struct Epochs {
+  std::vector<int> layers, hosts;
+};
+
+class StepBuilder;  // numbers the maps that the host sends (lower.cc)
+
 class Lowering {
  public:
   Lowering(const Graph& graph, const Config& config);
@@ -84,6 +93,16 @@ class Lowering {
   // lower.cc: order.
   void EmitHost(const Group& group, const std::string& reason);
   StatusOr<Lowered> Order();
+  // Returns the index of the host group that produces a value, if one does: moved inputs have none.
+  std::optional<size_t> HostOf(const Value* value) const;
+  Epochs FindEpochs() const;
+  StatusOr<Place> CarriedBy(int layer) const;
+  // Moves the layers to `lowered`, and numbers their maps and those that the host sends.
+  Status NumberMaps(const Epochs& epochs, StepBuilder* builder, Lowered* lowered);
+  // Returns what the host reads of each segment: operands of host kernels, outputs of the graph, and
+  // maps that it passes on to later segments.
+  std::map<int, std::vector<HostTensor>> ReceivedBySegment(const StepBuilder& builder,
+                                                           const Lowered& lowered) const;
 
   // lower_sums.cc
   Status PlanSums(Group* group);
