@@ -13,6 +13,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/binary/tables/planes.h"
 #include "kiln/targets/lower/refusal.h"
+#include "kiln/targets/lower/sign.h"
 
 namespace kiln::binary {
 namespace {
@@ -150,9 +151,7 @@ Status SetSigns(const Layer& layer, const LayerPart& part, const Config& config,
       s->addends[n] = layer.line.offsets[of] >= 0 ? 1 : -1;
       continue;
     }
-    const double least = std::ceil(-layer.line.offsets[of] / factor);
-    s->limits[n] = static_cast<int64_t>(
-        std::clamp(least, -static_cast<double>(most), static_cast<double>(most)));
+    s->limits[n] = LeastNotNegative(factor, layer.line.offsets[of], -most, most - 1);
     s->multipliers[n] = 2;
     s->addends[n] = 1 - 2 * s->limits[n];
   }
@@ -267,28 +266,6 @@ StatusOr<MachineCodes> MachineCodesOf(const Value& value, const Config& config) 
   return codes;
 }
 
-size_t SignNodes(const Node& node) {
-  constexpr double kLeastFar = 0x1p64;
-  const auto number = [](const Node& of, int operand) {
-    return NumberOf(of.operand(operand)).value_or(0);
-  };
-  const auto is_far = [&](const Node& of) {
-    return of.op() == Op::kMul && number(of, 1) >= kLeastFar;
-  };
-  const auto is_bounded = [&](const Node& of) {
-    return of.op() == Op::kClip && number(of, 1) == -1 && number(of, 2) == 1;
-  };
-  std::vector<const Node*> chain = {&node};
-  constexpr size_t kNodes = 6;
-  while (chain.size() < kNodes && chain.back()->result()->users().size() == 1)
-    chain.push_back(chain.back()->result()->users()[0]);
-  const bool found = chain.size() == kNodes && is_far(*chain[0]) && is_bounded(*chain[1]) &&
-                     is_far(*chain[2]) && chain[3]->op() == Op::kAdd && number(*chain[3], 1) == 1 &&
-                     is_bounded(*chain[4]) && chain[5]->op() == Op::kMul &&
-                     number(*chain[5], 1) > 0;
-  return found ? kNodes : 0;
-}
-
 StatusOr<Layer> LayerOf(std::span<const Node* const> nodes, const Config& config,
                         std::string_view source) {
   const Node& node = *nodes[0];
@@ -305,15 +282,13 @@ StatusOr<Layer> LayerOf(std::span<const Node* const> nodes, const Config& config
     for (size_t n = 0; n < bias->size(); ++n) layer.line.offsets[n] += (*bias)[n];
   }
   std::span<const Node* const> behind = nodes.subspan(1);
-  for (size_t i = 0; i < behind.size(); ++i) {
-    if (SignNodes(*behind[i]) == 0) continue;
-    layer.sign = true;
-    behind = behind.first(i);
-    break;
-  }
+  std::optional<double> size;
+  if (behind.size() >= kSignNodes) size = SizeOfSign(behind.last(kSignNodes));
+  layer.sign = size.has_value();
+  if (layer.sign) behind = behind.first(behind.size() - kSignNodes);
   KILN_RETURN_IF_ERROR(ApplyToLine(behind, node.result(), &layer.line));
   KILN_ASSIGN_OR_RETURN(layer.out, MachineCodesOf(*layer.result, config));
-  if (layer.sign && (layer.out.low > -1 || layer.out.high < 1 || layer.out.zero != 0))
+  if (layer.sign && (NearestCode(*size, layer.out) != 1 || NearestCode(-*size, layer.out) != -1))
     return ToHost("the codes of a sign are -1 and 1");
   KILN_RETURN_IF_ERROR(Simplify(&layer));
   return layer;

@@ -46,11 +46,6 @@ struct Layer {
   int64_t macs() const { return taps() * out_height * out_width * out_channels; }
 };
 
-// Returns the number of nodes, from `node` on, that compute the sign of their operand times a scale:
-// multiplications by 2^100 and bounds, as the passes write BipolarQuant (passes/
-// annotate_activations.h); 0 if they do not.
-size_t SignNodes(const Node& node);
-
 // Returns the layer of a convolution or product, nodes[0], and the nodes behind it.
 //   errors  refusals, with what the machine lacks
 StatusOr<Layer> LayerOf(std::span<const Node* const> nodes, const Config& config,

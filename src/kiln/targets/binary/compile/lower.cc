@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "kiln/targets/lower/host_kernel.h"
 #include "kiln/targets/lower/partition.h"
+#include "kiln/targets/lower/sign.h"
 #include "kiln/targets/lower/view_steps.h"
 
 namespace kiln::binary {
@@ -101,10 +102,9 @@ class Lowering {
     const Shape& shape = group->result->shape();
     const int64_t channels = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
     while (const Node* next = partition_.Follower(group->result)) {
-      if (const size_t nodes = SignNodes(*next); nodes > 0) {
-        for (size_t i = 0; i < nodes; ++i) Take(*group->result->users()[0], group);
-        return OkStatus();
-      }
+      const std::vector<const Node*> sign = SignFrom(graph_, *next);
+      for (const Node* node : sign) Take(*node, group);
+      if (!sign.empty()) return OkStatus();
       if (IsBound(*next) || !ContinuesLine(*next, group->result, channels)) break;
       Take(*next, group);
     }
