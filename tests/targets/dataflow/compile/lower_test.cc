@@ -127,6 +127,50 @@ TEST(DataflowLower, BipolarWeightsTakeOneBit) {
             "convolution 1x1 @1x1x4 weights 2 multiply: 1x1x4 int4 -> 1x1x2 int8\n");
 }
 
+// The nodes of the sign of %1, of size 0.5, as the passes write BipolarQuant.
+std::string SignOf(const std::string& type, const std::string& annotation) {
+  return R"(
+  const %far : f32[] = [1.2676506e+30]
+  const %low : f32[] = [-1.0]
+  const %one : f32[] = [1.0]
+  const %half : f32[] = [0.5]
+  %2 = mul %1, %far "sign" : )" +
+         type + "\n  %3 = clip %2, %low, %one : " + type + "\n  %4 = mul %3, %far : " + type +
+         "\n  %5 = add %4, %one : " + type + "\n  %6 = clip %5, %low, %one : " + type +
+         "\n  %7 = mul %6, %half : " + type + " " + annotation + "\n  output %7";
+}
+
+// A sign is the requantisation of the sums before it, by thresholds or, to codes of more bits than
+// have thresholds, by a product. Codes with too many bits for a table are sums themselves.
+TEST(DataflowLower, SignsAreRequantisations) {
+  const std::string product = R"(
+  input %x : f32[1x2] quant int4 per_tensor scale=[1.0]
+  const %w : f32[2x3] quant int4 per_tensor scale=[0.5] = [0.5, 1.5, -1.0, 2.0, 0.5, -0.5]
+  %1 = matmul %x, %w "product" : f32[1x3])";
+  EXPECT_EQ(LayersOf(product + SignOf("f32[1x3]", "quant int2 per_tensor symmetric scale=[0.5]")),
+            "convolution 1x1 @1x1x2 weights 4 thresholds 2: 1x1x2 int4 -> 1x1x3 int2\n");
+  EXPECT_EQ(LayersOf(product + SignOf("f32[1x3]", "quant int8 per_tensor scale=[0.25] zero=[1]")),
+            "convolution 1x1 @1x1x2 weights 4 multiply: 1x1x2 int4 -> 1x1x3 int8\n");
+  const std::string codes = "input %1 : f32[1x4] quant int16 per_tensor scale=[1.0] zero=[7]";
+  EXPECT_EQ(LayersOf(codes + SignOf("f32[1x4]", "quant int2 per_tensor symmetric scale=[0.5]")),
+            "depthwise 1x1 @1x1x4 weights 1 thresholds 2: 1x1x4 int16 -> 1x1x4 int2\n");
+  const auto lowered =
+      LowerText(codes + SignOf("f32[1x4]", "quant int2 per_tensor symmetric scale=[0.5]"), false);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+  EXPECT_EQ(RunLowered(*lowered, {-1, 0, 1, -32775}), (std::vector<double>{-0.5, 0.5, 0.5, -0.5}));
+}
+
+// Without codes for the result, the product stays on the machine, and the host computes the sign.
+TEST(DataflowLower, SignsWithoutCodesAreOnTheHost) {
+  const std::string lines = LayersOf(R"(
+  input %x : f32[1x2] quant int4 per_tensor scale=[1.0]
+  const %w : f32[2x3] quant int4 per_tensor scale=[0.5] = [0.5, 1.5, -1.0, 2.0, 0.5, -0.5]
+  %1 = matmul %x, %w "product" : f32[1x3])" +
+                                     SignOf("f32[1x3]", ""));
+  EXPECT_THAT(lines, HasSubstr("convolution 1x1 @1x1x2 weights 4: 1x1x2 int4"));
+  EXPECT_THAT(lines, HasSubstr("'1' is not quantised"));
+}
+
 // Every layer has the widths of its own annotations: 3-bit weights between 4 and 2 bits, then 16.
 TEST(DataflowLower, MixedWidths) {
   const std::string text = R"(

@@ -12,6 +12,7 @@
 #include "kiln/targets/dataflow/compile/lowering.h"
 #include "kiln/targets/dataflow/compile/requantise.h"
 #include "kiln/targets/interface/kernel_info.h"
+#include "kiln/targets/lower/sign.h"
 #include "kiln/targets/lower/view_steps.h"
 
 namespace kiln::dataflow {
@@ -130,6 +131,20 @@ Status Lowering::PlanElements(Group* group) {
   return OkStatus();
 }
 
+namespace {
+
+// Returns the values of an operand's codes, by channel.
+ChannelLine ElementLine(const Operand& operand) {
+  const auto channels = static_cast<size_t>(operand.seen.channels);
+  const double scale = operand.codes.scale;
+  ChannelLine line;
+  line.factors.assign(channels, scale);
+  line.offsets.assign(channels, -scale * static_cast<double>(operand.codes.zero));
+  return line;
+}
+
+}  // namespace
+
 // Evaluates the nodes of a group on every code of its operand.
 Status Lowering::EmitTable(const Group& group) {
   const Node& node = *group.anchor;
@@ -149,6 +164,13 @@ Status Lowering::EmitTable(const Group& group) {
   KILN_ASSIGN_OR_RETURN(Operand operand, AnyOperand(*variable));
   const CodeType type = operand.codes.type;
   if (type.bits > kMostTableBits) {
+    Group sign = group;
+    sign.sign = SizeOfSign(group.nodes);
+    if (sign.sign.has_value() && CodesOf(*group.result).ok()) {
+      KILN_ASSIGN_OR_RETURN(operand, RowMajorOperand(*variable));
+      ChannelLine line = ElementLine(operand);
+      return EmitElementSums(sign, std::move(operand), std::move(line));
+    }
     return ToHost(
         fmt::format("a function of codes of {} bits, the machine has tables of at most {}",
                     type.bits, kMostTableBits));
@@ -196,7 +218,7 @@ Status Lowering::EmitTable(const Group& group) {
   return OkStatus();
 }
 
-// Products and sums with one constant per channel: a depthwise layer of one tap with weight 1.
+// Products and sums with one constant per channel.
 Status Lowering::EmitChannelLine(const Group& group) {
   const Node& node = *group.anchor;
   const Value* variable = node.operand(node.operand(0)->is_constant() ? 1 : 0);
@@ -205,29 +227,31 @@ Status Lowering::EmitChannelLine(const Group& group) {
     return ToHost("a difference from a constant per channel");
   if (group.nodes.size() > 1) return ToHost("a chain of functions with constants per channel");
   KILN_ASSIGN_OR_RETURN(Operand operand, RowMajorOperand(*variable));
-  const int64_t channels = operand.seen.channels;
-  const auto numbers = PerChannel(node.operand(variable == node.operand(0) ? 1 : 0), channels);
+  const auto numbers =
+      PerChannel(node.operand(variable == node.operand(0) ? 1 : 0), operand.seen.channels);
   if (!numbers.has_value() || group.result->shape() != variable->shape())
     return ToHost("a constant that is not one number per channel");
-  ChannelLine line;
-  for (const double number : *numbers) {
-    double factor = operand.codes.scale,
-           offset = -operand.codes.scale * static_cast<double>(operand.codes.zero);
+  ChannelLine line = ElementLine(operand);
+  for (size_t c = 0; c < numbers->size(); ++c) {
+    const double number = (*numbers)[c];
     if (node.op() == Op::kMul) {
-      factor *= number;
-      offset *= number;
+      line.factors[c] *= number;
+      line.offsets[c] *= number;
     } else {
-      offset += node.op() == Op::kAdd ? number : -number;
+      line.offsets[c] += node.op() == Op::kAdd ? number : -number;
     }
-    line.factors.push_back(factor);
-    line.offsets.push_back(offset);
   }
+  return EmitElementSums(group, std::move(operand), std::move(line));
+}
+
+// Elements as the sums of a depthwise layer of one tap with weight 1.
+Status Lowering::EmitElementSums(const Group& group, Operand operand, ChannelLine line) {
   Stage stage;
   stage.kind = StageKind::kDepthwise;
   stage.map = operand.seen;
   stage.window.out_height = operand.seen.height;
   stage.window.out_width = operand.seen.width;
-  stage.weights.assign(static_cast<size_t>(channels), 1);
+  stage.weights.assign(line.factors.size(), 1);
   const MapShape map = operand.seen;
   return EmitSums(group, std::move(stage), std::move(operand), std::move(line), map,
                   RowMajorView(group.result->shape().dims()), OperatorsOf(group.nodes));

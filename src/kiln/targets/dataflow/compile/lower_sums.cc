@@ -10,6 +10,7 @@
 #include "kiln/targets/dataflow/compile/requantise.h"
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/lower/constant_codes.h"
+#include "kiln/targets/lower/sign.h"
 #include "kiln/targets/lower/view_steps.h"
 
 namespace kiln::dataflow {
@@ -88,11 +89,25 @@ std::string Shortly(const Window& w, const MapShape& in, const MapShape& out) {
 
 }  // namespace
 
+// Takes the sign that begins with a node into the group, if there is one and its result is codes.
+bool Lowering::TakeSign(const Node& first, Group* group) const {
+  const std::vector<const Node*> sign = SignFrom(graph_, first);
+  if (sign.empty() || !CodesOf(*sign.back()->result()).ok()) return false;
+  group->nodes.insert(group->nodes.end(), sign.begin(), sign.end());
+  group->result = sign.back()->result();
+  group->sign = SizeOfSign(sign);
+  return true;
+}
+
 Status Lowering::PlanSums(Group* group) {
   const Shape& shape = group->result->shape();
   const int64_t channels = shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
   bool bounded = false;
   while (const Node* next = partition_.Follower(group->result)) {
+    if (!SignFrom(graph_, *next).empty()) {
+      TakeSign(*next, group);
+      break;
+    }
     if (!ContinuesLine(*next, group->result, channels) || (bounded && !IsBound(*next))) break;
     bounded = bounded || IsBound(*next);
     group->nodes.push_back(next);
@@ -103,8 +118,10 @@ Status Lowering::PlanSums(Group* group) {
 
 Status Lowering::EmitSums(const Group& group, Stage stage, Operand operand, ChannelLine line,
                           const MapShape& map, StridedView view, const std::string& operation) {
-  KILN_RETURN_IF_ERROR(
-      ApplyToLine(std::span(group.nodes).subspan(1), group.anchor->result(), &line));
+  std::span<const Node* const> of_line = group.nodes;
+  if (group.sign.has_value()) of_line = of_line.first(of_line.size() - kSignNodes);
+  if (!of_line.empty())
+    KILN_RETURN_IF_ERROR(ApplyToLine(of_line.subspan(1), group.anchor->result(), &line));
   // Sums grow with their values: a negative factor changes the signs of its weights.
   const auto channels = std::ssize(line.factors);
   const auto per_channel = static_cast<size_t>(std::ssize(stage.weights) / channels);
@@ -140,8 +157,13 @@ Status Lowering::EmitSums(const Group& group, Stage stage, Operand operand, Chan
     return OkStatus();
   }
   KILN_ASSIGN_OR_RETURN(const ValueCodes codes, CodesOf(*group.result));
-  KILN_ASSIGN_OR_RETURN(stage.requantise,
-                        MakeRequantisation(line, codes, range, config_.threshold_bits));
+  if (group.sign.has_value()) {
+    KILN_ASSIGN_OR_RETURN(stage.requantise,
+                          MakeSigns(line, *group.sign, codes, range, config_.threshold_bits));
+  } else {
+    KILN_ASSIGN_OR_RETURN(stage.requantise,
+                          MakeRequantisation(line, codes, range, config_.threshold_bits));
+  }
   AddLayer(group, std::move(stage), {std::move(operand)}, map, codes.type, std::move(view),
            std::nullopt, operation);
   return OkStatus();

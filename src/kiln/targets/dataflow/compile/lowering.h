@@ -28,6 +28,8 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // clamped.
 struct Group : NodeGroup {
   const Value* result = nullptr;
+  // The size of the sign that the last kSignNodes nodes compute (lower/sign.h).
+  std::optional<double> sign;
 };
 
 // The integer codes of a value with one scale.
@@ -106,6 +108,7 @@ class Lowering {
 
   // lower_sums.cc
   Status PlanSums(Group* group);
+  bool TakeSign(const Node& first, Group* group) const;
   Status EmitConvolution(const Group& group);
   Status EmitProduct(const Group& group);
   Status EmitPool(const Group& group);
@@ -118,6 +121,7 @@ class Lowering {
   Status PlanElements(Group* group);
   Status EmitTable(const Group& group);
   Status EmitChannelLine(const Group& group);
+  Status EmitElementSums(const Group& group, Operand operand, ChannelLine line);
   Status EmitSum(const Group& group);
   Status EmitConcat(const Group& group);
   Status EmitPad(const Group& group);

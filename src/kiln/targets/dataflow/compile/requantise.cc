@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/numerics/quantise.h"
+#include "kiln/targets/lower/sign.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -40,14 +41,20 @@ StatusOr<Requantise> ByMultiplication(const ChannelLine& line, const ValueCodes&
   return r;
 }
 
+// Returns the least number of bits, at least 1, with enough thresholds for the codes.
+int ThresholdBits(const Requantise& r) {
+  int bits = 1;
+  while ((int64_t{1} << bits) - 1 < r.high - r.low) ++bits;
+  return bits;
+}
+
 StatusOr<Requantise> ByThresholds(const ChannelLine& line, const ValueCodes& codes,
                                   const SumRange& range) {
   Requantise r;
   r.way = Requantise::Way::kThresholds;
   r.low = NearestCode(line.low, codes);
   r.high = NearestCode(line.high, codes);
-  while ((int64_t{1} << r.threshold_bits) - 1 < r.high - r.low) ++r.threshold_bits;
-  r.threshold_bits = std::max(1, r.threshold_bits);
+  r.threshold_bits = ThresholdBits(r);
   for (size_t c = 0; c < line.factors.size(); ++c) {
     for (int64_t k = 1; k < int64_t{1} << r.threshold_bits; ++k) {
       // The least sum whose code is at least low + k; one above all sums if there is none.
@@ -66,6 +73,15 @@ StatusOr<Requantise> ByThresholds(const ChannelLine& line, const ValueCodes& cod
   return r;
 }
 
+// Checks that every channel has a finite factor and offset.
+Status CheckFinite(const ChannelLine& line) {
+  for (size_t c = 0; c < line.factors.size(); ++c) {
+    if (!std::isfinite(line.factors[c]) || !std::isfinite(line.offsets[c]))
+      return ToHost(fmt::format("the scale or bias of channel {} is not a finite number", c));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 int64_t NearestCode(double value, const ValueCodes& codes) {
@@ -77,12 +93,35 @@ int64_t NearestCode(double value, const ValueCodes& codes) {
 
 StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCodes& codes,
                                         const SumRange& range, int threshold_bits) {
-  for (size_t c = 0; c < line.factors.size(); ++c) {
-    if (!std::isfinite(line.factors[c]) || !std::isfinite(line.offsets[c]))
-      return ToHost(fmt::format("the scale or bias of channel {} is not a finite number", c));
-  }
+  KILN_RETURN_IF_ERROR(CheckFinite(line));
   if (codes.type.bits <= threshold_bits) return ByThresholds(line, codes, range);
   return ByMultiplication(line, codes);
+}
+
+StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const ValueCodes& codes,
+                               const SumRange& range, int threshold_bits) {
+  KILN_RETURN_IF_ERROR(CheckFinite(line));
+  Requantise r;
+  r.low = NearestCode(-size, codes);
+  r.high = NearestCode(size, codes);
+  const bool compares = codes.type.bits <= threshold_bits;
+  r.way = compares ? Requantise::Way::kThresholds : Requantise::Way::kMultiply;
+  if (compares) r.threshold_bits = ThresholdBits(r);
+  for (size_t c = 0; c < line.factors.size(); ++c) {
+    int64_t least = LeastNotNegative(line.factors[c], line.offsets[c], range.low, range.high);
+    if (line.low >= 0) least = range.low;
+    if (line.high < 0) least = range.high + 1;
+    for (int64_t k = 1; compares && k < int64_t{1} << r.threshold_bits; ++k)
+      r.thresholds.push_back(r.low + k <= r.high ? least : range.high + 1);
+    if (compares) continue;
+    const double addend = static_cast<double>(r.high) -
+                          static_cast<double>(r.high - r.low) * static_cast<double>(least);
+    if (!(std::abs(addend) < static_cast<double>(CodeType{kAddendBits, true}.high())))
+      return ToHost(fmt::format("the threshold of channel {} is too large", c));
+    r.multipliers.push_back(r.high - r.low);
+    r.addends.push_back(r.high - (r.high - r.low) * least);
+  }
+  return r;
 }
 
 Status SetAffine(std::span<const double> factors, double offset, const ValueCodes& codes,

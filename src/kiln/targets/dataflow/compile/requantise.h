@@ -24,6 +24,14 @@ namespace kiln::dataflow {
 StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCodes& codes,
                                         const SumRange& range, int threshold_bits);
 
+// Returns the requantisation of sums within `range` to the codes of +size, where the value of the
+// sum is not negative, and of -size elsewhere. It is exact: thresholds, of which all but those above
+// the codes are the same, or (+code - -code) * (sum - threshold) + +code, clamped to these codes.
+// Factors must not be negative.
+// Errors: refusals, if a constant does not fit.
+StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const ValueCodes& codes,
+                               const SumRange& range, int threshold_bits);
+
 // Sets the constants of an affine stage: x0 f0 + x1 f1 + offset in units of the result's codes.
 // Errors: refusals, if a constant does not fit.
 Status SetAffine(std::span<const double> factors, double offset, const ValueCodes& codes,
