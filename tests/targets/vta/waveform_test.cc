@@ -108,7 +108,7 @@ TEST(VtaFirstDifference, CountersAlone) {
 
 // ---- Hardware that is spoilt.
 
-Config Small() {
+Config SmallMachine() {
   Config c;
   c.name = "small";
   c.block_in = c.block_out = 4;
@@ -182,7 +182,7 @@ TEST(VtaRecordDifference, RecordsTheLayerThatDiffers) {
     const Graph graph = NetworkOf(convolution);
     const Batch images = RandomImages(graph, 1, 2);
     const Graph prepared = Prepare(graph.Clone(), images, Recipe());
-    const auto program = CompileFor(prepared, Small());
+    const auto program = CompileFor(prepared, SmallMachine());
     const auto waveform = RecordDifference(*program, images, {}, /*timed=*/true, wave);
     ASSERT_TRUE(waveform.ok()) << waveform.status();
     EXPECT_EQ(waveform->recorded, convolution);
@@ -206,7 +206,7 @@ TEST(VtaRecordDifference, RecordsTheLayerThatDiffers) {
 TEST(VtaRecordDifference, ALaunchThatTheCycleLevelStopsIsAnError) {
   const Graph graph = NetworkOf(/*convolution=*/false);
   const Batch images = RandomImages(graph, 1, 2);
-  const auto program = CompileFor(Prepare(graph.Clone(), images, Recipe()), Small());
+  const auto program = CompileFor(Prepare(graph.Clone(), images, Recipe()), SmallMachine());
   ASSERT_NE(program, nullptr);
   ProgramParts parts = program->parts();
   // A word that no stage can execute in place of the first instruction.

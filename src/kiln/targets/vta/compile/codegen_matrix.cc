@@ -472,6 +472,14 @@ class MatrixGenerator {
       LoadConstants(tile);
       WithConstant(AluOp::kAdd, k, 0, copy);
     }
+    if (r.sign.has_value()) {
+      WithImmediate(AluOp::kShiftRight, k, 31);
+      WithImmediate(AluOp::kMultiply, k, r.sign->from_zero - r.sign->below);
+      WithImmediate(AluOp::kAdd, k, r.sign->from_zero);
+      emitter_.last().push_next = true;
+      EmitStores(k, 0);
+      return;
+    }
     if (!r.least.empty()) {
       WithConstant(AluOp::kMax, k, 1, copy);
       WithConstant(AluOp::kMin, k, 2, copy);

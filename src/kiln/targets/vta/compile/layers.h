@@ -110,7 +110,7 @@ struct HostView {
 
 // A layer of the host.
 struct HostLayer {
-  std::shared_ptr<const Graph> graph;  // HostGraph of one node
+  std::shared_ptr<const Graph> graph;  // HostGraph of the nodes
   std::vector<HostView> inputs;        // in the order of the graph's inputs
   std::vector<int> outputs;            // slots, in the order of the graph's outputs
 };

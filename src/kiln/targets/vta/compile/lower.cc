@@ -15,6 +15,7 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/interface/kernel_info.h"
 #include "kiln/targets/lower/host_kernel.h"
+#include "kiln/targets/lower/sign.h"
 #include "kiln/targets/lower/view_steps.h"
 #include "kiln/targets/vta/compile/lowering.h"
 
@@ -119,8 +120,27 @@ void Lowering::FollowClamp(Group* group) {
   }
 }
 
+void Lowering::FollowSign(Group* group) {
+  const Node* next = partition_.Follower(group->result);
+  if (next == nullptr) return;
+  const std::vector<const Node*> sign = SignFrom(graph_, *next);
+  if (sign.empty() || !CodesOf(*sign.back()->result()).ok()) return;
+  group->nodes.insert(group->nodes.end(), sign.begin(), sign.end());
+  group->result = sign.back()->result();
+  group->sign = SizeOfSign(sign);
+  group->text += " + sign";
+}
+
+void Lowering::PlanSign(Group* group) {
+  group->nodes = SignFrom(graph_, *group->anchor);
+  group->result = group->nodes.back()->result();
+  group->sign = SizeOfSign(group->nodes);
+}
+
 void Lowering::FollowProduct(Group* group) {
   FollowBias(group);
+  FollowSign(group);
+  if (group->sign.has_value()) return;
   FollowResidual(group);
   if (group->residual == nullptr) FollowClamp(group);
 }
@@ -164,6 +184,8 @@ std::vector<Pattern<Group>> Lowering::Patterns() {
       {"pad", AnyOf({Op::kPad}), alone, emit(&Lowering::EmitPad)},
       {"concat", AnyOf({Op::kConcat}), alone, emit_concat},
       {"gather", AnyOf({Op::kGather}), alone, emit(&Lowering::EmitGather)},
+      {"sign", [this](const Node& node) { return !SignFrom(graph_, node).empty(); },
+       follow(&Lowering::PlanSign), emit(&Lowering::EmitElementwise)},
       {"element-wise, clamped", AnyOf({Op::kAdd, Op::kSub, Op::kMul, Op::kMax, Op::kMin}),
        follow(&Lowering::FollowClamp), emit(&Lowering::EmitElementwise)},
       {"element-wise", AnyNode(), alone, emit(&Lowering::EmitElementwise)},
@@ -503,8 +525,8 @@ StatusOr<Layer> Lowering::EmitGather(const Group& group) {
                             indices->name()));
 }
 
-void Lowering::EmitHost(const Node& node, const std::string& reason) {
-  const HostNodes nodes{{&node}, reason};
+void Lowering::EmitHost(const Group& group, const std::string& reason) {
+  const HostNodes nodes{group.nodes, reason};
   HostKernel kernel = MakeHostKernel(graph_, {&nodes, 1});
   Layer layer;
   layer.info = std::move(kernel.info);
@@ -539,7 +561,7 @@ StatusOr<Network> Lowering::Run() {
     out_.inputs.push_back({input->name(), slot});
   }
   const auto to_host = [this](const Group& group, const std::string& reason) {
-    for (const Node* node : group.nodes) EmitHost(*node, reason);
+    EmitHost(group, reason);
     return OkStatus();
   };
   KILN_RETURN_IF_ERROR(partition_.Emit(options_, to_host));

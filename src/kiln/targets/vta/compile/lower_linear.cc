@@ -7,6 +7,7 @@
 #include "kiln/ir/checked_math.h"
 #include "kiln/support/check.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/lower/sign.h"
 #include "kiln/targets/vta/compile/lowering.h"
 
 namespace kiln::vta {
@@ -15,6 +16,8 @@ namespace {
 constexpr int64_t kMaxWeights = int64_t{1} << 28;  // bytes of one layer, padding included
 constexpr double kMaxResidualFactor = 64;
 constexpr double kMostBias = 0x1p30;  // in units of the sums
+// Sums less the least sum that is not negative stay below twice this number.
+constexpr int64_t kMostSignSum = INT64_C(1) << 29;
 
 // Returns the input blocks that each output block reads.
 std::vector<BlockRange> ReadsOf(const LinearLayer& linear, int64_t block) {
@@ -182,6 +185,27 @@ LinearLayer OverPatches(LinearLayer linear, const Patch& patch) {
   return linear;
 }
 
+// Returns whether a dense layer reads all pixels of a map, in the map's order, as channels.
+bool IsFlattened(const LinearLayer& linear, const StridedView& view, const FeatureMap& map) {
+  const int64_t elements = map.height * map.width * map.channels;
+  const auto image = ImageShapeOf(view.shape);
+  return map.height * map.width > 1 && linear.kernel.taps() == 1 && linear.groups == 1 &&
+         linear.in_channels == elements && image.has_value() && image->channels == elements &&
+         view.elements() == elements && view.offset == 0 && view.strides.back() == 1;
+}
+
+// Returns the convolution of the whole map that such a dense layer is.
+LinearLayer OverImage(LinearLayer linear, const FeatureMap& map) {
+  linear.weight = [weight = linear.weight, width = map.width, channels = map.channels](
+                      int64_t o, int64_t c, int64_t ky, int64_t kx) {
+    return weight(o, (ky * width + kx) * channels + c, 0, 0);
+  };
+  linear.in_channels = map.channels;
+  linear.kernel.y = map.height;
+  linear.kernel.x = map.width;
+  return linear;
+}
+
 // Return the number of rows or columns from the first to the last that the kernel reads, padding
 // included.
 int64_t RowsOf(const LinearLayer& linear) {
@@ -270,6 +294,30 @@ StatusOr<Requantisation> CodesFrom(LinearLayer* linear, const Weights& weights, 
   return MakeRequantisation(channels, low, high, residual_factor);
 }
 
+// Returns the requantisation of a layer whose result is the sign of its sums.
+StatusOr<Requantisation> SignsFrom(const LinearLayer& linear, const Weights& weights,
+                                   const Codes& input, const SignCodes& sign) {
+  Requantisation r;
+  r.sign = sign;
+  for (int64_t o = 0; o < linear.out_channels; ++o) {
+    int64_t sum = 0, magnitude = 0;
+    for (const int8_t code : weights.OfChannel(o)) {
+      sum += code;
+      magnitude += std::abs(code);
+    }
+    // Of sums of codes less their zero point, which is of 8 bits, too.
+    const int64_t greatest = magnitude * 256;
+    if (greatest >= kMostSignSum)
+      return ToHost("the sums whose sign it computes do not fit the accumulators of 32 bits");
+    const auto channel = static_cast<size_t>(o);
+    const int64_t least =
+        LeastNotNegative(double{input.scale} * linear.scales[channel],
+                         linear.bias.empty() ? 0 : linear.bias[channel], -greatest, greatest);
+    r.bias.push_back(static_cast<int32_t>(-(least + input.zero * sum)));
+  }
+  return r;
+}
+
 }  // namespace
 
 StatusOr<MapView> Lowering::PlaceInput(const Value* input, LinearLayer* linear, Layer* layer) {
@@ -283,7 +331,14 @@ StatusOr<MapView> Lowering::PlaceInput(const Value* input, LinearLayer* linear, 
     *linear = OverPatches(std::move(*linear), *patch);
   } else {
     const Order order = linear->channels_second ? Order::kChannelsSecond : Order::kChannelsLast;
-    KILN_ASSIGN_OR_RETURN(view, OnMachine(input, layer, order));
+    const Location& at = locations_.at(input);
+    const FeatureMap* map = at.map < 0 ? nullptr : &out_.maps[static_cast<size_t>(at.map)];
+    if (map != nullptr && !map->wide && IsFlattened(*linear, ViewOf(input, order), *map)) {
+      view = {at.map, 0, 0, 1, 1, map->height, map->width, map->channels};
+      *linear = OverImage(std::move(*linear), *map);
+    } else {
+      KILN_ASSIGN_OR_RETURN(view, OnMachine(input, layer, order));
+    }
   }
   if (linear->kernel.taps() == 1 &&
       view.height * view.width == linear->out_height * linear->out_width) {
@@ -342,10 +397,16 @@ Status Lowering::FillLinear(const Group& group, LinearLayer linear, const Value*
     if (group.residual != nullptr) {
       KILN_ASSIGN_OR_RETURN(residual, CodesOf(*group.residual));
     }
-    KILN_ASSIGN_OR_RETURN(
-        matrix.requantisation,
-        CodesFrom(&linear, weights, codes, group.residual == nullptr ? nullptr : &residual, result,
-                  group.clamp, &halvings));
+    if (group.sign.has_value()) {
+      halvings.assign(static_cast<size_t>(linear.out_channels), 0);
+      KILN_ASSIGN_OR_RETURN(matrix.requantisation,
+                            SignsFrom(linear, weights, codes, SignCodesOf(*group.sign, result)));
+    } else {
+      KILN_ASSIGN_OR_RETURN(
+          matrix.requantisation,
+          CodesFrom(&linear, weights, codes, group.residual == nullptr ? nullptr : &residual,
+                    result, group.clamp, &halvings));
+    }
   }
 
   matrix.one_weight = linear.identity &&

@@ -82,7 +82,8 @@ bool IsOneNumberAChannel(const Shape& shape, const Shape& result) {
 // Returns the order of the operands' axes. Operands on the machine determine it. If all operands
 // are on the host, an operand with one number per channel does, or else a user that reads the
 // result as an image.
-Lowering::Order Lowering::OrderOfElementwise(const Node& node) const {
+Lowering::Order Lowering::OrderOfElementwise(const Group& group) const {
+  const Node& node = *group.anchor;
   const Order order = OrderOf(node);
   const bool on_host =
       std::all_of(node.operands().begin(), node.operands().end(), [&](const Value* operand) {
@@ -93,7 +94,7 @@ Lowering::Order Lowering::OrderOfElementwise(const Node& node) const {
     if (operand != nullptr && IsOneNumberAChannel(operand->shape(), node.result()->shape()))
       return Order::kChannelsSecond;
   }
-  const Value* result = node.result();
+  const Value* result = group.result;
   while (result->users().size() == 1 &&
          (result->users()[0]->op() == Op::kRelu || result->users()[0]->op() == Op::kClip)) {
     result = result->users()[0]->result();
@@ -127,7 +128,8 @@ StatusOr<std::vector<MapView>> Lowering::PlaceOperands(const Node& node, const F
 
 StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
   const Node& node = *group.anchor;
-  std::optional<Formula> formula = FormulaOf(node);
+  std::optional<Formula> formula =
+      group.sign.has_value() ? SignFormula(*group.sign) : FormulaOf(node);
   if (!formula.has_value()) return ToHost(fmt::format("the ALU has no {}", node.info().text));
   const auto hold = [&](double v) {
     return std::min(std::max(v, group.clamp.low), group.clamp.high);
@@ -143,9 +145,10 @@ StatusOr<Layer> Lowering::EmitElementwise(const Group& group) {
     KILN_ASSIGN_OR_RETURN(const Codes codes, CodesOf(*node.operand(term.input)));
     inputs.push_back(codes);
   }
-  Layer layer = NewLayer(group, "alu", std::string(node.info().text) + group.text);
+  const std::string_view operation = group.sign.has_value() ? "sign" : node.info().text;
+  Layer layer = NewLayer(group, "alu", std::string(operation) + group.text);
   VectorLayer vector;
-  const Order order = OrderOfElementwise(node);
+  const Order order = OrderOfElementwise(group);
   RealConstant constant;
   if (formula->constant.has_value()) {
     KILN_ASSIGN_OR_RETURN(

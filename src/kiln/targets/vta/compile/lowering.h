@@ -23,6 +23,9 @@ struct Group : NodeGroup {
   std::vector<const Value*> bias;   // constants that are added first
   const Value* residual = nullptr;  // the value that is added next
   Clamp clamp;
+  // The size of the sign that the last kSignNodes nodes compute (lower/sign.h); then there is
+  // neither a residual nor a clamp.
+  std::optional<double> sign;
   std::string text;  // " + relu", for reports
 };
 
@@ -79,6 +82,9 @@ class Lowering {
   void FollowBias(Group* group);
   void FollowResidual(Group* group);
   void FollowClamp(Group* group);
+  void FollowSign(Group* group);
+  // Takes the nodes of the sign that the anchor begins.
+  void PlanSign(Group* group);
 
   // Emission: makes the layers of a group. If a layer is refused (ToHost), the host runs the group;
   // other errors are reported to the user.
@@ -111,7 +117,7 @@ class Lowering {
   StatusOr<Layer> EmitGather(const Group& group);
   StatusOr<std::vector<MapView>> PlaceOperands(const Node& node, const Formula& formula,
                                                Order order, Layer* layer);
-  Order OrderOfElementwise(const Node& node) const;
+  Order OrderOfElementwise(const Group& group) const;
   StatusOr<Layer> EmitMaxPool(const Group& group);
   // Emits an average that the ALU computes. counts[pixel] elements of each window are inside the
   // image, the others are zeros.
@@ -119,7 +125,7 @@ class Lowering {
                                  std::vector<int64_t> counts);
   StatusOr<MapView> PlaceWindows(const Value* input, const WindowAxis& y, const WindowAxis& x,
                                  const std::vector<int32_t>& fills, Layer* layer);
-  void EmitHost(const Node& node, const std::string& reason);
+  void EmitHost(const Group& group, const std::string& reason);
 
   // Values.
   // Returns the codes of an annotated value. Errors: a refusal (ToHost) if the machine cannot hold

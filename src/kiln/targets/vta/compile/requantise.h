@@ -17,6 +17,10 @@
 // shift, low, high) is exact except for the rounding of the bias. If bias and sum then leave room,
 // sums begin with bias + kCarried * 2^shift instead of zero, and the stored numbers are larger by
 // kCarried. Their low 8 bits are the same, and clearing and adding the bias need no separate steps.
+//
+// A sign needs neither factor nor bounds. With the least sum whose value is not negative, t, the
+// machine computes   (sum - t >> 31) * (code of +size - code of -size) + code of +size,   which is
+// exact.
 #ifndef KILN_TARGETS_VTA_COMPILE_REQUANTISE_H_
 #define KILN_TARGETS_VTA_COMPILE_REQUANTISE_H_
 
@@ -38,6 +42,11 @@ struct ChannelScale {
 // The offset of stored numbers if sums begin with the bias; a multiple of 2^8.
 inline constexpr int32_t kCarried = 1 << 14;
 
+// The codes of a sign: of -size and of +size.
+struct SignCodes {
+  int32_t below = -1, from_zero = 1;
+};
+
 // The constants of a layer's requantisation.
 struct Requantisation {
   int shift = 0;
@@ -49,6 +58,9 @@ struct Requantisation {
   // The multiplier of a residual's 8-bit codes, if there is a residual. Their product is added to
   // the sum's product, and `low` and `high` are applied after the shift.
   std::optional<int32_t> residual_multiplier;
+  // If there is a value, the result is a sign: `below` where sum + bias is negative, `from_zero`
+  // elsewhere. Of the other members, only `bias` counts.
+  std::optional<SignCodes> sign;
 };
 
 // Returns whether the offset in units of the sum, together with the greatest sum, fits in the

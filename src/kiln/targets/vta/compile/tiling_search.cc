@@ -212,6 +212,7 @@ TilingMemo::Key TilingMemo::KeyOf(const MatrixLayer& layer, int threads,
              r.multiplies,
              r.least.empty(),
              r.shift > 0,
+             r.sign.has_value(),
              context.map(layer.output).wide};
   if (layer.residual.has_value()) {
     const FeatureMap& map = context.map(layer.residual->map);

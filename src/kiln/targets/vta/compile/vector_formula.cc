@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kiln/numerics/elementary.h"
+#include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/compile/requantise.h"
 
@@ -100,6 +101,22 @@ std::optional<Formula> BinaryFormula(const Node& node) {
 }
 
 }  // namespace
+
+Formula SignFormula(double size) {
+  Formula f;
+  f.kind = Kind::kSign;
+  f.terms = {{0}};
+  f.size = size;
+  return f;
+}
+
+SignCodes SignCodesOf(double size, const Codes& codes) {
+  const auto code = [&](double real) {
+    return static_cast<int32_t>(QuantiseToCode(static_cast<float>(real), InverseScale(codes.scale),
+                                               codes.zero, {codes.low, codes.high}));
+  };
+  return {code(-size), code(size)};
+}
 
 std::optional<Formula> FormulaOf(const Node& node) {
   const float alpha = node.attributes().Float("alpha", node.op() == Op::kLeakyRelu ? 0.01f : 0.2f);
@@ -305,6 +322,17 @@ FormulaCode Gated(const Formula& f, const std::vector<Codes>& inputs, const Resu
   return code;
 }
 
+// Compares a code with its zero point. Sums that are not quantised are in units of the size.
+FormulaCode Sign(const Formula& f, const Codes& input, const Result& result) {
+  const SignCodes sign = result.wide ? SignCodes() : SignCodesOf(f.size, result.codes);
+  FormulaCode code;
+  AppendCentre(0, input, &code.steps);
+  code.steps.push_back(Immediate(AluOp::kShiftRight, 0, 31));
+  code.steps.push_back(Immediate(AluOp::kMultiply, 0, sign.from_zero - sign.below));
+  code.steps.push_back(Immediate(AluOp::kAdd, 0, sign.from_zero));
+  return code;
+}
+
 // Returns whether sums are exact: those of a single term without offset are counted in units of its
 // codes.
 bool IsExact(const Formula& f) {
@@ -339,6 +367,7 @@ bool AllInSteps(const Formula& f, const std::vector<Codes>& inputs,
       return std::all_of(constant.begin(), constant.end(),
                          [&](double v) { return enough(v * inputs[0].scale); });
     case Kind::kGated:
+    case Kind::kSign:
       return true;
   }
   return false;
@@ -361,6 +390,8 @@ bool Fits(const Formula& f, const std::vector<Codes>& inputs, double greatest_co
     case Kind::kGated:  // the slope times a code of 9 bits is at most 2^29
       return (result.wide || scale / step <= kMostScaleRatio) &&
              std::abs(f.terms[1].factor) * scale <= 2;
+    case Kind::kSign:
+      return true;
   }
   return false;
 }
@@ -374,6 +405,8 @@ double UnitOf(const Formula& f, const std::vector<Codes>& inputs, double greates
       return std::ldexp(inputs[0].scale * std::max(greatest_constant, 1e-30), -kFactorBits);
     case Kind::kGated:
       return std::ldexp(inputs[0].scale, -kFactorBits);
+    case Kind::kSign:
+      return f.size;
     case Kind::kCombine:
       break;
   }
@@ -409,6 +442,8 @@ StatusOr<FormulaCode> CodeOf(const Formula& f, const std::vector<Codes>& inputs,
     case Kind::kGated:
       code = Gated(f, inputs, result);
       break;
+    case Kind::kSign:
+      return Sign(f, inputs[0], result);
   }
   AppendClamp(result, f.clamp, &code.steps);
   return code;

@@ -40,13 +40,20 @@ struct ConstantTerm {
 //   kCombine  combines its terms and its constant by one operation (ADD, MAX, MIN)
 //   kProduct  multiplies the first two terms, or the first term and the constant
 //   kGated    multiplies the first term by the second, which is clamped to [0, 1] before
+//   kSign     +size where the only term, an operand, is not negative, and -size elsewhere
 struct Formula {
-  enum class Kind { kCombine, kProduct, kGated } kind = Kind::kCombine;
+  enum class Kind { kCombine, kProduct, kGated, kSign } kind = Kind::kCombine;
   std::vector<Term> terms;
   std::optional<ConstantTerm> constant;
   AluOp combine = AluOp::kAdd;
   Clamp clamp;
+  double size = 1;  // of kSign
 };
+
+// Returns the formula of the sign of operand 0.
+Formula SignFormula(double size);
+// Returns the codes of +size and -size.
+SignCodes SignCodesOf(double size, const Codes& codes);
 
 // Returns the formula of a node, or nullopt if its operator has none.
 std::optional<Formula> FormulaOf(const Node& node);
