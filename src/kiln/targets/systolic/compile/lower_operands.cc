@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
+#include "kiln/numerics/codec.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/systolic/compile/lowering.h"
@@ -26,6 +27,14 @@ double CountOf(const Format& operand, const Config& config) {
   const bool by_value = !config.psum_format.is_integer() && operand.is_integer();
   return by_value ? std::ldexp(1.0, -operand.fraction_bits) : 1.0;
 }
+
+// Returns whether the codes of a format mean -1 and +1.
+bool IsSigns(const Format& format) {
+  return format.kind == FormatKind::kCodebook && format.bits == 1 &&
+         DecodeFloat(format, 0) == -1.0f && DecodeFloat(format, 1) == 1.0f;
+}
+// Returns the code of such a format for -1 or +1.
+int64_t SignCode(int64_t sign) { return sign > 0 ? 1 : 0; }
 
 std::string Blocks(const Format& scale_format, int size) {
   return size == 0 ? "" : fmt::format(" with {} scales of {}", scale_format.name, size);
@@ -188,14 +197,16 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
     w.channel_stride_ = RowMajorStrides(shape)[static_cast<size_t>(q.axis)];
     w.channels_ = shape[q.axis];
   }
-  // Integer weights fit any integer array that can hold their codes; all others must be in the
-  // array's own format.
+  // Integer weights fit any integer array that can hold their codes, and those of -1 and +1 an
+  // array of such weights; all others must be in the array's own format.
+  w.signs_ = IsSigns(config.weight_format);
   w.whole_ = format.is_integer() && format.rounding == Rounding::kNearestEven &&
-             format.overflow == Overflow::kSaturate && config.weight_format.is_integer();
+             format.overflow == Overflow::kSaturate &&
+             (config.weight_format.is_integer() || w.signs_);
   if (w.whole_) {
     w.range_ = CodesOf(format, q.type.symmetric);
     w.unit_ = std::ldexp(1.0, -format.fraction_bits) / CountOf(config.weight_format, config);
-    KILN_RETURN_IF_ERROR(w.CheckCodes(config));
+    KILN_RETURN_IF_ERROR(w.signs_ ? w.CheckSigns() : w.CheckCodes(config));
     return w;
   }
   const bool has_zero_point = std::any_of(q.zero_points.begin(), q.zero_points.end(),
@@ -228,6 +239,20 @@ Status ConstantWeights::CheckCodes(const Config& config) const {
   return OkStatus();
 }
 
+// Accepts integers whose codes, minus their zero points, are -1 and +1.
+Status ConstantWeights::CheckSigns() const {
+  const Tensor codes = QuantiseConstant(value_->constant(), annotation_).codes;
+  for (int64_t i = 0; i < codes.size(); ++i) {
+    const int64_t code = WholeCode(codes, i);
+    if (code == -1 || code == 1) continue;
+    return ToHost(
+        fmt::format("weights are {}, the array takes {}: weight {} of '{}' is {} times "
+                    "its scale, not -1 or 1",
+                    annotation_.type.format.name, array_format_.name, i, value_->name(), code));
+  }
+  return OkStatus();
+}
+
 int64_t ConstantWeights::WholeCode(const Tensor& codes, int64_t element) const {
   return std::clamp(codes.IntAt(element), range_.low, range_.high) -
          annotation_.zero_points[ScaleIndex(element)];
@@ -240,8 +265,10 @@ ConstantCodes ConstantWeights::ArrayCodes() const {
   Tensor codes(CodeElementType(array_format_), constant.codes.shape());
   auto* to = reinterpret_cast<uint8_t*>(codes.mutable_bytes());
   ParallelFor(codes.size(), kCodesAPiece, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      StoreBits(static_cast<uint32_t>(WholeCode(constant.codes, i)), bytes, to + i * bytes);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t code = WholeCode(constant.codes, i);
+      StoreBits(static_cast<uint32_t>(signs_ ? SignCode(code) : code), bytes, to + i * bytes);
+    }
   });
   return {std::move(codes), {}};
 }

@@ -113,6 +113,7 @@ class ConstantWeights {
   // Returns the codes in the array's format.
   ConstantCodes ArrayCodes() const;
   Status CheckCodes(const Config& config) const;
+  Status CheckSigns() const;
 
   const Value* value_ = nullptr;
   Quantisation annotation_;  // completed (CompleteAnnotation)
@@ -122,6 +123,7 @@ class ConstantWeights {
   double unit_ = 1;
   bool blocked_ = false;
   bool whole_ = false;  // integers that round to nearest even and saturate
+  bool signs_ = false;  // the array's codes mean -1 and +1
   CodeRange range_;     // the range of codes of whole_ weights
 };
 

@@ -1,0 +1,162 @@
+// Integer weights of -1 and +1 on an array whose weights are -1 and +1: values against plain
+// arithmetic, and the refusal of other codes.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kiln/ir/text.h"
+#include "kiln/numerics/format.h"
+#include "kiln/support/random.h"
+#include "kiln/targets/systolic/simulate/cycle/cycle.h"
+#include "kiln/targets/systolic/simulate/functional/functional.h"
+#include "tests/targets/systolic/compiled.h"
+
+namespace kiln::systolic {
+namespace {
+
+using testing::HasSubstr;
+
+Config SignConfig() {
+  Config config = SquareConfig(4);
+  config.weight_format = *FindFormat("binary");
+  return config;
+}
+
+// Returns random numbers (code - zero) / 4, as the annotation of the inputs below has them.
+std::vector<float> Activations(Random& random, int64_t count) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(0.25f * static_cast<float>(random.Between(-100, 100)));
+  return values;
+}
+std::vector<int> Signs(Random& random, int64_t count) {
+  std::vector<int> signs;
+  for (int64_t i = 0; i < count; ++i) signs.push_back(random.Below(2) == 0 ? -1 : 1);
+  return signs;
+}
+
+// Runs a graph without the host; functional and cycle level have the same bits.
+std::vector<float> OnTheArray(const std::string& text, const Tensor& input) {
+  const auto graph = ParseGraph(text, "test.kir");
+  EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << text;
+  const auto program = CompileFor(*graph, SignConfig(), /*host_fallback=*/false);
+  EXPECT_TRUE(program.ok()) << program.status();
+  if (!program.ok()) return {};
+  const auto result = RunFunctional(**program, Batch{{input}}, RunOptions{});
+  const auto cycle = RunCycle(**program, Batch{{input}}, RunOptions{});
+  EXPECT_TRUE(result.ok() && cycle.ok()) << result.status() << cycle.status();
+  if (!result.ok() || !cycle.ok()) return {};
+  EXPECT_TRUE(result->codes == cycle->codes);
+  return result->outputs[0].ToFloats();
+}
+
+// An annotation of weights, and what it makes of -1 and +1.
+struct Case {
+  std::string annotation;
+  std::vector<float> scales;  // by output channel
+};
+
+TEST(SystolicSignWeights, ProductsAreSumsAndDifferences) {
+  constexpr int64_t kRows = 3, kDepth = 7, kColumns = 5;
+  const std::vector<Case> cases = {
+      {"int2 per_tensor symmetric scale=[0.5]", std::vector<float>(5, 0.5f)},
+      {"int8 per_tensor symmetric scale=[2]", std::vector<float>(5, 2.0f)},
+      {"uint8 per_tensor scale=[0.25] zero=[128]", std::vector<float>(5, 0.25f)},
+      {"int4 per_channel axis=1 scale=[0.5, 1, 2, 0.25, 4] zero=[0, 1, -2, 6, -7]",
+       {0.5f, 1.0f, 2.0f, 0.25f, 4.0f}}};
+  Random random(1);
+  for (const Case& weights : cases) {
+    SCOPED_TRACE(weights.annotation);
+    const std::vector<float> x = Activations(random, kRows * kDepth);
+    const std::vector<int> signs = Signs(random, kDepth * kColumns);
+    std::vector<float> w, expected;
+    for (size_t i = 0; i < signs.size(); ++i)
+      w.push_back(static_cast<float>(signs[i]) * weights.scales[i % kColumns]);
+    for (size_t r = 0; r < kRows; ++r) {
+      for (size_t n = 0; n < kColumns; ++n) {
+        float sum = 0;
+        for (size_t k = 0; k < kDepth; ++k) sum += x[r * kDepth + k] * w[k * kColumns + n];
+        expected.push_back(sum);
+      }
+    }
+    const std::string text = fmt::format(
+        R"(graph "t" {{
+  input %x : f32[1x3x7] quant int8 per_tensor scale=[0.25] zero=[3]
+  const %w : f32[7x5] quant {} = [{:#}]
+  %1 = matmul %x, %w : f32[1x3x5]
+  output %1
+}})",
+        weights.annotation, fmt::join(w, ", "));
+    EXPECT_EQ(OnTheArray(text, Tensor::Of<float>({1, kRows, kDepth}, x)), expected);
+  }
+}
+
+// Padding adds nothing, with a zero point as well.
+TEST(SystolicSignWeights, ConvolutionsWithPaddingAndGroups) {
+  constexpr int kSize = 5, kIn = 4, kOut = 6;
+  Random random(2);
+  for (const int groups : {1, 2}) {
+    const int in = kIn / groups, out = kOut / groups;
+    const std::vector<float> x = Activations(random, kSize * kSize * kIn);
+    const std::vector<int> signs = Signs(random, kOut * in * 9);
+    std::vector<float> w;
+    const std::vector<float> scales = {0.5, 1, 0.25, 2, 0.125, 4};
+    for (size_t i = 0; i < signs.size(); ++i)
+      w.push_back(static_cast<float>(signs[i]) * scales[i / static_cast<size_t>(in * 9)]);
+    std::vector<float> expected;
+    for (int place = 0; place < kSize * kSize; ++place) {
+      for (int n = 0; n < kOut; ++n) {
+        float sum = 0;
+        for (int tap = 0; tap < 9; ++tap) {
+          const int y = place / kSize + tap / 3 - 1, at = place % kSize + tap % 3 - 1;
+          if (y < 0 || y >= kSize || at < 0 || at >= kSize) continue;
+          for (int c = 0; c < in; ++c) {
+            sum += x[static_cast<size_t>((y * kSize + at) * kIn + n / out * in + c)] *
+                   w[static_cast<size_t>((n * in + c) * 9 + tap)];
+          }
+        }
+        expected.push_back(sum);
+      }
+    }
+    const std::string text = fmt::format(
+        R"(graph "t" {{
+  input %x : f32[1x5x5x4] quant int8 per_tensor scale=[0.25] zero=[-5]
+  const %w : f32[6x{}x3x3] quant int2 per_channel symmetric axis=0 scale=[{:#}] = [{:#}]
+  %1 = conv %x, %w {{group={}, layout="nhwc", pads=[1, 1, 1, 1]}} : f32[1x5x5x6]
+  output %1
+}})",
+        in, fmt::join(scales, ", "), fmt::join(w, ", "), groups);
+    EXPECT_EQ(OnTheArray(text, Tensor::Of<float>({1, kSize, kSize, kIn}, x)), expected) << groups;
+  }
+}
+
+TEST(SystolicSignWeights, AnotherCodeIsNamed) {
+  const auto kernels = [](const std::string& annotation, const std::string& values) {
+    const auto graph = ParseGraph(fmt::format(R"(graph "t" {{
+  input %x : f32[1x2] quant int8 per_tensor symmetric scale=[0.25]
+  const %taps : f32[2x2] quant {} = [{}]
+  %1 = matmul %x, %taps : f32[1x2]
+  output %1
+}})",
+                                              annotation, values),
+                                  "test.kir");
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return KernelList(**CompileFor(*graph, SignConfig()));
+  };
+  const std::string signs = "int2 per_tensor symmetric scale=[0.5]";
+  EXPECT_EQ(kernels(signs, "0.5, -0.5, -0.5, 0.5"), "matrix matmul 1x2x2\n");
+  EXPECT_THAT(kernels(signs, "0.5, -0.5, 0.0, 0.5"),
+              HasSubstr("host matmul (weights are int2, the array takes binary: weight 2 of 'taps' "
+                        "is 0 times its scale, not -1 or 1)"));
+  EXPECT_THAT(kernels("uint8 per_tensor scale=[0.5] zero=[7]", "0.5, -1.0, 0.5, 0.5"),
+              HasSubstr("weight 1 of 'taps' is -2 times its scale"));
+  EXPECT_THAT(kernels("e4m3 per_tensor symmetric scale=[0.5]", "0.5, -0.5, -0.5, 0.5"),
+              HasSubstr("weights are e4m3, the array takes binary"));
+}
+
+}  // namespace
+}  // namespace kiln::systolic
