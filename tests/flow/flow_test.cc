@@ -13,11 +13,15 @@
 
 #include "kiln/execute/reference.h"
 #include "kiln/flow/fidelity.h"
+#include "kiln/flow/network_summary.h"
+#include "kiln/flow/outputs.h"
 #include "kiln/frontend/model.h"
+#include "kiln/frontend/npz_writer.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/text.h"
 #include "kiln/report/html.h"
 #include "kiln/support/file.h"
+#include "kiln/support/process.h"
 #include "kiln/support/random.h"
 #include "kiln/support/resources.h"
 #include "kiln/targets/registry.h"
@@ -299,6 +303,102 @@ TEST_F(EvaluateTest, MissingCycleLevelIsANoteUnlessAskedFor) {
   EXPECT_FALSE(Run(accelerator, options).ok());
 }
 
+// Every image has two labels, and every chunk those of its own images.
+TEST(Evaluate, PlacesHaveTheLabelsOfTheirImage) {
+  constexpr int64_t kImages = 7;
+  Graph network("net");
+  Value* x = network.AddInput("x", {ElementType::kFloat32, Shape{1, 3, 2}});
+  Node* relu = network.AddNode(Op::kRelu, "relu", {x}, {"scores"});
+  ASSERT_TRUE(InferShapes(network).ok());
+  network.MarkOutput(relu->result());
+  DataSet::Parts parts;
+  std::vector<float> scores(kImages * 6, 0.0f);
+  for (int64_t i = 0; i < kImages; ++i) {
+    for (int64_t place = 0; place < 2; ++place) {
+      const int64_t label = (i * i + place * (i % 2 + 1)) % 3;
+      scores[static_cast<size_t>(i * 6 + label * 2 + place)] = 1;
+      parts.labels.push_back(static_cast<int32_t>(label));
+    }
+  }
+  parts.bytes = std::make_shared<std::string>(reinterpret_cast<const char*>(scores.data()),
+                                              scores.size() * sizeof(float));
+  parts.stride = 6 * sizeof(float);
+  parts.count = kImages;
+  parts.image_shape = Shape{3, 2};
+  parts.element = ElementType::kFloat32;
+  parts.label_shape = Shape{2};
+  const auto set = std::make_shared<const DataSet>("made.bin", DataFormat::kRaw, std::move(parts));
+  auto reader = InputReader::OfImages(set, {}, *x, "net.onnx");
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  Images images{set, {}, "none"};
+  images.readers.push_back(*std::move(reader));
+  const FakeAccelerator accelerator(network);
+  const FakeProgram program;
+  for (const int64_t chunk : {1, 3, 7}) {
+    EvaluateOptions options;
+    options.chunk = chunk;
+    options.cycle_limit = 0;
+    RunReport report;
+    ASSERT_EQ(Evaluate(network, &accelerator, &program, images, options, {}, &report), OkStatus());
+    ASSERT_TRUE(report.quantised.has_value());
+    EXPECT_EQ(report.quantised->correct, 2 * kImages) << chunk;
+  }
+}
+
+TEST(Summarise, SaysWhetherAllShapesAreKnown) {
+  Graph network("net");
+  Value* x = network.AddInput("x", {ElementType::kFloat32, Shape{1, 4}});
+  Value* w = network.AddConstant("w", Tensor::Of<float>({4, 3}, std::vector<float>(12, 1.0f)));
+  network.MarkOutput(network.AddNode(Op::kMatMul, "fc", {x, w}, {"y"})->result());
+  EXPECT_FALSE(Summarise(network).macs_known);
+  ASSERT_TRUE(InferShapes(network).ok());
+  EXPECT_TRUE(Summarise(network).macs_known);
+  EXPECT_EQ(Summarise(network).macs, 12);
+  EXPECT_EQ(Summarise(network).parameters, 12);
+}
+
+// An archive's array "y" holds labels, but not where it is an input of the network.
+TEST(FlowTest, InputsAreNoLabels) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
+  const auto path = folder.path() / "samples.npz";
+  NpzWriter writer(path);
+  ASSERT_TRUE(writer.AddTensor("x", Tensor::Of<float>({2, 4}, std::vector<float>(8, 1.0f))).ok());
+  ASSERT_TRUE(writer.AddTensor("y", Tensor::Of<int32_t>({2}, std::vector<int32_t>{0, 1})).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  ImageSettings settings;
+  settings.path = path;
+  Graph network("net");
+  network.AddInput("x", {ElementType::kFloat32, Shape{1, 4}});
+  const auto labelled = OpenImages(settings, network);
+  ASSERT_TRUE(labelled.ok()) << labelled.status();
+  EXPECT_EQ(labelled->set->labels().size(), 2u);
+  network.AddInput("y", {ElementType::kInt32, Shape{1}});
+  const auto inputs = OpenImages(settings, network);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  EXPECT_EQ(inputs->readers.size(), 2u);
+  EXPECT_FALSE(inputs->set->has_labels());
+}
+
+TEST(OutputsFile, AValueThatIsAnOutputTwiceIsWrittenOnce) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
+  Graph network("net");
+  Value* x = network.AddInput("x", {ElementType::kFloat32, Shape{1, 4}});
+  Value* y = network.AddNode(Op::kRelu, "relu", {x}, {"y"})->result();
+  ASSERT_TRUE(InferShapes(network).ok());
+  network.MarkOutput(y);
+  network.MarkOutput(y);
+  OutputsFile file(folder.path() / "outputs.npz", false);
+  ASSERT_EQ(file.Describe(network, nullptr), OkStatus());
+  const Tensor values = Tensor::Of<float>({2, 4}, std::vector<float>(8, 1.0f));
+  const std::vector<Tensor> outputs = {values, values};
+  ASSERT_EQ(file.Add(outputs, {}, 2), OkStatus());
+  ASSERT_EQ(file.Finish(), OkStatus());
+  RunReport report;
+  file.Report(&report);
+  ASSERT_EQ(report.written.size(), 1u);
+  EXPECT_EQ(report.written[0].array, "y");
+}
+
 TEST_F(EvaluateTest, OpenImagesNamesWhatDoesNotFit) {
   network_.AddInput("second", {ElementType::kFloat32, Shape{1}});
   ImageSettings settings;
@@ -545,6 +645,49 @@ TEST(RunFlow, AQuantisedNetworkIsCalledByItsRecipe) {
     EXPECT_THAT(compiled->report.quantisation->calibration, HasSubstr("the first 1 image of"));
   }
   std::filesystem::remove(path);
+}
+
+// Advice is given where it helps: a network's own parameters in formats that the accelerator lacks
+// must be replaced, which a recipe for the rest does not do; and where the accelerator has no
+// kernels for the operators, no recipe helps.
+TEST(RunFlow, APartialNetworkIsAdvisedWhatHelps) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
+  ASSERT_TRUE(WriteFile(folder.path() / "qdq.kir", kQdqNetwork).ok());
+  const auto path = folder.path() / "replace.yaml";
+  ASSERT_TRUE(WriteFile(path,
+                        "own_parameters: replace\nactivations: {format: e4m3, symmetric: true}\n"
+                        "weights: {format: e4m3}\n")
+                  .ok());
+  FlowOptions options;
+  options.model = folder.path() / "qdq.kir";
+  options.accelerator = "systolic-e4m3-8x8";
+  options.images.random = 2;
+  for (const char* recipe : {"", "e4m3", "int8"}) {
+    options.recipe = recipe;
+    options.recipe_given = !options.recipe.empty();
+    const auto kept = CompileFlow(options);
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    EXPECT_TRUE(IsPartial(kept->report));
+    EXPECT_THAT(kept->report.notes,
+                testing::Contains(HasSubstr("own formats is e4m3, and what the network quantises "
+                                            "itself is in others: own_parameters: replace")))
+        << recipe;
+    EXPECT_THAT(kept->report.notes, Not(testing::Contains(HasSubstr("--quantise names it"))));
+  }
+  options.recipe = path.string();
+  const auto replaced = CompileFlow(options);
+  ASSERT_TRUE(replaced.ok()) << replaced.status();
+  EXPECT_FALSE(IsPartial(replaced->report));
+
+  FlowOptions demo;
+  demo.model = "models/demo_fashion_mnist.onnx";
+  demo.accelerator = "cgra-grid-4x4";
+  demo.images.random = 1;
+  demo.recipe = "int4";
+  const auto hopeless = CompileFlow(demo);
+  ASSERT_TRUE(hopeless.ok()) << hopeless.status();
+  EXPECT_TRUE(IsPartial(hopeless->report));
+  EXPECT_THAT(hopeless->report.notes, Not(testing::Contains(HasSubstr("own formats is"))));
 }
 
 // A network that brings its own quantisation runs with it, wholly on the accelerator; a recipe only

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "kiln/flow/network_summary.h"
@@ -273,6 +274,50 @@ StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProg
                          design_point,       std::move(accelerator), std::move(report)};
 }
 
+namespace {
+
+// Returns the share of the operations that the host does if `recipe` quantises the network, found
+// by a trial with one calibration image; nullopt if the network does not compile then.
+std::optional<double> HostShareUnder(const Recipe& recipe, const PreparedNetwork& prepared,
+                                     const Graph& laid_out, const CompileOptions& options) {
+  const auto quantised = QuantiseNetwork(laid_out, recipe, prepared.images, 1);
+  if (!quantised.ok()) return std::nullopt;
+  const auto program = prepared.accelerator->Compile(*quantised, options);
+  if (!program.ok()) return std::nullopt;
+  RunReport trial;
+  trial.kernels = (*program)->kernels();
+  return HostShare(trial);
+}
+
+// Returns what to do so that clearly less of a partial network runs on the host, as the end of a
+// note; "" if no use of the accelerator's own recipe does that.
+std::string AdviceFor(const PreparedNetwork& prepared, const CompileOptions& options) {
+  constexpr double kClearly = 0.01;  // of the operations
+  auto laid_out = LayOut(prepared.network);
+  if (!laid_out.ok()) return "";
+  NamedRecipe own = prepared.accelerator->OwnRecipe();
+  const std::string& used = prepared.report.quantisation->recipe;
+  const QuantisedCount count = CountQuantised(*laid_out);
+  const bool has_own = count.activations + count.weights > 0;
+  const double most = HostShare(prepared.report) - kClearly;
+  const auto helps = [&] {
+    return HostShareUnder(own.recipe, prepared, *laid_out, options).value_or(1) <= most;
+  };
+  const std::string begin =
+      fmt::format("the recipe of the accelerator's own formats is {}", own.name);
+  if (used != own.name && helps()) {
+    return begin + (has_own ? ": --quantise names it for what the network does not quantise itself"
+                            : ": leave out --quantise to use it");
+  }
+  own.recipe.replace_own = true;
+  if (!has_own || !helps()) return "";
+  return begin +
+         ", and what the network quantises itself is in others: own_parameters: replace in a file "
+         "of that recipe replaces those";
+}
+
+}  // namespace
+
 StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProgress& progress) {
   KILN_ASSIGN_OR_RETURN(PreparedNetwork prepared, PrepareFlow(options, progress));
   if (progress) progress("compile", 0, 1);
@@ -280,16 +325,12 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
                         prepared.accelerator->Compile(prepared.quantised, options.compile));
   RunReport& report = prepared.report;
   DescribeProgram(*prepared.accelerator, prepared.design_point, *program, &report, options.node_nm);
-  const std::string own = prepared.accelerator->OwnRecipe().name;
-  const std::string& used = report.quantisation->recipe;
-  // A recipe with formats that the accelerator lacks moves most of the network to the host.
-  if (IsPartial(report) && used != own) {
-    report.notes.push_back(fmt::format(
-        "{} of the operations run on the host, so cycles and energy are partial; the recipe of the "
-        "accelerator's own formats is {}: {}",
-        Percent(HostShare(report), 2), own,
-        used.empty() ? "--quantise names it for what the network does not quantise itself"
-                     : "leave out --quantise to use it"));
+  // A network in formats that the accelerator lacks runs mostly on the host.
+  const std::string advice = IsPartial(report) ? AdviceFor(prepared, options.compile) : "";
+  if (!advice.empty()) {
+    report.notes.push_back(
+        fmt::format("{} of the operations run on the host, so cycles and energy are partial; {}",
+                    Percent(HostShare(report), 2), advice));
   }
   return CompiledNetwork{std::move(prepared), std::move(program)};
 }
