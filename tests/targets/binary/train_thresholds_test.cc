@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,25 +19,29 @@
 namespace kiln::binary {
 namespace {
 
-// A convolution of signs, 16 -> 12 channels, behind a ReLU.
-std::string NetworkText() {
+// A convolution of signs or of integers of `bits`, 16 -> 12 channels, behind a ReLU.
+std::string NetworkText(int bits) {
   Random random(3);
   std::string weights;
-  for (int i = 0; i < 12 * 16 * 9; ++i)
-    weights += fmt::format("{}{}", i == 0 ? "" : ", ", random.Below(2) == 0 ? "-0.25" : "0.25");
+  for (int i = 0; i < 12 * 16 * 9; ++i) {
+    const int code =
+        bits == 1 ? 2 * static_cast<int>(random.Below(2)) - 1
+                  : static_cast<int>(random.Between(-(1 << (bits - 1)), (1 << (bits - 1)) - 1));
+    weights += fmt::format("{}{}", i == 0 ? "" : ", ", 0.25 * code);
+  }
   return fmt::format(
       "graph \"net\" {{ input %x : f32[1x6x6x16] quant uint8 per_tensor scale=[0.0625]\n"
-      "const %w : f32[12x16x3x3] quant int2 per_tensor symmetric scale=[0.25] = [{}]\n"
+      "const %w : f32[12x16x3x3] quant int{} per_tensor scale=[0.25] = [{}]\n"
       "%c = conv %x, %w {{layout=\"nhwc\", pads=[1, 1, 1, 1]}} \"conv\" : f32[1x6x6x12]\n"
       "%r = relu %c \"relu\" : f32[1x6x6x12] quant uint8 per_tensor scale=[0.5]\n"
       "output %r }}",
-      weights);
+      std::max(bits, 2), weights);
 }
 
 class ThresholdsTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const auto graph = ParseGraph(NetworkText(), "net.kir");
+  void Compile(int bits, int tests) {
+    const auto graph = ParseGraph(NetworkText(bits), "net.kir");
     ASSERT_TRUE(graph.ok()) << graph.status();
     Config config;
     config.name = "machine";
@@ -44,7 +50,7 @@ class ThresholdsTest : public ::testing::Test {
     auto program = CompileNetwork(*graph, config, {});
     ASSERT_TRUE(program.ok()) << program.status();
     program_.reset(static_cast<NetworkProgram*>(program->release()));
-    ASSERT_EQ(program_->launches()[0][0].program.stages[0].tests(), 1);
+    ASSERT_EQ(program_->launches()[0][0].program.stages[0].tests(), tests);
     Tensor images(ElementType::kFloat32, Shape{5, 6, 6, 16});
     Random random(8);
     for (float& value : images.data<float>())
@@ -63,6 +69,7 @@ class ThresholdsTest : public ::testing::Test {
 };
 
 TEST_F(ThresholdsTest, StayWithinTheBudget) {
+  Compile(1, 1);
   NetworkCounts counts;
   DisableThresholds(program_.get());
   const RunResult exact = Run(&counts);
@@ -87,6 +94,40 @@ TEST_F(ThresholdsTest, StayWithinTheBudget) {
     EXPECT_GT(now.decided, decided);
     EXPECT_EQ(now.looked_up, 2 * now.outputs - now.decided);
     decided = now.decided;
+  }
+}
+
+// Each of the tests of a stage may be wrong about its part of the share.
+TEST_F(ThresholdsTest, TestsOfAStageShareTheBudget) {
+  constexpr int kTests = 3;
+  Compile(3, kTests);
+  const auto trainer = ThresholdTrainer::Collect(program_.get(), images_, {});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  // By test and channel of the first of two launches: the sums of outputs that are not low.
+  std::map<std::pair<int, int64_t>, std::vector<int64_t>> above;
+  DisableThresholds(program_.get());
+  NetworkCounts counts;
+  ASSERT_TRUE(RunAndCount(*program_, images_, {}, &counts,
+                          [&](size_t /*kernel*/, size_t launch, int /*stage*/, int test,
+                              int64_t channel, int64_t sum, bool is_above) {
+                            if (is_above && launch == 0) above[{test, channel}].push_back(sum);
+                          })
+                  .ok());
+  ASSERT_EQ(std::ssize(above), kTests * 6);
+  for (const double budget : {0.05, 0.1, 0.2}) {
+    trainer->SetThresholds(budget, program_.get());
+    const StageProgram& stage = program_->launches()[0][0].program.stages[0];
+    const int64_t channels = std::ssize(stage.multipliers);
+    const auto share = static_cast<int64_t>(budget * (5 * 36) / kTests);
+    int64_t wrong = 0;
+    for (const auto& [place, sums] : above) {
+      const int64_t threshold =
+          stage.thresholds[static_cast<size_t>(place.first * channels + place.second)];
+      const int64_t below = std::ranges::count_if(sums, [&](int64_t s) { return s < threshold; });
+      EXPECT_LE(below, share) << "test " << place.first << ", channel " << place.second;
+      wrong += below;
+    }
+    EXPECT_GT(wrong, 0);
   }
 }
 

@@ -246,5 +246,88 @@ TEST(BinaryLayer, TestsNeverChangeAResult) {
   EXPECT_GT(decided, 100);
 }
 
+// A limit is the least sum whose result is above the low bound; tests may decide all sums below it,
+// and no other.
+TEST(BinaryLayer, LimitsAreTheLeastSumsAboveTheLowBound) {
+  Random random(7);
+  int64_t limits = 0;
+  for (int i = 0; i < 12; ++i) {
+    Case layer;
+    layer.map = RandomMap(random, 4, 4, 3, layer.in);
+    layer.conv = RandomConv(random, 3, 6, 3, -4, 3);
+    layer.out = i % 2 == 0 ? Unsigned(16) : Signed(8);
+    // With quotients that are whole numbers, and with others.
+    if (i % 3 != 0) layer.factors = {0.5, 1, 0.3, 0.7, 2, 0.01};
+    const auto stage = StageOf(layer.OwnLayer(layer.Network(), SmallConfig()),
+                               {.channels = 6, .columns = 4}, SmallConfig(), 0);
+    ASSERT_TRUE(stage.ok()) << MessageOf(stage.status());
+    for (size_t n = 0; n < 6; ++n) {
+      const auto result = [&](int64_t sum) {
+        const int64_t value = (sum * stage->multipliers[n] + stage->addends[n]) >> stage->shift;
+        return std::clamp(value, stage->low, stage->high);
+      };
+      EXPECT_EQ(result(stage->limits[n] - 1), stage->low) << "case " << i << ", channel " << n;
+      EXPECT_GT(result(stage->limits[n]), stage->low) << "case " << i << ", channel " << n;
+      ++limits;
+    }
+  }
+  EXPECT_EQ(limits, 72);
+}
+
+// Returns the most that the steps behind step `i` can add to the sum of output channel n: a signed
+// digit is -8 to 7, any other 0 to 15.
+int64_t MostBehind(const StageProgram& stage, size_t i, size_t n, size_t channels, size_t taps) {
+  int64_t most = 0;
+  for (size_t j = i + 1; j < stage.steps.size(); ++j) {
+    const LookupStep& step = stage.steps[j];
+    const bool is_signed = stage.signed_codes && step.digit == stage.top_digit;
+    for (size_t t = 0; t < taps; ++t) {
+      const bool positive =
+          stage.signs[(static_cast<size_t>(step.plane) * channels + n) * taps + t] != 0;
+      const int64_t tap = positive ? (is_signed ? 7 : 15) : (is_signed ? 8 : 0);
+      most += tap << step.shift();
+    }
+  }
+  return most;
+}
+
+// A sum below a threshold stays below the limit, whatever the steps behind the test add; with
+// unsigned digits no greater threshold does that.
+TEST(BinaryLayer, ThresholdsLeaveRoomForTheStepsBehind) {
+  Random random(8);
+  int64_t thresholds[2] = {0, 0};  // by whether codes are signed
+  for (const PlainCodes& in : {Unsigned(1), PlainCodes{"int4", 1, 0, -8, 7}}) {
+    for (const int bits : {2, 3}) {
+      Case layer;
+      layer.in = in;
+      layer.map = RandomMap(random, 4, 4, 5, in);
+      layer.conv = RandomConv(random, 5, 12, 3, -(1 << (bits - 1)), (1 << (bits - 1)) - 1);
+      Config config = SmallConfig();
+      config.prediction = Prediction::kExact;
+      config.columns_0 = 1;
+      config.column_depth = 32;
+      config.weight_words = 1024;
+      const auto stage = StageOf(layer.OwnLayer(layer.Network(), config),
+                                 {.channels = 12, .columns = 4}, config, 0);
+      ASSERT_TRUE(stage.ok()) << MessageOf(stage.status());
+      const size_t channels = stage->multipliers.size();
+      size_t at = 0;
+      for (size_t i = 0; i < stage->steps.size(); ++i) {
+        if (!stage->steps[i].test) continue;
+        for (size_t n = 0; n < channels; ++n, ++at) {
+          const int64_t greatest = stage->limits[n] - MostBehind(*stage, i, n, channels, 45);
+          EXPECT_LE(stage->thresholds[at], greatest) << in.format << ", channel " << n;
+          if (!stage->signed_codes) {
+            EXPECT_EQ(stage->thresholds[at], greatest) << "channel " << n;
+          }
+          ++thresholds[stage->signed_codes ? 1 : 0];
+        }
+      }
+    }
+  }
+  EXPECT_GE(thresholds[0], 12);
+  EXPECT_GE(thresholds[1], 12);
+}
+
 }  // namespace
 }  // namespace kiln::binary

@@ -90,6 +90,23 @@ TEST(Program, EveryBrokenRuleIsNamed) {
   }
 }
 
+// Each of two stages waits for a row below its windows' middle, so that the sum behind the second
+// waits for two rows of the map.
+TEST(Program, BeatsOfASumWaitForAllStagesBefore) {
+  BlockProgram program = SmallBlock();
+  program.config.columns_1 = 8;
+  StageProgram second = program.stages[0];
+  second.in_channels = 16;
+  second.signs.assign(size_t{16} * 9 * 16, 1);
+  second.has_skip = true;
+  program.stages.push_back(second);
+  // One beat of codes a pixel; two rows of five pixels, and 4 + 2 * 4 on the way.
+  program.config.skip_beats = 2 * 5 + 4 + 2 * 4;
+  EXPECT_TRUE(Check(program).ok()) << Check(program);
+  --program.config.skip_beats;
+  EXPECT_THAT(std::string(Check(program).message()), HasSubstr("stage 1: 22 beats wait"));
+}
+
 TEST(Stream, LaysOutFieldsAsTheContractSays) {
   EXPECT_EQ(Encode({Command::kWrite, Target::kWeights, 2, 5, 7, 9}),
             0x1ULL | 0x3ULL << 4 | 0x2ULL << 8 | 0x5ULL << 12 | 0x7ULL << 20 | 0x9ULL << 36);
@@ -108,24 +125,26 @@ TEST(Stream, LaysOutFieldsAsTheContractSays) {
 
 TEST(Stream, CodesOfAGroupAreItsFirstSignAndDifferences) {
   BlockProgram program = SmallBlock();
-  // Output channel 0, input channel 1, column kx = 2: signs -, +, - of rows 0 to 2.
+  // Output channel 0, input channel 1, column kx = 2: signs of rows 0 to 2.
   StageProgram& s = program.stages[0];
   const auto sign = [&](int ky) -> uint8_t& {
     return s.signs[static_cast<size_t>((ky * 3 + 2) * 3 + 1)];
   };
-  sign(0) = 0;
-  sign(1) = 1;
-  sign(2) = 0;
-  std::vector<uint8_t> stream;
-  AppendLoad(program, &stream);
   // The machine's settings, nine words of settings, two steps, each behind a header; then the
   // header of the weights of column 0.
   const size_t word = 16 * (2 + 10 + 3 + 1);
   // Group 2 of the round, channel 1 of 48: three bits for each table before it.
   const size_t bit = (2 * 48 + 1) * 3;
-  int code = 0;
-  for (size_t i = 0; i < 3; ++i) code |= (stream[word + (bit + i) / 8] >> ((bit + i) % 8) & 1) << i;
-  EXPECT_EQ(code, 0b010);
+  for (const int signs : {0b000, 0b001, 0b010, 0b011, 0b100, 0b101, 0b110, 0b111}) {
+    for (int ky = 0; ky < 3; ++ky) sign(ky) = static_cast<uint8_t>(signs >> ky & 1);
+    std::vector<uint8_t> stream;
+    AppendLoad(program, &stream);
+    int code = 0;
+    for (size_t i = 0; i < 3; ++i)
+      code |= (stream[word + (bit + i) / 8] >> ((bit + i) % 8) & 1) << i;
+    const int differs = (signs & 1) != 0 ? ~signs & 0b110 : signs & 0b110;
+    EXPECT_EQ(code, (signs & 1) | differs) << signs;
+  }
 }
 
 TEST(Stream, ResultsAreSortedByStage) {
