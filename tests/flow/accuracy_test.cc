@@ -1,6 +1,7 @@
 // Tests of `kiln accuracy`: the table over many formats, and formats that cannot run.
 #include "kiln/flow/accuracy.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -54,6 +55,36 @@ TEST(Accuracy, GivesWhatRunGives) {
   const auto report = RunFlow(flow);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(table->rows[1].output_sqnr_db(), report->output_sqnr_db());
+}
+
+// Each recipe calibrates on as many images as it says, whatever the others of the table need.
+TEST(Accuracy, EveryRecipeHasItsOwnCalibrationImages) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                       ("kiln_accuracy_images_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::vector<std::string> recipes;
+  std::vector<double> alone;
+  for (const int images : {6, 1}) {
+    recipes.push_back((folder / fmt::format("of_{}.yaml", images)).string());
+    ASSERT_TRUE(WriteFile(recipes.back(),
+                          fmt::format("activations: {{format: int8, calibration: min_max}}\n"
+                                      "weights: {{format: int8}}\ncalibration: {{images: {}}}\n",
+                                      images))
+                    .ok());
+    AccuracyOptions options = DemoOn({recipes.back()});
+    options.flow.calibration_images = 0;
+    const auto table = MeasureAccuracy(options);
+    ASSERT_TRUE(table.ok()) << table.status();
+    alone.push_back(table->rows[1].output_sqnr_db().value_or(0));
+  }
+  EXPECT_NE(alone[0], alone[1]);
+  AccuracyOptions options = DemoOn(recipes);
+  options.flow.calibration_images = 0;
+  const auto together = MeasureAccuracy(options);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(together.ok()) << together.status();
+  for (size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(together->rows[i + 1].output_sqnr_db().value_or(0), alone[i]) << recipes[i];
 }
 
 // A format of a user's own, from a file: encode, tables, array and vector unit take it without
