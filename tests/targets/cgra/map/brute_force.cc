@@ -18,13 +18,19 @@ struct Link {
   int from = 0, to = 0, distance = 0;
 };
 
-// What the rules say of a graph, by numbers of instructions.
+// Pass-throughs of a mapping without their places, and what they hand on.
+struct Copies {
+  std::vector<PassThrough> passes;
+  std::vector<int> provider;  // by edge
+};
+
+// What the rules say of a graph, by numbers of instructions: nodes, then pass-throughs.
 struct Rules {
-  std::vector<int> nodes;  // by instruction: its node
+  std::vector<int> nodes;  // by instruction that is no pass-through: its node
   std::vector<Link> links;
   std::vector<std::vector<bool>> together, apart;  // by pair
   std::vector<bool> first_period;                  // by instruction
-  int size() const { return static_cast<int>(nodes.size()); }
+  int size() const { return static_cast<int>(first_period.size()); }
 };
 
 // Makes a relation transitive and symmetric.
@@ -42,20 +48,22 @@ void Close(std::vector<std::vector<bool>>* pairs) {
   }
 }
 
-Rules RulesOf(const ComputationGraph& graph, const Config& config) {
+Rules RulesOf(const ComputationGraph& graph, const Config& config, const Copies& copies) {
   Rules rules;
   std::vector<int> number(graph.nodes.size(), -1);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].op == Op::kVariable) continue;
-    number[n] = rules.size();
+    number[n] = static_cast<int>(rules.nodes.size());
     rules.nodes.push_back(static_cast<int>(n));
   }
-  const size_t count = rules.nodes.size();
+  const int nodes = static_cast<int>(rules.nodes.size());
+  const size_t count = rules.nodes.size() + copies.passes.size();
   const std::vector<std::vector<bool>> none(count, std::vector<bool>(count, false));
   rules.together = rules.apart = none;
   std::vector<std::vector<bool>> flow = none;
   rules.first_period.assign(count, true);
-  for (const GraphEdge& edge : graph.edges) {
+  for (size_t e = 0; e < graph.edges.size(); ++e) {
+    const GraphEdge& edge = graph.edges[e];
     KILN_CHECK(edge.kind == EdgeKind::kData && number[N(edge.target)] >= 0);
     const int from = number[N(edge.source)], to = number[N(edge.target)];
     if (from < 0) {
@@ -67,9 +75,16 @@ Rules RulesOf(const ComputationGraph& graph, const Config& config) {
       continue;
     }
     if (config.cut_loops && edge.distance > 0) continue;
-    rules.links.push_back({from, to, edge.distance});
+    const int provider = copies.provider[e];
+    rules.links.push_back({provider < 0 ? from : nodes + provider, to, edge.distance});
     flow[N(from)][N(to)] = true;
     if (edge.distance == 0) rules.first_period[N(to)] = false;
+  }
+  for (size_t p = 0; p < copies.passes.size(); ++p) {
+    const PassThrough& pass = copies.passes[p];
+    const int to = nodes + static_cast<int>(p);
+    rules.links.push_back({pass.from < 0 ? number[N(pass.node)] : nodes + pass.from, to, 0});
+    rules.first_period[N(to)] = false;
   }
   Close(&rules.together);
   Close(&flow);
@@ -95,15 +110,18 @@ Rules RulesOf(const ComputationGraph& graph, const Config& config) {
 
 class Trial {
  public:
-  Trial(const ComputationGraph& graph, const Config& config, int interval)
+  Trial(const ComputationGraph& graph, const Config& config, const Copies& copies, int interval)
       : graph_(graph),
         config_(config),
-        rules_(RulesOf(graph, config)),
+        copies_(copies),
+        rules_(RulesOf(graph, config, copies)),
         interval_(interval),
-        places_(rules_.nodes.size()) {
+        places_(N(rules_.size())) {
     const int longest = config_.rows + config_.columns;
-    horizon_ = interval + (rules_.size() + 1) *
-                              (config_.pipeline_latency + longest * config_.hop_cycles + interval);
+    int threads = 1;
+    for (const Link& link : rules_.links) threads = std::max(threads, link.distance);
+    horizon_ = interval + (rules_.size() + 1) * (config_.pipeline_latency +
+                                                 longest * config_.hop_cycles + threads * interval);
   }
 
   std::optional<int> Run() {
@@ -133,6 +151,7 @@ class Trial {
       if (config_.issue_later) {
         TrySlots(0);
       } else {
+        for (Place& place : places_) place.issue = -1;
         TryArrivals(0);
       }
       return;
@@ -207,11 +226,13 @@ class Trial {
 
   // Tries issue cycles in topological order, where operands of the same thread set the cycle unless
   // those of earlier threads come later.
-  void TryArrivals(int i) {
-    if (i == rules_.size()) {
+  void TryArrivals(int count) {
+    if (count == rules_.size()) {
       Keep();
       return;
     }
+    int i = 0;
+    while (At(i).issue >= 0 || !HasOperands(i)) ++i;
     int first = 0, last = horizon_;
     bool enters = false, looped = false;
     for (const Link& link : rules_.links) {
@@ -225,8 +246,16 @@ class Trial {
     if (!enters && rules_.first_period[N(i)]) last = interval_ - 1;
     for (int issue = first; issue <= last; ++issue) {
       At(i).issue = issue;
-      TryArrivals(i + 1);
+      TryArrivals(count + 1);
     }
+    At(i).issue = -1;
+  }
+
+  // Returns whether all operands of the same thread have their cycles.
+  bool HasOperands(int i) {
+    return std::ranges::all_of(rules_.links, [&](const Link& link) {
+      return link.to != i || link.distance > 0 || At(link.from).issue >= 0;
+    });
   }
 
   void Keep() {
@@ -239,13 +268,17 @@ class Trial {
     mapping.initiation_interval = interval_;
     mapping.places.assign(graph_.nodes.size(), {});
     mapping.fused_into.assign(graph_.nodes.size(), -1);
-    mapping.provider.assign(graph_.edges.size(), -1);
-    for (int i = 0; i < rules_.size(); ++i) mapping.places[N(rules_.nodes[N(i)])] = At(i);
+    mapping.provider = copies_.provider;
+    mapping.passes = copies_.passes;
+    const size_t nodes = rules_.nodes.size();
+    for (size_t i = 0; i < nodes; ++i) mapping.places[N(rules_.nodes[i])] = places_[i];
+    for (size_t p = 0; p < mapping.passes.size(); ++p) mapping.passes[p].place = places_[nodes + p];
     if (CheckMapping(graph_, config_, mapping).legal()) least_ = latency;
   }
 
   const ComputationGraph& graph_;
   const Config& config_;
+  const Copies& copies_;
   const Rules rules_;
   int interval_;
   int horizon_ = 0;
@@ -253,11 +286,79 @@ class Trial {
   std::optional<int> least_;
 };
 
+// Lists all choices of pass-throughs, and of what each of them hands on.
+class CopyChoices {
+ public:
+  CopyChoices(const ComputationGraph& graph, const Config& config, int count)
+      : graph_(graph), config_(config), count_(count) {
+    copies_.provider.assign(graph.edges.size(), -1);
+    AddPass();
+  }
+  const std::vector<Copies>& all() const { return all_; }
+
+ private:
+  bool OnLinks(const GraphEdge& edge) const {
+    return graph_.nodes[N(edge.source)].op != Op::kVariable &&
+           !(config_.cut_loops && edge.distance > 0);
+  }
+
+  void AddPass() {
+    if (std::ssize(copies_.passes) == count_) {
+      Provide(0);
+      return;
+    }
+    const int before = copies_.passes.empty() ? 0 : copies_.passes.back().node;
+    for (int node = before; node < std::ssize(graph_.nodes); ++node) {
+      for (int from = -1; from < std::ssize(copies_.passes); ++from) {
+        if (from >= 0 && copies_.passes[N(from)].node != node) continue;
+        copies_.passes.push_back({.node = node, .from = from, .place = {}});
+        AddPass();
+        copies_.passes.pop_back();
+      }
+    }
+  }
+
+  // Lets each edge have the value from its node or from one of the pass-throughs.
+  void Provide(size_t edge) {
+    if (edge == graph_.edges.size()) {
+      // A pass-through that nothing uses only takes a cell.
+      for (int p = 0; p < count_; ++p) {
+        const bool used = std::ranges::find(copies_.provider, p) != copies_.provider.end() ||
+                          std::ranges::any_of(copies_.passes, [p](const PassThrough& pass) {
+                            return pass.from == p;
+                          });
+        if (!used) return;
+      }
+      all_.push_back(copies_);
+      return;
+    }
+    for (int p = -1; p < count_; ++p) {
+      const GraphEdge& from = graph_.edges[edge];
+      if (p >= 0 && (!OnLinks(from) || copies_.passes[N(p)].node != from.source)) continue;
+      copies_.provider[edge] = p;
+      Provide(edge + 1);
+    }
+    copies_.provider[edge] = -1;
+  }
+
+  const ComputationGraph& graph_;
+  const Config& config_;
+  const int count_;
+  Copies copies_;
+  std::vector<Copies> all_;
+};
+
 }  // namespace
 
 std::optional<int> LeastLatencyByTrial(const ComputationGraph& graph, const Config& config,
-                                       int initiation_interval) {
-  return Trial(graph, config, initiation_interval).Run();
+                                       int initiation_interval, int passes) {
+  std::optional<int> least;
+  const CopyChoices choices(graph, config, passes);
+  for (const Copies& copies : choices.all()) {
+    const std::optional<int> latency = Trial(graph, config, copies, initiation_interval).Run();
+    if (latency && (!least || *latency < *least)) least = latency;
+  }
+  return least;
 }
 
 }  // namespace kiln::cgra

@@ -288,13 +288,22 @@ TEST(Exact, NamesWhatIsImpossible) {
   test.Add(Op::kAdd, {from, v});
   test.Add(Op::kSub, {from, v});
   const ComputationGraph graph = test.Take();
-  const StatusOr<MapResult> result =
-      MapWithProof(graph, Config(), {}, {.make = MakeSatDecider, .passes = false});
-  ASSERT_TRUE(result.ok());
-  EXPECT_TRUE(result->impossible);
-  EXPECT_EQ(result->interval_why,
-            "'d' and 'e' share a tile, as all users of a do, and may not, as both use the result "
-            "of 'c'");
+  // On one tile there is no place for a pass-through either.
+  Config config;
+  config.columns = 1;
+  const StatusOr<MapResult> without =
+      MapWithProof(graph, config, {}, {.make = MakeSatDecider, .passes = false});
+  ASSERT_TRUE(without.ok());
+  EXPECT_TRUE(without->impossible);
+  EXPECT_EQ(without->space, "all mappings without additional pass-throughs");
+  const std::string why =
+      "'d' and 'e' share a tile, as all users of a do, and may not, as both use the result of 'c'";
+  EXPECT_EQ(without->interval_why, why);
+  const MapResult one = MapBy(*MakeExactMapper(), graph, config);
+  EXPECT_TRUE(one.impossible);
+  EXPECT_EQ(one.space, "all mappings with at most one additional pass-through");
+  EXPECT_EQ(one.interval_why,
+            why + "; a search with one additional pass-through finds none either");
 }
 
 TEST(Exact, RefusesIntervalsThatTheMachineCannotHave) {

@@ -100,17 +100,27 @@ class SearchArguments {
   std::string policy_;
 };
 
+// Says that a search has no mapping, and for which mappings that is proved.
 Status NoMapping(const ComputationGraph& graph, const Config& config, const std::string& mapper,
                  const MapResult& result) {
+  const std::string place = fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60));
   if (result.impossible) {
-    return ErrorAt(graph.source, fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60)),
-                   fmt::format("has no mapping on {}: {}", config.name, result.interval_why),
-                   "a longer --ii, a larger machine, or fewer rules");
+    const std::string among =
+        result.space == cgra::kAllMappings ? "" : fmt::format(" among {}", result.space);
+    return ErrorAt(
+        graph.source, place,
+        fmt::format("has no mapping on {}{}: {}", config.name, among, result.interval_why),
+        "a longer --ii, a larger machine, or fewer rules");
   }
-  return ErrorAt(graph.source, fmt::format("graph '{}'", Shorten(CleanUtf8(graph.name), 60)),
-                 fmt::format("the mapper {} finds no mapping on {}, which proves nothing", mapper,
-                             config.name),
-                 "more --steps or --seconds, or --mapper exact");
+  std::string known = "which proves nothing";
+  if (!result.none_without_passes.empty()) {
+    known = fmt::format("and without additional pass-throughs there is none: {}",
+                        result.none_without_passes);
+  }
+  return ErrorAt(
+      graph.source, place,
+      fmt::format("the mapper {} finds no mapping on {}, {}", mapper, config.name, known),
+      "more --steps or --seconds, or --mapper exact");
 }
 
 // `kiln cgra map`.

@@ -30,9 +30,11 @@ std::string TimeText(const MapResult& result) {
   return fmt::format("{} in {} s", Counted(result.steps, "step"), ThreeDigits(result.seconds));
 }
 
-// Returns "optimal", "impossible", "none" or what is known.
+// Returns what is known of a result, said of its space.
 std::string StateText(const MapResult& result) {
-  if (result.impossible) return "impossible";
+  if (result.impossible) {
+    return result.space == cgra::kAllMappings ? "impossible" : "none in the space";
+  }
   if (!result.mapping) return "no mapping found";
   if (result.optimal) return "optimal";
   return "valid";

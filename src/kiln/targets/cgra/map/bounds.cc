@@ -36,49 +36,69 @@ LeastHops HopsOf(const Config& config) {
   return least;
 }
 
-// An inequality t(to) >= t(from) + cycles, where kOrigin is cycle 0.
+// An inequality t(to) >= t(from) + cycles, where the origin is cycle 0.
 struct Inequality {
   int from = 0, to = 0;
   int cycles = 0;
   int dependence = -1;  // what it comes from, or -1
+  bool waits = false;   // whether it is the dependence's wait limit
 };
 
-bool ApartAnyway(const Problem& problem, int a, int b) {
+bool InOneGroup(const Problem& problem, int a, int b) {
+  const int group = problem.group[At(a)];
+  return group >= 0 && group == problem.group[At(b)];
+}
+
+// Returns whether two instructions cannot share a tile.
+bool ApartAnyway(const Problem& problem, int a, int b, Passes passes) {
   const std::pair<int, int> pair(std::min(a, b), std::max(a, b));
-  if (std::ranges::find(problem.siblings, pair) != problem.siblings.end()) return true;
+  const bool siblings = std::ranges::find(problem.siblings, pair) != problem.siblings.end();
+  if (siblings && passes == Passes::kOfProblem) return true;
   const auto starts = [&](int i) {
     return std::ranges::find(problem.starts, i) != problem.starts.end();
   };
   return a != b && starts(a) && starts(b);
 }
 
+// Returns the least cycles that a value takes beyond the pipeline of its producer.
+int LeastHop(const Problem& problem, const Dependence& dependence, const LeastHops& hops,
+             Passes passes) {
+  if (!dependence.moves) return 0;
+  const Config& config = problem.config;
+  const int other = std::max(hops.other, 0), from = dependence.from, to = dependence.to;
+  const bool same = from == to || InOneGroup(problem, from, to);
+  if (same && !config.feedback) {
+    // To another tile and back. Without pass-throughs, WhyImpossible says so.
+    return passes == Passes::kAny ? config.pipeline_latency + 2 * other : 0;
+  }
+  // A pass-through in between would take at least the pipeline's latency.
+  const bool apart = from != to && (!config.feedback || ApartAnyway(problem, from, to, passes));
+  return apart ? std::min(other, config.pipeline_latency) : 0;
+}
+
 // Everything that the rules say of issue cycles at any places. The origin is number size().
-std::vector<Inequality> Inequalities(const Problem& problem, int interval) {
+std::vector<Inequality> Inequalities(const Problem& problem, int interval, Passes passes) {
   const Config& config = problem.config;
   const LeastHops hops = HopsOf(config);
   std::vector<Inequality> all;
   const int most_hop = MostHopCycles(config);
   const int origin = problem.size();
   for (int i = 0; i < problem.size(); ++i) {
-    all.push_back({origin, i, 0, -1});
+    all.push_back({origin, i, 0});
     if (problem.source[At(i)] && !config.later_periods) {
-      all.push_back({i, origin, 1 - interval, -1});
+      all.push_back({i, origin, 1 - interval});
     }
   }
   for (size_t d = 0; d < problem.dependences.size(); ++d) {
     const Dependence& dependence = problem.dependences[d];
-    const bool apart = dependence.from != dependence.to &&
-                       (!config.feedback || ApartAnyway(problem, dependence.from, dependence.to));
-    // A pass-through in between would take at least the pipeline's latency.
-    const int hop =
-        dependence.moves && apart ? std::min(std::max(hops.other, 0), config.pipeline_latency) : 0;
+    const auto number = static_cast<int>(d);
     const int cycles = config.pipeline_latency - dependence.distance * interval;
-    all.push_back({dependence.from, dependence.to, cycles + hop, static_cast<int>(d)});
-    if (dependence.moves && config.wait_limit >= 0) {
-      const int most = dependence.from == dependence.to ? 0 : most_hop;
-      all.push_back({dependence.to, dependence.from, -cycles - most - config.wait_limit,
-                     static_cast<int>(d)});
-    }
+    const int hop = LeastHop(problem, dependence, hops, passes);
+    all.push_back({dependence.from, dependence.to, cycles + hop, number});
+    if (!dependence.moves || config.wait_limit < 0 || passes == Passes::kAny) continue;
+    const int most = dependence.from == dependence.to ? 0 : most_hop;
+    all.push_back(
+        {dependence.to, dependence.from, -cycles - most - config.wait_limit, number, true});
   }
   return all;
 }
@@ -136,22 +156,20 @@ std::string DescribeCycle(const Problem& problem, const std::vector<Inequality>&
     if (row.from != origin) {
       names.push_back(Excerpt(problem.instructions[At(row.from)].name));
     }
-    if (row.dependence < 0) continue;
+    plain = plain && !row.waits;
+    if (row.dependence < 0 || row.waits) continue;
     const Dependence& dependence = problem.dependences[At(row.dependence)];
-    if (dependence.from == row.from && dependence.to == row.to) {
-      threads += dependence.distance;
-      cycles += row.cycles + dependence.distance * interval;
-    } else {
-      plain = false;
-    }
+    threads += dependence.distance;
+    cycles += row.cycles + dependence.distance * interval;
   }
   if (plain) {
     names.push_back(names.front());
     return fmt::format("the recurrence {} takes {} cycles over {} thread{}",
                        ListExcerpt(names, " -> ", 24), cycles, threads, threads == 1 ? "" : "s");
   }
-  return fmt::format("no issue cycles of {} meet their dependences, first periods and wait limits",
-                     ListExcerpt(names, ", ", 24));
+  const bool waits = std::ranges::any_of(cycle, [](const Inequality& row) { return row.waits; });
+  return fmt::format("no issue cycles of {} meet their dependences{}", ListExcerpt(names, ", ", 24),
+                     waits ? ", first periods and wait limits" : " and first periods");
 }
 
 // Returns whether parts of these sizes fit `tiles` tiles of `slots` slots by the bound of Martello
@@ -186,7 +204,7 @@ std::string TilesText(int count) { return fmt::format("{} tile{}", count, count 
 // Returns the length of the longest path from the issue of each instruction to the last result,
 // in cycles. Consumers of one result are on different tiles, so that all but the nearest are hops
 // away. A pass-through in between would take as long.
-std::vector<int> Tails(const Problem& problem, const LeastHops& hops) {
+std::vector<int> Tails(const Problem& problem, const LeastHops& hops, Passes passes) {
   const int latency = problem.config.pipeline_latency;
   std::vector<int> tail(At(problem.size()), latency);
   for (int i = problem.size() - 1; i >= 0; --i) {
@@ -199,7 +217,7 @@ std::vector<int> Tails(const Problem& problem, const LeastHops& hops) {
       tail[At(i)] = std::max(tail[At(i)], latency + tail[At(to)]);
       if (!moves) continue;
       moved.push_back(tail[At(to)]);
-      if (ApartAnyway(problem, i, to)) {
+      if (ApartAnyway(problem, i, to, passes)) {
         const int hop = std::min(std::max(hops.other, 0), latency);
         tail[At(i)] = std::max(tail[At(i)], latency + hop + tail[At(to)]);
       }
@@ -232,31 +250,8 @@ int GroupEnd(const std::vector<int>& group, const std::vector<int>& head,
   return end;
 }
 
-}  // namespace
-
-std::vector<LinkUse> RouteOf(const Config& config, int from, int to) {
-  std::vector<LinkUse> route;
-  int delay = 0;
-  const auto go = [&](int distance, int stride) {
-    while (distance != 0) {
-      const int step = std::clamp(distance, -config.reach, config.reach);
-      route.push_back({from, from + step * stride, delay});
-      delay += std::abs(step) * config.hop_cycles;
-      from += step * stride;
-      distance -= step;
-    }
-  };
-  go(to % config.columns - from % config.columns, 1);
-  go(to / config.columns - from / config.columns, config.columns);
-  return route;
-}
-
-int MostInterval(const Config& config) {
-  if (config.tile_period > 0) return kMostInterval / config.tile_period * config.tile_period;
-  return config.spoke_depth;
-}
-
-Bound LeastInterval(const Problem& problem) {
+// Returns the bound of the interval by the cells that instructions take.
+Bound LeastOfCells(const Problem& problem) {
   const Config& config = problem.config;
   const int step = std::max(1, config.tile_period);
   const int tiles = problem.tiles();
@@ -285,9 +280,38 @@ Bound LeastInterval(const Problem& problem) {
   while (packed <= problem.size() && !MayPack(sizes, singles, tiles, packed)) ++packed;
   raise(packed, fmt::format("{} groups that share variables, with the other {}, on {}",
                             sizes.size(), Instructions(singles), TilesText(tiles)));
-  const int most = MostInterval(config);
+  return bound;
+}
+
+}  // namespace
+
+std::vector<LinkUse> RouteOf(const Config& config, int from, int to) {
+  std::vector<LinkUse> route;
+  int delay = 0;
+  const auto go = [&](int distance, int stride) {
+    while (distance != 0) {
+      const int step = std::clamp(distance, -config.reach, config.reach);
+      route.push_back({from, from + step * stride, delay});
+      delay += std::abs(step) * config.hop_cycles;
+      from += step * stride;
+      distance -= step;
+    }
+  };
+  go(to % config.columns - from % config.columns, 1);
+  go(to / config.columns - from / config.columns, config.columns);
+  return route;
+}
+
+int MostInterval(const Config& config) {
+  if (config.tile_period > 0) return kMostInterval / config.tile_period * config.tile_period;
+  return config.spoke_depth;
+}
+
+Bound LeastInterval(const Problem& problem, Passes passes) {
+  const int step = std::max(1, problem.config.tile_period), most = MostInterval(problem.config);
+  Bound bound = LeastOfCells(problem);
   while (bound.value <= most) {
-    const Solution solution = Solve(Inequalities(problem, bound.value), problem.size());
+    const Solution solution = Solve(Inequalities(problem, bound.value, passes), problem.size());
     if (solution.cycle.empty()) break;
     bound.why = DescribeCycle(problem, solution.cycle, bound.value);
     bound.value += step;
@@ -295,13 +319,24 @@ Bound LeastInterval(const Problem& problem) {
   return bound;
 }
 
-Bound LeastLatency(const Problem& problem, int initiation_interval) {
+std::string WhyNotAt(const Problem& problem, int initiation_interval, Passes passes) {
+  const Bound cells = LeastOfCells(problem);
+  if (cells.value > initiation_interval) return cells.why;
+  const Solution solution =
+      Solve(Inequalities(problem, initiation_interval, passes), problem.size());
+  if (solution.cycle.empty()) return "";
+  return DescribeCycle(problem, solution.cycle, initiation_interval);
+}
+
+Bound LeastLatency(const Problem& problem, int initiation_interval, Passes passes) {
+  if (problem.size() == 0) return {0, "there is no instruction"};
   const LeastHops hops = HopsOf(problem.config);
-  const Solution solution = Solve(Inequalities(problem, initiation_interval), problem.size());
+  const Solution solution =
+      Solve(Inequalities(problem, initiation_interval, passes), problem.size());
   Bound bound{problem.config.pipeline_latency, "one instruction"};
   if (!solution.cycle.empty()) return bound;
   const std::vector<int>& head = solution.least;
-  const std::vector<int> tail = Tails(problem, hops);
+  const std::vector<int> tail = Tails(problem, hops, passes);
   for (int i = 0; i < problem.size(); ++i) {
     const int value = head[At(i)] + tail[At(i)];
     if (value <= bound.value) continue;
@@ -320,13 +355,14 @@ Bound LeastLatency(const Problem& problem, int initiation_interval) {
   return bound;
 }
 
-std::string WhyImpossible(const Problem& problem) {
+std::string WhyImpossible(const Problem& problem, Passes passes) {
   const Config& config = problem.config;
+  const bool lifts = passes == Passes::kAny;
   const auto name = [&](int i) { return Excerpt(problem.instructions[At(i)].name); };
   const auto group = [&](int i) { return problem.group[At(i)]; };
-  for (size_t s = 0; s < problem.siblings.size(); ++s) {
+  for (size_t s = 0; s < problem.siblings.size() && !lifts; ++s) {
     const auto [a, b] = problem.siblings[s];
-    if (group(a) < 0 || group(a) != group(b)) continue;
+    if (!InOneGroup(problem, a, b)) continue;
     return fmt::format(
         "'{}' and '{}' share a tile, as all users of {} do, and may not, as both use the result of "
         "'{}'",
@@ -335,7 +371,7 @@ std::string WhyImpossible(const Problem& problem) {
   for (size_t a = 0; a < problem.starts.size(); ++a) {
     for (size_t b = a + 1; b < problem.starts.size(); ++b) {
       const int first = problem.starts[a], second = problem.starts[b];
-      if (group(first) < 0 || group(first) != group(second)) continue;
+      if (!InOneGroup(problem, first, second)) continue;
       return fmt::format(
           "'{}' and '{}' share a tile, as all users of {} do, and may not, as both start a flow",
           name(first), name(second), problem.group_names[At(group(first))]);
@@ -347,11 +383,11 @@ std::string WhyImpossible(const Problem& problem) {
                        TilesText(problem.tiles()));
   }
   for (const Dependence& d : problem.dependences) {
-    if (!d.moves || config.feedback) continue;
+    if (!d.moves || config.feedback || lifts) continue;
     if (d.from == d.to) {
       return fmt::format("'{}' uses its own result, and tiles have no feedback", name(d.from));
     }
-    if (group(d.from) < 0 || group(d.from) != group(d.to)) continue;
+    if (!InOneGroup(problem, d.from, d.to)) continue;
     return fmt::format(
         "'{}' and '{}' share a tile, as all users of {} do, and the tile has no "
         "feedback from one to the other",
@@ -367,13 +403,54 @@ std::string WhyImpossible(const Problem& problem) {
     return fmt::format("{} do not fit {} with {} each", Instructions(problem.size()),
                        TilesText(problem.tiles()), Instructions(config.instruction_depth));
   }
-  const Bound least = LeastInterval(problem);
+  const Bound least = LeastInterval(problem, passes);
   const int most = MostInterval(config);
   if (least.value > most) {
     return fmt::format("the machine's longest interval is {} cycles, too short: {}", most,
                        least.why);
   }
   return "";
+}
+
+Lift FindLift(const Problem& problem, int initiation_interval) {
+  const Config& config = problem.config;
+  for (size_t s = 0; s < problem.siblings.size(); ++s) {
+    const auto [a, b] = problem.siblings[s];
+    if (!InOneGroup(problem, a, b)) continue;
+    for (size_t d = 0; d < problem.dependences.size(); ++d) {
+      const Dependence& dependence = problem.dependences[d];
+      if (dependence.moves && dependence.from == problem.sibling_producer[s] &&
+          dependence.to == b) {
+        return {static_cast<int>(d), 1};
+      }
+    }
+  }
+  for (size_t d = 0; d < problem.dependences.size(); ++d) {
+    const auto& [from, to, distance, moves] = problem.dependences[d];
+    const bool same = from == to || InOneGroup(problem, from, to);
+    if (moves && same && !config.feedback) return {static_cast<int>(d), 1};
+  }
+  const Solution solution =
+      Solve(Inequalities(problem, initiation_interval, Passes::kOfProblem), problem.size());
+  if (solution.cycle.empty()) return {};
+  int excess = 0;
+  Lift lift{.dependence = problem.dependences.empty() ? -1 : 0, .passes = 0};
+  for (const Inequality& row : solution.cycle) {
+    excess += row.cycles;
+    if (!row.waits) continue;
+    const Dependence& dependence = problem.dependences[At(row.dependence)];
+    // What waits too long for a pass-through waits too long for the consumer behind it.
+    if (problem.instructions[At(dependence.to)].is_pass) continue;
+    if (lift.passes > 0 &&
+        dependence.distance <= problem.dependences[At(lift.dependence)].distance) {
+      continue;
+    }
+    lift = {row.dependence, 1};
+  }
+  // A pass-through adds to the wait at most its latency, its hops, and a wait of its own.
+  const int gain = config.pipeline_latency + MostHopCycles(config) + config.wait_limit;
+  if (lift.passes > 0) lift.passes = static_cast<int>(CeilDivide(excess, std::max(gain, 1)));
+  return lift;
 }
 
 }  // namespace kiln::cgra

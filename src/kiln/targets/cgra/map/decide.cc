@@ -66,11 +66,23 @@ std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int
       if (config.wait_limit >= 0) join(d.to, d.from);
     }
   }
+  // By instruction: the longest step of a path to it, from a producer, or from a consumer whose
+  // value must not wait too long.
   const int step = config.pipeline_latency + most_hop + initiation_interval;
+  std::vector<int64_t> steps(count, step);
+  for (const Dependence& d : problem.dependences) {
+    if (!d.moves || config.wait_limit < 0) continue;
+    const int64_t back = int64_t{d.distance} * initiation_interval - config.pipeline_latency -
+                         config.wait_limit + initiation_interval;
+    int64_t& longest = steps[static_cast<size_t>(d.from)];
+    longest = std::max(longest, back);
+  }
+  constexpr int64_t kMost = 1 << 28;  // no schedule is longer
   std::vector<int> last(count);
   for (size_t i = 0; i < count; ++i) {
-    last[i] =
-        initiation_interval + step * (static_cast<int>(std::ranges::count(before[i], true)) - 1);
+    int64_t path = initiation_interval - step;  // nothing leads to the first
+    for (size_t k = 0; k < count; ++k) path += before[i][k] ? steps[k] : 0;
+    last[i] = static_cast<int>(std::min(path, kMost));
     if (most_latency != kAnyLatency) {
       last[i] = std::min(last[i], most_latency - config.pipeline_latency);
     }

@@ -36,16 +36,22 @@ struct MapProgress {
   int initiation_interval = 0, latency = 0;
 };
 
+// The space of MapResult without any restriction.
+inline constexpr std::string_view kAllMappings = "all mappings";
+
 struct MapResult {
   std::optional<Mapping> mapping;  // nothing: none was found, or none exists
   int latency = 0;                 // cycles
+  // What follows holds for the mappings of a space, which a mapping outside may beat.
+  std::string space;  // "all mappings without additional pass-throughs"; or kAllMappings
   // No mapping has a smaller initiation interval, and none of the mapping's interval has a smaller
   // latency. Mappers that prove nothing give the bounds of LeastInterval and LeastLatency.
   int interval_bound = 1, latency_bound = 0;
   std::string interval_why, latency_why;  // why, in the user's names
   bool optimal = false;     // proved: least interval, and least latency at that interval
   bool impossible = false;  // proved: there is no mapping (at the asked interval, if one was)
-  std::string space;        // "all mappings without additional pass-throughs"
+  // Why there is none without additional pass-throughs, where more is not proved; else "".
+  std::string none_without_passes;
   int64_t steps = 0;
   double seconds = 0;
   std::vector<MapProgress> progress;

@@ -142,12 +142,8 @@ class Builder {
 
   void AddDependences() {
     std::set<std::tuple<int, int, int, bool>> seen;
-    std::vector<int> shared(graph_.edges.size(), -1), made(options_.shared_passes.size(), -1);
-    for (size_t s = 0; s < options_.shared_passes.size(); ++s) {
-      for (const int e : options_.shared_passes[s]) {
-        shared[static_cast<size_t>(e)] = static_cast<int>(s);
-      }
-    }
+    std::map<int, std::vector<int>> chains;  // of pass-throughs, by node
+    problem_.provider.assign(graph_.edges.size(), -1);
     for (size_t e = 0; e < graph_.edges.size(); ++e) {
       const GraphEdge& edge = graph_.edges[e];
       const EdgeTiming timing = TimingOf(graph_, problem_.config, edge);
@@ -158,12 +154,12 @@ class Builder {
       const bool moves = timing == EdgeTiming::kLink;
       const int passes = e < options_.passes.size() && moves ? options_.passes[e] : 0;
       int provider = from;
-      if (shared[e] >= 0 && moves) {
-        int& pass = made[static_cast<size_t>(shared[e])];
-        if (pass < 0) pass = NewPass(edge.source, from);
-        provider = pass;
+      std::vector<int>& chain = chains[edge.source];
+      for (int k = 0; k < passes; ++k) {
+        if (k == std::ssize(chain)) chain.push_back(NewPass(edge.source, provider));
+        provider = chain[static_cast<size_t>(k)];
       }
-      for (int i = 0; i < passes; ++i) provider = NewPass(edge.source, provider);
+      if (moves) problem_.provider[e] = provider;
       const int distance = edge.distance;
       if (seen.emplace(provider, to, distance, moves).second) {
         problem_.dependences.push_back({provider, to, distance, moves});
@@ -231,10 +227,22 @@ class Builder {
         if (std::ssize(kept) < reached - 1 || kept.contains(use.to)) {
           kept.insert(use.to);
         } else {
-          use.from = pass;
+          Reroute(use, pass);
         }
       }
     }
+  }
+
+  // Lets a pass-through hand on what a dependence moves.
+  void Reroute(Dependence& use, int pass) {
+    for (size_t e = 0; e < graph_.edges.size(); ++e) {
+      const GraphEdge& edge = graph_.edges[e];
+      if (problem_.provider[e] == use.from && edge.distance == use.distance &&
+          of_node_[static_cast<size_t>(edge.target)] == use.to) {
+        problem_.provider[e] = pass;
+      }
+    }
+    use.from = pass;
   }
 
   // Orders instructions topologically; a pass-through comes before its consumers.
@@ -268,8 +276,10 @@ class Builder {
       d.from = number[static_cast<size_t>(d.from)];
       d.to = number[static_cast<size_t>(d.to)];
     }
-    for (int& i : of_node_) {
-      if (i >= 0) i = number[static_cast<size_t>(i)];
+    for (std::vector<int>* numbers : {&of_node_, &problem_.provider}) {
+      for (int& i : *numbers) {
+        if (i >= 0) i = number[static_cast<size_t>(i)];
+      }
     }
     problem_.source.assign(count, true);
     for (const Dependence& d : problem_.dependences) {
@@ -393,14 +403,12 @@ Mapping MappingOf(const ComputationGraph& graph, const Problem& problem, int ini
   mapping.places.assign(graph.nodes.size(), {});
   mapping.fused_into.assign(graph.nodes.size(), -1);
   mapping.provider.assign(graph.edges.size(), -1);
-  std::vector<int> of_node(graph.nodes.size(), -1);
   std::vector<int> pass_of(problem.instructions.size(), -1);  // its index in Mapping::passes
   for (size_t i = 0; i < problem.instructions.size(); ++i) {
     const Instruction& instruction = problem.instructions[i];
     if (instruction.is_pass) continue;
     for (const int node : instruction.nodes) {
       mapping.places[static_cast<size_t>(node)] = places[i];
-      of_node[static_cast<size_t>(node)] = static_cast<int>(i);
       if (node != instruction.nodes.back()) {
         mapping.fused_into[static_cast<size_t>(node)] = instruction.nodes.back();
       }
@@ -416,17 +424,9 @@ Mapping MappingOf(const ComputationGraph& graph, const Problem& problem, int ini
     pass_of[i] = static_cast<int>(mapping.passes.size());
     mapping.passes.push_back({instruction.nodes[0], from, places[i]});
   }
-  // An edge's value comes from the pass-through of its source that its target depends on, if any.
   for (size_t e = 0; e < graph.edges.size(); ++e) {
-    const GraphEdge& edge = graph.edges[e];
-    if (TimingOf(graph, problem.config, edge) != EdgeTiming::kLink) continue;
-    const int to = of_node[static_cast<size_t>(edge.target)];
-    for (const Dependence& d : problem.dependences) {
-      const Instruction& from = problem.instructions[static_cast<size_t>(d.from)];
-      if (d.to == to && d.distance == edge.distance && from.is_pass &&
-          from.nodes[0] == edge.source) {
-        mapping.provider[e] = pass_of[static_cast<size_t>(d.from)];
-      }
+    if (problem.provider[e] >= 0) {
+      mapping.provider[e] = pass_of[static_cast<size_t>(problem.provider[e])];
     }
   }
   return mapping;

@@ -61,6 +61,9 @@ struct Problem {
   std::vector<std::pair<int, int>> siblings;  // rule 3, each pair once, first < second
   std::vector<int> sibling_producer;          // by pair: an instruction that both consume
   std::vector<bool> source;                   // by instruction: nothing of distance 0 enters it
+  // By edge of the graph: the instruction that hands its value on over links, else -1. Empty in
+  // parts of problems (Restrict).
+  std::vector<int> provider;
 
   int size() const { return static_cast<int>(instructions.size()); }
   int tiles() const { return config.tiles(); }
@@ -77,14 +80,14 @@ struct Fusion {
 // a choice.
 std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config);
 
-// A value that has more consumers than links reach gets pass-through instructions: `passes` says
-// for which nodes how many additional ones to insert. BuildProblem inserts the fewest that rule 3
-// requires by itself (a result reaches at most as many other tiles as links leave its own).
+// A value that has more consumers than links reach gets pass-through instructions. BuildProblem
+// inserts the fewest that rule 3 requires by itself (a result reaches at most as many other tiles as
+// links leave its own); `passes` says where to insert additional ones.
 struct ProblemOptions {
   std::vector<Fusion> fusions;  // a subset of Fusions in which no node is twice
-  std::vector<int> passes;      // by edge of the graph: pass-throughs on its way; empty: none
-  // Each: edges of one node whose value goes through one pass-through. No edge is in two of them.
-  std::vector<std::vector<int>> shared_passes;
+  // By edge of the graph: how many pass-throughs its value goes through; empty: none. Those of one
+  // node are a chain: every pass-through copies the one before it, and edges leave it on the way.
+  std::vector<int> passes;
 };
 
 // Errors, each naming nodes: an instruction that reads more than two values of tile memories or
@@ -115,21 +118,42 @@ std::vector<LinkUse> RouteOf(const Config& config, int from, int to);
 int MostInterval(const Config& config);
 inline constexpr int kMostInterval = 255;
 
+// For which mappings a bound holds. A pass-through on the way of a value lifts its wait limit, and
+// its consumer is no sibling of the other consumers any more.
+enum class Passes {
+  kOfProblem,  // those with the pass-throughs of the problem alone
+  kAny         // those with any number of further pass-throughs, too
+};
+
 // What no mapping can beat, and why, in the user's names.
 struct Bound {
   int value = 0;
   std::string why;  // "20 instructions on 16 tiles", "the recurrence a -> b -> a takes 6 cycles"
 };
-// Returns the lower bound of the initiation interval: instructions over tiles, the sizes of groups
-// packed into tiles, and recurrences.
-Bound LeastInterval(const Problem& problem);
-// Returns a lower bound of the latency at an interval: the longest path, with the hops that rules 1
-// to 3 force.
-Bound LeastLatency(const Problem& problem, int initiation_interval);
+// Returns the lower bound of the initiation interval in cycles: instructions over tiles, the sizes
+// of groups packed into tiles, recurrences, and wait limits.
+Bound LeastInterval(const Problem& problem, Passes passes = Passes::kOfProblem);
+// Returns why no mapping has this interval, in one sentence, or "" if these bounds allow it.
+std::string WhyNotAt(const Problem& problem, int initiation_interval,
+                     Passes passes = Passes::kOfProblem);
+// Returns a lower bound of the latency at an interval, both in cycles: the longest path, with the
+// hops that rules 1 to 3 force. 0 of a problem without instructions.
+Bound LeastLatency(const Problem& problem, int initiation_interval,
+                   Passes passes = Passes::kOfProblem);
 // Returns why there is no mapping at any interval, in one sentence, or "": a group with two
 // siblings or two flow starts, more flow starts than tiles, a recurrence without a value to start
 // from.
-std::string WhyImpossible(const Problem& problem);
+std::string WhyImpossible(const Problem& problem, Passes passes = Passes::kOfProblem);
+
+// What leaves no mapping at an interval unless values go through further pass-throughs.
+struct Lift {
+  int dependence = -1;  // whose value must; -1: nothing is known to leave no mapping
+  int passes = 0;       // at least so many; 0: no number of them helps
+};
+// Returns a value whose wait limit leaves no issue cycles, or whose consumer shares a tile, by rule
+// 1, with a sibling or, on tiles without feedback, with its producer. Of several in one
+// contradiction, the one over the most threads, then the first.
+Lift FindLift(const Problem& problem, int initiation_interval);
 
 }  // namespace kiln::cgra
 

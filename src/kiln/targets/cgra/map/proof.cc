@@ -29,6 +29,13 @@ struct Refutation {
   int latency = 0;  // the greatest without a solution
 };
 
+// Mappings that a result holds for.
+enum class Space {
+  kWithoutPasses,  // without additional pass-throughs
+  kOnePass,        // with at most one
+  kAll             // with any number
+};
+
 class Prover {
  public:
   Prover(const ComputationGraph& graph, const Config& config, const MapOptions& options,
@@ -48,16 +55,26 @@ class Prover {
   void LearnCore(const Variant& variant, int interval, int latency, int64_t steps);
   Answer AskAll(const VariantSet& set, int interval, int latency, int64_t effort);
   void Offer(const Variant& variant, int interval, const std::vector<Place>& places);
-  const Bound& LatencyBound(Variant* variant, int interval) const;
+  const Bound& LatencyBound(Variant* variant, int interval,
+                            Passes passes = Passes::kOfProblem) const;
   // Returns the least latency at the best interval that is not refuted.
   int LeastOpenLatency();
-  Bound LeastOverVariants(bool latency);
+  const Variant* LeastVariant(Passes passes) const;
+  int LeastInterval(Passes passes) const;
+  Bound LeastLatency(Passes passes);
   bool TooManyForTiles() const;
+  StatusOr<Variant*> Lifted(size_t fusions, int interval, int more);
+  Status LiftIntervals();
+  void LiftLatency();
   void CloseInterval();
   void CloseLatency();
   Status TryPasses();
   bool TryPasses(VariantSet* more, int64_t effort);
+  std::string WhyRefuted(int interval, int latency);
+  std::string CoreOf(int interval, int latency);
+  void ChooseSpace();
   void Explain();
+  std::string SpaceText() const;
   void Finish();
 
   bool has_mapping() const { return result_.mapping.has_value(); }
@@ -71,15 +88,21 @@ class Prover {
   const ProofOptions& proof_;
   StepBudget budget_;
   VariantSet set_;
+  // Problems with pass-throughs that lift what leaves no mapping, by number of the fusions in set_.
+  std::vector<std::pair<size_t, std::unique_ptr<Variant>>> lifted_;
   const Bound weak_bound_{config_.pipeline_latency, "the time was over before it was bounded"};
   std::map<int, bool> refuted_intervals_;
   std::vector<Refutation> refutations_;
   int64_t core_steps_ = 0;  // that cores took
-  int low_ = 1, high_ = 1;
+  int low_ = 1, high_ = 1;  // intervals that may have mappings without pass-throughs
+  int any_low_ = 1;         // the least interval that may have one with pass-throughs
   bool latency_closed_ = false;
   bool interval_closed_ = false;
-  bool best_has_pass_ = false;  // the best mapping has an additional pass-through
+  int best_passes_ = 0;         // additional pass-throughs of the best mapping
   bool passes_proved_ = false;  // one additional pass-through gains nothing
+  bool never_ = false;          // no number of pass-throughs makes a mapping possible
+  Space space_ = Space::kAll;
+  StepBudget core_budget_{0};  // of explanations
   MapResult result_;
 };
 
@@ -103,13 +126,16 @@ Status Prover::Start() {
   return OkStatus();
 }
 
-const Bound& Prover::LatencyBound(Variant* variant, int interval) const {
-  const auto at = variant->latency.find(interval);
-  if (at != variant->latency.end()) return at->second;
+const Bound& Prover::LatencyBound(Variant* variant, int interval, Passes passes) const {
+  std::map<int, Bound>& known =
+      passes == Passes::kAny ? variant->latency_with_any : variant->latency;
+  const auto at = known.find(interval);
+  if (at != known.end()) return at->second;
   // Bounds of many problems of a large graph would take long after the end.
   constexpr double kGrace = 0.1;  // seconds
   if (variant != set_.variants[0].get() && budget_.SecondsOver() > kGrace) return weak_bound_;
-  return variant->latency.emplace(interval, LeastLatency(variant->problem, interval)).first->second;
+  return known.emplace(interval, cgra::LeastLatency(variant->problem, interval, passes))
+      .first->second;
 }
 
 void Prover::Offer(const Variant& variant, int interval, const std::vector<Place>& places) {
@@ -120,6 +146,7 @@ void Prover::Offer(const Variant& variant, int interval, const std::vector<Place
     return;
   }
   if (interval != best_interval()) latency_closed_ = false;
+  best_passes_ = variant.passes;
   result_.mapping = std::move(mapping);
   result_.latency = latency;
   result_.progress.push_back({budget_.Seconds(), budget_.steps(), interval, latency});
@@ -163,7 +190,7 @@ void Prover::LearnCore(const Variant& variant, int interval, int latency, int64_
   constexpr int64_t kLeastSteps = 100, kTimes = 20;
   constexpr size_t kMostRefutations = 64;
   // Problems with different fusions have few parts in common.
-  if (!best_has_pass_ || steps < kLeastSteps || refutations_.size() >= kMostRefutations) return;
+  if (best_passes_ == 0 || steps < kLeastSteps || refutations_.size() >= kMostRefutations) return;
   // Cores take at most a third of all steps.
   if (3 * core_steps_ > budget_.steps() || budget_.spent()) return;
   const double seconds = budget_.SecondsLeft();
@@ -257,25 +284,99 @@ void Prover::CloseLatency() {
   }
 }
 
-Bound Prover::LeastOverVariants(bool latency) {
-  Bound least{kNoLimit, ""};
-  const bool all_impossible = std::ranges::all_of(
-      set_.variants, [](const std::unique_ptr<Variant>& variant) { return variant->impossible; });
+// Returns the variant of the least bound of the interval.
+const Variant* Prover::LeastVariant(Passes passes) const {
+  const bool any = passes == Passes::kAny;
+  const auto is_impossible = [any](const std::unique_ptr<Variant>& variant) {
+    return any ? variant->impossible_with_any : variant->impossible;
+  };
+  const auto bound = [any](const Variant& variant) {
+    return any ? variant.interval_with_any.value : variant.interval.value;
+  };
+  const bool all_impossible = std::ranges::all_of(set_.variants, is_impossible);
+  const Variant* least = nullptr;
   for (const std::unique_ptr<Variant>& variant : set_.variants) {
-    if (variant->impossible && !all_impossible) continue;
-    if (latency && variant->interval.value > best_interval()) continue;
-    const Bound& bound = latency ? LatencyBound(variant.get(), best_interval()) : variant->interval;
+    if (is_impossible(variant) && !all_impossible) continue;
+    if (least == nullptr || bound(*variant) < bound(*least)) least = variant.get();
+  }
+  return least;
+}
+
+// Returns the least bound of the interval over the choices of fusions.
+int Prover::LeastInterval(Passes passes) const {
+  const Variant* least = LeastVariant(passes);
+  return passes == Passes::kAny ? least->interval_with_any.value : least->interval.value;
+}
+
+// Returns the least bound of the latency at the best interval over the choices of fusions.
+Bound Prover::LeastLatency(Passes passes) {
+  const bool any = passes == Passes::kAny;
+  Bound least{kNoLimit, ""};
+  for (const std::unique_ptr<Variant>& variant : set_.variants) {
+    if (any ? variant->impossible_with_any : variant->impossible) continue;
+    const Bound& interval = any ? variant->interval_with_any : variant->interval;
+    if (interval.value > best_interval()) continue;
+    const Bound& bound = LatencyBound(variant.get(), best_interval(), passes);
     if (bound.value < least.value) least = bound;
   }
   return least;
 }
 
+// Returns the problem of a choice of fusions with the pass-throughs that an interval needs, and more
+// on the way of each value, or null if it needs none or they do not help.
+StatusOr<Variant*> Prover::Lifted(size_t fusions, int interval, int more) {
+  KILN_ASSIGN_OR_RETURN(
+      std::unique_ptr<Variant> made,
+      LiftedVariant(graph_, config_, set_.variants[fusions]->fusions, interval, more));
+  if (!made) return nullptr;
+  for (const auto& [number, known] : lifted_) {
+    const bool same = number == fusions && known->problem.provider == made->problem.provider;
+    if (same && known->problem.size() == made->problem.size()) return known.get();
+  }
+  lifted_.emplace_back(fusions, std::move(made));
+  return lifted_.back().second.get();
+}
+
+// Looks for mappings at intervals that have none without pass-throughs, with as many as that takes.
+Status Prover::LiftIntervals() {
+  constexpr int64_t kEfforts[] = {1000, 10'000};
+  constexpr int kMore = 2;  // pass-throughs that hops and cells may take beyond what bounds say
+  constexpr size_t kFusions = 4;  // choices that are tried: the first ones and the last
+  const size_t choices = std::min(kFusions, set_.variants.size());
+  const int step = std::max(1, config_.tile_period);
+  for (const int64_t effort : kEfforts) {
+    for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
+      for (size_t k = 0; k < choices && at % step == 0; ++k) {
+        const size_t fusions = k + 1 == kFusions ? set_.variants.size() - 1 : k;
+        for (int more = 0; more <= kMore; ++more) {
+          if (!budget_.Look()) return OkStatus();
+          KILN_ASSIGN_OR_RETURN(Variant * variant, Lifted(fusions, at, more));
+          if (variant == nullptr) break;
+          if (Ask(variant, at, kAnyLatency, effort) == Answer::kFound) return OkStatus();
+        }
+      }
+    }
+    if (has_mapping()) break;
+  }
+  return OkStatus();
+}
+
+// Improves the latency of mappings with the pass-throughs that the best interval needs.
+void Prover::LiftLatency() {
+  constexpr int64_t kEffort = 10'000;
+  for (const auto& [number, variant] : lifted_) {
+    while (Ask(variant.get(), best_interval(), result_.latency - 1, kEffort) == Answer::kFound) {
+    }
+  }
+}
+
 Status Prover::TryPasses() {
   constexpr int64_t kFirstEffort = 2000;
-  const Bound interval = LeastOverVariants(false);
-  const bool may_gain = !has_mapping() ||
-                        (best_interval() > interval.value && options_.initiation_interval == 0) ||
-                        result_.latency > LeastOverVariants(true).value;
+  constexpr int64_t kMostWithoutMapping = 32 * kFirstEffort;
+  const bool may_gain =
+      !has_mapping() ||
+      (best_interval() > LeastInterval(Passes::kAny) && options_.initiation_interval == 0) ||
+      result_.latency > LeastLatency(Passes::kAny).value;
   if (!may_gain) return OkStatus();
   bool all_listed = true;
   int most = kMostPassChoices;
@@ -283,8 +384,10 @@ Status Prover::TryPasses() {
                         PassVariants(graph_, config_, options_.fuse, most, &budget_, &all_listed));
   for (int64_t effort = kFirstEffort; effort < kMostEffort; effort *= kEffortGrowth) {
     passes_proved_ = TryPasses(&more, effort) && all_listed;
-    // What is proved without additional pass-throughs needs no more; a mapping that has one does.
-    if (passes_proved_ || !best_has_pass_ || budget_.spent()) break;
+    if (passes_proved_ || budget_.spent()) break;
+    // What is proved without additional pass-throughs needs no more, and of a mapping with several
+    // nothing more is proved; a mapping that has one does.
+    if (best_passes_ != 1 && (has_mapping() || effort > kMostWithoutMapping)) break;
     if (all_listed) continue;
     if (most == kMostGainingPassChoices) break;
     most = kMostGainingPassChoices;
@@ -304,17 +407,16 @@ bool Prover::TryPasses(VariantSet* more, int64_t effort) {
   const auto ask = [&](const VariantSet& set, int at, int latency) {
     const bool over = budget_.steps() - before > kProblems * effort;
     const Answer answer = over ? Answer::kUnknown : AskAll(set, at, latency, effort);
-    if (answer == Answer::kFound && &set == more) best_has_pass_ = true;
     complete = complete && answer != Answer::kUnknown;
     return answer;
   };
   const int step = std::max(1, config_.tile_period);
-  for (int at = low_; at <= high_ && at < best_interval(); at += step) {
+  for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
     if (at % step == 0) ask(*more, at, kAnyLatency);
   }
   while (has_mapping() && ask(*more, best_interval(), result_.latency - 1) == Answer::kFound) {
   }
-  if (best_has_pass_ && complete) {
+  if (best_passes_ > 0 && complete) {
     // Without additional pass-throughs there may still be less latency at the new interval.
     while (ask(set_, best_interval(), result_.latency - 1) == Answer::kFound) {
     }
@@ -325,109 +427,163 @@ bool Prover::TryPasses(VariantSet* more, int64_t effort) {
   return complete && !budget_.spent();
 }
 
-// Names the core of what the search refuted.
-void Prover::Explain() {
-  constexpr int64_t kEffort = 2000, kEffortOfAll = 200'000;
-  StepBudget budget(kEffortOfAll, std::clamp(budget_.SecondsLeft(), 1e-3, 1e9));
-  const auto core = [&](int interval, int latency) {
+// Returns the core of what the search refuted without additional pass-throughs.
+std::string Prover::CoreOf(int interval, int latency) {
+  constexpr int64_t kEffort = 2000;
+  if (!proof_.explain || core_budget_.spent() || budget_.spent()) {
     // Without time for a core, the fact alone is told.
-    if (budget_.spent()) {
-      return latency == kAnyLatency
-                 ? fmt::format("a search refutes the interval of {} cycles", interval)
-                 : fmt::format("a search refutes the latency of {} cycles", latency);
-    }
-    // The core of the first choice of fusions that a bound does not rule out.
-    for (const std::unique_ptr<Variant>& variant : set_.variants) {
-      const bool by_bound =
-          variant->impossible || variant->interval.value > interval ||
-          (latency != kAnyLatency && LatencyBound(variant.get(), interval).value > latency);
-      if (by_bound && variant != set_.variants.back()) continue;
-      return FindCore(variant->problem, interval, latency, kEffort, &budget).text;
-    }
-    return std::string();
-  };
-  if (result_.interval_bound > LeastOverVariants(false).value &&
-      options_.initiation_interval == 0) {
-    const int step = std::max(1, config_.tile_period);
-    result_.interval_why = core(std::min(result_.interval_bound, high_ + step) - step, kAnyLatency);
+    return latency == kAnyLatency
+               ? fmt::format("a search refutes the interval of {} cycles", interval)
+               : fmt::format("a search refutes the latency of {} cycles", latency);
   }
-  if (has_mapping() && !best_has_pass_ && result_.latency_bound > LeastOverVariants(true).value) {
-    result_.latency_why = core(best_interval(), result_.latency_bound - 1);
+  // The core of the first choice of fusions that a bound does not rule out.
+  const Variant* chosen = nullptr;
+  for (const std::unique_ptr<Variant>& variant : set_.variants) {
+    const bool by_bound =
+        variant->impossible || variant->interval.value > interval ||
+        (latency != kAnyLatency && LatencyBound(variant.get(), interval).value > latency);
+    if (!by_bound && chosen == nullptr) chosen = variant.get();
+  }
+  if (chosen == nullptr) chosen = set_.variants.back().get();
+  std::string text = FindCore(chosen->problem, interval, latency, kEffort, &core_budget_).text;
+  if (set_.variants.size() > 1) {
+    text += "; a search refutes the other choices of fused instructions";
+  }
+  return text;
+}
+
+// Says why no mapping of the space has this interval, or this interval and at most this latency.
+std::string Prover::WhyRefuted(int interval, int latency) {
+  constexpr const char* kAlsoRefuted =
+      "; a search with one additional pass-through finds none either";
+  for (const Passes passes : {Passes::kAny, Passes::kOfProblem}) {
+    if (passes == Passes::kOfProblem && space_ == Space::kAll) break;
+    const bool any = passes == Passes::kAny;
+    std::string why;
+    if (latency != kAnyLatency) {
+      const Bound bound = LeastLatency(passes);
+      if (bound.value > latency && bound.value < kNoLimit) why = bound.why;
+    } else {
+      const Variant* least = LeastVariant(passes);
+      if (any ? least->impossible_with_any : least->impossible) {
+        why = WhyImpossible(set_.variants[0]->problem, passes);
+      } else if (LeastInterval(passes) > interval) {
+        why = WhyNotAt(least->problem, interval, passes);
+      }
+    }
+    if (why.empty()) continue;
+    return !any && space_ == Space::kOnePass ? why + kAlsoRefuted : why;
+  }
+  const std::string why = CoreOf(interval, latency);
+  return space_ == Space::kOnePass ? why + kAlsoRefuted : why;
+}
+
+// Chooses the largest space of which something is proved, or in which the bounds hold.
+void Prover::ChooseSpace() {
+  if (!has_mapping()) {
+    space_ = passes_proved_ ? Space::kOnePass : Space::kWithoutPasses;
+    if (never_) space_ = Space::kAll;
+    return;
+  }
+  const bool reaches_bounds =
+      (best_interval() <= LeastInterval(Passes::kAny) || options_.initiation_interval > 0) &&
+      result_.latency <= LeastLatency(Passes::kAny).value;
+  space_ = Space::kAll;
+  if (reaches_bounds || best_passes_ > 1) return;
+  if (passes_proved_) {
+    space_ = Space::kOnePass;
+  } else if (best_passes_ == 0) {
+    space_ = Space::kWithoutPasses;
   }
 }
 
-void Prover::Finish() {
-  const Bound interval = LeastOverVariants(false);
-  result_.interval_bound = interval.value;
-  result_.interval_why = interval.why;
-  const bool level_is_proved = !best_has_pass_ || passes_proved_;
-  if (options_.initiation_interval == 0 && level_is_proved) {
-    const int step = std::max(1, config_.tile_period);
-    while (refuted_intervals_.contains(result_.interval_bound)) result_.interval_bound += step;
-    if (has_mapping()) result_.interval_bound = std::min(result_.interval_bound, best_interval());
-  }
-  if (has_mapping()) {
-    const Bound latency = LeastOverVariants(true);
-    result_.latency_bound = std::min(latency.value, result_.latency);
-    result_.latency_why = latency.why;
-    if (level_is_proved) {
-      result_.latency_bound = latency_closed_ ? result_.latency : LeastOpenLatency();
-    }
-    result_.optimal = interval_closed_ && latency_closed_ && level_is_proved;
-  } else {
-    result_.impossible = interval_closed_ && (set_.all_fusions || TooManyForTiles());
-  }
-  std::string space = "all mappings";
-  if (!options_.fuse) space += " without fused instructions";
+std::string Prover::SpaceText() const {
+  std::string space(kAllMappings);
+  if (!options_.fuse && !Fusions(graph_, config_).empty()) space += " without fused instructions";
   if (!set_.all_fusions) {
     space += fmt::format(" with {} choices of fused instructions", set_.variants.size());
   }
-  const bool by_bounds = has_mapping() && result_.optimal &&
-                         result_.latency <= LeastOverVariants(true).value &&
-                         (best_interval() <= interval.value || options_.initiation_interval > 0);
-  if (passes_proved_) {
-    space += " with at most one additional pass-through";
-  } else if (!by_bounds) {
-    space += " without additional pass-throughs";
-  }
+  if (space_ == Space::kOnePass) space += " with at most one additional pass-through";
+  if (space_ == Space::kWithoutPasses) space += " without additional pass-throughs";
   if (!set_.forced.empty()) {
     space += fmt::format("; rule 3 forces {}, whose consumers are fixed",
                          ListExcerpt(set_.forced, ", ", 4));
   }
-  result_.space = std::move(space);
-  if (result_.interval_bound > interval.value) {
-    result_.interval_why =
-        fmt::format("a search refutes the interval of {} cycles", result_.interval_bound - 1);
+  return space;
+}
+
+void Prover::Finish() {
+  ChooseSpace();
+  const bool asked = options_.initiation_interval > 0;
+  const int step = std::max(1, config_.tile_period);
+  result_.space = SpaceText();
+  result_.interval_bound =
+      LeastInterval(space_ == Space::kAll || asked ? Passes::kAny : Passes::kOfProblem);
+  if (!asked && space_ != Space::kAll) {
+    while (refuted_intervals_.contains(result_.interval_bound)) result_.interval_bound += step;
   }
-  if (has_mapping() && result_.latency_bound > LeastOverVariants(true).value) {
-    result_.latency_why =
-        fmt::format("a search refutes the latency of {} cycles", result_.latency_bound - 1);
+  if (has_mapping()) {
+    result_.interval_bound = std::min(result_.interval_bound, best_interval());
+    const int least = LeastLatency(Passes::kAny).value;
+    result_.latency_bound = std::min(least, result_.latency);
+    result_.optimal = result_.latency <= least && best_interval() <= result_.interval_bound;
+    if (space_ != Space::kAll) {
+      result_.latency_bound = latency_closed_ ? result_.latency : LeastOpenLatency();
+      result_.optimal = interval_closed_ && latency_closed_;
+    } else if (asked) {
+      result_.optimal = result_.latency <= least;
+    }
   }
-  if (proof_.explain) Explain();
+  const bool all_fusions = set_.all_fusions || TooManyForTiles();
+  if (!has_mapping() && interval_closed_ && all_fusions) {
+    // Callers that want no additional pass-throughs want to know of mappings without.
+    result_.impossible = space_ != Space::kWithoutPasses || !proof_.passes;
+  }
+  const double seconds = std::clamp(budget_.SecondsLeft(), 1e-3, 1e9);
+  core_budget_ = StepBudget(200'000, seconds);
+  Explain();
   result_.steps = budget_.steps();
   result_.seconds = budget_.Seconds();
+}
+
+// Says why the bounds hold, or why there is no mapping.
+void Prover::Explain() {
+  const int step = std::max(1, config_.tile_period);
+  const bool none = !has_mapping() && interval_closed_;
+  const int refuted = none ? high_ : result_.interval_bound - step;
+  result_.interval_why = refuted > 0 ? WhyRefuted(refuted, kAnyLatency)
+                                     : LeastVariant(Passes::kAny)->interval_with_any.why;
+  if (none && !result_.impossible) result_.none_without_passes = result_.interval_why;
+  if (!has_mapping()) return;
+  const Bound least = LeastLatency(Passes::kAny);
+  result_.latency_why = result_.latency_bound <= least.value
+                            ? least.why
+                            : WhyRefuted(best_interval(), result_.latency_bound - 1);
 }
 
 StatusOr<MapResult> Prover::Map() {
   KILN_RETURN_IF_ERROR(CheckInterval(config_, options_.initiation_interval));
   KILN_ASSIGN_OR_RETURN(set_, FusionVariants(graph_, config_, options_.fuse, &budget_));
-  std::string impossible = WhyImpossible(set_.variants[0]->problem);
-  for (const std::unique_ptr<Variant>& variant : set_.variants) {
-    if (!variant->impossible) impossible.clear();
-  }
-  low_ = LeastOverVariants(false).value;
+  const auto all = [&](bool Variant::* fact) {
+    return std::ranges::all_of(set_.variants, [fact](const std::unique_ptr<Variant>& variant) {
+      return (*variant).*fact;
+    });
+  };
+  low_ = LeastInterval(Passes::kOfProblem);
+  any_low_ = LeastInterval(Passes::kAny);
   high_ = MostInterval(config_);
-  if (options_.initiation_interval > 0) low_ = high_ = options_.initiation_interval;
-  if (impossible.empty()) {
-    KILN_RETURN_IF_ERROR(Start());
-    CloseInterval();
+  if (options_.initiation_interval > 0) low_ = any_low_ = high_ = options_.initiation_interval;
+  never_ = all(&Variant::impossible_with_any) || LeastInterval(Passes::kAny) > high_;
+  interval_closed_ = never_ || all(&Variant::impossible);
+  if (!never_) {
+    if (!interval_closed_) KILN_RETURN_IF_ERROR(Start());
+    KILN_RETURN_IF_ERROR(LiftIntervals());
+    if (!interval_closed_) CloseInterval();
     if (has_mapping()) CloseLatency();
-  } else {
-    interval_closed_ = true;
+    if (has_mapping()) LiftLatency();
+    if (proof_.passes && !budget_.spent()) KILN_RETURN_IF_ERROR(TryPasses());
   }
-  if (proof_.passes && !budget_.spent()) KILN_RETURN_IF_ERROR(TryPasses());
   Finish();
-  if (!has_mapping() && !impossible.empty()) result_.interval_why = impossible;
   return std::move(result_);
 }
 

@@ -175,20 +175,27 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
   KILN_ASSIGN_OR_RETURN(const std::vector<Problem> problems,
                         ProblemsOf(graph, config, options, most_problems));
   Bound interval = LeastInterval(problems[0]);
-  std::string impossible = WhyImpossible(problems[0]);
+  // With additional pass-throughs there may be a mapping where there is none without.
+  std::string none = WhyImpossible(problems[0]);
+  std::string impossible = WhyImpossible(problems[0], Passes::kAny);
   for (const Problem& problem : problems) {
     const Bound bound = LeastInterval(problem);
     if (bound.value < interval.value) interval = bound;
-    if (WhyImpossible(problem).empty()) impossible.clear();
+    if (WhyImpossible(problem).empty()) none.clear();
+    if (WhyImpossible(problem, Passes::kAny).empty()) impossible.clear();
   }
   int low = interval.value, high = MostInterval(config);
   if (options.initiation_interval > 0) low = high = options.initiation_interval;
-  if (impossible.empty()) walk(problems, low, high, &state);
+  if (none.empty()) walk(problems, low, high, &state);
   MapResult result = state.Finish();
   result.interval_bound = interval.value;
   result.interval_why = interval.why;
   result.impossible = !impossible.empty();
-  if (result.impossible) result.interval_why = impossible;
+  if (result.impossible) {
+    result.interval_why = impossible;
+  } else {
+    result.none_without_passes = none;
+  }
   if (result.mapping) {
     const int found = result.mapping->initiation_interval;
     const Bound latency = LatencyBoundOver(problems, found);
@@ -196,14 +203,12 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
     result.latency_why = latency.why;
     result.optimal = result.latency == latency.value && found == interval.value;
   }
-  result.space =
-      problems.size() <= 2
-          ? "mappings without additional pass-throughs, with all multiplications fused that "
-            "can be or none"
-          : fmt::format(
-                "mappings without additional pass-throughs, with {} choices of fused "
-                "instructions",
-                problems.size());
+  result.space = kAllMappings;
+  if (!result.impossible) result.space += " without additional pass-throughs";
+  if (problems.size() == 2) result.space += ", with all multiplications fused that can be or none";
+  if (problems.size() > 2) {
+    result.space += fmt::format(", with {} choices of fused instructions", problems.size());
+  }
   return result;
 }
 

@@ -3,6 +3,8 @@
 #include "kiln/targets/cgra/map/variants.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "kiln/support/stable_sort.h"
 #include "kiln/targets/cgra/graph/timing.h"
@@ -70,19 +72,54 @@ class FusionChoices {
   bool complete_ = true;
 };
 
-Status AddVariant(const ComputationGraph& graph, const Config& config,
-                  const ProblemOptions& options, VariantSet* set) {
+std::unique_ptr<Variant> VariantOf(Problem problem, std::vector<Fusion> fusions, int passes) {
   auto variant = std::make_unique<Variant>();
-  KILN_ASSIGN_OR_RETURN(variant->problem, BuildProblem(graph, config, options));
+  variant->problem = std::move(problem);
+  variant->fusions = std::move(fusions);
+  variant->passes = passes;
   variant->interval = LeastInterval(variant->problem);
   variant->impossible = !WhyImpossible(variant->problem).empty();
-  set->variants.push_back(std::move(variant));
-  return OkStatus();
+  return variant;
 }
 
 FusionChoices ChoicesOf(const ComputationGraph& graph, const Config& config, bool fuse,
                         int most = kMostFusionChoices) {
   return {fuse ? Fusions(graph, config) : std::vector<Fusion>{}, graph.nodes.size(), most};
+}
+
+// Returns the uses of a node's result: the edges over links to one instruction with one distance in
+// threads. Without Config::issue_later, every edge is a use, as a later operand allows later issue.
+std::vector<std::vector<int>> UsesOf(const ComputationGraph& graph, const Config& config,
+                                     const std::vector<Fusion>& fusions, int node) {
+  std::map<std::tuple<int, int, int>, std::vector<int>> uses;
+  for (int e = 0; e < std::ssize(graph.edges); ++e) {
+    const GraphEdge& edge = graph.edges[static_cast<size_t>(e)];
+    if (edge.source != node || TimingOf(graph, config, edge) != EdgeTiming::kLink) continue;
+    const bool inside = std::ranges::any_of(fusions, [&](const Fusion& fusion) {
+      return fusion.multiply == edge.source && fusion.logic == edge.target;
+    });
+    if (inside) continue;
+    int consumer = edge.target;
+    for (const Fusion& fusion : fusions) {
+      if (fusion.multiply == consumer) consumer = fusion.logic;
+    }
+    uses[{consumer, edge.distance, config.issue_later ? 0 : e}].push_back(e);
+  }
+  std::vector<std::vector<int>> list;
+  for (auto& [key, edges] : uses) list.push_back(std::move(edges));
+  return list;
+}
+
+// Returns how many pass-throughs the chains of all nodes have.
+int AdditionalPasses(const ComputationGraph& graph, const std::vector<int>& passes) {
+  std::map<int, int> longest;  // by node
+  for (size_t e = 0; e < passes.size(); ++e) {
+    int& length = longest[graph.edges[e].source];
+    length = std::max(length, passes[e]);
+  }
+  int sum = 0;
+  for (const auto& [node, length] : longest) sum += length;
+  return sum;
 }
 
 }  // namespace
@@ -97,8 +134,12 @@ StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config&
       set.all_fusions = false;
       break;
     }
-    const ProblemOptions options{.fusions = std::move(fusions), .passes = {}, .shared_passes = {}};
-    KILN_RETURN_IF_ERROR(AddVariant(graph, config, options, &set));
+    const ProblemOptions options{.fusions = fusions, .passes = {}};
+    KILN_ASSIGN_OR_RETURN(Problem problem, BuildProblem(graph, config, options));
+    std::unique_ptr<Variant> variant = VariantOf(std::move(problem), std::move(fusions), 0);
+    variant->interval_with_any = LeastInterval(variant->problem, Passes::kAny);
+    variant->impossible_with_any = !WhyImpossible(variant->problem, Passes::kAny).empty();
+    set.variants.push_back(std::move(variant));
     if (set.variants.size() > 1) continue;
     for (const Instruction& instruction : set.variants[0]->problem.instructions) {
       if (instruction.is_pass) set.forced.push_back(instruction.name);
@@ -109,48 +150,72 @@ StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config&
 
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
                                   int most, StepBudget* budget, bool* complete) {
-  // Consumers of one result whose subsets are listed.
-  const size_t most_consumers = most > kMostPassChoices ? 12 : 6;
+  // Uses of one result whose subsets are listed.
+  const size_t most_uses = most > kMostPassChoices ? 12 : 6;
   FusionChoices choices = ChoicesOf(graph, config, fuse);
   *complete = choices.complete();
   VariantSet set;
-  const std::vector<std::vector<int>> from = graph.EdgesFrom();
   for (const std::vector<Fusion>& fusions : choices.choices()) {
-    for (size_t node = 0; node < graph.nodes.size(); ++node) {
-      // Edges by consumer: an instruction that uses the value twice gets it from one place.
-      std::map<int, std::vector<int>> uses;
-      for (const int e : from[node]) {
-        const GraphEdge& edge = graph.edges[static_cast<size_t>(e)];
-        if (TimingOf(graph, config, edge) != EdgeTiming::kLink) continue;
-        const bool inside = std::ranges::any_of(fusions, [&](const Fusion& fusion) {
-          return fusion.multiply == edge.source && fusion.logic == edge.target;
-        });
-        if (inside) continue;
-        int consumer = edge.target;
-        for (const Fusion& fusion : fusions) {
-          if (fusion.multiply == consumer) consumer = fusion.logic;
-        }
-        uses[consumer].push_back(e);
-      }
-      if (uses.size() > most_consumers) *complete = false;
-      const size_t listed = std::min(uses.size(), most_consumers);
+    for (int node = 0; node < std::ssize(graph.nodes); ++node) {
+      const std::vector<std::vector<int>> uses = UsesOf(graph, config, fusions, node);
+      if (uses.size() > most_uses) *complete = false;
+      const size_t listed = std::min(uses.size(), most_uses);
       for (uint32_t subset = 1; subset < (1u << listed); ++subset) {
         if (std::ssize(set.variants) >= most || !budget->Look()) {
           *complete = false;
           return set;
         }
-        std::vector<int> edges;
-        size_t k = 0;
-        for (const auto& [consumer, own] : uses) {
-          if (k < listed && (subset >> k & 1)) edges.insert(edges.end(), own.begin(), own.end());
-          ++k;
+        ProblemOptions options{.fusions = fusions, .passes = {}};
+        options.passes.assign(graph.edges.size(), 0);
+        for (size_t k = 0; k < listed; ++k) {
+          if ((subset >> k & 1) == 0) continue;
+          for (const int e : uses[k]) options.passes[static_cast<size_t>(e)] = 1;
         }
-        const ProblemOptions options{.fusions = fusions, .passes = {}, .shared_passes = {edges}};
-        KILN_RETURN_IF_ERROR(AddVariant(graph, config, options, &set));
+        KILN_ASSIGN_OR_RETURN(Problem problem, BuildProblem(graph, config, options));
+        set.variants.push_back(VariantOf(std::move(problem), fusions, 1));
       }
     }
   }
   return set;
+}
+
+StatusOr<std::unique_ptr<Variant>> LiftedVariant(const ComputationGraph& graph,
+                                                 const Config& config,
+                                                 const std::vector<Fusion>& fusions, int interval,
+                                                 int more) {
+  ProblemOptions options{.fusions = fusions, .passes = {}};
+  options.passes.assign(graph.edges.size(), 0);
+  const int slots =
+      std::min(config.tile_period > 0 ? config.tile_period : interval, config.instruction_depth);
+  const int most = config.tiles() * slots;  // instructions
+  for (;;) {
+    KILN_ASSIGN_OR_RETURN(Problem problem, BuildProblem(graph, config, options));
+    if (problem.size() > most) return std::unique_ptr<Variant>();
+    const Lift lift = FindLift(problem, interval);
+    if (lift.dependence < 0 && more > 0) {
+      for (int& passes : options.passes) passes += passes > 0 ? more : 0;
+      more = 0;
+      continue;
+    }
+    if (lift.dependence < 0) {
+      const int passes = AdditionalPasses(graph, options.passes);
+      if (passes == 0) return std::unique_ptr<Variant>();
+      return VariantOf(std::move(problem), fusions, passes);
+    }
+    if (lift.passes == 0 || lift.passes > most) return std::unique_ptr<Variant>();
+    // All that the consumer uses of the thread goes through the pass-throughs.
+    const Dependence& dependence = problem.dependences[static_cast<size_t>(lift.dependence)];
+    const Instruction& consumer = problem.instructions[static_cast<size_t>(dependence.to)];
+    bool lifted = false;
+    for (size_t e = 0; e < graph.edges.size(); ++e) {
+      const GraphEdge& edge = graph.edges[e];
+      if (problem.provider[e] != dependence.from || edge.distance != dependence.distance) continue;
+      if (std::ranges::find(consumer.nodes, edge.target) == consumer.nodes.end()) continue;
+      options.passes[e] += lift.passes;
+      lifted = true;
+    }
+    if (!lifted) return std::unique_ptr<Variant>();
+  }
 }
 
 }  // namespace kiln::cgra

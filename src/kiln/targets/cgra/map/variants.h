@@ -18,11 +18,17 @@ namespace kiln::cgra {
 // One problem of the graph, and what is known of it.
 struct Variant {
   Problem problem;
+  std::vector<Fusion> fusions;
+  int passes = 0;                    // additional pass-throughs that are in the problem
   Bound interval;                    // LeastInterval
   bool impossible = false;           // WhyImpossible has a reason
   std::unique_ptr<Decider> decider;  // made when it is first asked
   std::map<int, Bound> latency;      // LeastLatency by interval
   std::map<int, int> refuted;        // by interval: the greatest latency without a mapping
+  // The same bounds with any further pass-throughs.
+  Bound interval_with_any;
+  bool impossible_with_any = false;
+  std::map<int, Bound> latency_with_any;
 };
 
 struct VariantSet {
@@ -44,11 +50,21 @@ inline constexpr int kMostGainingPassChoices = 8192;
 StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse,
                                     StepBudget* budget, int most = kMostFusionChoices);
 
-// Builds the problems with one additional pass-through, for each set of consumers of each result;
-// `complete` says whether all are among them, which they are not if there are more than `most` or
-// the budget's time is over.
+// Builds the problems with one additional pass-through, for each set of uses of each result (what
+// an instruction uses of the same thread counts as one use, as it gains nothing from getting it
+// twice); `complete` says whether all are among them, which they are not if there are more than
+// `most` or the budget's time is over.
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
                                   int most, StepBudget* budget, bool* complete);
+
+// Builds the problem with these fusions and with pass-throughs that lift the wait limits and the
+// rules that leave no mapping at an interval without them (FindLift), and `more` further ones on the
+// way of each of these values. Null if none are needed or no number of them that fits the machine
+// helps. Errors: the errors of BuildProblem.
+StatusOr<std::unique_ptr<Variant>> LiftedVariant(const ComputationGraph& graph,
+                                                 const Config& config,
+                                                 const std::vector<Fusion>& fusions, int interval,
+                                                 int more = 0);
 
 }  // namespace kiln::cgra
 
