@@ -119,7 +119,11 @@ TEST(Heuristics, KeepAllRules) {
       if (!result.ok()) continue;  // an instruction reads too much
       if (!result->mapping) continue;
       ++mapped;
-      EXPECT_EQ(FaultOf(graph, config, *result->mapping), "") << row.name << ", seed " << seed;
+      EXPECT_EQ(PrintVerdict(CheckMapping(graph, config, *result->mapping)), "")
+          << row.name << ", seed " << seed;
+      if (result->none_without_passes.empty()) {
+        EXPECT_EQ(FaultOf(graph, config, *result->mapping), "") << row.name << ", seed " << seed;
+      }
       EXPECT_EQ(result->latency, LatencyOf(config, *result->mapping));
       EXPECT_GE(result->latency, result->latency_bound);
       EXPECT_GE(result->mapping->initiation_interval, result->interval_bound);

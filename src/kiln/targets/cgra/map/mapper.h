@@ -50,7 +50,8 @@ struct MapResult {
   std::string interval_why, latency_why;  // why, in the user's names
   bool optimal = false;     // proved: least interval, and least latency at that interval
   bool impossible = false;  // proved: there is no mapping (at the asked interval, if one was)
-  // Why there is none without additional pass-throughs, where more is not proved; else "".
+  // Why there is none without additional pass-throughs, among what the mapper looks at, where there
+  // may be one with them; else "".
   std::string none_without_passes;
   int64_t steps = 0;
   double seconds = 0;

@@ -116,7 +116,8 @@ Status Prover::Start() {
   quick.on_better = nullptr;
   KILN_ASSIGN_OR_RETURN(MapResult first, proof_.start()->Map(graph_, config_, quick));
   budget_.Spend(first.steps);
-  if (!first.mapping) return OkStatus();
+  // What needs pass-throughs for the choices of fusions that it knows may not need them for others.
+  if (!first.mapping || !first.none_without_passes.empty()) return OkStatus();
   const int interval = first.mapping->initiation_interval;
   if (interval > high_) return OkStatus();
   result_.mapping = std::move(first.mapping);

@@ -34,11 +34,11 @@ Status CheckInterval(const Config& config, int interval) {
   return OkStatus();
 }
 
-Bound LatencyBoundOver(std::span<const Problem> problems, int initiation_interval) {
+Bound LatencyBoundOver(std::span<const Problem> problems, int initiation_interval, Passes passes) {
   Bound least;
   for (const Problem& problem : problems) {
-    if (LeastInterval(problem).value > initiation_interval) continue;
-    const Bound bound = LeastLatency(problem, initiation_interval);
+    if (LeastInterval(problem, passes).value > initiation_interval) continue;
+    const Bound bound = LeastLatency(problem, initiation_interval, passes);
     if (least.value == 0 || bound.value < least.value) least = bound;
   }
   return least;
@@ -165,6 +165,63 @@ StatusOr<std::vector<Problem>> ProblemsOf(const ComputationGraph& graph, const C
   return problems;
 }
 
+// Returns problems with the pass-throughs that lift what leaves none of `problems` a mapping, for
+// the first intervals from `low` on at which that is possible.
+StatusOr<std::vector<Problem>> LiftedProblems(const ComputationGraph& graph, const Config& config,
+                                              const MapOptions& options, int low) {
+  constexpr size_t kMost = 2;
+  const int high =
+      options.initiation_interval > 0 ? options.initiation_interval : MostInterval(config);
+  const int step = std::max(1, config.tile_period);
+  const std::vector<Fusion> fusions =
+      options.fuse ? MostFusions(graph, config) : std::vector<Fusion>{};
+  std::vector<Problem> problems;
+  for (int at = std::max(low, options.initiation_interval); at <= high; at += step) {
+    if (problems.size() == kMost) break;
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Variant> variant,
+                          LiftedVariant(graph, config, fusions, at));
+    if (!variant || variant->impossible || variant->interval.value > at) continue;
+    const bool known = std::ranges::any_of(problems, [&](const Problem& problem) {
+      return problem.provider == variant->problem.provider;
+    });
+    if (!known) problems.push_back(std::move(variant->problem));
+  }
+  return problems;
+}
+
+// Fills in what is proved of a walk's result. `lifted`: the problems that it walked through have
+// pass-throughs that others lack, so that only bounds with any of them hold.
+void Conclude(std::span<const Problem> problems, bool lifted, MapResult* result) {
+  const Passes passes = lifted ? Passes::kAny : Passes::kOfProblem;
+  Bound interval = LeastInterval(problems[0], passes);
+  // With additional pass-throughs there may be a mapping where there is none without.
+  std::string none = WhyImpossible(problems[0]);
+  std::string impossible = WhyImpossible(problems[0], Passes::kAny);
+  for (const Problem& problem : problems) {
+    const Bound bound = LeastInterval(problem, passes);
+    if (bound.value < interval.value) interval = bound;
+    if (WhyImpossible(problem).empty()) none.clear();
+    if (WhyImpossible(problem, Passes::kAny).empty()) impossible.clear();
+  }
+  result->impossible = !impossible.empty();
+  result->interval_bound = interval.value;
+  result->interval_why = result->impossible ? impossible : interval.why;
+  if (!result->impossible) result->none_without_passes = none;
+  result->space = kAllMappings;
+  if (!result->impossible && !lifted) result->space += " without additional pass-throughs";
+  if (problems.size() == 2) {
+    result->space += ", with all multiplications fused that can be or none";
+  } else if (problems.size() > 2) {
+    result->space += fmt::format(", with {} choices of fused instructions", problems.size());
+  }
+  if (!result->mapping) return;
+  const int found = result->mapping->initiation_interval;
+  const Bound latency = LatencyBoundOver(problems, found, passes);
+  result->latency_bound = latency.value;
+  result->latency_why = latency.why;
+  result->optimal = result->latency == latency.value && found == interval.value;
+}
+
 }  // namespace
 
 StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& config,
@@ -174,40 +231,28 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
   SearchState state(graph, options);
   KILN_ASSIGN_OR_RETURN(const std::vector<Problem> problems,
                         ProblemsOf(graph, config, options, most_problems));
-  Bound interval = LeastInterval(problems[0]);
-  // With additional pass-throughs there may be a mapping where there is none without.
-  std::string none = WhyImpossible(problems[0]);
-  std::string impossible = WhyImpossible(problems[0], Passes::kAny);
-  for (const Problem& problem : problems) {
-    const Bound bound = LeastInterval(problem);
-    if (bound.value < interval.value) interval = bound;
-    if (WhyImpossible(problem).empty()) none.clear();
-    if (WhyImpossible(problem, Passes::kAny).empty()) impossible.clear();
+  const auto least = [](std::span<const Problem> all, Passes passes) {
+    int value = std::numeric_limits<int>::max();
+    for (const Problem& one : all) value = std::min(value, LeastInterval(one, passes).value);
+    return value;
+  };
+  const auto possible = [](Passes passes) {
+    return [passes](const Problem& one) { return WhyImpossible(one, passes).empty(); };
+  };
+  std::vector<Problem> lifted;
+  if (std::ranges::none_of(problems, possible(Passes::kOfProblem)) &&
+      std::ranges::any_of(problems, possible(Passes::kAny))) {
+    KILN_ASSIGN_OR_RETURN(lifted,
+                          LiftedProblems(graph, config, options, least(problems, Passes::kAny)));
   }
-  int low = interval.value, high = MostInterval(config);
+  const std::vector<Problem>& walked = lifted.empty() ? problems : lifted;
+  int low = least(walked, Passes::kOfProblem), high = MostInterval(config);
   if (options.initiation_interval > 0) low = high = options.initiation_interval;
-  if (none.empty()) walk(problems, low, high, &state);
+  if (std::ranges::any_of(walked, possible(Passes::kOfProblem))) walk(walked, low, high, &state);
   MapResult result = state.Finish();
-  result.interval_bound = interval.value;
-  result.interval_why = interval.why;
-  result.impossible = !impossible.empty();
-  if (result.impossible) {
-    result.interval_why = impossible;
-  } else {
-    result.none_without_passes = none;
-  }
-  if (result.mapping) {
-    const int found = result.mapping->initiation_interval;
-    const Bound latency = LatencyBoundOver(problems, found);
-    result.latency_bound = latency.value;
-    result.latency_why = latency.why;
-    result.optimal = result.latency == latency.value && found == interval.value;
-  }
-  result.space = kAllMappings;
-  if (!result.impossible) result.space += " without additional pass-throughs";
-  if (problems.size() == 2) result.space += ", with all multiplications fused that can be or none";
-  if (problems.size() > 2) {
-    result.space += fmt::format(", with {} choices of fused instructions", problems.size());
+  Conclude(problems, !lifted.empty(), &result);
+  if (!options.fuse && !Fusions(graph, config).empty()) {
+    result.space += ", without fused instructions";
   }
   return result;
 }

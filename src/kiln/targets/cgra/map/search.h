@@ -73,8 +73,9 @@ using IntervalWalk =
 
 // Builds at most `most_problems` problems of a graph, at least 2, that differ in what is fused,
 // runs `walk` between the bound of the interval and the machine's longest one, or at the interval
-// that the options ask for, and returns what it found with the bounds of these problems. Errors:
-// the errors of BuildProblem and CheckInterval.
+// that the options ask for, and returns what it found with the bounds of these problems. Where none
+// of them has a mapping without additional pass-throughs, it walks through problems that have those
+// that lift this (LiftedVariant). Errors: the errors of BuildProblem and CheckInterval.
 StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& config,
                               const MapOptions& options, int most_problems,
                               const IntervalWalk& walk);
@@ -84,7 +85,8 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
 Status CheckInterval(const Config& config, int interval);
 
 // Returns the least bound of the latency over problems that have mappings at this interval.
-Bound LatencyBoundOver(std::span<const Problem> problems, int initiation_interval);
+Bound LatencyBoundOver(std::span<const Problem> problems, int initiation_interval,
+                       Passes passes = Passes::kOfProblem);
 
 // Searches for mappings of one problem at one interval: calls `state->Step()` before each attempt
 // and ends when that returns false, or when it can do no more. `seed` differs from call to call.
