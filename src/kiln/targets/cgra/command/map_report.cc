@@ -30,14 +30,23 @@ std::string TimeText(const MapResult& result) {
   return fmt::format("{} in {} s", Counted(result.steps, "step"), ThreeDigits(result.seconds));
 }
 
-// Returns what is known of a result, said of its space.
+// Returns what is known of a result in its space.
 std::string StateText(const MapResult& result) {
-  if (result.impossible) {
-    return result.space == cgra::kAllMappings ? "impossible" : "none in the space";
-  }
+  if (result.impossible) return "impossible";
   if (!result.mapping) return "no mapping found";
   if (result.optimal) return "optimal";
   return "valid";
+}
+
+// Returns the same for a reader who does not see the space: "optimal without additional
+// pass-throughs".
+std::string StateWithSpace(const MapResult& result) {
+  std::string text = StateText(result);
+  const bool proves = result.optimal || result.impossible;
+  if (proves && result.space.starts_with(cgra::kAllMappings)) {
+    text += result.space.substr(cgra::kAllMappings.size());
+  }
+  return text;
 }
 
 struct Row {
@@ -211,7 +220,7 @@ std::string MapText(const ComputationGraph& graph, const Config& config, const M
                             Counted(std::ssize(graph.nodes), "node"), config.name));
   line("mapper", fmt::format("{}, {}", run.mapper, TimeText(result)));
   if (!result.mapping) {
-    line("result", fmt::format("{}: {}", StateText(result), result.interval_why));
+    line("result", fmt::format("{}: {}", StateWithSpace(result), result.interval_why));
     return text;
   }
   const Mapping& mapping = *result.mapping;
@@ -265,7 +274,7 @@ std::string CompareText(const std::vector<Comparison>& comparisons) {
                  run.mapper, mapped ? fmt::format("{}", result.mapping->initiation_interval) : "-",
                  mapped ? fmt::format("{}", result.latency) : "-",
                  fmt::format("{}", result.interval_bound), fmt::format("{}", result.latency_bound),
-                 Thousands(result.steps), ThreeDigits(found), StateText(result)});
+                 Thousands(result.steps), ThreeDigits(found), StateWithSpace(result)});
     }
   }
   return table.ToString();

@@ -103,6 +103,7 @@ class Prover {
   bool never_ = false;          // no number of pass-throughs makes a mapping possible
   Space space_ = Space::kAll;
   StepBudget core_budget_{0};  // of explanations
+  double seconds_over_ = 0;    // how long the limit was over when the search ended
   MapResult result_;
 };
 
@@ -134,7 +135,8 @@ const Bound& Prover::LatencyBound(Variant* variant, int interval, Passes passes)
   if (at != known.end()) return at->second;
   // Bounds of many problems of a large graph would take long after the end.
   constexpr double kGrace = 0.1;  // seconds
-  if (variant != set_.variants[0].get() && budget_.SecondsOver() > kGrace) return weak_bound_;
+  const bool late = budget_.SecondsOver() > seconds_over_ + kGrace;
+  if (variant != set_.variants[0].get() && late) return weak_bound_;
   return known.emplace(interval, cgra::LeastLatency(variant->problem, interval, passes))
       .first->second;
 }
@@ -514,6 +516,7 @@ std::string Prover::SpaceText() const {
 }
 
 void Prover::Finish() {
+  seconds_over_ = budget_.SecondsOver();
   ChooseSpace();
   const bool asked = options_.initiation_interval > 0;
   const int step = std::max(1, config_.tile_period);

@@ -189,26 +189,23 @@ StatusOr<std::vector<Problem>> LiftedProblems(const ComputationGraph& graph, con
   return problems;
 }
 
-// Fills in what is proved of a walk's result. `lifted`: the problems that it walked through have
-// pass-throughs that others lack, so that only bounds with any of them hold.
-void Conclude(std::span<const Problem> problems, bool lifted, MapResult* result) {
-  const Passes passes = lifted ? Passes::kAny : Passes::kOfProblem;
-  Bound interval = LeastInterval(problems[0], passes);
+// Fills in what bounds prove of a walk's result: they hold for mappings with any pass-throughs.
+void Conclude(std::span<const Problem> problems, MapResult* result) {
+  Bound interval = LeastInterval(problems[0], Passes::kAny);
+  std::string impossible = WhyImpossible(problems[0], Passes::kAny);
   // With additional pass-throughs there may be a mapping where there is none without.
   std::string none = WhyImpossible(problems[0]);
-  std::string impossible = WhyImpossible(problems[0], Passes::kAny);
   for (const Problem& problem : problems) {
-    const Bound bound = LeastInterval(problem, passes);
+    const Bound bound = LeastInterval(problem, Passes::kAny);
     if (bound.value < interval.value) interval = bound;
-    if (WhyImpossible(problem).empty()) none.clear();
     if (WhyImpossible(problem, Passes::kAny).empty()) impossible.clear();
+    if (WhyImpossible(problem).empty()) none.clear();
   }
   result->impossible = !impossible.empty();
   result->interval_bound = interval.value;
   result->interval_why = result->impossible ? impossible : interval.why;
   if (!result->impossible) result->none_without_passes = none;
   result->space = kAllMappings;
-  if (!result->impossible && !lifted) result->space += " without additional pass-throughs";
   if (problems.size() == 2) {
     result->space += ", with all multiplications fused that can be or none";
   } else if (problems.size() > 2) {
@@ -216,7 +213,7 @@ void Conclude(std::span<const Problem> problems, bool lifted, MapResult* result)
   }
   if (!result->mapping) return;
   const int found = result->mapping->initiation_interval;
-  const Bound latency = LatencyBoundOver(problems, found, passes);
+  const Bound latency = LatencyBoundOver(problems, found, Passes::kAny);
   result->latency_bound = latency.value;
   result->latency_why = latency.why;
   result->optimal = result->latency == latency.value && found == interval.value;
@@ -250,7 +247,7 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
   if (options.initiation_interval > 0) low = high = options.initiation_interval;
   if (std::ranges::any_of(walked, possible(Passes::kOfProblem))) walk(walked, low, high, &state);
   MapResult result = state.Finish();
-  Conclude(problems, !lifted.empty(), &result);
+  Conclude(problems, &result);
   if (!options.fuse && !Fusions(graph, config).empty()) {
     result.space += ", without fused instructions";
   }
