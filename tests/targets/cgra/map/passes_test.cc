@@ -143,8 +143,8 @@ ComputationGraph SiblingsOfOneVariable(int count) {
 constexpr std::unique_ptr<Mapper> (*kProvers[])() = {&MakeExactMapper, &MakeSatMapper};
 
 TEST(Passes, LiftAWaitLimit) {
-  // The result of the first of 8 additions waits for 7 * 3 cycles at least, over a limit of 15 and 2
-  // hops. With an interval of one cycle, each is on a tile of its own: 8 * 3 cycles and 7 hops.
+  // The result of the first of 8 additions waits for 7 * 3 cycles at least, over a limit of 15 and
+  // 2 hops. With an interval of one cycle, each is on a tile of its own: 8 * 3 cycles and 7 hops.
   for (const auto& make : kProvers) {
     const MapResult result = ResultOf(*make(), Skip(8), Streaming(), {.steps = 100'000});
     ASSERT_TRUE(result.mapping);

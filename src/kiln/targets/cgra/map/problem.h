@@ -81,8 +81,8 @@ struct Fusion {
 std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config);
 
 // A value that has more consumers than links reach gets pass-through instructions. BuildProblem
-// inserts the fewest that rule 3 requires by itself (a result reaches at most as many other tiles as
-// links leave its own); `passes` says where to insert additional ones.
+// inserts the fewest that rule 3 requires by itself (a result reaches at most as many other tiles
+// as links leave its own); `passes` says where to insert additional ones.
 struct ProblemOptions {
   std::vector<Fusion> fusions;  // a subset of Fusions in which no node is twice
   // By edge of the graph: how many pass-throughs its value goes through; empty: none. Those of one

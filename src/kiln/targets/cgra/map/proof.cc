@@ -325,8 +325,8 @@ Bound Prover::LeastLatency(Passes passes) {
   return least;
 }
 
-// Returns the problem of a choice of fusions with the pass-throughs that an interval needs, and more
-// on the way of each value, or null if it needs none or they do not help.
+// Returns the problem of a choice of fusions with the pass-throughs that an interval needs, and
+// `more` on the way of each value, or null if it needs none or they do not help.
 StatusOr<Variant*> Prover::Lifted(size_t fusions, int interval, int more) {
   KILN_ASSIGN_OR_RETURN(
       std::unique_ptr<Variant> made,

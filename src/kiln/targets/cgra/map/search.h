@@ -73,9 +73,9 @@ using IntervalWalk =
 
 // Builds at most `most_problems` problems of a graph, at least 2, that differ in what is fused,
 // runs `walk` between the bound of the interval and the machine's longest one, or at the interval
-// that the options ask for, and returns what it found with bounds that hold with any pass-throughs. Where none
-// of them has a mapping without additional pass-throughs, it walks through problems that have those
-// that lift this (LiftedVariant). Errors: the errors of BuildProblem and CheckInterval.
+// that the options ask for, and returns what it found with bounds that hold with any pass-throughs.
+// Where none of them has a mapping without additional pass-throughs, it walks through problems that
+// have those that lift this (LiftedVariant). Errors: the errors of BuildProblem and CheckInterval.
 StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& config,
                               const MapOptions& options, int most_problems,
                               const IntervalWalk& walk);

@@ -58,9 +58,9 @@ StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& c
                                   int most, StepBudget* budget, bool* complete);
 
 // Builds the problem with these fusions and with pass-throughs that lift the wait limits and the
-// rules that leave no mapping at an interval without them (FindLift), and `more` further ones on the
-// way of each of these values. Null if none are needed or no number of them that fits the machine
-// helps. Errors: the errors of BuildProblem.
+// rules that leave no mapping at an interval without them (FindLift), and `more` further ones on
+// the way of each of these values. Null if none are needed or no number of them that fits the
+// machine helps. Errors: the errors of BuildProblem.
 StatusOr<std::unique_ptr<Variant>> LiftedVariant(const ComputationGraph& graph,
                                                  const Config& config,
                                                  const std::vector<Fusion>& fusions, int interval,
