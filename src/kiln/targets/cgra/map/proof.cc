@@ -64,7 +64,7 @@ class Prover {
   Bound LeastLatency(Passes passes);
   bool TooManyForTiles() const;
   StatusOr<Variant*> Lifted(size_t fusions, int interval, int more);
-  Status LiftIntervals();
+  Status LiftIntervals(int64_t most);
   void LiftLatency();
   void CloseInterval();
   void CloseLatency();
@@ -340,26 +340,27 @@ StatusOr<Variant*> Prover::Lifted(size_t fusions, int interval, int more) {
   return lifted_.back().second.get();
 }
 
-// Looks for mappings at intervals that have none without pass-throughs, with as many as that takes.
-Status Prover::LiftIntervals() {
-  constexpr int64_t kEfforts[] = {1000, 10'000};
-  constexpr int kMore = 2;  // pass-throughs that hops and cells may take beyond what bounds say
+// Looks for mappings at intervals that have none without pass-throughs, with as many as that takes,
+// in about `most` steps.
+Status Prover::LiftIntervals(int64_t most) {
+  constexpr int64_t kEfforts[] = {200, 1000, 10'000};
+  constexpr int kMore = 2;        // pass-throughs that hops and cells may take beyond the bounds
   constexpr size_t kFusions = 4;  // choices that are tried: the first ones and the last
   const size_t choices = std::min(kFusions, set_.variants.size());
   const int step = std::max(1, config_.tile_period);
+  const int64_t end = budget_.steps() + most;
   for (const int64_t effort : kEfforts) {
     for (int at = any_low_; at <= high_ && at < best_interval(); at += step) {
       for (size_t k = 0; k < choices && at % step == 0; ++k) {
         const size_t fusions = k + 1 == kFusions ? set_.variants.size() - 1 : k;
         for (int more = 0; more <= kMore; ++more) {
-          if (!budget_.Look()) return OkStatus();
+          if (!budget_.Look() || budget_.steps() >= end) return OkStatus();
           KILN_ASSIGN_OR_RETURN(Variant * variant, Lifted(fusions, at, more));
           if (variant == nullptr) break;
-          if (Ask(variant, at, kAnyLatency, effort) == Answer::kFound) return OkStatus();
+          Ask(variant, at, kAnyLatency, std::min(effort, end - budget_.steps()));
         }
       }
     }
-    if (has_mapping()) break;
   }
   return OkStatus();
 }
@@ -566,6 +567,7 @@ void Prover::Explain() {
 }
 
 StatusOr<MapResult> Prover::Map() {
+  constexpr int64_t kFewSteps = 1000, kManySteps = 50'000;
   KILN_RETURN_IF_ERROR(CheckInterval(config_, options_.initiation_interval));
   KILN_ASSIGN_OR_RETURN(set_, FusionVariants(graph_, config_, options_.fuse, &budget_));
   const auto all = [&](bool Variant::* fact) {
@@ -580,9 +582,13 @@ StatusOr<MapResult> Prover::Map() {
   never_ = all(&Variant::impossible_with_any) || LeastInterval(Passes::kAny) > high_;
   interval_closed_ = never_ || all(&Variant::impossible);
   if (!never_) {
-    if (!interval_closed_) KILN_RETURN_IF_ERROR(Start());
-    KILN_RETURN_IF_ERROR(LiftIntervals());
-    if (!interval_closed_) CloseInterval();
+    if (!interval_closed_) {
+      KILN_RETURN_IF_ERROR(Start());
+      // What is found soon spares intervals without pass-throughs.
+      KILN_RETURN_IF_ERROR(LiftIntervals(budget_.Left(8 * kFewSteps) / 8));
+      CloseInterval();
+    }
+    KILN_RETURN_IF_ERROR(LiftIntervals(budget_.Left(2 * kManySteps) / 2));
     if (has_mapping()) CloseLatency();
     if (has_mapping()) LiftLatency();
     if (proof_.passes && !budget_.spent()) KILN_RETURN_IF_ERROR(TryPasses());
