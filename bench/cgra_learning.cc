@@ -53,7 +53,8 @@ StatusOr<std::vector<ComputationGraph>> GraphsOf(const std::string& folder,
 
 struct Settings {
   std::string policy, curve, graphs = "tests/data/cgra";
-  double seconds = 1;  // of a mapper and graph
+  std::string design_point = "accelerators/se-16.yaml";  // of comparisons
+  double seconds = 1;                                    // of a mapper and graph
   double exact_seconds = 10;
   double train_seconds = 0;  // 0: no limit
   int last_iteration = 0;    // 0: all
@@ -122,8 +123,10 @@ std::string ScoreText(const Score& score) {
 }
 
 StatusOr<std::vector<Case>> MakeCases(const Settings& settings) {
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(settings.design_point));
+  KILN_ASSIGN_OR_RETURN(const Config config, ParseConfig(text, settings.design_point));
   std::vector<Case> cases;
-  const auto add = [&](ComputationGraph graph, std::string_view set, const Config& config) {
+  const auto add = [&](ComputationGraph graph, std::string_view set) {
     StatusOr<MapResult> exact = MakeExactMapper()->Map(
         graph, config, {.seed = 1, .seconds = settings.exact_seconds, .on_better = {}});
     if (!exact.ok() || !exact->mapping) return;
@@ -136,11 +139,11 @@ StatusOr<std::vector<Case>> MakeCases(const Settings& settings) {
   };
   KILN_ASSIGN_OR_RETURN(std::vector<ComputationGraph> trained, GraphsOf(settings.graphs, kTrained));
   KILN_ASSIGN_OR_RETURN(std::vector<ComputationGraph> unseen, GraphsOf(settings.graphs, kUnseen));
-  for (ComputationGraph& graph : trained) add(std::move(graph), "trained", {});
-  for (ComputationGraph& graph : unseen) add(std::move(graph), "unseen", {});
+  for (ComputationGraph& graph : trained) add(std::move(graph), "trained");
+  for (ComputationGraph& graph : unseen) add(std::move(graph), "unseen");
   for (int i = 0; i < settings.random_graphs; ++i) {
     add(RandomLearningGraph(kUnseenSeeds + static_cast<uint64_t>(i), settings.most_instructions),
-        "random", {});
+        "random");
   }
   return cases;
 }
@@ -318,6 +321,7 @@ int Main(int argc, char** argv) {
   for (CLI::App* sub : {compare, ablate}) {
     sub->add_option("--seconds", settings.seconds, "of each mapper and graph");
     sub->add_option("--exact-seconds", settings.exact_seconds, "of the exact mapper and graph");
+    sub->add_option("--on", settings.design_point, "the design point")->capture_default_str();
   }
   for (CLI::App* sub : {compare, ablate, validate}) {
     sub->add_option("--random-graphs", settings.random_graphs);

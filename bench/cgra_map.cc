@@ -2,11 +2,11 @@
 // initiation interval and latency with their bounds, whether they are proved to be the least, and
 // the time that it took.
 //
-//   cgra_map [--mappers exact,sat,guided,ppo,greedy,annealing,evolutionary,random] [--tiles N]
-//            [--seconds S] [--synchronous] [--random COUNT --nodes N --least N] [--grow N]
-//            [GRAPH...]
+//   cgra_map [--on accelerators/se-16.yaml] [--tiles N] [--seconds S] [--synchronous]
+//            [--mappers exact,sat,guided,ppo,greedy,annealing,evolutionary,random]
+//            [--random COUNT --nodes N --least N] [--grow N] [GRAPH...]
 //
-// A graph is a file or the name of a known graph. --synchronous: loads and loop control take the
+// --tiles: in the row, in place of those of the design point. A graph is a file or the name of a known graph. --synchronous: loads and loop control take the
 // pipeline's latency. --random maps COUNT random graphs of --least (by default N/2) to N nodes and
 // prints a summary, in which --exact-seconds is the time of the mappers that prove; it also names
 // the graphs for which the first mapper proves nothing. --grow maps these graphs by the first
@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "kiln/support/file.h"
 #include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/graph/graph_file.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
@@ -39,7 +40,8 @@ namespace {
 struct Arguments {
   std::vector<std::string> mappers = {"exact"};
   std::vector<std::string> graphs;
-  int tiles = 16;
+  std::string design_point = "accelerators/se-16.yaml";
+  int tiles = 0;  // 0: those of the design point
   double seconds = 60;
   double exact_seconds = 0;  // of the mappers with proof; 0: as the others
   bool synchronous = false;
@@ -66,6 +68,11 @@ std::unique_ptr<Mapper> MapperOf(const std::string& name) {
   if (name == "ppo") return MakePpoMapper(*std::move(policy));
   if (name == "guided") return MakeGuidedMapper(*std::move(policy));
   return nullptr;
+}
+
+StatusOr<Config> ReadConfig(const std::string& path) {
+  KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseConfig(text, path);
 }
 
 StatusOr<ComputationGraph> GraphOf(const std::string& name) {
@@ -167,6 +174,11 @@ int PrintGrowth(const Arguments& arguments, const Config& config) {
       return result.mapping ? std::pair(result.mapping->initiation_interval, result.latency)
                             : std::pair(1 << 20, 0);
     };
+    // What is proved of fewer mappings says nothing of the others.
+    if (key(many) > key(few) && many.space != few.space) {
+      ++open;
+      continue;
+    }
     better += key(many) < key(few) ? 1 : 0;
     equal += key(many) == key(few) ? 1 : 0;
     worse += key(many) > key(few) ? 1 : 0;
@@ -234,7 +246,9 @@ int Run(int argc, char** argv) {
   CLI::App app("Maps computation graphs by the mappers of the cgra family.");
   Arguments arguments;
   app.add_option("--mappers", arguments.mappers, "names of mappers")->delimiter(',');
-  app.add_option("--tiles", arguments.tiles, "tiles of the row")->check(CLI::Range(1, 64));
+  app.add_option("--on", arguments.design_point, "the design point")->capture_default_str();
+  app.add_option("--tiles", arguments.tiles, "tiles of the row; default: the design point's")
+      ->check(CLI::Range(1, 64));
   app.add_option("--seconds", arguments.seconds, "time for each mapping");
   app.add_option("--exact-seconds", arguments.exact_seconds, "the same with proof, random graphs");
   app.add_flag("--synchronous", arguments.synchronous, "loads take the pipeline's latency");
@@ -252,8 +266,13 @@ int Run(int argc, char** argv) {
     fmt::print(stderr, "there is no mapper '{}'\n", mapper);
     return 1;
   }
-  Config config;
-  config.columns = arguments.tiles;
+  StatusOr<Config> read = ReadConfig(arguments.design_point);
+  if (!read.ok()) {
+    fmt::print(stderr, "{}\n", MessageOf(read.status()));
+    return 1;
+  }
+  Config config = *std::move(read);
+  if (arguments.tiles > 0) config.columns = arguments.tiles;
   config.asynchronous_loads = !arguments.synchronous;
   if (arguments.graphs.empty() && arguments.random == 0) {
     for (const NamedGraph& graph : NamedGraphs()) arguments.graphs.emplace_back(graph.name);
