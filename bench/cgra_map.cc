@@ -6,11 +6,12 @@
 //            [--mappers exact,sat,guided,ppo,greedy,annealing,evolutionary,random]
 //            [--random COUNT --nodes N --least N] [--grow N] [GRAPH...]
 //
-// --tiles: in the row, in place of those of the design point. A graph is a file or the name of a known graph. --synchronous: loads and loop control take the
-// pipeline's latency. --random maps COUNT random graphs of --least (by default N/2) to N nodes and
-// prints a summary, in which --exact-seconds is the time of the mappers that prove; it also names
-// the graphs for which the first mapper proves nothing. --grow maps these graphs by the first
-// mapper on --tiles tiles and on N, and prints for how many more tiles are better, equal or worse.
+// --tiles: in the row, in place of those of the design point. A graph is a file or the name of a
+// known graph. --synchronous: loads and loop control take the pipeline's latency. --random maps
+// COUNT random graphs of --least (by default N/2) to N nodes and prints a summary, in which
+// --exact-seconds is the time of the mappers that prove; it also names the graphs for which the
+// first mapper proves nothing. --grow maps these graphs by the first mapper on --tiles tiles and on
+// N, and prints for how many more tiles are better, equal or worse.
 // Every mapping is checked by the independent checker; a broken rule ends the program.
 #include <algorithm>
 #include <cmath>
