@@ -68,10 +68,9 @@ StatusOr<WeightCodes> IntegerWeightsOf(const Value& value, int axis, int most_bi
 }
 
 int32_t NearestCode(double value, const ValueCodes& codes) {
-  if (std::isnan(value)) return codes.zero;
-  const double code = std::nearbyint(value / codes.scale) + codes.zero;
+  const float inverse = InverseScale(static_cast<float>(codes.scale));
   return static_cast<int32_t>(
-      std::clamp(code, static_cast<double>(codes.low), static_cast<double>(codes.high)));
+      QuantiseToCode(static_cast<float>(value), inverse, codes.zero, {codes.low, codes.high}));
 }
 
 }  // namespace kiln

@@ -38,7 +38,8 @@ struct WeightCodes {
 // integers of at most `most_bits` without zero point, with scales along `axis` or one scale.
 StatusOr<WeightCodes> IntegerWeightsOf(const Value& value, int axis, int most_bits);
 
-// Returns the nearest code of a real number, held within the codes in use.
+// Returns the code that the quantiser (numerics/quantise.h) gives a real number: nearest, ties to
+// even, in binary32, held within the codes in use. NaN has the zero point.
 int32_t NearestCode(double value, const ValueCodes& codes);
 
 }  // namespace kiln

@@ -420,7 +420,7 @@ TEST(DataflowLower, RefusalsNameNodeAndReason) {
          %1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
       {"'x' is not quantised", "input %x : f32[1x4x4x2]\n" + weights +
                                    R"(%1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},
-      {"'x' is int8, the machine has integers of at most 16 bits with one scale",
+      {"'x' is int8, the machine takes integers of up to 16 bits with one scale",
        R"(input %x : f32[1x4x4x2] quant int8 per_channel axis=3 scale=[1.0, 2.0])"
        "\n" +
            weights + R"(%1 = conv %x, %w {layout="nhwc"} "n" : f32[1x4x4x1] Q)"},

@@ -29,7 +29,8 @@ double ValueOf(const ChannelLine& line, size_t c, int64_t sum) {
 // Thresholds are exact: the code of every sum is that of its value.
 TEST(Requantise, ThresholdsAreExact) {
   Random random(5);
-  const ValueCodes codes = {.type = {4, true}, .scale = 0.25, .zero = 1, .low = -8, .high = 7};
+  const ValueCodes codes = {
+      .bits = 4, .is_signed = true, .scale = 0.25, .zero = 1, .low = -8, .high = 7};
   const ChannelLine line = RandomLine(&random, 6, 1.6);
   const SumRange range = {-3000, 2500};
   const auto r = MakeRequantisation(line, codes, range, 4);
@@ -49,7 +50,8 @@ TEST(Requantise, ThresholdsAreExact) {
 // a channel is off by half of 2^-shift.
 TEST(Requantise, MultiplicationIsWithinItsError) {
   Random random(6);
-  const ValueCodes codes = {.type = {8, true}, .scale = 0.02, .zero = -7, .low = -128, .high = 127};
+  const ValueCodes codes = {
+      .bits = 8, .is_signed = true, .scale = 0.02, .zero = -7, .low = -128, .high = 127};
   const ChannelLine line = RandomLine(&random, 8, kInfinity);
   const SumRange range = {-40000, 40000};
   const auto r = MakeRequantisation(line, codes, range, 4);
@@ -70,7 +72,8 @@ TEST(Requantise, MultiplicationIsWithinItsError) {
 }
 
 TEST(Requantise, RefusesWhatDoesNotFit) {
-  const ValueCodes codes = {.type = {8, true}, .scale = 1, .zero = 0, .low = -128, .high = 127};
+  const ValueCodes codes = {
+      .bits = 8, .is_signed = true, .scale = 1, .zero = 0, .low = -128, .high = 127};
   ChannelLine line = {.factors = {1e6}, .offsets = {0}};
   EXPECT_TRUE(IsRefusal(MakeRequantisation(line, codes, {-1, 1}, 4).status()));
   line = {.factors = {1e-9}, .offsets = {1e12}};
@@ -81,7 +84,8 @@ TEST(Requantise, RefusesWhatDoesNotFit) {
 
 // Sums of two codes: every pair of 6-bit codes is within one LSB's half of the real sum.
 TEST(Requantise, AffineSums) {
-  const ValueCodes codes = {.type = {8, true}, .scale = 0.05, .zero = 3, .low = -128, .high = 127};
+  const ValueCodes codes = {
+      .bits = 8, .is_signed = true, .scale = 0.05, .zero = 3, .low = -128, .high = 127};
   const std::vector<double> factors = {0.031 / 0.05, -0.017 / 0.05};
   Stage stage;
   ASSERT_TRUE(SetAffine(factors, 0.25, codes, -kInfinity, kInfinity, &stage).ok());
@@ -98,7 +102,8 @@ TEST(Requantise, AffineSums) {
 
 // The factor of greatest magnitude sets the shift. Its sign does not matter.
 TEST(Requantise, AffineFactorsKeepTheirBits) {
-  const ValueCodes codes = {.type = {8, true}, .scale = 1, .zero = 0, .low = -128, .high = 127};
+  const ValueCodes codes = {
+      .bits = 8, .is_signed = true, .scale = 1, .zero = 0, .low = -128, .high = 127};
   const std::vector<double> factors = {0.25, -3.0};
   Stage stage;
   ASSERT_TRUE(SetAffine(factors, 0, codes, -kInfinity, kInfinity, &stage).ok());

@@ -96,25 +96,7 @@ std::vector<Pattern<Group>> Lowering::Patterns() {
 // -------------------------------------------------------------------------------------------------
 // Values
 
-StatusOr<ValueCodes> Lowering::CodesOf(const Value& value) const {
-  const std::string who = NameForUser(value);
-  if (value.element() != ElementType::kFloat32) return ToHost(fmt::format("{} is not fp32", who));
-  if (!value.quantisation().has_value()) return ToHost(fmt::format("{} is not quantised", who));
-  const Quantisation& q = *value.quantisation();
-  const Format& format = q.type.format;
-  if (!format.is_whole() || format.bits > 16 || format.rounding != Rounding::kNearestEven ||
-      format.overflow != Overflow::kSaturate || q.type.scheme == Scheme::kPerBlock ||
-      q.scales.size() > 1 || q.zero_points.size() > 1) {
-    return ToHost(fmt::format(
-        "{} is {}, the machine has integers of at most 16 bits with one scale", who, format.name));
-  }
-  const CodeRange range = kiln::CodesOf(format, q.type.symmetric);
-  return ValueCodes{.type = {format.bits, format.is_signed},
-                    .scale = q.scales.empty() ? 1.0 : q.scales[0],
-                    .zero = q.zero_points.empty() ? 0 : q.zero_points[0],
-                    .low = range.low,
-                    .high = range.high};
-}
+StatusOr<ValueCodes> CodesOf(const Value& value) { return IntegerCodesOf(value, kMostCodeBits); }
 
 MapShape MapOf(const Shape& shape) {
   MapShape map;
@@ -240,7 +222,7 @@ class StepBuilder {
         return map;
     }
     const auto map = static_cast<int>(lowered_.maps.size());
-    lowered_.maps.push_back({place.root->name(), operand.map, operand.codes.type, -1, segment});
+    lowered_.maps.push_back({place.root->name(), operand.map, TypeOf(operand.codes), -1, segment});
     sent_.push_back({{segment, place.root, place.view}, map});
     HostTensor tensor;
     tensor.place = {map, place.view};

@@ -46,9 +46,8 @@ bool IsFunction(const Node& node) {
 
 // The codes of a result that is not quantised: 16 bits, up to the largest magnitude.
 ValueCodes WideCodes(double largest) {
-  const CodeType type = {16, true};
   const auto scale = static_cast<float>(largest > 0 ? largest / 32767.0 : 1.0);
-  return {.type = type, .scale = scale, .zero = 0, .low = -32767, .high = 32767};
+  return {.bits = 16, .is_signed = true, .scale = scale, .zero = 0, .low = -32767, .high = 32767};
 }
 
 // The largest magnitude of a value with these codes.
@@ -74,7 +73,8 @@ StatusOr<std::optional<ChannelLine>> Lowering::SameCodes(const Value& result,
                                                          const ValueCodes& operand) const {
   std::optional<ChannelLine> line;
   KILN_ASSIGN_OR_RETURN(const ValueCodes codes, ResultCodes(result, operand, &line));
-  if (codes.type != operand.type || codes.scale != operand.scale || codes.zero != operand.zero)
+  if (TypeOf(codes) != TypeOf(operand) || codes.scale != operand.scale ||
+      codes.zero != operand.zero)
     return ToHost(fmt::format("{} has other codes than what it is made of", NameForUser(result)));
   return line;
 }
@@ -162,7 +162,7 @@ Status Lowering::EmitTable(const Group& group) {
   }
   const Value* variable = VariableOf(node);
   KILN_ASSIGN_OR_RETURN(Operand operand, AnyOperand(*variable));
-  const CodeType type = operand.codes.type;
+  const CodeType type = TypeOf(operand.codes);
   if (type.bits > kMostTableBits) {
     Group sign = group;
     sign.sign = SizeOfSign(group.nodes);
@@ -207,13 +207,11 @@ Status Lowering::EmitTable(const Group& group) {
   Stage stage;
   stage.kind = StageKind::kTable;
   for (int64_t i = 0; i < count; ++i) {
-    const double value = values.ValueAt(i);
-    stage.table.push_back(
-        static_cast<int32_t>(std::isnan(value) ? codes.zero : NearestCode(value, codes)));
+    stage.table.push_back(NearestCode(values.ValueAt(i), codes));
   }
   const MapShape map = operand.map;
   StridedView view = operand.view;
-  AddLayer(group, std::move(stage), {std::move(operand)}, map, codes.type, std::move(view),
+  AddLayer(group, std::move(stage), {std::move(operand)}, map, TypeOf(codes), std::move(view),
            std::move(line), OperatorsOf(group.nodes));
   return OkStatus();
 }
@@ -293,14 +291,14 @@ Status Lowering::EmitSum(const Group& group) {
   KILN_RETURN_IF_ERROR(SetAffine(line.factors, offset, codes, bounds.low, bounds.high, &stage));
   const MapShape map = a.map;
   StridedView view = a.view;
-  AddLayer(group, std::move(stage), {std::move(a), std::move(b)}, map, codes.type, std::move(view),
-           std::move(values), OperatorsOf(group.nodes));
+  AddLayer(group, std::move(stage), {std::move(a), std::move(b)}, map, TypeOf(codes),
+           std::move(view), std::move(values), OperatorsOf(group.nodes));
   return OkStatus();
 }
 
 StatusOr<Operand> Lowering::Requantised(const Group& group, Operand operand,
                                         const ValueCodes& codes) {
-  if (operand.codes.type == codes.type && operand.codes.scale == codes.scale &&
+  if (TypeOf(operand.codes) == TypeOf(codes) && operand.codes.scale == codes.scale &&
       operand.codes.zero == codes.zero)
     return operand;
   Stage stage;
@@ -316,7 +314,7 @@ StatusOr<Operand> Lowering::Requantised(const Group& group, Operand operand,
   stage.name = pending.layer.info.name;
   pending.layer.stage = std::move(stage);
   pending.map = operand.map;
-  pending.type = codes.type;
+  pending.type = TypeOf(codes);
   Operand result = operand;
   pending.operands = {std::move(operand)};
   result.place = {static_cast<int>(layers_.size()), nullptr, result.view, {}};
@@ -371,7 +369,7 @@ Status Lowering::EmitConcat(const Group& group) {
   view.strides[static_cast<size_t>(*axis)] = 1;
   Stage stage;
   stage.kind = StageKind::kConcat;
-  AddLayer(group, std::move(stage), std::move(operands), map, codes.type, std::move(view),
+  AddLayer(group, std::move(stage), std::move(operands), map, TypeOf(codes), std::move(view),
            std::move(line), OperatorsOf(group.nodes));
   return OkStatus();
 }
@@ -421,7 +419,7 @@ Status Lowering::EmitPad(const Group& group) {
   for (size_t k = 0; k < 3; ++k) {
     if ((*axes)[k] >= 0) view.strides[static_cast<size_t>((*axes)[k])] = strides[k];
   }
-  AddLayer(group, std::move(stage), {std::move(operand)}, map, codes.type, std::move(view),
+  AddLayer(group, std::move(stage), {std::move(operand)}, map, TypeOf(codes), std::move(view),
            std::move(line), OperatorsOf(group.nodes));
   return OkStatus();
 }
@@ -440,7 +438,7 @@ Status Lowering::EmitSlice(const Group& group) {
   Window& w = stage.window;
   w.out_height = operand.seen.height;
   w.out_width = operand.seen.width;
-  w.pad_value = codes.type.low();
+  w.pad_value = TypeOf(codes).low();
   for (const ViewStep& step : steps) {
     if (step.kind != ViewStep::Kind::kSlice) return ToHost("a slice that changes the shape");
     const bool of_rows = step.axis == (*axes)[0], of_columns = step.axis == (*axes)[1];
@@ -451,7 +449,7 @@ Status Lowering::EmitSlice(const Group& group) {
   }
   stage.map = operand.seen;
   const MapShape map = {w.out_height, w.out_width, operand.seen.channels};
-  AddLayer(group, std::move(stage), {std::move(operand)}, map, codes.type,
+  AddLayer(group, std::move(stage), {std::move(operand)}, map, TypeOf(codes),
            RowMajorView(group.result->shape().dims()), std::nullopt, OperatorsOf(group.nodes));
   return OkStatus();
 }
@@ -535,7 +533,7 @@ Status Lowering::EmitRearrangement(const Group& group) {
   if (!(given == moved[0]))
     return ToHost(
         fmt::format("{} in a mode that the machine does not have", node.info().onnx_name));
-  AddLayer(group, std::move(stage), {std::move(operand)}, to, codes.type, std::move(view),
+  AddLayer(group, std::move(stage), {std::move(operand)}, to, TypeOf(codes), std::move(view),
            std::move(line), OperatorsOf(group.nodes));
   return OkStatus();
 }

@@ -140,7 +140,7 @@ Status Lowering::EmitSums(const Group& group, Stage stage, Operand operand, Chan
   Pipeline alone;
   alone.channels.resize(2);
   alone.channels[0].map = operand.map;
-  alone.channels[0].type = operand.codes.type;
+  alone.channels[0].type = TypeOf(operand.codes);
   alone.channels[1].map = map;
   Stage measured = stage;
   measured.inputs = {0};
@@ -164,7 +164,7 @@ Status Lowering::EmitSums(const Group& group, Stage stage, Operand operand, Chan
     KILN_ASSIGN_OR_RETURN(stage.requantise,
                           MakeRequantisation(line, codes, range, config_.threshold_bits));
   }
-  AddLayer(group, std::move(stage), {std::move(operand)}, map, codes.type, std::move(view),
+  AddLayer(group, std::move(stage), {std::move(operand)}, map, TypeOf(codes), std::move(view),
            std::nullopt, operation);
   return OkStatus();
 }
@@ -196,7 +196,7 @@ StatusOr<Operand> Lowering::WithPadding(const Group& group, Operand operand, Win
   pad.name = pending.layer.info.name;
   pending.layer.stage = std::move(pad);
   pending.map = padded;
-  pending.type = operand.codes.type;
+  pending.type = TypeOf(operand.codes);
   Operand result = operand;
   pending.operands = {std::move(operand)};
   result.place = {static_cast<int>(layers_.size()), nullptr, {}, {}};
@@ -251,7 +251,8 @@ Status Lowering::EmitConvolution(const Group& group) {
     for (size_t c = 0; c < line.offsets.size(); ++c) line.offsets[c] += (*bias)[c];
   }
   window.pad_value = operand.codes.zero;
-  if (window.pad_value < operand.codes.type.low() || window.pad_value > operand.codes.type.high())
+  if (window.pad_value < TypeOf(operand.codes).low() ||
+      window.pad_value > TypeOf(operand.codes).high())
     return ToHost("padding with a zero point that is not a code");
   const MapShape map = {window.out_height, window.out_width, co};
   const std::string operation = "conv " + Shortly(window, operand.seen, map);
@@ -382,10 +383,10 @@ Status Lowering::EmitPool(const Group& group) {
   KILN_ASSIGN_OR_RETURN(std::optional<ChannelLine> line, SameCodes(*group.result, codes));
   const std::string operation = "max pool " + Shortly(window, operand.seen, map);
   stage.kind = StageKind::kMaxPool;
-  stage.window.pad_value = codes.type.low();
+  stage.window.pad_value = TypeOf(codes).low();
   KILN_ASSIGN_OR_RETURN(operand, WithPadding(group, std::move(operand), &stage.window));
   stage.map = operand.seen;
-  AddLayer(group, std::move(stage), {std::move(operand)}, map, codes.type,
+  AddLayer(group, std::move(stage), {std::move(operand)}, map, TypeOf(codes),
            RowMajorView(group.result->shape().dims()), std::move(line), operation);
   return OkStatus();
 }

@@ -19,6 +19,7 @@
 #include "kiln/targets/lower/host_kernel.h"
 #include "kiln/targets/lower/partition.h"
 #include "kiln/targets/lower/refusal.h"
+#include "kiln/targets/lower/value_codes.h"
 
 namespace kiln::dataflow {
 
@@ -32,13 +33,11 @@ struct Group : NodeGroup {
   std::optional<double> sign;
 };
 
-// The integer codes of a value with one scale.
-struct ValueCodes {
-  CodeType type;
-  double scale = 1;
-  int64_t zero = 0;
-  int64_t low = 0, high = 0;  // codes in use
-};
+// Returns the codes of an annotated value. Errors: refusals.
+StatusOr<ValueCodes> CodesOf(const Value& value);
+
+// Returns the type of the words that hold such codes.
+inline CodeType TypeOf(const ValueCodes& codes) { return {codes.bits, codes.is_signed}; }
 
 // Where a value is: in a map of the machine, or on the host.
 struct Place {
@@ -83,7 +82,6 @@ class Lowering {
   std::vector<Pattern<Group>> Patterns();
 
   // lower.cc: values.
-  StatusOr<ValueCodes> CodesOf(const Value& value) const;
   // Returns an operand whose map has the elements of the row-major tensor in order, as pixels of
   // its last axis.
   StatusOr<Operand> RowMajorOperand(const Value& value);

@@ -84,17 +84,10 @@ Status CheckFinite(const ChannelLine& line) {
 
 }  // namespace
 
-int64_t NearestCode(double value, const ValueCodes& codes) {
-  if (std::isinf(value)) return value > 0 ? codes.high : codes.low;
-  const auto scale = static_cast<float>(codes.scale);
-  return QuantiseToCode(static_cast<float>(value), InverseScale(scale),
-                        static_cast<int32_t>(codes.zero), {codes.low, codes.high});
-}
-
 StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCodes& codes,
                                         const SumRange& range, int threshold_bits) {
   KILN_RETURN_IF_ERROR(CheckFinite(line));
-  if (codes.type.bits <= threshold_bits) return ByThresholds(line, codes, range);
+  if (TypeOf(codes).bits <= threshold_bits) return ByThresholds(line, codes, range);
   return ByMultiplication(line, codes);
 }
 
@@ -104,7 +97,7 @@ StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const Value
   Requantise r;
   r.low = NearestCode(-size, codes);
   r.high = NearestCode(size, codes);
-  const bool compares = codes.type.bits <= threshold_bits;
+  const bool compares = TypeOf(codes).bits <= threshold_bits;
   r.way = compares ? Requantise::Way::kThresholds : Requantise::Way::kMultiply;
   if (compares) r.threshold_bits = ThresholdBits(r);
   for (size_t c = 0; c < line.factors.size(); ++c) {

@@ -37,9 +37,6 @@ StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const Value
 Status SetAffine(std::span<const double> factors, double offset, const ValueCodes& codes,
                  double low, double high, Stage* stage);
 
-// Returns the code of a real number: the nearest, ties to even, within the codes in use.
-int64_t NearestCode(double value, const ValueCodes& codes);
-
 }  // namespace kiln::dataflow
 
 #endif  // KILN_TARGETS_DATAFLOW_COMPILE_REQUANTISE_H_

@@ -17,6 +17,7 @@
 
 #include "kiln/numerics/quantise.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/lower/value_codes.h"
 #include "kiln/targets/vta/config/config.h"
 
 namespace kiln::vta {
@@ -28,6 +29,11 @@ struct Codes {
   int32_t low = -128, high = 127;
   bool operator==(const Codes&) const = default;
 };
+// Returns the code of a real number, as the shared rooms round it.
+inline int32_t NearestCode(double value, const Codes& codes) {
+  return kiln::NearestCode(
+      value, {.scale = codes.scale, .zero = codes.zero, .low = codes.low, .high = codes.high});
+}
 
 struct Border {
   int64_t top = 0, left = 0, bottom = 0, right = 0;

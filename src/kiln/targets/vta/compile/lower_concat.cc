@@ -269,8 +269,7 @@ StatusOr<Layer> Lowering::EmitPixelPad(const Group& group, const std::vector<int
     if (number != 0)
       return ToHost("a Pad with another number than zero whose result is not quantised");
   } else {
-    const double code = std::nearbyint(number / map.codes.scale) + map.codes.zero;
-    fill = static_cast<int32_t>(std::clamp(code, double(map.codes.low), double(map.codes.high)));
+    fill = NearestCode(number, map.codes);
     const Border& b = map.border;
     if (fill != map.fill && b.top + b.left + b.bottom + b.right > 0) {
       return ToHost("a Pad with another number than the one that stands around its result");

@@ -234,12 +234,6 @@ Status CheckBorder(const LinearLayer& linear, const MapView& view, const Feature
   return OkStatus();
 }
 
-// Returns the code of a bound, rounded to nearest even and clamped to 8 bits.
-int32_t CodeOf(double real, const Codes& codes) {
-  return static_cast<int32_t>(
-      std::clamp(std::nearbyint(real / codes.scale) + codes.zero, -128.0, 127.0));
-}
-
 // Returns the requantisation of a layer whose result is 32-bit sums. Sums have their own unit for
 // each channel, so only the bias and the bounds are rounded.
 StatusOr<Requantisation> SumsOf(LinearLayer* linear, const Weights& weights, const Codes& input,
@@ -289,8 +283,8 @@ StatusOr<Requantisation> CodesFrom(LinearLayer* linear, const Weights& weights, 
     halvings->push_back(channel.halvings);
   }
   int32_t low = result.low, high = result.high;
-  if (std::isfinite(clamp.low)) low = std::max(low, CodeOf(clamp.low, result));
-  if (std::isfinite(clamp.high)) high = std::max(low, std::min(high, CodeOf(clamp.high, result)));
+  if (std::isfinite(clamp.low)) low = NearestCode(clamp.low, result);
+  if (std::isfinite(clamp.high)) high = std::max(low, NearestCode(clamp.high, result));
   return MakeRequantisation(channels, low, high, residual_factor);
 }
 
