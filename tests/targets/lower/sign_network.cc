@@ -61,6 +61,13 @@ std::vector<int64_t> SignsOf(const std::vector<int64_t>& sums, int* zeros) {
   return signs;
 }
 
+Graph AsAcceleratorsTakeIt(Graph graph) {
+  PassContext context;
+  for (const auto& pipeline : {AnnotationPipeline(), LayoutPipeline()})
+    EXPECT_EQ(RunPasses(graph, pipeline, context), OkStatus());
+  return graph;
+}
+
 }  // namespace
 
 SignNetwork::SignNetwork(First first, uint64_t seed) : first_(first) {
@@ -116,13 +123,7 @@ Graph SignNetwork::Own() const {
   return *std::move(graph);
 }
 
-Graph SignNetwork::ForAccelerators() const {
-  Graph graph = Own();
-  PassContext context;
-  for (const auto& pipeline : {AnnotationPipeline(), LayoutPipeline()})
-    EXPECT_EQ(RunPasses(graph, pipeline, context), OkStatus());
-  return graph;
-}
+Graph SignNetwork::ForAccelerators() const { return AsAcceleratorsTakeIt(Own()); }
 
 Tensor SignNetwork::Images(int64_t images, uint64_t seed) const {
   Random random(seed);
@@ -202,6 +203,40 @@ void ExpectPlainSigns(const Accelerator& accelerator, SignNetwork::First first,
     }
   }
   EXPECT_GT(zeros, 0);
+}
+
+void ExpectSignsOfRoundedSums(const Accelerator& accelerator) {
+  auto graph = ParseGraph(R"(graph "rounded" {
+  input %x : f32[1x2] quant int8 per_tensor scale=[0.25]
+  const %w : f32[2x1] quant int4 per_tensor symmetric scale=[0.5] = [0.5, 0]
+  const %one : f32[] = [1]
+  const %zero : f32[] = [0]
+  const %bits : f32[] = [4]
+  %p = matmul %x, %w "product"
+  %q = quant %p, %one, %zero, %bits {narrow=0, signed=1} "round"
+  %y = bipolar_quant %q, %one "sign"
+  output %y
+})",
+                          "rounded.kir");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  PassContext context;
+  ASSERT_EQ(RunPasses(*graph, StandardPipeline(), context), OkStatus());
+  const auto program = accelerator.Compile(AsAcceleratorsTakeIt(std::move(*graph)), {});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(OnHost(**program), "");
+  constexpr int64_t kImages = 25;
+  Tensor images(ElementType::kFloat32, Shape{kImages, 2});
+  for (int64_t i = 0; i < kImages; ++i)
+    images.data<float>()[static_cast<size_t>(2 * i)] = static_cast<float>(i - 12) / 4;
+  for (const Level level : {Level::kFunctional, Level::kCycle}) {
+    RunOptions options;
+    options.level = level;
+    const auto result = accelerator.Run(**program, {{images}}, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    // An eighth of i - 12, rounded to even: from -4 / 8 on it is not negative.
+    for (int64_t i = 0; i < kImages; ++i)
+      EXPECT_EQ(result->outputs[0].ValueAt(i), i - 12 >= -4 ? 1 : -1) << i - 12;
+  }
 }
 
 }  // namespace kiln

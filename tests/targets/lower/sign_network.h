@@ -28,7 +28,8 @@ class SignNetwork {
   Graph ForAccelerators() const;
   // Returns images of numbers that the codes of x hold, [images, kChannels, kSide, kSide].
   Tensor Images(int64_t images, uint64_t seed) const;
-  // Returns y of one of them, computed in integers. Adds the number of sums of exactly 0 to `zeros`.
+  // Returns y of one of them, computed in integers. Adds the number of sums of exactly 0 to
+  // `zeros`.
   std::vector<float> Expected(const Tensor& images, int64_t image, int* zeros) const;
 
  private:
@@ -44,6 +45,10 @@ std::string OnHost(const Program& program);
 // reference level. Some sums are exactly 0.
 void ExpectPlainSigns(const Accelerator& accelerator, SignNetwork::First first,
                       const std::string& on_host);
+
+// Expects that an accelerator rounds sums that the network rounds, and takes the sign then: sums of
+// -0.5 and above have the sign of 0.
+void ExpectSignsOfRoundedSums(const Accelerator& accelerator);
 
 }  // namespace kiln
 

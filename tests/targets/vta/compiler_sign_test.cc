@@ -30,6 +30,10 @@ TEST(CompilerSign, OnlyTheSignOfNumbersThatAreNotCodesIsOnTheHost) {
                    "sign0: 'x' is not quantised\n");
 }
 
+TEST(CompilerSign, FollowsTheRoundingsOfTheNetwork) {
+  ExpectSignsOfRoundedSums(VtaAccelerator(PynqConfig()));
+}
+
 // One and two virtual threads compute the same, and the linter finds nothing.
 TEST(CompilerSign, WithAnyNumberOfThreads) {
   const SignNetwork network(First::kSignOfCodes, 4);
