@@ -30,7 +30,11 @@ TEST(DataflowSign, IsATableOfCodes) {
 
 TEST(DataflowSign, OfNumbersThatAreNotCodesIsOnTheHost) {
   ExpectPlainSigns(DataflowAccelerator(ConfigWith(4)), First::kSignOfNumbers,
-                   "sign0: 'x' is not quantised\n");
+                   "sign0: 'x' is not quantised; it moves 'h0', which is on the host\n");
+}
+
+TEST(DataflowSign, FollowsTheRoundingsOfTheNetwork) {
+  ExpectSignsOfRoundedSums(DataflowAccelerator(ConfigWith(4)));
 }
 
 }  // namespace

@@ -133,6 +133,14 @@ Status Lowering::PlanElements(Group* group) {
 
 namespace {
 
+// Returns whether a value is transposed from NCHW to NHWC before it is read.
+bool IsReadAsNhwc(const Value& value) {
+  return !value.users().empty() && std::ranges::all_of(value.users(), [](const Node* user) {
+    return user->op() == Op::kTranspose &&
+           user->attributes().Ints("perm") == std::vector<int64_t>{0, 2, 3, 1};
+  });
+}
+
 // Returns the values of an operand's codes, by channel.
 ChannelLine ElementLine(const Operand& operand) {
   const auto channels = static_cast<size_t>(operand.seen.channels);
@@ -163,6 +171,9 @@ Status Lowering::EmitTable(const Group& group) {
   const Value* variable = VariableOf(node);
   KILN_ASSIGN_OR_RETURN(Operand operand, AnyOperand(*variable));
   const CodeType type = TypeOf(operand.codes);
+  // The host can send images in the order in which the machine's layers read them.
+  if (operand.place.layer < 0 && IsReadAsNhwc(*group.result))
+    operand = Reordered(std::move(operand), LastAxis(variable->shape(), 1));
   if (type.bits > kMostTableBits) {
     Group sign = group;
     sign.sign = SizeOfSign(group.nodes);

@@ -24,10 +24,10 @@ namespace kiln::dataflow {
 StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCodes& codes,
                                         const SumRange& range, int threshold_bits);
 
-// Returns the requantisation of sums within `range` to the codes of +size, where the value of the
-// sum is not negative, and of -size elsewhere. It is exact: thresholds, of which all but those above
-// the codes are the same, or (+code - -code) * (sum - threshold) + +code, clamped to these codes.
-// Factors must not be negative.
+// Returns the requantisation of sums within `range` to the code of +size, where the value of the
+// sum is not negative, and to that of -size elsewhere. It is exact. With t, the least such sum, and
+// the two codes high and low, it is (high - low) * (sum - t) + high within low and high, or low
+// plus the number of thresholds reached, of which high - low are t. Factors must not be negative.
 // Errors: refusals, if a constant does not fit.
 StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const ValueCodes& codes,
                                const SumRange& range, int threshold_bits);
