@@ -49,16 +49,21 @@ TEST_P(BinaryClassifiers, AreAsAccurateAsInPyTorch) {
   EXPECT_EQ(run["accuracy"]["fp32"]["correct"], GetParam().correct);
 }
 
-// Other families compute signs, too, and hold them in their own formats. The last machine rounds the
-// biases of other layers to units of its sums.
+// Other families compute signs, too, and hold them in their own formats. An array whose weights are
+// signs leaves the host the last layer of the convolutional networks, which has weights of 8 bits.
+// vta-pynq rounds the biases of other layers to units of its sums.
 TEST_P(BinaryClassifiers, RunOnOtherFamilies) {
-  const std::vector<std::pair<std::string, int>> machines = {
-      {"systolic-int8-16x16", 98}, {"dataflow-zcu104", 98}, {"vta-pynq", 96}};
-  for (const auto& [on, agreeing] : machines) {
+  const bool wide = std::string(GetParam().model).find("cnn") != std::string::npos;
+  const std::vector<std::tuple<std::string, double, int>> machines = {
+      {"systolic-int8-16x16", 0.0, 98},
+      {"systolic-binaryxint8-16x16", wide ? 0.0031 : 0.0, 98},
+      {"dataflow-zcu104", 0.0, 98},
+      {"vta-pynq", 0.0, 96}};
+  for (const auto& [on, host_share, agreeing] : machines) {
     SCOPED_TRACE(on);
     const json run = Run({"--on", on, "--limit", "100"});
     ASSERT_TRUE(run.is_object());
-    EXPECT_EQ(run["host_share"], 0.0);
+    EXPECT_LE(run["host_share"], host_share);
     EXPECT_GE(run["levels_compared"]["images"], 1);
     EXPECT_EQ(run["levels_compared"]["different"], 0);
     EXPECT_GE(run["accuracy"]["agreement"]["correct"], agreeing);

@@ -260,6 +260,7 @@ TEST_F(EvaluateTest, ComparesAsManyImagesAsAskedWhateverTheChunk) {
   const auto report = Run(accelerator, options);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->compared_images, 4);
+  EXPECT_EQ(report->different_images, 0);
   EXPECT_EQ(report->cycles_per_image.size(), 4u);
 }
 
@@ -343,6 +344,21 @@ TEST(Evaluate, PlacesHaveTheLabelsOfTheirImage) {
     ASSERT_TRUE(report.quantised.has_value());
     EXPECT_EQ(report.quantised->correct, 2 * kImages) << chunk;
   }
+}
+
+// An output of another shape has no element in common with the reference, whatever its size.
+TEST(Fidelity, AnotherShapeIsNotEqual) {
+  Graph network("net");
+  Value* x = network.AddInput("x", {ElementType::kFloat32, Shape{2, 3}});
+  network.MarkOutput(network.AddNode(Op::kRelu, "relu", {x}, {"y"})->result());
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const auto share = [&](Shape shape) {
+    Fidelity fidelity(network);
+    fidelity.Add({Tensor::Of<float>({2, 3}, values)}, {Tensor::Of<float>(shape, values)});
+    return fidelity.Report()[0].equal_share;
+  };
+  EXPECT_EQ(share({2, 3}), 1);
+  EXPECT_EQ(share({3, 2}), 0);
 }
 
 TEST(Summarise, SaysWhetherAllShapesAreKnown) {
