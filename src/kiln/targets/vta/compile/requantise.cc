@@ -70,7 +70,8 @@ StatusOr<Requantisation> MakeRequantisation(const std::vector<ChannelScale>& cha
   if (shared.has_value()) {
     r.shift = *shared;
     for (const ChannelScale& c : channels) {
-      r.bias.push_back(static_cast<int32_t>(std::llround(std::ldexp(c.offset + 0.5, r.shift))));
+      // Rounded down, so that the shifted sum is the exact one rounded to nearest, ties upwards.
+      r.bias.push_back(static_cast<int32_t>(std::floor(std::ldexp(c.offset + 0.5, r.shift))));
     }
     CarryBias(channels, &r);
     return r;
