@@ -11,6 +11,7 @@
 #include "kiln/execute/codes.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/shape_inference.h"
+#include "kiln/ir/text.h"
 #include "kiln/ir/window.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
@@ -191,9 +192,9 @@ class Model {
         std::all_of(factors_.begin(), factors_.end(), [&](double f) { return f == factors_[0]; });
     int exponent = 0;
     if (!case_.residual && shared && std::frexp(factor, &exponent) == 0.5 && exponent <= 1) {
-      const int shift = 1 - exponent;
-      const int64_t bias = std::llround((offset + 0.5) * std::exp2(shift));
-      return std::clamp((sum + bias) >> shift, low, high);
+      // The real number's nearest code, ties upwards.
+      const double real = static_cast<double>(sum) * factor + offset;
+      return std::clamp(static_cast<int64_t>(std::floor(real + 0.5)), low, high);
     }
     double from = static_cast<double>(low), to = static_cast<double>(high) + 1, other = 0;
     int shift = 24;
@@ -316,6 +317,55 @@ TEST(CompilerMatrix, BiasesThatAreTooLargeGoToTheHost) {
           EXPECT_NEAR(result, number, 40 + 1e-6 * std::abs(number));  // 16 products below 2
         }
         EXPECT_NEAR(next, 0.5, 40);
+      }
+    }
+  }
+}
+
+// A product of one pixel reads the whole map as one image. A product of several pixels, padded, does
+// not, although it reads as many channels and the map has a border for another reader.
+TEST(CompilerMatrix, OnlyOnePixelReadsAFlattenedMap) {
+  const std::string head =
+      "graph \"net\" { input %x : f32[1x3x3x1] quant int8 per_tensor scale=[1]\n"
+      "const %one : f32[1x1x1x1] quant int8 per_tensor symmetric scale=[1] = [1]\n"
+      "const %shape : i64[4] = [1, 1, 1, 9]\n"
+      "const %d : f32[2x9x1x1] quant int8 per_tensor symmetric scale=[1] ="
+      " [1, 0, -1, 1, 1, 0, -1, 0, 1, 0, 1, 1, -1, 0, 0, 1, -1, -1]\n"
+      "const %e : f32[1x1x3x3] quant int8 per_tensor symmetric scale=[1] ="
+      " [1, -1, 0, 0, 1, 0, 1, 0, -1]\n"
+      "%m = conv %x, %one {dilations=[1, 1], group=1, kernel_shape=[1, 1], layout=\"nhwc\","
+      " pads=[0, 0, 0, 0], strides=[1, 1]} \"map\" : f32[1x3x3x1] quant int8 per_tensor scale=[1]\n"
+      "%r = reshape %m, %shape \"flat\" : f32[1x1x1x9] quant int8 per_tensor scale=[1]\n";
+  const std::vector<int> d = {1, 0, -1, 1, 1, 0, -1, 0, 1, 0, 1, 1, -1, 0, 0, 1, -1, -1};
+  for (const int pad : {0, 1}) {
+    SCOPED_TRACE(pad);
+    const int side = 1 + 2 * pad;
+    const auto graph = ParseGraph(
+        head +
+            fmt::format("%y = conv %r, %d {{dilations=[1, 1], group=1, kernel_shape=[1, 1],"
+                        " layout=\"nhwc\", pads=[{0}, {0}, {0}, {0}], strides=[1, 1]}} \"dense\""
+                        " : f32[1x{1}x{1}x2] quant int8 per_tensor scale=[1]\n"
+                        "%z = conv %m, %e {{dilations=[1, 1], group=1, kernel_shape=[3, 3],"
+                        " layout=\"nhwc\", pads=[1, 1, 1, 1], strides=[1, 1]}} \"other\""
+                        " : f32[1x3x3x1] quant int8 per_tensor scale=[1]\noutput %y\noutput %z }}",
+                        pad, side),
+        "net.kir");
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const VtaAccelerator accelerator(PynqConfig());
+    const auto program = accelerator.Compile(*graph, {});
+    ASSERT_TRUE(program.ok()) << program.status();
+    Tensor image(ElementType::kFloat32, {1, 3, 3, 1});
+    for (int i = 0; i < 9; ++i) image.data<float>()[static_cast<size_t>(i)] = float(i * i % 7 - 3);
+    const auto run = accelerator.Run(**program, {{image}}, {});
+    ASSERT_TRUE(run.ok()) << run.status();
+    for (int at = 0; at < side * side; ++at) {
+      for (int o = 0; o < 2; ++o) {
+        float sum = 0;
+        for (int c = 0; c < 9 && at == side * side / 2; ++c) {
+          sum += float(d[static_cast<size_t>(9 * o + c)]) *
+                 image.data<float>()[static_cast<size_t>(c)];
+        }
+        EXPECT_EQ(run->outputs[0].ValueAt(2 * at + o), sum) << at << " " << o;
       }
     }
   }

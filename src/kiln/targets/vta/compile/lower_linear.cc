@@ -185,13 +185,17 @@ LinearLayer OverPatches(LinearLayer linear, const Patch& patch) {
   return linear;
 }
 
-// Returns whether a dense layer reads all pixels of a map, in the map's order, as channels.
+// Returns whether a dense layer reads all pixels of a map, in the map's order, as channels. It has
+// one pixel, and nothing around it.
 bool IsFlattened(const LinearLayer& linear, const StridedView& view, const FeatureMap& map) {
   const int64_t elements = map.height * map.width * map.channels;
   const auto image = ImageShapeOf(view.shape);
-  return map.height * map.width > 1 && linear.kernel.taps() == 1 && linear.groups == 1 &&
-         linear.in_channels == elements && image.has_value() && image->channels == elements &&
-         view.elements() == elements && view.offset == 0 && view.strides.back() == 1;
+  const bool one_pixel = linear.out_height == 1 && linear.out_width == 1 &&
+                         linear.kernel.top == 0 && linear.kernel.left == 0;
+  return one_pixel && map.height * map.width > 1 && linear.kernel.taps() == 1 &&
+         linear.groups == 1 && linear.in_channels == elements && image.has_value() &&
+         image->channels == elements && view.elements() == elements && view.offset == 0 &&
+         view.strides.back() == 1;
 }
 
 // Returns the convolution of the whole map that such a dense layer is.
