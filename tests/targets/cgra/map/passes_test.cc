@@ -427,5 +427,35 @@ TEST(Passes, NoIntervalBelowTheLeastHasAMapping) {
   EXPECT_GT(with_pass, 3);
 }
 
+// Six consumers of a value that reaches five tiles: which of them goes behind the pass-through
+// that rule 3 forces depends on the order of edges, and so does the least interval of the
+// recurrence. Nothing is called optimal then, and the space says why.
+TEST(Heuristics, CallNothingOptimalWhereRule3ForcesPassThroughs) {
+  Config grid;  // as cgra-grid-4x4
+  grid.rows = grid.columns = 4;
+  grid.reach = 1;
+  grid.pipeline_latency = 1;
+  grid.hop_cycles = 0;
+  const auto interval_of = [&](size_t repeated) {
+    EdgeList list;
+    const int x = list.Node("x", Op::kInput), a = list.Node("a");
+    list.Edge(x, a);
+    std::vector<int> consumers;
+    for (int i = 0; i < 6; ++i) consumers.push_back(list.Node(fmt::format("c{}", i)));
+    for (const int c : consumers) {
+      list.Edge(a, c);
+      list.Edge(x, c);
+    }
+    list.Edge(consumers[repeated], a, 1);
+    const MapResult result = ResultOf(*MakeGreedyMapper(), list.Take(), grid);
+    EXPECT_FALSE(result.optimal);
+    EXPECT_FALSE(result.impossible);
+    EXPECT_THAT(result.space, HasSubstr("; rule 3 forces pass-through 1 of a, whose consumers"));
+    return result.mapping ? result.mapping->initiation_interval : 0;
+  };
+  EXPECT_EQ(interval_of(0), 2);  // a -> c0 -> a
+  EXPECT_EQ(interval_of(5), 3);  // a -> pass-through -> c5 -> a
+}
+
 }  // namespace
 }  // namespace kiln::cgra

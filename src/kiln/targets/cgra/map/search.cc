@@ -189,7 +189,8 @@ StatusOr<std::vector<Problem>> LiftedProblems(const ComputationGraph& graph, con
   return problems;
 }
 
-// Fills in what bounds prove of a walk's result: they hold for mappings with any pass-throughs.
+// Fills in what bounds prove of a walk's result: they hold for mappings with any further
+// pass-throughs.
 void Conclude(std::span<const Problem> problems, MapResult* result) {
   Bound interval = LeastInterval(problems[0], Passes::kAny);
   std::string impossible = WhyImpossible(problems[0], Passes::kAny);
@@ -201,7 +202,13 @@ void Conclude(std::span<const Problem> problems, MapResult* result) {
     if (WhyImpossible(problem, Passes::kAny).empty()) impossible.clear();
     if (WhyImpossible(problem).empty()) none.clear();
   }
-  result->impossible = !impossible.empty();
+  // Pass-throughs that rule 3 forces could have other consumers than these, so that bounds are not
+  // those of all mappings. `problems` begins with one that lifts nothing.
+  std::vector<std::string> forced;
+  for (const Instruction& instruction : problems[0].instructions) {
+    if (instruction.is_pass) forced.push_back(instruction.name);
+  }
+  result->impossible = !impossible.empty() && forced.empty();
   result->interval_bound = interval.value;
   result->interval_why = result->impossible ? impossible : interval.why;
   if (!result->impossible) result->none_without_passes = none;
@@ -211,12 +218,16 @@ void Conclude(std::span<const Problem> problems, MapResult* result) {
   } else if (problems.size() > 2) {
     result->space += fmt::format(", with {} choices of fused instructions", problems.size());
   }
+  if (!forced.empty()) {
+    result->space +=
+        fmt::format("; rule 3 forces {}, whose consumers are fixed", ListExcerpt(forced, ", ", 4));
+  }
   if (!result->mapping) return;
   const int found = result->mapping->initiation_interval;
   const Bound latency = LatencyBoundOver(problems, found, Passes::kAny);
   result->latency_bound = latency.value;
   result->latency_why = latency.why;
-  result->optimal = result->latency == latency.value && found == interval.value;
+  result->optimal = forced.empty() && result->latency == latency.value && found == interval.value;
 }
 
 }  // namespace
