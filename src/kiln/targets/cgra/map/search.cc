@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/random.h"
 #include "kiln/support/stable_sort.h"
 #include "kiln/targets/cgra/map/variants.h"
