@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "fmt/format.h"
 #include "kiln/frontend/array_names.h"
 #include "kiln/frontend/data_input.h"
 #include "kiln/frontend/npz_writer.h"
