@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "kiln/numerics/elementary.h"
-#include "kiln/numerics/quantise.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/vta/compile/requantise.h"
 
@@ -111,11 +110,7 @@ Formula SignFormula(double size) {
 }
 
 SignCodes SignCodesOf(double size, const Codes& codes) {
-  const auto code = [&](double real) {
-    return static_cast<int32_t>(QuantiseToCode(static_cast<float>(real), InverseScale(codes.scale),
-                                               codes.zero, {codes.low, codes.high}));
-  };
-  return {code(-size), code(size)};
+  return {NearestCode(-size, codes), NearestCode(size, codes)};
 }
 
 std::optional<Formula> FormulaOf(const Node& node) {
