@@ -10,7 +10,7 @@
 namespace kiln::cgra {
 
 // Returns the least latency of the graph's mappings at an interval in cycles, without fused
-// instructions and with so many pass-throughs, or nothing if there is none. Reads the rules from
+// instructions and with `passes` pass-throughs, or nothing if there is none. Reads the rules from
 // the graph and the design point by itself, and asks the independent checker (check/check.h) of
 // what it finds; it shares nothing with the mappers. The graph has variables and operators on
 // values of links alone. Takes exponential time: for at most five instructions, pass-throughs

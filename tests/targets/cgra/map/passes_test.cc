@@ -302,7 +302,8 @@ LeastByTrial TrialsOf(const ComputationGraph& graph, const Config& config, int m
   return least;
 }
 
-// Returns the least interval and latency with at most so many pass-throughs; (0, 0) if none.
+// Returns the least interval and latency with at most `most_passes` pass-throughs, (0, 0)
+// if there are none.
 std::pair<int, int> LeastWith(const LeastByTrial& trials, int most_passes) {
   std::pair<int, int> least(0, 0);
   for (const auto& [at, latency] : trials) {

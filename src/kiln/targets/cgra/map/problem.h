@@ -148,7 +148,7 @@ std::string WhyImpossible(const Problem& problem, Passes passes = Passes::kOfPro
 // What leaves no mapping at an interval unless values go through further pass-throughs.
 struct Lift {
   int dependence = -1;  // whose value must; -1: nothing is known to leave no mapping
-  int passes = 0;       // at least so many; 0: no number of them helps
+  int passes = 0;       // the least number of them; 0: no number helps
 };
 // Returns a value whose wait limit leaves no issue cycles, or whose consumer shares a tile, by rule
 // 1, with a sibling or, on tiles without feedback, with its producer. Of several in one

@@ -9,7 +9,6 @@
 #include <set>
 
 #include "fmt/format.h"
-#include "kiln/support/excerpt.h"
 #include "kiln/targets/cgra/map/core.h"
 #include "kiln/targets/cgra/map/search.h"
 #include "kiln/targets/cgra/map/variants.h"
@@ -509,11 +508,7 @@ std::string Prover::SpaceText() const {
   }
   if (space_ == Space::kOnePass) space += " with at most one additional pass-through";
   if (space_ == Space::kWithoutPasses) space += " without additional pass-throughs";
-  if (!set_.forced.empty()) {
-    space += fmt::format("; rule 3 forces {}, whose consumers are fixed",
-                         ListExcerpt(set_.forced, ", ", 4));
-  }
-  return space;
+  return space + ForcedText(set_.forced);
 }
 
 void Prover::Finish() {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "fmt/format.h"
-#include "kiln/support/excerpt.h"
 #include "kiln/support/random.h"
 #include "kiln/support/stable_sort.h"
 #include "kiln/targets/cgra/map/variants.h"
@@ -206,10 +205,7 @@ void Conclude(std::span<const Problem> problems, MapResult* result) {
   }
   // Pass-throughs that rule 3 forces could have other consumers than these, so that bounds are not
   // those of all mappings. `problems` begins with one that lifts nothing.
-  std::vector<std::string> forced;
-  for (const Instruction& instruction : problems[0].instructions) {
-    if (instruction.is_pass) forced.push_back(instruction.name);
-  }
+  const std::vector<std::string> forced = PassNames(problems[0]);
   result->impossible = !impossible.empty() && forced.empty();
   result->interval_bound = interval.value;
   result->interval_why = result->impossible ? impossible : interval.why;
@@ -220,10 +216,7 @@ void Conclude(std::span<const Problem> problems, MapResult* result) {
   } else if (problems.size() > 2) {
     result->space += fmt::format(", with {} choices of fused instructions", problems.size());
   }
-  if (!forced.empty()) {
-    result->space +=
-        fmt::format("; rule 3 forces {}, whose consumers are fixed", ListExcerpt(forced, ", ", 4));
-  }
+  result->space += ForcedText(forced);
   if (!result->mapping) return;
   const int found = result->mapping->initiation_interval;
   const Bound latency = LatencyBoundOver(problems, found, Passes::kAny);

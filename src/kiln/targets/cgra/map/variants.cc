@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "fmt/format.h"
+#include "kiln/support/excerpt.h"
 #include "kiln/support/stable_sort.h"
 #include "kiln/targets/cgra/graph/timing.h"
 
@@ -140,12 +142,22 @@ StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config&
     variant->interval_with_any = LeastInterval(variant->problem, Passes::kAny);
     variant->impossible_with_any = !WhyImpossible(variant->problem, Passes::kAny).empty();
     set.variants.push_back(std::move(variant));
-    if (set.variants.size() > 1) continue;
-    for (const Instruction& instruction : set.variants[0]->problem.instructions) {
-      if (instruction.is_pass) set.forced.push_back(instruction.name);
-    }
+    if (set.variants.size() == 1) set.forced = PassNames(set.variants[0]->problem);
   }
   return set;
+}
+
+std::vector<std::string> PassNames(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const Instruction& instruction : problem.instructions) {
+    if (instruction.is_pass) names.push_back(instruction.name);
+  }
+  return names;
+}
+
+std::string ForcedText(const std::vector<std::string>& forced) {
+  if (forced.empty()) return "";
+  return fmt::format("; rule 3 forces {}, whose consumers are fixed", ListExcerpt(forced, ", ", 4));
 }
 
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,

@@ -31,6 +31,12 @@ struct Variant {
   std::map<int, Bound> latency_with_any;
 };
 
+// Returns the names of the pass-throughs in a problem. Without additional ones, they are those that
+// BuildProblem inserted for rule 3.
+std::vector<std::string> PassNames(const Problem& problem);
+// Returns the end of the name of a space in which rule 3 forces such pass-throughs; "" without any.
+std::string ForcedText(const std::vector<std::string>& forced);
+
 struct VariantSet {
   // Behind pointers, as deciders refer to the problems.
   std::vector<std::unique_ptr<Variant>> variants;
