@@ -322,8 +322,8 @@ TEST(CompilerMatrix, BiasesThatAreTooLargeGoToTheHost) {
   }
 }
 
-// A product of one pixel reads the whole map as one image. A product of several pixels, padded, does
-// not, although it reads as many channels and the map has a border for another reader.
+// A product of one pixel reads the whole map as one image. A product of several pixels, padded,
+// does not, although it reads as many channels and the map has a border for another reader.
 TEST(CompilerMatrix, OnlyOnePixelReadsAFlattenedMap) {
   const std::string head =
       "graph \"net\" { input %x : f32[1x3x3x1] quant int8 per_tensor scale=[1]\n"

@@ -72,7 +72,7 @@ class Partition {
   // Returns whether a node is already in a group.
   bool IsTaken(const Node* node) const { return group_of_.contains(node); }
 
-  // Returns the node that continues a group whose last value is `value`: the only reader of it, in no
+  // Returns the node that continues a group whose last value is `value`: its only reader, in no
   // group, with one result of the same shape. Returns null if there is none, or if the value is an
   // output of the graph.
   const Node* Follower(const Value* value) const {

@@ -3,7 +3,6 @@
 #include "kiln/targets/lower/value_codes.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "fmt/format.h"
 #include "kiln/ir/describe.h"

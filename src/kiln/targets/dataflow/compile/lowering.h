@@ -99,8 +99,8 @@ class Lowering {
   StatusOr<Place> CarriedBy(int layer) const;
   // Moves the layers to `lowered`, and numbers their maps and those that the host sends.
   Status NumberMaps(const Epochs& epochs, StepBuilder* builder, Lowered* lowered);
-  // Returns what the host reads of each segment: operands of host kernels, outputs of the graph, and
-  // maps that it passes on to later segments.
+  // Returns what the host reads of each segment: operands of host kernels, outputs of the graph,
+  // and maps that it passes on to later segments.
   std::map<int, std::vector<HostTensor>> ReceivedBySegment(const StepBuilder& builder,
                                                            const Lowered& lowered) const;
 

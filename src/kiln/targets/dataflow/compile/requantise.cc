@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "fmt/format.h"
-#include "kiln/numerics/quantise.h"
 #include "kiln/targets/lower/sign.h"
 
 namespace kiln::dataflow {
@@ -87,7 +86,7 @@ Status CheckFinite(const ChannelLine& line) {
 StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCodes& codes,
                                         const SumRange& range, int threshold_bits) {
   KILN_RETURN_IF_ERROR(CheckFinite(line));
-  if (TypeOf(codes).bits <= threshold_bits) return ByThresholds(line, codes, range);
+  if (codes.bits <= threshold_bits) return ByThresholds(line, codes, range);
   return ByMultiplication(line, codes);
 }
 
@@ -97,7 +96,7 @@ StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const Value
   Requantise r;
   r.low = NearestCode(-size, codes);
   r.high = NearestCode(size, codes);
-  const bool compares = TypeOf(codes).bits <= threshold_bits;
+  const bool compares = codes.bits <= threshold_bits;
   r.way = compares ? Requantise::Way::kThresholds : Requantise::Way::kMultiply;
   if (compares) r.threshold_bits = ThresholdBits(r);
   for (size_t c = 0; c < line.factors.size(); ++c) {
