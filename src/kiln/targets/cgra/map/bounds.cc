@@ -1,4 +1,13 @@
 // Bounds of the initiation interval and of the latency, and problems without any mapping.
+//
+// Every bound is proved on a relaxation: a rule whose effect depends on tiles is replaced by the
+// least that it costs at any tiles. Three arguments are combined.
+//   - Cells: instructions, and the groups of rule 1, must fit tiles of II slots (LeastOfCells).
+//   - Issue cycles: dependences, first periods and wait limits are inequalities of two cycles each.
+//     A loop of them that adds up to more than 0 has no solution (Solve). The least solution is the
+//     longest path from the start of the thread to each instruction.
+//   - Tails: the longest path from each instruction to the last result, with the hops that rule 3
+//     forces (Tails). The sum of both paths bounds the latency.
 
 #include <algorithm>
 #include <map>
@@ -20,9 +29,10 @@ struct LeastHops {
   std::vector<int> nearest;  // ascending: the k-th consumer that needs a tile of its own
 };
 
+// Returns the least hops over all producers.
 LeastHops HopsOf(const Config& config) {
-  // Around the tile in the middle are as many tiles within each distance as around any other, as
-  // links depend on distances alone.
+  // Around the tile in the middle are at least as many tiles within each distance as around any
+  // other, because links depend on distances alone.
   LeastHops least;
   const int middle = (config.rows - 1) / 2 * config.columns + (config.columns - 1) / 2;
   for (int to = 0; to < config.tiles(); ++to) {
@@ -60,7 +70,8 @@ bool ApartAnyway(const Problem& problem, int a, int b, Passes passes) {
   return a != b && starts(a) && starts(b);
 }
 
-// Returns the least cycles that a value takes beyond the pipeline of its producer.
+// Returns the least cycles that a value takes beyond the pipeline of its producer, whatever the
+// tiles are. A value that may stay on its tile takes 0.
 int LeastHop(const Problem& problem, const Dependence& dependence, const LeastHops& hops,
              Passes passes) {
   if (!dependence.moves) return 0;
@@ -76,7 +87,10 @@ int LeastHop(const Problem& problem, const Dependence& dependence, const LeastHo
   return apart ? std::min(other, config.pipeline_latency) : 0;
 }
 
-// Everything that the rules say of issue cycles at any places. The origin is number size().
+// Returns all inequalities that hold for the issue cycles at any tiles. The origin, which is cycle
+// 0 of the thread, has the number size(). A dependence bounds its consumer from below with the
+// least hop and, under a wait limit, from above with the greatest hop of the machine, so that both
+// hold at any tiles.
 std::vector<Inequality> Inequalities(const Problem& problem, int interval, Passes passes) {
   const Config& config = problem.config;
   const LeastHops hops = HopsOf(config);
@@ -103,12 +117,15 @@ std::vector<Inequality> Inequalities(const Problem& problem, int interval, Passe
   return all;
 }
 
-// The least solution of inequalities, or a cycle of them that has none.
+// The least solution of a system of inequalities, or a cycle of inequalities without a solution.
 struct Solution {
   std::vector<int> least;         // by instruction
   std::vector<Inequality> cycle;  // empty if there is a solution
 };
 
+// Finds longest paths from the origin by the Bellman-Ford algorithm. Without a cycle of positive
+// length, `count` + 1 rounds over all inequalities suffice; a change in a later round proves a
+// positive cycle. `count` + 1 steps back along the reasons then end on the cycle itself.
 Solution Solve(const std::vector<Inequality>& inequalities, int count) {
   constexpr int kNone = -(1 << 28);
   Solution solution;
@@ -138,7 +155,9 @@ Solution Solve(const std::vector<Inequality>& inequalities, int count) {
   return solution;
 }
 
-// Says which cycle of inequalities has no solution at `interval`.
+// Says which cycle of inequalities has no solution at `interval`. The text begins at the origin if
+// the cycle contains it, else at the instruction with the least number, so that it does not depend
+// on where Solve met the cycle.
 std::string DescribeCycle(const Problem& problem, const std::vector<Inequality>& cycle,
                           int interval) {
   std::vector<std::string> names;
@@ -172,8 +191,11 @@ std::string DescribeCycle(const Problem& problem, const std::vector<Inequality>&
                      waits ? ", first periods and wait limits" : " and first periods");
 }
 
-// Returns whether parts of these sizes fit `tiles` tiles of `slots` slots by the bound of Martello
-// and Toth for packing bins.
+// Returns whether parts of these sizes, and `singles` parts of size 1, may fit `tiles` tiles of
+// `slots` slots by the bound L2 of Martello and Toth ("Lower bounds and reduction procedures for
+// the bin packing problem", Discrete Applied Mathematics 28, 1990). For each threshold `small`,
+// parts of more than half a tile need a tile each; parts from `small` slots to half a tile first
+// fill the room beside the ones of at most `slots` - `small`, then further tiles.
 bool MayPack(const std::vector<int>& sizes, int singles, int tiles, int slots) {
   for (int small = 0; small <= slots / 2; ++small) {
     int large = 0, middle = 0, free_in_middle = 0, rest = 0;
@@ -201,9 +223,11 @@ std::string Instructions(int count) {
 
 std::string TilesText(int count) { return fmt::format("{} tile{}", count, count == 1 ? "" : "s"); }
 
-// Returns the length of the longest path from the issue of each instruction to the last result,
-// in cycles. Consumers of one result are on different tiles, so that all but the nearest are hops
-// away. A pass-through in between would take as long.
+// Returns the length of the longest path from the issue of each instruction to the last result, in
+// cycles. Consumers of one result are on different tiles by rule 3, so the k-th of them is at least
+// as far away as the k-th nearest tile. The path is shortest if the consumer with the longest tail
+// is the nearest one, hence the order of `moved`. A pass-through in between would take at least the
+// pipeline's latency, so a hop counts no more than that.
 std::vector<int> Tails(const Problem& problem, const LeastHops& hops, Passes passes) {
   const int latency = problem.config.pipeline_latency;
   std::vector<int> tail(At(problem.size()), latency);
@@ -231,8 +255,9 @@ std::vector<int> Tails(const Problem& problem, const LeastHops& hops, Passes pas
   return tail;
 }
 
-// Returns the least end of a group's instructions, which issue one at a time: the schedule that
-// always issues the one with the longest tail is the shortest.
+// Returns the least end of the instructions of a group, in cycles. They share a tile and so issue
+// one per cycle: a single machine with unit jobs, release dates (`head`) and delivery times
+// (`tail`), for which it is optimal to issue the ready job with the longest tail first.
 int GroupEnd(const std::vector<int>& group, const std::vector<int>& head,
              const std::vector<int>& tail) {
   std::vector<int> left = group;
@@ -250,7 +275,8 @@ int GroupEnd(const std::vector<int>& group, const std::vector<int>& head,
   return end;
 }
 
-// Returns the bound of the interval by the cells that instructions take.
+// Returns the bound of the interval by the cells that instructions take: instructions over tiles,
+// the largest group, and the packing of groups into tiles.
 Bound LeastOfCells(const Problem& problem) {
   const Config& config = problem.config;
   const int step = std::max(1, config.tile_period);
@@ -412,6 +438,10 @@ std::string WhyImpossible(const Problem& problem, Passes passes) {
   return "";
 }
 
+// A group that contains two siblings, or a producer and its consumer on tiles without feedback,
+// needs one pass-through. Otherwise a wait limit is lifted: `excess` counts the cycles by which the
+// contradictory cycle of inequalities exceeds 0, and each pass-through gains at most `gain` of
+// them.
 Lift FindLift(const Problem& problem, int initiation_interval) {
   const Config& config = problem.config;
   for (size_t s = 0; s < problem.siblings.size(); ++s) {

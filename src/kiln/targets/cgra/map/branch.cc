@@ -1,4 +1,5 @@
-// The choices of the branch and bound, its restarts, and problems by their flows.
+// The choices of the branch and bound, its restarts, and the decomposition of a problem into flows.
+// branch_propagate.cc contains what a choice implies.
 
 #include "kiln/targets/cgra/map/branch.h"
 
@@ -24,6 +25,8 @@ BranchSearch::BranchSearch(const Problem& problem, uint64_t seed, MakeSearchOrde
   check_links_ = config_->relaxed_distance && !config_->shared_links;
 }
 
+// Builds the root state, in which only the latency, the first periods and the given tiles restrict
+// instructions, and propagates it. Returns false if that alone refutes the problem.
 bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<const int> tiles) {
   if (make_order_ && interval_ != initiation_interval) {
     order_ = make_order_(*model_.problem, initiation_interval);
@@ -50,7 +53,9 @@ bool BranchSearch::Start(int initiation_interval, int most_latency, std::span<co
   return Propagate(&state);
 }
 
-// Mirrored mappings are as good: the instruction with the most links stays in one half.
+// Breaks the symmetry of the array: a mapping mirrored along a row or a column obeys the same
+// rules, so the instruction with the most dependences needs to be tried in one half of each
+// direction only.
 void BranchSearch::KeepHalf(State* state) {
   int most = 0;
   for (int i = 1; i < model_.size; ++i) {
@@ -82,6 +87,10 @@ Answer BranchSearch::Complete(int initiation_interval, int most_latency, std::sp
   return Restart(steps, budget, places);
 }
 
+// Searches from the root until a solution, a proof, or the end of the steps. Each restart has half
+// as many steps again as the last one, so that the search is complete, and every second one
+// shuffles the order of choices. What a first choice refuted is already excluded from root_
+// (BranchOnTile).
 Answer BranchSearch::Restart(int64_t steps, StepBudget* budget, std::vector<Place>* places) {
   stack_.resize(N(2 * model_.size + 2));
   steps_left_ = budget->Left(steps);
@@ -117,6 +126,10 @@ bool BranchSearch::AllSourcesFixed(const State& state, int instruction) const {
   });
 }
 
+// Chooses the instruction with the fewest possibilities over its weight of failures, in the manner
+// of dom/wdeg (Boussemart et al., "Boosting Systematic Search by Weighting Constraints", ECAI
+// 2004). An instruction's tile is chosen before its cycle. A wide window is left for the end,
+// because propagation from other choices narrows it.
 BranchSearch::Choice BranchSearch::Choose(const State& state) const {
   Choice best;
   double best_score = 0;
@@ -151,6 +164,10 @@ Answer BranchSearch::Child(int depth) {
   return Dive(depth + 1);
 }
 
+// Explores the subtree of the state at `depth`. kNone is proved for the state; kUnknown says that
+// the steps of the restart or the budget ended. The solution is left in the last element of stack_,
+// which is never used as a node: an instruction is chosen at most twice, once for its tile and once
+// for its cycle.
 Answer BranchSearch::Dive(int depth) {
   if (restart_left_ <= 0 || budget_->spent()) return Answer::kUnknown;
   --restart_left_;
@@ -164,6 +181,9 @@ Answer BranchSearch::Dive(int depth) {
   return choice.tile ? BranchOnTile(depth, choice.instruction) : BranchOnIssue(depth, choice);
 }
 
+// Returns the tiles left to an instruction, the most promising first: close to the tiles that are
+// fixed for its producers and consumers, and to other operands of its consumers, and with free
+// slots. A search order, if it is heeded, replaces these costs.
 std::vector<int> BranchSearch::OrderTiles(const State& state, int instruction) {
   struct Candidate {
     double cost = 0;
@@ -250,6 +270,8 @@ int BranchSearch::BestIssue(const State& state, const Choice& choice) {
   return candidates[static_cast<size_t>(best)].issue;
 }
 
+// Binary branching: the instruction is on this tile, or it is not. After a refuted tile, its
+// exclusion is propagated before the next one is tried.
 Answer BranchSearch::BranchOnTile(int depth, int instruction) {
   for (const int tile : OrderTiles(stack_[N(depth)], instruction)) {
     const uint64_t bit = uint64_t{1} << tile;
@@ -298,6 +320,8 @@ Answer BranchSearch::BranchOnIssue(int depth, const Choice& choice) {
   return Answer::kNone;
 }
 
+// Labels every instruction with the least number that dependences connect it to: one label per
+// flow. Flows of a single instruction, and a flow that is the whole problem, are not worth a part.
 FlowSearch::FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order)
     : problem_(&problem) {
   whole_ = std::make_unique<BranchSearch>(*problem_, seed, make_order);
@@ -324,6 +348,8 @@ FlowSearch::FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOr
   }
 }
 
+// The flows together have a solution only if each has one, so a refuted flow ends the question. A
+// flow gets a quarter of the steps; if that does not decide it, the whole is searched all the same.
 Answer FlowSearch::Decide(int initiation_interval, int most_latency, int64_t steps,
                           StepBudget* budget, std::vector<Place>* places) {
   const int latency = most_latency == kAnyLatency ? 1 << 28 : most_latency;

@@ -22,7 +22,8 @@
 
 namespace kiln::cgra {
 
-// What the search needs of a problem at any interval.
+// What the search needs of a problem at any interval. Instructions and dependences are named by
+// their numbers in the problem, tiles by bits of a word.
 class SearchModel {
  public:
   // Problem::tiles() is at most kMostSearchTiles: they are bits of a word.
@@ -69,6 +70,8 @@ class BranchSearch : public Decider {
   void DrawFromOrder() { draws_ = true; }
 
  private:
+  // What is still possible at one node of the search. An instruction is fixed when one tile and one
+  // issue cycle are left, and placed when its cell is also marked as taken.
   struct State {
     std::vector<uint64_t> tiles;   // by instruction
     std::vector<int> first, last;  // issue cycles
@@ -77,7 +80,7 @@ class BranchSearch : public Decider {
     std::vector<int> cell;           // by instruction: a matching
     std::vector<int16_t> link_user;  // by link and slot, on machines where links may collide
   };
-  // How a choice splits the possibilities of an instruction.
+  // How the search splits the possibilities of an instruction: by its tile, or by its issue cycle.
   struct Choice {
     int instruction = -1;
     bool tile = false;
@@ -101,6 +104,11 @@ class BranchSearch : public Decider {
   bool HeedsOrder() const { return order_ && (!shuffle_ || draws_); }
   bool AllSourcesFixed(const State& state, int instruction) const;
 
+  // Propagation. The functions that take a state by pointer narrow it, and return false if nothing
+  // is left for some instruction, so that the state has no solution; they then increase the weight
+  // of that instruction. They remove only possibilities that are in no solution of the state. A
+  // narrowed instruction is queued (Touch), and Propagate visits queued instructions until nothing
+  // changes.
   bool Propagate(State* state);
   bool Visit(State* state, int instruction);
   bool Put(State* state, int instruction);
@@ -146,8 +154,8 @@ class BranchSearch : public Decider {
   bool draws_ = false;
 };
 
-// Decides a problem by its flows first, each by itself, then by the whole: what one flow cannot do
-// is refuted without the others.
+// Decides a problem flow by flow, each by itself, and then as a whole. A flow that has no solution
+// alone is refuted without the combinations of the others.
 class FlowSearch : public Decider {
  public:
   FlowSearch(const Problem& problem, uint64_t seed, const MakeSearchOrder& make_order = nullptr);

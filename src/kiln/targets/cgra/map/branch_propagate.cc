@@ -1,4 +1,6 @@
-// What a choice of the branch and bound implies for other instructions.
+// What a choice of the branch and bound implies for other instructions. Each function keeps the
+// invariant that only possibilities without a solution are removed, so that an empty set of tiles
+// or an empty window is a proof. branch.h says what the functions return.
 
 #include <algorithm>
 #include <bit>
@@ -54,6 +56,7 @@ bool BranchSearch::NotAfter(State* state, int instruction, int cycle) {
   return false;
 }
 
+// The matching comes last because it costs the most.
 bool BranchSearch::Propagate(State* state) {
   bool holds = true;
   while (holds && !queue_.empty()) {
@@ -91,6 +94,8 @@ bool BranchSearch::TrimSlots(State* state, int instruction) {
   return NotBefore(state, instruction, first) && NotAfter(state, instruction, last);
 }
 
+// Marks the cell of a fixed instruction as taken. A tile that holds instruction_depth instructions
+// has all of its slots marked.
 bool BranchSearch::Put(State* state, int instruction) {
   const uint64_t bit = state->tiles[K(instruction)];
   uint64_t& busy = state->busy[K(SlotOf(state->first[K(instruction)]))];
@@ -142,6 +147,9 @@ bool BranchSearch::VisitNeighbours(State* state, int instruction) {
   return LatestArrival(state, instruction);
 }
 
+// Narrows both ends of a dependence. The slack of the two windows says how far the value may go,
+// which restricts tiles; the least distance between the tiles that are left then restricts the
+// windows.
 bool BranchSearch::Relax(State* state, const SearchModel::Arc& arc) {
   const auto u = K(arc.from), v = K(arc.to);
   const int weight = Weight(arc);
@@ -187,6 +195,8 @@ int BranchSearch::FarthestHop(const State& state, const SearchModel::Arc& arc) c
   return model_.reach * config_->hop_cycles;
 }
 
+// With a wait limit, the consumer issues at most that much after the latest arrival, and the
+// producer no earlier than that allows.
 bool BranchSearch::RelaxWait(State* state, const SearchModel::Arc& arc) {
   const int most = Weight(arc) + FarthestHop(*state, arc) + config_->wait_limit;
   return NotAfter(state, arc.to, state->last[K(arc.from)] + most) &&
@@ -205,7 +215,10 @@ bool BranchSearch::LatestArrival(State* state, int instruction) {
   return NotAfter(state, instruction, latest);
 }
 
-// Consumers of one result are on different tiles, so that only the nearest is near.
+// Bounds the producer's last issue by all its consumers together. They are on different tiles, so
+// the k-th of them is at least as far away as the k-th nearest tile. The bound is weakest if the
+// consumer that allows the earliest issue is the nearest one; no other assignment allows a later
+// issue.
 bool BranchSearch::SpreadConsumers(State* state, int producer) {
   const std::vector<int>& consumers = model_.consumers[K(producer)];
   if (consumers.size() < 2 || !model_.spreads[K(producer)]) return true;
@@ -229,6 +242,8 @@ bool BranchSearch::SpreadConsumers(State* state, int producer) {
   return NotAfter(state, producer, last);
 }
 
+// With Config::one_output: once one consumer is on another tile, all other consumers are on that
+// tile or on the producer's own.
 bool BranchSearch::OneOutput(State* state, int producer) {
   const uint64_t own = state->tiles[K(producer)];
   if (!std::has_single_bit(own)) return true;
@@ -242,6 +257,9 @@ bool BranchSearch::OneOutput(State* state, int producer) {
   return true;
 }
 
+// On machines where links may collide: reserves the links on the ways of a placed instruction's
+// value to consumers whose tiles are fixed. Fails if another result enters the same link in the
+// same cycle modulo the interval. A link has the number of its tile, its direction and its length.
 bool BranchSearch::UseLinks(State* state, int instruction) {
   if (!state->placed[K(instruction)]) return true;
   const int tile = std::countr_zero(state->tiles[K(instruction)]);
@@ -267,8 +285,9 @@ bool BranchSearch::UseLinks(State* state, int instruction) {
   return true;
 }
 
-// Checks that instructions can still have cells of their own: repairs the matching of the state
-// before.
+// Checks that all instructions can still have cells of their own, by a bipartite matching of
+// instructions to cells. The matching of the parent state is repaired rather than computed anew:
+// only instructions that lost their cells look for an augmenting path.
 bool BranchSearch::Match(State* state) {
   owner_.assign(K(model_.tiles) * K(period_), -1);
   unmatched_.clear();
@@ -307,6 +326,8 @@ bool BranchSearch::Match(State* state) {
   return true;
 }
 
+// Looks for a cell of an instruction, and moves the owners of cells along an augmenting path if
+// none is free (Kuhn's algorithm). Each cell is visited at most once per unmatched instruction.
 bool BranchSearch::Augment(const State& state, int instruction) {
   const int first = state.first[K(instruction)];
   const int window = std::min(state.last[K(instruction)] - first + 1, period_);

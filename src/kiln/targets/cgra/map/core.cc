@@ -14,13 +14,16 @@
 namespace kiln::cgra {
 namespace {
 
-// What is left of a problem.
+// What is left of a problem during deletion: instructions, and the rules that still bind them.
+// Groups and producers are named by their numbers in the whole problem.
 struct Part {
   std::vector<int> instructions;
   std::set<int> groups, producers;
   bool starts = true, loops = true;
 };
 
+// Returns the problem of a part: a relaxation of the whole, so that its refutation refutes the
+// whole.
 Problem ProblemOf(const Problem& whole, const Part& part) {
   // Rules are dropped before instructions, by the whole's numbers.
   Problem problem = whole;
@@ -50,7 +53,8 @@ Problem ProblemOf(const Problem& whole, const Part& part) {
   return Restrict(problem, part.instructions);
 }
 
-// Tries parts and keeps those that are refuted.
+// Tries parts and keeps the ones that are refuted. A part that the effort does not refute counts as
+// solvable, so the result is a true refutation that need not be minimal.
 class Deletion {
  public:
   Deletion(const Problem& problem, int interval, int latency, int64_t effort, StepBudget* budget)
@@ -74,6 +78,8 @@ class Deletion {
     return decider->Decide(interval_, latency_, effort_, budget_, &places) == Answer::kNone;
   }
 
+  // Drops rules first, then ever smaller ranges of instructions, then rules again, because fewer
+  // instructions may need fewer of them.
   Part Shrink() {
     DropRules();
     // Halves first, then quarters, down to single instructions.

@@ -11,8 +11,8 @@
 
 namespace kiln::cgra {
 
-// A part of a problem that has no solution. Without any one of its instructions, groups, siblings,
-// or rule 2, what is left has one, or could not be refuted with the effort.
+// A part of a problem that has no solution. Without any one of its instructions, groups, siblings
+// or rule 2, the rest has a solution, or was not refuted with the effort.
 struct Core {
   std::vector<int> instructions;  // of the problem
   std::vector<int> groups;        // of the problem, that the refutation needs
@@ -22,19 +22,21 @@ struct Core {
   std::string text;               // one sentence
 };
 
-// Finds a core of a problem without a solution at the interval within the latency (kAnyLatency:
-// any) by deleting what the refutation does not need. `effort`: steps of each attempt, in `budget`.
-// If the problem itself is not refuted with this effort, `text` says that a search refutes it and
-// names all of its instructions.
+// Finds a core of a problem without a solution at the interval within the latency, both in cycles
+// (kAnyLatency: any latency), by deleting what the refutation does not need. `effort` is the number
+// of steps of each attempt, which count in `budget`. If the problem itself is not refuted with this
+// effort, the core is the whole problem, and `text` names all of its instructions. Depends on the
+// arguments alone unless the budget limits the time.
 Core FindCore(const Problem& problem, int initiation_interval, int most_latency, int64_t effort,
               StepBudget* budget);
 
 // Returns the problem of a core: its instructions with the rules that its refutation needs.
 Problem ProblemOfCore(const Problem& problem, const Core& core);
 
-// Returns whether a problem has all instructions and rules of a part of another problem of the same
-// graph, so that it has no solution where the part has none. Instructions are the same if they
-// compute the same nodes; pass-throughs of the part have no counterpart.
+// Returns whether a problem has all instructions and rules of `part`, a part of another problem of
+// the same graph: then it has no solution at an interval and latency at which the part has none.
+// Instructions are the same if they compute the same nodes; pass-throughs of the part have no
+// counterpart.
 bool HasAllOf(const Problem& problem, const Problem& part);
 
 }  // namespace kiln::cgra

@@ -45,6 +45,11 @@ bool StepBudget::Spend(int64_t steps) {
   return !spent_;
 }
 
+// The bound: take a solution, keep its tiles and slots, and let all issue cycles be as early as
+// they can. Each cycle is then reached by a path from the start of the thread along which every
+// step waits for its slot for less than an interval. A shortest such path visits an instruction
+// once, so the sum of the longest steps of all instructions that can precede it, one step each, is
+// a bound.
 std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency) {
   const Config& config = problem.config;
   const auto count = problem.instructions.size();
@@ -95,6 +100,8 @@ std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int
 
 namespace {
 
+// Decides a problem on the rectangle of at most kMostSearchTiles tiles in the corner of a larger
+// array. A refutation there says nothing of the whole array and is answered by kUnknown.
 class PartOfMachine : public Decider {
  public:
   PartOfMachine(const Problem& problem, uint64_t seed, const MakeDecider& make)

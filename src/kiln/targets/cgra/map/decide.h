@@ -14,7 +14,8 @@
 
 namespace kiln::cgra {
 
-// Counts the steps of a whole search, and ends it.
+// Counts the steps of a whole search, and ends it. A limit of steps gives the same result on every
+// machine; a limit of seconds does not.
 class StepBudget {
  public:
   // No more than `steps` steps (0: any number) and `seconds` seconds (0: any time).
@@ -40,6 +41,7 @@ class StepBudget {
   bool spent_ = false;
 };
 
+// kFound: a solution was found; kNone: it is proved that there is none; kUnknown: neither.
 enum class Answer { kFound, kNone, kUnknown };
 
 // Latency without a limit.
@@ -48,8 +50,9 @@ inline constexpr int kAnyLatency = -1;
 class Decider {
  public:
   virtual ~Decider() = default;
-  // Looks for places of all instructions at the interval with at most this latency, in at most
-  // `steps` steps of the budget. kNone is proved.
+  // Looks for places of all instructions at the interval with at most this latency, both in cycles,
+  // in at most `steps` steps of the budget. Writes the places, by instruction, if the answer is
+  // kFound. kNone is a proof; kUnknown says that the steps or the budget ended first.
   virtual Answer Decide(int initiation_interval, int most_latency, int64_t steps,
                         StepBudget* budget, std::vector<Place>* places) = 0;
 };
@@ -57,21 +60,22 @@ class Decider {
 // Makes a decider of a problem, which must outlive it.
 using MakeDecider = std::function<std::unique_ptr<Decider>(const Problem& problem, uint64_t seed)>;
 
-// Returns, by instruction, the last issue cycles that matter: those within the latency, and that a
-// solution needs if one exists. At fixed tiles and slots, the least issue cycles are longest paths,
-// and each step of them waits for less than an interval.
+// Returns, by instruction, the last issue cycle that matters: no later one is within the latency,
+// and if a solution exists, there is one without later cycles. At fixed tiles and slots, the least
+// issue cycles are longest paths, and each step of a path waits for less than an interval.
 std::vector<int> LastIssues(const Problem& problem, int initiation_interval, int most_latency);
 
 // Tiles that deciders handle.
 inline constexpr int kMostSearchTiles = 64;
-// Makes a decider for a machine of any size by one for at most kMostSearchTiles: the other tiles
-// stay empty, as a mapping on fewer tiles is one on more. Then kNone is never answered.
+// Makes a decider for a machine of any size from a decider for at most kMostSearchTiles tiles. The
+// other tiles stay empty, since a mapping on some of the tiles is one on all of them. On a larger
+// machine the decider never answers kNone, because a refutation on fewer tiles proves nothing.
 std::unique_ptr<Decider> OnFewerTiles(const Problem& problem, uint64_t seed,
                                       const MakeDecider& make);
 
-// Returns the problem of some of the instructions, in ascending order: all rules between them. What
-// has no solution here has none in the whole problem. `sibling_producer` is -1 for producers that
-// are left out.
+// Returns the problem of some of the instructions, given in ascending order, with all rules between
+// them. It is a relaxation: if it has no solution, the whole problem has none. `sibling_producer`
+// is -1 for producers that are left out.
 Problem Restrict(const Problem& problem, const std::vector<int>& instructions);
 
 }  // namespace kiln::cgra

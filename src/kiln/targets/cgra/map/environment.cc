@@ -119,6 +119,9 @@ Environment::Environment(const Problem& problem, int initiation_interval,
   Reset();
 }
 
+// All longest paths by the algorithm of Floyd and Warshall. Dependences on earlier threads have
+// negative weights. Needed only with such dependences: without them an instruction is placed after
+// all of its producers and before all of its consumers, and its own window says all there is.
 void Environment::FindLongestPaths() {
   const auto count = static_cast<size_t>(problem_->size());
   const bool has_loop = std::ranges::any_of(problem_->dependences,
@@ -213,6 +216,8 @@ bool Environment::NarrowNeighbours(Bits* tiles, int instruction, std::vector<int
   });
 }
 
+// Propagates changed sets of tiles until nothing changes. Returns false if an instruction is left
+// without a tile. The sets only shrink, so the loop ends.
 bool Environment::Narrow(Bits* tiles, std::vector<int>* changed) const {
   while (!changed->empty()) {
     const int instruction = changed->back();
@@ -222,7 +227,8 @@ bool Environment::Narrow(Bits* tiles, std::vector<int>* changed) const {
   return true;
 }
 
-// Returns whether all others still have tiles if an instruction that is not placed goes to a tile.
+// Returns whether all other instructions still have tiles if an instruction goes to a tile. `tiles`
+// is narrowed on the way, so the caller passes a copy.
 bool Environment::PlaceOnTile(Bits* tiles, int instruction, int tile) const {
   std::vector<int> changed;
   Bits only(words_, 0);
@@ -263,6 +269,8 @@ bool Environment::InTime(int instruction, int issue) const {
   return true;
 }
 
+// Lists the allowed cells: for each tile at most one issue cycle per slot, the earliest. If an
+// issue is too late for what is placed, all later ones are, so the tile is done.
 void Environment::Enumerate() {
   allowed_.clear();
   Bits trial;
@@ -282,6 +290,7 @@ void Environment::Enumerate() {
   }
 }
 
+// Selects the next instruction of the order and its cells; ends the episode if there are none.
 void Environment::Advance() {
   allowed_.clear();
   instruction_ = -1;

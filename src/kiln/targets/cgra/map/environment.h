@@ -3,8 +3,9 @@
 // learned mapper (learn/) place instructions by it.
 //
 // In a cell, an instruction issues in the first cycle that the rules allow and that has the cell's
-// slot. The reward of a step is -(t(n) - t(p(n))), where p(n) is the predecessor of n whose result
-// is ready last, and -t(n) if n has none; -lambda ends an episode that cannot go on.
+// slot. The reward of a step is -(t(n) - t(p(n))), where p(n) is the predecessor of n with the last
+// result, and -t(n) if n has none. A step after which no cell is allowed for the next instruction
+// ends the episode; its reward is less by lambda.
 #ifndef KILN_TARGETS_CGRA_MAP_ENVIRONMENT_H_
 #define KILN_TARGETS_CGRA_MAP_ENVIRONMENT_H_
 
@@ -37,6 +38,7 @@ struct EnvironmentOptions {
 // predecessors of an instruction, the longest path first, and then the instruction itself.
 std::vector<int> DepthFirstOrder(const Problem& problem);
 
+// One episode at a time. Deterministic: the same cells give the same states and rewards.
 class Environment {
  public:
   // The problem must outlive the environment. The initiation interval is at least 1 and a multiple
@@ -112,7 +114,7 @@ class Environment {
   std::vector<std::vector<int>> siblings_;  // by instruction
   std::vector<bool> starts_;
   Bits reach_;  // by tile: the tiles that a link joins it with, in both directions alike
-  // By pair of instructions: the least cycles from the issue of the first to that of the second, or
+  // By pair of instructions: the least cycles from the issue of the first to the second's issue, or
   // kNoPath; empty if the problem has no value of an earlier thread or is large.
   std::vector<int> longest_;
 

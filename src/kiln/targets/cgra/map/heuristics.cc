@@ -1,4 +1,7 @@
-// Random search, list scheduling, simulated annealing and evolutionary search.
+// Random search, list scheduling, simulated annealing and evolutionary search. Except for the
+// first, they vary the wishes of instructions (tiles and priorities), which ListSchedule decodes
+// into a placement; so every candidate obeys the rules, and only its completeness and latency are
+// judged.
 
 #include "kiln/targets/cgra/map/heuristics.h"
 
@@ -29,6 +32,8 @@ class HeuristicMapper final : public Mapper {
   const IntervalSearch search_;
 };
 
+// Places the instructions in topological order. An instruction without a free cell ends the
+// attempt, because no placement that is complete can follow.
 void SearchAtRandom(const Problem& problem, int interval, uint64_t seed, SearchState* state) {
   Random random(seed);
   const auto tiles = static_cast<uint64_t>(problem.tiles());
@@ -60,7 +65,8 @@ void SearchAtRandom(const Problem& problem, int interval, uint64_t seed, SearchS
   }
 }
 
-// How bad a placement is: first what is missing, then its latency, then how far values go.
+// How bad a placement is; less is better. A missing instruction costs as much as 100 cycles of
+// latency, and a cycle as much as 50 units of Affinity::Cost.
 struct Score {
   double value = 0;
   bool complete = false;
@@ -116,6 +122,8 @@ void Mutate(const Problem& problem, Random* random, Wishes* wishes) {
   }
 }
 
+// One deterministic list schedule, repeated with higher priorities for what failed. Every eighth
+// failure also mutates the wishes four times.
 void SearchGreedily(const Problem& problem, int interval, uint64_t seed, SearchState* state) {
   constexpr int kAttempts = 200;
   Random random(seed);
@@ -138,6 +146,9 @@ void SearchGreedily(const Problem& problem, int interval, uint64_t seed, SearchS
   }
 }
 
+// Simulated annealing with a geometric schedule: the temperature falls from kHot to kCold, in the
+// units of Score, within kRound steps, and the next round begins again from no wishes. A worse
+// candidate is accepted with the probability exp(-increase / temperature).
 void SearchByAnnealing(const Problem& problem, int interval, uint64_t seed, SearchState* state) {
   constexpr int kRound = 1500;  // steps from hot to cold
   constexpr double kHot = 30, kCold = 0.3;
@@ -163,6 +174,8 @@ void SearchByAnnealing(const Problem& problem, int interval, uint64_t seed, Sear
   }
 }
 
+// An evolution strategy of kParents parents that compete with their kChildren children. Half of the
+// children take each instruction's wishes from either parent; all children are mutated.
 void SearchByEvolution(const Problem& problem, int interval, uint64_t seed, SearchState* state) {
   constexpr size_t kParents = 16, kChildren = 48;
   struct Individual {

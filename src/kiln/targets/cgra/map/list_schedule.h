@@ -21,13 +21,14 @@ struct Wishes {
 // the priorities of list scheduling.
 std::vector<double> PathPriorities(const Problem& problem);
 
-// Which instructions belong close together: linked ones, and those whose results meet in one
-// instruction.
+// How close instructions should be: the two ends of a moving value, and two instructions with a
+// common consumer.
 class Affinity {
  public:
   explicit Affinity(const Problem& problem);
   // Returns how far an instruction on `tile` would be from what belongs close to it and is placed;
-  // 0 if nothing is.
+  // 0 if nothing close to it is placed. The unit is tiles of distance, each weighted by the number
+  // of dependences that join the two.
   double Cost(const Placement& placement, int instruction, int tile) const;
 
  private:
@@ -41,9 +42,10 @@ class Affinity {
 };
 
 // Places ready instructions in the order of their priorities, each as early as it can be: on its
-// wished tile if the rules allow it, else on the tile with the earliest issue, the nearest of these.
-// Instructions that fit nowhere are left out, with all that depend on them. Returns those that fit
-// nowhere themselves.
+// wished tile if the rules allow it, else on the tile with the earliest issue, corrected by
+// distances. Leaves out an instruction that fits on no tile, and all instructions that depend on
+// it. Returns the instructions that fit on no tile. Deterministic; equal priorities are ordered by
+// number.
 std::vector<int> ListSchedule(const Wishes& wishes, const Affinity& affinity, Placement* placement);
 
 }  // namespace kiln::cgra

@@ -58,6 +58,9 @@ struct MapResult {
   std::vector<MapProgress> progress;
 };
 
+// A mapper finds a mapping with a small initiation interval and, at that interval, a small latency.
+// Map keeps nothing between calls, and its result depends on the arguments alone unless
+// MapOptions::seconds limits the time.
 class Mapper {
  public:
   virtual ~Mapper() = default;

@@ -47,6 +47,7 @@ Placement::Placement(const Problem& problem, int initiation_interval)
   if (check_links_) links_.assign(tiles * tiles * static_cast<size_t>(interval_), {});
 }
 
+// Rules 1 to 3 and the depth of the instruction RAM, which do not depend on the issue cycle.
 bool Placement::TileAllowed(int instruction, int tile) const {
   if (on_tile_[static_cast<size_t>(tile)] >= problem_->config.instruction_depth) return false;
   const auto on_tile = [&](int other) { return places_[static_cast<size_t>(other)].tile == tile; };
@@ -60,6 +61,9 @@ bool Placement::TileAllowed(int instruction, int tile) const {
   return !starts_[i] || std::ranges::none_of(problem_->starts, on_tile);
 }
 
+// Returns the issue cycles that dependences on placed instructions leave on a tile, or nothing.
+// Each placed producer bounds them from below and each placed consumer from above; a wait limit
+// also bounds them from the other side.
 std::optional<Placement::Window> Placement::WindowOf(int instruction, int tile) const {
   const Config& config = problem_->config;
   const auto tiles = static_cast<size_t>(problem_->tiles());
@@ -111,6 +115,8 @@ std::optional<Placement::Window> Placement::WindowOf(int instruction, int tile) 
   return window;
 }
 
+// Returns the (link, slot) numbers that a value uses on its way between two tiles if its producer
+// issues at `issue`. The slot is the cycle in which the value enters the link, modulo the interval.
 std::vector<size_t> Placement::RouteCells(int from_tile, int to_tile, int issue) const {
   const Config& config = problem_->config;
   const auto tiles = static_cast<size_t>(problem_->tiles());
@@ -205,6 +211,7 @@ void Placement::Put(int instruction, Place place) {
   });
 }
 
+// The reverse of Put. Links count their users, because several ways of one value may share a link.
 void Placement::Remove(int instruction) {
   Place& place = places_[static_cast<size_t>(instruction)];
   if (check_links_) {

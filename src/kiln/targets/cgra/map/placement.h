@@ -12,6 +12,8 @@
 
 namespace kiln::cgra {
 
+// Costs of Put and Remove do not depend on the number of placed instructions, so searches can try
+// and take back placements cheaply.
 class Placement {
  public:
   // The problem must outlive the placement.

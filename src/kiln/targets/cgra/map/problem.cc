@@ -109,6 +109,8 @@ class Builder {
   }
 
  private:
+  // Makes an instruction of each node that takes a slot, or of a fused pair, at the position of the
+  // pair's second node. Checks what an instruction can read.
   Status AddInstructions() {
     std::vector<int> fused(graph_.nodes.size(), -1);
     for (const Fusion& fusion : options_.fusions) {
@@ -140,6 +142,9 @@ class Builder {
     return OkStatus();
   }
 
+  // Turns edges over links and order edges into dependences between instructions. Values that enter
+  // a tile memory or leave the machine bind no issue cycle and have none. The edges of one node
+  // that go through pass-throughs share one chain.
   void AddDependences() {
     std::set<std::tuple<int, int, int, bool>> seen;
     std::map<int, std::vector<int>> chains;  // of pass-throughs, by node
@@ -287,6 +292,8 @@ class Builder {
     }
   }
 
+  // Groups of rule 1, by union-find: instructions that read one variable are on one tile, and so
+  // are instructions that read different variables of which some instruction reads both.
   void AddGroups() {
     const auto count = static_cast<size_t>(problem_.size());
     problem_.group.assign(count, -1);
@@ -333,6 +340,8 @@ class Builder {
     problem_.starts.assign(starts.begin(), starts.end());
   }
 
+  // Pairs of rule 3: all pairs of consumers of one value. A pair with several common producers is
+  // kept once, with the first of them.
   void AddSiblings() {
     std::map<std::pair<int, int>, int> pairs;
     std::vector<std::set<int>> consumers(static_cast<size_t>(problem_.size()));
@@ -396,6 +405,8 @@ StatusOr<Problem> BuildProblem(const ComputationGraph& graph, const Config& conf
   return Builder(graph, config, options).Build();
 }
 
+// Pass-throughs are in topological order in the problem, so the one that hands on the value always
+// has its index before the one that receives it.
 Mapping MappingOf(const ComputationGraph& graph, const Problem& problem, int initiation_interval,
                   std::span<const Place> places) {
   Mapping mapping;

@@ -37,8 +37,8 @@ namespace kiln::cgra {
 // One instruction: a node, a multiplication with the addition that uses its product, or a
 // pass-through.
 struct Instruction {
-  std::vector<int> nodes;  // of the graph, in topological order; of a pass-through: the node whose
-                           // value it copies
+  std::vector<int> nodes;  // of the graph, in topological order; of a pass-through: the node that
+                           // computes the copied value
   bool is_pass = false;
   std::string name;  // for messages: names of its nodes joined by '+'
 };
@@ -80,9 +80,9 @@ struct Fusion {
 // a choice.
 std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config);
 
-// A value that has more consumers than links reach gets pass-through instructions. BuildProblem
-// inserts the fewest that rule 3 requires by itself (a result reaches at most as many other tiles
-// as links leave its own); `passes` says where to insert additional ones.
+// A value with more consumers than its links reach gets pass-through instructions. BuildProblem
+// inserts the fewest that rule 3 requires by itself, as a result reaches no more other tiles than
+// links leave its own; `passes` says where to insert additional ones.
 struct ProblemOptions {
   std::vector<Fusion> fusions;  // a subset of Fusions in which no node is twice
   // By edge of the graph: how many pass-throughs its value goes through; empty: none. Those of one
@@ -118,8 +118,8 @@ std::vector<LinkUse> RouteOf(const Config& config, int from, int to);
 int MostInterval(const Config& config);
 inline constexpr int kMostInterval = 255;
 
-// For which mappings a bound holds. A pass-through on the way of a value lifts its wait limit, and
-// its consumer is no sibling of the other consumers any more.
+// The mappings for which a bound holds. A pass-through on the way of a value lifts the value's wait
+// limit, and the consumer behind it is no longer a sibling of the other consumers.
 enum class Passes {
   kOfProblem,  // those with the pass-throughs of the problem alone
   kAny         // those with any number of further pass-throughs, too
@@ -145,14 +145,16 @@ Bound LeastLatency(const Problem& problem, int initiation_interval,
 // from.
 std::string WhyImpossible(const Problem& problem, Passes passes = Passes::kOfProblem);
 
-// What leaves no mapping at an interval unless values go through further pass-throughs.
+// A dependence that leaves no mapping at an interval unless its value goes through further
+// pass-throughs.
 struct Lift {
-  int dependence = -1;  // whose value must; -1: nothing is known to leave no mapping
+  int dependence = -1;  // -1: no reason is known why there is no mapping
   int passes = 0;       // the least number of them; 0: no number helps
 };
-// Returns a value whose wait limit leaves no issue cycles, or whose consumer shares a tile, by rule
-// 1, with a sibling or, on tiles without feedback, with its producer. Of several in one
-// contradiction, the one over the most threads, then the first.
+// Returns a dependence that leaves no mapping at an interval: the wait limit of its value leaves no
+// issue cycles, or its consumer shares a tile, by rule 1, with a sibling or, on tiles without
+// feedback, with its producer. Of several in one contradiction, returns the one over the most
+// threads, then the first.
 Lift FindLift(const Problem& problem, int initiation_interval);
 
 }  // namespace kiln::cgra

@@ -35,6 +35,10 @@ enum class Space {
   kAll             // with any number
 };
 
+// The search of MapWithProof. Its result is closed from two sides: mappings that deciders find
+// lower the best interval and latency, refutations raise the bounds, and the result is optimal
+// where they meet. A refutation of the graph needs one of every variant, that is of every choice of
+// fusions.
 class Prover {
  public:
   Prover(const ComputationGraph& graph, const Config& config, const MapOptions& options,
@@ -155,6 +159,10 @@ void Prover::Offer(const Variant& variant, int interval, const std::vector<Place
   if (options_.on_better) options_.on_better(*result_.mapping, budget_.Seconds());
 }
 
+// Asks whether a variant has a mapping at an interval within a latency. The cheap reasons come
+// first: bounds, latencies already refuted, and known parts without a solution; the decider runs
+// only if none of them answers. Everything refuted is remembered, so that efforts can grow from
+// round to round.
 Answer Prover::Ask(Variant* variant, int interval, int latency, int64_t effort) {
   if (variant->impossible || variant->interval.value > interval) return Answer::kNone;
   const int limit = latency == kAnyLatency ? kNoLimit : latency;
@@ -232,6 +240,8 @@ bool Prover::TooManyForTiles() const {
   return least > int64_t{config_.tiles()} * slots;
 }
 
+// Decides every interval below the best one with growing effort. The interval is closed when none
+// is left undecided.
 void Prover::CloseInterval() {
   const int step = std::max(1, config_.tile_period);
   for (int64_t effort = proof_.first_effort;; effort *= kEffortGrowth) {
@@ -247,6 +257,8 @@ void Prover::CloseInterval() {
   }
 }
 
+// A variant counts with its bound or, where more is refuted, with the latency after the greatest
+// refuted one; a variant that is refuted at any latency does not count.
 int Prover::LeastOpenLatency() {
   int least = kNoLimit;
   const int interval = best_interval();
@@ -263,6 +275,9 @@ int Prover::LeastOpenLatency() {
   return std::min(least, result_.latency);
 }
 
+// First the least open latencies are refuted one by one; then solutions are looked for in the
+// middle of what is open, and one cycle below the best. What is undecided waits for the next
+// effort.
 void Prover::CloseLatency() {
   const int interval = best_interval();
   for (int64_t effort = proof_.first_effort; !budget_.spent() && effort < kMostEffort;
@@ -373,6 +388,9 @@ void Prover::LiftLatency() {
   }
 }
 
+// Looks for gains by one additional pass-through, if a bound that holds for any pass-throughs
+// leaves room for a gain. The result is proved only if all ways to insert one were listed and
+// refuted.
 Status Prover::TryPasses() {
   constexpr int64_t kFirstEffort = 2000;
   constexpr int64_t kMostWithoutMapping = 32 * kFirstEffort;
@@ -511,6 +529,9 @@ std::string Prover::SpaceText() const {
   return space + ForcedText(set_.forced);
 }
 
+// Fills in the bounds of the chosen space and whether the result is optimal in it. Bounds that hold
+// with any pass-throughs are used for the largest space; refutations of deciders hold only for the
+// space that they searched.
 void Prover::Finish() {
   seconds_over_ = budget_.SecondsOver();
   ChooseSpace();
@@ -561,6 +582,9 @@ void Prover::Explain() {
                             : WhyRefuted(best_interval(), result_.latency_bound - 1);
 }
 
+// The order of phases: a heuristic mapping, lower intervals, mappings that need pass-throughs, the
+// latency, then gains by one more pass-through. If the bounds rule out every mapping, all phases
+// are skipped.
 StatusOr<MapResult> Prover::Map() {
   constexpr int64_t kFewSteps = 1000, kManySteps = 50'000;
   KILN_RETURN_IF_ERROR(CheckInterval(config_, options_.initiation_interval));

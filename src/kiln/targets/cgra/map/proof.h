@@ -1,12 +1,11 @@
 // The mappers that prove their results: least initiation interval, then least latency, over all
 // choices of fusions, by a decider.
 //
-// Anytime: a heuristic mapper may give a first mapping; else it is looked for with little effort at
-// rising intervals. Then lower
-// intervals are solved or refuted, from the bound upwards, and the latency is closed from both
-// sides: by refuting the least latency that is left, and by improving on the best. Efforts grow
-// from round to round. When the limits of MapOptions end the search, the bounds that were reached
-// are returned with the best mapping.
+// The search is anytime. A heuristic mapper may give a first mapping; else one is looked for with
+// little effort at rising intervals. Then lower intervals are solved or refuted, from the bound
+// upwards, and the latency is closed from both sides: by refuting the least latency that is left,
+// and by improving on the best. Efforts grow from round to round. When the limits of MapOptions end
+// the search, the bounds that were reached are returned with the best mapping.
 #ifndef KILN_TARGETS_CGRA_MAP_PROOF_H_
 #define KILN_TARGETS_CGRA_MAP_PROOF_H_
 

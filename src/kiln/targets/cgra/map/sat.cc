@@ -1,4 +1,6 @@
-// Encodes the mapping problem for CryptoMiniSat.
+// Encodes the mapping problem for CryptoMiniSat. Cells and links have helper variables that are
+// implied in one direction only: their use forces the variable, and otherwise it is free. That
+// suffices, because such a variable occurs only in constraints that forbid it to be true.
 
 #include "kiln/targets/cgra/map/sat.h"
 
@@ -42,8 +44,7 @@ class SatFormula {
   bool GoOn() { return complete_ = complete_ && budget_->Look(); }
   // Returns a literal that is true exactly if t(i) <= cycle.
   Lit NotAfter(int i, int cycle);
-  // Adds `condition -> t(to) >= t(from) + cycles`, where the condition is a list of literals that
-  // all hold.
+  // Adds t(to) >= t(from) + cycles, which holds unless one of the literals of `unless` is true.
   void AddAtLeast(const Clause& unless, int from, int to, int cycles);
   Lit Slot(int i, int slot) const { return slots_[S(i)][S(slot)]; }
   Lit Tile(int i, int tile) const { return tiles_[S(i)][S(tile)]; }
@@ -134,6 +135,7 @@ Lit SatFormula::NotAfter(int i, int cycle) {
   return issues_[S(i)][S(cycle)];
 }
 
+// One-hot tiles. The instructions of a group share the variables of its first one, which is rule 1.
 void SatFormula::MakeTiles() {
   for (int i = 0; i < problem_.size(); ++i) {
     const int group = problem_.group[S(i)];
@@ -149,6 +151,8 @@ void SatFormula::MakeTiles() {
   }
 }
 
+// Order encoding of issue cycles, t(i) <= k implies t(i) <= k + 1, and the slot of the cycle: if
+// t(i) <= k and not t(i) <= k - 1, the slot is k mod period.
 void SatFormula::MakeIssues() {
   for (int i = 0; i < problem_.size() && GoOn(); ++i) {
     std::vector<Lit> own;
@@ -168,6 +172,7 @@ void SatFormula::MakeIssues() {
   }
 }
 
+// Rules 2 and 3: starts of flows and siblings never share a tile.
 void SatFormula::AddApart() {
   std::set<std::pair<int, int>> pairs(problem_.siblings.begin(), problem_.siblings.end());
   for (const int a : problem_.starts) {
@@ -181,6 +186,7 @@ void SatFormula::AddApart() {
   }
 }
 
+// At most one instruction in each tile and slot.
 void SatFormula::AddCells() {
   std::vector<std::vector<Lit>> users(S(problem_.tiles()) * S(period_));
   for (int i = 0; i < problem_.size() && GoOn(); ++i) {
@@ -227,6 +233,9 @@ void SatFormula::AddAtLeast(const Clause& unless, int from, int to, int cycles) 
   }
 }
 
+// Returns, by cost of hops, a literal that is true exactly if the dependence's value takes more
+// than this cost, and excludes pairs of tiles between which there is no way. Issue cycles refer to
+// the few costs instead of the many pairs of tiles.
 std::vector<Lit> SatFormula::HopLevels(const Dependence& dependence) {
   std::vector<Lit> more;
   for (size_t c = 0; c < costs_.size(); ++c) {
@@ -254,6 +263,8 @@ std::vector<Lit> SatFormula::HopLevels(const Dependence& dependence) {
   return more;
 }
 
+// The value takes at least costs_[c] if more[c - 1] is true, and at most costs_[c] if more[c] is
+// false: the first bounds the consumer from below, the second, with a wait limit, from above.
 void SatFormula::AddDependence(size_t d) {
   const Dependence& dependence = problem_.dependences[d];
   const int base = config_.pipeline_latency - dependence.distance * interval_;
@@ -279,6 +290,8 @@ void SatFormula::AddDependence(size_t d) {
   }
 }
 
+// Without Config::issue_later, some operand is the last one: the instruction issues no later than
+// it arrives. `last` selects this operand.
 void SatFormula::AddLatest() {
   for (int i = 0; i < problem_.size(); ++i) {
     if (problem_.source[S(i)]) continue;
@@ -303,6 +316,8 @@ void SatFormula::AddLatest() {
   }
 }
 
+// With Config::one_output, two consumers of a result are not on two tiles that both differ from the
+// producer's.
 void SatFormula::AddOneOutput() {
   for (const Dependence& first : problem_.dependences) {
     for (const Dependence& second : problem_.dependences) {
@@ -321,6 +336,8 @@ void SatFormula::AddOneOutput() {
   }
 }
 
+// A link carries at most one result in each cycle modulo the interval. A variable per link, cycle
+// and producer says that the producer's result enters the link then; several consumers share it.
 void SatFormula::AddLinks() {
   // Slots of issue cycles modulo the interval, in case slots of cells repeat sooner.
   std::vector<std::vector<Lit>> phases = slots_;

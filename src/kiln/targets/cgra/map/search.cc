@@ -131,6 +131,8 @@ std::vector<Fusion> MostFusions(const ComputationGraph& graph, const Config& con
 
 namespace {
 
+// Builds the problems of a walk: all multiplications fused that can be, none, and, if more than two
+// are asked for, choices in between by their bounds of interval and latency.
 StatusOr<std::vector<Problem>> ProblemsOf(const ComputationGraph& graph, const Config& config,
                                           const MapOptions& options, int most) {
   std::vector<Problem> problems;
@@ -260,6 +262,9 @@ StatusOr<MapResult> MapByWalk(const ComputationGraph& graph, const Config& confi
   return result;
 }
 
+// Each attempt at an interval without a mapping gets a sixth of what is left, so that the budget
+// lasts for several intervals; once an interval has a mapping, all of the rest improves it, half of
+// it on the problem without fusions.
 StatusOr<MapResult> MapByIntervals(const ComputationGraph& graph, const Config& config,
                                    const MapOptions& options, const IntervalSearch& search) {
   uint64_t seed = options.seed;

@@ -21,10 +21,10 @@ class SearchState {
 
   // Counts a step. Returns whether the search may go on.
   bool Step();
-  // Counts as many of `steps` steps as the limits leave, and returns how many these are; 0: the
-  // search must end.
+  // Counts `steps` steps, or fewer if the limits leave fewer, and returns the number counted; 0:
+  // the search must end.
   int64_t Take(int64_t steps);
-  // Returns whether no step is left.
+  // Returns whether no step is left, or the goal of EndAt is reached.
   bool Over() const;
   // Returns the steps that were counted.
   int64_t steps() const { return steps_; }
@@ -65,9 +65,10 @@ class SearchState {
   int goal_interval_ = 0, goal_latency_ = 0;  // 0: none
 };
 
-// Searches for mappings of problems of one graph at intervals from `low` to `high`, until the state
-// has no step left. In the first problem, instructions are fused wherever that is possible, in the
-// second one, if there is one, nowhere; further ones are in between, the most promising first.
+// Searches for mappings of problems of one graph at intervals from `low` to `high`, in cycles,
+// until the state has no step left. In the first problem, instructions are fused wherever that is
+// possible, in the second, if there is one, nowhere; further ones are in between, the most
+// promising first.
 using IntervalWalk =
     std::function<void(std::span<const Problem> problems, int low, int high, SearchState* state)>;
 

@@ -1,6 +1,6 @@
-// A search order: what a search may ask for which of several places of an instruction to try first.
-// The learned policy provides one for the exact search; the order changes how fast the search ends,
-// never what it proves.
+// A search order ranks the places that a search may try next for one instruction. The learned
+// policy provides one for the exact search; the order changes how fast the search ends, never what
+// it proves.
 #ifndef KILN_TARGETS_CGRA_MAP_SEARCH_ORDER_H_
 #define KILN_TARGETS_CGRA_MAP_SEARCH_ORDER_H_
 

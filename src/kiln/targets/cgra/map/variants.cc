@@ -46,6 +46,8 @@ class FusionChoices {
     }
   }
 
+  // Takes or leaves each pair in turn; taking comes first, so that an early end keeps the choices
+  // with the most fusions.
   void Choose(size_t at) {
     if (std::ssize(choices_) >= most_) {
       complete_ = false;
@@ -191,6 +193,9 @@ StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& c
   return set;
 }
 
+// Adds pass-throughs where FindLift asks for them and looks again, until nothing asks for more. The
+// loop ends because edges get ever more pass-throughs, and the machine holds at most `most`
+// instructions.
 StatusOr<std::unique_ptr<Variant>> LiftedVariant(const ComputationGraph& graph,
                                                  const Config& config,
                                                  const std::vector<Fusion>& fusions, int interval,

@@ -37,6 +37,7 @@ std::vector<std::string> PassNames(const Problem& problem);
 // Returns the end of the name of a space in which rule 3 forces such pass-throughs; "" without any.
 std::string ForcedText(const std::vector<std::string>& forced);
 
+// The variants of a graph, as far as they were listed.
 struct VariantSet {
   // Behind pointers, as deciders refer to the problems.
   std::vector<std::unique_ptr<Variant>> variants;
@@ -47,7 +48,7 @@ struct VariantSet {
 // Most choices of fusions, and of additional pass-throughs, that are tried.
 inline constexpr int kMostFusionChoices = 1024;
 inline constexpr int kMostPassChoices = 512;
-// The same of pass-throughs once one of them is known to gain.
+// The limit of choices of pass-throughs once one of them is known to gain.
 inline constexpr int kMostGainingPassChoices = 8192;
 
 // Builds the problems without additional pass-throughs: all fusions first, then fewer. With `fuse`
@@ -56,10 +57,10 @@ inline constexpr int kMostGainingPassChoices = 8192;
 StatusOr<VariantSet> FusionVariants(const ComputationGraph& graph, const Config& config, bool fuse,
                                     StepBudget* budget, int most = kMostFusionChoices);
 
-// Builds the problems with one additional pass-through, for each set of uses of each result (what
-// an instruction uses of the same thread counts as one use, as it gains nothing from getting it
-// twice); `complete` says whether all are among them, which they are not if there are more than
-// `most` or the budget's time is over.
+// Builds the problems with one additional pass-through, for each set of uses of each result. What
+// an instruction uses of the same thread counts as one use, as a second copy gains nothing.
+// `complete` says whether all such problems are in the set; they are not if there are more than
+// `most` or the budget's time is over. Errors: the errors of BuildProblem.
 StatusOr<VariantSet> PassVariants(const ComputationGraph& graph, const Config& config, bool fuse,
                                   int most, StepBudget* budget, bool* complete);
 
