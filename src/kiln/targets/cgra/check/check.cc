@@ -20,6 +20,8 @@ using check::Wait;
 using check::Way;
 using check::WayOf;
 
+// Applies the rules to the units and waits that FindUnits found. Units without a usable place are
+// skipped by every rule after the ones that report the place.
 class RuleChecker {
  public:
   RuleChecker(const ComputationGraph& graph, const Config& config, const Mapping& mapping)

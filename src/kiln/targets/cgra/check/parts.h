@@ -11,11 +11,14 @@
 
 namespace kiln::cgra::check {
 
-// How an edge's value gets to its target.
+// How the value of an edge reaches its target: kMemory from a tile memory, kLinks over the
+// synchronous fabric, kMessage over the asynchronous fabric, kOut out of the machine; kOrder: no
+// value moves.
 enum class Way { kMemory, kLinks, kOrder, kMessage, kOut };
 Way WayOf(const ComputationGraph& graph, const Config& config, const GraphEdge& edge);
 
 // An instruction of the mapping: a node, a pair that shares an instruction, or a pass-through.
+// Numbers are 64 bits wide, so that no place of a mapping can overflow them.
 struct Unit {
   std::vector<int> nodes;  // the last gives the result; of a pass-through: what it copies
   int pass = -1;           // its index among pass-throughs
@@ -24,7 +27,7 @@ struct Unit {
   std::string name;     // quoted, for sentences
 };
 
-// What a unit waits for.
+// A dependence between two units: `to` waits for the result of `from`.
 struct Wait {
   int from = 0, to = 0;  // units
   int distance = 0;      // threads
@@ -37,7 +40,7 @@ struct Units {
   std::vector<int> of_node;  // by node: its unit, or -1
 };
 
-// One link on the way of a value.
+// One link on the way of a value between two tiles.
 struct Hop {
   int64_t tile = 0;     // from which it leaves
   int64_t offset = 0;   // tile numbers that it goes forward
@@ -52,9 +55,9 @@ class Array {
   int64_t tiles() const { return int64_t{config_.rows} * config_.columns; }
   // Returns the links that a value takes; none on the same tile.
   std::vector<Hop> Route(int64_t from, int64_t to) const;
-  // Returns whether a value can go there at all without a pass-through.
+  // Returns whether a value can move between two tiles without a pass-through.
   bool Reaches(int64_t from, int64_t to) const;
-  // Returns the cycles of the way.
+  // Returns the cycles that a value takes between two tiles, without its pipeline.
   int64_t Cycles(int64_t from, int64_t to) const;
 
  private:
@@ -76,12 +79,13 @@ class Findings {
 // Returns the names of a unit's nodes.
 std::vector<std::string> NamesOf(const ComputationGraph& graph, const Unit& unit);
 
-// Finds the units of a mapping whose lists have the right lengths, and reports fusions, places and
-// pass-throughs that are not right.
+// Finds the units of a mapping and reports faulty fusions, places and pass-throughs. The lists of
+// the mapping must have the lengths that the graph's nodes and edges require.
 Units FindUnits(const ComputationGraph& graph, const Config& config, const Mapping& mapping,
                 Findings* findings);
 
-// Replays threads, and reports what collides or is late.
+// Replays several threads cycle by cycle, `interval` cycles apart, and reports collisions and late
+// values. The number of threads is bounded, so that long mappings of large graphs stay fast.
 void Replay(const ComputationGraph& graph, const Config& config, int64_t interval,
             const Units& units, Findings* findings);
 

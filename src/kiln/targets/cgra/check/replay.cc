@@ -21,6 +21,8 @@ struct Event {
   friend bool operator==(const Event&, const Event&) = default;
 };
 
+// Marks each tile and each link with what uses it in each cycle; two marks on one of them are a
+// collision. A pair of instructions that collides is reported once, with the first cycle.
 class ThreadReplay {
  public:
   ThreadReplay(const ComputationGraph& graph, const Config& config, int64_t interval,

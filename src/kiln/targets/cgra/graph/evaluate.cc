@@ -28,6 +28,9 @@ std::vector<int> NodesOf(const ComputationGraph& graph, Op op) {
   return nodes;
 }
 
+// Interprets a graph: threads in order, and in each the nodes in order, which is topological. Only
+// the values of the last `furthest_` + 1 threads are kept, because no edge reaches further back.
+// This is the definition that the mappers' and the machines' results are tested against.
 class GraphEvaluator {
  public:
   GraphEvaluator(const ComputationGraph& graph, const EvaluateOptions& options)

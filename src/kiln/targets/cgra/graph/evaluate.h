@@ -7,7 +7,7 @@
 //   - an edge of distance d gives thread t the value of thread t - d, and its `initial` in every
 //     lane of the threads t < d.
 //   - edges of kind order carry no value.
-// In lanes where a predicate is 0, the result of the node is 0, whatever the operator, and a store
+// In lanes where a predicate is 0, the result of the node is 0 for every operator, and a store
 // does not happen.
 //
 // The operators, with a, b, c the operands 0, 1, 2, in every lane by itself:

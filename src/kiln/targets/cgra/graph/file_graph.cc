@@ -74,6 +74,8 @@ class Finisher {
     return OkStatus();
   }
 
+  // Returns whether the file numbers addresses as Morpher does: some load has its address as
+  // operand 1.
   bool HasSecondAddress() const {
     for (size_t n = 0; n < ops_.size(); ++n) {
       if (ops_[n] == Op::kLoad && !file_.nodes[n].own && data_[n].size() == 1 &&
@@ -141,6 +143,9 @@ class Finisher {
     graph_.nodes.push_back(std::move(node));
   }
 
+  // Adds an addition of any number of terms. Lane operators have two operands, so a sum of k terms
+  // becomes a chain of k - 1 additions, and the last one has the node's name. A literal is the last
+  // term. The terms are ordered by their operand numbers; terms without one come last.
   void AddSum(GraphNode* node, std::vector<size_t> data) {
     std::ranges::sort(data, {}, [&](size_t e) {
       return std::pair(file_.edges[e].operand.value_or(std::numeric_limits<int>::max()), e);

@@ -7,8 +7,8 @@
 //   - The only operand of a load is its address, also where it has another number. If a load of the
 //     file has it as operand 1 (Morpher), stores have the value as operand 0 and the address as
 //     operand 1.
-//   - An addition (also getelementptr) adds all its operands and its constant, whatever the numbers
-//     of the operands. Where that are more than two, it becomes a chain of additions: NAME.part1,
+//   - An addition (also getelementptr) adds all its operands and its constant; the numbers of the
+//     operands do not matter. More than two terms become a chain of additions: NAME.part1,
 //     NAME.part2, ..., NAME.
 //   - A select of two operands takes the one that is not predicated away (Morpher): a merge.
 //   - Of the two operands of a br without numbers, a comparison is the second: the condition.
@@ -45,8 +45,8 @@ struct FileGraph {
   std::vector<FileEdge> edges;  // ends are indices into nodes
 };
 
-// Returns the graph. Errors: an operator that is not known, a literal of an input, and those of
-// VerifyAndSort.
+// Returns the graph. Errors: an operator that is not known, a literal of an input, and the errors
+// of VerifyAndSort.
 StatusOr<ComputationGraph> FinishGraph(FileGraph file);
 
 // Returns an error if there are more nodes or edges than the budgets allow.

@@ -176,6 +176,7 @@ std::vector<std::vector<int>> ComputationGraph::EdgesFrom() const {
   return lists;
 }
 
+// The heap takes the ready node with the least number, so that nodes that are in order keep it.
 Status VerifyAndSort(ComputationGraph* graph) {
   KILN_RETURN_IF_ERROR(VerifyNodes(*graph));
   std::set<std::pair<int, int>> operands;

@@ -24,6 +24,7 @@ enum class Op {
 enum class Role { kCompute, kMemory, kControl, kValue, kResult };
 enum class Unit { kNone, kMultiply, kLogic };
 
+// A row of the table of operators: the columns of graph/operators.def.
 struct OperatorRow {
   Op op;
   std::string_view name;
@@ -72,7 +73,8 @@ struct ComputationGraph {
 
   // Returns whether a node is an instruction and so takes a slot.
   bool TakesSlot(int node) const;
-  // Returns the edge's number among the ones into its target (any kind), as lists.
+  // Return, by node, the indices of the edges that enter it or leave it, of any kind, in ascending
+  // order.
   std::vector<std::vector<int>> EdgesInto() const;  // by target, indices into edges
   std::vector<std::vector<int>> EdgesFrom() const;  // by source, indices into edges
 };

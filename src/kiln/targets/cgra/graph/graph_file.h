@@ -16,7 +16,7 @@ inline constexpr std::string_view kGraphFormat = "dfg-edge-list-1";
 // Reads a graph from JSON; `source` is the file's name. Errors name the key or the node: no JSON,
 // another format, a key that is not known, missing or of the wrong type, two nodes with one id, an
 // edge to an id that no node has, an operator that is not known, more than the budgets allow, and
-// those of VerifyAndSort.
+// the errors of VerifyAndSort.
 StatusOr<ComputationGraph> ParseGraphJson(std::string_view text, std::string_view source);
 // Returns JSON that is read as the same graph.
 std::string PrintGraphJson(const ComputationGraph& graph);

@@ -17,7 +17,7 @@ struct NamedGraph {
   ComputationGraph (*make)();
 };
 
-// All rows, in the order of lists.
+// All rows, in the order of lists. The span is valid for the whole program.
 std::span<const NamedGraph> NamedGraphs();
 
 // Returns the graph with this name. "fir-N" is a filter of N taps, 1 to 64, also where the list has

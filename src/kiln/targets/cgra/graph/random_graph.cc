@@ -15,6 +15,8 @@
 namespace kiln::cgra {
 namespace {
 
+// Keeps the invariant that every instruction obeys the limits of RandomGraph's comment, so that the
+// graph can be mapped and configured as far as single instructions are concerned.
 class GraphDrawer {
  public:
   GraphDrawer(const RandomGraphOptions& options, uint64_t seed) : options_(options), random_(seed) {
@@ -139,7 +141,9 @@ class GraphDrawer {
     }
   }
 
-  // Gives instructions results of earlier threads in place of one of their operands.
+  // Gives instructions results of earlier threads in place of one of their operands. The new source
+  // is the instruction itself or a later one, so that the edge needs its distance of at least 1 and
+  // no cycle of edges with distance 0 appears.
   void AddCarried() {
     for (int i = 0; i < options_.carried; ++i) {
       std::vector<size_t> edges;

@@ -17,6 +17,7 @@ EdgeTiming TimingOf(const ComputationGraph& graph, const Config& config, const G
   return edge.kind == EdgeKind::kOrder ? EdgeTiming::kOrder : EdgeTiming::kLink;
 }
 
+// Union-find with the least node as the root of each flow, so that numbers follow the first nodes.
 std::vector<int> FlowsOf(const ComputationGraph& graph, const Config& config) {
   std::vector<int> root(graph.nodes.size());
   std::iota(root.begin(), root.end(), 0);
