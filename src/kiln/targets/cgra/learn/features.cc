@@ -1,4 +1,7 @@
-// Computes the features.
+// Computes the features. All are of the order of 1: counts are shares of a whole, and cycles are
+// divided by kCycles and held within +-4. A policy is trained for the order and the scale of the
+// features. Its file records only how many there are, so a change of their meaning needs newly
+// trained policies and a new version of the file (weights.cc).
 
 #include "kiln/targets/cgra/learn/features.h"
 
@@ -19,7 +22,9 @@ float Share(int part, int whole) {
 }
 float Cycles(int cycles) { return std::clamp(static_cast<float>(cycles) / kCycles, -4.0F, 4.0F); }
 
-// Returns the square of the normalised adjacency of instructions with themselves.
+// Returns the square of the symmetrically normalised adjacency of instructions, with self-loops and
+// without directions: what each instruction sees of its neighbourhood of two steps (F. Wu et al.,
+// "Simplifying Graph Convolutional Networks", arXiv 1902.07153). [instructions][instructions].
 std::vector<float> TwoSteps(const Problem& problem) {
   const auto count = static_cast<size_t>(problem.size());
   std::vector<float> once(count * count, 0), twice(count * count, 0);
@@ -332,6 +337,7 @@ StepFeatures Observer::ObservePlaces(std::span<const Place> places, int instruct
   return step;
 }
 
+// With all_cells, choices are numbered tile * period + slot.
 StepFeatures Observer::Observe(const Environment& environment, bool all_cells) const {
   KILN_CHECK(environment.instruction() >= 0);
   std::vector<Place> candidates;

@@ -192,6 +192,9 @@ std::vector<float> Policy::TilesOf(const GraphFeatures& graph, const Encoding& e
   return out;
 }
 
+// Evaluates the actor on every choice and, if asked, the critic. The first layer of the actor is
+// linear before its rectifier, so the shares of the context and of a tile are computed once and
+// added to each cell's own.
 Judgement Policy::Judge(const GraphFeatures& graph, const Encoding& encoding,
                         const StepFeatures& step, bool want_value) const {
   if (weights_.shape.stacked) return JudgeStacked(graph, step);
@@ -234,6 +237,8 @@ Judgement Policy::Judge(const GraphFeatures& graph, const Encoding& encoding,
   return judgement;
 }
 
+// The baseline: two stacks of three layers. A cell beyond their fixed number of outputs has the
+// logit 0.
 Judgement Policy::JudgeStacked(const GraphFeatures& graph, const StepFeatures& step) const {
   const Vector inputs = StackedInputsOf(graph, step);
   const auto run = [&](std::string_view part) {
@@ -250,6 +255,9 @@ Judgement Policy::JudgeStacked(const GraphFeatures& graph, const StepFeatures& s
   return judgement;
 }
 
+// The inputs, in order: for each cell whether it is allowed; for each tile a quarter of the number
+// of its instructions; the slot of the earliest allowed issue, one-hot; the features of the
+// instruction; the global features.
 std::vector<float> StackedInputsOf(const GraphFeatures& graph, const StepFeatures& step) {
   constexpr size_t kCells = size_t{kStackedTiles} * kStackedSlots;
   Vector inputs(static_cast<size_t>(StackedInputs()), 0.0F);
@@ -281,6 +289,7 @@ int StackedOutputOf(const Cell& cell) {
   return cell.tile * kStackedSlots + cell.slot;
 }
 
+// Subtracting the greatest logit keeps every exponential within (0, 1].
 std::vector<double> ProbabilitiesOf(const std::vector<double>& logits) {
   std::vector<double> shares;
   if (logits.empty()) return shares;
@@ -294,6 +303,7 @@ std::vector<double> ProbabilitiesOf(const std::vector<double>& logits) {
   return shares;
 }
 
+// The graph is encoded once; a call evaluates only the actor, on the state that the search passes.
 SearchOrder OrderOf(const Policy& policy, const Problem& problem, int initiation_interval) {
   struct Known {
     Observer observer;

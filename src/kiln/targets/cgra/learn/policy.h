@@ -61,7 +61,7 @@ class Policy {
 
 // Returns what the stacked layers read in a step, StackedInputs() numbers.
 std::vector<float> StackedInputsOf(const GraphFeatures& graph, const StepFeatures& step);
-// Returns the output of the stacked layers that stands for a cell, or -1 if they have none.
+// Returns the number of the stacked layers' output for a cell, or -1 if they have none.
 int StackedOutputOf(const Cell& cell);
 
 // Returns the probabilities of choices: softmax of the logits.

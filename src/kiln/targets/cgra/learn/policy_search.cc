@@ -29,6 +29,8 @@ int LatencyOfPlaces(const Problem& problem, std::span<const Place> places) {
 
 }  // namespace
 
+// Moves instructions one at a time to the earliest cycle that the others allow, until none moves.
+// The sum of issue cycles falls with every move, so the loop ends.
 void Compact(const Problem& problem, int initiation_interval, std::vector<Place>* places) {
   if (!problem.config.issue_later) return;
   Placement placement(problem, initiation_interval);
@@ -86,6 +88,7 @@ PolicySearch::Episodes& PolicySearch::EpisodesAt(int interval) {
   return episodes;
 }
 
+// Hands a mapping in, and makes it the base of repairs unless this problem has a better one.
 void PolicySearch::Keep(int interval, std::vector<Place> places, SearchState* state) {
   Compact(*problem_, interval, &places);
   state->Offer(*problem_, interval, places);
@@ -158,6 +161,8 @@ std::vector<int> PolicySearch::Critical(int interval) const {
   return critical;
 }
 
+// Marks instructions in `out`, beginning with a seed drawn from `seeds` and going to neighbours
+// drawn at random, until `size` are marked or none is left.
 void PolicySearch::GrowAlongDependences(size_t size, std::vector<int> seeds,
                                         std::vector<bool>* out) {
   size_t taken = 0;
@@ -218,6 +223,9 @@ std::vector<bool> PolicySearch::Neighbourhood(size_t size) {
   return out;
 }
 
+// A large-neighbourhood search: fixes the tiles of all instructions but a part and lets the branch
+// and bound place the part again within a better latency, or within the same one in a quarter of
+// the calls. The size of the part adapts to how the last attempts ended.
 void PolicySearch::Repair(int interval, SearchState* state) {
   if (!search_ || !Has(interval)) {
     Play(interval, state);

@@ -1,8 +1,8 @@
 // The weights of a policy as named matrices, and their file.
 //
 // File, little-endian: "KILNPOLI", version, shape, then numbers and matrices by name, then the
-// SHA-256 of all that comes before. A reader knows from the shape which matrices must be there and
-// of which sizes, so that nothing is allocated because a file says so.
+// SHA-256 of all preceding bytes. The shape determines the names and sizes of the matrices, so that
+// a reader never allocates what a file asks for.
 #ifndef KILN_TARGETS_CGRA_LEARN_WEIGHTS_H_
 #define KILN_TARGETS_CGRA_LEARN_WEIGHTS_H_
 
@@ -52,8 +52,9 @@ struct Weights {
 
 // Returns the names and sizes of the matrices of a shape, without values. A bias has one row.
 std::vector<Matrix> MatricesOf(const PolicyShape& shape);
-// Returns weights to begin with, a function of shape and seed: uniform within
-// +-sqrt(6 / (rows + columns)), biases 0, the last layers a tenth of that.
+// Returns weights to begin with, a function of shape and seed: uniform within +-sqrt(6 / (rows +
+// columns)), biases 0, and the actor's last layer (actor.3) a tenth of that, so that a new policy
+// chooses almost uniformly.
 Weights InitialWeights(const PolicyShape& shape, uint64_t seed);
 
 // What training needs to go on: Adam's moments beside the weights, and numbers.

@@ -33,6 +33,8 @@ std::optional<TrainingProblem> MakeTrainingProblem(const ComputationGraph& graph
   return made;
 }
 
+// Three numbers drawn first give the graph its shape: how far back operands reach, how often an
+// instruction has no producer, and how often it has two.
 ComputationGraph RandomLearningGraph(uint64_t seed, int most) {
   Random random(seed);
   ComputationGraph graph;
@@ -98,6 +100,8 @@ ComputationGraph RandomLearningGraph(uint64_t seed, int most) {
   return graph;
 }
 
+// Draws until a problem may have a mapping. Intervals are at most kStackedSlots, so that the
+// baseline network can be trained on the same problems.
 TrainingProblem DrawTrainingProblem(uint64_t seed, std::span<const ComputationGraph> graphs,
                                     int most_instructions, int most_tiles) {
   for (uint64_t attempt = 0;; ++attempt) {

@@ -176,6 +176,8 @@ PpoLosses NumbersOf(const Terms& terms) {
 
 }  // namespace
 
+// The network of learn/policy.cc on whole batches, with the same names of matrices. A test compares
+// the outputs of both.
 struct Learner::Network {
   PolicyShape shape;
   std::vector<std::string> names;
@@ -206,6 +208,7 @@ struct Learner::Network {
   Terms TermsOf(const Batch& batch, const PpoOptions& options) const;
 };
 
+// Padded instructions get the score -1e9 and so no weight in the softmax.
 Tensor Learner::Network::Attend(const Batch& batch, const Tensor& rows) const {
   constexpr int64_t kWidth = kEmbedding / kHeads;
   const auto heads = [&](const char* name) {
@@ -280,6 +283,7 @@ Outputs Learner::Network::Forward(const Batch& batch) const {
   return outputs;
 }
 
+// The losses of the paper, equations 7 (clipped) and 9, with the signs of a minimisation.
 Terms Learner::Network::TermsOf(const Batch& batch, const PpoOptions& options) const {
   const Outputs outputs = shape.stacked ? ForwardStacked(batch) : Forward(batch);
   const Tensor log_shares = torch::log_softmax(outputs.logits, -1);
@@ -335,6 +339,9 @@ PpoLosses Learner::Losses(std::span<const Sample* const> samples, const PpoOptio
   return NumbersOf(terms);
 }
 
+// One step of Adam (D. Kingma and J. Ba, "Adam: A Method for Stochastic Optimization", arXiv
+// 1412.6980), written out so that its moments can be saved with the weights. The gradient is first
+// scaled down to the norm `gradient_limit`.
 PpoLosses Learner::Update(std::span<const Sample* const> samples, const PpoOptions& options) {
   constexpr double kFirst = 0.9, kSecond = 0.999, kLeast = 1e-8;
   const Terms terms = network_->TermsOf(BatchOf(samples, network_->shape.stacked), options);

@@ -67,6 +67,7 @@ PpoLosses Learn(const TrainOptions& options, const PpoOptions& ppo, uint64_t see
   return mean;
 }
 
+// Episodes of one problem are consecutive, `per_problem` each.
 CurvePoint PointOf(const std::vector<Episode>& episodes,
                    const std::vector<TrainingProblem>& problems, int per_problem) {
   CurvePoint point;
@@ -137,6 +138,9 @@ TrainingState BeginTraining(const TrainOptions& options) {
   return state;
 }
 
+// One iteration: draw the problems, play the episodes in parallel with the weights of the last
+// iteration, normalise the advantages, update. Every problem and episode has a seed of its own made
+// from the iteration's, so the number of threads of this loop does not change the result.
 Status Train(const TrainOptions& options, TrainingState* state,
              const std::function<bool(const CurvePoint&)>& go_on) {
   KILN_RETURN_IF_ERROR(CheckResumed(options, *state));
