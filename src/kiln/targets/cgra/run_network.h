@@ -18,7 +18,7 @@ namespace kiln::cgra {
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options);
 
-// Runs of a launch for a stream machine: the program is loaded, then run.
+// Consecutive runs of a launch as one stream: the words that load the program, then the runs.
 struct LaunchStream {
   std::vector<uint8_t> bytes = {};  // of the stream in
   std::vector<size_t> ends = {};    // by run: where its bytes end
@@ -35,7 +35,7 @@ Status RunByStream(const Launch& launch, const StreamRun& run, BufferContents* c
 // Runs one launch on the contents of its kernel's buffers, and adds its time to the trace.
 using LaunchRun =
     std::function<Status(const Launch& launch, BufferContents* contents, Trace* trace)>;
-// Runs a program with launches run by a function.
+// Runs a program image by image, with `run` in place of a level for its launches.
 StatusOr<RunResult> RunLaunches(const NetworkProgram& program, const Batch& batch,
                                 const LaunchRun& run);
 

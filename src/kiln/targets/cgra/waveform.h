@@ -12,10 +12,10 @@
 
 namespace kiln::cgra {
 
-// Implements Accelerator::RecordDifference. `timed` says whether cycles are comparable. The recorded
-// cycles are those of the first run that gives other results or ends in another cycle, from the end
-// of the run before it (with the loading of the program, if it is the first of its stream) to a
-// little after its own end at both levels.
+// Implements Accelerator::RecordDifference. `timed` says whether cycles are comparable. The
+// recorded cycles belong to the first run that gives other results or ends in another cycle: from
+// the end of the run before it (with the loading of the program, if it is the first of its stream)
+// to a little after its own end at both levels.
 StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& batch,
                                     const RtlOptions& options, bool timed,
                                     const std::filesystem::path& file);

@@ -19,6 +19,7 @@ inline constexpr std::string_view kConfigurationFormat = "kiln-cgra-configuratio
 // delivery table, the entries that start with `base`, inputs and outputs.
 std::string ConfigurationJson(const CgraProgram& program);
 
+// What a picture shows beside tiles, slots and instructions.
 struct ChartOptions {
   bool arrows = true;  // from producers to consumers
 };

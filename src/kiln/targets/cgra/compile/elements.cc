@@ -26,7 +26,9 @@ constexpr int kMostShift = 22;
 constexpr int kLeastFactorBits = 7;  // a factor with fewer bits is too coarse
 constexpr int kMostFunctionBits = 8;
 
-// Returns the shift with which numbers up to `reach` have at most kSumBits, or a negative number.
+// Returns the largest shift, up to kMostShift, with which numbers up to `reach` have at most
+// kSumBits bits; negative if there is none. Larger shifts round multipliers and offsets more
+// finely.
 int ShiftFor(double reach) {
   return std::min(kMostShift,
                   kSumBits - static_cast<int>(std::ceil(elementary::Log2(std::max(reach, 1e-30)))));
@@ -114,6 +116,7 @@ StatusOr<int> AppendConversion(const ValueCodes& from, const ValueCodes& to, int
 ElementChain::ElementChain(std::string_view name, Shape shape, int64_t lanes)
     : shape_(std::move(shape)), lanes_(lanes), elements_(shape_.NumElements()), graph_(name) {}
 
+// Returns where a tensor that is broadcast to the chain's shape has the element of a thread's lane.
 ElementIndex ElementChain::IndexOf(const Shape& shape) const {
   const int64_t lanes = lanes_, elements = elements_;
   if (shape.NumElements() == elements) {
@@ -159,6 +162,9 @@ int ElementChain::Finish(int sum, int shift, int32_t low, int32_t high) {
   return graph_.AddLiteral(Op::kMin, node_name_ + " high", sum, high);
 }
 
+// y = (sum of x_i * m_i + c) >> s with m_i = scale_i * factor_i / scale_y in fixed point; c
+// collects zero points, numbers and half a code. Tensors of constants are streamed in as vectors
+// that are scaled in the same way. `reach` bounds every partial sum.
 Status ElementChain::AppendSum(const Node& node, const std::vector<double>& factors) {
   KILN_ASSIGN_OR_RETURN(const ValueCodes result, CodesOf(*node.result()));
   std::vector<std::pair<Operand, double>> terms;  // with factors in codes of the result
@@ -205,6 +211,8 @@ Status ElementChain::AppendSum(const Node& node, const std::vector<double>& fact
   return OkStatus();
 }
 
+// All operands are brought to the result's scale before they are compared, and rounding follows the
+// comparison, which gives the same result because rounding is monotonic.
 Status ElementChain::AppendExtremum(const Node& node) {
   KILN_ASSIGN_OR_RETURN(const ValueCodes result, CodesOf(*node.result()));
   const Op op = node.op() == kiln::Op::kMax ? Op::kMax : Op::kMin;
@@ -253,6 +261,9 @@ Status ElementChain::AppendExtremum(const Node& node) {
   return OkStatus();
 }
 
+// The multiplier is at least 2^kLeastFactorBits, because a coarser one would shift all results. As
+// the scaled product has at most kSumBits bits, the product of the codes therefore fits 32 bits,
+// too.
 Status ElementChain::AppendProduct(const Node& node) {
   KILN_ASSIGN_OR_RETURN(const ValueCodes result, CodesOf(*node.result()));
   int refs[2] = {};
@@ -308,6 +319,7 @@ Status ElementChain::AppendScaledByConstant(const Node& node, int variable) {
   return OkStatus();
 }
 
+// Evaluates the operator on every code as the host does, and fits the values (piecewise.h).
 Status ElementChain::AppendFunction(const Node& node, int variable) {
   KILN_ASSIGN_OR_RETURN(const ValueCodes result, CodesOf(*node.result()));
   const Value& value = *node.operand(variable);

@@ -30,7 +30,7 @@ namespace kiln::cgra {
 bool IsElementwise(const Node& node);
 
 // Appends the conversion of a value's codes to those of another annotation. Error: a refusal, if
-// the scales are too far apart.
+// the scales are so far apart that sums do not fit 32 bits.
 StatusOr<int> AppendConversion(const ValueCodes& from, const ValueCodes& to, int value,
                                GraphBuilder* graph);
 

@@ -11,7 +11,8 @@
 
 namespace kiln::cgra {
 
-// References are numbers of nodes.
+// Builds a graph. The returned numbers of nodes are references for later operands. Names that are
+// taken get a number.
 class GraphBuilder {
  public:
   // `name` is the graph's name and the beginning of the nodes' names.
@@ -32,8 +33,8 @@ class GraphBuilder {
   int instructions() const { return instructions_; }
   // Returns the graph, checked and sorted. Inputs and outputs keep their order.
   ComputationGraph Finish();
-  // Does the same for graphs that users give. `source` is the file for messages. Errors: those of
-  // VerifyAndSort.
+  // Does the same for graphs that users give. `source` is the file for messages. Errors: the errors
+  // of VerifyAndSort.
   StatusOr<ComputationGraph> Verified(std::string_view source);
 
  private:

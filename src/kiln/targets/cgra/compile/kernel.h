@@ -45,6 +45,7 @@ struct Drain {
   ElementIndex at;
 };
 
+// A mapped graph with its inputs and outputs, started `runs` times with the same configuration.
 struct Launch {
   std::shared_ptr<const MappedGraph> mapped;
   int64_t runs = 1;

@@ -22,7 +22,7 @@ std::vector<int32_t> DataOf(const Launch& launch, int64_t run, int64_t lanes,
 void StoreResults(const Launch& launch, int64_t run, int64_t lanes,
                   std::span<const int32_t> results, BufferContents* contents);
 
-// Returns how many numbers the results of a run are.
+// Returns the number of 32-bit results of one run.
 int64_t ResultsOf(const Launch& launch, int64_t lanes);
 
 }  // namespace kiln::cgra

@@ -29,11 +29,12 @@ inline constexpr int kMostSegments = 20;
 // A function with a larger error is refused.
 inline constexpr double kMostError = 0.75;
 
-// Returns the function with the fewest segments whose error is at most a quarter of a code, or the
-// one with the smallest error and kMostSegments. `values[i]` is the result for the code
-// low_code + i, in real codes of the result; the result is held within [low, high], so that values
-// beyond count as the bound. Returns nullopt if the error exceeds kMostError, or if slopes do not
-// fit 32 bits.
+// Returns the function with the fewest segments that is nowhere more than a quarter of a code from
+// the given values, or with kMostSegments and the smallest error. `values[i]` is the result for the
+// code low_code + i, in real codes of the result; it is held within [low, high], so that values
+// beyond count as the bound. The corners are optimal for the exact slopes (dynamic programming over
+// pairs of codes); slopes are then rounded to fixed point. Returns nullopt if the error exceeds
+// kMostError, or if slopes do not fit 32 bits.
 std::optional<Piecewise> FitPiecewise(int32_t low_code, std::span<const double> values, int32_t low,
                                       int32_t high);
 

@@ -220,7 +220,8 @@ struct ChannelNumbers {
   int32_t least = 0, most = 0, multiplier = 0, constant = 0;
 };
 
-// Returns the integers of a channel at a shift, or nothing if they do not fit.
+// Returns the integers of a channel at a shift, or nothing if they do not fit. Bounds on the sum
+// keep its product within 32 bits: sums beyond them would be held to the same code anyway.
 std::optional<ChannelNumbers> NumbersAt(double factor, double offset, int64_t greatest, int shift,
                                         int32_t low, int32_t high) {
   ChannelNumbers n;
@@ -254,6 +255,8 @@ bool AllEqual(const std::vector<int32_t>& numbers) {
 
 }  // namespace
 
+// Takes the largest shift at which the numbers of all channels fit. A number that all channels
+// share becomes a literal; others are streamed in, one lane each.
 StatusOr<RequantisedSums> Requantise(const Requantisation& how, const ValueCodes& codes,
                                      int64_t elements, int64_t lanes, int sums, int result,
                                      std::string_view name, MachineKernel* kernel) {

@@ -1,12 +1,12 @@
 // Kernels that add up over threads: matrix products and convolutions, means, and maxima of windows.
 //
-// A run has a thread for every step of the sum. In a thread, `rows` vectors of one operand meet
+// A run has a thread for every step of the sum. In a thread, `vectors` vectors of one operand meet
 // `blocks` vectors of the other; every product is added to an accumulator that a loop of distance 1
 // keeps. Only the last thread sends its accumulators. A second launch turns sums into codes:
 //
 //   code = (min(max(sum, least), most) * multiplier + constant) >> shift
 //
-// with numbers of their own for each channel. The bounds keep the product within 32 bits and the
+// where each channel has its own four numbers. The bounds keep the product within 32 bits and the
 // result within the codes in use; the constant contains bias, zero points and half a code.
 #ifndef KILN_TARGETS_CGRA_COMPILE_SUMS_H_
 #define KILN_TARGETS_CGRA_COMPILE_SUMS_H_
@@ -36,7 +36,7 @@ struct SumOfProducts {
   int32_t a_zero = 0, b_zero = 0;
 };
 
-// `outputs` sums or maxima over `depth` elements of one buffer.
+// `outputs` sums, maxima or minima over `depth` elements of one buffer.
 struct Reduction {
   bool maximum = false;
   bool minimum = false;
@@ -69,12 +69,14 @@ ComputationGraph GraphOfProducts(const SumOfProducts& problem, const Tiling& til
 ComputationGraph GraphOfReduction(const Reduction& problem, const Tiling& tiling,
                                   std::string_view name);
 
-// Return the launch of a graph, whose results go to the buffer `sums`.
+// Return the launch of a graph that GraphOf... made with the same tiling; its results go to the
+// buffer `sums`. The mapped graph is not set.
 Launch LaunchOfProducts(const SumOfProducts& problem, const Tiling& tiling, int64_t lanes,
                         int sums);
 Launch LaunchOfReduction(const Reduction& problem, const Tiling& tiling, int64_t lanes, int sums);
 
-// Returns the tilings to try on a machine with so many outputs.
+// Return the tilings to try on a machine with this number of outputs: every accumulator of a run
+// needs an output of its own.
 std::vector<Tiling> TilingsOf(const SumOfProducts& problem, int64_t lanes, int outputs);
 std::vector<Tiling> TilingsOf(const Reduction& problem, int64_t lanes, int outputs);
 

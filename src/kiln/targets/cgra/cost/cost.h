@@ -1,4 +1,4 @@
-// The area of a design point by unit. Areas of logic come from the models of area_model.h, those of
+// The area of a design point by unit. Areas of logic come from the models of area_model.h, areas of
 // memories from hardware/technology.h; events.h has the energy.
 #ifndef KILN_TARGETS_CGRA_COST_COST_H_
 #define KILN_TARGETS_CGRA_COST_COST_H_
@@ -23,7 +23,8 @@ inline constexpr const char* kDispatchUnit = "dispatch";
 inline constexpr const char* kOutputUnit = "outputs";
 inline constexpr const char* kStreamUnit = "streams";
 
-// Returns the units of a machine: their modules and memories as kiln_cgra instantiates them.
+// Returns the units of a machine: their modules and memories as kiln_cgra instantiates them. The
+// design point must pass CheckStreamMachine.
 std::vector<UnitParts> UnitsOf(const Config& config);
 
 // Returns the bits of one entry of the configuration memories.

@@ -30,12 +30,16 @@ struct LaunchEvents {
   int64_t instructions = 0;                          // that are fetched
   int64_t beats_in = 0, beats_out = 0;
 };
+// Counts the events of one image: per thread for everything that spoke entries do, once for
+// loading.
 LaunchEvents EventsOf(const LaunchWork& work);
 
-// Returns the energy of one event of each kind on a design point.
+// Returns the energy of one event of each kind on a design point, in picojoules at a node
+// (hardware/energy.h has the sources).
 std::vector<EventEnergy> EventsOf(const Config& config, int node_nm);
 
-// Returns the energy of launches by unit (cost.h). Error: no such node.
+// Returns the energy of launches for one image by unit (cost.h), in picojoules. Error: no such
+// node.
 StatusOr<Energy> EnergyOf(std::span<const LaunchWork> launches, const Config& config, int node_nm);
 
 }  // namespace kiln::cgra

@@ -116,6 +116,9 @@ std::optional<LogicOp> LogicOpOf(Op op, int side) {
 
 bool IsFloat(Op op) { return op == Op::kFMul || op == Op::kFAdd || op == Op::kFSub; }
 
+// Builds a program in passes over the instructions (`Step`s): operands in the terms of the graph,
+// then literals and stored values, then their memories and addresses, and at last the words. Links
+// are collected on the way, because a consumer is what decides that its producer drives a link.
 class Configurer {
  public:
   Configurer(const ComputationGraph& graph, const Mapping& mapping, const Config& config,
@@ -395,7 +398,9 @@ class Configurer {
     return mapping_.passes[static_cast<size_t>(&step - steps_.data() - first_pass_)];
   }
 
-  // Makes the result 0 where the predicate is 0.
+  // Makes the result 0 where the predicate is 0. An instruction whose arithmetic/logic unit only
+  // passes m uses the operation kGate with the predicate in in3. Any other gates by in2, which must
+  // be free or be the predicate itself.
   Status AddGate(Step* step, const std::optional<Source>& predicate) const {
     if (!predicate) return OkStatus();
     if (step->logic == LogicOp::kPass) {
@@ -484,7 +489,10 @@ class Configurer {
     literals_.assign(steps_.size(), std::nullopt);
   }
 
-  // Decides each instruction's literal, and which values tile memories keep.
+  // Decides each instruction's literal, and which values tile memories keep. The initial value of a
+  // loop-carried operand takes the literal, because the machine reads it for a message that is not
+  // valid; the first constant takes it otherwise. Two stored values of one instruction form a pair
+  // that must be in different memories.
   Status ChooseLiterals() {
     for (size_t s = 0; s < steps_.size(); ++s) {
       const Step& step = steps_[s];
@@ -536,7 +544,8 @@ class Configurer {
     return key.is_node ? Node(key.value).name : fmt::format("constant {}", key.value);
   }
 
-  // Gives the values of each tile their memories and addresses: inputs first.
+  // Gives the values of each tile their memories and addresses. Inputs come first; each takes a
+  // ring of `ring_entries` entries, one per thread.
   Status PlaceValues() {
     for (int tile = 0; tile < config_.tiles(); ++tile) {
       TileMemories& memories = memories_[static_cast<size_t>(tile)];
@@ -612,6 +621,9 @@ class Configurer {
     return Wait{LineOf(config_, from.place.tile - step.place.tile), delay};
   }
 
+  // Chooses the message that fires the instruction: of the messages of its own thread, the one that
+  // waits least, then the one on the lowest line. Without such a message, `base` fires it in the
+  // slot's first period, so it must issue before the interval ends.
   Status ChooseMaster(const Step& step, SpokeEntry* spoke) {
     std::optional<Wait> best;
     for (const Source& source : step.in) {
@@ -698,6 +710,9 @@ class Configurer {
     return OkStatus();
   }
 
+  // Writes the links into the spoke entries, and turns stored values into contents (constants and
+  // variables) and deliveries (inputs). An input that several tiles or both memories hold is one
+  // beat with several deliveries.
   void FillMemories() {
     for (const Step& step : steps_) {
       program_.tiles[static_cast<size_t>(step.place.tile)]

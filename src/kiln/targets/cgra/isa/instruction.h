@@ -98,7 +98,8 @@ struct Delivery {
 
 // Lines of messages into a tile: links from the tiles at the offsets -reach to -1 and 1 to reach,
 // then the tile's own results (offset 0). A link that leaves a tile has the number of its offset in
-// the same order.
+// the same order. With reach 2: lines 0 to 3 have the offsets -2, -1, 1 and 2, and line 4 is the
+// tile's own.
 inline int LinesOf(const Config& config) { return 2 * config.reach + 1; }
 inline int LinksOf(const Config& config) { return 2 * config.reach; }
 inline int OffsetOf(const Config& config, int line) {

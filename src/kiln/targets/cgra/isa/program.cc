@@ -88,6 +88,8 @@ Status CheckDeliveries(const CgraProgram& program) {
   return OkStatus();
 }
 
+// Checks that every output has one sender, and that its queue is deep enough for the program not to
+// wait for itself.
 Status CheckOutputs(const CgraProgram& program) {
   const auto outputs = static_cast<int>(program.outputs.size());
   if (outputs < 1 || outputs > program.config.outputs) {
@@ -187,6 +189,9 @@ Status CheckStreamMachine(const Config& config) {
   return Expect(!config.shared_links, "links", "two values on a link", "'links: exclusive'");
 }
 
+// docs/cgra-machine.md states the formula: with r cycles from issue to result, results of an output
+// that issues in cycle e wait for an output that issues in cycle l for floor((l + r - 1) / II) -
+// ceil((e + r) / II) + 1 threads, and a period begins only while every queue has four free entries.
 int LeastOutputDepth(const Config& config, const std::vector<int>& issues, int interval) {
   int waiting = 0;
   for (const int late : issues) {

@@ -14,6 +14,7 @@
 
 namespace kiln::cgra {
 
+// The configuration of one tile. Both lists of slots have `interval` entries.
 struct TileProgram {
   std::vector<SpokeEntry> spokes;              // by slot
   std::vector<InstructionEntry> instructions;  // the instruction RAM from address 0
@@ -27,6 +28,7 @@ struct MemoryContent {
   std::vector<int32_t> lanes;  // Config::lanes elements
 };
 
+// A program for one design point. Check says what must hold between its members.
 struct CgraProgram {
   std::string name;
   Config config;
@@ -37,7 +39,7 @@ struct CgraProgram {
   std::vector<Delivery> deliveries;     // of a thread, in order
   std::vector<std::string> inputs;      // names, in the order of the graph
   std::vector<int> beats;               // of a thread's data, in order: which input each one holds
-  std::vector<std::string> outputs;     // names; result k of a thread is that of output k
+  std::vector<std::string> outputs;     // names; result k of a thread belongs to output k
   std::vector<int> output_issues;       // by output: the thread's cycle in which it is computed
 };
 

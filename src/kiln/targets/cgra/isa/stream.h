@@ -25,6 +25,7 @@ struct Header {
   int latency = 0, deliveries = 0, outputs = 0;  // 47:32, 55:48 and 59:56, of a run
   friend bool operator==(const Header&, const Header&) = default;
 };
+// Fields keep their low bits if they are too large.
 uint64_t Encode(const Header& header);
 // Returns the fields of the header's command; those of the other commands are 0.
 Header DecodeHeader(uint64_t word);

@@ -15,6 +15,8 @@ struct Component {
   std::array<int, 2> entries = {0, 0};  // by side
 };
 
+// Two-colours the graph of pairs by a breadth-first walk from the first value of each component. On
+// a cycle of odd length, some pair gets the same side twice; DistributeValues then copies a value.
 std::vector<Component> Colour(const std::vector<TileValue>& values,
                               const std::vector<std::vector<int>>& partners,
                               std::vector<int>* side) {

@@ -8,7 +8,7 @@
 
 namespace kiln::cgra {
 
-// One value of a tile: how many entries of a memory it takes, and whether a second copy costs time
+// One value of a tile: the entries of a memory that it takes, and whether a second copy costs time
 // in every thread (inputs) or none (constants, variables).
 struct TileValue {
   int entries = 1;
@@ -18,10 +18,10 @@ struct TileValue {
 // Which memories hold each value: at least one.
 using MemorySet = std::array<bool, 2>;
 
-// Returns memories such that of every pair, one value is in memory 0 and the other in memory 1. The
-// fewest pairs of odd cycles are not sought: a value that two neighbours force apart is held twice,
-// one that is not costly if there is a choice. Among the ways that remain, the memories are filled
-// evenly. A pair's values differ.
+// Returns the memories of each value, so that of every pair, which has two different values, one is
+// in memory 0 and the other in memory 1: a two-colouring of the graph of pairs. On a cycle of odd
+// length a value must be in both memories, one that is not costly if there is a choice; the number
+// of such values is not minimised. Both memories are filled evenly as far as the pairs allow.
 std::vector<MemorySet> DistributeValues(const std::vector<TileValue>& values,
                                         const std::vector<std::pair<int, int>>& pairs);
 

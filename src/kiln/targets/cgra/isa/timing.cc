@@ -13,6 +13,10 @@ constexpr int kDeliveryToReady = 2;
 constexpr int kResultToQueueCycles = 4;
 constexpr int kReservedEntries = 4;
 
+// Computes the clock cycles of a run period by period. A period starts when the last one has ended,
+// the thread has its inputs, and every output queue has room; deliveries wait for the thread whose
+// ring entry they reuse, and results leave in the order of threads and outputs, one per cycle. Each
+// of these depends on earlier periods only, so one pass over the periods suffices.
 class Recurrence {
  public:
   Recurrence(const CgraProgram& program, int64_t threads, int64_t parameters)

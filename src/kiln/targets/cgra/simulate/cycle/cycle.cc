@@ -1,5 +1,7 @@
-// The clock: streams and their registers, dispatch, the sequencer of the fabric, output queues.
-// Every unit works on registers as they are at the begin of the cycle.
+// The clock of the machine: streams and their registers, dispatch, the sequencer of the fabric,
+// output queues. Every unit works on the registers' contents at the beginning of the cycle. The
+// chapter "Clock cycles of a run" of docs/cgra-machine.md is the specification;
+// bench/cgra_rtl_programs compares bits and cycles with the RTL.
 
 #include "kiln/targets/cgra/simulate/cycle/cycle.h"
 
@@ -30,6 +32,7 @@ using Lanes = std::vector<uint32_t>;
 
 }  // namespace
 
+// The registers and memories of one machine, and the counters of one stream.
 struct CycleMachine::State {
   enum class Phase : uint8_t { kHeader, kWrite, kParameters, kDeliver, kFinish };
 
@@ -172,6 +175,9 @@ StatusOr<CycleResult> CycleMachine::State::Run(std::span<const uint8_t> bytes,
   return CycleResult{.bytes = std::move(out), .trace = MakeTrace(), .cycles_in_all = now};
 }
 
+// One clock cycle. Units run in an order in which none sees what another writes in the same cycle:
+// the stream out before the queues, the queues' space before a result leaves, deliveries before the
+// fabric.
 Status CycleMachine::State::Step(const CycleOptions& options) {
   in_count = in_register.size();
   out_count = out_register.size();
@@ -280,6 +286,7 @@ void CycleMachine::State::Advance(bool space) {
   }
 }
 
+// Takes one beat from the register of the stream in, if there is one, and gives it to the phase.
 Status CycleMachine::State::Dispatch() {
   if (in_count == 0) {
     ++dispatch_no_beat;
@@ -333,6 +340,8 @@ Status CycleMachine::State::TakeHeader(std::span<const uint8_t> beat) {
                  "writes inside of memories");
 }
 
+// Writes to tile memories take effect at the end of the next cycle. Writes to the configuration
+// take effect at once, which no run can observe.
 Status CycleMachine::State::TakeWrite(std::span<const uint8_t> beat) {
   const int64_t number = write_beat++;
   if (write_beat == header.beats) phase = Phase::kHeader;

@@ -98,6 +98,8 @@ void Fabric::Arrive() {
   }
 }
 
+// Returns the message that arrived on a line `delay` cycles ago. Lines are rings of the last
+// wait_limit + 1 arrivals.
 const Fabric::Message& Fabric::At(const Tile& tile, int line, int delay) const {
   const int64_t at = (cycle_ + line_length_ - delay) % line_length_;
   return tile.lines[static_cast<size_t>(line)][static_cast<size_t>(at)];
@@ -146,6 +148,8 @@ void Fabric::Compute(int number, const SpokeEntry& spoke, const InstructionEntry
   ++tile.fired;
 }
 
+// Messages arrive before instructions issue, so a message can be used with delay 0 in the cycle of
+// its arrival.
 const std::vector<FabricResult>& Fabric::Cycle(int slot, bool base_valid, int base_thread) {
   Arrive();
   const Message base{.valid = base_valid, .thread = base_thread};

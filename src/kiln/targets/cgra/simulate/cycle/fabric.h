@@ -19,6 +19,9 @@ struct FabricResult {
   std::span<const uint32_t> lanes;  // valid until the next fabric cycle
 };
 
+// Holds the configuration and the memories of all tiles and executes fabric cycles on them. Lanes
+// are 32 bits each, lane 0 first. Results are computed at issue and then travel as references into
+// the sender's store; the pipeline only delays them.
 class Fabric {
  public:
   explicit Fabric(const Config& config);

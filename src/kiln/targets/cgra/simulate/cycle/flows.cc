@@ -57,6 +57,9 @@ uint32_t NodeValue(Op op, uint32_t a, uint32_t b, uint32_t c) {
   }
 }
 
+// Executes thread after thread, node after node in topological order: the issue cycles of a thread
+// depend only on earlier nodes and earlier threads. An instruction that finds its value late keeps
+// its slot, so it waits for a whole number of intervals.
 class FlowRunner {
  public:
   FlowRunner(const ComputationGraph& graph, const Mapping& mapping, const Config& config,

@@ -11,6 +11,7 @@ int64_t SignedOf(uint32_t x) {
   return x < 0x80000000U ? int64_t{x} : int64_t{x} - (int64_t{1} << 32);
 }
 
+// Returns a binary32 number as binary64, which holds it exactly.
 double DoubleOf(uint32_t x) { return static_cast<double>(std::bit_cast<float>(x)); }
 
 // Rounds to binary32. Products of two binary32 numbers are exact in binary64, and sums lose nothing

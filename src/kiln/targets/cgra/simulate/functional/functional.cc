@@ -38,7 +38,9 @@ FunctionalMachine::FunctionalMachine(const Config& config) : config_(config) {
   deliveries_.resize(kDeliveries, 0);
 }
 
-// The execution of one stream.
+// The execution of one stream. Threads are executed in blocks of kBlock: an instruction that does
+// not depend on itself over threads is computed for the whole block at once, in loops over kBlock
+// times `lanes` elements; instructions in a loop over threads are computed thread by thread.
 class FunctionalRun {
  public:
   FunctionalRun(FunctionalMachine* machine, std::span<const uint8_t> stream)
@@ -230,6 +232,9 @@ class FunctionalRun {
     return OkStatus();
   }
 
+  // Returns what an instruction reads at an address of a tile memory. An address is either an input
+  // of the run, whose value changes with the thread, or memory that no delivery of the run writes;
+  // anything between depends on time and is refused.
   StatusOr<Stored> StoredAt(const PlanInstruction& instruction, int memory) const {
     const MemoryAddress& address = instruction.entry.memory[static_cast<size_t>(memory)];
     const int entries = address.ring ? config_.ring_entries : 1;
@@ -281,6 +286,9 @@ class FunctionalRun {
     }
   }
 
+  // Computes the threads [begin, begin + rows). At the end, the last `history` rows of each
+  // instruction move to the front of its values, where the next block finds them under negative row
+  // numbers.
   void RunBlock(int64_t begin, int64_t rows) {
     for (std::optional<Stored>& stored : stored_) {
       if (stored) ReadBlock(begin, rows, &*stored);

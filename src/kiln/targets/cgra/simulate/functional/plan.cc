@@ -17,6 +17,9 @@ struct Sender {
   int periods = 0;
 };
 
+// Turns time into dependences. A message that arrives on a line was sent a known number of cycles
+// earlier, so the slot modulo the interval identifies the sending instruction, and the number of
+// periods between the two says how many threads lie between producer and consumer.
 class Planner {
  public:
   Planner(const std::vector<PlanTile>& tiles, const Config& config)

@@ -45,7 +45,9 @@ struct PlanTile {
   const std::vector<InstructionWord>* instructions = nullptr;
 };
 
-// Errors name the tile and slot: a word that Check refuses, an operand of a later thread.
+// Follows every message of a configuration to its sender. The words of a tile's spoke RAM are as
+// many as the initiation interval has slots. Errors name the tile and slot: a word that Check
+// refuses, an operand of a later thread.
 StatusOr<Plan> MakePlan(const std::vector<PlanTile>& tiles, const Config& config);
 
 }  // namespace kiln::cgra

@@ -19,7 +19,7 @@ namespace kiln::cgra {
 class RtlMachine {
  public:
   // Builds the simulation, in options.folder if that is not empty. With `trace` it can record
-  // waveforms. Errors: those of CheckStreamMachine and of StreamSimulation::Build.
+  // waveforms. Errors: the errors of CheckStreamMachine and StreamSimulation::Build.
   static StatusOr<std::unique_ptr<RtlMachine>> Build(const Config& config,
                                                      const RtlOptions& options, bool trace = false);
 
@@ -33,7 +33,7 @@ class RtlMachine {
   StatusOr<Result> Run(const CgraProgram& program, int64_t threads, int64_t first_sent,
                        std::span<const int32_t> data, const RtlOptions& options) const;
 
-  // Sends a stream of whole beats and receives `beats` beats. Errors: those of
+  // Sends a stream of whole beats and receives `beats` beats. Errors: the errors of
   // StreamSimulation::Run.
   StatusOr<Result> RunStream(std::span<const uint8_t> stream, int64_t beats,
                              const RtlOptions& options, const RecordedCycles& wave = {}) const;
