@@ -14,6 +14,7 @@
 
 namespace kiln::dataflow {
 
+// Values are in binary64; the maximum is exact up to rounding.
 class CuttingPlanes {
  public:
   // Variables are from 0 to `most`.

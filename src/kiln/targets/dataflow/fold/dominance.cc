@@ -163,6 +163,8 @@ std::vector<int> KeepByRanks(const SortedRows& sorted, int64_t* comparisons) {
 
 }  // namespace
 
+// In lexicographic order, a row comes after all rows that dominate it, so each row is compared only
+// with the rows kept so far. Columns in which all rows agree are left out first.
 std::vector<int> Undominated(const std::vector<int64_t>& rows, int columns, int count,
                              int64_t* comparisons) {
   if (count == 0) return {};

@@ -202,6 +202,8 @@ bool ExactOracle::SearchLifted(int64_t most_work, const Subproblem& subproblem,
   return answer->fold && answer->value <= answer->bound;
 }
 
+// Alternates between narrowing and label searches of growing width until one of them leaves nothing
+// out. A fold that is found lowers the cutoff, so the next narrowing excludes more.
 void ExactOracle::Search(int64_t most_work, Detours detours, Subproblem* subproblem,
                          PeriodAnswer* answer) {
   const bool any = subproblem->dimension(0).kind == Dimension::Kind::kNone;

@@ -1,4 +1,6 @@
-// Integer programs for questions at a fixed period.
+// Integer programs for questions at a fixed period. Program builds the rows that ilp.h describes;
+// IlpOracle solves a program and checks its solution in exact integers, because CBC's is only valid
+// within tolerances.
 #include "kiln/targets/dataflow/fold/ilp.h"
 
 #include <algorithm>
@@ -141,6 +143,9 @@ class Program {
     }
   }
 
+  // A row for each number of lanes of either end: if a candidate with these lanes is chosen, so is
+  // one at the other end that couples with it. The relaxation of these rows is tighter than a row
+  // for each pair of candidates that do not couple.
   void AddCouplings() {
     for (int e = 0; e < model_.edges(); ++e) {
       if (model_.edge(e).coupling == Coupling::kNone) continue;
@@ -201,6 +206,8 @@ class Program {
     }
   }
 
+  // A start time per layer, within the range that the candidates allow, and an end after all
+  // results, which is the latency.
   void AddTimes() {
     FindRanges();
     for (size_t l = 0; l < first_start_.size(); ++l) {
@@ -239,6 +246,9 @@ class Program {
     if (!one_is_last.empty()) program_.AddRow(std::move(one_is_last), 1, 1);
   }
 
+  // For each FIFO and each number of the consumer's lanes: exactly one way to build it is chosen if
+  // the consumer has these lanes, and none otherwise. The capacity of the chosen way bounds the
+  // slack.
   void AddFifos() {
     for (int e = 0; e < model_.edges(); ++e) {
       if (!model_.edge(e).fifo) continue;
@@ -310,6 +320,7 @@ class Program {
     return ways;
   }
 
+  // Returns a term as a linear function of the variables.
   std::vector<Entry> EntriesOf(const Term& term) const {
     if (term.kind == Term::Kind::kLatency) return {{end_, 1}};
     std::vector<Entry> entries;

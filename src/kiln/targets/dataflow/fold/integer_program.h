@@ -10,6 +10,8 @@
 
 namespace kiln::dataflow {
 
+// Collects variables and rows, and solves them. CBC works in binary64, so a solution meets the rows
+// only within its tolerances.
 class IntegerProgram {
  public:
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();

@@ -1,4 +1,7 @@
-// Labels: how they are made, compared, dropped and read back.
+// Labels: how they are made, compared, dropped and read back. A label is a row of numbers: a sum
+// for each dimension, then, where they count, whether no layer has taken the period yet, the latest
+// end of a layer without consumers, and the times of the open layers (time_slots.h). Traces keep
+// only the parent and the choice of each label of each level, from which FoldOf reads the fold.
 #include "kiln/targets/dataflow/fold/labels.h"
 
 #include <algorithm>
@@ -65,6 +68,8 @@ LabelSearch::LabelSearch(const Subproblem& subproblem, const Plan& plan, const S
   WeighMembers();
 }
 
+// Computes the weighted sums of all candidates once, so that a label is tested by one addition per
+// bound (WithinBounds).
 void LabelSearch::WeighMembers() {
   member_weight_.assign(graph_.members.size() * bounds_.size(), 0);
   parent_weight_.assign(bounds_.size(), 0);
@@ -152,6 +157,8 @@ bool LabelSearch::WithinBounds(int32_t node, size_t member) const {
   return true;
 }
 
+// Returns whether a label can still become a wanted fold: it is within the exact limits so far, the
+// period can still be reached, and the bounds on its completions hold.
 bool LabelSearch::Wanted(const int64_t* row, int32_t node, bool within_bounds) const {
   if (tracks_reach_ && row[reach_at_] != 0 && !can_reach_[level_]) return false;
   // The bounds below grant a tolerance; the sums themselves are exact.
@@ -215,6 +222,8 @@ void LabelSearch::AddFifos(const EnterStep& step, size_t input, int64_t code, in
   }
 }
 
+// The layer starts when its last input arrives; that fixes the slack of every input and so the
+// sizes of their FIFOs. One label is made for each combination of FIFO options.
 void LabelSearch::ExpandEnter(const StateGraph::Stage& stage, const Batch& from, size_t label,
                               Batch& to) {
   const int64_t* row = &from.rows[label * stride_[level_ - 1]];
@@ -252,6 +261,8 @@ void LabelSearch::ExpandEnter(const StateGraph::Stage& stage, const Batch& from,
   }
 }
 
+// One label for each candidate with the input lanes of the state. The bounds are tested before the
+// label is made, since most labels fail them.
 void LabelSearch::ExpandChoose(const StateGraph::Stage& stage, const Batch& from, size_t label,
                                Batch& to) {
   const std::vector<int>& slot_from = times_.level(level_).slot_from;
@@ -348,7 +359,9 @@ int LabelSearch::Coordinates(const Batch& batch, const std::vector<int>& members
   return static_cast<int>(compared_.size() + pairs.size()) + tracks_reach_ + tracks_done_;
 }
 
-// Removes the labels that others dominate and sorts the rest by state.
+// Removes the labels that others of the same state dominate and sorts the rest by state. A label
+// that is at most as large in every compared column can be completed in the same ways at no higher
+// cost, so one best fold survives.
 void LabelSearch::Compact(Batch& batch) {
   const size_t stride = stride_[level_];
   std::vector<std::vector<int>> by_state(static_cast<size_t>(graph_.nodes[level_]));
@@ -374,7 +387,8 @@ void LabelSearch::Compact(Batch& batch) {
   batch = std::move(kept);
 }
 
-// Keeps the `width` labels of the least bound.
+// Keeps the `width` labels of the least bound. The least bound of a dropped label bounds every fold
+// that the search can have missed.
 void LabelSearch::Truncate(int64_t width, Batch& batch) {
   if (static_cast<int64_t>(batch.size()) <= width) return;
   const size_t stride = stride_[level_];
@@ -438,6 +452,8 @@ int64_t LabelSearch::FinalValue(const int64_t* row) const {
   return subproblem_.minimises_latency() ? row[done_at_] : row[0];
 }
 
+// Walks back over the traces. The options of a layer's FIFOs are the digits of one number in base
+// kOptionCodes; digit 0 stands for no FIFO.
 Fold LabelSearch::FoldOf(int32_t label) const {
   Fold fold;
   fold.choice.assign(static_cast<size_t>(model_.layers()), 0);

@@ -24,14 +24,15 @@ struct ParetoOptions {
 // What a smaller L_max than a point's would need.
 struct NextStep {
   int64_t cycles = 0;  // the next smaller L_max that a fold reaches; 0: there is none
-  // Of each compared resource, the least that any fold needs at `cycles`, all limits of other
-  // resources met. `beyond_device`: this exceeds the limit, which is lifted for it. Absent: no fold
-  // with this resource unlimited, or not compared.
+  // By resource: the least amount among the folds of at most `cycles` that meet the limits of all
+  // other resources. Absent if the resource is not compared, or if there is no such fold even with
+  // the resource unlimited. With `beyond_device`, no fold meets all limits, so that each amount
+  // assumes that the limit of its own resource is lifted.
   std::array<std::optional<int64_t>, kResourceKinds> needs;
   bool beyond_device = false;
 };
 
-// A fold such that no other has at most its L_max and at most its amount of each compared resource.
+// A fold that no other fold beats or equals in both L_max and every compared resource.
 struct ParetoPoint {
   Fold fold;
   FoldMetrics metrics;
@@ -40,6 +41,7 @@ struct ParetoPoint {
   NextStep next;
 };
 
+// The front, or the part of it that the work budget allowed.
 struct ParetoFront {
   std::vector<ParetoPoint> points;  // by L_max, then by DSP, RAMB18, URAM, LUT
   bool complete = false;            // every point is proved, and none is missing

@@ -13,6 +13,10 @@ namespace {
 
 constexpr int kMostStride = 8;  // between the short periods that are asked first
 
+// Asks the oracle for the terms of the objective in order. `fold_` is always valid with the FIFOs
+// of its own period, and `refuted_` is the longest period that is proved to have no fold, so the
+// least period is between the two. The value of each finished term becomes a limit of the later
+// questions.
 class PeriodSearch {
  public:
   PeriodSearch(const FoldModel& model, const Objective& objective, std::vector<Term> terms,
@@ -24,6 +28,8 @@ class PeriodSearch {
         terms_(std::move(terms)),
         oracle_(oracle) {}
 
+  // First finds any valid fold, at a short period if the objective begins with the period, else at
+  // a long one; a proof that there is none ends the search.
   FoldResult Run() {
     FoldCertificate& certificate = result_.certificate;
     certificate.log10_folds = Log10Folds(problem_);
@@ -154,6 +160,8 @@ class PeriodSearch {
   }
 
   // Finds the least period within the limits so far and fixes it; returns a lower bound of it.
+  // Steps of doubling width from the refuted periods up find a feasible one, and bisection closes
+  // the gap: the relaxed question (without reach_period) is monotonic in the period.
   int64_t LeastPeriod() {
     int low = refuted_, high = IndexFrom(metrics_.l_max);
     const auto feasible = [&](int index) {

@@ -268,6 +268,7 @@ std::vector<int> TopologicalOrder(const FoldProblem& problem) {
   return order;
 }
 
+// ceil(slack * elements_per_frame / period) + burst, in 128 bits where the product needs them.
 int64_t FifoElements(const Fifo& fifo, int64_t slack, int64_t period) {
   constexpr __int128 kMost = int64_t{1} << 60;
   int64_t small = 0;
@@ -366,6 +367,8 @@ std::vector<std::string> Violations(const FoldProblem& problem, const Fold& fold
   return lines;
 }
 
+// A beam search over the FIFOs, one after the other: partial sums of resources, undominated and at
+// most kMaxFifoSums of them.
 FifoChoice ChooseFifos(const FoldProblem& problem, std::vector<int> choice) {
   FifoChoice result;
   result.fold.choice = std::move(choice);

@@ -91,6 +91,9 @@ void Relaxation::TakeFifos() {
   input_weight_.resize(fifos_of_.size());
 }
 
+// Computes the weighted sum of every candidate, group and FIFO. A group counts with its lightest
+// candidate and a FIFO with its lightest option, independently of one another, which can only lower
+// a path: the bounds stay valid.
 void Relaxation::SetWeights(const std::vector<double>& weights) {
   if (weights == weights_) return;
   weights_ = weights;
@@ -134,6 +137,8 @@ double Relaxation::StepWeight(const StateGraph::Stage& stage, const StateArc& ar
                        static_cast<size_t>(stage.input[static_cast<size_t>(arc.to)])];
 }
 
+// Computes the least weight from each state to the end, level by level from the last one: the state
+// graph is acyclic, so one pass is a shortest-path computation.
 void Relaxation::Backward(std::vector<double>* to_end) const {
   to_end->resize(graph_.states());
   to_end->back() = 0;
@@ -159,6 +164,8 @@ void Relaxation::Backward(std::vector<double>* to_end) const {
   }
 }
 
+// Follows a shortest path from the first level to the last by the distances of Backward, and sums
+// up the dimensions of its choices: the subgradient of the bound.
 void Relaxation::Walk(const std::vector<double>& to_end) {
   const FoldModel& model = subproblem_.model();
   std::fill(walk_sum_.begin(), walk_sum_.end(), 0);
@@ -212,6 +219,8 @@ void Relaxation::AddFifosOfWalk(size_t input) {
   }
 }
 
+// Returns the bound of some weights: a wanted fold's weighted sum is at most `most`, plus the
+// tolerance that covers rounding.
 LinearBound Relaxation::MakeBound(const std::vector<double>& weights, double most) {
   LinearBound bound;
   bound.weights = weights;
@@ -304,8 +313,10 @@ bool Relaxation::CompleteWalk(const std::vector<double>& weights, int64_t cutoff
   return true;
 }
 
-// Looks for weights, one share for each limit, under which even the lightest fold exceeds the
-// weighted limits. The shares of limits that the lightest fold exceeds grow.
+// Without an objective: looks for weights, one share for each limit, under which even the lightest
+// fold exceeds the weighted limits, which proves that no fold meets them all. The shares grow
+// exponentially with the excess of the lightest fold over each limit (multiplicative weights), in
+// steps that shrink with the square root of their number.
 Relaxation::Optimum Relaxation::Feasibility(int steps) {
   const auto dimensions = static_cast<size_t>(subproblem_.dimensions());
   std::vector<double> logs(dimensions, 0), weights(dimensions, 0), best(dimensions, 0);
@@ -358,6 +369,10 @@ Relaxation::Optimum Relaxation::Feasibility(int steps) {
   return optimum;
 }
 
+// The Lagrangian dual: for multipliers x >= 0 of the limits, the shortest path under objective + x
+// * dimensions, less x * limits, is a lower bound of the objective, concave and piecewise linear in
+// x. Each evaluation gives a plane that touches it (the walk's sums less the limits are its slope),
+// and CuttingPlanes finds the next x. Any x gives a valid bound, so the loop may stop at any time.
 Relaxation::Optimum Relaxation::OptimiseMultipliers(int primary, int64_t cutoff,
                                                     const std::vector<double>& start,
                                                     bool thorough) {
@@ -424,6 +439,9 @@ Relaxation::Optimum Relaxation::OptimiseMultipliers(int primary, int64_t cutoff,
   return optimum;
 }
 
+// The least weight of a path through a candidate is the least weight to its group, its own weight,
+// and the least weight from its group to the end. If that exceeds the bound, no wanted fold
+// contains it.
 void Relaxation::Exclude(const LinearBound& bound, std::vector<std::vector<char>>* keep) {
   SetWeights(bound.weights);
   std::vector<double> from_start(graph_.states(), kInfinite);

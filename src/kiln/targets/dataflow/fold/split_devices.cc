@@ -248,6 +248,8 @@ class SplitLabels {
     }
   }
 
+  // Adds a label for each combination of options of the FIFOs from `input` on; `code` collects the
+  // options as digits.
   void AddFifos(size_t label, const std::vector<int>& inputs, const std::vector<int64_t>& slack,
                 size_t input, int in_index, int32_t node, int64_t code, int64_t unit,
                 std::vector<int64_t>& row) {
@@ -416,6 +418,9 @@ class SplitLabels {
   int64_t made_ = 0;
 };
 
+// Bisects over the periods that layers and links can have, as period_search.h does for one device,
+// and then minimises the idle time at the least period. The folding problem without devices, with
+// the largest limit of each resource, gives the candidates and the first bound.
 class DeviceSearch {
  public:
   DeviceSearch(const FoldProblem& problem, const DeviceRow& row, const SplitOptions& options)

@@ -50,6 +50,10 @@ struct BestPasses {
   std::shared_ptr<const SolvedPass> last;
 };
 
+// Passes are independent pipelines, so the cheapest passes for the first k layers of the order
+// follow from the cheapest ones for fewer layers: a shortest path over the cuts, by the number of
+// passes used. The cost of an arc is one exact search for the least period of the layers between
+// two cuts.
 class PassSearch {
  public:
   PassSearch(const FoldProblem& problem, const PassOptions& options)

@@ -40,6 +40,8 @@ class StateNumbers {
   std::vector<uint64_t> keys_;
 };
 
+// Builds the levels in the order of the plan. A state is the mixed-radix number of its open lanes;
+// `value_` holds the lanes of the state that is being expanded.
 class Builder {
  public:
   Builder(const FoldModel& model, const Plan& plan, const std::vector<std::vector<int>>& active,

@@ -126,6 +126,7 @@ void Subproblem::ChoosePath() {
                                      dimensions_.begin());
 }
 
+// Fills in the value of each candidate in each dimension, which the searches then only add up.
 void Subproblem::ComputeValues() {
   values_.resize(static_cast<size_t>(model_.layers()));
   for (int layer = 0; layer < model_.layers(); ++layer) {
@@ -219,6 +220,7 @@ void Subproblem::FilterByTime() {
   }
 }
 
+// Finds the range of each layer's latency and the least time from its output to the last output.
 void Subproblem::FindTimes() {
   const auto count = static_cast<size_t>(model_.layers());
   least_latency_.assign(count, kUnlimited);
@@ -293,6 +295,8 @@ int64_t Subproblem::MostOf(int d) const {
   return std::accumulate(most_latency_.begin(), most_latency_.end(), int64_t{0});
 }
 
+// A limit that even the greatest sum of the candidates left does not exceed never excludes a fold,
+// and labels are not compared by it unless the question asks for that.
 void Subproblem::FindBinding() {
   for (int d = 1; d < dimensions(); ++d) {
     dimensions_[static_cast<size_t>(d)].binding = MostOf(d) > dimension(d).limit;
@@ -333,6 +337,8 @@ bool Subproblem::Replaces(int layer, int by, int candidate) const {
   return shorter && !lanes.latency_matters;
 }
 
+// Removing a candidate can make limits slack and ranges narrower, which lets further candidates
+// replace others, so a later call may remove more.
 void Subproblem::Reduce() {
   FilterByTime();
   if (empty_layer_) return;

@@ -1,4 +1,6 @@
-// Slots of times, level by level, and the pairs of slots on which later FIFOs depend.
+// Slots of times, level by level, and the pairs of slots on which later FIFOs depend. The fewer
+// slots and pairs count, the more labels dominate others, so both are limited to what a later FIFO
+// or the latency can depend on.
 #include "kiln/targets/dataflow/fold/time_slots.h"
 
 #include <algorithm>
