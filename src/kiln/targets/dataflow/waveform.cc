@@ -36,7 +36,9 @@ Events EventsOf(const ChannelTiming& timing) {
   return events;
 }
 
-// One image in a segment at both levels.
+// Compares one image in a segment at both levels. Wrong codes are located by a second simulation
+// that watches every layer; late words by the cycles of the first and the last push of each
+// channel.
 class SegmentOnBoth {
  public:
   SegmentOnBoth(const DataflowProgram& program, size_t segment, const RtlOptions& options)

@@ -22,6 +22,8 @@ const NetworkStep* StepOf(const Lowered& network, int segment) {
   return nullptr;
 }
 
+// Builds the pipeline of one segment layer by layer. Each map has one channel per user, which a
+// fork provides if there are several; a user takes its channel when its own layer is added.
 class Assembly {
  public:
   Assembly(const Lowered& network, int segment, const std::vector<LayerFold>& folds,

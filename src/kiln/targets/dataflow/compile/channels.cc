@@ -36,6 +36,8 @@ std::string LayerBehind(const Pipeline& pipeline, const Channel& channel,
 
 }  // namespace
 
+// Simulates with channels without limits, at a pace that grows until the pipeline keeps it, and for
+// as many images as a deep channel needs to reach its steady state.
 StatusOr<PipelinePace> SetDepths(const ChannelLimits& limits, Pipeline* pipeline) {
   PipelinePace pace;
   for (const Stage& stage : pipeline->stages)

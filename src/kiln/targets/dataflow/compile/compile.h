@@ -12,7 +12,8 @@
 
 namespace kiln::dataflow {
 
-// Compiles a network of known shapes. Errors: those of Lower, FoldNetwork and SetDepths.
+// Compiles a network of known shapes. Errors: the errors of Lower, FoldNetwork and SetDepths.
+// Deterministic: equal networks and design points give equal programs.
 StatusOr<std::unique_ptr<Program>> CompileNetwork(const Graph& network, const Config& config,
                                                   const CompileOptions& options);
 

@@ -9,6 +9,9 @@
 namespace kiln::dataflow {
 namespace {
 
+// Replaces segments by pieces of segments. A map that crosses a cut keeps its number in its own
+// piece; each later piece that reads it gets one copy, which is a source there. A map of the host
+// that several pieces read is sent to each of them.
 class Cutting {
  public:
   Cutting(const std::vector<int>& parts, Lowered* network) : parts_(parts), network_(*network) {}

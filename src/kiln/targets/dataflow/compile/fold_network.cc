@@ -25,7 +25,9 @@ std::vector<int64_t> DivisorsOf(int64_t number, int64_t most) {
   return divisors;
 }
 
-// The folds of one layer: a pipeline of its stage alone, whose lanes change.
+// Enumerates the folds of one layer with their cycles and resources. Both come from a pipeline of
+// the layer's stage alone, in which only lanes, elements and memories change, so that the search
+// sees the numbers of the stage that is built in the end.
 class LayerCandidates {
  public:
   LayerCandidates(const Lowered& network, size_t layer, const Config& config, int64_t period)
@@ -220,8 +222,9 @@ class LayerCandidates {
     folds.push_back(fold);
   }
 
-  // Cycles from the first word in to the first word out of a stage that takes `cycles` for an
-  // image, if words come at the period's pace.
+  // Returns the cycles from the first word in to the first word out of a stage that takes `cycles`
+  // for an image, if words arrive evenly over the period: the part of the image that the first
+  // window needs, plus the stage's pipeline.
   int64_t Latency(int64_t cycles) const {
     const Stage& stage = alone_.stages[0];
     const int64_t pipeline = LatencyOf(alone_, stage) + 1;
@@ -324,7 +327,8 @@ void Reserve(const Resources& reserved, Resources* limits) {
     (*limits)[k] = std::max<int64_t>(0, (*limits)[k] - reserved[k]);
 }
 
-// Searches among all folds of ProblemOf.
+// Searches among all folds of ProblemOf, twice: the second search knows the period of the first,
+// which the FIFOs of joins and the fill of row buffers depend on.
 StatusOr<SolvedNetwork> SolveWith(const Lowered& network, const Config& config,
                                   const Objective& objective, const FoldSearch& search,
                                   const Resources& reserved) {

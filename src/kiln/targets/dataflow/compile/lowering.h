@@ -65,8 +65,8 @@ struct PendingLayer {
   CodeType type;
 };
 
-// Layers and host groups in alternating epochs: those of the machine are even, those of the host
-// odd, and everything that an item reads is of its own epoch or an earlier one.
+// Layers and host groups in alternating epochs: the machine's epochs are even, the host's odd, and
+// everything that an item reads is of its own epoch or an earlier one.
 struct Epochs {
   std::vector<int> layers, hosts;
 };
@@ -126,8 +126,8 @@ class Lowering {
   Status EmitSlice(const Group& group);
   Status EmitRearrangement(const Group& group);
   Status EmitView(const Group& group);
-  // Returns the codes of a result: those of its annotation, or, if it has none, `otherwise`, with the
-  // line that gives their values.
+  // Returns the codes of a result: its annotation's, or, if it has none, `otherwise`, with the line
+  // that gives their values.
   StatusOr<ValueCodes> ResultCodes(const Value& result, const ValueCodes& otherwise,
                                    std::optional<ChannelLine>* line) const;
   // The same for a result with the codes of its operand. Errors: other codes.

@@ -13,7 +13,7 @@
 
 namespace kiln::dataflow {
 
-// A segment: the pipeline that runs it.
+// A segment with the pipeline that runs it.
 struct Segment {
   Pipeline pipeline;
   PipelinePace pace;

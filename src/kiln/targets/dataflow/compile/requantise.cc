@@ -18,6 +18,9 @@ double Value(const ChannelLine& line, size_t channel, int64_t sum) {
   return std::min(std::max(value, line.low), line.high);
 }
 
+// One shift serves all channels, chosen so that the largest multiplier has kMultiplierBits bits.
+// The addend contains the half that turns the shift, which rounds down, into rounding to the
+// nearest code.
 StatusOr<Requantise> ByMultiplication(const ChannelLine& line, const ValueCodes& codes) {
   Requantise r;
   r.way = Requantise::Way::kMultiply;
@@ -47,6 +50,8 @@ int ThresholdBits(const Requantise& r) {
   return bits;
 }
 
+// Finds each threshold by bisection over the sums of `range`: the code of a sum does not decrease
+// with the sum, because factors are not negative.
 StatusOr<Requantise> ByThresholds(const ChannelLine& line, const ValueCodes& codes,
                                   const SumRange& range) {
   Requantise r;

@@ -24,11 +24,11 @@ namespace kiln::dataflow {
 StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCodes& codes,
                                         const SumRange& range, int threshold_bits);
 
-// Returns the requantisation of sums within `range` to the code of +size, where the value of the
-// sum is not negative, and to that of -size elsewhere. It is exact. With t, the least such sum, and
-// the two codes high and low, it is (high - low) * (sum - t) + high within low and high, or low
-// plus the number of thresholds reached, of which high - low are t. Factors must not be negative.
-// Errors: refusals, if a constant does not fit.
+// Returns the requantisation of sums within `range` to two codes: of +size, where the value of the
+// sum is not negative, and of -size elsewhere. It is exact. With t, the least such sum, and the two
+// codes high and low, it is (high - low) * (sum - t) + high within low and high, or low plus the
+// number of thresholds reached, of which high - low are t. Factors must not be negative. Errors:
+// refusals, if a constant does not fit.
 StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const ValueCodes& codes,
                                const SumRange& range, int threshold_bits);
 

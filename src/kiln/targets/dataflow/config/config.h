@@ -11,6 +11,7 @@
 
 namespace kiln::dataflow {
 
+// The keys of a design point (keys.h, docs/dataflow-design-points.md).
 struct Config {
   std::string name;
   bool ultrascale = true;  // xcup, else xc7: the families of synth_xilinx

@@ -20,6 +20,7 @@ struct StageEvents {
   int64_t words = 0;       // that it pops, of its first input
   int64_t results = 0;     // words that it pushes, of one output
 };
+// Returns the events of a stage for one image.
 StageEvents EventsOf(const Pipeline& pipeline, const Stage& stage);
 
 // Returns the energy of one image by unit (parts.h). Error: no such node.

@@ -1,4 +1,5 @@
-// Blocks that a memory takes in an FPGA (Xilinx UG573, UG473 for the shapes of block and ultra RAM).
+// Blocks that a memory takes in an FPGA (Xilinx UG573, UG473 for the shapes of block and ultra
+// RAM).
 #ifndef KILN_TARGETS_DATAFLOW_COST_MEMORY_BLOCKS_H_
 #define KILN_TARGETS_DATAFLOW_COST_MEMORY_BLOCKS_H_
 
@@ -19,8 +20,8 @@ struct MemoryBlocks {
   }
 };
 
-// Returns what a memory with one write and one read port takes. LUT memories of up to 64 words are
-// read asynchronously.
+// Returns the blocks or LUTs of a memory of `depth` words of `width` bits with one write and one
+// read port. LUT memories of up to 64 words are read asynchronously.
 MemoryBlocks BlocksOf(MemoryKind kind, int64_t width, int64_t depth);
 // Returns what a memory takes that is never written. There is none in ultra RAM, which has no
 // contents after configuration.

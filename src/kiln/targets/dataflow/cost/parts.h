@@ -35,6 +35,7 @@ struct StageSizes {
   int64_t stored_words = 0;
   bool deep_columns = false;  // stored in a memory, not in registers
 };
+// Returns the sizes of a stage between its channels.
 StageSizes SizesOf(const Pipeline& pipeline, const Stage& stage);
 
 // Returns whether the words of a channel are held in a memory, not in registers.

@@ -27,7 +27,8 @@ std::string WeightsFile(const Stage& stage);
 std::string ConstantsFile(const Stage& stage);  // of thresholds: the beginning of names
 std::string TableFile(const Stage& stage);
 
-// Returns the bits that the addends of a requantisation need.
+// Returns the bits of two's complement that hold all addends of a requantisation, at least 2; 1 if
+// it has no addends.
 int AddendBits(const Requantise& requantise);
 
 }  // namespace kiln::dataflow

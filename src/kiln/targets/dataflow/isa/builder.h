@@ -24,7 +24,7 @@ struct WeightPort {
 class PipelineBuilder {
  public:
   // Adds a source or a stage, and returns the channel of its result. `stage` has no channels yet;
-  // those of `inputs` become its inputs. The name gets a number if it is taken.
+  // `inputs` become its inputs. The name gets a number if it is taken.
   int Source(std::string_view name, const MapShape& map, const CodeType& type, int64_t lanes);
   int Add(Stage stage, const std::vector<int>& inputs, const MapShape& map, const CodeType& type,
           int64_t lanes);
@@ -38,6 +38,7 @@ class PipelineBuilder {
   // differ. Where neither divides the other, words become narrow first: of their greatest common
   // divisor.
   int WithLanes(int channel, int64_t lanes, std::string_view name);
+  // Adds a sink that takes a channel's words.
   void Sink(int channel, std::string_view name);
 
   const Channel& channel(int index) const { return pipeline_.channels[static_cast<size_t>(index)]; }

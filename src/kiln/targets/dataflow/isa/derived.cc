@@ -24,6 +24,7 @@ int SignedBits(int64_t low, int64_t high) {
   return 1 + std::max(std::bit_width(magnitude(low)), std::bit_width(magnitude(high)));
 }
 
+// The formulas are in docs/dataflow-machine.md, "Window".
 WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage) {
   const Channel &in = pipeline.input(stage), &out = pipeline.output(stage);
   const Window& w = stage.window;
@@ -102,6 +103,8 @@ int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage) {
   }
 }
 
+// The map of the channel has a row for each output pixel, a column for each word of a pass, and the
+// weights of a word as channels.
 Channel WeightChannelOf(const Pipeline& pipeline, const Stage& convolution, int64_t port_bytes,
                         int64_t latency) {
   const WeightWords words = WeightWordsOf(pipeline, convolution);

@@ -10,7 +10,8 @@
 
 namespace kiln::dataflow {
 
-// The numbers of a window stage's loops (docs/dataflow-machine.md, "Window").
+// The numbers of a window stage's loops (docs/dataflow-machine.md, "Window"). CG, G, OG, IG, R, n
+// and I are the names of that document.
 struct WindowLoops {
   int64_t words_per_pixel = 1;    // CG
   int64_t groups = 1;             // G
@@ -27,7 +28,7 @@ WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage);
 // Returns whether the columns of a window are stored in a memory, not in registers.
 bool HasDeepColumns(const WindowLoops& loops);
 
-// The words of a stage's weights, which are in the order of the multiplying steps of a pixel.
+// The words of a stage's weights. They are stored in the order of the multiplying steps of a pixel.
 struct WeightWords {
   int64_t weights = 0;  // of a word: the products of a step
   int64_t words = 0;
@@ -37,12 +38,14 @@ WeightWords WeightWordsOf(const Pipeline& pipeline, const Stage& stage);
 // Returns the words of a channel that its producer reserves at a time.
 int64_t ReserveOf(const Pipeline& pipeline, const Channel& channel);
 
-// Returns the extra rows of the row buffer with which CyclesPerImage is the time of a stage behind
-// an input that never waits: 0 for layers that keep the size of their map, and for strides up to 2.
+// Returns the rows that the row buffer needs beyond the window's, so that the stage takes
+// CyclesPerImage cycles for an image if its input never waits: 0 for layers that keep the size of
+// their map, and for strides up to 2.
 int64_t ExtraRowsOf(const Window& window, const MapShape& map);
 
 // Returns the cycles that the stage needs for an image if nothing waits: its largest number of
-// steps. For a fork, concat and the like these are the words that it moves.
+// steps. For a fork, a concat and other stages that only move words, the number of words that they
+// move.
 int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage);
 
 // Returns the channel of the weight words that a convolution would read from a weight stream: for
@@ -52,8 +55,8 @@ int64_t CyclesPerImage(const Pipeline& pipeline, const Stage& stage);
 Channel WeightChannelOf(const Pipeline& pipeline, const Stage& convolution, int64_t port_bytes = 16,
                         int64_t latency = 1);
 
-// Returns the requests that a weight stream has under way at most: as many as arrive in the latency
-// of the memory, or fill its channel.
+// Returns the most requests that a weight stream has in flight, one per weight word: the memory's
+// latency in cycles plus 2, and at most the depth of its channel.
 int64_t OutstandingOf(const Pipeline& pipeline, const Stage& weight_stream);
 
 // Returns the bytes of memory of a word of weights.

@@ -120,6 +120,7 @@ class EveryWordActor final : public WordActor {
   using WordActor::WordActor;
 };
 
+// Takes the words of one pixel from each input in turn.
 class ConcatActor final : public WordActor {
  public:
   using WordActor::WordActor;
@@ -154,6 +155,7 @@ class CropActor final : public WordActor {
   int64_t word_ = 0;
 };
 
+// Joins consecutive words to one of more lanes, which leaves with its last part.
 class WidenActor final : public WordActor {
  public:
   WidenActor(const Pipeline& pipeline, int index, std::vector<Link>* links, Schedule* schedule)
@@ -198,6 +200,7 @@ class NarrowActor final : public Actor {
   int64_t part_ = 0;
 };
 
+// Gives a word in every step: one that it takes, inside of the map, and a padding word outside.
 class PadActor final : public WordActor {
  public:
   PadActor(const Pipeline& pipeline, int index, std::vector<Link>* links, Schedule* schedule)

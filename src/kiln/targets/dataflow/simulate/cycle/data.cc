@@ -33,6 +33,8 @@ int64_t RequantisedCode(const Requantise& r, int64_t sum, size_t channel) {
   return scaled > r.high ? r.high : static_cast<int64_t>(scaled);
 }
 
+// Each pass over the words of a group computes `elements` output channels; only the first pass of a
+// group inserts columns into the window.
 CodeStream ConvolutionStream(const Pipeline& pipeline, const Stage& stage, const CodeStream& in) {
   const WindowLoops loops = LoopsOf(pipeline, stage);
   const int64_t lanes = pipeline.input(stage).lanes, taps = stage.window.taps();

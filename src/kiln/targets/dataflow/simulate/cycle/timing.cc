@@ -14,6 +14,9 @@
 namespace kiln::dataflow {
 namespace {
 
+// An event queue. An actor is called when it asked for it, or when a neighbour has freed room or
+// sent a word in a channel that they share. Each actor has at most one valid entry; older ones are
+// skipped.
 class TimingSimulation final : public Schedule {
  public:
   TimingSimulation(const Pipeline& pipeline, const TimingOptions& options)

@@ -49,7 +49,7 @@ struct StageTiming {
 };
 
 struct PipelineTiming {
-  // From the cycle of the first word into a source to that of the last word out of a sink.
+  // From the cycle of the first word into a source to the cycle of the last word out of a sink.
   int64_t cycles = 0;
   // By image: the cycle in which its last word leaves, counted from the first word into a source.
   std::vector<int64_t> finished;

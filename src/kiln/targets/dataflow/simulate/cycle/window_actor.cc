@@ -40,6 +40,8 @@ struct PixelSteps {
   }
 };
 
+// A window of a single pixel: needs no row buffer. Pixels that the stride skips are read and
+// dropped.
 class PointwiseActor final : public Actor {
  public:
   PointwiseActor(const Pipeline& pipeline, int index, std::vector<Link>* links, Schedule* schedule)
@@ -102,6 +104,9 @@ class PointwiseActor final : public Actor {
   int64_t free_ = 0;  // the cycle of the next step
 };
 
+// A window with a row buffer. The writer stores the rows of the input as they arrive, the inserter
+// reads columns from the buffer, and the reader uses the window in the steps of an output pixel.
+// Rows are numbered over the whole stream, so that the writer can be an image ahead of the reader.
 class BufferedActor final : public Actor {
  public:
   BufferedActor(const Pipeline& pipeline, int index, std::vector<Link>* links, Schedule* schedule)
@@ -144,12 +149,16 @@ class BufferedActor final : public Actor {
            std::max<int64_t>(0, out_row * window_.stride_y - window_.pad_top);
   }
   int64_t InsertWord() const { return column_ * steps_.loops.words_per_pixel + word_; }
+  // The writer may not overwrite words that the inserter still needs. The buffer holds `rows` rows
+  // from the first one of the current row set. A row that only the next row set no longer needs may
+  // be overwritten up to the inserter's position, so the writer follows the inserter word by word.
   bool MayWrite() const {
     const int64_t rows = window_.buffer_rows();
     return write_row_ < FirstRow(row_set_) + rows ||
            (write_row_ < FirstRow(row_set_ + 1) + rows && write_word_ < InsertWord());
   }
   bool Inserts() const { return before_ > 0 || steps_.first_pass(); }
+  // Whether the rows of the column that the inserter reads next are in the buffer.
   bool IsWritten() const {
     if (column_ >= map_.width) return true;
     const int64_t last = std::min(

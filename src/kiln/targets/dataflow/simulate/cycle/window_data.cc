@@ -24,6 +24,9 @@ int64_t WindowData::CodeAt(int64_t y, int64_t x, int64_t channel) const {
   return image_[static_cast<size_t>((y * map_.width + x) * map_.channels + channel)];
 }
 
+// Shifts the context by one column and appends the column of the inserter's position. Rows and
+// columns outside of the map have the padding's code; columns to the left of the map are masked
+// when the window is read, because the context then still holds columns of the row before.
 void WindowData::Insert(int64_t word) {
   std::vector<int64_t>& context = contexts_[static_cast<size_t>(word)];
   const int64_t column_codes = window_.kernel_y * lanes_;

@@ -35,8 +35,8 @@ struct SimulatedImages {
 class SegmentSimulation {
  public:
   // Builds the simulation of a pipeline, in `folder` or, if that is empty, in a temporary folder.
-  // With `trace` it can record waveforms. The pipeline must outlive this object. Errors: those of
-  // hardware::WriteRtlProject; Verilator or clang++-19 is missing or fails.
+  // With `trace` it can record waveforms. The pipeline must outlive this object. Errors: the errors
+  // of hardware::WriteRtlProject; Verilator or clang++-19 is missing or fails.
   static StatusOr<std::unique_ptr<SegmentSimulation>> Build(const Pipeline& pipeline,
                                                             const EmitOptions& emit,
                                                             const std::filesystem::path& folder,
