@@ -1,5 +1,5 @@
-// Thresholds of prediction, trained on data for a share of outputs that may be wrong: as SnaPEA does
-// (Akhlaghi et al., ISCA 2018), a threshold for each output channel.
+// Thresholds of prediction, trained on data: a threshold for each output channel, so that at most a
+// given share of its outputs is wrong, as in SnaPEA (Akhlaghi et al., ISCA 2018).
 #ifndef KILN_TARGETS_BINARY_TRAIN_THRESHOLDS_H_
 #define KILN_TARGETS_BINARY_TRAIN_THRESHOLDS_H_
 

@@ -43,6 +43,7 @@ struct BlockCost {
   int64_t inputs = 0, weights = 0, partial = 0;  // C1, C2, C3
   int64_t total() const { return inputs + weights + partial; }
 };
+// Returns the three costs of a block size, in the unit of the prices.
 BlockCost CostOfBlock(const BlockLayer& layer, const BlockPrices& prices, const Block& block);
 
 // What a block takes on the chip.
@@ -51,6 +52,7 @@ struct BlockNeeds {
   int64_t products = 0;   // weights times activations of one output channel: what the processing
                           // elements of the layer multiply at once
 };
+// Returns what one block takes on the chip.
 BlockNeeds NeedsOfBlock(const BlockLayer& layer, const Block& block);
 
 struct BlockLimits {

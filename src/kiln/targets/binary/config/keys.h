@@ -7,6 +7,7 @@
 
 namespace kiln::binary {
 
+// Returns the table, one row per key, in the order of printed design points.
 const hardware::KeyTable<Config>& Keys();
 
 }  // namespace kiln::binary

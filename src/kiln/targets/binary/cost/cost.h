@@ -1,4 +1,4 @@
-// The area of a design point by unit. Areas of logic come from the models of area_model.h, those of
+// The area of a design point by unit. Areas of logic come from the models of area_model.h, areas of
 // memories from hardware/technology.h; events.h has the energy.
 #ifndef KILN_TARGETS_BINARY_COST_COST_H_
 #define KILN_TARGETS_BINARY_COST_COST_H_

@@ -37,10 +37,11 @@ struct LaunchEvents {
 // Returns the events of a launch: the program is loaded and runs once.
 LaunchEvents EventsOf(const BlockProgram& program);
 
-// Returns the energy of one event of each kind on a design point, stage by stage.
+// Returns the energy of one event of each kind on a design point, stage by stage, in picojoules at
+// a node (hardware/energy.h has the sources).
 std::vector<EventEnergy> EventsOf(const Config& config, int node_nm);
 
-// Returns the energy of launches by unit (cost.h). Error: no such node.
+// Returns the energy of launches by unit (cost.h), in picojoules. Error: no such node.
 StatusOr<Energy> EnergyOf(std::span<const BlockProgram* const> launches, const Config& config,
                           int node_nm);
 

@@ -79,6 +79,7 @@ struct StageProgram {
   }
 };
 
+// A block: its stages in order, with the format of the record that is sent for each input pixel.
 struct BlockProgram {
   Config config;
   std::vector<StageProgram> stages;
@@ -97,6 +98,7 @@ struct StageLayout {
   int rounds = 0;             // of a step: ceil(fetches / steps)
   int row_pitch = 0;          // words of a row: width * chunks
 };
+// Returns the layout of stage `number` (from 0).
 StageLayout LayoutOf(const StageProgram& stage, const Config& config, int number);
 
 // Returns the largest magnitude that a sum of the stage can have at any time.

@@ -23,6 +23,7 @@ enum class Target : uint8_t {
   kLimits
 };
 
+// The low 64 bits of a header beat; each member names its bits.
 struct Header {
   Command command = Command::kWrite;  // 3:0
   Target target = Target::kMachine;   // 7:4

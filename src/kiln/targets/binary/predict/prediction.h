@@ -22,6 +22,7 @@ namespace kiln::binary {
 
 enum class Mode { kExactStatic, kExactMap, kPredicted };
 
+// How a test decides that an output is zero, and in which order the steps come.
 struct Predictor {
   Mode mode = Mode::kExactMap;
   std::vector<Step> order;  // all steps, valid (IsValidOrder)
@@ -31,6 +32,7 @@ struct Predictor {
   std::vector<int64_t> thresholds;
 };
 
+// Counts over all outputs of all positions.
 struct PredictionReport {
   int64_t outputs = 0;
   int64_t zeros = 0;             // outputs that are zero without prediction: S <= 0

@@ -10,6 +10,7 @@
 
 namespace kiln::binary {
 
+// The best order, with the size of the search.
 struct StepOrder {
   std::vector<Step> order;
   double cost = 0;     // mean cost of an output on the data
@@ -17,11 +18,11 @@ struct StepOrder {
   double orders = 0;   // valid orders that the search covers
 };
 
-// Returns a valid order (IsValidOrder) whose mean cost on `sums` is the least of all valid orders.
-// Entry i of `costs` belongs to step (i / digits, i % digits); an output pays a step only while it
-// is undecided by `bound`. The bound of the steps that are left only depends on which steps are
-// done, and never grows, so a shortest path over the sets of done steps is the optimum: at most
-// 4,845 sets for 16 planes and 4 digits, for any their number of orders.
+// Returns a valid order (IsValidOrder) with the least mean cost on `sums` of all valid orders.
+// Entry i of `costs` belongs to step (i / digits, i % digits); an output pays for a step only while
+// it is undecided by `bound`. The bound of the remaining steps depends only on the set of steps
+// that are done, and never grows. A shortest path over these sets is therefore optimal. For 16
+// planes and 4 digits there are at most 4,845 sets, while the number of valid orders is far larger.
 StepOrder BestOrder(const StepSums& sums, Bound bound, std::span<const double> costs);
 
 // Returns the mean cost of an output in a valid order.

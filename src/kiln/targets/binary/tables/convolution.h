@@ -53,6 +53,7 @@ Status CheckShape(const WindowShape& shape);
 
 enum class Grouping { kTaps, kChannels };
 
+// How weights and activations are cut into planes, digits and groups.
 struct TableFormat {
   WeightFormat weights;
   ActivationFormat activations;

@@ -25,6 +25,7 @@ inline constexpr int kDigitBits = 4;  // of an activation, looked up at a time
 
 enum class WeightCoding { kSigned, kUnsigned, kOdd };
 
+// Weights of one coding and width. The lowest and highest weight follow from the table above.
 struct WeightFormat {
   WeightCoding coding = WeightCoding::kOdd;
   int bits = 1;  // 1 .. kMaxBits, and the number of planes

@@ -102,14 +102,17 @@ class CycleStage {
     bool first = false, last = false;  // of the pixel
     bool ends_step = false;
   };
-  // A group under way from the walk to the tables.
+  // A group that is in flight from the walk to the tables.
   struct Group {
     bool valid = false;
     int place = 0;  // in its round
     int top = 0, left = 0;
     Round round;
   };
-  // A look-up under way.
+  // A look-up that is in flight. It adds `sum` less `base` to the channel's sum, which starts at 0
+  // if `fresh`. `base` is the window's weighted sum of all digits, in one look-up per output, if
+  // the stage subtracts it. `rest` is the weighted sum of the digits below the step's, by which the
+  // test bounds what the later steps add.
   struct Lookup {
     bool valid = false;
     int place = 0;
