@@ -33,11 +33,12 @@ class TcpChannel final : public ByteChannel {
 
   Status Receive(std::span<uint8_t> bytes, Duration most) override;
   Status Send(std::span<const uint8_t> bytes, Duration most) override;
-  // Ends what this side sends and waits, at most that long, until the other side closes too: what
-  // was sent last is not lost with what nobody has read.
+  // Ends this side's stream, waits at most `most` until the other side closes, too, and closes the
+  // connection. Closing it at once, with received bytes unread, could reset it and lose the last
+  // bytes that were sent.
   void CloseGently(Duration most);
-  // From any thread: a Receive or Send that runs or comes later ends with Unavailable, and so does
-  // CloseGently's wait. Needs no memory.
+  // May be called from any thread. A running or later Receive or Send ends with Unavailable, and
+  // the wait of CloseGently ends. Allocates no memory.
   void Interrupt() noexcept;
   // The client's network address, for limits per client: an IPv4 address, or the first 64 bits of
   // an IPv6 address, because one host usually owns all addresses behind them. Empty for a channel

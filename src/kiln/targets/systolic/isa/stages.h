@@ -24,7 +24,8 @@ bool HasStageFor(StageOp op, int place, const Config& config);
 std::optional<std::vector<Stage>> PlaceStages(std::span<const Stage> stages, const Config& config,
                                               int first = 0);
 
-// Returns text such as "functions stand in stages 0, 4 of 12, dividers in no stage".
+// Returns text for messages: the numbers of the stages that compute functions, and of the stages
+// that divide.
 std::string DescribeStages(const Config& config);
 
 }  // namespace kiln::systolic
