@@ -29,7 +29,7 @@ namespace kiln::cgra {
 // Returns whether a node computes each element of its result from one element of each operand.
 bool IsElementwise(const Node& node);
 
-// Appends the conversion of a value's codes to those of another annotation. Error: a refusal, if
+// Appends the conversion of a value's codes to another annotation's codes. Error: a refusal, if
 // the scales are so far apart that sums do not fit 32 bits.
 StatusOr<int> AppendConversion(const ValueCodes& from, const ValueCodes& to, int value,
                                GraphBuilder* graph);

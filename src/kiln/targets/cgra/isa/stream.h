@@ -27,7 +27,7 @@ struct Header {
 };
 // Fields keep their low bits if they are too large.
 uint64_t Encode(const Header& header);
-// Returns the fields of the header's command; those of the other commands are 0.
+// Returns the fields of the header's command; the other commands' fields are 0.
 Header DecodeHeader(uint64_t word);
 
 // Bytes of a beat of both streams.

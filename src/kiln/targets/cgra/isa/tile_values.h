@@ -18,10 +18,11 @@ struct TileValue {
 // Which memories hold each value: at least one.
 using MemorySet = std::array<bool, 2>;
 
-// Returns the memories of each value, so that of every pair, which has two different values, one is
-// in memory 0 and the other in memory 1: a two-colouring of the graph of pairs. On a cycle of odd
-// length a value must be in both memories, one that is not costly if there is a choice; the number
-// of such values is not minimised. Both memories are filled evenly as far as the pairs allow.
+// Returns the memories of each value, so that the two different values of each pair can be read at
+// once, one from memory 0 and the other from memory 1: a two-colouring of the graph of pairs. On a
+// cycle of odd length a value must be in both memories, one that is not costly if there is a
+// choice; the number of such values is not minimised. Both memories are filled evenly as far as the
+// pairs allow.
 std::vector<MemorySet> DistributeValues(const std::vector<TileValue>& values,
                                         const std::vector<std::pair<int, int>>& pairs);
 

@@ -19,8 +19,8 @@
 namespace kiln::cgra {
 
 // Lets instructions issue earlier, one at a time and on their tiles, as long as one can. `places`
-// are those of a mapping, and stay one. With Config::issue_later false nothing changes, as the
-// rules then fix each cycle.
+// must be a valid mapping, and remains one. With Config::issue_later false nothing changes, because
+// the rules then fix each cycle.
 void Compact(const Problem& problem, int initiation_interval, std::vector<Place>* places);
 
 class PolicySearch {

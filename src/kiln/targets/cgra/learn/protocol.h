@@ -38,9 +38,9 @@ struct TrainRequest {
   int state_every = 0;
 };
 StatusOr<TrainRequest> ParseTrainRequest(std::string_view text);
-// Writes the options into the numbers of a state, and compares options with those of a state to go
-// on from. Errors, each naming an option with both values: another value, or none in the state; the
-// graphs are compared by a digest.
+// Writes the options into the numbers of a state, and compares options with the options of a state
+// to go on from. Errors, each naming an option with both values: another value, or none in the
+// state; the graphs are compared by a digest.
 void RecordOptions(const TrainOptions& options, TrainingState* state);
 Status CheckResumed(const TrainOptions& options, const TrainingState& state);
 

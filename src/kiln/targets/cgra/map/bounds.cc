@@ -70,8 +70,8 @@ bool ApartAnyway(const Problem& problem, int a, int b, Passes passes) {
   return a != b && starts(a) && starts(b);
 }
 
-// Returns the least cycles that a value takes beyond the pipeline of its producer, whatever the
-// tiles are. A value that may stay on its tile takes 0.
+// Returns the least cycles that a value takes beyond the pipeline of its producer, on any tiles. A
+// value that may stay on its tile takes 0.
 int LeastHop(const Problem& problem, const Dependence& dependence, const LeastHops& hops,
              Passes passes) {
   if (!dependence.moves) return 0;

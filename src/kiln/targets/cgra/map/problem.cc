@@ -293,7 +293,7 @@ class Builder {
   }
 
   // Groups of rule 1, by union-find: instructions that read one variable are on one tile, and so
-  // are instructions that read different variables of which some instruction reads both.
+  // are instructions that read different variables if some instruction reads both of them.
   void AddGroups() {
     const auto count = static_cast<size_t>(problem_.size());
     problem_.group.assign(count, -1);

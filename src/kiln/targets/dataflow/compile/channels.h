@@ -2,11 +2,11 @@
 //
 // The pipeline is simulated without limits on its channels while the sources offer their words
 // evenly, an image per interval of the slowest stage. The most words that each channel has to hold
-// in the steady state become its depth. Then the schedule of that run is admissible with these depths,
-// and a pipeline in which every stage acts as early as it can is never later than an admissible
-// schedule: the order in which each stage takes and gives words is fixed, so that acting early
-// never delays anything. The pipeline therefore has no deadlock and keeps the interval, whatever
-// its sources and sinks do.
+// in the steady state become its depth. Then the schedule of that run is admissible with these
+// depths, and a pipeline in which every stage acts as early as it can is never later than an
+// admissible schedule: the order in which each stage takes and gives words is fixed, so that acting
+// early never delays anything. The pipeline therefore has no deadlock, even if sources and sinks
+// wait, and keeps the interval if they do not.
 #ifndef KILN_TARGETS_DATAFLOW_COMPILE_CHANNELS_H_
 #define KILN_TARGETS_DATAFLOW_COMPILE_CHANNELS_H_
 

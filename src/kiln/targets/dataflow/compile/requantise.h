@@ -27,8 +27,8 @@ StatusOr<Requantise> MakeRequantisation(const ChannelLine& line, const ValueCode
 // Returns the requantisation of sums within `range` to two codes: of +size, where the value of the
 // sum is not negative, and of -size elsewhere. It is exact. With t, the least such sum, and the two
 // codes high and low, it is (high - low) * (sum - t) + high within low and high, or low plus the
-// number of thresholds reached, of which high - low are t. Factors must not be negative. Errors:
-// refusals, if a constant does not fit.
+// number of thresholds reached: high - low thresholds are t, the others out of reach. Factors must
+// not be negative. Errors: refusals, if a constant does not fit.
 StatusOr<Requantise> MakeSigns(const ChannelLine& line, double size, const ValueCodes& codes,
                                const SumRange& range, int threshold_bits);
 

@@ -33,7 +33,7 @@ class ExactOracle : public PeriodOracle {
   int64_t work() const override { return work_; }
 
   // Finds one fold for each undominated combination of the resources query.compare, without the
-  // folds of which `unwanted` says so; it is given lower bounds of these resources, in the same
+  // folds that `unwanted` rejects; it is given lower bounds of these resources, in the same
   // order. The query minimises nothing. Returns false if the work budget ended.
   using Unwanted = std::function<bool(const std::vector<int64_t>& least)>;
   bool AnswerAll(const PeriodQuery& query, const Unwanted& unwanted, std::vector<Fold>* folds);

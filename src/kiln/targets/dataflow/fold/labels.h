@@ -45,7 +45,7 @@ class LabelSearch {
   LabelResult Run(int64_t width, int64_t most_work, int64_t* work);
 
   // Finds one fold for each undominated combination of the dimensions that count in dominance,
-  // among those that `unwanted` lets pass. Returns false if the work budget ended.
+  // among the labels that `unwanted` lets pass. Returns false if the work budget ended.
   bool RunAll(const LabelFilter& unwanted, int64_t most_work, int64_t* work,
               std::vector<Fold>* folds);
 

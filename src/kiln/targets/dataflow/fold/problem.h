@@ -174,9 +174,9 @@ struct FifoChoice {
 };
 
 // Adds an option for each FIFO that must hold elements to a choice of candidates: options that fit
-// the limits if it finds any, among those of least sum of the shares of the limits. It considers
-// the best 64 combinations at a time, so that it can miss a combination that fits where there are
-// many FIFOs.
+// the limits if it finds any, with the least sum of the shares of the limits. It considers the best
+// 64 combinations at a time, so that it can miss a combination that fits where there are many
+// FIFOs.
 FifoChoice ChooseFifos(const FoldProblem& problem, std::vector<int> choice);
 
 }  // namespace kiln::dataflow

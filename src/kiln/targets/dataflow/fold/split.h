@@ -52,7 +52,7 @@ struct DeviceSplit {
   std::vector<DevicePart> parts;
   int64_t period = 0;        // cycles per frame
   int64_t idle = 0;          // sum over the layers of period - cycles
-  bool optimal = false;      // no split has a smaller period; among those of the same period, no
+  bool optimal = false;      // no split has a smaller period, and none of the same period has a
                              // smaller idle time
   int64_t period_bound = 0;  // no split has a smaller period
   int64_t work = 0;
@@ -102,8 +102,9 @@ StatusOr<PassSplit> SplitOverPasses(const FoldProblem& problem, const PassOption
 // Returns the bits per frame that cross the cut before position `cut` of the order.
 int64_t BitsAcross(const FoldProblem& problem, const std::vector<int>& order, size_t cut);
 
-// Returns an error's text if even the smallest fold of a layer exceeds a limit: "layer conv: even its
-// smallest fold needs 9 DSP, the device has 4", with `device` for "the device"; "" if none does.
+// Returns an error's text if even the smallest fold of a layer exceeds a limit: "layer conv: even
+// its smallest fold needs 9 DSP, the device has 4", with `device` for "the device"; "" if none
+// does.
 std::string LayerBeyond(const FoldProblem& problem, const Resources& limits,
                         std::string_view device);
 // Returns the least amount of a resource among the folds of a layer.

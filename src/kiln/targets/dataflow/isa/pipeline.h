@@ -98,7 +98,7 @@ struct Window {
   int64_t dilation_y = 1, dilation_x = 1;
   int64_t out_height = 1, out_width = 1;
   int64_t pad_value = 0;   // code of positions outside of the map
-  int64_t extra_rows = 0;  // of the row buffer, above those of the kernel
+  int64_t extra_rows = 0;  // of the row buffer, beyond the kernel's rows
   MemoryKind row_memory = MemoryKind::kLut;
   int64_t taps() const { return kernel_y * kernel_x; }
   // Whether the window is a single pixel, read without a row buffer.

@@ -31,8 +31,8 @@ struct PlanInstruction {
 
 struct Plan {
   std::vector<PlanInstruction> instructions;
-  // Instructions in an order in which those of earlier groups are computed, for any number of
-  // threads, before later ones. Instructions of one group depend on each other over threads; inside
+  // Groups of instructions: all instructions of a group are computed, for any number of threads,
+  // before the next group. Instructions of one group depend on each other over threads; inside
   // a group they are in the order of one thread.
   std::vector<std::vector<int>> groups;
   // Threads that the results of an instruction are needed for after it, by instruction.

@@ -64,7 +64,8 @@ class Link {
   }
 
  private:
-  // Counts the level at the end of the last cycle with a change, before that of another begins.
+  // Counts the level at the end of the last cycle with a change, once a change in a later cycle
+  // comes.
   void Settle(int64_t now) {
     if (now != changed_) timing_.highest = std::max(timing_.highest, depth_ - free_);
     changed_ = now;

@@ -20,7 +20,7 @@ namespace kiln::dataflow {
 
 struct TimingOptions {
   int64_t images = 1;  // back to back
-  // Treats all channels as if they had room for any number of words.
+  // All channels have room for any number of words.
   bool unbounded = false;
   // 0: a word of each source is offered in every cycle. Otherwise word i of n of an image is
   // offered from cycle floor(i * interval / n) after the image's begin on, and images begin
