@@ -140,7 +140,7 @@ TEST_F(VtaCommands, ExecPassesAndFails) {
   const Outcome beside = Call({"vta", "exec", folder_.path().string()});
   EXPECT_EQ(beside.code, kExitError);
   EXPECT_THAT(beside.out, HasSubstr("1 of 2 pass"));
-  EXPECT_THAT(beside.out, HasSubstr("broken.json: is no JSON object"));
+  EXPECT_THAT(beside.out, HasSubstr("broken.json: line 1, column 2: is no JSON"));
   WriteVector(true);
   const Outcome fail = Call({"vta", "exec", Path("add.json"), "--json", "-", "--orders", "2"});
   EXPECT_EQ(fail.code, kExitError);

@@ -1,5 +1,7 @@
 #include "kiln/support/json_reader.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <set>
 
@@ -47,6 +49,29 @@ Status CheckBudgets(std::string_view text, std::string_view source) {
   return OkStatus();
 }
 
+// Returns the error for text that is not JSON. `error.byte` counts the bytes read, the one at fault
+// included. The library's message is "[...] parse error at ...: FAULT; last read: 'TEXT'; expected
+// TOKEN", with the last part where one token alone is possible. TEXT is left out, because it may
+// hold any bytes, and the line and the column say where it stands.
+Status SyntaxError(std::string_view text, std::string_view source, const Json::parse_error& error) {
+  const std::string_view before =
+      text.substr(0, std::min(text.size(), error.byte > 0 ? error.byte - 1 : 0));
+  const auto line = 1 + std::ranges::count(before, '\n');
+  const size_t line_start = before.rfind('\n') + 1;  // 0 where there is no line before
+  std::string_view fault = error.what();
+  if (const size_t colon = fault.find(": "); colon != fault.npos) fault.remove_prefix(colon + 2);
+  std::string_view remedy;
+  if (const size_t token = fault.rfind("'; expected "); token != fault.npos) {
+    remedy = fault.substr(token + 3);
+    // TEXT can end like this, too, but the names of tokens are short and ASCII.
+    const bool named = std::ranges::all_of(remedy, [](char c) { return c >= ' ' && c <= '~'; });
+    if (!named || remedy.size() > 40) remedy = "";
+  }
+  fault = fault.substr(0, fault.find("; last read: '"));
+  return ErrorAt(source, fmt::format("line {}, column {}", line, before.size() - line_start + 1),
+                 fmt::format("is no JSON: {}", fault), remedy);
+}
+
 }  // namespace
 
 StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
@@ -63,7 +88,12 @@ StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
     }
     return true;
   };
-  Json json = Json::parse(text, look, /*allow_exceptions=*/false);
+  Json json;
+  try {
+    json = Json::parse(text, look);
+  } catch (const Json::parse_error& error) {
+    return SyntaxError(text, source, error);
+  }
   if (twice.has_value()) {
     const std::string quoted = Shown(*twice);
     return ErrorAt(source, fmt::format("key '{}'", quoted.substr(1, quoted.size() - 2)),
@@ -129,7 +159,7 @@ std::vector<uint8_t> JsonReader::Hex(const Json& object, const std::string& key,
   return {};
 }
 
-// Nothing of the kind where the key is missing or its value is of another.
+// Returns an empty T if the key is missing or has a value of another type.
 template <typename T>
 const T& JsonReader::Held(const Json& object, const std::string& key, const std::string& path,
                           const char* fault, const char* remedy) {

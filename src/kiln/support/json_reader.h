@@ -1,4 +1,4 @@
-// Reading vectors from JSON: keys that have to be there, with errors that name file and key.
+// Reads JSON with errors that name the file, and the key or the line.
 #ifndef KILN_SUPPORT_JSON_READER_H_
 #define KILN_SUPPORT_JSON_READER_H_
 
@@ -15,34 +15,38 @@ namespace kiln {
 
 using Json = nlohmann::json;
 
-// JSON of a text; discarded (is_discarded) where it is none. Errors: a key that an object has
-// twice; more than a budget (support/budgets.def) allows; `source` names the text in them.
+// Parses a text. Errors: text that is not JSON, with line and column (in bytes, from 1); a key that
+// an object has twice; more bytes, values or levels than the budgets allow (support/budgets.def).
+// `source` names the text in messages.
 StatusOr<Json> ParseJson(std::string_view text, std::string_view source);
-// A value for messages: cut off where it is long.
+// Returns a value as text for messages, cut after 60 bytes.
 std::string Shown(const Json& value);
 
-// A file whose root is an object.
+// Reads a file whose root is an object.
 StatusOr<Json> ReadJson(const std::filesystem::path& file);
-// Whether its key "format" is this one.
+// Returns whether the value of the key "format" is `format`.
 bool HasFormat(const Json& json, std::string_view format);
 
-// Getters return a value of no meaning where something is wrong, and note it; the first fault
-// stays. `path` is the key's full name for messages; empty: the key itself.
+// Reads members of objects and keeps the first error. A getter that finds no value of its type notes
+// an error and returns 0 or an empty value. `path` is the key's full name in messages; empty: `key`.
 class JsonReader {
  public:
+  // `file` names the text in messages.
   explicit JsonReader(std::string file) : file_(std::move(file)) {}
 
   const Status& status() const { return status_; }
+  // Notes an error at a key, unless there was one before.
   void Fail(const std::string& path, std::string_view fault, std::string_view remedy);
-  const Json* Find(const Json& object, const std::string& key,
-                   const std::string& path);  // null where it is missing
+  // Returns the value of a key. Notes an error and returns null if the key is missing.
+  const Json* Find(const Json& object, const std::string& key, const std::string& path);
+  // Returns a whole number from 0 to `most`.
   uint64_t Count(const Json& object, const std::string& key, const std::string& path,
                  uint64_t most);
   std::string Text(const Json& object, const std::string& key, const std::string& path);
+  // Returns the bytes of a string of pairs of hex digits.
   std::vector<uint8_t> Hex(const Json& object, const std::string& key, const std::string& path);
-  // A list, which stands as long as the object; nothing where it is none.
+  // Return a list and an object, which live as long as `object`.
   const Json::array_t& List(const Json& object, const std::string& key, const std::string& path);
-  // An object, likewise.
   const Json::object_t& Map(const Json& object, const std::string& key, const std::string& path);
 
  private:

@@ -92,7 +92,8 @@ TEST(VtaConfig, TheEndingSaysTheForm) {
   EXPECT_EQ(sizes(R"({"format": "any", "config": {"LOG_BATCH": 2}})", "vector.json"),
             "4x16_i8w8a32_15_15_18_17");
   EXPECT_EQ(sizes("family: vta\nname: x\nbatch: 8\n", "x.yaml"), "8x16_i8w8a32_15_15_18_17");
-  EXPECT_THAT(sizes("family: vta\nname: x\n", "x.json"), HasSubstr("x.json: is no JSON object"));
+  EXPECT_THAT(sizes("family: vta\nname: x\n", "x.json"),
+              HasSubstr("x.json: line 1, column 3: is no JSON"));
 }
 
 // Else what the file says would be passed over, and the machine be the default one.

@@ -148,42 +148,6 @@ TEST_F(VtaOwnVector, FilesBeyondTheirBudgets) {
   EXPECT_EQ(MessageOf(LoadConfig(file.string()).status()), many);
 }
 
-TEST(VtaJson, DepthAtTheBudget) {
-  const auto nested = [](int64_t levels) {
-    return ParseJson(std::string(static_cast<size_t>(levels), '[') +
-                         std::string(static_cast<size_t>(levels), ']'),
-                     "x.json");
-  };
-  EXPECT_TRUE(nested(budgets::kJsonDepth).ok());
-  EXPECT_EQ(MessageOf(nested(budgets::kJsonDepth + 1).status()),
-            "x.json: lists and objects are nested too deeply; at most 32 levels");
-}
-
-// A value of one byte takes 16 and more of memory.
-TEST(VtaJson, ValuesAtTheBudget) {
-  const auto values = [](int64_t count) {  // the list is a value, too
-    std::string text = "[0";
-    for (int64_t i = 2; i < count; ++i) text += ",0";
-    return ParseJson(text + "]", "x.json");
-  };
-  EXPECT_TRUE(values(budgets::kJsonValues).ok());
-  EXPECT_EQ(MessageOf(values(budgets::kJsonValues + 1).status()),
-            "x.json: has too many keys and values; at most 4194304");
-  EXPECT_TRUE(
-      ParseJson("[\"" + std::string(static_cast<size_t>(budgets::kJsonValues) + 1, ',') + "\"]",
-                "x.json")
-          .ok());
-}
-
-TEST(VtaJson, BytesAtTheBudget) {
-  std::string text = "[]";
-  text.resize(static_cast<size_t>(budgets::kJsonBytes), ' ');
-  EXPECT_TRUE(ParseJson(text, "x.json").ok());
-  text += ' ';
-  EXPECT_EQ(MessageOf(ParseJson(text, "x.json").status()),
-            "x.json: 268435457 bytes are too many; at most 268435456");
-}
-
 TEST(VtaFaultDifference, IsOfKindAndInstruction) {
   const std::optional<Fault> none, range = Fault{FaultKind::kSramRange, 3, "here"};
   EXPECT_EQ(FindDifference(none, none), std::nullopt);

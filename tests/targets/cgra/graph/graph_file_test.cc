@@ -491,7 +491,9 @@ TEST(GraphFileTest, BadGraphsAreRefusedByKeyOrNode) {
   for (const BadJson& row : rows) {
     EXPECT_THAT(ErrorOf(row.nodes, row.edges), HasSubstr(row.message)) << row.nodes << row.edges;
   }
-  EXPECT_THAT(MessageOf(ParseGraphJson("[", "t.json").status()), HasSubstr("is no JSON object"));
+  EXPECT_THAT(MessageOf(ParseGraphJson("[]", "t.json").status()), HasSubstr("is no JSON object"));
+  EXPECT_THAT(MessageOf(ParseGraphJson("{\n\"nodes\": add}", "t.json").status()),
+              HasSubstr("t.json: line 2, column 10: is no JSON"));
   EXPECT_THAT(MessageOf(ParseGraphJson("{}", "t.json").status()),
               HasSubstr("t.json: key 'format': the file is no graph; \"format\": \"dfg-edge"));
   EXPECT_THAT(MessageOf(ParseGraphJson(R"({"format": "dfg-edge-list-1", "x": 1})", "t").status()),

@@ -79,7 +79,7 @@ TEST(MappingFileTest, BadMappingsAreRefusedByKeyOrNode) {
   const auto error = [&](const std::string& text) {
     return MessageOf(ParseMapping(text, "m.json", graph).status());
   };
-  EXPECT_THAT(error("["), HasSubstr("m.json: is no JSON object"));
+  EXPECT_THAT(error("[]"), HasSubstr("m.json: is no JSON object"));
   EXPECT_THAT(error("{}"), HasSubstr("key 'format': the file is no mapping"));
   const std::pair<const char*, const char*> rows[] = {
       {"", "m.json: key 'places': is missing"},

@@ -163,7 +163,7 @@ StatusOr<ComputationGraph> ParseGraphJson(std::string_view text, std::string_vie
                    fmt::format("at most {}", budgets::kComputationGraphBytes));
   }
   KILN_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
-  if (json.is_discarded() || !json.is_object()) {
+  if (!json.is_object()) {
     return ErrorAt(source, "", "is no JSON object", "a graph as docs/cgra-graphs.md describes");
   }
   if (!HasFormat(json, kGraphFormat)) {

@@ -188,7 +188,7 @@ StatusOr<Mapping> ParseMapping(std::string_view text, std::string_view source,
                    fmt::format("at most {}", budgets::kComputationGraphBytes));
   }
   KILN_ASSIGN_OR_RETURN(const Json json, ParseJson(text, source));
-  if (json.is_discarded() || !json.is_object()) {
+  if (!json.is_object()) {
     return ErrorAt(source, "", "is no JSON object", "a mapping");
   }
   if (!HasFormat(json, kMappingFormat)) {

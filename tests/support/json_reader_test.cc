@@ -1,0 +1,101 @@
+// ParseJson and JsonReader: budgets at their edges, positions of syntax errors, getters.
+
+#include "kiln/support/json_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/support/budgets.h"
+#include "kiln/support/status.h"
+
+namespace kiln {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string ErrorOf(std::string_view text) { return MessageOf(ParseJson(text, "x.json").status()); }
+
+TEST(Json, SyntaxErrorsHaveLineAndColumn) {
+  EXPECT_EQ(ErrorOf("{\"a\": [1,\n  2,\n  add]}"),
+            "x.json: line 3, column 3: is no JSON: syntax error while parsing value - invalid "
+            "literal");
+  EXPECT_EQ(ErrorOf("[1 2]"),
+            "x.json: line 1, column 4: is no JSON: syntax error while parsing array - unexpected "
+            "number literal; expected ']'");
+  EXPECT_THAT(ErrorOf(""), HasSubstr("x.json: line 1, column 1: is no JSON"));
+  EXPECT_THAT(ErrorOf("{"), HasSubstr("x.json: line 1, column 2: is no JSON"));
+  EXPECT_THAT(ErrorOf("\n\n"), HasSubstr("x.json: line 3, column 1: is no JSON"));
+  EXPECT_THAT(ErrorOf("{} x"), HasSubstr("x.json: line 1, column 4: is no JSON"));
+}
+
+// Bytes of a file do not reach the message: neither control characters nor broken UTF-8.
+TEST(Json, SyntaxErrorsQuoteNoBytes) {
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string letter(1, static_cast<char>(byte));
+    const std::string text = "[\"" + letter + "'; expected " + letter;
+    for (const char c : ErrorOf(text)) {
+      EXPECT_TRUE(c >= ' ' && c <= '~') << byte << ": " << ErrorOf(text);
+    }
+  }
+}
+
+TEST(Json, DepthAtTheBudget) {
+  const auto nested = [](int64_t levels) {
+    return ParseJson(std::string(static_cast<size_t>(levels), '[') +
+                         std::string(static_cast<size_t>(levels), ']'),
+                     "x.json");
+  };
+  EXPECT_TRUE(nested(budgets::kJsonDepth).ok());
+  EXPECT_EQ(MessageOf(nested(budgets::kJsonDepth + 1).status()),
+            "x.json: lists and objects are nested too deeply; at most 32 levels");
+}
+
+// A value of one byte takes 16 and more of memory.
+TEST(Json, ValuesAtTheBudget) {
+  const auto values = [](int64_t count) {  // the list is a value, too
+    std::string text = "[0";
+    for (int64_t i = 2; i < count; ++i) text += ",0";
+    return ParseJson(text + "]", "x.json");
+  };
+  EXPECT_TRUE(values(budgets::kJsonValues).ok());
+  EXPECT_EQ(MessageOf(values(budgets::kJsonValues + 1).status()),
+            "x.json: has too many keys and values; at most 4194304");
+  EXPECT_TRUE(
+      ParseJson("[\"" + std::string(static_cast<size_t>(budgets::kJsonValues) + 1, ',') + "\"]",
+                "x.json")
+          .ok());
+}
+
+TEST(Json, BytesAtTheBudget) {
+  std::string text = "[]";
+  text.resize(static_cast<size_t>(budgets::kJsonBytes), ' ');
+  EXPECT_TRUE(ParseJson(text, "x.json").ok());
+  text += ' ';
+  EXPECT_EQ(MessageOf(ParseJson(text, "x.json").status()),
+            "x.json: 268435457 bytes are too many; at most 268435456");
+}
+
+TEST(JsonReader, NotesTheFirstError) {
+  const Json json = *ParseJson(R"({"n": 7, "list": [1], "hex": "0aff", "odd": "0"})", "x.json");
+  JsonReader reader("x.json");
+  EXPECT_EQ(reader.Count(json, "n", "", 7), 7U);
+  EXPECT_EQ(reader.List(json, "list", "").size(), 1U);
+  EXPECT_THAT(reader.Hex(json, "hex", ""), ElementsAre(0x0a, 0xff));
+  EXPECT_TRUE(reader.status().ok());
+  EXPECT_EQ(reader.Count(json, "n", "root.n", 6), 0U);
+  EXPECT_EQ(reader.Text(json, "missing", ""), "");
+  EXPECT_TRUE(reader.Map(json, "list", "").empty());
+  EXPECT_TRUE(reader.Hex(json, "odd", "").empty());
+  EXPECT_EQ(MessageOf(reader.status()),
+            "x.json: key 'root.n': 7 is no count; a whole number from 0 to 6");
+}
+
+}  // namespace
+}  // namespace kiln
