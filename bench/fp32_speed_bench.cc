@@ -17,7 +17,7 @@
 
 #include "dnnl.hpp"
 #include "kiln/execute/reference.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/support/check.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"

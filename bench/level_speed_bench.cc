@@ -25,7 +25,7 @@
 #include "bench/peak.h"
 #include "kiln/execute/reference.h"
 #include "kiln/frontend/onnx.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/work.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/check.h"
 #include "kiln/support/random.h"

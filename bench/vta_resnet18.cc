@@ -14,7 +14,7 @@
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/support/random.h"
 #include "tests/execute/evaluate.h"
 

@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "kiln/ir/base64.h"
 #include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/verifier.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kiln/ir/graph.h"
-#include "kiln/support/random.h"
 
 namespace kiln {
 
@@ -42,9 +41,6 @@ std::vector<Op> RandomGraphOps();
 // Returns one tensor per input of a graph with known input shapes: floats uniform in [-1, 1),
 // integers uniform in [0, 8).
 std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed);
-
-// Returns a tensor with elements uniform in [low, high), rounded down for integer types.
-Tensor RandomTensor(Random& random, ElementType type, const Shape& shape, double low, double high);
 
 }  // namespace kiln
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/numerics/elementary.h"
 #include "kiln/support/random.h"

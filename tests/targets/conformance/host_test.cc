@@ -14,6 +14,7 @@
 #include "kiln/execute/reference.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/random_quantised_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/simulate.h"
 #include "kiln/support/parallel.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kiln/execute/reference.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"

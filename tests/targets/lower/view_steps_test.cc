@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/execute/reference.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/targets/lower/refusal.h"
 

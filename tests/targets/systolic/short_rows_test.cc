@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "gtest/gtest.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/text.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "fmt/format.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/calibrate.h"
 #include "kiln/quantise/quantise.h"

@@ -9,7 +9,7 @@
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/text.h"
 #include "kiln/ir/window.h"

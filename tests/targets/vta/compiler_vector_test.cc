@@ -11,7 +11,7 @@
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
 #include "kiln/execute/reference.h"
-#include "kiln/ir/random_graph.h"
+#include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
