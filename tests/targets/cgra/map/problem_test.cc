@@ -1,10 +1,22 @@
-// What instructions read together, by hand.
+// What instructions read together, and how few a graph can have: by hand and by brute force.
 
 #include "kiln/targets/cgra/map/problem.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "kiln/targets/cgra/check/check.h"
+#include "kiln/targets/cgra/graph/random_graph.h"
 
 namespace kiln::cgra {
 namespace {
@@ -58,6 +70,65 @@ TEST(Problem, CountsValuesOfDifferentThreadsApart) {
     EXPECT_EQ(verdict.find("from tile memories") != std::string::npos, graph == &different)
         << verdict;
   }
+}
+
+// Returns the fewest instructions of all problems of the graph, by trying each subset of `fusions`.
+int FewestByBruteForce(const ComputationGraph& graph, const Config& config,
+                       std::span<const Fusion> fusions) {
+  int fewest = std::numeric_limits<int>::max();
+  for (uint32_t subset = 0; subset < uint32_t{1} << fusions.size(); ++subset) {
+    ProblemOptions options;
+    std::set<int> nodes;
+    for (size_t f = 0; f < fusions.size(); ++f) {
+      if ((subset >> f & 1) == 0) continue;
+      options.fusions.push_back(fusions[f]);
+      nodes.insert({fusions[f].multiply, fusions[f].logic});
+    }
+    if (nodes.size() < 2 * options.fusions.size()) continue;  // a node twice
+    const auto problem = BuildProblem(graph, config, options);
+    if (problem.ok()) fewest = std::min(fewest, problem->size());
+  }
+  return fewest;
+}
+
+TEST(Problem, LeastInstructionsAreAFloor) {
+  Config config;
+  RandomGraphOptions options;
+  options.multiply = 0.4;
+  int fused = 0, reached = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const ComputationGraph graph = RandomGraph(options, seed);
+    std::vector<Fusion> fusions = Fusions(graph, config);
+    if (fusions.size() > 8) fusions.resize(8);
+    const int64_t least = LeastInstructions(graph, fusions);
+    const int fewest = FewestByBruteForce(graph, config, fusions);
+    EXPECT_LE(least, fewest) << seed;
+    EXPECT_GE(LeastInstructions(graph, {}), least) << seed;
+    fused += LeastInstructions(graph, {}) > least ? 1 : 0;
+    reached += least == fewest ? 1 : 0;
+  }
+  EXPECT_GT(fused, 20);    // the floor is below the number of nodes
+  EXPECT_GT(reached, 30);  // and mostly tight
+}
+
+// Two products that one addition uses: one of them fuses with it.
+TEST(Problem, AnAdditionFusesWithOneProduct) {
+  ComputationGraph graph;
+  graph.name = graph.source = "test";
+  const Op ops[] = {Op::kInput, Op::kMul, Op::kMul, Op::kAdd};
+  for (const Op op : ops) {
+    const char name[] = {static_cast<char>('a' + graph.nodes.size()), 0};
+    graph.nodes.push_back({.name = name, .op = op, .label = "", .literal = std::nullopt});
+  }
+  graph.edges = {
+      {.source = 0, .target = 1, .operand = 0}, {.source = 0, .target = 1, .operand = 1},
+      {.source = 0, .target = 2, .operand = 0}, {.source = 0, .target = 2, .operand = 1},
+      {.source = 1, .target = 3, .operand = 0}, {.source = 2, .target = 3, .operand = 1}};
+  ASSERT_TRUE(VerifyAndSort(&graph).ok());
+  const std::vector<Fusion> fusions = Fusions(graph, Config());
+  ASSERT_EQ(fusions.size(), 2U);
+  EXPECT_EQ(LeastInstructions(graph, fusions), 2);
+  EXPECT_EQ(LeastInstructions(graph, {}), 3);
 }
 
 }  // namespace

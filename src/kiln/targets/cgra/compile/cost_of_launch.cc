@@ -6,6 +6,7 @@
 
 #include "kiln/support/integer.h"
 #include "kiln/targets/cgra/isa/timing.h"
+#include "kiln/targets/cgra/map/problem.h"
 
 namespace kiln::cgra {
 
@@ -17,12 +18,9 @@ int64_t CyclesOf(const Launch& launch) {
 }
 
 double LeastCycles(const Launch& launch, const Config& config) {
-  const CgraProgram& program = launch.mapped->program;
-  int64_t instructions = 0;
-  for (const TileProgram& tile : program.tiles) {
-    instructions += std::ranges::count_if(tile.spokes, [](const SpokeEntry& s) { return s.valid; });
-  }
-  const int64_t beats = std::max<int64_t>(std::ssize(program.beats), 1);
+  const ComputationGraph& graph = launch.mapped->graph;
+  const int64_t instructions = LeastInstructions(graph, Fusions(graph, config));
+  const int64_t beats = std::max<int64_t>(std::ssize(launch.mapped->program.beats), 1);
   const int64_t period = std::max(beats, CeilDivide(instructions, config.tiles()));
   return static_cast<double>(launch.runs * launch.threads * period);
 }

@@ -12,8 +12,8 @@ namespace kiln::cgra {
 // Returns the cycles that the launch takes, its loading included, if the streams never stall. The
 // closed form of isa/timing.h; every run but the first begins when dispatch is free again.
 int64_t CyclesOf(const Launch& launch);
-// Returns a bound that no mapping of the launch's graph can beat: the beats of its stream, and its
-// instructions divided among the tiles.
+// Returns a bound that no mapping of the launch's graph can beat: the beats of its stream, and the
+// fewest instructions of the graph divided among the tiles.
 double LeastCycles(const Launch& launch, const Config& config);
 
 }  // namespace kiln::cgra

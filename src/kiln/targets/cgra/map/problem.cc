@@ -400,6 +400,18 @@ std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config)
   return fusions;
 }
 
+// Each pair in use saves one instruction, and has a multiplication and a logic node of its own.
+int64_t LeastInstructions(const ComputationGraph& graph, std::span<const Fusion> fusions) {
+  std::set<int> multiplies, logic;
+  for (const Fusion& fusion : fusions) {
+    multiplies.insert(fusion.multiply);
+    logic.insert(fusion.logic);
+  }
+  int64_t least = -std::min(std::ssize(multiplies), std::ssize(logic));
+  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) least += graph.TakesSlot(n);
+  return least;
+}
+
 StatusOr<Problem> BuildProblem(const ComputationGraph& graph, const Config& config,
                                const ProblemOptions& options) {
   return Builder(graph, config, options).Build();

@@ -22,6 +22,7 @@
 #ifndef KILN_TARGETS_CGRA_MAP_PROBLEM_H_
 #define KILN_TARGETS_CGRA_MAP_PROBLEM_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,6 +80,9 @@ struct Fusion {
 // memories, at most one literal, and three operands in all. A node is in several pairs if there is
 // a choice.
 std::vector<Fusion> Fusions(const ComputationGraph& graph, const Config& config);
+// Returns a number of instructions that no problem of the graph goes below, for any choice of
+// `fusions` in which no node is twice, and any pass-throughs.
+int64_t LeastInstructions(const ComputationGraph& graph, std::span<const Fusion> fusions);
 
 // A value with more consumers than its links reach gets pass-through instructions. BuildProblem
 // inserts the fewest that rule 3 requires by itself, as a result reaches no more other tiles than

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "fmt/format.h"
 #include "kiln/targets/cgra/map/core.h"
@@ -230,14 +229,10 @@ bool Prover::TooManyForTiles() const {
       !config_.every_source_starts) {
     return true;
   }
-  std::set<int> fused;
-  if (options_.fuse) {
-    for (const Fusion& fusion : Fusions(graph_, config_)) fused.insert(fusion.multiply);
-  }
-  int64_t least = -std::ssize(fused);
-  for (int n = 0; n < static_cast<int>(graph_.nodes.size()); ++n) least += graph_.TakesSlot(n);
+  const std::vector<Fusion> fusions =
+      options_.fuse ? Fusions(graph_, config_) : std::vector<Fusion>{};
   const int slots = std::min(MostInterval(config_), config_.instruction_depth);
-  return least > int64_t{config_.tiles()} * slots;
+  return LeastInstructions(graph_, fusions) > int64_t{config_.tiles()} * slots;
 }
 
 // Decides every interval below the best one with growing effort. The interval is closed when none
