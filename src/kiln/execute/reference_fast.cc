@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 
 #include "kiln/execute/reference_fast_nodes.h"
 #include "kiln/ir/window.h"
+#include "kiln/support/buffer.h"
 
 namespace kiln::reference {
 namespace {
@@ -135,14 +135,12 @@ std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes
 }  // namespace
 
 StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes) {
-  constexpr size_t kMost =
-      size_t{1} << 46;  // above any machine's memory; keeps the rounding below from wrapping
-  void* storage = bytes > kMost ? nullptr : std::aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+  std::shared_ptr<void> storage = AllocateZeroed(bytes);
   if (storage == nullptr) {
     return absl::ResourceExhaustedError(
         fmt::format("out of memory: {} bytes are needed at once", bytes));
   }
-  return std::shared_ptr<void>(storage, std::free);
+  return storage;
 }
 
 // Clip's bounds must be constants, because a plan fixes them; an absent bound is infinite.

@@ -19,7 +19,7 @@
 
 namespace kiln::reference {
 
-// Allocates uninitialised memory on a 64-byte boundary. Error: ResourceExhausted if it is not
+// Allocates memory as AllocateZeroed (support/buffer.h). Error: ResourceExhausted if it is not
 // available.
 StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes);
 

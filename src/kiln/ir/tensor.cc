@@ -3,8 +3,9 @@
 #include "kiln/ir/tensor.h"
 
 #include <bit>
-#include <cstdlib>
 #include <cstring>
+
+#include "kiln/support/buffer.h"
 
 namespace kiln {
 
@@ -14,14 +15,9 @@ Tensor::Tensor(ElementType type, Shape shape)
     strings_ = std::make_shared<std::vector<std::string>>(static_cast<size_t>(size_));
     return;
   }
-  // Vector kernels may load whole registers at the end: storage is aligned to 64 bytes and has 64
-  // bytes of slack.
-  const size_t bytes = (static_cast<size_t>(num_bytes()) + 63) / 64 * 64 + 64;
-  void* storage = std::aligned_alloc(64, bytes);
-  KILN_CHECK(storage != nullptr);
-  std::memset(storage, 0, bytes);
-  owner_ = std::shared_ptr<void>(storage, std::free);
-  bytes_ = static_cast<const std::byte*>(storage);
+  owner_ = AllocateZeroed(static_cast<size_t>(num_bytes()));
+  KILN_CHECK(owner_ != nullptr);
+  bytes_ = static_cast<const std::byte*>(owner_.get());
 }
 
 Tensor Tensor::OfStrings(Shape shape, std::vector<std::string> values) {

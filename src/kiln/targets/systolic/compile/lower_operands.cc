@@ -2,12 +2,14 @@
 #include "kiln/targets/systolic/compile/lower_operands.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include "fmt/format.h"
 #include "kiln/execute/codes.h"
 #include "kiln/numerics/codec.h"
+#include "kiln/numerics/mac.h"
 #include "kiln/support/parallel.h"
 #include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/systolic/compile/lowering.h"
@@ -139,10 +141,23 @@ void FillOffsets(const WeightCodes& codes, const Format& format, int64_t batch, 
                  ParameterSets* parameters) {
   if (input_zero == 0) return;  // always so with float sums
   std::vector<int64_t> sums(static_cast<size_t>(codes.columns), 0);
-  int64_t at = batch * codes.rows * codes.columns;
-  for (int64_t r = 0; r < codes.rows; ++r) {
-    for (int64_t& sum : sums)
-      sum += IntegerOperand(format, kiln::LoadCode(format, codes.codes.data(), at++));
+  const int64_t begin = batch * codes.rows * codes.columns;
+  if (format.bytes() == 1) {
+    std::array<int64_t, 256> counts;  // of each byte
+    for (size_t b = 0; b < counts.size(); ++b) {
+      const auto byte = static_cast<uint8_t>(b);
+      counts[b] = IntegerOperand(format, kiln::LoadCode(format, &byte, 0));
+    }
+    const uint8_t* at = codes.codes.data() + begin;
+    for (int64_t r = 0; r < codes.rows; ++r) {
+      for (int64_t& sum : sums) sum += counts[*at++];
+    }
+  } else {
+    int64_t at = begin;
+    for (int64_t r = 0; r < codes.rows; ++r) {
+      for (int64_t& sum : sums)
+        sum += IntegerOperand(format, kiln::LoadCode(format, codes.codes.data(), at++));
+    }
   }
   for (int64_t n = 0; n < codes.columns; ++n) {
     parameters->offsets[static_cast<size_t>(batch * codes.columns + n)] =

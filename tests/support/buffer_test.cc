@@ -1,0 +1,61 @@
+// AllocateZeroed: alignment, zeros, slack and failure, for sizes around the limit between heap and
+// mapped memory.
+
+#include "kiln/support/buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace kiln {
+namespace {
+
+constexpr size_t kMegabyte = size_t{1} << 20;
+
+TEST(Buffer, IsAlignedAndZeroWithItsSlack) {
+  for (const size_t bytes :
+       {size_t{0}, size_t{1}, size_t{63}, size_t{64}, size_t{65}, kMegabyte, 4 * kMegabyte - 129,
+        4 * kMegabyte - 128, 4 * kMegabyte - 64, 4 * kMegabyte, 5 * kMegabyte + 1}) {
+    // The second buffer may have the memory of the first, which is full of ones.
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const std::shared_ptr<void> buffer = AllocateZeroed(bytes);
+      ASSERT_NE(buffer, nullptr) << bytes;
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.get()) % kBufferAlignment, 0U) << bytes;
+      auto* const begin = static_cast<uint8_t*>(buffer.get());
+      auto* const end = begin + bytes + kBufferSlack;
+      EXPECT_TRUE(std::all_of(begin, end, [](uint8_t byte) { return byte == 0; })) << bytes;
+      std::fill(begin, end, uint8_t{0xff});
+    }
+  }
+}
+
+TEST(Buffer, LargeBuffersDoNotOverlap) {
+  std::vector<std::shared_ptr<void>> buffers;
+  constexpr size_t kBytes = 6 * kMegabyte;
+  for (uint8_t i = 0; i < 4; ++i) {
+    buffers.push_back(AllocateZeroed(kBytes));
+    ASSERT_NE(buffers.back(), nullptr);
+    std::fill_n(static_cast<uint8_t*>(buffers.back().get()), kBytes + kBufferSlack, i);
+  }
+  buffers.erase(buffers.begin());
+  for (uint8_t i = 1; i < 4; ++i) {
+    const auto* const begin = static_cast<const uint8_t*>(buffers[i - 1U].get());
+    EXPECT_TRUE(
+        std::all_of(begin, begin + kBytes + kBufferSlack, [i](uint8_t byte) { return byte == i; }));
+  }
+}
+
+TEST(Buffer, IsNullWithoutMemory) {
+  for (const size_t bytes : {size_t{1} << 60, std::numeric_limits<size_t>::max() - 100,
+                             std::numeric_limits<size_t>::max(), (size_t{1} << 46) - 64}) {
+    EXPECT_EQ(AllocateZeroed(bytes), nullptr) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace kiln
