@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "kiln/support/random.h"
+#include "kiln/targets/cgra/check/check.h"
 #include "kiln/targets/cgra/map/branch.h"
 #include "kiln/targets/cgra/map/core.h"
 #include "kiln/targets/cgra/map/sat.h"
@@ -28,9 +29,18 @@ int LatencyOfPlaces(const Problem& problem, const std::vector<Place>& places) {
   return latency;
 }
 
+// Expects that the mapping obeys the naive rules, and that the checker accepts it.
+void ExpectMapping(const ComputationGraph& graph, const Problem& problem, int interval,
+                   const std::vector<Place>& places) {
+  EXPECT_EQ(NaiveFault(problem, interval, places), "");
+  const Mapping mapping = MappingOf(graph, problem, interval, places);
+  const Verdict verdict = CheckMapping(graph, problem.config, mapping);
+  EXPECT_TRUE(verdict.legal()) << PrintVerdict(verdict);
+}
+
 // Expects that a decider finds the least latency and refutes all below, or any.
-void ExpectDecides(Decider* decider, const Problem& problem, int interval,
-                   std::optional<int> least) {
+void ExpectDecides(Decider* decider, const ComputationGraph& graph, const Problem& problem,
+                   int interval, std::optional<int> least) {
   StepBudget budget;
   std::vector<Place> places;
   const Answer any = decider->Decide(interval, kAnyLatency, kManySteps, &budget, &places);
@@ -39,9 +49,9 @@ void ExpectDecides(Decider* decider, const Problem& problem, int interval,
     return;
   }
   ASSERT_EQ(any, Answer::kFound);
-  EXPECT_EQ(NaiveFault(problem, interval, places), "");
+  ExpectMapping(graph, problem, interval, places);
   ASSERT_EQ(decider->Decide(interval, *least, kManySteps, &budget, &places), Answer::kFound);
-  EXPECT_EQ(NaiveFault(problem, interval, places), "");
+  ExpectMapping(graph, problem, interval, places);
   EXPECT_EQ(LatencyOfPlaces(problem, places), *least);
   EXPECT_EQ(decider->Decide(interval, *least - 1, kManySteps, &budget, &places), Answer::kNone);
 }
@@ -67,8 +77,8 @@ TEST_P(Decides, AsAllPlacesDo) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << ", interval " << interval);
     const std::optional<int> least = LeastLatencyByTrial(graph, config, interval);
     ++(least ? solvable : unsolvable);
-    ExpectDecides(MakeBranchSearch(*problem, seed).get(), *problem, interval, least);
-    ExpectDecides(MakeSatDecider(*problem, seed).get(), *problem, interval, least);
+    ExpectDecides(MakeBranchSearch(*problem, seed).get(), graph, *problem, interval, least);
+    ExpectDecides(MakeSatDecider(*problem, seed).get(), graph, *problem, interval, least);
     if (!least) continue;
     EXPECT_EQ(WhyImpossible(*problem), "");
     EXPECT_LE(LeastInterval(*problem).value, interval);
@@ -98,11 +108,11 @@ TEST(Decide, DecidersAgreeOnLargerProblems) {
         std::vector<Place> places;
         const Answer own = branch->Decide(interval, latency, 50'000, &budget, &places);
         if (own == Answer::kFound) {
-          EXPECT_EQ(NaiveFault(*problem, interval, places), "");
+          ExpectMapping(graph, *problem, interval, places);
         }
         const Answer second = sat->Decide(interval, latency, 20'000, &budget, &places);
         if (second == Answer::kFound) {
-          EXPECT_EQ(NaiveFault(*problem, interval, places), "");
+          ExpectMapping(graph, *problem, interval, places);
         }
         if (own == Answer::kUnknown || second == Answer::kUnknown) continue;
         EXPECT_EQ(own, second) << interval << " " << latency;

@@ -65,7 +65,7 @@ std::string FaultOfTiles(const Problem& problem, std::span<const Place> places) 
 
 // Values on links, one hop after the other as a value with relaxed distance travels: first along
 // the row, each time as far as a link reaches.
-std::string FaultOfLinks(const Problem& problem, int interval, std::span<const Place> places) {
+std::string FaultOfLinks(const Problem& problem, int period, std::span<const Place> places) {
   const Config& config = problem.config;
   if (!config.relaxed_distance || config.shared_links) return "";
   std::map<std::tuple<int, int, int>, int> users;
@@ -87,7 +87,7 @@ std::string FaultOfLinks(const Problem& problem, int interval, std::span<const P
         ++moved;
       }
       const auto [user, added] =
-          users.emplace(std::tuple(at, row * config.columns + column, cycle % interval), d.from);
+          users.emplace(std::tuple(at, row * config.columns + column, cycle % period), d.from);
       if (!added && user->second != d.from) return fmt::format("{} -> {}: link", d.from, d.to);
       cycle += moved * config.hop_cycles;
     }
@@ -148,7 +148,7 @@ std::string NaiveFault(const Problem& problem, int interval, std::span<const Pla
     }
   }
   std::string fault = FaultOfTiles(problem, places);
-  if (fault.empty()) fault = FaultOfLinks(problem, interval, places);
+  if (fault.empty()) fault = FaultOfLinks(problem, period, places);
   return fault.empty() ? FaultOfOutputs(problem, places) : fault;
 }
 

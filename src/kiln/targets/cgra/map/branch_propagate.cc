@@ -274,7 +274,7 @@ bool BranchSearch::UseLinks(State* state, int instruction) {
       const int tiles = along_row ? step : step / config_->columns;
       const int direction = (along_row ? 0 : 2) + (tiles > 0 ? 1 : 0);
       const int link = (use.from * 4 + direction) * config_->reach + std::abs(tiles) - 1;
-      int16_t& user = state->link_user[K(link) * K(interval_) + K((ready + use.delay) % interval_)];
+      int16_t& user = state->link_user[K(link) * K(period_) + K((ready + use.delay) % period_)];
       if (user >= 0 && user != instruction) {
         weight_[K(instruction)] += 1;
         return false;

@@ -116,7 +116,7 @@ std::optional<Placement::Window> Placement::WindowOf(int instruction, int tile) 
 }
 
 // Returns the (link, slot) numbers that a value uses on its way between two tiles if its producer
-// issues at `issue`. The slot is the cycle in which the value enters the link, modulo the interval.
+// issues at `issue`. The slot is the cycle in which the value enters the link, modulo the period.
 std::vector<size_t> Placement::RouteCells(int from_tile, int to_tile, int issue) const {
   const Config& config = problem_->config;
   const auto tiles = static_cast<size_t>(problem_->tiles());
@@ -124,7 +124,7 @@ std::vector<size_t> Placement::RouteCells(int from_tile, int to_tile, int issue)
   for (const LinkUse& use : RouteOf(config, from_tile, to_tile)) {
     const int cycle = issue + config.pipeline_latency + use.delay;
     const size_t link = static_cast<size_t>(use.from) * tiles + static_cast<size_t>(use.to);
-    cells.push_back(link * static_cast<size_t>(interval_) + static_cast<size_t>(cycle % interval_));
+    cells.push_back(link * static_cast<size_t>(period_) + static_cast<size_t>(cycle % period_));
   }
   return cells;
 }

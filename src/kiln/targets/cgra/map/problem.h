@@ -1,8 +1,8 @@
 // The mapping problem of one graph on one machine: instructions with tiles and issue cycles to
 // find, and the rules between them. All mappers work on it; the checker (check/check.h) does not.
 //
-// An instruction v gets a tile p(v) and an issue cycle t(v) >= 0; its slot is t(v) mod II, with
-// Config::tile_period mod that period. What must hold:
+// An instruction v gets a tile p(v) and an issue cycle t(v) >= 0; its slot is t(v) modulo the period
+// after which spoke counters start again, Config::tile_period or else II. What must hold:
 //   - two instructions on one tile have different slots, and a tile has at most
 //     Config::instruction_depth of them;
 //   - for every dependence (u, v, d): t(v) + d * II >= t(u) + pipeline_latency + hops, where hops
@@ -16,7 +16,7 @@
 //     tile; rule 3: no two siblings are on one tile;
 //   - with Config::one_output, all consumers of a result that are on other tiles are at the same
 //     offset; without shared_links on a machine with relaxed distances, no two results enter a link
-//     in the same cycle modulo II (RouteOf). On a machine without relaxed distances they cannot.
+//     in the same cycle modulo this period (RouteOf). On a machine without relaxed distances they cannot.
 //   - II is a multiple of Config::tile_period, and at most MostInterval.
 // The objective is least II, then least latency: the greatest t(v) + pipeline_latency.
 #ifndef KILN_TARGETS_CGRA_MAP_PROBLEM_H_

@@ -348,7 +348,7 @@ void SatFormula::AddLinks() {
       Add({~NotAfter(i, k), NotAfter(i, k - 1), phases[S(i)][S(k % interval_)]});
     }
   }
-  using Use = std::tuple<int, int, int>;  // a link's ends and the cycle modulo the interval
+  using Use = std::tuple<int, int, int>;  // a link's ends and the cycle modulo the period
   std::map<Use, std::map<int, Lit>> users;
   for (const Dependence& dependence : problem_.dependences) {
     if (!dependence.moves || dependence.from == dependence.to) continue;
@@ -356,7 +356,7 @@ void SatFormula::AddLinks() {
       for (int b = 0; b < problem_.tiles(); ++b) {
         for (const LinkUse& use : RouteOf(config_, a, b)) {
           for (int s = 0; s < interval_; ++s) {
-            const int cycle = (s + config_.pipeline_latency + use.delay) % interval_;
+            const int cycle = (s + config_.pipeline_latency + use.delay) % period_;
             auto& by_user = users[{use.from, use.to, cycle}];
             auto at = by_user.find(dependence.from);
             if (at == by_user.end()) at = by_user.emplace(dependence.from, NewVariable()).first;
