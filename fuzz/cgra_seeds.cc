@@ -2,15 +2,18 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "fmt/format.h"
 #include "fuzz/seeds.h"
 #include "kiln/support/random.h"
+#include "kiln/support/sha256.h"
 #include "kiln/targets/cgra/graph/dot_file.h"
 #include "kiln/targets/cgra/graph/graph_file.h"
 #include "kiln/targets/cgra/graph/mapping_file.h"
 #include "kiln/targets/cgra/graph/named_graphs.h"
 #include "kiln/targets/cgra/graph/random_graph.h"
+#include "kiln/targets/cgra/learn/weights.h"
 
 namespace kiln {
 namespace {
@@ -54,7 +57,25 @@ void WriteGraphsAndMappings(const fs::path& folder) {
   }
 }
 
+// Writes the smallest policy with and without moments, each without its digest, and the beginnings
+// of both.
+void WritePolicies(const fs::path& folder) {
+  cgra::TrainingState state;
+  state.weights = cgra::InitialWeights({.graph = false, .attention = false}, 1);
+  state.numbers = {{"iteration", 3}, {"seed", 1}};
+  const auto write = [&](std::string_view name) {
+    std::string bytes = cgra::SerializeTraining(state);
+    bytes.resize(bytes.size() - kSha256Bytes);
+    WriteSeed(folder / fmt::format("cgra_policy_fuzz/{}.bin", name), bytes);
+    WriteSeed(folder / fmt::format("cgra_policy_fuzz/{}_begin.bin", name), bytes.substr(0, 300));
+  };
+  write("weights");
+  state.first = state.second = state.weights.matrices;
+  write("moments");
+}
+
 const SeedWriter kCgra(&WriteGraphsAndMappings);
+const SeedWriter kCgraPolicies(&WritePolicies);
 
 }  // namespace
 }  // namespace kiln
