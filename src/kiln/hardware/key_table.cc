@@ -2,18 +2,33 @@
 
 #include "kiln/hardware/key_table.h"
 
+#include "kiln/support/markdown.h"
+
 namespace kiln::hardware {
 namespace {
 
-std::string Cell(std::string_view text) { return text.empty() ? "| " : fmt::format("| {} ", text); }
-
 std::string Code(std::string_view name) { return fmt::format("`{}`", name); }
+
+// Returns the text of a key's list item: "**`rows`** (integer, rows: 1 to 4; default 2): the rows."
+// and the other names of the key.
+std::string ItemText(const KeyDescription& key) {
+  std::string out = fmt::format("**{}** ({}", Code(key.name), key.type);
+  if (!key.unit.empty()) out += ", " + key.unit;
+  const std::string before = key.by_default == "required" ? "" : "default ";
+  out += fmt::format(": {}; {}{}): {}.", key.values, before, key.by_default, key.help);
+  if (!key.original.empty()) out += fmt::format(" The original's key: {}.", Code(key.original));
+  std::vector<std::string> parameters;
+  for (const std::string& parameter : key.rtl_parameters) parameters.push_back(Code(parameter));
+  if (!parameters.empty()) {
+    out += fmt::format(" RTL parameter{}: {}.", parameters.size() == 1 ? "" : "s",
+                       fmt::join(parameters, ", "));
+  }
+  return out;
+}
 
 }  // namespace
 
 std::string MarkdownPage(const FamilyKeys& family) {
-  const bool has_originals =
-      std::ranges::any_of(family.keys, [](const auto& key) { return !key.original.empty(); });
   std::string out = fmt::format(
       "# Design points of the {0} family\n\n"
       "A design point is a YAML file with the keys below, each at most once and in any order. The\n"
@@ -25,23 +40,10 @@ std::string MarkdownPage(const FamilyKeys& family) {
       "and\n"
       "a value out of range are errors that name the line.\n\n"
       "{1}\n\n"
-      "This page is generated: `kiln list keys {0} --markdown` prints it.\n\n",
+      "This page is generated: `kiln list keys {0} --markdown` prints it. The type of a key, its\n"
+      "unit if it has one, its values and its default are in brackets.\n\n",
       family.family, family.introduction);
-  std::vector<std::string_view> titles = {"key", "type", "unit", "values", "default"};
-  if (has_originals) titles.emplace_back("the original's key");
-  titles.insert(titles.end(), {"RTL parameter", "what it is"});
-  for (const std::string_view title : titles) out += Cell(title);
-  out += "|\n";
-  for (size_t i = 0; i < titles.size(); ++i) out += "|---";
-  out += "|\n";
-  for (const KeyDescription& key : family.keys) {
-    out += Cell(Code(key.name)) + Cell(key.type) + Cell(key.unit) + Cell(key.values) +
-           Cell(key.by_default);
-    if (has_originals) out += Cell(key.original.empty() ? "" : Code(key.original));
-    std::vector<std::string> parameters;
-    for (const std::string& parameter : key.rtl_parameters) parameters.push_back(Code(parameter));
-    out += Cell(fmt::format("{}", fmt::join(parameters, ", "))) + Cell(key.help) + "|\n";
-  }
+  for (const KeyDescription& key : family.keys) out += MarkdownItem(ItemText(key));
   return out;
 }
 

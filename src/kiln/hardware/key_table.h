@@ -67,7 +67,7 @@ struct FamilyKeys {
 };
 
 // Returns the text of docs/FAMILY-design-points.md: how to write design points, the family's
-// introduction, and a table with one line per key.
+// introduction, and a list with one item per key.
 std::string MarkdownPage(const FamilyKeys& family);
 
 // The type of a key: functions that read its values, print them and pass them to the RTL. The

@@ -1,0 +1,37 @@
+#include "kiln/support/markdown.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace kiln {
+namespace {
+
+TEST(MarkdownItem, ShortTextIsOneLine) { EXPECT_EQ(MarkdownItem("a b"), "- a b\n"); }
+
+TEST(MarkdownItem, LinesHaveAtMostAHundredColumns) {
+  const std::string word(49, 'x'), shorter(48, 'y');
+  // "- " and 48 + 1 + 49 columns are exactly 100.
+  EXPECT_EQ(MarkdownItem(shorter + " " + word + " " + word + " " + shorter + " z"),
+            "- " + shorter + " " + word + "\n  " + word + " " + shorter + "\n  z\n");
+  EXPECT_EQ(MarkdownItem(word + " " + word), "- " + word + "\n  " + word + "\n");
+}
+
+TEST(MarkdownItem, CodeIsNotSplit) {
+  const std::string word(90, 'x');
+  EXPECT_EQ(MarkdownItem(word + " `a long piece` b"), "- " + word + "\n  `a long piece` b\n");
+}
+
+TEST(MarkdownItem, NoLineBeginsWithABullet) {
+  const std::string word(94, 'x');
+  EXPECT_EQ(MarkdownItem(word + " n - 1"), "- " + word + "\n  n - 1\n");
+}
+
+TEST(MarkdownItem, ALongWordHasALineOfItsOwn) {
+  const std::string word(200, 'x');
+  EXPECT_EQ(MarkdownItem("a " + word + " b"), "- a\n  " + word + "\n  b\n");
+  EXPECT_EQ(MarkdownItem(word), "- " + word + "\n");
+}
+
+}  // namespace
+}  // namespace kiln
