@@ -76,9 +76,9 @@ WindowShape WholeGroups(int64_t outputs) {
 
 void PrintTable1() {
   fmt::print(
-      "## Table 1: weights in a group\n\n"
-      "| output channels | group, paper | group, ours | reduction, paper [%] | counted [%] | "
-      "Gray walk, counted [%] |\n|---|---|---|---|---|---|\n");
+      "## Table 1: weights in a group (reductions in per cent)\n\n"
+      "| output channels | group, paper | group, ours | reduction, paper | counted | "
+      "Gray walk, counted |\n|---|---|---|---|---|---|\n");
   struct Row {
     int64_t outputs;
     int size;
@@ -194,9 +194,9 @@ double WithPrediction(const TableCounts& counts, const TableCounts& plain,
 
 void PrintTable2() {
   fmt::print(
-      "## Table 2: AlexNet with groups of four weights\n\n"
-      "| layer | outputs | zero outputs, paper [%] | reduction, paper [%] | ours, ideal [%] | "
-      "counted tables [%] | counted, ideal [%] |\n|---|---|---|---|---|---|---|\n");
+      "## Table 2: AlexNet with groups of four weights (in per cent)\n\n"
+      "| layer | outputs | zeros, paper | reduction, paper | ours, ideal | counted tables "
+      "| and ideal |\n|---|---|---|---|---|---|---|\n");
   double operations = 0, left = 0;
   for (const AlexNetLayer& layer : kAlexNet) {
     const double tables = CountedReduction(WholeGroups(layer.outputs), 4, Builder::kChain);
@@ -211,34 +211,36 @@ void PrintTable2() {
   fmt::print("| total | | | 82.75 | {:.2f} | | |\n\n", 100 * (1 - left / operations));
   fmt::print(
       "Gray walk, groups that end with a channel's taps, tables of both digits built always, and "
-      "real prediction on rectified normal inputs with random signs:\n\n"
-      "| layer | zero outputs [%] | tables alone [%] | exact [%] | saved work, T = 0 [%] | wrongly "
-      "zeroed [%] | reduction, T = 0 [%] | T trained for 1 %: wrongly zeroed [%] | lost value [%] "
-      "| "
-      "reduction [%] | with gates [%] |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "real prediction on rectified normal inputs with random signs, in per cent. T = 0:\n\n"
+      "| layer | zero outputs | tables alone | exact | saved work | wrongly zeroed | reduction |\n"
+      "|---|---|---|---|---|---|---|\n");
+  std::string trained;  // the second table
   for (const AlexNetLayer& layer : kAlexNet) {
     const HonestLayer honest = MeasureLayer(layer);
     const auto reduction = [&](const PredictionReport& report) {
       return 100 * WithPrediction(honest.counts, honest.counts, report);
     };
-    fmt::print(
-        "| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | "
-        "{:.2f} |\n",
-        layer.name, 100 * honest.budget.zero_share(), 100 * honest.tables, reduction(honest.exact),
-        100 * honest.zero.saved(), 100 * honest.zero.wrong_share(), reduction(honest.zero),
-        100 * honest.budget.wrong_share(), 100 * honest.budget.lost_share(),
-        reduction(honest.budget), 100 * WithPrediction(honest.gated, honest.counts, honest.budget));
+    fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", layer.name,
+               100 * honest.budget.zero_share(), 100 * honest.tables, reduction(honest.exact),
+               100 * honest.zero.saved(), 100 * honest.zero.wrong_share(), reduction(honest.zero));
+    trained += fmt::format("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", layer.name,
+                           100 * honest.budget.wrong_share(), 100 * honest.budget.lost_share(),
+                           reduction(honest.budget),
+                           100 * WithPrediction(honest.gated, honest.counts, honest.budget));
   }
-  fmt::print("\n");
+  fmt::print(
+      "\nT trained for 1 %:\n\n"
+      "| layer | wrongly zeroed | lost value | reduction | with gates |\n"
+      "|---|---|---|---|---|\n{}\n",
+      trained);
 }
 
 // Random signs, rectified normal inputs, some more of them set to zero, 1500 outputs.
 void PrintPrediction() {
   fmt::print(
-      "## Two-level prediction by window size\n\n"
-      "| inputs | zero inputs [%] | static decides [%] | map decides [%] | T = 0: zeros found [%] "
-      "| "
-      "wrongly zeroed [%] | lost value [%] |\n|---|---|---|---|---|---|---|\n");
+      "## Two-level prediction by window size (in per cent; the last three with T = 0)\n\n"
+      "| inputs | zero inputs | static decides | map decides | zeros found | wrongly zeroed | lost "
+      "value |\n|---|---|---|---|---|---|---|\n");
   for (int64_t inputs : {27, 144, 324, 648, 1296}) {
     for (double zeros : {0.5, 0.8}) {
       WindowShape shape;
@@ -314,10 +316,10 @@ void PrintBlocks() {
       "## Blocks of the hourglass module (64x64, 8 bits)\n\n"
       "r = B_p (P_r + P_w) / (B_w P_r) is the price of a partial sum against a weight. The limit "
       "is "
-      "the products of the layer's processing elements (27 each).\n\n"
-      "| layer | paper's block | products / limit | best for r | best block: r = 2 | r = 20 | r = "
-      "60 "
-      "| r = 200 |\n|---|---|---|---|---|---|---|---|\n");
+      "the products of the layer's processing elements (27 each). The last four columns are the "
+      "best blocks for one r.\n\n"
+      "| layer | paper's block | products / limit | best for r | r = 2 | r = 20 | r = 60 | r = 200 "
+      "|\n|---|---|---|---|---|---|---|---|\n");
   for (const Row& row : rows) {
     const RatioRange range = RatiosFor(row.layer, row.block, row.products);
     fmt::print(
@@ -364,18 +366,18 @@ void PrintTraffic() {
   fmt::print(
       "## Ways to compute the hourglass module\n\n"
       "| way | external traffic [kB] | store [kB] | of it activations | products [1e6] | accesses "
-      "[1e6] | rows save: traffic [%] | store [%] | activation store [%] | accesses [%] |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n");
+      "[1e6] |\n|---|---|---|---|---|---|\n");
+  std::string savings;  // the second table
   const auto print = [&](const std::string& name, const ChainTraffic& way) {
-    fmt::print(
-        "| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | "
-        "{:.1f} |\n",
-        name, kilobytes(way.external_bits()), kilobytes(way.store_bits()),
-        kilobytes(way.row_bits + way.skip_bits), static_cast<double>(way.products) / 1e6,
-        static_cast<double>(way.accesses) / 1e6, less(rows.external_bits(), way.external_bits()),
-        less(rows.store_bits(), way.store_bits()),
-        less(rows.row_bits + rows.skip_bits, way.row_bits + way.skip_bits),
-        less(rows.accesses, way.accesses));
+    fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", name,
+               kilobytes(way.external_bits()), kilobytes(way.store_bits()),
+               kilobytes(way.row_bits + way.skip_bits), static_cast<double>(way.products) / 1e6,
+               static_cast<double>(way.accesses) / 1e6);
+    savings += fmt::format("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} |\n", name,
+                           less(rows.external_bits(), way.external_bits()),
+                           less(rows.store_bits(), way.store_bits()),
+                           less(rows.row_bits + rows.skip_bits, way.row_bits + way.skip_bits),
+                           less(rows.accesses, way.accesses));
   };
   print("layer by layer", layers);
   for (int64_t tile : {4, 8, 16, 32, 64}) {
@@ -383,8 +385,10 @@ void PrintTraffic() {
   }
   print("row pipeline, 3.5 rows", rows);
   fmt::print(
-      "| paper's claims | | | | | | 66.2 against layer by layer | 60 against fused | | 31 "
-      "against fused |\n");
+      "\nWhat rows save against each way, in per cent:\n\n"
+      "| way | traffic | store | activation store | accesses |\n|---|---|---|---|---|\n{}"
+      "| paper's claims | 66.2 against layer by layer | 60 against fused | | 31 against fused |\n",
+      savings);
   Chain large = chain;
   large.width = large.height = 1024;
   const ChainTraffic tiles = TrafficOfTiles(large, 16, 16), pipeline = TrafficOfRows(large, 1);

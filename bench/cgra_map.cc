@@ -135,9 +135,8 @@ void PrintSummaries(const Arguments& arguments, const std::vector<Summary>& summ
                     int mapped, int proved) {
   fmt::print(
       "{} random graphs of {} to {} nodes, {} of them mapped by a mapper, {} with proof\n\n"
-      "| mapper | mapped | impossible | proved | of the least known interval | their latency over "
-      "the least known | steps | mean seconds | most seconds "
-      "|\n|---|---|---|---|---|---|---|---|---|\n",
+      "| mapper | mapped | impossible | proved | least II | latency | steps | mean seconds | most "
+      "seconds |\n|---|---|---|---|---|---|---|---|---|\n",
       graphs, arguments.least_nodes(), arguments.nodes, mapped, proved);
   for (size_t m = 0; m < summaries.size(); ++m) {
     const Summary& summary = summaries[m];

@@ -94,17 +94,43 @@ std::string Cell(const Timed& timed, const FoldResult& exact) {
   return fmt::format("{} ({:.1f})", ratio, timed.milliseconds);
 }
 
-void PrintRow(const std::vector<std::string>& cells, bool markdown) {
-  static constexpr int kWidths[] = {24, 10, 11, 10, 11, 7, 10, 17, 14, 16, 16, 17};
-  std::string line = markdown ? "|" : "";
-  for (size_t i = 0; i < cells.size(); ++i) {
-    line += markdown ? fmt::format(" {} |", cells[i]) : fmt::format("{:<{}}", cells[i], kWidths[i]);
+// Prints a row at once, or as Markdown: the columns up to that of CBC at once, the network and the
+// columns of the other searches when the table is destroyed.
+class Table {
+ public:
+  explicit Table(bool markdown) : markdown_(markdown) {}
+  ~Table() {
+    if (markdown_) fmt::print("\nThe other searches:\n\n{}", others_);
   }
-  fmt::print("{}\n", line);
-  std::fflush(stdout);
-}
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
 
-void PrintCase(const Case& test, bool markdown, bool with_cbc, int64_t nodes) {
+  void Add(const std::vector<std::string>& cells) {
+    static constexpr int kWidths[] = {24, 10, 11, 10, 11, 7, 10, 17, 14, 16, 16, 17};
+    std::string line;
+    if (markdown_) {
+      const auto others = cells.begin() + kOthers;
+      line = fmt::format("| {} |", fmt::join(cells.begin(), others, " | "));
+      others_ += fmt::format("| {} | {} |\n", cells[0], fmt::join(others, cells.end(), " | "));
+    } else {
+      for (size_t i = 0; i < cells.size(); ++i) line += fmt::format("{:<{}}", cells[i], kWidths[i]);
+    }
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+
+  // Adds the line below the titles.
+  void AddRule() {
+    if (markdown_) Add(std::vector<std::string>(kColumns, "---"));
+  }
+
+ private:
+  static constexpr int kOthers = 8, kColumns = 12;
+  bool markdown_;
+  std::string others_;
+};
+
+void PrintCase(const Case& test, bool with_cbc, int64_t nodes, Table* table) {
   const Objective objective;
   const Timed exact = Measure([&] { return SolveExact(test.problem, objective); });
   if (!exact.result.ok()) {
@@ -141,7 +167,7 @@ void PrintCase(const Case& test, bool markdown, bool with_cbc, int64_t nodes) {
       Cell(Measure([&] { return SolveSamoAnnealing(problem, objective, samo); }), best));
   cells.push_back(
       Cell(Measure([&] { return SolveSamoBruteForce(problem, objective, samo); }), best));
-  PrintRow(cells, markdown);
+  table->Add(cells);
   if (!best.fold) fmt::print("    {}\n", best.infeasible);
 }
 
@@ -153,11 +179,13 @@ int Main(int argc, char** argv) {
   app.add_flag("--without-cbc", without_cbc, "leave out the integer programs, which take minutes");
   app.add_option("--nodes", nodes, "most nodes of the branch and bound of one integer program");
   CLI11_PARSE(app, argc, argv);
-  PrintRow({"network", "folds", "L_max", "images/s", "L_sum", "DSP", "exact ms", "CBC", "FINN rule",
-            "SAMO rule", "SAMO anneal", "SAMO brute"},
-           markdown);
-  if (markdown) fmt::print("|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-  for (const Case& test : Cases()) PrintCase(test, markdown, !without_cbc, nodes);
+  {
+    Table table(markdown);
+    table.Add({"network", "folds", "L_max", "images/s", "L_sum", "DSP", "exact ms", "CBC",
+               "FINN rule", "SAMO rule", "SAMO anneal", "SAMO brute"});
+    table.AddRule();
+    for (const Case& test : Cases()) PrintCase(test, !without_cbc, nodes, &table);
+  }
   fmt::print(
       "\nimages/s at 200 MHz. Other searches: L_max over the optimum's (processor time in ms).\n"
       "* the same or a larger L_max with another L_sum; ? not proved within the budget; brute "
