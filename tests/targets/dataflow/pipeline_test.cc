@@ -131,7 +131,7 @@ TEST(Derived, LoopsByHand) {
   EXPECT_EQ(RangeOfSums(pipeline, pipeline.stages[1]).low, 0);
 }
 
-// The table of latencies of docs/dataflow-machine.md, for 18 terms (L = 5).
+// The latencies that docs/dataflow-machine.md lists, for 18 terms (L = 5).
 TEST(Derived, LatenciesByHand) {
   Pipeline pipeline = Small();
   Stage& stage = pipeline.stages[1];
