@@ -94,16 +94,11 @@ std::string Cell(const Timed& timed, const FoldResult& exact) {
   return fmt::format("{} ({:.1f})", ratio, timed.milliseconds);
 }
 
-// Prints a row at once, or as Markdown: the columns up to that of CBC at once, the network and the
-// columns of the other searches when the table is destroyed.
+// A table that prints each row at once. As Markdown it has two parts: the columns up to that of CBC
+// are printed at once, the network and the columns of the other searches by PrintOthers.
 class Table {
  public:
   explicit Table(bool markdown) : markdown_(markdown) {}
-  ~Table() {
-    if (markdown_) fmt::print("\nThe other searches:\n\n{}", others_);
-  }
-  Table(const Table&) = delete;
-  Table& operator=(const Table&) = delete;
 
   void Add(const std::vector<std::string>& cells) {
     static constexpr int kWidths[] = {24, 10, 11, 10, 11, 7, 10, 17, 14, 16, 16, 17};
@@ -122,6 +117,10 @@ class Table {
   // Adds the line below the titles.
   void AddRule() {
     if (markdown_) Add(std::vector<std::string>(kColumns, "---"));
+  }
+
+  void PrintOthers() const {
+    if (markdown_) fmt::print("\nThe other searches:\n\n{}", others_);
   }
 
  private:
@@ -179,13 +178,12 @@ int Main(int argc, char** argv) {
   app.add_flag("--without-cbc", without_cbc, "leave out the integer programs, which take minutes");
   app.add_option("--nodes", nodes, "most nodes of the branch and bound of one integer program");
   CLI11_PARSE(app, argc, argv);
-  {
-    Table table(markdown);
-    table.Add({"network", "folds", "L_max", "images/s", "L_sum", "DSP", "exact ms", "CBC",
-               "FINN rule", "SAMO rule", "SAMO anneal", "SAMO brute"});
-    table.AddRule();
-    for (const Case& test : Cases()) PrintCase(test, !without_cbc, nodes, &table);
-  }
+  Table table(markdown);
+  table.Add({"network", "folds", "L_max", "images/s", "L_sum", "DSP", "exact ms", "CBC",
+             "FINN rule", "SAMO rule", "SAMO anneal", "SAMO brute"});
+  table.AddRule();
+  for (const Case& test : Cases()) PrintCase(test, !without_cbc, nodes, &table);
+  table.PrintOthers();
   fmt::print(
       "\nimages/s at 200 MHz. Other searches: L_max over the optimum's (processor time in ms).\n"
       "* the same or a larger L_max with another L_sum; ? not proved within the budget; brute "

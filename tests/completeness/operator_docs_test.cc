@@ -1,12 +1,12 @@
 // Checks that docs/operators.md equals operators.def and signatures.def: the table of operators and
 // the list of their attributes follow from them. The notes are written by hand.
 // KILN_WRITE_DOCS=1 rewrites the table and the list.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <regex>
 #include <string>
+#include <string_view>
 
 #include "fmt/format.h"
 #include "kiln/ir/op.h"
@@ -62,15 +62,16 @@ std::string ListText() {
   return list;
 }
 
-// The part of the page from `begin` up to `end`.
+// The part of a page from `begin` up to `end`.
 struct Part {
   size_t begin = std::string::npos, end = std::string::npos;
 };
 
-// The paragraph of `page` that begins with `start`, at `from` or later.
+// Returns the paragraph of `page` that begins with `start`, at `from` or later.
 Part FindParagraph(const std::string& page, std::string_view start, size_t from) {
   const size_t begin = page.find(start, from);
-  return {begin, std::min(page.find("\n\n", begin) + 1, page.size())};
+  const size_t end = begin == std::string::npos ? begin : page.find("\n\n", begin);
+  return {begin, end == std::string::npos ? page.size() : end + 1};
 }
 
 TEST(OperatorDocs, FollowFromTheOperators) {

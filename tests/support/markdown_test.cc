@@ -23,7 +23,7 @@ TEST(MarkdownItem, CodeIsNotSplit) {
 }
 
 TEST(MarkdownItem, NoLineBeginsWithABullet) {
-  const std::string word(94, 'x');
+  const std::string word(95, 'x');
   EXPECT_EQ(MarkdownItem(word + " n - 1"), "- " + word + "\n  n - 1\n");
 }
 
