@@ -32,6 +32,21 @@ TEST(Integer, AnIndexHasABitAtLeast) {
   }
 }
 
+TEST(Integer, SignedBitsHoldBothBounds) {
+  for (const auto& [low, high, bits] : {std::tuple<int64_t, int64_t, int>{0, 0, 1},
+                                        {-1, 0, 1},
+                                        {-1, 1, 2},
+                                        {-128, 127, 8},
+                                        {-129, 0, 9},
+                                        {0, 128, 9},
+                                        {3, 4, 4},
+                                        {-9, -8, 5},
+                                        {INT64_MIN, 0, 64},
+                                        {0, INT64_MAX, 64}}) {
+    EXPECT_EQ(SignedBits(low, high), bits) << low << " to " << high;
+  }
+}
+
 TEST(Integer, BitsOfASetAscend) {
   EXPECT_TRUE(SetBits(0).empty());
   EXPECT_EQ(SetBits(0b1011), (std::vector<int64_t>{0, 1, 3}));

@@ -15,6 +15,7 @@
 #include "kiln/numerics/quire.h"
 #include "kiln/numerics/tables.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::hardware {
 namespace {
@@ -65,13 +66,6 @@ Span SpanOf(const Format& format) {
       break;
   }
   return span;
-}
-
-// Returns the width of a two's complement integer that holds both numbers.
-int SignedBits(int64_t least, int64_t greatest) {
-  int bits = 1;
-  while (least < -(int64_t{1} << (bits - 1)) || greatest > (int64_t{1} << (bits - 1)) - 1) ++bits;
-  return bits;
 }
 
 // Returns the width of a two's complement integer that holds every code's term in an integer sum,

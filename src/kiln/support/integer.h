@@ -31,6 +31,15 @@ inline constexpr int CeilLog2(int64_t value) {
 // Returns the bits of an index into `count` elements. At least 1, as a signal has.
 inline constexpr int IndexBits(int64_t count) { return count > 1 ? CeilLog2(count) : 1; }
 
+// Returns the bits of the narrowest two's complement integer that holds all numbers from low to
+// high.
+inline constexpr int SignedBits(int64_t low, int64_t high) {
+  const auto bits = [](int64_t x) {
+    return 1 + static_cast<int>(std::bit_width(static_cast<uint64_t>(x < 0 ? ~x : x)));
+  };
+  return bits(low) > bits(high) ? bits(low) : bits(high);
+}
+
 // Returns the positions of the bits of `set` that are 1, ascending.
 inline std::vector<int64_t> SetBits(uint32_t set) {
   std::vector<int64_t> bits;

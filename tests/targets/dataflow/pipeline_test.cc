@@ -163,12 +163,6 @@ TEST(Derived, RangeOfSumsByHand) {
 }
 
 TEST(Derived, BitsByHand) {
-  EXPECT_EQ(SignedBits(0, 0), 1);
-  EXPECT_EQ(SignedBits(-1, 0), 1);
-  EXPECT_EQ(SignedBits(-1, 1), 2);
-  EXPECT_EQ(SignedBits(-128, 127), 8);
-  EXPECT_EQ(SignedBits(-129, 0), 9);
-  EXPECT_EQ(SignedBits(0, 128), 9);
   EXPECT_EQ(AdderLevels(1), 0);
   EXPECT_EQ(AdderLevels(2), 1);
   EXPECT_EQ(AdderLevels(9), 4);

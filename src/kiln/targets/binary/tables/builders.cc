@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 
 namespace kiln::binary {
 namespace {
@@ -72,12 +73,6 @@ Entries Gray(Counter& counter, std::span<const Timed> inputs) {
   return entries;
 }
 
-int BitsFor(int64_t lowest, int64_t highest) {
-  int bits = 1;
-  while (lowest < -(int64_t{1} << (bits - 1)) || highest >= int64_t{1} << (bits - 1)) ++bits;
-  return bits;
-}
-
 }  // namespace
 
 std::string_view NameOf(Builder builder) {
@@ -119,12 +114,12 @@ int64_t BuildAdditions(Builder builder, int size) {
 
 int EntryBits(int size, int64_t lowest, int64_t highest) {
   const int64_t up = std::max(highest, -lowest), down = std::min(lowest, -highest);
-  return BitsFor(lowest + (size - 1) * down, highest + (size - 1) * up);
+  return SignedBits(lowest + (size - 1) * down, highest + (size - 1) * up);
 }
 
 int LookUpBits(int size, int64_t lowest, int64_t highest) {
   const int64_t most = size * std::max(highest, -lowest);
-  return BitsFor(-most, most);
+  return SignedBits(-most, most);
 }
 
 }  // namespace kiln::binary

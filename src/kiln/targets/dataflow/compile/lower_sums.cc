@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "kiln/ir/describe.h"
 #include "kiln/ir/window.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/compile/lowering.h"
 #include "kiln/targets/dataflow/compile/requantise.h"
 #include "kiln/targets/interface/kernel_info.h"

@@ -10,6 +10,7 @@
 #include "kiln/hardware/axi_signals.h"
 #include "kiln/hardware/top_module.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/emit/images.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 

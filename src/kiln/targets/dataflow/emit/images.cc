@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/hardware/rtl_project.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 
 namespace kiln::dataflow {

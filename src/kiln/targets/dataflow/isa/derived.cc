@@ -19,11 +19,6 @@ bool UsesLutProducts(const CodeType& operand, int weight_bits, int64_t pack) {
   return pack == 1 && (operand.bits <= 2 || weight_bits <= 2 || operand.bits + weight_bits <= 8);
 }
 
-int SignedBits(int64_t low, int64_t high) {
-  const auto magnitude = [](int64_t x) { return static_cast<uint64_t>(x < 0 ? ~x : x); };
-  return 1 + std::max(std::bit_width(magnitude(low)), std::bit_width(magnitude(high)));
-}
-
 // The formulas are in docs/dataflow-machine.md, "Window".
 WindowLoops LoopsOf(const Pipeline& pipeline, const Stage& stage) {
   const Channel &in = pipeline.input(stage), &out = pipeline.output(stage);

@@ -80,9 +80,6 @@ constexpr int MultiplierBitsOf(bool ultrascale) { return ultrascale ? 27 : 25; }
 // Returns the levels of the adder tree over `terms` terms: ceil(log2(terms)).
 int AdderLevels(int64_t terms);
 
-// Returns the least number of bits that holds all integers from low to high in two's complement.
-int SignedBits(int64_t low, int64_t high);
-
 // The least and greatest value of a sum.
 struct SumRange {
   int64_t low = 0, high = 0;

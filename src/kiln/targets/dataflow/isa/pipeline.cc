@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "kiln/support/check.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 
 namespace kiln::dataflow {

@@ -2,7 +2,6 @@
 #include "kiln/targets/systolic/compile/sums.h"
 
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "fmt/format.h"
@@ -10,6 +9,7 @@
 #include "kiln/ir/checked_math.h"
 #include "kiln/numerics/mac.h"
 #include "kiln/numerics/tables.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/systolic/compile/lower_operands.h"
 #include "kiln/targets/systolic/isa/walk.h"
 
@@ -79,10 +79,7 @@ void SumRange::Cover(const SumRange& other) {
   high = std::max(high, other.high);
 }
 
-int SumRange::bits() const {
-  const auto most = static_cast<uint64_t>(std::max(high, -(low + 1)));
-  return 1 + static_cast<int>(std::bit_width(most));
-}
+int SumRange::bits() const { return SignedBits(low, high); }
 
 Sums SumsOf(const Work& work, const Config& config) {
   const CodeRange& inputs = work.input_counts;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kiln/support/cpu.h"
+#include "kiln/support/integer.h"
 #include "kiln/targets/dataflow/isa/derived.h"
 
 namespace kiln::dataflow {
