@@ -52,7 +52,8 @@ class Elaborated {
     ASSERT_TRUE(run.ok()) << run;
     const auto text = ReadFile(result, uint64_t{1} << 28);
     ASSERT_TRUE(text.ok()) << text.status();
-    auto design = ParseRtlil(*text);
+    text_ = *text;
+    auto design = ParseRtlil(text_);
     ASSERT_TRUE(design.ok()) << design.status();
     design_ = *std::move(design);
   }
@@ -73,6 +74,19 @@ class Elaborated {
     return -1;
   }
 
+  // Returns the value that a parameter of the module itself has, its default if the instance does
+  // not set it; -1: there is no such parameter.
+  int64_t ModuleParameter(const std::string& module, const std::string& parameter) const {
+    std::istringstream lines(text_);
+    const std::string name = "  parameter \\" + parameter + " ";
+    bool inside = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("module ")) inside = IsNameOf(line.substr(7), module);
+      if (inside && line.starts_with(name)) return NumberOf(line.substr(name.size()));
+    }
+    return -1;
+  }
+
   // Returns the bits of a wire of the module; -1: there is no such wire.
   int64_t WireBits(const std::string& module, const std::string& wire) const {
     std::istringstream lines(BodyOf(module));
@@ -86,13 +100,15 @@ class Elaborated {
   }
 
  private:
-  // Of the module, which Yosys names "$paramod$HASH\MODULE" or "$paramod\MODULE\PARAMETER=VALUE..."
-  // if it has been given parameters.
+  // Returns whether Yosys gives the module this name if it has been given parameters:
+  // "$paramod$HASH\MODULE" or "$paramod\MODULE\PARAMETER=VALUE...".
+  static bool IsNameOf(const std::string& name, const std::string& module) {
+    return name.starts_with("$paramod") &&
+           (name + "\\").find("\\" + module + "\\") != std::string::npos;
+  }
   std::string BodyOf(const std::string& module) const {
     for (const auto& [name, contents] : design_) {
-      if (name.starts_with("$paramod") &&
-          (name + "\\").find("\\" + module + "\\") != std::string::npos)
-        return contents.body;
+      if (IsNameOf(name, module)) return contents.body;
     }
     return "";
   }
@@ -104,6 +120,7 @@ class Elaborated {
                                      : std::stoll(text.substr(tick + 1), nullptr, 2);
   }
 
+  std::string text_;  // as Yosys wrote it
   RtlilDesign design_;
 };
 
@@ -115,7 +132,7 @@ inline void ExpectKeysGiveAllParameters(const std::string& file,
   ASSERT_TRUE(text.ok()) << text.status();
   std::set<std::string> declared, names;
   std::istringstream lines(*text);
-  const std::regex parameter(R"(^    parameter [^=]*?(\w+) =.*)");
+  const std::regex parameter(R"(^    parameter [^=]*?(\w+) *=.*)");
   for (std::string line; std::getline(lines, line) && line != ") (";) {
     std::smatch found;
     if (std::regex_match(line, found, parameter)) declared.insert(found[1]);

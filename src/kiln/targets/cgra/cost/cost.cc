@@ -10,6 +10,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/cgra/cost/area_model.h"
 #include "kiln/targets/cgra/cost/events.h"
+#include "kiln/targets/cgra/isa/derived.h"
 #include "kiln/targets/cgra/isa/program.h"
 
 namespace kiln::cgra {

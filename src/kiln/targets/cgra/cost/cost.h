@@ -27,10 +27,6 @@ inline constexpr const char* kStreamUnit = "streams";
 // design point must pass CheckStreamMachine.
 std::vector<UnitParts> UnitsOf(const Config& config);
 
-// Returns the bits of one entry of the configuration memories.
-inline constexpr int kSpokeBits = 32, kInstructionBits = 128, kDeliveryBits = 22;
-inline constexpr int kDeliveryEntries = 256;
-
 // Returns the cost of a design point. A design point whose machine is not built has no areas, and a
 // note says why. Error: no such node.
 StatusOr<Cost> MachineCost(const Config& config, int node_nm);

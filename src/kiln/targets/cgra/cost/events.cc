@@ -11,6 +11,7 @@
 #include "kiln/hardware/technology.h"
 #include "kiln/numerics/format.h"
 #include "kiln/targets/cgra/cost/cost.h"
+#include "kiln/targets/cgra/isa/derived.h"
 #include "kiln/targets/interface/unit_areas.h"
 
 namespace kiln::cgra {

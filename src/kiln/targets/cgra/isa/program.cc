@@ -7,6 +7,7 @@
 #include "fmt/format.h"
 #include "kiln/support/check.h"
 #include "kiln/support/excerpt.h"
+#include "kiln/targets/cgra/isa/derived.h"
 #include "kiln/targets/cgra/isa/stream.h"
 
 namespace kiln::cgra {
@@ -14,7 +15,6 @@ namespace {
 
 constexpr int kMostDeliveries = 255;  // of a thread: 8 bits of a run's header
 constexpr int kMostLatency = 65535;   // cycles: 16 bits of it
-constexpr int kFreeEntries = 4;       // of every output queue at the begin of a period
 // Cycles from issue to result of the tiles that are built.
 int BuiltLatency(const Config& config) { return config.floats ? 5 : 3; }
 
@@ -112,7 +112,7 @@ Status CheckOutputs(const CgraProgram& program) {
     return ErrorAt("", "outputs",
                    fmt::format("they are computed so far apart that {} results of one wait for "
                                "another",
-                               depth - kFreeEntries),
+                               depth - kReservedEntries),
                    fmt::format("an 'output_depth' of at least {}", depth));
   }
   std::vector<int> named(static_cast<size_t>(program.config.outputs), 0);
@@ -203,7 +203,7 @@ int LeastOutputDepth(const Config& config, const std::vector<int>& issues, int i
       waiting = std::max(waiting, period - first + 1);
     }
   }
-  return waiting + kFreeEntries;
+  return waiting + kReservedEntries;
 }
 
 Status Check(const CgraProgram& program) {

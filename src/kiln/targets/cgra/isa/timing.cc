@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "kiln/targets/cgra/isa/derived.h"
+
 namespace kiln::cgra {
 namespace {
 
 constexpr int kFirstFabricCycle = 3;  // cycles from the parameter beat
 constexpr int kDeliveryToReady = 2;
-constexpr int kResultToQueueCycles = 4;
-constexpr int kReservedEntries = 4;
 
 // Computes the clock cycles of a run period by period. A period starts when the last one has ended,
 // the thread has its inputs, and every output queue has room; deliveries wait for the thread whose

@@ -10,6 +10,7 @@
 
 #include "fmt/format.h"
 #include "kiln/support/random.h"
+#include "kiln/targets/cgra/isa/derived.h"
 #include "kiln/targets/cgra/isa/stream.h"
 #include "kiln/targets/cgra/simulate/cycle/fabric.h"
 #include "kiln/targets/run/merge_trace.h"
@@ -18,10 +19,7 @@ namespace kiln::cgra {
 namespace {
 
 constexpr size_t kRegisterBeats = 2;     // of each stream
-constexpr int kTableEntries = 256;       // of the delivery table
 constexpr int kFillCycles = 2;           // of fetching before the first fabric cycle
-constexpr int kReserve = 4;              // free entries of every queue at the begin of a period
-constexpr int kResultToQueue = 4;        // clock cycles
 constexpr int64_t kQuietLimit = 100000;  // cycles in which nothing happens
 constexpr size_t kMostSpans = size_t{1} << 16;
 
@@ -55,7 +53,8 @@ struct CycleMachine::State {
     int64_t highest = 0;
   };
 
-  explicit State(const Config& config) : config(config), fabric(config), table(kTableEntries, 0) {}
+  explicit State(const Config& config)
+      : config(config), fabric(config), table(kDeliveryEntries, 0) {}
 
   StatusOr<CycleResult> Run(std::span<const uint8_t> stream, const CycleOptions& options);
   Status Step(const CycleOptions& options);
@@ -198,7 +197,7 @@ Status CycleMachine::State::Step(const CycleOptions& options) {
   StreamOut(options);
   bool space = true;
   for (const OutputQueue& queue : queues) {
-    space = space && static_cast<int>(queue.words.size()) <= config.output_depth - kReserve;
+    space = space && static_cast<int>(queue.words.size()) <= config.output_depth - kReservedEntries;
   }
   Leave();
   if (phase == Phase::kDeliver || phase == Phase::kFinish) {
@@ -264,8 +263,8 @@ void CycleMachine::State::Advance(bool space) {
   }
   const auto base_thread = static_cast<int>(period % config.ring_entries);
   for (const FabricResult& result : fabric.Cycle(slot, period < threads, base_thread)) {
-    results.push_back(
-        {now + kResultToQueue, result.output, Lanes(result.lanes.begin(), result.lanes.end())});
+    results.push_back({now + kResultToQueueCycles, result.output,
+                       Lanes(result.lanes.begin(), result.lanes.end())});
   }
   ++fabric_cycles;
   last_event = now;
@@ -328,7 +327,7 @@ Status CycleMachine::State::TakeHeader(std::span<const uint8_t> beat) {
   const int64_t entries = is_instruction ? (taken.beats + 1) / 2 : taken.beats;
   const std::array<int, kWriteTargets> depths = {config.memory_depth, config.memory_depth,
                                                  config.spoke_depth, config.instruction_depth,
-                                                 kTableEntries};
+                                                 kDeliveryEntries};
   const auto target = static_cast<size_t>(taken.target);
   if (target < depths.size() && taken.address + entries <= depths[target] &&
       (taken.target == WriteTarget::kDeliveries || taken.tile < config.tiles())) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "fmt/format.h"
+#include "kiln/targets/cgra/isa/derived.h"
 #include "kiln/targets/cgra/isa/stream.h"
 #include "kiln/targets/cgra/simulate/functional/lanes.h"
 #include "kiln/targets/cgra/simulate/functional/plan.h"
@@ -34,8 +35,7 @@ FunctionalMachine::FunctionalMachine(const Config& config) : config_(config) {
       memory.resize(static_cast<size_t>(config.memory_depth) * lanes, 0);
     }
   }
-  constexpr size_t kDeliveries = 256;
-  deliveries_.resize(kDeliveries, 0);
+  deliveries_.resize(size_t{kDeliveryEntries}, 0);
 }
 
 // The execution of one stream. Threads are executed in blocks of kBlock: an instruction that does
