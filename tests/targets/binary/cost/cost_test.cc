@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/targets/binary/cost/widths.h"
 #include "kiln/targets/binary/emit/emit.h"
+#include "kiln/targets/binary/isa/derived.h"
 #include "tests/targets/elaborated.h"
 
 namespace kiln::binary {
@@ -125,6 +125,9 @@ TEST(Cost, PartsOfAStageHaveTheParametersThatYosysElaborates) {
   expect(kColumnUnit, 0, "g_column[1].column", column);
   EXPECT_EQ(design.Parameter("kiln_binary_stage", "g_column[2].column", "TABLES"), -1);
   expect(kRequantisationUnit, 0, "g_column[1].requantise", {"ACCUMULATOR_BITS", "ACTIVATION_BITS"});
+  for (const char* queue : {"forward_queue", "emit_queue"}) {
+    EXPECT_EQ(kResultQueueWords, design.Parameter("kiln_binary_stage", queue, "DEPTH")) << queue;
+  }
   // 24 tables of 8 entries, and sums of both digits of words and windows.
   EXPECT_EQ(24 * EntriesOf(4) * EntryBits(4), design.WireBits("kiln_binary_stage", "tables"));
   EXPECT_EQ(2 * WordSumBits(8), design.WireBits("kiln_binary_stage", "sums_data"));

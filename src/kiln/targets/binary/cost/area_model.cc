@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kiln/hardware/area_features.h"
-#include "kiln/targets/binary/cost/widths.h"
+#include "kiln/targets/binary/isa/derived.h"
 
 namespace kiln::binary {
 namespace {
@@ -18,7 +18,6 @@ using hardware::Real;
 using hardware::RealIf;
 using Parameters = hardware::ModuleParameters;
 
-constexpr int64_t kQueue = 16;       // words of a queue of results
 constexpr int64_t kRoundBits = 37;   // what describes a round, and the buffer of its sums
 constexpr int64_t kFactorBits = 17;  // of a multiplier
 
@@ -90,7 +89,7 @@ Features StageFeatures(const Parameters& p, const Fits&) {
   const int64_t tables = p.Number("CHANNELS", 6) * p.Number("STEPS", 3);
   const int64_t cycles = 4 + TreeCycles(tables);
   return {{"bits of rounds", Real(cycles * (kRoundBits + 2 * sum))},
-          {"bits of queues", Real(kQueue * (2 * p.Number("COLUMNS", 2) * bits + 1))},
+          {"bits of queues", Real(kResultQueueWords * (2 * p.Number("COLUMNS", 2) * bits + 1))},
           {"bits of a beat", Real(p.Number("BEAT_BITS", 64))}};
 }
 

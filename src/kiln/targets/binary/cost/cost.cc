@@ -7,7 +7,7 @@
 #include "kiln/support/integer.h"
 #include "kiln/targets/binary/cost/area_model.h"
 #include "kiln/targets/binary/cost/events.h"
-#include "kiln/targets/binary/cost/widths.h"
+#include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/isa/program.h"
 
 namespace kiln::binary {

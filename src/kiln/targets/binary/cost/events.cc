@@ -11,7 +11,7 @@
 #include "kiln/numerics/format.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/binary/cost/cost.h"
-#include "kiln/targets/binary/cost/widths.h"
+#include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/isa/stream.h"
 #include "kiln/targets/interface/unit_areas.h"
 

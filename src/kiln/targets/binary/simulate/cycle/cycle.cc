@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/simulate/cycle/stage.h"
 
 namespace kiln::binary {
@@ -171,10 +172,10 @@ class Machine {
       add(fmt::format("skip {}", i), 0, at, config_.skip_beats,
           stage == nullptr ? 0 : stage->skip_highest());
       if (i + 1 < config_.stages) {
-        add(fmt::format("stage {} to stage {}", i, i + 1), at, at + 1, CycleStage::kQueue,
+        add(fmt::format("stage {} to stage {}", i, i + 1), at, at + 1, kResultQueueWords,
             stage == nullptr ? 0 : stage->forward_highest());
       }
-      add(fmt::format("stage {} to out", i), at, 1, CycleStage::kQueue,
+      add(fmt::format("stage {} to out", i), at, 1, kResultQueueWords,
           stage == nullptr ? 0 : stage->emit_highest());
     }
   }

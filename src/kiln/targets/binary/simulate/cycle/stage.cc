@@ -3,21 +3,16 @@
 #include "kiln/targets/binary/simulate/cycle/stage.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "kiln/support/check.h"
+#include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/isa/stream.h"
 
 namespace kiln::binary {
 namespace {
 
 constexpr int kResultCycles = 9;  // from the read of a sum to its result
-
-int TreeCycles(int terms) {
-  const int levels = terms > 1 ? std::bit_width(static_cast<unsigned>(terms - 1)) : 0;
-  return (levels + 1) / 2;
-}
 
 }  // namespace
 
@@ -42,14 +37,14 @@ CycleStage::CycleStage(const BlockProgram& program, int number)
       layout_(LayoutOf(s_, config_, number)),
       columns_(config_.columns(number)),
       code_size_(config_.tables(number) * config_.group),
-      tree_cycles_(TreeCycles(config_.tables(number))),
+      tree_cycles_(static_cast<int>(TreeCycles(config_.tables(number)))),
       digit_sums_(static_cast<size_t>(s_.top_digit) + 1),
       digits_(static_cast<size_t>(code_size_)),
       column_(static_cast<size_t>(columns_)),
-      forward_places_(kQueue),
-      emit_places_(kQueue),
-      forward_(kQueue),
-      emit_(kQueue),
+      forward_places_(kResultQueueWords),
+      emit_places_(kResultQueueWords),
+      forward_(kResultQueueWords),
+      emit_(kResultQueueWords),
       skip_(config_.skip_beats) {
   size_t tests = 0;
   for (const LookupStep& step : s_.steps) {
@@ -97,7 +92,8 @@ bool CycleStage::in_ready() const {
 }
 
 bool CycleStage::idle() const {
-  return all_read_ && !writing_ && forward_places_ == kQueue && emit_places_ == kQueue;
+  return all_read_ && !writing_ && forward_places_ == kResultQueueWords &&
+         emit_places_ == kResultQueueWords;
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -60,8 +60,6 @@ class CyclePack {
 
 class CycleStage {
  public:
-  static constexpr int kQueue = 16;  // words of the queues of results
-
   CycleStage(const BlockProgram& program, int number);
 
   // Signals of a cycle, from registers alone.

@@ -1,12 +1,16 @@
-// Widths that follow from the sizes of a stage, as rtl/binary derives them.
-#ifndef KILN_TARGETS_BINARY_COST_WIDTHS_H_
-#define KILN_TARGETS_BINARY_COST_WIDTHS_H_
+// Sizes and widths of a stage that the keys do not state, as rtl/binary has them. The cycle level
+// and the cost model use them.
+#ifndef KILN_TARGETS_BINARY_ISA_DERIVED_H_
+#define KILN_TARGETS_BINARY_ISA_DERIVED_H_
 
 #include <cstdint>
 
 #include "kiln/support/integer.h"
 
 namespace kiln::binary {
+
+// Words of each queue of results: for the next stage, and for the stream out.
+inline constexpr int kResultQueueWords = 16;
 
 // Entries of a table of `group` activations, and the bits of one: a signed sum of digits of 4 bits.
 inline int64_t EntriesOf(int64_t group) { return int64_t{1} << (group - 1); }
@@ -40,4 +44,4 @@ void ForTreeLevels(int64_t terms, int64_t bits, const Use& use) {
 
 }  // namespace kiln::binary
 
-#endif  // KILN_TARGETS_BINARY_COST_WIDTHS_H_
+#endif  // KILN_TARGETS_BINARY_ISA_DERIVED_H_
