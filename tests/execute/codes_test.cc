@@ -236,5 +236,17 @@ TEST(Codes, EncodeTensorTakesEveryAnnotation) {
   EXPECT_EQ(EncodeTensor(values, whole), Tensor::Of<int8_t>({1, 3}, {12, 2, -1}));
 }
 
+TEST(Codes, TensorOfCodesHasTheTypeOfTheFormat) {
+  const Shape shape{2, 1};
+  const std::vector<int64_t> wide = {-3, 200};
+  EXPECT_EQ(TensorOfCodes<int64_t>(*FindFormat("int9"), shape, wide),
+            Tensor::Of<int16_t>(shape, {-3, 200}));
+  const std::vector<int32_t> codes = {3, 200};
+  EXPECT_EQ(TensorOfCodes<int32_t>(*FindFormat("uint8"), shape, codes),
+            Tensor::Of<uint8_t>(shape, {3, 200}));
+  EXPECT_EQ(TensorOfCodes<int32_t>(*FindFormat("int4"), shape, std::vector<int32_t>{-8, 7}),
+            Tensor::Of<int8_t>(shape, {-8, 7}));
+}
+
 }  // namespace
 }  // namespace kiln

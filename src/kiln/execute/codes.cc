@@ -213,6 +213,19 @@ ElementType CodeElementType(const Format& format) {
   }
 }
 
+template <typename Integer>
+Tensor TensorOfCodes(const Format& format, const Shape& shape, std::span<const Integer> codes) {
+  Tensor tensor(CodeElementType(format), shape);
+  KILN_CHECK(std::ssize(codes) == tensor.size());
+  VisitCodes(tensor, [&](auto to) {
+    using Code = typename decltype(to)::value_type;
+    std::ranges::transform(codes, to.begin(), [](Integer code) { return static_cast<Code>(code); });
+  });
+  return tensor;
+}
+template Tensor TensorOfCodes(const Format&, const Shape&, std::span<const int32_t>);
+template Tensor TensorOfCodes(const Format&, const Shape&, std::span<const int64_t>);
+
 Tensor QuantiseTensor(const Tensor& values, const Quantisation& q) {
   KILN_CHECK(!IsBlockedByRule(q));
   const Format& format = q.type.format;

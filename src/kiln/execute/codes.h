@@ -27,6 +27,11 @@ namespace kiln {
 // integers, of u8, u16 and u32 for all other formats.
 ElementType CodeElementType(const Format& format);
 
+// Returns codes of a format as a tensor of its CodeElementType. Codes that the type does not hold
+// are wrapped.
+template <typename Integer>  // int32_t or int64_t
+Tensor TensorOfCodes(const Format& format, const Shape& shape, std::span<const Integer> codes);
+
 // Quantises a tensor with given scales.
 //   values   fp32, any shape
 //   q        scales per tensor, per channel or per block; not blocks that compute their own scales

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,17 @@ TEST(ShiftOf, IsTheLargestThatFits) {
   EXPECT_EQ(ShiftOf(1e-9, 16, 20), 20);
   EXPECT_EQ(ShiftOf(0, 16, 47), 47);
   EXPECT_EQ(ShiftOf(65535.6, 16, 47), std::nullopt);
+}
+
+// Bounds are applied in binary64; element 2 is of channel 0 again.
+TEST(ChannelLine, GivesTheValuesOfSums) {
+  const ChannelLine line = {.factors = {0.5, -2}, .offsets = {1, 0.25}, .low = -6, .high = 2.25};
+  EXPECT_EQ(line.ValueOf(3, 0), 2.25);
+  EXPECT_EQ(line.ValueOf(2, 1), -3.75);
+  const Shape shape{2, 2};
+  const Tensor values = Tensor::Of<float>(shape, {1.5f, -1.75f, -1, -6});
+  EXPECT_EQ(ValuesOfSums<int32_t>(std::vector<int32_t>{1, 1, -4, 5}, line, shape), values);
+  EXPECT_EQ(ValuesOfSums<int64_t>(std::vector<int64_t>{1, 1, -4, 5}, line, shape), values);
 }
 
 }  // namespace

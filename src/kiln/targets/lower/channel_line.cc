@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/support/check.h"
 #include "kiln/targets/lower/refusal.h"
 
 namespace kiln {
@@ -17,6 +18,23 @@ const Value* OtherThan(const Node& node, const Value* value) {
 }
 
 }  // namespace
+
+double ChannelLine::ValueOf(int64_t sum, size_t channel) const {
+  const double value = static_cast<double>(sum) * factors[channel] + offsets[channel];
+  return std::min(std::max(value, low), high);
+}
+
+template <typename Integer>
+Tensor ValuesOfSums(std::span<const Integer> sums, const ChannelLine& line, const Shape& shape) {
+  Tensor values(ElementType::kFloat32, shape);
+  KILN_CHECK(std::ssize(sums) == values.size());
+  const auto to = values.data<float>();
+  for (size_t i = 0; i < sums.size(); ++i)
+    to[i] = static_cast<float>(line.ValueOf(sums[i], i % line.factors.size()));
+  return values;
+}
+template Tensor ValuesOfSums(std::span<const int32_t>, const ChannelLine&, const Shape&);
+template Tensor ValuesOfSums(std::span<const int64_t>, const ChannelLine&, const Shape&);
 
 std::optional<double> NumberOf(const Value* value) {
   if (value == nullptr || !value->is_constant() || value->element() != ElementType::kFloat32 ||

@@ -3,6 +3,7 @@
 #ifndef KILN_TARGETS_LOWER_CHANNEL_LINE_H_
 #define KILN_TARGETS_LOWER_CHANNEL_LINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "kiln/ir/graph.h"
+#include "kiln/ir/shape.h"
+#include "kiln/ir/tensor.h"
 #include "kiln/support/status.h"
 
 namespace kiln {
@@ -19,7 +22,13 @@ struct ChannelLine {
   std::vector<double> factors, offsets;
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
+  // Returns the value of a channel's sum.
+  double ValueOf(int64_t sum, size_t channel) const;
 };
+
+// Returns the values of sums in fp32. Element i is of channel i modulo the number of channels.
+template <typename Integer>  // int32_t or int64_t
+Tensor ValuesOfSums(std::span<const Integer> sums, const ChannelLine& line, const Shape& shape);
 
 // Returns the number in an fp32 constant of one element; nullopt for any other value and for null.
 std::optional<double> NumberOf(const Value* value);

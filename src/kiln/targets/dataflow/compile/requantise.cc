@@ -13,11 +13,6 @@ namespace {
 
 constexpr int kMostShift = 47;
 
-double Value(const ChannelLine& line, size_t channel, int64_t sum) {
-  const double value = static_cast<double>(sum) * line.factors[channel] + line.offsets[channel];
-  return std::min(std::max(value, line.low), line.high);
-}
-
 // One shift serves all channels, chosen so that the largest multiplier has kMultiplierBits bits.
 // The addend contains the half that turns the shift, which rounds down, into rounding to the
 // nearest code.
@@ -65,7 +60,7 @@ StatusOr<Requantise> ByThresholds(const ChannelLine& line, const ValueCodes& cod
       int64_t least = range.low, above = range.high + 1;
       while (least < above && r.low + k <= r.high) {
         const int64_t middle = least + (above - least) / 2;
-        if (NearestCode(Value(line, c, middle), codes) >= r.low + k) {
+        if (NearestCode(line.ValueOf(middle, c), codes) >= r.low + k) {
           above = middle;
         } else {
           least = middle + 1;
