@@ -89,5 +89,17 @@ TEST(KernelInfo, CertificatesAddUp) {
   EXPECT_EQ(sum.bound_from, "vector passes");  // the last part that has a bound
 }
 
+TEST(DerivedByView, HasTheElementsOfTheView) {
+  Graph graph;
+  const Value* const from = graph.AddInput("x", {ElementType::kFloat32, Shape{2, 3}});
+  const Value* const value = graph.AddInput("y", {ElementType::kFloat32, Shape{3, 1, 2}});
+  const std::vector<int64_t> shape = {2, 3}, turned = {1, 0};
+  const DerivedValue derived = DerivedByView(value, from, Transposed(RowMajorView(shape), turned));
+  EXPECT_EQ(derived.value, value);
+  EXPECT_EQ(derived.from, from);
+  EXPECT_EQ(derived.derive(Tensor::Of<float>({2, 3}, {1, 2, 3, 4, 5, 6})),
+            Tensor::Of<float>({3, 1, 2}, {1, 4, 2, 5, 3, 6}));
+}
+
 }  // namespace
 }  // namespace kiln

@@ -58,4 +58,12 @@ HostKernel MakeHostKernel(const Graph& graph, std::span<const HostNodes> groups)
   return kernel;
 }
 
+DerivedValue DerivedByView(const Value* value, const Value* from, StridedView view) {
+  return {.value = value,
+          .from = from,
+          .derive = [value, view = std::move(view)](const Tensor& tensor) {
+            return Gather(tensor, view).Reshaped(value->shape());
+          }};
+}
+
 }  // namespace kiln

@@ -190,9 +190,7 @@ class Lowering {
     }
     const auto view = Apply(*steps, RowMajorView(from->shape().dims()));
     if (!view.has_value()) return refused;
-    views_.push_back({.value = to, .from = from, .derive = [view = *view](const Tensor& tensor) {
-                        return Gather(tensor, view);
-                      }});
+    views_.push_back(DerivedByView(to, from, *view));
     if (producer != item_of_.end()) item_of_[to] = producer->second;
     return OkStatus();
   }
