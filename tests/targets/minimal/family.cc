@@ -14,7 +14,7 @@ class Machine final : public TensorMachine {
  public:
   Machine(const MinimalProgram& program, const StreamSimulation* simulation, Level level,
           const RtlOptions& rtl)
-      : TensorMachine(program.network, program.hosts),
+      : TensorMachine(program.network, HostsOf(program.hosts)),
         program_(program),
         simulation_(simulation),
         level_(level),
@@ -76,6 +76,7 @@ class MinimalAccelerator final : public Accelerator {
     const auto& compiled = static_cast<const MinimalProgram&>(program);
     std::unique_ptr<StreamSimulation> simulation;
     const auto build = [&]() -> Status {
+      if (options.level != Level::kRtl) return OkStatus();
       KILN_ASSIGN_OR_RETURN(
           simulation, StreamSimulation::Build(
                           options.rtl, [&](const auto& folder) { return Emit(compiled, folder); }));

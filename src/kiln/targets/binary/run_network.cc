@@ -61,7 +61,7 @@ MapSize SizeOf(const Shape& shape) {
 class Machine final : public TensorMachine {
  public:
   Machine(Shared* shared, const RtlOptions& rtl)
-      : TensorMachine(shared->program.network(), shared->program.hosts(), shared->program.views()),
+      : TensorMachine(shared->program.network(), HostsOf(shared->program.hosts()), shared->program.views()),
         shared_(*shared),
         rtl_(rtl) {}
 

@@ -15,6 +15,9 @@ namespace kiln {
 // same units and queues, or one of them must have none.
 void AppendTrace(const Trace& part, Trace* trace);
 
+// The most spans of a trace that a machine returns, unless it has more stretches of work.
+inline constexpr size_t kMostSpans = size_t{1} << 16;
+
 // Sorts the spans by begin, then by unit, and leaves at most `most` of them, or one for each stretch
 // of a unit on one kernel if these are more: doubles the resolution until joining the neighbours
 // that are so near suffices. Spans of a unit must not overlap.

@@ -13,12 +13,16 @@
 
 namespace kiln {
 
+TensorMachine::TensorMachine(const Graph& network, std::vector<const HostGraph*> hosts,
+                             std::span<const DerivedValue> derived)
+    : network_(network), hosts_(std::move(hosts)) {
+  for (const DerivedValue& value : derived) derived_.emplace(value.value, &value);
+}
+
 void TensorMachine::Begin(const ImageGroup&) {
   values_.clear();
-  for (const Value* value : network_.Values()) {
-    if (!value->is_constant()) continue;
-    values_[value] = RoundedAsAnnotated(value->constant(), value->quantisation());
-  }
+  codes_.clear();
+  cycles_since_host_ = 0;
 }
 
 Status TensorMachine::Load(int64_t, size_t input, const Tensor& tensor) {
@@ -30,28 +34,43 @@ Status TensorMachine::Load(int64_t, size_t input, const Tensor& tensor) {
 StatusOr<Trace> TensorMachine::Run() {
   Trace trace;
   for (size_t k = 0; k < hosts_.size(); ++k) {
-    if (!hosts_[k].has_value()) {
-      KILN_ASSIGN_OR_RETURN(Trace part, RunKernel(k));
-      part.kernels = {{.kernel = static_cast<int>(k), .begin = 0, .end = part.cycles}};
-      AppendTrace(part, &trace);
+    if (hosts_[k] != nullptr) {
+      KILN_RETURN_IF_ERROR(RunHost(*hosts_[k]));
+      cycles_since_host_ = 0;
       continue;
     }
-    const HostGraph& host = *hosts_[k];
-    KILN_RETURN_IF_ERROR(RunHostKernel(
-        host.graph, [&](size_t i) { return ValueOf(host.inputs[i]); },
-        [&](size_t i, const Tensor& computed) {
-          const Value* const value = host.outputs[i];
-          values_[value] = RoundedAsAnnotated(computed, value->quantisation());
-          return OkStatus();
-        }));
+    KILN_ASSIGN_OR_RETURN(Trace part, RunKernel(k));
+    cycles_since_host_ += part.cycles;
+    if (part.kernels.empty()) {
+      const auto kernel = static_cast<int>(k);
+      part.kernels = {{.kernel = kernel, .begin = 0, .end = part.cycles}};
+      for (Span& span : part.spans) span.kernel = kernel;
+    }
+    AppendTrace(part, &trace);
+    if (trace.spans.size() > 2 * kMostSpans) LimitSpans(kMostSpans, &trace);
   }
+  LimitSpans(kMostSpans, &trace);
   return trace;
+}
+
+Status TensorMachine::RunHost(const HostGraph& host) {
+  return RunHostKernel(
+      host.graph, [&](size_t i) { return ValueOf(host.inputs[i]); },
+      [&](size_t i, const Tensor& computed) {
+        const Value* const value = host.outputs[i];
+        values_[value] = RoundedAsAnnotated(computed, value->quantisation());
+        return OkStatus();
+      });
 }
 
 std::vector<OutputTensor> TensorMachine::Outputs(int64_t) const {
   std::vector<OutputTensor> outputs;
   for (const Value* output : network_.outputs()) {
     const Tensor value = ValueOf(output);
+    if (const auto codes = codes_.find(output); codes != codes_.end()) {
+      outputs.push_back({value, codes->second});
+      continue;
+    }
     const bool coded = output->quantisation() && value.type() == ElementType::kFloat32;
     outputs.push_back({value, coded ? EncodeTensor(value, *output->quantisation()) : value});
   }
@@ -60,27 +79,50 @@ std::vector<OutputTensor> TensorMachine::Outputs(int64_t) const {
 
 Tensor TensorMachine::ValueOf(const Value* value) const {
   if (const auto at = values_.find(value); at != values_.end()) return at->second;
-  const auto derived = std::ranges::find(derived_, value, &DerivedValue::value);
+  if (value->is_constant()) return RoundedAsAnnotated(value->constant(), value->quantisation());
+  const auto derived = derived_.find(value);
   KILN_CHECK(derived != derived_.end());
-  return derived->derive(ValueOf(derived->from));
+  return derived->second->derive(ValueOf(derived->second->from));
 }
 
 Tensor TensorMachine::CodesOf(const Value* value) const {
+  if (const auto codes = codes_.find(value); codes != codes_.end()) return codes->second;
   return EncodeTensor(ValueOf(value), *value->quantisation());
 }
 
 void TensorMachine::SetCodes(const Value* value, const Tensor& codes) {
   values_[value] = DequantiseTensor(codes, *value->quantisation());
+  codes_[value] = codes;
+}
+
+void TensorMachine::SetNumbers(const Value* value, const Tensor& numbers,
+                               const std::optional<Tensor>& codes) {
+  values_[value] = numbers;
+  if (codes.has_value()) codes_[value] = *codes;
 }
 
 StatusOr<RunResult> RunOnTensorMachines(
     const Program& program, const Graph& network, const Batch& batch, const RunOptions& options,
     const std::function<Status()>& prepare,
     const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make) {
-  const bool simulates = options.level == Level::kRtl;
-  LevelMachines machines(network, options, simulates ? prepare : nullptr, make);
+  const bool uses_machine = std::ranges::any_of(
+      program.kernels(), [](const KernelInfo& kernel) { return !kernel.on_host(); });
+  LevelMachines machines(network, options, uses_machine ? prepare : nullptr, make);
   KILN_ASSIGN_OR_RETURN(RunResult head, RunProgram(program, batch, options, machines));
   return RunTail(program, batch, std::move(head));
+}
+
+StatusOr<Waveform> RecordOnTensorMachine(
+    const Program& program, const Graph& network, const Batch& batch,
+    const std::function<std::unique_ptr<TensorMachine>(Waveform* found)>& make) {
+  KILN_CHECK(batch.images() == 1);
+  Waveform found;
+  const RunOptions options;
+  LevelMachines machines(network, options, nullptr,
+                         [&](const RtlOptions&) { return make(&found); });
+  const Status status = RunProgram(program, batch, options, machines).status();
+  if (!status.ok() && !found.recorded) return status;
+  return found;
 }
 
 }  // namespace kiln

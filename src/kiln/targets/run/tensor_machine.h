@@ -4,6 +4,7 @@
 #ifndef KILN_TARGETS_RUN_TENSOR_MACHINE_H_
 #define KILN_TARGETS_RUN_TENSOR_MACHINE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,16 +27,34 @@ struct DerivedValue {
   std::function<Tensor(const Tensor&)> derive;
 };
 
+// Where an accelerator kernel is in the run of an image.
+struct KernelPlace {
+  int kernel = 0;     // index into Program::kernels()
+  int64_t begin = 0;  // cycles of the kernels before it since the host ran one, as Waveform counts
+};
+
+// Returns the host's graph of each element of a list, or null where it has none. `host` is the
+// element's std::optional<HostGraph>: a member, or the element itself.
+template <typename Steps, typename Host = std::identity>
+std::vector<const HostGraph*> HostsOf(const Steps& steps, Host host = {}) {
+  std::vector<const HostGraph*> hosts;
+  for (const auto& step : steps) {
+    const std::optional<HostGraph>& graph = std::invoke(host, step);
+    hosts.push_back(graph.has_value() ? &*graph : nullptr);
+  }
+  return hosts;
+}
+
 // The base class of such machines. It processes one image at a time. fp32 values are rounded to
 // their annotations.
 class TensorMachine : public ImageMachine {
  public:
-  // The machine runs the kernels of a program in order: kernel k on the host if there is a subgraph
-  // hosts[k], else by RunKernel. `network` is the graph from which the program was compiled. Both
-  // arguments must outlive the machine, as must `derived`, values that no kernel computes.
-  TensorMachine(const Graph& network, const std::vector<std::optional<HostGraph>>& hosts,
-                std::span<const DerivedValue> derived = {})
-      : network_(network), hosts_(hosts), derived_(derived) {}
+  // The machine runs the kernels of a program in order: kernel k on the host if hosts[k] is not
+  // null, else by RunKernel. `network` is the graph from which the program was compiled. All
+  // arguments must outlive the machine, and the host's graphs as well. `derived` are values that no
+  // kernel computes.
+  TensorMachine(const Graph& network, std::vector<const HostGraph*> hosts,
+                std::span<const DerivedValue> derived = {});
 
   void Begin(const ImageGroup& group) override;
   Status Load(int64_t row, size_t input, const Tensor& tensor) override;
@@ -43,33 +62,56 @@ class TensorMachine : public ImageMachine {
   std::vector<OutputTensor> Outputs(int64_t row) const override;
 
  protected:
-  // Runs an accelerator kernel: gets the operands by CodesOf and stores the results by SetCodes.
-  // Returns the trace of the kernel, without Trace::kernels.
+  // Runs an accelerator kernel: gets the operands by CodesOf and stores the results by SetCodes or
+  // SetNumbers. Returns the trace. If its Trace::kernels is empty, all of it belongs to this kernel; a
+  // machine that runs several kernels of the program at a time sets it, and the kernels of spans.
   virtual StatusOr<Trace> RunKernel(size_t kernel) = 0;
 
   // Return and set the codes of a value that has an annotation.
   Tensor CodesOf(const Value* value) const;
   void SetCodes(const Value* value, const Tensor& codes);
+  // Sets a value without annotation to fp32 numbers. If it is an output, RunResult::codes has
+  // `codes`, the integers that the machine wrote, or the numbers without them.
+  void SetNumbers(const Value* value, const Tensor& numbers,
+                  const std::optional<Tensor>& codes = std::nullopt);
+
+  // Returns the place of the kernel that RunKernel is running.
+  KernelPlace PlaceOf(size_t kernel) const {
+    return {.kernel = static_cast<int>(kernel), .begin = cycles_since_host_};
+  }
 
  private:
-  const Graph& network_;
   // Returns the tensor of a value, derived or not.
   Tensor ValueOf(const Value* value) const;
+  Status RunHost(const HostGraph& host);
 
-  const std::vector<std::optional<HostGraph>>& hosts_;
-  const std::span<const DerivedValue> derived_;
+  const Graph& network_;
+  const std::vector<const HostGraph*> hosts_;
+  std::unordered_map<const Value*, const DerivedValue*> derived_;
   std::unordered_map<const Value*, Tensor> values_;
+  std::unordered_map<const Value*, Tensor> codes_;  // that RunKernel has set
+  int64_t cycles_since_host_ = 0;
 };
 
 // Runs a program on machines of one image each (run_program.h) and then its tail (host_tail.h).
 //   network  the graph whose inputs the machines load
-//   prepare  prepares what the machines of the rtl level need; called once, and only at that level
+//   prepare  prepares what all machines need at the level of the options, such as the simulation.
+//            Called once, unless the host runs all kernels. May be null.
 //   make     returns a machine. rtl.seed is the seed of the options plus the number of the
 //            machine's first image.
 StatusOr<RunResult> RunOnTensorMachines(
     const Program& program, const Graph& network, const Batch& batch, const RunOptions& options,
     const std::function<Status()>& prepare,
     const std::function<std::unique_ptr<TensorMachine>(const RtlOptions& rtl)>& make);
+
+// Returns the difference that a machine finds on the only image of a batch
+// (Accelerator::RecordDifference). The machine that `make` returns runs each kernel at the cycle
+// and the rtl level and stores the results of the cycle level. If the levels differ, it records the
+// signals, sets `found` and stops with any error. The tail does not run.
+//   errors  those of RunProgram, unless something was recorded
+StatusOr<Waveform> RecordOnTensorMachine(
+    const Program& program, const Graph& network, const Batch& batch,
+    const std::function<std::unique_ptr<TensorMachine>(Waveform* found)>& make);
 
 }  // namespace kiln
 

@@ -21,7 +21,6 @@ namespace {
 constexpr size_t kRegisterBeats = 2;     // of each stream
 constexpr int kFillCycles = 2;           // of fetching before the first fabric cycle
 constexpr int64_t kQuietLimit = 100000;  // cycles in which nothing happens
-constexpr size_t kMostSpans = size_t{1} << 16;
 
 // Places in Trace::units; tiles follow.
 enum TraceUnit { kIn, kOut, kLoad, kDispatch, kFabric, kFirstTile };
