@@ -15,6 +15,7 @@
 #include "kiln/hardware/rtl_project.h"
 #include "kiln/report/text.h"
 #include "kiln/report/verify_report.h"
+#include "kiln/targets/interface/difference.h"
 
 namespace kiln::cli {
 namespace {
@@ -157,8 +158,7 @@ class VerifyCommand final : public Command {
     // memory than the cycle level's, there is no such bound.
     const auto& cycles = cycle.cycles_per_image;
     if (report->timed && !cycles.empty()) {
-      rtl_options.most_cycles =
-          2 * static_cast<uint64_t>(*std::max_element(cycles.begin(), cycles.end())) + 100'000;
+      rtl_options.most_cycles = MostCyclesFor(*std::max_element(cycles.begin(), cycles.end()));
     }
     const auto rtl = run(Level::kRtl, "rtl", &report->rtl_seconds);
     if (rtl.status().code() == StatusCode::kInternal) {

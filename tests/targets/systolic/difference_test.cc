@@ -180,5 +180,16 @@ TEST(SimulationArguments, IdealMemoriesHaveASeedOnly) {
             (std::vector<std::string>{"--seed", "1", "--stalls", "0.25", "--latency", "9"}));
 }
 
+TEST(LimitedOptions, FaultyHardwareIsStopped) {
+  RtlOptions options;
+  options.seed = 7;
+  EXPECT_EQ(LimitedOptions(options, /*timed=*/true, 50).most_cycles, 100'100u);
+  EXPECT_EQ(LimitedOptions(options, /*timed=*/true, 50).seed, 7u);
+  // The time behind another memory has no bound, and the caller's limit is kept.
+  EXPECT_EQ(LimitedOptions(options, /*timed=*/false, 50).most_cycles, 0u);
+  options.most_cycles = 3;
+  EXPECT_EQ(LimitedOptions(options, /*timed=*/true, 50).most_cycles, 3u);
+}
+
 }  // namespace
 }  // namespace kiln

@@ -101,6 +101,14 @@ CycleWindow WindowAround(size_t index, const std::vector<int64_t>& expected,
   return window;
 }
 
+uint64_t MostCyclesFor(int64_t expected) { return 2 * static_cast<uint64_t>(expected) + 100'000; }
+
+RtlOptions LimitedOptions(const RtlOptions& options, bool timed, int64_t expected) {
+  RtlOptions limited = options;
+  if (timed && limited.most_cycles == 0) limited.most_cycles = MostCyclesFor(expected);
+  return limited;
+}
+
 std::vector<std::string> MemoryArguments(const RtlOptions& options, uint64_t seed) {
   std::vector<std::string> arguments = {"--seed", std::to_string(seed)};
   const auto add = [&](const char* flag, std::string value) {

@@ -87,6 +87,13 @@ struct WaveOptions {
   CycleWindow window;
 };
 
+// Returns the cycles after which a simulation that should take `expected` cycles is stopped, because
+// faulty hardware may never finish.
+uint64_t MostCyclesFor(int64_t expected);
+// Returns the options of a run of a segment that should take `expected` cycles: with that limit if
+// they have none and cycles are comparable (`timed`).
+RtlOptions LimitedOptions(const RtlOptions& options, bool timed, int64_t expected);
+
 // Returns the command-line arguments of a simulation (rtl/testbench/kiln_simulate_options.h) for
 // these options: the memory behind its ports unless it is the design point's ideal memory, the
 // seed, and the limit on cycles.
