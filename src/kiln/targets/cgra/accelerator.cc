@@ -1,32 +1,18 @@
-// Compiles and runs networks on one machine: each method checks that a program belongs to the
-// family and calls the room that does the work. The end of the file registers the family.
+// Emits networks and estimates their costs on one machine: each method checks that a program belongs to
+// the family and calls the room that does the work. The end of the file registers the family.
 
 #include "kiln/targets/cgra/accelerator.h"
 
 #include <utility>
 
 #include "kiln/quantise/recipe_names.h"
-#include "kiln/targets/cgra/compile/network_program.h"
 #include "kiln/targets/cgra/config/keys.h"
 #include "kiln/targets/cgra/cost/area_model.h"
 #include "kiln/targets/cgra/cost/cost.h"
 #include "kiln/targets/cgra/cost/events.h"
 #include "kiln/targets/cgra/emit/emit.h"
-#include "kiln/targets/cgra/run_network.h"
-#include "kiln/targets/cgra/waveform.h"
-#include "kiln/targets/run/host_tail.h"
 
 namespace kiln::cgra {
-namespace {
-
-StatusOr<const NetworkProgram*> ProgramOf(const Program& program, const std::string& name) {
-  const auto* compiled = dynamic_cast<const NetworkProgram*>(&program);
-  if (compiled != nullptr) return compiled;
-  return ErrorAt("", name, "the program was compiled for another family",
-                 "compile it for this one");
-}
-
-}  // namespace
 
 std::vector<std::string> CgraAccelerator::ActivationFormats() const {
   std::vector<std::string> names;
@@ -45,25 +31,8 @@ std::vector<std::string> CgraAccelerator::WeightFormats() const {
 
 NamedRecipe CgraAccelerator::OwnRecipe() const { return {.name = "int8", .recipe = Int8Recipe()}; }
 
-StatusOr<std::unique_ptr<Program>> CgraAccelerator::Compile(const Graph& graph,
-                                                            const CompileOptions& options) const {
-  return CompileWithTail(
-      graph, options, [&](const Graph& known) { return CompileNetwork(known, config_, options); });
-}
-
-StatusOr<RunResult> CgraAccelerator::Run(const Program& program, const Batch& batch,
-                                         const RunOptions& options) const {
-  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
-  if (options.level == Level::kReference) {
-    return ErrorAt("", name(), "the reference level runs graphs, not programs",
-                   "run the network itself at that level");
-  }
-  KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*compiled, batch, options));
-  return RunTail(program, batch, std::move(result));
-}
-
 Status CgraAccelerator::EmitRtl(const Program& program, const std::filesystem::path& folder) const {
-  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
   // The first configuration is the example of `make sim`; a network may have none on the machine.
   const CgraProgram* first = nullptr;
   for (const LoweredKernel& kernel : compiled->lowered()) {
@@ -83,15 +52,8 @@ StatusOr<Cost> CgraAccelerator::EstimateCost(int node_nm) const {
   return MachineCost(config_, node_nm);
 }
 
-StatusOr<Waveform> CgraAccelerator::RecordDifference(const Program& program, const Batch& batch,
-                                                     const RtlOptions& options,
-                                                     const std::filesystem::path& file) const {
-  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
-  return cgra::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(), file);
-}
-
 StatusOr<Energy> CgraAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
-  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, ProgramOf(program, name()));
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* compiled, OwnOf(program));
   std::vector<LaunchWork> work;
   for (const LoweredKernel& kernel : compiled->lowered()) {
     if (!kernel.machine.has_value()) continue;

@@ -1,11 +1,11 @@
-// The machine of one image: its values on the host, and the launches that the host streams.
+// The machine of one image: gathers and stores what launches read and write, and streams launches.
 
 #include "kiln/targets/cgra/run_network.h"
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <unordered_map>
+#include <span>
 #include <utility>
 
 #include "kiln/execute/codes.h"
@@ -15,16 +15,14 @@
 #include "kiln/targets/cgra/simulate/cycle/cycle.h"
 #include "kiln/targets/cgra/simulate/functional/functional.h"
 #include "kiln/targets/cgra/simulate/rtl/machine.h"
-#include "kiln/targets/run/level_machines.h"
+#include "kiln/targets/lower/channel_line.h"
 #include "kiln/targets/run/merge_trace.h"
-#include "kiln/targets/run/run_program.h"
 
 namespace kiln::cgra {
 namespace {
 
 // Runs of a launch are sent in pieces of at most this many bytes; each piece loads the program.
 constexpr int64_t kMostPieceBytes = int64_t{1} << 26;
-constexpr size_t kMostSpans = size_t{1} << 16;  // of the trace
 
 int64_t RunsInPiece(const Launch& launch, int64_t lanes) {
   const int64_t bytes = 4 * launch.threads * lanes * std::max<int64_t>(1, std::ssize(launch.feeds));
@@ -67,8 +65,8 @@ class Levels {
   Levels(const NetworkProgram& program, const RunOptions& options)
       : config_(program.config()), options_(options) {}
 
-  Status Prepare(bool uses_machine) {
-    if (options_.level != Level::kRtl || !uses_machine) return OkStatus();
+  Status Prepare() {
+    if (options_.level != Level::kRtl) return OkStatus();
     KILN_ASSIGN_OR_RETURN(simulation_, RtlMachine::Build(config_, options_.rtl));
     return OkStatus();
   }
@@ -99,76 +97,23 @@ class Levels {
   std::unique_ptr<RtlMachine> simulation_;
 };
 
-class NetworkMachine final : public ImageMachine {
+class NetworkMachine final : public TensorMachine {
  public:
   NetworkMachine(const NetworkProgram& program, LaunchRun run)
-      : program_(program), run_(std::move(run)) {
-    for (const ViewedValue& view : program.views()) views_.emplace(view.value, &view);
-  }
+      : TensorMachine(program.network(), HostsOf(program.lowered(), &LoweredKernel::host),
+                      program.views()),
+        program_(program),
+        run_(std::move(run)) {}
 
-  void Begin(const ImageGroup&) override { values_.clear(); }
-
-  Status Load(int64_t, size_t input, const Tensor& tensor) override {
-    const Value* value = program_.network().inputs()[input];
-    values_[value] = RoundedAsAnnotated(tensor, value->quantisation());
-    return OkStatus();
-  }
-
-  StatusOr<Trace> Run() override {
-    Trace trace;
-    for (size_t k = 0; k < program_.lowered().size(); ++k) {
-      const LoweredKernel& kernel = program_.lowered()[k];
-      if (kernel.machine.has_value()) {
-        Trace part;
-        KILN_RETURN_IF_ERROR(RunMachine(*kernel.machine, &part));
-        part.kernels = {{.kernel = static_cast<int>(k), .begin = 0, .end = part.cycles}};
-        for (Span& span : part.spans) span.kernel = static_cast<int>(k);
-        AppendTrace(part, &trace);
-        if (trace.spans.size() > 2 * kMostSpans) LimitSpans(kMostSpans, &trace);
-      } else {
-        KILN_RETURN_IF_ERROR(RunHost(*kernel.host));
-      }
-    }
-    LimitSpans(kMostSpans, &trace);
-    return trace;
-  }
-
-  std::vector<OutputTensor> Outputs(int64_t) const override {
-    std::vector<OutputTensor> outputs;
-    for (const Value* output : program_.network().outputs()) {
-      const Tensor value = ValueOf(output);
-      const bool coded = output->quantisation() && value.type() == ElementType::kFloat32;
-      outputs.push_back({value, coded ? EncodeTensor(value, *output->quantisation()) : value});
-    }
-    return outputs;
-  }
-
- private:
-  Tensor ValueOf(const Value* value) const {
-    if (const auto at = values_.find(value); at != values_.end()) return at->second;
-    if (value->is_constant()) return RoundedAsAnnotated(value->constant(), value->quantisation());
-    const auto view = views_.find(value);
-    KILN_CHECK(view != views_.end());
-    return Gather(ValueOf(view->second->of), view->second->view).Reshaped(value->shape());
-  }
-
-  Status RunHost(const HostGraph& host) {
-    return RunHostKernel(
-        host.graph, [&](size_t i) { return ValueOf(host.inputs[i]); },
-        [&](size_t i, const Tensor& computed) {
-          values_[host.outputs[i]] = RoundedAsAnnotated(computed, host.outputs[i]->quantisation());
-          return OkStatus();
-        });
-  }
-
-  Status RunMachine(const MachineKernel& kernel, Trace* trace) {
+ protected:
+  StatusOr<Trace> RunKernel(size_t k) override {
+    const MachineKernel& kernel = *program_.lowered()[k].machine;
     BufferContents contents;
     size_t result = 0;
     for (const Buffer& buffer : kernel.buffers) {
       if (buffer.is_result) result = contents.size();
       if (buffer.value != nullptr) {
-        const Tensor codes = EncodeTensor(ValueOf(buffer.value), *buffer.value->quantisation());
-        const std::vector<int64_t> wide = codes.ToInts();
+        const std::vector<int64_t> wide = CodesOf(buffer.value).ToInts();
         contents.emplace_back(wide.begin(), wide.end());
       } else if (!buffer.constants.empty()) {
         contents.push_back(buffer.constants);
@@ -176,81 +121,41 @@ class NetworkMachine final : public ImageMachine {
         contents.emplace_back(static_cast<size_t>(buffer.size), buffer.fill);
       }
     }
+    Trace trace;
     for (const Launch& launch : kernel.launches)
-      KILN_RETURN_IF_ERROR(run_(launch, &contents, trace));
-    Store(kernel, contents[result]);
-    return OkStatus();
+      KILN_RETURN_IF_ERROR(run_(PlaceOf(k), launch, &contents, &trace));
+    const std::span<const int32_t> numbers = contents[result];
+    const Value* const value = kernel.result;
+    if (kernel.line.has_value()) {
+      SetNumbers(value, ValuesOfSums(numbers, *kernel.line, value->shape()));
+    } else {
+      SetCodes(value, TensorOfCodes(value->quantisation()->type.format, value->shape(), numbers));
+    }
+    return trace;
   }
 
-  void Store(const MachineKernel& kernel, const std::vector<int32_t>& numbers) {
-    const Value* value = kernel.result;
-    if (kernel.factors.empty()) {
-      // Dequantisation of codes is exact in the way of execute/codes.h.
-      Tensor codes(CodeElementType(value->quantisation()->type.format), value->shape());
-      for (size_t i = 0; i < numbers.size(); ++i) StoreCode(numbers[i], i, &codes);
-      values_[value] = DequantiseTensor(codes, *value->quantisation());
-      return;
-    }
-    Tensor reals(ElementType::kFloat32, value->shape());
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      const double real = numbers[i] * kernel.factors[i] + kernel.offsets[i];
-      reals.data<float>()[i] =
-          static_cast<float>(std::min(std::max(real, kernel.low), kernel.high));
-    }
-    values_[value] = reals;
-  }
-
-  static void StoreCode(int32_t code, size_t at, Tensor* codes) {
-    switch (codes->type()) {
-      case ElementType::kInt8:
-        codes->data<int8_t>()[at] = static_cast<int8_t>(code);
-        break;
-      case ElementType::kUint8:
-        codes->data<uint8_t>()[at] = static_cast<uint8_t>(code);
-        break;
-      case ElementType::kInt16:
-        codes->data<int16_t>()[at] = static_cast<int16_t>(code);
-        break;
-      default:
-        codes->data<uint16_t>()[at] = static_cast<uint16_t>(code);
-        break;
-    }
-  }
-
+ private:
   const NetworkProgram& program_;
   const LaunchRun run_;
-  std::unordered_map<const Value*, const ViewedValue*> views_;
-  std::unordered_map<const Value*, Tensor> values_;
 };
 
-bool UsesMachine(const NetworkProgram& program) {
-  return std::ranges::any_of(program.lowered(),
-                             [](const LoweredKernel& k) { return k.machine.has_value(); });
-}
-
 }  // namespace
+
+std::unique_ptr<TensorMachine> MakeNetworkMachine(const NetworkProgram& program, LaunchRun run) {
+  return std::make_unique<NetworkMachine>(program, std::move(run));
+}
 
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options) {
   Levels levels(program, options);
-  LevelMachines factory(
-      program.network(), options, [&] { return levels.Prepare(UsesMachine(program)); },
+  return RunOnTensorMachines(
+      program, program.network(), batch, options, [&] { return levels.Prepare(); },
       [&](const RtlOptions& rtl) {
-        return std::make_unique<NetworkMachine>(
-            program, [&levels, rtl](const Launch& launch, BufferContents* contents, Trace* trace) {
-              return levels.Run(launch, rtl, contents, trace);
-            });
+        return MakeNetworkMachine(program, [&levels, rtl](const KernelPlace&, const Launch& launch,
+                                                          BufferContents* contents, Trace* trace) {
+          return levels.Run(launch, rtl, contents, trace);
+        });
       });
-  return RunProgram(program, batch, options, factory);
-}
-
-StatusOr<RunResult> RunLaunches(const NetworkProgram& program, const Batch& batch,
-                                const LaunchRun& run) {
-  const RunOptions options;
-  LevelMachines factory(program.network(), options, nullptr, [&](const RtlOptions&) {
-    return std::make_unique<NetworkMachine>(program, run);
-  });
-  return RunProgram(program, batch, options, factory);
 }
 
 }  // namespace kiln::cgra

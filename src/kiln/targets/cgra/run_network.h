@@ -2,19 +2,22 @@
 #ifndef KILN_TARGETS_CGRA_RUN_NETWORK_H_
 #define KILN_TARGETS_CGRA_RUN_NETWORK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/cgra/compile/launch_data.h"
 #include "kiln/targets/cgra/compile/network_program.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::cgra {
 
-// Runs a program at the level of the options. Errors: inputs that do not fit the program; a memory
-// in the options, which the machine does not have; failures of the simulation.
+// Runs a program, its tail included, at the level of the options. Errors: inputs that do not fit the
+// program; a memory in the options, which the machine does not have; failures of the simulation.
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options);
 
@@ -32,12 +35,13 @@ using StreamRun =
 Status RunByStream(const Launch& launch, const StreamRun& run, BufferContents* contents,
                    Trace* trace);
 
-// Runs one launch on the contents of its kernel's buffers, and adds its time to the trace.
-using LaunchRun =
-    std::function<Status(const Launch& launch, BufferContents* contents, Trace* trace)>;
-// Runs a program image by image, with `run` in place of a level for its launches.
-StatusOr<RunResult> RunLaunches(const NetworkProgram& program, const Batch& batch,
-                                const LaunchRun& run);
+// Runs one launch of a kernel on the contents of the kernel's buffers, and adds its time to the
+// kernel's trace.
+using LaunchRun = std::function<Status(const KernelPlace& place, const Launch& launch,
+                                       BufferContents* contents, Trace* trace)>;
+// Returns a machine for one image at a time that runs launches by a function. The program must
+// outlive it.
+std::unique_ptr<TensorMachine> MakeNetworkMachine(const NetworkProgram& program, LaunchRun run);
 
 }  // namespace kiln::cgra
 

@@ -9,11 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/support/check.h"
 #include "kiln/targets/cgra/run_network.h"
 #include "kiln/targets/cgra/simulate/cycle/cycle.h"
 #include "kiln/targets/cgra/simulate/rtl/machine.h"
+#include "kiln/targets/interface/difference.h"
 #include "kiln/targets/run/merge_trace.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::cgra {
 namespace {
@@ -22,8 +23,6 @@ namespace fs = std::filesystem;
 
 // Cycles recorded after the end of the run that differs.
 constexpr int64_t kAfter = 16;
-// Cycles after twice those of the cycle level in which a simulation must end.
-constexpr uint64_t kSpare = 100'000;
 
 // The first runs of a stream at both levels.
 struct Compared {
@@ -41,9 +40,7 @@ class BothLevels {
                          const RecordedCycles& wave = {}) const {
     const std::span<const uint8_t> bytes(stream.bytes.data(), stream.ends[runs - 1]);
     KILN_ASSIGN_OR_RETURN(CycleResult cycle, CycleMachine(config_).Run(bytes));
-    RtlOptions options = options_;
-    if (timed_ && options.most_cycles == 0)
-      options.most_cycles = 2 * static_cast<uint64_t>(cycle.trace.cycles) + kSpare;
+    const RtlOptions options = LimitedOptions(options_, timed_, cycle.trace.cycles);
     KILN_ASSIGN_OR_RETURN(
         const RtlMachine::Result rtl,
         machine_.RunStream(bytes, stream.beats_of_run * static_cast<int64_t>(runs), options, wave));
@@ -89,44 +86,19 @@ class BothLevels {
   const bool timed_;
 };
 
-// Returns the kernel that a launch belongs to.
-int KernelOf(const NetworkProgram& program, const Launch& launch) {
-  for (size_t k = 0; k < program.lowered().size(); ++k) {
-    const auto& machine = program.lowered()[k].machine;
-    if (!machine.has_value()) continue;
-    for (const Launch& own : machine->launches) {
-      if (&own == &launch) return static_cast<int>(k);
-    }
-  }
-  KILN_CHECK(false);
-  return -1;
-}
-
-// Returns whether the host works between two kernels.
-bool HostBetween(const NetworkProgram& program, int before, int after) {
-  for (int k = before + 1; k < after; ++k) {
-    if (!program.lowered()[static_cast<size_t>(k)].machine.has_value()) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& batch,
                                     const RtlOptions& options, bool timed, const fs::path& file) {
-  KILN_CHECK(batch.images() == 1);
   KILN_ASSIGN_OR_RETURN(const auto machine,
                         RtlMachine::Build(program.config(), options, /*trace=*/true));
   const BothLevels both(program.config(), *machine, options, timed);
-  Waveform found;
-  int last_kernel = -1;
-  int64_t before = 0;  // cycles of the streams since the host worked last
-  const auto run_stream = [&](int kernel, const LaunchStream& stream,
-                              Trace* trace) -> StatusOr<std::vector<uint8_t>> {
+  const auto run_stream = [&](const KernelPlace& place, const LaunchStream& stream, Trace* trace,
+                              Waveform* found) -> StatusOr<std::vector<uint8_t>> {
     KILN_ASSIGN_OR_RETURN(Compared whole, both.Run(stream, stream.ends.size()));
     KILN_ASSIGN_OR_RETURN(const std::optional<size_t> run, both.FirstDifferent(stream, whole));
+    const int64_t before = place.begin + trace->cycles;
     if (!run.has_value()) {
-      before += whole.expected_cycles;
       Trace part;
       part.cycles = whole.expected_cycles;
       AppendTrace(part, trace);
@@ -140,22 +112,24 @@ StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& 
     KILN_ASSIGN_OR_RETURN(const Compared until, both.Run(stream, *run + 1));
     wave.end = std::max(until.expected_cycles, until.actual_cycles) + kAfter;
     KILN_RETURN_IF_ERROR(both.Run(stream, *run + 1, wave).status());
-    found = {
-        .recorded = true, .kernel = kernel, .begin = before + wave.begin, .end = before + wave.end};
+    *found = {.recorded = true,
+              .kernel = place.kernel,
+              .begin = before + wave.begin,
+              .end = before + wave.end};
     return absl::CancelledError("recorded");
   };
-  const LaunchRun run = [&](const Launch& launch, BufferContents* contents, Trace* trace) {
-    const int kernel = KernelOf(program, launch);
-    if (HostBetween(program, last_kernel, kernel)) before = 0;
-    last_kernel = kernel;
-    return RunByStream(
-        launch,
-        [&](const LaunchStream& stream, Trace* all) { return run_stream(kernel, stream, all); },
-        contents, trace);
-  };
-  Status status = RunLaunches(program, batch, run).status();
-  if (!status.ok() && !found.recorded) return status;
-  return found;
+  return RecordOnTensorMachine(program, program.network(), batch, [&](Waveform* found) {
+    return MakeNetworkMachine(program,
+                              [&run_stream, found](const KernelPlace& place, const Launch& launch,
+                                                   BufferContents* contents, Trace* trace) {
+                                return RunByStream(
+                                    launch,
+                                    [&](const LaunchStream& stream, Trace* all) {
+                                      return run_stream(place, stream, all, found);
+                                    },
+                                    contents, trace);
+                              });
+  });
 }
 
 }  // namespace kiln::cgra

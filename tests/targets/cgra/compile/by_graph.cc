@@ -7,6 +7,7 @@
 
 #include "kiln/ir/text.h"
 #include "kiln/targets/cgra/graph/evaluate.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::cgra {
 namespace {
@@ -68,10 +69,12 @@ std::unique_ptr<NetworkProgram> CompileText(const std::string& text, const Confi
 
 StatusOr<RunResult> RunByGraph(const NetworkProgram& program, const Batch& batch) {
   const int64_t lanes = program.config().lanes;
-  return RunLaunches(program, batch,
-                     [lanes](const Launch& launch, BufferContents* contents, Trace*) {
-                       return EvaluateLaunch(launch, lanes, contents);
-                     });
+  return RunOnTensorMachines(
+      program, program.network(), batch, {}, nullptr, [&](const RtlOptions&) {
+        return MakeNetworkMachine(
+            program, [lanes](const KernelPlace&, const Launch& launch, BufferContents* contents,
+                             Trace*) { return EvaluateLaunch(launch, lanes, contents); });
+      });
 }
 
 }  // namespace kiln::cgra

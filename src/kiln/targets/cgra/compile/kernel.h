@@ -10,11 +10,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kiln/ir/graph.h"
 #include "kiln/targets/cgra/compile/mapped_graph.h"
-#include "kiln/targets/interface/program.h"
+#include "kiln/targets/lower/channel_line.h"
 
 namespace kiln::cgra {
 
@@ -60,10 +61,8 @@ struct MachineKernel {
   std::vector<Buffer> buffers;
   std::vector<Launch> launches;
   const Value* result = nullptr;
-  // Of a result that has no annotation: element i is sum * factors[channel] + offsets[channel],
-  // held within [low, high], with channel = i modulo the number of factors. Empty: codes.
-  std::vector<double> factors, offsets;
-  double low = 0, high = 0;
+  // The values of a result that has no annotation (ValuesOfSums); else its elements are codes.
+  std::optional<ChannelLine> line;
 };
 
 }  // namespace kiln::cgra

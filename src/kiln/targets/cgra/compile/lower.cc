@@ -167,7 +167,7 @@ bool Lowering::EmitView(const Node& node) {
   if (!steps.ok()) return false;
   const auto view = Apply(*steps, RowMajorView(from->shape().dims()));
   if (!view.has_value()) return false;
-  out_.views.push_back({to, from, *view});
+  out_.views.push_back(DerivedByView(to, from, *view));
   return true;
 }
 

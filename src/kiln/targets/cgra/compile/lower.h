@@ -10,18 +10,10 @@
 #include "kiln/targets/cgra/compile/kernel.h"
 #include "kiln/targets/cgra/config/config.h"
 #include "kiln/targets/interface/accelerator.h"
-#include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/run/host_graph.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::cgra {
-
-// A value that is a view of another one. The host streams vectors in any order, so that a view
-// takes no work.
-struct ViewedValue {
-  const Value* value = nullptr;
-  const Value* of = nullptr;
-  StridedView view;
-};
 
 // What runs for one kernel of the program, in order. One of the two is set.
 struct LoweredKernel {
@@ -32,7 +24,9 @@ struct LoweredKernel {
 
 struct LoweredNetwork {
   std::vector<LoweredKernel> kernels;
-  std::vector<ViewedValue> views;
+  // Values that are views of others. The host streams vectors in any order, so that a view takes no
+  // work.
+  std::vector<DerivedValue> views;
 };
 
 // `graph` must outlive the result. Errors: unknown shapes; a node for the host where

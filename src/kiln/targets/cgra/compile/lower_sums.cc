@@ -134,13 +134,12 @@ Status Lowering::FinishSums(const Group& group, Requantisation how, Launch launc
   if (!group.result->quantisation().has_value()) {
     // The host takes the sums themselves.
     kernel.buffers[static_cast<size_t>(sums)].is_result = true;
+    kernel.line = ChannelLine{.factors = {}, .offsets = {}, .low = how.low, .high = how.high};
     for (int64_t e = 0; e < elements; ++e) {
       const auto channel = static_cast<size_t>(how.channel(e));
-      kernel.factors.push_back(how.factors[channel]);
-      kernel.offsets.push_back(how.offsets[channel]);
+      kernel.line->factors.push_back(how.factors[channel]);
+      kernel.line->offsets.push_back(how.offsets[channel]);
     }
-    kernel.low = how.low;
-    kernel.high = how.high;
   } else {
     KILN_ASSIGN_OR_RETURN(const ValueCodes codes, CodesOf(*group.result));
     const auto result = static_cast<int>(kernel.buffers.size());

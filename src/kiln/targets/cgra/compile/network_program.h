@@ -26,7 +26,7 @@ class NetworkProgram final : public Program {
   const Graph& network() const { return network_; }
   // In the order of kernels(), without the tail.
   const std::vector<LoweredKernel>& lowered() const { return lowered_.kernels; }
-  const std::vector<ViewedValue>& views() const { return lowered_.views; }
+  const std::vector<DerivedValue>& views() const { return lowered_.views; }
 
  private:
   const Config config_;
