@@ -1,5 +1,5 @@
-// Compiles, runs and emits networks on one device: each method checks that a program belongs to the
-// family and calls the room that does the work. The end of the file registers the family.
+// Emits networks and estimates their costs on one device: each method checks that a program belongs to
+// the family and calls the room that does the work. The end of the file registers the family.
 
 #include "kiln/targets/dataflow/accelerator.h"
 
@@ -8,16 +8,12 @@
 #include "fmt/format.h"
 #include "kiln/quantise/recipe_names.h"
 #include "kiln/targets/dataflow/compile/channels.h"
-#include "kiln/targets/dataflow/compile/compile.h"
 #include "kiln/targets/dataflow/config/keys.h"
 #include "kiln/targets/dataflow/cost/area_model.h"
 #include "kiln/targets/dataflow/cost/cost.h"
 #include "kiln/targets/dataflow/cost/events.h"
 #include "kiln/targets/dataflow/emit/emit.h"
-#include "kiln/targets/dataflow/run_network.h"
-#include "kiln/targets/dataflow/waveform.h"
 #include "kiln/targets/interface/family.h"
-#include "kiln/targets/run/host_tail.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -29,13 +25,6 @@ std::vector<std::string> Integers(const char* kind, int least) {
   std::vector<std::string> names;
   for (int bits = kMostBits; bits >= least; --bits) names.push_back(kind + std::to_string(bits));
   return names;
-}
-
-StatusOr<const DataflowProgram*> ProgramOf(const Program& program, const std::string& name) {
-  const auto* compiled = dynamic_cast<const DataflowProgram*>(&program);
-  if (compiled != nullptr) return compiled;
-  return ErrorAt("", name, "the program was compiled for another family",
-                 "compile it for this one");
 }
 
 std::vector<const Pipeline*> PipelinesOf(const DataflowProgram& program) {
@@ -59,26 +48,9 @@ NamedRecipe DataflowAccelerator::OwnRecipe() const {
   return {.name = "int8", .recipe = Int8Recipe()};
 }
 
-StatusOr<std::unique_ptr<Program>> DataflowAccelerator::Compile(
-    const Graph& graph, const CompileOptions& options) const {
-  return CompileWithTail(
-      graph, options, [&](const Graph& known) { return CompileNetwork(known, config_, options); });
-}
-
-StatusOr<RunResult> DataflowAccelerator::Run(const Program& program, const Batch& batch,
-                                             const RunOptions& options) const {
-  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
-  if (options.level == Level::kReference) {
-    return ErrorAt("", name(), "the reference level runs graphs, not programs",
-                   "run the network itself at that level");
-  }
-  KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*compiled, batch, options));
-  return RunTail(program, batch, std::move(result));
-}
-
 Status DataflowAccelerator::EmitRtl(const Program& program,
                                     const std::filesystem::path& folder) const {
-  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, OwnOf(program));
   const auto& segments = compiled->segments();
   for (size_t i = 0; i < segments.size(); ++i) {
     const auto to = segments.size() == 1 ? folder : folder / fmt::format("segment{}", i);
@@ -94,21 +66,13 @@ StatusOr<Cost> DataflowAccelerator::EstimateCost(int node_nm) const {
 }
 
 StatusOr<Cost> DataflowAccelerator::EstimateProgramCost(const Program& program, int node_nm) const {
-  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, OwnOf(program));
   return PipelineCost(PipelinesOf(*compiled), config_, node_nm);
 }
 
 StatusOr<Energy> DataflowAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
-  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
+  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, OwnOf(program));
   return EnergyOf(PipelinesOf(*compiled), config_.ultrascale, node_nm);
-}
-
-StatusOr<Waveform> DataflowAccelerator::RecordDifference(const Program& program, const Batch& batch,
-                                                         const RtlOptions& options,
-                                                         const std::filesystem::path& file) const {
-  KILN_ASSIGN_OR_RETURN(const DataflowProgram* compiled, ProgramOf(program, name()));
-  return dataflow::RecordDifference(*compiled, batch, options, UntimedReason(options).empty(),
-                                    file);
 }
 
 StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,

@@ -6,29 +6,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/dataflow/compile/program.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/interface/trace.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::dataflow {
 
-// Runs a program without its tail. Errors: the errors of targets/run/run_program.h; at the rtl
-// level also: Verilator or clang++-19 is missing, the hardware does not send all words in time.
+// Runs a program, its tail included, at the level of the options. Errors: those of
+// targets/run/run_program.h; of the rtl level: Verilator or clang++-19 is missing, the hardware does
+// not give all words in time.
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,
                                const RunOptions& options);
 
-// Runs one segment on the codes of its sources, in order, and returns the codes of its sinks. Adds
-// its time to the trace if it counts cycles.
+// Runs one segment on the codes of its sources, in order, and returns those of its sinks. Sets the
+// segment's trace if it counts cycles.
 using SegmentRun = std::function<StatusOr<std::vector<std::vector<int64_t>>>(
     size_t segment, const std::vector<std::vector<int64_t>>& inputs, Trace* trace)>;
 
-// Runs a program without its tail; `run` runs its segments, image by image. Errors: the errors of
-// targets/run/run_program.h and of `run`.
-StatusOr<RunResult> RunSegments(const DataflowProgram& program, const Batch& batch,
-                                const SegmentRun& run);
+// Returns a machine for one image at a time that runs segments by a function. The program must
+// outlive it.
+std::unique_ptr<TensorMachine> MakeNetworkMachine(const DataflowProgram& program, SegmentRun run);
 
 }  // namespace kiln::dataflow
 

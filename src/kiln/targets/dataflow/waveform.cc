@@ -6,12 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "kiln/support/check.h"
 #include "kiln/targets/dataflow/compile/channels.h"
 #include "kiln/targets/dataflow/run_network.h"
 #include "kiln/targets/dataflow/simulate/cycle/data.h"
 #include "kiln/targets/dataflow/simulate/cycle/timing.h"
 #include "kiln/targets/dataflow/simulate/rtl/segment_simulation.h"
+#include "kiln/targets/interface/difference.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::dataflow {
 namespace {
@@ -21,8 +22,6 @@ using Codes = std::vector<int64_t>;
 
 // Cycles recorded after the last word of the layer that differs.
 constexpr int64_t kAfter = 16;
-// Cycles after twice those of the cycle level in which a simulation must end.
-constexpr uint64_t kSpare = 100'000;
 
 // The words of a channel at one level.
 using Events = SimulatedImages::ChannelEvents;
@@ -57,8 +56,7 @@ class SegmentOnBoth {
                           SegmentSimulation::Build(pipeline_, EmitOptionsOf(program_.config()),
                                                    folder, /*trace=*/true));
     KILN_ASSIGN_OR_RETURN(timing_, SimulateTiming(pipeline_, {}));
-    if (timed && options_.most_cycles == 0)
-      options_.most_cycles = 2 * static_cast<uint64_t>(timing_.cycles) + kSpare;
+    options_ = LimitedOptions(options_, timed, timing_.cycles);
     std::vector<Codes> expected = StreamData(pipeline_, inputs);
     KILN_ASSIGN_OR_RETURN(actual_, simulation->Run(inputs, 1, options_));
     std::optional<int> stage;
@@ -225,19 +223,18 @@ WatchedPipeline Watch(const Pipeline& pipeline) {
 
 StatusOr<Waveform> RecordDifference(const DataflowProgram& program, const Batch& batch,
                                     const RtlOptions& options, bool timed, const fs::path& file) {
-  KILN_CHECK(batch.images() == 1);
-  Waveform found;
-  const SegmentRun run = [&](size_t segment, const std::vector<Codes>& inputs,
-                             Trace*) -> StatusOr<std::vector<Codes>> {
-    SegmentOnBoth both(program, segment, options);
-    KILN_ASSIGN_OR_RETURN(std::vector<Codes> outputs, both.Run(inputs, timed, fs::absolute(file)));
-    found = both.found();
-    if (found.recorded) return absl::CancelledError("recorded");
-    return outputs;
-  };
-  Status status = RunSegments(program, batch, run).status();
-  if (!status.ok() && !found.recorded) return status;
-  return found;
+  return RecordOnTensorMachine(program, program.network().graph, batch, [&](Waveform* found) {
+    return MakeNetworkMachine(program,
+                              [&, found](size_t segment, const std::vector<Codes>& inputs,
+                                         Trace*) -> StatusOr<std::vector<Codes>> {
+                                SegmentOnBoth both(program, segment, options);
+                                KILN_ASSIGN_OR_RETURN(std::vector<Codes> outputs,
+                                                      both.Run(inputs, timed, fs::absolute(file)));
+                                *found = both.found();
+                                if (found->recorded) return absl::CancelledError("recorded");
+                                return outputs;
+                              });
+  });
 }
 
 }  // namespace kiln::dataflow

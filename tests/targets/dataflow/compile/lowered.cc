@@ -103,10 +103,11 @@ std::vector<double> ReceivedValues(const HostTensor& received, const MapCodes& c
   std::vector<float> values;
   for (size_t i = 0; i < codes.size(); ++i) {
     const auto code = static_cast<double>(codes[i]);
-    if (received.is_sum()) {
-      const size_t c = i % received.factors.size();
-      values.push_back(static_cast<float>(std::clamp(
-          code * received.factors[c] + received.offsets[c], received.low, received.high)));
+    if (received.line.has_value()) {
+      const ChannelLine& line = *received.line;
+      const size_t c = i % line.factors.size();
+      values.push_back(static_cast<float>(
+          std::clamp(code * line.factors[c] + line.offsets[c], line.low, line.high)));
       continue;
     }
     const Quantisation& q = *received.value->quantisation();

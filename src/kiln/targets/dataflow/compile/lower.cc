@@ -197,12 +197,7 @@ HostTensor Received(const Value* value, int map, const Place& place) {
   HostTensor tensor;
   tensor.place = {map, place.view};
   tensor.value = value;
-  if (place.line.has_value()) {
-    tensor.factors = place.line->factors;
-    tensor.offsets = place.line->offsets;
-    tensor.low = place.line->low;
-    tensor.high = place.line->high;
-  }
+  tensor.line = place.line;
   return tensor;
 }
 
@@ -352,7 +347,7 @@ StatusOr<Lowered> Lowering::Order() {
   for (const Value* value : graph_.Values()) {
     const auto at = places_.find(value);
     if (at != places_.end() && at->second.layer < 0 && at->second.root != value)
-      lowered.aliases.push_back({value, at->second.root, at->second.view});
+      lowered.aliases.push_back(DerivedByView(value, at->second.root, at->second.view));
   }
   int last = -1;
   for (const int e : epochs.layers) last = std::max(last, e);

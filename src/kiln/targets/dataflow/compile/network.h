@@ -13,8 +13,10 @@
 #include "kiln/ir/graph.h"
 #include "kiln/targets/dataflow/isa/pipeline.h"
 #include "kiln/targets/interface/program.h"
+#include "kiln/targets/lower/channel_line.h"
 #include "kiln/targets/lower/strided_view.h"
 #include "kiln/targets/run/host_graph.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::dataflow {
 
@@ -49,11 +51,8 @@ struct MapView {
 struct HostTensor {
   MapView place;
   const Value* value = nullptr;  // of the graph
-  // From codes to values: by the value's annotation, or, of sums, sum * factor + offset by channel
-  // of the map, clamped.
-  std::vector<double> factors, offsets;
-  double low = 0, high = 0;
-  bool is_sum() const { return !factors.empty(); }
+  // The values of sums, by channel of the map; codes become values by the annotation instead.
+  std::optional<ChannelLine> line;
 };
 
 // A kernel of the host, or a segment of the machine.
@@ -65,16 +64,9 @@ struct NetworkStep {
   std::vector<HostTensor> receives;  // from its sinks; several may read one sink
 };
 
-// A value that is a view of another value's tensor on the host.
-struct HostAlias {
-  const Value* value = nullptr;
-  const Value* root = nullptr;
-  StridedView view;  // from the value's tensor to the root's
-};
-
 struct Lowered {
-  Graph graph;  // the network, which owns the values
-  std::vector<HostAlias> aliases;
+  Graph graph;                        // the network, which owns the values
+  std::vector<DerivedValue> aliases;  // views of other values' tensors on the host
   std::vector<NetworkMap> maps;
   std::vector<NetworkLayer> layers;  // in topological order
   int segments = 0;
