@@ -1,7 +1,8 @@
 // Simulates an emitted stream machine (Verilated class Vkiln_accelerator) with one AXI4-Stream
 // input, in_*, and one output, out_*, of the widths in design.h.
 //
-// Sends the bytes of a file as beats, receives --beats beats and writes them to another file.
+// Sends the bytes of a file as beats, receives --beats beats and writes them to another file, and
+// with --times their cycles to a third one (64 bits each, counted from the first input beat).
 // Prints one fact per line on standard output:
 //
 //   cycles N         from the cycle of the first input beat to that of the last output beat
@@ -33,11 +34,13 @@ int main(int count, char** values) {
   kiln::testbench::SimulateOptions options;
   uint64_t beats = 0;
   double stalls = 0;
+  std::string times;
   for (int i = 1; i < count; ++i) {
     const std::string name = values[i];
     if (name == "--help") {
       std::puts(
-          "simulate --memory IN --result OUT --beats N [--stalls P] [--seed N] [--limit CYCLES] "
+          "simulate --memory IN --result OUT --beats N [--times FILE] [--stalls P] [--seed N] "
+          "[--limit CYCLES] "
           "[--wave FILE [--wave-from CYCLE] [--wave-to CYCLE], counted from the first beat]");
       return 0;
     }
@@ -45,6 +48,8 @@ int main(int count, char** values) {
     const Option option{name, values[++i]};
     if (name == "--beats") {
       option.Take(beats);
+    } else if (name == "--times") {
+      times = option.value;
     } else if (name == "--stalls") {
       option.Take(stalls);
     } else if (!options.Take(option)) {
@@ -55,6 +60,7 @@ int main(int count, char** values) {
   if (in.empty() || in.size() % kiln_design::kInBytes != 0)
     Fail(options.memory + ": no whole number of beats");
   std::vector<uint8_t> out;
+  std::vector<int64_t> out_cycles;
 
   VerilatedContext context;
   kiln::testbench::BeginAtRandom(context, options.seed);
@@ -108,6 +114,7 @@ int main(int count, char** values) {
     }
     if (take_out) {
       last = cycle;
+      out_cycles.push_back(cycle - first);
       const auto* beat = reinterpret_cast<const uint8_t*>(&top->out_tdata);
       out.insert(out.end(), beat, beat + kiln_design::kOutBytes);
     }
@@ -123,6 +130,10 @@ int main(int count, char** values) {
   wave.Close();
   if (sent < in.size()) Fail("the machine has not taken all of its input");
   if (!options.result.empty()) kiln::testbench::WriteBytes(options.result, out.data(), out.size());
+  if (!times.empty()) {
+    kiln::testbench::WriteBytes(times, reinterpret_cast<const uint8_t*>(out_cycles.data()),
+                                out_cycles.size() * sizeof(int64_t));
+  }
   std::printf("cycles %" PRId64 "\n", last - first + 1);
   std::printf("counter in.busy %zu\ncounter in.stalled %" PRId64 "\ncounter out.busy %zu\n",
               sent / kiln_design::kInBytes, in_stalled, out.size() / kiln_design::kOutBytes);

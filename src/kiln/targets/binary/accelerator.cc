@@ -1,5 +1,5 @@
-// Compiles and runs networks on one machine: each method checks that a program belongs to the
-// family and calls the room that does the work. The end of the file registers the family.
+// Emits networks and estimates their costs on one machine: each method checks that a program belongs to
+// the family and calls the room that does the work. The end of the file registers the family.
 
 #include "kiln/targets/binary/accelerator.h"
 
@@ -7,23 +7,14 @@
 
 #include "fmt/format.h"
 #include "kiln/quantise/recipe_names.h"
-#include "kiln/targets/binary/compile/network_program.h"
 #include "kiln/targets/binary/config/keys.h"
 #include "kiln/targets/binary/cost/area_model.h"
 #include "kiln/targets/binary/cost/cost.h"
 #include "kiln/targets/binary/cost/events.h"
 #include "kiln/targets/binary/emit/emit.h"
-#include "kiln/targets/binary/run_network.h"
-#include "kiln/targets/run/host_tail.h"
 
 namespace kiln::binary {
 namespace {
-
-StatusOr<const NetworkProgram*> Own(const Program& program, const std::string& name) {
-  if (const auto* own = dynamic_cast<const NetworkProgram*>(&program)) return own;
-  return ErrorAt("", name, "the program was compiled for another family",
-                 "compile it for this one");
-}
 
 std::vector<std::string> IntegersUpTo(int bits, std::initializer_list<const char*> kinds) {
   std::vector<std::string> names;
@@ -48,26 +39,9 @@ NamedRecipe BinaryAccelerator::OwnRecipe() const {
   return {.name = "int4", .recipe = *RecipeByName("int4")};
 }
 
-StatusOr<std::unique_ptr<Program>> BinaryAccelerator::Compile(const Graph& graph,
-                                                              const CompileOptions& options) const {
-  return CompileWithTail(
-      graph, options, [&](const Graph& known) { return CompileNetwork(known, config_, options); });
-}
-
-StatusOr<RunResult> BinaryAccelerator::Run(const Program& program, const Batch& batch,
-                                           const RunOptions& options) const {
-  KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, Own(program, name()));
-  if (options.level == Level::kReference) {
-    return ErrorAt("", name(), "the reference level runs graphs, not programs",
-                   "run the network itself at that level");
-  }
-  KILN_ASSIGN_OR_RETURN(RunResult result, RunNetwork(*own, batch, options));
-  return RunTail(program, batch, std::move(result));
-}
-
 Status BinaryAccelerator::EmitRtl(const Program& program,
                                   const std::filesystem::path& folder) const {
-  KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, Own(program, name()));
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, OwnOf(program));
   // The first launch is the example of `make sim`; a network may have none on the machine.
   hardware::RtlProject project = ProjectOf(config_);
   for (const auto& launches : own->launches()) {
@@ -85,7 +59,7 @@ StatusOr<Cost> BinaryAccelerator::EstimateCost(int node_nm) const {
 }
 
 StatusOr<Energy> BinaryAccelerator::EstimateEnergy(const Program& program, int node_nm) const {
-  KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, Own(program, name()));
+  KILN_ASSIGN_OR_RETURN(const NetworkProgram* own, OwnOf(program));
   std::vector<const BlockProgram*> programs;
   for (const auto& launches : own->launches()) {
     for (const Launch& launch : launches) programs.push_back(&launch.program);

@@ -6,29 +6,26 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "kiln/targets/binary/compile/network_program.h"
 #include "kiln/targets/binary/config/config.h"
+#include "kiln/targets/binary/run_network.h"
+#include "kiln/targets/binary/waveform.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/interface/family.h"
+#include "kiln/targets/run/network_accelerator.h"
 
 namespace kiln::binary {
 
-class BinaryAccelerator final : public Accelerator {
+class BinaryAccelerator final : public NetworkAccelerator<Config, NetworkProgram> {
  public:
-  explicit BinaryAccelerator(Config config) : config_(std::move(config)) {}
+  using NetworkAccelerator::NetworkAccelerator;
 
   std::string_view family() const override { return "binary"; }
-  const std::string& name() const override { return config_.name; }
-  std::string Describe() const override { return PrintConfig(config_); }
   std::vector<std::string> ActivationFormats() const override;
   std::vector<std::string> WeightFormats() const override;
   NamedRecipe OwnRecipe() const override;
-  StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
-                                             const CompileOptions& options) const override;
-  StatusOr<RunResult> Run(const Program& program, const Batch& batch,
-                          const RunOptions& options) const override;
   Status EmitRtl(const Program& program, const std::filesystem::path& folder) const override;
   StatusOr<Cost> EstimateCost(int node_nm) const override;
   StatusOr<Energy> EstimateEnergy(const Program& program, int node_nm) const override;
@@ -36,12 +33,6 @@ class BinaryAccelerator final : public Accelerator {
   double PeakMacsPerCycle() const override {
     return static_cast<double>(config_.products_per_cycle()) / config_.digits();
   }
-  double ClockMhz() const override { return config_.clock_mhz; }
-
-  const Config& config() const { return config_; }
-
- private:
-  const Config config_;
 };
 
 // Parses a design point. `source` is the file's name for messages.

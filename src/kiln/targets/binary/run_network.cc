@@ -3,7 +3,6 @@
 
 #include "kiln/targets/binary/run_network.h"
 
-#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -12,38 +11,10 @@
 #include "kiln/execute/codes.h"
 #include "kiln/targets/binary/simulate/cycle/cycle.h"
 #include "kiln/targets/binary/simulate/rtl/machine.h"
-#include "kiln/targets/run/level_machines.h"
 #include "kiln/targets/run/merge_trace.h"
-#include "kiln/targets/run/run_program.h"
-#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::binary {
 namespace {
-
-// What all machines of a run share: the level, the simulation of the hardware, and counts.
-struct Shared {
-  const NetworkProgram& program;
-  const RunOptions& options;
-  std::unique_ptr<RtlMachine> simulation = nullptr;
-  NetworkCounts* counts = nullptr;
-  const NetworkObserver* observer = nullptr;
-  std::mutex mutex = {};
-};
-
-// Returns codes of at most 16 bits as a tensor of their format's element type.
-Tensor CodeTensor(const Format& format, const Shape& shape, std::span<const int32_t> codes) {
-  Tensor tensor(CodeElementType(format), shape);
-  const auto fill = [&]<typename T>(T) {
-    std::ranges::transform(codes, tensor.data<T>().begin(),
-                           [](int32_t code) { return static_cast<T>(code); });
-  };
-  if (format.bits > 8) {
-    format.is_signed ? fill(int16_t{}) : fill(uint16_t{});
-  } else {
-    format.is_signed ? fill(int8_t{}) : fill(uint8_t{});
-  }
-  return tensor;
-}
 
 // Height, width and channels of a value's map.
 struct MapSize {
@@ -58,31 +29,30 @@ MapSize SizeOf(const Shape& shape) {
   return size;
 }
 
-class Machine final : public TensorMachine {
+class NetworkMachine final : public TensorMachine {
  public:
-  Machine(Shared* shared, const RtlOptions& rtl)
-      : TensorMachine(shared->program.network(), HostsOf(shared->program.hosts()), shared->program.views()),
-        shared_(*shared),
-        rtl_(rtl) {}
+  NetworkMachine(const NetworkProgram& program, LaunchRun run)
+      : TensorMachine(program.network(), HostsOf(program.hosts()), program.views()),
+        program_(program),
+        run_(std::move(run)) {}
 
  protected:
   StatusOr<Trace> RunKernel(size_t k) override {
     std::unordered_map<const Value*, std::vector<int32_t>> results;
     Trace trace;
-    const std::vector<Launch>& launches = shared_.program.launches()[k];
+    const std::vector<Launch>& launches = program_.launches()[k];
     for (size_t l = 0; l < launches.size(); ++l) {
       const Launch& launch = launches[l];
       for (const ResultPart& part : launch.results) {
         results[part.value].resize(static_cast<size_t>(part.value->shape().NumElements()));
       }
-      const std::vector<int32_t> records = Records(launch);
-      KILN_ASSIGN_OR_RETURN(const StageResults codes, RunLaunch(k, l, records, &trace));
+      KILN_ASSIGN_OR_RETURN(const StageResults codes, run_(PlaceOf(k), l, Records(launch), &trace));
       for (const ResultPart& part : launch.results) Store(launch, part, codes, &results);
     }
     for (const auto& [value, codes] : results) {
-      SetCodes(value, CodeTensor(value->quantisation()->type.format, value->shape(), codes));
+      SetCodes(value,
+               TensorOfCodes<int32_t>(value->quantisation()->type.format, value->shape(), codes));
     }
-    for (Span& span : trace.spans) span.kernel = static_cast<int>(k);
     return trace;
   }
 
@@ -116,43 +86,6 @@ class Machine final : public TensorMachine {
     return records;
   }
 
-  StatusOr<StageResults> RunLaunch(size_t k, size_t l, std::span<const int32_t> records,
-                                   Trace* trace) {
-    const Launch& launch = shared_.program.launches()[k][l];
-    if (shared_.options.level == Level::kCycle) {
-      KILN_ASSIGN_OR_RETURN(CycleResult result, RunCycle(launch.program, records));
-      AppendTrace(result.trace, trace);
-      return std::move(result.results);
-    }
-    if (shared_.options.level == Level::kRtl) {
-      KILN_ASSIGN_OR_RETURN(RtlMachine::Result result,
-                            shared_.simulation->Run(launch.program, records, rtl_));
-      AppendTrace(result.trace, trace);
-      return std::move(result.results);
-    }
-    std::vector<int64_t> channels;
-    if (shared_.counts != nullptr) {
-      // Of a single layer's part: channels of the part.
-      channels = shared_.program.channels()[k];
-      if (channels.size() == 1 && !launch.results.empty()) channels[0] = launch.results[0].channels;
-    }
-    SumObserver observer;
-    if (shared_.observer != nullptr && *shared_.observer) {
-      observer = [&](int stage, int test, int64_t channel, int64_t sum, bool above) {
-        const std::scoped_lock lock(shared_.mutex);
-        (*shared_.observer)(k, l, stage, test, channel, sum, above);
-      };
-    }
-    FunctionalResult result = RunFunctional(launch.program, records, channels, observer);
-    if (shared_.counts != nullptr) {
-      const std::scoped_lock lock(shared_.mutex);
-      std::vector<StageCounts>& counts = (*shared_.counts)[k];
-      counts.resize(result.counts.size());
-      for (size_t i = 0; i < counts.size(); ++i) counts[i] += result.counts[i];
-    }
-    return std::move(result.results);
-  }
-
   void Store(const Launch& launch, const ResultPart& part, const StageResults& codes,
              std::unordered_map<const Value*, std::vector<int32_t>>* results) const {
     const StageProgram& s = launch.program.stages[static_cast<size_t>(part.stage)];
@@ -173,40 +106,103 @@ class Machine final : public TensorMachine {
     }
   }
 
-  Shared& shared_;
-  const RtlOptions rtl_;
+  const NetworkProgram& program_;
+  const LaunchRun run_;
 };
 
-StatusOr<RunResult> RunShared(Shared* shared, const Batch& batch) {
-  const NetworkProgram& program = shared->program;
-  const auto prepare = [shared]() -> Status {
-    const bool uses_machine = std::ranges::any_of(
-        shared->program.launches(), [](const auto& launches) { return !launches.empty(); });
-    if (shared->options.level != Level::kRtl || !uses_machine) return OkStatus();
-    KILN_ASSIGN_OR_RETURN(shared->simulation,
-                          RtlMachine::Build(shared->program.config(), shared->options.rtl));
+// What all machines of a run share: the level, the simulation of the hardware, and counts.
+class Levels {
+ public:
+  // `counts` and `observer` belong to the functional level, and may be null.
+  Levels(const NetworkProgram& program, const RunOptions& options, NetworkCounts* counts = nullptr,
+         const NetworkObserver* observer = nullptr)
+      : program_(program), options_(options), counts_(counts), observer_(observer) {}
+
+  StatusOr<RunResult> Run(const Batch& batch) {
+    return RunOnTensorMachines(
+        program_, program_.network(), batch, options_, [this] { return Prepare(); },
+        [this](const RtlOptions& rtl) {
+          return MakeNetworkMachine(
+              program_, [this, rtl](const KernelPlace& place, size_t launch,
+                                    std::span<const int32_t> records, Trace* trace) {
+                return RunLaunch(static_cast<size_t>(place.kernel), launch, records, rtl, trace);
+              });
+        });
+  }
+
+ private:
+  Status Prepare() {
+    if (options_.level != Level::kRtl) return OkStatus();
+    KILN_ASSIGN_OR_RETURN(simulation_, RtlMachine::Build(program_.config(), options_.rtl));
     return OkStatus();
-  };
-  LevelMachines machines(
-      program.network(), shared->options, prepare,
-      [shared](const RtlOptions& rtl) { return std::make_unique<Machine>(shared, rtl); });
-  return RunProgram(program, batch, shared->options, machines);
-}
+  }
+
+  StatusOr<StageResults> RunLaunch(size_t k, size_t l, std::span<const int32_t> records,
+                                   const RtlOptions& rtl, Trace* trace) {
+    const Launch& launch = program_.launches()[k][l];
+    if (options_.level == Level::kCycle) {
+      KILN_ASSIGN_OR_RETURN(CycleResult result, RunCycle(launch.program, records));
+      AppendTrace(result.trace, trace);
+      return std::move(result.results);
+    }
+    if (options_.level == Level::kRtl) {
+      KILN_ASSIGN_OR_RETURN(RtlMachine::Result result,
+                            simulation_->Run(launch.program, records, rtl));
+      AppendTrace(result.trace, trace);
+      return std::move(result.results);
+    }
+    return RunAndCountLaunch(k, l, records);
+  }
+
+  StageResults RunAndCountLaunch(size_t k, size_t l, std::span<const int32_t> records) {
+    const Launch& launch = program_.launches()[k][l];
+    std::vector<int64_t> channels;
+    if (counts_ != nullptr) {
+      // Of a single layer's part: channels of the part.
+      channels = program_.channels()[k];
+      if (channels.size() == 1 && !launch.results.empty()) channels[0] = launch.results[0].channels;
+    }
+    SumObserver observer;
+    if (observer_ != nullptr && *observer_) {
+      observer = [&](int stage, int test, int64_t channel, int64_t sum, bool above) {
+        const std::scoped_lock lock(mutex_);
+        (*observer_)(k, l, stage, test, channel, sum, above);
+      };
+    }
+    FunctionalResult result = RunFunctional(launch.program, records, channels, observer);
+    if (counts_ != nullptr) {
+      const std::scoped_lock lock(mutex_);
+      std::vector<StageCounts>& counts = (*counts_)[k];
+      counts.resize(result.counts.size());
+      for (size_t i = 0; i < counts.size(); ++i) counts[i] += result.counts[i];
+    }
+    return std::move(result.results);
+  }
+
+  const NetworkProgram& program_;
+  const RunOptions& options_;
+  NetworkCounts* const counts_;
+  const NetworkObserver* const observer_;
+  std::unique_ptr<RtlMachine> simulation_;
+  std::mutex mutex_;
+};
 
 }  // namespace
 
+std::unique_ptr<TensorMachine> MakeNetworkMachine(const NetworkProgram& program, LaunchRun run) {
+  return std::make_unique<NetworkMachine>(program, std::move(run));
+}
+
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options) {
-  Shared shared{.program = program, .options = options};
-  return RunShared(&shared, batch);
+  return Levels(program, options).Run(batch);
 }
 
 StatusOr<RunResult> RunAndCount(const NetworkProgram& program, const Batch& batch,
                                 const RunOptions& options, NetworkCounts* counts,
                                 const NetworkObserver& observer) {
   counts->assign(program.launches().size(), {});
-  Shared shared{.program = program, .options = options, .counts = counts, .observer = &observer};
-  return RunShared(&shared, batch);
+  return Levels(program, options, counts, &observer).Run(batch);
 }
 
 }  // namespace kiln::binary

@@ -2,18 +2,23 @@
 #ifndef KILN_TARGETS_BINARY_RUN_NETWORK_H_
 #define KILN_TARGETS_BINARY_RUN_NETWORK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/binary/compile/network_program.h"
+#include "kiln/targets/binary/isa/stream.h"
 #include "kiln/targets/binary/simulate/functional/functional.h"
 #include "kiln/targets/interface/accelerator.h"
+#include "kiln/targets/run/tensor_machine.h"
 
 namespace kiln::binary {
 
-// Runs a program at the level of the options, without its tail. Errors: inputs that do not fit the
+// Runs a program, its tail included, at the level of the options. Errors: inputs that do not fit the
 // program; a memory in the options, which the machine does not have; failures of the simulation.
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options);
@@ -28,6 +33,13 @@ using NetworkCounts = std::vector<std::vector<StageCounts>>;
 StatusOr<RunResult> RunAndCount(const NetworkProgram& program, const Batch& batch,
                                 const RunOptions& options, NetworkCounts* counts,
                                 const NetworkObserver& observer = {});
+
+// Runs a launch of a kernel on the records of all pixels, and adds its time to the kernel's trace.
+using LaunchRun = std::function<StatusOr<StageResults>(
+    const KernelPlace& place, size_t launch, std::span<const int32_t> records, Trace* trace)>;
+// Returns a machine for one image at a time that runs launches by a function. The program must
+// outlive it.
+std::unique_ptr<TensorMachine> MakeNetworkMachine(const NetworkProgram& program, LaunchRun run);
 
 }  // namespace kiln::binary
 

@@ -2,6 +2,7 @@
 
 #include "kiln/targets/run/stream_simulation.h"
 
+#include <cstring>
 #include <sstream>
 #include <utility>
 
@@ -58,13 +59,15 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
                                                          const RecordedCycles& wave) const {
   KILN_ASSIGN_OR_RETURN(const TemporaryFolder folder, TemporaryFolder::Create("kiln-stream"));
   const auto sent = folder.path() / "in", taken = folder.path() / "out",
-             log = folder.path() / "log";
+             times = folder.path() / "times", log = folder.path() / "log";
   KILN_RETURN_IF_ERROR(WriteFile(sent, std::string(in.begin(), in.end())));
   std::vector<std::string> arguments = {program_.string(),
                                         "--memory",
                                         sent.string(),
                                         "--result",
                                         taken.string(),
+                                        "--times",
+                                        times.string(),
                                         "--beats",
                                         fmt::format("{}", beats),
                                         "--seed",
@@ -82,7 +85,13 @@ StatusOr<StreamSimulation::Result> StreamSimulation::Run(std::span<const uint8_t
                                            bytes.size(), beats, out_bytes));
   }
   KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(log));
-  Result result{.bytes = {bytes.begin(), bytes.end()}, .trace = StreamTrace(-1, 0, 0)};
+  KILN_ASSIGN_OR_RETURN(const std::string cycles, ReadFile(times));
+  Result result{.bytes = {bytes.begin(), bytes.end()},
+                .beat_cycles = std::vector<int64_t>(beats),
+                .trace = StreamTrace(-1, 0, 0)};
+  if (cycles.size() != beats * sizeof(int64_t))
+    return absl::InternalError(fmt::format("{}: not {} cycles", times.string(), beats));
+  std::memcpy(result.beat_cycles.data(), cycles.data(), cycles.size());
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     if (word == "cycles") words >> result.trace.cycles;

@@ -120,6 +120,19 @@ class Loader {
   std::vector<uint8_t>& stream_;
 };
 
+// Writes codes of 4, 8 or 16 bits to bytes that are 0.
+void PackCodes(std::span<const int32_t> codes, size_t bits, uint8_t* to) {
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<uint32_t>(codes[i]);
+    if (bits == 4) {
+      to[i / 2] |= static_cast<uint8_t>((code & 15U) << (4 * (i % 2)));
+    } else {
+      for (size_t b = 0; b < bits / 8; ++b)
+        to[i * bits / 8 + b] = static_cast<uint8_t>(code >> (8 * b));
+    }
+  }
+}
+
 }  // namespace
 
 uint64_t Encode(const Header& header) {
@@ -252,19 +265,18 @@ void AppendRun(const BlockProgram& program, std::span<const int32_t> codes,
   const Config& config = program.config;
   Loader loader(program, stream);
   loader.Word(Encode({.command = Command::kRun}));
-  const size_t begin = stream->size();
   const auto bits = static_cast<size_t>(config.activation_bits);
   KILN_CHECK(codes.size() * bits % (8 * static_cast<size_t>(config.beat_bytes)) == 0);
-  stream->resize(begin + codes.size() * bits / 8, 0);
-  for (size_t i = 0; i < codes.size(); ++i) {
-    const auto code = static_cast<uint32_t>(codes[i]);
-    if (bits == 4) {
-      (*stream)[begin + i / 2] |= static_cast<uint8_t>((code & 15U) << (4 * (i % 2)));
-    } else {
-      for (size_t b = 0; b < bits / 8; ++b)
-        (*stream)[begin + i * bits / 8 + b] = static_cast<uint8_t>(code >> (8 * b));
-    }
-  }
+  stream->resize(stream->size() + codes.size() * bits / 8, 0);
+  PackCodes(codes, bits, stream->data() + stream->size() - codes.size() * bits / 8);
+}
+
+void AppendResult(const Config& config, int stage, std::span<const int32_t> codes,
+                  std::vector<uint8_t>* beats) {
+  const auto beat = static_cast<size_t>(config.beat_bytes);
+  beats->resize(beats->size() + beat, 0);
+  PackCodes(codes, static_cast<size_t>(config.activation_bits), &beats->end()[-config.beat_bytes]);
+  beats->back() = static_cast<uint8_t>(stage);
 }
 
 int64_t BeatsOut(const BlockProgram& program) {

@@ -61,6 +61,10 @@ WindowPlace PlaceOf(const StageProgram& stage, const StageLayout& layout, const 
 
 // Results by stage: of each pixel, rows first, list * columns codes. Empty: the stage emits none.
 using StageResults = std::vector<std::vector<int32_t>>;
+// Appends a beat of the stream out: the codes of all columns of a stage, and in the last byte the
+// number of the stage.
+void AppendResult(const Config& config, int stage, std::span<const int32_t> codes,
+                  std::vector<uint8_t>* beats);
 // Returns the beats of the stream out.
 int64_t BeatsOut(const BlockProgram& program);
 // Sorts the beats of the stream out by stage. Error: a beat of a stage that has all its results.

@@ -61,7 +61,10 @@ class Machine {
       const bool taken = Step();
       source_.Clock(offers, taken);
       sent += sends ? 1 : 0;
-      received += arrives ? 1 : 0;
+      if (arrives) {
+        result_.beat_cycles.push_back(cycle);
+        ++received;
+      }
       if (sends || arrives || taken || moved_) quiet = 0;
       if (quiet > kMostQuietCycles)
         return absl::InternalError(
@@ -119,6 +122,7 @@ class Machine {
       const std::vector<int32_t>& word = stages_[static_cast<size_t>(leaving)]->emit().codes;
       auto& to = result_.results[static_cast<size_t>(leaving)];
       to.insert(to.end(), word.begin(), word.end());
+      AppendResult(config_, leaving, word, &result_.beats);
     }
     moved_ = false;
     std::vector<ResultWord> forwarded(stages_.size());

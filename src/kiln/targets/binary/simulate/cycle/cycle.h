@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "kiln/support/status.h"
 #include "kiln/targets/binary/isa/stream.h"
@@ -14,6 +15,10 @@ namespace kiln::binary {
 
 struct CycleResult {
   StageResults results;
+  // The stream out, and the cycle in which each of its beats leaves, counted from the first input
+  // beat.
+  std::vector<uint8_t> beats;
+  std::vector<int64_t> beat_cycles;
   // Cycles from the first input beat to the last output beat. Units:
   //   in, out    beats of the streams
   //   stage N    cycles in which a round is active; stalls "no tables" while the next round's are

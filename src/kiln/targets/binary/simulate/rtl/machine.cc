@@ -10,24 +10,30 @@
 namespace kiln::binary {
 
 StatusOr<std::unique_ptr<RtlMachine>> RtlMachine::Build(const Config& config,
-                                                        const RtlOptions& options) {
+                                                        const RtlOptions& options, bool trace) {
   std::unique_ptr<RtlMachine> machine(new RtlMachine());
-  KILN_ASSIGN_OR_RETURN(machine->simulation_,
-                        StreamSimulation::Build(options, [&](const std::filesystem::path& folder) {
-                          return hardware::WriteRtlProject(ProjectOf(config), folder);
-                        }));
+  const auto emit = [&config](const std::filesystem::path& folder) {
+    return hardware::WriteRtlProject(ProjectOf(config), folder);
+  };
+  KILN_ASSIGN_OR_RETURN(machine->simulation_, StreamSimulation::Build(options, emit, trace));
   return machine;
+}
+
+StatusOr<StreamSimulation::Result> RtlMachine::RunBeats(const BlockProgram& program,
+                                                        std::span<const int32_t> records,
+                                                        const RtlOptions& options,
+                                                        const RecordedCycles& wave) const {
+  std::vector<uint8_t> stream;
+  AppendLoad(program, &stream);
+  AppendRun(program, records, &stream);
+  return simulation_->Run(stream, static_cast<size_t>(BeatsOut(program)), program.config.beat_bytes,
+                          options, wave);
 }
 
 StatusOr<RtlMachine::Result> RtlMachine::Run(const BlockProgram& program,
                                              std::span<const int32_t> records,
                                              const RtlOptions& options) const {
-  std::vector<uint8_t> stream;
-  AppendLoad(program, &stream);
-  AppendRun(program, records, &stream);
-  KILN_ASSIGN_OR_RETURN(StreamSimulation::Result simulated,
-                        simulation_->Run(stream, static_cast<size_t>(BeatsOut(program)),
-                                         program.config.beat_bytes, options));
+  KILN_ASSIGN_OR_RETURN(StreamSimulation::Result simulated, RunBeats(program, records, options));
   Result result;
   KILN_ASSIGN_OR_RETURN(result.results, SplitResults(program, simulated.bytes));
   result.trace = std::move(simulated.trace);

@@ -16,10 +16,10 @@ namespace kiln::binary {
 // all programs of the design point.
 class RtlMachine {
  public:
-  // Builds the simulation, in options.folder if that is not empty. Errors: the errors
-  // of StreamSimulation::Build.
+  // Builds the simulation, in options.folder if that is not empty. With `trace` it can record
+  // waveforms. Errors: the errors of StreamSimulation::Build.
   static StatusOr<std::unique_ptr<RtlMachine>> Build(const Config& config,
-                                                     const RtlOptions& options);
+                                                     const RtlOptions& options, bool trace = false);
 
   struct Result {
     StageResults results;
@@ -29,6 +29,12 @@ class RtlMachine {
   // Errors: the errors of StreamSimulation::Run and of SplitResults.
   StatusOr<Result> Run(const BlockProgram& program, std::span<const int32_t> records,
                        const RtlOptions& options) const;
+  // Does the same and returns the beats as they left the machine, with their cycles. Errors: the
+  // errors of StreamSimulation::Run.
+  StatusOr<StreamSimulation::Result> RunBeats(const BlockProgram& program,
+                                              std::span<const int32_t> records,
+                                              const RtlOptions& options,
+                                              const RecordedCycles& wave = {}) const;
 
  private:
   RtlMachine() = default;
