@@ -318,7 +318,7 @@ void PrintBlocks() {
       "is "
       "the products of the layer's processing elements (27 each). The last four columns are the "
       "best blocks for one r.\n\n"
-      "| layer | paper's block | products / limit | best for r | r = 2 | r = 20 | r = 60 | r = 200 "
+      "| layer | paper's block | products / limit | best for r | r = 2 | r = 20 | r = 32 | r = 200 "
       "|\n|---|---|---|---|---|---|---|---|\n");
   for (const Row& row : rows) {
     const RatioRange range = RatiosFor(row.layer, row.block, row.products);
