@@ -105,4 +105,11 @@ module kiln_block_scale #(
   );
   assign inverse = quotient_one == 32'h7f80_0000 ? GREATEST_FP32 : quotient_one;
 
+`ifndef SYNTHESIS
+  always_comb begin
+    scale_above_zero : assert (greatest >= 31'h7f80_0000 || (scale[30:0] != '0 && !scale[31]));
+    inverse_finite : assert (greatest >= 31'h7f80_0000 || inverse[30:23] != '1);
+  end
+`endif
+
 endmodule

@@ -26,6 +26,10 @@ module kiln_decode #(
 
   localparam int KIND = kiln_format_pkg::kind(FORMAT);
 
+  if (!kiln_format_pkg::is_valid(FORMAT[kiln_format_pkg::HEADER_BITS-1:0])) begin : g_format
+    $error("kiln_decode: the fields of FORMAT contradict each other");
+  end
+
   if (KIND == kiln_format_pkg::KIND_INTEGER) begin : g_integer
     kiln_decode_integer #(.FORMAT(FORMAT)) decode (.*);
   end else if (KIND == kiln_format_pkg::KIND_FLOAT) begin : g_float
@@ -37,5 +41,12 @@ module kiln_decode #(
   end else begin : g_table
     kiln_decode_table #(.FORMAT(FORMAT)) decode (.*);
   end
+
+`ifndef SYNTHESIS
+  always_comb begin
+    one_special : assert (!(nan && infinite));
+    leading_one : assert (nan || infinite || significand == '0 || significand[SIGNIFICAND_BITS-1]);
+  end
+`endif
 
 endmodule

@@ -58,6 +58,27 @@ module kiln_decode_float #(
 
   if (SIGNIFICAND_BITS < FRACTION_BITS + 1) begin : g_zeros
     wire unused_zeros = &{1'b0, normalised[FRACTION_BITS-SIGNIFICAND_BITS:0]};
+`ifndef SYNTHESIS
+    always_comb begin
+      only_zeros_cut : assert (nan || infinite ||
+          normalised[FRACTION_BITS-SIGNIFICAND_BITS:0] == '0);
+    end
+`endif
   end
+
+`ifndef SYNTHESIS
+  // The exponent before it is cut to EXPONENT_BITS.
+  logic signed [31:0] whole_exponent, shifted_places;
+  if (LOW == kiln_format_pkg::LOW_SUBNORMAL) begin : g_shifted
+    assign shifted_places = 32'(g_subnormal.places);
+  end else begin : g_unshifted
+    assign shifted_places = '0;
+  end
+  always_comb begin
+    whole_exponent = (lowest ? 1 : 32'(field)) - BIAS - shifted_places;
+    exponent_in_range : assert (nan || infinite || significand == '0 ||
+        32'(exponent) == whole_exponent);
+  end
+`endif
 
 endmodule

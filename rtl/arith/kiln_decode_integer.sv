@@ -35,6 +35,15 @@ module kiln_decode_integer #(
   // power of two.
   if (SIGNIFICAND_BITS < BITS) begin : g_zeros
     wire unused_zeros = &{1'b0, normalised[BITS-1-SIGNIFICAND_BITS:0]};
+`ifndef SYNTHESIS
+    always_comb only_zeros_cut : assert (normalised[BITS-1-SIGNIFICAND_BITS:0] == '0);
+`endif
   end
+
+`ifndef SYNTHESIS
+  always_comb begin
+    exponent_in_range : assert (significand == '0 || 32'(exponent) == TOP - 32'(places));
+  end
+`endif
 
 endmodule

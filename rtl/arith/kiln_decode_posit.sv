@@ -58,4 +58,17 @@ module kiln_decode_posit #(
 
   wire unused_zeros = &{1'b0, tail, absolute[BITS-1]};
 
+`ifndef SYNTHESIS
+  logic signed [31:0] whole_regime;  // before it is cut to EXPONENT_BITS
+  if (BODY_BITS >= SIGNIFICAND_BITS) begin : g_cut
+    always_comb begin
+      only_zeros_cut : assert (nan || tail[BODY_BITS-SIGNIFICAND_BITS:0] == '0);
+    end
+  end
+  always_comb begin
+    whole_regime = ones ? 32'(run) - 1 : 0 - 32'(run);
+    regime_in_range : assert (nan || significand == '0 || 32'(regime) == whole_regime);
+    exponent_in_range : assert (nan || significand == '0 || exponent >>> ES == regime);
+  end
+`endif
 endmodule

@@ -39,4 +39,10 @@ module kiln_decode_quire #(
     normalised[SUM_BITS-1-:SIGNIFICAND_BITS-1], normalised[SUM_BITS-SIGNIFICAND_BITS:0] != '0
   };
 
+`ifndef SYNTHESIS
+  always_comb begin
+    exponent_in_range : assert (magnitude == '0 || 32'(exponent) == TOP - 32'(places));
+  end
+`endif
+
 endmodule

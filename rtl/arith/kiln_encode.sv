@@ -23,6 +23,10 @@ module kiln_encode #(
 
   localparam int KIND = kiln_format_pkg::kind(FORMAT);
 
+  if (!kiln_format_pkg::is_valid(FORMAT[kiln_format_pkg::HEADER_BITS-1:0])) begin : g_format
+    $error("kiln_encode: the fields of FORMAT contradict each other");
+  end
+
   if (KIND == kiln_format_pkg::KIND_INTEGER) begin : g_integer
     kiln_encode_integer #(
         .FORMAT(FORMAT),
@@ -44,5 +48,11 @@ module kiln_encode #(
   end else begin : g_table
     $error("kiln_encode: tables are encoded from fp32, by kiln_encode_from_fp32");
   end
+
+`ifndef SYNTHESIS
+  always_comb begin
+    leading_one : assert (nan || infinite || significand == '0 || significand[SIGNIFICAND_BITS-1]);
+  end
+`endif
 
 endmodule

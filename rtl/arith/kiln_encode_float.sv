@@ -128,4 +128,20 @@ module kiln_encode_float #(
     else code = unsigned_code | SIGN;
   end
 
+`ifndef SYNTHESIS
+  // The part of the magnitude that the exponent and the leading bit of a normal number make up.
+  logic [MAGNITUDE_BITS-1:0] unrounded_field;
+  always_comb begin
+    unrounded_field = MAGNITUDE_BITS'(steps_above) +
+        MAGNITUDE_BITS'(LOW == kiln_format_pkg::LOW_NORMAL ? 0 : 1);
+    places_within_width : assert (32'(places) <= WIDTH);
+    // Rounding raises the exponent by one at most, and a number below the normal ones to the least
+    // of them at most.
+    carries_once : assert (nan || infinite || least || low || wide_exponent > MOST_EXPONENT ||
+        (magnitude >> FRACTION_BITS) - unrounded_field <= MAGNITUDE_BITS'(1));
+    rounds_to_least_normal : assert (nan || infinite || least || !low ||
+        magnitude <= MAGNITUDE_BITS'(1 << FRACTION_BITS));
+  end
+`endif
+
 endmodule

@@ -89,4 +89,14 @@ module kiln_encode_integer #(
     else code = BITS'(negative ? -magnitude : magnitude);
   end
 
+`ifndef SYNTHESIS
+  always_comb begin
+    places_within_width : assert (beyond || 32'(places) <= WIDTH);
+    if (SIGNED && !WRAPS) begin
+      sign_stays : assert (code == '0 || code[BITS-1] == negative);
+      narrow_without_least_code : assert (!NARROW || code != HALF[BITS-1:0]);
+    end
+  end
+`endif
+
 endmodule

@@ -87,4 +87,14 @@ module kiln_encode_posit #(
     else code = negative ? -{1'b0, magnitude} : {1'b0, magnitude};
   end
 
+`ifndef SYNTHESIS
+  always_comb begin
+    places_within_width : assert (too_large || too_small || 32'(places) <= WIDTH);
+    // A number is never rounded to zero or to NaR.
+    number_stays_number : assert (nan || infinite || significand == '0 ||
+        code[BODY_BITS-1:0] != '0);
+    sign_stays : assert (nan || infinite || significand == '0 || code[BITS-1] == negative);
+  end
+`endif
+
 endmodule

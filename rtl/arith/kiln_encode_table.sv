@@ -36,4 +36,11 @@ module kiln_encode_table #(
     for (int i = 0; i < STEPS; i++) code = code | codes[i*BITS+:BITS];
   end
 
+`ifndef SYNTHESIS
+  always_comb begin
+    // Keys ascend, so that exactly one step is the last one that is reached.
+    keys_ascend : assert ((reached & (reached + 1'b1)) == '0);
+  end
+`endif
+
 endmodule

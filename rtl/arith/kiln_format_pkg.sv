@@ -137,6 +137,24 @@ package kiln_format_pkg;
     steps = 32'(format[103:92]);
   endfunction
 
+  // Returns whether the fields of a header agree with each other.
+  function automatic bit is_valid(input logic [HEADER_BITS-1:0] header);
+    int width, significand, fields;
+    width       = 32'({header[107:104], header[11:4]});
+    significand = 32'(header[75:68]);
+    fields      = 32'(header[23:16]) + 32'(header[31:24]) + 32'(header[12]);
+    is_valid    = width > 0 && significand > 0 && header[83:76] != '0 && header[51:48] <= 4'd3 &&
+        header[55:52] <= 4'd2 && header[63:60] <= 4'd4 && header[67:64] <= 4'd2;
+    case (32'(header[3:0]))
+      KIND_INTEGER: is_valid = is_valid && significand <= width;
+      KIND_FLOAT: is_valid = is_valid && fields == width && significand <= 32'(header[31:24]) + 1;
+      KIND_POSIT: is_valid = is_valid && header[12] && width > 1 && significand < width;
+      KIND_TABLE: is_valid = is_valid && (1 << width) <= MOST_CODES && header[103:92] != '0 &&
+          32'(header[103:92]) <= MOST_STEPS;
+      KIND_QUIRE: is_valid = is_valid && width > QUIRE_FLAGS && significand < width;
+      default: is_valid = 1'b0;
+    endcase
+  endfunction
   // Returns the format of a precision.
   function automatic format_t format_of(input format_t first, input formats_t others,
       input int precision);

@@ -34,6 +34,9 @@ module kiln_integer_operand #(
     );
     assign value = word[INTEGER_BITS-1:0];
     wire unused_signs = &{1'b0, word};
+`ifndef SYNTHESIS
+    always_comb value_fits : assert (WHOLE_BITS'(value) == word);
+`endif
   end else if (kiln_format_pkg::is_signed(FORMAT)) begin : g_signed
     assign value = code;
   end else begin : g_unsigned

@@ -21,4 +21,11 @@ module kiln_normalise #(
     end
   end
 
+`ifndef SYNTHESIS
+  always_comb begin
+    leading_one : assert (in == '0 ? out == '0 : out[WIDTH-1]);
+    places_within_width : assert (in == '0 || 32'(places) < WIDTH);
+  end
+`endif
+
 endmodule

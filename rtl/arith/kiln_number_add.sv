@@ -91,4 +91,17 @@ module kiln_number_add #(
     else negative = greater_negative;
   end
 
+`ifndef SYNTHESIS
+  logic finite;
+  logic signed [31:0] whole_exponent;  // before it is cut to EXPONENT_BITS
+  always_comb begin
+    finite = !a_nan && !b_nan && !a_infinite && !b_infinite;
+    whole_exponent = 32'(greater_exponent) + 1 - signed'(32'(cancelled));
+    places_within_width : assert (32'(places) <= TERM_BITS);
+    // A difference is never below zero, because the greater magnitude comes first.
+    greater_first : assert (!finite || !subtract || !sum[SIGNIFICAND_BITS-1]);
+    exponent_in_range : assert (!finite || sum == '0 || 32'(exponent) == whole_exponent);
+  end
+`endif
+
 endmodule

@@ -44,4 +44,16 @@ module kiln_number_multiply #(
   assign exponent = EXPONENT_BITS'(a_exponent) + EXPONENT_BITS'(b_exponent) +
       EXPONENT_BITS'(signed'({1'b0, carried}));
 
+`ifndef SYNTHESIS
+  logic finite;
+  logic signed [31:0] whole_exponent;  // before it is cut to EXPONENT_BITS
+  always_comb begin
+    finite = !nan && !infinite;
+    whole_exponent = 32'(a_exponent) + 32'(b_exponent) + signed'({31'd0, carried});
+    zero_only_from_zero : assert (!finite || (product == '0) == (a_zero || b_zero));
+    leading_one : assert (!finite || product == '0 || significand[SIGNIFICAND_BITS-1]);
+    exponent_in_range : assert (!finite || product == '0 || 32'(exponent) == whole_exponent);
+  end
+`endif
+
 endmodule

@@ -46,4 +46,16 @@ module kiln_quire_add_product #(
 
   wire unused_bits = &{1'b0, above_lowest, shifted};
 
+`ifndef SYNTHESIS
+  logic adds;
+  always_comb begin
+    adds = finite && significand != '0;
+    shift_in_range : assert (!adds || (above_lowest >= 0 &&
+        above_lowest < RANGE_BITS'(SUM_BITS - 1)));
+  end
+  if (SIGNIFICAND_BITS > 1) begin : g_exact
+    always_comb only_zeros_cut : assert (!adds || shifted[SIGNIFICAND_BITS-2:0] == '0);
+  end
+`endif
+
 endmodule

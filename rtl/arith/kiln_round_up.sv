@@ -29,4 +29,15 @@ module kiln_round_up #(
     assign up = 1'b0;
   end
 
+  if (ROUNDING < 0 || ROUNDING > kiln_format_pkg::ROUND_STOCHASTIC ||
+      REST_BITS < (ROUNDING == kiln_format_pkg::ROUND_STOCHASTIC ? 33 : 2)) begin : g_parameters
+    $error("ROUNDING must be a mode of kiln_format_pkg, REST_BITS 2 or more (stochastic: 33)");
+  end
+
+`ifndef SYNTHESIS
+  always_comb begin
+    exact_number_stays : assert (rest != '0 || !up);
+  end
+`endif
+
 endmodule

@@ -16,4 +16,10 @@ module kiln_shift_right_sticky #(
   assign lost = |(in & ~({WIDTH{1'b1}} << places));
   assign out  = (in >> places) | WIDTH'(lost);
 
+`ifndef SYNTHESIS
+  always_comb begin
+    nonzero_stays_nonzero : assert ((in == '0) == (out == '0));
+  end
+`endif
+
 endmodule

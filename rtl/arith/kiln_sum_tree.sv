@@ -12,6 +12,10 @@ module kiln_sum_tree #(
     input  logic [TERMS*BITS-1:0] terms,
     output logic [  SUM_BITS-1:0] sum
 );
+  if (TERMS < 1 || LEVELS_PER_REGISTER < 1) begin : g_parameters
+    $error("TERMS and LEVELS_PER_REGISTER must be 1 at least");
+  end
+
   for (genvar level = 0; level <= LEVELS; level++) begin : g_level
     // One bit more per level.
     localparam int unsigned COUNT = (TERMS + (1 << level) - 1) >> level;
