@@ -43,4 +43,10 @@ module kiln_decode_to_fp32 #(
     );
   end
 
+`ifndef SYNTHESIS
+  always_comb begin
+    one_nan : assert (!kiln_fp32_pkg::is_nan(value) || value == kiln_format_pkg::FP32_NAN);
+  end
+`endif
+
 endmodule

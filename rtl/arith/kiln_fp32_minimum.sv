@@ -10,4 +10,10 @@ module kiln_fp32_minimum (
 
   assign result = kiln_fp32_pkg::minimum(a, b);
 
+`ifndef SYNTHESIS
+  always_comb begin
+    one_of_both : assert (result == a || result == b);
+  end
+`endif
+
 endmodule

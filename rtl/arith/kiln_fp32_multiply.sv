@@ -11,4 +11,10 @@ module kiln_fp32_multiply (
 
   assign result = kiln_fp32_pkg::multiply(a, b);
 
+`ifndef SYNTHESIS
+  always_comb begin
+    one_nan : assert (!kiln_fp32_pkg::is_nan(result) || result == kiln_fp32_pkg::NAN);
+  end
+`endif
+
 endmodule

@@ -12,4 +12,10 @@ module kiln_fp32_multiply_add (
 
   assign result = kiln_fp32_pkg::multiply_add(a, b, c);
 
+`ifndef SYNTHESIS
+  always_comb begin
+    one_nan : assert (!kiln_fp32_pkg::is_nan(result) || result == kiln_fp32_pkg::NAN);
+  end
+`endif
+
 endmodule

@@ -105,6 +105,9 @@ package kiln_fp32_pkg;
     // The hidden bit increments the exponent field, and so does a carry out of the significand.
     field = last + 12'sd149;
     bits  = (32'(field) << 23) + 32'(kept);
+`ifndef SYNTHESIS
+    kept_bits_fit : assert (shift >= 12'sd40 && kept <= 25'h100_0000);
+`endif
     round = {negative, last > 12'sd104 || bits >= INFINITY ? INFINITY[30:0] : bits[30:0]};
   endfunction
 
@@ -258,6 +261,9 @@ package kiln_fp32_pkg;
       if (distance <= 12'sd36) lower = (64'(significand_of(lesser_term)) << 36) >> distance[5:0];
       sum = a[31] == b[31] ? upper + lower : upper - lower;
       add = sum == '0 ? '0 : round(negative, sum, unit_of(greater_term) - 12'sd36);
+`ifndef SYNTHESIS
+      greater_first : assert (distance >= 12'sd0 && upper >= lower);
+`endif
     end
   endfunction
 
@@ -293,6 +299,10 @@ package kiln_fp32_pkg;
         end
         rest = rest << 1;
       end
+`ifndef SYNTHESIS
+      rest_below_divisor : assert (rest[24:1] < divisor);
+      quotient_in_range : assert (quotient[26:25] != '0 && quotient[63:27] == '0);
+`endif
       divide = round(negative, {quotient[62:0], rest != '0}, unit_of(a) - unit_of(b) - 12'sd27 -
                      signed'({6'd0, a_zeros}) + signed'({6'd0, b_zeros}));
     end

@@ -22,6 +22,12 @@ module kiln_fp32_round #(
     localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
         kiln_format_pkg::fp32_rounding(FORMAT);
     assign result = kiln_fp32_pkg::round_to(value, ROUNDING);
+`ifndef SYNTHESIS
+    localparam int NUMBER_BITS = kiln_format_pkg::number_bits(FORMAT);
+    always_comb begin
+      rest_is_gone : assert (NUMBER_BITS >= 32 || (result << NUMBER_BITS) == '0);
+    end
+`endif
   end else begin : g_round
     logic [kiln_format_pkg::bits(FORMAT)-1:0] code;
     kiln_encode_from_fp32 #(.FORMAT(FORMAT)) encode (

@@ -16,4 +16,10 @@ module kiln_fp32_to_code (
 
   assign code = kiln_fp32_pkg::to_code(value, inverse_scale, zero_point, low, high);
 
+`ifndef SYNTHESIS
+  always_comb begin
+    within_bounds : assert (low > high || (code >= low && code <= high));
+  end
+`endif
+
 endmodule

@@ -8,4 +8,12 @@ module kiln_int32_to_fp32 (
 
   assign result = kiln_fp32_pkg::from_int32(value);
 
+`ifndef SYNTHESIS
+  always_comb begin
+    sign_stays : assert (value == '0 ? result == '0 : result[31] == value[31]);
+    magnitude_in_range : assert (value == '0 ||
+        (result[30:23] >= 8'd127 && result[30:23] <= 8'd158));
+  end
+`endif
+
 endmodule

@@ -265,4 +265,19 @@ module kiln_spline #(
     if (kiln_fp32_pkg::is_nan(x)) result = kiln_fp32_pkg::NAN;
   end
 
+`ifndef SYNTHESIS
+  always_comb begin
+    one_kind : assert ($onehot0({
+        is_exp, is_log, is_reciprocal, is_root, is_odd, is_rectified, is_sigmoid, is_hard_sigmoid,
+        is_hard_swish}));
+    every_function_has_a_kind : assert (asked == (is_exp || powers || is_odd || is_rectified ||
+        is_sigmoid || is_hard_sigmoid || is_hard_swish));
+    // exp: bounds of the argument times log2 e.
+    exponent_in_range : assert (n >= -10'sd152 && n <= 10'sd129);
+    // The spline of a reciprocal or of a root estimates a number from 1/2 to 1.
+    estimate_in_range : assert (!(is_reciprocal || is_root) ||
+        (!s[31] && s[30:23] >= 8'd125 && s[30:23] <= 8'd127));
+  end
+`endif
+
 endmodule

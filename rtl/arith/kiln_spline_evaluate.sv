@@ -20,6 +20,10 @@ module kiln_spline_evaluate #(
   localparam int ROW_BITS = kiln_spline_pkg::ROW_BITS;
   localparam int SEGMENTS = 32'(TABLES[kiln_spline_pkg::SEGMENTS+:4]);
 
+  if (SEGMENTS < 1 || SEGMENTS > MOST_SEGMENTS) begin : g_segments
+    $error("TABLES must have 1 to MOST_SEGMENTS segments");
+  end
+
   // Knots 1 to SEGMENTS of every spline; the last one is the end of the domain.
   localparam int KNOT_BITS = SEGMENTS * 32;
   function automatic logic [SPLINES*KNOT_BITS-1:0] all_knots(
@@ -71,5 +75,18 @@ module kiln_spline_evaluate #(
     value = '0;
     if (enable) value = kiln_fp32_pkg::multiply_add(inner, t, c0);
   end
+
+`ifndef SYNTHESIS
+  logic [SEGMENTS:1] passed;  // the knots that are not above t
+  assign passed = ~unreached;
+  always_comb begin
+    if (enable) begin
+      spline_exists : assert (32'(spline) < SPLINES);
+      segment_exists : assert (32'(segment) < SEGMENTS);
+      // Knots ascend: those that are not above t come before the others.
+      knots_ascend : assert ((passed & (passed + 1'b1)) == '0);
+    end
+  end
+`endif
 
 endmodule
