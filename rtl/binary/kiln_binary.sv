@@ -216,6 +216,10 @@ module kiln_binary #(
     );
     // A beat of results: the codes, and in its last byte the number of the stage.
     assign emit_beats[i*BEAT_BITS+:BEAT_BITS] = {8'(i), (BEAT_BITS - 8)'(emit_data)};
+`ifndef SYNTHESIS
+    // A run begins without words of the last one.
+    always_ff @(posedge clock) if (!reset && start) assert (!word_valid && !skip_valid);
+`endif
   end
 
   // -----------------------------------------------------------------------------------------------
@@ -256,4 +260,25 @@ module kiln_binary #(
       .out_tkeep(unused_keep),
       .out_tlast(unused_last)
   );
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(BEAT_BITS)
+  ) input_handshake (
+      .clock,
+      .reset,
+      .valid(in_tvalid),
+      .ready(in_tready),
+      .payload(in_tdata)
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      writes_between_runs : assert (!message_valid || (&idle));
+      starts_when_idle : assert (!start || (&idle));
+      one_stage_leaves : assert ($onehot0(emit_ready) && (emit_ready & ~emit_valid) == '0);
+      stage_exists : assert (!result_valid || 32'(chosen) < STAGES);
+      waiting_beat_stays : assert (!waits || emit_valid[waiting]);
+    end
+  end
+`endif
 endmodule

@@ -122,6 +122,10 @@ module kiln_binary_dispatch #(
   always_ff @(posedge clock) begin
     if (!reset) begin
       stages_exist : assert (!message_valid || 32'(message_stage) < STAGES);
+      no_message_in_run : assert (!message_valid || state != RUN);
+      words_are_left : assert (state != WRITE || left != '0);
+      part_of_word : assert (state != WRITE || part <= last_part);
+      beat_of_record : assert (state != RUN || beat_number < record_beats);
       pixels_are_left : assert (state != RUN || pixels_left != '0);
     end
   end

@@ -37,4 +37,22 @@ module kiln_binary_pack #(
       else if (out_ready) out_valid <= 1'b0;
     end
   end
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(OUT_BITS)
+  ) word_handshake (
+      .clock,
+      .reset,
+      .valid(out_valid),
+      .ready(out_ready),
+      .payload(out_data)
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      place_in_word : assert (32'(at) < RATIO);
+      whole_words_leave : assert (!out_valid || at == '0);
+    end
+  end
+`endif
 endmodule

@@ -69,4 +69,17 @@ module kiln_binary_requantise #(
     else total <= shifted7[ACTIVATION_BITS-1:0];
     result_line <= {result_line[2*ACTIVATION_BITS-1:0], result5[ACTIVATION_BITS-1:0]};
   end
+
+`ifndef SYNTHESIS
+  logic begun = 1'b0;
+  logic signed [16:0] low5, high5;  // the bounds of result5
+  always_ff @(posedge clock) begin
+    begun <= 1'b1;
+    low5  <= low;
+    high5 <= high;
+    if (begun) begin
+      result_within_bounds : assert (low5 > high5 || (result5 >= low5 && result5 <= high5));
+    end
+  end
+`endif
 endmodule

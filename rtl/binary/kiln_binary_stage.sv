@@ -538,8 +538,18 @@ module kiln_binary_stage #(
   wire unused_counts = &{1'b0, forward_count, emit_count, skip_word};
 
 `ifndef SYNTHESIS
+  logic [4:0] in_flight;  // results between the read of their sums and the queues
+  always_comb begin
+    in_flight = '0;
+    for (int i = 0; i < RESULT_CYCLES; i++) in_flight = in_flight + 5'(read_line[i]);
+  end
   always_ff @(posedge clock) begin
     if (!reset) begin
+      // Every entry of a queue is free, in use, or promised to a result in flight.
+      forward_credits : assert (32'(forward_places) + 32'(forward_count) +
+          (forwards ? 32'(in_flight) : 0) == QUEUE);
+      emit_credits : assert (32'(emit_places) + 32'(emit_count) +
+          (emits ? 32'(in_flight) : 0) == QUEUE);
       queues_have_room : assert (!result_valid || (forward_room && emit_room));
       sums_are_there : assert (!ends_late || finished != 2'd2);
       buffers_are_free : assert (!(take && first_of_pixel && busy[next_buffer]));

@@ -167,7 +167,13 @@ module kiln_binary_writer #(
 
 `ifndef SYNTHESIS
   always_ff @(posedge clock) begin
-    if (!reset && take) inside_the_memory : assert (32'(block_at) + 32'(at) < ROW_WORDS);
+    if (!reset) begin
+      one_memory_written : assert ($onehot0(word_enable));
+      memories_exist : assert (!active || (32'(phase) < GROUP && 32'(turn) < GROUP));
+      inside_the_map : assert (!active ||
+          (x < width && y < 15'(height) && chunk < chunks && block < blocks));
+      inside_the_memory : assert (!take || 32'(block_at) + 32'(at) < ROW_WORDS);
+    end
   end
 `endif
 endmodule
