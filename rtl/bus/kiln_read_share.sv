@@ -58,4 +58,15 @@ module kiln_read_share #(
   assign b_word_data = word_data;
   assign a_word_tag = word_tag[A_TAG_BITS-1:0];
   assign b_word_tag = word_tag[B_TAG_BITS-1:0];
+
+`ifndef SYNTHESIS
+  always_comb begin
+    one_unit_accepted : assert (!(a_request_valid && a_request_ready && b_request_valid &&
+        b_request_ready));
+    no_request_lost : assert ((request_valid && request_ready) ==
+        ((a_request_valid && a_request_ready) || (b_request_valid && b_request_ready)));
+    no_word_lost : assert ((word_valid && word_ready) ==
+        ((a_word_valid && a_word_ready) || (b_word_valid && b_word_ready)));
+  end
+`endif
 endmodule

@@ -46,4 +46,11 @@ module kiln_ram_1w #(
         read_data[i*WIDTH+:WIDTH] <= words[read_address[i*ADDRESS_BITS+:ADDRESS_BITS]];
     end
   end
+`ifdef FORMAL
+  // The words, for proofs of modules with a memory (`probes` of tools/check_formal).
+  logic [WORDS*WIDTH-1:0] contents;
+  always_comb begin
+    for (int i = 0; i < WORDS; i++) contents[i*WIDTH+:WIDTH] = words[i];
+  end
+`endif
 endmodule
