@@ -112,6 +112,16 @@ module kiln_dataflow_multiplier #(
       end
     end
     always_ff @(posedge clock) products <= fields;
+`ifndef SYNTHESIS
+    // The lowest bit of each field is that of its product: a borrow that is not added back shows.
+    logic [1:0] filled = '0;  // cycles since power-up, up to 2
+    always_ff @(posedge clock) filled <= filled == 2'd2 ? filled : filled + 1'b1;
+    for (genvar i = 0; i < PACK; i++) begin : g_assert
+      always_ff @(posedge clock) begin
+        if (filled == 2'd2) assert (fields[i*PRODUCT_BITS] == odd_products[i]);
+      end
+    end
+`endif
     // Copies of the sign; the parity of the lowest product; what only SIGN_APART needs.
     wire unused_bits = &{1'b0, product, odd_products, apart};
   end else if (WEIGHT_BITS == 1) begin : g_sign

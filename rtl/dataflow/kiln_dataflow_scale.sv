@@ -29,6 +29,9 @@ module kiln_dataflow_scale #(
   if (SHIFT > 47 || C_BITS > 52) begin : g_parameters
     $error("SHIFT must be 47 at most, and C_BITS 52");
   end
+  if (LOW > HIGH) begin : g_bounds
+    $error("LOW must be at most HIGH");
+  end
 
   // Cycle t.
   logic signed [SUM_BITS-1:0] factor;

@@ -28,6 +28,10 @@ module kiln_dataflow_thresholds #(
   localparam logic [7:0] TENS = 8'(48 + LANE / 10 % 10);
   localparam logic [7:0] ONES = 8'(48 + LANE % 10);
 
+  if (LEVELS < 1 || LEVELS > 8 || LANE > 999) begin : g_parameters
+    $error("LEVELS must be 1 to 8, LANE 999 at most");
+  end
+
   for (genvar level = 0; level <= LEVELS; level++) begin : g_level
     logic signed [SUM_BITS-1:0] value;
     logic [PLACE_BITS-1:0] at;
