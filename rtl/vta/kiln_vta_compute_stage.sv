@@ -377,4 +377,20 @@ module kiln_vta_compute_stage #(
 
   logic unused_bits;
   assign unused_bits = &{1'b0, word, word_tag};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      uops_exist : assert (!uop_write || 32'(word_tag.element) < 1 << UOP_INDEX_BITS);
+      inputs_exist : assert (!input_write || 32'(word_tag.element) < 1 << INPUT_INDEX_BITS);
+      weights_exist : assert (!weight_write || 32'(word_tag.element) < 1 << WEIGHT_INDEX_BITS);
+      accumulators_exist : assert (!load_write ||
+          32'(word_tag.element) < 1 << ACCUMULATOR_INDEX_BITS);
+      // Micro-ops are not replaced while a unit reads them.
+      no_write_of_uops_in_use : assert (!uop_write || (!gemm_uop_enable && !alu_uop_enable));
+      word_has_a_buffer : assert (!writes ||
+          $onehot({uop_write, input_write, weight_write, load_write}));
+    end
+  end
+`endif
 endmodule

@@ -124,4 +124,15 @@ module kiln_vta_decoder #(
 
   logic unused_fields;
   assign unused_fields = &{1'b0, last, transfer.dram_base, transfer.x_stride, transfer.unused};
+
+`ifndef SYNTHESIS
+  always_comb begin
+    // A load that is executed touches the banks that it writes, and no other instruction has any.
+    load_has_banks : assert (!loads_accumulators || fault != kiln_vta_pkg::FAULT_NONE ||
+        banks != '0);
+    only_loads_have_banks : assert (load || banks == '0);
+    stage_exists : assert (stage == kiln_vta_pkg::STAGE_LOAD ||
+        stage == kiln_vta_pkg::STAGE_COMPUTE || stage == kiln_vta_pkg::STAGE_STORE);
+  end
+`endif
 endmodule

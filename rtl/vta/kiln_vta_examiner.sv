@@ -171,4 +171,22 @@ module kiln_vta_examiner #(
       src_banks <= src_found;
     end
   end
+
+`ifndef SYNTHESIS
+  logic waits;  // the instruction was there in the last cycle and was not taken
+  logic [kiln_vta_pkg::INSTRUCTION_BITS-1:0] waiting_instruction;
+  always_ff @(posedge clock) begin
+    waits <= !reset && start && !taken;
+    waiting_instruction <= instruction;
+    if (!reset) begin
+      instruction_stays : assert (!waits || (start && instruction == waiting_instruction));
+      one_state : assert (!(busy && examined));
+      reads_while_busy : assert (!reading || busy);
+      micro_ops_exist : assert (!reading || (next_uop < uop_end && !next_uop[UOP_INDEX_BITS]));
+      extremes_in_order : assert (!all_read ||
+          (dst_least <= dst_greatest && src_least <= src_greatest));
+      taken_when_examined : assert (!(taken && busy));
+    end
+  end
+`endif
 endmodule

@@ -44,4 +44,12 @@ module kiln_vta_product_pair #(
     assign product_low = low_product;
     assign product_high = high_product;
   end
+
+`ifndef SYNTHESIS
+  // The lowest bit of a product is that of both factors: a borrow that is not added back shows.
+  always_comb begin
+    low_is_exact : assert (product_low[0] == (in[0] && weight_low[0]));
+    high_is_exact : assert (product_high[0] == (in[0] && weight_high[0]));
+  end
+`endif
 endmodule

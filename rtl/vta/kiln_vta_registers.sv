@@ -161,4 +161,21 @@ module kiln_vta_registers #(
 
   logic unused_read;  // reads change nothing
   assign unused_read = read_enable;
+
+`ifndef SYNTHESIS
+  logic was_busy;
+  logic [6*ADDRESS_BITS+NUMBER_BITS-1:0] settings, last_settings;
+  assign settings = {
+    instructions, program_address, uop_base, input_base, weight_base, accumulator_base, output_base
+  };
+  always_ff @(posedge clock) begin
+    was_busy <= busy && !reset;
+    last_settings <= settings;
+    if (!reset) begin
+      no_launch_while_busy : assert (!launch || !busy);
+      settings_stay_while_busy : assert (!(busy && was_busy) || settings == last_settings);
+      no_launch_at_the_end : assert (!ended || !launch);
+    end
+  end
+`endif
 endmodule
