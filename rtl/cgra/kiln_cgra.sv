@@ -160,4 +160,27 @@ module kiln_cgra #(
       .out_tready,
       .out_tdata
   );
+
+`ifndef SYNTHESIS
+  kiln_handshake_checker #(
+      .WIDTH(WIDTH)
+  ) input_handshake (
+      .clock,
+      .reset,
+      .valid(in_tvalid),
+      .ready(in_tready),
+      .payload(in_tdata)
+  );
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      tiles_exist : assert (!write_valid || 32'(write_tile) < TILES);
+      // During a run only inputs of threads are written.
+      programs_between_runs : assert (!(write_valid && running) ||
+          write_target <= kiln_cgra_pkg::TARGET_MEMORY_1);
+      interval_within_spokes : assert (!fetch || 32'(last_slot) < SPOKE_DEPTH);
+      outputs_exist : assert (!running || 32'(outputs) <= OUTPUTS);
+      results_only_in_runs : assert (result_valid == '0 || !collected);
+    end
+  end
+`endif
 endmodule

@@ -105,4 +105,18 @@ module kiln_cgra_fabric #(
     );
   end
   wire unused = &{1'b0, out_valid, out_thread, out_next};
+
+`ifndef SYNTHESIS
+  logic cleared = 1'b0;
+  logic [1:0] clears = '0;  // of the last two cycles
+  always_ff @(posedge clock) begin
+    cleared <= cleared || clear;
+    clears  <= {clears[0], clear};
+    if (cleared) begin
+      advances_with_fetch : assert (clear || !advance || fetch);
+      // Tiles obey one cycle later, and their registers are quiet in the cycle after.
+      if (clears == '1) quiet_after_clear : assert (out_valid == '0 && result_valid == '0);
+    end
+  end
+`endif
 endmodule

@@ -47,4 +47,20 @@ module kiln_cgra_float_add (
     else if (sum == '0) result = '0;
     else result = kiln_fp32_pkg::round(negative, sum, unit);
   end
+
+`ifndef SYNTHESIS
+  logic issued = 1'b0;  // the registers hold a sum
+  logic signed [kiln_fp32_pkg::EXPONENT_BITS-1:0] whole_distance;
+  assign whole_distance =
+      kiln_fp32_pkg::unit_of(greater_term) - kiln_fp32_pkg::unit_of(lesser_term);
+  always_ff @(posedge clock) begin
+    issued <= issued || advance;
+    if (advance) begin
+      distance_in_range : assert (whole_distance >= 0 && whole_distance <= 12'sd254);
+      greater_first : assert (invalid || upper >= lower);
+    end
+    if (issued) one_nan : assert (!kiln_fp32_pkg::is_nan(result) ||
+        result == kiln_fp32_pkg::NAN);
+  end
+`endif
 endmodule

@@ -29,4 +29,15 @@ module kiln_cgra_float_multiply (
     end
   end
   assign result = special ? value : kiln_fp32_pkg::round(negative, 64'(product), unit);
+
+`ifndef SYNTHESIS
+  logic issued = 1'b0;  // the registers hold a product
+  always_ff @(posedge clock) begin
+    issued <= issued || advance;
+    if (issued) begin
+      finite_product_not_zero : assert (special || product != '0);
+      one_nan : assert (!kiln_fp32_pkg::is_nan(result) || result == kiln_fp32_pkg::NAN);
+    end
+  end
+`endif
 endmodule

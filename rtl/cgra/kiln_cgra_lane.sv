@@ -91,4 +91,14 @@ module kiln_cgra_lane #(
     assign in3_next = in3;
     assign next     = gated && in2_zero ? '0 : integer_result;
   end
+
+`ifndef SYNTHESIS
+  logic issued = 1'b0;  // the registers between the units hold operands
+  always_ff @(posedge clock) begin
+    issued <= issued || advance;
+    if (issued) begin
+      zeros_of_operands : assert (in2_zero == (in2_now == '0) && in3_zero == (in3_now == '0));
+    end
+  end
+`endif
 endmodule

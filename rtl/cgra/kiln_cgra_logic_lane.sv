@@ -40,4 +40,14 @@ module kiln_cgra_logic_lane (
       default: result = m;
     endcase
   end
+
+`ifndef SYNTHESIS
+  // The adder's comparison.
+  always_comb begin
+    if (operation == kiln_cgra_pkg::LOGIC_LEAST)
+      least_of_both : assert (signed'(result) <= signed'(m) && signed'(result) <= signed'(in3));
+    if (operation == kiln_cgra_pkg::LOGIC_GREATEST)
+      greatest_of_both : assert (signed'(result) >= signed'(m) && signed'(result) >= signed'(in3));
+  end
+`endif
 endmodule

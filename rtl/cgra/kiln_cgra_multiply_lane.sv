@@ -38,4 +38,13 @@ module kiln_cgra_multiply_lane (
       default: m = in1;
     endcase
   end
+
+`ifndef SYNTHESIS
+  // The five stages, with the bits reversed or not, are a shift by in2 modulo 32.
+  always_comb begin
+    if (left) shifts_left : assert (shifted == in1 << in2[4:0]);
+    if (operation == kiln_cgra_pkg::MULTIPLY_RIGHT)
+      shifts_right : assert (shifted == in1 >> in2[4:0]);
+  end
+`endif
 endmodule

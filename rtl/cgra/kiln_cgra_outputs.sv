@@ -125,4 +125,21 @@ module kiln_cgra_outputs #(
       .out_tkeep(unused_keep),
       .out_tlast(unused_last)
   );
+
+`ifndef SYNTHESIS
+  for (genvar t = 0; t < TILES; t++) begin : g_assert
+    always_ff @(posedge clock) begin
+      if (!reset && result_valid[t]) assert (32'(result_output[3*t+:3]) < OUTPUTS);
+    end
+  end
+  logic started;  // a run has begun since the reset
+  always_ff @(posedge clock) begin
+    started <= !reset && (started || start);
+    if (!reset && started && !start && outputs != '0) begin
+      place_of_an_output : assert ({1'b0, place} < outputs);
+      threads_within_run : assert (thread <= threads);
+      whole_threads_collected : assert (!collected || place == '0);
+    end
+  end
+`endif
 endmodule

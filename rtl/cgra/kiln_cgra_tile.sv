@@ -268,6 +268,22 @@ module kiln_cgra_tile #(
         .thread,
         .read_data(memory_data[i*WIDTH+:WIDTH])
     );
+`ifndef SYNTHESIS
+    // A vector that an instruction reads is not written in the same cycle.
+    logic [kiln_cgra_pkg::ADDRESS_BITS-1:0] read_address;
+    assign read_address = instruction[
+        kiln_cgra_pkg::INSTRUCTION_MEMORIES+i*kiln_cgra_pkg::MEMORY_BITS+:
+        kiln_cgra_pkg::ADDRESS_BITS] + (instruction[
+        kiln_cgra_pkg::INSTRUCTION_MEMORIES+(i+1)*kiln_cgra_pkg::MEMORY_BITS-1] ?
+        kiln_cgra_pkg::ADDRESS_BITS'(thread) : '0);
+    always_ff @(posedge clock) begin
+      if (cleared && !clear && advance && fires &&
+          (read_memory[i] || read_memory[2+i] || read_memory[4+i])) begin
+        assert (32'(read_address) < MEMORY_DEPTH);
+        assert (!(write_valid && write_target == 4'(i) && write_address == read_address));
+      end
+    end
+`endif
   end
 
   // The pipeline's control: bit or word k - 1 belongs to the instruction issued k fabric cycles
@@ -348,9 +364,19 @@ module kiln_cgra_tile #(
   logic cleared = 1'b0;
   always_ff @(posedge clock) begin
     cleared <= cleared || clear;
+    if (cleared) begin
+      spokes_within_depth : assert (!write_valid ||
+          write_target != kiln_cgra_pkg::TARGET_SPOKES || 32'(write_address) < SPOKE_DEPTH);
+      instructions_within_depth : assert (!write_valid ||
+          write_target != kiln_cgra_pkg::TARGET_INSTRUCTIONS ||
+          32'(write_address) < INSTRUCTION_DEPTH);
+    end
     if (cleared && !clear) begin
       slot_within_interval : assert (slot <= last_slot);
+      slot_within_spokes : assert (!fetch || 32'(slot) < SPOKE_DEPTH);
       fabric_cycles_fetch : assert (!advance || fetch);
+      instruction_exists : assert (!advance || !fires ||
+          32'(spoke[kiln_cgra_pkg::SPOKE_INSTRUCTION+:6]) < INSTRUCTION_DEPTH);
     end
   end
 `endif

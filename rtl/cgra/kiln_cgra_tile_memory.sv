@@ -34,4 +34,13 @@ module kiln_cgra_tile_memory #(
       .read_data
   );
   wire unused = &{1'b0, base, write_address};
+
+`ifndef SYNTHESIS
+  // The dispatcher's reset makes `write_enable` low after the first cycle.
+  logic begun = 1'b0;
+  always_ff @(posedge clock) begin
+    begun <= 1'b1;
+    if (begun && write_enable) writes_within_depth : assert (32'(write_address) < DEPTH);
+  end
+`endif
 endmodule

@@ -35,8 +35,12 @@ class History {
   std::map<int, Arrival> messages_;
 };
 
+// Keeps the tile memory idle: its addresses are checked in every cycle with a read or a write.
+void KeepMemoryIdle(Simulation<Vcgra_units>& sim) { sim->write_enable = sim->read_enable = 0; }
+
 TEST(CgraDelayLine, KeepsTheLastMessages) {
   Simulation<Vcgra_units> sim(5);
+  KeepMemoryIdle(sim);
   Random random(5);
   Stalls stalls(6, 0.3);
   History history;
@@ -96,6 +100,7 @@ TEST(CgraDelayLine, KeepsTheLastMessages) {
 
 TEST(CgraDelayLine, WithoutWaitingKeepsTheNextMessage) {
   Simulation<Vcgra_units> sim(8);
+  KeepMemoryIdle(sim);
   Random random(8);
   Stalls stalls(8, 0.3);
   uint64_t stored = 0, shown = 0;
@@ -127,6 +132,7 @@ TEST(CgraDelayLine, WithoutWaitingKeepsTheNextMessage) {
 
 TEST(CgraLink, DelaysByItsDistance) {
   Simulation<Vcgra_units> sim(9);
+  KeepMemoryIdle(sim);
   Random random(9);
   Stalls stalls(9, 0.3);
   sim->line_read_enable = 0;
@@ -202,6 +208,7 @@ TEST(CgraTileMemory, AddsTheThreadToTheBase) {
 
 TEST(CgraOperand, SelectsItsSource) {
   Simulation<Vcgra_units> sim(11);
+  KeepMemoryIdle(sim);
   Random random(11);
   Stalls stalls(11, 0.3);
   int kind_now = 0, line_now = 0;  // of the instruction that is one fabric cycle further
