@@ -206,6 +206,21 @@ TEST(Machines, ErrorsNameTheBeat) {
   AppendWord(config, 0, &stream);
   EXPECT_THAT(errors(stream).first, HasSubstr("from address 512 of the memory 0"));
   EXPECT_THAT(errors(stream).second, HasSubstr("from address 512 of target 0"));
+  // A run of no threads: at the greatest latency, and above.
+  header = {};
+  header.command = Command::kRun;
+  header.interval = 2;
+  header.outputs = 1;
+  for (const int latency : {2 * config.ring_entries, 2 * config.ring_entries + 1}) {
+    header.latency = latency;
+    stream.clear();
+    AppendWord(config, Encode(header), &stream);
+    AppendWord(config, 0, &stream);
+    const auto [functional, cycle] = errors(stream);
+    const bool fits = latency == 2 * config.ring_entries;
+    EXPECT_EQ(functional.find("latency of at most 32 intervals") == std::string::npos, fits);
+    EXPECT_EQ(cycle.find("latencies to 32 intervals") == std::string::npos, fits) << cycle;
+  }
   // add2 fires eight cycles, four periods, after its thread began; what is on the link of two tiles
   // a cycle before is add0's result of the thread after that.
   auto changed = Chain(SmallMachine(), 3, 2, false).value();

@@ -374,13 +374,15 @@ Status CycleMachine::State::TakeParameters(std::span<const uint8_t> beat) {
   const uint64_t parameters = WordOf(beat);
   threads = static_cast<int64_t>(parameters & 0xffffffffU);
   first_sent = static_cast<int64_t>(parameters >> 32);
+  // A thread's inputs stay in a ring until the thread ends.
+  const int64_t most_latency = int64_t{config.ring_entries} * header.interval;
   if (header.interval < 1 || header.interval > config.spoke_depth || header.latency < 1 ||
-      header.outputs < 1 || header.outputs > config.outputs) {
-    return ErrorAt(
-        "", "stream in",
-        fmt::format("a run with interval {}, latency {} and {} outputs", header.interval,
-                    header.latency, header.outputs),
-        fmt::format("intervals to {}, outputs to {}", config.spoke_depth, config.outputs));
+      header.latency > most_latency || header.outputs < 1 || header.outputs > config.outputs) {
+    return ErrorAt("", "stream in",
+                   fmt::format("a run with interval {}, latency {} and {} outputs", header.interval,
+                               header.latency, header.outputs),
+                   fmt::format("intervals to {}, latencies to {} intervals, outputs to {}",
+                               config.spoke_depth, config.ring_entries, config.outputs));
   }
   for (int i = 0; i < header.deliveries; ++i) {
     KILN_RETURN_IF_ERROR(Check(DecodeDelivery(table[static_cast<size_t>(i)]), config,
