@@ -10,6 +10,7 @@
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/signature.h"
 #include "kiln/ir/text.h"
+#include "kiln/support/random.h"
 
 namespace kiln {
 namespace {

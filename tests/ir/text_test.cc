@@ -15,6 +15,7 @@
 #include "kiln/ir/random_tensor.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/verifier.h"
+#include "kiln/support/random.h"
 
 namespace kiln {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "kiln/ir/shape_inference.h"
 #include "kiln/ir/window.h"
+#include "kiln/support/random.h"
 
 namespace kiln {
 namespace {

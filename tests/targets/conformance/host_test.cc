@@ -18,6 +18,7 @@
 #include "kiln/passes/pipeline.h"
 #include "kiln/quantise/simulate.h"
 #include "kiln/support/parallel.h"
+#include "kiln/support/random.h"
 #include "kiln/targets/registry.h"
 #include "tests/targets/conformance/conformance.h"
 

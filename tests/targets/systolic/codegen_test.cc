@@ -2,6 +2,7 @@
 
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
+#include "kiln/support/random.h"
 #include "tests/targets/inferred_node.h"
 #include "tests/targets/systolic/compiled.h"
 

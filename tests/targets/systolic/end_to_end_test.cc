@@ -7,6 +7,7 @@
 #include "kiln/execute/reference.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/text.h"
+#include "kiln/support/random.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/systolic/compiled.h"

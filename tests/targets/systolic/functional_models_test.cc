@@ -9,6 +9,7 @@
 #include "kiln/ir/random_graph.h"
 #include "kiln/support/cpu.h"
 #include "kiln/support/parallel.h"
+#include "kiln/support/random.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"
 #include "tests/targets/inferred_node.h"

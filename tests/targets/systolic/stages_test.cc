@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "kiln/ir/random_graph.h"
 #include "kiln/ir/text.h"
+#include "kiln/support/random.h"
 #include "kiln/targets/systolic/emit/emit.h"
 #include "kiln/targets/systolic/simulate/cycle/cycle.h"
 #include "kiln/targets/systolic/simulate/functional/functional.h"

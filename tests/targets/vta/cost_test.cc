@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "kiln/ir/random_graph.h"
+#include "kiln/support/random.h"
 #include "kiln/targets/vta/accelerator.h"
 #include "kiln/targets/vta/simulate/cycle/cycle.h"
 #include "tests/targets/energy_checks.h"
