@@ -695,6 +695,31 @@ TEST(RunFlow, APartialNetworkIsAdvisedWhatHelps) {
   ASSERT_TRUE(replaced.ok()) << replaced.status();
   EXPECT_FALSE(IsPartial(replaced->report));
 
+  // An addition whose result is the network's output: the machine needs codes of it.
+  const auto sum = folder.path() / "sum.kir";
+  ASSERT_TRUE(WriteFile(sum,
+                        "graph \"sum\" {\n  input %a : f32[1x64]\n  input %b : f32[1x64]\n"
+                        "  %c = add %a, %b \"sum\" : f32[1x64]\n  output %c\n}\n")
+                  .ok());
+  const auto outputs = folder.path() / "outputs.yaml";
+  FlowOptions addition;
+  addition.model = sum;
+  addition.accelerator = "vta-pynq";
+  addition.images.random = 2;
+  const auto on_host = CompileFlow(addition);
+  ASSERT_TRUE(on_host.ok()) << on_host.status();
+  EXPECT_TRUE(IsPartial(on_host->report));
+  EXPECT_THAT(on_host->report.notes, testing::Contains(HasSubstr(
+                                         "own formats is int8, and it leaves the network's outputs "
+                                         "in fp32: outputs: quantised in a file of that recipe")));
+  Recipe with_outputs = *FindRecipe("int8");
+  with_outputs.quantise_outputs = true;
+  ASSERT_TRUE(WriteFile(outputs, PrintRecipe(with_outputs)).ok());
+  addition.recipe = outputs.string();
+  const auto on_machine = CompileFlow(addition);
+  ASSERT_TRUE(on_machine.ok()) << on_machine.status();
+  EXPECT_FALSE(IsPartial(on_machine->report));
+
   FlowOptions demo;
   demo.model = "models/demo_fashion_mnist.onnx";
   demo.accelerator = "cgra-grid-4x4";

@@ -309,6 +309,15 @@ std::string AdviceFor(const PreparedNetwork& prepared, const CompileOptions& opt
     return begin + (has_own ? ": --quantise names it for what the network does not quantise itself"
                             : ": leave out --quantise to use it");
   }
+  if (!own.recipe.quantise_outputs) {
+    own.recipe.quantise_outputs = true;
+    if (helps()) {
+      return begin +
+             ", and it leaves the network's outputs in fp32: outputs: quantised in a file of that "
+             "recipe gives them codes";
+    }
+    own.recipe.quantise_outputs = false;
+  }
   own.recipe.replace_own = true;
   if (!has_own || !helps()) return "";
   return begin +
