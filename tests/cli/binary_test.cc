@@ -62,13 +62,15 @@ class BinaryWaves : public testing::Test {
 
 // Results whose lowest bit is the wrong one.
 TEST_F(BinaryWaves, WrongBitsAreRecorded) {
-  Spoil("kiln_binary_requantise.sv", "result5 <= value4[16:0];", "result5 <= value4[16:0] ^ 17'd1;");
+  Spoil("kiln_binary_requantise.sv", "result5 <= value4[16:0];",
+        "result5 <= value4[16:0] ^ 17'd1;");
   const Outcome differs = Verify();
   EXPECT_EQ(differs.code, kExitError) << differs.out << differs.err;
   EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
   EXPECT_THAT(differs.out, HasSubstr("\ncycles       the same: "));
-  EXPECT_THAT(differs.out,
-              ContainsRegex("wave.fst: image 0, cycles 0 to [0-9]*, first different kernel first\n"));
+  EXPECT_THAT(
+      differs.out,
+      ContainsRegex("wave.fst: image 0, cycles 0 to [0-9]*, first different kernel first\n"));
   EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
 }
 

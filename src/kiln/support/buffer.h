@@ -15,8 +15,8 @@ inline constexpr size_t kBufferSlack = 64;
 // if the memory is not available.
 //
 // Pages of large buffers are zeroed by the system when they are first touched, not here, and the
-// system is asked for huge pages, because faults and address translation of small ones take a
-// quarter of the time in which a network of 300 million weights is compiled.
+// system is asked for huge pages: faults and address translation of small ones cost much of the
+// time in which a network with hundreds of millions of weights is compiled.
 std::shared_ptr<void> AllocateZeroed(size_t bytes);
 
 }  // namespace kiln

@@ -138,8 +138,8 @@ class DataflowDerived : public testing::TestWithParam<DerivedLayer> {
     stage.name = "layer";
     const int out =
         layer.streams
-            ? builder.AddStreaming(std::move(stage), in, layer.out, layer.out_type,
-                                   layer.out_lanes, {.bytes = 8, .latency = 5})
+            ? builder.AddStreaming(std::move(stage), in, layer.out, layer.out_type, layer.out_lanes,
+                                   {.bytes = 8, .latency = 5})
             : builder.Add(std::move(stage), {in}, layer.out, layer.out_type, layer.out_lanes);
     builder.Sink(out, "out");
     pipeline_ = builder.Take();
@@ -148,8 +148,8 @@ class DataflowDerived : public testing::TestWithParam<DerivedLayer> {
     const hardware::RtlProject project = ProjectOf(pipeline_, {});
     ASSERT_EQ(project.modules.size(), 1u);
     // Without the contents of memories, which are files of the project.
-    const std::string network = std::regex_replace(project.modules[0].second,
-                                                   std::regex(R"("memory/[^"]*")"), R"("")");
+    const std::string network =
+        std::regex_replace(project.modules[0].second, std::regex(R"("memory/[^"]*")"), R"("")");
     rtl_.Read(network + project.top_text,
               {module_, "kiln_dataflow_requantise", "kiln_dataflow_window", "kiln_dataflow_rows",
                "kiln_dataflow_weight_stream"});

@@ -77,9 +77,8 @@ class MinimalAccelerator final : public Accelerator {
     std::unique_ptr<StreamSimulation> simulation;
     const auto build = [&]() -> Status {
       if (options.level != Level::kRtl) return OkStatus();
-      KILN_ASSIGN_OR_RETURN(
-          simulation, StreamSimulation::Build(
-                          options.rtl, [&](const auto& folder) { return Emit(compiled, folder); }));
+      const auto emit = [&](const auto& folder) { return Emit(compiled, folder); };
+      KILN_ASSIGN_OR_RETURN(simulation, StreamSimulation::Build(options.rtl, emit));
       return OkStatus();
     };
     return RunOnTensorMachines(

@@ -84,11 +84,11 @@ StatusOr<std::optional<LevelDifference>> DifferenceOf(const BlockProgram& progra
                     .totals = {static_cast<uint64_t>(cycles)},
                     .memory = beats};
   };
-  return FindLevelDifference(
-      level(expected, cycle.trace.cycles, cycle.beats), level(actual, rtl.trace.cycles, rtl.bytes),
-      timed, kHalfAfter, [&]() -> StatusOr<std::optional<EventPlace>> {
-        return FirstWrongPixel(program, expected, actual);
-      });
+  return FindLevelDifference(level(expected, cycle.trace.cycles, cycle.beats),
+                             level(actual, rtl.trace.cycles, rtl.bytes), timed, kHalfAfter,
+                             [&]() -> StatusOr<std::optional<EventPlace>> {
+                               return FirstWrongPixel(program, expected, actual);
+                             });
 }
 
 }  // namespace
@@ -112,24 +112,20 @@ StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& 
       return std::move(cycle.results);
     }
     const auto [begin, end] = difference->window;
-    KILN_RETURN_IF_ERROR(
-        simulation
-            ->RunBeats(launch, records, limited,
-                       {.file = fs::absolute(file), .begin = begin, .end = end})
-            .status());
+    KILN_RETURN_IF_ERROR(simulation
+                             ->RunBeats(launch, records, limited,
+                                        {.file = fs::absolute(file), .begin = begin, .end = end})
+                             .status());
     const int64_t before = place.begin + trace->cycles;
-    *found = {.recorded = true,
-              .kernel = place.kernel,
-              .begin = before + begin,
-              .end = before + end};
+    *found = {
+        .recorded = true, .kernel = place.kernel, .begin = before + begin, .end = before + end};
     return absl::CancelledError("recorded");
   };
   return RecordOnTensorMachine(program, program.network(), batch, [&](Waveform* found) {
-    return MakeNetworkMachine(program, [&run, found](const KernelPlace& place, size_t launch,
-                                                     std::span<const int32_t> records,
-                                                     Trace* trace) {
-      return run(place, launch, records, trace, found);
-    });
+    return MakeNetworkMachine(
+        program,
+        [&run, found](const KernelPlace& place, size_t launch, std::span<const int32_t> records,
+                      Trace* trace) { return run(place, launch, records, trace, found); });
   });
 }
 

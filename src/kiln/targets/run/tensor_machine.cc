@@ -120,7 +120,7 @@ StatusOr<Waveform> RecordOnTensorMachine(
   const RunOptions options;
   LevelMachines machines(network, options, nullptr,
                          [&](const RtlOptions&) { return make(&found); });
-  const Status status = RunProgram(program, batch, options, machines).status();
+  Status status = RunProgram(program, batch, options, machines).status();
   if (!status.ok() && !found.recorded) return status;
   return found;
 }

@@ -31,9 +31,8 @@ TEST(CgraDerived, SizesAreTheRtls) {
   const auto project = ProjectOf(config);
   ASSERT_TRUE(project.ok()) << project.status();
   hardware::Elaborated rtl;
-  rtl.Read(project->top_text,
-           {"kiln_cgra", "kiln_cgra_dispatch", "kiln_cgra_fabric", "kiln_cgra_tile",
-            "kiln_cgra_outputs"});
+  rtl.Read(project->top_text, {"kiln_cgra", "kiln_cgra_dispatch", "kiln_cgra_fabric",
+                               "kiln_cgra_tile", "kiln_cgra_outputs"});
   if (HasFatalFailure()) return;
   const auto expect_memory = [&](const char* module, const char* instance, int width, int words) {
     EXPECT_EQ(rtl.Parameter(module, instance, "WIDTH"), width) << module << " " << instance;
