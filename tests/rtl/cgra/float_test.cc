@@ -1,4 +1,4 @@
-// Compares the pipelined binary32 units of a lane with C++ arithmetic.
+// Compares a lane with pipelined binary32 units with C++ arithmetic.
 #include <bit>
 #include <cmath>
 
@@ -39,6 +39,8 @@ uint32_t Expected(const FloatInput& in) {
       return Bits(Float(m) - Float(in.in3));
     case 15:
       return Bits(Float(in.in3) - Float(m));
+    case 16:
+      return in.in3 == 0 ? 0 : m;
     default:
       return m;
   }
@@ -101,7 +103,7 @@ TEST(CgraFloatLane, MultipliesAndAddsSpecialValues) {
 TEST(CgraFloatLane, ComputesRandomValuesBehindStalls) {
   FloatDriver driver(2, 0.2);
   Random random(2);
-  constexpr int kMultiply[] = {0, 1, 5, 5}, kLogic[] = {0, 1, 12, 13, 13, 14, 15};
+  constexpr int kMultiply[] = {0, 1, 5, 5}, kLogic[] = {0, 1, 12, 13, 13, 14, 15, 16};
   for (int i = 0; i < 60000; ++i) {
     // Half of the numbers have close exponents, so that sums cancel.
     const auto number = [&] {
@@ -109,11 +111,11 @@ TEST(CgraFloatLane, ComputesRandomValuesBehindStalls) {
       return random.Below(2) == 0 ? bits : (bits & 0x81ffffff) | 0x3e000000;
     };
     driver.Send({.multiply = kMultiply[random.Below(4)],
-                 .logic = kLogic[random.Below(7)],
+                 .logic = kLogic[random.Below(8)],
                  .gated = random.Below(8) == 0,
                  .in1 = number(),
                  .in2 = random.Below(8) == 0 ? 0 : number(),
-                 .in3 = number()});
+                 .in3 = random.Below(8) == 0 ? 0 : number()});
   }
   for (int i = 0; i < 4; ++i) driver.Send({});
 }
