@@ -590,12 +590,4 @@ module kiln_vta #(
 
   logic unused_waits;
   assign unused_waits = &{1'b0, fetch_waits, word_tag};
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clock) begin
-    if (!reset) begin
-      ends_with_quiet_ports : assert (!ended || (read_idle && write_idle));
-    end
-  end
-`endif
 endmodule
