@@ -221,7 +221,7 @@ class CgraWaves : public CgraCommands {
 
 // A shift that loses the sign.
 TEST_F(CgraWaves, WrongBitsAreRecorded) {
-  Spoil("kiln_cgra_multiply_lane.sv", "MULTIPLY_RIGHT_SIGNED && in1[31]", "MULTIPLY_RIGHT");
+  Spoil("kiln_cgra_multiply_lane.sv", "_SIGNED && in1[31]", "_SIGNED && !in1[31]");
   const Outcome differs = Verify();
   EXPECT_EQ(differs.code, kExitError) << differs.out << differs.err;
   EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
