@@ -704,7 +704,7 @@ TEST(RunFlow, APartialNetworkIsAdvisedWhatHelps) {
   const auto outputs = folder.path() / "outputs.yaml";
   FlowOptions addition;
   addition.model = sum;
-  addition.accelerator = "vta-pynq";
+  addition.accelerator = "se-4";
   addition.images.random = 2;
   const auto on_host = CompileFlow(addition);
   ASSERT_TRUE(on_host.ok()) << on_host.status();
