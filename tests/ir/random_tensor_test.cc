@@ -37,8 +37,7 @@ void ExpectFloors(ElementType type) {
   ASSERT_EQ(tensor.type(), type);
   const std::vector<double> draws = Draws(7);
   for (size_t i = 0; i < draws.size(); ++i) {
-    EXPECT_EQ(static_cast<int64_t>(tensor.data<T>()[i]),
-              static_cast<int64_t>(std::floor(draws[i])))
+    EXPECT_EQ(static_cast<int64_t>(tensor.data<T>()[i]), static_cast<int64_t>(std::floor(draws[i])))
         << i;
   }
 }
