@@ -51,8 +51,9 @@ TEST(Buffer, LargeBuffersDoNotOverlap) {
 }
 
 TEST(Buffer, IsNullWithoutMemory) {
-  for (const size_t bytes : {size_t{1} << 60, std::numeric_limits<size_t>::max() - 100,
-                             std::numeric_limits<size_t>::max(), (size_t{1} << 46) - 64}) {
+  for (const size_t bytes :
+       {size_t{1} << 46, size_t{1} << 60, std::numeric_limits<size_t>::max() - 100,
+        std::numeric_limits<size_t>::max()}) {
     EXPECT_EQ(AllocateZeroed(bytes), nullptr) << bytes;
   }
 }

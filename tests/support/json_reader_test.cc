@@ -28,11 +28,27 @@ TEST(Json, SyntaxErrorsHaveLineAndColumn) {
             "literal");
   EXPECT_EQ(ErrorOf("[1 2]"),
             "x.json: line 1, column 4: is no JSON: syntax error while parsing array - unexpected "
-            "number literal; expected ']'");
+            "number literal; use ']'");
   EXPECT_THAT(ErrorOf(""), HasSubstr("x.json: line 1, column 1: is no JSON"));
   EXPECT_THAT(ErrorOf("{"), HasSubstr("x.json: line 1, column 2: is no JSON"));
   EXPECT_THAT(ErrorOf("\n\n"), HasSubstr("x.json: line 3, column 1: is no JSON"));
   EXPECT_THAT(ErrorOf("{} x"), HasSubstr("x.json: line 1, column 4: is no JSON"));
+}
+
+TEST(Json, NumbersBeyondBinary64AreErrors) {
+  EXPECT_EQ(ErrorOf("[1e999]"),
+            "x.json: holds a number that binary64 cannot; numbers below 1.8e308");
+  EXPECT_EQ(ErrorOf("{\"a\": -1e400}"),
+            "x.json: holds a number that binary64 cannot; numbers below 1.8e308");
+  EXPECT_EQ(ErrorOf("[1e308, 1e-999, 123456789012345678901234567890]"), "");
+}
+
+// Text of a file does not reach the message, whatever it looks like.
+TEST(Json, SyntaxErrorsQuoteNoText) {
+  for (const char* text :
+       {"[\"'; expected a pony", "[x'; expected pony", "['; expected ']', pony"}) {
+    EXPECT_EQ(ErrorOf(text).find("pony"), std::string::npos) << ErrorOf(text);
+  }
 }
 
 // Bytes of a file do not reach the message: neither control characters nor broken UTF-8.

@@ -51,8 +51,8 @@ Status CheckBudgets(std::string_view text, std::string_view source) {
 
 // Returns the error for text that is not JSON. `error.byte` counts the bytes read, the one at fault
 // included. The library's message is "[...] parse error at ...: FAULT; last read: 'TEXT'; expected
-// TOKEN", with the last part where one token alone is possible. TEXT is left out, because it may
-// hold any bytes, and the line and the column say where it stands.
+// TOKEN", with the last part where the parser knows what belongs there. TEXT is left out, because
+// it may hold any bytes, and the line and the column say where it stands.
 Status SyntaxError(std::string_view text, std::string_view source, const Json::parse_error& error) {
   const std::string_view before =
       text.substr(0, std::min(text.size(), error.byte > 0 ? error.byte - 1 : 0));
@@ -60,12 +60,20 @@ Status SyntaxError(std::string_view text, std::string_view source, const Json::p
   const size_t line_start = before.rfind('\n') + 1;  // 0 where there is no line before
   std::string_view fault = error.what();
   if (const size_t colon = fault.find(": "); colon != fault.npos) fault.remove_prefix(colon + 2);
-  std::string_view remedy;
-  if (const size_t token = fault.rfind("'; expected "); token != fault.npos) {
-    remedy = fault.substr(token + 3);
-    // TEXT can end like this, too, but the names of tokens are short and ASCII.
-    const bool named = std::ranges::all_of(remedy, [](char c) { return c >= ' ' && c <= '~'; });
-    if (!named || remedy.size() > 40) remedy = "";
+  // The library's names of tokens: TEXT can look like this part, too.
+  constexpr std::string_view kTokens[] = {"','",
+                                          "':'",
+                                          "']'",
+                                          "'}'",
+                                          "'['",
+                                          "'{'",
+                                          "end of input",
+                                          "string literal",
+                                          "'[', '{', or a literal"};
+  std::string remedy;
+  for (const std::string_view token : kTokens) {
+    if (fault.ends_with(fmt::format("'; expected {}", token)))
+      remedy = fmt::format("use {}", token);
   }
   fault = fault.substr(0, fault.find("; last read: '"));
   return ErrorAt(source, fmt::format("line {}, column {}", line, before.size() - line_start + 1),
@@ -93,6 +101,8 @@ StatusOr<Json> ParseJson(std::string_view text, std::string_view source) {
     json = Json::parse(text, look);
   } catch (const Json::parse_error& error) {
     return SyntaxError(text, source, error);
+  } catch (const Json::out_of_range&) {
+    return ErrorAt(source, "", "holds a number that binary64 cannot", "numbers below 1.8e308");
   }
   if (twice.has_value()) {
     const std::string quoted = Shown(*twice);

@@ -27,8 +27,9 @@ StatusOr<Json> ReadJson(const std::filesystem::path& file);
 // Returns whether the value of the key "format" is `format`.
 bool HasFormat(const Json& json, std::string_view format);
 
-// Reads members of objects and keeps the first error. A getter that finds no value of its type notes
-// an error and returns 0 or an empty value. `path` is the key's full name in messages; empty: `key`.
+// Reads members of objects and keeps the first error. A getter that finds no value of its type
+// notes an error and returns 0 or an empty value. `path` is the key's full name in messages; empty:
+// `key`.
 class JsonReader {
  public:
   // `file` names the text in messages.
