@@ -259,7 +259,7 @@ bool BranchSearch::OneOutput(State* state, int producer) {
 
 // On machines where links may collide: reserves the links on the ways of a placed instruction's
 // value to consumers whose tiles are fixed. Fails if another result enters the same link in the
-// same cycle modulo the interval. A link has the number of its tile, its direction and its length.
+// same cycle modulo the period. A link has the number of its tile, its direction and its length.
 bool BranchSearch::UseLinks(State* state, int instruction) {
   if (!state->placed[K(instruction)]) return true;
   const int tile = std::countr_zero(state->tiles[K(instruction)]);

@@ -336,10 +336,10 @@ void SatFormula::AddOneOutput() {
   }
 }
 
-// A link carries at most one result in each cycle modulo the interval. A variable per link, cycle
+// A link carries at most one result in each cycle modulo the period. A variable per link, cycle
 // and producer says that the producer's result enters the link then; several consumers share it.
 void SatFormula::AddLinks() {
-  // Slots of issue cycles modulo the interval, in case slots of cells repeat sooner.
+  // Issue cycles modulo the interval.
   std::vector<std::vector<Lit>> phases = slots_;
   for (int i = 0; period_ != interval_ && i < problem_.size(); ++i) {
     phases[S(i)].clear();
