@@ -70,12 +70,16 @@ Status SyntaxError(std::string_view text, std::string_view source, const Json::p
                                           "end of input",
                                           "string literal",
                                           "'[', '{', or a literal"};
+  const size_t quoted = fault.find("; last read: '");
   std::string remedy;
+  size_t end = quoted;
   for (const std::string_view token : kTokens) {
-    if (fault.ends_with(fmt::format("'; expected {}", token)))
-      remedy = fmt::format("use {}", token);
+    const std::string expected = fmt::format("; expected {}", token);
+    if (!fault.ends_with(expected)) continue;
+    remedy = fmt::format("use {}", token);
+    end = std::min(quoted, fault.size() - expected.size());
   }
-  fault = fault.substr(0, fault.find("; last read: '"));
+  fault = fault.substr(0, end);
   return ErrorAt(source, fmt::format("line {}, column {}", line, before.size() - line_start + 1),
                  fmt::format("is no JSON: {}", fault), remedy);
 }
