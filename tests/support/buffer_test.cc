@@ -1,5 +1,5 @@
-// AllocateZeroed: alignment, zeros, slack and failure, for sizes around the limit between heap and
-// mapped memory.
+// Buffers: alignment, zeros, slack and failure, for sizes around the limit between heap and mapped
+// memory.
 
 #include "kiln/support/buffer.h"
 
@@ -34,6 +34,32 @@ TEST(Buffer, IsAlignedAndZeroWithItsSlack) {
   }
 }
 
+// Memory that others have left full of ones, as the heap hands it out again.
+TEST(Buffer, ReusedMemoryIsZeroWithItsSlack) {
+  constexpr size_t kBytes = 1000;
+  std::vector<std::shared_ptr<void>> buffers;
+  for (int i = 0; i < 64; ++i) {
+    buffers.push_back(AllocateUninitialised(kBytes));
+    std::fill_n(static_cast<uint8_t*>(buffers.back().get()), kBytes + kBufferSlack, uint8_t{0xff});
+  }
+  buffers.clear();
+  for (int i = 0; i < 64; ++i) {
+    buffers.push_back(AllocateZeroed(kBytes));
+    const auto* const begin = static_cast<const uint8_t*>(buffers.back().get());
+    EXPECT_TRUE(
+        std::all_of(begin, begin + kBytes + kBufferSlack, [](uint8_t byte) { return byte == 0; }));
+  }
+}
+
+TEST(Buffer, UninitialisedIsAlignedAndHasItsSlack) {
+  for (const size_t bytes : {size_t{0}, size_t{65}, 4 * kMegabyte - 128, 5 * kMegabyte + 1}) {
+    const std::shared_ptr<void> buffer = AllocateUninitialised(bytes);
+    ASSERT_NE(buffer, nullptr) << bytes;
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.get()) % kBufferAlignment, 0U) << bytes;
+    std::fill_n(static_cast<uint8_t*>(buffer.get()), bytes + kBufferSlack, uint8_t{0xff});
+  }
+}
+
 TEST(Buffer, LargeBuffersDoNotOverlap) {
   std::vector<std::shared_ptr<void>> buffers;
   constexpr size_t kBytes = 6 * kMegabyte;
@@ -55,6 +81,7 @@ TEST(Buffer, IsNullWithoutMemory) {
        {size_t{1} << 46, size_t{1} << 60, std::numeric_limits<size_t>::max() - 100,
         std::numeric_limits<size_t>::max()}) {
     EXPECT_EQ(AllocateZeroed(bytes), nullptr) << bytes;
+    EXPECT_EQ(AllocateUninitialised(bytes), nullptr) << bytes;
   }
 }
 

@@ -135,7 +135,7 @@ std::optional<FastProduct> FindMatMul(const Node& node, const NodeShapes& shapes
 }  // namespace
 
 StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes) {
-  std::shared_ptr<void> storage = AllocateZeroed(bytes);
+  std::shared_ptr<void> storage = AllocateUninitialised(bytes);
   if (storage == nullptr) {
     return absl::ResourceExhaustedError(
         fmt::format("out of memory: {} bytes are needed at once", bytes));

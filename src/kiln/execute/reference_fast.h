@@ -19,8 +19,8 @@
 
 namespace kiln::reference {
 
-// Allocates memory as AllocateZeroed (support/buffer.h). Error: ResourceExhausted if it is not
-// available.
+// Allocates memory as AllocateUninitialised does (support/buffer.h). Error: ResourceExhausted if it
+// is not available.
 StatusOr<std::shared_ptr<void>> AllocateBuffer(size_t bytes);
 
 // Operations applied to a result before it is stored. The bits are those of separate nodes.

@@ -7,27 +7,28 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace kiln {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMostBytes = size_t{1}
-                              << 46;  // above any machine's memory; sums below do not wrap
+constexpr size_t kMostBytes = size_t{1} << 46;  // more than any machine has; sums do not wrap
 
 // The address sanitiser watches the heap only, so that builds with it map nothing.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr size_t kMapFrom = kMostBytes;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr size_t kMapFrom = kMostBytes;
+#if defined(__SANITIZE_ADDRESS__)  // by g++
+constexpr bool kMaps = false;
+#elif defined(__has_feature)  // by clang
+constexpr bool kMaps = !__has_feature(address_sanitizer);
 #else
-constexpr size_t kMapFrom = 2 * kHugePage;
+constexpr bool kMaps = true;
 #endif
-#else
-constexpr size_t kMapFrom = 2 * kHugePage;
-#endif
+
+// Returns the bytes to allocate, with the slack.
+size_t WithSlack(size_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment + kBufferSlack;
+}
+
+bool IsMapped(size_t all) { return kMaps && all >= 2 * kHugePage; }
 
 // Returns null if the memory is not available.
 std::shared_ptr<void> MapHuge(size_t bytes) {
@@ -45,15 +46,21 @@ std::shared_ptr<void> MapHuge(size_t bytes) {
 
 }  // namespace
 
-std::shared_ptr<void> AllocateZeroed(size_t bytes) {
+std::shared_ptr<void> AllocateUninitialised(size_t bytes) {
   if (bytes >= kMostBytes) return nullptr;
-  const size_t all =
-      (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment + kBufferSlack;
-  if (all >= kMapFrom) return MapHuge(all);
+  const size_t all = WithSlack(bytes);
+  if (IsMapped(all)) return MapHuge(all);
   void* const storage = std::aligned_alloc(kBufferAlignment, all);
   if (storage == nullptr) return nullptr;
-  std::memset(storage, 0, all);
   return {storage, std::free};
+}
+
+std::shared_ptr<void> AllocateZeroed(size_t bytes) {
+  std::shared_ptr<void> buffer = AllocateUninitialised(bytes);
+  if (buffer == nullptr) return nullptr;
+  const size_t all = WithSlack(bytes);
+  if (!IsMapped(all)) std::memset(buffer.get(), 0, all);
+  return buffer;
 }
 
 }  // namespace kiln

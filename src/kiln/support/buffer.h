@@ -11,13 +11,15 @@ inline constexpr size_t kBufferAlignment = 64;  // bytes
 // Vector kernels may load whole registers past the end: a buffer has this many bytes more.
 inline constexpr size_t kBufferSlack = 64;
 
-// Allocates `bytes` bytes and kBufferSlack more, aligned to kBufferAlignment, all zero. Returns
-// null if the system refuses the memory, and for 2^46 bytes and more. A system that promises more
-// memory than it has (overcommit) may end the process later instead.
+// Allocate `bytes` bytes and kBufferSlack more, aligned to kBufferAlignment: with unspecified
+// contents, and all zero. Return null if the system refuses the memory, and for 2^46 bytes and
+// more. A system that promises more memory than it has (overcommit) may end the process later
+// instead.
 //
-// Pages of large buffers are zeroed by the system when they are first touched, not here, and the
-// system is asked for huge pages: faults and address translation of small ones cost much of the
-// time in which a network with hundreds of millions of weights is compiled.
+// Large buffers are mapped in huge pages where the system has them, and it zeroes a page when it is
+// first touched: faults and address translation of small pages cost much of the time in which a
+// network with hundreds of millions of weights is compiled.
+std::shared_ptr<void> AllocateUninitialised(size_t bytes);
 std::shared_ptr<void> AllocateZeroed(size_t bytes);
 
 }  // namespace kiln
