@@ -234,8 +234,8 @@ void SatFormula::AddAtLeast(const Clause& unless, int from, int to, int cycles) 
 }
 
 // Returns, by cost of hops, a literal that is true exactly if the dependence's value takes more
-// than this cost, and excludes pairs of tiles between which there is no way. Issue cycles refer to
-// the few costs instead of the many pairs of tiles.
+// than this cost, and excludes pairs of tiles that no links join. Issue cycles refer to the few
+// costs instead of the many pairs of tiles.
 std::vector<Lit> SatFormula::HopLevels(const Dependence& dependence) {
   std::vector<Lit> more;
   for (size_t c = 0; c < costs_.size(); ++c) {
@@ -339,15 +339,6 @@ void SatFormula::AddOneOutput() {
 // A link carries at most one result in each cycle modulo the period. A variable per link, cycle
 // and producer says that the producer's result enters the link then; several consumers share it.
 void SatFormula::AddLinks() {
-  // Issue cycles modulo the interval.
-  std::vector<std::vector<Lit>> phases = slots_;
-  for (int i = 0; period_ != interval_ && i < problem_.size(); ++i) {
-    phases[S(i)].clear();
-    for (int s = 0; s < interval_; ++s) phases[S(i)].push_back(NewVariable());
-    for (int k = 0; k <= last_[S(i)]; ++k) {
-      Add({~NotAfter(i, k), NotAfter(i, k - 1), phases[S(i)][S(k % interval_)]});
-    }
-  }
   using Use = std::tuple<int, int, int>;  // a link's ends and the cycle modulo the period
   std::map<Use, std::map<int, Lit>> users;
   for (const Dependence& dependence : problem_.dependences) {
@@ -355,13 +346,13 @@ void SatFormula::AddLinks() {
     for (int a = 0; a < problem_.tiles() && GoOn(); ++a) {
       for (int b = 0; b < problem_.tiles(); ++b) {
         for (const LinkUse& use : RouteOf(config_, a, b)) {
-          for (int s = 0; s < interval_; ++s) {
+          for (int s = 0; s < period_; ++s) {
             const int cycle = (s + config_.pipeline_latency + use.delay) % period_;
             auto& by_user = users[{use.from, use.to, cycle}];
             auto at = by_user.find(dependence.from);
             if (at == by_user.end()) at = by_user.emplace(dependence.from, NewVariable()).first;
-            Add({~Tile(dependence.from, a), ~Tile(dependence.to, b),
-                 ~phases[S(dependence.from)][S(s)], at->second});
+            Add({~Tile(dependence.from, a), ~Tile(dependence.to, b), ~Slot(dependence.from, s),
+                 at->second});
           }
         }
       }
