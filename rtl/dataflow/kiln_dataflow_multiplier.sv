@@ -113,7 +113,7 @@ module kiln_dataflow_multiplier #(
     end
     always_ff @(posedge clock) products <= fields;
 `ifndef SYNTHESIS
-    // The lowest bit of each field is that of its product: a borrow that is not added back shows.
+    // A field has the lowest bit of its product, unless a borrow is not added back.
     logic [1:0] filled = '0;  // cycles since power-up, up to 2
     always_ff @(posedge clock) filled <= filled == 2'd2 ? filled : filled + 1'b1;
     for (genvar i = 0; i < PACK; i++) begin : g_assert

@@ -46,7 +46,7 @@ module kiln_vta_product_pair #(
   end
 
 `ifndef SYNTHESIS
-  // The lowest bit of a product is that of both factors: a borrow that is not added back shows.
+  // A product is odd if both factors are, unless a borrow is not added back.
   always_comb begin
     low_is_exact : assert (product_low[0] == (in[0] && weight_low[0]));
     high_is_exact : assert (product_high[0] == (in[0] && weight_high[0]));

@@ -43,7 +43,7 @@ TEST(Json, NumbersBeyondBinary64AreErrors) {
   EXPECT_EQ(ErrorOf("[1e308, 1e-999, 123456789012345678901234567890]"), "");
 }
 
-// Text of a file does not reach the message, whatever it looks like.
+// Text of a file does not reach the message, even if it looks like a part of one.
 TEST(Json, SyntaxErrorsQuoteNoText) {
   for (const char* text :
        {"[\"'; expected a pony", "[x'; expected pony", "['; expected ']', pony"}) {

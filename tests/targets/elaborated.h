@@ -75,7 +75,7 @@ class Elaborated {
   }
 
   // Returns the value that a parameter of the module itself has, its default if the instance does
-  // not set it; -1: there is no such parameter.
+  // not set it, or -1 if the module has no such parameter.
   int64_t ModuleParameter(const std::string& module, const std::string& parameter) const {
     std::istringstream lines(text_);
     const std::string name = "  parameter \\" + parameter + " ";

@@ -32,7 +32,7 @@ constexpr char kTensorNetwork[] =
     "%s = add %d, %c \"sum\" : f32[1x1x2]\n"
     "output %n\n output %s\n output %d }";
 
-// The last kernel stands for one that no value shows.
+// The last kernel sets no value.
 class FourKernelProgram final : public Program {
  public:
   explicit FourKernelProgram(bool on_machine) {

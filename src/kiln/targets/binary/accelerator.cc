@@ -1,5 +1,6 @@
-// Emits networks and estimates their costs on one machine: each method checks that a program belongs to
-// the family and calls the room that does the work. The end of the file registers the family.
+// Emits networks and estimates their costs on one machine: each method checks that a program
+// belongs to the family and calls the room that does the work. The end of the file registers the
+// family.
 
 #include "kiln/targets/binary/accelerator.h"
 

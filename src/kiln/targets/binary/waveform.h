@@ -12,10 +12,10 @@
 
 namespace kiln::binary {
 
-// Implements Accelerator::RecordDifference. `timed` says whether cycles are comparable. The recorded
-// cycles are those around the first pixel of a stage whose results have other bits or leave the
-// machine in another cycle (WindowAround): they begin when the pixel but one before it has left, or
-// with the loading of the launch.
+// Implements Accelerator::RecordDifference. `timed` says whether cycles are comparable. Records the
+// cycles around the first pixel of a stage whose results have other bits or leave the machine in
+// another cycle (WindowAround). They begin when the pixel but one before it has left, or with the
+// loading of the launch.
 StatusOr<Waveform> RecordDifference(const NetworkProgram& program, const Batch& batch,
                                     const RtlOptions& options, bool timed,
                                     const std::filesystem::path& file);

@@ -16,8 +16,9 @@
 
 namespace kiln::cgra {
 
-// Runs a program, its tail included, at the level of the options. Errors: inputs that do not fit the
-// program; a memory in the options, which the machine does not have; failures of the simulation.
+// Runs a program, its tail included, at the level of the options. Errors: inputs that do not fit
+// the program; a memory in the options, which the machine does not have; failures of the
+// simulation.
 StatusOr<RunResult> RunNetwork(const NetworkProgram& program, const Batch& batch,
                                const RunOptions& options);
 

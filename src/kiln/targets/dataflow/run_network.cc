@@ -76,7 +76,7 @@ class Machines {
   }
 
  private:
-  // Sets the cycles of a segment and those of its kernels: a layer's kernel ends with its last word.
+  // Sets the cycles of a segment and of its kernels: a layer's kernel ends with its last word.
   void SetTime(size_t segment, int64_t cycles, const std::vector<int64_t>& last,
                Trace* trace) const {
     const Pipeline& pipeline = program_.segments()[segment].pipeline;
@@ -98,8 +98,8 @@ class Machines {
     }
   }
 
-  // Lists the units and queues of all segments in the order in which the segments run, so that their
-  // traces can be joined.
+  // Lists the units and queues of all segments in the order in which the segments run, so that
+  // their traces can be joined.
   void AddUnits() {
     units_.resize(program_.segments().size());
     first_queues_.resize(program_.segments().size());
@@ -111,8 +111,7 @@ class Machines {
         units_[segment].push_back(stage.layer < 0 ? -1 : static_cast<int>(idle_.units.size()));
         if (stage.layer >= 0) idle_.units.emplace_back().name = stage.name;
       }
-      // Forks and converters are no units: a channel leads from the layer before to the layer
-      // behind.
+      // A queue leads from layer to layer, because the trace leaves forks and converters out.
       const auto stage_at = [&](int index) -> const Stage& {
         return pipeline.stages[static_cast<size_t>(index)];
       };

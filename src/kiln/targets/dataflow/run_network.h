@@ -17,14 +17,14 @@
 
 namespace kiln::dataflow {
 
-// Runs a program, its tail included, at the level of the options. Errors: those of
-// targets/run/run_program.h; of the rtl level: Verilator or clang++-19 is missing, the hardware does
-// not give all words in time.
+// Runs a program, its tail included, at the level of the options. Errors: the errors of
+// targets/run/run_program.h; at the rtl level also: Verilator or clang++-19 is missing, the
+// hardware does not send all words in time.
 StatusOr<RunResult> RunNetwork(const DataflowProgram& program, const Batch& batch,
                                const RunOptions& options);
 
-// Runs one segment on the codes of its sources, in order, and returns those of its sinks. Sets the
-// segment's trace if it counts cycles.
+// Runs one segment on the codes of its sources, in order, and returns the codes of its sinks. Sets
+// the segment's trace if it counts cycles.
 using SegmentRun = std::function<StatusOr<std::vector<std::vector<int64_t>>>(
     size_t segment, const std::vector<std::vector<int64_t>>& inputs, Trace* trace)>;
 

@@ -87,8 +87,8 @@ struct WaveOptions {
   CycleWindow window;
 };
 
-// Returns the cycles after which a simulation that should take `expected` cycles is stopped, because
-// faulty hardware may never finish.
+// Returns the cycles after which a simulation that should take `expected` cycles is stopped,
+// because faulty hardware may never finish.
 uint64_t MostCyclesFor(int64_t expected);
 // Returns the options of a run of a segment that should take `expected` cycles: with that limit if
 // they have none and cycles are comparable (`timed`).

@@ -1,5 +1,5 @@
-// What the accelerators of families have in common whose design point is a struct and whose programs
-// run on tensor machines: the checks of Compile and Run.
+// Checks the arguments of Compile and Run for families whose design point is a struct and whose
+// programs run on tensor machines.
 #ifndef KILN_TARGETS_RUN_NETWORK_ACCELERATOR_H_
 #define KILN_TARGETS_RUN_NETWORK_ACCELERATOR_H_
 

@@ -42,8 +42,8 @@ class StreamSimulation {
       const std::function<Status(const std::filesystem::path& folder)>& emit, bool trace = false);
 
   // The bytes of the output stream, the cycle of each of its beats, counted from the first input
-  // beat, and the trace: the cycles from the first input beat to the last output beat, and a unit for
-  // each stream, "in" and "out", whose busy cycles are its beats.
+  // beat, and the trace: the cycles from the first input beat to the last output beat, and a unit
+  // for each stream, "in" and "out", whose busy cycles are its beats.
   struct Result {
     std::vector<uint8_t> bytes;
     std::vector<int64_t> beat_cycles;

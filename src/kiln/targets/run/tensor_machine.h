@@ -63,8 +63,9 @@ class TensorMachine : public ImageMachine {
 
  protected:
   // Runs an accelerator kernel: gets the operands by CodesOf and stores the results by SetCodes or
-  // SetNumbers. Returns the trace. If its Trace::kernels is empty, all of it belongs to this kernel; a
-  // machine that runs several kernels of the program at a time sets it, and the kernels of spans.
+  // SetNumbers. Returns the trace. If its Trace::kernels is empty, all of it belongs to this
+  // kernel; a machine that runs several kernels of the program at a time sets it, and the kernels
+  // of spans.
   virtual StatusOr<Trace> RunKernel(size_t kernel) = 0;
 
   // Return and set the codes of a value that has an annotation.
@@ -108,7 +109,7 @@ StatusOr<RunResult> RunOnTensorMachines(
 // (Accelerator::RecordDifference). The machine that `make` returns runs each kernel at the cycle
 // and the rtl level and stores the results of the cycle level. If the levels differ, it records the
 // signals, sets `found` and stops with any error. The tail does not run.
-//   errors  those of RunProgram, unless something was recorded
+//   errors  the errors of RunProgram, unless something was recorded
 StatusOr<Waveform> RecordOnTensorMachine(
     const Program& program, const Graph& network, const Batch& batch,
     const std::function<std::unique_ptr<TensorMachine>(Waveform* found)>& make);

@@ -1,8 +1,8 @@
 // The mapping problem of one graph on one machine: instructions with tiles and issue cycles to
 // find, and the rules between them. All mappers work on it; the checker (check/check.h) does not.
 //
-// An instruction v gets a tile p(v) and an issue cycle t(v) >= 0; its slot is t(v) modulo the period
-// after which spoke counters start again, Config::tile_period or else II. What must hold:
+// An instruction v gets a tile p(v) and an issue cycle t(v) >= 0; its slot is t(v) modulo the
+// period after which spoke counters start again, Config::tile_period or else II. What must hold:
 //   - two instructions on one tile have different slots, and a tile has at most
 //     Config::instruction_depth of them;
 //   - for every dependence (u, v, d): t(v) + d * II >= t(u) + pipeline_latency + hops, where hops
@@ -16,7 +16,8 @@
 //     tile; rule 3: no two siblings are on one tile;
 //   - with Config::one_output, all consumers of a result that are on other tiles are at the same
 //     offset; without shared_links on a machine with relaxed distances, no two results enter a link
-//     in the same cycle modulo this period (RouteOf). On a machine without relaxed distances they cannot.
+//     in the same cycle modulo this period (RouteOf). On a machine without relaxed distances they
+//     cannot.
 //   - II is a multiple of Config::tile_period, and at most MostInterval.
 // The objective is least II, then least latency: the greatest t(v) + pipeline_latency.
 #ifndef KILN_TARGETS_CGRA_MAP_PROBLEM_H_
@@ -152,7 +153,7 @@ std::string WhyImpossible(const Problem& problem, Passes passes = Passes::kOfPro
 // A dependence that leaves no mapping at an interval unless its value goes through further
 // pass-throughs.
 struct Lift {
-  int dependence = -1;  // -1: no reason is known why there is no mapping
+  int dependence = -1;  // -1: no dependence is known to prevent a mapping
   int passes = 0;       // the least number of them; 0: no number helps
 };
 // Returns a dependence that leaves no mapping at an interval: the wait limit of its value leaves no

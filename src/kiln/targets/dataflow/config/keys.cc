@@ -76,8 +76,8 @@ const KeyTable<Config>& Keys() {
            .type = Integer(&Config::threshold_bits, 0, 8),
            .unit = "bits",
            .rtl = {},
-           .help = "results of at most so many bits come from thresholds, which are exact; wider "
-                   "ones from a multiplication"},
+           .help = "the widest results that come from thresholds, which are exact; wider ones come "
+                   "from a multiplication"},
           {.name = "most_lanes",
            .type = Integer(&Config::most_lanes, 1, 4096),
            .unit = "channels",

@@ -453,7 +453,7 @@ int64_t LabelSearch::FinalValue(const int64_t* row) const {
 }
 
 // Walks back over the traces. The options of a layer's FIFOs are the digits of one number in base
-// kOptionCodes; digit 0 stands for no FIFO.
+// kOptionCodes; digit 0 means no FIFO.
 Fold LabelSearch::FoldOf(int32_t label) const {
   Fold fold;
   fold.choice.assign(static_cast<size_t>(model_.layers()), 0);

@@ -25,8 +25,8 @@ struct ParetoOptions {
 struct NextStep {
   int64_t cycles = 0;  // the next smaller L_max that a fold reaches; 0: there is none
   // By resource: the least amount among the folds of at most `cycles` that meet the limits of all
-  // other resources. Absent if the resource is not compared, or if there is no such fold even with
-  // the resource unlimited. With `beyond_device`, no fold meets all limits, so that each amount
+  // other resources. An amount is absent if the search does not compare the resource, or if no fold
+  // meets the other limits. With `beyond_device`, no fold meets all limits, so that each amount
   // assumes that the limit of its own resource is lifted.
   std::array<std::optional<int64_t>, kResourceKinds> needs;
   bool beyond_device = false;
