@@ -76,6 +76,25 @@ TEST(Buffer, LargeBuffersDoNotOverlap) {
   }
 }
 
+TEST(Buffer, ServesContainers) {
+  LargeBytes bytes;
+  for (size_t size = 1; size < 9 * kMegabyte; size = 3 * size + 1) {
+    const size_t before = bytes.size();
+    bytes.resize(size);
+    EXPECT_EQ(bytes[before], 0) << size;
+    bytes.back() = static_cast<uint8_t>(size);
+  }
+  const LargeBytes copy = bytes;
+  EXPECT_EQ(copy, bytes);
+  size_t last = 0;
+  for (size_t size = 1; size < 9 * kMegabyte; size = 3 * size + 1) {
+    EXPECT_EQ(copy[size - 1], static_cast<uint8_t>(size)) << size;
+    last = size;
+  }
+  EXPECT_EQ(copy.size(), last);
+  EXPECT_THROW(bytes.resize(size_t{1} << 47), std::bad_alloc);
+}
+
 TEST(Buffer, IsNullWithoutMemory) {
   for (const size_t bytes :
        {size_t{1} << 46, size_t{1} << 60, std::numeric_limits<size_t>::max() - 100,

@@ -30,29 +30,47 @@ size_t WithSlack(size_t bytes) {
 
 bool IsMapped(size_t all) { return kMaps && all >= 2 * kHugePage; }
 
+// Returns `bytes` rounded up to whole huge pages.
+size_t MappedSize(size_t bytes) { return (bytes + kHugePage - 1) / kHugePage * kHugePage; }
+
 // Returns null if the memory is not available.
-std::shared_ptr<void> MapHuge(size_t bytes) {
-  const size_t mapped = bytes + kHugePage;  // a boundary lies within the first huge page
+void* MapHuge(size_t bytes) {
+  // Maps one huge page more and gives back what lies before the first boundary and after the end.
+  const size_t size = MappedSize(bytes), mapped = size + kHugePage;
   void* const start =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED) return nullptr;
   const auto unaligned = reinterpret_cast<uintptr_t>(start) % kHugePage;
-  void* const aligned =
-      static_cast<std::byte*>(start) + (unaligned == 0 ? 0 : kHugePage - unaligned);
+  const size_t before = unaligned == 0 ? 0 : kHugePage - unaligned;
+  std::byte* const aligned = static_cast<std::byte*>(start) + before;
+  if (before > 0) munmap(start, before);
+  if (before < kHugePage) munmap(aligned + size, kHugePage - before);
   // Advice only: without huge pages the memory works as well, more slowly.
-  static_cast<void>(madvise(aligned, bytes, MADV_HUGEPAGE));
-  return {aligned, [start, mapped](void* /*aligned*/) { munmap(start, mapped); }};
+  static_cast<void>(madvise(aligned, size, MADV_HUGEPAGE));
+  return aligned;
 }
 
 }  // namespace
 
-std::shared_ptr<void> AllocateUninitialised(size_t bytes) {
+void* AllocateRaw(size_t bytes) {
   if (bytes >= kMostBytes) return nullptr;
   const size_t all = WithSlack(bytes);
-  if (IsMapped(all)) return MapHuge(all);
-  void* const storage = std::aligned_alloc(kBufferAlignment, all);
+  return IsMapped(all) ? MapHuge(all) : std::aligned_alloc(kBufferAlignment, all);
+}
+
+void FreeRaw(void* buffer, size_t bytes) {
+  const size_t all = WithSlack(bytes);
+  if (IsMapped(all)) {
+    munmap(buffer, MappedSize(all));
+  } else {
+    std::free(buffer);
+  }
+}
+
+std::shared_ptr<void> AllocateUninitialised(size_t bytes) {
+  void* const storage = AllocateRaw(bytes);
   if (storage == nullptr) return nullptr;
-  return {storage, std::free};
+  return {storage, [bytes](void* buffer) { FreeRaw(buffer, bytes); }};
 }
 
 std::shared_ptr<void> AllocateZeroed(size_t bytes) {

@@ -3,7 +3,11 @@
 #define KILN_SUPPORT_BUFFER_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
+#include <new>
+#include <vector>
 
 namespace kiln {
 
@@ -21,6 +25,35 @@ inline constexpr size_t kBufferSlack = 64;
 // network with hundreds of millions of weights is compiled.
 std::shared_ptr<void> AllocateUninitialised(size_t bytes);
 std::shared_ptr<void> AllocateZeroed(size_t bytes);
+
+// Allocate memory as AllocateUninitialised does, and free it; `bytes` is the same in both calls.
+void* AllocateRaw(size_t bytes);
+void FreeRaw(void* buffer, size_t bytes);
+
+// Gives standard containers such memory. Throws std::bad_alloc, as their own allocator does.
+template <typename T>
+struct BufferAllocator {
+  using value_type = T;
+
+  BufferAllocator() = default;
+  template <typename Other>
+  BufferAllocator(const BufferAllocator<Other>& /*other*/) {}  // NOLINT: a conversion
+
+  T* allocate(size_t count) {
+    void* const buffer = count > std::numeric_limits<size_t>::max() / sizeof(T)
+                             ? nullptr
+                             : AllocateRaw(count * sizeof(T));
+    if (buffer == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(buffer);
+  }
+  void deallocate(T* buffer, size_t count) { FreeRaw(buffer, count * sizeof(T)); }
+  friend bool operator==(const BufferAllocator& /*a*/, const BufferAllocator& /*b*/) {
+    return true;
+  }
+};
+
+// Bytes that may be many, such as all weights of a network.
+using LargeBytes = std::vector<uint8_t, BufferAllocator<uint8_t>>;
 
 }  // namespace kiln
 

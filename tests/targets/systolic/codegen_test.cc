@@ -59,21 +59,19 @@ TEST(SystolicWeights, TilesFollowTheOrderOfFetching) {
   instruction.convolution.out_channels = 3;
   instruction.tiling.packing = Packing::kChannels;
   // Row tiles: channels 0-1 at tap 0, at tap 1, channel 2 at tap 0, at tap 1.
-  EXPECT_EQ(
-      TileWeights(weights, instruction, config),
-      (std::vector<uint8_t>{1, 2, 4, 5, 10, 11, 13, 14, 7, 8, 0, 0, 16, 17, 0, 0,     // columns 0-1
-                            3, 0, 6, 0, 12, 0,  15, 0,  9, 0, 0, 0, 18, 0,  0, 0}));  // column 2
+  EXPECT_EQ(TileWeights(weights, instruction, config),
+            (LargeBytes{1, 2, 4, 5, 10, 11, 13, 14, 7, 8, 0, 0, 16, 17, 0, 0,     // columns 0-1
+                        3, 0, 6, 0, 12, 0,  15, 0,  9, 0, 0, 0, 18, 0,  0, 0}));  // column 2
   instruction.tiling.packing = Packing::kTaps;
   EXPECT_EQ(TileWeights(weights, instruction, config),
-            (std::vector<uint8_t>{1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17,
-                                  3, 0, 6, 0, 9, 0, 12, 0,  15, 0,  18, 0}));
+            (LargeBytes{1, 2, 4, 5, 7, 8, 10, 11, 13, 14, 16, 17,
+                        3, 0, 6, 0, 9, 0, 12, 0,  15, 0,  18, 0}));
   WeightCodes depthwise;
   depthwise.rows = 2;
   depthwise.columns = 3;
   depthwise.codes = {1, 2, 3, 4, 5, 6};
   instruction.opcode = Opcode::kDepthwise;
-  EXPECT_EQ(TileWeights(depthwise, instruction, config),
-            (std::vector<uint8_t>{1, 2, 4, 5, 3, 0, 6, 0}));
+  EXPECT_EQ(TileWeights(depthwise, instruction, config), (LargeBytes{1, 2, 4, 5, 3, 0, 6, 0}));
 }
 
 // Weights that another kernel computes are not there before it has ended, though the product's

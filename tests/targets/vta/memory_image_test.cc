@@ -23,7 +23,7 @@ TEST(VtaMemoryImage, TakesLittleMoreMemoryThanItsBytes) {
   MemoryImage image;
   for (int i = 0; i < 5000; ++i) image.Reserve(100);
   const uint8_t* at = image.bytes().data();
-  const std::vector<uint8_t> bytes = image.TakeBytes();
+  const LargeBytes bytes = image.TakeBytes();
   EXPECT_EQ(bytes.data(), at);
   EXPECT_EQ(bytes.size(), 5000 * DeviceMemory::kPageBytes);
   EXPECT_LE(bytes.capacity(), bytes.size() + bytes.size() / 8);

@@ -77,7 +77,7 @@ class Generator {
   struct TiledWeights {
     int codes = -1, scales = -1;
   };
-  int AddConstant(std::string name, std::vector<uint8_t> data) {
+  int AddConstant(std::string name, LargeBytes data) {
     const int64_t bytes = std::ssize(data);
     lowered_.buffers.push_back({std::move(name), bytes, true, std::move(data)});
     return static_cast<int>(lowered_.buffers.size()) - 1;
@@ -196,10 +196,11 @@ class Generator {
     KILN_RETURN_IF_ERROR(CheckMemory(at, "constants"));
     parts_.constants.assign(at - kBase, 0);
     for (size_t b = 0; b < lowered_.buffers.size(); ++b) {
-      const Buffer& buffer = lowered_.buffers[b];
+      Buffer& buffer = lowered_.buffers[b];
       if (!buffer.constant || first_[b] < 0) continue;
       std::copy(buffer.data.begin(), buffer.data.end(),
                 parts_.constants.begin() + static_cast<std::ptrdiff_t>(addresses_[b] - kBase));
+      buffer.data = LargeBytes();  // no longer needed
     }
 
     std::vector<Lifetime> lifetimes;
@@ -318,8 +319,8 @@ class Generator {
 
 }  // namespace
 
-std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction,
-                                 const Config& config) {
+LargeBytes TileWeights(const WeightCodes& weights, const Instruction& instruction,
+                       const Config& config) {
   const int64_t lanes = config.array_columns, bytes = weights.bytes, word = lanes * bytes;
   // Copies the codes of one row for a column tile to `to`. Bytes without a code stay 0.
   const auto copy_row = [&](int64_t batch, int64_t row, int64_t column_tile, uint8_t* to) {
@@ -330,7 +331,7 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
   };
   const Geometry g = GeometryOf(instruction, config);
   if (instruction.opcode == Opcode::kDepthwise) {
-    std::vector<uint8_t> out(static_cast<size_t>(g.column_tiles * weights.rows * word));
+    LargeBytes out(static_cast<size_t>(g.column_tiles * weights.rows * word));
     for (int32_t tile = 0; tile < g.column_tiles; ++tile) {
       for (int64_t tap = 0; tap < weights.rows; ++tap)
         copy_row(0, tap, tile, out.data() + (tile * weights.rows + tap) * word);
@@ -338,7 +339,7 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
     return out;
   }
   const int64_t tile_bytes = config.array_rows * word, column_bytes = g.row_tiles() * tile_bytes;
-  std::vector<uint8_t> out(static_cast<size_t>(weights.batches * g.column_tiles * column_bytes));
+  LargeBytes out(static_cast<size_t>(weights.batches * g.column_tiles * column_bytes));
   ParallelFor(weights.batches * g.column_tiles, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       uint8_t* to = out.data() + i * column_bytes;
@@ -353,11 +354,11 @@ std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& 
   return out;
 }
 
-std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& instruction,
-                                const Config& config) {
+LargeBytes TileScales(const WeightCodes& weights, const Instruction& instruction,
+                      const Config& config) {
   const Geometry g = GeometryOf(instruction, config);
   const int64_t taps = weights.rows / weights.channels;
-  std::vector<uint8_t> out;
+  LargeBytes out;
   for (int64_t batch = 0; batch < weights.batches; ++batch) {
     for (int32_t column_tile = 0; column_tile < g.column_tiles; ++column_tile) {
       for (int32_t row_tile = 0; row_tile < g.row_tiles(); ++row_tile) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "kiln/support/buffer.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/systolic/compile/lower.h"
 #include "kiln/targets/systolic/isa/program.h"
@@ -15,12 +16,12 @@ namespace kiln::systolic {
 // Returns weight codes in the order in which the machine fetches them (WeightLayout::kTiled, or
 // depthwise words), for the tiling in `instruction`: [batch][column tile][row tile][row][column];
 // depthwise [column tile][tap][lane].
-std::vector<uint8_t> TileWeights(const WeightCodes& weights, const Instruction& instruction,
-                                 const Config& config);
+LargeBytes TileWeights(const WeightCodes& weights, const Instruction& instruction,
+                       const Config& config);
 
 // Returns the block scales of the weights: [batch][column tile][row tile][lane].
-std::vector<uint8_t> TileScales(const WeightCodes& weights, const Instruction& instruction,
-                                const Config& config);
+LargeBytes TileScales(const WeightCodes& weights, const Instruction& instruction,
+                      const Config& config);
 
 // A memory region that is in use from position `first` to position `last` of the program.
 struct Lifetime {

@@ -169,9 +169,9 @@ int Lowering::NewBuffer(std::string name, int64_t bytes) {
   return static_cast<int>(out_.buffers.size()) - 1;
 }
 
-int Lowering::NewConstant(std::string name, std::vector<uint8_t> data) {
+int Lowering::NewConstant(std::string name, std::span<const uint8_t> data) {
   const int64_t bytes = std::ssize(data);
-  out_.buffers.push_back({std::move(name), bytes, true, std::move(data)});
+  out_.buffers.push_back({std::move(name), bytes, true, LargeBytes(data.begin(), data.end())});
   return static_cast<int>(out_.buffers.size()) - 1;
 }
 

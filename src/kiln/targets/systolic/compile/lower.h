@@ -18,6 +18,7 @@
 
 #include "kiln/ir/graph.h"
 #include "kiln/numerics/quantise.h"
+#include "kiln/support/buffer.h"
 #include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/systolic/compile/view.h"
 #include "kiln/targets/systolic/config/config.h"
@@ -30,7 +31,7 @@ struct Buffer {
   std::string name;
   int64_t bytes = 0;
   bool constant = false;
-  std::vector<uint8_t> data;  // of a constant
+  LargeBytes data;  // of a constant
 };
 
 // The target of an instruction's address.
@@ -45,11 +46,11 @@ struct WeightCodes {
   int64_t batches = 1, rows = 1, columns = 1;
   int64_t channels = 1;  // of the reduction: rows = taps * channels
   int bytes = 1;         // of a code
-  std::vector<uint8_t> codes;
+  LargeBytes codes;
   // Block scales along the channels, as codes in memory: [batches][taps][blocks of a
   // tap][out_channels]. Empty if there are no block scales.
   int block_size = 0, scale_bytes = 1;
-  std::vector<uint8_t> scales;
+  LargeBytes scales;
 
   bool blocked() const { return !scales.empty(); }
   int64_t blocks() const { return (channels + block_size - 1) / block_size; }  // of one tap

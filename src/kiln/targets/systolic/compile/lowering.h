@@ -4,6 +4,7 @@
 #define KILN_TARGETS_SYSTOLIC_COMPILE_LOWERING_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -137,7 +138,7 @@ class Lowering {
 
   // Values.
   int NewBuffer(std::string name, int64_t bytes);
-  int NewConstant(std::string name, std::vector<uint8_t> data);
+  int NewConstant(std::string name, std::span<const uint8_t> data);
   StatusOr<View> ViewOf(const Value* value);
   StatusOr<View> ConstantView(const Value* value);
   // Returns the view to which a kernel writes a value: if a transposition or concatenation follows,

@@ -1,6 +1,8 @@
 // Generates the files of an emitted design: top module, memory image, testbench settings.
 #include "kiln/targets/systolic/emit/emit.h"
 
+#include <span>
+
 #include "fmt/format.h"
 #include "kiln/hardware/axi_signals.h"
 #include "kiln/hardware/rtl_project.h"
@@ -39,7 +41,7 @@ std::vector<Bus> ScaleBuses() {
 
 // Returns $readmemh text of 16-byte words, most significant byte first. Runs of zero words are
 // omitted.
-std::string HexImage(const std::vector<uint8_t>& bytes, uint64_t base) {
+std::string HexImage(std::span<const uint8_t> bytes, uint64_t base) {
   KILN_CHECK(base % 16 == 0);
   std::string out;
   bool gap = true;

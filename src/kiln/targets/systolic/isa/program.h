@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kiln/ir/graph.h"
+#include "kiln/support/buffer.h"
 #include "kiln/support/cpu.h"
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/systolic/config/config.h"
@@ -74,7 +75,7 @@ struct ProgramParts {
   std::vector<Step> steps;
   std::vector<Binding> inputs, outputs;  // in the order of the graph's inputs and outputs
   uint64_t constants_base = 0;
-  std::vector<uint8_t> constants;
+  LargeBytes constants;
   uint64_t memory_top = 0;  // address after the last byte that constants, activations or bindings
                             // use
   std::vector<Region> regions;
@@ -99,7 +100,7 @@ class SystolicProgram final : public Program {
   const std::vector<Binding>& outputs() const { return parts_.outputs; }
   // The constants are stored at [constants_base, constants_base + constants.size()).
   uint64_t constants_base() const { return parts_.constants_base; }
-  const std::vector<uint8_t>& constants() const { return parts_.constants; }
+  const LargeBytes& constants() const { return parts_.constants; }
   // The memory that a simulator must provide is [0, memory_top). Bytes that have not been written
   // read as zero.
   uint64_t memory_top() const { return parts_.memory_top; }

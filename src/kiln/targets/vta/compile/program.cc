@@ -66,7 +66,8 @@ ProgramVector LaunchesOf(const VtaProgram& program) {
   vector.name = program.config().name;
   vector.config = program.config();
   vector.base = MemoryImage::kBase;
-  vector.before = program.parts().memory;
+  const LargeBytes& memory = program.parts().memory;
+  vector.before.assign(memory.begin(), memory.end());
   for (const Step& step : program.parts().steps) {
     if (step.launch.has_value())
       vector.launches.push_back({step.launch->address, step.launch->instructions.size()});

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/support/buffer.h"
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/vta/compile/layers.h"
 #include "kiln/targets/vta/compile/run_plan.h"
@@ -40,7 +41,7 @@ struct ProgramParts {
   std::vector<GraphInput> inputs;
   std::vector<GraphOutput> outputs;
   RunPlan plan;
-  std::vector<uint8_t> memory;  // from MemoryImage::kBase on, before inputs are written
+  LargeBytes memory;  // from MemoryImage::kBase on, before inputs are written
   int64_t constant_bytes = 0;
 };
 

@@ -209,14 +209,14 @@ class GemmVectorReader {
     emitter.last().pop_next = true;
     KILN_ASSIGN_OR_RETURN(const Launch launch, emitter.Finish(&image));
     vector.launches = {{launch.address, launch.instructions.size()}};
-    vector.before = image.bytes();
+    vector.before.assign(image.bytes().begin(), image.bytes().end());
     for (size_t plane = 0; plane < planes.size(); ++plane) {
       for (size_t i = 0; i < after.numbers.size(); ++i) {
         *(image.At(planes[plane]) + static_cast<std::ptrdiff_t>(i)) =
             static_cast<uint8_t>(after.numbers[i] >> (8 * plane));
       }
     }
-    vector.after = image.bytes();
+    vector.after.assign(image.bytes().begin(), image.bytes().end());
     vector.name_of_byte = [planes, length = static_cast<uint64_t>(after.length),
                            numbers = after.numbers.size()](uint64_t address) -> std::string {
       for (size_t plane = 0; plane < planes.size(); ++plane) {

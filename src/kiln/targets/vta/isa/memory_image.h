@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
+#include <utility>
 
+#include "kiln/support/buffer.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/vta/isa/memory.h"
 
@@ -47,18 +48,18 @@ class MemoryImage {
     return address;
   }
   // Returns an iterator to the byte at an address. Adding more bytes invalidates it.
-  std::vector<uint8_t>::iterator At(uint64_t address) {
+  LargeBytes::iterator At(uint64_t address) {
     return bytes_.begin() + static_cast<std::ptrdiff_t>(address - kBase);
   }
   // Returns the bytes from kBase on.
-  const std::vector<uint8_t>& bytes() const { return bytes_; }
+  const LargeBytes& bytes() const { return bytes_; }
   // Moves the bytes out; the image must not be used afterwards.
-  std::vector<uint8_t> TakeBytes() { return std::move(bytes_); }
+  LargeBytes TakeBytes() { return std::move(bytes_); }
 
  private:
   bool has_bytes_ = true;
   uint64_t size_ = 0;
-  std::vector<uint8_t> bytes_;
+  LargeBytes bytes_;
 };
 
 }  // namespace kiln::vta
