@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "kiln/ir/graph.h"
 #include "kiln/ir/text.h"
@@ -59,6 +61,34 @@ TEST(EliminateCommonSubexpressions, MergesEqualNodesAndKeepsOutputNames) {
   EXPECT_EQ(graph.outputs()[0]->name(), "p");
   EXPECT_EQ(graph.outputs()[1]->name(), "q");
   EXPECT_EQ(RunOne(graph, "eliminate-common-subexpressions"), Changed::kNo);
+}
+
+// Constants whose ends and middles agree differ elsewhere, or only in their shape.
+TEST(EliminateCommonSubexpressions, MergesEqualConstantsOnly) {
+  for (const int64_t size : {1, 2, 15, 16, 17, 40, 100, 1000, 4096}) {
+    SCOPED_TRACE(size);
+    for (int64_t changed = 0; changed < size; changed += 1 + size / 50) {
+      Graph graph;
+      Value* x = graph.AddInput("x", F32({size}));
+      std::vector<float> numbers(static_cast<size_t>(size), 0.5f);
+      const auto add = [&](const std::string& name) {
+        Value* c = graph.AddConstant(name, Tensor::Of<float>({size}, numbers));
+        Value* sum = InsertNode(graph, nullptr, Op::kAdd, "add_" + name, {x, c}, {}, x->type(),
+                                "sum_" + name)
+                         ->result();
+        graph.MarkOutput(sum);
+      };
+      add("a");
+      add("b");
+      numbers[static_cast<size_t>(changed)] = 1;
+      add("c");
+      add("d");
+      numbers[static_cast<size_t>(changed)] = -0.5f;
+      add("e");
+      RunOne(graph, "eliminate-common-subexpressions");
+      ASSERT_EQ(graph.Constants().size(), 3u) << changed;
+    }
+  }
 }
 
 TEST(EliminateIdentities, MergesTransposesAwayAndKeepsTheOutputName) {

@@ -1,30 +1,59 @@
 // Implements eliminate-common-subexpressions.
 #include "kiln/passes/eliminate_common_subexpressions.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "kiln/passes/rewrite.h"
 
 namespace kiln {
 namespace {
 
+// Returns the bytes of a constant.
+std::string_view BytesOf(const Value& constant) {
+  const Tensor& tensor = constant.constant();
+  return {reinterpret_cast<const char*>(tensor.bytes()), static_cast<size_t>(tensor.num_bytes())};
+}
+
+// Returns a hash of the constant's size and of a few of its bytes at either end and in the middle.
+// Constants of networks with large weights differ there, so that most weights are never read whole.
+size_t HashOfSample(const Value& constant) {
+  constexpr size_t kSample = 64;  // bytes
+  const std::string_view bytes = BytesOf(constant);
+  std::string sample = std::to_string(bytes.size());
+  for (const size_t at : {size_t{0}, bytes.size() / 2, bytes.size() - bytes.size() / 4})
+    sample += bytes.substr(std::min(at, bytes.size()), kSample);
+  sample += bytes.substr(bytes.size() - std::min(bytes.size(), kSample));
+  return std::hash<std::string>{}(sample);
+}
+
 // Merges equal constants. Annotated constants are not merged, because their codes may differ
 // although their values agree.
 bool MergeConstants(Graph& graph) {
-  bool changed = false;
-  std::unordered_multimap<size_t, Value*> seen;
+  // Samples come first; a constant is hashed whole only if another one has the same sample, and
+  // compared only with constants of the same hash. So the time is linear in the bytes, whatever
+  // the constants contain.
+  std::vector<std::pair<Value*, size_t>> sampled;
+  std::unordered_map<size_t, int> of_sample;
   for (Value* constant : graph.Constants()) {
     if (constant->element() == ElementType::kString || constant->quantisation().has_value())
       continue;
-    const Tensor& tensor = constant->constant();
-    const std::string_view bytes(reinterpret_cast<const char*>(tensor.bytes()),
-                                 static_cast<size_t>(tensor.num_bytes()));
-    // Tensors are compared only within a hash bucket.
-    const size_t hash = std::hash<std::string_view>{}(bytes);
+    sampled.emplace_back(constant, HashOfSample(*constant));
+    ++of_sample[sampled.back().second];
+  }
+  bool changed = false;
+  std::unordered_multimap<size_t, Value*> seen;
+  for (const auto& [constant, sample] : sampled) {
+    if (of_sample[sample] == 1) continue;
+    const size_t hash = std::hash<std::string_view>{}(BytesOf(*constant));
     const auto [first, last] = seen.equal_range(hash);
     Value* twin = nullptr;
     for (auto it = first; it != last && twin == nullptr; ++it) {
-      if (it->second->constant() == tensor) twin = it->second;
+      if (it->second->constant() == constant->constant()) twin = it->second;
     }
     if (twin == nullptr) {
       seen.emplace(hash, constant);

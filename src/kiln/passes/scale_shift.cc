@@ -5,9 +5,13 @@
 #include <cmath>
 
 #include "kiln/passes/rewrite.h"
+#include "kiln/support/integer.h"
+#include "kiln/support/parallel.h"
 
 namespace kiln {
 namespace {
+
+constexpr int64_t kWeightsAPiece = int64_t{1} << 16;  // that one thread scales at a time
 
 // The weights of a linear operator seen as [outer, channels, inner] with `inner` contiguous
 // elements. A grouped ConvTranspose repeats its channels per group; `outer` contains the groups.
@@ -124,17 +128,25 @@ void FoldInto(Graph& graph, Node& linear, const ScaleShift& by) {
   const bool had_bias = linear.operand(2) != nullptr;
 
   if (std::any_of(by.scale.begin(), by.scale.end(), [](double s) { return s != 1; })) {
-    Tensor weights = linear.operand(1)->constant().Clone();
-    const std::span<float> w = weights.data<float>();
-    size_t at = 0;
-    for (int64_t o = 0; o < view.outer; ++o) {
-      const int64_t first = view.groups == 1 ? 0 : o / (view.outer / view.groups) * view.channels;
-      for (int64_t c = 0; c < view.channels; ++c) {
-        const double scale = by.scale[static_cast<size_t>(first + c)];
-        for (int64_t i = 0; i < view.inner; ++i, ++at)
-          w[at] = static_cast<float>(double{w[at]} * scale);
-      }
-    }
+    const Tensor& old = linear.operand(1)->constant();
+    Tensor weights(old.type(), old.shape());
+    const std::span<const float> from = old.data<float>();
+    const std::span<float> to = weights.data<float>();
+    // A line is the weights of one channel that are neighbours in memory.
+    ParallelFor(view.outer * view.channels,
+                CeilDivide(kWeightsAPiece, std::max<int64_t>(1, view.inner)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t line = begin; line < end; ++line) {
+                    const int64_t o = line / view.channels, c = line % view.channels;
+                    const int64_t first =
+                        view.groups == 1 ? 0 : o / (view.outer / view.groups) * view.channels;
+                    const double scale = by.scale[static_cast<size_t>(first + c)];
+                    for (int64_t i = line * view.inner; i < (line + 1) * view.inner; ++i) {
+                      const auto at = static_cast<size_t>(i);
+                      to[at] = static_cast<float>(double{from[at]} * scale);
+                    }
+                  }
+                });
     // The weights get a new constant, because other nodes may use the old one.
     SetConstantOperand(graph, linear, 1, std::move(weights));
   }
