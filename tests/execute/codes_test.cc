@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
+#include <string_view>
+#include <vector>
 
 #include "kiln/execute/reference.h"
 #include "kiln/ir/text.h"
@@ -51,6 +54,80 @@ TEST(Codes, EveryAxisAndFormatElementByElement) {
         ASSERT_EQ(codes.IntAt(i), code) << name << " axis " << axis << " element " << i;
         ASSERT_EQ(back.ValueAt(i), DequantiseCode(code, q.scales[c], q.zero_points[c]));
       }
+    }
+  }
+}
+
+// Formats of at most 16 bits take another way through the code than the scalar definition. It must
+// agree where values are ties, special, or far beyond the codes, and with zero points that leave
+// the codes or are too large for it.
+TEST(Codes, NarrowIntegersAtTheirEdges) {
+  std::vector<float> edges = {std::nanf(""),
+                              std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::max(),
+                              std::numeric_limits<float>::denorm_min(),
+                              -0.0f,
+                              0x1p22f,
+                              -0x1.8p23f};
+  for (int i = -70; i <= 70; ++i) edges.push_back(static_cast<float>(i) * 0.25f);
+  for (const float code : {127.0f, 128.0f, 255.0f, 256.0f, 32767.0f, 32768.0f, 65535.0f}) {
+    for (const float step : {-0.5f, -0.49f, 0.0f, 0.49f, 0.5f, 1.5f}) {
+      edges.push_back(code + step);
+      edges.push_back(-code - step);
+    }
+  }
+  const auto count = static_cast<int64_t>(edges.size());
+  const Tensor values = Tensor::Of<float>(Shape{count}, edges);
+  for (const std::string_view name : {"int2", "int4", "int8", "uint8", "int16", "uint16"}) {
+    const auto format = FindFormat(name);
+    ASSERT_TRUE(format.ok()) << name;
+    for (const bool symmetric : {false, true}) {
+      for (const int32_t zero_point :
+           {0, 1, -7, 100, -300, 40000, 1 << 21, 1 << 23, std::numeric_limits<int32_t>::min()}) {
+        for (const float scale : {1.0f, 0.25f, 3.0f, 0x1p-126f, 0x1p127f}) {
+          Quantisation q;
+          q.type = {.format = *format, .scheme = Scheme::kPerTensor, .symmetric = symmetric};
+          q.scales = {scale};
+          q.zero_points = {zero_point};
+          const Tensor codes = QuantiseTensor(values, q);
+          for (int64_t i = 0; i < count; ++i) {
+            ASSERT_EQ(codes.IntAt(i),
+                      QuantiseToCode(edges[static_cast<size_t>(i)], InverseScale(scale), zero_point,
+                                     CodesOf(*format, symmetric)))
+                << name << " " << edges[static_cast<size_t>(i)] << " / " << scale << " + "
+                << zero_point;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Large enough for several threads, with pieces that begin within a row.
+TEST(Codes, LargeTensorsElementByElement) {
+  const Shape shape{3, 211, 307};
+  const Tensor values = RandomValues(shape, 5);
+  for (int axis = -1; axis < 3; ++axis) {
+    Quantisation q;
+    q.type = {.format = *FindFormat("int8"),
+              .scheme = axis < 0 ? Scheme::kPerTensor : Scheme::kPerChannel,
+              .symmetric = false};
+    q.axis = axis;
+    const int64_t channels = axis < 0 ? 1 : shape[axis];
+    for (int64_t c = 0; c < channels; ++c) {
+      q.scales.push_back(0.01f + 0.0003f * static_cast<float>(c));
+      q.zero_points.push_back(static_cast<int32_t>(c % 50));
+    }
+    const Tensor codes = QuantiseTensor(values, q);
+    const std::vector<int64_t> strides = RowMajorStrides(shape);
+    for (int64_t i = 0; i < values.size(); ++i) {
+      const auto c =
+          static_cast<size_t>(axis < 0 ? 0 : i / strides[static_cast<size_t>(axis)] % shape[axis]);
+      ASSERT_EQ(codes.IntAt(i), QuantiseToCode(values.data<float>()[static_cast<size_t>(i)],
+                                               InverseScale(q.scales[c]), q.zero_points[c],
+                                               CodesOf(q.type.format, false)))
+          << "axis " << axis << " element " << i;
     }
   }
 }
