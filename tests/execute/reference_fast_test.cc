@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -173,6 +174,26 @@ TEST(ReferenceFast, RandomProducts) {
                     {RandomOperand(left[random.Below(3)], random),
                      RandomOperand(right(leads[random.Below(4)]), random)},
                     {{"transpose_b", trans_b}, {"alpha", 0.25f}});
+  }
+}
+
+// Products with many rows pack panels of the right matrix while they multiply: several blocks of
+// rows, the last of one row; panels that are full, partial and single; more than one block of the
+// reduction.
+TEST(ReferenceFast, ProductsOfManyRows) {
+  Random random(15);
+  for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{
+           {128, 3, 1}, {257, 300, 50}, {129, 256, 48}, {300, 257, 200}, {513, 5, 97}}) {
+    SCOPED_TRACE(testing::Message() << m << "x" << k << "x" << n);
+    for (const int64_t trans_b : {0, 1}) {
+      const Shape right = trans_b != 0 ? Shape{n, k} : Shape{k, n};
+      ExpectAgreement(
+          Op::kGemm,
+          {RandomOperand({m, k}, random), RandomOperand(right, random), RandomOperand({n}, random)},
+          {{"transB", trans_b}});
+      ExpectAgreement(Op::kMatMul, {RandomOperand({m, k}, random), RandomOperand(right, random)},
+                      {{"transpose_b", trans_b}});
+    }
   }
 }
 

@@ -35,6 +35,11 @@ struct Fp32Product {
   const float* b = nullptr;
   std::span<const int64_t> b_depth;  // the same for b; as many entries as a_depth
   int64_t panel_stride = 0;          // floats between panels of b
+  // If not 0, b is a plain row-major matrix with rows this many floats apart, and each thread packs
+  // a panel when it needs one. This takes less memory than packing the whole matrix, which pays if
+  // the rows are many enough that packing costs little; b_depth then is that of a packed panel, and
+  // panel_stride is not used.
+  int64_t plain_row = 0;
 };
 
 // Computes the product and calls store(row, first column, columns, sums) once for each row of each
@@ -57,10 +62,11 @@ inline constexpr int64_t kFp32RowBlock = 256;
 // Elements of the reduction that one tile computes before the next tile of the block.
 inline constexpr int64_t kFp32DepthBlock = 256;
 
-// Computes one block of rows of one panel into `sums`, then passes each row to `store`.
+// Computes one block of rows of one panel, which begins at `b`, into `sums`, then passes each row to
+// `store`.
 template <typename Store>
 void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t first_row,
-                       int64_t panel, float* sums, const Store& store) {
+                       int64_t panel, const float* b, float* sums, const Store& store) {
   const int64_t rows = std::min(kFp32RowBlock, p.rows - first_row),
                 first_column = panel * kernels.columns;
   const int64_t columns = std::min(kernels.columns, p.columns - first_column);
@@ -68,7 +74,7 @@ void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t
   Fp32Tile tile;
   tile.columns = columns;
   tile.a = p.a;
-  tile.b = p.b + panel * p.panel_stride;
+  tile.b = b;
   // Splits the reduction so that one slice of the panel stays in the cache for all tiles of the
   // block. A tile resumes its chains from `sums`, so the split does not change a bit.
   for (int64_t k = 0; k == 0 || k < depth; k += kFp32DepthBlock) {
@@ -99,9 +105,26 @@ void MultiplyFp32(const internal::Fp32Kernels& kernels, const Fp32Product& p, bo
   const auto run = [&](int64_t begin, int64_t end) {
     std::vector<float> sums(
         static_cast<size_t>(std::min(internal::kFp32RowBlock, p.rows) * kernels.columns));
+    if (p.plain_row == 0) {
+      for (int64_t job = begin; job < end; ++job) {
+        const int64_t panel = job % panels;
+        internal::MultiplyFp32Block(kernels, p, job / panels * internal::kFp32RowBlock, panel,
+                                    p.b + panel * p.panel_stride, sums.data(), store);
+      }
+      return;
+    }
+    const auto depth = static_cast<int64_t>(p.a_depth.size());
+    std::vector<float> packed(static_cast<size_t>(depth * kernels.columns));
+    int64_t in_packed = -1;
     for (int64_t job = begin; job < end; ++job) {
-      internal::MultiplyFp32Block(kernels, p, job / panels * internal::kFp32RowBlock, job % panels,
-                                  sums.data(), store);
+      const int64_t panel = job / blocks, first = panel * kernels.columns;
+      if (in_packed != panel) {
+        PackColumns(p.b + first, depth, std::min(kernels.columns, p.columns - first), p.plain_row,
+                    1, kernels.columns, packed.data());
+        in_packed = panel;
+      }
+      internal::MultiplyFp32Block(kernels, p, job % blocks * internal::kFp32RowBlock, panel,
+                                  packed.data(), sums.data(), store);
     }
   };
   const int64_t jobs = blocks * panels;

@@ -19,8 +19,11 @@ class ProductNode : public FastNode {
       a_depth_.push_back(k * p_.a_depth);
       b_depth_.push_back(k * kernels_.columns);
     }
-    // A constant right operand is packed once per executor. With several matrices it is packed per
+    // Of a plain matrix that many rows use, each run packs panels as it needs them. Any other
+    // constant right operand is packed once per executor. With several matrices it is packed per
     // run.
+    packs_panels_ = p_.matrices.size() == 1 && p_.rows >= kManyRows && p_.b_column == 1;
+    if (packs_panels_) return;
     if (right != nullptr && right->is_constant() && p_.matrices.size() == 1) {
       packed_ =
           weights.Get(*right, {p_.depth, p_.columns, p_.b_depth, p_.b_column}, PanelElements(),
@@ -31,7 +34,7 @@ class ProductNode : public FastNode {
   Status Run(std::span<const float* const> operands, const float* residual, float* result,
              bool parallel) const override {
     std::shared_ptr<void> own;
-    if (packed_ == nullptr) {
+    if (packed_ == nullptr && !packs_panels_) {
       KILN_ASSIGN_OR_RETURN(own, AllocateBuffer(PanelElements() * sizeof(float)));
     }
     auto* const panels = static_cast<float*>(own.get());
@@ -40,7 +43,7 @@ class ProductNode : public FastNode {
     for (size_t i = 0; i < p_.matrices.size(); ++i) {
       const auto [a, b] = p_.matrices[i];
       // Consecutive products that share a right matrix pack it once.
-      if (packed_ == nullptr && in_panels != b) {
+      if (packed_ == nullptr && !packs_panels_ && in_panels != b) {
         Pack(operands[1] + b, panels);
         in_panels = b;
       }
@@ -51,6 +54,10 @@ class ProductNode : public FastNode {
       product.a_rows = rows_;
       product.a_depth = a_depth_;
       product.b = packed_ != nullptr ? packed_.get() : panels;
+      if (packs_panels_) {
+        product.b = operands[1] + b;
+        product.plain_row = p_.b_depth;
+      }
       product.b_depth = b_depth_;
       product.panel_stride = p_.depth * kernels_.columns;
       const int64_t base = static_cast<int64_t>(i) * p_.rows * p_.columns;
@@ -71,6 +78,9 @@ class ProductNode : public FastNode {
   }
 
  private:
+  // Packing a panel then takes at most some percent of the time of its product.
+  static constexpr int64_t kManyRows = 128;
+
   // Returns the floats of one packed right matrix.
   size_t PanelElements() const {
     return static_cast<size_t>(PackedSize(p_.depth, p_.columns, kernels_.columns));
@@ -84,6 +94,7 @@ class ProductNode : public FastNode {
   const PostOperations post_;
   const internal::Fp32Kernels& kernels_;
   std::vector<int64_t> rows_, a_depth_, b_depth_;
+  bool packs_panels_ = false;            // while it multiplies
   std::shared_ptr<const float> packed_;  // panels of the right operand; null if it is not constant
 };
 
