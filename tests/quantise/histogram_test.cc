@@ -44,6 +44,31 @@ TEST(Histogram, CountsAgainstBruteForce) {
   }
 }
 
+// Of every length around that of a vector register, with values that are not finite among them.
+TEST(Histogram, ExtremesOfEveryLength) {
+  Random random(7);
+  for (size_t length = 1; length < 70; ++length) {
+    std::vector<float> values = RandomValues(length, length);
+    for (float& x : values) {
+      if (random.Below(4) == 0)
+        x = std::vector<float>{std::nanf(""), std::numeric_limits<float>::infinity(),
+                               -std::numeric_limits<float>::infinity()}[random.Below(3)];
+    }
+    Histogram h;
+    h.Add(values);
+    std::erase_if(values, [](float x) { return !std::isfinite(x); });
+    ASSERT_EQ(h.count(), std::ssize(values));
+    if (values.empty()) continue;
+    ASSERT_EQ(h.min(), *std::min_element(values.begin(), values.end()));
+    ASSERT_EQ(h.max(), *std::max_element(values.begin(), values.end()));
+    ASSERT_EQ(h.zeros(), std::count(values.begin(), values.end(), 0.0f));
+    const std::vector<int64_t> above = h.positive(), below = h.negative();
+    const int64_t all = std::accumulate(above.begin(), above.end(), int64_t{0}) +
+                        std::accumulate(below.begin(), below.end(), int64_t{0});
+    ASSERT_EQ(all + h.zeros(), h.count());
+  }
+}
+
 TEST(Histogram, MergingInAnyOrderEqualsOneHistogram) {
   const std::vector<float> values = RandomValues(2, 3000);
   Histogram whole;

@@ -2,6 +2,8 @@
 #include "kiln/quantise/quantise.h"
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -88,6 +90,46 @@ Recipe With(std::string_view layers) {
       fmt::format("activations: {{calibration: min_max}}\nlayers:\n{}", layers), "r.yaml");
   KILN_CHECK(recipe.ok());
   return *std::move(recipe);
+}
+
+// Scales of weights by column, the innermost axis, are those of the same weights by row.
+TEST(Quantise, ScalesOfColumnsAreThoseOfRows) {
+  constexpr int64_t kRows = 37, kColumns = 700;
+  Random random(3);
+  std::vector<float> plain(kRows * kColumns), transposed(plain.size());
+  for (size_t r = 0; r < kRows; ++r) {
+    for (size_t c = 0; c < kColumns; ++c) {
+      // Columns of one sign, and of zeros, among others.
+      const double low = c % 3 == 0 ? 0 : -1, high = c % 5 == 0 ? 0 : 1;
+      const auto value = static_cast<float>(random.Uniform(low, high));
+      plain[r * kColumns + c] = transposed[c * kRows + r] = value;
+    }
+  }
+  std::vector<float> scales[2];
+  std::vector<int32_t> zero_points[2];
+  for (const int64_t trans_b : {0, 1}) {
+    Net net;
+    Value* x = net.Input("x", -1, 1);
+    Value* w = net.graph().AddConstant(
+        "w", trans_b == 0 ? Tensor::Of<float>(Shape{kRows, kColumns}, plain)
+                          : Tensor::Of<float>(Shape{kColumns, kRows}, transposed));
+    Attributes attributes;
+    attributes.Set("transB", trans_b);
+    net.graph().MarkOutput(net.Add(Op::kGemm, "y", {x, w}, -9, 9, std::move(attributes)));
+    Recipe recipe = MinMax();
+    recipe.weights.calibration = Calibration::kMinMax;
+    recipe.weights.type.symmetric = false;
+    const auto quantised = Quantise(net.graph(), recipe, net.data());
+    ASSERT_TRUE(quantised.ok()) << quantised.status();
+    const auto& q = quantised->Constants().front()->quantisation();
+    ASSERT_TRUE(q.has_value());
+    EXPECT_EQ(q->axis, trans_b == 0 ? 1 : 0);
+    scales[trans_b] = q->scales;
+    zero_points[trans_b] = q->zero_points;
+  }
+  EXPECT_EQ(scales[0].size(), static_cast<size_t>(kColumns));
+  EXPECT_EQ(scales[0], scales[1]);
+  EXPECT_EQ(zero_points[0], zero_points[1]);
 }
 
 TEST(Quantise, ConvReluPoolShareTheClampedRange) {

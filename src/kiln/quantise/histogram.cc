@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "kiln/support/check.h"
 
@@ -42,6 +44,43 @@ class ChangingCounts {
   size_t bins_;
   std::array<int64_t, Histogram::kBins> dense_;  // NOLINT: filled as far as it is used
 };
+
+// The least and the greatest finite value, 0 if there is none, and the number of finite values.
+struct Extremes {
+  float low = 0, high = 0;
+  int64_t finite = 0;
+};
+
+// Takes the values in lanes, which the compiler puts into vector registers.
+Extremes ExtremesOf(std::span<const float> values) {
+  constexpr size_t kLanes = 16;
+  constexpr float kGreatest = std::numeric_limits<float>::max();
+  std::array<float, kLanes> low, high;
+  std::array<int32_t, kLanes> others{};  // values that are not finite
+  low.fill(std::numeric_limits<float>::infinity());
+  high.fill(-std::numeric_limits<float>::infinity());
+  int64_t finite = std::ssize(values);
+  const auto take = [&](const float* from, size_t count) {
+    for (size_t lane = 0; lane < count; ++lane) {
+      const float x = from[lane];
+      const bool is_finite = std::abs(x) <= kGreatest;
+      low[lane] = is_finite && x < low[lane] ? x : low[lane];
+      high[lane] = is_finite && x > high[lane] ? x : high[lane];
+      others[lane] += is_finite ? 0 : 1;
+    }
+  };
+  size_t at = 0;
+  while (at < values.size()) {
+    // Short enough that the counts of a lane do not overflow.
+    const size_t end = std::min(values.size(), at + (size_t{1} << 30));
+    for (; at + kLanes <= end; at += kLanes) take(values.data() + at, kLanes);
+    if (at < end) take(values.data() + at, end - at);
+    at = end;
+    for (int32_t& count : others) finite -= std::exchange(count, 0);
+  }
+  if (finite == 0) return {};
+  return {*std::ranges::min_element(low), *std::ranges::max_element(high), finite};
+}
 
 }  // namespace
 
@@ -83,14 +122,7 @@ std::vector<int64_t> Histogram::Dense(const BinCounts& counts) const {
 }
 
 void Histogram::Add(std::span<const float> values) {
-  float low = 0, high = 0;
-  int64_t finite = 0;
-  for (float x : values) {
-    if (!std::isfinite(x)) continue;
-    low = finite == 0 ? x : std::min(low, x);
-    high = finite == 0 ? x : std::max(high, x);
-    ++finite;
-  }
+  const auto [low, high, finite] = ExtremesOf(values);
   non_finite_ += static_cast<int64_t>(values.size()) - finite;
   if (finite == 0) return;
   min_ = count_ == 0 ? low : std::min(min_, low);
@@ -104,16 +136,17 @@ void Histogram::Add(std::span<const float> values) {
   const std::span<int64_t> above = positive.dense(), below = negative.dense();
   // A power of two, so that the product is exact and a bin edge belongs to the bin above it.
   const float bins_per_unit = std::ldexp(1.0f, bins_log2_ - exponent_);
-  for (float x : values) {
-    if (!std::isfinite(x)) continue;
-    if (x > 0) {
-      ++above[static_cast<size_t>(x * bins_per_unit)];
-    } else if (x < 0) {
-      ++below[static_cast<size_t>(-x * bins_per_unit)];
-    } else {
-      ++zeros_;
-    }
+  const bool all_finite = finite == std::ssize(values);
+  int64_t zeros = 0;
+  for (const float x : values) {
+    if (!all_finite && !std::isfinite(x)) continue;
+    // Zeros are counted in bin 0 first: values come in no order that a branch could follow.
+    const std::span<int64_t>& side = x < 0 ? below : above;
+    ++side[static_cast<size_t>(std::abs(x) * bins_per_unit)];
+    zeros += x == 0 ? 1 : 0;
   }
+  above[0] -= zeros;
+  zeros_ += zeros;
   positive_.Assign(above);
   negative_.Assign(below);
 }

@@ -1,7 +1,10 @@
 // Finds the weights of each operator and chooses their scales.
 #include "kiln/quantise/weights.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -58,9 +61,20 @@ std::optional<WeightOperand> WeightsOf(const Node& node) {
 
 namespace {
 
+constexpr int64_t kElementsAPiece = int64_t{1} << 16;  // that one thread reads at a time
+
 // Checks that all weights are finite: a range with a NaN or infinity has no scale.
 Status CheckFinite(const Value& weights, std::string_view source) {
   const std::span<const float> values = weights.constant().data<float>();
+  constexpr float kGreatest = std::numeric_limits<float>::max();
+  std::atomic<bool> finite = true;
+  ParallelFor(std::ssize(values), kElementsAPiece, [&](int64_t begin, int64_t end) {
+    const auto piece = values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+    int32_t infinite = 0;
+    for (const float x : piece) infinite |= std::abs(x) <= kGreatest ? 0 : 1;
+    if (infinite != 0) finite = false;
+  });
+  if (finite) return OkStatus();
   for (size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     return ErrorAt(source, fmt::format("value '{}'", weights.name()),
@@ -93,6 +107,26 @@ ValueRange RangeOfChannel(std::span<const float> values, int64_t first, int64_t 
   return ChooseRange(histogram, recipe);
 }
 
+// Returns the least and the greatest of zero and the elements of each column of a row-major matrix.
+// Reads whole rows, because the elements of a column lie far apart in memory.
+std::vector<ValueRange> ExtremesOfColumns(std::span<const float> values, int64_t columns) {
+  constexpr int64_t kColumnsAPiece = 256;
+  const auto count = static_cast<size_t>(columns);
+  std::vector<float> low(count, 0.0f), high(count, 0.0f);
+  ParallelFor(columns, kColumnsAPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t row = 0; row < std::ssize(values); row += columns) {
+      for (int64_t c = begin; c < end; ++c) {
+        const float x = values[static_cast<size_t>(row + c)];
+        low[static_cast<size_t>(c)] = std::min(low[static_cast<size_t>(c)], x);
+        high[static_cast<size_t>(c)] = std::max(high[static_cast<size_t>(c)], x);
+      }
+    }
+  });
+  std::vector<ValueRange> ranges(count);
+  for (size_t c = 0; c < count; ++c) ranges[c] = {.low = low[c], .high = high[c]};
+  return ranges;
+}
+
 // Chooses one scale for the tensor (axis -1), or one for each index of the axis.
 Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& recipe) {
   const std::span<const float> values = tensor.data<float>();
@@ -107,10 +141,14 @@ Quantisation ScaledWeights(const Tensor& tensor, int axis, const TensorRecipe& r
   }
   q.scales.resize(static_cast<size_t>(channels));
   q.zero_points.resize(static_cast<size_t>(channels));
+  std::vector<ValueRange> extremes;
+  if (recipe.calibration == Calibration::kMinMax && inner == 1)
+    extremes = ExtremesOfColumns(values, channels);
   ParallelFor(channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t channel = begin; channel < end; ++channel) {
-      const ValueRange range =
-          RangeOfChannel(values, channel * inner, inner, channels * inner, recipe);
+      const ValueRange range = extremes.empty() ? RangeOfChannel(values, channel * inner, inner,
+                                                                 channels * inner, recipe)
+                                                : extremes[static_cast<size_t>(channel)];
       const ScaleZeroPoint chosen = ChooseScale(range.low, range.high, recipe.type);
       q.scales[static_cast<size_t>(channel)] = chosen.scale;
       q.zero_points[static_cast<size_t>(channel)] = chosen.zero_point;
