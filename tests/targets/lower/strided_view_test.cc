@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 #include <string>
 
@@ -193,6 +194,45 @@ TEST(StridedView, ReshapeOfNoElements) {
   const auto reshaped = Reshaped(view, std::vector<int64_t>{0, 5});
   ASSERT_TRUE(reshaped.has_value());
   EXPECT_EQ(reshaped->elements(), 0);
+}
+
+// Of every element size, through random views whose lines are long, short, strided and repeated.
+TEST(StridedView, GatherOfEveryElementSize) {
+  Random random(9);
+  for (const ElementType type : {ElementType::kInt8, ElementType::kInt16, ElementType::kInt32,
+                                 ElementType::kInt64, ElementType::kFloat64}) {
+    for (int trial = 0; trial < 30; ++trial) {
+      const Shape shape{random.Between(1, 40), random.Between(1, 70), random.Between(1, 90)};
+      Tensor dense(type, shape);
+      std::vector<uint8_t> bytes(static_cast<size_t>(dense.num_bytes()));
+      for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.Below(256));
+      std::memcpy(dense.mutable_bytes(), bytes.data(), bytes.size());
+      StridedView view = RowMajorView(shape.dims());
+      if (random.Below(2) == 0) {
+        const int axis = static_cast<int>(random.Below(3));
+        const int64_t length = view.shape[static_cast<size_t>(axis)];
+        view = Sliced(view, axis, length - 1, -1, random.Between(1, length));
+      }
+      if (random.Below(2) == 0) view = Transposed(view, std::vector<int64_t>{2, 0, 1});
+      if (random.Below(3) == 0) view = WithRepeats(view, static_cast<int>(random.Below(4)), 3);
+      const Tensor gathered = Gather(dense, view);
+      const std::vector<int64_t> positions = PositionsOf(view);
+      ASSERT_EQ(gathered.size(), std::ssize(positions));
+      const auto width = static_cast<size_t>(SizeOf(type));
+      for (size_t i = 0; i < positions.size(); ++i) {
+        ASSERT_EQ(std::memcmp(gathered.bytes() + i * width,
+                              bytes.data() + static_cast<size_t>(positions[i]) * width, width),
+                  0)
+            << i;
+      }
+    }
+  }
+  // Lines longer than one thread copies at a time.
+  Tensor large(ElementType::kInt32, {2, 200000});
+  for (size_t i = 0; i < 400000; ++i) large.data<int32_t>()[i] = static_cast<int32_t>(i);
+  EXPECT_EQ(Gather(large, RowMajorView(large.shape().dims())), large);
+  const Tensor odd = Gather(large, Sliced(RowMajorView(large.shape().dims()), 1, 1, 2, 100000));
+  for (int64_t i = 0; i < odd.size(); ++i) ASSERT_EQ(odd.IntAt(i), 2 * i + 1);
 }
 
 TEST(StridedView, GatherCopiesInRowMajorOrder) {

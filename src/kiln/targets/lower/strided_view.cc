@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kiln/support/check.h"
+#include "kiln/support/parallel.h"
 
 namespace kiln {
 
@@ -104,22 +105,69 @@ StridedView WithRepeats(const StridedView& view, int axis, int64_t count) {
   return out;
 }
 
-Tensor Gather(const Tensor& dense, const StridedView& view) {
-  Tensor out(dense.type(), Shape(view.shape));
-  const int64_t bytes = SizeOf(dense.type());
-  std::vector<int64_t> index(view.shape.size(), 0);
-  int64_t at = view.offset;
-  for (int64_t i = 0; i < out.size(); ++i) {
-    KILN_CHECK(at >= 0 && at < dense.size());
-    std::memcpy(out.mutable_bytes() + i * bytes, dense.bytes() + at * bytes,
-                static_cast<size_t>(bytes));
-    for (size_t axis = index.size(); axis-- > 0;) {
-      at += view.strides[axis];
-      if (++index[axis] < view.shape[axis]) break;
-      at -= view.shape[axis] * view.strides[axis];
-      index[axis] = 0;
-    }
+namespace {
+
+// Checks that all positions of a view with elements lie in [0, size).
+void CheckInside(const StridedView& view, int64_t size) {
+  int64_t least = view.offset, greatest = view.offset;
+  for (size_t i = 0; i < view.shape.size(); ++i)
+    (view.strides[i] < 0 ? least : greatest) += (view.shape[i] - 1) * view.strides[i];
+  KILN_CHECK(least >= 0 && greatest < size);
+}
+
+// Copies `count` elements of `width` bytes that lie `stride` elements apart to consecutive places.
+template <int width>
+void CopyStrided(const std::byte* from, int64_t stride, int64_t count, std::byte* to) {
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * width, from + i * stride * width, static_cast<size_t>(width));
+}
+
+void CopyLine(const std::byte* from, int64_t stride, int64_t count, int64_t width, std::byte* to) {
+  if (stride == 1) {
+    std::memcpy(to, from, static_cast<size_t>(count * width));
+    return;
   }
+  switch (width) {
+    case 1:
+      return CopyStrided<1>(from, stride, count, to);
+    case 2:
+      return CopyStrided<2>(from, stride, count, to);
+    case 4:
+      return CopyStrided<4>(from, stride, count, to);
+    default:
+      KILN_CHECK(width == 8);
+      return CopyStrided<8>(from, stride, count, to);
+  }
+}
+
+}  // namespace
+
+Tensor Gather(const Tensor& dense, const StridedView& view) {
+  constexpr int64_t kElementsAPiece = int64_t{1} << 16;  // that one thread copies at a time
+  Tensor out(dense.type(), Shape(view.shape));
+  if (out.size() == 0) return out;
+  CheckInside(view, dense.size());
+  const int64_t width = SizeOf(dense.type());
+  const std::span<const int64_t> strides[] = {view.strides};
+  std::vector<StridedLoop> loops =
+      LoopsOver(view.shape, strides, /*keep_last=*/false, kElementsAPiece);
+  // The innermost loop copies a line; the others select it.
+  const StridedLoop line = loops.empty() ? StridedLoop{1, {1}} : loops.back();
+  if (!loops.empty()) loops.pop_back();
+  const std::byte* from = dense.bytes();
+  std::byte* to = out.mutable_bytes();
+  ParallelFor(out.size() / line.count, std::max<int64_t>(1, kElementsAPiece / line.count),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t number = begin; number < end; ++number) {
+                  int64_t at = view.offset, left = number;
+                  for (size_t loop = loops.size(); loop-- > 0;) {
+                    at += left % loops[loop].count * loops[loop].strides[0];
+                    left /= loops[loop].count;
+                  }
+                  CopyLine(from + at * width, line.strides[0], line.count, width,
+                           to + number * line.count * width);
+                }
+              });
   return out;
 }
 

@@ -277,6 +277,12 @@ ConstantCodes ConstantWeights::ArrayCodes() const {
   ConstantCodes constant = QuantiseConstant(value_->constant(), annotation_);
   if (!whole_) return constant;
   const int bytes = array_format_.bytes();
+  // Codes without a zero point are within range_ and what the array reads, unless their size or
+  // their meaning differs.
+  const bool has_zero_point =
+      std::any_of(annotation_.zero_points.begin(), annotation_.zero_points.end(),
+                  [](int32_t zero) { return zero != 0; });
+  if (!signs_ && !has_zero_point && SizeOf(constant.codes.type()) == bytes) return constant;
   Tensor codes(CodeElementType(array_format_), constant.codes.shape());
   auto* to = reinterpret_cast<uint8_t*>(codes.mutable_bytes());
   ParallelFor(codes.size(), kCodesAPiece, [&](int64_t begin, int64_t end) {
@@ -294,7 +300,7 @@ std::shared_ptr<const WeightCodes> ConstantWeights::Codes(
   const auto arranged = [&](const Tensor& tensor, const std::vector<int64_t>& shape) {
     const Tensor out = Gather(tensor, Transposed(RowMajorView(shape), axes));
     const auto* bytes = reinterpret_cast<const uint8_t*>(out.bytes());
-    return std::vector<uint8_t>(bytes, bytes + out.num_bytes());
+    return LargeBytes(bytes, bytes + out.num_bytes());
   };
   const ConstantCodes constant = ArrayCodes();
   auto out = std::make_shared<WeightCodes>();
