@@ -280,12 +280,15 @@ StatusOr<Requantisation> CodesFrom(LinearLayer* linear, const Weights& weights, 
     target.zero += -*residual_factor * residual->zero;
   }
   for (double& bias : linear->bias) bias /= result.scale;
-  std::vector<ChannelScale> channels;
-  for (int64_t o = 0; o < linear->out_channels; ++o) {
-    const Channel channel = ChannelOf(*linear, weights, o, target);
-    channels.push_back(channel.scale);
-    halvings->push_back(channel.halvings);
-  }
+  std::vector<ChannelScale> channels(static_cast<size_t>(linear->out_channels));
+  halvings->resize(channels.size());
+  ParallelFor(linear->out_channels, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t o = begin; o < end; ++o) {
+      const Channel channel = ChannelOf(*linear, weights, o, target);
+      channels[static_cast<size_t>(o)] = channel.scale;
+      (*halvings)[static_cast<size_t>(o)] = channel.halvings;
+    }
+  });
   int32_t low = result.low, high = result.high;
   if (std::isfinite(clamp.low)) low = NearestCode(clamp.low, result);
   if (std::isfinite(clamp.high)) high = std::max(low, NearestCode(clamp.high, result));

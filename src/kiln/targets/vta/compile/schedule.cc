@@ -50,29 +50,58 @@ int64_t StepsOf(const MatrixShape& shape, const Stretch& blocks, const Stretch& 
   return pairs * shape.kernel.taps();
 }
 
-// Returns a bound on a tiling's cycles: those of its busiest unit. It has the value that a sum over
-// TilesOf would have, but is computed without the tiles.
-int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
-  int64_t groups = 0, input_blocks = 0, steps = 0, single = 1;
-  for (const Stretch& blocks : CutInto(0, std::ssize(shape.reads), t.blocks)) {
-    const BlockRange range = UnionOf(shape, blocks);
-    ++groups;
-    input_blocks += range.count();
-    steps += StepsOf(shape, blocks, {range.first, range.count()});
-    if (range.count() > t.chunk) single = 0;
+// What the output blocks of a layer need if they are cut into tiles of some blocks and these into
+// chunks: the part of a tiling's loads and sums that depends on these two sizes alone.
+struct BlocksCut {
+  int64_t groups = 0;         // tiles along the blocks
+  int64_t input_blocks = 0;   // that the groups read, one after the other
+  int64_t steps = 0;          // of the GEMM unit per pixel: elements of weights
+  int64_t most_weights = 0;   // of one chunk
+  bool single_chunks = true;  // each group has one chunk
+};
+
+BlocksCut CutBlocks(const MatrixShape& shape, int64_t blocks, int64_t chunk) {
+  BlocksCut cut;
+  for (const Stretch& group : CutInto(0, std::ssize(shape.reads), blocks)) {
+    const BlockRange range = UnionOf(shape, group);
+    ++cut.groups;
+    cut.input_blocks += range.count();
+    if (range.count() > chunk) cut.single_chunks = false;
+    for (int64_t at = range.first; at < range.last; at += chunk) {
+      const int64_t weights = StepsOf(shape, group, {at, std::min(chunk, range.last - at)});
+      cut.most_weights = std::max(cut.most_weights, weights);
+      cut.steps += weights;
+    }
   }
-  int64_t rows = 0, columns = 0, places = 0;
-  for (const Stretch& part : CutInto(0, shape.height, t.rows)) rows += shape.InputRows(part.count);
-  for (const Stretch& part : CutInto(0, shape.width, t.columns))
-    columns += shape.InputColumns(part.count, t.packed);
-  places = CeilDivide(shape.height, t.rows) * CeilDivide(shape.width, t.columns);
+  return cut;
+}
+
+// Returns the sum of size(count) over the pieces into which CutInto cuts an axis.
+template <typename Size>
+int64_t SumOverPieces(int64_t count, int64_t piece, const Size& size) {
+  const int64_t rest = count % piece;
+  return count / piece * size(piece) + (rest > 0 ? size(rest) : 0);
+}
+
+// Returns a bound on a tiling's cycles: those of its busiest unit. It has the value that a sum over
+// TilesOf would have, but is computed without the tiles. `cut` is that of the tiling's sizes.
+int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const BlocksCut& cut,
+                  const Config& c) {
+  const int64_t groups = cut.groups, steps = cut.steps;
+  int64_t input_blocks = cut.input_blocks;
+  const int64_t rows =
+      SumOverPieces(shape.height, t.rows, [&](int64_t count) { return shape.InputRows(count); });
+  const int64_t columns = SumOverPieces(
+      shape.width, t.columns, [&](int64_t count) { return shape.InputColumns(count, t.packed); });
+  const int64_t places = CeilDivide(shape.height, t.rows) * CeilDivide(shape.width, t.columns);
   // Inputs stay on chip if the next tile needs the same ones.
   const int64_t room =
       c.inputs() / (shape.InputRows(t.rows) * shape.InputColumns(t.columns, t.packed));
-  const bool stay = single == 1 || (shape.kernel.taps() == 1 && room >= input_blocks / groups);
+  const bool stay =
+      cut.single_chunks || (shape.kernel.taps() == 1 && room >= input_blocks / groups);
   if (stay && (!t.blocks_outermost || room >= places * input_blocks / groups))
     input_blocks /= groups;
-  const bool once = t.resident || (single == 1 && t.blocks_outermost);
+  const bool once = t.resident || (cut.single_chunks && t.blocks_outermost);
   const int64_t weights = shape.one_weight ? 1 : steps * (once ? 1 : places);
   const int64_t pixels = shape.height * shape.width, elements = pixels * std::ssize(shape.reads);
   const int64_t output_beats = BeatsOf(c.output_element_bytes(), c);
@@ -89,7 +118,8 @@ int64_t TileCount(const MatrixShape& shape, const MatrixTiling& t) {
          CeilDivide(shape.width, t.columns);
 }
 
-bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const Config& c) {
+bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const BlocksCut& cut,
+                const Config& c) {
   const AccumulatorRegions regions = RegionsOf(shape, c, t.threads);
   // More than two threads need the quarter of the residuals, and stores whose tokens cannot be
   // mistaken for each other.
@@ -101,16 +131,7 @@ bool FitsOnChip(const MatrixShape& shape, const MatrixTiling& t, const Config& c
       c.inputs() / turns)
     return false;
   if (shape.one_weight) return t.resident;
-  int64_t most = 0, all = 0;
-  for (const Stretch& blocks : CutInto(0, std::ssize(shape.reads), t.blocks)) {
-    const BlockRange range = UnionOf(shape, blocks);
-    for (const Stretch& inputs : CutInto(range.first, range.count(), t.chunk)) {
-      const int64_t weights = StepsOf(shape, blocks, inputs);
-      most = std::max(most, weights);
-      all += weights;
-    }
-  }
-  return t.resident ? all <= c.weights() : most <= c.weights() / turns;
+  return t.resident ? cut.steps <= c.weights() : cut.most_weights <= c.weights() / turns;
 }
 
 // Returns the number of micro-ops of all GEMM instructions. Equal sequences count once; sequences
@@ -149,15 +170,17 @@ int64_t PartsOfTile(const MatrixShape& shape, const MatrixTiling& t, const Tile&
   return parts;
 }
 
-int64_t InstructionsOf(const MatrixShape& shape, const MatrixTiling& t,
-                       const std::vector<Tile>& tiles) {
+// Returns the number of instructions, or `most` if there are more.
+int64_t InstructionsUpTo(int64_t most, const MatrixShape& shape, const MatrixTiling& t,
+                         const std::vector<Tile>& tiles) {
   int64_t instructions = t.threads;
   for (const Tile& tile : tiles) {
+    if (instructions >= most) return most;
     instructions += PartsOfTile(shape, t, tile) + shape.alu_steps + 1 + (t.threads == 2 ? 1 : 0);
     if (shape.residual) instructions += tile.blocks.count;
     for (const Chunk& chunk : tile.chunks) instructions += chunk.load_weights ? 2 : 1;
   }
-  return instructions;
+  return std::min(instructions, most);
 }
 
 int64_t LoadBeats(const MatrixShape& shape, const MatrixTiling& t, const Tile& tile,
@@ -185,7 +208,7 @@ class Estimate {
         stored_(tiles.size()) {}
 
   int64_t Cycles() {
-    const int64_t fetched = std::min(InstructionsOf(shape_, t_, tiles_), kFetchedFirst);
+    const int64_t fetched = InstructionsUpTo(kFetchedFirst, shape_, t_, tiles_);
     port_ = c_.memory_latency + fetched * BeatsOf(kInstructionBytes, c_) + UopsOf(tiles_, t_);
     dispatch_ = alu_ = c_.memory_latency;
     for (size_t k = 0; k < tiles_.size(); ++k) RunTile(k);
@@ -390,10 +413,11 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
     size_t number;
   };
   std::vector<Candidate> candidates;
-  const auto consider = [&](const MatrixTiling& t) {
+  std::map<std::pair<int64_t, int64_t>, BlocksCut> cuts;  // by blocks and chunk
+  const auto consider = [&](const MatrixTiling& t, const BlocksCut& cut) {
     if (threads != 0 && t.threads != threads) return;
-    if (!FitsOnChip(shape, t, c) || TileCount(shape, t) > kMaxTiles) return;
-    candidates.push_back({t, BusiestOf(shape, t, c), candidates.size()});
+    if (!FitsOnChip(shape, t, cut, c) || TileCount(shape, t) > kMaxTiles) return;
+    candidates.push_back({t, BusiestOf(shape, t, cut, c), candidates.size()});
   };
   int64_t most_inputs = 1;
   for (const BlockRange& range : shape.reads) most_inputs = std::max(most_inputs, range.count());
@@ -402,17 +426,21 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   for (const int64_t blocks : PieceSizes(std::ssize(shape.reads))) {
     const BlockRange range =
         UnionOf(shape, {0, std::min<int64_t>(blocks, std::ssize(shape.reads))});
+    const std::vector<int64_t> chunks = PieceSizes(std::max(most_inputs, range.count()));
     for (const int64_t rows : row_sizes) {
       for (const int64_t columns : column_sizes) {
         if (columns < shape.width && rows > columns) continue;  // cut rows before columns
-        for (const int64_t chunk : PieceSizes(std::max(most_inputs, range.count()))) {
+        for (const int64_t chunk : chunks) {
+          const auto [known, is_new] = cuts.try_emplace({blocks, chunk});
+          if (is_new) known->second = CutBlocks(shape, blocks, chunk);
+          const BlocksCut& cut = known->second;
           for (int variant = 0; variant < 4 * kMaxThreads; ++variant) {
             const int order = variant / kMaxThreads;
             MatrixTiling t{1 + variant % kMaxThreads, blocks,          rows, columns, chunk,
                            (order & 1) != 0,          (order & 2) != 0};
-            consider(t);
+            consider(t, cut);
             t.packed = true;
-            if (shape.CanPack()) consider(t);
+            if (shape.CanPack()) consider(t, cut);
           }
         }
       }
@@ -475,7 +503,9 @@ std::vector<MatrixTiling> NeighboursOf(const MatrixShape& shape, const MatrixTil
                           within(t.rows, shape.height) && within(t.columns, shape.width) &&
                           t.chunk > 0 && t.ramp >= 0 && t.ramp <= kMostRamp && t.drain >= 0 &&
                           (!t.packed || shape.CanPack());
-    if (possible && FitsOnChip(shape, t, c) && TileCount(shape, t) <= kMaxTiles) all.push_back(t);
+    if (possible && FitsOnChip(shape, t, CutBlocks(shape, t.blocks, t.chunk), c) &&
+        TileCount(shape, t) <= kMaxTiles)
+      all.push_back(t);
   };
   for (const int by : {-1, 1}) {
     add([&](MatrixTiling* t) { t->rows += by; });
