@@ -104,7 +104,7 @@ TEST(Codes, NarrowIntegersAtTheirEdges) {
   }
 }
 
-// Large enough for several threads, with pieces that begin within a row.
+// The tensor is large enough for several threads, whose pieces begin within a row.
 TEST(Codes, LargeTensorsElementByElement) {
   const Shape shape{3, 211, 307};
   const Tensor values = RandomValues(shape, 5);

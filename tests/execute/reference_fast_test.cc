@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kiln/execute/reference.h"
 #include "kiln/ir/batch_shape.h"
 #include "kiln/ir/shape_inference.h"
 #include "kiln/support/cpu.h"
@@ -177,22 +178,53 @@ TEST(ReferenceFast, RandomProducts) {
   }
 }
 
-// Products with many rows pack panels of the right matrix while they multiply: several blocks of
-// rows, the last of one row; panels that are full, partial and single; more than one block of the
-// reduction.
+// Returns rows [begin, end) of a matrix.
+Tensor RowsOf(const Tensor& matrix, int64_t begin, int64_t end) {
+  const int64_t columns = matrix.shape()[1];
+  const auto rows = matrix.data<float>().subspan(static_cast<size_t>(begin * columns),
+                                                 static_cast<size_t>((end - begin) * columns));
+  return Tensor::Of<float>(Shape{end - begin, columns}, {rows.begin(), rows.end()});
+}
+
+// Products of many rows pack panels of a plain right matrix while they multiply. They have several
+// blocks of rows, the last of one row; full and partial panels; and several blocks of the
+// reduction. The bits are those of the same rows in products of few rows, and of the transposed
+// matrix, which are packed as a whole.
 TEST(ReferenceFast, ProductsOfManyRows) {
   Random random(15);
   for (const auto& [m, k, n] : std::vector<std::array<int64_t, 3>>{
            {128, 3, 1}, {257, 300, 50}, {129, 256, 48}, {300, 257, 200}, {513, 5, 97}}) {
     SCOPED_TRACE(testing::Message() << m << "x" << k << "x" << n);
-    for (const int64_t trans_b : {0, 1}) {
-      const Shape right = trans_b != 0 ? Shape{n, k} : Shape{k, n};
-      ExpectAgreement(
-          Op::kGemm,
-          {RandomOperand({m, k}, random), RandomOperand(right, random), RandomOperand({n}, random)},
-          {{"transB", trans_b}});
-      ExpectAgreement(Op::kMatMul, {RandomOperand({m, k}, random), RandomOperand(right, random)},
-                      {{"transpose_b", trans_b}});
+    const Tensor a = RandomOperand({m, k}, random), b = RandomOperand({k, n}, random);
+    ExpectAgreement(Op::kMatMul, {a, b}, {});
+    Tensor transposed(ElementType::kFloat32, {n, k});
+    for (int64_t i = 0; i < k; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        transposed.data<float>()[static_cast<size_t>(j * k + i)] =
+            b.data<float>()[static_cast<size_t>(i * n + j)];
+      }
+    }
+    // Runs x * right with a constant right operand.
+    const auto product = [&](const Tensor& x, const Tensor& right, int64_t trans_b) {
+      Graph graph("product");
+      Value* in = graph.AddInput("x", {ElementType::kFloat32, x.shape()});
+      Attributes attributes;
+      attributes.Set("transpose_b", trans_b);
+      Node* node = graph.AddNode(Op::kMatMul, "y", {in, graph.AddConstant("w", right)}, {"y"},
+                                 std::move(attributes));
+      graph.SetType(node->result(), {ElementType::kFloat32, Shape{x.shape()[0], n}});
+      graph.MarkOutput(node->result());
+      const auto executor = ReferenceExecutor::Create(graph);
+      KILN_CHECK(executor.ok());
+      const auto outputs = (*executor)->Run(std::vector<Tensor>{x});
+      KILN_CHECK(outputs.ok());
+      return (*outputs)[0].Clone();
+    };
+    const Tensor whole = product(a, b, 0);
+    EXPECT_TRUE(whole == product(a, transposed, 1));
+    for (int64_t row = 0; row < m; row += 100) {
+      const int64_t end = std::min(m, row + 100);
+      EXPECT_TRUE(RowsOf(whole, row, end) == product(RowsOf(a, row, end), b, 0)) << row;
     }
   }
 }

@@ -63,7 +63,7 @@ TEST(EliminateCommonSubexpressions, MergesEqualNodesAndKeepsOutputNames) {
   EXPECT_EQ(RunOne(graph, "eliminate-common-subexpressions"), Changed::kNo);
 }
 
-// Constants whose ends and middles agree differ elsewhere, or only in their shape.
+// Constants that agree at their ends and in the middle differ elsewhere.
 TEST(EliminateCommonSubexpressions, MergesEqualConstantsOnly) {
   for (const int64_t size : {1, 2, 15, 16, 17, 40, 100, 1000, 4096}) {
     SCOPED_TRACE(size);
@@ -89,6 +89,22 @@ TEST(EliminateCommonSubexpressions, MergesEqualConstantsOnly) {
       ASSERT_EQ(graph.Constants().size(), 3u) << changed;
     }
   }
+}
+
+// The bytes of all three constants are equal.
+TEST(EliminateCommonSubexpressions, KeepsConstantsOfOtherShapesAndTypes) {
+  Graph graph;
+  const auto use = [&](const std::string& name, const Tensor& tensor) {
+    Value* c = graph.AddConstant(name, tensor);
+    graph.MarkOutput(
+        InsertNode(graph, nullptr, Op::kNeg, "neg_" + name, {c}, {}, c->type(), "y_" + name)
+            ->result());
+  };
+  use("a", Tensor::Of<float>({2}, {0, 0}));
+  use("b", Tensor::Of<float>({1, 2}, {0, 0}));
+  use("c", Tensor::Of<int32_t>({2}, {0, 0}));
+  RunOne(graph, "eliminate-common-subexpressions");
+  EXPECT_EQ(graph.Constants().size(), 3u);
 }
 
 TEST(EliminateIdentities, MergesTransposesAwayAndKeepsTheOutputName) {

@@ -44,7 +44,7 @@ TEST(Histogram, CountsAgainstBruteForce) {
   }
 }
 
-// Of every length around that of a vector register, with values that are not finite among them.
+// The lengths include all around that of a vector register. Some values are not finite.
 TEST(Histogram, ExtremesOfEveryLength) {
   Random random(7);
   for (size_t length = 1; length < 70; ++length) {

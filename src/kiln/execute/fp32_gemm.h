@@ -5,7 +5,7 @@
 // order of the reduction. Matrices are read in place through tables of offsets, so that a
 // convolution is a product that does not copy its windows: an element of the left matrix is
 // a[rows[i] + left_depth[k]], an element of the right matrix b[panel * panel_stride +
-// right_depth[k] + column].
+// right_depth[k] + column] unless it is packed while it is multiplied (plain_row).
 #ifndef KILN_EXECUTE_FP32_GEMM_H_
 #define KILN_EXECUTE_FP32_GEMM_H_
 
@@ -24,7 +24,8 @@ namespace kiln {
 const internal::Fp32Kernels& Fp32KernelsOfProcessor();
 
 // One matrix product. The right matrix is split into panels of Fp32Kernels::columns columns; each
-// panel must be readable in full, including the columns after the matrix's last one.
+// panel that is packed already must be readable in full, including the columns after the matrix's
+// last one.
 // A convolution in NHWC sets a_rows to the first input of each output pixel and a_depth to the
 // offsets of the kernel positions and channels; both are computed once per plan.
 struct Fp32Product {
@@ -62,8 +63,8 @@ inline constexpr int64_t kFp32RowBlock = 256;
 // Elements of the reduction that one tile computes before the next tile of the block.
 inline constexpr int64_t kFp32DepthBlock = 256;
 
-// Computes one block of rows of one panel, which begins at `b`, into `sums`, then passes each row to
-// `store`.
+// Computes one block of rows of one panel into `sums`, then passes each row to `store`. The panel
+// begins at `b`.
 template <typename Store>
 void MultiplyFp32Block(const Fp32Kernels& kernels, const Fp32Product& p, int64_t first_row,
                        int64_t panel, const float* b, float* sums, const Store& store) {

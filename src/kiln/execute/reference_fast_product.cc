@@ -19,10 +19,12 @@ class ProductNode : public FastNode {
       a_depth_.push_back(k * p_.a_depth);
       b_depth_.push_back(k * kernels_.columns);
     }
-    // Of a plain matrix that many rows use, each run packs panels as it needs them. Any other
-    // constant right operand is packed once per executor. With several matrices it is packed per
-    // run.
-    packs_panels_ = p_.matrices.size() == 1 && p_.rows >= kManyRows && p_.b_column == 1;
+    // A plain matrix that many rows use is packed panel by panel while a run multiplies it. Any
+    // other constant right operand is packed once per executor. With several matrices it is packed
+    // per run. A matrix narrower than a panel is not packed so, because its panel would be larger
+    // than the matrix itself.
+    packs_panels_ = p_.matrices.size() == 1 && p_.rows >= kManyRows && p_.b_column == 1 &&
+                    p_.columns >= kernels_.columns;
     if (packs_panels_) return;
     if (right != nullptr && right->is_constant() && p_.matrices.size() == 1) {
       packed_ =
@@ -94,7 +96,7 @@ class ProductNode : public FastNode {
   const PostOperations post_;
   const internal::Fp32Kernels& kernels_;
   std::vector<int64_t> rows_, a_depth_, b_depth_;
-  bool packs_panels_ = false;            // while it multiplies
+  bool packs_panels_ = false;            // whether a run packs panels while it multiplies
   std::shared_ptr<const float> packed_;  // panels of the right operand; null if it is not constant
 };
 

@@ -20,7 +20,7 @@ std::string_view BytesOf(const Value& constant) {
 }
 
 // Returns a hash of the constant's size and of a few of its bytes at either end and in the middle.
-// Constants of networks with large weights differ there, so that most weights are never read whole.
+// Large weights usually differ there, so that most of them are never read whole.
 size_t HashOfSample(const Value& constant) {
   constexpr size_t kSample = 64;  // bytes
   const std::string_view bytes = BytesOf(constant);

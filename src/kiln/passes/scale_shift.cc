@@ -136,11 +136,12 @@ void FoldInto(Graph& graph, Node& linear, const ScaleShift& by) {
     ParallelFor(view.outer * view.channels,
                 CeilDivide(kWeightsAPiece, std::max<int64_t>(1, view.inner)),
                 [&](int64_t begin, int64_t end) {
+                  int64_t o = begin / view.channels, c = begin % view.channels;
                   for (int64_t line = begin; line < end; ++line) {
-                    const int64_t o = line / view.channels, c = line % view.channels;
                     const int64_t first =
                         view.groups == 1 ? 0 : o / (view.outer / view.groups) * view.channels;
                     const double scale = by.scale[static_cast<size_t>(first + c)];
+                    if (++c == view.channels) c = 0, ++o;
                     for (int64_t i = line * view.inner; i < (line + 1) * view.inner; ++i) {
                       const auto at = static_cast<size_t>(i);
                       to[at] = static_cast<float>(double{from[at]} * scale);

@@ -71,7 +71,7 @@ Extremes ExtremesOf(std::span<const float> values) {
   };
   size_t at = 0;
   while (at < values.size()) {
-    // Short enough that the counts of a lane do not overflow.
+    // A piece is short enough that the counts of a lane do not overflow.
     const size_t end = std::min(values.size(), at + (size_t{1} << 30));
     for (; at + kLanes <= end; at += kLanes) take(values.data() + at, kLanes);
     if (at < end) take(values.data() + at, end - at);
@@ -79,7 +79,8 @@ Extremes ExtremesOf(std::span<const float> values) {
     for (int32_t& count : others) finite -= std::exchange(count, 0);
   }
   if (finite == 0) return {};
-  return {*std::ranges::min_element(low), *std::ranges::max_element(high), finite};
+  // Adding 0 turns -0 into +0, so that the sign of a zero does not depend on the lanes.
+  return {*std::ranges::min_element(low) + 0.0f, *std::ranges::max_element(high) + 0.0f, finite};
 }
 
 }  // namespace

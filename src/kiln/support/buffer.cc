@@ -44,7 +44,7 @@ void* MapHuge(size_t bytes) {
   const size_t before = unaligned == 0 ? 0 : kHugePage - unaligned;
   std::byte* const aligned = static_cast<std::byte*>(start) + before;
   if (before > 0) munmap(start, before);
-  if (before < kHugePage) munmap(aligned + size, kHugePage - before);
+  munmap(aligned + size, kHugePage - before);
   // Advice only: without huge pages the memory works as well, more slowly.
   static_cast<void>(madvise(aligned, size, MADV_HUGEPAGE));
   return aligned;

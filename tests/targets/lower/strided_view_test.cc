@@ -196,7 +196,7 @@ TEST(StridedView, ReshapeOfNoElements) {
   EXPECT_EQ(reshaped->elements(), 0);
 }
 
-// Of every element size, through random views whose lines are long, short, strided and repeated.
+// Elements have every size; lines of the random views are long, short, strided or repeated.
 TEST(StridedView, GatherOfEveryElementSize) {
   Random random(9);
   for (const ElementType type : {ElementType::kInt8, ElementType::kInt16, ElementType::kInt32,
@@ -227,7 +227,7 @@ TEST(StridedView, GatherOfEveryElementSize) {
       }
     }
   }
-  // Lines longer than one thread copies at a time.
+  // These lines are longer than what one thread copies at a time.
   Tensor large(ElementType::kInt32, {2, 200000});
   for (size_t i = 0; i < 400000; ++i) large.data<int32_t>()[i] = static_cast<int32_t>(i);
   EXPECT_EQ(Gather(large, RowMajorView(large.shape().dims())), large);

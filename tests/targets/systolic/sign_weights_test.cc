@@ -1,5 +1,5 @@
-// Integer weights of -1 and +1 on an array whose weights are -1 and +1: values against plain
-// arithmetic, and the refusal of other codes.
+// Integer weights on an array of integers, and those of -1 and +1 on an array whose weights are -1
+// and +1: values against plain arithmetic, and the refusal of other codes.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -40,10 +40,11 @@ std::vector<int> Signs(Random& random, int64_t count) {
 }
 
 // Runs a graph without the host; functional and cycle level have the same bits.
-std::vector<float> OnTheArray(const std::string& text, const Tensor& input) {
+std::vector<float> OnTheArray(const std::string& text, const Tensor& input,
+                              const Config& config = SignConfig()) {
   const auto graph = ParseGraph(text, "test.kir");
   EXPECT_TRUE(graph.ok()) << graph.status() << "\n" << text;
-  const auto program = CompileFor(*graph, SignConfig(), /*host_fallback=*/false);
+  const auto program = CompileFor(*graph, config, /*host_fallback=*/false);
   EXPECT_TRUE(program.ok()) << program.status();
   if (!program.ok()) return {};
   const auto result = RunFunctional(**program, Batch{{input}}, RunOptions{});
@@ -92,6 +93,45 @@ TEST(SystolicSignWeights, ProductsAreSumsAndDifferences) {
 }})",
         weights.annotation, fmt::join(w, ", "));
     EXPECT_EQ(OnTheArray(text, Tensor::Of<float>({1, kRows, kDepth}, x)), expected);
+  }
+}
+
+// An array of integers takes weights of other integer formats by their codes, and the least code of
+// a format is one of them.
+TEST(SystolicIntegerWeights, AreTakenByTheirCodes) {
+  struct IntegerCase {
+    std::string annotation;
+    double least, greatest, step;  // of the values
+  };
+  const std::vector<IntegerCase> cases = {
+      {"fixed8_4", -8, 7.9375, 0.0625},
+      {"int8 per_tensor symmetric scale=[0.5]", -63.5, 63.5, 0.5},
+      {"int8 per_tensor scale=[0.5]", -64, 63.5, 0.5},
+      {"int4 per_tensor symmetric scale=[2]", -14, 14, 2},
+      {"uint8 per_tensor scale=[0.25] zero=[128]", -32, 31.75, 0.25},
+      {"uint4 per_tensor symmetric scale=[1]", 0, 15, 1},
+      {"int16 per_tensor symmetric scale=[1]", -128, 127, 1}};
+  constexpr size_t kDepth = 6, kColumns = 5;
+  Random random(3);
+  for (const IntegerCase& weights : cases) {
+    SCOPED_TRACE(weights.annotation);
+    const std::vector<float> x = Activations(random, kDepth);
+    std::vector<float> w, expected(kColumns, 0.0f);
+    const auto codes = static_cast<int64_t>((weights.greatest - weights.least) / weights.step);
+    for (size_t i = 0; i < kDepth * kColumns; ++i) {
+      const int64_t code = i == 0 ? 0 : i == 1 ? codes : random.Between(0, codes);
+      w.push_back(static_cast<float>(weights.least + weights.step * static_cast<double>(code)));
+      expected[i % kColumns] += x[i / kColumns] * w.back();
+    }
+    const std::string text = fmt::format(
+        R"(graph "t" {{
+  input %x : f32[1x1x6] quant int8 per_tensor scale=[0.25] zero=[3]
+  const %w : f32[6x5] quant {} = [{:#}]
+  %1 = matmul %x, %w : f32[1x1x5]
+  output %1
+}})",
+        weights.annotation, fmt::join(w, ", "));
+    EXPECT_EQ(OnTheArray(text, Tensor::Of<float>({1, 1, kDepth}, x), SquareConfig(4)), expected);
   }
 }
 

@@ -219,7 +219,8 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
              format.overflow == Overflow::kSaturate &&
              (config.weight_format.is_integer() || w.signs_);
   if (w.whole_) {
-    w.range_ = CodesOf(format, q.type.symmetric);
+    // The codes of a format with fraction bits are all of its codes (execute/codes.h).
+    w.range_ = CodesOf(format, q.type.symmetric && format.is_whole());
     w.unit_ = std::ldexp(1.0, -format.fraction_bits) / CountOf(config.weight_format, config);
     KILN_RETURN_IF_ERROR(w.signs_ ? w.CheckSigns() : w.CheckCodes(config));
     return w;

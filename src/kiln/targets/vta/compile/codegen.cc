@@ -97,7 +97,7 @@ StatusOr<std::unique_ptr<VtaProgram>> Generate(Network network, const Config& co
     const uint64_t weights = layer.matrix.has_value() ? layer.matrix->weights.size() : 0;
     room += AlignUp(weights, kPage) + 3 * kPage;
   }
-  // Instructions and micro-ops are not known yet. Room that remains unused takes no memory.
+  // Instructions and micro-ops are unknown yet. Room that remains unused takes only address space.
   image.MakeRoom(room + room / 4);
   for (const FeatureMap& map : network.maps) {
     const auto bytes = static_cast<uint64_t>(map.bytes(config));

@@ -50,8 +50,8 @@ int64_t StepsOf(const MatrixShape& shape, const Stretch& blocks, const Stretch& 
   return pairs * shape.kernel.taps();
 }
 
-// What the output blocks of a layer need if they are cut into tiles of some blocks and these into
-// chunks: the part of a tiling's loads and sums that depends on these two sizes alone.
+// The part of a tiling's loads and sums that depends only on the output blocks of a tile and on the
+// input blocks of a chunk.
 struct BlocksCut {
   int64_t groups = 0;         // tiles along the blocks
   int64_t input_blocks = 0;   // that the groups read, one after the other
