@@ -537,11 +537,12 @@ TEST(Application, MixedPrecisionWritesARecipeThatRunTakes) {
 }
 
 // The program beside this one, its standard output and error sent to files: its exit code.
-int RunInShell(const std::string& arguments, const std::string& out, const std::string& err) {
+int RunInShell(const std::string& arguments, const std::string& out, const std::string& err,
+               const std::string& before = "") {
   const auto kiln =
       std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/kiln";
   const std::string command =
-      fmt::format("'{}' {} > '{}' 2> '{}'", kiln.string(), arguments, out, err);
+      fmt::format("{}'{}' {} > '{}' 2> '{}'", before, kiln.string(), arguments, out, err);
   const int status = std::system(command.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
@@ -565,6 +566,20 @@ TEST(Program, WritesToTheDescriptorsThatItHas) {
   EXPECT_EQ(*ReadFile(out), text);
   EXPECT_EQ(RunInShell(inspect + "/dev/fd/77", out, err), kExitError);
   EXPECT_EQ(*ReadFile(err), "kiln: /dev/fd/77: is not open for writing; name a file\n");
+}
+
+// The signal that the system sends beyond the limit of a file's size does not end the program, so
+// that it says what is wrong and removes what it has written.
+TEST(Program, AFileBeyondTheLimitIsAnError) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-limit");
+  const std::string out = folder.path() / "out", err = folder.path() / "err";
+  const std::string results = folder.path() / "results", json = results + "/run.json";
+  EXPECT_EQ(RunInShell("-q inspect models/demo_fashion_mnist.onnx --json '" + json + "'", out, err,
+                       "ulimit -f 1; "),
+            kExitError);
+  EXPECT_EQ(*ReadFile(err),
+            "kiln: " + json + ": could not be written in full; check the free space\n");
+  EXPECT_TRUE(std::filesystem::is_empty(results));
 }
 
 // What cannot be written is an error of the program, whatever the command.

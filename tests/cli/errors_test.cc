@@ -101,5 +101,26 @@ TEST(Errors, AreAsTheGoldenFilesSay) {
   }
 }
 
+// An empty text is what the shell makes of a variable that is not set.
+TEST(Errors, EmptyValuesAreRefused) {
+  const std::string model = "models/demo_fashion_mnist.onnx", on = "systolic-int8-8x8";
+  for (const auto& [arguments, fault] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"compile", model, "--on", on, "--emit", ""}, "--emit"},
+           {{"run", model, "--on", on, "--random", "1", "--outputs", ""}, "--outputs"},
+           {{"run", model, "--on", on, "--random", "1", "--quantise", ""}, "--quantise"},
+           {{"run", "", "--on", on, "--random", "1"}, "model"},
+           {{"export", model, "-o", ""}, "--output"},
+           {{"cgra", "map", "", "--on", "se-16"}, "graph"}}) {
+    std::ostringstream out, err;
+    EXPECT_EQ(Main(arguments, out, err, false), kExitUsage);
+    EXPECT_THAT(err.str(), testing::StartsWith("kiln: " + fault +
+                                               ": is empty; give it a value, or leave it out; see "
+                                               "kiln " +
+                                               arguments[0]));
+    EXPECT_EQ(out.str(), "");
+  }
+}
+
 }  // namespace
 }  // namespace kiln::cli

@@ -373,6 +373,82 @@ TEST(Summarise, SaysWhetherAllShapesAreKnown) {
   EXPECT_EQ(Summarise(network).parameters, 12);
 }
 
+// Data of an archive that cannot be judged, or that the machine cannot hold, run with a remark.
+TEST(FlowTest, OddDataAreRemarkedOn) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
+  Graph network("net");
+  Value* x = network.AddInput("x", {ElementType::kFloat32, Shape{1, 3}});
+  network.MarkOutput(network.AddNode(Op::kRelu, "relu", {x}, {"scores"})->result());
+  ASSERT_TRUE(InferShapes(network).ok());
+  const auto run = [&](std::vector<float> values, std::vector<int32_t> labels, bool named) {
+    const auto path = folder.path() / "samples.npz";
+    NpzWriter writer(path);
+    EXPECT_TRUE(writer.AddTensor("x", Tensor::Of<float>({2, 3}, std::move(values))).ok());
+    EXPECT_TRUE(writer.AddTensor("labels", Tensor::Of<int32_t>({2}, labels)).ok());
+    EXPECT_TRUE(writer.Finish().ok());
+    ImageSettings settings;
+    settings.path = path;
+    if (named) {
+      settings.options.labels = folder.path() / "labels.txt";
+      EXPECT_TRUE(
+          WriteFile(settings.options.labels.string(), fmt::format("{}\n{}\n", labels[0], labels[1]))
+              .ok());
+    }
+    const auto images = OpenImages(settings, network);
+    EXPECT_TRUE(images.ok()) << images.status();
+    const FakeAccelerator accelerator(network);
+    const FakeProgram program;
+    EvaluateOptions options;
+    options.cycle_limit = 0;
+    options.chunk = 1;
+    RunReport report;
+    const Status status = Evaluate(network, &accelerator, &program, *images, options, {}, &report);
+    return std::pair(status, report);
+  };
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+  const auto [good, plain] = run({1, 0, 0, 0, 0, 1}, {0, 2}, false);
+  ASSERT_EQ(good, OkStatus());
+  EXPECT_EQ(plain.no_accuracy, "");
+  EXPECT_THAT(plain.notes, testing::Not(testing::Contains(HasSubstr("NaN"))));
+
+  const auto [unknown, no_accuracy] = run({1, 0, 0, 0, 0, 1}, {0, 3}, false);
+  ASSERT_EQ(unknown, OkStatus());
+  EXPECT_THAT(no_accuracy.no_accuracy, HasSubstr("image 1: label 3; the network tells 3 classes"));
+  EXPECT_THAT(MessageOf(run({1, 0, 0, 0, 0, 1}, {0, 3}, true).first),
+              HasSubstr("labels.txt: image 1: label 3"));
+
+  const auto [ran, nan] = run({1, 0, 0, 0, kNan, kNan}, {0, 2}, false);
+  ASSERT_EQ(ran, OkStatus());
+  EXPECT_THAT(
+      nan.notes,
+      testing::ElementsAre(HasSubstr("samples.npz: image 1 has a NaN in input 'x'; where codes")));
+}
+
+// Samples are added in front of an input whose shape does not begin with 1.
+TEST(FlowTest, InputsOfFixedSizeTakeSamplesOfThatSize) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
+  Graph network("net");
+  network.set_source("net.onnx");
+  network.AddInput("x", {ElementType::kFloat32, Shape{5, 8}});
+  const auto open = [&](const Shape& shape) {
+    const auto path = folder.path() / "samples.npz";
+    NpzWriter writer(path);
+    EXPECT_TRUE(writer.AddTensor("x", Tensor(ElementType::kFloat32, shape)).ok());
+    EXPECT_TRUE(writer.Finish().ok());
+    ImageSettings settings;
+    settings.path = path;
+    return OpenImages(settings, network);
+  };
+  const auto three = open({3, 5, 8});
+  ASSERT_TRUE(three.ok()) << three.status();
+  EXPECT_EQ(three->size(), 3);
+  EXPECT_EQ(three->MakeBatch(0, 2)[0].shape(), (Shape{2, 5, 8}));
+  EXPECT_THAT(
+      MessageOf(open({10, 8}).status()),
+      HasSubstr("is 10x8: 10 samples of 8; input 'x' of net.onnx takes 5x8; for N samples Nx5x8"));
+}
+
 // An archive's array "y" holds labels, but not where it is an input of the network.
 TEST(FlowTest, InputsAreNoLabels) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");

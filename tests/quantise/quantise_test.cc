@@ -582,7 +582,7 @@ TEST(Quantise, Errors) {
   net.graph().MarkOutput(net.Add(Op::kMatMul, "y", {x, w}, 0, 1));
   EXPECT_EQ(net.Annotated(With("  - {match: nothing*, keep: float}\n")),
             "r.yaml: line 3, layers[0] (match 'nothing*'): matches no node of 'net'; `kiln "
-            "inspect` lists the nodes; 1 of "
+            "inspect --shapes` lists the nodes; 1 of "
             "them multiply and accumulate");
   EXPECT_EQ(net.Annotated(With("  - {position: 1, keep: float}\n"))
                 .find("r.yaml: line 3, layers[0] (position 1): "),

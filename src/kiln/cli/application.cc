@@ -90,6 +90,20 @@ std::string NearestOption(const CLI::App& app) {
   return nearest.empty() ? "" : " (did you mean '" + nearest + "'?)";
 }
 
+// Returns what is wrong if an option or argument of the command is given an empty text, such as a
+// shell variable that is not set; "" if none is. An empty text means "not given" inside commands.
+std::string EmptyValue(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) return option->get_name() + ": is empty; give it a value, or leave it out";
+    }
+  }
+  for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; })) {
+    if (std::string fault = EmptyValue(*inner); !fault.empty()) return fault;
+  }
+  return "";
+}
+
 }  // namespace
 
 int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostream& err,
@@ -147,6 +161,8 @@ int Main(const std::vector<std::string>& arguments, std::ostream& out, std::ostr
     return UsageError(chosen_name(), missing.empty() ? error.what() + NearestOption(app) : missing,
                       err);
   }
+  if (const std::string empty = EmptyValue(app); !empty.empty())
+    return UsageError(chosen_name(), empty, err);
   if (chosen() == commands.size()) {
     if (!arguments.empty()) return UsageError("", "no command given", err);
     out << app.help();

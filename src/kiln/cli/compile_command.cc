@@ -102,6 +102,7 @@ class CompileCommand final : public Command {
       return ErrorAt("", "--print", "with --json - no text is printed", "leave one of them out");
     }
     KILN_RETURN_IF_ERROR(CheckOutputs({json_}, FilesOf(options)));
+    KILN_RETURN_IF_ERROR(CheckOutside(folder_, {json_}));
     // Without images, calibrate on one made-up sample.
     if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
     options.node_nm = node_nm_;
@@ -111,6 +112,10 @@ class CompileCommand final : public Command {
       KILN_RETURN_IF_ERROR(CheckOutputFolder(folder_));
     }
     KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options));
+    if (!folder_.empty()) {
+      KILN_RETURN_IF_ERROR(
+          CheckHasHardwareKernels(compiled, options.model.string(), "there is nothing to emit"));
+    }
     const Program& program = *compiled.program;
 
     const std::string kernels = KernelTable(program) + SumsOf(program);

@@ -49,7 +49,8 @@ class ExportCommand final : public Command {
   Status Run(Context& context) override {
     const std::string extension = std::filesystem::path(output_).extension().string();
     if (output_ != "-" && extension != ".onnx" && extension != ".kir") {
-      return ErrorAt(output_, "", "no known kind of file", "end the name in .onnx or .kir");
+      return ErrorAt(output_, "", "is no known kind of file by its name",
+                     "end the name in .onnx or .kir");
     }
     KILN_RETURN_IF_ERROR(CheckHeeded(extension));
     const std::filesystem::path read[] = {model_};

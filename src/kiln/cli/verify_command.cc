@@ -59,7 +59,8 @@ class VerifyCommand final : public Command {
                            "Of what the hardware's registers hold at power-up, and of the stalls; "
                            "without, another one "
                            "in every run, which is reported: with that number the run is repeated")
-                ->type_name("N");
+                ->type_name("N")
+                ->check(InRange(0, std::numeric_limits<int64_t>::max()));
     app.add_option(
            "--wave", wave_,
            "Where bits or cycles differ: the signals around the first difference, to this file")
@@ -80,7 +81,11 @@ class VerifyCommand final : public Command {
     // A new seed in every run explores other power-up states; the report prints it for repetition.
     if (seed_->count() == 0) rtl_.seed = std::random_device()();
     KILN_RETURN_IF_ERROR(CheckIsFile("--wave", wave_));
+    if (!wave_.empty() && std::filesystem::path(wave_).extension() != ".fst") {
+      return ErrorAt(wave_, "", "is not an .fst file by its name", "--wave writes FILE.fst");
+    }
     KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
+    KILN_RETURN_IF_ERROR(CheckOutside(rtl_.folder.string(), {json_, wave_}));
     if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlFolders(rtl_.folder));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));
 
@@ -90,7 +95,8 @@ class VerifyCommand final : public Command {
       const FlowProgress progress = bars.Callback();
       KILN_ASSIGN_OR_RETURN(const CompiledNetwork compiled, CompileFlow(options, progress));
       report.model = options.model.string();
-      KILN_RETURN_IF_ERROR(CheckHasHardwareKernels(compiled, report.model));
+      KILN_RETURN_IF_ERROR(
+          CheckHasHardwareKernels(compiled, report.model, "there is nothing to verify"));
       KILN_RETURN_IF_ERROR(Verify(compiled, progress, &report));
     }
     KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, ToText(report), ToJson(report)));
@@ -101,26 +107,6 @@ class VerifyCommand final : public Command {
   }
 
  private:
-  // Returns an error if the host runs everything, because the levels could not differ in anything.
-  static Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::string& model) {
-    const std::vector<KernelInfo>& kernels = compiled.program->kernels();
-    const bool any = std::any_of(kernels.begin(), kernels.end(),
-                                 [](const KernelInfo& k) { return !k.on_host(); });
-    if (any) return OkStatus();
-    const auto largest = std::max_element(
-        kernels.begin(), kernels.end(),
-        [](const KernelInfo& a, const KernelInfo& b) { return a.operations < b.operations; });
-    std::string fault = "has no kernel for the accelerator, so there is nothing to verify";
-    if (largest != kernels.end()) {
-      fault +=
-          fmt::format("; the host runs {}, the largest, '{}', because {}",
-                      Counted(std::ssize(kernels), "kernel"), largest->name, largest->host_reason);
-    }
-    return ErrorAt(model, fmt::format("on '{}'", compiled.accelerator->name()), fault,
-                   "a design point, or a recipe (--quantise), with which the accelerator runs some "
-                   "of the network");
-  }
-
   // Runs the three levels on the same batch and compares them.
   Status Verify(const CompiledNetwork& compiled, const FlowProgress& progress,
                 VerifyReport* report) const {

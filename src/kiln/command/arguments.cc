@@ -121,7 +121,7 @@ void CalibrationArguments::Declare(CLI::App& app) {
       ->type_name("FILE");
   app.add_option("--calibration-images", images_, "How many of them; default: what the recipe says")
       ->type_name("N")
-      ->check(IsCount());
+      ->check(InRange(1, int64_t{1} << 40));
 }
 
 ImageSettings CalibrationArguments::Settings(const ImageSettings& data) const {

@@ -2,7 +2,10 @@
 #include "kiln/command/checks.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
+#include <system_error>
+#include <type_traits>
 
 #include "fmt/format.h"
 
@@ -23,7 +26,14 @@ template <typename T>
 CLI::Validator Between(T low, T high, const char* what) {
   const auto check = [low, high, what](const std::string& text) -> std::string {
     T value{};
-    const bool read = CLI::detail::lexical_cast(text, value);
+    bool read = CLI::detail::lexical_cast(text, value);
+    if constexpr (std::is_integral_v<T>) {
+      // CLI11 takes the nearest number of the type for one beyond it.
+      const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+      const auto end = text.data() + text.size();
+      T decimal{};
+      read = read && std::from_chars(begin, end, decimal).ec != std::errc::result_out_of_range;
+    }
     if (!read && !IsWhole(text)) return fmt::format("'{}' is {}; {} to {}", text, what, low, high);
     if (!read || !(value >= low && value <= high))
       return fmt::format("Value {} not in range {} to {}", text, low, high);

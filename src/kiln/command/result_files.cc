@@ -109,6 +109,20 @@ Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs
   return OkStatus();
 }
 
+Status CheckOutside(const std::string& folder, std::initializer_list<std::string> paths) {
+  if (folder.empty()) return OkStatus();
+  // Ends with a separator, so that it is the start of every path inside.
+  const std::string inside = (PlaceOf(folder) / "").string();
+  for (const std::string& path : paths) {
+    if (path.empty() || path == "-" || OutputDescriptor(path).has_value()) continue;
+    if ((PlaceOf(path) / "").string().starts_with(inside)) {
+      return ErrorAt(path, "", "is within the folder of --emit, " + folder,
+                     "name a file elsewhere");
+    }
+  }
+  return OkStatus();
+}
+
 Status CheckIsFile(std::string_view option, const std::string& path) {
   return path == "-" ? ErrorAt("", option, "goes to a file, not to standard output", "name a file")
                      : OkStatus();

@@ -22,6 +22,9 @@ Status CheckOutput(const std::string& path);
 // `inputs`. Empty paths are options that are not given.
 Status CheckOutputs(std::initializer_list<std::string> paths,
                     std::span<const std::filesystem::path> inputs = {});
+// Checks that no output file is the folder that a command fills, or lies in it. Empty texts are
+// options that are not given.
+Status CheckOutside(const std::string& folder, std::initializer_list<std::string> paths);
 // Returns an error if `path` is "-" (standard output), for outputs that need a file.
 Status CheckIsFile(std::string_view option, const std::string& path);
 // Checks that `path`, if given, can be the file of an .npz archive: its name ends in .npz, and only

@@ -133,7 +133,7 @@ Status ReferenceExecutor::State::CheckInputs(std::span<const Tensor> tensors, bo
     }
     if (value.has_shape() && !HasExtraAxis(t, value) && value.shape()[0] > 1) {
       return Error(place, fmt::format("has a fixed batch of {}", value.shape()[0]),
-                   "export the network with batch 1");
+                   "export the network with batch 1, or set it: --shape NAME=1x...");
     }
   }
   return OkStatus();

@@ -62,8 +62,13 @@ class LabelCounter {
       return counter;
     }
     if (layout->classes > 0) {
-      KILN_RETURN_IF_ERROR(
-          images.set->CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1));
+      const Status fits =
+          images.set->CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1);
+      if (!fits.ok() && images.labels_named) return fits;
+      if (!fits.ok()) {
+        report->no_accuracy = MessageOf(fits);
+        return counter;
+      }
     }
     const bool fewer = layout->classes > 0 && top_k > layout->classes;
     if (fewer || (layout->classes == 0 && top_k > 1)) {
@@ -192,6 +197,8 @@ class Evaluation {
   // Adds a chunk to the metrics. `expected` and `outputs` are empty for a level that did not run.
   Status Compare(const std::vector<Tensor>& expected, const std::vector<Tensor>& outputs,
                  int64_t first, int64_t images);
+  // Adds a note about the first image with a NaN, if no earlier chunk had one.
+  void NoteNans(const std::vector<Tensor>& inputs, int64_t first);
   // Writes the metrics of all chunks into the report.
   void Report();
 
@@ -214,6 +221,7 @@ class Evaluation {
   AccuracyReport agreement_;
   Fidelity fidelity_;
   double seconds_ = 0;
+  bool nan_noted_ = false;
 };
 
 Status Evaluation::Run() {
@@ -250,6 +258,7 @@ Status Evaluation::Prepare() {
 Status Evaluation::RunChunk(int64_t first, int64_t images) {
   Batch batch;
   batch.inputs = images_.MakeBatch(first, images);
+  NoteNans(batch.inputs, first);
   std::vector<Tensor> expected, outputs;
   if (run_fp32_) {
     KILN_ASSIGN_OR_RETURN(expected, RunReference(batch, first));
@@ -258,6 +267,23 @@ Status Evaluation::RunChunk(int64_t first, int64_t images) {
     KILN_ASSIGN_OR_RETURN(outputs, RunAccelerator(batch, first));
   }
   return Compare(expected, outputs, first, images);
+}
+
+void Evaluation::NoteNans(const std::vector<Tensor>& inputs, int64_t first) {
+  for (size_t i = 0; i < inputs.size() && !nan_noted_; ++i) {
+    const Tensor& input = inputs[i];
+    if (input.type() != ElementType::kFloat32) continue;
+    const std::span<const float> values = input.data<float>();
+    const auto nan =
+        std::find_if(values.begin(), values.end(), [](float x) { return std::isnan(x); });
+    if (nan == values.end()) continue;
+    nan_noted_ = true;
+    const int64_t per_image = input.size() / input.shape()[0];
+    report_->notes.push_back(fmt::format(
+        "{}: image {} has a NaN in input '{}'; where codes have no NaN, the accelerator computes "
+        "with zero",
+        images_.source, first + (nan - values.begin()) / per_image, network_.inputs()[i]->name()));
+  }
 }
 
 StatusOr<std::vector<Tensor>> Evaluation::RunReference(const Batch& batch, int64_t first) {

@@ -344,6 +344,26 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   return CompiledNetwork{std::move(prepared), std::move(program)};
 }
 
+Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::string& model,
+                               std::string_view consequence) {
+  const std::vector<KernelInfo>& kernels = compiled.program->kernels();
+  const bool any =
+      std::any_of(kernels.begin(), kernels.end(), [](const KernelInfo& k) { return !k.on_host(); });
+  if (any) return OkStatus();
+  const auto largest = std::max_element(
+      kernels.begin(), kernels.end(),
+      [](const KernelInfo& a, const KernelInfo& b) { return a.operations < b.operations; });
+  std::string fault = fmt::format("has no kernel for the accelerator, so {}", consequence);
+  if (largest != kernels.end()) {
+    fault +=
+        fmt::format("; the host runs {}, the largest, '{}', because {}",
+                    Counted(std::ssize(kernels), "kernel"), largest->name, largest->host_reason);
+  }
+  return ErrorAt(model, fmt::format("on '{}'", compiled.accelerator->name()), fault,
+                 "a design point, or a recipe (--quantise), with which the accelerator runs some "
+                 "of the network");
+}
+
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress) {
   if (options.evaluate.level == Level::kReference) {
     RunReport report;

@@ -139,6 +139,11 @@ struct CompiledNetwork : PreparedNetwork {
 StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options,
                                       const FlowProgress& progress = {});
 
+// Returns an error if the host runs the whole network. `consequence` completes its text: "there is
+// nothing to verify".
+Status CheckHasHardwareKernels(const CompiledNetwork& compiled, const std::string& model,
+                               std::string_view consequence);
+
 // Runs the complete flow: CompileFlow, then Evaluate. At the reference level nothing is quantised
 // or compiled, and no accelerator is needed.
 StatusOr<RunReport> RunFlow(const FlowOptions& options, const FlowProgress& progress = {});

@@ -30,7 +30,8 @@ StatusOr<Preprocess> PreprocessOf(const Graph& network) {
 // Parses `text` as given to --preprocess: text, or the path of a file. Keys that it does not name
 // are taken from `own`.
 StatusOr<Preprocess> ReadPreprocess(const std::string& text, const Preprocess& own) {
-  const bool is_text = text == "none" || text.find('=') != std::string::npos;
+  const bool is_text =
+      text == "none" || text.starts_with("none,") || text.find('=') != std::string::npos;
   return is_text ? ParsePreprocess(text, "", "--preprocess", own) : LoadPreprocess(text, own);
 }
 
@@ -63,7 +64,9 @@ StatusOr<ChosenPreprocess> ChoosePreprocess(const std::string& text, const Graph
 bool TakesImages(const Graph& network) {
   if (network.inputs().size() != 1) return false;
   const Value& input = *network.inputs()[0];
-  return input.element() == ElementType::kFloat32 && input.has_shape() && input.shape().rank() >= 2;
+  // Samples of an input of fixed size, such as 77x768, are added in front of its shape.
+  return input.element() == ElementType::kFloat32 && input.has_shape() &&
+         input.shape().rank() >= 2 && input.shape()[0] <= 1;
 }
 
 // Returns the inputs' names and shapes, separated by commas.

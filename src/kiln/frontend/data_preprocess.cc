@@ -104,6 +104,7 @@ Status SetKey(std::string_view key, const std::vector<std::string>& values, std:
     }
     if (!multiply || *divide == 0)
       return bad(first, "is not a number, a fraction or an expression of numbers");
+    if (*multiply == 0) return bad(first, "would make all images equal");
     out->multiply = *multiply;
     out->divide = *divide;
   } else if (key == "mean" || key == "std") {

@@ -95,6 +95,11 @@ StatusOr<Labels> ParseTextLabels(const data::Source& source) {
     if (text.empty()) continue;
     int32_t value = -1;
     const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (std::any_of(text.begin(), text.end(),
+                    [](char c) { return c >= 0 && c < ' ' && c != '\t'; })) {
+      return ErrorAt(source.name, "line " + std::to_string(line), "is not text",
+                     "labels are one integer a line, IDX, .npy or PGM");
+    }
     if (fault != std::errc() || stop != text.data() + text.size() || value < 0) {
       return ErrorAt(source.name, "line " + std::to_string(line),
                      "'" + std::string(text.substr(0, 40)) + "' is no label",

@@ -30,6 +30,9 @@ StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& 
     KILN_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, budgets::kGraphTextBytes));
     return ParseGraph(text, path.string());
   }
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return ErrorAt(path.string(), "", "is a folder", "name a network: .onnx, or .kir");
   return ErrorAt(path.string(), "", "is not a network by its extension " + QuotedExcerpt(extension),
                  "networks are .onnx, or .kir for Kiln's text form");
 }

@@ -46,7 +46,8 @@ StatusOr<SettingsOfNodes> SettingsOfNodes::Resolve(const Graph& graph, const Rec
     return ErrorAt(
         recipe.source, fmt::format("line {}, {}", layer.line, layer.Describe(static_cast<int>(i))),
         fmt::format("matches no node of '{}'", graph.name()),
-        fmt::format("`kiln inspect` lists the nodes; {} of them multiply and accumulate", count));
+        fmt::format("`kiln inspect --shapes` lists the nodes; {} of them multiply and accumulate",
+                    count));
   }
   return resolved;
 }

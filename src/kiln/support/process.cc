@@ -313,6 +313,8 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 void CleanUpOnSignals() {
+  // A file beyond the limit of sizes is an error of the write, not the end of the process.
+  signal(SIGXFSZ, SIG_IGN);
   sigset_t signals;
   sigemptyset(&signals);
   bool any = false;

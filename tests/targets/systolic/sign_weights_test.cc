@@ -104,7 +104,7 @@ TEST(SystolicIntegerWeights, AreTakenByTheirCodes) {
     double least, greatest, step;  // of the values
   };
   const std::vector<IntegerCase> cases = {
-      {"fixed8_4", -8, 7.9375, 0.0625},
+      {"fixed8_4 none", -8, 7.9375, 0.0625},
       {"int8 per_tensor symmetric scale=[0.5]", -63.5, 63.5, 0.5},
       {"int8 per_tensor scale=[0.5]", -64, 63.5, 0.5},
       {"int4 per_tensor symmetric scale=[2]", -14, 14, 2},
