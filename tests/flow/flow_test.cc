@@ -425,6 +425,31 @@ TEST(FlowTest, OddDataAreRemarkedOn) {
       testing::ElementsAre(HasSubstr("samples.npz: image 1 has a NaN in input 'x'; where codes")));
 }
 
+TEST(FlowTest, ErrorsThatFollowFromDataNameTheFile) {
+  const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");
+  Graph network("net");
+  network.set_source("net.onnx");
+  Value* x = network.AddInput("x", {ElementType::kInt64, Shape{1, 2}});
+  Value* table = network.AddConstant("table", Tensor::Of<float>({4, 1}, {1, 2, 3, 4}));
+  network.MarkOutput(network.AddNode(Op::kGather, "look", {table, x}, {"y"})->result());
+  ASSERT_TRUE(InferShapes(network).ok());
+  const auto path = folder.path() / "ids.npz";
+  NpzWriter writer(path);
+  ASSERT_TRUE(writer.AddTensor("x", Tensor::Of<int64_t>({2, 2}, {0, 1, 3, 4})).ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  ImageSettings settings;
+  settings.path = path;
+  const auto images = OpenImages(settings, network);
+  ASSERT_TRUE(images.ok()) << images.status();
+  EvaluateOptions options;
+  options.level = Level::kReference;
+  RunReport report;
+  EXPECT_EQ(MessageOf(Evaluate(network, nullptr, nullptr, *images, options, {}, &report)),
+            path.string() +
+                ": image 1: net.onnx: node 'look' (Gather): index 4 is outside axis 0 of 4x1; "
+                "indices run from -4 to 3");
+}
+
 // Samples are added in front of an input whose shape does not begin with 1.
 TEST(FlowTest, InputsOfFixedSizeTakeSamplesOfThatSize) {
   const TemporaryFolder folder = *TemporaryFolder::Create("kiln-flow");

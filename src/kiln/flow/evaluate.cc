@@ -260,11 +260,20 @@ Status Evaluation::RunChunk(int64_t first, int64_t images) {
   batch.inputs = images_.MakeBatch(first, images);
   NoteNans(batch.inputs, first);
   std::vector<Tensor> expected, outputs;
+  // What a node refuses may be due to the data, such as an index out of range.
+  const auto of_data = [&](const Status& status) {
+    return status.code() == StatusCode::kInvalidArgument ? WithContext(images_.source, status)
+                                                         : status;
+  };
   if (run_fp32_) {
-    KILN_ASSIGN_OR_RETURN(expected, RunReference(batch, first));
+    auto computed = RunReference(batch, first);
+    if (!computed.ok()) return of_data(computed.status());
+    expected = *std::move(computed);
   }
   if (!reference_only_) {
-    KILN_ASSIGN_OR_RETURN(outputs, RunAccelerator(batch, first));
+    auto computed = RunAccelerator(batch, first);
+    if (!computed.ok()) return of_data(computed.status());
+    outputs = *std::move(computed);
   }
   return Compare(expected, outputs, first, images);
 }

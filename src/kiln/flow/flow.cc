@@ -37,7 +37,8 @@ StatusOr<Graph> LoadNetwork(const std::filesystem::path& model, const Shapes& sh
   load.import.shapes = shapes;
   load.import.known_inputs = known_inputs;
   KILN_ASSIGN_OR_RETURN(Graph graph, LoadModel(model, load));
-  KILN_RETURN_IF_ERROR(RunStandardPasses(graph));
+  if (const Status status = RunStandardPasses(graph); !status.ok())
+    return shapes.empty() ? status : WithContext("with the shapes of --shape", status);
   return graph;
 }
 
