@@ -111,7 +111,7 @@ TEST(Errors, EmptyValuesAreRefused) {
            {{"run", model, "--on", on, "--random", "1", "--quantise", ""}, "--quantise"},
            {{"run", "", "--on", on, "--random", "1"}, "model"},
            {{"export", model, "-o", ""}, "--output"},
-           {{"cgra", "map", "", "--on", "se-16"}, "graph"}}) {
+           {{"inspect", ""}, "model"}}) {
     std::ostringstream out, err;
     EXPECT_EQ(Main(arguments, out, err, false), kExitUsage);
     EXPECT_THAT(err.str(), testing::StartsWith("kiln: " + fault +
