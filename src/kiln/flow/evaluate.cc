@@ -62,8 +62,7 @@ class LabelCounter {
       return counter;
     }
     if (layout->classes > 0) {
-      const Status fits =
-          images.set->CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1);
+      Status fits = images.set->CheckLabels(layout->classes, layout->has_void() ? kVoidLabel : -1);
       if (!fits.ok() && images.labels_named) return fits;
       if (!fits.ok()) {
         report->no_accuracy = MessageOf(fits);
