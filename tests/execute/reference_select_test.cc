@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "kiln/ir/random_tensor.h"
 #include "kiln/support/random.h"
@@ -135,6 +136,16 @@ TEST(ReferenceSelect, CumulativeSumsFromEitherEnd) {
   EXPECT_THAT(with(1, 0), ElementsAre(0, 1, 3, 6));
   EXPECT_THAT(with(0, 1), ElementsAre(10, 9, 7, 4));
   EXPECT_THAT(with(1, 1), ElementsAre(9, 7, 4, 0));
+}
+
+// The axis is not the nearest number of binary64, which would be 2^63.
+TEST(ReferenceSelect, CumulativeSumsAlongAnAxisOf64Bits) {
+  const Tensor x = Floats({4}, {1, 2, 3, 4});
+  for (const int64_t axis :
+       {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
+    EXPECT_THAT(MessageOf(Evaluate(Op::kCumSum, {x, IntList({axis})}).status()),
+                testing::HasSubstr(std::to_string(axis)));
+  }
 }
 
 TEST(ReferenceSelect, NonZeroOfAMatrix) {

@@ -81,10 +81,10 @@ class VerifyCommand final : public Command {
     // A new seed in every run explores other power-up states; the report prints it for repetition.
     if (seed_->count() == 0) rtl_.seed = std::random_device()();
     KILN_RETURN_IF_ERROR(CheckIsFile("--wave", wave_));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
     if (!wave_.empty() && std::filesystem::path(wave_).extension() != ".fst") {
       return ErrorAt(wave_, "", "is not an .fst file by its name", "--wave writes FILE.fst");
     }
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, wave_}, FilesOf(options)));
     KILN_RETURN_IF_ERROR(CheckOutside(rtl_.folder.string(), {json_, wave_}));
     if (!rtl_.folder.empty()) KILN_RETURN_IF_ERROR(hardware::CheckRtlFolders(rtl_.folder));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(rtl_.folder.string()));

@@ -70,10 +70,11 @@ KernelResult TopKKernel(const KernelCall& call) {
 // Computes prefix sums along an axis, in binary64 or modulo 2^64; each is rounded once.
 KernelResult CumSumKernel(const KernelCall& call) {
   const Tensor& x = call.operand(0);
-  KILN_ASSIGN_OR_RETURN(const double given, call.Number(1));
+  KILN_RETURN_IF_ERROR(call.Number(1).status());  // a single element
   const int rank = x.shape().rank();
   if (!IsInteger(call.operand(1).type())) return call.UnsupportedType(1);
-  KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(static_cast<int64_t>(given), rank));
+  // The integer itself: one of 64 bits may be too large to come back from binary64.
+  KILN_ASSIGN_OR_RETURN(const int axis, call.Axis(call.operand(1).IntAt(0), rank));
   const bool exclusive = call.attributes().Int("exclusive", 0) != 0;
   const bool reverse = call.attributes().Int("reverse", 0) != 0;
   const int64_t length = x.shape()[axis];
