@@ -38,6 +38,11 @@ bool IsSigns(const Format& format) {
 // Returns the code of such a format for -1 or +1.
 int64_t SignCode(int64_t sign) { return sign > 0 ? 1 : 0; }
 
+bool HasZeroPoint(const Quantisation& q) {
+  return std::any_of(q.zero_points.begin(), q.zero_points.end(),
+                     [](int32_t zero) { return zero != 0; });
+}
+
 std::string Blocks(const Format& scale_format, int size) {
   return size == 0 ? "" : fmt::format(" with {} scales of {}", scale_format.name, size);
 }
@@ -225,9 +230,7 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
     KILN_RETURN_IF_ERROR(w.signs_ ? w.CheckSigns() : w.CheckCodes(config));
     return w;
   }
-  const bool has_zero_point = std::any_of(q.zero_points.begin(), q.zero_points.end(),
-                                          [](int32_t zero) { return zero != 0; });
-  if (format != config.weight_format || has_zero_point) {
+  if (format != config.weight_format || HasZeroPoint(q)) {
     return ToHost(
         fmt::format("weights are {}, the array takes {}", format.name, config.weight_format.name));
   }
@@ -239,11 +242,9 @@ StatusOr<ConstantWeights> ConstantWeights::Read(const Value& value, int reductio
 // an array of int8, or uint8 around 128. The codes themselves are examined only if there are zero
 // points or the format is wider.
 Status ConstantWeights::CheckCodes(const Config& config) const {
-  const std::vector<int32_t>& zeros = annotation_.zero_points;
-  const bool has_zero_point =
-      std::any_of(zeros.begin(), zeros.end(), [](int32_t zero) { return zero != 0; });
   const int64_t least = config.weight_format.min_code(), greatest = config.weight_format.max_code();
-  if (!has_zero_point && range_.low >= least && range_.high <= greatest) return OkStatus();
+  if (!HasZeroPoint(annotation_) && range_.low >= least && range_.high <= greatest)
+    return OkStatus();
   const Tensor codes = QuantiseConstant(value_->constant(), annotation_).codes;
   for (int64_t i = 0; i < codes.size(); ++i) {
     const int64_t code = WholeCode(codes, i);
@@ -280,10 +281,8 @@ ConstantCodes ConstantWeights::ArrayCodes() const {
   const int bytes = array_format_.bytes();
   // Codes without a zero point are within range_ and what the array reads, unless their size or
   // their meaning differs.
-  const bool has_zero_point =
-      std::any_of(annotation_.zero_points.begin(), annotation_.zero_points.end(),
-                  [](int32_t zero) { return zero != 0; });
-  if (!signs_ && !has_zero_point && SizeOf(constant.codes.type()) == bytes) return constant;
+  if (!signs_ && !HasZeroPoint(annotation_) && SizeOf(constant.codes.type()) == bytes)
+    return constant;
   Tensor codes(CodeElementType(array_format_), constant.codes.shape());
   auto* to = reinterpret_cast<uint8_t*>(codes.mutable_bytes());
   ParallelFor(codes.size(), kCodesAPiece, [&](int64_t begin, int64_t end) {
