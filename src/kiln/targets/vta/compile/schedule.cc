@@ -84,7 +84,8 @@ int64_t SumOverPieces(int64_t count, int64_t piece, const Size& size) {
 }
 
 // Returns a bound on a tiling's cycles: those of its busiest unit. It has the value that a sum over
-// TilesOf would have, but is computed without the tiles. `cut` is that of the tiling's sizes.
+// TilesOf would have, but is computed without the tiles. CutBlocks returns `cut` for the sizes of
+// the tiling.
 int64_t BusiestOf(const MatrixShape& shape, const MatrixTiling& t, const BlocksCut& cut,
                   const Config& c) {
   const int64_t groups = cut.groups, steps = cut.steps;
@@ -413,7 +414,6 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
     size_t number;
   };
   std::vector<Candidate> candidates;
-  std::map<std::pair<int64_t, int64_t>, BlocksCut> cuts;  // by blocks and chunk
   const auto consider = [&](const MatrixTiling& t, const BlocksCut& cut) {
     if (threads != 0 && t.threads != threads) return;
     if (!FitsOnChip(shape, t, cut, c) || TileCount(shape, t) > kMaxTiles) return;
@@ -426,14 +426,13 @@ std::vector<RankedTiling> RankTilings(const MatrixShape& shape, const Config& c,
   for (const int64_t blocks : PieceSizes(std::ssize(shape.reads))) {
     const BlockRange range =
         UnionOf(shape, {0, std::min<int64_t>(blocks, std::ssize(shape.reads))});
-    const std::vector<int64_t> chunks = PieceSizes(std::max(most_inputs, range.count()));
+    std::vector<std::pair<int64_t, BlocksCut>> cuts;  // by the size of a chunk
+    for (const int64_t chunk : PieceSizes(std::max(most_inputs, range.count())))
+      cuts.emplace_back(chunk, CutBlocks(shape, blocks, chunk));
     for (const int64_t rows : row_sizes) {
       for (const int64_t columns : column_sizes) {
         if (columns < shape.width && rows > columns) continue;  // cut rows before columns
-        for (const int64_t chunk : chunks) {
-          const auto [known, is_new] = cuts.try_emplace({blocks, chunk});
-          if (is_new) known->second = CutBlocks(shape, blocks, chunk);
-          const BlocksCut& cut = known->second;
+        for (const auto& [chunk, cut] : cuts) {
           for (int variant = 0; variant < 4 * kMaxThreads; ++variant) {
             const int order = variant / kMaxThreads;
             MatrixTiling t{1 + variant % kMaxThreads, blocks,          rows, columns, chunk,
