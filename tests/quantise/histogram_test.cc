@@ -44,7 +44,7 @@ TEST(Histogram, CountsAgainstBruteForce) {
   }
 }
 
-// The lengths include all around that of a vector register. Some values are not finite.
+// The spans are shorter than a vector register, as long, and longer. Some values are not finite.
 TEST(Histogram, ExtremesOfEveryLength) {
   Random random(7);
   for (size_t length = 1; length < 70; ++length) {

@@ -150,9 +150,9 @@ void EncodePlainRun(const Run& run, CodeRange range, std::span<const float> valu
   });
 }
 
-// The conversion of QuantiseToCode for formats of at most 16 bits, in operations that the compiler
-// vectorises: the value is clamped first, to whole numbers of which each fits fp32 exactly, and
-// adding and subtracting 1.5 * 2^23 then rounds it to nearest even.
+// Converts as QuantiseToCode does, for formats of at most 16 bits, in operations that the compiler
+// vectorises. It clamps the value first, to bounds that fp32 represents exactly. Adding and
+// subtracting 1.5 * 2^23 then rounds the value to nearest even.
 class NarrowCode {
  public:
   static constexpr float kMost = 0x1p22f;  // greatest magnitude that the addition rounds

@@ -36,10 +36,10 @@ struct Fp32Product {
   const float* b = nullptr;
   std::span<const int64_t> b_depth;  // the same for b; as many entries as a_depth
   int64_t panel_stride = 0;          // floats between panels of b
-  // If not 0, b is a plain row-major matrix with rows this many floats apart, and each thread packs
-  // a panel when it needs one. This takes less memory than packing the whole matrix, which pays if
-  // the rows are many enough that packing costs little; b_depth then is that of a packed panel, and
-  // panel_stride is not used.
+  // If not 0, b is a plain row-major matrix whose rows are this many floats apart, and each thread
+  // packs a panel when it needs one. This takes less memory than packing the whole matrix first,
+  // and costs little if there are many rows. b_depth describes a packed panel; panel_stride is not
+  // used.
   int64_t plain_row = 0;
 };
 

@@ -34,9 +34,8 @@ size_t HashOfSample(const Value& constant) {
 // Merges equal constants. Annotated constants are not merged, because their codes may differ
 // although their values agree.
 bool MergeConstants(Graph& graph) {
-  // Samples come first; a constant is hashed whole only if another one has the same sample, and
-  // compared only with constants of the same hash. So the time is linear in the bytes, whatever
-  // the constants contain.
+  // The pass hashes a constant whole only if another one has the same sample, and compares it only
+  // with constants of the same hash. The time is linear in the bytes for all contents.
   std::vector<std::pair<Value*, size_t>> sampled;
   std::unordered_map<size_t, int> of_sample;
   for (Value* constant : graph.Constants()) {
