@@ -43,6 +43,38 @@ TEST(EliminateDeadCode, DropsChainsAndConstants) {
   EXPECT_EQ(RunOne(graph, "eliminate-dead-code"), Changed::kNo);
 }
 
+// A Cast of stored weights is folded though it is large, because it has no more elements than the
+// weights, while all constants stay within their limit. An Expand of the same size is not.
+TEST(FoldConstants, FoldsLargeResultsOfLargeOperands) {
+  const auto fold = [](Op op, int64_t most_elements) {
+    Graph graph;
+    Value* x = graph.AddInput("x", F32({1000}));
+    Node* node = nullptr;
+    if (op == Op::kCast) {
+      Value* stored = graph.AddConstant("w", Tensor(ElementType::kInt8, {1000}));
+      Attributes to;
+      to.Set("to", OnnxCodeOf(ElementType::kFloat32));
+      node = InsertNode(graph, nullptr, op, "large", {stored}, std::move(to), F32({1000}), "large");
+    } else {
+      Value* stored = graph.AddConstant("w", Tensor(ElementType::kFloat32, {1}));
+      Value* shape = graph.AddConstant("shape", Tensor::Of<int64_t>({1}, {1000}));
+      node = InsertNode(graph, nullptr, op, "large", {stored, shape}, {}, F32({1000}), "large");
+    }
+    graph.MarkOutput(
+        InsertNode(graph, nullptr, Op::kAdd, "sum", {x, node->result()}, {}, x->type())->result());
+    PassContext context;
+    context.max_folded_elements = 999;
+    context.max_constant_elements = most_elements;
+    const Status status =
+        RunPasses(graph, std::array<std::string_view, 1>{"fold-constants"}, context);
+    EXPECT_TRUE(status.ok()) << MessageOf(status);
+    return graph.num_nodes() == 1;
+  };
+  EXPECT_TRUE(fold(Op::kCast, 2000));
+  EXPECT_FALSE(fold(Op::kCast, 1999));
+  EXPECT_FALSE(fold(Op::kExpand, 1000000));
+}
+
 TEST(EliminateCommonSubexpressions, MergesEqualNodesAndKeepsOutputNames) {
   Graph graph;
   Value* x = graph.AddInput("x", F32({2}));

@@ -2,6 +2,8 @@
 #include "kiln/passes/fold_constants.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "kiln/execute/reference.h"
 #include "kiln/ir/shape_inference.h"
@@ -10,18 +12,37 @@
 namespace kiln {
 namespace {
 
-// Returns true if every result has a known, small size. Infers it from the operands, before
-// anything is allocated.
-bool ResultsAreSmall(const Node& node, int64_t max_elements) {
+// Returns the elements of all results; nullopt if a shape is unknown or too large to count. Infers
+// them from the operands, before anything is allocated.
+std::optional<int64_t> ElementsOfResults(const Node& node) {
   const auto types = InferResultTypes(node);
-  if (!types.ok()) return false;
+  if (!types.ok()) return std::nullopt;
+  int64_t elements = 0;
   for (int i = 0; i < node.num_results(); ++i) {
     if (node.result(i) == nullptr) continue;
     const TensorType& type = (*types)[static_cast<size_t>(i)];
     const auto count = type.shape.has_value() ? CheckedNumElements(*type.shape) : std::nullopt;
-    if (!count.has_value() || *count > max_elements) return false;
+    if (!count.has_value() || __builtin_add_overflow(elements, *count, &elements))
+      return std::nullopt;
   }
-  return true;
+  return elements;
+}
+
+int64_t ElementsOf(std::span<Value* const> values) {
+  int64_t elements = 0;
+  for (const Value* value : values) {
+    if (value != nullptr && value->is_constant()) elements += value->shape().NumElements();
+  }
+  return elements;
+}
+
+// Returns true if the results of a node whose operands are constants are small enough.
+bool ResultsFit(const Graph& graph, const Node& node, const PassContext& context) {
+  const std::optional<int64_t> results = ElementsOfResults(node);
+  if (!results.has_value()) return false;
+  if (*results <= context.max_folded_elements) return true;
+  return *results <= ElementsOf(node.operands()) &&
+         *results <= context.max_constant_elements - ElementsOf(graph.Constants());
 }
 
 // Returns true if all operands are constant and no result is an output or annotated.
@@ -43,7 +64,7 @@ bool CanFold(const Graph& graph, const Node& node) {
 
 StatusOr<Changed> FoldConstants::Run(Graph& graph, PassContext& context) const {
   const auto fold = [&](Graph& g, Node& root) -> StatusOr<bool> {
-    if (!CanFold(g, root) || !ResultsAreSmall(root, context.max_folded_elements)) return false;
+    if (!CanFold(g, root) || !ResultsFit(g, root, context)) return false;
     std::vector<const Tensor*> operands;
     for (const Value* operand : root.operands())
       operands.push_back(operand == nullptr ? nullptr : &operand->constant());
