@@ -68,6 +68,9 @@ def around():
                           "2 8 28 4 128 1 1 8", "4 4 24 4 64 1 1 4 check",
                           "2 1 28 8 64 1 4 8 check"):
         yield "kiln_binary_stage", STAGE, p | more, [], check
+    for p, check in named(names + " COLUMNS_PER_REQUANTISER", "8 4 28 4 64 1 1 8 2",
+                          "4 8 28 4 128 1 1 8 4", "8 4 24 4 64 1 1 4 4 check"):
+        yield "kiln_binary_stage", STAGE, p | more, [], check
     more |= {"STEPS": 1, "COLUMN_DEPTH": 4, "SKIP_BEATS": 16}
     names = "STAGES CHANNELS_0 CHANNELS_1 CHANNELS_2 COLUMNS_0 COLUMNS_1 COLUMNS_2 GROUP BEAT_BYTES"
     for p, check in named(names, "1 8 8 8 2 2 2 1 8", "3 8 8 8 2 2 2 1 8", "2 16 16 16 2 2 2 1 16",

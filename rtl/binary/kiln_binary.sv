@@ -8,6 +8,7 @@ module kiln_binary #(
     parameter  int unsigned COLUMNS_0        = 2,
     parameter  int unsigned COLUMNS_1        = 2,
     parameter  int unsigned COLUMNS_2        = 2,
+    parameter  int unsigned COLUMNS_PER_REQUANTISER = 1,
     parameter  int unsigned GROUP            = 3,
     parameter  int unsigned STEPS            = 3,
     parameter  int unsigned ACTIVATION_BITS  = 8,
@@ -178,6 +179,7 @@ module kiln_binary #(
     kiln_binary_stage #(
         .CHANNELS(CHANNELS),
         .COLUMNS(COLUMNS),
+        .COLUMNS_PER_REQUANTISER(COLUMNS_PER_REQUANTISER),
         .GROUP(GROUP),
         .STEPS(STEPS),
         .ACTIVATION_BITS(ACTIVATION_BITS),

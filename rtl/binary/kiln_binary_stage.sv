@@ -5,12 +5,14 @@
 // ends in the cycle in which every column has issued its last look-up, and the next one begins in
 // the cycle after, if its tables are built and, for the first round of a pixel, the sums of the
 // pixel before the last are read. A pixel's results are read DRAIN cycles after its last round
-// ends, one of each column per cycle.
+// ends, one of each column at a time. Columns that share a requantiser follow each other through it,
+// so that the sums of the next output channels are read SHARE cycles later.
 //   start     begins a run; settings must stay until `idle`
 //   idle      all results have left
 module kiln_binary_stage #(
     parameter  int unsigned CHANNELS         = 6,
     parameter  int unsigned COLUMNS          = 2,
+    parameter  int unsigned COLUMNS_PER_REQUANTISER = 1,  // a power of two
     parameter  int unsigned GROUP            = 3,
     parameter  int unsigned STEPS            = 3,
     parameter  int unsigned ACTIVATION_BITS  = 8,
@@ -71,7 +73,12 @@ module kiln_binary_stage #(
   localparam int unsigned ADD = 2 + TREE_CYCLES;  // cycles after the first one after the issue
   localparam int unsigned DRAIN = 5 + TREE_CYCLES;
   localparam int unsigned QUEUE = 16;
-  localparam int unsigned RESULT_CYCLES = 9;  // from the read of a sum to its result
+  // Columns of a requantiser.
+  localparam int unsigned SHARE =
+      COLUMNS < COLUMNS_PER_REQUANTISER ? COLUMNS : COLUMNS_PER_REQUANTISER;
+  localparam int unsigned PHASE_BITS = SHARE > 1 ? $clog2(SHARE) : 1;
+  // From the read of the columns' sums to the last of their results.
+  localparam int unsigned RESULT_CYCLES = 8 + SHARE;
 
   // -----------------------------------------------------------------------------------------------
   // Settings
@@ -354,12 +361,11 @@ module kiln_binary_stage #(
 
   logic read, read_buffer;
   logic [INDEX_BITS-1:0] read_index;
-  logic [OUT_BITS-1:0] added, results, totals;
+  logic [COLUMNS*ACCUMULATOR_BITS-1:0] sums_read;
+  logic [COLUMNS-1:0] alive_read;
+  logic [COLUMNS*kiln_binary_pkg::PARAMETER_BITS-1:0] parameters_read;
   for (genvar c = 0; c < COLUMNS; c++) begin : g_column
     logic to_this;
-    logic [ACCUMULATOR_BITS-1:0] sum;
-    logic alive;
-    logic [kiln_binary_pkg::PARAMETER_BITS-1:0] parameters;
     assign to_this = message_valid && message_column == 8'(c);
     kiln_binary_column #(
         .TABLES(TABLES),
@@ -392,9 +398,10 @@ module kiln_binary_stage #(
         .read,
         .read_buffer,
         .read_index,
-        .read_sum(sum),
-        .read_alive(alive),
-        .read_parameters(parameters),
+        .read_sum(sums_read[c*ACCUMULATOR_BITS+:ACCUMULATOR_BITS]),
+        .read_alive(alive_read[c]),
+        .read_parameters(parameters_read[
+            c*kiln_binary_pkg::PARAMETER_BITS+:kiln_binary_pkg::PARAMETER_BITS]),
         .message_weights(to_this && message_target == kiln_binary_pkg::TARGET_WEIGHTS),
         .message_parameters(to_this && message_target == kiln_binary_pkg::TARGET_PARAMETERS),
         .message_thresholds(to_this && message_target == kiln_binary_pkg::TARGET_THRESHOLDS),
@@ -403,15 +410,40 @@ module kiln_binary_stage #(
         .message_codes,
         .message_data
     );
+  end
+
+  // -----------------------------------------------------------------------------------------------
+  // Requantisation: sums that are read in cycle t stay until the next read. The requantiser of
+  // columns r * SHARE to r * SHARE + SHARE - 1 takes the k-th of them in t + 1 + k. Results wait for
+  // the last of their word.
+
+  logic [PHASE_BITS-1:0] phase;     // of the cycle: 0 unless sums were read in the last SHARE - 1
+  logic [PHASE_BITS-1:0] phase_of;  // of the sums that the requantisers take
+  logic [OUT_BITS-1:0] added, added_late, results, totals;
+  always_ff @(posedge clock) begin
+    if (reset) phase <= '0;
+    else if (read || phase != '0) phase <= 32'(phase) == SHARE - 1 ? '0 : phase + 1'b1;
+    phase_of <= phase;
+    if (read) added_late <= added;
+  end
+  for (genvar r = 0; r < COLUMNS / SHARE; r++) begin : g_requantiser
+    logic [31:0] taken, adding;  // columns
+    logic [ACTIVATION_BITS-1:0] added_here, result, total;
+    assign taken = 32'(r * SHARE) + (SHARE > 1 ? 32'(phase_of) : '0);
+    assign adding = 32'(r * SHARE) + (SHARE > 1 ? 32'(phase) : '0);
+    assign added_here = SHARE == 1 || phase == '0 ?
+        added[r*SHARE*ACTIVATION_BITS+:ACTIVATION_BITS] :
+        added_late[adding*ACTIVATION_BITS+:ACTIVATION_BITS];
     kiln_binary_requantise #(
         .ACCUMULATOR_BITS(ACCUMULATOR_BITS),
         .ACTIVATION_BITS(ACTIVATION_BITS)
     ) requantise (
         .clock,
-        .sum,
-        .alive,
-        .parameters,
-        .added(added[c*ACTIVATION_BITS+:ACTIVATION_BITS]),
+        .sum(sums_read[taken*ACCUMULATOR_BITS+:ACCUMULATOR_BITS]),
+        .alive(alive_read[taken]),
+        .parameters(parameters_read[
+            taken*kiln_binary_pkg::PARAMETER_BITS+:kiln_binary_pkg::PARAMETER_BITS]),
+        .added(added_here),
         .shift,
         .low,
         .high,
@@ -422,9 +454,25 @@ module kiln_binary_stage #(
         .skip_shift,
         .skip_low,
         .skip_high,
-        .result(results[c*ACTIVATION_BITS+:ACTIVATION_BITS]),
-        .total(totals[c*ACTIVATION_BITS+:ACTIVATION_BITS])
+        .result,
+        .total
     );
+    if (SHARE == 1) begin : g_alone
+      assign results[r*ACTIVATION_BITS+:ACTIVATION_BITS] = result;
+      assign totals[r*ACTIVATION_BITS+:ACTIVATION_BITS] = total;
+    end else begin : g_shared
+      // Results of the columns before, the first one in the low bits.
+      logic [(SHARE-1)*ACTIVATION_BITS-1:0] results_before, totals_before;
+      logic [SHARE*ACTIVATION_BITS-1:0] results_here, totals_here;
+      assign results_here = {result, results_before};
+      assign totals_here = {total, totals_before};
+      always_ff @(posedge clock) begin
+        results_before <= results_here[SHARE*ACTIVATION_BITS-1:ACTIVATION_BITS];
+        totals_before  <= totals_here[SHARE*ACTIVATION_BITS-1:ACTIVATION_BITS];
+      end
+      assign results[r*SHARE*ACTIVATION_BITS+:SHARE*ACTIVATION_BITS] = results_here;
+      assign totals[r*SHARE*ACTIVATION_BITS+:SHARE*ACTIVATION_BITS] = totals_here;
+    end
   end
 
   // -----------------------------------------------------------------------------------------------
@@ -448,7 +496,7 @@ module kiln_binary_stage #(
       .out(ends_late)
   );
   assign last_read = 7'(read_index) == list_length - 1'b1;
-  assign read = reading && (!forwards || forward_places != '0) && (!emits || emit_places != '0) &&
+  assign read = reading && phase == '0 && (!forwards || forward_places != '0) && (!emits || emit_places != '0) &&
       (!has_skip || skip_valid);
   assign read_buffer = turn;
   assign skip_ready = read && has_skip && (last_read || 32'(sub_word) == BEAT_WORDS - 1);

@@ -16,7 +16,9 @@ binary::Config TwoStages() {
   config.stages = 2;
   config.channels_0 = 8;
   config.channels_1 = 4;
-  config.columns_0 = config.columns_1 = 2;
+  config.columns_0 = 4;
+  config.columns_1 = 1;
+  config.columns_per_requantiser = 2;
   config.group = 3;
   config.steps = 2;
   config.column_depth = 4;

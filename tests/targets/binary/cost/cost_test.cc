@@ -51,10 +51,25 @@ TEST(Cost, CountsModules) {
     columns += m.module == std::string("kiln_binary_column") ? m.count : 0;
   for (const ModuleInstances& m : Find(units, kRequantisationUnit).modules) requantisers += m.count;
   EXPECT_EQ(columns, 8 + 4 + 4);
-  EXPECT_EQ(requantisers, 8 + 4 + 4);
+  EXPECT_EQ(requantisers, 4 + 2 + 2);
   // Each writer has a tree of adders for both digits.
   EXPECT_EQ(Find(units, kWalkUnit).modules[2].count, 2);
   EXPECT_EQ(Find(units, kStreamUnit).modules[0].count, 2);
+}
+
+TEST(Cost, CountsSharedRequantisers) {
+  Config config;
+  const auto count = [&](int share) {
+    config.columns_per_requantiser = share;
+    int64_t requantisers = 0;
+    for (const ModuleInstances& m : Find(UnitsOf(config), kRequantisationUnit).modules)
+      requantisers += m.count;
+    return requantisers;
+  };
+  EXPECT_EQ(count(1), 8 + 4 + 4);
+  EXPECT_EQ(count(4), 2 + 1 + 1);
+  EXPECT_EQ(count(8), 1 + 1 + 1);  // four columns are all that the second and third stage have
+  EXPECT_EQ(count(32), 1 + 1 + 1);
 }
 
 TEST(Cost, CountsMemories) {
@@ -95,8 +110,8 @@ TEST(Cost, ModulesHaveTheParametersThatYosysElaborates) {
   for (const auto& [number, instance] :
        {std::pair<size_t, const char*>{0, "g_stage[0].stage"}, {2, "g_stage[1].stage"}}) {
     expect(kResultUnit, number, instance,
-           {"CHANNELS", "COLUMNS", "GROUP", "STEPS", "ACTIVATION_BITS", "ACCUMULATOR_BITS",
-            "COLUMN_DEPTH", "ROW_WORDS", "WEIGHT_WORDS", "BEAT_BITS"});
+           {"CHANNELS", "COLUMNS", "COLUMNS_PER_REQUANTISER", "GROUP", "STEPS", "ACTIVATION_BITS",
+            "ACCUMULATOR_BITS", "COLUMN_DEPTH", "ROW_WORDS", "WEIGHT_WORDS", "BEAT_BITS"});
   }
 }
 
@@ -104,6 +119,7 @@ TEST(Cost, PartsOfAStageHaveTheParametersThatYosysElaborates) {
   Config config = Small();
   config.stages = 1;
   config.group = 4;
+  config.columns_per_requantiser = 2;
   hardware::Elaborated design;
   design.Read(ProjectOf(config).top_text, {"kiln_binary", "kiln_binary_stage"});
   const std::vector<UnitParts> units = UnitsOf(config);
@@ -124,7 +140,11 @@ TEST(Cost, PartsOfAStageHaveTheParametersThatYosysElaborates) {
                                            "WEIGHT_WORDS"};
   expect(kColumnUnit, 0, "g_column[1].column", column);
   EXPECT_EQ(design.Parameter("kiln_binary_stage", "g_column[2].column", "TABLES"), -1);
-  expect(kRequantisationUnit, 0, "g_column[1].requantise", {"ACCUMULATOR_BITS", "ACTIVATION_BITS"});
+  expect(kRequantisationUnit, 0, "g_requantiser[0].requantise",
+         {"ACCUMULATOR_BITS", "ACTIVATION_BITS"});
+  EXPECT_EQ(Find(units, kRequantisationUnit).modules.at(0).count, 1);
+  EXPECT_EQ(design.Parameter("kiln_binary_stage", "g_requantiser[1].requantise", "ACTIVATION_BITS"),
+            -1);
   for (const char* queue : {"forward_queue", "emit_queue"}) {
     EXPECT_EQ(kResultQueueWords, design.Parameter("kiln_binary_stage", queue, "DEPTH")) << queue;
   }

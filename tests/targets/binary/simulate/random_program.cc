@@ -85,6 +85,7 @@ Config RandomConfig(Random& random) {
   config.row_words = 256;
   config.weight_words = 256;
   config.skip_beats = 128;
+  config.columns_per_requantiser = 1 << random.Below(3);
   return config;
 }
 

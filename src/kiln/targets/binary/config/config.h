@@ -8,6 +8,7 @@
 #ifndef KILN_TARGETS_BINARY_CONFIG_CONFIG_H_
 #define KILN_TARGETS_BINARY_CONFIG_CONFIG_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,15 +32,16 @@ struct Config {
   int stages = 3;                                         // convolutions in flight
   int channels_0 = 48, channels_1 = 24, channels_2 = 12;  // input channels of a stage's tables
   int columns_0 = 8, columns_1 = 4, columns_2 = 4;        // output channels looked up at a time
-  int group = 3;                                          // activations of a table, 1 to 6
-  int steps = 3;              // groups that the tables of a channel hold at the same time
-  int activation_bits = 8;    // of a stored activation: 4, 8 or 16
-  int accumulator_bits = 28;  // of a sum
-  int column_depth = 16;      // output channels of a column
-  int row_words = 192;        // words of each of the `group` row memories of a stage
-  int weight_words = 32;      // words of the weight memory of a column
-  int skip_beats = 640;       // beats of the queue for what is added to a stage's result
-  int beat_bytes = 16;        // of both streams
+  int columns_per_requantiser = 2;  // columns whose sums one requantiser takes in turn
+  int group = 3;                    // activations of a table, 1 to 6
+  int steps = 3;                    // groups that the tables of a channel hold at the same time
+  int activation_bits = 8;          // of a stored activation: 4, 8 or 16
+  int accumulator_bits = 28;        // of a sum
+  int column_depth = 16;            // output channels of a column
+  int row_words = 192;              // words of each of the `group` row memories of a stage
+  int weight_words = 32;            // words of the weight memory of a column
+  int skip_beats = 640;             // beats of the queue for what is added to a stage's result
+  int beat_bytes = 16;              // of both streams
   Prediction prediction = Prediction::kExact;
   double clock_mhz = 0;  // 0: not stated
 
@@ -48,6 +50,10 @@ struct Config {
   }
   int columns(int stage) const {
     return stage == 0 ? columns_0 : stage == 1 ? columns_1 : columns_2;
+  }
+  // Columns of a stage's requantiser, and with it the cycles between two reads of its sums.
+  int requantiser_share(int stage) const {
+    return std::min(columns_per_requantiser, columns(stage));
   }
   int digits() const { return activation_bits / kDigitBits; }
   // Tables of a stage, each looked up by every column in every cycle.

@@ -79,6 +79,12 @@ const KeyTable<Config>& Keys() {
            .unit = "columns",
            .rtl = {{"COLUMNS_2"}},
            .help = "output channels that the third stage looks up in a cycle"},
+          {.name = "columns_per_requantiser",
+           .type = PowerOfTwo(&Config::columns_per_requantiser, 1, 32),
+           .unit = "columns",
+           .rtl = {{"COLUMNS_PER_REQUANTISER"}},
+           .help = "columns of a stage that share a requantiser, which takes one sum a cycle; all "
+                   "columns of a stage that has fewer"},
           {.name = "group",
            .type = Integer(&Config::group, 1, 6),
            .unit = "activations",

@@ -3,9 +3,11 @@
 
 #include "kiln/targets/binary/cost/area_model.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "kiln/hardware/area_features.h"
+#include "kiln/targets/binary/cost/cost.h"
 #include "kiln/targets/binary/isa/derived.h"
 
 namespace kiln::binary {
@@ -76,20 +78,28 @@ Features ColumnFeatures(const Parameters& p, const Fits&) {
 }
 
 Features RequantiseFeatures(const Parameters& p, const Fits&) {
-  return {{"pairs of multiplied bits", Real(kFactorBits * p.Number("ACCUMULATOR_BITS", 28))},
-          {"activation bits", Real(p.Number("ACTIVATION_BITS", 8))},
+  const int64_t bits = p.Number("ACTIVATION_BITS", 8);
+  return {{"pairs of multiplied bits",
+           Real(kFactorBits * (p.Number("ACCUMULATOR_BITS", 28) + 2 * (bits + 1)))},
+          {"activation bits", Real(bits)},
           {"units", 1}};
 }
 
 // The rounds under way, which the columns' look-ups take SHIFT, ADD and WRITE cycles for; queues of
-// results, and the choice of the word of a beat that is added.
+// results, and the choice of the word of a beat that is added. Where columns share a requantiser, it
+// chooses among their sums, parameters and codes, and results wait for the others of their word.
 Features StageFeatures(const Parameters& p, const Fits&) {
   const int64_t bits = p.Number("ACTIVATION_BITS", 8);
   const int64_t sum = p.Number("ACCUMULATOR_BITS", 28);
   const int64_t tables = p.Number("CHANNELS", 6) * p.Number("STEPS", 3);
   const int64_t cycles = 4 + TreeCycles(tables);
+  const int64_t columns = p.Number("COLUMNS", 2);
+  const int64_t share = std::min(columns, p.Number("COLUMNS_PER_REQUANTISER", 1));
+  const int64_t others = columns - columns / share;  // columns behind the first of a requantiser
   return {{"bits of rounds", Real(cycles * (kRoundBits + 2 * sum))},
-          {"bits of queues", Real(kResultQueueWords * (2 * p.Number("COLUMNS", 2) * bits + 1))},
+          {"bits of queues", Real(kResultQueueWords * (2 * columns * bits + 1))},
+          {"bits that requantisers choose", Real(others * (sum + kParameterBits + bits))},
+          {"bits that wait for a word", Real(share > 1 ? columns * bits + 2 * others * bits : 0)},
           {"bits of a beat", Real(p.Number("BEAT_BITS", 64))}};
 }
 

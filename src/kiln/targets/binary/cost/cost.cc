@@ -67,7 +67,8 @@ void AddColumns(const Config& config, int stage, Units* units) {
   units->columns.memories.push_back({columns, kMostTests * depth * sum});
   units->columns.memories.push_back({columns, depth * sum});
   units->columns.memories.push_back({columns, depth * kParameterBits});
-  units->requantisation.modules.push_back({"kiln_binary_requantise", requantise, columns});
+  units->requantisation.modules.push_back(
+      {"kiln_binary_requantise", requantise, columns / config.requantiser_share(stage)});
 }
 
 void AddResults(const Config& config, int stage, Units* units) {
@@ -78,6 +79,7 @@ void AddResults(const Config& config, int stage, Units* units) {
   ModuleParameters rest, queue, pack;
   rest.Set("CHANNELS", config.channels(stage))
       .Set("COLUMNS", config.columns(stage))
+      .Set("COLUMNS_PER_REQUANTISER", config.columns_per_requantiser)
       .Set("GROUP", config.group)
       .Set("STEPS", config.steps)
       .Set("ACTIVATION_BITS", config.activation_bits)

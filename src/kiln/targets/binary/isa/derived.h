@@ -12,6 +12,10 @@ namespace kiln::binary {
 // Words of each queue of results: for the next stage, and for the stream out.
 inline constexpr int kResultQueueWords = 16;
 
+// Cycles from the read of the columns' sums to the last of their results, where `share` columns have
+// one requantiser.
+inline int64_t ResultCycles(int64_t share) { return 8 + share; }
+
 // Entries of a table of `group` activations, and the bits of one: a signed sum of digits of 4 bits.
 inline int64_t EntriesOf(int64_t group) { return int64_t{1} << (group - 1); }
 inline int64_t EntryBits(int64_t group) { return CeilLog2(15 * group + 1) + 1; }

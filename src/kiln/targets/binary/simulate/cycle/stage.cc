@@ -10,12 +10,6 @@
 #include "kiln/targets/binary/isa/stream.h"
 
 namespace kiln::binary {
-namespace {
-
-constexpr int kResultCycles = 9;  // from the read of a sum to its result
-
-}  // namespace
-
 void CyclePack::Clock(const std::vector<int32_t>* in, bool last, bool out) {
   if (full_ && out) full_ = false;
   if (in == nullptr) return;
@@ -78,7 +72,7 @@ CycleStage::CycleStage(const BlockProgram& program, int number)
               static_cast<size_t>(config_.channels(number)));
   pixels_under_way_.assign(static_cast<size_t>(1 + TreeCycles(config_.channels(number))), 0);
   ends_under_way_.assign(static_cast<size_t>(5 + tree_cycles_), false);
-  results_under_way_.resize(kResultCycles);
+  results_under_way_.resize(static_cast<size_t>(ResultCycles(config_.requantiser_share(number_))));
   for (Column& column : column_) {
     for (auto& sums : column.sums) sums.resize(static_cast<size_t>(s_.list));
     column.under_way.resize(static_cast<size_t>(4 + tree_cycles_));
@@ -322,11 +316,16 @@ void CycleStage::ClockColumns(const std::vector<Choice>& choices, bool take) {
 void CycleStage::ClockResults(const Inputs& in, bool ends_pixel) {
   const bool forwards = static_cast<size_t>(number_) + 1 < program_.stages.size();
   const bool last_read = read_index_ == s_.list - 1;
-  const bool read = reading_ && (!forwards || forward_places_ > 0) &&
+  const bool read = reading_ && read_wait_ == 0 && (!forwards || forward_places_ > 0) &&
                     (!s_.emits || emit_places_ > 0) && (!s_.has_skip || !skip_.empty());
   const int beat_words = config_.beat_codes() / columns_;
   Result result;
   result.valid = read;
+  if (read) {
+    read_wait_ = config_.requantiser_share(number_) - 1;
+  } else if (read_wait_ > 0) {
+    --read_wait_;
+  }
   bool pops_skip = false;
   if (read) {
     for (int c = 0; c < columns_; ++c) {

@@ -187,6 +187,7 @@ class CycleStage {
   int finished_ = 0;
   bool reading_ = false, all_read_ = true;
   int turn_ = 0, read_index_ = 0;
+  int read_wait_ = 0;  // cycles until the requantisers take the next sums
   int64_t pixels_read_ = 0;
   int sub_word_ = 0;
   int forward_places_, emit_places_;
