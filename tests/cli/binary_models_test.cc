@@ -83,6 +83,21 @@ TEST(BinaryHourglass, RunsOnTheSystolicFamily) {
   EXPECT_GT(run["output_sqnr_db"], 40);
 }
 
+// The family's own machine: 99 % of the network in blocks of three convolutions. The host has the
+// pools, the enlargements and the sums between levels.
+TEST(BinaryHourglass, RunsInBlocks) {
+  const Outcome outcome =
+      Call({"run", "models/hourglass.onnx", "--on", "binary-176", "--data",
+            "tests/data/hourglass/images.npy", "--cycle-limit", "1", "--json", "-"});
+  ASSERT_EQ(outcome.code, kExitOk) << outcome.err;
+  const json run = json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(run.is_object());
+  EXPECT_LT(run["host_share"], 0.01);
+  EXPECT_GE(run["levels_compared"]["images"], 1);
+  EXPECT_EQ(run["levels_compared"]["different"], 0);
+  EXPECT_GT(run["output_sqnr_db"], 40);
+}
+
 INSTANTIATE_TEST_SUITE_P(Trained, BinaryClassifiers,
                          testing::Values(Classifier{"fashion_mlp_w1a8", 451},
                                          Classifier{"fashion_mlp_w1a1", 436},

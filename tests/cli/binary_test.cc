@@ -1,10 +1,12 @@
-// Tests of `kiln verify --wave` on machines of the binary family.
+// Tests of `kiln verify --wave` and `kiln binary predict` on machines of the binary family.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/cli/application.h"
@@ -62,8 +64,8 @@ class BinaryWaves : public testing::Test {
 
 // Results whose lowest bit is the wrong one.
 TEST_F(BinaryWaves, WrongBitsAreRecorded) {
-  Spoil("kiln_binary_requantise.sv", "result5 <= value4[16:0];",
-        "result5 <= value4[16:0] ^ 17'd1;");
+  Spoil("kiln_binary_requantise.sv", "result5 <= value4[CODE_BITS-1:0];",
+        "result5 <= value4[CODE_BITS-1:0] ^ CODE_BITS'(1);");
   const Outcome differs = Verify();
   EXPECT_EQ(differs.code, kExitError) << differs.out << differs.err;
   EXPECT_THAT(differs.out, HasSubstr("\nbits         DIFFERENT"));
@@ -74,14 +76,14 @@ TEST_F(BinaryWaves, WrongBitsAreRecorded) {
   EXPECT_GT(std::filesystem::file_size(Path("wave.fst")), 1'000u);
 }
 
-// A stream out that takes a result in every other cycle alone.
+// A stream out that takes a result in every fourth cycle alone.
 TEST_F(BinaryWaves, LateCyclesAreRecorded) {
   Spoil("kiln_binary.sv", "  logic unused_last;",
-        "  logic unused_last, odd;\n"
-        "  always_ff @(posedge clock) odd <= !reset && !odd;");
+        "  logic unused_last;\n  logic [1:0] turn;\n"
+        "  always_ff @(posedge clock) turn <= reset ? '0 : turn + 1'b1;");
   Spoil("kiln_binary.sv", "result_valid && result_ready;\n  end",
-        "result_valid && result_ready && odd;\n  end");
-  Spoil("kiln_binary.sv", ".in_tvalid(result_valid),", ".in_tvalid(result_valid && odd),");
+        "result_valid && result_ready && turn == '0;\n  end");
+  Spoil("kiln_binary.sv", ".in_tvalid(result_valid),", ".in_tvalid(result_valid && turn == '0),");
   const Outcome late = Verify();
   EXPECT_EQ(late.code, kExitError) << late.out << late.err;
   EXPECT_THAT(late.out, HasSubstr("\nbits         the same: "));
@@ -95,6 +97,81 @@ TEST_F(BinaryWaves, NothingIsRecordedIfTheLevelsAgree) {
   const Outcome agree = Verify();
   EXPECT_EQ(agree.code, kExitOk) << agree.out << agree.err;
   EXPECT_FALSE(std::filesystem::exists(Path("wave.fst")));
+}
+
+// `kiln binary predict` on images of Fashion-MNIST.
+class BinaryPrediction : public testing::Test {
+ protected:
+  static constexpr const char* kData =
+      "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz";
+  void SetUp() override {
+    if (!std::filesystem::exists(kData))
+      GTEST_SKIP() << kData << " is not there (package dataset-fashion-mnist)";
+  }
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+  // Returns the rows of 40 images by the names of their settings.
+  static nlohmann::json Predict(const std::string& model, std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"binary", "predict", model,     "--on", "binary-44",
+                                          "--data", kData,     "--train", "50",   "--limit",
+                                          "40",     "--json",  "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = Call(arguments);
+    EXPECT_EQ(outcome.code, kExitOk) << outcome.err;
+    nlohmann::json rows;
+    for (nlohmann::json& row : nlohmann::json::parse(outcome.out, nullptr, false)) {
+      const std::string name = row["prediction"];
+      row.erase("prediction");
+      row.erase("budget");
+      rows[name] = row;
+    }
+    return rows;
+  }
+
+  const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-binary-prediction");
+};
+
+// The saved model brings its thresholds: on it, `predicted` is what `trained` was on the original.
+TEST_F(BinaryPrediction, TheSavedModelIsTheOneThatWasMeasured) {
+  const auto rows =
+      Predict("models/fashion_mlp_w1a8.onnx", {"--budget", "0.05", "--save", Path("trained.onnx")});
+  const auto saved = Predict(Path("trained.onnx"), {"--budget", "0.05"});
+  EXPECT_EQ(saved["predicted"], rows["trained 0.05"]);
+  EXPECT_NE(saved["predicted"], rows["predicted"]);
+  EXPECT_EQ(saved["exact"], rows["exact"]);
+  EXPECT_EQ(saved["none"], rows["none"]);
+  EXPECT_EQ(saved["trained 0.05"], rows["trained 0.05"]);
+  // Less look-ups are less energy.
+  EXPECT_LT(rows["exact"]["picojoules"], rows["none"]["picojoules"]);
+  EXPECT_LT(rows["predicted"]["picojoules"], rows["exact"]["picojoules"]);
+
+  // Every level uses them.
+  const Outcome run = Call({"run", Path("trained.onnx"), "--on", "binary-44-predicted", "--data",
+                            kData, "--limit", "4", "--cycle-limit", "4", "--json", "-"});
+  ASSERT_EQ(run.code, kExitOk) << run.err;
+  const auto report = nlohmann::json::parse(run.out, nullptr, false);
+  EXPECT_EQ(report["levels_compared"]["images"], 4);
+  EXPECT_EQ(report["levels_compared"]["different"], 0);
+
+  const Outcome several = Call({"binary", "predict", "models/fashion_mlp_w1a8.onnx", "--on",
+                                "binary-44", "--data", kData, "--save", Path("other.onnx")});
+  EXPECT_EQ(several.code, kExitError);
+  EXPECT_EQ(several.err, "kiln: --save: there are 4 budgets; name one with --budget\n");
+  EXPECT_FALSE(std::filesystem::exists(Path("other.onnx")));
+}
+
+// With the exact lead no maximum changes; with none, most candidates are left out.
+TEST_F(BinaryPrediction, OfMaximumPooling) {
+  const auto rows =
+      Predict("models/fashion_cnn_w1a8.onnx", {"--budget", "0.01", "--pools", "1", "0", "0.05"});
+  const auto exact = rows["pools 1"], some = rows["pools 0.05"], none = rows["pools 0"];
+  EXPECT_EQ(exact["wrong"], 0);
+  EXPECT_EQ(exact["right"], rows["none"]["right"]);
+  EXPECT_FALSE(exact.contains("sqnr_db"));
+  EXPECT_GT(exact["pools"], 0);
+  EXPECT_LT(exact["skipped"], some["skipped"]);
+  EXPECT_LT(some["skipped"], none["skipped"]);
+  EXPECT_LE(some["wrong"], none["wrong"]);
+  EXPECT_GT(none["wrong"], 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #define KILN_FRONTEND_MODEL_H_
 
 #include <filesystem>
+#include <string>
 
 #include "kiln/frontend/onnx.h"
 #include "kiln/ir/graph.h"
@@ -24,6 +25,13 @@ struct LoadOptions {
 // result verifies (ir/verifier.h).
 //   errors  an unknown extension; any error of the reader, a pass or the verifier
 StatusOr<Graph> LoadModel(const std::filesystem::path& path, const LoadOptions& options = {});
+
+// Returns the bytes of a network's file with one property of its metadata set (Graph::metadata).
+// All else is as in the file.
+//   errors  an unknown extension; any error of the reader; an ONNX model with weights in files of
+//           their own, which a model in another folder would not find
+StatusOr<std::string> ModelWithMetadata(const std::filesystem::path& path, const std::string& key,
+                                        const std::string& value);
 
 }  // namespace kiln
 

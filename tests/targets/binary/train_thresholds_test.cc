@@ -38,24 +38,31 @@ std::string NetworkText(int bits) {
       std::max(bits, 2), weights);
 }
 
+// Compiles the network, with trained thresholds in its metadata unless they are empty.
+std::unique_ptr<NetworkProgram> Compiled(int bits, Prediction prediction,
+                                         const std::string& thresholds = "") {
+  auto graph = ParseGraph(NetworkText(bits), "net.kir");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  if (!thresholds.empty()) graph->metadata()[std::string(kThresholdsMetadataKey)] = thresholds;
+  Config config;
+  config.name = "machine";
+  config.columns_0 = 1;
+  config.prediction = prediction;
+  auto program = CompileNetwork(*graph, config, {});
+  EXPECT_TRUE(program.ok()) << program.status();
+  return std::unique_ptr<NetworkProgram>(static_cast<NetworkProgram*>(program->release()));
+}
+
 class ThresholdsTest : public ::testing::Test {
  protected:
   void Compile(int bits, int tests) {
-    const auto graph = ParseGraph(NetworkText(bits), "net.kir");
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    Config config;
-    config.name = "machine";
-    config.columns_0 = 1;
-    config.prediction = Prediction::kPredicted;
-    auto program = CompileNetwork(*graph, config, {});
-    ASSERT_TRUE(program.ok()) << program.status();
-    program_.reset(static_cast<NetworkProgram*>(program->release()));
+    program_ = Compiled(bits, Prediction::kPredicted);
     ASSERT_EQ(program_->launches()[0][0].program.stages[0].tests(), tests);
     Tensor images(ElementType::kFloat32, Shape{5, 6, 6, 16});
     Random random(8);
     for (float& value : images.data<float>())
       value = random.Below(2) == 0 ? 0 : 0.0625f * static_cast<float>(random.Below(256));
-    images_.inputs.push_back(std::move(images));
+    images_.inputs.assign(1, std::move(images));
   }
 
   RunResult Run(NetworkCounts* counts) const {
@@ -128,6 +135,37 @@ TEST_F(ThresholdsTest, TestsOfAStageShareTheBudget) {
       wrong += below;
     }
     EXPECT_GT(wrong, 0);
+  }
+}
+
+// A model with trained thresholds in its metadata is compiled to the program that was trained: to
+// the last sum, for weights of one plane and of several, in one launch and in two.
+TEST_F(ThresholdsTest, AModelCarriesThem) {
+  for (const auto& [bits, tests] : {std::pair(1, 1), std::pair(3, 3)}) {
+    Compile(bits, tests);
+    const auto trainer = ThresholdTrainer::Collect(program_.get(), images_, {});
+    ASSERT_TRUE(trainer.ok()) << trainer.status();
+    const std::unique_ptr<NetworkProgram> untrained = Compiled(bits, Prediction::kPredicted);
+    for (const double budget : {0.0, 0.05, 0.2}) {
+      trainer->SetThresholds(budget, program_.get());
+      const std::string text = PrintThresholds(ThresholdsIn(*program_));
+      const std::unique_ptr<NetworkProgram> loaded = Compiled(bits, Prediction::kPredicted, text);
+      ASSERT_EQ(loaded->launches()[0].size(), program_->launches()[0].size());
+      for (size_t l = 0; l < loaded->launches()[0].size(); ++l) {
+        const auto thresholds = [l](const NetworkProgram& program) {
+          return program.launches()[0][l].program.stages[0].thresholds;
+        };
+        EXPECT_EQ(thresholds(*loaded), thresholds(*program_)) << bits << " " << budget;
+        EXPECT_NE(thresholds(*loaded), thresholds(*untrained)) << bits << " " << budget;
+      }
+    }
+    // The exact prediction has no use for them.
+    const std::string text = PrintThresholds(ThresholdsIn(*program_));
+    EXPECT_EQ(Compiled(bits, Prediction::kExact, text)->Print(),
+              Compiled(bits, Prediction::kExact)->Print());
+    EXPECT_EQ(
+        Compiled(bits, Prediction::kExact, text)->launches()[0][0].program.stages[0].thresholds,
+        Compiled(bits, Prediction::kExact)->launches()[0][0].program.stages[0].thresholds);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace kiln::binary {
 namespace {
@@ -24,6 +25,41 @@ void DisableThresholds(NetworkProgram* program) {
       }
     }
   }
+}
+
+TrainedThresholds ThresholdsIn(const NetworkProgram& program) {
+  TrainedThresholds trained;
+  for (size_t k = 0; k < program.launches().size(); ++k) {
+    for (const Launch& launch : program.launches()[k]) {
+      const BlockProgram& block = launch.program;
+      for (size_t i = 0; i < block.stages.size(); ++i) {
+        const StageProgram& stage = block.stages[i];
+        const NetworkProgram::LayerScale& layer = program.layers()[k][i];
+        const int64_t channels = stage.channels(block.config, static_cast<int>(i));
+        // Several launches have parts of the only layer's channels each.
+        const int64_t first = block.stages.size() == 1 ? launch.results[0].first_channel : 0;
+        int64_t test = 0;
+        for (size_t step = 0; step < stage.steps.size(); ++step) {
+          if (!stage.steps[step].test) continue;
+          std::vector<double>& values =
+              trained[layer.result]
+                  .try_emplace(static_cast<int>(step) + 1, layer.sums.size(),
+                               std::numeric_limits<double>::max())
+                  .first->second;
+          for (int64_t n = 0; n < channels && first + n < std::ssize(layer.sums); ++n) {
+            const SumScale& scale = layer.sums[static_cast<size_t>(first + n)];
+            const int64_t sum = stage.thresholds[static_cast<size_t>(test * channels + n)];
+            // Half a sum below the threshold, so that rounding does not matter.
+            const double value = (static_cast<double>(sum) - 0.5) * scale.factor + scale.offset;
+            double& least = values[static_cast<size_t>(first + n)];
+            least = std::min(least, value);
+          }
+          ++test;
+        }
+      }
+    }
+  }
+  return trained;
 }
 
 StatusOr<ThresholdTrainer> ThresholdTrainer::Collect(NetworkProgram* program, const Batch& images,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/support/status.h"
+#include "kiln/targets/binary/compile/trained_thresholds.h"
 #include "kiln/targets/binary/run_network.h"
 
 namespace kiln::binary {
@@ -36,6 +37,10 @@ class ThresholdTrainer {
   using Key = std::tuple<size_t, size_t, int, int, int64_t>;  // as NetworkObserver has them
   std::map<Key, Sums> sums_;
 };
+
+// Returns the thresholds of a program's tests, as a model carries them. Where the strips of a map
+// have thresholds of their own, the least one, which decides the least.
+TrainedThresholds ThresholdsIn(const NetworkProgram& program);
 
 // Sets all thresholds of a program to a value that decides nothing.
 void DisableThresholds(NetworkProgram* program);

@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "kiln/flow/fidelity.h"
 #include "kiln/flow/flow.h"
 #include "kiln/flow/outputs.h"
+#include "kiln/frontend/model.h"
 #include "kiln/report/text.h"
 #include "kiln/targets/binary/accelerator.h"
 #include "kiln/targets/binary/command/prediction_report.h"
@@ -84,6 +86,15 @@ class PredictCommand {
                    "Also write what the network computed, one archive (.npz) for each row, into "
                    "this folder")
         ->type_name("FOLDER");
+    app.add_option("--pools", leads_,
+                   "Also measure the prediction of maximum pooling: candidates this share of the "
+                   "exact lead behind the best of their pool are not finished")
+        ->type_name("SHARE")
+        ->check(RealInRange(0, 1).description(""));
+    app.add_option("--save", save_,
+                   "Also write the network with the thresholds of the --budget in its metadata, "
+                   "for machines with prediction: predicted")
+        ->type_name("FILE");
     app.add_option("--chart", chart_, "Saved look-ups against errors as a picture (SVG)")
         ->type_name("FILE");
     app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
@@ -91,16 +102,21 @@ class PredictCommand {
         "Example:\n"
         "  kiln binary predict models/fashion_mlp_w1a8.onnx --on binary-176 --data "
         "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --train 500 --limit 2000 "
-        "--budget 0.001 0.01 0.05");
+        "--budget 0.001 0.01 0.05\n"
+        "  kiln binary predict models/fashion_mlp_w1a8.onnx --on binary-44 --data "
+        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --budget 0.01 --save "
+        "trained.onnx");
   }
 
   Status Run(Context& context) {
     if (chart_ == "-") KILN_RETURN_IF_ERROR(CheckIsFile("--chart", chart_));
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, chart_}, FilesOf(options)));
+    KILN_RETURN_IF_ERROR(CheckSave(options.model));
+    KILN_RETURN_IF_ERROR(CheckOutputs({json_, chart_, save_}, FilesOf(options)));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(outputs_));
     KILN_ASSIGN_OR_RETURN(prepared_, Prepare(options));
+    node_nm_ = options.node_nm;
     const Images& images = prepared_.network.images;
     if (images.size() <= train_) {
       return ErrorAt(
@@ -127,13 +143,43 @@ class PredictCommand {
       trainer.SetThresholds(budget, predicted.get());
       KILN_RETURN_IF_ERROR(Measure(context, fmt::format("trained {}", budget), budget, *predicted));
     }
+    std::string trained;  // the model to save, before the thresholds change
+    if (!save_.empty()) {
+      KILN_ASSIGN_OR_RETURN(
+          trained, ModelWithMetadata(options.model, std::string(binary::kThresholdsMetadataKey),
+                                     binary::PrintThresholds(ThresholdsIn(*predicted))));
+    }
+    std::ranges::sort(leads_);
+    DisableThresholds(predicted.get());
+    for (const double lead : leads_) {
+      PredictionRow row;
+      row.name = fmt::format("pools {}", lead);
+      row.lead = lead;
+      KILN_RETURN_IF_ERROR(MeasurePools(context, *predicted, std::move(row)));
+    }
+    if (!save_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(save_, trained));
     if (!chart_.empty()) KILN_RETURN_IF_ERROR(WriteOutput(chart_, PredictionSvg(rows_)));
-    KILN_RETURN_IF_ERROR(
-        WriteResults(context.out, json_, PredictionText(rows_), PredictionJson(rows_)));
+    KILN_RETURN_IF_ERROR(WriteResults(context.out, json_, PredictionText(rows_, pool_rows_),
+                                      PredictionJson(rows_, pool_rows_)));
     return OkStatus();
   }
 
  private:
+  // Checks --save against the other options.
+  Status CheckSave(const std::filesystem::path& model) const {
+    if (save_.empty()) return OkStatus();
+    KILN_RETURN_IF_ERROR(CheckIsFile("--save", save_));
+    const std::string own = std::filesystem::path(save_).extension().string();
+    const std::string wanted = model.extension().string();
+    if (own != wanted) {
+      return ErrorAt(save_, "--save", "has another extension than the network",
+                     fmt::format("end the name in {}", wanted));
+    }
+    if (budgets_.size() == 1) return OkStatus();
+    return ErrorAt("", "--save", fmt::format("there are {} budgets", budgets_.size()),
+                   "name one with --budget");
+  }
+
   // Runs the images to measure on a program, and adds a row.
   Status Measure(Context& context, std::string name, std::optional<double> budget,
                  const NetworkProgram& program) {
@@ -141,13 +187,62 @@ class PredictCommand {
     row.name = std::move(name);
     row.budget = budget;
     const Images& images = prepared_.network.images;
-    Progress progress = context.StartProgress(row.name, last_ - train_);
+    const std::string file = budget ? fmt::format("{}", *budget) : row.name;
+    binary::NetworkCounts all(program.launches().size());
+    KILN_RETURN_IF_ERROR(RunImages(
+        context, file,
+        [&](const Batch& batch) -> StatusOr<RunResult> {
+          binary::NetworkCounts counts;
+          KILN_ASSIGN_OR_RETURN(RunResult result, binary::RunAndCount(program, batch, {}, &counts));
+          row.Add(program, counts);
+          for (size_t k = 0; k < counts.size(); ++k) {
+            all[k].resize(counts[k].size());
+            for (size_t i = 0; i < counts[k].size(); ++i) all[k][i] += counts[k][i];
+          }
+          return result;
+        },
+        &row));
+    KILN_ASSIGN_OR_RETURN(row.picojoules, OnChipPicojoules(program, all, node_nm_));
+    RunOptions options;
+    options.level = Level::kCycle;
+    KILN_ASSIGN_OR_RETURN(const RunResult timed,
+                          binary::RunNetwork(program, Batch{images.MakeBatch(train_, 1)}, options));
+    row.cycles = timed.cycles_per_image[0];
+    rows_.push_back(std::move(row));
+    return OkStatus();
+  }
+
+  // Runs the images with the prediction of maximum pooling, and adds a row.
+  Status MeasurePools(Context& context, const NetworkProgram& program, PredictionRow row) {
+    KILN_RETURN_IF_ERROR(RunImages(
+        context, fmt::format("pools-{}", row.lead),
+        [&](const Batch& batch) -> StatusOr<RunResult> {
+          binary::PoolCounts counts;
+          KILN_ASSIGN_OR_RETURN(RunResult result,
+                                binary::RunWithPools(program, batch, row.lead, &counts));
+          row.pools += counts;
+          return result;
+        },
+        &row));
+    if (row.pools.pools == 0) {
+      return ErrorAt(prepared_.network.network.source(), "--pools",
+                     "no MaxPool alone reads a layer with tests on the machine", "leave it out");
+    }
+    pool_rows_.push_back(std::move(row));
+    return OkStatus();
+  }
+
+  // Runs the images to measure, and sets what a row says about the network's outputs. `name` is the
+  // name of their archive.
+  Status RunImages(Context& context, const std::string& name,
+                   const std::function<StatusOr<RunResult>(const Batch&)>& run,
+                   PredictionRow* row) {
+    const Images& images = prepared_.network.images;
+    Progress progress = context.StartProgress(row->name, last_ - train_);
     Fidelity fidelity(prepared_.network.network);
     std::optional<OutputsFile> file;
     if (!outputs_.empty()) {
-      file.emplace(std::filesystem::path(outputs_) /
-                       fmt::format("{}.npz", budget ? fmt::format("{}", *budget) : row.name),
-                   /*codes=*/false);
+      file.emplace(std::filesystem::path(outputs_) / (name + ".npz"), /*codes=*/false);
       KILN_RETURN_IF_ERROR(file->Describe(prepared_.network.network, &prepared_.network.quantised));
     }
     constexpr int64_t kChunk = 200;
@@ -155,25 +250,16 @@ class PredictCommand {
     for (int64_t first = train_; first < last_; first += kChunk, ++chunk) {
       const int64_t count = std::min(kChunk, last_ - first);
       const Batch batch{images.MakeBatch(first, count)};
-      binary::NetworkCounts counts;
-      KILN_ASSIGN_OR_RETURN(const RunResult result,
-                            binary::RunAndCount(program, batch, {}, &counts));
-      row.Add(program, counts);
+      KILN_ASSIGN_OR_RETURN(const RunResult result, run(batch));
       // The first row is what the others are compared with.
       if (rows_.empty()) exact_outputs_.push_back(result.outputs);
       fidelity.Add(exact_outputs_[chunk], result.outputs);
-      CountClasses(images, first, result.outputs, &row);
+      CountClasses(images, first, result.outputs, row);
       if (file) KILN_RETURN_IF_ERROR(file->Add(result.outputs, result.codes, last_ - train_));
       progress.Update(first + count - train_);
     }
     if (file) KILN_RETURN_IF_ERROR(file->Finish());
-    row.decibels = fidelity.Report()[0].sqnr_db;
-    RunOptions options;
-    options.level = Level::kCycle;
-    KILN_ASSIGN_OR_RETURN(const RunResult timed,
-                          binary::RunNetwork(program, Batch{images.MakeBatch(train_, 1)}, options));
-    row.cycles = timed.cycles_per_image[0];
-    rows_.push_back(std::move(row));
+    row->decibels = fidelity.Report()[0].sqnr_db;
     return OkStatus();
   }
 
@@ -191,11 +277,13 @@ class PredictCommand {
   }
 
   FlowArguments flow_;
+  std::vector<double> leads_;
   std::vector<double> budgets_ = {0.001, 0.003, 0.01, 0.03};
   int64_t train_ = 16, limit_ = 64, last_ = 0;
-  std::string outputs_, chart_, json_;
+  int node_nm_ = 0;
+  std::string outputs_, save_, chart_, json_;
   Prepared prepared_;
-  std::vector<PredictionRow> rows_;
+  std::vector<PredictionRow> rows_, pool_rows_;
   std::vector<std::vector<Tensor>> exact_outputs_;  // by chunk
 };
 

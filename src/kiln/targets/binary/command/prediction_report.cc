@@ -8,6 +8,8 @@
 
 #include "fmt/format.h"
 #include "kiln/report/text.h"
+#include "kiln/targets/binary/cost/cost.h"
+#include "kiln/targets/binary/cost/events.h"
 #include "nlohmann/json.hpp"
 
 namespace kiln::binary {
@@ -52,6 +54,21 @@ std::string PanelSvg(const Panel& panel, const std::vector<PredictionRow>& rows,
   return svg + fmt::format("<polyline points='{}' class='line'/>\n", line);
 }
 
+// Appends the cells about the network's outputs.
+void AppendQuality(const PredictionRow& row, bool labelled, std::vector<std::string>* cells) {
+  cells->push_back(row.decibels && std::isfinite(*row.decibels)
+                       ? fmt::format("{:.1f} dB", *row.decibels)
+                       : "the same");
+  if (labelled) cells->push_back(fmt::format("{}/{}", row.right, row.labelled));
+}
+
+void AddQuality(const PredictionRow& row, nlohmann::ordered_json* json) {
+  if (row.decibels && std::isfinite(*row.decibels)) (*json)["sqnr_db"] = *row.decibels;
+  if (row.labelled == 0) return;
+  (*json)["images"] = row.labelled;
+  (*json)["right"] = row.right;
+}
+
 }  // namespace
 
 void PredictionRow::Add(const NetworkProgram& program, const NetworkCounts& run) {
@@ -64,11 +81,34 @@ void PredictionRow::Add(const NetworkProgram& program, const NetworkCounts& run)
   }
 }
 
-std::string PredictionText(const std::vector<PredictionRow>& rows) {
+StatusOr<double> OnChipPicojoules(const NetworkProgram& program, const NetworkCounts& counts,
+                                  int node_nm) {
+  std::vector<const BlockProgram*> launches;
+  std::vector<LookUpShares> shares;
+  for (size_t k = 0; k < program.launches().size(); ++k) {
+    for (const Launch& launch : program.launches()[k]) {
+      launches.push_back(&launch.program);
+      LookUpShares& share = shares.emplace_back();
+      for (size_t i = 0; i < launch.program.stages.size(); ++i) {
+        const StageCounts& stage = counts[k][i];
+        share[i] = PredictionRow::Share(stage.looked_up,
+                                        stage.outputs * std::ssize(launch.program.stages[i].steps));
+      }
+    }
+  }
+  KILN_ASSIGN_OR_RETURN(const Energy energy, EnergyOf(launches, program.config(), node_nm, shares));
+  double picojoules = 0;
+  for (const EnergyPart& part : energy.parts)
+    picojoules += part.unit == kOuterMemoryUnit ? 0 : part.picojoules();
+  return picojoules;
+}
+
+std::string PredictionText(const std::vector<PredictionRow>& rows,
+                           const std::vector<PredictionRow>& pools) {
   const bool labelled = rows[0].labelled > 0;
   Table table;
   table.Column("prediction").Right("at the low bound").Right("decided").Right("wrong");
-  table.Right("look-ups saved").Right("cycles");
+  table.Right("look-ups saved").Right("cycles").Right("uJ");
   table.Right("outputs");
   if (labelled) table.Right("right");
   for (const PredictionRow& row : rows) {
@@ -78,30 +118,61 @@ std::string PredictionText(const std::vector<PredictionRow>& rows) {
                                       Percent(row.wrong(), 3),
                                       Percent(row.saved()),
                                       Thousands(row.cycles),
-                                      row.decibels && std::isfinite(*row.decibels)
-                                          ? fmt::format("{:.1f} dB", *row.decibels)
-                                          : "the same"};
-    if (labelled) cells.push_back(fmt::format("{}/{}", row.right, row.labelled));
+                                      fmt::format("{:.2f}", row.picojoules / 1e6)};
+    AppendQuality(row, labelled, &cells);
     table.Row(std::move(cells));
   }
-  return table.ToString() +
-         "at the low bound: 0 behind a ReLU; wrong: decided and not at the low bound; cycles: of "
-         "one image; outputs: signal to noise against no prediction\n";
+  std::string text =
+      table.ToString() +
+      "at the low bound: 0 behind a ReLU; wrong: decided and not at the low bound; cycles: of one "
+      "image; uJ: of an image on the chip, on average; outputs: signal to noise against no "
+      "prediction\n";
+  if (pools.empty()) return text;
+  Table of_pools;
+  of_pools.Column("lead").Right("pools").Right("skipped").Right("wrong").Right("look-ups saved");
+  of_pools.Right("outputs");
+  if (labelled) of_pools.Right("right");
+  for (const PredictionRow& row : pools) {
+    const PoolCounts& counts = row.pools;
+    std::vector<std::string> cells = {
+        fmt::format("{}", row.lead), Thousands(counts.pools),
+        Percent(PredictionRow::Share(counts.skipped, counts.candidates)),
+        Percent(PredictionRow::Share(counts.wrong, counts.pools), 3),
+        Percent(PredictionRow::Share(counts.steps - counts.looked_up, counts.steps))};
+    AppendQuality(row, labelled, &cells);
+    of_pools.Row(std::move(cells));
+  }
+  return text + "\n" + of_pools.ToString() +
+         "lead: of the exact lead, behind which a candidate of a pool is not finished; skipped: "
+         "candidates that are not; wrong: pools with a lower maximum; look-ups saved: in the "
+         "layers "
+         "before pools\n";
 }
 
-std::string PredictionJson(const std::vector<PredictionRow>& rows) {
+std::string PredictionJson(const std::vector<PredictionRow>& rows,
+                           const std::vector<PredictionRow>& pools) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const PredictionRow& row : rows) {
-    nlohmann::ordered_json one = {{"prediction", row.name},    {"outputs", row.counts.outputs},
-                                  {"low", row.counts.low},     {"decided", row.counts.decided},
-                                  {"wrong", row.counts.wrong}, {"looked_up", row.counts.looked_up},
-                                  {"steps", row.steps},        {"cycles", row.cycles}};
+    nlohmann::ordered_json one = {
+        {"prediction", row.name},      {"outputs", row.counts.outputs},
+        {"low", row.counts.low},       {"decided", row.counts.decided},
+        {"wrong", row.counts.wrong},   {"looked_up", row.counts.looked_up},
+        {"steps", row.steps},          {"cycles", row.cycles},
+        {"picojoules", row.picojoules}};
     if (row.budget) one["budget"] = *row.budget;
-    if (row.decibels && std::isfinite(*row.decibels)) one["sqnr_db"] = *row.decibels;
-    if (row.labelled > 0) {
-      one["images"] = row.labelled;
-      one["right"] = row.right;
-    }
+    AddQuality(row, &one);
+    json.push_back(std::move(one));
+  }
+  for (const PredictionRow& row : pools) {
+    nlohmann::ordered_json one = {{"prediction", row.name},
+                                  {"lead", row.lead},
+                                  {"pools", row.pools.pools},
+                                  {"wrong", row.pools.wrong},
+                                  {"candidates", row.pools.candidates},
+                                  {"skipped", row.pools.skipped},
+                                  {"looked_up", row.pools.looked_up},
+                                  {"steps", row.pools.steps}};
+    AddQuality(row, &one);
     json.push_back(std::move(one));
   }
   return json.dump(2) + '\n';

@@ -225,9 +225,21 @@ void SetSteps(const Layer& layer, const Config& config, int number, StageProgram
   s->bound_by_sum = config.prediction == Prediction::kExact && s->planes() == 1 && s->tests() > 0;
 }
 
-// Sets the thresholds: the limit less the most that the steps behind a test can add, or with
-// prediction less what they add on average, nothing.
-void SetThresholds(const LayerPart& part, const Config& config, StageProgram* s) {
+// Returns the least sum that a trained threshold does not decide; nullopt if the test has none.
+std::optional<int64_t> TrainedThreshold(const Layer& layer, int steps_done, size_t channel) {
+  const auto found = layer.trained.find(steps_done);
+  if (found == layer.trained.end()) return std::nullopt;
+  const SumScale scale = ScaleOfSum(layer, channel);
+  const double least = (found->second.at(channel) - scale.offset) / scale.factor;
+  // Sums have at most 48 bits; `least` is infinite where the factor is too small.
+  constexpr double kMost = 1e18;
+  return static_cast<int64_t>(std::ceil(std::clamp(least, -kMost, kMost)));
+}
+
+// Sets the thresholds: the limit less the most that the steps behind a test can add; with
+// prediction the trained ones, or the limit, as if nothing were to come.
+void SetThresholds(const Layer& layer, const LayerPart& part, const Config& config,
+                   StageProgram* s) {
   const size_t channels = s->multipliers.size();
   const auto taps = static_cast<size_t>(s->kernel_height) * static_cast<size_t>(s->kernel_width) *
                     static_cast<size_t>(s->in_channels);
@@ -246,7 +258,13 @@ void SetThresholds(const LayerPart& part, const Config& config, StageProgram* s)
         rest += sum << s->steps[j].shift();
       }
       const bool exists = n < static_cast<size_t>(part.channels) && s->multipliers[n] > 0;
-      s->thresholds.push_back(exists ? std::clamp(s->limits[n] - rest, -most, most) : -most);
+      int64_t threshold = s->limits[n] - rest;
+      if (exists && config.prediction == Prediction::kPredicted) {
+        threshold = TrainedThreshold(layer, static_cast<int>(i) + 1,
+                                     static_cast<size_t>(part.first_channel) + n)
+                        .value_or(threshold);
+      }
+      s->thresholds.push_back(exists ? std::clamp(threshold, -most, most) : -most);
     }
   }
 }
@@ -292,6 +310,11 @@ StatusOr<Layer> LayerOf(std::span<const Node* const> nodes, const Config& config
     return ToHost("the codes of a sign are -1 and 1");
   KILN_RETURN_IF_ERROR(Simplify(&layer));
   return layer;
+}
+
+SumScale ScaleOfSum(const Layer& layer, size_t channel) {
+  return {.factor = layer.line.factors[channel] * (layer.bits > 1 ? 0.5 : 1),
+          .offset = layer.line.offsets[channel]};
 }
 
 StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const Config& config,
@@ -345,7 +368,7 @@ StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const 
     }
   }
   KILN_RETURN_IF_ERROR(SetRequantisation(layer, part, config, &s));
-  SetThresholds(part, config, &s);
+  SetThresholds(layer, part, config, &s);
   s.emits = true;
   return s;
 }
@@ -374,8 +397,10 @@ int64_t RoundCycles(const StageProgram& stage, const Config& config, int number)
   // A round takes a cycle for each channel of the list; building its tables, one for each group and
   // one to hand them over.
   const int64_t round = std::max(stage.list, config.steps + 1);
-  return int64_t{stage.out_height} * stage.out_width * std::ssize(stage.steps) * layout.rounds *
-         round;
+  // The sums of a pixel are read while the rounds of the next one go on.
+  const int64_t pixel = std::max(std::ssize(stage.steps) * layout.rounds * round,
+                                 int64_t{stage.list} * config.requantiser_share(number));
+  return int64_t{stage.out_height} * stage.out_width * pixel;
 }
 
 }  // namespace kiln::binary

@@ -9,6 +9,7 @@
 
 #include "kiln/ir/graph.h"
 #include "kiln/support/status.h"
+#include "kiln/targets/binary/compile/trained_thresholds.h"
 #include "kiln/targets/binary/config/config.h"
 #include "kiln/targets/binary/isa/program.h"
 #include "kiln/targets/lower/channel_line.h"
@@ -39,6 +40,8 @@ struct Layer {
   std::vector<int32_t> weights;
   // Value of a result: (sum of codes * weights) * factor + offset, clamped; factors are >= 0.
   ChannelLine line;
+  // Thresholds of its tests with `prediction: predicted`, where there are trained ones.
+  LayerThresholds trained;
   // Whether the result is the sign of the value instead: +1 from 0 on, -1 below, in codes.
   bool sign = false;
 
@@ -50,6 +53,14 @@ struct Layer {
 //   errors  refusals, with what the machine lacks
 StatusOr<Layer> LayerOf(std::span<const Node* const> nodes, const Config& config,
                         std::string_view source);
+
+// The value of an output channel of a layer as a function of the machine's sum, which is twice as
+// large for weights of several planes: value = sum * factor + offset. Trained thresholds are such
+// values.
+struct SumScale {
+  double factor = 0, offset = 0;
+};
+SumScale ScaleOfSum(const Layer& layer, size_t channel);
 
 // A part of a layer's result: output channels, and columns of the map.
 struct LayerPart {

@@ -35,6 +35,9 @@ class Lowering {
 
   StatusOr<LoweredNetwork> Run(const CompileOptions& options) {
     KILN_RETURN_IF_ERROR(CheckKnownShapes(graph_));
+    if (config_.prediction == Prediction::kPredicted) {
+      KILN_ASSIGN_OR_RETURN(trained_, ThresholdsOf(graph_));
+    }
     KILN_RETURN_IF_ERROR(partition_.Plan());
     KILN_RETURN_IF_ERROR(
         partition_.Emit(options, [&](const Group& group, const std::string& reason) {
@@ -199,6 +202,8 @@ class Lowering {
     if (group.result->shape().NumElements() == 0) return ToHost("its result has no elements");
     if (group.anchor->operand(0)->is_constant()) return ToHost("a layer of a constant");
     KILN_ASSIGN_OR_RETURN(Layer layer, LayerOf(group.nodes, config_, graph_.source()));
+    if (const auto trained = trained_.find(layer.result->name()); trained != trained_.end())
+      layer.trained = trained->second;
     BlockLayer own;
     own.layer = std::move(layer);
     own.nodes.assign(group.nodes.begin(), group.nodes.end());
@@ -381,6 +386,7 @@ class Lowering {
 
   const Graph& graph_;
   const Config& config_;
+  TrainedThresholds trained_;
   Partition<Group> partition_;
   std::vector<Item> items_;
   std::vector<DerivedValue> views_;

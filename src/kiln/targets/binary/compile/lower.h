@@ -29,7 +29,8 @@ struct LoweredNetwork {
 };
 
 // Lowers a graph whose shapes are known; the result refers to it.
-//   errors  a node for the host where options.host_fallback is false
+//   errors  a node for the host where options.host_fallback is false; with
+//           Prediction::kPredicted those of ThresholdsOf
 StatusOr<LoweredNetwork> Lower(const Graph& graph, const Config& config,
                                const CompileOptions& options);
 

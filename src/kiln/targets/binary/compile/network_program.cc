@@ -14,7 +14,14 @@ NetworkProgram::NetworkProgram(Config config, Graph network, LoweredNetwork lowe
     : config_(std::move(config)), network_(std::move(network)), views_(std::move(lowered.views)) {
   for (LoweredKernel& kernel : lowered.kernels) {
     std::vector<int64_t> channels;
-    for (const BlockLayer& layer : kernel.layers) channels.push_back(layer.layer.out_channels);
+    std::vector<LayerScale> layers;
+    for (const BlockLayer& layer : kernel.layers) {
+      channels.push_back(layer.layer.out_channels);
+      LayerScale& scale = layers.emplace_back();
+      scale.result = layer.layer.result->name();
+      for (int n = 0; n < layer.layer.out_channels; ++n)
+        scale.sums.push_back(ScaleOfSum(layer.layer, static_cast<size_t>(n)));
+    }
     for (const Launch& launch : kernel.launches) {
       constant_bytes_ += LoadBeats(launch.program) * config_.beat_bytes;
       const StageProgram& first = launch.program.stages[0];
@@ -24,6 +31,7 @@ NetworkProgram::NetworkProgram(Config config, Graph network, LoweredNetwork lowe
     }
     kernels_.push_back(std::move(kernel.info));
     channels_.push_back(std::move(channels));
+    layers_.push_back(std::move(layers));
     launches_.push_back(std::move(kernel.launches));
     hosts_.push_back(std::move(kernel.host));
   }

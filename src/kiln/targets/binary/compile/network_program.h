@@ -26,6 +26,13 @@ class NetworkProgram final : public Program {
   const Graph& network() const { return network_; }
   // By number of the kernel, without the tail: launches of the machine, or the host's graph.
   const std::vector<std::vector<Launch>>& launches() const { return launches_; }
+  // A layer of a kernel: the name of its result, and the scale of the sums of each output channel.
+  struct LayerScale {
+    std::string result;
+    std::vector<SumScale> sums;
+  };
+  // By kernel and stage.
+  const std::vector<std::vector<LayerScale>>& layers() const { return layers_; }
   // Sets the thresholds of a stage, [test][output channel].
   void SetThresholds(size_t kernel, size_t launch, size_t stage, std::vector<int64_t> thresholds) {
     launches_[kernel][launch].program.stages[stage].thresholds = std::move(thresholds);
@@ -42,6 +49,7 @@ class NetworkProgram final : public Program {
   std::vector<std::optional<HostGraph>> hosts_;
   std::vector<DerivedValue> views_;
   std::vector<std::vector<int64_t>> channels_;
+  std::vector<std::vector<LayerScale>> layers_;
 };
 
 // Compiles a network whose shapes are known. Errors: the errors of Lower.

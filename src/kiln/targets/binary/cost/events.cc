@@ -3,12 +3,14 @@
 #include "kiln/targets/binary/cost/events.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "fmt/format.h"
 #include "kiln/hardware/energy.h"
 #include "kiln/hardware/technology.h"
 #include "kiln/numerics/format.h"
+#include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/binary/cost/cost.h"
 #include "kiln/targets/binary/isa/derived.h"
@@ -76,7 +78,7 @@ std::vector<StageEvent> StageEventsOf(const Config& config, int stage, int node_
                              Memory(sum, depth) + 3 * AddBits(sum) + Registers(2 * sum);
   const double requantised =
       Memory(sum, 2 * depth) + Memory(kParameterBits, depth) + MultiplyBits(sum, kMultiplierBits) +
-      AddBits(sum + kMultiplierBits) + 2 * MultiplyBits(kSkipFactorBits, kSkipFactorBits) +
+      AddBits(sum + kMultiplierBits) + 2 * MultiplyBits(bits + 1, kSkipFactorBits) +
       2 * AddBits(kSkipAddendBits) + Registers(3 * (sum + kMultiplierBits) + 3 * kSkipAddendBits);
   const double queued = Registers(2 * columns * bits);
   const auto name = [&](const char* event) { return fmt::format("stage {}: {}", stage, event); };
@@ -165,13 +167,20 @@ std::vector<EventEnergy> EventsOf(const Config& config, int node_nm) {
 }
 
 StatusOr<Energy> EnergyOf(std::span<const BlockProgram* const> launches, const Config& config,
-                          int node_nm) {
+                          int node_nm, std::span<const LookUpShares> shares) {
+  KILN_CHECK(shares.empty() || shares.size() == launches.size());
   KILN_ASSIGN_OR_RETURN(Energy energy, EnergyAt(node_nm));
   std::vector<LaunchEvents> counts;
   int64_t beats = 0;
   for (const BlockProgram* program : launches) {
     counts.push_back(EventsOf(*program));
     beats += counts.back().beats_in + counts.back().beats_out;
+  }
+  for (size_t l = 0; l < shares.size(); ++l) {
+    for (size_t i = 0; i < shares[l].size(); ++i) {
+      int64_t& look_ups = counts[l].stages[i].look_ups;
+      look_ups = std::llround(shares[l][i] * static_cast<double>(look_ups));
+    }
   }
   for (int i = 0; i < config.stages; ++i) {
     for (StageEvent& event : StageEventsOf(config, i, node_nm)) {

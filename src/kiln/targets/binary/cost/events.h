@@ -1,8 +1,8 @@
 // The events of launches that consume energy, counted from their programs: nothing need run.
 //
 // What tests decide is not looked up again, which depends on data; the counts have no test decide
-// anything and are upper bounds of look-ups. The functional level counts what tests decide
-// (StageCounts of simulate/functional/functional.h), for images that are given.
+// anything and are upper bounds of look-ups. For given images, the functional level counts what is
+// looked up (StageCounts of simulate/functional/functional.h), from which LookUpShares follow.
 #ifndef KILN_TARGETS_BINARY_COST_EVENTS_H_
 #define KILN_TARGETS_BINARY_COST_EVENTS_H_
 
@@ -41,9 +41,12 @@ LaunchEvents EventsOf(const BlockProgram& program);
 // a node (hardware/energy.h has the sources).
 std::vector<EventEnergy> EventsOf(const Config& config, int node_nm);
 
-// Returns the energy of launches by unit (cost.h), in picojoules. Error: no such node.
+// The share of a launch's look-ups that were done, by number of the stage.
+using LookUpShares = std::array<double, kMostStages>;
+// Returns the energy of launches by unit (cost.h), in picojoules. `shares` has an element for each
+// launch, or none if all look-ups are done. Error: no such node.
 StatusOr<Energy> EnergyOf(std::span<const BlockProgram* const> launches, const Config& config,
-                          int node_nm);
+                          int node_nm, std::span<const LookUpShares> shares = {});
 
 }  // namespace kiln::binary
 

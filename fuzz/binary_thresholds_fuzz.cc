@@ -1,0 +1,22 @@
+// Fuzz target: passes any bytes to the reader of trained thresholds, which come from the metadata of
+// a model. It must reject the text with one line, or the thresholds must survive a round trip.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kiln/support/check.h"
+#include "kiln/targets/binary/compile/trained_thresholds.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto thresholds = kiln::binary::ParseThresholds(text, "fuzz");
+  if (!thresholds.ok()) {
+    KILN_CHECK(kiln::MessageOf(thresholds.status()).find('\n') == std::string::npos);
+    return 0;
+  }
+  const auto again =
+      kiln::binary::ParseThresholds(kiln::binary::PrintThresholds(*thresholds), "again");
+  KILN_CHECK(again.ok() && *again == *thresholds);
+  return 0;
+}
