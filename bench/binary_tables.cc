@@ -18,10 +18,12 @@
 #include <fmt/format.h>
 
 #include "kiln/support/random.h"
+#include "kiln/support/stable_sort.h"
 #include "kiln/targets/binary/block/block_cost.h"
 #include "kiln/targets/binary/block/chain_traffic.h"
 #include "kiln/targets/binary/predict/pooling.h"
 #include "kiln/targets/binary/predict/prediction.h"
+#include "kiln/targets/binary/predict/step_order.h"
 #include "kiln/targets/binary/tables/convolution.h"
 #include "kiln/targets/binary/tables/cost_model.h"
 
@@ -294,6 +296,60 @@ void PrintPrediction() {
   fmt::print("\n");
 }
 
+// Returns all steps in an order of planes, within each the digits, or of digits, within each the
+// planes; the most significant ones first.
+std::vector<Step> StepsByPart(const StepSums& sums, bool planes_first) {
+  std::vector<Step> order;
+  for (int plane = sums.planes() - 1; plane >= 0; --plane) {
+    for (int digit = sums.digits() - 1; digit >= 0; --digit) order.push_back({plane, digit});
+  }
+  if (!planes_first)
+    StableSort(&order, [](Step a, Step b) { return a.digit > b.digit; });
+  return order;
+}
+
+void PrintOrders() {
+  fmt::print(
+      "## Orders of steps\n\n3x3 windows, normal weights, activations of 8 bits; steps of an "
+      "output "
+      "with the bound of the map\n\n"
+      "| weights | channels | steps | by significance | planes first | digits first | best | "
+      "orders | "
+      "sets |\n|---|---|---|---|---|---|---|---|---|\n");
+  for (const int bits : {2, 4, 8}) {
+    for (const int channels : {3, 16}) {
+      WindowShape shape;
+      shape.height = shape.width = 18;
+      shape.channels = channels;
+      shape.outputs = 16;
+      shape.kernel_height = shape.kernel_width = 3;
+      const WeightFormat format = {WeightCoding::kSigned, bits};
+      Random random(31);
+      std::vector<int32_t> weights;
+      for (int64_t i = 0; i < shape.outputs * shape.window(); ++i) {
+        const double normal = std::sqrt(-2 * std::log(1 - random.Uniform())) *
+                              std::cos(2 * std::numbers::pi * random.Uniform());
+        const double code = std::round(normal * static_cast<double>(format.highest()) / 3);
+        weights.push_back(
+            static_cast<int32_t>(std::clamp<double>(code, format.lowest(), format.highest())));
+      }
+      const StepSums sums = OrExit(StepSums::Create(shape, format, {false, 8}, weights,
+                                                    RectifiedNormal(shape.input_size(), 32),
+                                                    std::vector<int64_t>(16, 0)));
+      const std::vector<double> costs(static_cast<size_t>(sums.steps()), 1);
+      const auto cost = [&](const std::vector<Step>& order) {
+        return CostOfOrder(sums, Bound::kMap, costs, order);
+      };
+      const StepOrder best = BestOrder(sums, Bound::kMap, costs);
+      fmt::print("| int{} | {} | {} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.0f} | {} |\n", bits,
+                 channels, sums.steps(), cost(StepsBySignificance(sums)),
+                 cost(StepsByPart(sums, true)), cost(StepsByPart(sums, false)), best.cost,
+                 best.orders, best.states);
+    }
+  }
+  fmt::print("\n");
+}
+
 Chain HourglassModule() {
   Chain chain;
   chain.width = chain.height = 64;
@@ -405,6 +461,7 @@ int main() {
   kiln::binary::PrintTable1();
   kiln::binary::PrintTable2();
   kiln::binary::PrintPrediction();
+  kiln::binary::PrintOrders();
   kiln::binary::PrintBlocks();
   kiln::binary::PrintTraffic();
 }
