@@ -7,6 +7,7 @@
 // sources: memory/kiln_pulse_delay.sv memory/kiln_ram_1w.sv arith/kiln_sum_tree.sv
 // free: kiln_binary_writer kiln_binary_walk kiln_binary_tables kiln_binary_column
 // free: kiln_binary_requantise
+// parameters: SHARE=1 SHARE=2 SHARE=4
 // probes: take=dut.take next_round=dut.next_round
 // probes: ends_pixel=dut.ends_pixel busy=dut.busy buffer=dut.buffer turn=dut.turn
 // probes: reading=dut.reading finished=dut.finished ends_late=dut.ends_late
@@ -14,7 +15,10 @@
 // probes: read_line=dut.read_line active=dut.active
 // depth: 12
 // induction: 2
-module proof (
+// All columns share the only requantiser.
+module proof #(
+    parameter int unsigned SHARE = 1
+) (
     input logic        clock,
     input logic        reset,
     input logic        start,
@@ -27,16 +31,17 @@ module proof (
     input logic        in_valid,
     input logic [ 7:0] in_data,
     input logic        skip_valid,
-    input logic [ 7:0] skip_data,
+    input logic [15:0] skip_data,
     input logic        forward_ready,
     input logic        emit_ready
 );
   logic idle, in_ready, skips, skip_ready, forward_valid, forward_last, emit_valid;
   logic [11:0] skip_first, skip_last;
-  logic [3:0] forward_data, emit_data;
+  logic [4*SHARE-1:0] forward_data, emit_data;
   kiln_binary_stage #(
       .CHANNELS(2),
-      .COLUMNS(1),
+      .COLUMNS(SHARE),
+      .COLUMNS_PER_REQUANTISER(SHARE),
       .GROUP(1),
       .STEPS(1),
       .ACTIVATION_BITS(4),
@@ -44,14 +49,14 @@ module proof (
       .COLUMN_DEPTH(2),
       .ROW_WORDS(2),
       .WEIGHT_WORDS(2),
-      .BEAT_BITS(8)
+      .BEAT_BITS(16)
   ) dut (.*);
 
   logic take, ends_pixel, buffer, turn, reading, ends_late, forwards, emits;
   logic [kiln_binary_pkg::ROUND_BITS-1:0] next_round;
   logic [1:0] busy, finished;
   logic [4:0] ends;  // DRAIN - 1 of them
-  logic [8:0] read_line;
+  logic [7+SHARE:0] read_line;
   logic active;
 
   // Pixels that have a buffer: one whose rounds are under way, those whose last sums are under way,

@@ -172,27 +172,18 @@ TEST(Cost, TreesAddInLevelsOfHalfAsManyNumbers) {
 // (docs/measurements-binary.md); no whole machine is in the fit. Yosys counts the bits of a memory
 // with two read ports once.
 TEST(Cost, WholeMachinesHaveTheAreaOfSynthesis) {
-  Config middle = Small();
-  middle.stages = 3;
-  middle.channels_0 = 24;
-  middle.channels_1 = middle.channels_2 = 12;
-  middle.columns_0 = middle.columns_1 = middle.columns_2 = 4;
-  middle.column_depth = 16;
-  middle.row_words = 192;
-  middle.weight_words = 32;
-  middle.skip_beats = 640;
   struct Synthesis {
     Config config;
     double area;
     int64_t bits, sums;
   };
-  for (const Synthesis& found : {Synthesis{Small(), 3452946, 91008, 4 * 2 * 8 * 28},
-                                 Synthesis{middle, 11265868, 487680, 12 * 2 * 16 * 28}}) {
+  for (const Synthesis& found : {Synthesis{Small(), 2795549, 91008, 4 * 2 * 8 * 28},
+                                 Synthesis{Config(), 16386183, 892160, 16 * 2 * 16 * 28}}) {
     const auto cost = MachineCost(found.config, 180);
     ASSERT_TRUE(cost.ok()) << cost.status();
     double logic = 0;
     for (const UnitArea& unit : cost->units) logic += unit.logic;
-    EXPECT_NEAR(logic / found.area, 1, 0.02) << logic;
+    EXPECT_NEAR(logic / found.area, 1, 0.03) << logic;
     EXPECT_EQ(cost->on_chip_memory_bits, found.bits + found.sums);
   }
 }
