@@ -284,5 +284,33 @@ TEST(LoadModel, RefusesOtherExtensions) {
       std::string::npos);
 }
 
+// A property of the metadata is set or replaced, and nothing else of the file changes.
+TEST(ModelWithMetadata, SetsOneProperty) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("kiln_metadata_" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const fs::path onnx = "models/fashion_mlp_w1a8.onnx", text = folder / "net.kir";
+  const auto original = LoadModel(onnx);
+  ASSERT_TRUE(original.ok()) << original.status();
+  ASSERT_TRUE(WriteFile(text, PrintGraph(*original)).ok());
+  for (const fs::path& model : {onnx, text}) {
+    for (const char* key : {"kiln.preprocess", "kiln.other"}) {
+      SCOPED_TRACE(model.string() + " " + key);
+      const auto bytes = ModelWithMetadata(model, key, "scale=\"2\"\n");
+      ASSERT_TRUE(bytes.ok()) << bytes.status();
+      const fs::path copy = folder / ("copy" + model.extension().string());
+      ASSERT_TRUE(WriteFile(copy, *bytes).ok());
+      auto loaded = LoadModel(copy);
+      ASSERT_TRUE(loaded.ok()) << loaded.status();
+      EXPECT_EQ(loaded->metadata().at(key), "scale=\"2\"\n");
+      loaded->metadata() = original->metadata();
+      EXPECT_EQ(PrintGraph(*loaded), PrintGraph(*original));
+    }
+  }
+  EXPECT_FALSE(ModelWithMetadata(folder / "none.onnx", "kiln.other", "x").ok());
+  EXPECT_FALSE(ModelWithMetadata("models/README.md", "kiln.other", "x").ok());
+  fs::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace kiln

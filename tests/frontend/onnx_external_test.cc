@@ -6,7 +6,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "kiln/frontend/model.h"
 #include "kiln/frontend/onnx.h"
 #include "kiln/support/file.h"
 #include "onnx/onnx_pb.h"
@@ -74,6 +76,30 @@ TEST_F(ExternalData, IsReadAtItsOffset) {
   auto graph = Load("sub/w.bin", "3", "16");
   ASSERT_TRUE(graph.ok()) << MessageOf(graph.status());
   EXPECT_EQ(graph->FindValue("w")->constant(), Tensor::Of<float>({4}, {1, 2, 3, 4}));
+}
+
+// Commands must not write over these files, nor copy the model without them.
+TEST_F(ExternalData, IsListedWithTheModel) {
+  ASSERT_TRUE(WriteFile(root_ / "model" / "sub" / "w.bin", bytes_).ok());
+  ASSERT_TRUE(Load("sub/w.bin").ok());
+  const fs::path model = root_ / "model" / "net.onnx";
+  EXPECT_EQ(ExternalFilesOf(model), std::vector<fs::path>{root_ / "model" / "sub/w.bin"});
+  const std::string refused = MessageOf(ModelWithMetadata(model, "kiln.x", "y").status());
+  EXPECT_NE(refused.find("tensor 'w': lies in a file of its own"), std::string::npos) << refused;
+
+  // The same in an attribute of a node within a branch.
+  onnx::ModelProto nested;
+  nested.set_ir_version(8);
+  nested.add_opset_import()->set_version(17);
+  auto* branch = nested.mutable_graph()->add_node()->add_attribute()->add_graphs();
+  auto* tensor = branch->add_node()->add_attribute()->mutable_t();
+  tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* entry = tensor->add_external_data();
+  entry->set_key("location");
+  entry->set_value("other.bin");
+  ASSERT_TRUE(WriteFile(model, nested.SerializeAsString()).ok());
+  EXPECT_EQ(ExternalFilesOf(model), std::vector<fs::path>{root_ / "model" / "other.bin"});
+  EXPECT_TRUE(ExternalFilesOf(root_ / "none.onnx").empty());
 }
 
 TEST_F(ExternalData, OffsetAndLengthMustFitTheFile) {

@@ -86,6 +86,7 @@ std::vector<std::filesystem::path> FilesOf(const FlowOptions& options) {
   };
   if (const auto path = FindResource("accelerators", options.accelerator.string()); path.ok())
     files.push_back(*path);
+  add(ExternalFilesOf(options.model));
   add(FilesOf(options.images));
   add(FilesOf(options.calibration));
   if (!options.recipe.empty()) add(FilesOfRecipe(options.recipe));

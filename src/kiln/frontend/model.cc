@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "fmt/format.h"
 #include "kiln/frontend/onnx_file.h"
@@ -25,6 +27,45 @@ std::string ExtensionOf(const std::filesystem::path& path) {
                  [](unsigned char c) { return std::tolower(c); });
   return extension;
 }
+
+// Collects the tensors of a model that lie in files of their own. Graphs are nested no deeper than
+// the reader allows.
+class ExternalTensors {
+ public:
+  explicit ExternalTensors(const onnx::ModelProto& model) {
+    Add(model.graph());
+    for (const auto& function : model.functions()) {
+      for (const auto& node : function.node()) Add(node);
+    }
+  }
+  const std::vector<const onnx::TensorProto*>& all() const { return all_; }
+
+ private:
+  void Add(const onnx::TensorProto& tensor) {
+    if (tensor.data_location() == onnx::TensorProto::EXTERNAL) all_.push_back(&tensor);
+  }
+  void Add(const onnx::SparseTensorProto& tensor) {
+    Add(tensor.values());
+    Add(tensor.indices());
+  }
+  void Add(const onnx::GraphProto& graph) {
+    for (const auto& tensor : graph.initializer()) Add(tensor);
+    for (const auto& tensor : graph.sparse_initializer()) Add(tensor);
+    for (const auto& node : graph.node()) Add(node);
+  }
+  void Add(const onnx::NodeProto& node) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_t()) Add(attribute.t());
+      if (attribute.has_g()) Add(attribute.g());
+      if (attribute.has_sparse_tensor()) Add(attribute.sparse_tensor());
+      for (const auto& tensor : attribute.tensors()) Add(tensor);
+      for (const auto& graph : attribute.graphs()) Add(graph);
+      for (const auto& tensor : attribute.sparse_tensors()) Add(tensor);
+    }
+  }
+
+  std::vector<const onnx::TensorProto*> all_;
+};
 
 // Reads a network without cleaning it up.
 StatusOr<Graph> ReadModel(const std::filesystem::path& path, const LoadOptions& options) {
@@ -68,10 +109,9 @@ StatusOr<std::string> ModelWithMetadata(const std::filesystem::path& path, const
   }
   onnx::ModelProto model;
   KILN_RETURN_IF_ERROR(ParseOnnxFile(path, &model));
-  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
-    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) continue;
+  if (const ExternalTensors external(model); !external.all().empty()) {
     return UnsupportedAt(
-        path.string(), fmt::format("initializer {}", QuotedExcerpt(tensor.name())),
+        path.string(), fmt::format("tensor {}", QuotedExcerpt(external.all().front()->name())),
         "lies in a file of its own, which a model in another folder would not find",
         "a model with its weights inside");
   }
@@ -86,6 +126,19 @@ StatusOr<std::string> ModelWithMetadata(const std::filesystem::path& path, const
   if (!model.SerializeToString(&bytes))
     return ErrorAt(path.string(), "", "is too large for an ONNX file", "at most 2 GiB");
   return bytes;
+}
+
+std::vector<std::filesystem::path> ExternalFilesOf(const std::filesystem::path& path) {
+  onnx::ModelProto model;
+  if (ExtensionOf(path) != ".onnx" || !ParseOnnxFile(path, &model).ok()) return {};
+  const ExternalTensors external(model);
+  std::set<std::filesystem::path> files;
+  for (const onnx::TensorProto* tensor : external.all()) {
+    for (const auto& entry : tensor->external_data()) {
+      if (entry.key() == "location") files.insert(path.parent_path() / entry.value());
+    }
+  }
+  return {files.begin(), files.end()};
 }
 
 }  // namespace kiln

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "kiln/frontend/onnx.h"
 #include "kiln/ir/graph.h"
@@ -27,11 +28,15 @@ struct LoadOptions {
 StatusOr<Graph> LoadModel(const std::filesystem::path& path, const LoadOptions& options = {});
 
 // Returns the bytes of a network's file with one property of its metadata set (Graph::metadata).
-// All else is as in the file.
+// All else is as in the file, but for the layout and comments of IR text, which is printed anew.
 //   errors  an unknown extension; any error of the reader; an ONNX model with weights in files of
 //           their own, which a model in another folder would not find
 StatusOr<std::string> ModelWithMetadata(const std::filesystem::path& path, const std::string& key,
                                         const std::string& value);
+
+// Returns the files beside an ONNX model in which some of its tensors lie, as the model names them;
+// none if the model cannot be read, which LoadModel reports.
+std::vector<std::filesystem::path> ExternalFilesOf(const std::filesystem::path& path);
 
 }  // namespace kiln
 
