@@ -43,10 +43,10 @@ TEST(EliminateDeadCode, DropsChainsAndConstants) {
   EXPECT_EQ(RunOne(graph, "eliminate-dead-code"), Changed::kNo);
 }
 
-// A Cast of stored weights is folded though it is large, because it has no more elements than the
-// weights, while all constants stay within their limit. An Expand of the same size is not.
+// A Cast of stored weights is folded though it is large, while the bytes of all constants stay
+// within their limit. An Expand of the same size is not.
 TEST(FoldConstants, FoldsLargeResultsOfLargeOperands) {
-  const auto fold = [](Op op, int64_t most_elements) {
+  const auto fold = [](Op op, int64_t most_bytes) {
     Graph graph;
     Value* x = graph.AddInput("x", F32({1000}));
     Node* node = nullptr;
@@ -64,14 +64,14 @@ TEST(FoldConstants, FoldsLargeResultsOfLargeOperands) {
         InsertNode(graph, nullptr, Op::kAdd, "sum", {x, node->result()}, {}, x->type())->result());
     PassContext context;
     context.max_folded_elements = 999;
-    context.max_constant_elements = most_elements;
+    context.max_constant_bytes = most_bytes;
     const Status status =
         RunPasses(graph, std::array<std::string_view, 1>{"fold-constants"}, context);
     EXPECT_TRUE(status.ok()) << MessageOf(status);
     return graph.num_nodes() == 1;
   };
-  EXPECT_TRUE(fold(Op::kCast, 2000));
-  EXPECT_FALSE(fold(Op::kCast, 1999));
+  EXPECT_TRUE(fold(Op::kCast, 1000 + 4000));
+  EXPECT_FALSE(fold(Op::kCast, 1000 + 3999));
   EXPECT_FALSE(fold(Op::kExpand, 1000000));
 }
 

@@ -2,8 +2,6 @@
 #include "kiln/passes/fold_constants.h"
 
 #include <algorithm>
-#include <optional>
-#include <span>
 
 #include "kiln/execute/reference.h"
 #include "kiln/ir/shape_inference.h"
@@ -12,37 +10,23 @@
 namespace kiln {
 namespace {
 
-// Returns the elements of all results; nullopt if a shape is unknown or too large to count. Infers
-// them from the operands, before anything is allocated.
-std::optional<int64_t> ElementsOfResults(const Node& node) {
+// Returns true if every result has a known size that is small enough. Infers it from the operands,
+// before anything is allocated.
+bool ResultsFit(const Graph& graph, const Node& node, const PassContext& context) {
   const auto types = InferResultTypes(node);
-  if (!types.ok()) return std::nullopt;
-  int64_t elements = 0;
+  if (!types.ok()) return false;
   for (int i = 0; i < node.num_results(); ++i) {
     if (node.result(i) == nullptr) continue;
     const TensorType& type = (*types)[static_cast<size_t>(i)];
     const auto count = type.shape.has_value() ? CheckedNumElements(*type.shape) : std::nullopt;
-    if (!count.has_value() || __builtin_add_overflow(elements, *count, &elements))
-      return std::nullopt;
+    if (!count.has_value()) return false;
+    if (*count <= context.max_folded_elements) continue;
+    if (node.op() != Op::kCast) return false;
+    int64_t left = context.max_constant_bytes;
+    for (const Value* constant : graph.Constants()) left -= constant->constant().num_bytes();
+    if (*count > left / SizeOf(type.element)) return false;
   }
-  return elements;
-}
-
-int64_t ElementsOf(std::span<Value* const> values) {
-  int64_t elements = 0;
-  for (const Value* value : values) {
-    if (value != nullptr && value->is_constant()) elements += value->shape().NumElements();
-  }
-  return elements;
-}
-
-// Returns true if the results of a node whose operands are constants are small enough.
-bool ResultsFit(const Graph& graph, const Node& node, const PassContext& context) {
-  const std::optional<int64_t> results = ElementsOfResults(node);
-  if (!results.has_value()) return false;
-  if (*results <= context.max_folded_elements) return true;
-  return *results <= ElementsOf(node.operands()) &&
-         *results <= context.max_constant_elements - ElementsOf(graph.Constants());
+  return true;
 }
 
 // Returns true if all operands are constant and no result is an output or annotated.

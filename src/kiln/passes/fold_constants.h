@@ -9,9 +9,8 @@ namespace kiln {
 // Evaluates nodes whose operands are all constants with the reference executor. A node stays if it
 // computes a graph output, if the shape of a result is not known in advance, if a result is too
 // large, or if the executor has no kernel for its types. Results may have as many elements as
-// PassContext::max_folded_elements says (an Expand or ConstantOfShape can request any size); or as
-// many as the operands together, as a Cast of weights has, while all constants of the graph stay
-// within PassContext::max_constant_elements.
+// PassContext::max_folded_elements says (an Expand or ConstantOfShape can request any size). A Cast
+// of stored weights may have more, while all constants stay within PassContext::max_constant_bytes.
 //   %1 = mul %c, %d      =>      a constant
 class FoldConstants final : public Pass {
  public:

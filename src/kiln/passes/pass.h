@@ -40,10 +40,10 @@ struct PassContext {
   std::vector<std::string> skip;  // passes not to run, by name
   int max_steps = -1;             // number of passes to run, to bisect a fault; -1: no limit
   bool verify = true;  // verify the graph before the first pass and after each pass that changed it
-  // The most elements of constants that fold-constants makes of a node, whatever its operands; and
-  // of all constants of the graph with those of a node that has more, but no more than its operands.
+  // The most elements that fold-constants makes of a node. A Cast may have more, as long as the
+  // bytes of all constants of the graph and of its result stay within `max_constant_bytes`.
   int64_t max_folded_elements = int64_t{1} << 22;
-  int64_t max_constant_elements = int64_t{1} << 29;
+  int64_t max_constant_bytes = int64_t{1} << 30;
   // Called after each pass that ran; `step` counts passes from 0. See DumpStepsTo in pipeline.h.
   std::function<Status(int step, const PassRun& run, const Graph& graph)> on_step;
 
