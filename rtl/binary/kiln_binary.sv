@@ -36,9 +36,10 @@ module kiln_binary #(
   localparam int unsigned CODES_01 = CODES_0 > CODES_1 ? CODES_0 : CODES_1;
   localparam int unsigned CODE_BITS = CODES_01 > CODES_2 ? CODES_01 : CODES_2;
 
-  if (STAGES < 1 || STAGES > 3 || CHANNELS_0 * ACTIVATION_BITS % BEAT_BITS != 0)
-    begin : g_parameters
-    $error("STAGES from 1 to 3, CHANNELS_0 of whole beats");
+  if (STAGES < 1 || STAGES > 3 || CHANNELS_0 * ACTIVATION_BITS % BEAT_BITS != 0 ||
+      COLUMNS_PER_REQUANTISER == 0 ||
+      (COLUMNS_PER_REQUANTISER & (COLUMNS_PER_REQUANTISER - 1)) != 0) begin : g_parameters
+    $error("STAGES from 1 to 3, CHANNELS_0 of whole beats, COLUMNS_PER_REQUANTISER a power of two");
   end
 
   // -----------------------------------------------------------------------------------------------

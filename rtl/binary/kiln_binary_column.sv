@@ -1,5 +1,5 @@
 // A column of a stage: looks up one output channel in all tables of the stage per cycle, adds what
-// it finds, and keeps the sums of its output channels for two pixels.
+// it finds, and keeps the sums of its output channels for BUFFERS pixels.
 //
 // A look-up that is issued in cycle t, with T the cycles of the tree:
 //   t            chooses the lowest output channel of the round that is not yet done; channels that
@@ -28,9 +28,9 @@ module kiln_binary_column #(
     // Rounds
     input  logic                                              new_round,
     input  logic                                              new_pixel,
-    input  logic                                              next_buffer,
+    input  logic        [   kiln_binary_pkg::BUFFER_BITS-1:0] next_buffer,
     input  logic                                              active,
-    input  logic                                              buffer,
+    input  logic        [   kiln_binary_pkg::BUFFER_BITS-1:0] buffer,
     input  logic                                              tested,
     input  logic        [                               15:0] weights_address,
     input  logic        [                       INDEX_BITS:0] list_length,
@@ -39,17 +39,17 @@ module kiln_binary_column #(
     input  logic        [      TABLES*ENTRIES*ENTRY_BITS-1:0] tables,
     // Delayed
     input  logic        [                                4:0] shift,
-    input  logic                                              shift_buffer,
+    input  logic        [   kiln_binary_pkg::BUFFER_BITS-1:0] shift_buffer,
     input  logic                                              add_fresh,
     input  logic signed [               ACCUMULATOR_BITS-1:0] add_base,
     input  logic        [                                7:0] add_tests_address,
     input  logic                                              write_tested,
-    input  logic                                              write_buffer,
+    input  logic        [   kiln_binary_pkg::BUFFER_BITS-1:0] write_buffer,
     input  logic                                              write_by_sum,
     input  logic signed [               ACCUMULATOR_BITS-1:0] write_rest,
     // Results, in the cycle after `read`
     input  logic                                              read,
-    input  logic                                              read_buffer,
+    input  logic        [   kiln_binary_pkg::BUFFER_BITS-1:0] read_buffer,
     input  logic        [                     INDEX_BITS-1:0] read_index,
     output logic        [               ACCUMULATOR_BITS-1:0] read_sum,
     output logic                                              read_alive,
@@ -73,7 +73,7 @@ module kiln_binary_column #(
   // -----------------------------------------------------------------------------------------------
   // Choice of the next channel
 
-  logic [DEPTH-1:0] alive[2], pending, ahead;
+  logic [DEPTH-1:0] alive[kiln_binary_pkg::BUFFERS], pending, ahead;
   logic [INDEX_BITS:0] cursor;
   logic [INDEX_BITS-1:0] candidate;
   logic exists, waits, issue, more;
@@ -163,7 +163,7 @@ module kiln_binary_column #(
   logic [2*ACCUMULATOR_BITS-1:0] sums_read;
   kiln_ram_1w #(
       .WIDTH(ACCUMULATOR_BITS),
-      .WORDS(2 * DEPTH),
+      .WORDS(kiln_binary_pkg::BUFFERS * DEPTH),
       .READS(2)
   ) sums (
       .clock,
@@ -248,7 +248,7 @@ module kiln_binary_column #(
   always_ff @(posedge clock) begin
     if (!reset) begin
       addresses_exist : assert (!issue || 32'(address) < WEIGHT_WORDS);
-      sums_are_of_two_pixels : assert (!(valid[WRITE] && read) || write_buffer != read_buffer);
+      sums_are_of_other_pixels : assert (!(valid[WRITE] && read) || write_buffer != read_buffer);
       channels_exist : assert (!issue || (INDEX_BITS + 1)'(candidate) < list_length);
     end
   end

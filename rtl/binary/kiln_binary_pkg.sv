@@ -6,6 +6,8 @@ package kiln_binary_pkg;
   localparam int unsigned SETTINGS = 9;  // words of 64 bits
   localparam int unsigned PLACE_BITS = 16;  // of a signed coordinate
   localparam int unsigned PARAMETER_BITS = 64;
+  localparam int unsigned BUFFERS = 4;  // pixels whose sums a column keeps
+  localparam int unsigned BUFFER_BITS = 2;
 
   localparam logic [3:0] COMMAND_WRITE = 4'd1;
   localparam logic [3:0] COMMAND_RUN = 4'd2;

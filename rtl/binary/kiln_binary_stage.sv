@@ -4,9 +4,9 @@
 // Rounds: the columns look up the output channels of their lists in the tables of a round. A round
 // ends in the cycle in which every column has issued its last look-up, and the next one begins in
 // the cycle after, if its tables are built and, for the first round of a pixel, the sums of the
-// pixel before the last are read. A pixel's results are read DRAIN cycles after its last round
-// ends, one of each column at a time. Columns that share a requantiser follow each other through it,
-// so that the sums of the next output channels are read SHARE cycles later.
+// pixel BUFFERS before are read. A pixel's results are read DRAIN cycles after its last round ends,
+// one of each column at a time. Columns that share a requantiser follow each other through it, so
+// that the sums of the next output channels are read SHARE cycles later.
 //   start     begins a run; settings must stay until `idle`
 //   idle      all results have left
 module kiln_binary_stage #(
@@ -282,15 +282,18 @@ module kiln_binary_stage #(
   // -----------------------------------------------------------------------------------------------
   // Rounds
 
-  logic active, buffer, next_buffer, round_done, ends_pixel, first_of_pixel;
-  logic [1:0] busy, drained;
+  localparam int unsigned BUFFERS = kiln_binary_pkg::BUFFERS;
+  localparam int unsigned BUFFER_BITS = kiln_binary_pkg::BUFFER_BITS;
+  logic active, round_done, ends_pixel, first_of_pixel;
+  logic [BUFFER_BITS-1:0] buffer, next_buffer;  // of the sums of a pixel
+  logic [BUFFERS-1:0] busy, drained;
   logic [ROUND_BITS-1:0] round;
   logic [COLUMNS-1:0] done;
   logic signed [ACCUMULATOR_BITS-1:0] base, rest;
   assign first_of_pixel = next_round[kiln_binary_pkg::ROUND_FIRST];
-  assign next_buffer = first_of_pixel ? !buffer : buffer;
+  assign next_buffer = first_of_pixel ? buffer + 1'b1 : buffer;
   assign round_done = active && (&done);
-  assign take = next_full && (!active || round_done) && !(first_of_pixel && busy[!buffer]);
+  assign take = next_full && (!active || round_done) && !(first_of_pixel && busy[next_buffer]);
   assign ends_pixel = round_done && round[kiln_binary_pkg::ROUND_LAST];
 
   // The sum of the window's activations, and of the digits below the round's.
@@ -317,20 +320,20 @@ module kiln_binary_stage #(
     if (reset) active <= 1'b0;
     else if (take) active <= 1'b1;
     else if (round_done) active <= 1'b0;
-    if (start) buffer <= 1'b1;
+    if (start) buffer <= '1;
     else if (take) buffer <= next_buffer;
     if (reset || start) begin
       busy <= '0;
     end else begin
-      for (int b = 0; b < 2; b++) begin
-        if (take && first_of_pixel && next_buffer == 1'(b)) busy[b] <= 1'b1;
+      for (int b = 0; b < BUFFERS; b++) begin
+        if (take && first_of_pixel && next_buffer == BUFFER_BITS'(b)) busy[b] <= 1'b1;
         else if (drained[b]) busy[b] <= 1'b0;
       end
     end
   end
 
   // The round of each look-up that is under way: SHIFT, ADD and WRITE of the columns.
-  localparam int unsigned LATE_BITS = 1 + ROUND_BITS + 2 * ACCUMULATOR_BITS;
+  localparam int unsigned LATE_BITS = BUFFER_BITS + ROUND_BITS + 2 * ACCUMULATOR_BITS;
   logic [LATE_BITS-1:0] shift_late, add_late, write_late;
   kiln_delay #(
       .WIDTH (LATE_BITS),
@@ -346,20 +349,21 @@ module kiln_binary_stage #(
   end
   logic [ROUND_BITS-1:0] shift_round, add_round, write_round;
   logic signed [ACCUMULATOR_BITS-1:0] add_base, write_rest;
-  logic shift_buffer, write_buffer;
+  logic [BUFFER_BITS-1:0] shift_buffer, write_buffer;
   assign shift_round = shift_late[ROUND_BITS-1:0];
-  assign shift_buffer = shift_late[LATE_BITS-1];
+  assign shift_buffer = shift_late[LATE_BITS-1-:BUFFER_BITS];
   assign add_round = add_late[ROUND_BITS-1:0];
   assign add_base = add_late[ROUND_BITS+:ACCUMULATOR_BITS];
   assign write_round = write_late[ROUND_BITS-1:0];
   assign write_rest = write_late[ROUND_BITS+ACCUMULATOR_BITS+:ACCUMULATOR_BITS];
-  assign write_buffer = write_late[LATE_BITS-1];
+  assign write_buffer = write_late[LATE_BITS-1-:BUFFER_BITS];
   wire unused_late = &{1'b0, shift_late, add_late, write_late, shift_round, rounds_unused};
 
   // -----------------------------------------------------------------------------------------------
   // Columns
 
-  logic read, read_buffer;
+  logic read;
+  logic [BUFFER_BITS-1:0] read_buffer;
   logic [INDEX_BITS-1:0] read_index;
   logic [COLUMNS*ACCUMULATOR_BITS-1:0] sums_read;
   logic [COLUMNS-1:0] alive_read;
@@ -413,9 +417,8 @@ module kiln_binary_stage #(
   end
 
   // -----------------------------------------------------------------------------------------------
-  // Requantisation: sums that are read in cycle t stay until the next read. The requantiser of
-  // columns r * SHARE to r * SHARE + SHARE - 1 takes the k-th of them in t + 1 + k. Results wait for
-  // the last of their word.
+  // Requantisation: sums that are read in cycle t stay until the next read. Requantiser r takes the
+  // k-th one of its SHARE columns in t + 1 + k. Results wait for the last of their word.
 
   logic [PHASE_BITS-1:0] phase;     // of the cycle: 0 unless sums were read in the last SHARE - 1
   logic [PHASE_BITS-1:0] phase_of;  // of the sums that the requantisers take
@@ -480,8 +483,9 @@ module kiln_binary_stage #(
 
   localparam int unsigned BEAT_WORDS = BEAT_BITS / OUT_BITS;
   localparam int unsigned SUB_BITS = BEAT_WORDS > 1 ? $clog2(BEAT_WORDS) : 1;
-  logic [1:0] finished;  // pixels whose sums can be read
-  logic ends_late, reading, last_read, turn;
+  logic [BUFFER_BITS:0] finished;  // pixels whose sums can be read
+  logic ends_late, reading, last_read;
+  logic [BUFFER_BITS-1:0] turn;  // the buffer that is read
   logic row_of_pixels_end;
   logic [13:0] drained_x, drained_y;
   logic [4:0] forward_places, emit_places;  // that are free
@@ -496,7 +500,8 @@ module kiln_binary_stage #(
       .out(ends_late)
   );
   assign last_read = 7'(read_index) == list_length - 1'b1;
-  assign read = reading && phase == '0 && (!forwards || forward_places != '0) && (!emits || emit_places != '0) &&
+  assign read = reading && phase == '0 && (!forwards || forward_places != '0) &&
+      (!emits || emit_places != '0) &&
       (!has_skip || skip_valid);
   assign read_buffer = turn;
   assign skip_ready = read && has_skip && (last_read || 32'(sub_word) == BEAT_WORDS - 1);
@@ -520,8 +525,8 @@ module kiln_binary_stage #(
     end else begin
       read_line <= {read_line[RESULT_CYCLES-2:0], read};
       if (reading ? read && last_read : 1'b1) reading <= finished != '0;
-      finished <= finished + 2'(ends_late) -
-          2'((reading ? read && last_read : 1'b1) && finished != '0);
+      finished <= finished + (BUFFER_BITS + 1)'(ends_late) -
+          (BUFFER_BITS + 1)'((reading ? read && last_read : 1'b1) && finished != '0);
       if (start) all_drained <= 1'b0;
       else if (read && last_read && row_of_pixels_end && drained_y == out_height - 1'b1)
         all_drained <= 1'b1;
@@ -530,7 +535,7 @@ module kiln_binary_stage #(
       emit_places <= emit_places - 5'(read && emits) + 5'(emit_valid && emit_ready);
     end
     if (start) begin
-      turn <= 1'b0;
+      turn <= '0;
       read_index <= '0;
       drained_x <= '0;
       drained_y <= '0;
@@ -538,7 +543,7 @@ module kiln_binary_stage #(
     end else if (read) begin
       read_index <= last_read ? '0 : read_index + 1'b1;
       if (last_read) begin
-        turn <= !turn;
+        turn <= turn + 1'b1;
         drained_x <= row_of_pixels_end ? '0 : drained_x + 1'b1;
         if (row_of_pixels_end) drained_y <= drained_y + 1'b1;
         sub_word <= SUB_BITS'(skip_word);
@@ -599,7 +604,7 @@ module kiln_binary_stage #(
       emit_credits : assert (32'(emit_places) + 32'(emit_count) +
           (emits ? 32'(in_flight) : 0) == QUEUE);
       queues_have_room : assert (!result_valid || (forward_room && emit_room));
-      sums_are_there : assert (!ends_late || finished != 2'd2);
+      sums_are_there : assert (!ends_late || 32'(finished) != BUFFERS);
       buffers_are_free : assert (!(take && first_of_pixel && busy[next_buffer]));
     end
   end

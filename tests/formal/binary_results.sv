@@ -52,9 +52,11 @@ module proof #(
       .BEAT_BITS(16)
   ) dut (.*);
 
-  logic take, ends_pixel, buffer, turn, reading, ends_late, forwards, emits;
+  logic take, ends_pixel, reading, ends_late, forwards, emits;
+  logic [1:0] buffer, turn;
   logic [kiln_binary_pkg::ROUND_BITS-1:0] next_round;
-  logic [1:0] busy, finished;
+  logic [3:0] busy;
+  logic [2:0] finished;
   logic [4:0] ends;  // DRAIN - 1 of them
   logic [7+SHARE:0] read_line;
   logic active;
@@ -67,6 +69,12 @@ module proof #(
   assign drains = 4'(ends[0]) + 4'(ends[1]) + 4'(ends[2]) + 4'(ends[3]) + 4'(ends[4]) +
       4'(ends_late);
   assign pixels = 4'(in_rounds) + drains + 4'(finished) + 4'(reading);
+
+  logic [3:0] used;
+  always_comb begin
+    used = '0;
+    for (int i = 0; i < 4; i++) if (4'(i) < pixels) used[turn+2'(i)] = 1'b1;
+  end
 
   logic begun = 1'b0;
   always_ff @(posedge clock) begin
@@ -87,9 +95,10 @@ module proof #(
     end
     if (!reset && start) quiet_at_start : assert (pixels == '0);
     if (!reset && !start) begin
-      buffer_of_each_pixel : assert (pixels == 4'(busy[0]) + 4'(busy[1]));
-      oldest_is_read : assert (pixels != 4'd1 || (buffer == turn && busy[turn]));
-      others_follow : assert (pixels == 4'd1 || buffer != turn);
+      // Buffers are in use one after the other: from `turn` on, the last one is `buffer`.
+      buffer_of_each_pixel : assert (busy == used);
+      last_is_filled : assert (2'(turn + pixels[1:0]) == 2'(buffer + 2'd1));
+      most_pixels : assert (pixels <= 4'd4);
     end
     if (!reset && idle && (forwards || emits)) begin
       idle_holds_nothing : assert (!forward_valid && !emit_valid && read_line == '0);

@@ -16,6 +16,7 @@ constexpr int kMostTests = 4;
 constexpr int kTree = 2;  // cycles of the tree of five terms
 constexpr size_t kShift = 2 + kTree, kAdd = kShift + 1, kWrite = kAdd + 1;
 constexpr size_t kDrain = 5 + kTree;
+constexpr int kBuffers = 4;  // pixels whose sums the column keeps
 
 struct Round {
   std::array<std::array<int64_t, kEntries>, kTables> entries{};
@@ -144,13 +145,14 @@ class ColumnTest {
     size_t taken_pixel = 0, taken_round = 0;  // the next round
     size_t read_pixel = 0;
     int read_channel = 0;
-    bool active = false, buffer = true, due = false;  // due: a read of the cycle before
-    std::array<bool, 2> busy{};
+    bool active = false, due = false;  // due: a read of the cycle before
+    int buffer = kBuffers - 1;
+    std::array<bool, kBuffers> busy{};
     Outcome expected;
     int due_channel = 0;
     Round round;
-    std::deque<std::pair<Round, bool>> past;  // of the cycles before, with their buffer
-    std::deque<uint64_t> finished;            // cycles from which pixels can be read
+    std::deque<std::pair<Round, int>> past;  // of the cycles before, with their buffer
+    std::deque<uint64_t> finished;           // cycles from which pixels can be read
     const Round* next_tables = nullptr;
     uint64_t cycle = 0;
     while (read_pixel < program.size() || due) {
@@ -160,14 +162,14 @@ class ColumnTest {
       past.emplace_front(round, buffer);
       if (past.size() > kWrite + 1) past.pop_back();
       sim_->active = active;
-      sim_->buffer = buffer;
+      sim_->buffer = static_cast<uint8_t>(buffer);
       sim_->tested = round.tested;
       sim_->weights_address = static_cast<uint16_t>(round.weights);
       SetDelayed(past);
       const bool reads =
           !finished.empty() && finished.front() <= cycle && random_.Uniform() >= waits;
       sim_->read = reads;
-      sim_->read_buffer = read_pixel % 2 != 0;
+      sim_->read_buffer = static_cast<uint8_t>(read_pixel % kBuffers);
       sim_->read_index = static_cast<uint8_t>(read_channel);
       sim_->new_round = 0;
       sim_.Settle();
@@ -182,12 +184,13 @@ class ColumnTest {
       const bool done = active && sim_->done;
       const bool has_next = taken_pixel < program.size();
       const Round* next = has_next ? &program[taken_pixel][taken_round] : nullptr;
-      const bool next_buffer = has_next && next->first ? !buffer : buffer;
+      const int next_buffer = has_next && next->first ? (buffer + 1) % kBuffers : buffer;
       const bool take = has_next && (!active || done) &&
-                        !(next->first && busy[next_buffer ? 1 : 0]) && random_.Uniform() >= waits;
+                        !(next->first && busy[static_cast<size_t>(next_buffer)]) &&
+                        random_.Uniform() >= waits;
       sim_->new_round = take;
       sim_->new_pixel = take && next->first;
-      sim_->next_buffer = next_buffer;
+      sim_->next_buffer = static_cast<uint8_t>(next_buffer);
       sim_.Settle();
       due = reads;
       if (reads) {
@@ -195,7 +198,7 @@ class ColumnTest {
         due_channel = read_channel;
         if (++read_channel == list_) {
           read_channel = 0;
-          busy[read_pixel % 2] = false;
+          busy[read_pixel % kBuffers] = false;
           finished.pop_front();
           ++read_pixel;
         }
@@ -209,7 +212,7 @@ class ColumnTest {
         next_tables_late_ = next;
         active = true;
         buffer = next_buffer;
-        if (next->first) busy[buffer ? 1 : 0] = true;
+        if (next->first) busy[static_cast<size_t>(buffer)] = true;
         if (++taken_round == program[taken_pixel].size()) {
           taken_round = 0;
           ++taken_pixel;
@@ -247,15 +250,15 @@ class ColumnTest {
     SetBytes(sim_->tables, bits.bytes());
   }
   // Sets what the stage delays; before there is enough past, no look-up is under way.
-  void SetDelayed(const std::deque<std::pair<Round, bool>>& past) {
+  void SetDelayed(const std::deque<std::pair<Round, int>>& past) {
     const auto at = [&](size_t ago) { return past[std::min(ago, past.size() - 1)]; };
     sim_->shift = static_cast<uint8_t>(at(kShift).first.shift);
-    sim_->shift_buffer = at(kShift).second;
+    sim_->shift_buffer = static_cast<uint8_t>(at(kShift).second);
     sim_->add_fresh = at(kAdd).first.first;
     sim_->add_base = static_cast<uint32_t>(at(kAdd).first.base & 0xfffffff);
     sim_->add_tests_address = static_cast<uint8_t>(at(kAdd).first.tests_address);
     sim_->write_tested = at(kWrite).first.tested;
-    sim_->write_buffer = at(kWrite).second;
+    sim_->write_buffer = static_cast<uint8_t>(at(kWrite).second);
     sim_->write_rest = static_cast<uint32_t>(at(kWrite).first.rest & 0xfffffff);
   }
 

@@ -77,8 +77,8 @@ TEST(Cost, CountsMemories) {
   // Three memories of 128 words: 8 and 4 codes of 8 bits, with two sums of 8 and 7 bits.
   EXPECT_EQ(BitsOf(units, kRowUnit), 3 * 128 * (64 + 2 * 8) + 3 * 128 * (32 + 2 * 7));
   // A column of 24 and one of 12 tables: 64 words of 3 bits for each table; of 8 output channels
-  // two sums of 28 bits that two ports read, four thresholds, a limit, and 64 bits of parameters.
-  const int64_t channels = 8 * (2 * 2 * 28 + 4 * 28 + 28 + 64);
+  // four sums of 28 bits that two ports read, four thresholds, a limit, and 64 bits of parameters.
+  const int64_t channels = 8 * (2 * 4 * 28 + 4 * 28 + 28 + 64);
   EXPECT_EQ(BitsOf(units, kColumnUnit), 2 * (64 * 72 + channels) + 2 * (64 * 36 + channels));
   EXPECT_EQ(BitsOf(units, kWalkUnit), 2 * 64 * 32);
   EXPECT_EQ(BitsOf(units, kResultUnit), 2 * 128 * 64);

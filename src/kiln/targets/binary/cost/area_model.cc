@@ -20,7 +20,7 @@ using hardware::Real;
 using hardware::RealIf;
 using Parameters = hardware::ModuleParameters;
 
-constexpr int64_t kRoundBits = 37;   // what describes a round, and the buffer of its sums
+constexpr int64_t kRoundBits = 38;   // what describes a round, and the buffer of its sums
 constexpr int64_t kFactorBits = 17;  // of a multiplier
 
 Features SumTreeFeatures(const Parameters& p, const Fits&) {
@@ -86,8 +86,8 @@ Features RequantiseFeatures(const Parameters& p, const Fits&) {
 }
 
 // The rounds under way, which the columns' look-ups take SHIFT, ADD and WRITE cycles for; queues of
-// results, and the choice of the word of a beat that is added. Where columns share a requantiser, it
-// chooses among their sums, parameters and codes, and results wait for the others of their word.
+// results, and the choice of the word of a beat that is added. Where columns share a requantiser, a
+// choice among their sums, parameters and codes, and results that wait for the others of their word.
 Features StageFeatures(const Parameters& p, const Fits&) {
   const int64_t bits = p.Number("ACTIVATION_BITS", 8);
   const int64_t sum = p.Number("ACCUMULATOR_BITS", 28);

@@ -61,9 +61,9 @@ void AddColumns(const Config& config, int stage, Units* units) {
   units->columns.modules.push_back({"kiln_binary_column", column, columns});
   units->columns.modules.push_back(
       {"kiln_sum_tree", TreeOf(tables, EntryBits(config.group)), columns});
-  // Weights; the sums of two pixels, with two read ports; thresholds; limits; parameters.
+  // Weights; sums, with two read ports; thresholds; limits; parameters.
   units->columns.memories.push_back({columns, config.weight_words * tables * config.group});
-  units->columns.memories.push_back({2 * columns, 2 * depth * sum});
+  units->columns.memories.push_back({2 * columns, kSumBuffers * depth * sum});
   units->columns.memories.push_back({columns, kMostTests * depth * sum});
   units->columns.memories.push_back({columns, depth * sum});
   units->columns.memories.push_back({columns, depth * kParameterBits});

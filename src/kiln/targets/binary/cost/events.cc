@@ -74,12 +74,14 @@ std::vector<StageEvent> StageEventsOf(const Config& config, int stage, int node_
   const double weights = Memory(tables * group, config.weight_words);
   const double entries_added = Registers(tables * entry) + TreeEnergy(tables, entry);
   // The old sum, threshold and limit are read, the new sum is written.
-  const double accumulated = 2 * Memory(sum, 2 * depth) + Memory(sum, kMostTests * depth) +
-                             Memory(sum, depth) + 3 * AddBits(sum) + Registers(2 * sum);
-  const double requantised =
-      Memory(sum, 2 * depth) + Memory(kParameterBits, depth) + MultiplyBits(sum, kMultiplierBits) +
-      AddBits(sum + kMultiplierBits) + 2 * MultiplyBits(bits + 1, kSkipFactorBits) +
-      2 * AddBits(kSkipAddendBits) + Registers(3 * (sum + kMultiplierBits) + 3 * kSkipAddendBits);
+  const double accumulated = 2 * Memory(sum, kSumBuffers * depth) +
+                             Memory(sum, kMostTests * depth) + Memory(sum, depth) +
+                             3 * AddBits(sum) + Registers(2 * sum);
+  const double requantised = Memory(sum, kSumBuffers * depth) + Memory(kParameterBits, depth) +
+                             MultiplyBits(sum, kMultiplierBits) + AddBits(sum + kMultiplierBits) +
+                             2 * MultiplyBits(bits + 1, kSkipFactorBits) +
+                             2 * AddBits(kSkipAddendBits) +
+                             Registers(3 * (sum + kMultiplierBits) + 3 * kSkipAddendBits);
   const double queued = Registers(2 * columns * bits);
   const auto name = [&](const char* event) { return fmt::format("stage {}: {}", stage, event); };
   const auto scaled = [&](double energy) { return energy * scale; };

@@ -12,8 +12,12 @@ namespace kiln::binary {
 // Words of each queue of results: for the next stage, and for the stream out.
 inline constexpr int kResultQueueWords = 16;
 
-// Cycles from the read of the columns' sums to the last of their results, where `share` columns have
-// one requantiser.
+// Pixels whose sums a column keeps: while the rounds of one go on, the last sums of another are
+// under way, and those of a third are read.
+inline constexpr int kSumBuffers = 4;
+
+// Cycles from the read of the columns' sums to the last of their results, where `share` columns
+// have one requantiser.
 inline int64_t ResultCycles(int64_t share) { return 8 + share; }
 
 // Entries of a table of `group` activations, and the bits of one: a signed sum of digits of 4 bits.
@@ -24,6 +28,9 @@ inline int64_t WordSumBits(int64_t channels) { return 5 + CeilLog2(channels); }
 inline int64_t WindowSumBits(int64_t channels) { return WordSumBits(channels) + 12; }
 // Cycles of a tree of adders of `terms` numbers with a register after every second level.
 inline int64_t TreeCycles(int64_t terms) { return (CeilLog2(terms) + 1) / 2; }
+
+// Cycles from the end of a pixel's last round to the read of its first sums (DRAIN of rtl/binary).
+inline int64_t DrainCycles(int64_t tables) { return 5 + TreeCycles(tables); }
 
 // A level of a tree of adders (kiln_sum_tree).
 struct TreeLevel {

@@ -10,6 +10,12 @@
 #include "kiln/targets/binary/isa/stream.h"
 
 namespace kiln::binary {
+namespace {
+
+// Returns the buffer of sums that the pixel after that of `buffer` has.
+int NextBuffer(int buffer) { return (buffer + 1) % kSumBuffers; }
+
+}  // namespace
 void CyclePack::Clock(const std::vector<int32_t>* in, bool last, bool out) {
   if (full_ && out) full_ = false;
   if (in == nullptr) return;
@@ -71,7 +77,7 @@ CycleStage::CycleStage(const BlockProgram& program, int number)
   map_.resize(static_cast<size_t>(s_.height) * static_cast<size_t>(layout_.row_pitch) *
               static_cast<size_t>(config_.channels(number)));
   pixels_under_way_.assign(static_cast<size_t>(1 + TreeCycles(config_.channels(number))), 0);
-  ends_under_way_.assign(static_cast<size_t>(5 + tree_cycles_), false);
+  ends_under_way_.assign(static_cast<size_t>(DrainCycles(config_.tables(number_))), false);
   results_under_way_.resize(static_cast<size_t>(ResultCycles(config_.requantiser_share(number_))));
   for (Column& column : column_) {
     for (auto& sums : column.sums) sums.resize(static_cast<size_t>(s_.list));
@@ -301,7 +307,7 @@ void CycleStage::ClockColumns(const std::vector<Choice>& choices, bool take) {
     if (take) {
       column.cursor = 0;
       if (next_.first) {
-        column.alive[static_cast<size_t>(1 - buffer_)] =
+        column.alive[static_cast<size_t>(NextBuffer(buffer_))] =
             s_.list >= 64 ? ~uint64_t{0} : (uint64_t{1} << s_.list) - 1;
       }
     }
@@ -377,7 +383,7 @@ void CycleStage::ClockResults(const Inputs& in, bool ends_pixel) {
     sub_word_ = sub_word_ == beat_words - 1 ? 0 : sub_word_ + 1;
     if (last_read) {
       busy_[static_cast<size_t>(turn_)] = false;
-      turn_ = 1 - turn_;
+      turn_ = NextBuffer(turn_);
       sub_word_ = s_.skip.first_code / columns_ % beat_words;
       if (++pixels_read_ == int64_t{s_.out_height} * s_.out_width) all_read_ = true;
     }
@@ -394,7 +400,7 @@ void CycleStage::Clock(const Inputs& in) {
     done = done && choices.back().done;
   }
   const bool round_done = active_ && done;
-  const bool full = next_.first && busy_[static_cast<size_t>(1 - buffer_)];
+  const bool full = next_.first && busy_[static_cast<size_t>(NextBuffer(buffer_))];
   const bool take = next_full_ && (!active_ || round_done) && !full;
   const bool advance = !(group3_.valid && next_full_);
   const bool ends_pixel = round_done && round_.last;
@@ -413,7 +419,7 @@ void CycleStage::Clock(const Inputs& in) {
     ReadDigits(round_);
     if (first_of_pixel) {
       FindWindowSums(round_);
-      buffer_ = 1 - buffer_;
+      buffer_ = NextBuffer(buffer_);
     }
     base_ = rest_ = 0;
     const LookupStep& step = s_.steps[static_cast<size_t>(round_.step)];
@@ -426,7 +432,7 @@ void CycleStage::Clock(const Inputs& in) {
   } else if (round_done) {
     active_ = false;
   }
-  if (in.start) buffer_ = 1;
+  if (in.start) buffer_ = kSumBuffers - 1;
   ClockResults(in, ends_pixel);
   if (take && first_of_pixel) busy_[static_cast<size_t>(buffer_)] = true;
   end_y_ = limit_y_ + layout_.row_slots;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/isa/program.h"
 
 namespace kiln::binary {
@@ -121,11 +122,11 @@ class CycleStage {
     size_t first_threshold = 0;
   };
   struct Column {
-    std::array<uint64_t, 2> alive = {0, 0};
+    std::array<uint64_t, kSumBuffers> alive = {};
     uint64_t pending = 0;
     int cursor = 0;
     int recent = -1, earlier = -1;  // channels of the last two cycles; -1: none
-    std::array<std::vector<int64_t>, 2> sums;
+    std::array<std::vector<int64_t>, kSumBuffers> sums;
     std::deque<Lookup> under_way;  // youngest first
   };
   // The choice of a column in a cycle.
@@ -175,8 +176,8 @@ class CycleStage {
   bool next_full_ = false;
   Round next_, round_;
   bool active_ = false;
-  int buffer_ = 1;
-  std::array<bool, 2> busy_ = {false, false};
+  int buffer_ = kSumBuffers - 1;
+  std::array<bool, kSumBuffers> busy_ = {};
   std::vector<int64_t> digit_sums_;
   int64_t base_ = 0, rest_ = 0;
   std::vector<int8_t> digits_;  // of the round
