@@ -303,8 +303,7 @@ std::vector<Step> StepsByPart(const StepSums& sums, bool planes_first) {
   for (int plane = sums.planes() - 1; plane >= 0; --plane) {
     for (int digit = sums.digits() - 1; digit >= 0; --digit) order.push_back({plane, digit});
   }
-  if (!planes_first)
-    StableSort(&order, [](Step a, Step b) { return a.digit > b.digit; });
+  if (!planes_first) StableSort(&order, [](Step a, Step b) { return a.digit > b.digit; });
   return order;
 }
 

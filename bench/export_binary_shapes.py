@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Exports AlexNet and VGG-16 with random weights of -1 and +1 and 8-bit activations to ONNX.
 
     bench/export_binary_shapes.py FOLDER [--ends int8]     # binary_alexnet.onnx, binary_vgg16.onnx

@@ -9,10 +9,10 @@ namespace {
 
 void WriteThresholds(const std::filesystem::path& folder) {
   const std::filesystem::path own = folder / "binary_thresholds_fuzz";
-  WriteSeed(own / "empty.json", binary::PrintThresholds({}));
+  WriteSeed(own / "empty.json", *binary::PrintThresholds({}));
   WriteSeed(own / "two.json",
-            binary::PrintThresholds({{"relu1", {{1, {0.25, -0.5}}, {3, {1e-3, 7.0}}}},
-                                     {"a \"quoted\" name", {{63, {-1e300}}}}}));
+            *binary::PrintThresholds({{"relu1", {{1, {0.25, -0.5}}, {3, {1e-3, 7.0}}}},
+                                      {"a \"quoted\" name", {{63, {-1e300}}}}}));
   WriteSeed(own / "twice.json", "{\"a\": {\"1\": [1], \"01\": [2]}}");
 }
 

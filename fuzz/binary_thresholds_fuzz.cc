@@ -1,5 +1,5 @@
-// Fuzz target: passes any bytes to the reader of trained thresholds, which come from the metadata of
-// a model. It must reject the text with one line, or the thresholds must survive a round trip.
+// Fuzz target: passes any bytes to the reader of trained thresholds, which come from a model's
+// metadata. It must reject the text with one line, or the thresholds must survive a round trip.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,8 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     KILN_CHECK(kiln::MessageOf(thresholds.status()).find('\n') == std::string::npos);
     return 0;
   }
-  const auto again =
-      kiln::binary::ParseThresholds(kiln::binary::PrintThresholds(*thresholds), "again");
+  const auto printed = kiln::binary::PrintThresholds(*thresholds);
+  KILN_CHECK(printed.ok());
+  const auto again = kiln::binary::ParseThresholds(*printed, "again");
   KILN_CHECK(again.ok() && *again == *thresholds);
   return 0;
 }

@@ -130,13 +130,14 @@ class BinaryPrediction : public testing::Test {
   const TemporaryFolder folder_ = *TemporaryFolder::Create("kiln-binary-prediction");
 };
 
-// The saved model brings its thresholds: on it, `predicted` is what `trained` was on the original.
+// The saved model brings its thresholds: on it, `stored` is what `trained` was on the original.
 TEST_F(BinaryPrediction, TheSavedModelIsTheOneThatWasMeasured) {
   const auto rows =
       Predict("models/fashion_mlp_w1a8.onnx", {"--budget", "0.05", "--save", Path("trained.onnx")});
   const auto saved = Predict(Path("trained.onnx"), {"--budget", "0.05"});
-  EXPECT_EQ(saved["predicted"], rows["trained 0.05"]);
-  EXPECT_NE(saved["predicted"], rows["predicted"]);
+  EXPECT_EQ(saved["stored"], rows["trained 0.05"]);
+  EXPECT_NE(saved["stored"], rows["predicted"]);
+  EXPECT_EQ(saved["predicted"], rows["predicted"]);
   EXPECT_EQ(saved["exact"], rows["exact"]);
   EXPECT_EQ(saved["none"], rows["none"]);
   EXPECT_EQ(saved["trained 0.05"], rows["trained 0.05"]);

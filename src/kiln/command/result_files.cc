@@ -89,7 +89,7 @@ Status CheckOutput(const std::string& path) {
                  "name a file elsewhere");
 }
 
-Status CheckOutputs(std::initializer_list<std::string> paths, std::span<const fs::path> inputs) {
+Status CheckOutputs(std::span<const std::string> paths, std::span<const fs::path> inputs) {
   std::set<fs::path> taken, read;
   for (const fs::path& input : inputs) read.insert(PlaceOf(input));
   for (const std::string& path : paths) {

@@ -20,8 +20,12 @@ namespace kiln::cli {
 Status CheckOutput(const std::string& path);
 // Checks each output as CheckOutput does, and that no two are the same file and none is one of
 // `inputs`. Empty paths are options that are not given.
-Status CheckOutputs(std::initializer_list<std::string> paths,
+Status CheckOutputs(std::span<const std::string> paths,
                     std::span<const std::filesystem::path> inputs = {});
+inline Status CheckOutputs(std::initializer_list<std::string> paths,
+                           std::span<const std::filesystem::path> inputs = {}) {
+  return CheckOutputs(std::span(paths.begin(), paths.size()), inputs);
+}
 // Checks that no output file is the folder that a command fills, or lies in it. Empty texts are
 // options that are not given.
 Status CheckOutside(const std::string& folder, std::initializer_list<std::string> paths);

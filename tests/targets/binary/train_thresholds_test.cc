@@ -19,11 +19,11 @@
 namespace kiln::binary {
 namespace {
 
-// A convolution of signs or of integers of `bits`, 16 -> 12 channels, behind a ReLU.
-std::string NetworkText(int bits) {
+// A convolution of signs or of integers of `bits`, 16 -> `outputs` channels, behind a ReLU.
+std::string NetworkText(int bits, int outputs) {
   Random random(3);
   std::string weights;
-  for (int i = 0; i < 12 * 16 * 9; ++i) {
+  for (int i = 0; i < outputs * 16 * 9; ++i) {
     const int code =
         bits == 1 ? 2 * static_cast<int>(random.Below(2)) - 1
                   : static_cast<int>(random.Between(-(1 << (bits - 1)), (1 << (bits - 1)) - 1));
@@ -31,22 +31,24 @@ std::string NetworkText(int bits) {
   }
   return fmt::format(
       "graph \"net\" {{ input %x : f32[1x6x6x16] quant uint8 per_tensor scale=[0.0625]\n"
-      "const %w : f32[12x16x3x3] quant int{} per_tensor scale=[0.25] = [{}]\n"
-      "%c = conv %x, %w {{layout=\"nhwc\", pads=[1, 1, 1, 1]}} \"conv\" : f32[1x6x6x12]\n"
-      "%r = relu %c \"relu\" : f32[1x6x6x12] quant uint8 per_tensor scale=[0.5]\n"
+      "const %w : f32[{2}x16x3x3] quant int{0} per_tensor scale=[0.25] = [{1}]\n"
+      "%c = conv %x, %w {{layout=\"nhwc\", pads=[1, 1, 1, 1]}} \"conv\" : f32[1x6x6x{2}]\n"
+      "%r = relu %c \"relu\" : f32[1x6x6x{2}] quant uint8 per_tensor scale=[0.5]\n"
       "output %r }}",
-      std::max(bits, 2), weights);
+      std::max(bits, 2), weights, outputs);
 }
 
 // Compiles the network, with trained thresholds in its metadata unless they are empty.
 std::unique_ptr<NetworkProgram> Compiled(int bits, Prediction prediction,
-                                         const std::string& thresholds = "") {
-  auto graph = ParseGraph(NetworkText(bits), "net.kir");
+                                         const std::string& thresholds = "", int outputs = 12,
+                                         int weight_words = 32) {
+  auto graph = ParseGraph(NetworkText(bits, outputs), "net.kir");
   EXPECT_TRUE(graph.ok()) << graph.status();
   if (!thresholds.empty()) graph->metadata()[std::string(kThresholdsMetadataKey)] = thresholds;
   Config config;
   config.name = "machine";
   config.columns_0 = 1;
+  config.weight_words = weight_words;
   config.prediction = prediction;
   auto program = CompileNetwork(*graph, config, {});
   EXPECT_TRUE(program.ok()) << program.status();
@@ -148,7 +150,7 @@ TEST_F(ThresholdsTest, AModelCarriesThem) {
     const std::unique_ptr<NetworkProgram> untrained = Compiled(bits, Prediction::kPredicted);
     for (const double budget : {0.0, 0.05, 0.2}) {
       trainer->SetThresholds(budget, program_.get());
-      const std::string text = PrintThresholds(ThresholdsIn(*program_));
+      const std::string text = *PrintThresholds(ThresholdsIn(*program_));
       const std::unique_ptr<NetworkProgram> loaded = Compiled(bits, Prediction::kPredicted, text);
       ASSERT_EQ(loaded->launches()[0].size(), program_->launches()[0].size());
       for (size_t l = 0; l < loaded->launches()[0].size(); ++l) {
@@ -160,13 +162,34 @@ TEST_F(ThresholdsTest, AModelCarriesThem) {
       }
     }
     // The exact prediction has no use for them.
-    const std::string text = PrintThresholds(ThresholdsIn(*program_));
+    const std::string text = *PrintThresholds(ThresholdsIn(*program_));
     EXPECT_EQ(Compiled(bits, Prediction::kExact, text)->Print(),
               Compiled(bits, Prediction::kExact)->Print());
     EXPECT_EQ(
         Compiled(bits, Prediction::kExact, text)->launches()[0][0].program.stages[0].thresholds,
         Compiled(bits, Prediction::kExact)->launches()[0][0].program.stages[0].thresholds);
   }
+}
+
+// A machine may test channels that the one of the training did not: of 13 output channels in two
+// launches, only the 7 of the first one. Their thresholds decide nothing.
+TEST_F(ThresholdsTest, ChannelsWithoutATestAreNotDecidedElsewhere) {
+  Compile(1, 1);  // the images
+  const auto narrow = Compiled(1, Prediction::kPredicted, "", 13, 7);
+  ASSERT_EQ(narrow->launches()[0].size(), 2u);
+  ASSERT_EQ(narrow->launches()[0][0].program.stages[0].tests(), 1);
+  ASSERT_EQ(narrow->launches()[0][1].program.stages[0].tests(), 0);
+  const auto trainer = ThresholdTrainer::Collect(narrow.get(), images_, {});
+  ASSERT_TRUE(trainer.ok()) << trainer.status();
+  trainer->SetThresholds(0.1, narrow.get());
+  const auto wide =
+      Compiled(1, Prediction::kPredicted, *PrintThresholds(ThresholdsIn(*narrow)), 13);
+  ASSERT_EQ(wide->launches()[0].size(), 1u);
+  const StageProgram& stage = wide->launches()[0][0].program.stages[0];
+  ASSERT_EQ(stage.tests(), 1);
+  const std::vector<int64_t>& trained = narrow->launches()[0][0].program.stages[0].thresholds;
+  for (size_t n = 0; n < 13; ++n)
+    EXPECT_EQ(stage.thresholds[n], n < 7 ? trained[n] : -((1 << 27) - 1)) << n;
 }
 
 }  // namespace

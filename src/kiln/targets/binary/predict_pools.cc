@@ -25,6 +25,19 @@ std::optional<PoolGeometry> PoolOf(const Graph& network, const Value* value) {
   return *std::move(pool);
 }
 
+// Returns the pool of a part of a launch's results, if its candidates can be told at a test.
+std::optional<PoolGeometry> PoolOf(const NetworkProgram& program, size_t kernel,
+                                   const Launch& launch, const ResultPart& part) {
+  const auto i = static_cast<size_t>(part.stage);
+  const StageProgram& stage = launch.program.stages[i];
+  if (stage.tests() == 0 || stage.has_skip) return std::nullopt;
+  // The value is a result of this stage alone, not a concatenation.
+  if (part.value->name() != program.layers()[kernel][i].result) return std::nullopt;
+  auto pool = PoolOf(program.network(), part.value);
+  if (!pool.has_value() || pool->axes[0].input != stage.out_height) return std::nullopt;
+  return pool;
+}
+
 // The sums of a stage at its first test, [pixel][channel].
 struct TestedSums {
   int64_t channels = 0;
@@ -152,11 +165,8 @@ StageResults RunLaunch(const NetworkProgram& program, size_t kernel, const Launc
   for (const ResultPart& part : launch.results) {
     const auto i = static_cast<size_t>(part.stage);
     const StageProgram& stage = block.stages[i];
-    if (stage.tests() == 0 || stage.has_skip) continue;
-    // The value is a result of this stage alone, not a concatenation.
-    if (part.value->name() != program.layers()[kernel][i].result) continue;
-    const auto pool = PoolOf(program.network(), part.value);
-    if (!pool.has_value() || pool->axes[0].input != stage.out_height) continue;
+    const auto pool = PoolOf(program, kernel, launch, part);
+    if (!pool.has_value()) continue;
     PoolsOfStage(*pool, stage, part, stage.channels(block.config, part.stage), lead)
         .Apply(tested[i], &result.results[i], counts);
   }
@@ -173,6 +183,17 @@ PoolCounts& PoolCounts::operator+=(const PoolCounts& other) {
   looked_up += other.looked_up;
   steps += other.steps;
   return *this;
+}
+
+bool HasPools(const NetworkProgram& program) {
+  for (size_t k = 0; k < program.launches().size(); ++k) {
+    for (const Launch& launch : program.launches()[k]) {
+      for (const ResultPart& part : launch.results) {
+        if (PoolOf(program, k, launch, part).has_value()) return true;
+      }
+    }
+  }
+  return false;
 }
 
 StatusOr<RunResult> RunWithPools(const NetworkProgram& program, const Batch& batch, double lead,

@@ -23,6 +23,9 @@ struct PoolCounts {
   PoolCounts& operator+=(const PoolCounts& other);
 };
 
+// Returns whether the program has such a layer.
+bool HasPools(const NetworkProgram& program);
+
 // Runs a program at the functional level. A candidate is finished if its sum at the first test is
 // at most `lead` of the exact lead below the best one of a pool. With a lead of 1 no result
 // changes: the exact lead is the most by which the steps that are left can bring a candidate closer

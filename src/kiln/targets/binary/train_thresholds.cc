@@ -28,6 +28,8 @@ void DisableThresholds(NetworkProgram* program) {
 }
 
 TrainedThresholds ThresholdsIn(const NetworkProgram& program) {
+  // Launches of a layer may have different tests; channels without one are never decided by it.
+  constexpr double kNoTest = std::numeric_limits<double>::max();
   TrainedThresholds trained;
   for (size_t k = 0; k < program.launches().size(); ++k) {
     for (const Launch& launch : program.launches()[k]) {
@@ -43,8 +45,7 @@ TrainedThresholds ThresholdsIn(const NetworkProgram& program) {
           if (!stage.steps[step].test) continue;
           std::vector<double>& values =
               trained[layer.result]
-                  .try_emplace(static_cast<int>(step) + 1, layer.sums.size(),
-                               std::numeric_limits<double>::max())
+                  .try_emplace(static_cast<int>(step) + 1, layer.sums.size(), kNoTest)
                   .first->second;
           for (int64_t n = 0; n < channels && first + n < std::ssize(layer.sums); ++n) {
             const SumScale& scale = layer.sums[static_cast<size_t>(first + n)];
@@ -58,6 +59,9 @@ TrainedThresholds ThresholdsIn(const NetworkProgram& program) {
         }
       }
     }
+  }
+  for (auto& [layer, tests] : trained) {
+    for (auto& [steps, values] : tests) std::ranges::replace(values, kNoTest, -kNoTest);
   }
   return trained;
 }
@@ -87,9 +91,10 @@ void ThresholdTrainer::SetThresholds(double budget, NetworkProgram* program) con
     const StageProgram& s = program->launches()[k][l].program.stages[static_cast<size_t>(stage)];
     const auto may_be_wrong = static_cast<size_t>(
         std::floor(budget * static_cast<double>(sums.outputs) / std::max(1, s.tests())));
-    // Sums below the threshold are decided: at most `may_be_wrong` outputs that are not low.
+    // Sums below the threshold are decided: at most `may_be_wrong` outputs that are not low, and
+    // never all of them.
     int64_t threshold = s.limits[static_cast<size_t>(channel)];
-    if (may_be_wrong < sums.above.size()) threshold = sums.above[may_be_wrong];
+    if (!sums.above.empty()) threshold = sums.above[std::min(may_be_wrong, sums.above.size() - 1)];
     std::vector<int64_t> thresholds = s.thresholds;
     const int64_t channels = s.channels(program->launches()[k][l].program.config, stage);
     thresholds[static_cast<size_t>(test * channels + channel)] = threshold;

@@ -24,7 +24,8 @@ class ThresholdTrainer {
 
   // Sets all thresholds of the program that was observed: each the greatest with which, on the
   // images, at most the share `budget` of the channel's outputs is wrongly decided, divided equally
-  // among the tests of a stage.
+  // among the tests of a stage, and not every output above the low bound. A channel without outputs
+  // above the low bound has the limit of its results (StageProgram::limits).
   void SetThresholds(double budget, NetworkProgram* program) const;
 
  private:

@@ -37,13 +37,23 @@ TEST(TrainedThresholds, SurviveARoundTrip) {
   const TrainedThresholds thresholds = {
       {"a \"quoted\" name", {{1, {1.0 / 3, -0.0, 5e-324}}, {63, {1e300, -1e300, 0.1}}}},
       {"b", {{2, {std::nextafter(1.0, 2.0)}}}}};
-  const auto again = ParseThresholds(PrintThresholds(thresholds), "again");
+  const auto printed = PrintThresholds(thresholds);
+  ASSERT_TRUE(printed.ok()) << printed.status();
+  const auto again = ParseThresholds(*printed, "again");
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, thresholds);
   EXPECT_TRUE(std::signbit(again->at("a \"quoted\" name").at(1)[1]));
 }
 
+// JSON holds UTF-8 alone, and names of layers are any bytes.
+TEST(TrainedThresholds, NamesThatAreNotUtf8AreRefused) {
+  const auto printed = PrintThresholds({{"fine", {{1, {1}}}}, {"r\xff", {{1, {1}}}}});
+  EXPECT_THAT(printed.status().message(), HasSubstr("has a name that is not UTF-8"));
+}
+
 TEST(TrainedThresholds, OtherTextIsRefused) {
+  EXPECT_THAT(ErrorOf("{\"a\": {\"1\": [], \"01\": [2]}}"),
+              HasSubstr("has the test after 1 step twice"));
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("net.onnx: is no object of layers"));
   EXPECT_THAT(ErrorOf("{\"a\": 1}"), HasSubstr("layer 'a': is no object of tests"));
   EXPECT_THAT(ErrorOf("{\"a\": {\"x\": []}}"),
@@ -56,7 +66,7 @@ TEST(TrainedThresholds, OtherTextIsRefused) {
   EXPECT_THAT(ErrorOf("{\"a\": {\"1\": 2}}"), HasSubstr("layer 'a': a test has no list"));
   EXPECT_THAT(ErrorOf("{\"a\": {\"1\": [\"2\"]}}"), HasSubstr("is no finite number"));
   EXPECT_THAT(ErrorOf("{\"a\": {\"1\": [1], \"01\": [2]}}"),
-              HasSubstr("has the test after 1 steps twice"));
+              HasSubstr("has the test after 1 step twice"));
   EXPECT_THAT(ErrorOf("{\"a\""), HasSubstr("net.onnx"));
 }
 
@@ -76,7 +86,7 @@ TEST(TrainedThresholds, BelongToTheNetwork) {
   EXPECT_THAT(fits->at("r").at(1), ElementsAre(1, 2, 3));
   EXPECT_THAT(with("{\"r\": {\"1\": [1, 2]}}").status().message(),
               HasSubstr("net.kir: metadata 'kiln.binary.thresholds': layer 'r': has 2 thresholds "
-                        "after 1 steps; 3, one for each channel"));
+                        "after 1 step; 3, one for each channel"));
   EXPECT_THAT(with("{\"s\": {}, \"r\": {\"1\": [1, 2, 3]}, \"t\": {\"2\": []}}").status().message(),
               HasSubstr("layer 't': is no value of the network"));
 }

@@ -74,7 +74,10 @@ class PredictCommand {
         ->type_name("SHARE")
         ->check(RealInRange(0, 1).description(""))
         ->capture_default_str();
-    app.add_option("--train", train_, "Images to train on, the first ones; the others are measured")
+    app.add_option(
+           "--train", train_,
+           "Images to train on, the first ones; the others are measured. A layer that is no "
+           "map has one sample a channel in each: a budget of 1 % then takes some thousand")
         ->type_name("N")
         ->check(InRange(1, 100000).description(""))
         ->capture_default_str();
@@ -104,7 +107,8 @@ class PredictCommand {
         "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --train 500 --limit 2000 "
         "--budget 0.001 0.01 0.05\n"
         "  kiln binary predict models/fashion_mlp_w1a8.onnx --on binary-44 --data "
-        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --budget 0.01 --save "
+        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --train 2000 --limit 1000 "
+        "--budget 0.01 --save "
         "trained.onnx");
   }
 
@@ -113,43 +117,58 @@ class PredictCommand {
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
     KILN_ASSIGN_OR_RETURN(FlowOptions options, flow_.Options());
     KILN_RETURN_IF_ERROR(CheckSave(options.model));
-    KILN_RETURN_IF_ERROR(CheckOutputs({json_, chart_, save_}, FilesOf(options)));
+    std::ranges::sort(budgets_);
+    budgets_.erase(std::ranges::unique(budgets_).begin(), budgets_.end());
+    std::ranges::sort(leads_);
+    leads_.erase(std::ranges::unique(leads_).begin(), leads_.end());
+    std::vector<std::string> files = Archives();
+    files.insert(files.end(), {json_, chart_, save_});
+    KILN_RETURN_IF_ERROR(CheckOutputs(files, FilesOf(options)));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(outputs_));
     KILN_ASSIGN_OR_RETURN(prepared_, Prepare(options));
     node_nm_ = options.node_nm;
+    KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> stored, CompileStored(context));
     const Images& images = prepared_.network.images;
     if (images.size() <= train_) {
-      return ErrorAt(
-          "", "--train",
-          fmt::format("{} of {} leave none to measure", Counted(train_, "image"), images.size()),
-          "fewer, or more data");
+      return ErrorAt("", "--train",
+                     fmt::format("{} of {} leave none to measure", Counted(train_, "image"),
+                                 Thousands(images.size())),
+                     "fewer, or more data");
     }
     last_ = limit_ == 0 ? images.size() : std::min(images.size(), train_ + limit_);
     if (!outputs_.empty()) KILN_RETURN_IF_ERROR(MakeFolderOf(outputs_ + "/none.npz"));
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> none,
                           CompileWith(prepared_, Prediction::kNone));
-    KILN_RETURN_IF_ERROR(Measure(context, "none", std::nullopt, *none));
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> exact,
                           CompileWith(prepared_, Prediction::kExact));
-    KILN_RETURN_IF_ERROR(Measure(context, "exact", std::nullopt, *exact));
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> predicted,
                           CompileWith(prepared_, Prediction::kPredicted));
+    if (std::ranges::all_of(none->launches(),
+                            [](const auto& launches) { return launches.empty(); }))
+      return ErrorAt(options.model.string(), fmt::format("on '{}'", prepared_.config.name),
+                     "has no layer for the machine, so there is nothing to predict",
+                     "another design point or recipe (--quantise)");
+    if (!leads_.empty() && !HasPools(*predicted)) {
+      return ErrorAt(options.model.string(), "--pools",
+                     "no MaxPool alone reads a layer with tests on the machine", "leave it out");
+    }
+    // Before the images run: whether the model can carry thresholds.
+    if (!save_.empty()) KILN_RETURN_IF_ERROR(TrainedModel(options.model, *predicted).status());
+    KILN_RETURN_IF_ERROR(Measure(context, "none", std::nullopt, *none));
+    KILN_RETURN_IF_ERROR(Measure(context, "exact", std::nullopt, *exact));
     KILN_RETURN_IF_ERROR(Measure(context, "predicted", std::nullopt, *predicted));
+    if (stored != nullptr) KILN_RETURN_IF_ERROR(Measure(context, "stored", std::nullopt, *stored));
     const Batch training{images.MakeBatch(0, train_)};
     KILN_ASSIGN_OR_RETURN(const binary::ThresholdTrainer trainer,
                           binary::ThresholdTrainer::Collect(predicted.get(), training, {}));
-    std::ranges::sort(budgets_);
     for (const double budget : budgets_) {
       trainer.SetThresholds(budget, predicted.get());
       KILN_RETURN_IF_ERROR(Measure(context, fmt::format("trained {}", budget), budget, *predicted));
     }
     std::string trained;  // the model to save, before the thresholds change
     if (!save_.empty()) {
-      KILN_ASSIGN_OR_RETURN(
-          trained, ModelWithMetadata(options.model, std::string(binary::kThresholdsMetadataKey),
-                                     binary::PrintThresholds(ThresholdsIn(*predicted))));
+      KILN_ASSIGN_OR_RETURN(trained, TrainedModel(options.model, *predicted));
     }
-    std::ranges::sort(leads_);
     DisableThresholds(predicted.get());
     for (const double lead : leads_) {
       PredictionRow row;
@@ -165,6 +184,46 @@ class PredictCommand {
   }
 
  private:
+  // Compiles the network with the thresholds that its metadata have, and takes these out of it, so
+  // that others can be trained. Returns null if there are none; if they do not fit, says so.
+  StatusOr<std::unique_ptr<NetworkProgram>> CompileStored(Context& context) {
+    auto& metadata = prepared_.network.quantised.metadata();
+    const std::string key(binary::kThresholdsMetadataKey);
+    if (!metadata.contains(key)) return nullptr;
+    auto stored = CompileWith(prepared_, Prediction::kPredicted);
+    if (!stored.ok())
+      context.err << "kiln: " << MessageOf(stored.status()) << "; these thresholds are left out\n";
+    metadata.erase(key);
+    return stored.ok() ? *std::move(stored) : nullptr;
+  }
+
+  // Returns the bytes of the model with the thresholds of a program.
+  static StatusOr<std::string> TrainedModel(const std::filesystem::path& model,
+                                            const NetworkProgram& program) {
+    const binary::TrainedThresholds thresholds = ThresholdsIn(program);
+    if (thresholds.empty()) {
+      return ErrorAt(model.string(), "--save", "no layer has a test on the machine",
+                     "a machine whose columns have more output channels");
+    }
+    KILN_ASSIGN_OR_RETURN(const std::string text, binary::PrintThresholds(thresholds));
+    return ModelWithMetadata(model, std::string(binary::kThresholdsMetadataKey), text);
+  }
+
+  static std::string NameOf(double share) { return fmt::format("{}", share); }
+
+  // Returns the archives that are written into the folder of --outputs.
+  std::vector<std::string> Archives() const {
+    std::vector<std::string> files;
+    if (outputs_.empty()) return files;
+    const auto add = [&](const std::string& name) {
+      files.push_back((std::filesystem::path(outputs_) / (name + ".npz")).string());
+    };
+    for (const char* name : {"none", "exact", "predicted", "stored"}) add(name);
+    for (const double budget : budgets_) add(NameOf(budget));
+    for (const double lead : leads_) add("pools-" + NameOf(lead));
+    return files;
+  }
+
   // Checks --save against the other options.
   Status CheckSave(const std::filesystem::path& model) const {
     if (save_.empty()) return OkStatus();
@@ -187,7 +246,7 @@ class PredictCommand {
     row.name = std::move(name);
     row.budget = budget;
     const Images& images = prepared_.network.images;
-    const std::string file = budget ? fmt::format("{}", *budget) : row.name;
+    const std::string file = budget ? NameOf(*budget) : row.name;
     binary::NetworkCounts all(program.launches().size());
     KILN_RETURN_IF_ERROR(RunImages(
         context, file,
@@ -215,7 +274,7 @@ class PredictCommand {
   // Runs the images with the prediction of maximum pooling, and adds a row.
   Status MeasurePools(Context& context, const NetworkProgram& program, PredictionRow row) {
     KILN_RETURN_IF_ERROR(RunImages(
-        context, fmt::format("pools-{}", row.lead),
+        context, "pools-" + NameOf(row.lead),
         [&](const Batch& batch) -> StatusOr<RunResult> {
           binary::PoolCounts counts;
           KILN_ASSIGN_OR_RETURN(RunResult result,
@@ -224,10 +283,6 @@ class PredictCommand {
           return result;
         },
         &row));
-    if (row.pools.pools == 0) {
-      return ErrorAt(prepared_.network.network.source(), "--pools",
-                     "no MaxPool alone reads a layer with tests on the machine", "leave it out");
-    }
     pool_rows_.push_back(std::move(row));
     return OkStatus();
   }
@@ -279,7 +334,7 @@ class PredictCommand {
   FlowArguments flow_;
   std::vector<double> leads_;
   std::vector<double> budgets_ = {0.001, 0.003, 0.01, 0.03};
-  int64_t train_ = 16, limit_ = 64, last_ = 0;
+  int64_t train_ = 64, limit_ = 64, last_ = 0;
   int node_nm_ = 0;
   std::string outputs_, save_, chart_, json_;
   Prepared prepared_;
@@ -291,7 +346,7 @@ class BinaryCommand final : public CommandGroup {
  public:
   BinaryCommand()
       : CommandGroup(
-            "Example:\n  kiln binary predict models/hourglass.onnx --on binary-176 --data "
+            "Example:\n  kiln binary predict models/hourglass.onnx --on binary-44 --data "
             "arrows.npz") {
     Add<PredictCommand>("predict", "Trains the prediction of zeros, and measures what it costs");
   }

@@ -91,8 +91,15 @@ StatusOr<double> OnChipPicojoules(const NetworkProgram& program, const NetworkCo
       LookUpShares& share = shares.emplace_back();
       for (size_t i = 0; i < launch.program.stages.size(); ++i) {
         const StageCounts& stage = counts[k][i];
-        share[i] = PredictionRow::Share(stage.looked_up,
-                                        stage.outputs * std::ssize(launch.program.stages[i].steps));
+        const StageProgram& s = launch.program.stages[i];
+        // Channels that complete a list are not counted, and always looked up.
+        const int64_t all = s.channels(program.config(), static_cast<int>(i));
+        const int64_t real = program.channels()[k].size() == 1 ? launch.results[0].channels
+                                                               : program.channels()[k][i];
+        const double done =
+            PredictionRow::Share(stage.looked_up, stage.outputs * std::ssize(s.steps));
+        share[i] = (done * static_cast<double>(real) + static_cast<double>(all - real)) /
+                   static_cast<double>(all);
       }
     }
   }
@@ -118,7 +125,7 @@ std::string PredictionText(const std::vector<PredictionRow>& rows,
                                       Percent(row.wrong(), 3),
                                       Percent(row.saved()),
                                       Thousands(row.cycles),
-                                      fmt::format("{:.2f}", row.picojoules / 1e6)};
+                                      fmt::format("{:.3f}", row.picojoules / 1e6)};
     AppendQuality(row, labelled, &cells);
     table.Row(std::move(cells));
   }

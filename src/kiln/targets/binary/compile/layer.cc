@@ -11,6 +11,7 @@
 #include "kiln/ir/describe.h"
 #include "kiln/ir/window.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/tables/planes.h"
 #include "kiln/targets/lower/refusal.h"
 #include "kiln/targets/lower/sign.h"
@@ -203,8 +204,14 @@ bool SavesTime(const StageProgram& s, const Config& config, int number, int step
   // The share of outputs that is decided early, as measured on trained networks
   // (docs/measurements-binary.md).
   const double share = config.prediction == Prediction::kExact ? 1.0 / 3 : 1.0 / 2;
-  const int rounds = steps_behind * LayoutOf(s, config, number).rounds;
-  return rounds * std::min(share * s.list, static_cast<double>(s.list - least)) > wait;
+  const int64_t of_step = LayoutOf(s, config, number).rounds, rounds = steps_behind * of_step;
+  // Nothing is saved where the pixel waits for its results to be requantised.
+  if (std::ssize(s.steps) * of_step * std::max(s.list, least) <=
+      int64_t{s.list} * config.requantiser_share(number))
+    return false;
+  return static_cast<double>(rounds) *
+             std::min(share * s.list, static_cast<double>(s.list - least)) >
+         wait;
 }
 
 // Sets steps in the order of their weight, and tests.
@@ -216,6 +223,10 @@ void SetSteps(const Layer& layer, const Config& config, int number, StageProgram
     return std::pair(-a.shift(), a.plane) < std::pair(-b.shift(), b.plane);
   });
   if (config.prediction == Prediction::kNone) return;
+  // A wrong decision is a small error where the layer ends in a bound, such as a ReLU, or in a sign.
+  // Without one the low bound is the least code, which no result is near.
+  if (config.prediction == Prediction::kPredicted && !layer.sign && !std::isfinite(layer.line.low))
+    return;
   const auto steps = static_cast<int>(s->steps.size());
   for (int test = 1; test <= kMostTests; ++test) {
     const int after = steps - 1 - test;
@@ -397,10 +408,13 @@ int64_t RoundCycles(const StageProgram& stage, const Config& config, int number)
   // A round takes a cycle for each channel of the list; building its tables, one for each group and
   // one to hand them over.
   const int64_t round = std::max(stage.list, config.steps + 1);
-  // The sums of a pixel are read while the rounds of the next one go on.
-  const int64_t pixel = std::max(std::ssize(stage.steps) * layout.rounds * round,
-                                 int64_t{stage.list} * config.requantiser_share(number));
-  return int64_t{stage.out_height} * stage.out_width * pixel;
+  const int64_t rounds = std::ssize(stage.steps) * layout.rounds * round;
+  // The sums of a pixel are read while the rounds of the next ones go on. Its buffer is in use from
+  // its first round to its last read.
+  const int64_t reads = int64_t{stage.list} * config.requantiser_share(number);
+  const int64_t pixels = int64_t{stage.out_height} * stage.out_width;
+  const int64_t held = rounds + DrainCycles(config.tables(number)) + reads;
+  return std::max(pixels * std::max(rounds, reads), pixels / kSumBuffers * held);
 }
 
 }  // namespace kiln::binary

@@ -46,6 +46,7 @@ class Lowering {
           for (const Node* node : group.nodes) Produce(node->results(), items_.size() - 1);
           return OkStatus();
         }));
+    KILN_RETURN_IF_ERROR(CheckTrainedAreUsed());
     LoweredNetwork lowered;
     lowered.views = std::move(views_);
     for (Item& item : items_) {
@@ -81,6 +82,27 @@ class Lowering {
         {"sum", AnyOf({Op::kAdd, Op::kConcat}), sum, emit_sum},
         {"view", AnyNode(), alone, [this](const Group& group) { return EmitView(group); }},
     };
+  }
+
+  // Checks that a network with trained thresholds has a test that uses them: tests depend on the
+  // recipe and on the machine.
+  Status CheckTrainedAreUsed() const {
+    if (trained_.empty()) return OkStatus();
+    for (const Item& item : items_) {
+      for (const Launch& launch : item.launches) {
+        for (size_t i = 0; i < launch.program.stages.size(); ++i) {
+          const std::vector<LookupStep>& steps = launch.program.stages[i].steps;
+          for (const auto& [done, values] : item.layers[i].layer.trained) {
+            if (static_cast<size_t>(done) <= steps.size() &&
+                steps[static_cast<size_t>(done) - 1].test)
+              return OkStatus();
+          }
+        }
+      }
+    }
+    return ErrorAt(fmt::format("{}: metadata '{}'", graph_.source(), kThresholdsMetadataKey), "",
+                   fmt::format("no threshold belongs to a test of '{}'", config_.name),
+                   "train them for this machine, with the same recipe");
   }
 
   // -----------------------------------------------------------------------------------------------

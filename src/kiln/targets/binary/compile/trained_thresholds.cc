@@ -20,6 +20,8 @@ Status Wrong(std::string_view source, std::string_view layer, std::string_view f
   return ErrorAt(source, fmt::format("layer {}", QuotedExcerpt(layer)), fault, remedy);
 }
 
+std::string Steps(int steps) { return fmt::format("{} step{}", steps, steps == 1 ? "" : "s"); }
+
 // Returns the number of steps that a key names; 0 if it is none.
 int StepsOf(std::string_view key) {
   int steps = 0;
@@ -47,11 +49,12 @@ StatusOr<TrainedThresholds> ParseThresholds(std::string_view text, std::string_v
       }
       if (!values.is_array())
         return Wrong(source, layer, "a test has no list", "a list with a number for each channel");
-      std::vector<double>& list = thresholds[layer][steps];
+      const auto [test, is_new] = thresholds[layer].try_emplace(steps);
       // "1" and "01" name the same test.
-      if (!list.empty())
-        return Wrong(source, layer, fmt::format("has the test after {} steps twice", steps),
+      if (!is_new)
+        return Wrong(source, layer, fmt::format("has the test after {} twice", Steps(steps)),
                      "once");
+      std::vector<double>& list = test->second;
       for (const Json& value : values) {
         if (!value.is_number() || !std::isfinite(value.get<double>()))
           return Wrong(source, layer, "a threshold is no finite number", "numbers only");
@@ -62,13 +65,20 @@ StatusOr<TrainedThresholds> ParseThresholds(std::string_view text, std::string_v
   return thresholds;
 }
 
-std::string PrintThresholds(const TrainedThresholds& thresholds) {
+StatusOr<std::string> PrintThresholds(const TrainedThresholds& thresholds) {
   Json json = Json::object();
   for (const auto& [layer, tests] : thresholds) {
     Json& of_layer = json[layer] = Json::object();
     for (const auto& [steps, values] : tests) of_layer[fmt::format("{}", steps)] = values;
   }
-  return json.dump();
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  KILN_ASSIGN_OR_RETURN(const TrainedThresholds again, ParseThresholds(text, ""));
+  for (const auto& [layer, tests] : thresholds) {
+    if (tests.empty() || again.contains(layer)) continue;
+    return Wrong("", layer, "has a name that is not UTF-8, which JSON cannot express",
+                 "rename it in the model");
+  }
+  return text;
 }
 
 StatusOr<TrainedThresholds> ThresholdsOf(const Graph& graph) {
@@ -88,7 +98,7 @@ StatusOr<TrainedThresholds> ThresholdsOf(const Graph& graph) {
     for (const auto& [steps, list] : tests) {
       if (std::ssize(list) != channels) {
         return Wrong(source, layer,
-                     fmt::format("has {} thresholds after {} steps", list.size(), steps),
+                     fmt::format("has {} thresholds after {}", list.size(), Steps(steps)),
                      fmt::format("{}, one for each channel", channels));
       }
     }

@@ -21,8 +21,9 @@ namespace kiln::binary {
 inline constexpr std::string_view kThresholdsMetadataKey = "kiln.binary.thresholds";
 
 // By the number of steps that are done before the test: for each output channel, the least value
-// that the result must have so far to be continued. The value is in the units of the tensor, with
-// the bias, as if the steps that are left were to add nothing.
+// that the result must have so far to be continued. The value is a real number of the tensor, with
+// the bias, as if the steps that are left were to add nothing; where the layer ends in a sign, the
+// number before it.
 using LayerThresholds = std::map<int, std::vector<double>>;
 // By the name of the layer's result.
 using TrainedThresholds = std::map<std::string, LayerThresholds, std::less<>>;
@@ -30,8 +31,9 @@ using TrainedThresholds = std::map<std::string, LayerThresholds, std::less<>>;
 // Reads the text. Errors name `source` and the layer: text that is not as above, values that are
 // not finite.
 StatusOr<TrainedThresholds> ParseThresholds(std::string_view text, std::string_view source);
-// Returns text that is read as the same thresholds.
-std::string PrintThresholds(const TrainedThresholds& thresholds);
+// Returns text that is read as the same thresholds. Error: a layer's name is not UTF-8, which JSON
+// cannot express.
+StatusOr<std::string> PrintThresholds(const TrainedThresholds& thresholds);
 
 // Returns the thresholds in a graph's metadata; none if it has none.
 //   errors  those of ParseThresholds; a layer that is no value of the graph, and a list of another
