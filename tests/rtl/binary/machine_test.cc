@@ -18,7 +18,7 @@ binary::Config TwoStages() {
   config.channels_1 = 4;
   config.columns_0 = 4;
   config.columns_1 = 1;
-  config.columns_per_requantiser = 2;
+  config.columns_per_requantiser = 4;
   config.group = 3;
   config.steps = 2;
   config.column_depth = 4;

@@ -75,14 +75,15 @@ StatusOr<std::unique_ptr<Accelerator>> ParseDesignPoint(std::string_view yaml,
 }
 
 hardware::FamilyKeys DescribeKeys() {
-  return {.family = Keys().family(),
-          .introduction =
-              "A design point is a machine of one to three stages. A stage keeps tables with the\n"
-              "signed sums of a few activations and looks up, for each output channel, the entry\n"
-              "that the signs of its weights select. The defaults are those of\n"
-              "`accelerators/binary-176.yaml`. [binary.md](binary.md) says how to use them,\n"
-              "[binary-machine.md](binary-machine.md) what a machine does in which cycle.",
-          .keys = Keys().Describe()};
+  return {
+      .family = Keys().family(),
+      .introduction =
+          "A design point is a machine of one to three stages. A stage keeps tables with the\n"
+          "signed sums of a few activations and looks up, for each output channel, the entry\n"
+          "that the signs of its weights select. The defaults are those of\n"
+          "`accelerators/binary-176.yaml`, but for the clock. [binary.md](binary.md) says how to\n"
+          "use them, [binary-machine.md](binary-machine.md) what a machine does in which cycle.",
+      .keys = Keys().Describe()};
 }
 
 FamilyEntry Entry() {

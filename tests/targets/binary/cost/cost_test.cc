@@ -177,8 +177,8 @@ TEST(Cost, WholeMachinesHaveTheAreaOfSynthesis) {
     double area;
     int64_t bits, sums;
   };
-  for (const Synthesis& found : {Synthesis{Small(), 2795549, 91008, 4 * 2 * 8 * 28},
-                                 Synthesis{Config(), 16386183, 892160, 16 * 2 * 16 * 28}}) {
+  for (const Synthesis& found : {Synthesis{Small(), 2816195, 92800, 4 * 4 * 8 * 28},
+                                 Synthesis{Config(), 16386183, 906496, 16 * 4 * 16 * 28}}) {
     const auto cost = MachineCost(found.config, 180);
     ASSERT_TRUE(cost.ok()) << cost.status();
     double logic = 0;

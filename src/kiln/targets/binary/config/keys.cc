@@ -68,17 +68,20 @@ const KeyTable<Config>& Keys() {
            .type = PowerOfTwo(&Config::columns_0, 1, 32),
            .unit = "columns",
            .rtl = {{"COLUMNS_0"}},
-           .help = "output channels that the first stage looks up in a cycle"},
+           .help = "output channels that the first stage looks up in a cycle; at most half of the "
+                   "activations of a beat"},
           {.name = "columns_1",
            .type = PowerOfTwo(&Config::columns_1, 1, 32),
            .unit = "columns",
            .rtl = {{"COLUMNS_1"}},
-           .help = "output channels that the second stage looks up in a cycle"},
+           .help = "output channels that the second stage looks up in a cycle; at most half of the "
+                   "activations of a beat"},
           {.name = "columns_2",
            .type = PowerOfTwo(&Config::columns_2, 1, 32),
            .unit = "columns",
            .rtl = {{"COLUMNS_2"}},
-           .help = "output channels that the third stage looks up in a cycle"},
+           .help = "output channels that the third stage looks up in a cycle; at most half of the "
+                   "activations of a beat"},
           {.name = "columns_per_requantiser",
            .type = PowerOfTwo(&Config::columns_per_requantiser, 1, 32),
            .unit = "columns",
