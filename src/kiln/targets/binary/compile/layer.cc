@@ -223,7 +223,7 @@ void SetSteps(const Layer& layer, const Config& config, int number, StageProgram
     return std::pair(-a.shift(), a.plane) < std::pair(-b.shift(), b.plane);
   });
   if (config.prediction == Prediction::kNone) return;
-  // A wrong decision is a small error where the layer ends in a bound, such as a ReLU, or in a sign.
+  // A wrong decision is a small error where the layer ends in a bound, such as a ReLU, or a sign.
   // Without one the low bound is the least code, which no result is near.
   if (config.prediction == Prediction::kPredicted && !layer.sign && !std::isfinite(layer.line.low))
     return;

@@ -87,7 +87,7 @@ Features RequantiseFeatures(const Parameters& p, const Fits&) {
 
 // The rounds under way, which the columns' look-ups take SHIFT, ADD and WRITE cycles for; queues of
 // results, and the choice of the word of a beat that is added. Where columns share a requantiser, a
-// choice among their sums, parameters and codes, and results that wait for the others of their word.
+// choice among their sums, parameters and codes, and results that wait for others of their word.
 Features StageFeatures(const Parameters& p, const Fits&) {
   const int64_t bits = p.Number("ACTIVATION_BITS", 8);
   const int64_t sum = p.Number("ACCUMULATOR_BITS", 28);
