@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "kiln/targets/binary/compile/network_program.h"
 #include "tests/targets/binary/compile/plain_network.h"
 
 namespace kiln::binary {
@@ -76,6 +77,74 @@ TEST(BinaryBlock, PartsHaveTheBitsOfTheWholeLayer) {
   }
   EXPECT_GE(most_strips, 2);
   EXPECT_EQ(most_channel_parts, 3);  // 11 channels, 4 at a time
+}
+
+// A pixel of the input has a row of the window where that takes fewer cycles: wide windows of few
+// channels, at every stride, with padding, with a zero point, and in parts.
+TEST(BinaryBlock, RowsOfWideWindowsAreFolded) {
+  Random random(5);
+  Config config = ThreeStages();
+  config.channels_0 = 16;
+  int64_t folded = 0, unfolded = 0;
+  for (int i = 0; i < 30; ++i) {
+    SCOPED_TRACE(i);
+    const PlainCodes in = i % 3 == 2 ? PlainCodes{"uint8", 0.5, 9, 0, 255} : Unsigned(1),
+                     out = Unsigned(64);
+    const int channels = 1 + i % 4, kernel = 3 + i % 5;
+    const PlainMap map = RandomMap(random, 9, 14, channels, in);
+    PlainConv conv = RandomConv(random, channels, 7, kernel, -8, 7);
+    conv.stride = 1 + i % 4;
+    conv.pad = i % 2 == 0 ? kernel / 2 : 0;
+    const PlainMap expected = Rounded(Relu(conv.Run(map)), out);
+    const Graph graph = GraphOf(fmt::format("  input %x : {}{}\n", TypeOf(map), in.Text()) +
+                                LayerText(conv, "x", "y", expected, out) + "  output %y\n");
+    Config parts = config;
+    parts.column_depth = 2;
+    parts.row_words = 8;
+    for (const Config& own : {config, parts}) {
+      const Compiled compiled = CompileAndRun(graph, own, map);
+      EXPECT_EQ(compiled.result, expected.values);
+      const auto& network = static_cast<const NetworkProgram&>(*compiled.program);
+      for (const Launch& launch : network.launches()[0]) {
+        const StageProgram& stage = launch.program.stages[0];
+        EXPECT_TRUE(stage.kernel_width == 1 || stage.kernel_width == kernel);
+        EXPECT_TRUE(stage.kernel_width != 1 || kernel * channels <= 16);
+        (stage.kernel_width == 1 ? folded : unfolded) += 1;
+        EXPECT_EQ(network.kernels()[0].schedule.ends_with("a row of the window in each"),
+                  stage.kernel_width == 1);
+      }
+    }
+  }
+  EXPECT_GT(folded, 20);
+  EXPECT_GT(unfolded, 20);
+}
+
+// What is added to a layer whose rows are folded is a part of the record of its own; layers behind
+// it read its result as they do any other.
+TEST(BinaryBlock, FoldedRowsInABlock) {
+  Random random(6);
+  Config config = ThreeStages();
+  config.channels_0 = 16;
+  const PlainCodes codes = Unsigned(16), sum = Unsigned(32);
+  const PlainMap map = RandomMap(random, 8, 9, 2, codes);
+  PlainConv a = RandomConv(random, 2, 2, 7, -8, 7), b = RandomConv(random, 2, 2, 3, -8, 7);
+  a.scales = b.scales = {1.0 / 64};
+  const PlainMap ra = Rounded(Relu(a.Run(map)), codes), rb = Rounded(Relu(b.Run(ra)), codes);
+  for (const bool two : {false, true}) {
+    const PlainMap& last = two ? rb : ra;
+    const PlainMap expected = Rounded(Sum(last, map), sum);
+    const Graph graph =
+        GraphOf(fmt::format("  input %x : {}{}\n", TypeOf(map), codes.Text()) +
+                LayerText(a, "x", "a", ra, codes) + (two ? LayerText(b, "a", "b", rb, codes) : "") +
+                fmt::format("  %t = add %{}, %x : {}{}\n  output %t\n", two ? "b" : "a",
+                            TypeOf(last), sum.Text()));
+    const Compiled compiled = CompileAndRun(graph, config, map);
+    EXPECT_EQ(compiled.result, expected.values);
+    EXPECT_EQ(compiled.launches, std::vector<int64_t>{1});
+    const auto& network = static_cast<const NetworkProgram&>(*compiled.program);
+    EXPECT_EQ(network.launches()[0][0].program.stages.size(), two ? 2u : 1u);
+    EXPECT_EQ(network.launches()[0][0].program.stages[0].kernel_width, 1);
+  }
 }
 
 // The block of hourglass networks: three convolutions one after the other, whose results stand side

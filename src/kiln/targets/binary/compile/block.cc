@@ -23,16 +23,17 @@ bool Pads(const Layer& layer) {
 }
 
 // Sets what is added to the results of a stage: channels of the input, if it is among these, or of
-// a part of the record of its own.
+// a part of the record of its own. `pixels` says whether the record begins with a pixel of the input
+// as it is.
 void AddSkip(const BlockLayer& layer, int number, int64_t first_channel, int64_t channels, int x,
-             int64_t* codes, Launch* launch) {
+             bool pixels, int64_t* codes, Launch* launch) {
   const Config& config = launch->program.config;
   StageProgram& s = launch->program.stages[static_cast<size_t>(number)];
   s.has_skip = true;
   s.skip = layer.sum->numbers;
   const int64_t from = layer.sum->first_channel + first_channel;
   const RecordPart& input = launch->records[0];
-  if (layer.sum->added == input.value && input.x == x && input.y == 0 &&
+  if (pixels && layer.sum->added == input.value && input.x == x && input.y == 0 &&
       from % config.columns(number) == 0 && from + s.channels(config, number) <= *codes) {
     s.skip.first_code = static_cast<int>(from);
     return;
@@ -61,8 +62,8 @@ StatusOr<Launch> Finished(std::span<const BlockLayer> layers, std::span<const La
     const LayerPart& part = parts[i];
     const auto number = static_cast<int>(i);
     if (layers[i].sum.has_value())
-      AddSkip(layers[i], number, part.first_channel, part.channels, part.first_column, &codes,
-              &launch);
+      AddSkip(layers[i], number, part.first_channel, part.channels, part.first_column,
+              !parts[0].folded_rows, &codes, &launch);
     program.stages[i].emits = layers[i].leaves_as != nullptr;
     if (layers[i].leaves_as == nullptr) continue;
     launch.results.push_back({.stage = number,
@@ -96,21 +97,34 @@ StatusOr<Launch> LaunchOf(std::span<const BlockLayer> layers, std::span<LayerPar
   }
   const Layer& first = layers[0].layer;
   const LayerPart& part = parts[0];
-  launch.records.push_back(
-      {.value = first.input,
-       .first_channel = 0,
-       .channels = first.in_channels,
-       .first_code = 0,
-       .y = part.padded_input ? -first.pad_top : 0,
-       .x = part.padded_input ? part.first_column * first.stride - first.pad_left : 0,
-       .outside = first.in.zero,
-       .shift = first.in.shift});
+  // The column of the input that the first window of the part begins with.
+  const int begin = part.first_column * first.stride - first.pad_left;
+  RecordPart pixel = {.value = first.input,
+                      .first_channel = 0,
+                      .channels = first.in_channels,
+                      .first_code = 0,
+                      .y = part.padded_input ? -first.pad_top : 0,
+                      .x = part.padded_input ? begin : 0,
+                      .outside = first.in.zero,
+                      .shift = first.in.shift};
+  if (!part.folded_rows) launch.records.push_back(pixel);
+  for (int place = 0; part.folded_rows && place < first.kernel_width; ++place) {
+    pixel.x = begin + place;
+    pixel.first_code = place * first.in_channels;
+    launch.records.push_back(pixel);
+  }
   return Finished(layers, parts, std::move(launch));
 }
 
-}  // namespace
+// Returns whether pixels of the input can have the channels of a row of the window.
+bool CanFoldRows(const Layer& layer, const Config& config) {
+  // Maps of one row are also what the rows of a product are.
+  return layer.kernel_width > 1 && layer.kernel_width * layer.in_channels <= config.channels(0) &&
+         (layer.out_height > 1 || layer.height == 1);
+}
 
-StatusOr<std::vector<Launch>> LaunchesOf(std::span<const BlockLayer> layers, const Config& config) {
+StatusOr<std::vector<Launch>> LaunchesWith(std::span<const BlockLayer> layers, const Config& config,
+                                           bool folded_rows) {
   std::vector<Launch> launches;
   const Layer& first = layers[0].layer;
   if (layers.size() > 1) {
@@ -118,12 +132,14 @@ StatusOr<std::vector<Launch>> LaunchesOf(std::span<const BlockLayer> layers, con
     for (const BlockLayer& layer : layers) {
       parts.push_back({.channels = layer.layer.out_channels, .columns = layer.layer.out_width});
     }
+    parts[0].folded_rows = folded_rows;
     KILN_ASSIGN_OR_RETURN(Launch launch, LaunchOf(layers, parts, config));
     launches.push_back(std::move(launch));
     return launches;
   }
   // A layer alone: as many output channels at once as the weights fit, as many columns as rows fit.
   LayerPart whole = {.channels = first.out_channels, .columns = first.out_width};
+  whole.folded_rows = folded_rows;
   KILN_ASSIGN_OR_RETURN(const StageProgram stage, StageOf(first, whole, config, 0));
   const StageLayout layout = LayoutOf(stage, config, 0);
   const int words = stage.planes() * layout.rounds;  // of one output channel of each column
@@ -138,10 +154,10 @@ StatusOr<std::vector<Launch>> LaunchesOf(std::span<const BlockLayer> layers, con
   const int pitch = config.row_words / (layout.row_slots / config.group);
   const int in_columns = pitch / layout.chunks;
   const bool strips = in_columns < stage.width;
-  const int most = strips ? (in_columns - first.kernel_width) / first.stride + 1 : first.out_width;
-  if (in_columns < first.kernel_width || most < 1) {
+  const int most = strips ? (in_columns - stage.kernel_width) / first.stride + 1 : first.out_width;
+  if (in_columns < stage.kernel_width || most < 1) {
     return ToHost(fmt::format("a window takes {} words of a row memory, which has {}",
-                              first.kernel_width * layout.chunks * layout.row_slots / config.group,
+                              stage.kernel_width * layout.chunks * layout.row_slots / config.group,
                               config.row_words));
   }
   const int columns = CeilDiv(first.out_width, CeilDiv(first.out_width, most));
@@ -152,12 +168,24 @@ StatusOr<std::vector<Launch>> LaunchesOf(std::span<const BlockLayer> layers, con
                         .channels = std::min(channels, first.out_channels - n),
                         .first_column = x,
                         .columns = std::min(columns, first.out_width - x),
-                        .padded_input = padded};
+                        .padded_input = padded,
+                        .folded_rows = folded_rows};
       KILN_ASSIGN_OR_RETURN(Launch launch, LaunchOf(layers, {&part, 1}, config));
       launches.push_back(std::move(launch));
     }
   }
   return launches;
+}
+
+}  // namespace
+
+StatusOr<std::vector<Launch>> LaunchesOf(std::span<const BlockLayer> layers, const Config& config) {
+  auto launches = LaunchesWith(layers, config, false);
+  if (!CanFoldRows(layers[0].layer, config)) return launches;
+  auto folded = LaunchesWith(layers, config, true);
+  if (!folded.ok()) return launches;
+  if (launches.ok() && EstimateCycles(*launches) <= EstimateCycles(*folded)) return launches;
+  return folded;
 }
 
 int64_t EstimateCycles(std::span<const Launch> launches) {
@@ -195,6 +223,8 @@ KernelInfo InfoOf(std::span<const BlockLayer> layers, std::span<const Launch> la
       fmt::format("{} launch{} of {} stage{}, {} beats a pixel", launches.size(),
                   launches.size() == 1 ? "" : "es", first.program.stages.size(),
                   first.program.stages.size() == 1 ? "" : "s", first.program.record_beats);
+  if (first.program.stages[0].kernel_width != layers[0].layer.kernel_width)
+    info.schedule += ", a row of the window in each";
   // The stages that the block uses cannot do more products in a cycle.
   int64_t most = 0;
   for (size_t i = 0; i < layers.size(); ++i) {

@@ -331,9 +331,10 @@ SumScale ScaleOfSum(const Layer& layer, size_t channel) {
 StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const Config& config,
                                int number) {
   StageProgram s;
-  s.in_channels = std::max(layer.in_channels, part.in_channels);
+  const int places = part.folded_rows ? layer.kernel_width : 1;  // of the window, in a pixel
+  s.in_channels = std::max(places * layer.in_channels, part.in_channels);
   s.kernel_height = layer.kernel_height;
-  s.kernel_width = layer.kernel_width;
+  s.kernel_width = layer.kernel_width / places;
   s.stride = layer.stride;
   s.out_height = layer.out_height;
   s.out_width = part.columns;
@@ -341,7 +342,11 @@ StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const 
   const int columns = (part.columns - 1) * layer.stride + layer.kernel_width;
   if (part.padded_input) {
     s.height = rows;
-    s.width = columns;
+    s.width = columns - (layer.kernel_width - s.kernel_width);
+  } else if (part.folded_rows) {
+    s.pad_top = layer.pad_top;
+    s.height = std::min(layer.height, rows - layer.pad_top);
+    s.width = columns - (layer.kernel_width - 1);
   } else {
     s.pad_top = layer.pad_top;
     s.pad_left = layer.pad_left;
@@ -358,19 +363,20 @@ StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const 
   s.multipliers.assign(channels, 0);
   s.addends.assign(channels, 0);
   s.limits.assign(channels, 0);
-  const auto own = static_cast<size_t>(layer.in_channels);
-  const size_t places = static_cast<size_t>(layer.taps()) / own;
-  const size_t taps = places * static_cast<size_t>(s.in_channels);
+  // Weights are in the order of places and channels, whether or not places are folded.
+  const auto own = static_cast<size_t>(places * layer.in_channels);
+  const size_t pixels = static_cast<size_t>(layer.taps()) / own;  // of the window
+  const size_t taps = pixels * static_cast<size_t>(s.in_channels);
   const WeightFormat format = {layer.bits == 1 ? WeightCoding::kOdd : WeightCoding::kSigned,
                                layer.bits};
   for (int plane = 0; plane < layer.bits; ++plane) {
     for (size_t n = 0; n < channels; ++n) {
       for (size_t t = 0; t < taps; ++t) {
         uint8_t sign = 1;
-        const size_t place = t / static_cast<size_t>(s.in_channels);
+        const size_t pixel = t / static_cast<size_t>(s.in_channels);
         const size_t channel = t % static_cast<size_t>(s.in_channels);
         if (n < static_cast<size_t>(part.channels) && channel < own) {
-          const size_t row = (static_cast<size_t>(part.first_channel) + n) * places + place;
+          const size_t row = (static_cast<size_t>(part.first_channel) + n) * pixels + pixel;
           const int32_t weight = layer.weights[row * own + channel];
           sign = format.PlanesOf(weight) >> plane & 1;
         }

@@ -68,6 +68,10 @@ struct LayerPart {
   int first_column = 0, columns = 0;
   // Whether the host writes the padding into the input; the stage then has none.
   bool padded_input = false;
+  // Whether a pixel of the input has the channels of a whole row of the window, one place after the
+  // other, so that the stage's window is one column wide. The host writes such pixels, with the
+  // padding at both sides. A word of few channels then holds what else takes a word for each place.
+  bool folded_rows = false;
   int in_channels = 0;  // also counts zero channels of the stage before; 0: the layer's own
 };
 // Returns the program of a stage that computes a part; the whole layer's columns unless the input
