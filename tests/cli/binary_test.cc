@@ -133,7 +133,7 @@ class BinaryPrediction : public testing::Test {
 // The saved model brings its thresholds: on it, `stored` is what `trained` was on the original.
 TEST_F(BinaryPrediction, TheSavedModelIsTheOneThatWasMeasured) {
   const auto rows =
-      Predict("models/fashion_mlp_w1a8.onnx", {"--budget", "0.05", "--save", Path("trained.onnx")});
+      Predict("models/fashion_cnn_w1a8.onnx", {"--budget", "0.05", "--save", Path("trained.onnx")});
   const auto saved = Predict(Path("trained.onnx"), {"--budget", "0.05"});
   EXPECT_EQ(saved["stored"], rows["trained 0.05"]);
   EXPECT_NE(saved["stored"], rows["predicted"]);
@@ -153,7 +153,7 @@ TEST_F(BinaryPrediction, TheSavedModelIsTheOneThatWasMeasured) {
   EXPECT_EQ(report["levels_compared"]["images"], 4);
   EXPECT_EQ(report["levels_compared"]["different"], 0);
 
-  const Outcome several = Call({"binary", "predict", "models/fashion_mlp_w1a8.onnx", "--on",
+  const Outcome several = Call({"binary", "predict", "models/fashion_cnn_w1a8.onnx", "--on",
                                 "binary-44", "--data", kData, "--save", Path("other.onnx")});
   EXPECT_EQ(several.code, kExitError);
   EXPECT_EQ(several.err, "kiln: --save: there are 4 budgets; name one with --budget\n");

@@ -45,7 +45,7 @@ TEST(EliminateDeadCode, DropsChainsAndConstants) {
 
 // A Cast of stored weights is folded though it is large, while the bytes of all constants stay
 // within their limit. An Expand of the same size is not.
-TEST(FoldConstants, FoldsLargeResultsOfLargeOperands) {
+TEST(FoldConstants, FoldsALargeCastWithinTheLimit) {
   const auto fold = [](Op op, int64_t most_bytes) {
     Graph graph;
     Value* x = graph.AddInput("x", F32({1000}));

@@ -1,6 +1,7 @@
 // Compares a whole machine with the cycle level: random programs one after the other, with the same
 // bits, and without stalls the same cycles.
 #include "Vbinary_machine.h"
+#include "Vbinary_machine_shared.h"
 #include "kiln/targets/binary/isa/stream.h"
 #include "kiln/targets/binary/simulate/cycle/cycle.h"
 #include "tests/rtl/support.h"
@@ -9,8 +10,9 @@
 namespace kiln::rtl {
 namespace {
 
-// The design point of the model `binary_machine`.
-binary::Config TwoStages() {
+// The design point of the model `binary_machine`, whose first stage has two requantisers, and of
+// `binary_machine_shared`, whose first stage has one for four columns.
+binary::Config TwoStages(int columns_per_requantiser) {
   binary::Config config;
   config.name = "two";
   config.stages = 2;
@@ -18,7 +20,7 @@ binary::Config TwoStages() {
   config.channels_1 = 4;
   config.columns_0 = 4;
   config.columns_1 = 1;
-  config.columns_per_requantiser = 4;
+  config.columns_per_requantiser = columns_per_requantiser;
   config.group = 3;
   config.steps = 2;
   config.column_depth = 4;
@@ -29,6 +31,7 @@ binary::Config TwoStages() {
   return config;
 }
 
+template <typename Model>
 class MachineRun {
  public:
   explicit MachineRun(uint64_t seed) : sim_(seed) {
@@ -69,16 +72,18 @@ class MachineRun {
     cycles_ = last - first + 1;
   }
 
-  Simulation<Vbinary_machine> sim_;
+  Simulation<Model> sim_;
   std::vector<uint8_t> out_;
   int64_t cycles_ = 0;
 };
 
-void Compare(int programs, double stall, uint64_t seed) {
+template <typename Model>
+void Compare(int columns_per_requantiser, int programs, double stall, uint64_t seed) {
   Random random(seed);
-  MachineRun machine(seed);
+  MachineRun<Model> machine(seed);
   for (int i = 0; i < programs; ++i) {
-    const binary::RandomBlock block = binary::MakeRandomBlock(TwoStages(), random);
+    const binary::RandomBlock block =
+        binary::MakeRandomBlock(TwoStages(columns_per_requantiser), random);
     SCOPED_TRACE("program " + std::to_string(i) + "\n" + binary::Print(block.program));
     std::vector<uint8_t> stream;
     binary::AppendLoad(block.program, &stream);
@@ -97,8 +102,12 @@ void Compare(int programs, double stall, uint64_t seed) {
   }
 }
 
-TEST(BinaryMachine, AgreesWithoutStalls) { Compare(60, 0, 1); }
-TEST(BinaryMachine, AgreesBehindStalls) { Compare(40, 0.5, 1000); }
+TEST(BinaryMachine, AgreesWithoutStalls) { Compare<Vbinary_machine>(2, 60, 0, 1); }
+TEST(BinaryMachine, AgreesBehindStalls) { Compare<Vbinary_machine>(2, 40, 0.5, 1000); }
+TEST(BinaryMachine, AgreesWithOneRequantiser) {
+  Compare<Vbinary_machine_shared>(4, 30, 0, 2000);
+  Compare<Vbinary_machine_shared>(4, 20, 0.5, 3000);
+}
 
 }  // namespace
 }  // namespace kiln::rtl

@@ -48,6 +48,7 @@ std::unique_ptr<NetworkProgram> Compiled(int bits, Prediction prediction,
   Config config;
   config.name = "machine";
   config.columns_0 = 1;
+  config.column_depth = 32;
   config.weight_words = weight_words;
   config.prediction = prediction;
   auto program = CompileNetwork(*graph, config, {});
@@ -108,7 +109,7 @@ TEST_F(ThresholdsTest, StayWithinTheBudget) {
 
 // Each of the tests of a stage may be wrong about its part of the share.
 TEST_F(ThresholdsTest, TestsOfAStageShareTheBudget) {
-  constexpr int kTests = 3;
+  constexpr int kTests = 2;
   Compile(3, kTests);
   const auto trainer = ThresholdTrainer::Collect(program_.get(), images_, {});
   ASSERT_TRUE(trainer.ok()) << trainer.status();
@@ -143,7 +144,7 @@ TEST_F(ThresholdsTest, TestsOfAStageShareTheBudget) {
 // A model with trained thresholds in its metadata is compiled to the program that was trained: to
 // the last sum, for weights of one plane and of several, in one launch and in two.
 TEST_F(ThresholdsTest, AModelCarriesThem) {
-  for (const auto& [bits, tests] : {std::pair(1, 1), std::pair(3, 3)}) {
+  for (const auto& [bits, tests] : {std::pair(1, 1), std::pair(3, 2)}) {
     Compile(bits, tests);
     const auto trainer = ThresholdTrainer::Collect(program_.get(), images_, {});
     ASSERT_TRUE(trainer.ok()) << trainer.status();
@@ -171,11 +172,11 @@ TEST_F(ThresholdsTest, AModelCarriesThem) {
   }
 }
 
-// A machine may test channels that the one of the training did not: of 13 output channels in two
-// launches, only the 7 of the first one. Their thresholds decide nothing.
+// A machine may test channels that the one of the training did not: of 19 output channels in two
+// launches, only the 10 of the first one. Thresholds of the others decide nothing.
 TEST_F(ThresholdsTest, ChannelsWithoutATestAreNotDecidedElsewhere) {
   Compile(1, 1);  // the images
-  const auto narrow = Compiled(1, Prediction::kPredicted, "", 13, 7);
+  const auto narrow = Compiled(1, Prediction::kPredicted, "", 19, 10);
   ASSERT_EQ(narrow->launches()[0].size(), 2u);
   ASSERT_EQ(narrow->launches()[0][0].program.stages[0].tests(), 1);
   ASSERT_EQ(narrow->launches()[0][1].program.stages[0].tests(), 0);
@@ -183,13 +184,13 @@ TEST_F(ThresholdsTest, ChannelsWithoutATestAreNotDecidedElsewhere) {
   ASSERT_TRUE(trainer.ok()) << trainer.status();
   trainer->SetThresholds(0.1, narrow.get());
   const auto wide =
-      Compiled(1, Prediction::kPredicted, *PrintThresholds(ThresholdsIn(*narrow)), 13);
+      Compiled(1, Prediction::kPredicted, *PrintThresholds(ThresholdsIn(*narrow)), 19);
   ASSERT_EQ(wide->launches()[0].size(), 1u);
   const StageProgram& stage = wide->launches()[0][0].program.stages[0];
   ASSERT_EQ(stage.tests(), 1);
   const std::vector<int64_t>& trained = narrow->launches()[0][0].program.stages[0].thresholds;
-  for (size_t n = 0; n < 13; ++n)
-    EXPECT_EQ(stage.thresholds[n], n < 7 ? trained[n] : -((1 << 27) - 1)) << n;
+  for (size_t n = 0; n < 19; ++n)
+    EXPECT_EQ(stage.thresholds[n], n < 10 ? trained[n] : -((1 << 27) - 1)) << n;
 }
 
 }  // namespace

@@ -103,11 +103,11 @@ class PredictCommand {
     app.add_option("--json", json_, "The result as JSON; - is standard output")->type_name("FILE");
     app.footer(
         "Example:\n"
-        "  kiln binary predict models/fashion_mlp_w1a8.onnx --on binary-176 --data "
+        "  kiln binary predict models/fashion_cnn_w1a8.onnx --on binary-44 --data "
         "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --train 500 --limit 2000 "
         "--budget 0.001 0.01 0.05\n"
-        "  kiln binary predict models/fashion_mlp_w1a8.onnx --on binary-44 --data "
-        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --train 2000 --limit 1000 "
+        "  kiln binary predict models/fashion_cnn_w1a8.onnx --on binary-44 --data "
+        "/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz --train 100 --limit 1000 "
         "--budget 0.01 --save "
         "trained.onnx");
   }
@@ -218,7 +218,7 @@ class PredictCommand {
     const auto add = [&](const std::string& name) {
       files.push_back((std::filesystem::path(outputs_) / (name + ".npz")).string());
     };
-    for (const char* name : {"none", "exact", "predicted", "stored"}) add(name);
+    for (const char* name : {"none", "exact", "predicted", "stored"}) add(name);  // or some of them
     for (const double budget : budgets_) add(NameOf(budget));
     for (const double lead : leads_) add("pools-" + NameOf(lead));
     return files;

@@ -23,8 +23,8 @@ bool Pads(const Layer& layer) {
 }
 
 // Sets what is added to the results of a stage: channels of the input, if it is among these, or of
-// a part of the record of its own. `pixels` says whether the record begins with a pixel of the input
-// as it is.
+// a part of the record of its own. `pixels` says whether the record begins with a pixel of the
+// input as it is.
 void AddSkip(const BlockLayer& layer, int number, int64_t first_channel, int64_t channels, int x,
              bool pixels, int64_t* codes, Launch* launch) {
   const Config& config = launch->program.config;
@@ -118,7 +118,8 @@ StatusOr<Launch> LaunchOf(std::span<const BlockLayer> layers, std::span<LayerPar
 
 // Returns whether pixels of the input can have the channels of a row of the window.
 bool CanFoldRows(const Layer& layer, const Config& config) {
-  // Maps of one row are also what the rows of a product are.
+  // A stage whose map and window have one row and one column reads the rows of a product (Records of
+  // run_network.cc), so that other layers must not look like one.
   return layer.kernel_width > 1 && layer.kernel_width * layer.in_channels <= config.channels(0) &&
          (layer.out_height > 1 || layer.height == 1);
 }

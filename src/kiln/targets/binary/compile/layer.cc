@@ -194,24 +194,27 @@ Status SetRequantisation(const Layer& layer, const LayerPart& part, const Config
   return OkStatus();
 }
 
-// Returns whether a test after a step makes the stage faster. Decisions come some cycles after the
-// last look-ups of the step, so that a short list waits for them; what is saved are look-ups in the
-// rounds of the steps behind, down to the time that building their tables takes.
+// Returns whether a test after a step makes the stage faster. A decision comes some cycles after the
+// last look-up of the step, so that the round behind the test takes at least as long; the others
+// take as long as their look-ups, or as building their tables. Thresholds and limits are loaded for
+// every output channel.
 bool SavesTime(const StageProgram& s, const Config& config, int number, int steps_behind) {
-  const int levels = static_cast<int>(CeilLog2(config.tables(number)));
-  const int decided_after = 5 + (levels + 1) / 2, least = config.steps + 1;
-  const int wait = std::max(0, decided_after - std::max(s.list, least));
-  // The share of outputs that is decided early, as measured on trained networks
-  // (docs/measurements-binary.md).
-  const double share = config.prediction == Prediction::kExact ? 1.0 / 3 : 1.0 / 2;
   const int64_t of_step = LayoutOf(s, config, number).rounds, rounds = steps_behind * of_step;
+  const int least = config.steps + 1;
   // Nothing is saved where the pixel waits for its results to be requantised.
   if (std::ssize(s.steps) * of_step * std::max(s.list, least) <=
       int64_t{s.list} * config.requantiser_share(number))
     return false;
-  return static_cast<double>(rounds) *
-             std::min(share * s.list, static_cast<double>(s.list - least)) >
-         wait;
+  // The share of outputs that is decided early, as measured on trained networks
+  // (docs/measurements-binary.md).
+  const double share = config.prediction == Prediction::kExact ? 1.0 / 3 : 1.0 / 2;
+  const double before = std::max(s.list, least),
+               after = std::max((1 - share) * s.list, 1.0 * least);
+  const auto decided_after = static_cast<double>(5 + TreeCycles(config.tables(number)));
+  const double saved =
+      before - std::max(after, decided_after) + static_cast<double>(rounds - 1) * (before - after);
+  const auto loaded = static_cast<double>(2 * s.channels(config, number));
+  return saved * s.out_height * s.out_width > loaded;
 }
 
 // Sets steps in the order of their weight, and tests.
@@ -419,7 +422,9 @@ int64_t RoundCycles(const StageProgram& stage, const Config& config, int number)
   // its first round to its last read.
   const int64_t reads = int64_t{stage.list} * config.requantiser_share(number);
   const int64_t pixels = int64_t{stage.out_height} * stage.out_width;
-  const int64_t held = rounds + DrainCycles(config.tables(number)) + reads;
+  const int64_t idle = std::max(0, config.steps + 1 - stage.list);  // of the last round
+  const int64_t held = rounds - idle + DrainCycles(config.tables(number)) + 2 + reads -
+                       config.requantiser_share(number) + 1;
   return std::max(pixels * std::max(rounds, reads), pixels / kSumBuffers * held);
 }
 
