@@ -4,8 +4,8 @@
 // Rounds: the columns look up the output channels of their lists in the tables of a round. A round
 // ends in the cycle in which every column has issued its last look-up, and the next one begins in
 // the cycle after, if its tables are built and, for the first round of a pixel, the sums of the
-// pixel BUFFERS before are read. A pixel's sums are complete DRAIN cycles after its last round ends,
-// and are read from two cycles later on, one of each column at a time. Columns that share a
+// pixel BUFFERS before are read. A pixel's sums are complete DRAIN cycles after its last round
+// ends, and are read from two cycles later on, one of each column at a time. Columns that share a
 // requantiser follow each other through it, so that the sums of the next output channels are read
 // SHARE cycles later.
 //   start     begins a run; settings must stay until `idle`

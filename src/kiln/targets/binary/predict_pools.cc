@@ -152,9 +152,7 @@ class PoolsOfStage {
 StageResults RunLaunch(const NetworkProgram& program, size_t kernel, const Launch& launch,
                        std::span<const int32_t> records, double lead, PoolCounts* counts) {
   const BlockProgram& block = launch.program;
-  std::vector<int64_t> channels = program.channels()[kernel];
-  // Several launches of a single layer have parts of its channels each.
-  if (channels.size() == 1) channels[0] = launch.results[0].channels;
+  const std::vector<int64_t> channels = program.ChannelsOf(kernel, launch);
   std::vector<TestedSums> tested(block.stages.size());
   for (size_t i = 0; i < tested.size(); ++i) tested[i].channels = channels[i];
   FunctionalResult result =

@@ -157,11 +157,7 @@ class Levels {
   StageResults RunAndCountLaunch(size_t k, size_t l, std::span<const int32_t> records) {
     const Launch& launch = program_.launches()[k][l];
     std::vector<int64_t> channels;
-    if (counts_ != nullptr) {
-      // Of a single layer's part: channels of the part.
-      channels = program_.channels()[k];
-      if (channels.size() == 1 && !launch.results.empty()) channels[0] = launch.results[0].channels;
-    }
+    if (counts_ != nullptr) channels = program_.ChannelsOf(k, launch);
     SumObserver observer;
     if (observer_ != nullptr && *observer_) {
       observer = [&](int stage, int test, int64_t channel, int64_t sum, bool above) {

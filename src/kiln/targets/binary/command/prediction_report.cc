@@ -88,14 +88,14 @@ StatusOr<double> OnChipPicojoules(const NetworkProgram& program, const NetworkCo
   for (size_t k = 0; k < program.launches().size(); ++k) {
     for (const Launch& launch : program.launches()[k]) {
       launches.push_back(&launch.program);
+      const std::vector<int64_t> channels = program.ChannelsOf(k, launch);
       LookUpShares& share = shares.emplace_back();
       for (size_t i = 0; i < launch.program.stages.size(); ++i) {
         const StageCounts& stage = counts[k][i];
         const StageProgram& s = launch.program.stages[i];
         // Channels that complete a list are not counted, and always looked up.
         const int64_t all = s.channels(program.config(), static_cast<int>(i));
-        const int64_t real = program.channels()[k].size() == 1 ? launch.results[0].channels
-                                                               : program.channels()[k][i];
+        const int64_t real = channels[i];
         const double done =
             PredictionRow::Share(stage.looked_up, stage.outputs * std::ssize(s.steps));
         share[i] = (done * static_cast<double>(real) + static_cast<double>(all - real)) /

@@ -118,8 +118,8 @@ StatusOr<Launch> LaunchOf(std::span<const BlockLayer> layers, std::span<LayerPar
 
 // Returns whether pixels of the input can have the channels of a row of the window.
 bool CanFoldRows(const Layer& layer, const Config& config) {
-  // A stage whose map and window have one row and one column reads the rows of a product (Records of
-  // run_network.cc), so that other layers must not look like one.
+  // A stage with a map of one row and a window of one column reads the rows of a product (Records
+  // of run_network.cc), so that other layers must not look like one.
   return layer.kernel_width > 1 && layer.kernel_width * layer.in_channels <= config.channels(0) &&
          (layer.out_height > 1 || layer.height == 1);
 }

@@ -10,7 +10,6 @@
 #include "fmt/format.h"
 #include "kiln/ir/describe.h"
 #include "kiln/ir/window.h"
-#include "kiln/support/integer.h"
 #include "kiln/targets/binary/isa/derived.h"
 #include "kiln/targets/binary/tables/planes.h"
 #include "kiln/targets/lower/refusal.h"
@@ -194,8 +193,8 @@ Status SetRequantisation(const Layer& layer, const LayerPart& part, const Config
   return OkStatus();
 }
 
-// Returns whether a test after a step makes the stage faster. A decision comes some cycles after the
-// last look-up of the step, so that the round behind the test takes at least as long; the others
+// Returns whether a test after a step makes the stage faster. A decision comes with the sum, some
+// cycles after the look-up, so that the round behind the test takes at least as long; the others
 // take as long as their look-ups, or as building their tables. Thresholds and limits are loaded for
 // every output channel.
 bool SavesTime(const StageProgram& s, const Config& config, int number, int steps_behind) {
@@ -210,7 +209,7 @@ bool SavesTime(const StageProgram& s, const Config& config, int number, int step
   const double share = config.prediction == Prediction::kExact ? 1.0 / 3 : 1.0 / 2;
   const double before = std::max(s.list, least),
                after = std::max((1 - share) * s.list, 1.0 * least);
-  const auto decided_after = static_cast<double>(5 + TreeCycles(config.tables(number)));
+  const auto decided_after = static_cast<double>(DrainCycles(config.tables(number)));
   const double saved =
       before - std::max(after, decided_after) + static_cast<double>(rounds - 1) * (before - after);
   const auto loaded = static_cast<double>(2 * s.channels(config, number));
@@ -342,18 +341,15 @@ StatusOr<StageProgram> StageOf(const Layer& layer, const LayerPart& part, const 
   s.out_height = layer.out_height;
   s.out_width = part.columns;
   const int rows = (layer.out_height - 1) * layer.stride + layer.kernel_height;
-  const int columns = (part.columns - 1) * layer.stride + layer.kernel_width;
-  if (part.padded_input) {
-    s.height = rows;
-    s.width = columns - (layer.kernel_width - s.kernel_width);
-  } else if (part.folded_rows) {
+  const int columns = (part.columns - 1) * layer.stride + s.kernel_width;
+  s.height = rows;
+  s.width = columns;
+  if (!part.padded_input) {
     s.pad_top = layer.pad_top;
     s.height = std::min(layer.height, rows - layer.pad_top);
-    s.width = columns - (layer.kernel_width - 1);
-  } else {
-    s.pad_top = layer.pad_top;
+  }
+  if (!part.padded_input && !part.folded_rows) {
     s.pad_left = layer.pad_left;
-    s.height = std::min(layer.height, rows - layer.pad_top);
     s.width = std::min(layer.width, columns - layer.pad_left);
   }
   const int unit = config.columns(number);

@@ -30,7 +30,8 @@ struct LoweredNetwork {
 
 // Lowers a graph whose shapes are known; the result refers to it.
 //   errors  a node for the host where options.host_fallback is false; with
-//           Prediction::kPredicted those of ThresholdsOf
+//           Prediction::kPredicted the errors of ThresholdsOf, and trained thresholds of which no
+//           test of the machine uses any
 StatusOr<LoweredNetwork> Lower(const Graph& graph, const Config& config,
                                const CompileOptions& options);
 

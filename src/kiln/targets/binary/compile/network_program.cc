@@ -37,6 +37,12 @@ NetworkProgram::NetworkProgram(Config config, Graph network, LoweredNetwork lowe
   }
 }
 
+std::vector<int64_t> NetworkProgram::ChannelsOf(size_t kernel, const Launch& launch) const {
+  std::vector<int64_t> channels = channels_[kernel];
+  if (channels.size() == 1 && !launch.results.empty()) channels[0] = launch.results[0].channels;
+  return channels;
+}
+
 std::string NetworkProgram::Print() const {
   std::string text = fmt::format("machine {}: {} stages, {} products of signs and digits a cycle\n",
                                  config_.name, config_.stages, config_.products_per_cycle());

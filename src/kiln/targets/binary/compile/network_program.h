@@ -39,8 +39,9 @@ class NetworkProgram final : public Program {
   }
   const std::vector<std::optional<HostGraph>>& hosts() const { return hosts_; }
   const std::vector<DerivedValue>& views() const { return views_; }
-  // Output channels of the layers of a kernel, without those that complete a list.
-  const std::vector<std::vector<int64_t>>& channels() const { return channels_; }
+  // Returns the output channels of each stage of a launch, without the channels that complete a
+  // list. Several launches of a single layer have parts of its channels each.
+  std::vector<int64_t> ChannelsOf(size_t kernel, const Launch& launch) const;
 
  private:
   const Config config_;
@@ -48,7 +49,7 @@ class NetworkProgram final : public Program {
   std::vector<std::vector<Launch>> launches_;
   std::vector<std::optional<HostGraph>> hosts_;
   std::vector<DerivedValue> views_;
-  std::vector<std::vector<int64_t>> channels_;
+  std::vector<std::vector<int64_t>> channels_;  // of the layers of each kernel
   std::vector<std::vector<LayerScale>> layers_;
 };
 

@@ -36,7 +36,7 @@ StatusOr<TrainedThresholds> ParseThresholds(std::string_view text, std::string_v
 StatusOr<std::string> PrintThresholds(const TrainedThresholds& thresholds);
 
 // Returns the thresholds in a graph's metadata; none if it has none.
-//   errors  those of ParseThresholds; a layer that is no value of the graph, and a list of another
+//   errors  the errors of ParseThresholds; a layer that is no value of the graph; a list of another
 //           length than the value has channels
 StatusOr<TrainedThresholds> ThresholdsOf(const Graph& graph);
 

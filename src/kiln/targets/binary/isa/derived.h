@@ -12,8 +12,8 @@ namespace kiln::binary {
 // Words of each queue of results: for the next stage, and for the stream out.
 inline constexpr int kResultQueueWords = 16;
 
-// Pixels whose sums a column keeps: while the rounds of one go on, the last sums of others are under
-// way, which takes longer than the rounds of a short pixel, and those of one more are read.
+// Pixels whose sums a column keeps. While the rounds of one go on, the last sums of others are
+// under way, which takes longer than the rounds of a short pixel, and one more pixel's are read.
 inline constexpr int kSumBuffers = 4;
 
 // Cycles from the read of the columns' sums to the last of their results, where `share` columns
@@ -29,8 +29,8 @@ inline int64_t WindowSumBits(int64_t channels) { return WordSumBits(channels) + 
 // Cycles of a tree of adders of `terms` numbers with a register after every second level.
 inline int64_t TreeCycles(int64_t terms) { return (CeilLog2(terms) + 1) / 2; }
 
-// Cycles from the end of a pixel's last round until its sums are complete (DRAIN of rtl/binary). The
-// reads begin two cycles later.
+// Cycles from a look-up until its sum is written and tested, and thus from the end of a pixel's
+// last round until its sums are complete (DRAIN of rtl/binary). The reads begin two cycles later.
 inline int64_t DrainCycles(int64_t tables) { return 5 + TreeCycles(tables); }
 
 // A level of a tree of adders (kiln_sum_tree).

@@ -12,7 +12,7 @@
 namespace kiln::binary {
 namespace {
 
-// Returns the buffer of sums that the pixel after that of `buffer` has.
+// Returns the number of the next pixel's buffer of sums.
 int NextBuffer(int buffer) { return (buffer + 1) % kSumBuffers; }
 
 }  // namespace
