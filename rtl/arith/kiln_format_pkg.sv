@@ -261,6 +261,18 @@ package kiln_format_pkg;
     number_bits = max(10, fraction_bits(format) + max(9, bias(format) - 118));
   endfunction
 
+  // Returns whether the modules kiln_float_* compute in a format: a signed float with 1 to 10
+  // fraction bits that rounds to nearest even and whose numbers are zero or normal in fp32, such as
+  // bf16.flush and fp16. An operation of two such numbers that is rounded to fp32 and then to the
+  // format has the same result as one that is rounded once.
+  function automatic bit is_short_float(input format_t format);
+    is_short_float = kind(format) == KIND_FLOAT && is_signed(format) &&
+        fraction_bits(format) >= 1 && fraction_bits(format) <= 10 &&
+        rounding(format) == ROUND_NEAREST_EVEN &&
+        ((low_exponent(format) == LOW_ZERO && bias(format) <= 127) ||
+         (low_exponent(format) == LOW_SUBNORMAL && bias(format) + fraction_bits(format) <= 127));
+  endfunction
+
   // Returns the argument of kiln_fp32_pkg::round_to for a float format that rounds to nearest even
   // and whose numbers fp32 can represent.
   //    30:0   the greatest number, fp32

@@ -1,0 +1,85 @@
+// kiln_float_multiply, kiln_float_add and kiln_float_divide of several short float formats, with the same operands,
+// which each format takes the upper bits of.
+module float_bench (
+    input  logic clock,
+    input  logic advance,
+    input  logic [31:0] a,
+    input  logic [31:0] b,
+    // fp32, in the order of the formats in kiln_float_test.cc
+    output logic [8*32-1:0] products,
+    output logic [8*32-1:0] sums,
+    output logic [8*32-1:0] quotients,
+    // of the operands in the last cycle with `advance`
+    output logic [8*32-1:0] registered_sums,
+    // of the operands three cycles with `advance` ago
+    output logic [8*32-1:0] registered_quotients
+);
+  localparam int unsigned FORMATS = 8;
+  localparam int unsigned BITS = kiln_format_pkg::FORMAT_BITS;
+  localparam logic [FORMATS*BITS-1:0] LIST = {
+    other_formats_pkg::E3M4_FINITE_SATURATE,
+    other_formats_pkg::FP16_SATURATE,
+    other_formats_pkg::E4M3_FLUSH,
+    other_formats_pkg::E4M3_FNUZ_INFINITY,
+    other_formats_pkg::E4M3_INFINITY,
+    kiln_named_formats_pkg::E5M2,
+    kiln_named_formats_pkg::FP16,
+    other_formats_pkg::BF16_FLUSH
+  };
+  wire unused_operands = &{1'b0, a, b};  // bits below a format's numbers
+  for (genvar i = 0; i < FORMATS; i++) begin : g_format
+    localparam kiln_format_pkg::format_t FORMAT = LIST[i*BITS+:BITS];
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(FORMAT);
+    logic [NUMBER-1:0] product, sum, registered_sum, quotient, registered_quotient;
+    kiln_float_multiply #(
+        .FORMAT(FORMAT)
+    ) multiply (
+        .a(a[31-:NUMBER]),
+        .b(b[31-:NUMBER]),
+        .product
+    );
+    kiln_float_add #(
+        .FORMAT(FORMAT)
+    ) add (
+        .clock,
+        .advance,
+        .a(a[31-:NUMBER]),
+        .b(b[31-:NUMBER]),
+        .sum
+    );
+    kiln_float_add #(
+        .FORMAT(FORMAT),
+        .REGISTERED(1'b1)
+    ) add_registered (
+        .clock,
+        .advance,
+        .a(a[31-:NUMBER]),
+        .b(b[31-:NUMBER]),
+        .sum(registered_sum)
+    );
+    kiln_float_divide #(
+        .FORMAT(FORMAT)
+    ) divide (
+        .clock,
+        .advance,
+        .a(a[31-:NUMBER]),
+        .b(b[31-:NUMBER]),
+        .quotient
+    );
+    kiln_float_divide #(
+        .FORMAT(FORMAT),
+        .REGISTERS(3)
+    ) divide_registered (
+        .clock,
+        .advance,
+        .a(a[31-:NUMBER]),
+        .b(b[31-:NUMBER]),
+        .quotient(registered_quotient)
+    );
+    assign products[i*32+:32]        = 32'(product) << (32 - NUMBER);
+    assign sums[i*32+:32]            = 32'(sum) << (32 - NUMBER);
+    assign quotients[i*32+:32]       = 32'(quotient) << (32 - NUMBER);
+    assign registered_sums[i*32+:32] = 32'(registered_sum) << (32 - NUMBER);
+    assign registered_quotients[i*32+:32] = 32'(registered_quotient) << (32 - NUMBER);
+  end
+endmodule

@@ -1,0 +1,169 @@
+// Compares kiln_float_multiply, _add and _divide with fp32 arithmetic of the processor, rounded by
+// the codec: all pairs of numbers of the 8-bit formats, and pairs of corner and random numbers of
+// the 16-bit formats, most of them chosen so that results cancel or underflow.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "Varith_float.h"
+#include "Varith_float_netlist.h"
+#include "gtest/gtest.h"
+#include "kiln/numerics/codec.h"
+#include "tests/rtl/arith/fp32_values.h"
+
+namespace kiln::rtl {
+namespace {
+
+// In the order of float_bench.
+constexpr const char* kFormats[] = {
+    "bf16.flush",         "fp16",       "e5m2",          "e4m3.infinity",
+    "e4m3_fnuz.infinity", "e4m3.flush", "fp16.saturate", "e3m4.finite"};
+constexpr size_t kSixteenBits[] = {0, 1, 6};
+
+template <typename Model>
+class Float : public testing::Test {
+ protected:
+  Float() {
+    for (const char* name : kFormats) formats_.push_back(*FindFormat(name));
+    model_.advance = 1;
+  }
+  ~Float() override { model_.final(); }
+
+  // Returns a number of the format: that of a random code, or the rounding of a random fp32 number.
+  float AnyNumber(const Format& format) {
+    if (random_.Below(2) == 0) {
+      return DecodeFloat(format,
+                         static_cast<uint32_t>(random_.Below(uint64_t{1} << format.bits)));
+    }
+    return Round(format, std::bit_cast<float>(RandomFp32(random_)));
+  }
+  // Returns a number whose magnitude is within a few units of another's.
+  float Neighbour(const Format& format, float value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value);
+    const uint32_t step = (uint32_t{1} << (23 - format.fraction_bits)) *
+                          static_cast<uint32_t>(random_.Below(5));
+    return Round(format, std::bit_cast<float>((bits + step) ^
+                                              static_cast<uint32_t>(random_.Below(2)) << 31));
+  }
+  static float Round(const Format& format, float value) {
+    return DecodeFloat(format, EncodeFloat(format, value));
+  }
+
+  void Check(size_t index, float a, float b) {
+    const Format& format = formats_[index];
+    model_.a = std::bit_cast<uint32_t>(a);
+    model_.b = std::bit_cast<uint32_t>(b);
+    model_.clock = 0;
+    model_.eval();
+    const uint32_t sum = Canonical(Round(format, a + b));
+    const uint32_t quotient = Canonical(Round(format, a / b));
+    Expect(format, "product", a, b, model_.products[index], Canonical(Round(format, a * b)));
+    Expect(format, "sum", a, b, model_.sums[index], sum);
+    Expect(format, "quotient", a, b, model_.quotients[index], quotient);
+    model_.clock = 1;
+    model_.eval();
+    // The registered units keep what they have while they do not advance.
+    model_.a = ~model_.a;
+    model_.advance = 0;
+    model_.clock = 0;
+    model_.eval();
+    model_.clock = 1;
+    model_.eval();
+    Expect(format, "registered sum", a, b, model_.registered_sums[index], sum);
+    model_.advance = 1;
+    // Three divisions are in flight.
+    if (index != in_flight_of_) divisions_.clear();
+    in_flight_of_ = index;
+    divisions_.push_back({a, b});
+    if (divisions_.size() < 3) return;
+    const auto [dividend, divisor] = divisions_.front();
+    divisions_.pop_front();
+    Expect(format, "registered quotient", dividend, divisor, model_.registered_quotients[index],
+           Canonical(Round(format, dividend / divisor)));
+  }
+  bool TooMany() const { return failures_ > 10; }
+
+  void Expect(const Format& format, const char* what, float a, float b, uint32_t got,
+              uint32_t expected) {
+    if (got == expected || TooMany()) return;
+    ++failures_;
+    ADD_FAILURE() << format.name << ' ' << what << " of " << std::hex
+                  << std::bit_cast<uint32_t>(a) << " and " << std::bit_cast<uint32_t>(b) << ": "
+                  << got << " instead of " << expected;
+  }
+
+  std::vector<Format> formats_;
+  VerilatedContext context_;
+  Model model_{&context_};
+  Random random_{41};
+  int failures_ = 0;
+  std::deque<std::pair<float, float>> divisions_;
+  size_t in_flight_of_ = 0;
+};
+
+using Models = testing::Types<Varith_float, Varith_float_netlist>;
+TYPED_TEST_SUITE(Float, Models);
+
+TYPED_TEST(Float, EveryPairOfSmallNumbers) {
+  for (size_t i = 0; i < this->formats_.size(); ++i) {
+    const Format& format = this->formats_[i];
+    if (format.bits > 8) continue;
+    for (uint32_t a = 0; a < 256 && !this->TooMany(); ++a) {
+      for (uint32_t b = 0; b < 256; ++b)
+        this->Check(i, DecodeFloat(format, a), DecodeFloat(format, b));
+    }
+  }
+}
+
+TYPED_TEST(Float, PairsOfCorners) {
+  for (const size_t i : kSixteenBits) {
+    const Format& format = this->formats_[i];
+    std::vector<float> corners;
+    for (const uint32_t bits : kFp32Corners) {
+      for (const uint32_t sign : {0u, 0x80000000u})
+        corners.push_back(this->Round(format, std::bit_cast<float>(bits | sign)));
+    }
+    for (const float a : corners) {
+      for (const float b : corners) this->Check(i, a, b);
+    }
+  }
+}
+
+TYPED_TEST(Float, RandomPairs) {
+  for (const size_t i : kSixteenBits) {
+    const Format& format = this->formats_[i];
+    for (int n = 0; n < 150'000 && !this->TooMany(); ++n) {
+      const float a = this->AnyNumber(format);
+      this->Check(i, a,
+                  this->random_.Below(2) == 0 ? this->Neighbour(format, a)
+                                              : this->AnyNumber(format));
+    }
+  }
+}
+
+// Products and quotients around the least normal number, below which a format that flushes has zero
+// alone.
+TYPED_TEST(Float, ProductsAndQuotientsThatUnderflow) {
+  for (const size_t i : kSixteenBits) {
+    const Format& format = this->formats_[i];
+    const int least = 1 - format.bias;
+    for (int n = 0; n < 100'000 && !this->TooMany(); ++n) {
+      const float a = this->Round(
+          format, std::ldexp(static_cast<float>(this->random_.Uniform(1, 2)),
+                             static_cast<int>(this->random_.Between(least / 2 - 3, least / 2))));
+      const float b = this->Round(
+          format,
+          std::ldexp(static_cast<float>(this->random_.Uniform(1, 2)),
+                     least - std::ilogb(a) - static_cast<int>(this->random_.Below(3))));
+      this->Check(i, a, this->random_.Below(2) == 0 ? b : -b);
+      const int up = static_cast<int>(this->random_.Below(3));
+      this->Check(i, std::ldexp(a, least - std::ilogb(a)), std::ldexp(b, up - std::ilogb(b)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kiln::rtl
