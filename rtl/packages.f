@@ -6,3 +6,5 @@ arith/kiln_named_formats_pkg.sv
 arith/kiln_fp32_pkg.sv
 arith/kiln_spline_pkg.sv
 arith/kiln_spline_tables_pkg.sv
+arith/kiln_function_pkg.sv
+arith/kiln_function_tables_pkg.sv
