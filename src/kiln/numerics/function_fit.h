@@ -1,4 +1,4 @@
-// Fits the table of function_unit.h. Used by tools/fit_functions and the tests.
+// Fits the table of function_unit.h. Used by tools/fit_functions and by the tests.
 #ifndef KILN_NUMERICS_FUNCTION_FIT_H_
 #define KILN_NUMERICS_FUNCTION_FIT_H_
 
@@ -9,11 +9,13 @@
 
 namespace kiln {
 
-// Returns the fitted table.
-std::array<FunctionRow, kFunctionRows> FitFunctionRows();
-
-// Returns the exact value of a row at an offset in units of the table, 2^-kValueBits.
+// Returns the exact value that a row stands for at an offset, in units of 2^-kValueBits. The
+// argument of exp is rounded downwards; its rows stand for the middle of what is rounded to it.
 double FunctionRowTarget(int row, double offset);
+
+// Returns the row with the least error over all offsets. A function's value at the left end of its
+// first segment is exact if it is a multiple of 2^-kValueBits (exp(0), log(1), sigmoid(0)).
+FunctionRow FitFunctionRow(int row);
 
 // Returns the table as the text of function_unit_tables.inc.
 std::string PrintFunctionRows();

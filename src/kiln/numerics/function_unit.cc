@@ -2,10 +2,10 @@
 
 #include "kiln/numerics/function_unit.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdlib>
-
-#include "kiln/support/check.h"
 
 namespace kiln {
 namespace {
@@ -30,189 +30,192 @@ constexpr ErrorRow kErrors[] = {
 #undef KILN_ERROR
 };
 
-constexpr uint32_t kNan = 0x7fc00000, kInfinity = 0x7f800000;
+constexpr uint32_t kNan = 0x7fc00000, kInfinity = 0x7f800000, kSign = 0x80000000;
+constexpr int32_t kLog2E = 1512775, kLn2 = 726817;  // 20 fraction bits
+constexpr int kFractionBits = 10;
+// Below these exponents of x a line through zero is used.
+constexpr int kNearZero = -6, kNearZeroOfOdd = -4;
 
-// The parts of x: |x| = m 2^(exponent) with m = significand / 2^10.
+// |x| = significand 2^(exponent - kFractionBits).
 struct Parts {
-  bool negative;
-  int exponent;         // -127 of zero, 128 of infinity
-  int32_t significand;  // 2^10 to 2^11 - 1
+  bool negative, zero, infinite;
+  int32_t significand;
+  int exponent;  // -127 of zero, 128 of infinity
 };
 
-// What the datapath computes, and what becomes of it: result = sign (coefficients(offset) + addend)
-// 2^exponent.
+// What the unit computes: (row(offset) + addend) 2^exponent.
 struct Work {
-  int row = kNoFunctionRow;
+  FunctionRow row = {};
   int32_t offset = 0;
   int32_t addend = 0;
   int exponent = 0;
-  // Whether the result has the sign of x, rather than that of the sum.
-  bool sign_of_x = false;
-  // Whether the result is |sum|.
-  bool positive = false;
+  enum { kOfSum, kOfArgument, kNone } sign = kOfSum;
 };
 
-// Returns x 2^distance, rounded towards zero.
+// Returns x 2^distance, rounded downwards.
 int32_t Shift(int32_t x, int distance) {
-  if (distance >= 0) return x << distance;
-  return distance < -31 ? 0 : x >> -distance;
+  return distance >= 0 ? x << distance : x >> std::min(-distance, 31);
 }
 
-int RowOf(F function, int row) { return static_cast<int>(function) * kRowsOfFunction + row; }
-
-// Sets row and offset from a fraction of kArgumentBits bits; 2^bits segments of equal length.
-void Locate(F function, int first, int bits, int32_t fraction, Work* work) {
-  work->row = RowOf(function, first + (fraction >> (kArgumentBits - bits)));
-  work->offset = (fraction << (bits - 2)) & (kOffsets - 1);
+// Sets row and offset from a fraction of kArgumentBits bits; 2^bits segments follow `first`.
+void Locate(int first, int bits, int32_t fraction, Work* work) {
+  work->row = kRows[static_cast<size_t>(first + (fraction >> (kArgumentBits - bits)))];
+  work->offset = Shift(fraction, bits - (kArgumentBits - kOffsetBits)) & (kOffsets - 1);
 }
 
-// exp(x) = 2^n 2^f with x log2 e = n + f.
+// Returns the fraction of m with kArgumentBits bits.
+int32_t FractionOf(const Parts& x) {
+  return Shift(x.significand, kArgumentBits - kFractionBits) & ((1 << kArgumentBits) - 1);
+}
+
+// Returns a part of a significand times log2 e, with 20 fraction bits.
+int32_t TimesLog2E(int32_t part) {
+  return (part * kLog2E + (1 << (kFractionBits - 1))) >> kFractionBits;
+}
+
+// exp(x) = 2^n 2^f with n + f = x log2 e.
 Work Exponential(const Parts& x) {
   Work work;
-  const int32_t product = x.significand * kLog2E;  // 10 + 20 fraction bits
-  int32_t y = Shift(product >> 10, x.exponent + kArgumentBits - 20);
-  // The ones' complement: y is rounded downwards whatever the sign.
-  if (x.negative) y = ~y;
+  const int32_t product = TimesLog2E(x.significand & ~63) + TimesLog2E(x.significand & 56) +
+                          TimesLog2E(x.significand & 7);
+  int32_t y = x.zero ? 0 : Shift(product, x.exponent + kArgumentBits - 20);
+  // The ones' complement rounds downwards as the shift does for positive numbers.
+  if (x.negative && !x.zero) y = ~y;
   work.exponent = y >> kArgumentBits;
-  Locate(F::kExp, 0, 2, y & ((1 << kArgumentBits) - 1), &work);
+  Locate(FirstFunctionRow(F::kExp), 2, y & ((1 << kArgumentBits) - 1), &work);
   return work;
+}
+
+// Returns the addend of logarithms, e ln 2.
+int32_t TimesLn2(int e) {
+  const auto rounded = [](int part) { return (part * kLn2 + 32) >> (20 - kValueBits); };
+  return rounded(e & ~15) + rounded(e & 15);
 }
 
 // Functions of m in [1, 2), or in [1, 4) for roots.
 Work OfSignificand(F function, const Parts& x) {
   Work work;
-  const int32_t fraction = (x.significand - 1024) << (kArgumentBits - 10);
-  const bool odd = (x.exponent & 1) != 0;
-  const int half = x.exponent >> 1;
+  const int first = FirstFunctionRow(function), half = x.exponent >> 1;
   switch (function) {
     case F::kReciprocal:
-      Locate(function, 0, 3, fraction, &work);
+      Locate(first, 3, FractionOf(x), &work);
       work.exponent = -x.exponent;
-      work.sign_of_x = true;
+      work.sign = Work::kOfArgument;
       break;
     case F::kLog:
-      Locate(function, 0, 3, fraction, &work);
-      work.addend = (x.exponent * kLn2 + 32) >> 6;
+      Locate(first, 3, FractionOf(x), &work);
+      work.addend = TimesLn2(x.exponent);
       break;
     default:
-      Locate(function, odd ? 4 : 0, 2, fraction, &work);
+      Locate(first + ((x.exponent & 1) != 0 ? 4 : 0), 2, FractionOf(x), &work);
       work.exponent = function == F::kSqrt ? half : -half;
   }
   return work;
 }
 
-bool IsRectified(F f) {
-  return f == F::kGelu || f == F::kGeluTanh || f == F::kSilu || f == F::kHardSwish ||
-         f == F::kSoftplus;
-}
-bool IsOdd(F f) { return f == F::kTanh || f == F::kErf; }
-
-// Functions of t = |x| as a fixed-point number.
+// Functions of t = |x|, or 2 |x| for tanh.
 Work OfMagnitude(F function, const Parts& x) {
   Work work;
-  const bool zero = x.exponent == -127;
-  const bool halved = IsRectified(function) && function != F::kSoftplus;
-  const bool small = (IsOdd(function) && x.exponent < kSmallOdd) ||
-                     ((halved || function == F::kElu) && x.exponent < kSmall);
-  const bool beyond = x.exponent >= 4;
-  const bool above = !x.negative && !zero;
-  if (small && function == F::kErf) {
-    // 2 / sqrt(pi) x
-    Locate(F::kExp, 4, 2, (x.significand - 1024) << (kArgumentBits - 10), &work);
+  const bool odd = function == F::kTanh || function == F::kErf;
+  const bool halves = function == F::kGelu || function == F::kGeluTanh || function == F::kSilu ||
+                      function == F::kHardSwish;
+  const bool rectified = halves || function == F::kSoftplus;
+  const bool logistic = function == F::kSigmoid || function == F::kHardSigmoid;
+  const bool above_zero = !x.negative && !x.zero;
+  const bool near_zero =
+      odd ? x.exponent < kNearZeroOfOdd : (halves || function == F::kElu) && x.exponent < kNearZero;
+  const int place = x.exponent + (function == F::kTanh ? 1 : 0);  // t = m 2^place
+
+  if (odd || near_zero) work.sign = Work::kOfArgument;
+  if (near_zero && function == F::kErf) {
+    Locate(kErfNearZeroRow, 2, FractionOf(x), &work);
     work.exponent = x.exponent;
-    work.sign_of_x = true;
     return work;
   }
-  const bool passes = (beyond && above && IsRectified(function)) || (function == F::kElu && above);
-  if (small || passes) {
-    // x or x / 2
-    work.addend = x.significand << (kValueBits - 10);
-    work.exponent = x.exponent - (small && halved ? 1 : 0);
-    work.sign_of_x = true;
+  if (near_zero || (above_zero && (function == F::kElu || (rectified && place >= 4)))) {
+    work.addend = Shift(x.significand, kValueBits - kFractionBits);
+    work.exponent = x.exponent - (near_zero && halves ? 1 : 0);
     return work;
   }
-  const int32_t t = beyond ? 0 : Shift(x.significand, x.exponent + kArgumentBits - 10);  // below 16
-  if (IsOdd(function) || function == F::kElu || (function == F::kSigmoid && !x.negative) ||
-      (function == F::kHardSigmoid && !x.negative)) {
-    work.addend = -(1 << kValueBits);
-  } else if (IsRectified(function) && above) {
-    work.addend = t << (kValueBits - kArgumentBits);
+
+  if (place < 0) {
+    Locate(FirstFunctionRow(function), 2,
+           Shift(x.significand, place + kArgumentBits - kFractionBits), &work);
+  } else if (place < 3) {
+    Locate(FirstFunctionRow(function) + 4 * (place + 1), 2, FractionOf(x), &work);
+  } else if (place == 3) {
+    for (size_t i = 0; i < kFarFunctions.size(); ++i) {
+      if (FirstFunctionRow(function) == FirstFunctionRow(kFarFunctions[i]))
+        Locate(kFarRow + 2 * static_cast<int>(i), 1, FractionOf(x), &work);
+    }
   }
-  work.sign_of_x = IsOdd(function);
-  work.positive = function == F::kSigmoid || function == F::kHardSigmoid;
-  if (beyond) return work;
-  const int32_t fraction = (x.significand - 1024) << (kArgumentBits - 10);
-  switch (x.exponent) {
-    case 3:
-      for (int i = 0; i < static_cast<int>(std::size(kFarFunctions)); ++i) {
-        if (kFarFunctions[i] == function) Locate(F::kExp, 8 + 2 * i, 1, fraction, &work);
-      }
-      if (work.row != kNoFunctionRow) work.offset = (fraction & 2047) >> 1;
-      break;
-    case 0:
-    case 1:
-    case 2:
-      Locate(function, 4 * (x.exponent + 1), 2, fraction, &work);
-      break;
-    default:
-      Locate(function, 0, 2, t, &work);
+  work.exponent = function == F::kTanh ? 1 : 0;
+  if (logistic) work.sign = Work::kNone;
+  if (odd || function == F::kElu || (logistic && !x.negative))
+    work.addend = -Shift(1, kValueBits - work.exponent);
+  if (rectified && above_zero) {
+    // t, with as many bits as the segments have
+    work.addend = Shift(Shift(x.significand, place + kArgumentBits - kFractionBits),
+                        kValueBits - kArgumentBits);
   }
   return work;
 }
 
-// Returns magnitude 2^(exponent - kValueBits) as a number; too small ones are zero.
-uint32_t Pack(bool negative, uint32_t magnitude, int exponent) {
-  const uint32_t sign = negative ? 1u << 31 : 0;
-  if (magnitude == 0) return sign;
-  const int top = 31 - std::countl_zero(magnitude);
+// Returns magnitude 2^(exponent - kValueBits), zero or infinity with the sign bit of `sign`.
+uint32_t Pack(uint32_t sign, uint32_t magnitude, int exponent) {
+  const int top = std::bit_width(magnitude) - 1;
   const int field = exponent + 127 + top - kValueBits;
-  if (field <= 0) return sign;
+  if (magnitude == 0 || field <= 0) return sign;
   if (field >= 255) return sign | kInfinity;
   return sign | static_cast<uint32_t>(field) << 23 | ((magnitude << (23 - top)) & 0x007fffff);
 }
 
 uint32_t Run(F function, uint32_t bits) {
-  const bool negative = bits >> 31 != 0;
+  const uint32_t sign = bits & kSign, fraction = bits >> (23 - kFractionBits) & 1023;
   const int field = static_cast<int>(bits >> 23 & 255);
-  const bool zero = field == 0, infinite = field == 255;
-  const Parts x = {negative, field - 127,
-                   zero ? 1024 : static_cast<int32_t>(1024 + (bits >> 13 & 1023))};
-  if (infinite && (bits & 0x007fffff) != 0) return kNan;
+  if (field == 255 && fraction != 0) return kNan;
+  const Parts x = {.negative = sign != 0,
+                   .zero = field == 0,
+                   .infinite = field == 255,
+                   .significand = 1024 + static_cast<int32_t>(field == 0 ? 0 : fraction),
+                   .exponent = field - 127};
   Work work;
   switch (function) {
     case F::kExp:
-      if (zero) return std::bit_cast<uint32_t>(1.0f);
-      if (x.exponent >= 7) return negative ? 0 : kInfinity;
+      if (x.exponent >= 7) return x.negative ? 0 : kInfinity;
       work = Exponential(x);
       break;
     case F::kReciprocal:
-      if (zero || infinite) return (negative ? 1u << 31 : 0) | (zero ? kInfinity : 0);
+      if (x.zero) return sign | kInfinity;
+      if (x.infinite) return sign;
       work = OfSignificand(function, x);
       break;
     case F::kLog:
     case F::kSqrt:
     case F::kReciprocalSquareRoot:
-      if (negative && !zero) return kNan;
-      if (zero) {
-        return function == F::kLog    ? 1u << 31 | kInfinity
-               : function == F::kSqrt ? bits & 1u << 31
-                                      : kInfinity;
-      }
-      if (infinite) return function == F::kReciprocalSquareRoot ? 0 : kInfinity;
+      if (x.zero)
+        return function == F::kLog ? kSign | kInfinity : function == F::kSqrt ? sign : kInfinity;
+      if (x.negative) return kNan;
+      if (x.infinite) return function == F::kReciprocalSquareRoot ? 0 : kInfinity;
       work = OfSignificand(function, x);
       break;
     default:
       work = OfMagnitude(function, x);
   }
-  const int32_t sum =
-      EvaluateRow(work.row == kNoFunctionRow ? FunctionRow{} : kRows[static_cast<size_t>(work.row)],
-                  work.offset) +
-      work.addend;
-  return Pack(!work.positive && (work.sign_of_x ? negative : sum < 0),
-              static_cast<uint32_t>(std::abs(sum)), work.exponent);
+  const int32_t sum = EvaluateRow(work.row, work.offset) + work.addend;
+  const bool negative =
+      work.sign == Work::kOfSum ? sum < 0 : work.sign == Work::kOfArgument && x.negative;
+  return Pack(negative ? kSign : 0, static_cast<uint32_t>(std::abs(sum)), work.exponent);
 }
 
 }  // namespace
+
+int FirstFunctionRow(NonlinearFunction function) {
+  // Functions with similar rows are neighbours, which makes the table smaller in gates.
+  constexpr std::array<int, kNonlinearFunctions> kFirst = {160, 64, 64,  0,   16,  128, 96, 32,
+                                                           80,  48, 152, 184, 112, 144, 176};
+  return kFirst[static_cast<size_t>(function)];
+}
 
 const std::array<FunctionRow, kFunctionRows>& FunctionRows() { return kRows; }
 
