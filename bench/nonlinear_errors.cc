@@ -2,7 +2,8 @@
 // src/kiln/numerics/nonlinear_errors.def:
 //   build/bench/nonlinear_errors > src/kiln/numerics/nonlinear_errors.def
 // Covers every number of bf16 and fp16, and every 61st of fp32 (with --all every one, which takes
-// an hour).
+// an hour). With --fixed it measures the fixed-point unit:
+//   build/bench/nonlinear_errors --fixed > src/kiln/numerics/function_unit_errors.def
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "kiln/numerics/codec.h"
+#include "kiln/numerics/function_unit.h"
 #include "kiln/numerics/nonlinear.h"
 #include "kiln/numerics/spline_fit.h"
 #include "kiln/support/parallel.h"
@@ -36,8 +38,13 @@ void Widen(NonlinearError& worst, const NonlinearError& other) {
   }
 }
 
-// Measures a function at every step-th number of the format.
-NonlinearError Measure(NonlinearFunction function, const Format& format, int64_t step) {
+// Returns whether a number is subnormal in fp32; such arguments and exact values do not count for
+// the fixed-point unit.
+bool IsSubnormal(double x) { return x != 0 && std::fabs(x) < 0x1p-126; }
+
+// Measures a function, of splines or of the fixed-point unit, at every step-th number of the
+// format.
+NonlinearError Measure(NonlinearFunction function, const Format& format, int64_t step, bool fixed) {
   const SplineTables& tables = **SplineTablesFor(format);
   const int64_t codes = ((int64_t{1} << format.bits) + step - 1) / step;
   const int64_t chunk = std::min<int64_t>(codes, 1 << 16);
@@ -52,13 +59,18 @@ NonlinearError Measure(NonlinearFunction function, const Format& format, int64_t
         x[static_cast<size_t>(i)] = wide ? std::bit_cast<float>(code) : DecodeFloat(format, code);
       }
       y = x;
-      Approximate(tables, function, y);
+      if (fixed) {
+        for (float& value : y) value = ApproximateFixed(function, value);
+      } else {
+        Approximate(tables, function, y);
+      }
       NonlinearError& here = worst[static_cast<size_t>(c)];
       for (size_t i = 0; i < x.size(); ++i) {
         if (!std::isfinite(x[i])) continue;
         const float rounded = wide ? y[i] : DecodeFloat(format, EncodeFloat(format, y[i]));
-        const ErrorAtArgument error = NonlinearErrorAt(function, format, x[i], rounded);
         const auto at = static_cast<double>(x[i]);
+        if (fixed && (IsSubnormal(at) || IsSubnormal(NonlinearTarget(function, at)))) continue;
+        const ErrorAtArgument error = NonlinearErrorAt(function, format, x[i], rounded);
         Widen(here, {error.absolute, error.ulps, at, at});
       }
     }
@@ -82,16 +94,20 @@ std::string Up(double x) {
 
 int main(int argc, char** argv) {
   using namespace kiln;
-  const bool all = argc > 1 && std::string(argv[1]) == "--all";
+  const std::string option = argc > 1 ? argv[1] : "";
+  const bool all = option == "--all", fixed = option == "--fixed";
   std::printf(
       "// KILN_ERROR(function, vector format, absolute error, where, units of the last place, "
       "where):\n"
-      "// see nonlinear.h. Written by bench/nonlinear_errors.\n");
+      "// see %s.\n",
+      fixed ? "function_unit.h. Written by bench/nonlinear_errors --fixed"
+            : "nonlinear.h. Written by bench/nonlinear_errors");
   for (const char* name : {"fp32", "bf16", "fp16"}) {
     const Format format = *FindFormat(name);
+    if (fixed && format.bits == 32) continue;
     const int64_t step = format.bits == 32 && !all ? 61 : 1;
     for (int f = 0; f < kNonlinearFunctions; ++f) {
-      const NonlinearError worst = Measure(static_cast<NonlinearFunction>(f), format, step);
+      const NonlinearError worst = Measure(static_cast<NonlinearFunction>(f), format, step, fixed);
       std::printf("KILN_ERROR(%s, %s, %s, %a, %s, %a)\n", kIds[f], name, Up(worst.absolute).c_str(),
                   worst.absolute_at, Up(worst.ulps).c_str(), worst.ulps_at);
       std::fflush(stdout);

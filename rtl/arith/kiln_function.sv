@@ -1,5 +1,5 @@
-// The approximate functions of a vector unit of at most 10 fraction bits, in fixed point: quadratics
-// from one table, with argument reduction before and reconstruction after them.
+// The approximate functions of a vector unit of at most 10 fraction bits, in fixed point:
+// quadratics from one table, with argument reduction before and reconstruction after them.
 //
 //   result     fp32, not yet rounded to a narrower vector format; undefined if `enable` was 0
 //   time       LATENCY cycles with `advance`, at least 4; a word every cycle
@@ -35,6 +35,7 @@ module kiln_function #(
   localparam int C0_BITS = kiln_function_pkg::C0_BITS;
   localparam int C1_BITS = kiln_function_pkg::C1_BITS;
   localparam int C2_BITS = kiln_function_pkg::C2_BITS;
+  localparam int ROW_BITS = kiln_function_pkg::ROW_BITS;
   localparam int SUM_BITS = VALUE_BITS + 8;  // sign, and logarithms up to 89
   localparam logic signed [SUM_BITS-1:0] ONE = SUM_BITS'(1 << VALUE_BITS);
   localparam logic LOGISTIC =
@@ -354,21 +355,19 @@ module kiln_function #(
       c1_rows[i] = '0;
       c2_rows[i] = '0;
       if (has_row(i)) begin
-        c0_rows[i] = kiln_function_tables_pkg::C0[i*C0_BITS+:C0_BITS];
-        c1_rows[i] = kiln_function_tables_pkg::C1[i*C1_BITS+:C1_BITS];
-        c2_rows[i] = kiln_function_tables_pkg::C2[i*C2_BITS+:C2_BITS];
+        c0_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+:C0_BITS];
+        c1_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+kiln_function_pkg::C1_PLACE+:C1_BITS];
+        c2_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+kiln_function_pkg::C2_PLACE+:C2_BITS];
       end
     end
   end
 
-  logic [7:0] row_or_none;  // row 255 is zero
   logic signed [C1_BITS-1:0] slope;
   logic signed [8:0] upper_offset;
   logic signed [16:0] bend;
   assign upper_offset = {1'b0, offset[OFFSET_BITS-1:2]};
-  assign bend = c2_rows[row_or_none] * upper_offset;
-  assign row_or_none = row | {8{no_row_1}};
-  assign slope = c1_rows[row_or_none] + C1_BITS'(bend >>> 6);
+  assign bend = c2_rows[row] * upper_offset;
+  assign slope = no_row_1 ? '0 : c1_rows[row] + C1_BITS'(bend >>> 6);
 
   // -----------------------------------------------------------------------------------------------
   // sum
@@ -387,7 +386,7 @@ module kiln_function #(
       no_row_2 <= no_row_1;
       slope_2 <= slope;
       offset_2 <= offset;
-      row_2 <= row;
+      row_2 <= ~row;
       upper_y_2 <= y_1[12:10];
       addend_2 <= addend_1;
       argument_places_2 <= argument_places_1;
@@ -441,7 +440,7 @@ module kiln_function #(
       default: addend_value = '0;
     endcase
   end
-  assign c0 = c0_rows[row_2|{8{no_row_2}}];
+  assign c0 = no_row_2 ? '0 : c0_rows[~row_2];
   assign sum = SUM_BITS'(c0) + addend_value + SUM_BITS'(rise_of_value);
 
   // -----------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// The fixed-point function unit: the numbers of functions, the widths of its numbers, and the places
-// of rows in its table (kiln_function_tables_pkg). Names, numbers and meanings are those of
+// The fixed-point function unit: the numbers of functions, the widths of its numbers, and the
+// places of rows in its table (kiln_function_tables_pkg). Names, numbers and meanings are those of
 // src/kiln/numerics/function_unit.h.
 package kiln_function_pkg;
 
@@ -28,12 +28,16 @@ package kiln_function_pkg;
   localparam int NEAR_ZERO = -6;
   localparam int NEAR_ZERO_OF_ODD = -4;
 
-  // Coefficients, two's complement; the table holds a column of each.
+  // Coefficients, two's complement. A row of the table: c0 lowest, c1 with three more bits of sign,
+  // c2.
   localparam int C0_BITS = 16;
   localparam int C1_BITS = 13;
   localparam int C2_BITS = 8;
+  localparam int C1_PLACE = 16;
+  localparam int C2_PLACE = 32;
+  localparam int ROW_BITS = 40;
 
-  // Slots of 16 rows.
+  // The table: slots of 16 rows.
   localparam int ROWS = 192;
   localparam int SLOT_GELU = 0;
   localparam int SLOT_GELU_TANH = 1;
@@ -45,8 +49,8 @@ package kiln_function_pkg;
   localparam int SLOT_ELU = 7;
   localparam int SLOT_ERF = 8;
   localparam int SLOT_RECIPROCAL = 9;  // and log from row 8 on
-  // exp; erf near zero from row 4 on; from row 8 on two rows each of sigmoid, softplus, silu and elu
-  // for arguments in [8, 16)
+  // exp; erf near zero from row 4 on; from row 8 on two rows each of sigmoid, softplus, silu and
+  // elu for arguments in [8, 16)
   localparam int SLOT_EXP = 10;
   localparam int SLOT_ROOT = 11;  // 1 / sqrt, and sqrt from row 8 on
 

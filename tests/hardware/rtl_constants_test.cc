@@ -2,16 +2,21 @@
 // the constants in them.
 #include "kiln/hardware/rtl_format.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kiln/hardware/rtl_function.h"
 #include "kiln/hardware/rtl_spline.h"
 #include "kiln/numerics/format.h"
+#include "kiln/numerics/function_unit.h"
 #include "kiln/numerics/nonlinear.h"
 
 namespace kiln::hardware {
@@ -68,6 +73,40 @@ TEST(RtlSpline, TablesStandWhereThePackageSays) {
   EXPECT_EQ(word(kRow + 96), erf.knots[3]);
   EXPECT_EQ(word(11 * 8 * 128 + 5 * 32), erf.knots[7]);
   EXPECT_EQ(Field(literal, 11 * 8 * 128 + 11 * 32 + 3, 11 * 8 * 128 + 11 * 32), 7u);
+}
+
+TEST(RtlFunction, PackageOfTheTableIsUpToDate) {
+  ExpectUpToDate("rtl/arith/kiln_function_tables_pkg.sv", FunctionTablesPackage());
+}
+
+// The digits of the package's literals are those of the rows, highest row first.
+TEST(RtlFunction, RowsStandWhereThePackageSays) {
+  const std::string package = FunctionTablesPackage();
+  std::string digits;
+  for (size_t at = package.find("'h"); at != std::string::npos; at = package.find("'h", at + 2))
+    digits += package.substr(at + 2, package.find_first_of(",}", at) - at - 2);
+  std::string expected;
+  for (size_t row = kFunctionRows; row-- > 0;) {
+    const FunctionRow& c = FunctionRows()[row];
+    char text[16];
+    std::snprintf(text, sizeof text, "%02x%04x%04x", c.c2 & 0xff, c.c1 & 0xffff, c.c0 & 0xffff);
+    expected += text;
+  }
+  digits.insert(0, expected.size() - std::min(digits.size(), expected.size()), '0');
+  EXPECT_EQ(digits, expected);
+}
+
+// The RTL reads coefficients of fewer bits than the package has.
+TEST(RtlFunction, CoefficientsFitTheirWidths) {
+  for (const FunctionRow& c : FunctionRows()) {
+    EXPECT_TRUE(c.c0 >= -32768 && c.c0 < 32768) << c.c0;  // kiln_function_pkg::C0_BITS = 16
+    EXPECT_TRUE(c.c1 >= -4096 && c.c1 < 4096) << c.c1;    // C1_BITS = 13
+    EXPECT_TRUE(c.c2 >= -128 && c.c2 < 128) << c.c2;      // C2_BITS = 8
+    for (int32_t offset = 0; offset < kOffsets; offset += 4) {
+      const int32_t slope = c.c1 + ((c.c2 * (offset >> 2)) >> 6);
+      EXPECT_TRUE(slope >= -4096 && slope < 4096) << slope;
+    }
+  }
 }
 
 TEST(RtlFormat, HeaderHoldsTheFieldsOfAFloat) {

@@ -77,6 +77,23 @@ double Target(const Segment& segment, double t) {
   }
 }
 
+// Returns whether the value at the left end of the first segment is exact: that at 0 or 1, where it
+// is a multiple of 2^-kValueBits and the row is used.
+bool IsAnchored(F function) {
+  switch (function) {
+    case F::kExp:
+    case F::kSigmoid:
+    case F::kHardSigmoid:
+    case F::kLog:
+    case F::kReciprocal:
+    case F::kSqrt:
+    case F::kReciprocalSquareRoot:
+      return true;
+    default:
+      return false;
+  }
+}
+
 double At(const Segment& segment, double offset) {
   return std::ldexp(Target(segment, segment.begin + segment.length * offset / kOffsets),
                     kValueBits);
@@ -101,7 +118,8 @@ FunctionRow FitFunctionRow(int row) {
   const double curvature = (f2 - 2 * f1 + f0) / (2 * r * r);
   const double slope = (f1 - f0) / r - curvature * (1 - r);
   const double begin = At(segment, 0);
-  const bool anchored = segment.first && begin == std::round(begin);
+  const bool anchored = segment.first && IsAnchored(segment.function);
+  const auto [least_exact, greatest_exact] = std::minmax_element(exact.begin(), exact.end());
 
   constexpr double kUnit1 = 1 << (kValueBits - kSlopeBits);
   constexpr double kUnit2 = 1 << (kValueBits - kCurvatureBits);
@@ -114,12 +132,22 @@ FunctionRow FitFunctionRow(int row) {
     const auto first1 = static_cast<int32_t>(std::floor(slope2 / kUnit1)) - 4;
     for (int32_t c1 = first1; c1 < first1 + 10; ++c1) {
       double above = -std::numeric_limits<double>::infinity(), below = -above;
+      int32_t lowest = std::numeric_limits<int32_t>::max(), highest = -lowest;
       for (size_t i = 0; i < kOffsets; ++i) {
-        const double difference = exact[i] - EvaluateRow({0, c1, c2}, static_cast<int32_t>(i));
-        above = std::max(above, difference);
-        below = std::min(below, difference);
+        const int32_t value = EvaluateRow({0, c1, c2}, static_cast<int32_t>(i));
+        above = std::max(above, exact[i] - value);
+        below = std::min(below, exact[i] - value);
+        lowest = std::min(lowest, value);
+        highest = std::max(highest, value);
       }
-      const double c0 = anchored ? begin : std::round((above + below) / 2);
+      double c0 = anchored ? begin : std::round((above + below) / 2);
+      // The sign is that of the function.
+      if (*least_exact >= 0) {
+        c0 = std::max<double>(c0, -lowest);
+      } else if (*greatest_exact <= 0) {
+        c0 = std::min<double>(c0, -highest);
+      }
+      if (anchored && c0 != begin) continue;
       const double error = std::max(above - c0, c0 - below);
       if (error < least) {
         least = error;

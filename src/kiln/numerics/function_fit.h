@@ -13,8 +13,8 @@ namespace kiln {
 // argument of exp is rounded downwards; its rows stand for the middle of what is rounded to it.
 double FunctionRowTarget(int row, double offset);
 
-// Returns the row with the least error over all offsets. A function's value at the left end of its
-// first segment is exact if it is a multiple of 2^-kValueBits (exp(0), log(1), sigmoid(0)).
+// Returns the row with the least error over all offsets whose values have the function's sign, so
+// that no result is beyond its limits. exp(0), sigmoid(0), log(1) and the like are exact.
 FunctionRow FitFunctionRow(int row);
 
 // Returns the table as the text of function_unit_tables.inc.

@@ -1,57 +1,63 @@
 // The approximate functions of vector units with at most 10 fraction bits, defined to the bit.
 //
-// The unit computes in fixed point: one table of quadratics for all functions and formats, two small
-// products, and argument reduction and reconstruction by exponents. It takes a fraction of the area
-// of the splines of nonlinear.h, which compute in fp32, and is pipelined. All steps are those of
-// integers, so that software and hardware (rtl/arith/kiln_function.sv) give the same bits.
+// The unit computes in fixed point: it has one table of quadratics for all functions and formats,
+// two small products, and reduces arguments and reconstructs results by exponents. It takes a
+// fraction of the area of the splines of nonlinear.h, which compute in fp32, and is pipelined. All
+// steps are those of integers, so that software and hardware (rtl/arith/kiln_function.sv) give the
+// same bits.
 //
-// x is an fp32 number of which only the upper 10 fraction bits count: |x| = m 2^e, m = M / 2^10 with
-// M from 1024 to 2047. Subnormal numbers count as zero of their sign. The result is
+// x is an fp32 number of which only the upper 10 fraction bits count: |x| = m 2^e, m = M / 2^10
+// with M from 1024 to 2047. Subnormal numbers count as zero of their sign. The result is
 //
 //   (row(offset) + addend) 2^exponent,   row(offset) = c0 + offset (c1 + offset c2)
 //
-// an fp32 number that is exact, at most 22 significant bits; a unit with a narrower format rounds
-// it once, which is left to the caller. Results below 2^-126 are zero, and results from 2^128 on
-// infinite. `row` and `addend` are integers in units of 2^-14. [a, b) / n below stands for n segments
-// of equal length, a row each; offset, 10 bits, is the place in the segment. >> rounds downwards.
+// as an fp32 number. It has at most 21 significant bits and is exact; a unit with a narrower format
+// rounds it once, which is left to the caller. Results below 2^-126 are zero, and results from
+// 2^128 on are infinite. `row` and `addend` are integers in units of 2^-14. [a, b) / n stands for n
+// segments of equal length, each of them a row; offset, 10 bits, is the place in the segment.
 //
-//   function         segments                               addend            exponent
-//   exp              f in [0, 1) / 4                        0                 n
-//   reciprocal       m in [1, 2) / 8                        0                 -e; sign of x
-//   log              m in [1, 2) / 8                        e ln 2            0
-//   sqrt             m in [1, 2) / 4 and [2, 4) / 4         0                 k, x = m 4^k
-//   1 / sqrt         the same                               0                 -k
-//   erf              1 - erf(t), t = |x|                    -1                0; sign of x
-//   tanh             sigmoid(-t), t = 2 |x|                 -1/2              1; sign of x
-//   sigmoid, hard    sigmoid(-t), t = |x|                   x < 0 ? 0 : -1    0; without sign
-//   gelu (both),     f(-t), t = |x|                         x > 0 ? t : 0     0
+//   function         segments                        addend             exponent    sign
+//   exp              f in [0, 1) / 4                 0                  n           +
+//   reciprocal       m in [1, 2) / 8                 0                  -e          of x
+//   log              m in [1, 2) / 8                 e ln 2             0           of the sum
+//   sqrt             m in [1, 2) / 4, [2, 4) / 4     0                  k           +
+//   1 / sqrt         the same, x = m 4^k             0                  -k          +
+//   erf              1 - erf(t), t = |x|             -1                 0           of x
+//   tanh             sigmoid(-t), t = 2 |x|          -1/2               1           of x
+//   sigmoid, hard    f(-t), t = |x|                  x < 0 ? 0 : -1     0           +
+//   gelu (both),     f(-t), t = |x|                  x > 0 ? t : 0      0           of the sum
 //   silu, softplus,
 //   hard swish
-//   elu              exp(-t), t = -x, x < 0                 -1                0
+//   elu, x < 0       exp(-t), t = -x                 -1                 0           of the sum
 //
-// The segments of functions of t are [0, 1) / 4, [1, 2) / 4, [2, 4) / 4, [4, 8) / 4, and [8, 16) / 2
-// of sigmoid, softplus, silu and elu; the row beyond them is zero. t is truncated to 12 fraction bits.
-//   exp: y = log2e(M) 2^e with 12 fraction bits, n + f = x < 0 ? -y - 2^-12 : y (for zero: 0),
-//        log2e(M) = the sum of (i log2e + 2^11) >> 10 over the three parts i of M: M & ~63, M & 56,
-//        M & 7, with log2e = 1512775 (20 fraction bits)
-//   log: e ln 2 = ((16 (e >> 4) ln2 + 32) >> 6) + (((e & 15) ln2 + 32) >> 6), ln2 = 726817
-//   row: s = c1 + ((c2 (offset >> 2)) >> 6)
-//        row(offset) = c0 + ((s (offset >> 4) + (s >> 4) (offset & 15)) >> 5)
-// Instead, near zero, where fixed point has few significant bits,
-//   x / 2        gelu (both), silu, hard swish of |x| < 2^-6
-//   x            elu of |x| < 2^-6, tanh of |x| < 2^-4
-//   2/sqrt(pi) x erf of |x| < 2^-4; m in [1, 2) / 4, exponent e
-// and x where it is the limit: elu of x > 0; gelu (both), silu, softplus, hard swish of x >= 16.
+// The segments of functions of t are [0, 1) / 4, [1, 2) / 4, [2, 4) / 4 and [4, 8) / 4; those of
+// sigmoid, softplus, silu and elu also [8, 16) / 2. Rows beyond them are zero. Here >> rounds
+// downwards, log2e = 1512775 and ln2 = 726817 have 20 fraction bits, and
+//   t    is truncated to 12 fraction bits
+//   n, f are the integer and the 12 bits of the fraction of y, with y = p 2^e truncated to 12
+//        fraction bits and, for x < 0, -y - 2^-12 in its place (0 for zero); p, 20 fraction bits, is
+//        the sum of (i log2e + 512) >> 10 over the parts i of M: M & ~63, M & 56, M & 7
+//   addend of log: ((e & ~15) ln2 + 32 >> 6) + ((e & 15) ln2 + 32 >> 6)
+//   row: s = c1 + (c2 (offset >> 2) >> 6)
+//        row(offset) = c0 + (s (offset >> 4) + (s >> 4) (offset & 15) >> 5)
 //
-// Errors over all numbers of bf16 and fp16, before the result is rounded to the format (after it:
-// StatedFixedError). Functions of t, log and elu: at most 2^-11 absolute.
-// exp, reciprocal and roots: 2^-11.7 relative, that is at most 0.56 ulp of bf16 and 1 ulp of fp16
-// after rounding.
+// Near zero, where fixed point has few significant bits, other lines are used:
+//   gelu (both), silu, hard swish    |x| < 2^-6    x / 2
+//   elu                              |x| < 2^-6    x
+//   tanh                             |x| < 2^-4    x
+//   erf                              |x| < 2^-4    2 / sqrt(pi) m 2^e, m in [1, 2) / 4
+// elu of x > 0, and gelu (both), silu, softplus and hard swish of x >= 16, are x.
+//
+// Errors over all numbers of bf16, fp16 and tf32, before the result is rounded to the format:
+// functions of t and log at most 2^-11 absolute; exp, reciprocal and roots 2^-11.7 relative. After
+// rounding these four have at most 0.56 units of the last place of bf16 and 1.0 of fp16
+// (StatedFixedError). No result is beyond the limits of its function. tanh, erf, sigmoid, softplus
+// and elu are not monotonous: where they rise, results may fall by up to 4 units of 2^-14.
 //
 // Special values: NaN gives the NaN 0x7fc00000, as do log and the square roots of negative numbers;
 // infinities give the function's limits; log(+-0) is -infinity, 1/sqrt(+-0) is +infinity,
-// reciprocal(+-0) is infinity of that sign; sqrt, tanh, erf, gelu, silu, hard swish and elu keep the
-// zero.
+// reciprocal(+-0) is the infinity of that sign; sqrt, tanh, erf, gelu, silu, hard swish and elu keep
+// a zero.
 #ifndef KILN_NUMERICS_FUNCTION_UNIT_H_
 #define KILN_NUMERICS_FUNCTION_UNIT_H_
 
@@ -102,9 +108,9 @@ const std::array<FunctionRow, kFunctionRows>& FunctionRows();
 // Returns the function's value as an fp32 number, not yet rounded to the vector format.
 float ApproximateFixed(NonlinearFunction function, float x);
 
-// Returns the largest error over the numbers of bf16 or fp16, with the result rounded to that format:
-// the row of function_unit_errors.def, or null for other formats. The errors are rounded up in the
-// third digit. Arguments and exact values that are subnormal in fp32 do not count.
+// Returns the largest error over the numbers of bf16 or fp16, with the result rounded to that
+// format: the row of function_unit_errors.def, or null for other formats. The errors are rounded up
+// in the third digit. Arguments and exact values that are subnormal in fp32 do not count.
 const NonlinearError* StatedFixedError(NonlinearFunction function, std::string_view vector_format);
 
 }  // namespace kiln
