@@ -108,7 +108,7 @@ module kiln_function #(
   logic [10:0] significand;
   logic signed [8:0] e;
   assign fraction = x[22-:FRACTION_BITS];
-  wire unused_x = &{1'b0, x[22-FRACTION_BITS:0]};
+  wire unused_x = |x[22-FRACTION_BITS:0];
   assign zero = x[30:23] == '0;
   assign nan = x[30:23] == '1 && fraction != '0;
   assign infinite = x[30:23] == '1 && fraction == '0;
@@ -146,7 +146,7 @@ module kiln_function #(
     end
   end
 
-  // y: 8 bits before the binary point, 12 after it. It is the significand where that needs no shift.
+  // y: 8 bits before the binary point, 12 after it; the significand where it needs no shift.
   logic [21:0] product;
   logic signed [8:0] distance;
   logic [4:0] limited_distance;
@@ -344,8 +344,9 @@ module kiln_function #(
       default: has_row = 1'b0;
     endcase
   endfunction
-  // A memory that is never written, so that synthesis can choose ROMs or gates. Its addresses are not
-  // registers, which it would be merged with: registers at its outputs would be more.
+  // Memories that are never written, so that synthesis can choose ROMs or gates.
+  localparam int C1_PLACE = kiln_function_pkg::C1_PLACE;
+  localparam int C2_PLACE = kiln_function_pkg::C2_PLACE;
   logic signed [C0_BITS-1:0] c0_rows[256];
   logic signed [C1_BITS-1:0] c1_rows[256];
   logic signed [C2_BITS-1:0] c2_rows[256];
@@ -356,8 +357,8 @@ module kiln_function #(
       c2_rows[i] = '0;
       if (has_row(i)) begin
         c0_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+:C0_BITS];
-        c1_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+kiln_function_pkg::C1_PLACE+:C1_BITS];
-        c2_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+kiln_function_pkg::C2_PLACE+:C2_BITS];
+        c1_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+C1_PLACE+:C1_BITS];
+        c2_rows[i] = kiln_function_tables_pkg::ROWS[i*ROW_BITS+C2_PLACE+:C2_BITS];
       end
     end
   end
@@ -375,7 +376,9 @@ module kiln_function #(
   logic valid_2, no_row_2;
   logic signed [C1_BITS-1:0] slope_2;
   logic [OFFSET_BITS-1:0] offset_2;
-  logic [7:0] row_2;
+  // Inverted, because Yosys would merge the memory with a register that is its address, and put the
+  // register at its output, where it has twice as many bits.
+  logic [7:0] inverted_row_2;
   logic [2:0] upper_y_2;
   addend_t addend_2;
   logic [1:0] argument_places_2;
@@ -386,7 +389,7 @@ module kiln_function #(
       no_row_2 <= no_row_1;
       slope_2 <= slope;
       offset_2 <= offset;
-      row_2 <= ~row;
+      inverted_row_2 <= ~row;
       upper_y_2 <= y_1[12:10];
       addend_2 <= addend_1;
       argument_places_2 <= argument_places_1;
@@ -394,7 +397,7 @@ module kiln_function #(
     end
   end
 
-  // The product of slope and offset in two parts; the lower one is truncated before it.
+  // slope offset in two products; the lower one has the upper bits of the slope.
   logic signed [6:0] multiplier;
   logic signed [4:0] lower_multiplier;
   logic signed [C1_BITS-5:0] upper_slope;
@@ -419,14 +422,17 @@ module kiln_function #(
   always_comb begin
     upper_logarithm = '0;
     lower_logarithm = '0;
-    for (int i = 0; i < 16; i++) begin
-      if (outcome_2.exponent[7:4] == 4'(i))
-        upper_logarithm = times_ln_2((i < 8 ? i : i - 16) * 16);
-      if (outcome_2.exponent[3:0] == 4'(i)) lower_logarithm = times_ln_2(i);
+    if (FUNCTIONS[kiln_function_pkg::LOG]) begin
+      for (int i = 0; i < 16; i++) begin
+        if (outcome_2.exponent[7:4] == 4'(i))
+          upper_logarithm = times_ln_2((i < 8 ? i : i - 16) * 16);
+        if (outcome_2.exponent[3:0] == 4'(i)) lower_logarithm = times_ln_2(i);
+      end
     end
   end
 
-  // t: the segments of [8, 16) leave one bit more to the row, and their lowest bit is 0.
+  // The significand of t, or t below 1: the segments of [8, 16) have one bit more in their offset,
+  // and leave out the lowest one, which is 0.
   logic [12:0] argument;
   logic signed [C0_BITS-1:0] c0;
   logic signed [SUM_BITS-1:0] addend_value, sum;
@@ -440,7 +446,7 @@ module kiln_function #(
       default: addend_value = '0;
     endcase
   end
-  assign c0 = no_row_2 ? '0 : c0_rows[~row_2];
+  assign c0 = no_row_2 ? '0 : c0_rows[~inverted_row_2];
   assign sum = SUM_BITS'(c0) + addend_value + SUM_BITS'(rise_of_value);
 
   // -----------------------------------------------------------------------------------------------
@@ -463,7 +469,13 @@ module kiln_function #(
   logic signed [10:0] field;
   logic [31:0] packed_result;
   assign magnitude = (SUM_BITS - 1)'(sum_3[SUM_BITS-1] ? -sum_3 : sum_3);
-  kiln_normalise #(.WIDTH(SUM_BITS - 1)) normalise (.in(magnitude), .out(normalised), .places(zeros));
+  kiln_normalise #(
+      .WIDTH(SUM_BITS - 1)
+  ) normalise (
+      .in(magnitude),
+      .out(normalised),
+      .places(zeros)
+  );
   // The exponent field of 2^(SUM_BITS - 2 - VALUE_BITS) is 127 + SUM_BITS - 2 - VALUE_BITS.
   assign field = 11'(outcome_3.exponent) + 11'(127 + SUM_BITS - 2 - VALUE_BITS) -
       signed'({6'd0, zeros});
@@ -471,10 +483,9 @@ module kiln_function #(
     packed_result[31] = outcome_3.own_sign || outcome_3.special != COMPUTED ? outcome_3.sign :
         sum_3[SUM_BITS-1];
     packed_result[30:0] = {field[7:0], normalised[SUM_BITS-3:0], {(25 - SUM_BITS) {1'b0}}};
+    if (field >= 11'sd255) packed_result[30:0] = 31'h7f80_0000;
     if (field <= 11'sd0 || !normalised[SUM_BITS-2] || outcome_3.special == IS_ZERO)
       packed_result[30:0] = '0;
-    else if (field >= 11'sd255 || outcome_3.special == IS_INFINITE)
-      packed_result[30:0] = 31'h7f80_0000;
     if (outcome_3.special == IS_INFINITE) packed_result[30:0] = 31'h7f80_0000;
     if (outcome_3.special == IS_NAN) packed_result = 32'h7fc0_0000;
   end
@@ -485,5 +496,23 @@ module kiln_function #(
     for (int i = 1; i < LATENCY - 3; i++) if (advance) results[i] <= results[i-1];
   end
   assign result = results[LATENCY-4];
+
+`ifndef SYNTHESIS
+  logic filled = 1'b0;  // stage `slope` has a word, or has had none
+  logic signed [16:0] whole_slope;
+  assign whole_slope = 17'(c1_rows[row]) + (bend >>> 6);
+  always_ff @(posedge clock) begin
+    if (advance && enable) begin
+      only_fraction_bits : assert (unused_x == 1'b0);
+      one_kind : assert ($onehot0({
+          is_exp, is_log, is_reciprocal, is_root, is_odd, is_rectified, is_logistic, is_elu}));
+    end
+    if (advance) filled <= 1'b1;
+    if (filled && valid_1 && !no_row_1) begin
+      row_in_table : assert (32'(row) < kiln_function_pkg::ROWS);
+      slope_fits : assert (17'(slope) == whole_slope);
+    end
+  end
+`endif
 
 endmodule

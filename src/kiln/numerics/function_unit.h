@@ -34,9 +34,9 @@
 // sigmoid, softplus, silu and elu also [8, 16) / 2. Rows beyond them are zero. Here >> rounds
 // downwards, log2e = 1512775 and ln2 = 726817 have 20 fraction bits, and
 //   t    is truncated to 12 fraction bits
-//   n, f are the integer and the 12 bits of the fraction of y, with y = p 2^e truncated to 12
-//        fraction bits and, for x < 0, -y - 2^-12 in its place (0 for zero); p, 20 fraction bits, is
-//        the sum of (i log2e + 512) >> 10 over the parts i of M: M & ~63, M & 56, M & 7
+//   n, f are the integer and the 12 fraction bits of y: y = p 2^e truncated to 12 fraction bits,
+//        and for x < 0 -y - 2^-12 in its place (0 for zero); p, 20 fraction bits, is the sum of
+//        (i log2e + 512) >> 10 over the parts i of M: M & ~63, M & 56, M & 7
 //   addend of log: ((e & ~15) ln2 + 32 >> 6) + ((e & 15) ln2 + 32 >> 6)
 //   row: s = c1 + (c2 (offset >> 2) >> 6)
 //        row(offset) = c0 + (s (offset >> 4) + (s >> 4) (offset & 15) >> 5)
@@ -56,8 +56,8 @@
 //
 // Special values: NaN gives the NaN 0x7fc00000, as do log and the square roots of negative numbers;
 // infinities give the function's limits; log(+-0) is -infinity, 1/sqrt(+-0) is +infinity,
-// reciprocal(+-0) is the infinity of that sign; sqrt, tanh, erf, gelu, silu, hard swish and elu keep
-// a zero.
+// reciprocal(+-0) is the infinity of that sign; sqrt, tanh, erf, gelu, silu, hard swish and elu
+// keep a zero.
 #ifndef KILN_NUMERICS_FUNCTION_UNIT_H_
 #define KILN_NUMERICS_FUNCTION_UNIT_H_
 
