@@ -14,7 +14,8 @@
 //   sum        c0 + slope offset + addend
 //   pack       the sum as a number
 //
-// A function that is not in FUNCTIONS takes no area, and its result is undefined.
+// A function that is not in FUNCTIONS takes no area, and its result is undefined; a single one needs
+// no `select`.
 module kiln_function #(
     parameter int FRACTION_BITS = 10,  // of x, 1 to 10; the lower ones are 0
     parameter int LATENCY = 4,
@@ -83,7 +84,15 @@ module kiln_function #(
   logic [15:0] is;  // one-hot, by function
   logic is_exp, is_log, is_reciprocal, is_square_root, is_root, is_tanh, is_erf, is_odd, is_elu;
   logic is_silu, is_softplus, is_halved, is_rectified, is_logistic, is_sigmoid, of_magnitude;
-  assign is = {1'b0, FUNCTIONS} & (16'd1 << select);
+  // `select` does not count where there is no choice.
+  function automatic logic [3:0] last_function(input int unused);
+    last_function = 4'(unused);
+    for (int i = 0; i < kiln_function_pkg::FUNCTIONS; i++) if (FUNCTIONS[i]) last_function = 4'(i);
+  endfunction
+  localparam logic [3:0] LAST = last_function(0);
+  logic [3:0] chosen;
+  assign chosen = FUNCTIONS == (15'd1 << LAST) ? LAST : select;
+  assign is = {1'b0, FUNCTIONS} & (16'd1 << chosen);
   assign is_exp = is[kiln_function_pkg::EXP];
   assign is_log = is[kiln_function_pkg::LOG];
   assign is_reciprocal = is[kiln_function_pkg::RECIPROCAL];
@@ -178,7 +187,7 @@ module kiln_function #(
   segments_t segments;
   logic no_row;
   always_comb begin
-    case (32'(select))
+    case (32'(chosen))
       kiln_function_pkg::GELU: slot = 4'(kiln_function_pkg::SLOT_GELU);
       kiln_function_pkg::GELU_TANH: slot = 4'(kiln_function_pkg::SLOT_GELU_TANH);
       kiln_function_pkg::SILU: slot = 4'(kiln_function_pkg::SLOT_SILU);

@@ -7,7 +7,7 @@ module function_bench (
     input  logic [31:0] x,
     output logic [31:0] fp16,   // 10 fraction bits, 4 cycles later
     output logic [31:0] bf16,   // of the upper 7 fraction bits of x, 6 cycles later
-    output logic [31:0] tanh,   // with the function tanh alone, 4 cycles later
+    output logic [31:0] tanh,   // for every select, 4 cycles later
     output logic [31:0] pair    // with silu and sqrt alone, 5 cycles later
 );
 

@@ -71,8 +71,8 @@ class Pipeline {
       }
       Compare("fp16", simulation_->fp16, fp16_.Front(), 0xffffe000);
       Compare("bf16", simulation_->bf16, bf16_.Front(), 0xffff0000);
-      if (tanh_.Front().function == F::kTanh)
-        Compare("tanh", simulation_->tanh, tanh_.Front(), 0xffffe000);
+      Compare("tanh", simulation_->tanh, {tanh_.Front().valid, F::kTanh, tanh_.Front().x},
+              0xffffe000);
       if (pair_.Front().function == F::kSilu || pair_.Front().function == F::kSqrt)
         Compare("pair", simulation_->pair, pair_.Front(), 0xffffe000);
     } while (!advance);
