@@ -248,6 +248,21 @@ package kiln_format_pkg;
     endcase
   endfunction
 
+  // Returns whether a format holds whole numbers, of which codes beyond its limits are the limits and
+  // others the nearest, ties to even.
+  function automatic bit is_plain_integer(input format_t format);
+    is_plain_integer = kind(format) == KIND_INTEGER && fraction_bits(format) == 0 &&
+        !is_narrow(format) && rounding(format) == ROUND_NEAREST_EVEN &&
+        overflow(format) == OVERFLOW_SATURATE;
+  endfunction
+  // Returns the least and the greatest code of such a format.
+  function automatic logic signed [31:0] least_integer(input format_t format);
+    least_integer = is_signed(format) ? 32'hffff_ffff << (bits(format) - 1) : '0;
+  endfunction
+  function automatic logic signed [31:0] greatest_integer(input format_t format);
+    greatest_integer = ~(32'hffff_ffff << (is_signed(format) ? bits(format) - 1 : bits(format)));
+  endfunction
+
   // Returns whether codes are the upper bits of fp32 numbers, as in fp32, bf16 and tf32.
   function automatic bit is_fp32_prefix(input format_t format);
     is_fp32_prefix = kind(format) == KIND_FLOAT && is_signed(format) &&

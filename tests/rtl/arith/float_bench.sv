@@ -1,5 +1,5 @@
-// kiln_float_multiply, kiln_float_add and kiln_float_divide of several short float formats, with the same operands,
-// which each format takes the upper bits of.
+// The units of short floats in several formats, with the same operands, which each format takes the
+// upper bits of; conversions take all bits of `a`, as fp32 or as an integer.
 module float_bench (
     input  logic clock,
     input  logic advance,
@@ -9,8 +9,12 @@ module float_bench (
     output logic [8*32-1:0] products,
     output logic [8*32-1:0] sums,
     output logic [8*32-1:0] quotients,
+    output logic [8*32-1:0] rounded,  // a
+    output logic [8*32-1:0] converted,  // a, an integer
+    output logic [8*32-1:0] scaled,  // the upper bits of a, times b
     // of the operands in the last cycle with `advance`
     output logic [8*32-1:0] registered_sums,
+    output logic [8*32-1:0] registered_scaled,
     // of the operands three cycles with `advance` ago
     output logic [8*32-1:0] registered_quotients
 );
@@ -30,7 +34,7 @@ module float_bench (
   for (genvar i = 0; i < FORMATS; i++) begin : g_format
     localparam kiln_format_pkg::format_t FORMAT = LIST[i*BITS+:BITS];
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(FORMAT);
-    logic [NUMBER-1:0] product, sum, registered_sum, quotient, registered_quotient;
+    logic [NUMBER-1:0] product, sum, registered_sum, quotient, registered_quotient, round_result, convert_result;
     kiln_float_multiply #(
         .FORMAT(FORMAT)
     ) multiply (
@@ -76,6 +80,39 @@ module float_bench (
         .b(b[31-:NUMBER]),
         .quotient(registered_quotient)
     );
+    kiln_fp32_to_float #(
+        .FORMAT(FORMAT)
+    ) to_float (
+        .value(a),
+        .number(round_result)
+    );
+    kiln_integer_to_float #(
+        .FORMAT(FORMAT)
+    ) integer_to_float (
+        .value(a),
+        .number(convert_result)
+    );
+    kiln_float_scale #(
+        .FORMAT(FORMAT)
+    ) scale_number (
+        .clock,
+        .advance,
+        .number(a[31-:NUMBER]),
+        .scale(b),
+        .product(scaled[i*32+:32])
+    );
+    kiln_float_scale #(
+        .FORMAT(FORMAT),
+        .REGISTERED(1'b1)
+    ) scale_registered (
+        .clock,
+        .advance,
+        .number(a[31-:NUMBER]),
+        .scale(b),
+        .product(registered_scaled[i*32+:32])
+    );
+    assign rounded[i*32+:32]         = 32'(round_result) << (32 - NUMBER);
+    assign converted[i*32+:32]       = 32'(convert_result) << (32 - NUMBER);
     assign products[i*32+:32]        = 32'(product) << (32 - NUMBER);
     assign sums[i*32+:32]            = 32'(sum) << (32 - NUMBER);
     assign quotients[i*32+:32]       = 32'(quotient) << (32 - NUMBER);

@@ -1,4 +1,4 @@
-// Compares kiln_float_multiply, _add and _divide with fp32 arithmetic of the processor, rounded by
+// Compares the units of short floats with fp32 arithmetic of the processor, rounded by
 // the codec: all pairs of numbers of the 8-bit formats, and pairs of corner and random numbers of
 // the 16-bit formats, most of them chosen so that results cancel or underflow.
 #include <bit>
@@ -35,16 +35,15 @@ class Float : public testing::Test {
   // Returns a number of the format: that of a random code, or the rounding of a random fp32 number.
   float AnyNumber(const Format& format) {
     if (random_.Below(2) == 0) {
-      return DecodeFloat(format,
-                         static_cast<uint32_t>(random_.Below(uint64_t{1} << format.bits)));
+      return DecodeFloat(format, static_cast<uint32_t>(random_.Below(uint64_t{1} << format.bits)));
     }
     return Round(format, std::bit_cast<float>(RandomFp32(random_)));
   }
   // Returns a number whose magnitude is within a few units of another's.
   float Neighbour(const Format& format, float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);
-    const uint32_t step = (uint32_t{1} << (23 - format.fraction_bits)) *
-                          static_cast<uint32_t>(random_.Below(5));
+    const uint32_t step =
+        (uint32_t{1} << (23 - format.fraction_bits)) * static_cast<uint32_t>(random_.Below(5));
     return Round(format, std::bit_cast<float>((bits + step) ^
                                               static_cast<uint32_t>(random_.Below(2)) << 31));
   }
@@ -84,15 +83,42 @@ class Float : public testing::Test {
     Expect(format, "registered quotient", dividend, divisor, model_.registered_quotients[index],
            Canonical(Round(format, dividend / divisor)));
   }
+  // Conversions of any bits, and the product of a number with any fp32 number.
+  void CheckConversions(uint32_t bits) {
+    model_.a = bits;
+    model_.eval();
+    const float value = std::bit_cast<float>(bits);
+    const auto integer = static_cast<float>(static_cast<int32_t>(bits));
+    for (size_t i = 0; i < formats_.size(); ++i) {
+      Expect(formats_[i], "rounding", value, 0, model_.rounded[i],
+             Canonical(Round(formats_[i], value)));
+      Expect(formats_[i], "integer", value, 0, model_.converted[i],
+             Canonical(Round(formats_[i], integer)));
+    }
+  }
+  void CheckScale(size_t index, float number, float scale) {
+    model_.a = std::bit_cast<uint32_t>(number);
+    model_.b = std::bit_cast<uint32_t>(scale);
+    model_.clock = 0;
+    model_.eval();
+    const uint32_t product = Canonical(number * scale);
+    Expect(formats_[index], "scaled", number, scale, model_.scaled[index], product);
+    model_.clock = 1;
+    model_.eval();
+    model_.b = ~model_.b;
+    model_.eval();
+    Expect(formats_[index], "registered scaled", number, scale, model_.registered_scaled[index],
+           product);
+  }
   bool TooMany() const { return failures_ > 10; }
 
   void Expect(const Format& format, const char* what, float a, float b, uint32_t got,
               uint32_t expected) {
     if (got == expected || TooMany()) return;
     ++failures_;
-    ADD_FAILURE() << format.name << ' ' << what << " of " << std::hex
-                  << std::bit_cast<uint32_t>(a) << " and " << std::bit_cast<uint32_t>(b) << ": "
-                  << got << " instead of " << expected;
+    ADD_FAILURE() << format.name << ' ' << what << " of " << std::hex << std::bit_cast<uint32_t>(a)
+                  << " and " << std::bit_cast<uint32_t>(b) << ": " << got << " instead of "
+                  << expected;
   }
 
   std::vector<Format> formats_;
@@ -137,9 +163,8 @@ TYPED_TEST(Float, RandomPairs) {
     const Format& format = this->formats_[i];
     for (int n = 0; n < 150'000 && !this->TooMany(); ++n) {
       const float a = this->AnyNumber(format);
-      this->Check(i, a,
-                  this->random_.Below(2) == 0 ? this->Neighbour(format, a)
-                                              : this->AnyNumber(format));
+      this->Check(
+          i, a, this->random_.Below(2) == 0 ? this->Neighbour(format, a) : this->AnyNumber(format));
     }
   }
 }
@@ -155,12 +180,55 @@ TYPED_TEST(Float, ProductsAndQuotientsThatUnderflow) {
           format, std::ldexp(static_cast<float>(this->random_.Uniform(1, 2)),
                              static_cast<int>(this->random_.Between(least / 2 - 3, least / 2))));
       const float b = this->Round(
-          format,
-          std::ldexp(static_cast<float>(this->random_.Uniform(1, 2)),
-                     least - std::ilogb(a) - static_cast<int>(this->random_.Below(3))));
+          format, std::ldexp(static_cast<float>(this->random_.Uniform(1, 2)),
+                             least - std::ilogb(a) - static_cast<int>(this->random_.Below(3))));
       this->Check(i, a, this->random_.Below(2) == 0 ? b : -b);
       const int up = static_cast<int>(this->random_.Below(3));
       this->Check(i, std::ldexp(a, least - std::ilogb(a)), std::ldexp(b, up - std::ilogb(b)));
+    }
+  }
+}
+
+TYPED_TEST(Float, Conversions) {
+  for (const uint32_t corner : kFp32Corners) {
+    for (uint32_t i = 0; i < 8; ++i) {
+      this->CheckConversions(corner + i - 4);
+      this->CheckConversions((corner + i - 4) ^ 0x80000000u);
+    }
+  }
+  // Integers of every length, near ties of 24 bits and of the formats.
+  for (uint32_t length = 1; length < 32; ++length) {
+    for (uint32_t below = 0; below < length; ++below) {
+      for (const uint32_t end : {~0u, 0u, 1u}) {
+        const uint32_t value = (1u << length) + (1u << below) + end;
+        this->CheckConversions(value);
+        this->CheckConversions(0 - value);
+      }
+    }
+  }
+  for (int n = 0; n < 200'000 && !this->TooMany(); ++n) {
+    this->CheckConversions(RandomFp32(this->random_));
+    this->CheckConversions(static_cast<uint32_t>(this->random_()) >> this->random_.Below(32));
+  }
+}
+
+TYPED_TEST(Float, Scaling) {
+  for (const size_t i : kSixteenBits) {
+    const Format& format = this->formats_[i];
+    for (const uint32_t corner : kFp32Corners) {
+      const float scale = std::bit_cast<float>(corner);
+      for (int n = 0; n < 100; ++n) this->CheckScale(i, this->AnyNumber(format), scale);
+    }
+    for (int n = 0; n < 200'000 && !this->TooMany(); ++n) {
+      const float number = this->AnyNumber(format);
+      // Half of the products are around fp32's least normal number.
+      float scale = std::bit_cast<float>(RandomFp32(this->random_));
+      if (n % 2 == 0 && std::isfinite(number) && number != 0) {
+        scale =
+            std::ldexp(static_cast<float>(this->random_.Uniform(-2, 2)),
+                       static_cast<int>(this->random_.Between(-152, -124)) - std::ilogb(number));
+      }
+      this->CheckScale(i, number, scale);
     }
   }
 }
