@@ -272,5 +272,13 @@ TEST(FunctionUnit, FallingFunctionsFall) {
   }
 }
 
+TEST(ShortFloat, HasFewFractionBitsAndNoSubnormalsOfFp32) {
+  for (const char* name : {"bf16.flush", "tf32.flush", "fp16", "e6m9", "e5m2", "e4m3_fnuz"})
+    EXPECT_TRUE(IsShortFloat(*FindFormat(name))) << name;
+  for (const char* name : {"bf16", "tf32", "fp32", "e8m23.flush", "e7m11", "e8m0", "ue5m3", "int8",
+                           "posit8_1", "fp16.toward_zero"})
+    EXPECT_FALSE(IsShortFloat(*FindFormat(name))) << name;
+}
+
 }  // namespace
 }  // namespace kiln

@@ -13,7 +13,7 @@ namespace {
 
 // kiln_function_pkg::ROW_BITS: c0 lowest, c1, c2.
 constexpr int kC0Bits = 16, kC1Bits = 16, kC2Bits = 8;
-constexpr int kTableBits = kFunctionRows * (kC0Bits + kC1Bits + kC2Bits);
+constexpr int kFunctionTableBits = kFunctionRows * (kC0Bits + kC1Bits + kC2Bits);
 
 // Returns a coefficient as two's complement, for Append.
 uint64_t Code(int32_t coefficient) { return static_cast<uint32_t>(coefficient); }
@@ -35,7 +35,7 @@ std::string FunctionTablesPackage() {
       "  // kiln_function_pkg::ROW_BITS for each row.\n"
       "  localparam logic [{}:0] ROWS = {};\n\n"
       "endpackage\n",
-      kTableBits - 1, constant.Expression(kTableBits));
+      kFunctionTableBits - 1, constant.Expression(kFunctionTableBits));
 }
 
 }  // namespace kiln::hardware

@@ -17,12 +17,12 @@ constexpr std::array<FunctionRow, kFunctionRows> kRows = {{
 }};
 
 // A row of function_unit_errors.def.
-struct ErrorRow {
+struct FixedErrorRow {
   NonlinearFunction function;
   std::string_view format;
   NonlinearError error;
 };
-constexpr ErrorRow kErrors[] = {
+constexpr FixedErrorRow kFixedErrors[] = {
     {},
 #define KILN_ERROR(function, format, absolute, absolute_at, ulps, ulps_at) \
   {NonlinearFunction::function, #format, {absolute, ulps, absolute_at, ulps_at}},
@@ -219,12 +219,23 @@ int FirstFunctionRow(NonlinearFunction function) {
 
 const std::array<FunctionRow, kFunctionRows>& FunctionRows() { return kRows; }
 
+bool IsShortFloat(const Format& format) {
+  if (format.kind != FormatKind::kFloat || !format.is_signed ||
+      format.rounding != Rounding::kNearestEven || format.fraction_bits < 1 ||
+      format.fraction_bits > 10) {
+    return false;
+  }
+  if (format.low_exponent == LowExponent::kZero) return format.bias <= 127;
+  return format.low_exponent == LowExponent::kSubnormal &&
+         format.bias + format.fraction_bits <= 127;
+}
+
 float ApproximateFixed(NonlinearFunction function, float x) {
   return std::bit_cast<float>(Run(function, std::bit_cast<uint32_t>(x)));
 }
 
 const NonlinearError* StatedFixedError(NonlinearFunction function, std::string_view vector_format) {
-  for (const ErrorRow& row : kErrors) {
+  for (const FixedErrorRow& row : kFixedErrors) {
     if (row.function == function && row.format == vector_format) return &row.error;
   }
   return nullptr;

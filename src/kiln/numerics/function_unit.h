@@ -65,6 +65,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "kiln/numerics/format.h"
 #include "kiln/numerics/nonlinear.h"
 
 namespace kiln {
@@ -104,6 +105,12 @@ inline constexpr std::array<NonlinearFunction, 4> kFarFunctions = {
 const std::array<FunctionRow, kFunctionRows>& FunctionRows();
 
 // -------------------------------------------------------------------------------------------------
+
+// Returns whether the unit, and the short floats of the RTL (kiln_format_pkg::is_short_float), serve
+// a format: a signed float with 1 to 10 fraction bits that rounds to nearest even and whose numbers
+// are zero or normal in fp32, such as bf16.flush and fp16. An operation of two such numbers that is
+// rounded to fp32 and then to the format has the same result as one that is rounded once.
+bool IsShortFloat(const Format& format);
 
 // Returns the function's value as an fp32 number, not yet rounded to the vector format.
 float ApproximateFixed(NonlinearFunction function, float x);
