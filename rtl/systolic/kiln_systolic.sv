@@ -48,6 +48,8 @@ module kiln_systolic #(
     parameter int unsigned ACCUMULATION_BUFFER_BANKS = 2,
     parameter int unsigned VECTOR_STAGES = 4,
     parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
+    parameter int unsigned VECTOR_FUNCTION_LATENCY = 0,  // cycles
+    parameter int unsigned VECTOR_CONVERT_LATENCY = 0,  // cycles
     // Bit i: stage i has the approximate functions, or a divider; the lanes and the scalar stages
     // alike. (The default is not '1, of which Yosys keeps the lowest bit.)
     parameter logic [VECTOR_STAGES-1:0] VECTOR_FUNCTION_STAGES = {VECTOR_STAGES{1'b1}},
@@ -893,6 +895,8 @@ module kiln_systolic #(
       .ARRAY_COLUMNS            (ARRAY_COLUMNS),
       .VECTOR_STAGES            (VECTOR_STAGES),
       .VECTOR_STAGE_LATENCY     (VECTOR_STAGE_LATENCY),
+      .VECTOR_FUNCTION_LATENCY  (VECTOR_FUNCTION_LATENCY),
+      .VECTOR_CONVERT_LATENCY   (VECTOR_CONVERT_LATENCY),
       .VECTOR_FUNCTION_STAGES   (VECTOR_FUNCTION_STAGES),
       .VECTOR_DIVIDE_STAGES     (VECTOR_DIVIDE_STAGES),
       .VECTOR_ROW_BUFFER_WORDS  (VECTOR_ROW_BUFFER_WORDS),

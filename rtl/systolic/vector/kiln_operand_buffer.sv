@@ -1,7 +1,7 @@
 // Converts the elements that the operand port delivers to numbers, combines the positions of a
 // window, and stores the operands of each word until the lanes read them.
-//   time        Data that arrive in cycle t can be read from t + 2 on; `complete` says in t that
-//               all operands of word `complete_place` have arrived.
+//   time        Data that arrive in cycle t can be read from t + 2 + CONVERT on; `complete` says in t
+//               that all operands of word `complete_place` have arrived.
 //   scales      (BLOCK_SIZE > 0) Data of an operand with block scales are taken together with the
 //               last of their scales, in whichever order the two ports deliver them; a scale that
 //               is not the last of its word is taken at once.
@@ -16,6 +16,7 @@
 module kiln_operand_buffer #(
     parameter int unsigned LANES = 4,
     parameter int unsigned WORDS = 32,  // words that the buffer holds
+    parameter int unsigned CONVERT = 0,  // registers of the conversion (kiln_operand_decoder)
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter int unsigned PRECISIONS = 1,  // this and the next two: see kiln_operand_decoder
@@ -67,7 +68,7 @@ module kiln_operand_buffer #(
   assign complete       = take && in_tag.last_of_word;
   assign complete_place = in_tag.place;
 
-  // ---- First cycle: conversion to numbers.
+  // ---- First cycles: conversion to numbers.
   logic [3:0] element;
   logic [31:0] scale, zero_point;
   logic dense;
@@ -128,11 +129,14 @@ module kiln_operand_buffer #(
   end
 
   // The bytes of an element begin at `lane` times the element's size.
-  logic [WORD-1:0] decoded, numbers;
+  localparam int unsigned MOVES = CONVERT > 0 ? CONVERT : 1;
+  logic [MOVES-1:0] moves;  // bit i: register i of the conversion takes data
+  logic converted;  // the conversion ends
+  logic [WORD-1:0] decoded;
   logic [1:0] shift;
   assign shift = kiln_vector_pkg::element_shift(element, VECTOR_SHIFT, INPUT_SHIFT, WEIGHT_SHIFT);
   for (genvar lane = 0; lane < LANES; lane++) begin : g_decode
-    logic [31:0] bits, whole;
+    logic [31:0] bits;
     always_comb begin
       bits = in_data[lane*32+:32];
       if (shift == 2'd0) bits = {24'd0, in_data[lane*8+:8]};
@@ -144,89 +148,173 @@ module kiln_operand_buffer #(
         .PRECISIONS(PRECISIONS),
         .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
         .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
-        .VECTOR_FORMAT(VECTOR_FORMAT)
+        .VECTOR_FORMAT(VECTOR_FORMAT),
+        .REGISTERS(CONVERT)
     ) decoder (
+        .clock,
+        .moves,
         .enable(take && (dense || lane == 0)),
         .element,
         .bits,
         .zero_point,
         .scale(factors_of_lanes[lane*32+:32]),
-        .value(whole)
+        .number(decoded[lane*NUMBER+:NUMBER])
     );
-    assign decoded[lane*NUMBER+:NUMBER] = whole[31-:NUMBER];
-    wire unused_whole = &{1'b0, whole};  // low bits, which are 0
   end
 
-  logic valid;
-  kiln_vector_pkg::operand_tag_t tag;
-  always_ff @(posedge clock) begin
-    if (reset) valid <= 1'b0;
-    else valid <= take;
-    if (take) begin
-      tag     <= in_tag;
-      numbers <= dense ? decoded : {LANES{decoded[NUMBER-1:0]}};
+  // The window of the instruction, whose command may be gone when the data have been converted, and
+  // the number of its positions that have arrived.
+  logic windowed_in, sums_in, divides_in;
+  logic [23:0] places, places_in;
+  logic [NUMBER-1:0] factor_in;  // of an average over all positions
+  assign windowed_in = command.header.window && in_tag.operand == 2'd0;
+  assign sums_in     = command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
+  assign divides_in  = command.window.divide_by_valid;
+  always_comb begin
+    places_in = places;
+    if (in_tag.access != kiln_systolic_pkg::ACCESS_STRIDED || in_tag.lane == '0) begin
+      places_in = in_tag.first_place ? 24'd1 : places + 1'b1;
+    end
+  end
+  always_ff @(posedge clock) if (take && windowed_in) places <= places_in;
+
+  // The data's tag and window travel beside the conversion.
+  localparam int unsigned ABOUT = kiln_vector_pkg::OPERAND_TAG_BITS + 4 + NUMBER;
+  logic [ABOUT-1:0] about_in, about_converted;
+  assign about_in = {in_tag, dense, windowed_in, sums_in, divides_in, factor_in};
+  if (CONVERT == 0) begin : g_at_once
+    assign moves           = take;
+    assign converted       = take;
+    assign about_converted = about_in;
+  end else begin : g_converts
+    logic [CONVERT-1:0] valids;
+    logic [CONVERT*ABOUT-1:0] line;
+    assign moves           = CONVERT'({valids, take});
+    assign converted       = valids[CONVERT-1];
+    assign about_converted = line[(CONVERT-1)*ABOUT+:ABOUT];
+    always_ff @(posedge clock) begin
+      valids <= reset ? '0 : moves;
+      if (moves[0]) line[0+:ABOUT] <= about_in;
+      for (int i = 1; i < CONVERT; i++) begin
+        if (moves[i]) line[i*ABOUT+:ABOUT] <= line[(i-1)*ABOUT+:ABOUT];
+      end
     end
   end
 
   // ---- Second cycle: the word is assembled. An element of a strided stream belongs to one lane.
+  logic valid, dense_converted, windowed, sums, divides, unused_dense;
+  kiln_vector_pkg::operand_tag_t tag;
+  logic [NUMBER-1:0] factor_of_all;
+  logic [WORD-1:0] numbers;
+  assign dense_converted = about_converted[NUMBER+3];
+  always_ff @(posedge clock) begin
+    if (reset) valid <= 1'b0;
+    else valid <= converted;
+    if (converted) begin
+      {tag, unused_dense, windowed, sums, divides, factor_of_all} <= about_converted;
+      numbers <= dense_converted ? decoded : {LANES{decoded[NUMBER-1:0]}};
+    end
+  end
+  wire unused_about = unused_dense;
+
   logic [WORD-1:0] assembled, assembled_next;
-  logic windowed, sums;
-  assign windowed = command.header.window && tag.operand == 2'd0;
-  assign sums     = command.window.combine == kiln_systolic_pkg::COMBINE_SUM;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_join
     logic here;
-    logic [31:0] number, partial, sum, joined;
+    logic [NUMBER-1:0] number, partial, sum, greatest, joined;
     assign here    = valid && (tag.access != kiln_systolic_pkg::ACCESS_STRIDED ||
         tag.lane == kiln_vector_pkg::LANE_BITS'(lane));
-    assign number  = 32'(numbers[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
-    assign partial = 32'(assembled[lane*NUMBER+:NUMBER]) << (32 - NUMBER);
+    assign number  = numbers[lane*NUMBER+:NUMBER];
+    assign partial = assembled[lane*NUMBER+:NUMBER];
+    kiln_vector_join #(
+        .VECTOR_FORMAT(VECTOR_FORMAT)
+    ) add (
+        .enable(here && windowed && sums),
+        .maximum(1'b0),
+        .a(tag.first_place ? '0 : partial),
+        .b(number),
+        .result(sum)
+    );
+    kiln_vector_join #(
+        .VECTOR_FORMAT(VECTOR_FORMAT)
+    ) compare (
+        .enable(here && windowed && !sums),
+        .maximum(1'b1),
+        .a(partial),
+        .b(number),
+        .result(greatest)
+    );
     always_comb begin
-      sum = '0;
-      if (here && windowed && sums) begin
-        sum = kiln_fp32_pkg::add(tag.first_place ? '0 : partial, number);
-        if (NARROW) sum = kiln_fp32_pkg::round_to(sum, ROUNDING);
-      end
       joined = partial;
       if (here) begin
         joined = number;
-        if (windowed && sums) begin
-          joined = sum;
-        end else if (windowed && !tag.first_place) begin
-          joined = kiln_fp32_pkg::maximum(partial, number);
-        end
+        if (windowed && sums) joined = sum;
+        else if (windowed && !tag.first_place) joined = greatest;
       end
     end
-    assign assembled_next[lane*NUMBER+:NUMBER] = joined[31-:NUMBER];
-    wire unused_joined = &{1'b0, joined};  // low bits, which are 0
+    assign assembled_next[lane*NUMBER+:NUMBER] = joined;
   end
   always_ff @(posedge clock) begin
     if (valid) assembled <= assembled_next;
   end
 
-  // The number of the window's positions that have arrived.
-  logic [23:0] places, places_now;
-  logic averages_valid;
-  logic [31:0] factor;
-  wire unused_factor = &{1'b0, factor};  // low bits, which are 0
-  always_comb begin
-    places_now = places;
-    if (tag.access != kiln_systolic_pkg::ACCESS_STRIDED || tag.lane == '0) begin
-      places_now = tag.first_place ? 24'd1 : places + 1'b1;
+  // The factor of an average over the positions that have arrived.
+  logic [NUMBER-1:0] factor_of_places, factor;
+  if (kiln_format_pkg::is_short_float(VECTOR_FORMAT)) begin : g_short
+    localparam int unsigned CONVERTED = CONVERT > 0 ? 1 : 0;
+    localparam logic [NUMBER-1:0] ONE = NUMBER'(kiln_vector_pkg::FP32_ONE >> (32 - NUMBER));
+    logic [23:0] places_now;
+    logic [NUMBER-1:0] count, count_now;
+    always_ff @(posedge clock) places_now <= places_in;
+    kiln_fp32_to_float #(
+        .FORMAT(VECTOR_FORMAT)
+    ) round_factor (
+        .value (command.window.factor),
+        .number(factor_in)
+    );
+    kiln_integer_to_float #(
+        .FORMAT(VECTOR_FORMAT)
+    ) convert (
+        .value ({8'd0, places_now}),
+        .number(count)
+    );
+    if (CONVERTED == 0) begin : g_count
+      assign count_now = count;
+    end else begin : g_converted
+      always_ff @(posedge clock) count_now <= count;
     end
-  end
-  assign averages_valid =
-      valid && windowed && command.window.divide_by_valid && tag.last_of_operand;
-  always_ff @(posedge clock) begin
-    if (valid && windowed) places <= places_now;
-  end
-  always_comb begin
-    factor = command.window.factor;
-    if (averages_valid) begin
-      factor = kiln_fp32_pkg::divide(kiln_vector_pkg::FP32_ONE,
-          kiln_fp32_pkg::from_int32(32'(places_now)));
+    kiln_float_divide #(
+        .FORMAT(VECTOR_FORMAT),
+        .REGISTERS(CONVERT - CONVERTED)
+    ) divide (
+        .clock,
+        .advance(1'b1),
+        .a(ONE),
+        .b(count_now),
+        .quotient(factor_of_places)
+    );
+  end else begin : g_whole
+    logic [31:0] instruction_factor, whole;
+    logic [(CONVERT+1)*24-1:0] line;
+    wire unused_factor = &{1'b0, instruction_factor, whole};  // low bits, which are 0
+    always_ff @(posedge clock) begin
+      line[0+:24] <= places_in;
+      for (int i = 1; i <= CONVERT; i++) line[i*24+:24] <= line[(i-1)*24+:24];
     end
-    if (NARROW && valid && windowed) factor = kiln_fp32_pkg::round_to(factor, ROUNDING);
+    always_comb begin
+      instruction_factor = command.window.factor;
+      if (NARROW) instruction_factor = kiln_fp32_pkg::round_to(command.window.factor, ROUNDING);
+      whole = '0;
+      if (valid && windowed && divides && tag.last_of_operand) begin
+        whole = kiln_fp32_pkg::from_int32(32'(line[CONVERT*24+:24]));
+        if (NARROW) whole = kiln_fp32_pkg::round_to(whole, ROUNDING);
+        whole = kiln_fp32_pkg::divide(kiln_vector_pkg::FP32_ONE, whole);
+        if (NARROW) whole = kiln_fp32_pkg::round_to(whole, ROUNDING);
+      end
+    end
+    assign factor_in        = instruction_factor[31-:NUMBER];
+    assign factor_of_places = whole[31-:NUMBER];
   end
+  assign factor = divides ? factor_of_places : factor_of_all;
 
   // ---- The stored words.
   logic [WORD-1:0] words0[WORDS];
@@ -244,7 +332,7 @@ module kiln_operand_buffer #(
     if (write && tag.operand == 2'd0) words0[write_index] <= assembled_next;
     if (write && tag.operand == 2'd1) words1[write_index] <= assembled_next;
     if (write && tag.operand == 2'd2) words2[write_index] <= assembled_next;
-    if (write && windowed) factors[write_index] <= factor[31-:NUMBER];
+    if (write && windowed) factors[write_index] <= factor;
     if (write && tag.operand == 2'd0) empty[write_index] <= 1'b0;
     if (nothing) empty[INDEX_BITS'(nothing_place)] <= 1'b1;
   end

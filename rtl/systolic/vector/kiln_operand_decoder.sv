@@ -1,8 +1,12 @@
 // Converts an element of a memory operand to the vector unit's number: an integer to fp32(code -
 // zero_point) * scale, a code of the array's formats (of any precision) to (value of the code) *
-// scale, and an fp32 number or a number of the vector format to itself. The result is rounded to
-// the vector format.
-//   time      combinational
+// scale, and an fp32 number or a number of the vector format to itself. The factor before `scale`
+// and the result are rounded to the vector format.
+//   time      REGISTERS cycles; one element per cycle
+//   moves     bit i: register i takes an element
+//   short     In a short float format (kiln_format_pkg::is_short_float) there are registers after
+//             the product (REGISTERS >= 1), after the number that is scaled (>= 2) and after the
+//             difference (>= 3). In other formats everything is computed in the first cycle.
 //   enable    0: the result is not used
 //   C++ twin  kiln::systolic::LoadValue (targets/systolic/simulate/arithmetic.h)
 module kiln_operand_decoder #(
@@ -11,15 +15,21 @@ module kiln_operand_decoder #(
     parameter int unsigned PRECISIONS = 1,
     parameter kiln_format_pkg::formats_t OTHER_INPUT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
-    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32
+    parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
+    parameter int unsigned REGISTERS = 0,
+    // derived, do not set
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
+    localparam int unsigned MOVES = REGISTERS > 0 ? REGISTERS : 1
 ) (
+    input  logic        clock,
+    input  logic [MOVES-1:0] moves,
     input  logic        enable,
     input  logic [ 3:0] element,     // kiln_systolic_pkg::element_t
     // The element's bytes, right-aligned; higher bytes are ignored.
     input  logic [31:0] bits,
     input  logic [31:0] zero_point,
     input  logic [31:0] scale,       // fp32
-    output logic [31:0] value        // fp32
+    output logic [NUMBER-1:0] number  // the upper bits of an fp32 number
 );
   localparam bit NARROW = VECTOR_FORMAT != kiln_named_formats_pkg::FP32;
   localparam logic [kiln_format_pkg::ROUNDING_BITS-1:0] ROUNDING =
@@ -89,13 +99,125 @@ module kiln_operand_decoder #(
     );
   end
 
-  logic [31:0] exact;
-  always_comb begin
-    exact = element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_value : bits;
-    if (enable && is_code) exact = kiln_fp32_pkg::multiply(code_value, scale);
-    if (enable && is_integer)
-      exact = kiln_fp32_pkg::multiply(kiln_fp32_pkg::from_int32(code), scale);
-    value = exact;
-    if (enable && NARROW) value = kiln_fp32_pkg::round_to(exact, ROUNDING);
+  if (kiln_format_pkg::is_short_float(VECTOR_FORMAT)) begin : g_short
+    localparam int unsigned SUBTRACTED = REGISTERS >= 3 ? 1 : 0;
+    localparam int unsigned CONVERTED = REGISTERS >= 2 ? 1 : 0;
+    localparam int unsigned MULTIPLIED = REGISTERS >= 1 ? 1 : 0;
+    localparam int unsigned WAIT = REGISTERS - SUBTRACTED - CONVERTED - MULTIPLIED;
+    if (REGISTERS == 0) begin : g_combinational
+      wire unused_clock = &{1'b0, clock, moves, enable};
+    end else begin : g_clocked
+      wire unused_enable = enable;
+    end
+
+    // ---- The difference, or another number in fp32.
+    logic integer_now, scaled, scaled_now;
+    logic [31:0] real_value, start, start_now, scale_start;
+    assign scaled     = is_code || is_integer;
+    assign real_value = is_code ? code_value :
+        element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_value : bits;
+    assign start      = is_integer ? code : real_value;
+    if (SUBTRACTED == 0) begin : g_start
+      assign {integer_now, scaled_now, start_now, scale_start} = {is_integer, scaled, start, scale};
+    end else begin : g_subtracted
+      always_ff @(posedge clock) begin
+        if (moves[0])
+          {integer_now, scaled_now, start_now, scale_start} <= {is_integer, scaled, start, scale};
+      end
+    end
+
+    // ---- The number that is scaled.
+    logic multiplies;
+    logic [NUMBER-1:0] whole, part, factor, factor_now;
+    logic [31:0] scale_now;
+    kiln_integer_to_float #(
+        .FORMAT(VECTOR_FORMAT)
+    ) convert_integer (
+        .value (start_now),
+        .number(whole)
+    );
+    kiln_fp32_to_float #(
+        .FORMAT(VECTOR_FORMAT)
+    ) convert_real (
+        .value (start_now),
+        .number(part)
+    );
+    assign factor = integer_now ? whole : part;
+    if (CONVERTED == 0) begin : g_factor
+      assign {multiplies, factor_now, scale_now} = {scaled_now, factor, scale_start};
+    end else begin : g_converted
+      always_ff @(posedge clock) begin
+        if (moves[SUBTRACTED])
+          {multiplies, factor_now, scale_now} <= {scaled_now, factor, scale_start};
+      end
+    end
+
+    // ---- The product.
+    logic multiplied;
+    logic [NUMBER-1:0] other, rounded;
+    logic [31:0] product;
+    kiln_float_scale #(
+        .FORMAT(VECTOR_FORMAT),
+        .REGISTERED(MULTIPLIED == 1)
+    ) multiply (
+        .clock,
+        .advance(moves[SUBTRACTED+CONVERTED]),
+        .number(factor_now),
+        .scale(scale_now),
+        .product
+    );
+    if (MULTIPLIED == 0) begin : g_product
+      assign {multiplied, other} = {multiplies, factor_now};
+    end else begin : g_multiplied
+      always_ff @(posedge clock) begin
+        if (moves[SUBTRACTED+CONVERTED]) {multiplied, other} <= {multiplies, factor_now};
+      end
+    end
+    kiln_fp32_to_float #(
+        .FORMAT(VECTOR_FORMAT)
+    ) round (
+        .value (product),
+        .number(rounded)
+    );
+    logic [NUMBER-1:0] next;
+    assign next = multiplied ? rounded : other;
+    if (WAIT == 0) begin : g_no_wait
+      assign number = next;
+    end else begin : g_wait
+      logic [WAIT*NUMBER-1:0] line;
+      always_ff @(posedge clock) begin
+        if (moves[3]) line[0+:NUMBER] <= next;
+        for (int i = 1; i < WAIT; i++) begin
+          if (moves[3+i]) line[i*NUMBER+:NUMBER] <= line[(i-1)*NUMBER+:NUMBER];
+        end
+      end
+      assign number = line[(WAIT-1)*NUMBER+:NUMBER];
+    end
+  end else begin : g_whole
+    logic [31:0] factor, exact, value;
+    always_comb begin
+      factor = '0;
+      if (enable && is_code) factor = code_value;
+      if (enable && is_integer) factor = kiln_fp32_pkg::from_int32(code);
+      if (enable && NARROW) factor = kiln_fp32_pkg::round_to(factor, ROUNDING);
+      exact = element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_value : bits;
+      if (enable && (is_code || is_integer)) exact = kiln_fp32_pkg::multiply(factor, scale);
+      value = exact;
+      if (enable && NARROW) value = kiln_fp32_pkg::round_to(exact, ROUNDING);
+    end
+    wire unused_value = &{1'b0, value};  // low bits, which are 0
+    if (REGISTERS == 0) begin : g_combinational
+      wire unused_clock = &{1'b0, clock, moves};
+      assign number = value[31-:NUMBER];
+    end else begin : g_line
+      logic [REGISTERS*NUMBER-1:0] line;
+      always_ff @(posedge clock) begin
+        if (moves[0]) line[0+:NUMBER] <= value[31-:NUMBER];
+        for (int i = 1; i < REGISTERS; i++) begin
+          if (moves[i]) line[i*NUMBER+:NUMBER] <= line[(i-1)*NUMBER+:NUMBER];
+        end
+      end
+      assign number = line[(REGISTERS-1)*NUMBER+:NUMBER];
+    end
   end
 endmodule

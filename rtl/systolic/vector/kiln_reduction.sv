@@ -2,7 +2,8 @@
 // tree over the lanes (isa.h, Reduce), then the pass's scalar stages. Stores the scalars of the
 // rows in flight.
 //   time       If a row's last word is at the inputs in a cycle with `advance`, its scalar is in
-//              `scalars` 2 + LATENCY * (ceil(log2 LANES) + scalar stages) such cycles later; one
+//              `scalars` 2 + LATENCY * (ceil(log2 LANES) + scalar stages) such cycles later, and
+//              FUNCTION_LATENCY more for each of these stages with functions or a divider; one
 //              word, and so at most one row, per cycle.
 //   in_first, in_last  The first and the last word of the row.
 //   numbers    Values are numbers of VECTOR_FORMAT, as the upper NUMBER bits of fp32 numbers
@@ -10,6 +11,7 @@
 module kiln_reduction #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,
+    parameter int unsigned FUNCTION_LATENCY = 0,
     parameter int unsigned SCALAR_STAGES = 12,
     parameter int unsigned SLOTS = 7,
     parameter int unsigned ROWS = 8,
@@ -121,6 +123,7 @@ module kiln_reduction #(
           .result(joined[i*NUMBER+:NUMBER])
       );
     end
+    logic [LATENCY-1:0] unused_moves;
     kiln_vector_registers #(
         .LANES(NODES),
         .LATENCY(LATENCY),
@@ -134,6 +137,7 @@ module kiln_reduction #(
         .in_value(joined),
         .in_saved('0),
         .in_operands('0),
+        .moves(unused_moves),
         .out_valid(level_valids[level]),
         .out_tag(level_tags[level*TAG+:TAG]),
         .out_value(nodes[(FROM+2*NODES)*NUMBER+:NODES*NUMBER]),
@@ -159,6 +163,7 @@ module kiln_reduction #(
     kiln_vector_stage #(
         .LANES(1),
         .LATENCY(LATENCY),
+        .EXTRA(FUNCTION_STAGES[i-1] || DIVIDE_STAGES[i-1] ? FUNCTION_LATENCY : 0),
         .SCALAR(1'b1),
         .SLOTS(SLOTS),
         .ROWS(ROWS),

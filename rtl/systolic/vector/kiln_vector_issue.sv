@@ -3,7 +3,8 @@
 // cycles as its slot, and the lanes advance (docs/systolic.md, "Slots").
 //   slot_begin   A word (slot_word) enters the queue; slot_reads says whether it reads operands.
 //                `room` says that a word fits: the word WORDS - 1 before it has entered the lanes,
-//                in an earlier cycle.
+//                in an earlier cycle. The queue has ENTRIES >= WORDS entries, because the operands
+//                of a word are still needed when it has left the queue.
 //   slot_end     The word's slot has ended; slot_cycles is its length.
 //   complete     The operands of the word at complete_place are on their way into the operand
 //                buffer (usable two cycles later).
@@ -21,7 +22,8 @@
 //   issue_gathered       The issued word leaves in a scale block.
 //   issue_last_gathered  The issued word is the last of its scale block.
 module kiln_vector_issue #(
-    parameter int unsigned WORDS = 32,  // words in the queue
+    parameter int unsigned WORDS = 32,  // words in the queue, and one that was issued
+    parameter int unsigned ENTRIES = WORDS,
     parameter bit BLOCKS = 1'b0,
     localparam int unsigned PLACE_BITS = kiln_vector_pkg::PLACE_BITS
 ) (
@@ -49,16 +51,16 @@ module kiln_vector_issue #(
     output logic word_end,
     output logic block_end  // word_end of the last word of a block
 );
-  localparam int unsigned INDEX_BITS = WORDS > 1 ? $clog2(WORDS) : 1;
+  localparam int unsigned INDEX_BITS = ENTRIES > 1 ? $clog2(ENTRIES) : 1;
   localparam int unsigned COUNT_BITS = $clog2(WORDS + 1);
-  localparam logic [INDEX_BITS-1:0] LAST = INDEX_BITS'(WORDS - 1);
+  localparam logic [INDEX_BITS-1:0] LAST = INDEX_BITS'(ENTRIES - 1);
 
-  if (WORDS > 2 ** PLACE_BITS) begin : g_check
-    $error("kiln_vector_issue: at most 256 words");
+  if (ENTRIES > 2 ** PLACE_BITS || ENTRIES < WORDS) begin : g_check
+    $error("kiln_vector_issue: at most 256 entries, and at least WORDS");
   end
 
-  logic [kiln_vector_pkg::WORD_T_BITS-1:0] words[WORDS];
-  logic [WORDS-1:0] ready;  // words whose operands are available
+  logic [kiln_vector_pkg::WORD_T_BITS-1:0] words[ENTRIES];
+  logic [ENTRIES-1:0] ready;  // words whose operands are available
   logic [INDEX_BITS-1:0] head, tail;
   logic [COUNT_BITS-1:0] count;
   logic present;  // the queue holds a word
@@ -174,12 +176,12 @@ module kiln_vector_issue #(
   always_ff @(posedge clock) begin
     if (!reset) begin
       queue_in_range : assert (32'(count) < WORDS);
-      head_in_range : assert (32'(head) < WORDS);
-      tail_in_range : assert (32'(tail) < WORDS);
+      head_in_range : assert (32'(head) < ENTRIES);
+      tail_in_range : assert (32'(tail) < ENTRIES);
       word_finds_room : assert (!slot_begin || room);
       issues_a_word : assert (!issue || present || slot_begin);
       length_finds_room : assert (!(slot_end && !(word_end && !lengths_valid)) || unused_ready);
-      complete_in_queue : assert (!complete || 32'(complete_place) < WORDS);
+      complete_in_queue : assert (!complete || 32'(complete_place) < ENTRIES);
     end
   end
 `endif

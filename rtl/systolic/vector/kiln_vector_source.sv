@@ -9,11 +9,13 @@
 // and channel parameters are first rounded to it, and the fma is a product and a sum, each rounded;
 // operands, factor and constant arrive as its numbers. Numbers are the upper NUMBER bits of fp32
 // numbers (kiln_format_pkg::number_bits).
-//   time      Inputs in a cycle with `advance` are at the outputs LATENCY such cycles later; one
-//             word per cycle.
+//   time      Accumulators, their parameters and the row's word come with in_valid; all else comes
+//             CONVERT cycles with `advance` later, together with late_valid. The word is at the
+//             outputs after LATENCY more such cycles; one word per cycle.
 //   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/simulate/arithmetic.h)
 module kiln_vector_source #(
     parameter int unsigned LANES = 4,
+    parameter int unsigned CONVERT = 0,
     parameter int unsigned LATENCY = 1,
     parameter kiln_format_pkg::format_t ACCUMULATION_FORMAT = kiln_named_formats_pkg::INT32,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
@@ -25,16 +27,17 @@ module kiln_vector_source #(
     input  logic reset,
     input  logic advance,
     input  logic in_valid,
-    input  kiln_vector_pkg::word_tag_t in_tag,
-    input  logic [1:0] source,  // kiln_systolic_pkg::source_t
     input  logic [LANES*ACCUMULATION_BITS-1:0] accumulators,
     input  logic [LANES*32-1:0] offsets,  // int32
     input  logic [LANES*32-1:0] scales,
     input  logic [LANES*32-1:0] biases,
+    input  logic [LANES*NUMBER-1:0] row_word,
+    output logic late_valid,
+    input  kiln_vector_pkg::word_tag_t in_tag,
+    input  logic [1:0] source,  // kiln_systolic_pkg::source_t
     input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
     input  logic averages,
     input  logic [NUMBER-1:0] factor,
-    input  logic [LANES*NUMBER-1:0] row_word,
     input  logic [NUMBER-1:0] constant,
     output logic out_valid,
     output kiln_vector_pkg::word_tag_t out_tag,
@@ -42,54 +45,72 @@ module kiln_vector_source #(
     output logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] out_saved,
     output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
 );
-  logic from_accumulator, multiplies;
-  assign from_accumulator = in_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
-  assign multiplies =
-      from_accumulator || (in_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages);
+  // The words in the conversion.
+  logic [CONVERT+LATENCY-1:0] moves;
+  logic [LATENCY-1:0] late_moves;
+  if (CONVERT == 0) begin : g_no_conversion
+    assign late_valid = in_valid;
+    assign moves      = late_moves;
+  end else begin : g_conversion
+    logic [CONVERT-1:0] valids, entering;
+    assign entering   = CONVERT'({valids, in_valid});
+    assign late_valid = valids[CONVERT-1];
+    assign moves      = {late_moves, entering};
+    always_ff @(posedge clock) begin
+      if (reset) valids <= '0;
+      else if (advance) valids <= entering;
+    end
+  end
 
-  logic [LANES*NUMBER-1:0] value;
+  logic late_accumulator, late_factor, late_row;
+  assign late_accumulator = late_valid && source == kiln_systolic_pkg::SOURCE_ACCUMULATOR;
+  assign late_factor = late_valid && source == kiln_systolic_pkg::SOURCE_OPERAND0 && averages;
+  assign late_row    = source == kiln_systolic_pkg::SOURCE_ROW_BUFFER;
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
-    logic [31:0] scaled;
     kiln_source_lane #(
         .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
-        .VECTOR_FORMAT(VECTOR_FORMAT)
+        .VECTOR_FORMAT(VECTOR_FORMAT),
+        .CONVERT(CONVERT),
+        .LATENCY(LATENCY)
     ) begin_value (
-        .enable(multiplies),
-        .from_accumulator,
+        .clock,
+        .advance,
+        .moves,
         .accumulator(accumulators[lane*ACCUMULATION_BITS+:ACCUMULATION_BITS]),
         .offset(offsets[lane*32+:32]),
         .scale(scales[lane*32+:32]),
         .bias(biases[lane*32+:32]),
-        .operand(32'(in_operands[lane*NUMBER+:NUMBER]) << (32 - NUMBER)),
-        .factor(32'(factor) << (32 - NUMBER)),
-        .result(scaled)
+        .row_number(row_word[lane*NUMBER+:NUMBER]),
+        .late_accumulator,
+        .late_factor,
+        .late_row,
+        .late_other(source == kiln_systolic_pkg::SOURCE_CONSTANT ? constant :
+            in_operands[lane*NUMBER+:NUMBER]),
+        .operand(in_operands[lane*NUMBER+:NUMBER]),
+        .factor,
+        .result(out_value[lane*NUMBER+:NUMBER])
     );
-    wire unused_scaled = &{1'b0, scaled};  // low bits, which are 0
-    always_comb begin
-      value[lane*NUMBER+:NUMBER] = in_operands[lane*NUMBER+:NUMBER];
-      if (multiplies) value[lane*NUMBER+:NUMBER] = scaled[31-:NUMBER];
-      else if (source == kiln_systolic_pkg::SOURCE_ROW_BUFFER)
-        value[lane*NUMBER+:NUMBER] = row_word[lane*NUMBER+:NUMBER];
-      else if (source == kiln_systolic_pkg::SOURCE_CONSTANT) value[lane*NUMBER+:NUMBER] = constant;
-    end
   end
 
+  logic [LANES*NUMBER-1:0] unused_value;
   kiln_vector_registers #(
       .LANES(LANES),
       .LATENCY(LATENCY),
-      .NUMBER(NUMBER)
+      .NUMBER(NUMBER),
+      .CARRIES_VALUE(1'b0)
   ) registers (
       .clock,
       .reset,
       .advance,
-      .in_valid,
+      .in_valid(late_valid),
       .in_tag,
-      .in_value(value),
+      .in_value('0),
       .in_saved('0),
       .in_operands,
+      .moves(late_moves),
       .out_valid,
       .out_tag,
-      .out_value,
+      .out_value(unused_value),
       .out_saved,
       .out_operands
   );

@@ -1,9 +1,9 @@
 // One programmable stage of the vector unit, for all lanes: value = op(value, a, b). The arguments
 // a and b are immediates, operands, scalars of the word's row, or saved values. Operands and saved
 // values travel beside the value.
-//   time          A word at the inputs in a cycle with `advance` is at the outputs LATENCY such
-//                 cycles later; the stage accepts one word per cycle. The result is computed in one
-//                 cycle and passes through LATENCY - 1 further registers, for retiming.
+//   time          A word at the inputs in a cycle with `advance` is at the outputs LATENCY + EXTRA
+//                 such cycles later; the stage accepts one word per cycle. kiln_vector_lane divides
+//                 the work among the cycles.
 //   gating        The registers of a word change only when there is a word, and those of operands
 //                 and saved values only when the word carries them.
 //   place         The number of the stage, counted from 0. It is a constant input rather than a
@@ -17,6 +17,7 @@
 module kiln_vector_stage #(
     parameter int unsigned LANES = 4,
     parameter int unsigned LATENCY = 1,  // cycles, at least 1
+    parameter int unsigned EXTRA = 0,  // further cycles, for functions and divisions
     parameter bit SCALAR = 1'b0,
     parameter int unsigned SLOTS = 7,  // programs that the stage memories hold
     parameter int unsigned ROWS = 8,  // rows in flight
@@ -91,20 +92,54 @@ module kiln_vector_stage #(
     end
   end
 
-  // The result of each lane.
-  logic [WORD-1:0] value;
+  // The operations of the words at the product and at the last register of a short format
+  // (kiln_vector_short_alu); a word that passes through has an operation that leaves it as it is.
+  localparam int unsigned CYCLES = LATENCY + EXTRA;
+  localparam int unsigned SELECTED = LATENCY >= 3 ? 1 : 0;
+  logic [CYCLES-1:0] moves;
+  logic [3:0] op_now, op_product, op_result, kind_product;
+  assign op_now = active ? op : kiln_systolic_pkg::STAGE_SAVE0;
+  if (SELECTED == 0) begin : g_selection
+    assign {op_product, kind_product} = {op_now, kind};
+  end else begin : g_selected
+    always_ff @(posedge clock) begin
+      if (advance && moves[0]) {op_product, kind_product} <= {op_now, kind};
+    end
+  end
+  if (CYCLES - 1 == SELECTED) begin : g_result
+    assign op_result = op_product;
+  end else begin : g_results
+    localparam int unsigned REST = CYCLES - 1 - SELECTED;
+    logic [REST*4-1:0] line;
+    always_ff @(posedge clock) begin
+      if (advance && moves[SELECTED]) line[0+:4] <= op_product;
+      for (int i = 1; i < REST; i++) begin
+        if (advance && moves[SELECTED+i]) line[i*4+:4] <= line[(i-1)*4+:4];
+      end
+    end
+    assign op_result = line[(REST-1)*4+:4];
+  end
+
   for (genvar lane = 0; lane < LANES; lane++) begin : g_lane
     kiln_vector_lane #(
         .VECTOR_FORMAT(VECTOR_FORMAT),
         .SPLINES(SPLINES),
+        .LATENCY(LATENCY),
+        .EXTRA(EXTRA),
         .HAS_FUNCTIONS(HAS_FUNCTIONS),
         .HAS_DIVIDER(HAS_DIVIDER)
     ) compute (
+        .clock,
+        .advance,
+        .moves,
         .enable(active),
         .op,
+        .op_product,
+        .op_result,
         .from_a,
         .from_b,
         .kind,
+        .kind_product,
         .immediate_a,
         .immediate_b,
         .scalars(row_scalars),
@@ -114,7 +149,7 @@ module kiln_vector_stage #(
         .operand0(in_operands[lane*NUMBER+:NUMBER]),
         .operand1(in_operands[WORD+lane*NUMBER+:NUMBER]),
         .operand2(in_operands[2*WORD+lane*NUMBER+:NUMBER]),
-        .result(value[lane*NUMBER+:NUMBER])
+        .result(out_value[lane*NUMBER+:NUMBER])
     );
   end
 
@@ -134,22 +169,25 @@ module kiln_vector_stage #(
     end
   end
 
+  logic [WORD-1:0] unused_value;
   kiln_vector_registers #(
       .LANES(LANES),
-      .LATENCY(LATENCY),
-      .NUMBER(NUMBER)
+      .LATENCY(CYCLES),
+      .NUMBER(NUMBER),
+      .CARRIES_VALUE(1'b0)
   ) registers (
       .clock,
       .reset,
       .advance,
       .in_valid,
       .in_tag(next_tag),
-      .in_value(active ? value : in_value),
+      .in_value('0),
       .in_saved(next_saved),
       .in_operands,
+      .moves,
       .out_valid,
       .out_tag,
-      .out_value,
+      .out_value(unused_value),
       .out_saved,
       .out_operands
   );

@@ -28,7 +28,9 @@
 //                                done.
 //   time                         A word that is issued in cycle X offers its first write in X +
 //                                loops.depth, where depth is (stages of the longest pass + 2) *
-//                                VECTOR_STAGE_LATENCY. If the output has block scales (BLOCK_SIZE >
+//                                VECTOR_STAGE_LATENCY, VECTOR_FUNCTION_LATENCY for each of these
+//                                stages with functions or a divider, and twice
+//                                VECTOR_CONVERT_LATENCY. If the output has block scales (BLOCK_SIZE >
 //                                0), X is the issue of the scale block's last word, the first word
 //                                of the scale block is the one that is offered, and depth is
 //                                greater by VECTOR_STAGE_LATENCY * (ceil(log2(lanes that share a
@@ -41,6 +43,10 @@ module kiln_vector_unit #(
     parameter int unsigned ARRAY_COLUMNS = 4,  // lanes
     parameter int unsigned VECTOR_STAGES = 12,
     parameter int unsigned VECTOR_STAGE_LATENCY = 4,  // cycles
+    // Further cycles: of a stage with functions or a divider; before the source stage to convert
+    // elements and accumulators, and as many behind the lanes to convert numbers.
+    parameter int unsigned VECTOR_FUNCTION_LATENCY = 0,
+    parameter int unsigned VECTOR_CONVERT_LATENCY = 0,
     parameter int unsigned VECTOR_ROW_BUFFER_WORDS = 1024,
     parameter int unsigned VECTOR_ROWS_IN_FLIGHT = 8,
     parameter int unsigned ACCUMULATION_BUFFER_WORDS = 1024,  // words of a bank
@@ -149,6 +155,9 @@ module kiln_vector_unit #(
   localparam int unsigned LANES = ARRAY_COLUMNS;
   localparam int unsigned ACTIVITY_BITS = kiln_control_pkg::BYTES_BITS;
   localparam int unsigned LATENCY = VECTOR_STAGE_LATENCY;
+  localparam int unsigned CONVERT = VECTOR_CONVERT_LATENCY;
+  // Entries of the operand buffer: a word is read CONVERT cycles after it has entered the lanes.
+  localparam int unsigned ENTRIES = OPERAND_BUFFER_WORDS + CONVERT;
   localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS;
   localparam int unsigned SAVED = kiln_vector_pkg::SAVED;
   localparam int unsigned COUNT_LANE_BITS = $clog2(LANES + 1);
@@ -349,6 +358,7 @@ module kiln_vector_unit #(
   kiln_vector_pkg::mark_t issued_mark;
   kiln_vector_issue #(
       .WORDS(OPERAND_BUFFER_WORDS),
+      .ENTRIES(ENTRIES),
       .BLOCKS(BLOCKS)
   ) issuer (
       .clock,
@@ -381,8 +391,8 @@ module kiln_vector_unit #(
     assign issued_mark = '0;
     wire unused_mark = &{1'b0, issued_mark, target_scale_address, listed_last_of_scale, slot_place};
   end else begin : g_marks
-    localparam int unsigned INDEX = OPERAND_BUFFER_WORDS > 1 ? $clog2(OPERAND_BUFFER_WORDS) : 1;
-    logic [kiln_vector_pkg::MARK_BITS-1:0] marks[OPERAND_BUFFER_WORDS];
+    localparam int unsigned INDEX = ENTRIES > 1 ? $clog2(ENTRIES) : 1;
+    logic [kiln_vector_pkg::MARK_BITS-1:0] marks[ENTRIES];
     logic [kiln_vector_pkg::MARK_BITS-1:0] listed_mark;
     assign listed_mark = {listed_to_memory && command.header.output_blocks, listed_last_of_scale,
         target_scale_address};
@@ -493,6 +503,13 @@ module kiln_vector_unit #(
   logic [OPERANDS*NUMBERS-1:0] operands;
   logic [NUMBER-1:0] operand_factor;
   logic operand_empty;
+  // The same CONVERT cycles later, when the accumulators have been converted and the operands are
+  // read.
+  logic late_averages, late_window, late_sums, late_divides;
+  kiln_vector_pkg::word_tag_t late_tag;
+  logic [1:0] late_source;
+  logic [NUMBER-1:0] late_constant, late_window_factor;
+  logic [kiln_vector_pkg::PLACE_BITS-1:0] late_place;
 
   assign accumulation_enable  = issue && drain;
   assign accumulation_address = ACCUMULATION_ADDRESS_BITS'(issued.accumulator);
@@ -525,9 +542,31 @@ module kiln_vector_unit #(
     end
   end
 
+  localparam int unsigned LATE =
+      kiln_vector_pkg::WORD_TAG_BITS + 6 + 2 * NUMBER + kiln_vector_pkg::PLACE_BITS;
+  logic [LATE-1:0] raw_word, late_word;
+  logic unused_late_valid, unused_source_valid;
+  assign raw_word = {raw_tag, raw_source, raw_constant, raw_place, raw_averages, raw_window,
+      raw_sums, raw_divides, raw_window_factor};
+  kiln_vector_delay #(
+      .WIDTH (LATE),
+      .CYCLES(CONVERT)
+  ) converting (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(raw_valid),
+      .in_data(raw_word),
+      .out_valid(unused_late_valid),
+      .out_data(late_word)
+  );
+  assign {late_tag, late_source, late_constant, late_place, late_averages, late_window, late_sums,
+      late_divides, late_window_factor} = late_word;
+
   kiln_operand_buffer #(
       .LANES(LANES),
-      .WORDS(OPERAND_BUFFER_WORDS),
+      .WORDS(ENTRIES),
+      .CONVERT(CONVERT),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PRECISIONS(PRECISIONS),
@@ -552,7 +591,7 @@ module kiln_vector_unit #(
       .nothing_place,
       .complete,
       .complete_place,
-      .read_place(raw_place),
+      .read_place(late_place),
       .read_operands(operands),
       .read_factor(operand_factor),
       .read_empty(operand_empty)
@@ -562,10 +601,10 @@ module kiln_vector_unit #(
   logic source_empty;
   logic [NUMBER-1:0] source_factor, neutral, one;
   logic [OPERANDS*NUMBERS-1:0] source_operands;
-  assign source_empty  = raw_window && operand_empty;
+  assign source_empty  = late_window && operand_empty;
   assign one           = NUMBER'(kiln_vector_pkg::FP32_ONE >> (32 - NUMBER));
-  assign neutral       = raw_sums ? '0 : least[31-:NUMBER];
-  assign source_factor = !source_empty ? operand_factor : raw_divides ? one : raw_window_factor;
+  assign neutral       = late_sums ? '0 : least[31-:NUMBER];
+  assign source_factor = !source_empty ? operand_factor : late_divides ? one : late_window_factor;
   assign source_operands = {
     operands[OPERANDS*NUMBERS-1:NUMBERS],
     source_empty ? {LANES{neutral}} : operands[0+:NUMBERS]
@@ -581,6 +620,7 @@ module kiln_vector_unit #(
   logic [(VECTOR_STAGES+1)*OPERANDS*NUMBERS-1:0] link_operands;
   kiln_vector_source #(
       .LANES(LANES),
+      .CONVERT(CONVERT),
       .LATENCY(LATENCY),
       .ACCUMULATION_FORMAT(ACCUMULATION_FORMAT),
       .VECTOR_FORMAT(VECTOR_FORMAT)
@@ -589,17 +629,18 @@ module kiln_vector_unit #(
       .reset,
       .advance,
       .in_valid(raw_valid),
-      .in_tag(raw_tag),
-      .source(raw_source),
       .accumulators(raw_kept ? kept_accumulators : accumulation_data),
       .offsets(parameter_offsets),
       .scales(parameter_scales),
       .biases(parameter_biases),
-      .in_operands(source_operands),
-      .averages(raw_averages),
-      .factor(source_factor),
       .row_word,
-      .constant(raw_constant),
+      .late_valid(unused_source_valid),
+      .in_tag(late_tag),
+      .source(late_source),
+      .in_operands(source_operands),
+      .averages(late_averages),
+      .factor(source_factor),
+      .constant(late_constant),
       .out_valid(link_valids[0]),
       .out_tag(link_tags[0+:TAG]),
       .out_value(link_values[0+:NUMBERS]),
@@ -610,6 +651,8 @@ module kiln_vector_unit #(
     kiln_vector_stage #(
         .LANES(LANES),
         .LATENCY(LATENCY),
+        .EXTRA(VECTOR_FUNCTION_STAGES[i-1] || VECTOR_DIVIDE_STAGES[i-1] ?
+            VECTOR_FUNCTION_LATENCY : 0),
         .SLOTS(SLOTS),
         .ROWS(ROWS),
         .HAS_FUNCTIONS(VECTOR_FUNCTION_STAGES[i-1]),
@@ -660,7 +703,8 @@ module kiln_vector_unit #(
   end
 
   // The word's description at its issue.
-  localparam int unsigned WORDS_IN_LANES = (VECTOR_STAGES + 2) * LATENCY + 1;
+  localparam int unsigned WORDS_IN_LANES =
+      (VECTOR_STAGES + 2) * LATENCY + VECTOR_STAGES * VECTOR_FUNCTION_LATENCY + CONVERT + 1;
   logic departure_valid, departure_ready;
   logic [$clog2(WORDS_IN_LANES+1)-1:0] unused_departures;
   logic [kiln_vector_pkg::DEPARTURE_BITS-1:0] issued_departure, exit_departure;
@@ -722,6 +766,7 @@ module kiln_vector_unit #(
   kiln_reduction #(
       .LANES(LANES),
       .LATENCY(LATENCY),
+      .FUNCTION_LATENCY(VECTOR_FUNCTION_LATENCY),
       .SCALAR_STAGES(VECTOR_STAGES),
       .FUNCTION_STAGES(VECTOR_FUNCTION_STAGES),
       .DIVIDE_STAGES(VECTOR_DIVIDE_STAGES),
@@ -751,7 +796,7 @@ module kiln_vector_unit #(
   kiln_vector_pkg::target_t leaving_target, final_target;
   logic gathered, leaves_now;  // a word of a scale block comes out; a word leaves
   logic [NUMBERS-1:0] gathered_value, leaving_value;
-  logic [WORD-1:0] gathered_inverse, leaving_elements;
+  logic [WORD-1:0] gathered_inverse;
   logic [COUNT_LANE_BITS-1:0] gathered_lanes, leaving_lanes;
   logic [ADDRESS_BITS-1:0] gathered_address, leaving_address;
   logic [SLOT_INDEX_BITS-1:0] gathered_slot, leaving_slot;
@@ -764,44 +809,48 @@ module kiln_vector_unit #(
   assign leaving_target  = targets[leaving_slot];
   // Each user reads only some members.
   wire unused_target = &{1'b0, leaving_target, final_target, mark};
-  for (genvar lane = 0; lane < LANES; lane++) begin : g_quantiser
-    kiln_quantiser #(
-        .INPUT_FORMAT (INPUT_FORMAT),
-        .WEIGHT_FORMAT(WEIGHT_FORMAT),
-        .PRECISIONS(PRECISIONS),
-        .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
-        .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
-        .VECTOR_FORMAT(VECTOR_FORMAT),
-        .BLOCKS(BLOCKS)
-    ) quantise (
-        .enable(leaves_now),
-        .in_block(gathered),
-        .element(leaving_target.element),
-        .value(32'(leaving_value[lane*NUMBER+:NUMBER]) << (32 - NUMBER)),
-        .inverse_scale(gathered ? gathered_inverse[lane*32+:32] : leaving_target.inverse_scale),
-        .zero_point(leaving_target.zero_point),
-        .low(leaving_target.low),
-        .high(leaving_target.high),
-        .bits(leaving_elements[lane*32+:32])
-    );
-  end
-
-  logic final_valid, writer_ready, scale_writer_ready;
+  localparam int unsigned QUANTISE = LATENCY - 1 + CONVERT;  // registers
+  logic final_valid, unused_final, writer_ready, scale_writer_ready;
   logic [WORD-1:0] final_elements;
   logic [COUNT_LANE_BITS-1:0] final_lanes;
   logic [ADDRESS_BITS-1:0] final_address;
   logic [SLOT_INDEX_BITS-1:0] final_slot;
+  kiln_word_quantiser #(
+      .LANES(LANES),
+      .REGISTERS(QUANTISE),
+      .INPUT_FORMAT(INPUT_FORMAT),
+      .WEIGHT_FORMAT(WEIGHT_FORMAT),
+      .PRECISIONS(PRECISIONS),
+      .OTHER_INPUT_FORMATS(OTHER_INPUT_FORMATS),
+      .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
+      .VECTOR_FORMAT(VECTOR_FORMAT),
+      .BLOCKS(BLOCKS)
+  ) quantise (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(leaves_now),
+      .in_block(gathered),
+      .element(leaving_target.element),
+      .values(leaving_value),
+      .inverse_scales(gathered ? gathered_inverse : {LANES{leaving_target.inverse_scale}}),
+      .zero_point(leaving_target.zero_point),
+      .low(leaving_target.low),
+      .high(leaving_target.high),
+      .out_valid(final_valid),
+      .elements(final_elements)
+  );
   kiln_vector_delay #(
-      .WIDTH (WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS),
-      .CYCLES(LATENCY - 1)
+      .WIDTH (COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS),
+      .CYCLES(QUANTISE)
   ) final_word (
       .clock,
       .reset,
       .advance,
       .in_valid(leaves_now),
-      .in_data({leaving_elements, leaving_lanes, leaving_address, leaving_slot}),
-      .out_valid(final_valid),
-      .out_data({final_elements, final_lanes, final_address, final_slot})
+      .in_data({leaving_lanes, leaving_address, leaving_slot}),
+      .out_valid(unused_final),
+      .out_data({final_lanes, final_address, final_slot})
   );
   assign final_target   = targets[final_slot];
   assign advance        = !final_valid || (writer_ready && scale_writer_ready);
@@ -919,7 +968,7 @@ module kiln_vector_unit #(
     );
     kiln_vector_delay #(
         .WIDTH (CODES + SCALE_COUNT_BITS + ADDRESS_BITS),
-        .CYCLES(LATENCY - 1)
+        .CYCLES(QUANTISE)
     ) final_scales_of_word (
         .clock,
         .reset,

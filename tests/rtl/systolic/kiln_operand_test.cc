@@ -9,6 +9,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "Voperand_2x8.h"
 #include "Voperand_3.h"
 #include "Voperand_4x2.h"
+#include "Voperand_short.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/support.h"
@@ -57,7 +59,8 @@ Config UnitConfig(int lanes, int block_size) {
 // Two precisions behind a vector unit in bf16.
 struct Design3 {
   using Model = Voperand_3;
-  static constexpr int kNumber = 16;  // bits of a number
+  static constexpr int kNumber = 16;     // bits of a number
+  static constexpr size_t kConvert = 1;  // registers of the conversion
   static Config config() {
     Config c = UnitConfig(3, 0);
     c.vector_format = *FindFormat("bf16");
@@ -70,6 +73,7 @@ struct Design3 {
 struct Design2x8 {
   using Model = Voperand_2x8;
   static constexpr int kNumber = 32;
+  static constexpr size_t kConvert = 0;
   static Config config() {
     Config c = UnitConfig(2, 8);
     c.input_format = *FindFormat("fixed8_6");
@@ -78,10 +82,22 @@ struct Design2x8 {
     return c;
   }
 };
+// A short float behind the longest pipeline.
+struct DesignShort {
+  using Model = Voperand_short;
+  static constexpr int kNumber = 16;
+  static constexpr size_t kConvert = 5;
+  static Config config() {
+    Config c = UnitConfig(4, 0);
+    c.vector_format = *FindFormat("bf16.flush");
+    return c;
+  }
+};
 // Two blocks in a word, scales of two bytes.
 struct Design4x2 {
   using Model = Voperand_4x2;
   static constexpr int kNumber = 19;
+  static constexpr size_t kConvert = 2;
   static Config config() {
     Config c = UnitConfig(4, 2);
     c.vector_format = *FindFormat("fp16");
@@ -463,12 +479,14 @@ class BufferBench {
     if (bench_->complete != 0) {
       ASSERT_EQ(bench_->complete_place, words_.Item().place);
     }
-    // A cycle later it is joined, and from the one behind that on there to be read.
-    if (joining_.has_value()) Join(*joining_);
-    joining_.reset();
+    // After the conversion, one cycle more at least, it is joined, and from the one behind that on
+    // there to be read.
+    if (joining_.front().has_value()) Join(*joining_.front());
+    joining_.pop_front();
+    joining_.emplace_back();
     if (takes) {
-      joining_ = words_.Item();
-      Forget(*joining_);
+      joining_.back() = words_.Item();
+      Forget(*joining_.back());
     }
     if (nothing) {
       places_[*nothing_].empty = true;
@@ -522,9 +540,7 @@ class BufferBench {
     if (r.operand == 0) place.empty = false;
     if (!word.windowed) return;
     ++windows;
-    const int32_t places =
-        window.divide_by_valid ? places_of_window_ : window.window_y * window.window_x;
-    if (window.average) place.factor = systolic::AverageFactor(numbers_, places);
+    if (window.average) place.factor = systolic::AverageFactor(numbers_, window, places_of_window_);
     averages += window.average ? 1 : 0;
     places_of_window_ = 0;
   }
@@ -572,7 +588,9 @@ class BufferBench {
   std::vector<int64_t> lanes_;  // of the words under way
   uint64_t next_place_ = 0;
   std::optional<uint64_t> nothing_;  // a window of this place has no place in the image, to be told
-  std::optional<PortWord> joining_;
+  // Words in the conversion, the last one in the cycle in which it is joined.
+  std::deque<std::optional<PortWord>> joining_ =
+      std::deque<std::optional<PortWord>>(1 + Design::kConvert);
   std::vector<float> assembled_;
   int32_t places_of_window_ = 0;
 };
@@ -591,6 +609,7 @@ void BufferKeeps(uint64_t seed) {
 TEST(OperandBuffer, KeepsNumbersOfTwoPrecisions) { BufferKeeps<Design3>(11); }
 TEST(OperandBuffer, KeepsNumbersUnderTheScaleOfSeveralWords) { BufferKeeps<Design2x8>(12); }
 TEST(OperandBuffer, KeepsNumbersUnderSeveralScales) { BufferKeeps<Design4x2>(13); }
+TEST(OperandBuffer, KeepsShortFloats) { BufferKeeps<DesignShort>(14); }
 
 }  // namespace
 }  // namespace kiln::rtl

@@ -9,8 +9,10 @@
 
 #include "Vvector_stage.h"
 #include "Vvector_stage_bf16.h"
-#include "Vvector_stage_bf16_netlist.h"
 #include "Vvector_stage_fp16.h"
+#include "Vvector_stage_fp16_1.h"
+#include "Vvector_stage_short.h"
+#include "Vvector_stage_short_netlist.h"
 #include "kiln/support/random.h"
 #include "kiln/targets/systolic/simulate/arithmetic.h"
 #include "tests/rtl/support.h"
@@ -24,7 +26,7 @@ using systolic::Numbers;
 using systolic::Stage;
 using systolic::StageOp;
 
-constexpr int kLanes = 2, kLatency = 3, kStage = 1, kRows = 3, kSlots = 3, kPasses = 4;
+constexpr int kLanes = 2, kStage = 1, kRows = 3, kSlots = 3, kPasses = 4;
 
 float RandomFloat(Random& random) {
   switch (random.Below(8)) {
@@ -98,9 +100,9 @@ void GetNumbers(const Signal& signal, float* values, size_t count, int bits) {
   }
 }
 
-// `bits`: kiln_format_pkg::number_bits of the format.
+// `bits`: kiln_format_pkg::number_bits of the format; `cycles`: LATENCY + EXTRA of the model.
 template <typename Model>
-void FollowsApplyStage(const char* vector_format, int bits) {
+void FollowsApplyStage(const char* vector_format, int bits, size_t cycles) {
   systolic::Config config;
   config.vector_format = *FindFormat(vector_format);
   const Numbers numbers(config);
@@ -196,19 +198,23 @@ void FollowsApplyStage(const char* vector_format, int bits) {
         }
       }
       expected.emplace_back(word, out);
-      ASSERT_LE(expected.size(), static_cast<size_t>(kLatency));
+      ASSERT_LE(expected.size(), cycles);
     }
     stage.Step();
   }
   EXPECT_GT(compared, 20000);
 }
 
-TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32", 32); }
-TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16", 16); }
-TEST(VectorStage, FollowsApplyStageInFp16) { FollowsApplyStage<Vvector_stage_fp16>("fp16", 19); }
+TEST(VectorStage, FollowsApplyStage) { FollowsApplyStage<Vvector_stage>("fp32", 32, 3); }
+TEST(VectorStage, FollowsApplyStageInBf16) { FollowsApplyStage<Vvector_stage_bf16>("bf16", 16, 3); }
+TEST(VectorStage, FollowsApplyStageInShortFloats) {
+  FollowsApplyStage<Vvector_stage_short>("bf16.flush", 16, 6);
+  FollowsApplyStage<Vvector_stage_fp16>("fp16", 19, 5);
+  FollowsApplyStage<Vvector_stage_fp16_1>("fp16", 19, 5);
+}
 // As Yosys reads it.
 TEST(VectorStage, FollowsApplyStageAsNetlist) {
-  FollowsApplyStage<Vvector_stage_bf16_netlist>("bf16", 16);
+  FollowsApplyStage<Vvector_stage_short_netlist>("bf16.flush", 16, 6);
 }
 
 }  // namespace

@@ -91,8 +91,9 @@ struct DesignFormats {
 struct DesignBf16 {
   using Model = Vvector_unit_bf16;
   static Config config() {
-    Config c = UnitConfig(2, 3, 2);
-    c.vector_format = *FindFormat("bf16");
+    Config c = UnitConfig(2, 3, 3);
+    c.vector_format = *FindFormat("bf16.flush");
+    c.vector_function_latency = c.vector_convert_latency = 3;
     return c;
   }
 };
@@ -146,6 +147,8 @@ struct DesignFp16Blocks {
     c.weight_format = *FindFormat("e4m3");
     SetDefaultSums(&c);
     c.vector_format = *FindFormat("fp16");
+    c.vector_function_latency = 4;
+    c.vector_convert_latency = 1;
     return c;
   }
 };

@@ -144,18 +144,19 @@ struct Front {
 };
 
 TEST(VectorWords, FrontBeginsWords) {
-  constexpr size_t kLatency = 2;  // of the one in fp32; the one in bf16 has 1
+  // Of the one in fp32; the one in bf16 has 1, the one of short floats 3 and 3 for the conversion.
+  constexpr size_t kLatency = 2;
   struct Word {
     std::vector<uint8_t> tag;
-    std::array<float, 2> value, narrow;
-    std::vector<uint8_t> operands;
+    std::array<float, 2> value, narrow, short_float;
+    std::vector<uint8_t> operands, short_operands;
   };
-  const Front front("int32", "fp32"), narrow("bf16", "bf16");
+  const Front front("int32", "fp32"), narrow("bf16", "bf16"), short_front("int32", "bf16.flush");
   Simulation<Vvector_words> bench(3);
   Random random(3);
   Stalls lanes(4, 0.4, Stalls::Kind::kBursts);
   Idle(bench);
-  std::deque<std::optional<Word>> inside(kLatency), narrow_inside(1);
+  std::deque<std::optional<Word>> inside(kLatency), narrow_inside(1), short_inside(6);
   std::array<int, 4> sources{};
   // A number that both formats have: bits below bf16's would be another number to each.
   const auto number = [&] {
@@ -188,21 +189,28 @@ TEST(VectorWords, FrontBeginsWords) {
     Word word;
     word.tag = TagBytes(random.Below(1 << 26), 7, 0);
     word.operands = bits(operands);
+    std::vector<uint32_t> halves;
+    for (const float operand : operands) halves.push_back(std::bit_cast<uint32_t>(operand) >> 16);
+    word.short_operands = Pack(halves, 16);
     for (size_t lane = 0; lane < 2; ++lane) {
-      float value = constant, narrow_value = constant;
+      float value = constant, narrow_value = constant, short_value = constant;
       if (source == Source::kAccumulator) {
         const auto offset = static_cast<int32_t>(offsets[lane]);
         value = front.Accumulated(accumulators[lane], offset, scales[lane], biases[lane]);
         narrow_value =
             narrow.Accumulated(accumulators[lane] >> 16, offset, scales[lane], biases[lane]);
+        short_value =
+            short_front.Accumulated(accumulators[lane], offset, scales[lane], biases[lane]);
       } else if (source == Source::kOperand0) {
         value = averages ? operands[lane] * factor : operands[lane];
         narrow_value = narrow.numbers.Round(value);
+        short_value = short_front.numbers.Round(value);
       } else if (source == Source::kRowBuffer) {
-        value = narrow_value = row[lane];
+        value = narrow_value = short_value = row[lane];
       }
       word.value[lane] = value;
       word.narrow[lane] = narrow_value;
+      word.short_float[lane] = short_value;
     }
     bench->advance = advance;
     bench->in_valid = valid;
@@ -221,6 +229,11 @@ TEST(VectorWords, FrontBeginsWords) {
     const std::optional<Word>& out = inside.front();
     ASSERT_EQ(bench->front_valid, out.has_value());
     ASSERT_EQ(bench->narrow_valid, narrow_inside.front().has_value());
+    ASSERT_EQ(bench->short_valid, short_inside.front().has_value());
+    if (short_inside.front().has_value()) {
+      ASSERT_EQ(GetBytes(bench->short_tag, 4), short_inside.front()->tag);
+      ASSERT_EQ(GetBytes(bench->short_operands, 12), short_inside.front()->short_operands);
+    }
     for (size_t lane = 0; lane < 2; ++lane) {
       if (out.has_value()) {
         const auto got = static_cast<uint32_t>(bench->front_value >> (32 * lane));
@@ -231,6 +244,12 @@ TEST(VectorWords, FrontBeginsWords) {
         ASSERT_EQ(BitsOf(std::bit_cast<float>(got)), BitsOf(narrow_inside.front()->narrow[lane]))
             << "cycle " << i;
       }
+      if (short_inside.front().has_value()) {
+        const uint32_t got = bench->short_value >> (16 * lane) << 16;
+        ASSERT_EQ(BitsOf(std::bit_cast<float>(got)),
+                  BitsOf(short_inside.front()->short_float[lane]))
+            << "cycle " << i;
+      }
     }
     if (out.has_value()) {
       ASSERT_EQ(GetBytes(bench->front_tag, 4), out->tag);
@@ -238,7 +257,7 @@ TEST(VectorWords, FrontBeginsWords) {
     }
     if (advance) {
       sources[static_cast<size_t>(source)] += valid ? 1 : 0;
-      for (auto* queue : {&inside, &narrow_inside}) {
+      for (auto* queue : {&inside, &narrow_inside, &short_inside}) {
         queue->pop_front();
         queue->push_back(valid ? std::optional(word) : std::nullopt);
       }

@@ -4,6 +4,7 @@ module operand_bench #(
     parameter int unsigned LANES = 4,
     parameter int unsigned PORT_BYTES = 8,
     parameter int unsigned WORDS = 5,
+    parameter int unsigned CONVERT = 0,
     parameter kiln_format_pkg::format_t INPUT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter kiln_format_pkg::format_t WEIGHT_FORMAT = kiln_named_formats_pkg::INT8,
     parameter int unsigned PRECISIONS = 1,
@@ -133,6 +134,7 @@ module operand_bench #(
   kiln_operand_buffer #(
       .LANES(LANES),
       .WORDS(WORDS),
+      .CONVERT(CONVERT),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PRECISIONS(PRECISIONS),

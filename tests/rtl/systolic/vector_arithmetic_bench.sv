@@ -8,12 +8,16 @@ module vector_arithmetic_bench #(
     parameter kiln_format_pkg::formats_t OTHER_WEIGHT_FORMATS = kiln_format_pkg::NO_OTHERS,
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP32,
     parameter bit BLOCKS = 1'b0,
+    parameter int unsigned QUANTISE = 0,  // registers of the quantiser
     localparam kiln_spline_pkg::tables_t SPLINES =
         VECTOR_FORMAT == kiln_named_formats_pkg::BF16 ? kiln_spline_tables_pkg::BF16 :
         VECTOR_FORMAT == kiln_named_formats_pkg::FP16 ? kiln_spline_tables_pkg::FP16 :
         kiln_spline_tables_pkg::FP32,
-    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT)
+    localparam int unsigned NUMBER = kiln_format_pkg::number_bits(VECTOR_FORMAT),
+    localparam int unsigned LANE_CYCLES = 5
 ) (
+    input  logic clock,
+    input  logic reset,
     input  logic [3:0] element,
     input  logic [31:0] bits,
     input  logic [31:0] zero_point,
@@ -27,6 +31,9 @@ module vector_arithmetic_bench #(
     input  logic [31:0] inverse_scale,
     input  logic [31:0] low,
     input  logic [31:0] high,
+    input  logic store,  // the inputs of the quantiser are valid
+    input  logic advance,  // of the quantiser
+    output logic stored_valid,
     output logic [31:0] stored,
     input  logic maximum,
     output logic [31:0] joined,
@@ -37,8 +44,9 @@ module vector_arithmetic_bench #(
     input  logic [3:0] from_a,
     input  logic [3:0] from_b,
     input  logic [11*32-1:0] arguments,  // immediates a and b, s0 to s3, x0, x1, operands 0 to 2
-    output logic [31:0] lane_computed
+    output logic [31:0] lane_computed  // of the inputs LANE_CYCLES ago
 );
+  logic [NUMBER-1:0] decoded;
   kiln_operand_decoder #(
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
@@ -47,14 +55,19 @@ module vector_arithmetic_bench #(
       .OTHER_WEIGHT_FORMATS(OTHER_WEIGHT_FORMATS),
       .VECTOR_FORMAT(VECTOR_FORMAT)
   ) decoder (
+      .clock,
+      .moves(1'b0),
       .enable(1'b1),
       .element,
       .bits,
       .zero_point,
       .scale,
-      .value(loaded)
+      .number(decoded)
   );
-  kiln_quantiser #(
+  assign loaded = 32'(decoded) << (32 - NUMBER);
+  kiln_word_quantiser #(
+      .LANES(1),
+      .REGISTERS(QUANTISE),
       .INPUT_FORMAT(INPUT_FORMAT),
       .WEIGHT_FORMAT(WEIGHT_FORMAT),
       .PRECISIONS(PRECISIONS),
@@ -63,15 +76,19 @@ module vector_arithmetic_bench #(
       .VECTOR_FORMAT(VECTOR_FORMAT),
       .BLOCKS(BLOCKS)
   ) quantiser (
-      .enable(1'b1),
+      .clock,
+      .reset,
+      .advance,
+      .in_valid(store),
       .in_block,
       .element,
-      .value,
-      .inverse_scale,
+      .values(value[31-:NUMBER]),
+      .inverse_scales(inverse_scale),
       .zero_point,
       .low,
       .high,
-      .bits(stored)
+      .out_valid(stored_valid),
+      .elements(stored)
   );
 
   logic [NUMBER-1:0] join_result, lane_result;
@@ -106,13 +123,20 @@ module vector_arithmetic_bench #(
   end
   kiln_vector_lane #(
       .VECTOR_FORMAT(VECTOR_FORMAT),
-      .SPLINES(SPLINES)
+      .SPLINES(SPLINES),
+      .EXTRA(LANE_CYCLES - 1)
   ) lane (
+      .clock,
+      .advance(1'b1),
+      .moves('1),
       .enable(1'b1),
       .op,
+      .op_product(op),
+      .op_result(op),
       .from_a,
       .from_b,
       .kind,
+      .kind_product(kind),
       .immediate_a(numbers[0+:NUMBER]),
       .immediate_b(numbers[NUMBER+:NUMBER]),
       .scalars(numbers[2*NUMBER+:4*NUMBER]),

@@ -1,7 +1,8 @@
 // The path of words through the vector unit: their registers, the inputs of the lanes (int32
-// accumulators to fp32, bf16 accumulators to bf16), and the collection of blocks with scales (a
+// accumulators to fp32, bf16 accumulators to bf16, int32 accumulators to a short float), and the collection of blocks with scales (a
 // block of four words; two blocks in one word).
 module vector_words_bench #(
+    parameter kiln_format_pkg::format_t BF16_FLUSH = kiln_named_formats_pkg::FP16,
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
     localparam int unsigned SAVED = kiln_vector_pkg::SAVED,
     localparam int unsigned ADDRESS_BITS = kiln_systolic_pkg::ADDRESS_BITS
@@ -38,6 +39,10 @@ module vector_words_bench #(
     output logic [OPERANDS*64-1:0] front_out_operands,
     output logic narrow_valid,
     output logic [31:0] narrow_value,
+    output logic short_valid,
+    output kiln_vector_pkg::word_tag_t short_tag,
+    output logic [31:0] short_value,
+    output logic [OPERANDS*32-1:0] short_operands,
     // Blocks, each with words of its own.
     input  logic wide_in,
     input  logic wide_in_last,
@@ -87,12 +92,17 @@ module vector_words_bench #(
       .in_value,
       .in_saved,
       .in_operands,
+      .moves(unused_moves),
       .out_valid,
       .out_tag,
       .out_value,
       .out_saved,
       .out_operands
   );
+  logic [2:0] unused_moves;
+  logic [2:0] unused_late;
+  logic unused_delayed;
+  wire unused_bench = &{1'b0, unused_moves, unused_late, unused_delayed};
 
   kiln_vector_source #(
       .LANES(2),
@@ -113,6 +123,7 @@ module vector_words_bench #(
       .factor,
       .row_word,
       .constant,
+      .late_valid(unused_late[0]),
       .out_valid(front_valid),
       .out_tag(front_tag),
       .out_value(front_value),
@@ -147,11 +158,64 @@ module vector_words_bench #(
       .factor(factor[31:16]),
       .row_word({row_word[63:48], row_word[31:16]}),
       .constant(constant[31:16]),
+      .late_valid(unused_late[1]),
       .out_valid(narrow_valid),
       .out_tag(unused_tag),
       .out_value(narrow_value),
       .out_saved(unused_saved),
       .out_operands(unused_operands)
+  );
+
+  // The late inputs come after the conversion.
+  localparam int unsigned LATE = kiln_vector_pkg::WORD_TAG_BITS + 3 + OPERANDS * 32 + 2 * 16;
+  logic [LATE-1:0] early, late;
+  kiln_vector_pkg::word_tag_t late_tag;
+  logic [1:0] late_source;
+  logic late_averages;
+  logic [OPERANDS*32-1:0] late_operands;
+  logic [15:0] late_factor, late_constant;
+  logic [SAVED*32-1:0] unused_short_saved;
+  assign early = {in_tag, source, averages, narrow_operands, factor[31:16], constant[31:16]};
+  assign {late_tag, late_source, late_averages, late_operands, late_factor, late_constant} = late;
+  kiln_vector_delay #(
+      .WIDTH (LATE),
+      .CYCLES(3)
+  ) conversion (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .in_data(early),
+      .out_valid(unused_delayed),
+      .out_data(late)
+  );
+  kiln_vector_source #(
+      .LANES(2),
+      .CONVERT(3),
+      .LATENCY(3),
+      .VECTOR_FORMAT(BF16_FLUSH)
+  ) short_front (
+      .clock,
+      .reset,
+      .advance,
+      .in_valid,
+      .accumulators,
+      .offsets,
+      .scales,
+      .biases,
+      .row_word({row_word[63:48], row_word[31:16]}),
+      .late_valid(unused_late[2]),
+      .in_tag(late_tag),
+      .source(late_source),
+      .in_operands(late_operands),
+      .averages(late_averages),
+      .factor(late_factor),
+      .constant(late_constant),
+      .out_valid(short_valid),
+      .out_tag(short_tag),
+      .out_value(short_value),
+      .out_saved(unused_short_saved),
+      .out_operands(short_operands)
   );
 
   kiln_vector_blocks #(

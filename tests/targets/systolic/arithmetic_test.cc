@@ -85,7 +85,7 @@ TEST(Arithmetic, LoadedCodesAreExtendedBySignAndScaledOnce) {
   stream.zero_point = 5;
   stream.scale = 0.1f;
   EXPECT_EQ(LoadValue(Fp32(), stream, bytes.data()), 250.0f * 0.1f);
-  EXPECT_EQ(Dequantise(std::numeric_limits<int32_t>::min(), 1, 1.0f),
+  EXPECT_EQ(Dequantise(Fp32(), std::numeric_limits<int32_t>::min(), 1, 1.0f),
             0x1p31f);  // the difference wraps
 }
 
@@ -138,8 +138,11 @@ TEST(Arithmetic, NeutralElementsAndFactors) {
   EXPECT_EQ(Bits(NeutralOf(Fp32(), Reduce::kSum)), 0u);
   EXPECT_EQ(ReduceTree(Fp32(), Reduce::kMax, {}), -kInfinity);
   EXPECT_TRUE(std::isnan(Join(Fp32(), Reduce::kMax, 1, kNan)));
-  EXPECT_EQ(AverageFactor(Fp32(), 0), 1);
-  EXPECT_EQ(AverageFactor(Fp32(), 9), 1.0f / 9.0f);
+  Window window{.window_y = 3, .window_x = 5, .average = true, .divide_by_valid = true};
+  EXPECT_EQ(AverageFactor(Fp32(), window, 0), 1);
+  EXPECT_EQ(AverageFactor(Fp32(), window, 9), 1.0f / 9.0f);
+  window.divide_by_valid = false;
+  EXPECT_EQ(AverageFactor(Fp32(), window, 9), 1.0f / 15.0f);
 }
 
 // A design point whose vector unit has eight significant bits.
@@ -169,7 +172,17 @@ TEST(NarrowArithmetic, EveryResultIsRoundedOnceToTheVectorFormat) {
   EXPECT_EQ(run(StageOp::kFma, 1.0078125f, 1.0078125f, -1.015625f), 0);
   EXPECT_EQ(AccumulatorToValue(Bf16(), 250, 7, 1.0f, 0.0f), 256);  // 257
   EXPECT_EQ(AccumulatorToValue(Bf16(), 0.3f, 2.0f, 1.0f), Bf16().Round(2 * Bf16().Round(0.3f) + 1));
-  EXPECT_EQ(AverageFactor(Bf16(), 3), 0x1.56p-2f);
+  const Window window{.average = true, .divide_by_valid = true};
+  EXPECT_EQ(AverageFactor(Bf16(), window, 3), 0x1.56p-2f);
+  // A count is rounded before the division: 257 becomes 256. 1 / 257 would be 0x1.fep-9.
+  EXPECT_EQ(AverageFactor(Bf16(), window, 257), 0x1p-8f);
+  // A code is rounded before it is scaled: 1002 becomes 1000, and 1250 becomes 1248, the even
+  // neighbour. 1.25 * 1002 would become 1256.
+  const int32_t code = 1002;
+  Stream stream;
+  stream.element = Element::kInt32;
+  stream.scale = 1.25f;
+  EXPECT_EQ(LoadValue(Bf16(), stream, reinterpret_cast<const uint8_t*>(&code)), 1248.0f);
   std::array<float, 2> lanes = {256, 1};
   EXPECT_EQ(ReduceTree(Bf16(), Reduce::kSum, lanes), 256);
 }

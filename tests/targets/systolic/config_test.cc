@@ -270,6 +270,10 @@ TEST(SystolicConfig, ErrorsNameFileKeyAndRemedy) {
   EXPECT_THAT(ErrorOf(small + "block_size: 32\nscale_format: int8\n"), HasSubstr("scale_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: posit16_1\n"), HasSubstr("vector_format"));
   EXPECT_THAT(ErrorOf(small + "vector_format: bf16.toward_zero\n"), HasSubstr("vector_format"));
+  EXPECT_THAT(ErrorOf(small + "vector_format: bf16.flush\nvector_function_latency: 1\n"),
+              HasSubstr("1 cycles beyond 4 are too few for functions in bf16.flush"));
+  EXPECT_THAT(ErrorOf(small + "vector_convert_latency: 9\noperand_buffer_words: 250\n"),
+              HasSubstr("250 words and 9 cycles of conversion"));
   EXPECT_THAT(ErrorOf(small + "input_format: e4m3.stochastic\n"), HasSubstr("rounds at random"));
   EXPECT_THAT(ErrorOf(small + "input_port_bytes: 12\n"), HasSubstr("12 is not a power of two"));
   EXPECT_THAT(ErrorOf(small + "accumulator_bits: 64\n"), HasSubstr("accumulator_bits"));

@@ -230,8 +230,7 @@ class Naive {
       }
     }
     if (w.average) {
-      value = numbers_.Round(
-          value * AverageFactor(numbers_, w.divide_by_valid ? places : w.window_y * w.window_x));
+      value = numbers_.Round(value * AverageFactor(numbers_, w, places));
     }
     return value;
   }

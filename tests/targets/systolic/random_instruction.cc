@@ -666,6 +666,8 @@ Config RandomConfig(Random& random) {
   c.memory_latency = between(kLeastMemoryLatency, 20);
   c.instruction_bytes_per_cycle = 1 << between(3, 7);
   c.command_queue_depth = between(1, 4);
+  c.vector_function_latency = between(0, 5);
+  c.vector_convert_latency = between(0, 5);
   return c;
 }
 
@@ -709,7 +711,8 @@ void RandomSums(Random& random, Config* config) {
   c.quire = !c.psum_format.is_integer() && !c.product_rounded && chance(0.25);
   if (!c.accumulation_format.is_integer() && chance(0.4))
     c.accumulation_format = pick({"bf16", "fp16", "posit16_2"});
-  c.vector_format = pick({"fp32", "bf16", "fp16", "e6m9", "tf32"});
+  c.vector_format = pick({"fp32", "bf16", "bf16.flush", "fp16", "e6m9", "tf32.flush"});
+  c.vector_function_latency = std::max(c.vector_function_latency, LeastFunctionLatency(c));
   c.depthwise_words_per_cycle = DepthwiseWords(random, c);
   // Further precisions: what fits the first one's sums and places in memory. By a generator of
   // their own, so that what else comes of a seed does not depend on them.

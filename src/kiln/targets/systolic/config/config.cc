@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "kiln/numerics/codec.h"
+#include "kiln/numerics/function_unit.h"
 #include "kiln/numerics/mac.h"
 #include "kiln/numerics/quire.h"
 #include "kiln/support/yaml.h"
@@ -178,6 +179,17 @@ void SetDefaultSums(Config* config) {
   config->accumulation_format = *FindFormat(whole && config->block_size == 0 ? "int32" : "fp32");
 }
 
+int LeastFunctionLatency(const Config& config) {
+  if (!IsShortFloat(config.vector_format)) return 0;
+  if (config.present_stages(config.vector_function_stages) == 0) return 0;
+  return std::max(0, (config.vector_stage_latency < 3 ? 5 : 6) - config.vector_stage_latency);
+}
+
+void SetDefaultLatencies(Config* config) {
+  config->vector_function_latency = LeastFunctionLatency(*config);
+  config->vector_convert_latency = IsShortFloat(config->vector_format) ? 3 : 0;
+}
+
 std::optional<FormatFault> FindFormatFault(const Config& c) {
   if (auto fault = OperandFault("input_format", c.input_format)) return fault;
   if (auto fault = OperandFault("weight_format", c.weight_format)) return fault;
@@ -267,6 +279,22 @@ StatusOr<Config> ParseConfig(std::string_view yaml, std::string_view source) {
               fmt::format("{} words do not hold one weight tile of {} rows", c.weight_buffer_words,
                           c.array_rows),
               "at least array_rows");
+  }
+  reader.ReadTo("vector_divide_stages");
+  SetDefaultLatencies(&c);
+  reader.ReadTo("vector_convert_latency");
+  if (c.vector_function_latency < LeastFunctionLatency(c)) {
+    root.Fail("vector_function_latency",
+              fmt::format("{} cycles beyond {} are too few for functions in {}",
+                          c.vector_function_latency, c.vector_stage_latency, c.vector_format.name),
+              fmt::format("at least {}", LeastFunctionLatency(c)));
+  }
+  reader.ReadTo("operand_buffer_words");
+  if (c.operand_buffer_words + c.vector_convert_latency > kMostOperandBuffer) {
+    root.Fail("operand_buffer_words",
+              fmt::format("{} words and {} cycles of conversion take more than {} entries",
+                          c.operand_buffer_words, c.vector_convert_latency, kMostOperandBuffer),
+              fmt::format("at most {}", kMostOperandBuffer - c.vector_convert_latency));
   }
   reader.ReadTo("user_unit");
   if (const auto fault = FindUserUnitFault(c)) root.Fail(fault->key, fault->fault, fault->remedy);

@@ -107,6 +107,10 @@ struct Config {
   int vector_stages =
       12;  // programmable stages in sequence; each adds vector_stage_latency cycles to the depth
   int vector_stage_latency = 4;  // cycles
+  // Further cycles: of a stage with functions or a divider (SetDefaultLatencies), and of the
+  // conversions at both ends.
+  int vector_function_latency = 0;
+  int vector_convert_latency = 0;
   // The stages that have the approximate functions (including reciprocals) and those that have a
   // divider, for the lanes and for the scalars that rows are reduced to: bit i for stage i. In
   // YAML, a list of stage numbers from 0; default: all stages.
@@ -198,6 +202,14 @@ float UnitOf(const Format& operand, const Config& config);
 // Sets psum_format and accumulation_format to the defaults above (integers if all pairs are
 // integers), given the operand formats and block size that the config has.
 void SetDefaultSums(Config* config);
+
+// Returns the least vector_function_latency of a design point: in a short float format
+// (numerics/function_unit.h) a function takes six cycles of a stage, or five if the arguments have
+// no register of their own (vector_stage_latency below 3).
+int LeastFunctionLatency(const Config& config);
+// Sets vector_function_latency to the least one, and vector_convert_latency to 3 in a short float
+// format, else to 0.
+void SetDefaultLatencies(Config* config);
 
 // Returns the rule by which the array sums with the first pair of formats (AtPrecision gives the
 // other pairs). `scaled` is true for operands with block scales.

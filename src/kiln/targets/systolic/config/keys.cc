@@ -6,6 +6,7 @@
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "kiln/hardware/rtl_spline.h"
+#include "kiln/numerics/function_unit.h"
 #include "kiln/numerics/nonlinear.h"
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/config/user_unit.h"
@@ -118,6 +119,7 @@ std::string SplinesOf(const Format& format) {
        {std::pair{"fp32", "FP32"}, {"bf16", "BF16"}, {"fp16", "FP16"}}) {
     if (format.name == name) return fmt::format("kiln_spline_tables_pkg::{}", constant);
   }
+  if (IsShortFloat(format)) return "kiln_spline_tables_pkg::FP32";  // not used
   const auto tables = SplineTablesFor(format);
   // ParseConfig accepts only signed floats with a zero as vector formats.
   KILN_CHECK(tables.ok());
@@ -248,6 +250,21 @@ const KeyTable<Config>& Keys() {
            .by_default = "all",
            .rtl = {{"VECTOR_DIVIDE_STAGES"}},
            .help = "stages with a divider"},
+          {.name = "vector_function_latency",
+           .type = Integer(&Config::vector_function_latency, 0, 64),
+           .unit = "cycles",
+           .condition = "in a short float format functions take 6 cycles in all, 5 if "
+                        "`vector_stage_latency` is below 3",
+           .by_default = "what functions need",
+           .rtl = {{"VECTOR_FUNCTION_LATENCY"}},
+           .help = "further latency of a stage with functions or a divider"},
+          {.name = "vector_convert_latency",
+           .type = Integer(&Config::vector_convert_latency, 0, 64),
+           .unit = "cycles",
+           .by_default = "3 in a short float format, else 0",
+           .rtl = {{"VECTOR_CONVERT_LATENCY"}},
+           .help = "further latency in front of the stages, where elements and accumulators become "
+                   "numbers, and as much behind them, where numbers become elements"},
           {.name = "vector_row_buffer_words",
            .type = Integer(&Config::vector_row_buffer_words, 1, kMaxWords),
            .unit = "words of `array_columns` numbers",

@@ -11,6 +11,7 @@
 
 #include "kiln/hardware/axi_port.h"
 #include "kiln/support/integer.h"
+#include "kiln/targets/systolic/isa/stages.h"
 #include "kiln/targets/systolic/isa/timing.h"
 
 namespace kiln::systolic {
@@ -459,10 +460,24 @@ int32_t DrainColumns(const VectorProgram& program, const Config& config) {
   return program.output.blocks.present ? std::max(1, config.block_size / config.array_columns) : 1;
 }
 
+// Returns the cycles that a word takes through the first `count` stages.
+int64_t StagesLatency(size_t count, const Config& config) {
+  int64_t cycles = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int stage = static_cast<int>(i);
+    const bool is_long = HasStageFor(StageOp::kFunction, stage, config) ||
+                         HasStageFor(StageOp::kDivide, stage, config);
+    cycles += config.vector_stage_latency + (is_long ? config.vector_function_latency : 0);
+  }
+  return cycles;
+}
+
 int64_t LaneDepth(const VectorProgram& program, const Config& config) {
-  size_t stages = 2;  // one converts operands to numbers, one converts numbers to output elements
-  for (const Pass& pass : program.passes) stages = std::max(stages, pass.stages.size() + 2);
-  return static_cast<int64_t>(stages) * config.vector_stage_latency;
+  size_t stages = 0;
+  for (const Pass& pass : program.passes) stages = std::max(stages, pass.stages.size());
+  // One more stage converts operands to numbers, and one numbers to output elements.
+  return StagesLatency(stages, config) +
+         2 * (int64_t{config.vector_stage_latency} + config.vector_convert_latency);
 }
 
 int64_t PipelineDepth(const VectorProgram& program, const Config& config) {
@@ -500,7 +515,7 @@ int64_t PassGap(const VectorProgram& program, const Config& config, int pass) {
   int64_t gap = PipelineDepth(program, config);
   if (p.reduce != Reduce::kNone) {
     const int64_t levels = CeilLog2(config.lanes());
-    gap += config.vector_stage_latency * (levels + static_cast<int64_t>(p.scalar_stages.size()));
+    gap += config.vector_stage_latency * levels + StagesLatency(p.scalar_stages.size(), config);
   }
   return gap;
 }

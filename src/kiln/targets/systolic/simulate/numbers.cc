@@ -1,6 +1,7 @@
 // Prepares the tables of a design point's formats.
 #include "kiln/targets/systolic/simulate/numbers.h"
 
+#include "kiln/numerics/function_unit.h"
 #include "kiln/support/check.h"
 
 namespace kiln::systolic {
@@ -11,11 +12,12 @@ Numbers::Numbers(const Config& config) : config_(&config) {
        ++i) {
     tables_[static_cast<size_t>(i)] = FormatTable::Of(FormatOf(static_cast<Element>(i), config));
   }
-  auto splines = SplineTablesFor(config.vector_format);
-  KILN_CHECK(
-      splines
-          .ok());  // the design point has been parsed, so its vector format is a float with a zero
-  splines_ = *splines;
+  if (!IsShortFloat(config.vector_format)) {
+    auto splines = SplineTablesFor(config.vector_format);
+    // The design point has been parsed, so its vector format is a float with a zero.
+    KILN_CHECK(splines.ok());
+    splines_ = *splines;
+  }
   if (config.block_size > 0) {
     blocks_ = std::make_shared<const BlockCodec>(config.input_format, config.scale_format,
                                                  config.block_size);
@@ -23,11 +25,16 @@ Numbers::Numbers(const Config& config) : config_(&config) {
 }
 
 float Numbers::Apply(NonlinearFunction function, float v) const {
-  return Round(Approximate(*splines_, function, v));
+  return Round(splines_ == nullptr ? ApproximateFixed(function, v)
+                                   : Approximate(*splines_, function, v));
 }
 
 void Numbers::Apply(NonlinearFunction function, std::span<float> values) const {
-  Approximate(*splines_, function, values);
+  if (splines_ == nullptr) {
+    for (float& v : values) v = ApproximateFixed(function, v);
+  } else {
+    Approximate(*splines_, function, values);
+  }
   Round(values.data(), std::ssize(values));
 }
 

@@ -35,8 +35,9 @@ class Numbers {
     if (narrow()) vector_->RoundValues(values, count);
   }
 
-  // Computes the vector unit's nonlinear functions, with results in the vector format. No other
-  // code implements them.
+  // Computes the vector unit's nonlinear functions, with results in the vector format: in fixed
+  // point for short floats (numerics/function_unit.h), else by splines. No other code implements
+  // them.
   float Apply(NonlinearFunction function, float v) const;
   void Apply(NonlinearFunction function, std::span<float> values) const;
 
@@ -48,7 +49,7 @@ class Numbers {
 
  private:
   const Config* config_;
-  const SplineTables* splines_;
+  const SplineTables* splines_ = nullptr;  // null for a short float
   std::shared_ptr<const FormatTable> vector_;
   std::shared_ptr<const FormatTable> tables_[kElements];
   std::shared_ptr<const BlockCodec> blocks_;

@@ -209,8 +209,7 @@ class VectorUnit {
       }
     }
     if (w.combine == Combine::kSum && w.average) {
-      const float factor =
-          AverageFactor(numbers_, w.divide_by_valid ? places : w.window_y * w.window_x);
+      const float factor = AverageFactor(numbers_, w, places);
       combined = numbers_.Round(combined * factor);
     }
     return combined;

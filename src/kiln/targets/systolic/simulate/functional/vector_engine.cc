@@ -107,12 +107,17 @@ void VectorEngine::LoadDense(const Stream& stream, float factor, const uint8_t* 
     numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
     return;
   }
-  if (!IsCode(stream.element)) {
-    kernels_->load(stream.element, factor, stream.zero_point, from, count, out);
-  } else {
+  const bool scaled = IsInteger(stream.element) || IsCode(stream.element);
+  if (IsCode(stream.element)) {
     numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
-    for (int64_t n = 0; factor != 1.0f && n < count; ++n) out[n] *= factor;
+  } else {
+    const float at_once = numbers_->narrow() ? 1.0f : factor;
+    kernels_->load(stream.element, at_once, stream.zero_point, from, count, out);
+    if (!numbers_->narrow()) return;
   }
+  numbers_->Round(out, count);
+  if (!scaled || factor == 1.0f) return;
+  for (int64_t n = 0; n < count; ++n) out[n] *= factor;
   numbers_->Round(out, count);
 }
 
@@ -121,6 +126,7 @@ void VectorEngine::LoadBlocks(const Stream& stream, const uint8_t* from, const u
   const int64_t block = numbers_->config().block_size,
                 bytes = numbers_->config().scale_format.bytes();
   numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
+  numbers_->Round(out, count);
   for (int64_t n = 0; n < count;) {
     const int64_t end = std::min(count, ((first + n) / block + 1) * block - first);
     const float factor = BlockFactor(*numbers_, stream, scales + (first + n) / block * bytes);
@@ -192,8 +198,7 @@ void VectorEngine::LoadWindow(const Piece& piece, const uint8_t* memory, Scratch
       }
     }
     if (w.average) {
-      const float factor =
-          AverageFactor(*numbers_, w.divide_by_valid ? places : w.window_y * w.window_x);
+      const float factor = AverageFactor(*numbers_, w, places);
       for (int64_t n = 0; n < piece.columns; ++n) out[n] *= factor;
       numbers_->Round(out, piece.columns);
     }
