@@ -68,35 +68,25 @@ module kiln_vta_fetch #(
       standing        <= '0;
       hand_number     <= '0;
     end else begin
-      requested       <= requested + kiln_vta_pkg::NUMBER_BITS'(taken);
-      request_address <= request_address +
-          (taken ? kiln_vta_pkg::ADDRESS_BITS'(kiln_vta_pkg::INSTRUCTION_BYTES) : '0);
-      under_way       <= under_way + COUNT_BITS'(taken) - COUNT_BITS'(handed);
-      standing        <= standing + STANDING_BITS'(handed) - STANDING_BITS'(started[0]) -
+      // `taken` comes late in the cycle: it selects the sums, and their carries do not wait for it.
+      if (taken) begin
+        requested       <= requested + 1'b1;
+        request_address <= request_address +
+            kiln_vta_pkg::ADDRESS_BITS'(kiln_vta_pkg::INSTRUCTION_BYTES);
+      end
+      if (handed) hand_number <= hand_number + 1'b1;
+      under_way <= under_way + COUNT_BITS'(taken) - COUNT_BITS'(handed);
+      standing  <= standing + STANDING_BITS'(handed) - STANDING_BITS'(started[0]) -
           STANDING_BITS'(started[1]) - STANDING_BITS'(started[2]);
-      hand_number     <= hand_number + kiln_vta_pkg::NUMBER_BITS'(handed);
     end
   end
 
-  logic unused_ready;  // the queue has room for every requested word
-  logic [COUNT_BITS-1:0] unused_count;
-  kiln_fifo #(
-      .WIDTH(kiln_vta_pkg::INSTRUCTION_BITS),
-      .DEPTH(kiln_vta_pkg::FETCH_DEPTH)
-  ) word_queue (
-      .clock,
-      .reset,
-      .in_valid (word_valid),
-      .in_ready (unused_ready),
-      .in_data  (word_data),
-      .out_valid(head_valid),
-      .out_ready(handed),
-      .out_data (hand_instruction),
-      .count    (unused_count)
-  );
-
-  logic [1:0] stage;
-  logic [3:0] head_fault;
+  // ---- Words are decoded as they arrive, and what the decoder finds is stored with the word. The
+  // path through the decoder and the one out of the queue are thus in different cycles.
+  logic [1:0] word_stage;
+  logic [2:0] word_to, head_to;  // the stage that executes the word, one-hot; 0 if none can
+  logic [3:0] word_fault, head_fault;
+  logic [ACCUMULATOR_BANKS-1:0] word_banks;
   kiln_vta_decoder #(
       .UOP_INDEX_BITS(UOP_INDEX_BITS),
       .INPUT_INDEX_BITS(INPUT_INDEX_BITS),
@@ -104,13 +94,31 @@ module kiln_vta_fetch #(
       .ACCUMULATOR_INDEX_BITS(ACCUMULATOR_INDEX_BITS),
       .ACCUMULATOR_BANKS(ACCUMULATOR_BANKS)
   ) decoder (
-      .instruction(hand_instruction),
-      .stage,
-      .fault(head_fault),
-      .banks(hand_banks)
+      .instruction(word_data),
+      .stage(word_stage),
+      .fault(word_fault),
+      .banks(word_banks)
+  );
+  assign word_to = word_fault == kiln_vta_pkg::FAULT_NONE ? 3'b001 << word_stage : '0;
+
+  logic unused_ready;  // the queue has room for every requested word
+  logic [COUNT_BITS-1:0] unused_count;
+  kiln_fifo #(
+      .WIDTH(7 + ACCUMULATOR_BANKS + kiln_vta_pkg::INSTRUCTION_BITS),
+      .DEPTH(kiln_vta_pkg::FETCH_DEPTH)
+  ) word_queue (
+      .clock,
+      .reset,
+      .in_valid (word_valid),
+      .in_ready (unused_ready),
+      .in_data  ({word_to, word_fault, word_banks, word_data}),
+      .out_valid(head_valid),
+      .out_ready(handed),
+      .out_data ({head_to, head_fault, hand_banks, hand_instruction}),
+      .count    (unused_count)
   );
   assign fault = head_valid ? head_fault : kiln_vta_pkg::FAULT_NONE;
-  assign hand_valid = head_valid && head_fault == kiln_vta_pkg::FAULT_NONE ? 3'b001 << stage : '0;
+  assign hand_valid = head_valid ? head_to : '0;
   assign handed = (hand_valid & hand_ready) != '0;
   assign all_handed = hand_number == instructions;
 

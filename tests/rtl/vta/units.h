@@ -79,6 +79,17 @@ inline std::vector<Element> ElementsOf(const Instruction& in, const Config& conf
   return elements;
 }
 
+// Returns the banks, a bit each, that a correct instruction writes as a load of accumulators.
+inline uint32_t BanksOf(const Instruction& in, const Config& config) {
+  const bool accumulators = in.memory == Memory::kAccumulator || in.memory == Memory::kAccumulator8;
+  if (in.opcode != Opcode::kLoad || !accumulators || IsNop(in) || RectangleOf(in) == 0) return 0;
+  uint32_t banks = 0;
+  for (uint64_t i = 0; i < RectangleOf(in); ++i) {
+    banks |= 1u << ((in.sram_base + i) / static_cast<uint64_t>(config.accumulators_of_bank()));
+  }
+  return banks;
+}
+
 // kiln_vta_pkg::read_tag_t; the last member occupies the lowest bits.
 struct ReadTag {
   bool push_next, last, empty, padding;

@@ -380,6 +380,8 @@ class FetchBench {
   uint64_t most_under_way() const { return most_under_way_; }
   int faults() const { return faults_; }
   int lasts() const { return lasts_; }  // cycles in which its request came last
+  // cycles in which such an instruction was the oldest
+  int loads_of_accumulators() const { return loads_of_accumulators_; }
 
   // Nothing is handed on before this cycle of a launch.
   uint64_t blocked_until = 0;
@@ -451,6 +453,8 @@ class FetchBench {
     const auto stage = static_cast<uint32_t>(StageOf(in));
     ASSERT_EQ(fetch_->hand_valid, 1u << stage);
     ASSERT_EQ(GetBytes(fetch_->hand_instruction, 16), BytesOf(encoding_.Encode(in)));
+    ASSERT_EQ(fetch_->hand_banks, BanksOf(in, config_)) << "instruction " << words_.front();
+    loads_of_accumulators_ += fetch_->hand_banks != 0 ? 1 : 0;
     *hands = (fetch_->hand_ready >> stage & 1) != 0;
   }
 
@@ -467,7 +471,7 @@ class FetchBench {
   std::deque<uint64_t> under_way_, words_;  // numbers of instructions: on their way, and here
   std::array<size_t, 3> standing_{};        // in the stages' queues
   uint64_t most_under_way_ = 0;
-  int faults_ = 0, lasts_ = 0;
+  int faults_ = 0, lasts_ = 0, loads_of_accumulators_ = 0;
 };
 
 TEST(VtaStages, FetchHandsOnInOrder) {
@@ -479,6 +483,7 @@ TEST(VtaStages, FetchHandsOnInOrder) {
     }
     EXPECT_EQ(bench.most_under_way(), FetchBench::kDepth);
     EXPECT_GT(bench.lasts(), 50);
+    EXPECT_GT(bench.loads_of_accumulators(), 10);
   }
 }
 TEST(VtaStages, FetchStopsAtWhatNoStageCanExecute) {

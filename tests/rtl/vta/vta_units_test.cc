@@ -22,17 +22,6 @@ using vta::FindStaticFault;
 
 Config Default() { return *vta::ParseOriginalConfig("{}", "default"); }
 
-// Banks, a bit each, of a load of accumulators.
-uint32_t BanksOf(const Instruction& in, const Config& config) {
-  const bool accumulators = in.memory == Memory::kAccumulator || in.memory == Memory::kAccumulator8;
-  if (in.opcode != Opcode::kLoad || !accumulators || IsNop(in) || RectangleOf(in) == 0) return 0;
-  uint32_t banks = 0;
-  for (uint64_t i = 0; i < RectangleOf(in); ++i) {
-    banks |= 1u << ((in.sram_base + i) / static_cast<uint64_t>(config.accumulators_of_bank()));
-  }
-  return banks;
-}
-
 template <typename Model>
 void CheckDecoder(const Config& config) {
   Simulation<Model> decoder;
