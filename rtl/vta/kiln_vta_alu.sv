@@ -132,7 +132,7 @@ module kiln_vta_alu #(
   // ---- s + 1 to s + 3: computes the indices, reads the second operand and then the first.
   logic valid1, valid2, valid3, last1, last2, last3, clear1, clear2, clear3;
   logic use_immediate1, use_immediate2, use_immediate3;
-  logic [2:0] operation1, operation2, operation3;
+  logic [2:0] operation1, operation2;
   logic [15:0] immediate1, immediate2, immediate3;
   logic [INDEX_BITS-1:0] uop_dst, dst1, dst2, dst3, src2, src3;
   logic [SOURCE_INDEX_BITS-1:0] uop_src, src1;
@@ -159,6 +159,20 @@ module kiln_vta_alu #(
     if (write_enable && write_index == src3) y = write_data;
   end
   localparam int unsigned OPERAND_BITS = ACCUMULATOR_BITS > 16 ? ACCUMULATOR_BITS : 16;
+  // Each group of numbers has its own register of the operation, which bounds the register's load.
+  localparam int unsigned GROUP = 16;
+  localparam int unsigned GROUPS = (NUMBERS + GROUP - 1) / GROUP;
+  logic [GROUPS*3-1:0] operations3;
+  for (genvar g = 0; g < GROUPS; g++) begin : g_group
+    kiln_delay #(
+        .WIDTH(3),
+        .CYCLES(1)
+    ) operation (
+        .clock,
+        .in (operation2),
+        .out(operations3[g*3+:3])
+    );
+  end
   logic signed [15:0] immediate;
   assign immediate = immediate3;
   for (genvar n = 0; n < NUMBERS; n++) begin : g_number
@@ -170,7 +184,7 @@ module kiln_vta_alu #(
     kiln_vta_alu_number #(
         .ACCUMULATOR_BITS(ACCUMULATOR_BITS)
     ) alu (
-        .operation(operation3),
+        .operation(operations3[n/GROUP*3+:3]),
         .x(x[n*ACCUMULATOR_BITS+:ACCUMULATOR_BITS]),
         .y(operand),
         .result(computed)
@@ -194,7 +208,7 @@ module kiln_vta_alu #(
     {clear3, clear2, clear1} <= {clear2, clear1, clear0};
     {use_immediate3, use_immediate2, use_immediate1} <=
         {use_immediate2, use_immediate1, use_immediate0};
-    {operation3, operation2, operation1} <= {operation2, operation1, operation0};
+    {operation2, operation1} <= {operation1, operation0};
     {immediate3, immediate2, immediate1} <= {immediate2, immediate1, immediate0};
     dst1        <= dst0;
     src1        <= src0;

@@ -9,6 +9,7 @@
 
 #include "Vvta_accumulators_1.h"
 #include "Vvta_accumulators_4.h"
+#include "Vvta_alu_32.h"
 #include "Vvta_alu_8.h"
 #include "Vvta_alu_small.h"
 #include "Vvta_dot.h"
@@ -145,6 +146,15 @@ Config NarrowAccumulators() {
   c.accumulator_bits = 8;
   c.weight_buffer_bytes = 32;
   c.accumulator_buffer_bytes = 8;
+  return c;
+}
+
+// 32 numbers an element: more than share a register of the ALU's operation.
+Config ManyNumbers() {
+  Config c = NarrowAccumulators();
+  c.block_out = 16;
+  c.weight_buffer_bytes *= 16;
+  c.accumulator_buffer_bytes *= 16;
   return c;
 }
 
@@ -376,6 +386,9 @@ TEST(VtaDatapath, AluWithStalls) { CheckAlu<Vvta_alu_small>(Small(), 60, 0.5, fa
 TEST(VtaDatapath, AluForwards) { CheckAlu<Vvta_alu_small>(Small(), 70, 0.1, true); }
 TEST(VtaDatapath, AluOfNarrowNumbers) {
   for (const double stall : {0.0, 0.5}) CheckAlu<Vvta_alu_8>(NarrowAccumulators(), 80, stall, true);
+}
+TEST(VtaDatapath, AluOfManyNumbers) {
+  for (const double stall : {0.0, 0.5}) CheckAlu<Vvta_alu_32>(ManyNumbers(), 90, stall, true);
 }
 
 // ---- Accumulators: every cycle reads and writes where no two use one bank; the store stage reads
