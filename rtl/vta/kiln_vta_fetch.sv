@@ -68,7 +68,6 @@ module kiln_vta_fetch #(
       standing        <= '0;
       hand_number     <= '0;
     end else begin
-      // `taken` comes late in the cycle: it selects the sums, and their carries do not wait for it.
       if (taken) begin
         requested       <= requested + 1'b1;
         request_address <= request_address +

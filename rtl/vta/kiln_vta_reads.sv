@@ -74,10 +74,16 @@ module kiln_vta_reads #(
   end
   assign tag = tag_bits;
 
-  logic nowhere, port_valid, port_ready, port_fault;
-  assign nowhere = bytes != '0 && address[ADDRESS_BITS-1:PAGE_BITS] == '0;
-  assign port_valid = enable && request_valid != '0 && !nowhere;
-  assign request_ready = port_valid && port_ready ? grant : '0;
+  // Each source's own request decides whether it is accepted: fetch does not wait until the loader
+  // knows whether its element is padding.
+  logic port_valid, port_ready, port_fault;
+  logic [SOURCES-1:0] nowhere;  // the source's request is to an address that is not memory
+  for (genvar i = 0; i < SOURCES; i++) begin : g_source
+    assign nowhere[i] = request_bytes[i*BYTES_BITS+:BYTES_BITS] != '0 &&
+        request_address[i*ADDRESS_BITS+PAGE_BITS+:ADDRESS_BITS-PAGE_BITS] == '0;
+  end
+  assign port_valid = enable && (grant & ~nowhere) != '0;
+  assign request_ready = enable && port_ready ? grant & ~nowhere : '0;
 
   kiln_axi_read_port #(
       .ADDRESS_BITS(ADDRESS_BITS),
@@ -133,7 +139,7 @@ module kiln_vta_reads #(
   // beat leaves the port in the same cycle or later.
   logic word_fault, request_fault;
   assign word_fault = port_fault && word_valid;
-  assign request_fault = enable && request_valid != '0 && nowhere;
+  assign request_fault = enable && (grant & nowhere) != '0;
   assign fault_valid = word_fault || request_fault;
   assign fault_number = word_fault ? word_tag.number : tag.number;
 
