@@ -1,5 +1,7 @@
 #include "kiln/targets/interface/accelerator.h"
 
+#include <algorithm>
+
 namespace kiln {
 
 std::string_view NameOf(Level level) {
@@ -28,6 +30,18 @@ StatusOr<std::unique_ptr<Accelerator>> Accelerator::WithFormats(const QuantType&
                                                                 const QuantType&) const {
   return UnsupportedAt(
       "", name(), "the number formats of the " + std::string(family()) + " family are fixed", "");
+}
+
+Status Accelerator::CheckObjective(Objective objective) const {
+  const std::vector<Objective> possible = Objectives();
+  if (std::find(possible.begin(), possible.end(), objective) != possible.end()) return OkStatus();
+  std::string names;
+  for (const Objective one : possible)
+    names += (names.empty() ? "" : ", ") + std::string(NameOf(one));
+  return UnsupportedAt("", name(),
+                       "the " + std::string(family()) + " family does not choose schedules by " +
+                           std::string(NameOf(objective)),
+                       "one of: " + names);
 }
 
 std::string Accelerator::UntimedReason(const RtlOptions& rtl) const {

@@ -22,6 +22,7 @@
 #include "kiln/quantise/recipe.h"
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/cost.h"
+#include "kiln/targets/interface/objective.h"
 #include "kiln/targets/interface/program.h"
 #include "kiln/targets/interface/trace.h"
 
@@ -37,6 +38,10 @@ struct CompileOptions {
   // Whether kernels that the family cannot run are assigned to the host and listed. If false, such
   // a kernel is an error.
   bool host_fallback = true;
+  // What schedules minimise. One of Accelerator::Objectives; a family ignores the others, so callers
+  // call CheckObjective first.
+  Objective objective = Objective::kCycles;
+  int node_nm = kDefaultNode;  // CMOS node of the energies that kEnergy and kEdp weigh
   uint64_t seed = 1;
 };
 
@@ -142,6 +147,10 @@ class Accelerator {
   virtual StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
                                                              const QuantType& weights) const;
 
+  // Returns the objectives that schedules can be chosen by. By default only cycles.
+  virtual std::vector<Objective> Objectives() const { return {Objective::kCycles}; }
+  // Returns an error that names the possible objectives if `objective` is none of them.
+  Status CheckObjective(Objective objective) const;
   // Compiles a graph after the standard passes. The graph must have batch dimension 1, known
   // shapes, and quantisation annotations on the values that the hardware holds. A value without
   // annotation stays fp32, and its node runs on the host. Errors: a node or format that the family
