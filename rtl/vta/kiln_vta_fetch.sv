@@ -3,7 +3,8 @@
 //   start        in the first cycle without reset; fetches `instructions` instructions from byte
 //                address `address` on
 //   request      requests the next instruction while fewer than FETCH_DEPTH are requested and not
-//                yet passed on. Its word is always accepted.
+//                yet passed on. Its word is always accepted, and decoded in the cycle in which it
+//                arrives.
 //   request_last the request has the lowest priority, because FETCH_STANDING or more instructions
 //                are in the queues of the stages. `started` (one bit per stage) marks those that
 //                leave their queue in this cycle.
