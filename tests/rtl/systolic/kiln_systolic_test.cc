@@ -180,7 +180,7 @@ TEST(SystolicMachine, SoftmaxAndLayerNormalisationOnFewFunctionStages) {
   const Config config = Bf16();
   auto lowered = systolic::Lower(*graph, config, CompileOptions{});
   ASSERT_TRUE(lowered.ok()) << lowered.status();
-  const auto compiled = systolic::Generate(*std::move(lowered), *graph, config);
+  const auto compiled = systolic::Generate(*std::move(lowered), *graph, config, CompileOptions{});
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   ASSERT_EQ((*compiled)->steps().size(), 1u) << "the host has a share";
   bool placed = false;  // an exponential behind a stage that passes on

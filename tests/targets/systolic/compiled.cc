@@ -37,7 +37,7 @@ StatusOr<std::unique_ptr<SystolicProgram>> CompileFor(const Graph& prepared, con
   CompileOptions options;
   options.host_fallback = host_fallback;
   KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(prepared, config, options));
-  return Generate(std::move(lowered), prepared, config);
+  return Generate(std::move(lowered), prepared, config, options);
 }
 
 Config SquareConfig(int size) {

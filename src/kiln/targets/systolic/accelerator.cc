@@ -161,9 +161,11 @@ StatusOr<std::unique_ptr<Program>> SystolicAccelerator::Compile(
 
 StatusOr<std::unique_ptr<Program>> SystolicAccelerator::CompileKnown(
     const Graph& graph, const CompileOptions& options) const {
+  // Checks the node, at which schedules may be chosen by energy.
+  KILN_RETURN_IF_ERROR(EnergyOf(Events(), config_, options.node_nm).status());
   KILN_ASSIGN_OR_RETURN(Lowered lowered, Lower(graph, config_, options));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<SystolicProgram> program,
-                        Generate(std::move(lowered), graph, config_));
+                        Generate(std::move(lowered), graph, config_, options));
   return program;
 }
 

@@ -4,6 +4,7 @@
 #ifndef KILN_TARGETS_SYSTOLIC_ACCELERATOR_H_
 #define KILN_TARGETS_SYSTOLIC_ACCELERATOR_H_
 
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ class SystolicAccelerator final : public Accelerator {
   StatusOr<std::unique_ptr<Accelerator>> WithFormats(const QuantType& activations,
                                                      const QuantType& weights) const override;
 
+  std::vector<Objective> Objectives() const override {
+    return {std::begin(kObjectives), std::end(kObjectives)};
+  }
   StatusOr<std::unique_ptr<Program>> Compile(const Graph& graph,
                                              const CompileOptions& options) const override;
   StatusOr<RunResult> Run(const Program& program, const Batch& batch,

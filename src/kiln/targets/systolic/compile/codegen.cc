@@ -45,14 +45,25 @@ void AddTiling(const std::string& tiling, std::string* schedule) {
   if (*schedule != tiling && !schedule->ends_with(kOthers)) *schedule += kOthers;
 }
 
+// Returns the end of a kernel's description: the claim that its tilings have the least of what the
+// objective minimises.
+std::string LeastOfTilings(Objective objective) {
+  const std::string_view what = objective == Objective::kEnergy    ? "energy"
+                                : objective == Objective::kTraffic ? "traffic"
+                                                                   : "energy times cycles";
+  return fmt::format(", least {} among its tilings", what);
+}
+
 // Generates the program of one graph; Run does the steps in order.
 class Generator {
  public:
-  Generator(Lowered lowered, const Graph& graph, const Config& config)
+  Generator(Lowered lowered, const Graph& graph, const Config& config,
+            const CompileOptions& options)
       : lowered_(std::move(lowered)),
         graph_(graph),
         config_(config),
-        scheduler_(config),
+        ranking_(config, options),
+        scheduler_(config, ranking_),
         sums_(config) {}
 
   StatusOr<std::unique_ptr<SystolicProgram>> Run() {
@@ -88,6 +99,7 @@ class Generator {
     // Weights that several works share with the same packing are stored once.
     std::map<std::tuple<const WeightCodes*, Packing, Opcode>, TiledWeights> tiled;
     for (Kernel& kernel : lowered_.kernels) {
+      bool best = true;  // all tilings of the kernel are the best of their spaces
       for (Work& work : kernel.works) {
         Instruction& in = work.instruction;
         if (in.opcode == Opcode::kVector) {
@@ -102,6 +114,7 @@ class Generator {
         }
         in.tiling = schedule->tiling;
         AddTiling(Describe(in.tiling), &kernel.info.schedule);
+        best = best && schedule->best_of_space;
         Accumulate(schedule->certificate, &kernel.info.certificate);
         if (work.codes == nullptr) {
           sums_.Add(kernel.info.source_nodes[0], work);
@@ -136,6 +149,9 @@ class Generator {
       }
       // Tilings and loop orders are timed as if every port had its own bus.
       if (config_.shared_bus) certificate.optimal = false;
+      if (config_.shared_bus && ranking_.objective() == Objective::kEdp) best = false;
+      if (best && !kernel.info.schedule.empty() && !ranking_.by_cycles())
+        kernel.info.schedule += LeastOfTilings(ranking_.objective());
     }
     if (config_.shared_bus) {
       parts_.notes.emplace_back(
@@ -310,6 +326,7 @@ class Generator {
   Lowered lowered_;
   const Graph& graph_;
   const Config& config_;
+  const Ranking ranking_;
   Scheduler scheduler_;
   SumCheck sums_;
   std::vector<int> first_, last_;
@@ -420,8 +437,9 @@ std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_
 }
 
 StatusOr<std::unique_ptr<SystolicProgram>> Generate(Lowered lowered, const Graph& graph,
-                                                    const Config& config) {
-  return Generator(std::move(lowered), graph, config).Run();
+                                                    const Config& config,
+                                                    const CompileOptions& options) {
+  return Generator(std::move(lowered), graph, config, options).Run();
 }
 
 }  // namespace kiln::systolic

@@ -8,6 +8,7 @@
 
 #include "kiln/support/buffer.h"
 #include "kiln/support/status.h"
+#include "kiln/targets/interface/accelerator.h"
 #include "kiln/targets/systolic/compile/lower.h"
 #include "kiln/targets/systolic/isa/program.h"
 
@@ -33,10 +34,11 @@ struct Lifetime {
 std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_t base,
                                  uint64_t alignment);
 
-// Generates the program. Errors, with names: a layer whose tiling does not fit the buffers, and
+// Generates the program, with tilings chosen by options.objective. Errors, with names: a layer whose tiling does not fit the buffers, and
 // constants and activations that do not fit the memory of the design point.
 StatusOr<std::unique_ptr<SystolicProgram>> Generate(Lowered lowered, const Graph& graph,
-                                                    const Config& config);
+                                                    const Config& config,
+                                                    const CompileOptions& options);
 
 }  // namespace kiln::systolic
 

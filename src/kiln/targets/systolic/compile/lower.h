@@ -60,7 +60,7 @@ struct WeightCodes {
 struct Work {
   Instruction instruction;
   bool orders_timed = false;         // kVector: all loop orders have been timed, and these loops
-                                     // are the fastest
+                                     // are the fastest; not if another objective chose them
   Place input, weights, parameters;  // matrix, depthwise
   // The ranges of the integer operands that the array sums: of an input, of a weight if weights are
   // not constants, and the count of the number zero.

@@ -85,10 +85,10 @@ Instruction TrialProduct(const Config& config, int64_t m, int64_t k, int64_t n, 
   return in;
 }
 
-// Returns whether a product takes fewer cycles if it reads its rows in place, one code per request,
-// than if the vector unit first makes a dense copy.
-bool ReadsInPlace(const Config& config, int64_t m, int64_t k, int64_t n, int64_t m_stride,
-                  int64_t k_stride) {
+// Returns whether a product is at least as good, by `ranking`, if it reads its rows in place, one
+// code per request, as if the vector unit first makes a dense copy.
+bool ReadsInPlace(const Config& config, const Ranking& ranking, int64_t m, int64_t k, int64_t n,
+                  int64_t m_stride, int64_t k_stride) {
   const int64_t bytes = config.input_format.bytes();
   Instruction copy;
   copy.opcode = Opcode::kVector;
@@ -103,12 +103,13 @@ bool ReadsInPlace(const Config& config, int64_t m, int64_t k, int64_t n, int64_t
   v.output.outer_stride = {0, 0, k * bytes, 0};
   v.passes.resize(1);
   v.passes[0].to_memory = true;
-  Scheduler scheduler(config);
+  Scheduler scheduler(config, ranking);
   const auto in_place = scheduler.Find(TrialProduct(config, m, k, n, m_stride, k_stride));
   const auto dense = scheduler.Find(TrialProduct(config, m, k, n, k * bytes, bytes));
   if (!in_place.ok() || !dense.ok()) return in_place.ok();
-  return in_place->certificate.cost <=
-         dense->certificate.cost + static_cast<double>(EstimateCycles(copy, config));
+  Expense with_copy = dense->expense;
+  with_copy += ranking.ExpenseOf(copy, EstimateCycles(copy, config));
+  return !ranking.IsBetter(with_copy, in_place->expense);
 }
 
 View WithoutLastAxis(const View& view) { return WithoutAxis(view, view.rank() - 1); }
@@ -187,8 +188,8 @@ Status Lowering::PlaceActivations(const Group& group, Product* p, std::vector<Wo
   const std::vector<int64_t>& strides = p->a.strides;
   p->in_place = p->k > 1 && strides.back() != p->a.encoding.bytes;
   if (p->in_place &&
-      (config_.block_size > 0 ||
-       !ReadsInPlace(config_, p->m, p->k, p->n, strides[strides.size() - 2], strides.back()))) {
+      (config_.block_size > 0 || !ReadsInPlace(config_, ranking_, p->m, p->k, p->n,
+                                               strides[strides.size() - 2], strides.back()))) {
     KILN_ASSIGN_OR_RETURN(p->a, Materialise(p->a, p->node->name() + " input", works));
     p->in_place = false;
   }

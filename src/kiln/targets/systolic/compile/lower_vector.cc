@@ -2,7 +2,7 @@
 // and layer normalisation.
 #include <algorithm>
 #include <iterator>
-#include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -13,6 +13,7 @@
 #include "kiln/support/check.h"
 #include "kiln/targets/systolic/compile/lower_windows.h"
 #include "kiln/targets/systolic/compile/lowering.h"
+#include "kiln/targets/systolic/compile/ranking.h"
 #include "kiln/targets/systolic/compile/schedule.h"
 #include "kiln/targets/systolic/compile/short_rows.h"
 #include "kiln/targets/systolic/isa/stages.h"
@@ -74,23 +75,25 @@ struct TimedNest {
   VectorProgram program;  // with the loops of `nest`
 };
 
-// Returns the fastest nest, trying each loop from `first_inner` on as the axis of the words.
+// Returns the best nest, trying each loop from `first_inner` on as the axis of the words.
 // `slots` are the indices of the outer loops that the other loops may use.
-TimedNest FastestNest(const std::vector<Loop>& loops, size_t first_inner,
-                      std::span<const int> slots, const VectorProgram& program,
-                      const Config& config) {
-  TimedNest best;
-  int64_t best_cycles = std::numeric_limits<int64_t>::max();
+TimedNest BestNest(const std::vector<Loop>& loops, size_t first_inner, std::span<const int> slots,
+                   const VectorProgram& program, const Config& config, const Ranking& ranking) {
+  std::optional<TimedNest> best;
+  Expense least;
+  Instruction trial;
+  trial.opcode = Opcode::kVector;
   for (size_t inner = first_inner; inner < loops.size(); ++inner) {
     Nest nest = NestOf(loops, inner, slots.size());
-    VectorProgram trial = program;
-    SetLoops(nest, slots, &trial);
-    const int64_t cycles = VectorInstructionTime(trial, config).busy * InstructionsOf(nest);
-    if (cycles >= best_cycles) continue;
-    best_cycles = cycles;
-    best = {std::move(nest), std::move(trial)};
+    trial.vector = program;
+    SetLoops(nest, slots, &trial.vector);
+    const int64_t busy = VectorInstructionTime(trial.vector, config).busy;
+    const Expense expense = ranking.ExpenseOf(trial, busy).Times(InstructionsOf(nest));
+    if (best.has_value() && !ranking.IsBetter(expense, least)) continue;
+    least = expense;
+    best = {std::move(nest), std::move(trial.vector)};
   }
-  return best;
+  return *std::move(best);
 }
 
 // Returns a view with the axes that `which` selects, in order.
@@ -101,15 +104,17 @@ View AxesOf(View view, const std::vector<bool>& which) {
   return view;
 }
 
-// Appends one work for each combination of the unrolled loops; `nest` is the best of all orders.
+// Appends one work for each combination of the unrolled loops; `nest` is the best of all orders by
+// `ranking`.
 void AppendWorks(const Nest& nest, const VectorProgram& program,
-                 const std::vector<const View*>& views, std::vector<Work>* works) {
+                 const std::vector<const View*>& views, const Ranking& ranking,
+                 std::vector<Work>* works) {
   const int64_t count = InstructionsOf(nest);
   for (int64_t index = 0; index < count; ++index) {
     Work work;
     work.instruction.opcode = Opcode::kVector;
     work.instruction.vector = program;
-    work.orders_timed = true;
+    work.orders_timed = ranking.by_cycles();
     std::vector<View> shares;
     shares.reserve(views.size());
     for (const View* view : views) shares.push_back(*view);
@@ -147,10 +152,11 @@ View AxisLast(const View& view, int axis) {
   return Transposed(view, perm);
 }
 
-int64_t CyclesOf(std::span<const Work> works, const Config& config) {
-  int64_t cycles = 0;
-  for (const Work& work : works) cycles += EstimateCycles(work.instruction, config);
-  return cycles;
+Expense ExpenseOf(std::span<const Work> works, const Config& config, const Ranking& ranking) {
+  Expense expense;
+  for (const Work& work : works)
+    expense += ranking.ExpenseOf(work.instruction, EstimateCycles(work.instruction, config));
+  return expense;
 }
 
 Window WindowOf(const PoolGeometry& g, Combine combine, const View& image) {
@@ -265,8 +271,8 @@ Status Lowering::EmitNest(const VectorSpec& spec, std::vector<Work>* works) cons
   std::vector<Loop> loops = LoopsOver(views, spec.rows_are_last_axis);
   if (loops.empty()) loops.push_back(OneStep(views.size()));
   constexpr int kSlots[kOuterLoops] = {0, 1, 2, 3};
-  const auto [best, looped] =
-      FastestNest(loops, spec.rows_are_last_axis ? loops.size() - 1 : 0, kSlots, program, config_);
+  const auto [best, looped] = BestNest(loops, spec.rows_are_last_axis ? loops.size() - 1 : 0,
+                                       kSlots, program, config_, ranking_);
   for (const Loop& loop : best.outer) {
     if (loop.count > kMostCounted) return ToHost("an axis longer than the machine counts");
   }
@@ -274,7 +280,7 @@ Status Lowering::EmitNest(const VectorSpec& spec, std::vector<Work>* works) cons
   if (InstructionsOf(best) > kMaxInstructionsPerKernel) {
     return ToHost(fmt::format("needs {} vector instructions", InstructionsOf(best)));
   }
-  AppendWorks(best, looped, views, works);
+  AppendWorks(best, looped, views, ranking_, works);
   return OkStatus();
 }
 
@@ -496,11 +502,11 @@ StatusOr<Kernel> Lowering::EmitReduce(const Group& group) {
   w.column_stride = window[1].strides[0];
 
   constexpr int kSlots[] = {0, 3};  // loops 1 and 2 belong to the window
-  const auto [best, looped] = FastestNest(loops, 0, kSlots, program, config_);
+  const auto [best, looped] = BestNest(loops, 0, kSlots, program, config_, ranking_);
   if (InstructionsOf(best) > kMaxInstructionsPerKernel) {
     return ToHost(fmt::format("needs {} vector instructions", InstructionsOf(best)));
   }
-  AppendWorks(best, looped, views, &kernel.works);
+  AppendWorks(best, looped, views, ranking_, &kernel.works);
   KILN_RETURN_IF_ERROR(Land(result, target, &kernel.works));
   views_[group.result] = target;
   return kernel;
@@ -554,7 +560,7 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   views_[group.result] = result;
   if (spec.operands.size() > 1 || spec.operands[0].blocked() || result.blocked()) return kernel;
 
-  // Computes short rows side by side in the lanes if that takes less time.
+  // Computes short rows side by side in the lanes if that is better.
   const size_t buffers = out_.buffers.size();
   const auto short_rows =
       SoftmaxOfShortRows(spec.operands[0], spec.output, logarithm, group.chain.stages, config_,
@@ -566,7 +572,8 @@ StatusOr<Kernel> Lowering::EmitSoftmax(const Group& group) {
   for (size_t i = 0; better && i < short_rows->size(); ++i)
     better = EmitVector((*short_rows)[i], &works).ok();
   const auto row_by_row = std::span(kernel.works).subspan(before);
-  if (better && CyclesOf(works, config_) < CyclesOf(row_by_row, config_)) {
+  if (better && ranking_.IsBetter(ExpenseOf(works, config_, ranking_),
+                                  ExpenseOf(row_by_row, config_, ranking_))) {
     kernel.least_cycles = 0;
     for (const Work& work : row_by_row) {
       *kernel.least_cycles +=

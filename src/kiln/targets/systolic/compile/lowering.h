@@ -13,6 +13,7 @@
 #include "kiln/targets/lower/partition.h"
 #include "kiln/targets/systolic/compile/chain.h"
 #include "kiln/targets/systolic/compile/lower.h"
+#include "kiln/targets/systolic/compile/ranking.h"
 #include "kiln/targets/systolic/config/user_unit.h"
 
 namespace kiln::systolic {
@@ -47,7 +48,11 @@ struct Product;
 class Lowering {
  public:
   Lowering(const Graph& graph, const Config& config, const CompileOptions& options)
-      : graph_(graph), config_(config), options_(options), partition_(graph, Patterns()) {}
+      : graph_(graph),
+        config_(config),
+        options_(options),
+        ranking_(config, options),
+        partition_(graph, Patterns()) {}
   StatusOr<Lowered> Run();
 
  private:
@@ -150,6 +155,7 @@ class Lowering {
   const Graph& graph_;
   const Config& config_;
   const CompileOptions& options_;
+  const Ranking ranking_;
   Lowered out_;
   std::unordered_map<const Value*, Encoding> encodings_;
   std::unordered_map<const Value*, View> views_;    // locations of values

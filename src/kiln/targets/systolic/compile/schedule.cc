@@ -2,6 +2,7 @@
 #include "kiln/targets/systolic/compile/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -10,6 +11,7 @@
 #include "kiln/support/check.h"
 #include "kiln/support/integer.h"
 #include "kiln/support/parallel.h"
+#include "kiln/targets/systolic/compile/axis_sums.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/isa/timing.h"
 #include "kiln/targets/systolic/isa/walk.h"
@@ -47,23 +49,6 @@ std::vector<int32_t> Amounts(int64_t total, int64_t most) {
   std::sort(amounts.begin(), amounts.end());
   amounts.erase(std::unique(amounts.begin(), amounts.end()), amounts.end());
   return amounts;
-}
-
-// Sums over the tiles of one axis: positions fetched, and positions inside the image.
-struct AxisSums {
-  int64_t places = 0, inside = 0;
-};
-AxisSums SumsOf(const RegionAxis& axis, int32_t outputs, int32_t tile, int32_t limit) {
-  AxisSums sums;
-  for (int32_t first = 0; first < outputs; first += tile) {
-    const int32_t places = axis.Places(std::min(tile, outputs - first));
-    sums.places += places;
-    for (int32_t p = 0; p < places; ++p) {
-      const int32_t at = axis.Coordinate(first, p);
-      sums.inside += at >= 0 && at < limit ? 1 : 0;
-    }
-  }
-  return sums;
 }
 
 // A lower bound on EstimateCycles in closed form: each unit's own work, and the work that must
@@ -140,8 +125,8 @@ class Bounder {
     // Array: a pass takes at least as long as loading the next tile into the shadow registers.
     const int64_t load = WeightLoadCycles(config_);
     int64_t array = 0;
-    for (const auto& [height, rows] : Pieces(c.out_height, tiling.tile_height)) {
-      for (const auto& [width, columns] : Pieces(c.out_width, tiling.tile_width)) {
+    for (const auto& [height, rows] : PiecesOf(c.out_height, tiling.tile_height)) {
+      for (const auto& [width, columns] : PiecesOf(c.out_width, tiling.tile_width)) {
         array += rows * columns * std::max<int64_t>(load, int64_t{height} * width);
       }
     }
@@ -174,13 +159,6 @@ class Bounder {
   }
 
  private:
-  // Returns the sizes of the pieces of an axis, and the number of pieces of each size.
-  static std::vector<std::pair<int32_t, int64_t>> Pieces(int32_t total, int32_t size) {
-    std::vector<std::pair<int32_t, int64_t>> pieces;
-    if (total / size > 0) pieces.emplace_back(size, total / size);
-    if (total % size > 0) pieces.emplace_back(total % size, 1);
-    return pieces;
-  }
   int64_t Word(int64_t elements) const { return LeastWordCycles(in_.vector, config_, 0, elements); }
 
   Instruction in_;
@@ -213,6 +191,55 @@ int64_t WorkOf(const Instruction& instruction, const Config& config) {
                               : std::min(instruction.tiling.columns_per_block, g.column_tiles);
   const int64_t passes = instruction.opcode == Opcode::kDepthwise ? 1 : g.row_tiles() * columns;
   return CountVisits(instruction, config) * (passes + 4);
+}
+
+// A tiling to be timed. The search minimises its cycles times `factor`.
+struct Candidate {
+  size_t index = 0;  // of the tiling
+  double factor = 1;
+  double bound = 0;  // a lower bound of the product
+};
+
+// Returns picojoules and bytes with each tiling; empty if only cycles count.
+std::vector<Expense> ExpensesOf(const Instruction& instruction, const Config& config,
+                                const Ranking& ranking, const std::vector<Tiling>& tilings) {
+  if (ranking.by_cycles()) return {};
+  std::vector<Expense> expenses(tilings.size());
+  const TilingExpenses closed_form(instruction, config, ranking, tilings);
+  ParallelFor(std::ssize(tilings), kBoundGrain, [&](int64_t begin, int64_t end) {
+    TilingExpenses own = closed_form;
+    for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+      expenses[i] = own.Of(tilings[i]);
+  });
+  return expenses;
+}
+
+// Returns the tilings that can be best, without their bounds: by energy or traffic those with the
+// least of it, otherwise all.
+std::vector<Candidate> CandidatesOf(const std::vector<Tiling>& tilings,
+                                    const std::vector<Expense>& expenses, const Ranking& ranking) {
+  const bool product = ranking.objective() == Objective::kEdp;
+  double least = std::numeric_limits<double>::max();
+  if (!product) {
+    for (const Expense& expense : expenses) least = std::min(least, ranking.Measure(expense));
+  }
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < tilings.size(); ++i) {
+    if (product) {
+      candidates.push_back({.index = i, .factor = expenses[i].picojoules});
+    } else if (expenses.empty() || ranking.Measure(expenses[i]) == least) {
+      candidates.push_back({.index = i});
+    }
+  }
+  return candidates;
+}
+
+// Returns cycles whose product with `factor` is at least `cost`.
+int64_t CyclesFor(double cost, double factor) {
+  // One more than the quotient, which may have been rounded down.
+  const double cycles = std::floor(cost / factor) + 1;
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  return cycles < static_cast<double>(kMost) ? static_cast<int64_t>(cycles) : kMost;
 }
 
 }  // namespace
@@ -338,35 +365,34 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   const std::string key(bits.begin(), bits.end());
   if (const auto it = known_.find(key); it != known_.end()) return it->second;
 
-  struct Candidate {
-    int64_t bound = 0;
-    size_t index = 0;  // index of the tiling
-  };
-  struct Timed {
-    Candidate candidate;
-    int64_t cycles = 0;
-  };
   const std::vector<Tiling> tilings = TilingsOf(trial, config_);
   if (tilings.empty()) {
     return absl::UnimplementedError(
         fmt::format("one output position needs more than the {} buffer holds",
                     trial.opcode == Opcode::kDepthwise ? "depthwise" : "input"));
   }
-  std::vector<Candidate> candidates(tilings.size());
+  const std::vector<Expense> expenses = ExpensesOf(trial, config_, ranking_, tilings);
+  std::vector<Candidate> candidates = CandidatesOf(tilings, expenses, ranking_);
   ParallelFor(std::ssize(candidates), kBoundGrain, [&](int64_t begin, int64_t end) {
     Bounder bounder(trial, config_);
     for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      candidates[i] = {bounder.Of(tilings[i]), i};
+      Candidate& one = candidates[i];
+      one.bound = one.factor * static_cast<double>(bounder.Of(tilings[one.index]));
     }
   });
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.bound != b.bound ? a.bound < b.bound : a.index < b.index;
   });
 
-  int64_t best = std::numeric_limits<int64_t>::max(), work = 0;
-  size_t best_index = 0;
-  // The first tiling that the work limit left untimed has the lowest bound of the untimed ones.
-  int64_t untimed_bound = std::numeric_limits<int64_t>::max();
+  struct Timed {
+    Candidate candidate;
+    int64_t cycles = 0;
+    double cost() const { return candidate.factor * static_cast<double>(cycles); }
+  };
+  constexpr double kNone = std::numeric_limits<double>::max();
+  double best = kNone;
+  Timed best_timed;
+  int64_t work = 0;
   // Candidates are timed in rounds whose sizes do not depend on the number of threads. The times of
   // a round are then read in order, so the result is the same as if they were timed one by one.
   size_t next = 0, round = 1;
@@ -379,33 +405,42 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
       if (work > kWorkLimit && next > 0) break;
       timed.push_back({candidates[next], 0});
     }
-    const int64_t enough = best;  // not modified while other threads read it
+    const double enough = best;  // not modified while other threads read it
     ParallelFor(std::ssize(timed), 1, [&](int64_t begin, int64_t) {
       Timed& one = timed[static_cast<size_t>(begin)];
       Instruction tiled = trial;
       tiled.tiling = tilings[one.candidate.index];
-      one.cycles = EstimateCycles(tiled, config_, enough);
+      one.cycles = EstimateCycles(tiled, config_, CyclesFor(enough, one.candidate.factor));
     });
     for (const Timed& one : timed) {
       if (one.candidate.bound >= best) break;
       ++timed_;
-      if (one.cycles < best) {
-        best = one.cycles;
-        best_index = one.candidate.index;
+      if (one.cost() < best) {
+        best = one.cost();
+        best_timed = one;
       }
     }
     round = std::min(2 * round, kMostOfRound);
   }
-  if (next < candidates.size()) untimed_bound = candidates[next].bound;
+  // The first tiling that the work limit left untimed has the lowest bound of the untimed ones.
+  const double untimed_bound = next < candidates.size() ? candidates[next].bound : kNone;
+  const bool all_timed = untimed_bound >= best;
   Schedule schedule;
-  schedule.tiling = tilings[best_index];
+  schedule.tiling = tilings[best_timed.candidate.index];
+  schedule.expense = expenses.empty() ? Expense() : expenses[best_timed.candidate.index];
+  schedule.expense.cycles = best_timed.cycles;
+  // Only cycles and products with them need times.
+  schedule.best_of_space = all_timed || ranking_.objective() == Objective::kEnergy ||
+                           ranking_.objective() == Objective::kTraffic;
   Certificate& certificate = schedule.certificate;
-  certificate.cost = static_cast<double>(best);
+  certificate.cost = static_cast<double>(best_timed.cycles);
   certificate.unit = "cycles";
   certificate.lower_bound = LowerBound(instruction, config_, &certificate.bound_from);
-  certificate.optimal = untimed_bound >= best || certificate.cost <= certificate.lower_bound;
-  if (!certificate.optimal && static_cast<double>(untimed_bound) > certificate.lower_bound) {
-    certificate.lower_bound = static_cast<double>(untimed_bound);
+  // A search by another objective proves nothing about the cycles of the tilings that it leaves out.
+  const bool fewest_cycles = ranking_.by_cycles() && all_timed;
+  certificate.optimal = fewest_cycles || certificate.cost <= certificate.lower_bound;
+  if (ranking_.by_cycles() && !certificate.optimal && untimed_bound > certificate.lower_bound) {
+    certificate.lower_bound = untimed_bound;
     certificate.bound_from = "tilings not timed";
   }
   known_[key] = schedule;

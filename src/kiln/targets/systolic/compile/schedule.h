@@ -3,10 +3,13 @@
 // The search space: both packings and orders; tile heights and widths that cut the image into
 // different numbers of tiles, each as evenly as possible; column blocks likewise; groups and weight
 // tiles per bank from one to as many as fit, by doubling, plus the even cuts. Every point first
-// gets a lower bound in closed form. Points are then timed exactly (timing.h) in order of their
-// bounds until no bound is below the best time. The result is therefore the optimum of the space,
-// unless the work limit is reached; the certificate says which.
-// met; the certificate says which.
+// gets a lower bound of its cycles in closed form. Points are then timed exactly (timing.h) in order
+// of their bounds until no bound is below the best. The result is therefore the optimum of the
+// space, unless the work limit is met; the certificate says which.
+//
+// Energy and traffic do not depend on time and have a closed form (ranking.h), so every point gets
+// its own. By energy or traffic, only the points with the least of it are timed, to find the fastest
+// of them. By their product with cycles, bounds and times are multiplied by each point's energy.
 #ifndef KILN_TARGETS_SYSTOLIC_COMPILE_SCHEDULE_H_
 #define KILN_TARGETS_SYSTOLIC_COMPILE_SCHEDULE_H_
 
@@ -16,15 +19,19 @@
 
 #include "kiln/support/status.h"
 #include "kiln/targets/interface/program.h"
+#include "kiln/targets/systolic/compile/ranking.h"
 #include "kiln/targets/systolic/config/config.h"
 #include "kiln/targets/systolic/isa/isa.h"
 
 namespace kiln::systolic {
 
-// A tiling and the certificate of its cost.
+// A tiling and what is known of it.
 struct Schedule {
   Tiling tiling;
-  Certificate certificate;
+  Certificate certificate;  // of its cycles, whatever the objective
+  Expense expense;          // of the instruction
+  // Proved: no tiling of the space is better by the objective.
+  bool best_of_space = false;
 };
 
 // Returns whether the buffers can hold the data of one output position, without which there is no
@@ -68,7 +75,9 @@ Instruction WithoutNumbers(Instruction instruction);
 // searched once.
 class Scheduler {
  public:
-  explicit Scheduler(const Config& config) : config_(config) {}
+  // Searches by cycles.
+  explicit Scheduler(const Config& config) : Scheduler(config, Ranking(config)) {}
+  Scheduler(const Config& config, const Ranking& ranking) : config_(config), ranking_(ranking) {}
   // Returns the schedule; ignores the instruction's tiling. Its addresses need not be final.
   // Unimplemented if no tiling fits the machine's buffers.
   StatusOr<Schedule> Find(const Instruction& instruction);
@@ -76,6 +85,7 @@ class Scheduler {
 
  private:
   const Config& config_;
+  Ranking ranking_;
   std::map<std::string, Schedule> known_;  // by the encoded instruction
   int64_t timed_ = 0;
 };
