@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -63,9 +64,49 @@ TEST(Application, CommandsThatCompileShareTheirOptions) {
           "--preprocess", "--random", "--calibrate", "--calibration-images"}) {
       EXPECT_THAT(help, HasSubstr(std::string("  ") + option + " ")) << name;
     }
-    EXPECT_EQ(help.find("--quantise") != std::string::npos, std::string(name) != "accuracy")
-        << name;
+    for (const char* option : {"--quantise", "--optimise"}) {
+      EXPECT_EQ(help.find(option) != std::string::npos, std::string(name) != "accuracy")
+          << name << " " << option;
+    }
   }
+}
+
+// The report says what schedules minimise, and they do have less of it than any others.
+TEST(Application, CompilesByEveryObjective) {
+  const std::vector<std::string> objectives = {"cycles", "energy", "edp", "traffic"};
+  std::map<std::string, double> picojoules;
+  std::map<std::string, int64_t> bytes;
+  for (const std::string& objective : objectives) {
+    const Outcome made = Call({"-q", "compile", "models/demo_fashion_mnist.onnx", "--on",
+                               "systolic-int8-8x8", "--optimise", objective, "--json", "-"});
+    ASSERT_EQ(made.code, kExitOk) << made.err;
+    const auto json = nlohmann::json::parse(made.out);
+    EXPECT_EQ(json["optimise"], objective);
+    EXPECT_EQ(made.out.find("(--optimise " + objective + ")") != std::string::npos,
+              objective != "cycles");
+    picojoules[objective] = json["energy"]["picojoules_per_image"];
+    for (const auto& part : json["energy"]["parts"]) {
+      if (part["unit"] == "outer memory") bytes[objective] = part["count"];
+    }
+  }
+  for (const std::string& objective : objectives) {
+    EXPECT_LE(picojoules["energy"], picojoules[objective]) << objective;
+    EXPECT_LE(bytes["traffic"], bytes[objective]) << objective;
+  }
+  EXPECT_LT(picojoules["energy"], picojoules["cycles"]);
+  EXPECT_LT(bytes["traffic"], bytes["cycles"]);
+
+  const auto text = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"-q", "compile", "models/demo_fashion_mnist.onnx", "--on",
+                                          "systolic-int8-8x8"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Call(arguments).out;
+  };
+  EXPECT_THAT(text({}), Not(HasSubstr("note: schedules")));
+  const std::string by_energy = text({"--optimise", "energy", "--node-nm", "7"});
+  EXPECT_THAT(by_energy, HasSubstr("note: schedules are those of the least energy at 7 nm "
+                                   "(--optimise energy), not of the fewest cycles\n"));
+  EXPECT_THAT(by_energy, HasSubstr("least energy among its tilings"));
 }
 
 TEST(Application, NamesNearWords) {

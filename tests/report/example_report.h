@@ -40,6 +40,7 @@ inline RunReport ExampleReport() {
                                    {"array", "register bits", 100000, 0.01},
                                    {"outer memory", "bytes", 64, 162.5}},
                          .source = "a table"};
+  report.objective = "cycles";
   report.data = {.source = "t.idx", .kind = "idx", .preprocess = "scale=1/255", .images = 100};
   report.quantisation = RunReport::Quantisation{
       .recipe = "int8", .calibration = "the first 10 images of t.idx", .format = "int8"};

@@ -77,6 +77,7 @@ TEST(VerifyReport, TellsWhatWasComparedAndWhatTheHostRan) {
   VerifyReport report;
   report.images = 1;
   report.seed = 9;
+  report.objective = "edp";
   CompareLevels(WithHostKernel(), ExampleRun(), ExampleRun(), ExampleRun(), &report);
   EXPECT_THAT(
       ToText(report),
@@ -89,6 +90,7 @@ TEST(VerifyReport, TellsWhatWasComparedAndWhatTheHostRan) {
   EXPECT_EQ(json["verified_share"], 0.75);
   EXPECT_EQ(json["host_share"], 0.25);
   EXPECT_EQ(json["seed"], 9);
+  EXPECT_EQ(json["optimise"], "edp");
   ASSERT_EQ(json["kernels"].size(), 1u);
   EXPECT_EQ(json["kernels"][0]["operations"], 300);
   ASSERT_EQ(json["host_kernels"].size(), 1u);

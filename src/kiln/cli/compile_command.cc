@@ -80,7 +80,7 @@ std::string ShellWord(const std::string& path) {
 class CompileCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    flow_.Declare(app, {});
+    flow_.Declare(app, {.has_objective = true});
     app.add_flag("--print", print_, "Print the instructions, too");
     app.add_option("--emit", folder_,
                    "Write the hardware as SystemVerilog here, with program, memory image, "
@@ -93,7 +93,9 @@ class CompileCommand final : public Command {
     app.footer(
         "Without --data and --calibrate, ranges come from noise: right for time and size, not for "
         "results.\n"
-        "Example:\n  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --print");
+        "Example:\n  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --print\n"
+        "  kiln compile models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --optimise "
+        "traffic");
   }
 
   Status Run(Context& context) override {
@@ -105,7 +107,7 @@ class CompileCommand final : public Command {
     KILN_RETURN_IF_ERROR(CheckOutside(folder_, {json_}));
     // Without images, calibrate on one made-up sample.
     if (!flow_.images_given() && options.calibration.path.empty()) options.images.random = 1;
-    options.node_nm = node_nm_;
+    options.compile.node_nm = node_nm_;
     if (!folder_.empty()) {
       // Check the folder before compiling, which can take long.
       KILN_RETURN_IF_ERROR(hardware::CheckRtlFolder(folder_));

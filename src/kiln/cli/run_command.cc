@@ -36,6 +36,7 @@ constexpr Unheeded kUnheeded[] = {
     {Level::kReference, "--on", kInFp32, kOtherLevel},
     {Level::kReference, "--node-nm", kInFp32, kOtherLevel},
     {Level::kReference, "--no-host", kInFp32, kOtherLevel},
+    {Level::kReference, "--optimise", kInFp32, kOtherLevel},
     {Level::kReference, "--quantise", kInFp32, kOtherLevel},
     {Level::kReference, "--calibrate", kInFp32, kOtherLevel},
     {Level::kReference, "--calibration-images", kInFp32, kOtherLevel},
@@ -56,6 +57,7 @@ class RunCommand final : public Command {
     app_ = &app;
     FlowArguments::Wording wording;
     wording.accelerator_required = false;  // at the reference level
+    wording.has_objective = true;
     flow_.Declare(app, wording);
     app.add_option("--level", level_,
                    "reference (fp32), functional (bits), cycle (bits and time) or rtl")
@@ -101,7 +103,9 @@ class RunCommand final : public Command {
     app.footer(
         "Example:\n  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --report "
         "run.html \\\n"
-        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
+        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz\n"
+        "  kiln run models/demo_fashion_mnist.onnx --on systolic-int8-16x16 --random 1 --optimise "
+        "energy");
   }
 
   Status Run(Context& context) override {
@@ -116,7 +120,7 @@ class RunCommand final : public Command {
     }
     KILN_RETURN_IF_ERROR(flow_.CheckImagesGiven());
     options.evaluate.level = *level;
-    options.node_nm = node_nm_;
+    options.compile.node_nm = node_nm_;
     options.evaluate.limit = limit_;
     options.evaluate.cycle_limit = cycle_limit_;
     options.evaluate.run_fp32 = !no_fp32_;

@@ -26,7 +26,7 @@ namespace {
 class VerifyCommand final : public Command {
  public:
   void Declare(CLI::App& app) override {
-    flow_.Declare(app, {});
+    flow_.Declare(app, {.has_objective = true});
     app.add_option("--limit", limit_, "Images, from the first")
         ->type_name("N")
         ->check(InRange(1, 1 << 20))
@@ -71,7 +71,8 @@ class VerifyCommand final : public Command {
         "Needs verilator, make and clang++-19. Without --data, images are noise.\n"
         "Example:\n  kiln verify models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --limit 2 "
         "\\\n"
-        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz");
+        "    --data /usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz\n"
+        "  kiln verify models/demo_fashion_mnist.onnx --on systolic-int8-8x8 --optimise energy");
   }
 
   Status Run(Context& context) override {
@@ -131,6 +132,7 @@ class VerifyCommand final : public Command {
       return result;
     };
     report->accelerator = compiled.accelerator->name();
+    report->objective = compiled.report.objective;
     report->images = images;
     report->seed = rtl_.seed;
     report->notes = compiled.report.notes;

@@ -153,6 +153,13 @@ void FlowArguments::Declare(CLI::App& app, const Wording& wording) {
       ->required(wording.accelerator_required)
       ->type_name("ACCELERATOR");
   app.add_flag("--no-host", no_host_, "Fail where a kernel would run on the host");
+  if (wording.has_objective) {
+    app.add_option("--optimise,--optimize", objective_,
+                   "What schedules minimise: cycles, energy, edp (energy times cycles) or traffic "
+                   "(bytes to and from memory)")
+        ->type_name("WHAT")
+        ->capture_default_str();
+  }
   shapes_.Declare(app);
   data_.Declare(app);
   if (wording.has_recipe) {
@@ -183,6 +190,9 @@ StatusOr<FlowOptions> FlowArguments::Options() const {
   if (!options.calibration.given()) KILN_RETURN_IF_ERROR(data_.CheckFileToRead());
   options.calibration_images = quantise_.images();
   options.compile.host_fallback = !no_host_;
+  const StatusOr<Objective> objective = FindObjective(objective_);
+  if (!objective.ok()) return ErrorAt("", "--optimise", MessageOf(objective.status()), "");
+  options.compile.objective = *objective;
   return options;
 }
 

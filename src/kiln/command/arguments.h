@@ -79,15 +79,16 @@ class QuantiseArguments : public CalibrationArguments {
   std::string recipe_;
 };
 
-// The options behind FlowOptions, except for `evaluate`: the model, --on, --no-host, and those of
-// data and quantisation.
+// The options behind FlowOptions, except for `evaluate`: the model, --on, --no-host, --optimise, and
+// those of data and quantisation.
 class FlowArguments {
  public:
   // How the command describes --on, and which options it has.
   struct Wording {
     std::string accelerator = "The accelerator: a YAML file or a name (kiln list accelerators)";
     bool accelerator_required = true;
-    bool has_recipe = true;  // false: only the options of calibration, without --quantise
+    bool has_recipe = true;      // false: only the options of calibration, without --quantise
+    bool has_objective = false;  // whether --optimise is an option
   };
   void Declare(CLI::App& app, const Wording& wording);
   bool images_given() const { return data_.given(); }
@@ -99,6 +100,7 @@ class FlowArguments {
 
  private:
   std::string model_, accelerator_;
+  std::string objective_ = "cycles";
   bool no_host_ = false;
   ShapeArguments shapes_;
   DataArguments data_;

@@ -177,6 +177,28 @@ void DescribeProgram(const Accelerator& accelerator, const std::filesystem::path
 
 namespace {
 
+// Fills in what schedules were chosen by. Schedules of other than the fewest cycles get a note.
+void DescribeObjective(const CompileOptions& options, RunReport* report) {
+  report->objective = NameOf(options.objective);
+  std::string least;
+  switch (options.objective) {
+    case Objective::kCycles:
+      return;
+    case Objective::kEnergy:
+      least = fmt::format("energy at {} nm", options.node_nm);
+      break;
+    case Objective::kEdp:
+      least = fmt::format("product of energy at {} nm and cycles", options.node_nm);
+      break;
+    case Objective::kTraffic:
+      least = "traffic to memory";
+      break;
+  }
+  report->notes.push_back(
+      fmt::format("schedules are those of the least {} (--optimise {}), not of the fewest cycles",
+                  least, report->objective));
+}
+
 // Returns the formats of a graph's annotations, each once: "int8, uint8".
 std::string FormatsOf(const Graph& graph) {
   std::set<std::string> formats;
@@ -248,6 +270,8 @@ StatusOr<PreparedNetwork> PrepareFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(const auto design_point,
                         FindResource("accelerators", options.accelerator.string()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> accelerator, LoadAccelerator(design_point));
+  if (const Status status = accelerator->CheckObjective(options.compile.objective); !status.ok())
+    return WithContext("--optimise", status);
   // Without --quantise, the recipe is that of the accelerator's own formats.
   NamedRecipe recipe = accelerator->OwnRecipe();
   if (!options.recipe.empty()) {
@@ -335,7 +359,9 @@ StatusOr<CompiledNetwork> CompileFlow(const FlowOptions& options, const FlowProg
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Program> program,
                         prepared.accelerator->Compile(prepared.quantised, options.compile));
   RunReport& report = prepared.report;
-  DescribeProgram(*prepared.accelerator, prepared.design_point, *program, &report, options.node_nm);
+  DescribeProgram(*prepared.accelerator, prepared.design_point, *program, &report,
+                  options.compile.node_nm);
+  DescribeObjective(options.compile, &report);
   // A network in formats that the accelerator lacks runs mostly on the host.
   const std::string advice = IsPartial(report) ? AdviceFor(prepared, options.compile) : "";
   if (!advice.empty()) {

@@ -103,9 +103,8 @@ struct FlowOptions {
   bool recipe_given = false;       // use the recipe even if the network brings its own quantisation
   ImageSettings calibration;       // not given: the first images of `images`
   int64_t calibration_images = 0;  // 0: the recipe's number
-  CompileOptions compile;
+  CompileOptions compile;  // its node_nm is also the CMOS node of reported areas and energies
   EvaluateOptions evaluate;
-  int node_nm = kDefaultNode;  // CMOS node of areas and energies
 };
 
 // Returns all files that the flow reads. Commands must not overwrite them.

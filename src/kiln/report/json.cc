@@ -171,6 +171,7 @@ std::string ToJson(const RunReport& report) {
         {"cost", CostOf(machine.cost)}};
   }
   json["energy"] = report.energy.has_value() ? EnergyOf(*report.energy) : Json(nullptr);
+  json["optimise"] = report.objective.empty() ? Json(nullptr) : Json(report.objective);
   json["data"] = {{"source", report.data.source},
                   {"kind", report.data.kind},
                   {"preprocess", report.data.preprocess},

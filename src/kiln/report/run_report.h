@@ -60,6 +60,7 @@ struct RunReport {
   };
   std::optional<Machine> machine;  // absent at the reference level
   std::optional<Energy> energy;    // per image on that machine, if the family has an energy model
+  std::string objective;           // what schedules minimise; empty at the reference level
   // The data set.
   struct Data {
     std::string source, kind, preprocess;

@@ -245,6 +245,7 @@ std::string ToText(const VerifyReport& r) {
 std::string ToJson(const VerifyReport& r) {
   nlohmann::ordered_json json = {{"model", r.model},
                                  {"accelerator", r.accelerator},
+                                 {"optimise", r.objective},
                                  {"images", r.images},
                                  {"agrees", r.agrees()},
                                  {"bits_agree", r.bits_agree()},

@@ -44,6 +44,7 @@ struct VerifiedWaveform {
 // The comparison of all levels over a batch of images.
 struct VerifyReport {
   std::string model, accelerator;
+  std::string objective;  // what schedules minimise
   int64_t images = 0;
   // Images whose output bits differ from the functional level's.
   int64_t different_at_cycle_level = 0, different_at_rtl = 0;

@@ -126,7 +126,7 @@ class PredictCommand {
     KILN_RETURN_IF_ERROR(CheckOutputs(files, FilesOf(options)));
     KILN_RETURN_IF_ERROR(CheckOutputFolder(outputs_));
     KILN_ASSIGN_OR_RETURN(prepared_, Prepare(options));
-    node_nm_ = options.node_nm;
+    node_nm_ = options.compile.node_nm;
     KILN_ASSIGN_OR_RETURN(const std::unique_ptr<NetworkProgram> stored, CompileStored(context));
     const Images& images = prepared_.network.images;
     if (images.size() <= train_) {
