@@ -23,7 +23,7 @@ constexpr std::string_view kVectorFormats[] = {"bf16", "fp16"};
 
 Format FormatOf(std::string_view name) { return *FindFormat(name); }
 F FunctionOf(int number) { return static_cast<F>(number); }
-double Exact(F function, float x) { return NonlinearTarget(function, static_cast<double>(x)); }
+double ExactValue(F function, float x) { return NonlinearTarget(function, static_cast<double>(x)); }
 
 // The finite numbers of a format that are zero or normal in fp32, in ascending order.
 std::vector<float> NumbersOf(std::string_view name) {
@@ -66,7 +66,7 @@ TEST(FunctionUnit, StatedErrorsAreTheLargest) {
     for (int f = 0; f < kNonlinearFunctions; ++f) {
       NonlinearError worst;
       for (float x : numbers) {
-        const double exact = Exact(FunctionOf(f), x);
+        const double exact = ExactValue(FunctionOf(f), x);
         if (exact != 0 && std::fabs(exact) < 0x1p-126) continue;
         const float result =
             DecodeFloat(format, EncodeFloat(format, ApproximateFixed(FunctionOf(f), x)));
@@ -91,7 +91,7 @@ TEST(FunctionUnit, BoundsHoldBeforeRounding) {
     for (float x : NumbersOf(name)) {
       for (int f = 0; f < kNonlinearFunctions; ++f) {
         const F function = FunctionOf(f);
-        const double exact = Exact(function, x);
+        const double exact = ExactValue(function, x);
         if (std::isnan(exact) || std::isinf(exact)) continue;
         const double result = static_cast<double>(ApproximateFixed(function, x));
         const bool relative = function == F::kExp || function == F::kReciprocal ||
