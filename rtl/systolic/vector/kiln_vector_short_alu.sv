@@ -9,8 +9,8 @@
 // the value through.
 module kiln_vector_short_alu #(
     parameter kiln_format_pkg::format_t VECTOR_FORMAT = kiln_named_formats_pkg::FP16,
-    parameter int unsigned LATENCY = 1,
-    parameter int unsigned EXTRA = 0,
+    parameter int unsigned LATENCY = 3,
+    parameter int unsigned EXTRA = 3,
     parameter bit HAS_FUNCTIONS = 1'b1,
     parameter bit HAS_DIVIDER = 1'b1,
     // derived, do not set

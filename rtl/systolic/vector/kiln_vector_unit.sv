@@ -37,8 +37,9 @@
 //                                scale)) + 1) (kiln_vector_blocks, docs/systolic.md).
 //
 // If a program has more stages than the next one, or a longer way to memory, the next one starts
-// later by the difference, so that words leave in order. If the writer cannot take a word, all
-// lanes stall.
+// later by the difference, so that words leave in order. If the writer cannot take words, all lanes
+// stall: a queue of OUTPUT_WORDS words takes what leaves the lanes until they do, two cycles later,
+// so that `advance` can be a register, with a copy for each large part of the unit.
 module kiln_vector_unit #(
     parameter int unsigned ARRAY_COLUMNS = 4,  // lanes
     parameter int unsigned VECTOR_STAGES = 12,
@@ -198,9 +199,31 @@ module kiln_vector_unit #(
     if (command.pass3.stages > longest) longest = command.pass3.stages;
   end
 
+  // ---- The lanes advance while the output queue has room for what may still arrive.
+  localparam int unsigned OUTPUT_WORDS = 4;
+  localparam int unsigned STALLED_PARTS = VECTOR_STAGES + 3;  // and all others: advance
+  localparam int unsigned SOURCE_PART = VECTOR_STAGES;
+  localparam int unsigned REDUCTION_PART = VECTOR_STAGES + 1;
+  localparam int unsigned QUANTISER_PART = VECTOR_STAGES + 2;
+  logic [$clog2(OUTPUT_WORDS+1)-1:0] queued;
+  logic advance, advance_soon;
+  logic [STALLED_PARTS-1:0] advances;
+  always_ff @(posedge clock) begin
+    advance_soon <= reset || 32'(queued) + 3 <= OUTPUT_WORDS;
+    advance      <= reset || advance_soon;
+  end
+  for (genvar i = 0; i < STALLED_PARTS; i++) begin : g_advance
+    kiln_copy_register copy (
+        .clock,
+        .reset,
+        .in (advance_soon),
+        .out(advances[i])
+    );
+  end
+
   // ---- Blocks. A vector instruction is one block.
   logic [INDEX_BITS-1:0] array_blocks, depthwise_blocks, parameter_sets;  // tokens
-  logic busy, block_running, block_start, block_end, listed, working, advance, completion_room,
+  logic busy, block_running, block_start, block_end, listed, working, completion_room,
       takes_parameters;
   logic block_accumulators, block_parameters, block_order, block_earlier;
   logic [15:0] leaving;  // cycles until all words have left the unit
@@ -627,7 +650,7 @@ module kiln_vector_unit #(
   ) begin_word (
       .clock,
       .reset,
-      .advance,
+      .advance(advances[SOURCE_PART]),
       .in_valid(raw_valid),
       .accumulators(raw_kept ? kept_accumulators : accumulation_data),
       .offsets(parameter_offsets),
@@ -665,7 +688,7 @@ module kiln_vector_unit #(
         .place(4'(i - 1)),
         .stage_write_valid,
         .stage_write(rounded_write),
-        .advance,
+        .advance(advances[i-1]),
         .scalars,
         .in_valid(link_valids[i-1] && !exits[i-1]),
         .in_tag(link_tags[(i-1)*TAG+:TAG]),
@@ -779,7 +802,7 @@ module kiln_vector_unit #(
       .reset,
       .stage_write_valid,
       .stage_write(rounded_write),
-      .advance,
+      .advance(advances[REDUCTION_PART]),
       .in_valid(exit_valid && departure.reduce != kiln_systolic_pkg::REDUCE_NONE),
       .in_tag(reduction_tag),
       .in_maximum(departure.reduce == kiln_systolic_pkg::REDUCE_MAX),
@@ -828,7 +851,7 @@ module kiln_vector_unit #(
   ) quantise (
       .clock,
       .reset,
-      .advance,
+      .advance(advances[QUANTISER_PART]),
       .in_valid(leaves_now),
       .in_block(gathered),
       .element(leaving_target.element),
@@ -852,19 +875,52 @@ module kiln_vector_unit #(
       .out_valid(unused_final),
       .out_data({final_lanes, final_address, final_slot})
   );
-  assign final_target   = targets[final_slot];
-  assign advance        = !final_valid || (writer_ready && scale_writer_ready);
+
+  // What has left the lanes waits for the writer in a queue, and goes past it if it is empty.
+  localparam int unsigned CODES = SCALES * SCALE_BITS;
+  localparam int unsigned SCALE_COUNT_BITS = $clog2(SCALES + 1);
+  localparam int unsigned SCALE_PART = BLOCKS ? 1 + CODES + SCALE_COUNT_BITS + ADDRESS_BITS : 1;
+  localparam int unsigned OUTPUT =
+      WORD + COUNT_LANE_BITS + ADDRESS_BITS + SLOT_INDEX_BITS + SCALE_PART;
+  logic arrives, taken, waits, unused_room, output_valid;
+  logic [SCALE_PART-1:0] final_scale_part, output_scale_part;
+  logic [OUTPUT-1:0] waiting;
+  logic [WORD-1:0] output_elements;
+  logic [COUNT_LANE_BITS-1:0] output_lanes;
+  logic [ADDRESS_BITS-1:0] output_address;
+  logic [SLOT_INDEX_BITS-1:0] output_slot;
+  assign arrives      = final_valid && advance;
+  assign output_valid = waits || arrives;
+  assign taken        = writer_ready && scale_writer_ready;
+  assign {output_elements, output_lanes, output_address, output_slot, output_scale_part} =
+      waits ? waiting :
+          {final_elements, final_lanes, final_address, final_slot, final_scale_part};
+  assign final_target = targets[output_slot];
+  kiln_fifo #(
+      .WIDTH(OUTPUT),
+      .DEPTH(OUTPUT_WORDS)
+  ) output_queue (
+      .clock,
+      .reset,
+      .in_valid(arrives && (waits || !taken)),
+      .in_ready(unused_room),
+      .in_data({final_elements, final_lanes, final_address, final_slot, final_scale_part}),
+      .out_valid(waits),
+      .out_ready(taken),
+      .out_data(waiting),
+      .count(queued)
+  );
 
   kiln_output_writer #(
       .LANES(LANES)
   ) writer (
       .clock,
       .reset,
-      .word_valid(final_valid && scale_writer_ready),
+      .word_valid(output_valid && scale_writer_ready),
       .word_ready(writer_ready),
-      .word_elements(final_elements),
-      .word_lanes(final_lanes),
-      .word_address(final_address),
+      .word_elements(output_elements),
+      .word_lanes(output_lanes),
+      .word_address(output_address),
       .word_access(final_target.access),
       .word_shift(kiln_vector_pkg::element_shift(final_target.element, VECTOR_SHIFT, INPUT_SHIFT,
           WEIGHT_SHIFT)),
@@ -889,6 +945,8 @@ module kiln_vector_unit #(
     assign gathered_slot       = '0;
     assign leaves_lanes_early  = 1'b0;
     assign scale_writer_ready  = 1'b1;
+    assign final_scale_part    = '0;
+    wire unused_scale_part = &{1'b0, output_scale_part};
     assign scale_write_valid   = 1'b0;
     assign scale_write_address = '0;
     assign scale_write_data    = '0;
@@ -929,12 +987,10 @@ module kiln_vector_unit #(
       else if (advance && lanes_leaving != '0) lanes_leaving <= lanes_leaving - 1'b1;
     end
 
-    localparam int unsigned CODES = SCALES * SCALE_BITS;
-    logic gathered_scales, final_scales, unused_scale_bytes;
-    logic [CODES-1:0] gathered_codes, final_codes;
-    localparam int unsigned SCALE_COUNT_BITS = $clog2(SCALES + 1);
-    logic [SCALE_COUNT_BITS-1:0] gathered_count, final_count;
-    logic [ADDRESS_BITS-1:0] gathered_scale_address, final_scale_address;
+    logic gathered_scales, final_scales, output_scales;
+    logic [CODES-1:0] gathered_codes, final_codes, output_codes;
+    logic [SCALE_COUNT_BITS-1:0] gathered_count, final_count, output_count;
+    logic [ADDRESS_BITS-1:0] gathered_scale_address, final_scale_address, output_scale_address;
     kiln_vector_blocks #(
         .LANES(LANES),
         .LATENCY(LATENCY),
@@ -979,13 +1035,15 @@ module kiln_vector_unit #(
         .out_data({final_codes, final_count, final_scale_address})
     );
 
+    assign final_scale_part = {final_scales, final_codes, final_count, final_scale_address};
+    assign {output_scales, output_codes, output_count, output_scale_address} = output_scale_part;
     logic [SCALES*32-1:0] scale_elements, scale_data;
     logic [$clog2(SCALES*4+1)-1:0] unused_bytes;
     logic scales_ready;
     for (genvar i = 0; i < SCALES; i++) begin : g_scale
-      assign scale_elements[i*32+:32] = 32'(final_codes[i*SCALE_BITS+:SCALE_BITS]);
+      assign scale_elements[i*32+:32] = 32'(output_codes[i*SCALE_BITS+:SCALE_BITS]);
     end
-    assign scale_writer_ready = !final_scales || scales_ready;
+    assign scale_writer_ready = !output_scales || scales_ready;
     assign scale_write_data   = scale_data[SCALE_BYTES*8-1:0];
     wire unused_scale_data = &{1'b0, scale_data, unused_bytes};
     kiln_output_writer #(
@@ -993,11 +1051,11 @@ module kiln_vector_unit #(
     ) scale_writer (
         .clock,
         .reset,
-        .word_valid(final_scales && writer_ready),
+        .word_valid(output_valid && output_scales && writer_ready),
         .word_ready(scales_ready),
         .word_elements(scale_elements),
-        .word_lanes(final_count),
-        .word_address(final_scale_address),
+        .word_lanes(output_count),
+        .word_address(output_scale_address),
         .word_access(kiln_systolic_pkg::ACCESS_STRIDED),
         .word_shift(kiln_vector_pkg::code_shift(SCALE_BITS)),
         .word_stride(ADDRESS_BITS'(SCALE_BYTES)),
@@ -1072,4 +1130,13 @@ module kiln_vector_unit #(
     end
   end
   wire unused_past = &{1'b0, past_deadline, past_words, past_scales};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clock) begin
+    if (!reset) begin
+      output_finds_room : assert (!arrives || !(waits || !taken) || unused_room);
+      copies_agree : assert (advances == {STALLED_PARTS{advance}});
+    end
+  end
+`endif
 endmodule

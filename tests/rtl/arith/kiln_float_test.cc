@@ -161,7 +161,7 @@ TYPED_TEST(Float, PairsOfCorners) {
 TYPED_TEST(Float, RandomPairs) {
   for (const size_t i : kSixteenBits) {
     const Format& format = this->formats_[i];
-    for (int n = 0; n < 150'000 && !this->TooMany(); ++n) {
+    for (int n = 0; n < 60'000 && !this->TooMany(); ++n) {
       const float a = this->AnyNumber(format);
       this->Check(
           i, a, this->random_.Below(2) == 0 ? this->Neighbour(format, a) : this->AnyNumber(format));
@@ -175,7 +175,7 @@ TYPED_TEST(Float, ProductsAndQuotientsThatUnderflow) {
   for (const size_t i : kSixteenBits) {
     const Format& format = this->formats_[i];
     const int least = 1 - format.bias;
-    for (int n = 0; n < 100'000 && !this->TooMany(); ++n) {
+    for (int n = 0; n < 40'000 && !this->TooMany(); ++n) {
       const float a = this->Round(
           format, std::ldexp(static_cast<float>(this->random_.Uniform(1, 2)),
                              static_cast<int>(this->random_.Between(least / 2 - 3, least / 2))));
@@ -206,7 +206,7 @@ TYPED_TEST(Float, Conversions) {
       }
     }
   }
-  for (int n = 0; n < 200'000 && !this->TooMany(); ++n) {
+  for (int n = 0; n < 80'000 && !this->TooMany(); ++n) {
     this->CheckConversions(RandomFp32(this->random_));
     this->CheckConversions(static_cast<uint32_t>(this->random_()) >> this->random_.Below(32));
   }
@@ -219,7 +219,7 @@ TYPED_TEST(Float, Scaling) {
       const float scale = std::bit_cast<float>(corner);
       for (int n = 0; n < 100; ++n) this->CheckScale(i, this->AnyNumber(format), scale);
     }
-    for (int n = 0; n < 200'000 && !this->TooMany(); ++n) {
+    for (int n = 0; n < 80'000 && !this->TooMany(); ++n) {
       const float number = this->AnyNumber(format);
       // Half of the products are around fp32's least normal number.
       float scale = std::bit_cast<float>(RandomFp32(this->random_));
