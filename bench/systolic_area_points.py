@@ -168,7 +168,7 @@ def vector_stages():
             (2, 1, 1, 2, 0, 0, "fp32", False, ""),
             (2, 1, 1, 2, 1, 1, "bf16", False, "kiln_vector_lane"),
             (2, 2, 3, 8, 0, 1, "fp32", True, "kiln_vector_stage"),
-            (2, 2, 2, 4, 1, 1, "fp16", True, "kiln_vector_lane"),
+            (2, 2, 2, 4, 1, 1, "tf32", True, "kiln_vector_lane"),
             (2, 1, 1, 2, 0, 0, "bf16", True, "kiln_vector_lane")]:
         numbers = number_format(vector)
         parts = {"HAS_FUNCTIONS": functions, "HAS_DIVIDER": divider}
@@ -233,10 +233,70 @@ def lanes_around():
         yield "kiln_vector_blocks", parameters, [("kiln_vector_blocks", "", parameters)], check
 
 
+def short_lanes():
+    """Yields stages of short floats, with rows for their lanes and function units."""
+    for latency, extra, functions, divider, vector, check in [
+            (3, 0, 0, 0, "bf16.flush", False), (3, 3, 1, 1, "bf16.flush", False),
+            (3, 0, 0, 0, "fp16", False), (3, 3, 1, 1, "fp16", False),
+            (3, 0, 0, 0, "e4m3", False), (4, 3, 1, 1, "e4m3", False),
+            (3, 0, 0, 0, "e6m9", True), (3, 3, 1, 1, "e5m5", True),
+            (4, 2, 0, 1, "bf16.flush", True)]:
+        lane = {"LATENCY": latency + extra, "HAS_DIVIDER": divider, "VECTOR_FORMAT": vector}
+        rows = [("kiln_vector_lane", "kiln_function", lane)]
+        if functions:
+            rows.append(("kiln_function", "", {"VECTOR_FORMAT": vector}))
+        yield ("kiln_vector_stage",
+               {"LANES": 2, "SLOTS": 1, "ROWS": 2, "LATENCY": latency, "EXTRA": extra,
+                "HAS_FUNCTIONS": functions, "HAS_DIVIDER": divider, "VECTOR_FORMAT": vector},
+               rows, check)
+
+
+def short_conversions():
+    """Yields what converts elements and accumulators to short floats and back, and reductions."""
+    for lanes, words, text, convert, block, check in [
+            (2, 4, "int8 int8 bf16.flush", 3, 0, False), (2, 4, "e4m3 e4m3 bf16.flush", 3, 0, False),
+            (2, 4, "int8 int8 fp16", 3, 0, False), (2, 8, "int8 nf4 e5m5", 0, 0, False),
+            (2, 4, "posit8_1 posit8_1 bf16.flush", 3, 0, False),
+            (2, 4, "int8 int8 bf16.flush", 3, 8, False), (4, 8, "int8 int8 bf16.flush", 3, 0, False),
+            (4, 4, "e4m3 e4m3 bf16.flush", 3, 0, True),
+            (2, 4, "e4m3 posit8_1 e6m9", 2, 0, True)]:
+        inputs, weights, vector = text.split()
+        sizes = {"LANES": lanes, "WORDS": words, "CONVERT": convert,
+                 "VECTOR_FORMAT": vector} | ({"BLOCK_SIZE": block} if block else {})
+        codes = {"INPUT_FORMAT": inputs, "WEIGHT_FORMAT": weights}
+        rows = [("kiln_operand_buffer", "kiln_operand_decoder", sizes),
+                ("kiln_operand_decoder", "", codes | {"CONVERT": convert, "VECTOR_FORMAT": vector})]
+        yield "kiln_operand_buffer", sizes | codes, rows, check
+    for text, registers, more, check in [
+            ("int8 int8 bf16.flush", 5, {}, False), ("e4m3 e4m3 bf16.flush", 5, {}, False),
+            ("posit8_1 posit8_1 bf16.flush", 5, {}, False), ("int8 int8 fp16", 5, {}, False),
+            ("int8 int8 bf16.flush", 0, {}, False), ("bf16 nf4 bf16.flush", 5, {}, False),
+            ("e4m3 e4m3 bf16.flush", 5, {"BLOCKS": 1}, False), ("int8 int8 e5m5", 4, {}, True),
+            ("e4m3 posit8_1 e6m9", 5, {}, True)]:
+        inputs, weights, vector = text.split()
+        parameters = {"INPUT_FORMAT": inputs, "WEIGHT_FORMAT": weights, "REGISTERS": registers,
+                      "VECTOR_FORMAT": vector} | more
+        yield "kiln_short_quantiser", parameters, [("kiln_short_quantiser", "", parameters)], check
+    for lanes, accumulation, vector, convert, latency, check in [
+            (2, "int32", "bf16.flush", 3, 3, False), (2, "fp32", "bf16.flush", 3, 3, False),
+            (2, "int32", "fp16", 3, 3, False), (2, "bf16", "e5m5", 0, 1, False),
+            (4, "int32", "bf16.flush", 3, 3, True), (2, "fp32", "fp16", 2, 3, True)]:
+        parameters = {"LANES": lanes, "ACCUMULATION_FORMAT": accumulation, "CONVERT": convert,
+                      "LATENCY": latency, "VECTOR_FORMAT": vector}
+        yield "kiln_vector_source", parameters, [("kiln_vector_source", "kiln_vector_registers",
+                                                  parameters)], check
+    for lanes, stages, vector, check in [(2, 1, "bf16.flush", False), (4, 1, "bf16.flush", False),
+                                         (2, 2, "fp16", False), (4, 2, "bf16.flush", True)]:
+        parameters = {"LANES": lanes, "SCALAR_STAGES": stages, "VECTOR_FORMAT": vector}
+        more = {"SLOTS": 1, "FUNCTION_STAGES": 0, "DIVIDE_STAGES": 0}
+        yield ("kiln_reduction", parameters | more,
+               [("kiln_reduction", "kiln_vector_stage kiln_vector_registers", parameters)], check)
+
+
 def vector_units():
     """Yields small vector units, without the parts that have models of their own."""
     inner = ("kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction "
-             "kiln_quantiser kiln_vector_issue kiln_vector_blocks")
+             "kiln_quantiser kiln_short_quantiser kiln_vector_issue kiln_vector_blocks")
     for columns, stages, latency, words, slots, block, check in [(2, 1, 1, 4, 1, 0, False),
                                                                  (2, 2, 2, 8, 2, 0, True),
                                                                  (2, 1, 1, 4, 1, 8, False)]:
@@ -255,7 +315,7 @@ def whole_machine():
     One synthesis gives rows for all its modules. It takes longer than all others together.
     """
     inner = ("kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction "
-             "kiln_quantiser kiln_vector_issue kiln_vector_blocks")
+             "kiln_quantiser kiln_short_quantiser kiln_vector_issue kiln_vector_blocks")
     rows = [("kiln_vector_lane", "kiln_spline", {"HAS_FUNCTIONS": 1, "HAS_DIVIDER": 1}),
             ("kiln_spline", "", {}),
             ("kiln_vector_stage", "kiln_vector_lane kiln_vector_registers",
@@ -301,7 +361,8 @@ def points():
     for group in (elements, arrays, around_the_array, fetch, ports, head, depthwise):
         for module, without, parameters, check in group():
             by_module[module].append((module, parameters, [(module, without, parameters)], check))
-    for group in (vector_stages, operand_buffers, lanes_around, vector_units, whole_machine):
+    for group in (vector_stages, operand_buffers, lanes_around, short_lanes, short_conversions,
+                  vector_units, whole_machine):
         for point in group():
             by_module[point[0]].append(point)
     return [point for turn in itertools.zip_longest(*by_module.values()) for point in turn

@@ -33,7 +33,7 @@ TEST(AreaModel, ErrorsAreSmall) {
     // than their areas do.
     const bool is_split = fitted.name == "lane of narrow numbers without splines" ||
                           fitted.name == "vector stage without its lanes";
-    EXPECT_LT(fitted.check.mean, is_split ? 0.5 : 0.12) << fitted.name;
+    EXPECT_LT(fitted.check.mean, is_split ? 0.55 : 0.12) << fitted.name;
   }
   EXPECT_LE(unchecked, 4);
 }

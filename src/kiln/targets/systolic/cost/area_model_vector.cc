@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/numerics/function_unit.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
 #include "kiln/targets/systolic/cost/area_model.h"
@@ -22,8 +23,12 @@ constexpr double kPasses = 4, kScalars = 4, kOperands = 3,
 
 const Format& VectorFormat(const Parameters& p) { return p.FormatOf("VECTOR_FORMAT", "fp32"); }
 double Number(const Parameters& p) { return NumberBits(VectorFormat(p)); }
-bool IsNarrow(const Parameters& p) { return Number(p) < 32; }
-bool IsWhole(const Parameters& p) { return !IsNarrow(p); }
+// A short float is modelled by itself; other formats narrower than fp32 compute in fp32 and round.
+bool IsShort(const Parameters& p) { return IsShortFloat(VectorFormat(p)); }
+bool IsNarrow(const Parameters& p) { return Number(p) < 32 && !IsShort(p); }
+bool IsWhole(const Parameters& p) { return Number(p) >= 32; }
+bool IsLong(const Parameters& p) { return !IsShort(p); }
+double Significand(const Parameters& p) { return WidthsOf(VectorFormat(p)).significand_bits; }
 double Count(const Parameters& p, const char* name, int64_t otherwise) {
   return static_cast<double>(p.Number(name, otherwise));
 }
@@ -89,6 +94,21 @@ Features NarrowLane(const Parameters& p, const Fitted& fitted) {
 // have tables of narrow coefficients.
 Features Spline(const Parameters&, const Fitted&) { return {{"splines", 1}}; }
 
+// A lane of short floats: a product, a sum with its shifters, registers of every cycle, a divider.
+Features ShortLane(const Parameters& p, const Fitted&) {
+  const double bits = Significand(p);
+  return {{"lane", 1},
+          {"pairs of significand bits", bits * bits},
+          {"places of a sum", ShifterArea(bits)},
+          {"number bits", Number(p)},
+          {"registers", Count(p, "LATENCY", 1) * Number(p)},
+          {"pairs of a quotient", Count(p, "HAS_DIVIDER", 1) * bits * bits}};
+}
+// The function unit, with a register for each cycle beyond those of its stages.
+Features FunctionUnit(const Parameters& p, const Fitted&) {
+  return {{"unit", 1}, {"fraction bits", Significand(p) - 1}};
+}
+
 // A stage's memory of programs, and the selection of a lane's arguments.
 Features StageFeatures(const Parameters& p, const Fitted&) {
   constexpr double kControlBits = 16;  // of a configuration, besides two immediates
@@ -113,6 +133,25 @@ Features OperandBuffer(const Parameters& p, const Fitted&) {
           {"buffer", 1},
           {"block scales", HasBlocks(p)}};
 }
+// A short float's buffer also adds and compares the numbers of windows, and keeps what travels
+// beside a conversion.
+Features ShortOperandBuffer(const Parameters& p, const Fitted& fitted) {
+  Features features = OperandBuffer(p, fitted);
+  const double lanes = Count(p, "LANES", 4);
+  features.push_back({"places of sums", lanes * ShifterArea(Significand(p))});
+  features.push_back({"registers", Count(p, "CONVERT", 0)});
+  return features;
+}
+// A conversion, the product of a number with an fp32 scale, and registers.
+Features ShortDecoder(const Parameters& p, const Fitted&) {
+  constexpr double kScale = 24;
+  return {{"decoder", 1},
+          {"pairs of bits of number and scale", kScale * Significand(p)},
+          {"registers", Count(p, "CONVERT", 0)},
+          {"places of codes", CodecPlaces(p)},
+          {"places of posits", CodecPositPlaces(p)},
+          {"table bits", CodecTableBits(p)}};
+}
 Features OperandDecoder(const Parameters& p, const Fitted&) {
   return {{"decoder", 1},
           {"rounding", IsNarrow(p) ? 1.0 : 0.0},
@@ -123,6 +162,17 @@ Features OperandDecoder(const Parameters& p, const Fitted&) {
 Features Quantiser(const Parameters& p, const Fitted&) {
   return {{"quantiser", 1},
           {"number bits", Number(p)},
+          {"places of codes", CodecPlaces(p)},
+          {"places of posits", CodecPositPlaces(p)},
+          {"table bits", CodecTableBits(p)},
+          {"saturated codes", Count(p, "BLOCKS", 0)}};
+}
+
+Features ShortQuantiser(const Parameters& p, const Fitted&) {
+  constexpr double kScale = 24;
+  return {{"quantiser", 1},
+          {"pairs of bits of number and scale", kScale * Significand(p)},
+          {"registers", Count(p, "REGISTERS", 0)},
           {"places of codes", CodecPlaces(p)},
           {"places of posits", CodecPositPlaces(p)},
           {"table bits", CodecTableBits(p)},
@@ -140,6 +190,17 @@ Features SourceFeatures(const Parameters& p, const Fitted&) {
           {"places of an integer", lanes * IntegerPlaces(sum)},
           {"places of a float", lanes * FloatPlaces(sum)},
           {"number bits", lanes * Number(p)}};
+}
+
+Features ShortSource(const Parameters& p, const Fitted&) {
+  const double lanes = Count(p, "LANES", 4), bits = Significand(p);
+  const Format& sum = p.FormatOf("ACCUMULATION_FORMAT", "int32");
+  return {{"lanes", lanes},
+          {"pairs of significand bits", lanes * bits * bits},
+          {"places of an integer", lanes * IntegerPlaces(sum)},
+          {"places of a float", lanes * FloatPlaces(sum)},
+          {"registers of numbers",
+           lanes * Number(p) * (Count(p, "CONVERT", 0) + Count(p, "LATENCY", 1))}};
 }
 
 Features Reduction(const Parameters& p, const Fitted&) {
@@ -202,21 +263,31 @@ const std::vector<ModuleModel>& VectorModels() {
        NarrowLane},
       {"splines of fp32", "kiln_spline", "", IsWhole, Spline},
       {"splines of narrow numbers", "kiln_spline", "", IsNarrow, Spline},
+      {"lane of short floats without functions", "kiln_vector_lane", "kiln_function", IsShort,
+       ShortLane},
+      {"function unit of short floats", "kiln_function", "", Always, FunctionUnit},
       {"vector stage without its lanes", "kiln_vector_stage",
        "kiln_vector_lane kiln_vector_registers", Always, StageFeatures},
       {"registers of a stage", "kiln_vector_registers", "", Always, Registers},
-      {"operand buffer", "kiln_operand_buffer", "kiln_operand_decoder", Always, OperandBuffer},
-      {"operand decoder", "kiln_operand_decoder", "", Always, OperandDecoder},
-      {"source of the lanes", "kiln_vector_source", "kiln_vector_registers", Always,
+      {"operand buffer", "kiln_operand_buffer", "kiln_operand_decoder", IsLong, OperandBuffer},
+      {"operand buffer of short floats", "kiln_operand_buffer", "kiln_operand_decoder", IsShort,
+       ShortOperandBuffer},
+      {"operand decoder", "kiln_operand_decoder", "", IsLong, OperandDecoder},
+      {"operand decoder of short floats", "kiln_operand_decoder", "", IsShort, ShortDecoder},
+      {"source of the lanes", "kiln_vector_source", "kiln_vector_registers", IsLong,
        SourceFeatures},
-      {"reduction", "kiln_reduction", "kiln_vector_stage kiln_vector_registers", Always, Reduction},
+      {"source of short floats", "kiln_vector_source", "kiln_vector_registers", IsShort,
+       ShortSource},
+      {"reduction", "kiln_reduction", "kiln_vector_stage kiln_vector_registers", IsLong, Reduction},
+      {"reduction of short floats", "kiln_reduction", "kiln_vector_stage kiln_vector_registers",
+       IsShort, Reduction},
       {"quantiser", "kiln_quantiser", "", Always, Quantiser},
+      {"quantiser of short floats", "kiln_short_quantiser", "", Always, ShortQuantiser},
       {"issue of words", "kiln_vector_issue", "", Always, Issue},
       {"gathering of blocks", "kiln_vector_blocks", "", Always, Blocks},
       {"rest of the vector unit", "kiln_vector_unit",
        "kiln_vector_stage kiln_operand_buffer kiln_vector_source kiln_reduction kiln_quantiser "
-       "kiln_vector_issue "
-       "kiln_vector_blocks",
+       "kiln_short_quantiser kiln_vector_issue kiln_vector_blocks",
        Always, Unit},
   };
   return models;

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "kiln/hardware/energy.h"
 #include "kiln/hardware/technology.h"
+#include "kiln/numerics/function_unit.h"
 #include "kiln/support/integer.h"
 #include "kiln/targets/systolic/config/derived.h"
 #include "kiln/targets/systolic/cost/area_counts.h"
@@ -211,7 +212,6 @@ void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* mod
   stage.Set("LANES", lanes).Set("LATENCY", c.vector_stage_latency).Set("SLOTS", ProgramSlots(c));
   stage.Set("ROWS", c.vector_rows_in_flight).Set("VECTOR_FORMAT", c.vector_format);
   modules->push_back({"kiln_vector_stage", stage, c.vector_stages});
-  modules->push_back({"kiln_vector_registers", stage, c.vector_stages});
   const uint32_t all = c.present_stages(kEveryStage);
   for (const bool functions : {true, false}) {
     for (const bool divider : {true, false}) {
@@ -220,9 +220,15 @@ void AddStages(const Config& c, int64_t lanes, std::vector<ModuleInstances>* mod
                               (divider ? c.vector_divide_stages : ~c.vector_divide_stages);
       if (stages == 0) continue;
       ModuleParameters lane = stage;
+      if (functions || divider)
+        lane.Set("LATENCY", c.vector_stage_latency + c.vector_function_latency);
+      modules->push_back({"kiln_vector_registers", lane, std::popcount(stages)});
       lane.Set("HAS_FUNCTIONS", functions ? 1 : 0).Set("HAS_DIVIDER", divider ? 1 : 0);
       modules->push_back({"kiln_vector_lane", lane, lanes * std::popcount(stages)});
-      if (functions) modules->push_back({"kiln_spline", lane, lanes * std::popcount(stages)});
+      if (!functions) continue;
+      const bool is_short = IsShortFloat(c.vector_format);
+      modules->push_back(
+          {is_short ? "kiln_function" : "kiln_spline", lane, lanes * std::popcount(stages)});
     }
   }
 }
@@ -234,6 +240,7 @@ std::vector<ModuleInstances> LaneModules(const Config& c) {
       .Set("LATENCY", c.vector_stage_latency)
       .Set("VECTOR_FORMAT", c.vector_format);
   p.Set("ROWS", c.vector_rows_in_flight).Set("SCALAR_STAGES", c.vector_stages);
+  p.Set("CONVERT", c.vector_convert_latency);
   p.Set("ACCUMULATION_FORMAT", c.accumulation_format);
   std::vector<ModuleInstances> modules = {
       {"kiln_vector_source", p}, {"kiln_vector_registers", p}, {"kiln_reduction", p}};
@@ -254,11 +261,13 @@ UnitParts Vector(const Config& c) {
   p.Set("SLOTS", ProgramSlots(c))
       .Set("VECTOR_STAGE_LATENCY", c.vector_stage_latency)
       .Set("LATENCY", c.vector_stage_latency);
-  p.Set("WORDS", c.operand_buffer_words)
+  p.Set("WORDS", c.operand_buffer_words + c.vector_convert_latency)
       .Set("VECTOR_FORMAT", c.vector_format)
       .Set("BLOCK_SIZE", c.block_size);
   p.Set("BLOCKS", c.block_size > 0 ? 1 : 0).Set("SCALE_FORMAT", c.scale_format);
   p.Set("ELEMENT_FORMAT", c.input_format).Set("OUTPUT_PORT_BYTES", c.output_port_bytes);
+  p.Set("CONVERT", c.vector_convert_latency)
+      .Set("REGISTERS", c.vector_stage_latency - 1 + c.vector_convert_latency);
   const int64_t word_bytes = VectorWordBytes(c);
   ModuleParameters output;
   output.Set("DATA_BYTES", c.output_port_bytes).Set("MAX_BYTES", word_bytes).Set("TAG_BITS", 1);
@@ -268,7 +277,7 @@ UnitParts Vector(const Config& c) {
       {"kiln_vector_issue", p},
       {"kiln_operand_buffer", p},
       {"kiln_operand_decoder", p, c.lanes()},
-      {"kiln_quantiser", p, c.lanes()},
+      {IsShortFloat(c.vector_format) ? "kiln_short_quantiser" : "kiln_quantiser", p, c.lanes()},
       ReadPort(c, c.operand_port_bytes, word_bytes, OperandPortTagBits(c)),
       {"kiln_write_channel", output}};
   if (c.block_size > 0) modules.push_back({"kiln_vector_blocks", p});
