@@ -254,14 +254,13 @@ const KeyTable<Config>& Keys() {
            .type = Integer(&Config::vector_function_latency, 0, 64),
            .unit = "cycles",
            .condition = "in a short float format functions take 6 cycles in all, 5 if "
-                        "`vector_stage_latency` is below 3",
-           .by_default = "what functions need",
+                        "`vector_stage_latency` is below 3; default what they need",
            .rtl = {{"VECTOR_FUNCTION_LATENCY"}},
            .help = "further latency of a stage with functions or a divider"},
           {.name = "vector_convert_latency",
            .type = Integer(&Config::vector_convert_latency, 0, 64),
            .unit = "cycles",
-           .by_default = "3 in a short float format, else 0",
+           .condition = "default 3 in a short float format",
            .rtl = {{"VECTOR_CONVERT_LATENCY"}},
            .help = "further latency in front of the stages, where elements and accumulators become "
                    "numbers, and as much behind them, where numbers become elements"},
