@@ -248,6 +248,17 @@ package kiln_format_pkg;
     endcase
   endfunction
 
+  // Returns a short float's format with the exponents of fp32: numbers beyond the format's own range,
+  // with as many fraction bits, subnormal ones flushed to zero.
+  function automatic format_t long_range(input format_t format);
+    long_range        = format;
+    long_range[23:16] = 8'd8;
+    long_range[47:32] = 16'd127;
+    long_range[51:48] = 4'(SPECIALS_IEEE);
+    long_range[55:52] = 4'(LOW_ZERO);
+    long_range[67:64] = 4'(OVERFLOW_INFINITY);
+  endfunction
+
   // Returns whether a format holds whole numbers, of which codes beyond its limits are the limits and
   // others the nearest, ties to even.
   function automatic bit is_plain_integer(input format_t format);

@@ -272,7 +272,7 @@ module kiln_operand_buffer #(
         .number(factor_in)
     );
     kiln_integer_to_float #(
-        .FORMAT(VECTOR_FORMAT)
+        .FORMAT(kiln_format_pkg::long_range(VECTOR_FORMAT))
     ) convert (
         .value ({8'd0, places_now}),
         .number(count)
@@ -306,7 +306,6 @@ module kiln_operand_buffer #(
       whole = '0;
       if (valid && windowed && divides && tag.last_of_operand) begin
         whole = kiln_fp32_pkg::from_int32(32'(line[CONVERT*24+:24]));
-        if (NARROW) whole = kiln_fp32_pkg::round_to(whole, ROUNDING);
         whole = kiln_fp32_pkg::divide(kiln_vector_pkg::FP32_ONE, whole);
         if (NARROW) whole = kiln_fp32_pkg::round_to(whole, ROUNDING);
       end

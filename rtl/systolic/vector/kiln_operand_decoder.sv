@@ -1,7 +1,8 @@
 // Converts an element of a memory operand to the vector unit's number: an integer to fp32(code -
 // zero_point) * scale, a code of the array's formats (of any precision) to (value of the code) *
-// scale, and an fp32 number or a number of the vector format to itself. The factor before `scale`
-// and the result are rounded to the vector format.
+// scale, and an fp32 number or a number of the vector format to itself. The result is rounded to the
+// vector format, and in a short float the factor before `scale` to as many fraction bits, with the
+// exponents of fp32 (kiln_format_pkg::long_range).
 //   time      REGISTERS cycles; one element per cycle
 //   moves     bit i: register i takes an element
 //   short     In a short float format (kiln_format_pkg::is_short_float) there are registers after
@@ -128,21 +129,30 @@ module kiln_operand_decoder #(
 
     // ---- The number that is scaled.
     logic multiplies;
-    logic [NUMBER-1:0] whole, part, factor, factor_now;
+    localparam kiln_format_pkg::format_t FACTOR_FORMAT =
+        kiln_format_pkg::long_range(VECTOR_FORMAT);
+    logic [NUMBER-1:0] whole, part, plain, factor, factor_now;
     logic [31:0] scale_now;
     kiln_integer_to_float #(
-        .FORMAT(VECTOR_FORMAT)
+        .FORMAT(FACTOR_FORMAT)
     ) convert_integer (
         .value (start_now),
         .number(whole)
     );
     kiln_fp32_to_float #(
-        .FORMAT(VECTOR_FORMAT)
+        .FORMAT(FACTOR_FORMAT)
     ) convert_real (
         .value (start_now),
         .number(part)
     );
-    assign factor = integer_now ? whole : part;
+    // A number that is not scaled.
+    kiln_fp32_to_float #(
+        .FORMAT(VECTOR_FORMAT)
+    ) convert_number (
+        .value (start_now),
+        .number(plain)
+    );
+    assign factor = integer_now ? whole : scaled_now ? part : plain;
     if (CONVERTED == 0) begin : g_factor
       assign {multiplies, factor_now, scale_now} = {scaled_now, factor, scale_start};
     end else begin : g_converted
@@ -157,7 +167,7 @@ module kiln_operand_decoder #(
     logic [NUMBER-1:0] other, rounded;
     logic [31:0] product;
     kiln_float_scale #(
-        .FORMAT(VECTOR_FORMAT),
+        .FORMAT(FACTOR_FORMAT),
         .REGISTERED(MULTIPLIED == 1)
     ) multiply (
         .clock,
@@ -199,7 +209,6 @@ module kiln_operand_decoder #(
       factor = '0;
       if (enable && is_code) factor = code_value;
       if (enable && is_integer) factor = kiln_fp32_pkg::from_int32(code);
-      if (enable && NARROW) factor = kiln_fp32_pkg::round_to(factor, ROUNDING);
       exact = element == kiln_systolic_pkg::ELEMENT_VECTOR ? vector_value : bits;
       if (enable && (is_code || is_integer)) exact = kiln_fp32_pkg::multiply(factor, scale);
       value = exact;

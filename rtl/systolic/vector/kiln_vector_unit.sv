@@ -514,8 +514,7 @@ module kiln_vector_unit #(
     end
   end
 
-  // ---- One cycle after the issue: accumulators, parameters, the row buffer's word and operands
-  // are available.
+  // ---- One cycle after the issue: accumulators, parameters and the row buffer's word are available.
   logic raw_valid, raw_averages, raw_kept, raw_window, raw_sums, raw_divides;
   kiln_vector_pkg::word_tag_t raw_tag;
   logic [1:0] raw_source;

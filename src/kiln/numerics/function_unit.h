@@ -51,7 +51,7 @@
 // Errors over all numbers of bf16, fp16 and tf32, before the result is rounded to the format:
 // functions of t and log at most 2^-11 absolute; exp, reciprocal and roots 2^-11.7 relative. After
 // rounding these four have at most 0.56 units of the last place of bf16 and 1.0 of fp16
-// (StatedFixedError). No result is beyond the limits of its function. tanh, erf, sigmoid, softplus
+// (StatedFixedError). No result is beyond the limits at infinity. tanh, erf, sigmoid, softplus
 // and elu are not monotonous: where they rise, results may fall by up to 4 units of 2^-14.
 //
 // Special values: NaN gives the NaN 0x7fc00000, as do log and the square roots of negative numbers;
@@ -106,10 +106,10 @@ const std::array<FunctionRow, kFunctionRows>& FunctionRows();
 
 // -------------------------------------------------------------------------------------------------
 
-// Returns whether the unit, and the short floats of the RTL (kiln_format_pkg::is_short_float), serve
-// a format: a signed float with 1 to 10 fraction bits that rounds to nearest even and whose numbers
-// are zero or normal in fp32, such as bf16.flush and fp16. An operation of two such numbers that is
-// rounded to fp32 and then to the format has the same result as one that is rounded once.
+// Returns whether the unit, and the short floats of the RTL (kiln_format_pkg::is_short_float),
+// serve a format: a signed float with 1 to 10 fraction bits that rounds to nearest even and whose
+// numbers are zero or normal in fp32, such as bf16.flush and fp16. An operation of two such numbers
+// that is rounded to fp32 and then to the format has the same result as one that is rounded once.
 bool IsShortFloat(const Format& format);
 
 // Returns the function's value as an fp32 number, not yet rounded to the vector format.

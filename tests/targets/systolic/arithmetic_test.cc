@@ -159,6 +159,31 @@ const Numbers& Bf16() {
   return *kNumbers;
 }
 
+TEST(ShortFloats, RoundWhatIsScaledWithoutTheLimitsOfTheFormat) {
+  Config config;
+  config.vector_format = *FindFormat("bf16.flush");
+  const Numbers bf16(config);
+  const auto load = [](const Numbers& numbers, int32_t code, float scale) {
+    Stream stream;
+    stream.element = Element::kInt32;
+    stream.scale = scale;
+    return LoadValue(numbers, stream, reinterpret_cast<const uint8_t*>(&code));
+  };
+  // 1002 becomes 1000, and 1250 becomes 1248, the even neighbour. 1.25 * 1002 would become 1256.
+  EXPECT_EQ(load(bf16, 1002, 1.25f), 1248.0f);
+  // Counts likewise: 257 becomes 256. 1 / 257 would be 0x1.fep-9.
+  const Window window{.average = true, .divide_by_valid = true};
+  EXPECT_EQ(AverageFactor(bf16, window, 257), 0x1p-8f);
+  // Codes beyond the greatest number of fp16, 65504, whose products are not.
+  Config half;
+  half.vector_format = *FindFormat("fp16");
+  const Numbers fp16(half);
+  EXPECT_EQ(load(fp16, 1 << 20, 0x1p-10f), 1024.0f);
+  EXPECT_EQ(load(fp16, 98347, 0x1p-6f), 1537.0f);  // 98368 after eleven bits
+  EXPECT_EQ(load(fp16, 1 << 20, 1.0f), kInfinity);
+  EXPECT_EQ(AverageFactor(fp16, window, 1 << 20), 0x1p-20f);
+}
+
 TEST(NarrowArithmetic, EveryResultIsRoundedOnceToTheVectorFormat) {
   const auto run = [](StageOp op, float v, float a, float b = 0) {
     return ApplyStage(Bf16(), Stage{.op = op}, v, a, b);
@@ -174,15 +199,7 @@ TEST(NarrowArithmetic, EveryResultIsRoundedOnceToTheVectorFormat) {
   EXPECT_EQ(AccumulatorToValue(Bf16(), 0.3f, 2.0f, 1.0f), Bf16().Round(2 * Bf16().Round(0.3f) + 1));
   const Window window{.average = true, .divide_by_valid = true};
   EXPECT_EQ(AverageFactor(Bf16(), window, 3), 0x1.56p-2f);
-  // A count is rounded before the division: 257 becomes 256. 1 / 257 would be 0x1.fep-9.
-  EXPECT_EQ(AverageFactor(Bf16(), window, 257), 0x1p-8f);
-  // A code is rounded before it is scaled: 1002 becomes 1000, and 1250 becomes 1248, the even
-  // neighbour. 1.25 * 1002 would become 1256.
-  const int32_t code = 1002;
-  Stream stream;
-  stream.element = Element::kInt32;
-  stream.scale = 1.25f;
-  EXPECT_EQ(LoadValue(Bf16(), stream, reinterpret_cast<const uint8_t*>(&code)), 1248.0f);
+  EXPECT_EQ(AverageFactor(Bf16(), window, 257), 0x1.fep-9f);
   std::array<float, 2> lanes = {256, 1};
   EXPECT_EQ(ReduceTree(Bf16(), Reduce::kSum, lanes), 256);
 }

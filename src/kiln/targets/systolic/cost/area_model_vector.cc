@@ -104,7 +104,7 @@ Features ShortLane(const Parameters& p, const Fitted&) {
           {"registers", Count(p, "LATENCY", 1) * Number(p)},
           {"pairs of a quotient", Count(p, "HAS_DIVIDER", 1) * bits * bits}};
 }
-// The function unit, with a register for each cycle beyond those of its stages.
+// The function unit with its four registers.
 Features FunctionUnit(const Parameters& p, const Fitted&) {
   return {{"unit", 1}, {"fraction bits", Significand(p) - 1}};
 }

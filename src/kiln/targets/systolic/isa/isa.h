@@ -107,9 +107,10 @@ struct Stream {
   std::array<int64_t, kOuterLoops> outer_stride{};
   int64_t element_stride = 0;
   Element element = Element::kInt8;
-  // How an operand is read; the result is then rounded to the vector format:
-  //   integers            r(fp32(code - zero_point)) * scale, the product rounded to fp32; r rounds
-  //                       to the vector format
+  // How an operand is read; the result is then rounded to the vector format. In a short float, r
+  // rounds to its fraction bits with the exponents of fp32; in other formats it changes nothing
+  // (Numbers::RoundFactor).
+  //   integers            r(fp32(code - zero_point)) * scale, the product rounded to fp32
   //   codes               r(value of the code) * scale likewise; with block scales the factor is
   //                       fp32(scale * block scale), and a NaN scale gives NaN
   //   kFloat32, kVector   the number itself
@@ -146,9 +147,9 @@ struct Window {
   int64_t row_stride = 0, column_stride = 0;  // bytes
   // With `average`, a kSum is multiplied by 1/n, where n is the number of positions inside the
   // image if divide_by_valid is set, else window_y * window_x. The factor is fp32(1) / fp32(n),
-  // rounded once; with divide_by_valid n is rounded to the vector format first, and n = 0 counts as
-  // 1. kMax starts from -infinity, kSum from 0. A value v is combined
-  // as partial > v ? partial : v, or partial + v.
+  // rounded once; with divide_by_valid n is r(n), as for operands, and n = 0 counts as 1. kMax
+  // starts from -infinity, kSum from 0. A value v is combined as partial > v ? partial : v, or
+  // partial + v.
   bool average = false;
   bool divide_by_valid = false;
 };

@@ -44,10 +44,10 @@ inline int32_t WrappingAdd(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
 }
 
-// Returns fp32(code - zero_point), rounded to the vector format, times scale: the difference wraps,
-// and the product is not yet rounded to the vector format.
+// Returns fp32(code - zero_point) as a factor (Numbers::RoundFactor), times scale: the difference
+// wraps, and the product is not yet rounded to the vector format.
 inline float Dequantise(const Numbers& numbers, int32_t code, int32_t zero_point, float scale) {
-  return numbers.Round(static_cast<float>(WrappingSubtract(code, zero_point))) * scale;
+  return numbers.RoundFactor(static_cast<float>(WrappingSubtract(code, zero_point))) * scale;
 }
 
 // Returns an element of a memory operand as the vector unit sees it. `factor` is the stream's scale
@@ -60,7 +60,7 @@ inline float LoadValue(const Numbers& numbers, const Stream& stream, float facto
   }
   const Format& format = FormatOf(stream.element, numbers.config());
   const float value = DecodeFloat(format, LoadBits(p, format.bytes()));
-  return numbers.Round(IsCode(stream.element) ? numbers.Round(value) * factor : value);
+  return numbers.Round(IsCode(stream.element) ? numbers.RoundFactor(value) * factor : value);
 }
 inline float LoadValue(const Numbers& numbers, const Stream& stream, const uint8_t* p) {
   return LoadValue(numbers, stream, stream.scale, p);
@@ -158,11 +158,11 @@ inline float Join(const Numbers& numbers, Combine combine, float partial, float 
 }
 
 // Returns the factor 1 / n of an average window with `places` positions inside the image. With
-// divide_by_valid, n is that number, at least 1, rounded to the vector format; else the number of
-// all positions.
+// divide_by_valid, n is that number, at least 1, as a factor (Numbers::RoundFactor); else n is the
+// number of all positions.
 inline float AverageFactor(const Numbers& numbers, const Window& window, int32_t places) {
   const float n = window.divide_by_valid
-                      ? numbers.Round(static_cast<float>(places < 1 ? 1 : places))
+                      ? numbers.RoundFactor(static_cast<float>(places < 1 ? 1 : places))
                       : static_cast<float>(window.window_y * window.window_x);
   return numbers.Round(1.0f / n);
 }

@@ -1,6 +1,8 @@
 // Prepares the tables of a design point's formats.
 #include "kiln/targets/systolic/simulate/numbers.h"
 
+#include <string>
+
 #include "kiln/numerics/function_unit.h"
 #include "kiln/support/check.h"
 
@@ -12,7 +14,13 @@ Numbers::Numbers(const Config& config) : config_(&config) {
        ++i) {
     tables_[static_cast<size_t>(i)] = FormatTable::Of(FormatOf(static_cast<Element>(i), config));
   }
-  if (!IsShortFloat(config.vector_format)) {
+  if (IsShortFloat(config.vector_format)) {
+    const auto factor =
+        FindFormat("e8m" + std::to_string(config.vector_format.fraction_bits) + ".flush");
+    KILN_CHECK(factor.ok());  // there is one for each number of fraction bits
+    factor_format_ = *factor;
+    factor_ = FormatTable::Of(factor_format_);
+  } else {
     auto splines = SplineTablesFor(config.vector_format);
     // The design point has been parsed, so its vector format is a float with a zero.
     KILN_CHECK(splines.ok());

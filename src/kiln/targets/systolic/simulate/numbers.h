@@ -35,6 +35,16 @@ class Numbers {
     if (narrow()) vector_->RoundValues(values, count);
   }
 
+  // Rounds what an element of memory is before it is scaled: in a short float (IsShortFloat) to the
+  // fraction bits of the vector format, nearest even, but with the exponents of fp32, and subnormal
+  // numbers to zero; in other formats not at all.
+  float RoundFactor(float v) const {
+    return factor_ != nullptr ? DecodeFloat(factor_format_, EncodeFloat(factor_format_, v)) : v;
+  }
+  void RoundFactors(float* values, int64_t count) const {
+    if (factor_ != nullptr) factor_->RoundValues(values, count);
+  }
+
   // Computes the vector unit's nonlinear functions, with results in the vector format: in fixed
   // point for short floats (numerics/function_unit.h), else by splines. No other code implements
   // them.
@@ -51,6 +61,8 @@ class Numbers {
   const Config* config_;
   const SplineTables* splines_ = nullptr;  // null for a short float
   std::shared_ptr<const FormatTable> vector_;
+  Format factor_format_;
+  std::shared_ptr<const FormatTable> factor_;
   std::shared_ptr<const FormatTable> tables_[kElements];
   std::shared_ptr<const BlockCodec> blocks_;
 };

@@ -107,17 +107,17 @@ void VectorEngine::LoadDense(const Stream& stream, float factor, const uint8_t* 
     numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
     return;
   }
-  const bool scaled = IsInteger(stream.element) || IsCode(stream.element);
   if (IsCode(stream.element)) {
     numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
+  } else if (!numbers_->narrow() || !IsInteger(stream.element)) {
+    kernels_->load(stream.element, factor, stream.zero_point, from, count, out);
+    numbers_->Round(out, count);
+    return;
   } else {
-    const float at_once = numbers_->narrow() ? 1.0f : factor;
-    kernels_->load(stream.element, at_once, stream.zero_point, from, count, out);
-    if (!numbers_->narrow()) return;
+    kernels_->load(stream.element, 1.0f, stream.zero_point, from, count, out);
   }
-  numbers_->Round(out, count);
-  if (!scaled || factor == 1.0f) return;
-  for (int64_t n = 0; n < count; ++n) out[n] *= factor;
+  numbers_->RoundFactors(out, count);
+  for (int64_t n = 0; factor != 1.0f && n < count; ++n) out[n] *= factor;
   numbers_->Round(out, count);
 }
 
@@ -126,7 +126,7 @@ void VectorEngine::LoadBlocks(const Stream& stream, const uint8_t* from, const u
   const int64_t block = numbers_->config().block_size,
                 bytes = numbers_->config().scale_format.bytes();
   numbers_->TableOf(stream.element).DecodeCodes(from, count, out);
-  numbers_->Round(out, count);
+  numbers_->RoundFactors(out, count);
   for (int64_t n = 0; n < count;) {
     const int64_t end = std::min(count, ((first + n) / block + 1) * block - first);
     const float factor = BlockFactor(*numbers_, stream, scales + (first + n) / block * bytes);
