@@ -34,7 +34,8 @@ module kiln_float_add #(
   logic [7:0] field, distance;
   logic [FRACTION:0] greater_significand, lesser_significand;
   logic [FRACTION+3:0] aligned;
-  logic [2*FRACTION+7:0] shifted;  // The lesser significand above as many zeros, shifted down by up to all bits
+  // The lesser significand above zeros, shifted down by up to all its bits.
+  logic [2*FRACTION+7:0] shifted;
   logic [WIDTH-1:0] total;
   assign swap     = b[NUMBER-2:0] > a[NUMBER-2:0];
   assign greater  = swap ? b : a;

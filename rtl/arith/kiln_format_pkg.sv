@@ -248,8 +248,8 @@ package kiln_format_pkg;
     endcase
   endfunction
 
-  // Returns a short float's format with the exponents of fp32: numbers beyond the format's own range,
-  // with as many fraction bits, subnormal ones flushed to zero.
+  // Returns a short float's format with the exponents of fp32 and as many fraction bits; subnormal
+  // numbers are flushed to zero.
   function automatic format_t long_range(input format_t format);
     long_range        = format;
     long_range[23:16] = 8'd8;
@@ -259,8 +259,7 @@ package kiln_format_pkg;
     long_range[67:64] = 4'(OVERFLOW_INFINITY);
   endfunction
 
-  // Returns whether a format holds whole numbers, of which codes beyond its limits are the limits and
-  // others the nearest, ties to even.
+  // Returns whether a format holds whole numbers, rounded to nearest, ties to even, and saturating.
   function automatic bit is_plain_integer(input format_t format);
     is_plain_integer = kind(format) == KIND_INTEGER && fraction_bits(format) == 0 &&
         !is_narrow(format) && rounding(format) == ROUND_NEAREST_EVEN &&

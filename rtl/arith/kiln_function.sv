@@ -14,19 +14,19 @@
 //   sum        c0 + slope offset + addend
 //   pack       the sum as a number
 //
-// A function that is not in FUNCTIONS takes no area, and its result is undefined; a single one needs
-// no `select`.
+// A function that is not in FUNCTIONS takes no area, and its result is undefined; a single one
+// needs no `select`.
 module kiln_function #(
     parameter int FRACTION_BITS = 10,  // of x, 1 to 10; the lower ones are 0
     parameter int LATENCY = 4,
-    // bit i enables function i of kiln_function_pkg
-    parameter logic [kiln_function_pkg::FUNCTIONS-1:0] FUNCTIONS =
-        {kiln_function_pkg::FUNCTIONS{1'b1}}
+    // bit i enables function i of kiln_spline_pkg
+    parameter logic [kiln_spline_pkg::FUNCTIONS-1:0] FUNCTIONS =
+        {kiln_spline_pkg::FUNCTIONS{1'b1}}
 ) (
     input  logic        clock,
     input  logic        advance,
     input  logic        enable,
-    input  logic [ 3:0] select,  // a function of kiln_function_pkg
+    input  logic [ 3:0] select,  // a function of kiln_spline_pkg
     input  logic [31:0] x,       // fp32
     output logic [31:0] result
 );
@@ -40,7 +40,7 @@ module kiln_function #(
   localparam int SUM_BITS = VALUE_BITS + 8;  // sign, and logarithms up to 89
   localparam logic signed [SUM_BITS-1:0] ONE = SUM_BITS'(1 << VALUE_BITS);
   localparam logic LOGISTIC =
-      FUNCTIONS[kiln_function_pkg::SIGMOID] || FUNCTIONS[kiln_function_pkg::TANH];
+      FUNCTIONS[kiln_spline_pkg::SIGMOID] || FUNCTIONS[kiln_spline_pkg::TANH];
 
   if (FRACTION_BITS < 1 || FRACTION_BITS > 10) begin : g_fraction_bits
     $error("FRACTION_BITS must be 1 to 10");
@@ -87,28 +87,28 @@ module kiln_function #(
   // `select` does not count where there is no choice.
   function automatic logic [3:0] last_function(input int unused);
     last_function = 4'(unused);
-    for (int i = 0; i < kiln_function_pkg::FUNCTIONS; i++) if (FUNCTIONS[i]) last_function = 4'(i);
+    for (int i = 0; i < kiln_spline_pkg::FUNCTIONS; i++) if (FUNCTIONS[i]) last_function = 4'(i);
   endfunction
   localparam logic [3:0] LAST = last_function(0);
   logic [3:0] chosen;
   assign chosen = FUNCTIONS == (15'd1 << LAST) ? LAST : select;
   assign is = {1'b0, FUNCTIONS} & (16'd1 << chosen);
-  assign is_exp = is[kiln_function_pkg::EXP];
-  assign is_log = is[kiln_function_pkg::LOG];
-  assign is_reciprocal = is[kiln_function_pkg::RECIPROCAL];
-  assign is_square_root = is[kiln_function_pkg::SQRT];
-  assign is_root = is_square_root || is[kiln_function_pkg::RECIPROCAL_SQUARE_ROOT];
-  assign is_tanh = is[kiln_function_pkg::TANH];
-  assign is_erf = is[kiln_function_pkg::ERF];
+  assign is_exp = is[kiln_spline_pkg::EXP];
+  assign is_log = is[kiln_spline_pkg::LOG];
+  assign is_reciprocal = is[kiln_spline_pkg::RECIPROCAL];
+  assign is_square_root = is[kiln_spline_pkg::SQRT];
+  assign is_root = is_square_root || is[kiln_spline_pkg::RECIPROCAL_SQUARE_ROOT];
+  assign is_tanh = is[kiln_spline_pkg::TANH];
+  assign is_erf = is[kiln_spline_pkg::ERF];
   assign is_odd = is_erf || is_tanh;
-  assign is_elu = is[kiln_function_pkg::ELU];
-  assign is_silu = is[kiln_function_pkg::SILU];
-  assign is_softplus = is[kiln_function_pkg::SOFTPLUS];
-  assign is_halved = is[kiln_function_pkg::GELU] || is[kiln_function_pkg::GELU_TANH] || is_silu ||
-      is[kiln_function_pkg::HARD_SWISH];  // x / 2 near zero
+  assign is_elu = is[kiln_spline_pkg::ELU];
+  assign is_silu = is[kiln_spline_pkg::SILU];
+  assign is_softplus = is[kiln_spline_pkg::SOFTPLUS];
+  assign is_halved = is[kiln_spline_pkg::GELU] || is[kiln_spline_pkg::GELU_TANH] || is_silu ||
+      is[kiln_spline_pkg::HARD_SWISH];  // x / 2 near zero
   assign is_rectified = is_halved || is_softplus;
-  assign is_sigmoid = is[kiln_function_pkg::SIGMOID];
-  assign is_logistic = is_sigmoid || is[kiln_function_pkg::HARD_SIGMOID];
+  assign is_sigmoid = is[kiln_spline_pkg::SIGMOID];
+  assign is_logistic = is_sigmoid || is[kiln_spline_pkg::HARD_SIGMOID];
   assign of_magnitude = is_odd || is_rectified || is_logistic || is_elu;
 
   // |x| = significand 2^(e - 10)
@@ -188,19 +188,19 @@ module kiln_function #(
   logic no_row;
   always_comb begin
     case (32'(chosen))
-      kiln_function_pkg::GELU: slot = 4'(kiln_function_pkg::SLOT_GELU);
-      kiln_function_pkg::GELU_TANH: slot = 4'(kiln_function_pkg::SLOT_GELU_TANH);
-      kiln_function_pkg::SILU: slot = 4'(kiln_function_pkg::SLOT_SILU);
-      kiln_function_pkg::HARD_SWISH: slot = 4'(kiln_function_pkg::SLOT_HARD_SWISH);
-      kiln_function_pkg::SIGMOID, kiln_function_pkg::TANH:
+      kiln_spline_pkg::GELU: slot = 4'(kiln_function_pkg::SLOT_GELU);
+      kiln_spline_pkg::GELU_TANH: slot = 4'(kiln_function_pkg::SLOT_GELU_TANH);
+      kiln_spline_pkg::SILU: slot = 4'(kiln_function_pkg::SLOT_SILU);
+      kiln_spline_pkg::HARD_SWISH: slot = 4'(kiln_function_pkg::SLOT_HARD_SWISH);
+      kiln_spline_pkg::SIGMOID, kiln_spline_pkg::TANH:
       slot = 4'(kiln_function_pkg::SLOT_SIGMOID);
-      kiln_function_pkg::HARD_SIGMOID: slot = 4'(kiln_function_pkg::SLOT_HARD_SIGMOID);
-      kiln_function_pkg::SOFTPLUS: slot = 4'(kiln_function_pkg::SLOT_SOFTPLUS);
-      kiln_function_pkg::ELU: slot = 4'(kiln_function_pkg::SLOT_ELU);
-      kiln_function_pkg::ERF: slot = 4'(kiln_function_pkg::SLOT_ERF);
-      kiln_function_pkg::LOG, kiln_function_pkg::RECIPROCAL:
+      kiln_spline_pkg::HARD_SIGMOID: slot = 4'(kiln_function_pkg::SLOT_HARD_SIGMOID);
+      kiln_spline_pkg::SOFTPLUS: slot = 4'(kiln_function_pkg::SLOT_SOFTPLUS);
+      kiln_spline_pkg::ELU: slot = 4'(kiln_function_pkg::SLOT_ELU);
+      kiln_spline_pkg::ERF: slot = 4'(kiln_function_pkg::SLOT_ERF);
+      kiln_spline_pkg::LOG, kiln_spline_pkg::RECIPROCAL:
       slot = 4'(kiln_function_pkg::SLOT_RECIPROCAL);
-      kiln_function_pkg::EXP: slot = 4'(kiln_function_pkg::SLOT_EXP);
+      kiln_spline_pkg::EXP: slot = 4'(kiln_function_pkg::SLOT_EXP);
       default: slot = 4'(kiln_function_pkg::SLOT_ROOT);
     endcase
     rows = '0;
@@ -327,28 +327,28 @@ module kiln_function #(
     int part;
     part = number % 16 / 2;
     case (number / 16)
-      kiln_function_pkg::SLOT_GELU: has_row = FUNCTIONS[kiln_function_pkg::GELU];
-      kiln_function_pkg::SLOT_GELU_TANH: has_row = FUNCTIONS[kiln_function_pkg::GELU_TANH];
-      kiln_function_pkg::SLOT_SILU: has_row = FUNCTIONS[kiln_function_pkg::SILU];
-      kiln_function_pkg::SLOT_HARD_SWISH: has_row = FUNCTIONS[kiln_function_pkg::HARD_SWISH];
+      kiln_function_pkg::SLOT_GELU: has_row = FUNCTIONS[kiln_spline_pkg::GELU];
+      kiln_function_pkg::SLOT_GELU_TANH: has_row = FUNCTIONS[kiln_spline_pkg::GELU_TANH];
+      kiln_function_pkg::SLOT_SILU: has_row = FUNCTIONS[kiln_spline_pkg::SILU];
+      kiln_function_pkg::SLOT_HARD_SWISH: has_row = FUNCTIONS[kiln_spline_pkg::HARD_SWISH];
       kiln_function_pkg::SLOT_SIGMOID: has_row = LOGISTIC;
-      kiln_function_pkg::SLOT_HARD_SIGMOID: has_row = FUNCTIONS[kiln_function_pkg::HARD_SIGMOID];
-      kiln_function_pkg::SLOT_SOFTPLUS: has_row = FUNCTIONS[kiln_function_pkg::SOFTPLUS];
-      kiln_function_pkg::SLOT_ELU: has_row = FUNCTIONS[kiln_function_pkg::ELU];
-      kiln_function_pkg::SLOT_ERF: has_row = FUNCTIONS[kiln_function_pkg::ERF];
+      kiln_function_pkg::SLOT_HARD_SIGMOID: has_row = FUNCTIONS[kiln_spline_pkg::HARD_SIGMOID];
+      kiln_function_pkg::SLOT_SOFTPLUS: has_row = FUNCTIONS[kiln_spline_pkg::SOFTPLUS];
+      kiln_function_pkg::SLOT_ELU: has_row = FUNCTIONS[kiln_spline_pkg::ELU];
+      kiln_function_pkg::SLOT_ERF: has_row = FUNCTIONS[kiln_spline_pkg::ERF];
       kiln_function_pkg::SLOT_RECIPROCAL:
-      has_row = FUNCTIONS[part < 4 ? kiln_function_pkg::RECIPROCAL : kiln_function_pkg::LOG];
+      has_row = FUNCTIONS[part < 4 ? kiln_spline_pkg::RECIPROCAL : kiln_spline_pkg::LOG];
       kiln_function_pkg::SLOT_ROOT:
-      has_row = FUNCTIONS[part < 4 ? kiln_function_pkg::RECIPROCAL_SQUARE_ROOT :
-          kiln_function_pkg::SQRT];
+      has_row = FUNCTIONS[part < 4 ? kiln_spline_pkg::RECIPROCAL_SQUARE_ROOT :
+          kiln_spline_pkg::SQRT];
       kiln_function_pkg::SLOT_EXP:
       case (part)
-        0, 1: has_row = FUNCTIONS[kiln_function_pkg::EXP];
-        2, 3: has_row = FUNCTIONS[kiln_function_pkg::ERF];
+        0, 1: has_row = FUNCTIONS[kiln_spline_pkg::EXP];
+        2, 3: has_row = FUNCTIONS[kiln_spline_pkg::ERF];
         4: has_row = LOGISTIC;
-        5: has_row = FUNCTIONS[kiln_function_pkg::SOFTPLUS];
-        6: has_row = FUNCTIONS[kiln_function_pkg::SILU];
-        default: has_row = FUNCTIONS[kiln_function_pkg::ELU];
+        5: has_row = FUNCTIONS[kiln_spline_pkg::SOFTPLUS];
+        6: has_row = FUNCTIONS[kiln_spline_pkg::SILU];
+        default: has_row = FUNCTIONS[kiln_spline_pkg::ELU];
       endcase
       default: has_row = 1'b0;
     endcase
@@ -431,7 +431,7 @@ module kiln_function #(
   always_comb begin
     upper_logarithm = '0;
     lower_logarithm = '0;
-    if (FUNCTIONS[kiln_function_pkg::LOG]) begin
+    if (FUNCTIONS[kiln_spline_pkg::LOG]) begin
       for (int i = 0; i < 16; i++) begin
         if (outcome_2.exponent[7:4] == 4'(i))
           upper_logarithm = times_ln_2((i < 8 ? i : i - 16) * 16);

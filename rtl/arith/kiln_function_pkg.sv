@@ -1,24 +1,7 @@
-// The fixed-point function unit: the numbers of functions, the widths of its numbers, and the
-// places of rows in its table (kiln_function_tables_pkg). Names, numbers and meanings are those of
-// src/kiln/numerics/function_unit.h.
+// The fixed-point function unit: the widths of its numbers, and the places of rows in its table
+// (kiln_function_tables_pkg). Names, numbers and meanings are those of
+// src/kiln/numerics/function_unit.h. The functions have the numbers of kiln_spline_pkg.
 package kiln_function_pkg;
-
-  localparam int FUNCTIONS = 15;
-  localparam int EXP = 0;
-  localparam int SIGMOID = 1;
-  localparam int TANH = 2;
-  localparam int GELU = 3;
-  localparam int GELU_TANH = 4;
-  localparam int ERF = 5;
-  localparam int SOFTPLUS = 6;
-  localparam int SILU = 7;
-  localparam int HARD_SIGMOID = 8;
-  localparam int HARD_SWISH = 9;
-  localparam int LOG = 10;
-  localparam int SQRT = 11;
-  localparam int ELU = 12;
-  localparam int RECIPROCAL = 13;
-  localparam int RECIPROCAL_SQUARE_ROOT = 14;
 
   localparam int OFFSET_BITS = 10;
   localparam int VALUE_BITS = 14;  // after the binary point of c0 and of sums

@@ -1,7 +1,7 @@
 // Converts the elements that the operand port delivers to numbers, combines the positions of a
 // window, and stores the operands of each word until the lanes read them.
-//   time        Data that arrive in cycle t can be read from t + 2 + CONVERT on; `complete` says in t
-//               that all operands of word `complete_place` have arrived.
+//   time        Data that arrive in cycle t can be read from t + 2 + CONVERT on; `complete` says in
+//               t that all operands of word `complete_place` have arrived.
 //   scales      (BLOCK_SIZE > 0) Data of an operand with block scales are taken together with the
 //               last of their scales, in whichever order the two ports deliver them; a scale that
 //               is not the last of its word is taken at once.

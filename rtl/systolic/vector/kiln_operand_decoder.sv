@@ -1,8 +1,8 @@
 // Converts an element of a memory operand to the vector unit's number: an integer to fp32(code -
 // zero_point) * scale, a code of the array's formats (of any precision) to (value of the code) *
-// scale, and an fp32 number or a number of the vector format to itself. The result is rounded to the
-// vector format, and in a short float the factor before `scale` to as many fraction bits, with the
-// exponents of fp32 (kiln_format_pkg::long_range).
+// scale, and an fp32 number or a number of the vector format to itself. The result is rounded to
+// the vector format, and in a short float the factor before `scale` to as many fraction bits, with
+// the exponents of fp32 (kiln_format_pkg::long_range).
 //   time      REGISTERS cycles; one element per cycle
 //   moves     bit i: register i takes an element
 //   short     In a short float format (kiln_format_pkg::is_short_float) there are registers after

@@ -3,8 +3,8 @@
 //
 //   value * inverse_scale ─▶ fp32 ─▶ integer, codes ─▶ + zero_point, held to [low, high] ─▶ bits
 //
-//   registers  after the product's rounding (REGISTERS >= 1), after integer and codes (>= 2), within
-//              the product (>= 3); further ones at the end. The bits have no register of their own.
+//   registers  after the product's rounding (REGISTERS >= 1), after integer and codes (>= 2),
+//              within the product (>= 3); further ones at the end. The bits have no register of their own.
 //   moves      bit i: register i takes a word
 //   scaled_    in_block comes with the product in fp32; converted_ inputs come with the integer and
 //              the codes. For a code of a plain integer format (kiln_format_pkg::is_plain_integer)

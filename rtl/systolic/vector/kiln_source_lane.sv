@@ -5,8 +5,8 @@
 //              later, and gives the result after LATENCY more.
 //   moves      bit i: register i takes a word; CONVERT registers of the conversion, then LATENCY
 //   short      In a short float format (kiln_format_pkg::is_short_float) the conversion has
-//              registers after the sum with the offset (CONVERT >= 2) and at its end (CONVERT >= 1),
-//              the product at its end (LATENCY >= 2). In other formats everything is computed in
+//              registers after the sum with the offset (CONVERT >= 2) and at its end (>= 1), the
+//              product at its end (LATENCY >= 2). In other formats everything is computed in
 //              the cycle of the late inputs; a format narrower than fp32 rounds after each step.
 //   C++ twin   kiln::systolic::AccumulatorToValue (targets/systolic/simulate/arithmetic.h)
 module kiln_source_lane #(
@@ -121,7 +121,8 @@ module kiln_source_lane #(
       always_ff @(posedge clock) begin
         if (advance && moves[SUMMED]) line[0+:3*NUMBER] <= {number, scale_sum, bias_sum};
         for (int i = 1; i < REST; i++) begin
-          if (advance && moves[SUMMED+i]) line[i*3*NUMBER+:3*NUMBER] <= line[(i-1)*3*NUMBER+:3*NUMBER];
+          if (advance && moves[SUMMED+i])
+            line[i*3*NUMBER+:3*NUMBER] <= line[(i-1)*3*NUMBER+:3*NUMBER];
         end
       end
       assign {number_now, scale_now, bias_now} = line[(REST-1)*3*NUMBER+:3*NUMBER];

@@ -1,5 +1,5 @@
-// One lane of one stage of the vector unit: selects the arguments and applies the operation. Numbers
-// are the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
+// One lane of one stage of the vector unit: selects the arguments and applies the operation.
+// Numbers are the upper NUMBER bits of fp32 numbers (kiln_format_pkg::number_bits).
 //   time       A value and its arguments in a cycle with `advance` give the result LATENCY + EXTRA
 //              such cycles later; one word per cycle.
 //   moves      bit i: register i of the stage takes a word (kiln_vector_registers)

@@ -2,7 +2,7 @@
 // op(value, a, b), as StageOp of isa.h defines it. kiln_vector_lane describes time and `moves`.
 //
 //   arguments ─▶ product ─▶ sum ─▶ result        registers: after the arguments with LATENCY >= 3,
-//       └──▶ function, quotient ──────▶          after the product with LATENCY >= 2, and at the end
+//       └──▶ function, quotient ──────▶          after the product with LATENCY >= 2, at the end
 //
 // Functions need at least four registers before the last (kiln_function). Results that need no sum
 // pass beside it. An operation that is no stage_op_t of arithmetic passes
@@ -134,16 +134,16 @@ module kiln_vector_short_alu #(
   logic [NUMBER-1:0] approximation, quotient;
   if (HAS_FUNCTIONS) begin : g_functions
     logic enable;
-    logic [3:0] select;  // a function of kiln_function_pkg
+    logic [3:0] select;  // a function of kiln_spline_pkg
     logic [31:0] exact;
     always_comb begin
       enable = advance && moves[SELECTED];
       select = kind_product;
       case (op_product)
         kiln_systolic_pkg::STAGE_FUNCTION: ;
-        kiln_systolic_pkg::STAGE_RECIPROCAL: select = 4'(kiln_function_pkg::RECIPROCAL);
+        kiln_systolic_pkg::STAGE_RECIPROCAL: select = 4'(kiln_spline_pkg::RECIPROCAL);
         kiln_systolic_pkg::STAGE_RECIPROCAL_SQUARE_ROOT:
-        select = 4'(kiln_function_pkg::RECIPROCAL_SQUARE_ROOT);
+        select = 4'(kiln_spline_pkg::RECIPROCAL_SQUARE_ROOT);
         default: enable = 1'b0;
       endcase
     end

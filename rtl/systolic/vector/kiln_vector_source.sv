@@ -10,8 +10,8 @@
 // operands, factor and constant arrive as its numbers. Numbers are the upper NUMBER bits of fp32
 // numbers (kiln_format_pkg::number_bits).
 //   time      Accumulators, their parameters and the row's word come with in_valid; all else comes
-//             CONVERT cycles with `advance` later, together with late_valid. The word is at the
-//             outputs after LATENCY more such cycles; one word per cycle.
+//             CONVERT cycles with `advance` later. The word is at the outputs after LATENCY more
+//             such cycles; one word per cycle.
 //   C++ twin  kiln::systolic::AccumulatorToValue (targets/systolic/simulate/arithmetic.h)
 module kiln_vector_source #(
     parameter int unsigned LANES = 4,
@@ -32,7 +32,6 @@ module kiln_vector_source #(
     input  logic [LANES*32-1:0] scales,
     input  logic [LANES*32-1:0] biases,
     input  logic [LANES*NUMBER-1:0] row_word,
-    output logic late_valid,
     input  kiln_vector_pkg::word_tag_t in_tag,
     input  logic [1:0] source,  // kiln_systolic_pkg::source_t
     input  logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] in_operands,
@@ -45,7 +44,8 @@ module kiln_vector_source #(
     output logic [kiln_vector_pkg::SAVED*LANES*NUMBER-1:0] out_saved,
     output logic [kiln_systolic_pkg::MAX_OPERANDS*LANES*NUMBER-1:0] out_operands
 );
-  // The words in the conversion.
+  // The words in the conversion, and the one with the late inputs.
+  logic late_valid;
   logic [CONVERT+LATENCY-1:0] moves;
   logic [LATENCY-1:0] late_moves;
   if (CONVERT == 0) begin : g_no_conversion

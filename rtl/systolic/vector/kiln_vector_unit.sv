@@ -30,8 +30,8 @@
 //                                loops.depth, where depth is (stages of the longest pass + 2) *
 //                                VECTOR_STAGE_LATENCY, VECTOR_FUNCTION_LATENCY for each of these
 //                                stages with functions or a divider, and twice
-//                                VECTOR_CONVERT_LATENCY. If the output has block scales (BLOCK_SIZE >
-//                                0), X is the issue of the scale block's last word, the first word
+//                                VECTOR_CONVERT_LATENCY. If the output has block scales
+//                                (BLOCK_SIZE > 0), X is the issue of the scale block's last word, the first word
 //                                of the scale block is the one that is offered, and depth is
 //                                greater by VECTOR_STAGE_LATENCY * (ceil(log2(lanes that share a
 //                                scale)) + 1) (kiln_vector_blocks, docs/systolic.md).
@@ -514,7 +514,7 @@ module kiln_vector_unit #(
     end
   end
 
-  // ---- One cycle after the issue: accumulators, parameters and the row buffer's word are available.
+  // ---- One cycle after the issue: accumulators, parameters and the row buffer's word are there.
   logic raw_valid, raw_averages, raw_kept, raw_window, raw_sums, raw_divides;
   kiln_vector_pkg::word_tag_t raw_tag;
   logic [1:0] raw_source;
@@ -567,7 +567,7 @@ module kiln_vector_unit #(
   localparam int unsigned LATE =
       kiln_vector_pkg::WORD_TAG_BITS + 6 + 2 * NUMBER + kiln_vector_pkg::PLACE_BITS;
   logic [LATE-1:0] raw_word, late_word;
-  logic unused_late_valid, unused_source_valid;
+  logic unused_late_valid;
   assign raw_word = {raw_tag, raw_source, raw_constant, raw_place, raw_averages, raw_window,
       raw_sums, raw_divides, raw_window_factor};
   kiln_vector_delay #(
@@ -656,7 +656,6 @@ module kiln_vector_unit #(
       .scales(parameter_scales),
       .biases(parameter_biases),
       .row_word,
-      .late_valid(unused_source_valid),
       .in_tag(late_tag),
       .source(late_source),
       .in_operands(source_operands),

@@ -34,7 +34,8 @@ module float_bench (
   for (genvar i = 0; i < FORMATS; i++) begin : g_format
     localparam kiln_format_pkg::format_t FORMAT = LIST[i*BITS+:BITS];
     localparam int unsigned NUMBER = kiln_format_pkg::number_bits(FORMAT);
-    logic [NUMBER-1:0] product, sum, registered_sum, quotient, registered_quotient, round_result, convert_result;
+    logic [NUMBER-1:0] product, sum, registered_sum, quotient, registered_quotient;
+    logic [NUMBER-1:0] round_result, convert_result;
     kiln_float_multiply #(
         .FORMAT(FORMAT)
     ) multiply (

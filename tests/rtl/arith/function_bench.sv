@@ -21,7 +21,7 @@ module function_bench (
   kiln_function #(
       .FRACTION_BITS(10),
       .LATENCY(4),
-      .FUNCTIONS(15'(1 << kiln_function_pkg::TANH))
+      .FUNCTIONS(15'(1 << kiln_spline_pkg::TANH))
   ) unit_tanh (
       .clock,
       .advance,
@@ -33,7 +33,7 @@ module function_bench (
   kiln_function #(
       .FRACTION_BITS(10),
       .LATENCY(5),
-      .FUNCTIONS(15'((1 << kiln_function_pkg::SILU) | (1 << kiln_function_pkg::SQRT)))
+      .FUNCTIONS(15'((1 << kiln_spline_pkg::SILU) | (1 << kiln_spline_pkg::SQRT)))
   ) unit_pair (
       .clock,
       .advance,

@@ -1,6 +1,6 @@
 // The path of words through the vector unit: their registers, the inputs of the lanes (int32
-// accumulators to fp32, bf16 accumulators to bf16, int32 accumulators to a short float), and the collection of blocks with scales (a
-// block of four words; two blocks in one word).
+// accumulators to fp32, bf16 accumulators to bf16, int32 accumulators to a short float), and the
+// collection of blocks with scales (a block of four words; two blocks in one word).
 module vector_words_bench #(
     parameter kiln_format_pkg::format_t BF16_FLUSH = kiln_named_formats_pkg::FP16,
     localparam int unsigned OPERANDS = kiln_systolic_pkg::MAX_OPERANDS,
@@ -100,9 +100,8 @@ module vector_words_bench #(
       .out_operands
   );
   logic [2:0] unused_moves;
-  logic [2:0] unused_late;
   logic unused_delayed;
-  wire unused_bench = &{1'b0, unused_moves, unused_late, unused_delayed};
+  wire unused_bench = &{1'b0, unused_moves, unused_delayed};
 
   kiln_vector_source #(
       .LANES(2),
@@ -123,7 +122,6 @@ module vector_words_bench #(
       .factor,
       .row_word,
       .constant,
-      .late_valid(unused_late[0]),
       .out_valid(front_valid),
       .out_tag(front_tag),
       .out_value(front_value),
@@ -158,7 +156,6 @@ module vector_words_bench #(
       .factor(factor[31:16]),
       .row_word({row_word[63:48], row_word[31:16]}),
       .constant(constant[31:16]),
-      .late_valid(unused_late[1]),
       .out_valid(narrow_valid),
       .out_tag(unused_tag),
       .out_value(narrow_value),
@@ -204,7 +201,6 @@ module vector_words_bench #(
       .scales,
       .biases,
       .row_word({row_word[63:48], row_word[31:16]}),
-      .late_valid(unused_late[2]),
       .in_tag(late_tag),
       .source(late_source),
       .in_operands(late_operands),
