@@ -254,10 +254,12 @@ def short_lanes():
 def short_conversions():
     """Yields what converts elements and accumulators to short floats and back, and reductions."""
     for lanes, words, text, convert, block, check in [
-            (2, 4, "int8 int8 bf16.flush", 3, 0, False), (2, 4, "e4m3 e4m3 bf16.flush", 3, 0, False),
+            (2, 4, "int8 int8 bf16.flush", 3, 0, False),
+            (2, 4, "e4m3 e4m3 bf16.flush", 3, 0, False),
             (2, 4, "int8 int8 fp16", 3, 0, False), (2, 8, "int8 nf4 e5m5", 0, 0, False),
             (2, 4, "posit8_1 posit8_1 bf16.flush", 3, 0, False),
-            (2, 4, "int8 int8 bf16.flush", 3, 8, False), (4, 8, "int8 int8 bf16.flush", 3, 0, False),
+            (2, 4, "int8 int8 bf16.flush", 3, 8, False),
+            (4, 8, "int8 int8 bf16.flush", 3, 0, False),
             (4, 4, "e4m3 e4m3 bf16.flush", 3, 0, True),
             (2, 4, "e4m3 posit8_1 e6m9", 2, 0, True)]:
         inputs, weights, vector = text.split()

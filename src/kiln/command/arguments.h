@@ -79,8 +79,8 @@ class QuantiseArguments : public CalibrationArguments {
   std::string recipe_;
 };
 
-// The options behind FlowOptions, except for `evaluate`: the model, --on, --no-host, --optimise, and
-// those of data and quantisation.
+// The options behind FlowOptions, except for `evaluate`: the model, --on, --no-host, --optimise,
+// and those of data and quantisation.
 class FlowArguments {
  public:
   // How the command describes --on, and which options it has.

@@ -38,8 +38,8 @@ struct CompileOptions {
   // Whether kernels that the family cannot run are assigned to the host and listed. If false, such
   // a kernel is an error.
   bool host_fallback = true;
-  // What schedules minimise. One of Accelerator::Objectives; a family ignores the others, so callers
-  // call CheckObjective first.
+  // What schedules minimise. One of Accelerator::Objectives; a family ignores the others, so
+  // callers call CheckObjective first.
   Objective objective = Objective::kCycles;
   int node_nm = kDefaultNode;  // CMOS node of the energies that kEnergy and kEdp weigh
   uint64_t seed = 1;

@@ -34,8 +34,9 @@ struct Lifetime {
 std::vector<uint64_t> PlanMemory(const std::vector<Lifetime>& lifetimes, uint64_t base,
                                  uint64_t alignment);
 
-// Generates the program, with tilings chosen by options.objective. Errors, with names: a layer whose tiling does not fit the buffers, and
-// constants and activations that do not fit the memory of the design point.
+// Generates the program, with tilings chosen by options.objective. Errors, with names: a layer whose
+// tiling does not fit the buffers, and constants and activations that do not fit the memory of the
+// design point.
 StatusOr<std::unique_ptr<SystolicProgram>> Generate(Lowered lowered, const Graph& graph,
                                                     const Config& config,
                                                     const CompileOptions& options);

@@ -436,7 +436,7 @@ StatusOr<Schedule> Scheduler::Find(const Instruction& instruction) {
   certificate.cost = static_cast<double>(best_timed.cycles);
   certificate.unit = "cycles";
   certificate.lower_bound = LowerBound(instruction, config_, &certificate.bound_from);
-  // A search by another objective proves nothing about the cycles of the tilings that it leaves out.
+  // A search by another objective proves nothing about the cycles of tilings that it leaves out.
   const bool fewest_cycles = ranking_.by_cycles() && all_timed;
   certificate.optimal = fewest_cycles || certificate.cost <= certificate.lower_bound;
   if (ranking_.by_cycles() && !certificate.optimal && untimed_bound > certificate.lower_bound) {

@@ -3,13 +3,13 @@
 // The search space: both packings and orders; tile heights and widths that cut the image into
 // different numbers of tiles, each as evenly as possible; column blocks likewise; groups and weight
 // tiles per bank from one to as many as fit, by doubling, plus the even cuts. Every point first
-// gets a lower bound of its cycles in closed form. Points are then timed exactly (timing.h) in order
-// of their bounds until no bound is below the best. The result is therefore the optimum of the
-// space, unless the work limit is met; the certificate says which.
+// gets a lower bound of its cycles in closed form. Points are then timed exactly (timing.h) in
+// order of their bounds until no bound is below the best. The result is therefore the optimum of
+// the space, unless the work limit is met; the certificate says which.
 //
 // Energy and traffic do not depend on time and have a closed form (ranking.h), so every point gets
-// its own. By energy or traffic, only the points with the least of it are timed, to find the fastest
-// of them. By their product with cycles, bounds and times are multiplied by each point's energy.
+// its own. By energy or traffic, only the points with the least of it are timed, to find the
+// fastest of them. By their product with cycles, bounds and times are multiplied by each point's energy.
 #ifndef KILN_TARGETS_SYSTOLIC_COMPILE_SCHEDULE_H_
 #define KILN_TARGETS_SYSTOLIC_COMPILE_SCHEDULE_H_
 
